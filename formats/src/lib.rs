@@ -1,0 +1,1 @@
+//! Streaming readers for the trace formats that Flitwise replays.

@@ -1,0 +1,5 @@
+//! The fabric: switches, NICs and links at flit accuracy.
+
+pub mod spec;
+pub mod topology;
+pub mod workload;

@@ -1,0 +1,197 @@
+//! Topologies: switches, ports, NICs and the links between them.
+//!
+//! Switch ports are numbered per switch: NICs first, then links (by dimension,
+//! `+`, `-`, trunk index on cubes; down before up on trees). The radix is
+//! rounded up to a multiple of 4 and is at least 8; the surplus ports stay
+//! unconnected. Port `p` belongs to MPort `p / 4`.
+
+mod cube;
+mod single;
+mod tree;
+
+pub use cube::{Cube, Direction};
+pub use tree::Tree;
+
+use super::spec::SpecError;
+
+/// What a switch port is connected to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// Nothing.
+    None,
+    /// The only port of a NIC.
+    Nic(u32),
+    /// Port `port` of switch `switch`.
+    Switch {
+        /// Switch id.
+        switch: u32,
+        /// Port of that switch, counted within the switch.
+        port: u32,
+    },
+}
+
+/// The family a topology belongs to, with its parameters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shape {
+    /// One switch with all NICs.
+    Single,
+    /// Torus or mesh.
+    Cube(Cube),
+    /// k-ary n-tree.
+    Tree(Tree),
+}
+
+/// A fabric's graph. NICs are `0..nics`, switches `0..switches`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Topology {
+    shape: Shape,
+    radix: u32,
+    /// `peers[switch * radix + port]`.
+    peers: Vec<Peer>,
+    /// `(switch, port)` of each NIC.
+    attachment: Vec<(u32, u32)>,
+}
+
+/// Most NICs or switch ports in one fabric: ids are 32 bits with room to spare.
+const MAX_PORTS: u64 = 1 << 26;
+
+impl Topology {
+    /// One switch with `nics` NICs.
+    ///
+    /// # Errors
+    /// If there is no NIC, or more than 2^26.
+    pub fn single(nics: u32) -> Result<Self, SpecError> {
+        single::build(nics)
+    }
+
+    /// A torus (`wrap`) or mesh with `concentration` NICs per switch and
+    /// `trunk` parallel links between neighbours. `hosts` limits the number of
+    /// NICs (the first ones stay).
+    ///
+    /// # Errors
+    /// If a dimension is below 2, there is no dimension, concentration or
+    /// trunk is 0, or the fabric is larger than 2^26 ports.
+    pub fn cube(
+        dimensions: &[u32],
+        wrap: bool,
+        concentration: u32,
+        trunk: u32,
+        hosts: Option<u32>,
+    ) -> Result<Self, SpecError> {
+        Cube::build(dimensions, wrap, concentration, trunk, hosts)
+    }
+
+    /// A k-ary n-tree: `n` levels of `k^(n-1)` switches, `k^n` NICs.
+    ///
+    /// # Errors
+    /// If `k` is below 2, `n` is 0, or the fabric is larger than 2^26 ports.
+    pub fn k_ary_n_tree(k: u32, n: u32, hosts: Option<u32>) -> Result<Self, SpecError> {
+        Tree::build(k, n, hosts)
+    }
+
+    /// The family and its parameters.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Number of NICs.
+    #[must_use]
+    pub fn nics(&self) -> u32 {
+        self.attachment.len() as u32
+    }
+
+    /// Number of switches.
+    #[must_use]
+    pub fn switches(&self) -> u32 {
+        (self.peers.len() / self.radix as usize) as u32
+    }
+
+    /// Ports per switch: a multiple of 4, at least 8.
+    #[must_use]
+    pub fn radix(&self) -> u32 {
+        self.radix
+    }
+
+    /// What `port` of `switch` is connected to.
+    #[must_use]
+    pub fn peer(&self, switch: u32, port: u32) -> Peer {
+        self.peers[switch as usize * self.radix as usize + port as usize]
+    }
+
+    /// `(switch, port)` that `nic` is connected to.
+    #[must_use]
+    pub fn attachment(&self, nic: u32) -> (u32, u32) {
+        self.attachment[nic as usize]
+    }
+
+    /// True if some links close a ring, so that datelines are needed.
+    #[must_use]
+    pub fn has_rings(&self) -> bool {
+        matches!(&self.shape, Shape::Cube(cube) if cube.wraps())
+    }
+
+    /// Directed switch-to-switch links.
+    #[must_use]
+    pub fn directed_switch_links(&self) -> u64 {
+        self.peers.iter().filter(|p| matches!(p, Peer::Switch { .. })).count() as u64
+    }
+
+    /// Allocates an unconnected graph of `switches` × rounded radix.
+    fn unconnected(
+        shape: Shape,
+        switches: u64,
+        ports: u64,
+        nics: u64,
+    ) -> Result<Self, SpecError> {
+        let radix = ports.next_multiple_of(4).max(8);
+        if switches.saturating_mul(radix) > MAX_PORTS || nics > MAX_PORTS {
+            return Err(SpecError {
+                key: "fabric.topology",
+                problem: format!(
+                    "{switches} switches with {radix} ports are more than the {MAX_PORTS} ports supported"
+                ),
+            });
+        }
+        Ok(Self {
+            shape,
+            radix: radix as u32,
+            peers: vec![Peer::None; (switches * radix) as usize],
+            attachment: Vec::with_capacity(nics as usize),
+        })
+    }
+
+    /// Connects the next NIC (ids ascend) to `port` of `switch`.
+    fn attach_next(&mut self, switch: u32, port: u32) {
+        let nic = self.attachment.len() as u32;
+        self.attachment.push((switch, port));
+        self.set_peer(switch, port, Peer::Nic(nic));
+    }
+
+    /// Connects two ports, one direction each.
+    fn connect(&mut self, a: (u32, u32), b: (u32, u32)) {
+        self.set_peer(a.0, a.1, Peer::Switch { switch: b.0, port: b.1 });
+        self.set_peer(b.0, b.1, Peer::Switch { switch: a.0, port: a.1 });
+    }
+
+    fn set_peer(&mut self, switch: u32, port: u32, peer: Peer) {
+        let at = switch as usize * self.radix as usize + port as usize;
+        self.peers[at] = peer;
+    }
+}
+
+/// The number of NICs to attach: `hosts` if given, else all `slots`.
+fn host_count(slots: u64, hosts: Option<u32>) -> Result<u64, SpecError> {
+    match hosts {
+        None => Ok(slots),
+        Some(h) if h >= 1 && u64::from(h) <= slots => Ok(u64::from(h)),
+        Some(h) => Err(SpecError {
+            key: "fabric.hosts",
+            problem: format!("{h} hosts do not fit: this topology takes 1 to {slots}"),
+        }),
+    }
+}
+
+fn invalid(problem: String) -> SpecError {
+    SpecError { key: "fabric.topology", problem }
+}

@@ -1,0 +1,73 @@
+//! The seam between what communicates and what carries it: the fabric asks a
+//! [`Workload`] for messages and tells it what happened to them. Neither side
+//! knows anything else of the other.
+
+use super::spec::Tick;
+
+/// A message handed to a NIC in the current tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// Sending NIC.
+    pub src: u32,
+    /// Receiving NIC, different from `src`.
+    pub dst: u32,
+    /// Service level.
+    pub sl: u8,
+    /// Payload in bytes; an empty message still takes one packet.
+    pub bytes: u64,
+    /// Returned with every report on this message; means nothing to the fabric.
+    pub token: u64,
+    /// Ask for a call of [`Workload::injected`].
+    pub report_injection: bool,
+}
+
+/// What is known of a packet when its tail reaches the destination NIC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketReport {
+    /// Token of the message.
+    pub token: u64,
+    /// Position of the packet within the message, from 0.
+    pub index: u32,
+    /// Flits of the packet.
+    pub flits: u32,
+    /// Tick in which the header left the sending NIC.
+    pub injected: Tick,
+    /// Tick in which the tail reached the receiving NIC.
+    pub delivered: Tick,
+}
+
+/// Source of messages and sink of reports.
+///
+/// Within a tick the fabric first reports what arrived ([`injected`] and
+/// [`delivered`], in no defined order: a workload must not depend on it), then
+/// calls [`act`] if it is due.
+///
+/// [`injected`]: Workload::injected
+/// [`delivered`]: Workload::delivered
+/// [`act`]: Workload::act
+pub trait Workload {
+    /// Tick of the next call of [`Workload::act`]; `None` while only reports
+    /// can make it act. A tick that has passed means the current tick.
+    fn next_tick(&mut self) -> Option<Tick>;
+
+    /// Creates the messages of tick `now` by pushing them to `out`; the order
+    /// is the order in which they enter the application queues.
+    fn act(&mut self, now: Tick, out: &mut Vec<Message>);
+
+    /// The tail of the message's last packet reached the receiving NIC.
+    fn delivered(&mut self, now: Tick, token: u64);
+
+    /// The tail of the message's last packet left the sending NIC in the tick
+    /// before `now`.
+    fn injected(&mut self, now: Tick, token: u64) {
+        let _ = (now, token);
+    }
+
+    /// A packet reached its destination; called before `delivered`.
+    fn packet(&mut self, report: &PacketReport) {
+        let _ = report;
+    }
+
+    /// True when the run may end although messages are in flight.
+    fn finished(&self) -> bool;
+}

@@ -1,0 +1,7 @@
+//! Flitwise replays MPI applications, recorded as traces, through a flit-exact
+//! model of an HPC fabric.
+//!
+//! Data flows one way: formats → [`replay`] → [`fabric`] → results.
+
+pub mod fabric;
+pub mod replay;

@@ -1,0 +1,3 @@
+//! The `flitwise` command.
+
+fn main() {}

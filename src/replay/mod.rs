@@ -1,0 +1,3 @@
+//! Replay: turns programs, collectives and background flows into messages.
+
+pub mod program;

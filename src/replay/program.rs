@@ -1,0 +1,152 @@
+//! The one internal form of every trace: per rank, a lazy sequence of
+//! operations with explicit dependencies.
+
+use std::sync::Arc;
+
+/// One operation of a rank. It starts `compute_ps` after both the previous
+/// operation of the rank is done and the event in `after` has happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Op {
+    /// Event that must have happened before the computation starts.
+    pub after: After,
+    /// Local computation in picoseconds.
+    pub compute_ps: u64,
+    /// What happens then.
+    pub action: Action,
+    /// Where it stands in the trace (line number), for messages to the user.
+    pub line: u64,
+}
+
+/// Event awaited by an operation, besides the end of its predecessor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum After {
+    /// Nothing more.
+    Previous,
+    /// This rank sent the message with this id.
+    Sent(u64),
+    /// This rank received the message with this id.
+    Received(u64),
+    /// This rank completed the collective with this id.
+    Completed(u64),
+}
+
+/// What an operation does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing: the entry of a receive, a wait or the end.
+    Marker,
+    /// Sends `bytes` to rank `to`; the message is known as `id` in the trace.
+    Send {
+        /// Message id, unique in the trace.
+        id: u64,
+        /// Receiving rank.
+        to: u32,
+        /// Payload.
+        bytes: u64,
+    },
+    /// Takes part in a collective.
+    Collective(Arc<Collective>),
+}
+
+/// One collective operation, shared by all its members.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collective {
+    /// Id, unique in the trace.
+    pub id: u64,
+    /// Ranks that take part, in communicator order.
+    pub members: Arc<[u32]>,
+    /// Operation and sizes.
+    pub kind: CollectiveKind,
+}
+
+/// Operation of a collective. Roots and size lists are indexed by the position
+/// in the communicator; sizes are bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CollectiveKind {
+    /// `bytes` from the root to all.
+    Bcast {
+        /// Position of the root.
+        root: u32,
+        /// Size of the message.
+        bytes: u64,
+    },
+    /// `bytes` from each, combined at the root.
+    Reduce {
+        /// Position of the root.
+        root: u32,
+        /// Size of the vector.
+        bytes: u64,
+    },
+    /// `bytes` from each, combined everywhere.
+    Allreduce {
+        /// Size of the vector.
+        bytes: u64,
+    },
+    /// Block `i` goes from member `i` to the root.
+    Gather {
+        /// Position of the root.
+        root: u32,
+        /// Block of each member.
+        blocks: Vec<u64>,
+    },
+    /// Block `i` goes from the root to member `i`.
+    Scatter {
+        /// Position of the root.
+        root: u32,
+        /// Block of each member.
+        blocks: Vec<u64>,
+    },
+    /// Block `i` goes from member `i` to all.
+    Allgather {
+        /// Block of each member.
+        blocks: Vec<u64>,
+    },
+    /// Nobody leaves before all have entered.
+    Barrier,
+    /// Member `i` sends `blocks[i].to(j)` bytes to each member `j`.
+    Alltoall {
+        /// What each member sends.
+        blocks: Vec<AlltoallBlocks>,
+    },
+}
+
+/// What one member of an all-to-all sends to each member, itself included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AlltoallBlocks {
+    /// The same number of bytes to each.
+    Each(u64),
+    /// A total split evenly over `members`; the lowest positions get the
+    /// remainder.
+    Split {
+        /// Sum over all destinations.
+        total: u64,
+        /// Size of the communicator.
+        members: u32,
+    },
+}
+
+impl AlltoallBlocks {
+    /// Bytes for the member at position `j`.
+    #[must_use]
+    pub fn to(&self, j: u32) -> u64 {
+        match *self {
+            Self::Each(bytes) => bytes,
+            Self::Split { total, members } => {
+                let members = u64::from(members.max(1));
+                total / members + u64::from(u64::from(j) < total % members)
+            }
+        }
+    }
+}
+
+/// A trace, read lazily rank by rank.
+pub trait Program {
+    /// Number of ranks.
+    fn ranks(&self) -> u32;
+
+    /// The next operation of `rank` in program order; `None` at its end.
+    ///
+    /// # Errors
+    /// If the trace is broken at a place not read before.
+    fn next(&mut self, rank: u32) -> anyhow::Result<Option<Op>>;
+}
