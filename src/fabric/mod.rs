@@ -1,5 +1,6 @@
 //! The fabric: switches, NICs and links at flit accuracy.
 
 pub mod spec;
+pub mod stats;
 pub mod topology;
 pub mod workload;

@@ -1,3 +1,4 @@
 //! Replay: turns programs, collectives and background flows into messages.
 
+pub mod outcome;
 pub mod program;

@@ -1,0 +1,83 @@
+//! What a run of the fabric counted.
+
+use super::spec::Tick;
+use hdrhistogram::Histogram;
+
+/// Counters of one run. Two runs of the same experiment give equal values.
+#[derive(Debug, Clone)]
+pub struct FabricStats {
+    /// Last tick that was simulated.
+    pub end_tick: Tick,
+    /// Messages handed to NICs.
+    pub messages: u64,
+    /// Messages delivered.
+    pub messages_delivered: u64,
+    /// Packets that left a NIC.
+    pub packets: u64,
+    /// Flits that left a NIC, whole packets counted at their header.
+    pub flits_injected: u64,
+    /// Flits that reached their NIC.
+    pub flits_delivered: u64,
+    /// Flits of packets between the two.
+    pub flits_in_flight: u64,
+    /// Flits that crossed switch-to-switch links.
+    pub flit_hops: u64,
+    /// Flits that crossed links between NIC and switch.
+    pub host_flit_hops: u64,
+    /// Events processed by the engine; a measure of work, not of the model.
+    pub events: u64,
+    /// Per service level, indexed by SL.
+    pub service_levels: Vec<SlStats>,
+    /// Every connected outgoing link: NICs first, then switch ports.
+    pub links: Vec<LinkStats>,
+}
+
+/// Counters of one service level.
+#[derive(Debug, Clone)]
+pub struct SlStats {
+    /// Messages delivered.
+    pub messages: u64,
+    /// Packets delivered.
+    pub packets: u64,
+    /// Flits delivered.
+    pub flits: u64,
+    /// Payload bytes of delivered messages.
+    pub bytes: u64,
+    /// Ticks from the creation of a message to its delivery, per message.
+    pub end_to_end: Histogram<u64>,
+    /// Ticks from the header leaving the NIC to the tail arriving, per packet.
+    pub network: Histogram<u64>,
+}
+
+/// One end of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkEnd {
+    /// A NIC.
+    Nic(u32),
+    /// A port of a switch.
+    Port {
+        /// Switch id.
+        switch: u32,
+        /// Port within the switch.
+        port: u32,
+    },
+}
+
+/// Counters of one direction of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkStats {
+    /// Sending end.
+    pub from: LinkEnd,
+    /// Receiving end.
+    pub to: LinkEnd,
+    /// Flits sent: also the ticks in which the link was busy.
+    pub flits: u64,
+    /// Packets sent.
+    pub packets: u64,
+    /// Ticks in which packets were ready, the link free, and none had credits
+    /// (like InfiniBand's XmitWait).
+    pub credit_wait_ticks: u64,
+    /// Sum over the packets sent of the ticks between being ready to leave and
+    /// leaving: the queueing in front of the link.
+    pub queue_wait_ticks: u64,
+}

@@ -1,0 +1,31 @@
+//! What the replay of the jobs gave.
+
+/// Result of one job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobOutcome {
+    /// Name from the experiment.
+    pub name: String,
+    /// Ranks of the job.
+    pub ranks: u32,
+    /// True if every record started, every message was delivered and every
+    /// collective was completed.
+    pub complete: bool,
+    /// Start of the job to its last event, in picoseconds; so far, if not complete.
+    pub execution_ps: u64,
+    /// Computation of the rank that ended last (the lowest of several).
+    pub compute_ps: u64,
+    /// The rest of that rank's time: network and waiting for partners.
+    pub network_ps: u64,
+    /// Point-to-point messages of the trace that were replayed.
+    pub point_to_point: u64,
+    /// Their payload.
+    pub point_to_point_bytes: u64,
+    /// Collective operations that were completed.
+    pub collectives: u64,
+    /// All messages created, those of collectives included.
+    pub messages: u64,
+    /// Payload of all messages.
+    pub bytes: u64,
+    /// Messages between ranks on one node, which skip the fabric.
+    pub intra_node_messages: u64,
+}
