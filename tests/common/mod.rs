@@ -1,0 +1,8 @@
+//! Fabrics and workloads for the tests.
+
+// Every test program compiles its own copy and uses its own part of it.
+#![allow(dead_code)]
+
+pub mod random;
+pub mod script;
+pub mod specs;

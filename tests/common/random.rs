@@ -1,0 +1,335 @@
+//! Random small fabrics, and traffic for them.
+//!
+//! Everything is drawn as plain numbers first and made to fit afterwards, so
+//! that a failing case shrinks to a small one.
+
+use super::script::{Cue, Script};
+use super::specs::sc2vl;
+use flitwise::fabric::spec::{
+    Buffers, CentralQueues, DTABLE_UNIT_BYTES, DTableEntry, FabricSpec, Pool, Qos, Quota, RingTie,
+    Routing, Scheduler, ServiceLevel, Timing, TrunkSelection,
+};
+use flitwise::fabric::topology::{Peer, Topology};
+use flitwise::fabric::workload::Message;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+/// How hard a fabric may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Every queue has room for a largest packet of its own, and service
+    /// levels share VLs class by class or not at all: nothing can deadlock.
+    Sound,
+    /// Anything that can be built: shared space only, dateline classes that get
+    /// in each other's way, central queues as drawn. It may well deadlock.
+    Any,
+}
+
+fn topology() -> impl Strategy<Value = Topology> {
+    let single = (2u32..=12).prop_map(|nics| Topology::single(nics).unwrap());
+    let cube = (
+        prop_oneof![vec(2u32..=4, 1..=2), vec(2u32..=3, 3..=3)],
+        any::<bool>(),
+        1u32..=3,
+        1u32..=3,
+    );
+    let cube = cube.prop_map(|(dimensions, wrap, concentration, trunk)| {
+        Topology::cube(&dimensions, wrap, concentration, trunk, None).unwrap()
+    });
+    let tree = (2u32..=3, 2u32..=3, 0u32..=3).prop_map(|(k, n, missing)| {
+        let hosts = k.pow(n) - missing.min(k.pow(n) - 2);
+        Topology::k_ary_n_tree(k, n, Some(hosts)).unwrap()
+    });
+    prop_oneof![3 => single, 5 => cube, 2 => tree]
+}
+
+prop_compose! {
+    fn timing()(
+        flit_bytes in prop_oneof![Just(8u32), Just(16), Just(64)],
+        (link, host_link) in (1u64..=20, 1u64..=9),
+        (input_store, routing, output_store) in (0u64..=3, 0u64..=12, 0u64..=8),
+        (allocation, crossbar) in (1u64..=9, 1u64..=3),
+        (mport_speedup, central_speedup) in (1u32..=4, 1u32..=4),
+    ) -> Timing {
+        Timing {
+            tick_ps: 640,
+            flit_bytes,
+            link,
+            host_link,
+            input_store,
+            routing,
+            allocation,
+            crossbar,
+            output_store,
+            mport_speedup,
+            central_speedup,
+        }
+    }
+}
+
+/// A service level before it fits: VLs of its two SCs, and the size of its
+/// largest packet.
+type RawLevel = (u8, u8, u32);
+
+/// VLs of the SCs of each service level. SL i has the SCs 2i and 2i + 1, or
+/// just the first where there is no ring and both fall on one VL.
+fn service_levels(kind: Kind, raw: &[RawLevel], flit_bytes: u32, rings: bool) -> Qos {
+    let mut vl_of_sc = Vec::new();
+    let mut levels = Vec::new();
+    for (i, &(a, b, flits)) in raw.iter().enumerate() {
+        let (first, second) = match kind {
+            Kind::Sound => (2 * (a % 3), 2 * (a % 3) + 1),
+            Kind::Any if rings && a == b => (a, (a + 1) % 6),
+            Kind::Any => (a, b),
+        };
+        vl_of_sc.extend([first, second]);
+        let sc = 2 * i as u8;
+        let scs = if first == second {
+            vec![sc]
+        } else {
+            vec![sc, sc + 1]
+        };
+        levels.push(ServiceLevel {
+            name: format!("SL{i}"),
+            traffic_class: i as u8,
+            scs,
+            mtu_bytes: flits * flit_bytes - flits % flit_bytes,
+        });
+    }
+    Qos {
+        vls: vl_of_sc.iter().max().unwrap() + 1,
+        service_levels: levels,
+        sc2vl: sc2vl(&vl_of_sc),
+        scheduler: Scheduler::RrVl,
+    }
+}
+
+/// A pool before it fits: credits beyond the least there must be, then for
+/// each VL what is exclusive and what it may have beyond its largest packet.
+type RawPool = (u32, Vec<(u32, u32)>);
+
+fn raw_pool() -> impl Strategy<Value = RawPool> {
+    let slack = prop_oneof![3 => Just(0u32), 3 => 0u32..=6, 1 => 20u32..=80];
+    (slack, vec((0u32..=3, prop_oneof![0u32..=3, 10u32..=50]), 6))
+}
+
+/// The pool for packets of at most `largest[vl]` credits, in a buffer with
+/// `copies` queues per VL.
+fn pool(kind: Kind, raw: &RawPool, largest: &[u32], copies: u32) -> Pool {
+    let (slack, raw) = raw;
+    let exclusive = |vl: usize| match kind {
+        Kind::Sound => largest[vl] + raw[vl].0,
+        Kind::Any => raw[vl].0,
+    };
+    let reserved: u32 = (0..largest.len()).map(|vl| exclusive(vl) * copies).sum();
+    let beyond = (0..largest.len()).map(|vl| largest[vl].saturating_sub(exclusive(vl)));
+    let total = (reserved + beyond.max().unwrap() + slack).max(1);
+    let quota = |vl: usize| Quota {
+        exclusive: exclusive(vl),
+        max: (largest[vl].max(exclusive(vl)) + raw[vl].1).clamp(1, total),
+    };
+    Pool {
+        total,
+        per_vl: (0..largest.len()).map(quota).collect(),
+    }
+}
+
+/// Most classes of central queues in a switch.
+fn classes(topology: &Topology) -> u32 {
+    let neighbours = |switch: u32| {
+        let peers = (0..topology.radix()).map(|port| topology.peer(switch, port));
+        let switches = peers.filter_map(|peer| match peer {
+            Peer::Switch { switch, .. } => Some(switch),
+            Peer::None | Peer::Nic(_) => None,
+        });
+        switches.collect::<BTreeSet<u32>>().len() as u32
+    };
+    1 + (0..topology.switches()).map(neighbours).max().unwrap()
+}
+
+/// A scheduler before it fits: which one, and its table.
+type RawScheduler = (u8, Vec<(u8, u32)>);
+
+fn scheduler(raw: &RawScheduler, spec: &FabricSpec) -> Scheduler {
+    let sls = spec.qos.service_levels.len();
+    let (which, table) = raw;
+    match which {
+        0 => Scheduler::RrVl,
+        1 => Scheduler::Sbt {
+            weights: (0..sls).map(|sl| 1 + table[sl].1).collect(),
+        },
+        _ => {
+            let mut entries: Vec<DTableEntry> = (0..table.len().max(sls))
+                .map(|i| {
+                    // The first entries see to it that every SL has one.
+                    let (sl, extra) = table[i % table.len()];
+                    let sl = if i < sls { i } else { usize::from(sl) % sls };
+                    let bytes = spec.max_flits(sl) * spec.timing.flit_bytes;
+                    DTableEntry {
+                        sl: sl as u8,
+                        weight: bytes.div_ceil(DTABLE_UNIT_BYTES) + extra,
+                    }
+                })
+                .collect();
+            let turn = usize::from(table[0].0) % entries.len();
+            entries.rotate_left(turn);
+            Scheduler::DTable { entries }
+        }
+    }
+}
+
+prop_compose! {
+    /// A random small fabric.
+    pub fn fabric(kind: Kind)(
+        topology in topology(),
+        timing in timing(),
+        levels in vec((0u8..6, 0u8..6, 1u32..=20), 1..=5),
+        (flits_per_credit, header_bytes) in (1u32..=8, prop_oneof![Just(0u32), 0u32..=70]),
+        pools in (raw_pool(), raw_pool(), raw_pool(), raw_pool(), raw_pool()),
+        per_vl in any::<bool>(),
+        tie in prop_oneof![Just(RingTie::Positive), Just(RingTie::SourceParity)],
+        trunk in prop_oneof![
+            Just(TrunkSelection::Destination),
+            Just(TrunkSelection::RoundRobin),
+            Just(TrunkSelection::LeastQueued),
+        ],
+        raw_scheduler in (0u8..3, vec((any::<u8>(), 0u32..=8), 5..=12)),
+    ) -> FabricSpec {
+        // A central buffer taken literally couples the directions of a mesh.
+        let per_vl = per_vl && (kind == Kind::Any || topology.switches() == 1);
+        let classes = if per_vl { 1 } else { classes(&topology) };
+        let qos = service_levels(kind, &levels, timing.flit_bytes, topology.has_rings());
+        let empty = Pool { total: 0, per_vl: Vec::new() };
+        let mut spec = FabricSpec {
+            topology,
+            routing: Routing { ring_tie: tie, trunk },
+            timing,
+            buffers: Buffers {
+                flits_per_credit,
+                nic_queue: empty.clone(),
+                nic_sink: empty.clone(),
+                input: empty.clone(),
+                output: empty.clone(),
+                central: empty,
+                central_queues: if per_vl {
+                    CentralQueues::PerVl
+                } else {
+                    CentralQueues::PerNeighbour
+                },
+            },
+            qos,
+            header_bytes,
+        };
+        let largest: Vec<u32> = (0..spec.qos.vls).map(|vl| spec.max_credits_on_vl(vl)).collect();
+        spec.buffers.nic_queue = pool(kind, &pools.0, &largest, 1);
+        spec.buffers.nic_sink = pool(kind, &pools.1, &largest, 1);
+        spec.buffers.input = pool(kind, &pools.2, &largest, 1);
+        spec.buffers.output = pool(kind, &pools.3, &largest, 1);
+        spec.buffers.central = pool(kind, &pools.4, &largest, classes);
+        spec.qos.scheduler = scheduler(&raw_scheduler, &spec);
+        spec
+    }
+}
+
+/// A message before it fits a fabric.
+#[derive(Debug, Clone)]
+pub struct RawMessage {
+    tick: u64,
+    src: u32,
+    dst: u32,
+    sl: u8,
+    size: u16,
+    report: bool,
+    /// Cue 0: at its tick. 1: answers the delivery of an earlier message.
+    /// 2: follows the injection of one.
+    cue: u8,
+    before: u16,
+}
+
+fn raw_message(span: u64) -> impl Strategy<Value = RawMessage> {
+    let cue = prop_oneof![4 => Just(0u8), 1 => Just(1), 1 => Just(2)];
+    let size = prop_oneof![1 => Just(0u16), 6 => any::<u16>()];
+    let picked = (0..=span, any::<u32>(), any::<u32>(), any::<u8>(), size);
+    (picked, any::<bool>(), cue, any::<u16>()).prop_map(
+        |((tick, src, dst, sl, size), report, cue, before)| RawMessage {
+            tick,
+            src,
+            dst,
+            sl,
+            size,
+            report,
+            cue,
+            before,
+        },
+    )
+}
+
+/// Where the messages of a workload go to and come from.
+#[derive(Debug, Clone, Copy)]
+pub enum Pattern {
+    /// Anywhere.
+    Uniform,
+    /// All to one NIC.
+    Hotspot(u32),
+    /// All from one NIC.
+    Burst(u32),
+    /// From every NIC to the one half a fabric further.
+    Tornado,
+}
+
+/// Traffic before it fits a fabric.
+pub fn traffic() -> impl Strategy<Value = (Pattern, Vec<RawMessage>)> {
+    let pattern = prop_oneof![
+        3 => Just(Pattern::Uniform),
+        2 => any::<u32>().prop_map(Pattern::Hotspot),
+        1 => any::<u32>().prop_map(Pattern::Burst),
+        2 => Just(Pattern::Tornado),
+    ];
+    let span = prop_oneof![Just(0u64), Just(40), Just(600)];
+    (
+        pattern,
+        span.prop_flat_map(|span| vec(raw_message(span), 1..=90)),
+    )
+}
+
+/// The traffic as a script for `spec`.
+pub fn script(spec: &FabricSpec, (pattern, raw): &(Pattern, Vec<RawMessage>)) -> Script {
+    let nics = spec.topology.nics();
+    let mut lines: Vec<(Cue, Message)> = Vec::new();
+    for (token, raw) in raw.iter().enumerate() {
+        let (mut src, mut dst) = (raw.src % nics, raw.dst % nics);
+        match pattern {
+            Pattern::Uniform => {}
+            Pattern::Hotspot(nic) => dst = nic % nics,
+            Pattern::Burst(nic) => src = nic % nics,
+            Pattern::Tornado => dst = (src + nics / 2) % nics,
+        }
+        if src == dst && matches!(pattern, Pattern::Hotspot(_)) {
+            src = (src + 1) % nics;
+        } else if src == dst {
+            dst = (dst + 1) % nics;
+        }
+        let sl = usize::from(raw.sl) % spec.qos.service_levels.len();
+        let mtu = u64::from(spec.qos.service_levels[sl].mtu_bytes);
+        let earlier = usize::from(raw.before) % token.max(1);
+        let cue = match raw.cue {
+            1 if token > 0 => Cue::Delivered(earlier as u64),
+            2 if token > 0 => {
+                lines[earlier].1.report_injection = true;
+                Cue::Injected(earlier as u64)
+            }
+            _ => Cue::At(raw.tick),
+        };
+        let message = Message {
+            src,
+            dst,
+            sl: sl as u8,
+            bytes: u64::from(raw.size) % (3 * mtu + 1),
+            token: token as u64,
+            report_injection: raw.report,
+        };
+        lines.push((cue, message));
+    }
+    Script::new(lines)
+}

@@ -1,0 +1,128 @@
+//! A workload written down in advance: messages at given ticks, and messages
+//! that answer others.
+
+use flitwise::fabric::spec::Tick;
+use flitwise::fabric::workload::{Message, PacketReport, Workload};
+use std::collections::HashMap;
+
+/// What makes a message of a [`Script`] leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Cue {
+    /// The tick.
+    At(Tick),
+    /// The delivery of the message with this token.
+    Delivered(u64),
+    /// The report that the message with this token has left its NIC.
+    Injected(u64),
+}
+
+/// A scripted workload, which notes what it was told.
+#[derive(Debug, Clone, Default)]
+pub struct Script {
+    /// Messages to create, in the order of their ticks.
+    timed: Vec<(Tick, Message)>,
+    answers: HashMap<Cue, Vec<Message>>,
+    /// Messages that answer what happened in this tick.
+    due: Vec<Message>,
+    now: Tick,
+    /// End the run after so many deliveries.
+    stop_after: Option<usize>,
+    /// Deliveries, as told.
+    pub delivered: Vec<(Tick, u64)>,
+    /// Injections, as told.
+    pub injected: Vec<(Tick, u64)>,
+    /// Packets, as told.
+    pub packets: Vec<PacketReport>,
+}
+
+impl Script {
+    /// The script of `lines`. Messages of the same tick keep their order.
+    pub fn new(lines: impl IntoIterator<Item = (Cue, Message)>) -> Self {
+        let mut script = Self::default();
+        for (cue, message) in lines {
+            match cue {
+                Cue::At(tick) => script.timed.push((tick, message)),
+                _ => script.answers.entry(cue).or_default().push(message),
+            }
+        }
+        script.timed.sort_by_key(|&(tick, _)| tick);
+        script.timed.reverse();
+        script
+    }
+
+    /// The same script, finished after `deliveries` deliveries.
+    pub fn stop_after(mut self, deliveries: usize) -> Self {
+        self.stop_after = Some(deliveries);
+        self
+    }
+
+    /// What was told, in an order that does not depend on the teller.
+    pub fn told(&self) -> (Vec<(Tick, u64)>, Vec<(Tick, u64)>, Vec<PacketReport>) {
+        let mut told = (
+            self.delivered.clone(),
+            self.injected.clone(),
+            self.packets.clone(),
+        );
+        told.0.sort_unstable();
+        told.1.sort_unstable();
+        told.2
+            .sort_unstable_by_key(|report| (report.token, report.index));
+        told
+    }
+
+    fn cue(&mut self, now: Tick, cue: Cue) {
+        if let Some(answers) = self.answers.remove(&cue) {
+            self.due.extend(answers);
+            self.now = now;
+        }
+    }
+}
+
+impl Workload for Script {
+    fn next_tick(&mut self) -> Option<Tick> {
+        let timed = self.timed.last().map(|&(tick, _)| tick);
+        let due = (!self.due.is_empty()).then_some(self.now);
+        timed.into_iter().chain(due).min()
+    }
+
+    fn act(&mut self, now: Tick, out: &mut Vec<Message>) {
+        while let Some((_, message)) = self.timed.pop_if(|(tick, _)| *tick <= now) {
+            out.push(message);
+        }
+        // The order of reports within a tick is not defined, that of the
+        // answers has to be.
+        self.due.sort_by_key(|message| message.token);
+        out.append(&mut self.due);
+    }
+
+    fn delivered(&mut self, now: Tick, token: u64) {
+        self.delivered.push((now, token));
+        self.cue(now, Cue::Delivered(token));
+    }
+
+    fn injected(&mut self, now: Tick, token: u64) {
+        self.injected.push((now, token));
+        self.cue(now, Cue::Injected(token));
+    }
+
+    fn packet(&mut self, report: &PacketReport) {
+        self.packets.push(*report);
+    }
+
+    fn finished(&self) -> bool {
+        self.stop_after
+            .is_some_and(|count| self.delivered.len() >= count)
+    }
+}
+
+/// A message of service level `sl` that asks for no injection report.
+pub fn message(token: u64, src: u32, dst: u32, sl: u8, bytes: u64) -> Message {
+    Message {
+        src,
+        dst,
+        sl,
+        bytes,
+        token,
+        report_injection: false,
+    }
+}

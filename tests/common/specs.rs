@@ -1,0 +1,124 @@
+//! Fabrics of the references.
+
+use flitwise::fabric::spec::{
+    Buffers, CentralQueues, FabricSpec, Pool, Qos, Quota, RingTie, Routing, Scheduler,
+    ServiceLevel, Timing, TrunkSelection,
+};
+use flitwise::fabric::topology::Topology;
+
+/// Table 1 of OpaSim, with 8 ticks per allocation (16 in all).
+pub fn opa_timing() -> Timing {
+    Timing {
+        tick_ps: 640,
+        flit_bytes: 8,
+        link: 50,
+        host_link: 8,
+        input_store: 2,
+        routing: 32,
+        allocation: 8,
+        crossbar: 2,
+        output_store: 8,
+        mport_speedup: 3,
+        central_speedup: 4,
+    }
+}
+
+/// A pool in which every one of `vls` VLs has the same quota.
+pub fn even_pool(vls: u8, total: u32, exclusive: u32, max: u32) -> Pool {
+    Pool {
+        total,
+        per_vl: vec![Quota { exclusive, max }; usize::from(vls)],
+    }
+}
+
+/// The SC2VL table in which SC i travels on `vls[i]`.
+pub fn sc2vl(vls: &[u8]) -> [Option<u8>; 32] {
+    let mut table = [None; 32];
+    for (entry, &vl) in table.iter_mut().zip(vls) {
+        *entry = Some(vl);
+    }
+    table
+}
+
+fn service_level(name: &str, scs: [u8; 2], mtu_bytes: u32) -> ServiceLevel {
+    ServiceLevel {
+        name: name.into(),
+        traffic_class: 0,
+        scs: scs.to_vec(),
+        mtu_bytes,
+    }
+}
+
+/// Omni-Path as in Hiperion: five service levels, of which BE and BK share the
+/// VLs 6 and 7; 64 KiB buffers in the switch and 32 KiB send queues, in credits
+/// of 64 bytes.
+pub fn opa_gen1(topology: Topology, scheduler: Scheduler) -> FabricSpec {
+    let vls = 8;
+    let service_levels = vec![
+        service_level("VO", [0, 1], 128),
+        service_level("VI", [2, 3], 256),
+        service_level("CL", [4, 5], 512),
+        service_level("BE", [6, 7], 1024),
+        service_level("BK", [8, 9], 1024),
+    ];
+    FabricSpec {
+        topology,
+        routing: Routing {
+            ring_tie: RingTie::Positive,
+            trunk: TrunkSelection::Destination,
+        },
+        timing: opa_timing(),
+        buffers: Buffers {
+            flits_per_credit: 8,
+            nic_queue: even_pool(vls, 512, 64, 384),
+            nic_sink: even_pool(vls, 1024, 64, 768),
+            input: even_pool(vls, 1024, 64, 768),
+            output: even_pool(vls, 1024, 64, 768),
+            central: even_pool(vls, 1024, 16, 768),
+            central_queues: CentralQueues::PerNeighbour,
+        },
+        qos: Qos {
+            vls,
+            service_levels,
+            sc2vl: sc2vl(&[0, 1, 2, 3, 4, 5, 6, 7, 6, 7]),
+            scheduler,
+        },
+        header_bytes: 0,
+    }
+}
+
+/// The router of OpaSim: one service level over eight VLs, buffers of 64
+/// credits of four flits, 4 of them exclusive and at most 48 for one VL.
+pub fn opasim(topology: Topology) -> FabricSpec {
+    let vls = 8;
+    let pool = even_pool(vls, 64, 4, 48);
+    FabricSpec {
+        topology,
+        routing: Routing {
+            ring_tie: RingTie::Positive,
+            trunk: TrunkSelection::Destination,
+        },
+        timing: opa_timing(),
+        buffers: Buffers {
+            flits_per_credit: 4,
+            nic_queue: pool.clone(),
+            nic_sink: pool.clone(),
+            input: pool.clone(),
+            output: pool.clone(),
+            central: pool,
+            central_queues: CentralQueues::PerVl,
+        },
+        qos: Qos {
+            vls,
+            service_levels: vec![ServiceLevel {
+                name: "all".into(),
+                traffic_class: 0,
+                scs: (0..vls).collect(),
+                mtu_bytes: 256,
+            }],
+            sc2vl: sc2vl(&[0, 1, 2, 3, 4, 5, 6, 7]),
+            scheduler: Scheduler::RrVl,
+        },
+        header_bytes: 0,
+    }
+}

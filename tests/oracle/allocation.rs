@@ -1,0 +1,171 @@
+//! Virtual and switch allocation (`docs/model.md` §6): two rounds of round
+//! robin that give packets their way through a crossbar.
+
+use super::packet::{Packet, PacketId};
+use super::switch::{Crossing, Place, Switch, speedup};
+use flitwise::fabric::spec::{FabricSpec, Tick};
+
+/// What a source asks for: the way of one packet to its next buffer.
+#[derive(Debug, Clone, Copy)]
+pub struct Request {
+    source: Place,
+    from_queue: usize,
+    target: Place,
+    to_queue: usize,
+    packet: PacketId,
+}
+
+/// Phase 5, virtual allocation: every source picks at most one packet.
+pub fn requests(
+    switch: &mut Switch,
+    now: Tick,
+    spec: &FabricSpec,
+    packets: &[Packet],
+) -> Vec<Request> {
+    // A grant now starts a crossing one allocation later: what is free by then
+    // is idle. The allocation overlaps the transfer before it.
+    let start = now + spec.timing.allocation;
+    let mut requests = Vec::new();
+    for source in switch.sources() {
+        if switch.read_port(source).free_from > start {
+            continue;
+        }
+        let queues = switch.buffer(source).queues();
+        let pointer = switch.read_port(source).pointer;
+        for from_queue in (0..queues).map(|step| (pointer + step) % queues) {
+            let Some(packet) = switch.buffer(source).head(from_queue) else {
+                continue;
+            };
+            let (target, to_queue) = switch.next_place(source, &packets[packet]);
+            let idle = switch.write_port(target).free_from <= start;
+            if idle
+                && switch
+                    .space(target)
+                    .has_quota(to_queue, packets[packet].credits)
+            {
+                switch.read_port(source).pointer = (from_queue + 1) % queues;
+                requests.push(Request {
+                    source,
+                    from_queue,
+                    target,
+                    to_queue,
+                    packet,
+                });
+                break;
+            }
+        }
+    }
+    requests
+}
+
+/// Phase 6, switch allocation: every target grants at most one request.
+/// Returns the number of grants.
+pub fn grant(
+    switch: &mut Switch,
+    requests: &[Request],
+    now: Tick,
+    spec: &FabricSpec,
+    packets: &mut [Packet],
+) -> usize {
+    let mut targets: Vec<Place> = Vec::new();
+    for request in requests {
+        if !targets.contains(&request.target) {
+            targets.push(request.target);
+        }
+    }
+    for &target in &targets {
+        let positions = match target {
+            Place::Central(_) => 4,
+            Place::Output(_) => 4 + switch.centrals.len(),
+            Place::Input(_) => unreachable!("an input buffer is written by its link"),
+        };
+        let pointer = switch.write_port(target).pointer;
+        let (request, position) = (0..positions)
+            .map(|step| (pointer + step) % positions)
+            .find_map(|position| {
+                let mut rivals = requests.iter().filter(|r| r.target == target);
+                let request = rivals.find(|r| position_of(r.source) == position)?;
+                Some((*request, position))
+            })
+            .expect("someone asked for this target");
+        switch.write_port(target).pointer = (position + 1) % positions;
+        carry_out(switch, request, now, spec, packets);
+    }
+    targets.len()
+}
+
+/// Position of a source among those of a target: the four input buffers of the
+/// MPort, then the central buffers of the switch.
+fn position_of(source: Place) -> usize {
+    match source {
+        Place::Input(port) => port % 4,
+        Place::Central(number) => 4 + number,
+        Place::Output(_) => unreachable!("an output buffer feeds a link"),
+    }
+}
+
+/// Takes the space and both ports, and starts the crossing.
+fn carry_out(
+    switch: &mut Switch,
+    request: Request,
+    now: Tick,
+    spec: &FabricSpec,
+    packets: &mut [Packet],
+) {
+    let Request {
+        source,
+        from_queue,
+        target,
+        to_queue,
+        packet: id,
+    } = request;
+    let packet = &mut packets[id];
+    switch.space(target).take(to_queue, packet.credits);
+    assert_eq!(switch.buffer(source).remove_head(from_queue), id);
+
+    let start = now + spec.timing.allocation;
+    let store = match source {
+        Place::Input(_) => spec.timing.input_store,
+        Place::Central(_) | Place::Output(_) => 0,
+    };
+    let available: Vec<Tick> = packet.dates.iter().map(|date| date + store).collect();
+    let foreseen = foresee(start, speedup(spec, source), &available);
+    let free_from = foreseen.last().expect("a packet has flits") + 1;
+    switch.read_port(source).free_from = free_from;
+    switch.write_port(target).free_from = free_from;
+    packet.dates = foreseen
+        .iter()
+        .map(|tick| tick + spec.timing.crossbar)
+        .collect();
+    switch.crossings.push(Crossing {
+        source,
+        target,
+        from_queue,
+        to_queue,
+        packet: id,
+        flits: packet.flits,
+        vl: packet.vl,
+        start,
+        next: 0,
+        foreseen,
+    });
+}
+
+/// Plays a crossing ahead of time: in which tick will each flit cross, if it
+/// starts at `start`, moves up to `speedup` flits per tick in order, and flit i
+/// may not cross before `available[i]`? Nothing that happens later can change
+/// it, because the flits of a granted packet never wait for space.
+fn foresee(start: Tick, speedup: u32, available: &[Tick]) -> Vec<Tick> {
+    let mut crossed = Vec::new();
+    let mut now = start;
+    while crossed.len() < available.len() {
+        for _ in 0..speedup {
+            match available.get(crossed.len()) {
+                Some(&from) if from <= now => crossed.push(now),
+                _ => break,
+            }
+        }
+        now += 1;
+    }
+    crossed
+}

@@ -1,0 +1,389 @@
+//! The whole fabric, and the eight phases of a tick.
+
+use super::allocation::{self, Request};
+use super::link::{End, Link};
+use super::nic::Nic;
+use super::packet::{self, Flit, Packet, PacketId};
+use super::routing;
+use super::switch::Switch;
+use super::{Departure, OracleRun, RunEnd};
+use flitwise::fabric::spec::{FabricSpec, Tick, TrunkSelection};
+use flitwise::fabric::topology::Peer;
+use flitwise::fabric::workload::{Message, PacketReport, Workload};
+use std::collections::HashMap;
+
+/// Everything there is, at one moment.
+pub struct Fabric<'s> {
+    spec: &'s FabricSpec,
+    nics: Vec<Nic>,
+    switches: Vec<Switch>,
+    links: Vec<Link>,
+    packets: Vec<Packet>,
+    messages: Vec<MessageState>,
+    messages_delivered: u64,
+    /// Requests of each switch, between phases 5 and 6.
+    requests: Vec<Vec<Request>>,
+    /// Messages whose last tail left its NIC in the tick before.
+    left_nic: Vec<usize>,
+    /// Packets created and delivered so far of each (source, destination, SL).
+    flows: HashMap<(u32, u32, u8), (u64, u64)>,
+    flits_injected: u64,
+    flits_delivered: u64,
+    reports: Vec<PacketReport>,
+    departures: Vec<Departure>,
+    /// Things that happened in this tick.
+    pub moved: usize,
+}
+
+struct MessageState {
+    message: Message,
+    packets: u32,
+    delivered: u32,
+}
+
+impl<'s> Fabric<'s> {
+    pub fn new(spec: &'s FabricSpec) -> Self {
+        let topology = &spec.topology;
+        let radix = topology.radix() as usize;
+        let count = topology.switches() as usize;
+        let mut links = Vec::new();
+        let mut arriving = vec![vec![None; radix]; count];
+        let mut leaving = vec![vec![None; radix]; count];
+        let mut nic_links = vec![(0, 0); topology.nics() as usize];
+        let mut connect = |from: End, to: End, latency: Tick| {
+            links.push(Link::new(from, to, latency));
+            links.len() - 1
+        };
+        for switch in 0..count {
+            for port in 0..radix {
+                let here = End::Port { switch, port };
+                match topology.peer(switch as u32, port as u32) {
+                    Peer::None => {}
+                    Peer::Nic(nic) => {
+                        let nic = nic as usize;
+                        let up = connect(End::Nic(nic), here, spec.timing.host_link);
+                        let down = connect(here, End::Nic(nic), spec.timing.host_link);
+                        arriving[switch][port] = Some(up);
+                        leaving[switch][port] = Some(down);
+                        nic_links[nic] = (up, down);
+                    }
+                    Peer::Switch {
+                        switch: next,
+                        port: entry,
+                    } => {
+                        let (next, entry) = (next as usize, entry as usize);
+                        let there = End::Port {
+                            switch: next,
+                            port: entry,
+                        };
+                        let link = connect(here, there, spec.timing.link);
+                        leaving[switch][port] = Some(link);
+                        arriving[next][entry] = Some(link);
+                    }
+                }
+            }
+        }
+        Self {
+            spec,
+            nics: nic_links
+                .iter()
+                .map(|&(up, down)| Nic::new(spec, up, down))
+                .collect(),
+            switches: (0..count)
+                .map(|id| Switch::new(spec, id as u32, &arriving[id], &leaving[id]))
+                .collect(),
+            links,
+            packets: Vec::new(),
+            messages: Vec::new(),
+            messages_delivered: 0,
+            requests: vec![Vec::new(); count],
+            left_nic: Vec::new(),
+            flows: HashMap::new(),
+            flits_injected: 0,
+            flits_delivered: 0,
+            reports: Vec::new(),
+            departures: Vec::new(),
+            moved: 0,
+        }
+    }
+
+    /// One tick: the phases of `docs/model.md` §5.
+    pub fn tick(&mut self, now: Tick, workload: &mut impl Workload) {
+        self.arrive(now, workload);
+        self.release(now, workload);
+        self.create(now, workload);
+        self.route(now);
+        self.allocate_virtually(now);
+        self.allocate_switch(now);
+        self.schedule(now);
+        self.leave(now);
+    }
+
+    /// Phase 1: flits and credits arrive; packets and messages are delivered.
+    fn arrive(&mut self, now: Tick, workload: &mut impl Workload) {
+        for at in 0..self.links.len() {
+            let (from, to) = (self.links[at].from, self.links[at].to);
+            if let Some(flit) = self.links[at].arriving_flit(now) {
+                self.moved += 1;
+                match to {
+                    End::Nic(nic) => {
+                        self.nics[nic].received.push_back(flit);
+                        self.receive(now, nic, flit, workload);
+                    }
+                    End::Port { switch, port } => {
+                        let input = &mut self.switches[switch].inputs[port];
+                        input.buffer.arrive(now, flit.vl, flit);
+                    }
+                }
+            }
+            while let Some(vl) = self.links[at].arriving_credit(now) {
+                self.moved += 1;
+                match from {
+                    End::Nic(nic) => self.nics[nic].sender.far.give_back_one(vl),
+                    End::Port { switch, port } => {
+                        let output = &mut self.switches[switch].outputs[port];
+                        output.sender.far.give_back_one(vl);
+                    }
+                }
+            }
+        }
+        for switch in &mut self.switches {
+            switch.arrive(now);
+        }
+    }
+
+    /// A flit has reached its NIC: the tail delivers the packet, and the last
+    /// packet to arrive the message.
+    fn receive(&mut self, now: Tick, nic: usize, flit: Flit, workload: &mut impl Workload) {
+        let packet = &self.packets[flit.packet];
+        assert_eq!(nic, packet.dst as usize, "delivered to the wrong NIC");
+        assert_eq!(flit.sl, packet.sl, "the SL is constant end to end");
+        self.flits_delivered += 1;
+        if flit.index + 1 < packet.flits {
+            return;
+        }
+        if self.spec.routing.trunk == TrunkSelection::Destination {
+            let flow = (packet.src, packet.dst, packet.sl);
+            let (_, delivered) = self.flows.get_mut(&flow).expect("created before");
+            assert_eq!(packet.place_in_flow, *delivered, "flows keep their order");
+            *delivered += 1;
+        }
+        let state = &mut self.messages[packet.message];
+        let token = state.message.token;
+        let report = PacketReport {
+            token,
+            index: packet.index,
+            flits: packet.flits,
+            injected: packet.injected,
+            delivered: now,
+        };
+        self.reports.push(report);
+        workload.packet(&report);
+        state.delivered += 1;
+        if state.delivered == state.packets {
+            self.messages_delivered += 1;
+            workload.delivered(now, token);
+        }
+    }
+
+    /// Phase 2: space left in the tick before is free; tails that left their
+    /// NIC in it are reported.
+    fn release(&mut self, now: Tick, workload: &mut impl Workload) {
+        for nic in &mut self.nics {
+            nic.sender.release();
+        }
+        for switch in &mut self.switches {
+            switch.release();
+        }
+        for message in self.left_nic.drain(..) {
+            let message = &self.messages[message].message;
+            if message.report_injection {
+                workload.injected(now, message.token);
+            }
+        }
+    }
+
+    /// Phase 3: the workload creates messages; NICs fill their send queues.
+    fn create(&mut self, now: Tick, workload: &mut impl Workload) {
+        if workload.next_tick().is_some_and(|due| due <= now) {
+            let mut created = Vec::new();
+            workload.act(now, &mut created);
+            for message in created {
+                self.moved += 1;
+                self.enqueue(message);
+            }
+        }
+        for nic in &mut self.nics {
+            self.moved += nic.fill(now, &mut self.packets);
+        }
+    }
+
+    /// Cuts a message into packets and puts them in the application queue.
+    fn enqueue(&mut self, message: Message) {
+        assert_ne!(message.src, message.dst, "a NIC does not send to itself");
+        let spec = self.spec;
+        let mut index = 0;
+        loop {
+            let (bytes, last) = packet::payload(spec, &message, index);
+            let flits = spec.timing.flits(bytes, spec.header_bytes);
+            let flow = (message.src, message.dst, message.sl);
+            let (place_in_flow, _) = self.flows.entry(flow).or_default();
+            self.packets.push(Packet {
+                message: self.messages.len(),
+                index,
+                last,
+                src: message.src,
+                dst: message.dst,
+                sl: message.sl,
+                flits,
+                credits: spec.credits(flits),
+                place_in_flow: *place_in_flow,
+                injected: 0,
+                class: 0,
+                vl: routing::vl(spec, message.sl, message.dst, 0),
+                output: usize::MAX,
+                dates: Vec::new(),
+            });
+            *place_in_flow += 1;
+            let queue = &mut self.nics[message.src as usize].waiting[usize::from(message.sl)];
+            queue.push_back(self.packets.len() - 1);
+            index += 1;
+            if last {
+                break;
+            }
+        }
+        self.messages.push(MessageState {
+            message,
+            packets: index,
+            delivered: 0,
+        });
+    }
+
+    /// Phase 4: routing completes, headers become ready.
+    fn route(&mut self, now: Tick) {
+        for switch in &mut self.switches {
+            switch.route(now, self.spec, &mut self.packets);
+        }
+        for nic in &mut self.nics {
+            nic.ready(now);
+        }
+    }
+
+    /// Phase 5: virtual allocation.
+    fn allocate_virtually(&mut self, now: Tick) {
+        for (switch, requests) in self.switches.iter_mut().zip(&mut self.requests) {
+            *requests = allocation::requests(switch, now, self.spec, &self.packets);
+        }
+    }
+
+    /// Phase 6: switch allocation.
+    fn allocate_switch(&mut self, now: Tick) {
+        for (switch, requests) in self.switches.iter_mut().zip(&self.requests) {
+            self.moved += allocation::grant(switch, requests, now, self.spec, &mut self.packets);
+        }
+    }
+
+    /// Phase 7: output schedulers and NICs.
+    fn schedule(&mut self, now: Tick) {
+        for nic in 0..self.nics.len() {
+            let sender = &mut self.nics[nic].sender;
+            if let Some(id) = sender.schedule(self.spec, &self.packets) {
+                self.packets[id].injected = now;
+                self.departs(now, id, End::Nic(nic));
+            }
+        }
+        for switch in 0..self.switches.len() {
+            for port in 0..self.switches[switch].outputs.len() {
+                let sender = &mut self.switches[switch].outputs[port].sender;
+                if let Some(id) = sender.schedule(self.spec, &self.packets) {
+                    self.departs(now, id, End::Port { switch, port });
+                }
+            }
+        }
+    }
+
+    fn departs(&mut self, tick: Tick, id: PacketId, from: End) {
+        self.moved += 1;
+        let packet = &self.packets[id];
+        let latency = self
+            .links
+            .iter()
+            .find(|link| link.from == from)
+            .map(Link::latency);
+        let latency = latency.expect("there is a link at the port");
+        self.departures.push(Departure {
+            tick,
+            from,
+            token: self.messages[packet.message].message.token,
+            index: packet.index,
+            sl: packet.sl,
+            vl: packet.vl,
+        });
+        let flits = Tick::from(packet.flits);
+        self.packets[id].dates = (0..flits).map(|i| tick + i + latency).collect();
+    }
+
+    /// Phase 8: flits leave buffers.
+    fn leave(&mut self, now: Tick) {
+        for nic in &mut self.nics {
+            let before = self.links[nic.sender.link.expect("a NIC has a link")].carried;
+            if let Some(id) = nic.sender.send(now, &mut self.links) {
+                let packet = &self.packets[id];
+                if packet.last {
+                    self.left_nic.push(packet.message);
+                }
+            }
+            let after = self.links[nic.sender.link.expect("a NIC has a link")].carried;
+            self.flits_injected += after - before;
+            nic.drain(now, self.spec, &self.packets, &mut self.links);
+        }
+        for switch in &mut self.switches {
+            let (freed, moved) = switch.cross(now, self.spec);
+            self.moved += moved;
+            for (port, vl) in freed {
+                let link = switch.inputs[port]
+                    .link
+                    .expect("flits came in by this port");
+                self.links[link].return_credit(now, vl);
+            }
+            for output in &mut switch.outputs {
+                output.sender.send(now, &mut self.links);
+            }
+        }
+    }
+
+    /// Every flit that left a NIC has arrived or is somewhere.
+    pub fn check_conservation(&self) {
+        let links: usize = self.links.iter().map(Link::flits_under_way).sum();
+        let switches: usize = self.switches.iter().map(Switch::flits).sum();
+        let in_flight = (links + switches) as u64;
+        assert_eq!(
+            self.flits_injected,
+            self.flits_delivered + in_flight,
+            "flits were lost"
+        );
+    }
+
+    pub fn all_delivered(&self) -> bool {
+        self.messages_delivered == self.messages.len() as u64
+    }
+
+    pub fn report(self, end: RunEnd, end_tick: Tick) -> OracleRun {
+        let carried = |host: bool| {
+            let links = self.links.iter().filter(|link| link.is_host_link() == host);
+            links.map(|link| link.carried).sum()
+        };
+        OracleRun {
+            end,
+            end_tick,
+            flit_hops: carried(false),
+            host_flit_hops: carried(true),
+            reports: self.reports,
+            departures: self.departures,
+            messages: self.messages.len() as u64,
+            messages_delivered: self.messages_delivered,
+            flits_injected: self.flits_injected,
+            flits_delivered: self.flits_delivered,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Links: flits one way, credits the other.
+
+use super::delay_line::DelayLine;
+use super::packet::Flit;
+use flitwise::fabric::spec::Tick;
+
+/// Where a link begins or ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    Nic(usize),
+    Port { switch: usize, port: usize },
+}
+
+/// One direction of a cable.
+#[derive(Debug, Clone)]
+pub struct Link {
+    pub from: End,
+    pub to: End,
+    latency: Tick,
+    flits: DelayLine<Flit>,
+    /// VL of each credit on its way back.
+    credits: DelayLine<usize>,
+    last_sent: Option<Tick>,
+    /// Flits that have entered the link.
+    pub carried: u64,
+}
+
+impl Link {
+    pub fn new(from: End, to: End, latency: Tick) -> Self {
+        Self {
+            from,
+            to,
+            latency,
+            flits: DelayLine::new(),
+            credits: DelayLine::new(),
+            last_sent: None,
+            carried: 0,
+        }
+    }
+
+    pub fn latency(&self) -> Tick {
+        self.latency
+    }
+
+    pub fn is_host_link(&self) -> bool {
+        matches!(self.from, End::Nic(_)) || matches!(self.to, End::Nic(_))
+    }
+
+    /// A flit leaves the sending end.
+    pub fn send(&mut self, now: Tick, flit: Flit) {
+        assert!(self.last_sent < Some(now), "a link moves one flit per tick");
+        self.last_sent = Some(now);
+        self.carried += 1;
+        self.flits.push(now + self.latency, flit);
+    }
+
+    /// The last flit of a credit leaves the receiving buffer: the credit is
+    /// free in the next tick, and seen a flight later.
+    pub fn return_credit(&mut self, now: Tick, vl: usize) {
+        self.credits.push(now + 1 + self.latency, vl);
+    }
+
+    pub fn arriving_flit(&mut self, now: Tick) -> Option<Flit> {
+        self.flits.pop_due(now)
+    }
+
+    pub fn arriving_credit(&mut self, now: Tick) -> Option<usize> {
+        self.credits.pop_due(now)
+    }
+
+    pub fn flits_under_way(&self) -> usize {
+        self.flits.len()
+    }
+}

@@ -1,0 +1,119 @@
+//! The oracle: the fabric of `docs/model.md` in its most obvious form.
+//!
+//! It goes tick by tick and flit by flit. Every flit is an entry in the queue
+//! of the buffer, link or crossbar that it is in; a tick is eight functions
+//! called in order (`Fabric::tick` in `fabric.rs`). It shares nothing with the engine but
+//! the specification, the topology and the workload trait, so that the two can
+//! be held against each other, and it is the place to look when the page leaves
+//! a doubt. It is slow, and does not mind.
+
+// Every test program compiles its own copy and uses its own part of it.
+#![allow(dead_code)]
+
+mod allocation;
+mod buffer;
+mod delay_line;
+mod fabric;
+mod link;
+mod nic;
+mod packet;
+mod routing;
+mod scheduler;
+mod sender;
+mod switch;
+
+pub use link::End;
+
+use fabric::Fabric;
+use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::workload::{PacketReport, Workload};
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunEnd {
+    /// The workload said so.
+    Finished,
+    /// Everything was delivered and the workload has nothing more to send.
+    Drained,
+    /// Messages are left, and nothing moves any more.
+    Stalled,
+    /// The ticks given were not enough.
+    OutOfTicks,
+}
+
+/// The header of a packet left a NIC or a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Departure {
+    pub tick: Tick,
+    pub from: End,
+    pub token: u64,
+    pub index: u32,
+    pub sl: u8,
+    pub vl: usize,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone)]
+pub struct OracleRun {
+    pub end: RunEnd,
+    /// Last tick simulated. A stall is noticed some time after it happened.
+    pub end_tick: Tick,
+    /// Packets delivered, in the order of delivery.
+    pub reports: Vec<PacketReport>,
+    /// Headers leaving on links, in order.
+    pub departures: Vec<Departure>,
+    pub messages: u64,
+    pub messages_delivered: u64,
+    pub flits_injected: u64,
+    pub flits_delivered: u64,
+    /// Flits that crossed links between switches.
+    pub flit_hops: u64,
+    /// Flits that crossed links of NICs.
+    pub host_flit_hops: u64,
+}
+
+impl OracleRun {
+    /// True if messages are left and nothing moves any more.
+    pub fn stalled(&self) -> bool {
+        self.end == RunEnd::Stalled
+    }
+}
+
+/// Runs `workload` on the fabric of `spec` for at most `max_ticks` ticks.
+///
+/// The run ends at the end of the first tick in which the workload is
+/// finished, or has nothing more to send and everything is delivered.
+pub fn run(spec: &FabricSpec, workload: &mut impl Workload, max_ticks: u64) -> OracleRun {
+    let mut fabric = Fabric::new(spec);
+    // Whatever is going to happen without the workload happens within the
+    // longest chain of latencies.
+    let timing = &spec.timing;
+    let patience = timing.link
+        + timing.host_link
+        + timing.input_store
+        + timing.routing
+        + timing.allocation
+        + timing.crossbar
+        + timing.output_store
+        + 10;
+    let mut quiet = 0;
+    for now in 0..max_ticks {
+        fabric.moved = 0;
+        fabric.tick(now, workload);
+        fabric.check_conservation();
+        let more_to_come = workload.next_tick().is_some();
+        quiet = if fabric.moved > 0 || more_to_come {
+            0
+        } else {
+            quiet + 1
+        };
+        if workload.finished() {
+            return fabric.report(RunEnd::Finished, now);
+        } else if fabric.all_delivered() && !more_to_come {
+            return fabric.report(RunEnd::Drained, now);
+        } else if quiet > patience {
+            return fabric.report(RunEnd::Stalled, now);
+        }
+    }
+    fabric.report(RunEnd::OutOfTicks, max_ticks)
+}

@@ -1,0 +1,157 @@
+//! Routing, dateline classes and VLs (`docs/model.md` §7), from coordinates and
+//! digits alone.
+
+use super::packet::Packet;
+use flitwise::fabric::spec::{FabricSpec, RingTie, TrunkSelection};
+use flitwise::fabric::topology::{Cube, Shape, Tree};
+
+/// Where a switch sends a packet, and the dateline class it has from there on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Way {
+    pub output: usize,
+    pub class: usize,
+}
+
+/// VL of a packet of `sl` to NIC `dst` in dateline class `class`.
+pub fn vl(spec: &FabricSpec, sl: u8, dst: u32, class: usize) -> usize {
+    let scs = &spec.qos.service_levels[usize::from(sl)].scs;
+    let on_torus = matches!(spec.topology.shape(), Shape::Cube(cube) if cube.wraps());
+    let sc = if on_torus {
+        scs[class]
+    } else {
+        scs[dst as usize % scs.len()]
+    };
+    let vl = spec.qos.sc2vl[usize::from(sc)].expect("every SC of an SL has a VL");
+    usize::from(vl)
+}
+
+/// The routing part of one switch.
+#[derive(Debug, Clone)]
+pub struct Router {
+    switch: u32,
+    /// Next link of the trunk in each direction (two per dimension).
+    next_link: Vec<u32>,
+}
+
+impl Router {
+    pub fn new(spec: &FabricSpec, switch: u32) -> Self {
+        let directions = match spec.topology.shape() {
+            Shape::Cube(cube) => 2 * cube.dimensions().len(),
+            Shape::Single | Shape::Tree(_) => 0,
+        };
+        Self {
+            switch,
+            next_link: vec![0; directions],
+        }
+    }
+
+    /// Decides the way of `packet`, which came in by port `input`. `queued`
+    /// tells the credits in use in the output buffer of a port.
+    pub fn route(
+        &mut self,
+        spec: &FabricSpec,
+        input: usize,
+        packet: &Packet,
+        queued: impl Fn(usize) -> u32,
+    ) -> Way {
+        let (home, port) = spec.topology.attachment(packet.dst);
+        let output = match spec.topology.shape() {
+            _ if home == self.switch => port as usize,
+            Shape::Cube(cube) => {
+                return self.route_on_cube(spec, cube, home, input, packet, queued);
+            }
+            Shape::Tree(tree) => route_on_tree(*tree, self.switch, packet.dst),
+            Shape::Single => unreachable!("every NIC is at the only switch"),
+        };
+        Way { output, class: 0 }
+    }
+
+    /// Dimension order: the first dimension in which the coordinates differ.
+    fn route_on_cube(
+        &mut self,
+        spec: &FabricSpec,
+        cube: &Cube,
+        home: u32,
+        input: usize,
+        packet: &Packet,
+        queued: impl Fn(usize) -> u32,
+    ) -> Way {
+        let sizes = cube.dimensions();
+        let here = coordinates(self.switch, sizes);
+        let there = coordinates(home, sizes);
+        let dimension = (0..sizes.len())
+            .find(|&d| here[d] != there[d])
+            .expect("the destination is at another switch");
+        let (at, size) = (here[dimension], sizes[dimension]);
+        let plus = if cube.wraps() {
+            let up = (there[dimension] + size - at) % size;
+            let down = size - up;
+            match up.cmp(&down) {
+                std::cmp::Ordering::Less => true,
+                std::cmp::Ordering::Greater => false,
+                std::cmp::Ordering::Equal => match spec.routing.ring_tie {
+                    RingTie::Positive => true,
+                    RingTie::SourceParity => at % 2 == 0,
+                },
+            }
+        } else {
+            there[dimension] > at
+        };
+        let closes_ring = cube.wraps() && if plus { at + 1 == size } else { at == 0 };
+
+        // Ports: the NICs, then for each dimension the links up, the links down.
+        let trunk = cube.trunk() as usize;
+        let side = 2 * dimension + usize::from(!plus);
+        let first = cube.concentration() as usize + side * trunk;
+        let link = match spec.routing.trunk {
+            TrunkSelection::Destination => packet.dst as usize % trunk,
+            TrunkSelection::RoundRobin => {
+                let link = self.next_link[side] as usize;
+                self.next_link[side] = (self.next_link[side] + 1) % trunk as u32;
+                link
+            }
+            TrunkSelection::LeastQueued => (0..trunk)
+                .min_by_key(|link| queued(first + link))
+                .expect("a trunk has links"),
+        };
+
+        let came_in_by = input
+            .checked_sub(cube.concentration() as usize)
+            .map(|link_port| link_port / (2 * trunk));
+        let kept = if came_in_by == Some(dimension) {
+            packet.class
+        } else {
+            0
+        };
+        Way {
+            output: first + link,
+            class: if closes_ring { 1 } else { kept },
+        }
+    }
+}
+
+/// Coordinates of a switch; dimension 0 varies fastest.
+fn coordinates(switch: u32, sizes: &[u32]) -> Vec<u32> {
+    let mut rest = switch;
+    sizes
+        .iter()
+        .map(|&size| {
+            let coordinate = rest % size;
+            rest /= size;
+            coordinate
+        })
+        .collect()
+}
+
+/// DESTRO: down once the destination is below, else up by the destination's
+/// digit. The leaf switch of NIC `dst` has the digits 1, 2, … of `dst`; going
+/// down from level l chooses digit l.
+fn route_on_tree(tree: Tree, switch: u32, dst: u32) -> usize {
+    let k = tree.k();
+    let width = k.pow(tree.n() - 1);
+    let (level, w) = (switch / width, switch % width);
+    let leaf = dst / k;
+    let below = w / k.pow(level) == leaf / k.pow(level);
+    let digit = dst / k.pow(level) % k;
+    (if below { digit } else { k + digit }) as usize
+}

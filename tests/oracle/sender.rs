@@ -1,0 +1,110 @@
+//! What feeds a link: a buffer, a scheduler, and the view of the far buffer.
+//! A NIC's send queue and a switch's output buffer are the same thing.
+
+use super::buffer::{Buffer, Ledger};
+use super::link::Link;
+use super::packet::{Packet, PacketId, completes_credit};
+use super::scheduler::{Candidate, Scheduler};
+use flitwise::fabric::spec::{FabricSpec, Pool, Tick};
+
+/// The sending end of a link.
+#[derive(Debug, Clone)]
+pub struct Sender {
+    pub buffer: Buffer,
+    /// Space of `buffer`, kept for those who write to it.
+    pub space: Ledger,
+    /// Space of the buffer at the other end, as seen from here.
+    pub far: Ledger,
+    /// The link; `None` at a port that is not connected.
+    pub link: Option<usize>,
+    scheduler: Scheduler,
+    sending: Option<Sending>,
+    /// VLs of the credits that the flits of this tick leave behind.
+    freed: Vec<usize>,
+    per_credit: u32,
+}
+
+/// The packet on the link.
+#[derive(Debug, Clone, Copy)]
+struct Sending {
+    packet: PacketId,
+    vl: usize,
+    next: u32,
+    flits: u32,
+}
+
+impl Sender {
+    /// A sender with a buffer of kind `own`, whose flits wait for `store`
+    /// ticks, before a buffer of kind `far`.
+    pub fn new(
+        spec: &FabricSpec,
+        own: &Pool,
+        store: Tick,
+        far: &Pool,
+        link: Option<usize>,
+    ) -> Self {
+        let per_credit = spec.buffers.flits_per_credit;
+        Self {
+            buffer: Buffer::new(own.per_vl.len(), own.total * per_credit, store, store),
+            space: Ledger::per_vl(own),
+            far: Ledger::per_vl(far),
+            link,
+            scheduler: Scheduler::new(&spec.qos),
+            sending: None,
+            freed: Vec::new(),
+            per_credit,
+        }
+    }
+
+    /// Phase 2: the space left in the tick before is free.
+    pub fn release(&mut self) {
+        for vl in self.freed.drain(..) {
+            self.space.give_back_one(vl);
+        }
+    }
+
+    /// Phase 7: if the link is free, the scheduler picks a packet. Returns it.
+    pub fn schedule(&mut self, spec: &FabricSpec, packets: &[Packet]) -> Option<PacketId> {
+        if self.sending.is_some() {
+            return None;
+        }
+        let candidates: Vec<Candidate> = (0..self.buffer.queues())
+            .filter_map(|vl| Some((vl, self.buffer.head(vl)?)))
+            .filter(|&(vl, id)| self.far.has_quota(vl, packets[id].credits))
+            .map(|(vl, id)| Candidate::new(vl, &packets[id], spec))
+            .collect();
+        let vl = self.scheduler.select(&candidates)?;
+        let id = self.buffer.remove_head(vl);
+        let packet = &packets[id];
+        self.far.take(vl, packet.credits);
+        self.sending = Some(Sending {
+            packet: id,
+            vl,
+            next: 0,
+            flits: packet.flits,
+        });
+        Some(id)
+    }
+
+    /// Phase 8: the next flit of the packet on the link leaves. Returns the
+    /// packet if this was its tail.
+    pub fn send(&mut self, now: Tick, links: &mut [Link]) -> Option<PacketId> {
+        let sending = self.sending.as_mut()?;
+        let link = self
+            .link
+            .expect("a packet was routed to a port without a link");
+        let flit = self
+            .buffer
+            .leave(now, sending.vl, sending.packet, sending.next)
+            .expect("a link is never starved in the middle of a packet");
+        links[link].send(now, flit);
+        if completes_credit(sending.next, sending.flits, self.per_credit) {
+            self.freed.push(sending.vl);
+        }
+        sending.next += 1;
+        if sending.next < sending.flits {
+            return None;
+        }
+        self.sending.take().map(|sending| sending.packet)
+    }
+}
