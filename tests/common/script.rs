@@ -35,6 +35,17 @@ pub struct Script {
     pub packets: Vec<PacketReport>,
 }
 
+/// All that a fabric tells a workload, sorted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// Packets, by token and index.
+    pub packets: Vec<PacketReport>,
+    /// Messages delivered, by tick.
+    pub delivered: Vec<(Tick, u64)>,
+    /// Messages that left their NIC, by tick.
+    pub injected: Vec<(Tick, u64)>,
+}
+
 impl Script {
     /// The script of `lines`. Messages of the same tick keep their order.
     pub fn new(lines: impl IntoIterator<Item = (Cue, Message)>) -> Self {
@@ -57,16 +68,16 @@ impl Script {
     }
 
     /// What was told, in an order that does not depend on the teller.
-    pub fn told(&self) -> (Vec<(Tick, u64)>, Vec<(Tick, u64)>, Vec<PacketReport>) {
-        let mut told = (
-            self.delivered.clone(),
-            self.injected.clone(),
-            self.packets.clone(),
-        );
-        told.0.sort_unstable();
-        told.1.sort_unstable();
-        told.2
+    pub fn told(&self) -> Told {
+        let mut told = Told {
+            packets: self.packets.clone(),
+            delivered: self.delivered.clone(),
+            injected: self.injected.clone(),
+        };
+        told.packets
             .sort_unstable_by_key(|report| (report.token, report.index));
+        told.delivered.sort_unstable();
+        told.injected.sort_unstable();
         told
     }
 

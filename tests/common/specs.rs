@@ -11,13 +11,13 @@ pub fn opa_timing() -> Timing {
     Timing {
         tick_ps: 640,
         flit_bytes: 8,
-        link: 50,
+        link: 8,
         host_link: 8,
-        input_store: 2,
+        input_store: 50,
         routing: 32,
         allocation: 8,
         crossbar: 2,
-        output_store: 8,
+        output_store: 50,
         mport_speedup: 3,
         central_speedup: 4,
     }
