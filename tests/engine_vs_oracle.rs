@@ -6,7 +6,7 @@
 mod common;
 mod oracle;
 
-use common::random::{Kind, fabric, script, traffic};
+use common::random::{Kind, config, fabric, script, traffic};
 use common::script::Script;
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::FabricSpec;
@@ -50,7 +50,7 @@ fn compare(spec: &FabricSpec, script: &Script) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(config(200))]
 
     #[test]
     fn sound_fabrics_agree(spec in fabric(Kind::Sound), traffic in traffic()) {

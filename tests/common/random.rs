@@ -13,6 +13,7 @@ use flitwise::fabric::topology::{Peer, Topology};
 use flitwise::fabric::workload::Message;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 use std::collections::BTreeSet;
 
 /// How hard a fabric may be.
@@ -24,6 +25,19 @@ pub enum Kind {
     /// Anything that can be built: shared space only, dateline classes that get
     /// in each other's way, central queues as drawn. It may well deadlock.
     Any,
+}
+
+/// Runs `cases` cases, or as many as `PROPTEST_CASES` says. A case that failed
+/// is kept beside the test and tried first from then on.
+pub fn config(cases: u32) -> ProptestConfig {
+    let mut config = ProptestConfig::default();
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = cases;
+    }
+    config.failure_persistence = Some(Box::new(FileFailurePersistence::WithSource(
+        "proptest-regressions",
+    )));
+    config
 }
 
 fn topology() -> impl Strategy<Value = Topology> {
@@ -105,22 +119,25 @@ fn service_levels(kind: Kind, raw: &[RawLevel], flit_bytes: u32, rings: bool) ->
     }
 }
 
-/// A pool before it fits: credits beyond the least there must be, then for
-/// each VL what is exclusive and what it may have beyond its largest packet.
-type RawPool = (u32, Vec<(u32, u32)>);
+/// A pool before it fits: credits beyond the least there must be, whether any
+/// are exclusive where none need be, then for each VL what is exclusive and what
+/// it may have beyond its largest packet.
+type RawPool = (u32, bool, Vec<(u32, u32)>);
 
 fn raw_pool() -> impl Strategy<Value = RawPool> {
     let slack = prop_oneof![3 => Just(0u32), 3 => 0u32..=6, 1 => 20u32..=80];
-    (slack, vec((0u32..=3, prop_oneof![0u32..=3, 10u32..=50]), 6))
+    let quotas = vec((0u32..=3, prop_oneof![0u32..=3, 10u32..=50]), 6);
+    (slack, any::<bool>(), quotas)
 }
 
 /// The pool for packets of at most `largest[vl]` credits, in a buffer with
 /// `copies` queues per VL.
 fn pool(kind: Kind, raw: &RawPool, largest: &[u32], copies: u32) -> Pool {
-    let (slack, raw) = raw;
+    let (slack, reserves, raw) = raw;
     let exclusive = |vl: usize| match kind {
         Kind::Sound => largest[vl] + raw[vl].0,
-        Kind::Any => raw[vl].0,
+        Kind::Any if *reserves => raw[vl].0,
+        Kind::Any => 0,
     };
     let reserved: u32 = (0..largest.len()).map(|vl| exclusive(vl) * copies).sum();
     let beyond = (0..largest.len()).map(|vl| largest[vl].saturating_sub(exclusive(vl)));
@@ -274,8 +291,9 @@ pub enum Pattern {
     Hotspot(u32),
     /// All from one NIC.
     Burst(u32),
-    /// From every NIC to the one half a fabric further.
-    Tornado,
+    /// From every NIC at once to the one so much further: much load, and on
+    /// rings all of it the same way round.
+    Shift(u32),
 }
 
 /// Traffic before it fits a fabric.
@@ -284,7 +302,7 @@ pub fn traffic() -> impl Strategy<Value = (Pattern, Vec<RawMessage>)> {
         3 => Just(Pattern::Uniform),
         2 => any::<u32>().prop_map(Pattern::Hotspot),
         1 => any::<u32>().prop_map(Pattern::Burst),
-        2 => Just(Pattern::Tornado),
+        2 => any::<u32>().prop_map(Pattern::Shift),
     ];
     let span = prop_oneof![Just(0u64), Just(40), Just(600)];
     (
@@ -293,43 +311,58 @@ pub fn traffic() -> impl Strategy<Value = (Pattern, Vec<RawMessage>)> {
     )
 }
 
+/// Most messages of a script, give or take those of one shift.
+const MESSAGES: usize = 600;
+
 /// The traffic as a script for `spec`.
 pub fn script(spec: &FabricSpec, (pattern, raw): &(Pattern, Vec<RawMessage>)) -> Script {
     let nics = spec.topology.nics();
     let mut lines: Vec<(Cue, Message)> = Vec::new();
-    for (token, raw) in raw.iter().enumerate() {
-        let (mut src, mut dst) = (raw.src % nics, raw.dst % nics);
-        match pattern {
-            Pattern::Uniform => {}
-            Pattern::Hotspot(nic) => dst = nic % nics,
-            Pattern::Burst(nic) => src = nic % nics,
-            Pattern::Tornado => dst = (src + nics / 2) % nics,
-        }
-        if src == dst && matches!(pattern, Pattern::Hotspot(_)) {
-            src = (src + 1) % nics;
-        } else if src == dst {
-            dst = (dst + 1) % nics;
-        }
-        let sl = usize::from(raw.sl) % spec.qos.service_levels.len();
-        let mtu = u64::from(spec.qos.service_levels[sl].mtu_bytes);
-        let earlier = usize::from(raw.before) % token.max(1);
-        let cue = match raw.cue {
-            1 if token > 0 => Cue::Delivered(earlier as u64),
-            2 if token > 0 => {
-                lines[earlier].1.report_injection = true;
-                Cue::Injected(earlier as u64)
+    for raw in raw {
+        let (src, dst) = (raw.src % nics, raw.dst % nics);
+        match *pattern {
+            Pattern::Uniform => add(spec, &mut lines, raw, src, dst),
+            Pattern::Hotspot(nic) if src == nic % nics => add(spec, &mut lines, raw, dst, src),
+            Pattern::Hotspot(nic) => add(spec, &mut lines, raw, src, nic % nics),
+            Pattern::Burst(nic) => add(spec, &mut lines, raw, nic % nics, dst),
+            Pattern::Shift(by) if lines.len() < MESSAGES => {
+                for src in 0..nics {
+                    add(spec, &mut lines, raw, src, (src + by % nics) % nics);
+                }
             }
-            _ => Cue::At(raw.tick),
-        };
-        let message = Message {
-            src,
-            dst,
-            sl: sl as u8,
-            bytes: u64::from(raw.size) % (3 * mtu + 1),
-            token: token as u64,
-            report_injection: raw.report,
-        };
-        lines.push((cue, message));
+            Pattern::Shift(_) => {}
+        }
     }
     Script::new(lines)
+}
+
+/// Adds a message like `raw` from `src` to `dst`, or to the NIC after `src` if
+/// they are the same.
+fn add(spec: &FabricSpec, lines: &mut Vec<(Cue, Message)>, raw: &RawMessage, src: u32, dst: u32) {
+    let dst = if dst == src {
+        (src + 1) % spec.topology.nics()
+    } else {
+        dst
+    };
+    let sl = usize::from(raw.sl) % spec.qos.service_levels.len();
+    let mtu = u64::from(spec.qos.service_levels[sl].mtu_bytes);
+    let token = lines.len();
+    let earlier = usize::from(raw.before) % token.max(1);
+    let cue = match raw.cue {
+        1 if token > 0 => Cue::Delivered(earlier as u64),
+        2 if token > 0 => {
+            lines[earlier].1.report_injection = true;
+            Cue::Injected(earlier as u64)
+        }
+        _ => Cue::At(raw.tick),
+    };
+    let message = Message {
+        src,
+        dst,
+        sl: sl as u8,
+        bytes: u64::from(raw.size) % (3 * mtu + 1),
+        token: token as u64,
+        report_injection: raw.report,
+    };
+    lines.push((cue, message));
 }

@@ -61,6 +61,11 @@ impl Script {
         script
     }
 
+    /// Messages that have not been created yet.
+    pub fn messages_left(&self) -> usize {
+        self.timed.len() + self.due.len() + self.answers.values().map(Vec::len).sum::<usize>()
+    }
+
     /// The same script, finished after `deliveries` deliveries.
     pub fn stop_after(mut self, deliveries: usize) -> Self {
         self.stop_after = Some(deliveries);
