@@ -7,7 +7,8 @@ mod common;
 mod oracle;
 
 use common::random::{Kind, config, fabric, script, traffic};
-use common::script::Script;
+use common::script::{Script, jam};
+use common::specs::jamming_ring;
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::FabricSpec;
 use proptest::prelude::*;
@@ -21,7 +22,7 @@ fn compare(spec: &FabricSpec, script: &Script) -> Result<(), TestCaseError> {
     let end = match engine.run(&mut for_engine) {
         RunEnd::Finished => oracle::RunEnd::Finished,
         RunEnd::Drained => oracle::RunEnd::Drained,
-        RunEnd::Stalled(..) => oracle::RunEnd::Stalled,
+        _ => oracle::RunEnd::Stalled,
     };
     let (told_oracle, told_engine) = (for_oracle.told(), for_engine.told());
     let first = told_engine
@@ -47,6 +48,11 @@ fn compare(spec: &FabricSpec, script: &Script) -> Result<(), TestCaseError> {
         prop_assert_eq!(stats.host_flit_hops, oracle.host_flit_hops);
     }
     Ok(())
+}
+
+#[test]
+fn jammed_ring_agrees() {
+    compare(&jamming_ring(), &jam()).unwrap();
 }
 
 proptest! {

@@ -4,8 +4,8 @@
 mod common;
 mod oracle;
 
-use common::script::{Cue, Script, message};
-use common::specs::{even_pool, opa_gen1, opasim};
+use common::script::{Cue, Script, jam, message};
+use common::specs::{even_pool, jamming_ring, opa_gen1, opasim};
 use flitwise::fabric::spec::{DTableEntry, FabricSpec, RingTie, Scheduler, TrunkSelection};
 use flitwise::fabric::topology::Topology;
 use flitwise::fabric::workload::Message;
@@ -403,4 +403,11 @@ fn run_stalls_when_nothing_can_move() {
     });
     let mut script = Script::new([(Cue::At(0), message(0, 0, 1, VO, 64))]);
     assert!(oracle::run(&spec, &mut script, 10_000).stalled());
+}
+
+#[test]
+fn ring_without_datelines_jams() {
+    let run = oracle::run(&jamming_ring(), &mut jam(), 100_000);
+    assert!(run.stalled());
+    assert!(run.flits_injected > run.flits_delivered);
 }

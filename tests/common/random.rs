@@ -34,6 +34,7 @@ pub fn config(cases: u32) -> ProptestConfig {
     if std::env::var_os("PROPTEST_CASES").is_none() {
         config.cases = cases;
     }
+    config.max_shrink_iters = 3000;
     config.failure_persistence = Some(Box::new(FileFailurePersistence::WithSource(
         "proptest-regressions",
     )));

@@ -142,3 +142,13 @@ pub fn message(token: u64, src: u32, dst: u32, sl: u8, bytes: u64) -> Message {
         report_injection: false,
     }
 }
+
+/// Ten full packets of both service levels from each NIC of a ring of four to
+/// the one opposite: see [`jamming_ring`](super::specs::jamming_ring).
+pub fn jam() -> Script {
+    let lines = (0..80u64).map(|token| {
+        let (src, sl) = (token as u32 % 4, (token / 4 % 2) as u8);
+        (Cue::At(0), message(token, src, (src + 2) % 4, sl, 128))
+    });
+    Script::new(lines)
+}

@@ -122,3 +122,29 @@ pub fn opasim(topology: Topology) -> FabricSpec {
         header_bytes: 0,
     }
 }
+
+/// A ring of four switches that jams: two service levels use the same two VLs
+/// as dateline classes in opposite order, so that each VL goes all the way
+/// round, and a buffer holds one packet per VL.
+pub fn jamming_ring() -> FabricSpec {
+    let ring = Topology::cube(&[4], true, 1, 1, None).unwrap();
+    let mut spec = opa_gen1(ring, Scheduler::RrVl);
+    spec.qos.vls = 2;
+    spec.qos.sc2vl = sc2vl(&[0, 1, 1, 0]);
+    spec.qos.service_levels = vec![
+        service_level("up", [0, 1], 128),
+        service_level("down", [2, 3], 128),
+    ];
+    let pool = even_pool(2, 4, 2, 2);
+    let buffers = &mut spec.buffers;
+    for own in [
+        &mut buffers.nic_queue,
+        &mut buffers.nic_sink,
+        &mut buffers.input,
+        &mut buffers.output,
+    ] {
+        *own = pool.clone();
+    }
+    buffers.central = even_pool(2, 16, 2, 2);
+    spec
+}
