@@ -1,5 +1,7 @@
 //! The fabric: switches, NICs and links at flit accuracy.
 
+pub mod engine;
+pub mod routing;
 pub mod spec;
 pub mod stats;
 pub mod topology;

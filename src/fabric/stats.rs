@@ -44,9 +44,75 @@ pub struct SlStats {
     /// Payload bytes of delivered messages.
     pub bytes: u64,
     /// Ticks from the creation of a message to its delivery, per message.
-    pub end_to_end: Histogram<u64>,
+    pub end_to_end: Latency,
     /// Ticks from the header leaving the NIC to the tail arriving, per packet.
-    pub network: Histogram<u64>,
+    pub network: Latency,
+}
+
+/// Distribution of a latency in ticks: mean and maximum are exact, quantiles
+/// have three significant digits.
+#[derive(Debug, Clone)]
+pub struct Latency {
+    histogram: Histogram<u64>,
+    sum: u128,
+    max: Tick,
+}
+
+impl Default for Latency {
+    fn default() -> Self {
+        // Three significant digits always form a valid histogram.
+        let histogram = Histogram::new(3).unwrap_or_else(|_| unreachable!());
+        Self {
+            histogram,
+            sum: 0,
+            max: 0,
+        }
+    }
+}
+
+impl Latency {
+    /// Adds one observation.
+    #[inline]
+    pub fn record(&mut self, ticks: Tick) {
+        self.sum += u128::from(ticks);
+        self.max = self.max.max(ticks);
+        // The histogram resizes itself; only a value of 2^63 ticks could fail.
+        let _ = self.histogram.record(ticks);
+    }
+
+    /// Number of observations.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// Sum of all observations.
+    #[must_use]
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// Mean in ticks; 0 without observations.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        if self.count() == 0 {
+            0.0
+        } else {
+            self.sum as f64 / self.count() as f64
+        }
+    }
+
+    /// Quantile `q` in 0..=1; 0 without observations.
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> Tick {
+        self.histogram.value_at_quantile(q).min(self.max)
+    }
+
+    /// Largest observation; 0 without observations.
+    #[must_use]
+    pub fn max(&self) -> Tick {
+        self.max
+    }
 }
 
 /// One end of a link.

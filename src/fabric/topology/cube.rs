@@ -42,7 +42,12 @@ impl Cube {
             .try_fold(1u64, |n, &k| n.checked_mul(k.into()))
             .filter(|&n| n <= u64::from(u32::MAX))
             .ok_or_else(|| invalid(format!("dimensions {dimensions:?} overflow")))?;
-        let cube = Self { dimensions: dimensions.to_vec(), wrap, concentration, trunk };
+        let cube = Self {
+            dimensions: dimensions.to_vec(),
+            wrap,
+            concentration,
+            trunk,
+        };
         let slots = switches.saturating_mul(concentration.into());
         let nics = host_count(slots, hosts)?;
         let ports = u64::from(concentration) + 2 * dimensions.len() as u64 * u64::from(trunk);
@@ -51,9 +56,8 @@ impl Cube {
             topology.attach_next(nic / concentration, nic % concentration);
         }
         for switch in 0..switches as u32 {
-            for dimension in 0..dimensions.len() {
-                let coordinate = cube.coordinate(switch, dimension);
-                if !wrap && coordinate + 1 == dimensions[dimension] {
+            for (dimension, &size) in dimensions.iter().enumerate() {
+                if !wrap && cube.coordinate(switch, dimension) + 1 == size {
                     continue;
                 }
                 let next = cube.neighbour_plus(switch, dimension);
@@ -112,7 +116,11 @@ impl Cube {
     pub fn link_of(&self, port: u32) -> Option<(usize, Direction, u32)> {
         let link = port.checked_sub(self.concentration)?;
         let (side, index) = (link / self.trunk, link % self.trunk);
-        let direction = if side % 2 == 0 { Direction::Plus } else { Direction::Minus };
+        let direction = if side % 2 == 0 {
+            Direction::Plus
+        } else {
+            Direction::Minus
+        };
         let dimension = (side / 2) as usize;
         (dimension < self.dimensions.len()).then_some((dimension, direction, index))
     }

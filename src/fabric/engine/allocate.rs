@@ -1,0 +1,379 @@
+//! Phases 5 and 6: two-stage allocation of crossbars (`docs/model.md` §6;
+//! OpaSim §2.1, VA-SA).
+
+use super::Engine;
+use super::packet::PacketId;
+use super::space::Chance;
+use super::train::Train;
+use crate::fabric::spec::Tick;
+
+/// What a look at the head of a queue gave.
+enum Look {
+    Eligible,
+    NotBefore(Tick),
+    /// Registered with the target, which wakes the source.
+    Waiting,
+}
+
+/// The first set bit of `bits` at or after `from`, once around; `bits` is not 0.
+#[inline]
+fn first_from(bits: u64, from: u8) -> u32 {
+    let ahead = if from >= 64 { 0 } else { bits & (!0 << from) };
+    if ahead != 0 {
+        ahead.trailing_zeros()
+    } else {
+        bits.trailing_zeros()
+    }
+}
+
+impl Engine {
+    #[inline]
+    pub(super) fn allocate(&mut self) {
+        let mut inputs = std::mem::take(&mut self.dirty_inputs);
+        for port in inputs.drain(..) {
+            self.inputs[port as usize].dirty = false;
+            self.request_from_input(port);
+        }
+        self.dirty_inputs = inputs;
+        let mut centrals = std::mem::take(&mut self.dirty_centrals);
+        for central in centrals.drain(..) {
+            self.centrals[central as usize].dirty = false;
+            self.request_from_central(central);
+        }
+        self.dirty_centrals = centrals;
+        let mut requested = std::mem::take(&mut self.requested_centrals);
+        for central in requested.drain(..) {
+            self.grant_central(central);
+        }
+        self.requested_centrals = requested;
+        let mut requested = std::mem::take(&mut self.requested_outputs);
+        for output in requested.drain(..) {
+            self.grant_output(output);
+        }
+        self.requested_outputs = requested;
+    }
+
+    /// Virtual allocation of an input buffer: picks a VL and requests its
+    /// target, or notes when to look again.
+    #[inline]
+    fn request_from_input(&mut self, port: u32) {
+        let input = &self.inputs[port as usize];
+        let idle_at = input.free_at.saturating_sub(self.timing.allocation);
+        if idle_at > self.now {
+            if input.ready != 0 {
+                self.wake_input(port, idle_at);
+            }
+            return;
+        }
+        let ahead = if input.next >= 32 {
+            0
+        } else {
+            input.ready & (!0 << input.next)
+        };
+        let mut again = Tick::MAX;
+        for mut vls in [ahead, input.ready & !ahead] {
+            while vls != 0 {
+                let vl = vls.trailing_zeros();
+                vls &= vls - 1;
+                let packet = &self.packets[self.input_buffers.head(port as usize, vl as usize)];
+                let (output, credits, position) = (packet.output, packet.credits, port % 4);
+                let next_vl = usize::from(packet.vl);
+                let local = port / 4 == output / 4;
+                let central = 2 * (port / 4) + output % 2;
+                let look = if local {
+                    self.look_at_output(output, next_vl, credits, position)
+                } else {
+                    let class = usize::from(self.class_of_port[output as usize]);
+                    self.look_at_central(central, class * self.vls + next_vl, credits, position)
+                };
+                match look {
+                    Look::Waiting => {}
+                    Look::NotBefore(tick) => again = again.min(tick),
+                    Look::Eligible => {
+                        let input = &mut self.inputs[port as usize];
+                        input.pick = vl as u8;
+                        input.next = if vl as usize + 1 == self.vls {
+                            0
+                        } else {
+                            vl as u8 + 1
+                        };
+                        if local {
+                            self.request_output(output, position);
+                        } else {
+                            let to = &mut self.centrals[central as usize];
+                            if to.requests == 0 {
+                                self.requested_centrals.push(central);
+                            }
+                            to.requests |= 1 << position;
+                        }
+                        return;
+                    }
+                }
+            }
+        }
+        if again != Tick::MAX {
+            self.wake_input(port, again);
+        }
+    }
+
+    /// Virtual allocation of a central buffer.
+    #[inline]
+    fn request_from_central(&mut self, central: u32) {
+        let at = central as usize;
+        let from = &self.centrals[at];
+        let (next, position) = (from.next, u32::from(from.position));
+        let idle_at = from.free_at.saturating_sub(self.timing.allocation);
+        let words = self.central_words;
+        let first_word = at * words;
+        if idle_at > self.now {
+            if self.central_has_ready(central) {
+                self.wake_central(central, idle_at);
+            }
+            return;
+        }
+        let mut again = Tick::MAX;
+        // Once around from the pointer: its word comes first, from the pointer
+        // on, and last, up to the pointer.
+        let (start_word, from_pointer) = (next as usize / 64, !0u64 << (next % 64));
+        for step in 0..=words {
+            let word = if start_word + step >= words {
+                start_word + step - words
+            } else {
+                start_word + step
+            };
+            let mut bits = self.ready_centrals[first_word + word];
+            if step == 0 {
+                bits &= from_pointer;
+            } else if step == words {
+                bits &= !from_pointer;
+            }
+            while bits != 0 {
+                let queue = word as u32 * 64 + bits.trailing_zeros();
+                bits &= bits - 1;
+                let packet = &self.packets[self.central_buffers.head(at, queue as usize)];
+                let (output, vl, credits) = (packet.output, packet.vl.into(), packet.credits);
+                match self.look_at_output(output, vl, credits, position) {
+                    Look::Waiting => {}
+                    Look::NotBefore(tick) => again = again.min(tick),
+                    Look::Eligible => {
+                        let queues = self.central_buffers.stride() as u32;
+                        let from = &mut self.centrals[at];
+                        from.pick = queue;
+                        from.next = if queue + 1 == queues { 0 } else { queue + 1 };
+                        self.request_output(output, position);
+                        return;
+                    }
+                }
+            }
+        }
+        if again != Tick::MAX {
+            self.wake_central(central, again);
+        }
+    }
+
+    /// Whether a packet can be granted its way into an output buffer now.
+    #[inline]
+    fn look_at_output(&mut self, output: u32, vl: usize, credits: u32, position: u32) -> Look {
+        let to = &mut self.outputs[output as usize];
+        let idle_at = to.port_free_at.saturating_sub(self.timing.allocation);
+        if idle_at > self.now {
+            return Look::NotBefore(idle_at);
+        }
+        if self
+            .output_buffers
+            .has_quota(output as usize, vl, credits, self.now)
+        {
+            return Look::Eligible;
+        }
+        match self.output_buffers.chance(output as usize, vl, credits) {
+            Chance::At(tick) => Look::NotBefore(tick),
+            Chance::AfterDeparture => {
+                to.sources_waiting |= 1 << position;
+                Look::Waiting
+            }
+        }
+    }
+
+    /// Whether a packet can be granted its way into a central buffer now.
+    #[inline]
+    fn look_at_central(&mut self, central: u32, queue: usize, credits: u32, position: u32) -> Look {
+        let to = &mut self.centrals[central as usize];
+        let idle_at = to.port_free_at.saturating_sub(self.timing.allocation);
+        if idle_at > self.now {
+            return Look::NotBefore(idle_at);
+        }
+        if self
+            .central_buffers
+            .has_quota(central as usize, queue, credits, self.now)
+        {
+            return Look::Eligible;
+        }
+        match self
+            .central_buffers
+            .chance(central as usize, queue, credits)
+        {
+            Chance::At(tick) => Look::NotBefore(tick),
+            Chance::AfterDeparture => {
+                to.inputs_waiting |= 1 << position;
+                Look::Waiting
+            }
+        }
+    }
+
+    #[inline]
+    fn request_output(&mut self, output: u32, position: u32) {
+        let to = &mut self.outputs[output as usize];
+        if to.requests == 0 {
+            self.requested_outputs.push(output);
+        }
+        to.requests |= 1 << position;
+    }
+
+    /// Switch allocation of an output buffer.
+    #[inline]
+    fn grant_output(&mut self, output: u32) {
+        let to = &mut self.outputs[output as usize];
+        let requests = std::mem::take(&mut to.requests);
+        let winner = first_from(requests, to.next_source);
+        to.next_source = winner as u8 + 1;
+        let first_central = to.first_central;
+        let (id, free_at) = if winner < 4 {
+            self.leave_input(output / 4 * 4 + winner)
+        } else {
+            self.leave_central(first_central + winner - 4)
+        };
+        self.outputs[output as usize].port_free_at = free_at;
+        let packet = &self.packets[id];
+        self.output_buffers
+            .take(output as usize, packet.vl.into(), packet.credits);
+        let ready =
+            self.now + self.timing.allocation + self.timing.crossbar + self.timing.output_store;
+        self.output_ready.push(ready, (output, id));
+        let losers = requests & !(1 << winner);
+        if losers != 0 {
+            self.wake_sources_of_output(output, losers, self.now + 1);
+        }
+    }
+
+    /// Switch allocation of a central buffer.
+    #[inline]
+    fn grant_central(&mut self, central: u32) {
+        let to = &mut self.centrals[central as usize];
+        let requests = std::mem::take(&mut to.requests);
+        let winner = first_from(requests.into(), to.next_source);
+        to.next_source = winner as u8 + 1;
+        let (id, free_at) = self.leave_input(central / 2 * 4 + winner);
+        self.centrals[central as usize].port_free_at = free_at;
+        let packet = &self.packets[id];
+        let class = usize::from(self.class_of_port[packet.output as usize]);
+        let queue = class * self.vls + usize::from(packet.vl);
+        self.central_buffers
+            .take(central as usize, queue, packet.credits);
+        let ready = self.now + self.timing.allocation + self.timing.crossbar;
+        self.central_ready.push(ready, (central, queue as u32, id));
+        let mut losers = requests & !(1 << winner);
+        while losers != 0 {
+            let loser = central / 2 * 4 + losers.trailing_zeros();
+            losers &= losers - 1;
+            self.wake_input(loser, self.now + 1);
+        }
+    }
+
+    /// Starts the crossing of the head that an input buffer picked; returns it
+    /// and the tick from which the ports it uses are free.
+    #[inline]
+    fn leave_input(&mut self, port: u32) -> (PacketId, Tick) {
+        let at = port as usize;
+        let start = self.now + self.timing.allocation;
+        let input = &mut self.inputs[at];
+        let vl = usize::from(input.pick);
+        let id = self.input_buffers.head(at, vl);
+        let packet = &mut self.packets[id];
+        packet.crossing = start;
+        let train = Train::input(
+            vl as u32,
+            (packet.flits, packet.credits),
+            (start, self.timing.mport_speedup),
+            // Flits 1.. may leave the input buffer from here on.
+            packet.arrival + self.timing.input_store,
+        );
+        let free_at = train.end + 1;
+        input.free_at = free_at;
+        if self.input_buffers.pop(at, vl, &self.packets) {
+            input.ready &= !(1 << vl);
+        }
+        // Freed in the tick after, seen upstream a link latency later.
+        let train = train.delayed(1 + Tick::from(input.latency));
+        let (upstream, has_more) = (input.upstream, input.ready != 0);
+        let upstream_waits = std::mem::take(&mut input.upstream_waits);
+        self.input_buffers.depart(at, train, self.now);
+        if upstream_waits {
+            self.wake_output(upstream, self.input_buffers.first_credit_of(&train));
+        }
+        if has_more {
+            self.wake_input(port, free_at.saturating_sub(self.timing.allocation));
+        }
+        (id, free_at)
+    }
+
+    /// Starts the crossing of the head that a central buffer picked.
+    #[inline]
+    fn leave_central(&mut self, central: u32) -> (PacketId, Tick) {
+        let at = central as usize;
+        let from = &mut self.centrals[at];
+        let queue = from.pick;
+        let id = self.central_buffers.head(at, queue as usize);
+        let packet = &self.packets[id];
+        let crossbar = self.timing.crossbar;
+        let train = Train::central(
+            queue,
+            (packet.flits, packet.credits),
+            (
+                self.now + self.timing.allocation,
+                self.timing.central_speedup,
+            ),
+            (packet.crossing + crossbar, self.timing.mport_speedup),
+            packet.arrival + self.timing.input_store + crossbar,
+        );
+        let free_at = train.end + 1;
+        from.free_at = free_at;
+        if self.central_buffers.pop(at, queue as usize, &self.packets) {
+            let word = at * self.central_words + queue as usize / 64;
+            self.ready_centrals[word] &= !(1 << (queue % 64));
+        }
+        let train = train.delayed(1);
+        let mut waiting = std::mem::take(&mut from.inputs_waiting);
+        self.central_buffers.depart(at, train, self.now);
+        while waiting != 0 {
+            let port = central / 2 * 4 + waiting.trailing_zeros();
+            waiting &= waiting - 1;
+            self.wake_input(port, self.central_buffers.first_credit_of(&train));
+        }
+        if self.central_has_ready(central) {
+            self.wake_central(central, free_at.saturating_sub(self.timing.allocation));
+        }
+        (id, free_at)
+    }
+
+    /// Wakes sources of an output, given by position, at `at`.
+    pub(super) fn wake_sources_of_output(&mut self, output: u32, mut positions: u64, at: Tick) {
+        let first_central = self.outputs[output as usize].first_central;
+        while positions != 0 {
+            let position = positions.trailing_zeros();
+            positions &= positions - 1;
+            if position < 4 {
+                self.wake_input(output / 4 * 4 + position, at);
+            } else {
+                self.wake_central(first_central + position - 4, at);
+            }
+        }
+    }
+
+    #[inline]
+    fn central_has_ready(&self, central: u32) -> bool {
+        let first = central as usize * self.central_words;
+        self.ready_centrals[first..first + self.central_words]
+            .iter()
+            .any(|&word| word != 0)
+    }
+}

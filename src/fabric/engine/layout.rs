@@ -1,0 +1,157 @@
+//! Flat numbering of the fabric's parts.
+//!
+//! Switch ports are numbered over all switches, `switch * radix + port`, and so
+//! are MPorts, `port / 4`, because the radix is a multiple of 4. Central buffers
+//! are `2 * mport + j`. Outputs `0..ports` are switch ports, `ports + nic` is a NIC.
+
+use super::train::{MAX_FLITS, MAX_SPEEDUP};
+use crate::fabric::spec::{CentralQueues, FabricSpec, SpecError};
+use crate::fabric::topology::{Peer, Shape, Topology};
+
+/// Most MPorts of a switch: sources of an output are kept in a 64-bit mask, four
+/// inputs and two central buffers per MPort.
+const MAX_MPORTS: u32 = 30;
+
+/// Number of classes of queues in the central buffers of a switch, and the class
+/// of each of its ports.
+pub(super) struct Classes {
+    pub count: usize,
+    /// Class of each port, counted over all switches.
+    pub of_port: Vec<u16>,
+}
+
+/// Numbers the classes of `docs/model.md` §2: local NICs, then neighbours in
+/// the order of their lowest port.
+pub(super) fn classes(topology: &Topology, queues: CentralQueues) -> Classes {
+    let (radix, switches) = (topology.radix(), topology.switches());
+    let mut of_port = vec![0; radix as usize * switches as usize];
+    if queues == CentralQueues::PerVl {
+        return Classes { count: 1, of_port };
+    }
+    let mut count = 1;
+    let mut neighbours = Vec::new();
+    for switch in 0..switches {
+        neighbours.clear();
+        for port in 0..radix {
+            if let Peer::Switch { switch: other, .. } = topology.peer(switch, port) {
+                let known = neighbours
+                    .iter()
+                    .position(|&n| n == other)
+                    .unwrap_or_else(|| {
+                        neighbours.push(other);
+                        neighbours.len() - 1
+                    });
+                of_port[(switch * radix + port) as usize] = known as u16 + 1;
+            }
+        }
+        count = count.max(neighbours.len() + 1);
+    }
+    Classes { count, of_port }
+}
+
+/// The existing queues of one central buffer: `class * vls + vl`.
+pub(super) fn central_queues<'a>(
+    spec: &'a FabricSpec,
+    classes: &'a Classes,
+    switch: u32,
+    mport: u32,
+    j: u32,
+) -> impl Iterator<Item = usize> + 'a {
+    let topology = &spec.topology;
+    let radix = topology.radix();
+    let mut exists = vec![false; classes.count];
+    for port in (j..radix).step_by(2) {
+        if port / 4 != mport && topology.peer(switch, port) != Peer::None {
+            exists[usize::from(classes.of_port[(switch * radix + port) as usize])] = true;
+        }
+    }
+    let vls = usize::from(spec.qos.vls);
+    (0..classes.count)
+        .filter(move |&class| exists[class])
+        .flat_map(move |class| (0..vls).map(move |vl| (class * vls + vl, vl)))
+        .filter(|&(_, vl)| spec.max_credits_on_vl(vl as u8) > 0)
+        .map(|(q, _)| q)
+}
+
+/// Dimension of each port within a switch ([`NO_DIMENSION`] for NICs), which
+/// decides whether a packet keeps its dateline class.
+pub(super) fn dimensions(topology: &Topology) -> Vec<u8> {
+    (0..topology.radix())
+        .map(|port| match topology.shape() {
+            Shape::Cube(cube) => cube.link_of(port).map_or(NO_DIMENSION, |(d, _, _)| d as u8),
+            _ => NO_DIMENSION,
+        })
+        .collect()
+}
+
+/// Not a port of a dimension.
+pub(super) const NO_DIMENSION: u8 = u8::MAX;
+
+/// True for each port, over all switches, whose link closes a ring.
+pub(super) fn wrap_links(topology: &Topology) -> Vec<bool> {
+    let mut wraps = Vec::new();
+    if let Shape::Cube(cube) = topology.shape() {
+        for switch in 0..topology.switches() {
+            wraps.extend((0..topology.radix()).map(|port| cube.is_wrap_link(switch, port)));
+        }
+    }
+    wraps
+}
+
+/// True if a receive buffer may ever hold up its link. It is emptied as it is
+/// filled, so that only credits whose last flit left the switch less than two
+/// flights ago are in use, at most one per tick, besides the packet that asks.
+pub(super) fn sinks_can_fill(spec: &FabricSpec) -> bool {
+    let pool = &spec.buffers.nic_sink;
+    let largest = (0..spec.qos.vls)
+        .map(|vl| spec.max_credits_on_vl(vl))
+        .max()
+        .unwrap_or(0);
+    let most = 2 * spec.timing.host_link + 1 + u64::from(largest);
+    let exclusive: u64 = pool.per_vl.iter().map(|q| u64::from(q.exclusive)).sum();
+    let shareable = u64::from(pool.total).saturating_sub(exclusive);
+    pool.per_vl
+        .iter()
+        .any(|q| most > u64::from(q.max) || most.saturating_sub(q.exclusive.into()) > shareable)
+}
+
+/// Checks the limits of this engine, beyond what any fabric must satisfy.
+pub(super) fn check_limits(spec: &FabricSpec) -> Result<(), SpecError> {
+    let mports = spec.topology.radix() / 4;
+    if mports > MAX_MPORTS {
+        return Err(SpecError {
+            key: "fabric.topology",
+            problem: format!(
+                "switches of {} ports: the hierarchical switch model takes up to {}",
+                spec.topology.radix(),
+                4 * MAX_MPORTS
+            ),
+        });
+    }
+    let longest = (0..spec.qos.service_levels.len())
+        .map(|sl| spec.max_flits(sl))
+        .max()
+        .unwrap_or(0);
+    let limits = [
+        ("qos.service_levels.mtu", longest, MAX_FLITS),
+        (
+            "fabric.mport_speedup",
+            spec.timing.mport_speedup,
+            MAX_SPEEDUP,
+        ),
+        (
+            "fabric.central_speedup",
+            spec.timing.central_speedup,
+            MAX_SPEEDUP,
+        ),
+    ];
+    for (key, value, most) in limits {
+        if value > most {
+            return Err(SpecError {
+                key,
+                problem: format!("{value} (flits, or flits per tick) is above the limit {most}"),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,446 @@
+//! The engine: exact at flit level without an event per flit.
+//!
+//! A packet costs a handful of events per hop: its header becomes ready in an
+//! input, central and output buffer, and somebody waits for a port or for
+//! credits. Everything between follows in closed form ([`train`]). The events of
+//! one tick are collected first; then each phase of `docs/model.md` §5 runs once
+//! over the parts that something happened to. No effect of one part on another
+//! is earlier than the next tick, so the order within a phase does not matter.
+
+mod allocate;
+mod calendar;
+mod departures;
+mod layout;
+mod nic;
+mod output;
+mod packet;
+mod parts;
+mod route;
+mod scheduler;
+mod space;
+mod stall;
+mod statistics;
+mod train;
+
+use self::calendar::{DelayLine, Wheel};
+use self::packet::{InFlight, Packet, PacketId, Pool};
+use self::parts::{Central, Input, Nic, Output};
+use self::scheduler::Schedulers;
+use self::space::Bank;
+pub use self::stall::{Stall, Waiting};
+use super::routing::Router;
+use super::spec::{FabricSpec, SpecError, Tick, Timing, TrunkSelection};
+use super::workload::{Message, Workload};
+use std::ops::ControlFlow;
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunEnd {
+    /// The workload said that it has finished.
+    Finished,
+    /// Nothing is left to do, but the workload has not finished.
+    Drained,
+    /// Packets wait for each other in a cycle.
+    Deadlock(Stall),
+    /// The control function asked to stop.
+    Interrupted,
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Present tick.
+    pub tick: Tick,
+    /// Messages delivered so far.
+    pub messages: u64,
+    /// Flits that crossed switch-to-switch links so far.
+    pub flit_hops: u64,
+}
+
+/// A fabric in motion.
+#[derive(Debug)]
+pub struct Engine {
+    now: Tick,
+    /// First tick that has not been simulated.
+    earliest: Tick,
+    timing: Timing,
+    radix: u32,
+    vls: usize,
+    ports: usize,
+    flits_per_credit: u32,
+    header_bytes: u32,
+    trunk_links: u32,
+    trunk: TrunkSelection,
+
+    // The parts, numbered as in `layout`.
+    inputs: Vec<Input>,
+    centrals: Vec<Central>,
+    /// Queues with a ready head, `central_words` words per central buffer.
+    ready_centrals: Vec<u64>,
+    central_words: usize,
+    outputs: Vec<Output>,
+    nics: Vec<Nic>,
+    schedulers: Schedulers,
+
+    // Their buffers.
+    input_buffers: Bank,
+    central_buffers: Bank,
+    output_buffers: Bank,
+    send_queues: Bank,
+    sinks: Bank,
+    /// False if the receive buffers are so large that they never hold up a link.
+    sinks_fill: bool,
+
+    // Tables.
+    router: Router,
+    class_of_port: Vec<u16>,
+    /// Dimension of each port within a switch.
+    dimension_of: Vec<u8>,
+    /// Ports whose link closes a ring.
+    wrap: Vec<bool>,
+    /// VL per (SL, class) on a torus, else per (SL, destination modulo length).
+    vl_tables: Vec<Vec<u8>>,
+    dateline: bool,
+    mtu: Vec<u32>,
+    /// Next trunk link per (switch, side), for round-robin trunks.
+    trunk_next: Vec<u32>,
+
+    packets: Pool<Packet>,
+    messages: Pool<InFlight>,
+
+    // What happens next.
+    wheel: Wheel,
+    /// Headers ready in input buffers: from switches, from NICs.
+    input_ready: [DelayLine<(u32, PacketId)>; 2],
+    /// Headers ready in central buffers: (central, queue, packet).
+    central_ready: DelayLine<(u32, u32, PacketId)>,
+    output_ready: DelayLine<(u32, PacketId)>,
+
+    // Work of the present tick; empty between ticks.
+    due: Vec<u32>,
+    dirty_inputs: Vec<u32>,
+    dirty_centrals: Vec<u32>,
+    dirty_outputs: Vec<u32>,
+    dirty_nics: Vec<u32>,
+    requested_centrals: Vec<u32>,
+    requested_outputs: Vec<u32>,
+    arrivals: Vec<(u32, PacketId)>,
+    outbox: Vec<Message>,
+
+    counters: statistics::Counters,
+    next_stall_check: Tick,
+}
+
+/// Kinds of events on the wheel, in the top three bits; the id is below.
+mod event {
+    pub(super) const SHIFT: u32 = 29;
+    pub(super) const ID: u32 = (1 << SHIFT) - 1;
+    /// An input buffer may have a head that can be granted.
+    pub(super) const INPUT: u32 = 0;
+    /// A central buffer may have one.
+    pub(super) const CENTRAL: u32 = 5;
+    /// An output may have a packet that can be sent.
+    pub(super) const OUTPUT: u32 = 1;
+    /// A NIC may move packets to its send queue.
+    pub(super) const NIC: u32 = 2;
+    /// The tail of a packet reaches its NIC.
+    pub(super) const DELIVERY: u32 = 3;
+    /// The tail of a message has left its NIC.
+    pub(super) const INJECTION: u32 = 4;
+}
+
+/// Ticks between looks for a deadlock among part of the packets.
+const STALL_CHECK_TICKS: Tick = 1 << 22;
+/// Ticks with events between calls of the control function.
+const CONTROL_TICKS: u32 = 1 << 14;
+
+impl Engine {
+    /// An idle fabric at tick 0.
+    ///
+    /// # Errors
+    /// If the specification contradicts itself or exceeds a limit of the engine.
+    pub fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
+        layout::check_limits(spec)?;
+        let topology = &spec.topology;
+        let (timing, buffers) = (spec.timing.clone(), &spec.buffers);
+        let radix = topology.radix();
+        let ports = (topology.switches() * radix) as usize;
+        let centrals = ports / 2;
+        let nic_count = topology.nics() as usize;
+        let vls = usize::from(spec.qos.vls);
+        let classes = layout::classes(topology, buffers.central_queues);
+        let fpc = buffers.flits_per_credit;
+
+        let bank = |count: usize, pool: &super::spec::Pool| {
+            let mut bank = Bank::new(count, pool.per_vl.clone(), fpc);
+            for buffer in 0..count {
+                bank.set_space(buffer, pool.total, 0..vls);
+            }
+            bank
+        };
+        let mut central_buffers =
+            Bank::new(centrals, buffers.central.per_vl.repeat(classes.count), fpc);
+        for c in 0..centrals as u32 {
+            let (switch, local) = (2 * c / radix, c % (radix / 2));
+            let existing = layout::central_queues(spec, &classes, switch, local / 2, local % 2);
+            central_buffers.set_space(c as usize, buffers.central.total, existing);
+        }
+
+        let (inputs, outputs) = parts::build_ports(spec);
+        let centrals_of = |c: u32| Central::new(c % (radix / 2));
+        let dateline = spec.needs_classes();
+        let vl_tables = (0..spec.qos.service_levels.len())
+            .map(|sl| spec.qos.vls_of(sl).collect())
+            .collect();
+        let trunk_links = match topology.shape() {
+            super::topology::Shape::Cube(cube) => cube.trunk(),
+            _ => 1,
+        };
+        let longest = (0..spec.qos.service_levels.len())
+            .map(|sl| u64::from(spec.max_flits(sl)))
+            .max()
+            .unwrap_or(1);
+        let reach = 2 * longest
+            + timing.input_store
+            + timing.routing
+            + 2 * (timing.allocation + timing.crossbar)
+            + timing.output_store
+            + 2 * timing.link.max(timing.host_link)
+            + 8;
+        let central_words = (classes.count * vls).div_ceil(64);
+        Ok(Self {
+            now: 0,
+            earliest: 0,
+            radix,
+            vls,
+            ports,
+            flits_per_credit: fpc,
+            header_bytes: spec.header_bytes,
+            trunk_links,
+            trunk: spec.routing.trunk,
+            inputs,
+            centrals: (0..centrals as u32).map(centrals_of).collect(),
+            ready_centrals: vec![0; centrals * central_words],
+            central_words,
+            nics: vec![Nic::default(); nic_count],
+            schedulers: Schedulers::new(spec, outputs.len()),
+            outputs,
+            input_buffers: bank(ports, &buffers.input),
+            central_buffers,
+            output_buffers: bank(ports, &buffers.output),
+            send_queues: bank(nic_count, &buffers.nic_queue),
+            sinks: bank(nic_count, &buffers.nic_sink),
+            sinks_fill: layout::sinks_can_fill(spec),
+            router: Router::new(spec),
+            class_of_port: classes.of_port,
+            dimension_of: layout::dimensions(topology),
+            wrap: layout::wrap_links(topology),
+            vl_tables,
+            dateline,
+            mtu: spec
+                .qos
+                .service_levels
+                .iter()
+                .map(|sl| sl.mtu_bytes)
+                .collect(),
+            trunk_next: vec![0; ports],
+            packets: Pool::new(),
+            messages: Pool::new(),
+            wheel: Wheel::new(reach),
+            input_ready: [DelayLine::new(), DelayLine::new()],
+            central_ready: DelayLine::new(),
+            output_ready: DelayLine::new(),
+            due: Vec::new(),
+            dirty_inputs: Vec::new(),
+            dirty_centrals: Vec::new(),
+            dirty_outputs: Vec::new(),
+            dirty_nics: Vec::new(),
+            requested_centrals: Vec::new(),
+            requested_outputs: Vec::new(),
+            arrivals: Vec::new(),
+            outbox: Vec::new(),
+            counters: statistics::Counters::new(spec.qos.service_levels.len()),
+            next_stall_check: STALL_CHECK_TICKS,
+            timing,
+        })
+    }
+
+    /// Runs until the workload has finished or nothing is left to do.
+    pub fn run(&mut self, workload: &mut impl Workload) -> RunEnd {
+        self.run_controlled(workload, &mut |_, _| ControlFlow::Continue(()))
+    }
+
+    /// Like [`Engine::run`]; calls `control` now and then, which may end the run.
+    pub fn run_controlled<W: Workload>(
+        &mut self,
+        workload: &mut W,
+        control: &mut dyn FnMut(&Progress, &W) -> ControlFlow<()>,
+    ) -> RunEnd {
+        let mut until_control = CONTROL_TICKS;
+        while !workload.finished() {
+            let Some(next) = self.next_tick(workload) else {
+                return match self.find_stall() {
+                    Some(stall) => RunEnd::Deadlock(stall),
+                    None => RunEnd::Drained,
+                };
+            };
+            if next >= self.next_stall_check {
+                self.next_stall_check = next + STALL_CHECK_TICKS;
+                if let Some(stall) = self.find_stall() {
+                    return RunEnd::Deadlock(stall);
+                }
+            }
+            self.now = next;
+            self.earliest = next + 1;
+            self.tick(workload);
+            until_control -= 1;
+            if until_control == 0 {
+                until_control = CONTROL_TICKS;
+                if control(&self.progress(), workload).is_break() {
+                    return RunEnd::Interrupted;
+                }
+            }
+        }
+        RunEnd::Finished
+    }
+
+    /// Where the run stands.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        Progress {
+            tick: self.now,
+            messages: self.counters.messages_delivered,
+            flit_hops: self.counters.flit_hops,
+        }
+    }
+
+    /// The next tick in which something may happen.
+    #[inline]
+    fn next_tick(&self, workload: &mut impl Workload) -> Option<Tick> {
+        let mut next = self.wheel.next_after(self.now).unwrap_or(Tick::MAX);
+        for line in [self.input_ready[0].next(), self.input_ready[1].next()] {
+            next = next.min(line.unwrap_or(Tick::MAX));
+        }
+        next = next.min(self.central_ready.next().unwrap_or(Tick::MAX));
+        next = next.min(self.output_ready.next().unwrap_or(Tick::MAX));
+        next = next
+            .min(workload.next_tick().unwrap_or(Tick::MAX))
+            .max(self.earliest);
+        (next != Tick::MAX).then_some(next)
+    }
+
+    /// One tick: the phases of `docs/model.md` §5.
+    #[inline]
+    fn tick(&mut self, workload: &mut impl Workload) {
+        self.collect_due(workload);
+        self.create_messages(workload);
+        self.fill_send_queues();
+        self.complete_routing();
+        self.allocate();
+        self.send();
+    }
+
+    /// Phases 1 and 2: reports what arrived, notes who has to look again.
+    #[inline]
+    fn collect_due(&mut self, workload: &mut impl Workload) {
+        let mut due = std::mem::take(&mut self.due);
+        self.wheel.take(self.now, &mut due);
+        self.counters.events += due.len() as u64;
+        for &item in &due {
+            let id = item & event::ID;
+            match item >> event::SHIFT {
+                event::INPUT => {
+                    self.inputs[id as usize].wake.arrived(self.now);
+                    self.touch_input(id);
+                }
+                event::CENTRAL => {
+                    self.centrals[id as usize].wake.arrived(self.now);
+                    self.touch_central(id);
+                }
+                event::OUTPUT => {
+                    self.outputs[id as usize].wake.arrived(self.now);
+                    self.touch_output(id);
+                }
+                event::NIC => {
+                    self.nics[id as usize].wake.arrived(self.now);
+                    self.touch_nic(id);
+                }
+                event::DELIVERY => self.deliver(id, workload),
+                _ => workload.injected(self.now, self.messages[id].token),
+            }
+        }
+        due.clear();
+        self.due = due;
+    }
+
+    /// Phase 3, first half.
+    #[inline]
+    fn create_messages(&mut self, workload: &mut impl Workload) {
+        if workload.next_tick().is_some_and(|tick| tick <= self.now) {
+            let mut outbox = std::mem::take(&mut self.outbox);
+            workload.act(self.now, &mut outbox);
+            for message in outbox.drain(..) {
+                self.enqueue(&message);
+            }
+            self.outbox = outbox;
+        }
+    }
+
+    /// Asks for another look at an input buffer at `at`, unless one comes earlier.
+    #[inline]
+    fn wake_input(&mut self, port: u32, at: Tick) {
+        self.inputs[port as usize]
+            .wake
+            .ask(&mut self.wheel, self.now, at, event::INPUT, port);
+    }
+
+    /// Asks for another look at a central buffer.
+    #[inline]
+    fn wake_central(&mut self, central: u32, at: Tick) {
+        let wake = &mut self.centrals[central as usize].wake;
+        wake.ask(&mut self.wheel, self.now, at, event::CENTRAL, central);
+    }
+
+    /// Asks for another look at an output.
+    #[inline]
+    fn wake_output(&mut self, output: u32, at: Tick) {
+        let wake = &mut self.outputs[output as usize].wake;
+        wake.ask(&mut self.wheel, self.now, at, event::OUTPUT, output);
+    }
+
+    /// Asks for another look at a NIC's application queues.
+    #[inline]
+    fn wake_nic(&mut self, nic: u32, at: Tick) {
+        self.nics[nic as usize]
+            .wake
+            .ask(&mut self.wheel, self.now, at, event::NIC, nic);
+    }
+
+    #[inline]
+    fn touch_input(&mut self, port: u32) {
+        if !std::mem::replace(&mut self.inputs[port as usize].dirty, true) {
+            self.dirty_inputs.push(port);
+        }
+    }
+
+    #[inline]
+    fn touch_central(&mut self, central: u32) {
+        if !std::mem::replace(&mut self.centrals[central as usize].dirty, true) {
+            self.dirty_centrals.push(central);
+        }
+    }
+
+    #[inline]
+    fn touch_output(&mut self, output: u32) {
+        if !std::mem::replace(&mut self.outputs[output as usize].dirty, true) {
+            self.dirty_outputs.push(output);
+        }
+    }
+
+    #[inline]
+    fn touch_nic(&mut self, nic: u32) {
+        if !std::mem::replace(&mut self.nics[nic as usize].dirty, true) {
+            self.dirty_nics.push(nic);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Phase 3: messages enter the application queues, and NICs cut them into
+//! packets as their send queues have room (`docs/model.md` §5.3).
+
+use super::Engine;
+use super::packet::{InFlight, MessageId, NONE, Packet};
+use super::space::Chance;
+use crate::fabric::spec::Tick;
+use crate::fabric::workload::Message;
+
+impl Engine {
+    /// Adds a message to the FIFO of its (NIC, SL).
+    #[inline]
+    pub(super) fn enqueue(&mut self, message: &Message) {
+        debug_assert_ne!(
+            message.src, message.dst,
+            "the fabric carries no message to oneself"
+        );
+        let sl = usize::from(message.sl);
+        let id = self.messages.insert(InFlight {
+            token: message.token,
+            created: self.now,
+            bytes_left: message.bytes,
+            bytes: message.bytes,
+            undelivered: message.bytes.div_ceil(self.mtu[sl].into()).max(1),
+            next: NONE,
+            dst: message.dst,
+            next_index: 0,
+            sl: message.sl,
+            report_injection: message.report_injection,
+        });
+        self.counters.messages += 1;
+        let nic = &mut self.nics[message.src as usize];
+        if nic.fifos.len() <= sl {
+            nic.fifos.resize(sl + 1, (NONE, NONE));
+        }
+        let fifo = &mut nic.fifos[sl];
+        if fifo.0 == NONE {
+            fifo.0 = id;
+            nic.waiting_sls |= 1 << sl;
+        } else {
+            self.messages[fifo.1].next = id;
+        }
+        fifo.1 = id;
+        self.touch_nic(message.src);
+    }
+
+    /// Lets every touched NIC fill its send queue.
+    #[inline]
+    pub(super) fn fill_send_queues(&mut self) {
+        let mut nics = std::mem::take(&mut self.dirty_nics);
+        for &nic in &nics {
+            self.nics[nic as usize].dirty = false;
+            self.fill(nic);
+        }
+        nics.clear();
+        self.dirty_nics = nics;
+    }
+
+    /// Moves packets while the head packet of some SL has quota.
+    fn fill(&mut self, nic: u32) {
+        let at = nic as usize;
+        loop {
+            let (sls, next) = (self.nics[at].waiting_sls, self.nics[at].next);
+            let ahead = if next >= 32 { 0 } else { sls & (!0 << next) };
+            let (mut again, mut waits, mut moved) = (Tick::MAX, false, false);
+            for mut bits in [ahead, sls & !ahead] {
+                while bits != 0 && !moved {
+                    let sl = bits.trailing_zeros() as usize;
+                    bits &= bits - 1;
+                    let id = self.nics[at].fifos[sl].0;
+                    let packet = self.next_packet(id);
+                    let vl = usize::from(packet.vl);
+                    if self.send_queues.has_quota(at, vl, packet.credits, self.now) {
+                        self.move_packet(nic, sl, packet);
+                        moved = true;
+                    } else {
+                        match self.send_queues.chance(at, vl, packet.credits) {
+                            Chance::At(tick) => again = again.min(tick),
+                            Chance::AfterDeparture => waits = true,
+                        }
+                    }
+                }
+            }
+            if moved {
+                continue;
+            }
+            self.nics[at].waiting |= waits;
+            if again != Tick::MAX {
+                self.wake_nic(nic, again);
+            }
+            return;
+        }
+    }
+
+    /// The packet that message `id` is cut into next.
+    #[inline]
+    fn next_packet(&self, id: MessageId) -> Packet {
+        let message = &self.messages[id];
+        let sl = usize::from(message.sl);
+        let payload = message.bytes_left.min(self.mtu[sl].into());
+        let flits = self.timing.flits(payload as u32, self.header_bytes);
+        let table = &self.vl_tables[sl];
+        let class = if self.dateline {
+            0
+        } else {
+            message.dst as usize % table.len()
+        };
+        Packet {
+            message: id,
+            dst: message.dst,
+            flits,
+            index: message.next_index,
+            credits: flits.div_ceil(self.flits_per_credit),
+            sl: message.sl,
+            vl: table[class],
+            last: message.bytes_left == payload,
+            ready: self.now,
+            next: NONE,
+            ..Packet::default()
+        }
+    }
+
+    fn move_packet(&mut self, nic: u32, sl: usize, packet: Packet) {
+        let at = nic as usize;
+        let vl = usize::from(packet.vl);
+        let message = &mut self.messages[packet.message];
+        message.bytes_left -= message.bytes_left.min(self.mtu[sl].into());
+        message.next_index = message.next_index.wrapping_add(1);
+        let state = &mut self.nics[at];
+        state.next = sl as u8 + 1;
+        if packet.last {
+            state.fifos[sl].0 = message.next;
+            if message.next == NONE {
+                state.waiting_sls &= !(1 << sl);
+            }
+        }
+        self.send_queues.take(at, vl, packet.credits);
+        let id = self.packets.insert(packet);
+        self.send_queues.push(at, vl, id, &mut self.packets);
+        self.output_gains(self.ports as u32 + nic, vl);
+    }
+}

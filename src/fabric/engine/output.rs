@@ -1,0 +1,216 @@
+//! Phase 7: outputs and NICs send (`docs/model.md` §8), and packets arrive.
+
+use super::Engine;
+use super::event;
+use super::scheduler::Head;
+use super::space::{Bank, Chance};
+use super::train::Train;
+use crate::fabric::spec::Tick;
+use crate::fabric::workload::{PacketReport, Workload};
+
+impl Engine {
+    /// A packet became ready on `vl` of `output`.
+    #[inline]
+    pub(super) fn output_gains(&mut self, output: u32, vl: usize) {
+        let out = &mut self.outputs[output as usize];
+        out.ready |= 1 << vl;
+        let free_at = out.free_at;
+        if free_at <= self.now {
+            self.touch_output(output);
+        } else {
+            self.wake_output(output, free_at);
+        }
+    }
+
+    #[inline]
+    pub(super) fn send(&mut self) {
+        let mut outputs = std::mem::take(&mut self.dirty_outputs);
+        for &output in &outputs {
+            self.outputs[output as usize].dirty = false;
+            self.schedule(output);
+        }
+        outputs.clear();
+        self.dirty_outputs = outputs;
+    }
+
+    /// Runs the scheduler of `output` if its link is free.
+    #[inline]
+    fn schedule(&mut self, output: u32) {
+        let now = self.now;
+        let out = &self.outputs[output as usize];
+        if out.ready == 0 {
+            return;
+        }
+        if out.free_at > now {
+            let free_at = out.free_at;
+            self.wake_output(output, free_at);
+            return;
+        }
+        let (bank, buffer) = buffer_of(&self.output_buffers, &self.send_queues, self.ports, output);
+        let beyond = if out.to_nic {
+            &mut self.sinks
+        } else {
+            &mut self.input_buffers
+        };
+        let unlimited = out.to_nic && !self.sinks_fill;
+        let (mut candidates, mut again, mut waits) = (0u32, Tick::MAX, false);
+        let mut ready = out.ready;
+        while ready != 0 {
+            let vl = ready.trailing_zeros() as usize;
+            ready &= ready - 1;
+            let packet = &self.packets[bank.head(buffer, vl)];
+            if unlimited || beyond.has_quota(out.peer as usize, vl, packet.credits, now) {
+                candidates |= 1 << vl;
+            } else if candidates == 0 {
+                match beyond.chance(out.peer as usize, vl, packet.credits) {
+                    Chance::At(tick) => again = again.min(tick),
+                    Chance::AfterDeparture => waits = true,
+                }
+            }
+        }
+        if candidates == 0 {
+            let peer = out.peer;
+            let blocked = &mut self.outputs[output as usize];
+            blocked.blocked_since = blocked.blocked_since.min(now);
+            if waits && !blocked.to_nic {
+                self.inputs[peer as usize].upstream_waits = true;
+            }
+            if again != Tick::MAX {
+                self.wake_output(output, again);
+            }
+            return;
+        }
+        let was_idle = now > out.free_at;
+        let packets = &self.packets;
+        let head = |vl| {
+            let packet = &packets[bank.head(buffer, vl)];
+            Head {
+                sl: packet.sl,
+                flits: packet.flits,
+            }
+        };
+        let vl = self
+            .schedulers
+            .pick(output as usize, candidates, head, was_idle);
+        self.transmit(output, vl);
+    }
+
+    /// Sends the head packet of `vl`: flit i leaves in tick now + i.
+    #[inline]
+    fn transmit(&mut self, output: u32, vl: usize) {
+        let now = self.now;
+        let ports = self.ports;
+        let from_nic = output as usize >= ports;
+        let (bank, buffer) = if from_nic {
+            (&mut self.send_queues, output as usize - ports)
+        } else {
+            (&mut self.output_buffers, output as usize)
+        };
+        let id = bank.head(buffer, vl);
+        let emptied = bank.pop(buffer, vl, &self.packets);
+        let packet = &mut self.packets[id];
+        let (flits, credits) = (packet.flits, packet.credits);
+        let train = Train::link(vl as u32, (flits, credits), now + 1);
+        bank.depart(buffer, train, now);
+        let first_credit = bank.first_credit_of(&train);
+
+        let out = &mut self.outputs[output as usize];
+        let (peer, to_nic) = (out.peer, out.to_nic);
+        let free_at = now + Tick::from(flits);
+        out.free_at = free_at;
+        out.credit_wait += now.saturating_sub(out.blocked_since);
+        out.blocked_since = Tick::MAX;
+        out.flits += u64::from(flits);
+        out.packets += 1;
+        out.queue_wait += now - packet.ready;
+        if emptied {
+            out.ready &= !(1 << vl);
+        }
+        let more = out.ready != 0;
+        let counters = &mut self.counters;
+
+        if to_nic {
+            let latency = self.timing.host_link;
+            if self.sinks_fill {
+                // The NIC consumes each flit in the tick of its arrival.
+                let sunk = Train::link(vl as u32, (flits, credits), now + 1 + 2 * latency);
+                self.sinks.take(peer as usize, vl, credits);
+                self.sinks.depart(peer as usize, sunk, now);
+            }
+            let tail = now + latency + u64::from(flits - 1);
+            self.wheel
+                .push(now, tail, event::DELIVERY << event::SHIFT | id);
+            counters.host_flit_hops += u64::from(flits);
+        } else {
+            self.input_buffers.take(peer as usize, vl, credits);
+            let latency = if from_nic {
+                packet.injected = now;
+                counters.packets += 1;
+                counters.flits_injected += u64::from(flits);
+                counters.host_flit_hops += u64::from(flits);
+                self.timing.host_link
+            } else {
+                counters.flit_hops += u64::from(flits);
+                self.timing.link
+            };
+            packet.arrival = now + latency;
+            let routed = packet.arrival + self.timing.input_store + self.timing.routing;
+            if from_nic && packet.last && self.messages[packet.message].report_injection {
+                let event = event::INJECTION << event::SHIFT | packet.message;
+                self.wheel.push(now, free_at, event);
+            }
+            self.input_ready[usize::from(from_nic)].push(routed, (peer, id));
+        }
+        if from_nic {
+            let nic = output - ports as u32;
+            if std::mem::take(&mut self.nics[nic as usize].waiting) {
+                self.wake_nic(nic, first_credit);
+            }
+        } else {
+            let waiting = std::mem::take(&mut self.outputs[output as usize].sources_waiting);
+            if waiting != 0 {
+                self.wake_sources_of_output(output, waiting, first_credit);
+            }
+        }
+        if more {
+            self.wake_output(output, free_at);
+        }
+    }
+
+    /// The tail of a packet reached its NIC.
+    #[inline]
+    pub(super) fn deliver(&mut self, id: u32, workload: &mut impl Workload) {
+        let packet = self.packets[id];
+        self.packets.remove(id);
+        let message = &mut self.messages[packet.message];
+        workload.packet(&PacketReport {
+            token: message.token,
+            index: packet.index,
+            flits: packet.flits,
+            injected: packet.injected,
+            delivered: self.now,
+        });
+        self.counters.packet_delivered(&packet, self.now);
+        message.undelivered -= 1;
+        if message.undelivered == 0 {
+            let message = *message;
+            self.messages.remove(packet.message);
+            self.counters.message_delivered(&message, self.now);
+            workload.delivered(self.now, message.token);
+        }
+    }
+}
+
+/// Buffer that an output sends from.
+#[inline]
+fn buffer_of<'a>(
+    outputs: &'a Bank,
+    send_queues: &'a Bank,
+    ports: usize,
+    output: u32,
+) -> (&'a Bank, usize) {
+    match (output as usize).checked_sub(ports) {
+        Some(nic) => (send_queues, nic),
+        None => (outputs, output as usize),
+    }
+}

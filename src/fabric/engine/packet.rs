@@ -1,0 +1,108 @@
+//! Packets and messages in flight, in pools that are reused.
+
+use crate::fabric::spec::Tick;
+
+/// Index of a packet in its [`Pool`]; [`NONE`] is no packet.
+pub(super) type PacketId = u32;
+/// Index of a message in its [`Pool`].
+pub(super) type MessageId = u32;
+/// No packet, no message.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A packet between the application queue and its destination.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Packet {
+    /// Tick in which the header arrived in the input buffer.
+    pub arrival: Tick,
+    /// Tick in which the header crossed the MPort crossbar.
+    pub crossing: Tick,
+    /// Tick from which the packet could leave the buffer it queues in for a link.
+    pub ready: Tick,
+    /// Tick in which the header left the NIC.
+    pub injected: Tick,
+    /// Next packet of the same FIFO.
+    pub next: PacketId,
+    pub message: MessageId,
+    pub dst: u32,
+    /// Output port of the present switch, counted over all switches.
+    pub output: u32,
+    pub flits: u32,
+    pub index: u32,
+    pub credits: u32,
+    pub sl: u8,
+    pub vl: u8,
+    /// Dateline class.
+    pub class: u8,
+    /// Last packet of its message.
+    pub last: bool,
+}
+
+/// A message from its creation to its delivery.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct InFlight {
+    pub token: u64,
+    pub created: Tick,
+    /// Payload not yet cut into packets.
+    pub bytes_left: u64,
+    pub bytes: u64,
+    /// Packets not yet delivered, those not yet cut included.
+    pub undelivered: u64,
+    /// Next message of the same application FIFO.
+    pub next: MessageId,
+    pub dst: u32,
+    pub next_index: u32,
+    pub sl: u8,
+    pub report_injection: bool,
+}
+
+/// A slab: entries are reused last in, first out.
+#[derive(Debug)]
+pub(super) struct Pool<T> {
+    entries: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Pool<T> {
+    pub(super) fn new() -> Self {
+        Self {
+            entries: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn insert(&mut self, entry: T) -> u32 {
+        if let Some(id) = self.free.pop() {
+            self.entries[id as usize] = entry;
+            id
+        } else {
+            let id = self.entries.len();
+            assert!(
+                id < NONE as usize,
+                "more than 2^32 messages or packets in flight"
+            );
+            self.entries.push(entry);
+            id as u32
+        }
+    }
+
+    #[inline]
+    pub(super) fn remove(&mut self, id: u32) {
+        self.free.push(id);
+    }
+}
+
+impl<T> std::ops::Index<u32> for Pool<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, id: u32) -> &T {
+        &self.entries[id as usize]
+    }
+}
+
+impl<T> std::ops::IndexMut<u32> for Pool<T> {
+    #[inline]
+    fn index_mut(&mut self, id: u32) -> &mut T {
+        &mut self.entries[id as usize]
+    }
+}

@@ -1,0 +1,124 @@
+//! Phase 4: headers become ready; routing decides port, SC and VL
+//! (`docs/model.md` §7).
+
+use super::Engine;
+use super::layout::NO_DIMENSION;
+use super::packet::PacketId;
+use crate::fabric::spec::TrunkSelection;
+
+impl Engine {
+    /// Completes the routing of headers dated now, and lets the headers that
+    /// reached central and output buffers join their queues.
+    #[inline]
+    pub(super) fn complete_routing(&mut self) {
+        if self.trunk_links > 1 && self.trunk != TrunkSelection::Destination {
+            self.route_in_port_order();
+        } else {
+            for line in 0..2 {
+                while let Some((port, id)) = self.input_ready[line].pop(self.now) {
+                    self.counters.events += 1;
+                    let first = self.first_port(port, id);
+                    let dst = self.packets[id].dst;
+                    let link = if self.trunk_links > 1 && self.is_link(first) {
+                        dst % self.trunk_links
+                    } else {
+                        0
+                    };
+                    self.join_input(port, id, first + link);
+                }
+            }
+        }
+        while let Some((central, queue, id)) = self.central_ready.pop(self.now) {
+            self.counters.events += 1;
+            self.central_buffers
+                .push(central as usize, queue as usize, id, &mut self.packets);
+            let word = central as usize * self.central_words + queue as usize / 64;
+            self.ready_centrals[word] |= 1 << (queue % 64);
+            self.touch_central(central);
+        }
+        while let Some((output, id)) = self.output_ready.pop(self.now) {
+            self.counters.events += 1;
+            let vl = usize::from(self.packets[id].vl);
+            self.packets[id].ready = self.now;
+            self.output_buffers
+                .push(output as usize, vl, id, &mut self.packets);
+            self.output_gains(output, vl);
+        }
+    }
+
+    /// Trunk links chosen by what other packets do: the order of the input
+    /// ports counts.
+    fn route_in_port_order(&mut self) {
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        for line in 0..2 {
+            while let Some(arrival) = self.input_ready[line].pop(self.now) {
+                arrivals.push(arrival);
+            }
+        }
+        self.counters.events += arrivals.len() as u64;
+        arrivals.sort_unstable();
+        for &(port, id) in &arrivals {
+            let first = self.first_port(port, id);
+            let link = if self.is_link(first) {
+                self.choose_link(first)
+            } else {
+                0
+            };
+            self.join_input(port, id, first + link);
+        }
+        arrivals.clear();
+        self.arrivals = arrivals;
+    }
+
+    fn choose_link(&mut self, first: u32) -> u32 {
+        match self.trunk {
+            TrunkSelection::Destination => 0,
+            TrunkSelection::RoundRobin => {
+                let next = &mut self.trunk_next[first as usize];
+                let link = *next;
+                *next = (link + 1) % self.trunk_links;
+                link
+            }
+            TrunkSelection::LeastQueued => {
+                let mut best = (u32::MAX, 0);
+                for link in 0..self.trunk_links {
+                    let output = (first + link) as usize;
+                    best = best.min((self.output_buffers.credits_in_use(output, self.now), link));
+                }
+                best.1
+            }
+        }
+    }
+
+    /// First port, over all switches, of the next hop of packet `id`.
+    #[inline]
+    fn first_port(&self, port: u32, id: PacketId) -> u32 {
+        let input = &self.inputs[port as usize];
+        input.first_port + self.router.first_port(input.switch, self.packets[id].dst)
+    }
+
+    #[inline]
+    fn is_link(&self, port: u32) -> bool {
+        self.dimension_of[(port % self.radix) as usize] != NO_DIMENSION
+    }
+
+    /// Puts a routed header into its input FIFO.
+    #[inline]
+    fn join_input(&mut self, port: u32, id: PacketId, output: u32) {
+        let packet = &mut self.packets[id];
+        packet.output = output;
+        let vl = usize::from(packet.vl);
+        if self.dateline {
+            let input = &self.inputs[port as usize];
+            let came_in = input.dimension;
+            let goes_on = self.dimension_of[(output - input.first_port) as usize];
+            let keeps = came_in == goes_on && goes_on != NO_DIMENSION;
+            packet.class = u8::from(keeps && packet.class == 1 || self.wrap[output as usize]);
+            packet.vl = self.vl_tables[usize::from(packet.sl)][usize::from(packet.class)];
+        }
+        self.input_buffers
+            .push(port as usize, vl, id, &mut self.packets);
+        self.inputs[port as usize].ready |= 1 << vl;
+        self.touch_input(port);
+    }
+}

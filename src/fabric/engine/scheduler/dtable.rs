@@ -1,0 +1,118 @@
+//! Deficit table: entries of (SL, weight) in an order that bounds the latency
+//! of each SL (Hiperion §3.3, Algorithm 2).
+
+use super::{Head, first_from};
+use crate::fabric::spec::{DTABLE_UNIT_BYTES, DTableEntry};
+
+#[derive(Debug)]
+pub(in crate::fabric::engine) struct DTable {
+    entries: Vec<DTableEntry>,
+    /// Entries from a position to the next one of an SL, `[position * sls + sl]`;
+    /// as many as there are entries if the SL has none.
+    distance: Vec<u32>,
+    sls: usize,
+    flit_bytes: u32,
+    /// State of each output, one record of `4 + 2 * sls` words: accumulated weight
+    /// of the SL in turn in units of 64 bytes, position after the last entry used,
+    /// last SL, a spare; then per SL the deficit and the VL after the one served
+    /// last. In one piece, so that a decision touches one or two cache lines.
+    state: Vec<u32>,
+}
+
+const ACCUMULATED: usize = 0;
+const POSITION: usize = 1;
+const LAST_SL: usize = 2;
+const PER_SL: usize = 4;
+
+impl DTable {
+    pub(super) fn new(
+        outputs: usize,
+        sls: usize,
+        entries: &[DTableEntry],
+        flit_bytes: u32,
+    ) -> Self {
+        let n = entries.len();
+        let mut distance = vec![n as u32; n * sls];
+        for position in 0..n {
+            for (ahead, at) in (position..n).chain(0..position).enumerate() {
+                let slot = &mut distance[position * sls + usize::from(entries[at].sl)];
+                *slot = (*slot).min(ahead as u32);
+            }
+        }
+        Self {
+            entries: entries.to_vec(),
+            distance,
+            sls,
+            flit_bytes,
+            state: vec![0; outputs * (PER_SL + 2 * sls)],
+        }
+    }
+
+    pub(super) fn pick(
+        &mut self,
+        output: usize,
+        candidates: u32,
+        head: impl Fn(usize) -> Head,
+        was_idle: bool,
+    ) -> usize {
+        // The VLs of each active SL.
+        let mut vls_of = [0u32; 32];
+        let mut active = 0u32;
+        let mut rest = candidates;
+        while rest != 0 {
+            let vl = rest.trailing_zeros();
+            rest &= rest - 1;
+            let sl = usize::from(head(vl as usize).sl);
+            vls_of[sl] |= 1 << vl;
+            active |= 1 << sl;
+        }
+        let size_of_state = PER_SL + 2 * self.sls;
+        let state = &mut self.state[output * size_of_state..(output + 1) * size_of_state];
+        let deficit = |sl: usize| PER_SL + 2 * sl;
+        let next_vl = |sl: usize| PER_SL + 2 * sl + 1;
+        let size = |vl: usize| {
+            (u64::from(head(vl).flits) * u64::from(self.flit_bytes))
+                .div_ceil(u64::from(DTABLE_UNIT_BYTES)) as u32
+        };
+        let mut sl = state[LAST_SL] as usize;
+        if was_idle {
+            // Every tick with a free link and no active SL clears the last SL
+            // (Algorithm 2, lines 10-13); once is as good as many times.
+            state[ACCUMULATED] = 0;
+            state[deficit(sl)] = 0;
+        }
+        let mut go_on = false;
+        if active >> sl & 1 == 0 {
+            state[ACCUMULATED] = 0;
+            state[deficit(sl)] = 0;
+        } else {
+            let vl = first_from(vls_of[sl], state[next_vl(sl)] as u8);
+            if size(vl) > state[ACCUMULATED] {
+                state[deficit(sl)] = state[ACCUMULATED];
+            } else {
+                go_on = true;
+            }
+        }
+        if !go_on {
+            let mut best = (u32::MAX, 0);
+            let mut rest = active;
+            while rest != 0 {
+                let candidate = rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                let ahead = self.distance[state[POSITION] as usize * self.sls + candidate];
+                best = best.min((ahead, candidate));
+            }
+            let (ahead, next) = best;
+            let n = self.entries.len() as u32;
+            let entry = (state[POSITION] + ahead) % n;
+            sl = next;
+            state[POSITION] = (entry + 1) % n;
+            state[LAST_SL] = sl as u32;
+            state[ACCUMULATED] = state[deficit(sl)] + self.entries[entry as usize].weight;
+        }
+        let vl = first_from(vls_of[sl], state[next_vl(sl)] as u8);
+        state[ACCUMULATED] = state[ACCUMULATED].saturating_sub(size(vl));
+        state[next_vl(sl)] = vl as u32 + 1;
+        vl
+    }
+}

@@ -1,0 +1,69 @@
+//! Output schedulers: which VL of an output sends next (`docs/model.md` §8).
+
+mod dtable;
+mod rr_vl;
+mod sbt;
+
+use crate::fabric::spec::{FabricSpec, Scheduler};
+
+/// Head packet of a candidate VL.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
+    pub sl: u8,
+    pub flits: u32,
+}
+
+/// The scheduler of all outputs, with a state for each.
+#[derive(Debug)]
+pub(super) enum Schedulers {
+    RrVl(rr_vl::RrVl),
+    Sbt(sbt::Sbt),
+    DTable(dtable::DTable),
+}
+
+impl Schedulers {
+    pub(super) fn new(spec: &FabricSpec, outputs: usize) -> Self {
+        let sls = spec.qos.service_levels.len();
+        match &spec.qos.scheduler {
+            Scheduler::RrVl => Self::RrVl(rr_vl::RrVl::new(outputs)),
+            Scheduler::Sbt { weights } => {
+                Self::Sbt(sbt::Sbt::new(outputs, usize::from(spec.qos.vls), weights))
+            }
+            Scheduler::DTable { entries } => Self::DTable(dtable::DTable::new(
+                outputs,
+                sls,
+                entries,
+                spec.timing.flit_bytes,
+            )),
+        }
+    }
+
+    /// Chooses a VL of `candidates` (a bit per VL, not empty) for `output`;
+    /// `head` gives the head packet of a VL.
+    /// `was_idle`: the link was free in an earlier tick and sent nothing.
+    #[inline]
+    pub(super) fn pick(
+        &mut self,
+        output: usize,
+        candidates: u32,
+        head: impl Fn(usize) -> Head,
+        was_idle: bool,
+    ) -> usize {
+        match self {
+            Self::RrVl(s) => s.pick(output, candidates),
+            Self::Sbt(s) => s.pick(output, candidates, head),
+            Self::DTable(s) => s.pick(output, candidates, head, was_idle),
+        }
+    }
+}
+
+/// The first set bit of `bits` at or after `from`, once around; `bits` is not 0.
+#[inline]
+fn first_from(bits: u32, from: u8) -> usize {
+    let ahead = if from >= 32 { 0 } else { bits & (!0 << from) };
+    if ahead != 0 {
+        ahead.trailing_zeros() as usize
+    } else {
+        bits.trailing_zeros() as usize
+    }
+}

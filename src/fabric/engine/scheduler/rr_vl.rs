@@ -1,0 +1,24 @@
+//! One packet per VL in turn: OpaSim's own scheduler (DIAB-18-12-1 §2.1, OB).
+
+use super::first_from;
+
+#[derive(Debug)]
+pub(in crate::fabric::engine) struct RrVl {
+    /// VL after the one that sent last, per output.
+    next: Vec<u8>,
+}
+
+impl RrVl {
+    pub(super) fn new(outputs: usize) -> Self {
+        Self {
+            next: vec![0; outputs],
+        }
+    }
+
+    #[inline]
+    pub(super) fn pick(&mut self, output: usize, candidates: u32) -> usize {
+        let vl = first_from(candidates, self.next[output]);
+        self.next[output] = vl as u8 + 1;
+        vl
+    }
+}

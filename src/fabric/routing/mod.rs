@@ -1,0 +1,179 @@
+//! Which port leads to a destination, and which link of a trunk.
+
+mod cube;
+mod tree;
+
+use super::spec::{FabricSpec, RingTie};
+use super::topology::{Shape, Topology};
+
+/// Next hop of a packet at a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NextHop {
+    /// The destination hangs on this port.
+    Local(u32),
+    /// The first of `links` parallel ports to the next switch.
+    Trunk {
+        /// First port.
+        first: u32,
+        /// Parallel links.
+        links: u32,
+    },
+}
+
+/// Next hop from `switch` to NIC `dst`: dimension order on torus and mesh,
+/// DESTRO (D-mod-k) on trees.
+#[must_use]
+pub fn next_hop(topology: &Topology, tie: RingTie, switch: u32, dst: u32) -> NextHop {
+    let (home, port) = topology.attachment(dst);
+    if home == switch {
+        return NextHop::Local(port);
+    }
+    match topology.shape() {
+        Shape::Single => NextHop::Local(port),
+        Shape::Cube(c) => cube::next_hop(c, tie, switch, home),
+        Shape::Tree(t) => NextHop::Trunk {
+            first: tree::next_port(t, switch, dst),
+            links: 1,
+        },
+    }
+}
+
+/// Largest next-hop table that is stored; beyond it hops are computed.
+const MAX_TABLE: u64 = 1 << 26;
+
+/// Next hops of all (switch, destination) pairs.
+#[derive(Debug)]
+pub(super) enum Router {
+    /// First port of the hop, `[switch * nics + dst]`.
+    Table { ports: Vec<u8>, nics: usize },
+    Computed {
+        topology: Box<Topology>,
+        tie: RingTie,
+    },
+}
+
+impl Router {
+    pub(super) fn new(spec: &FabricSpec) -> Self {
+        let topology = &spec.topology;
+        let tie = spec.routing.ring_tie;
+        let pairs = u64::from(topology.switches()) * u64::from(topology.nics());
+        if pairs > MAX_TABLE || topology.radix() > u32::from(u8::MAX) {
+            return Self::Computed {
+                topology: Box::new(topology.clone()),
+                tie,
+            };
+        }
+        let mut ports = Vec::with_capacity(pairs as usize);
+        for switch in 0..topology.switches() {
+            for dst in 0..topology.nics() {
+                ports.push(first_port(next_hop(topology, tie, switch, dst)) as u8);
+            }
+        }
+        Self::Table {
+            ports,
+            nics: topology.nics() as usize,
+        }
+    }
+
+    /// First port, within the switch, of the next hop.
+    #[inline]
+    pub(super) fn first_port(&self, switch: u32, dst: u32) -> u32 {
+        match self {
+            Self::Table { ports, nics } => ports[switch as usize * nics + dst as usize].into(),
+            Self::Computed { topology, tie } => first_port(next_hop(topology, *tie, switch, dst)),
+        }
+    }
+}
+
+fn first_port(hop: NextHop) -> u32 {
+    match hop {
+        NextHop::Local(port) | NextHop::Trunk { first: port, .. } => port,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::topology::Peer;
+
+    /// Follows the next hops; returns the switches visited.
+    fn walk(topology: &Topology, tie: RingTie, src: u32, dst: u32) -> usize {
+        let (mut switch, _) = topology.attachment(src);
+        for hops in 1..100 {
+            match next_hop(topology, tie, switch, dst) {
+                NextHop::Local(port) => {
+                    assert_eq!(topology.peer(switch, port), Peer::Nic(dst));
+                    return hops;
+                }
+                NextHop::Trunk { first, links } => {
+                    let Peer::Switch { switch: next, .. } = topology.peer(switch, first) else {
+                        panic!("port {first} of switch {switch} leads nowhere");
+                    };
+                    for i in 1..links {
+                        assert!(matches!(topology.peer(switch, first + i),
+                            Peer::Switch { switch, .. } if switch == next));
+                    }
+                    switch = next;
+                }
+            }
+        }
+        panic!("{src} does not reach {dst}");
+    }
+
+    #[test]
+    fn every_pair_is_connected_by_a_shortest_path() {
+        let torus = Topology::cube(&[4, 3, 2], true, 2, 3, None).unwrap();
+        let mesh = Topology::cube(&[3, 4], false, 1, 1, None).unwrap();
+        let tree = Topology::k_ary_n_tree(3, 3, None).unwrap();
+        for topology in [&torus, &mesh, &tree] {
+            for tie in [RingTie::Positive, RingTie::SourceParity] {
+                for src in 0..topology.nics() {
+                    for dst in 0..topology.nics() {
+                        let visited = walk(topology, tie, src, dst);
+                        let shortest = match topology.shape() {
+                            Shape::Cube(c) => {
+                                let (a, b) =
+                                    (topology.attachment(src).0, topology.attachment(dst).0);
+                                1 + (0..c.dimensions().len())
+                                    .map(|d| {
+                                        let (x, y) = (c.coordinate(a, d), c.coordinate(b, d));
+                                        let straight = x.abs_diff(y);
+                                        if c.wraps() {
+                                            straight.min(c.dimensions()[d] - straight)
+                                        } else {
+                                            straight
+                                        }
+                                    })
+                                    .sum::<u32>() as usize
+                            }
+                            _ => {
+                                let common = (0..3)
+                                    .find(|&l| src / 3u32.pow(l + 1) == dst / 3u32.pow(l + 1));
+                                2 * common.unwrap() as usize + 1
+                            }
+                        };
+                        assert_eq!(
+                            visited,
+                            shortest,
+                            "{src} to {dst} in {:?}",
+                            topology.shape()
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn destro_sends_all_packets_for_one_destination_through_one_root() {
+        let tree = Topology::k_ary_n_tree(4, 2, None).unwrap();
+        for dst in 0..16 {
+            let mut roots: Vec<_> = (0..4)
+                .filter(|leaf| *leaf != dst / 4)
+                .map(|leaf| first_port(next_hop(&tree, RingTie::Positive, leaf, dst)))
+                .collect();
+            roots.dedup();
+            assert_eq!(roots, [4 + dst % 4]);
+        }
+    }
+}
