@@ -1,4 +1,8 @@
 //! Replay: turns programs, collectives and background flows into messages.
 
+pub mod background;
+mod cbr;
 pub mod outcome;
+pub mod placement;
 pub mod program;
+pub mod rng;
