@@ -2,6 +2,7 @@
 
 pub mod background;
 mod cbr;
+pub mod collectives;
 pub mod outcome;
 pub mod placement;
 pub mod program;
