@@ -126,7 +126,7 @@ impl Fold {
             let rank = position - self.pairs;
             let partner = None;
             Role::In { rank, partner }
-        } else if position % 2 == 0 {
+        } else if position.is_multiple_of(2) {
             let partner = Some(position + 1);
             let rank = position / 2;
             Role::In { rank, partner }
