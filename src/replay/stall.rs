@@ -59,7 +59,7 @@ pub(super) fn report(jobs: &[Player], outstanding: usize) -> Vec<String> {
         lines.push(format!("and {left_out} more"));
     }
     if !lines.is_empty() && outstanding > 0 {
-        lines.push(format!("{outstanding} messages are on their way"));
+        lines.push(format!("messages on their way: {outstanding}"));
     }
     lines
 }

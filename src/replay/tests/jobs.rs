@@ -163,7 +163,7 @@ fn a_send_that_cannot_end_is_reported() {
     let expected = [
         "job 'test': rank 0 waits for the end of its send of message 0 to rank 1 (line 1)",
         "job 'test': rank 1 waits for message 0, which was sent but did not reach it (line 1)",
-        "1 messages are on their way",
+        "messages on their way: 1",
     ];
     assert_eq!(report, expected);
 }
