@@ -1,4 +1,29 @@
 //! Replay: turns programs, collectives and background flows into messages.
+//!
+//! A [`Replay`] is a [workload](crate::fabric::workload::Workload) of the fabric.
+//! Each job has a player that takes operations from its [program], carries out
+//! collectives by the plans in [collectives] and waits for what they depend on;
+//! one agenda in picoseconds orders everything.
 
+pub mod background;
+mod cbr;
+pub mod collectives;
+mod driver;
+mod idset;
+pub mod job;
+mod link;
+mod messages;
 pub mod outcome;
+pub mod placement;
+mod player;
 pub mod program;
+mod queue;
+mod rank;
+pub mod rng;
+mod running;
+mod stall;
+#[cfg(test)]
+mod tests;
+
+pub use driver::{Progress, Replay, ReplaySpec};
+pub use job::{IntraNode, JobSpec, Ratio, SendCompletion};

@@ -1,0 +1,105 @@
+//! Sizes of the blocks that the data of a collective are divided into.
+
+use crate::replay::program::AlltoallBlocks;
+
+/// Blocks and their sizes in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Blocks {
+    /// One vector cut into `parts` as equal as whole bytes allow, the first ones
+    /// longer. (The element size is not in a trace.)
+    Even {
+        /// Length of the vector.
+        total: u64,
+        /// Number of parts, at least 1.
+        parts: u64,
+    },
+    /// Blocks of any size: entry i is the sum of the blocks before i.
+    Listed(Vec<u64>),
+    /// Block `i * n + j` goes from member i to member j of n.
+    Pairs(Vec<AlltoallBlocks>),
+}
+
+impl Blocks {
+    /// The vector in one piece.
+    #[must_use]
+    pub fn whole(total: u64) -> Self {
+        Self::Even { total, parts: 1 }
+    }
+
+    /// Blocks of the given sizes; `None` if their sum exceeds 64 bits.
+    #[must_use]
+    pub fn listed(sizes: &[u64]) -> Option<Self> {
+        let mut before = Vec::with_capacity(sizes.len() + 1);
+        let mut sum = 0_u64;
+        before.push(sum);
+        for &size in sizes {
+            sum = sum.checked_add(size)?;
+            before.push(sum);
+        }
+        Some(Self::Listed(before))
+    }
+
+    /// Size of `count` blocks from `first` on, wrapping round at the last one;
+    /// `count` is at most the number of blocks, and 1 for [`Blocks::Pairs`].
+    #[must_use]
+    pub fn bytes(&self, first: u64, count: u64) -> u64 {
+        let blocks = match self {
+            Self::Even { parts, .. } => *parts,
+            Self::Listed(before) => before.len() as u64 - 1,
+            Self::Pairs(rows) => {
+                let n = rows.len() as u64;
+                return rows[(first / n) as usize].to((first % n) as u32);
+            }
+        };
+        let end = first + count;
+        if end <= blocks {
+            self.before(end) - self.before(first)
+        } else {
+            self.before(blocks) - self.before(first) + self.before(end - blocks)
+        }
+    }
+
+    /// Sum of the blocks before `block`.
+    fn before(&self, block: u64) -> u64 {
+        match self {
+            Self::Even { total, parts } => {
+                // (total mod parts) and block are both at most 2^32.
+                total / parts * block + (total % parts).min(block)
+            }
+            Self::Listed(before) => before[block as usize],
+            Self::Pairs(_) => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_wrap_round() {
+        let listed = Blocks::listed(&[1, 20, 300]).unwrap();
+        assert_eq!(listed.bytes(0, 3), 321);
+        assert_eq!(listed.bytes(2, 2), 301);
+        assert_eq!(listed.bytes(1, 3), 321);
+        assert_eq!(listed.bytes(1, 0), 0);
+        let even = Blocks::Even {
+            total: 11,
+            parts: 4,
+        };
+        let sizes: Vec<u64> = (0..4).map(|b| even.bytes(b, 1)).collect();
+        assert_eq!(sizes, [3, 3, 3, 2]);
+        assert_eq!(even.bytes(3, 2), 5);
+        let huge = Blocks::Even {
+            total: u64::MAX,
+            parts: 3,
+        };
+        assert_eq!(huge.bytes(2, 3), u64::MAX);
+    }
+
+    #[test]
+    fn sums_beyond_64_bits_are_refused() {
+        assert!(Blocks::listed(&[u64::MAX, 1]).is_none());
+        assert!(Blocks::listed(&[]).is_some());
+    }
+}

@@ -1,0 +1,202 @@
+//! Positions in a communicator: distances, binomial trees, powers of two.
+
+/// A communicator of `n` members seen from `root`: the member at relative
+/// position 0 is the root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Group {
+    /// Members, at least 1.
+    pub n: u32,
+    /// Member at relative position 0.
+    pub root: u32,
+}
+
+impl Group {
+    /// Member at relative position `rel`.
+    #[must_use]
+    pub fn member(&self, rel: u32) -> u32 {
+        self.after(self.root, rel)
+    }
+
+    /// Relative position of `member`.
+    #[must_use]
+    pub fn relative(&self, member: u32) -> u32 {
+        self.before(member, self.root)
+    }
+
+    /// Position `distance` after `position`, wrapping round; `distance ≤ n`.
+    #[must_use]
+    pub fn after(&self, position: u32, distance: u32) -> u32 {
+        let n = u64::from(self.n);
+        ((u64::from(position) + u64::from(distance)) % n) as u32
+    }
+
+    /// Position `distance` before `position`, wrapping round; `distance ≤ n`.
+    #[must_use]
+    pub fn before(&self, position: u32, distance: u32) -> u32 {
+        self.after(position, self.n - distance)
+    }
+
+    /// Parent of relative position `rel` in the binomial tree: its lowest set
+    /// bit cleared. `None` for the root.
+    #[must_use]
+    pub fn parent(&self, rel: u32) -> Option<u32> {
+        (rel != 0).then(|| rel & (rel - 1))
+    }
+
+    /// Children of relative position `rel` in the binomial tree, smallest
+    /// subtree first.
+    pub fn children(&self, rel: u32) -> impl DoubleEndedIterator<Item = u32> + use<> {
+        let bits = if rel == 0 {
+            ceil_log2(self.n)
+        } else {
+            rel.trailing_zeros()
+        };
+        let n = self.n;
+        (0..bits)
+            .map(move |bit| u64::from(rel) + (1_u64 << bit))
+            .filter(move |&child| child < u64::from(n))
+            .map(|child| child as u32)
+    }
+
+    /// Members of the binomial subtree at `rel`: the positions from `rel` on.
+    #[must_use]
+    pub fn subtree(&self, rel: u32) -> u32 {
+        if rel == 0 {
+            self.n
+        } else {
+            (1 << rel.trailing_zeros()).min(self.n - rel)
+        }
+    }
+}
+
+/// ⌈log₂ n⌉, 0 for 0 and 1.
+#[must_use]
+pub fn ceil_log2(n: u32) -> u32 {
+    match n {
+        0 | 1 => 0,
+        _ => (n - 1).ilog2() + 1,
+    }
+}
+
+/// The members left for an algorithm that needs a power of two: the first
+/// 2·(n − 2^k) pair up and the odd one of each pair hands its part to the even.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fold {
+    /// Largest power of two up to n.
+    pub size: u32,
+    /// Pairs.
+    pairs: u32,
+}
+
+/// Part of a member in a [`Fold`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Stays out and is served by this position.
+    Out(u32),
+    /// Takes part.
+    In {
+        /// Rank among those that take part, below [`Fold::size`].
+        rank: u32,
+        /// Position that is served.
+        partner: Option<u32>,
+    },
+}
+
+impl Fold {
+    /// Folds `n ≥ 1` positions.
+    #[must_use]
+    pub fn new(n: u32) -> Self {
+        let size = 1 << n.ilog2();
+        Self {
+            size,
+            pairs: n - size,
+        }
+    }
+
+    /// Number of bits of a rank.
+    #[must_use]
+    pub fn bits(&self) -> u32 {
+        self.size.ilog2()
+    }
+
+    /// Role of `position`.
+    #[must_use]
+    pub fn role(&self, position: u32) -> Role {
+        if position / 2 >= self.pairs {
+            let rank = position - self.pairs;
+            let partner = None;
+            Role::In { rank, partner }
+        } else if position.is_multiple_of(2) {
+            let partner = Some(position + 1);
+            let rank = position / 2;
+            Role::In { rank, partner }
+        } else {
+            Role::Out(position - 1)
+        }
+    }
+
+    /// Position of the member with `rank`.
+    #[must_use]
+    pub fn position(&self, rank: u32) -> u32 {
+        if rank < self.pairs {
+            rank * 2
+        } else {
+            rank + self.pairs
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binomial_trees_cover_the_group_once() {
+        for n in 1..70 {
+            let group = Group { n, root: n / 3 };
+            let mut reached: Vec<u32> = vec![0];
+            for rel in 0..n {
+                assert_eq!(group.relative(group.member(rel)), rel);
+                let below: u32 = group.children(rel).map(|c| group.subtree(c)).sum();
+                assert_eq!(below + 1, group.subtree(rel));
+                assert!(group.children(rel).all(|c| group.parent(c) == Some(rel)));
+                reached.extend(group.children(rel));
+            }
+            reached.sort_unstable();
+            assert!(reached.into_iter().eq(0..n));
+        }
+    }
+
+    #[test]
+    fn folds_leave_a_power_of_two() {
+        for n in 1..70 {
+            let fold = Fold::new(n);
+            let mut ranks = Vec::new();
+            for position in 0..n {
+                match fold.role(position) {
+                    Role::In { rank, .. } => {
+                        assert_eq!(fold.position(rank), position);
+                        ranks.push(rank);
+                    }
+                    Role::Out(server) => {
+                        let partner = Some(position);
+                        let rank = server / 2;
+                        assert_eq!(fold.role(server), Role::In { rank, partner });
+                    }
+                }
+            }
+            assert!(ranks.into_iter().eq(0..fold.size));
+        }
+    }
+
+    #[test]
+    fn large_groups_do_not_overflow() {
+        let n = u32::MAX;
+        let group = Group { n, root: n - 1 };
+        assert_eq!(group.member(n - 1), n - 2);
+        assert_eq!(group.children(0).count(), 32);
+        assert_eq!(group.subtree(1 << 31), (1 << 31) - 1);
+        assert_eq!(Fold::new(n).size, 1 << 31);
+        assert_eq!(ceil_log2(n), 32);
+    }
+}

@@ -1,0 +1,181 @@
+//! Collective operations as point-to-point messages.
+//!
+//! A [`Plan`] is a pure function: it gives, for every member and round, the steps
+//! to carry out. Nothing is stored per member, so that a plan for thousands of
+//! members costs no more than its block sizes. One file per operation.
+
+mod allgather;
+mod allreduce;
+mod alltoall;
+mod barrier;
+mod bcast;
+mod blocks;
+pub mod decide;
+mod gather;
+mod group;
+mod halving;
+mod reduce;
+mod scatter;
+mod step;
+#[cfg(test)]
+mod tests;
+
+pub use decide::Choices;
+pub use step::{Part, Sink, Step};
+
+use super::program::CollectiveKind;
+use blocks::Blocks;
+use decide::{Allgather, Allreduce, Alltoall, Barrier, Bcast, Reduce, Rooted};
+use group::Group;
+use step::Round;
+use thiserror::Error;
+
+/// An operation and the algorithm it is carried out with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    /// Broadcast.
+    Bcast(Bcast),
+    /// Reduction to a root.
+    Reduce(Reduce),
+    /// Reduction to all.
+    Allreduce(Allreduce),
+    /// Gather.
+    Gather(Rooted),
+    /// Scatter.
+    Scatter(Rooted),
+    /// Gather to all.
+    Allgather(Allgather),
+    /// All-to-all.
+    Alltoall(Alltoall),
+    /// Barrier.
+    Barrier(Barrier),
+}
+
+/// A collective that makes no sense.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PlanError {
+    /// A communicator without members, or with too many.
+    #[error("a communicator of {0} members; it must have 1 to {most}", most = u32::MAX)]
+    Members(usize),
+    /// The root is not a member.
+    #[error("the root is member {root}, but the communicator has only {n}")]
+    Root {
+        /// Position of the root.
+        root: u32,
+        /// Members.
+        n: u32,
+    },
+    /// Not one size per member.
+    #[error("{blocks} sizes for {n} members")]
+    Blocks {
+        /// Sizes given.
+        blocks: usize,
+        /// Members.
+        n: u32,
+    },
+    /// The sizes do not add up in 64 bits.
+    #[error("the sizes add up to 2^64 bytes or more")]
+    Size,
+}
+
+/// One collective operation, ready to be carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    algorithm: Algorithm,
+    group: Group,
+    blocks: Blocks,
+    rounds: u32,
+}
+
+impl Plan {
+    /// Plans `kind` among `members` members, the algorithm being one of `choices`
+    /// or from the table in [`decide`].
+    ///
+    /// # Errors
+    /// If the root or the sizes do not fit the communicator.
+    pub fn new(
+        kind: &CollectiveKind,
+        members: usize,
+        choices: &Choices,
+    ) -> Result<Self, PlanError> {
+        let n = u32::try_from(members).map_err(|_| PlanError::Members(members))?;
+        if n == 0 {
+            return Err(PlanError::Members(members));
+        }
+        let algorithm = decide::decide(kind, n, choices);
+        let even = |total: u64, (parts, rounds)| (Blocks::Even { total, parts }, rounds);
+        let listed = |sizes: &[u64], rounds| match sizes.len() {
+            len if len == members => Ok((Blocks::listed(sizes).ok_or(PlanError::Size)?, rounds)),
+            blocks => Err(PlanError::Blocks { blocks, n }),
+        };
+        let (root, (blocks, rounds)) = match (algorithm, kind) {
+            (Algorithm::Bcast(a), CollectiveKind::Bcast { root, bytes }) => {
+                (*root, even(*bytes, bcast::shape(a, n, *bytes)))
+            }
+            (Algorithm::Reduce(a), CollectiveKind::Reduce { root, bytes }) => {
+                (*root, even(*bytes, reduce::shape(a, n)))
+            }
+            (Algorithm::Allreduce(a), CollectiveKind::Allreduce { bytes }) => {
+                (0, even(*bytes, allreduce::shape(a, n)))
+            }
+            (Algorithm::Gather(a), CollectiveKind::Gather { root, blocks }) => {
+                (*root, listed(blocks, gather::rounds(a, n))?)
+            }
+            (Algorithm::Scatter(_), CollectiveKind::Scatter { root, blocks }) => {
+                (*root, listed(blocks, 1)?)
+            }
+            (Algorithm::Allgather(a), CollectiveKind::Allgather { blocks }) => {
+                (0, listed(blocks, allgather::rounds(a, n))?)
+            }
+            (Algorithm::Alltoall(a), CollectiveKind::Alltoall { blocks }) => {
+                let given = blocks.len();
+                if given != members {
+                    return Err(PlanError::Blocks { blocks: given, n });
+                }
+                (0, (Blocks::Pairs(blocks.clone()), alltoall::rounds(a, n)))
+            }
+            (Algorithm::Barrier(a), _) => (0, (Blocks::whole(0), barrier::rounds(a, n))),
+            _ => unreachable!("decide gives an algorithm of the operation"),
+        };
+        if root >= n {
+            return Err(PlanError::Root { root, n });
+        }
+        Ok(Self {
+            algorithm,
+            group: Group { n, root },
+            blocks,
+            rounds: if n == 1 { 0 } else { rounds },
+        })
+    }
+
+    /// The operation and its algorithm.
+    #[must_use]
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// Number of rounds of member `me`; it may have nothing to do in some of them.
+    #[must_use]
+    pub fn rounds(&self, me: u32) -> u32 {
+        match self.algorithm {
+            Algorithm::Gather(Rooted::Linear) if me != self.group.root => 1,
+            _ => self.rounds,
+        }
+    }
+
+    /// Writes the steps of member `me` in round `k` to `sink`.
+    pub fn round(&self, me: u32, k: u32, sink: &mut dyn Sink) {
+        let group = &self.group;
+        let round = &mut Round::new(sink, &self.blocks);
+        match self.algorithm {
+            Algorithm::Bcast(a) => bcast::round(a, group, me, k, round),
+            Algorithm::Reduce(a) => reduce::round(a, group, me, k, round),
+            Algorithm::Allreduce(a) => allreduce::round(a, group, me, k, round),
+            Algorithm::Gather(a) => gather::round(a, group, me, k, round),
+            Algorithm::Scatter(a) => scatter::round(a, group, me, round),
+            Algorithm::Allgather(a) => allgather::round(a, group, me, k, round),
+            Algorithm::Alltoall(a) => alltoall::round(a, group, me, k, round),
+            Algorithm::Barrier(a) => barrier::round(a, group, me, k, round),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What an algorithm tells a member to do, and how it says so.
+
+use super::blocks::Blocks;
+
+/// One step of a member; the steps are carried out in order. Members are
+/// positions in the communicator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Hands a message over and goes on at once.
+    Send {
+        /// Receiving member.
+        to: u32,
+        /// Payload.
+        bytes: u64,
+        /// Tells apart the messages between the same two members.
+        tag: u32,
+    },
+    /// Goes on when the message has arrived.
+    Recv {
+        /// Sending member.
+        from: u32,
+        /// Tag that it was sent with.
+        tag: u32,
+    },
+    /// Combines a received vector with the member's own.
+    Compute {
+        /// Length of the vector.
+        bytes: u64,
+    },
+}
+
+/// The data of a message. Replay needs only its size; the tests follow the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Blocks `first, first + 1, …`, `count` of them, wrapping round.
+    Blocks {
+        /// First block.
+        first: u64,
+        /// Number of blocks.
+        count: u64,
+    },
+    /// No data; only says that its sender got this far.
+    Token,
+}
+
+/// Takes the steps of a round.
+pub trait Sink {
+    /// See [`Step::Send`].
+    fn send(&mut self, to: u32, bytes: u64, tag: u32, part: Part);
+
+    /// See [`Step::Recv`].
+    fn recv(&mut self, from: u32, tag: u32, part: Part);
+
+    /// See [`Step::Recv`]; what arrives is then combined with what is there.
+    fn combine(&mut self, from: u32, bytes: u64, tag: u32, part: Part);
+}
+
+impl Sink for Vec<Step> {
+    fn send(&mut self, to: u32, bytes: u64, tag: u32, _: Part) {
+        self.push(Step::Send { to, bytes, tag });
+    }
+
+    fn recv(&mut self, from: u32, tag: u32, _: Part) {
+        self.push(Step::Recv { from, tag });
+    }
+
+    fn combine(&mut self, from: u32, bytes: u64, tag: u32, _: Part) {
+        self.push(Step::Recv { from, tag });
+        self.push(Step::Compute { bytes });
+    }
+}
+
+/// One round of one member being written. Messages without data are left out on
+/// both sides: as in MPI libraries, both know the sizes.
+pub struct Round<'a> {
+    sink: &'a mut dyn Sink,
+    blocks: &'a Blocks,
+}
+
+impl<'a> Round<'a> {
+    /// Writes to `sink`, taking sizes from `blocks`.
+    pub fn new(sink: &'a mut dyn Sink, blocks: &'a Blocks) -> Self {
+        Self { sink, blocks }
+    }
+
+    fn part(&self, first: u64, count: u64) -> Option<(u64, Part)> {
+        let bytes = self.blocks.bytes(first, count);
+        (bytes > 0).then_some((bytes, Part::Blocks { first, count }))
+    }
+
+    /// Sends `count` blocks from `first` on.
+    pub fn send(&mut self, to: u32, first: u64, count: u64, tag: u32) {
+        if let Some((bytes, part)) = self.part(first, count) {
+            self.sink.send(to, bytes, tag, part);
+        }
+    }
+
+    /// Receives `count` blocks from `first` on.
+    pub fn recv(&mut self, from: u32, first: u64, count: u64, tag: u32) {
+        if let Some((_, part)) = self.part(first, count) {
+            self.sink.recv(from, tag, part);
+        }
+    }
+
+    /// Receives `count` blocks from `first` on and combines them with its own.
+    pub fn combine(&mut self, from: u32, first: u64, count: u64, tag: u32) {
+        if let Some((bytes, part)) = self.part(first, count) {
+            self.sink.combine(from, bytes, tag, part);
+        }
+    }
+
+    /// Sends an empty message.
+    pub fn send_token(&mut self, to: u32, tag: u32) {
+        self.sink.send(to, 0, tag, Part::Token);
+    }
+
+    /// Receives an empty message.
+    pub fn recv_token(&mut self, from: u32, tag: u32) {
+        self.sink.recv(from, tag, Part::Token);
+    }
+}

@@ -1,0 +1,263 @@
+//! The replay of all jobs and background flows as a workload of the fabric.
+
+use super::background::{BACKGROUND_TOKEN, Background, BackgroundFlow};
+use super::job::JobSpec;
+use super::link::Shared;
+use super::messages::Messages;
+use super::outcome::JobOutcome;
+use super::player::Player;
+use super::queue::{Event, Queue, What};
+use super::stall;
+use crate::fabric::spec::Tick;
+use crate::fabric::workload::{Message, Workload};
+use anyhow::{Context, ensure};
+use std::collections::VecDeque;
+
+/// Everything that is replayed in one run.
+pub struct ReplaySpec {
+    /// Length of a tick of the fabric in picoseconds; at least 1.
+    pub tick_ps: u64,
+    /// NICs of the fabric.
+    pub nics: u32,
+    /// Seed of the experiment.
+    pub seed: u64,
+    /// The applications.
+    pub jobs: Vec<JobSpec>,
+    /// Background flows, from tick 0 until the last job ends.
+    pub background: Vec<BackgroundFlow>,
+    /// Goes on at least to this tick, also without a job.
+    pub background_until: Option<Tick>,
+}
+
+/// Replays jobs and background flows through a fabric.
+///
+/// Time runs in picoseconds. A message created at time p enters the fabric in
+/// tick ⌈p / tick⌉; a report in tick T happens at T × tick. Everything at one time
+/// is worked off in the order of job, rank and record; within a tick messages of
+/// jobs come before those of background flows.
+pub struct Replay {
+    tick_ps: u64,
+    jobs: Vec<Player>,
+    background: Background,
+    background_until: Tick,
+    queue: Queue,
+    messages: Messages,
+    /// Reports of the fabric that were not worked off yet, in order of their ticks.
+    reports: VecDeque<(Tick, What)>,
+    jobs_complete: bool,
+    finished: bool,
+    delivered: u64,
+    now_ps: u64,
+    error: Option<anyhow::Error>,
+}
+
+/// How far a replay has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time in picoseconds.
+    pub now_ps: u64,
+    /// Operations of all jobs that were carried out.
+    pub operations: u64,
+    /// Messages of jobs that were created.
+    pub messages: u64,
+    /// Messages of jobs that were delivered.
+    pub messages_delivered: u64,
+    /// Messages of background flows that were created.
+    pub background_messages: u64,
+    /// Their payload in bytes.
+    pub background_bytes: u64,
+}
+
+impl Replay {
+    /// A replay at its start.
+    ///
+    /// # Errors
+    /// If a job or a flow does not fit the fabric.
+    pub fn new(spec: ReplaySpec) -> anyhow::Result<Self> {
+        ensure!(spec.tick_ps > 0, "the tick of the fabric is 0 ps long");
+        let background = Background::new(&spec.background, spec.nics, spec.seed)
+            .context("background traffic")?;
+        let mut queue = Queue::default();
+        let mut messages = Messages::default();
+        let mut jobs = Vec::with_capacity(spec.jobs.len());
+        for (job, spec_of_job) in (0..).zip(spec.jobs) {
+            spec_of_job.check(spec.nics)?;
+            let shared = &mut Shared {
+                queue: &mut queue,
+                messages: &mut messages,
+                out: &mut Vec::new(),
+            };
+            jobs.push(Player::new(job, spec_of_job, shared));
+        }
+        let mut replay = Self {
+            tick_ps: spec.tick_ps,
+            jobs,
+            background,
+            background_until: spec.background_until.unwrap_or(0),
+            queue,
+            messages,
+            reports: VecDeque::new(),
+            jobs_complete: false,
+            finished: false,
+            delivered: 0,
+            now_ps: 0,
+            error: None,
+        };
+        replay.note_end(0);
+        Ok(replay)
+    }
+
+    /// What the jobs gave so far, in their order.
+    #[must_use]
+    pub fn outcomes(&self) -> Vec<JobOutcome> {
+        self.jobs.iter().map(Player::outcome).collect()
+    }
+
+    /// The error of a trace that ended the run.
+    #[must_use]
+    pub fn error(&self) -> Option<&anyhow::Error> {
+        self.error.as_ref()
+    }
+
+    /// Takes the error of a trace that ended the run.
+    pub fn take_error(&mut self) -> Option<anyhow::Error> {
+        self.error.take()
+    }
+
+    /// How far the replay has come.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        let sum = |count: fn(&Player) -> u64| self.jobs.iter().map(count).sum();
+        Progress {
+            now_ps: self.now_ps,
+            operations: sum(|job| job.operations),
+            messages: sum(Player::messages),
+            messages_delivered: self.delivered,
+            background_messages: self.background.messages(),
+            background_bytes: self.background.bytes(),
+        }
+    }
+
+    /// Who waits for whom in the jobs that are not complete: a line each, and a
+    /// last one for those left out. Empty if all jobs are complete.
+    #[must_use]
+    pub fn stall_report(&self) -> Vec<String> {
+        stall::report(&self.jobs, self.messages.outstanding())
+    }
+
+    /// Works off the reports up to tick `now` and the events up to its time.
+    fn catch_up(&mut self, now: Tick, out: &mut Vec<Message>) -> anyhow::Result<()> {
+        while let Some(&(tick, _)) = self.reports.front() {
+            let ps = tick.saturating_mul(self.tick_ps);
+            if ps > 0 {
+                self.work_off(ps - 1, out)?;
+            }
+            while let Some(&(_, what)) = self.reports.front().filter(|report| report.0 == tick) {
+                self.reports.pop_front();
+                self.note(what, ps, out)?;
+            }
+        }
+        self.work_off(now.saturating_mul(self.tick_ps), out)
+    }
+
+    /// Works off the events up to `limit` picoseconds.
+    fn work_off(&mut self, limit: u64, out: &mut Vec<Message>) -> anyhow::Result<()> {
+        while let Some(event) = self.queue.pop_until(limit) {
+            self.now_ps = event.ps;
+            self.handle(&event, out)?;
+        }
+        Ok(())
+    }
+
+    fn handle(&mut self, event: &Event, out: &mut Vec<Message>) -> anyhow::Result<()> {
+        let shared = &mut Shared {
+            queue: &mut self.queue,
+            messages: &mut self.messages,
+            out,
+        };
+        match event.what {
+            What::Rank => self.jobs[event.job as usize].resume(event.rank, event.ps, shared),
+            What::Member { instance, member } => {
+                self.jobs[event.job as usize].proceed(instance, member, event.ps, shared)
+            }
+            What::Injected(_) | What::Delivered(_) => self.note(event.what, event.ps, out),
+        }
+    }
+
+    /// A message was injected or delivered at `ps`.
+    fn note(&mut self, what: What, ps: u64, out: &mut Vec<Message>) -> anyhow::Result<()> {
+        let message = match what {
+            What::Injected(slot) => self.messages.injected(slot),
+            What::Delivered(slot) => self.messages.delivered(slot),
+            What::Rank | What::Member { .. } => None,
+        };
+        let Some(message) = message else {
+            return Ok(());
+        };
+        let shared = &mut Shared {
+            queue: &mut self.queue,
+            messages: &mut self.messages,
+            out,
+        };
+        let job = &mut self.jobs[message.job as usize];
+        if let What::Injected(_) = what {
+            job.released(&message, ps, shared);
+            return Ok(());
+        }
+        self.delivered += 1;
+        job.delivered(&message, ps, shared)
+    }
+
+    fn note_end(&mut self, now: Tick) {
+        self.jobs_complete = self.jobs.iter().all(Player::complete);
+        let background_over = now >= self.background_until;
+        self.finished = self.error.is_some() || (self.jobs_complete && background_over);
+    }
+
+    fn report(&mut self, now: Tick, token: u64, what: fn(u32) -> What) {
+        if token != BACKGROUND_TOKEN
+            && let Ok(slot) = u32::try_from(token)
+        {
+            self.reports.push_back((now, what(slot)));
+        }
+    }
+}
+
+impl Workload for Replay {
+    fn next_tick(&mut self) -> Option<Tick> {
+        if self.finished {
+            return None;
+        }
+        let report = self.reports.front().map(|&(tick, _)| tick);
+        let event = self.queue.next_ps().map(|ps| ps.div_ceil(self.tick_ps));
+        let background = self.background.next_tick();
+        // Ends the run when nothing else is left to do.
+        let end = self.jobs_complete.then_some(self.background_until);
+        [report, event, background, end].into_iter().flatten().min()
+    }
+
+    fn act(&mut self, now: Tick, out: &mut Vec<Message>) {
+        if self.finished {
+            return;
+        }
+        if let Err(error) = self.catch_up(now, out) {
+            self.error = Some(error);
+        }
+        self.note_end(now);
+        if !self.finished {
+            self.background.act(now, out);
+        }
+    }
+
+    fn delivered(&mut self, now: Tick, token: u64) {
+        self.report(now, token, What::Delivered);
+    }
+
+    fn injected(&mut self, now: Tick, token: u64) {
+        self.report(now, token, What::Injected);
+    }
+
+    fn finished(&self) -> bool {
+        self.finished
+    }
+}

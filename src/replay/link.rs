@@ -1,0 +1,82 @@
+//! How a job's messages get on their way: through the fabric or inside a node.
+
+use super::job::{IntraNode, SendCompletion};
+use super::messages::{Messages, Purpose, Release};
+use super::queue::{Queue, What};
+use crate::fabric::workload::Message;
+
+/// What all jobs share while a tick is worked off.
+pub(super) struct Shared<'a> {
+    pub queue: &'a mut Queue,
+    pub messages: &'a mut Messages,
+    /// Messages of this tick for the fabric.
+    pub out: &'a mut Vec<Message>,
+}
+
+/// Sends the messages of one job and counts them.
+pub(super) struct Link {
+    pub job: u32,
+    pub sl: u8,
+    /// By rank.
+    pub nics: Vec<u32>,
+    pub send_completion: SendCompletion,
+    pub intra_node: IntraNode,
+    pub sent: u64,
+    pub bytes: u64,
+    pub intra_node_sent: u64,
+}
+
+impl Link {
+    /// Sends `bytes` bytes at `ps`; true if the sender has to wait for the release.
+    pub(super) fn post(
+        &mut self,
+        ps: u64,
+        (from, to): (u32, u32),
+        bytes: u64,
+        purpose: Purpose,
+        shared: &mut Shared<'_>,
+    ) -> Result<bool, &'static str> {
+        let release = match self.send_completion {
+            SendCompletion::Injected => Release::Injected,
+            SendCompletion::Rendezvous {
+                eager_threshold_bytes,
+            } if bytes > eager_threshold_bytes => Release::Delivered,
+            SendCompletion::Handed | SendCompletion::Rendezvous { .. } => Release::Handed,
+        };
+        let (src, dst) = (self.nics[from as usize], self.nics[to as usize]);
+        let slot = shared
+            .messages
+            .insert(self.job, (from, to), purpose, release)
+            .ok_or("more than 2^32 messages are on their way")?;
+        if src == dst {
+            let copied = self
+                .intra_node
+                .copy_ps(bytes)
+                .and_then(|copy| ps.checked_add(copy))
+                .ok_or(TOO_LATE)?;
+            let arrived = copied
+                .checked_add(self.intra_node.latency_ps)
+                .ok_or(TOO_LATE)?;
+            if release == Release::Injected {
+                shared.queue.note(copied, What::Injected(slot));
+            }
+            shared.queue.note(arrived, What::Delivered(slot));
+            self.intra_node_sent += 1;
+        } else {
+            shared.out.push(Message {
+                src,
+                dst,
+                sl: self.sl,
+                bytes,
+                token: slot.into(),
+                report_injection: release == Release::Injected,
+            });
+        }
+        self.sent += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+        Ok(release != Release::Handed)
+    }
+}
+
+/// A time that cannot be expressed.
+pub(super) const TOO_LATE: &str = "the simulated time passes 2^64 ps (213 days)";

@@ -1,0 +1,148 @@
+//! The messages on their way. A token is the index of a slot that is used again,
+//! so that only what is outstanding takes memory.
+
+/// A message on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct InFlight {
+    /// Index of the job.
+    pub job: u32,
+    /// Sending rank.
+    pub from: u32,
+    /// Receiving rank.
+    pub to: u32,
+    /// What the message belongs to.
+    pub purpose: Purpose,
+    /// What the sender waits for.
+    pub release: Release,
+    /// The injection has still to be reported.
+    injection_due: bool,
+    /// The delivery has still to be reported.
+    delivery_due: bool,
+}
+
+/// What a message belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A record of the trace.
+    PointToPoint {
+        /// Id in the trace.
+        id: u64,
+    },
+    /// A step of a collective.
+    Collective {
+        /// Slot of the instance.
+        instance: u32,
+        /// Position of the sender.
+        from: u32,
+        /// Position of the receiver.
+        to: u32,
+        /// Tag of the step.
+        tag: u32,
+    },
+}
+
+/// When a send is complete for its sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Release {
+    /// At once.
+    Handed,
+    /// When the message has left the NIC.
+    Injected,
+    /// When the message has arrived.
+    Delivered,
+}
+
+/// All messages on their way, by slot.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    slots: Vec<Option<InFlight>>,
+    free: Vec<u32>,
+}
+
+impl Messages {
+    /// Keeps a message until everything about it was reported. `None` if 2³²
+    /// messages are on their way.
+    pub(super) fn insert(
+        &mut self,
+        job: u32,
+        (from, to): (u32, u32),
+        purpose: Purpose,
+        release: Release,
+    ) -> Option<u32> {
+        let message = InFlight {
+            job,
+            from,
+            to,
+            purpose,
+            release,
+            injection_due: release == Release::Injected,
+            delivery_due: true,
+        };
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = Some(message);
+            return Some(slot);
+        }
+        let slot = u32::try_from(self.slots.len()).ok()?;
+        self.slots.push(Some(message));
+        Some(slot)
+    }
+
+    /// The message in `slot` was injected. `None` if nobody asked.
+    pub(super) fn injected(&mut self, slot: u32) -> Option<InFlight> {
+        self.report(slot, |message| &mut message.injection_due)
+    }
+
+    /// The message in `slot` was delivered. `None` if there is no such message.
+    pub(super) fn delivered(&mut self, slot: u32) -> Option<InFlight> {
+        self.report(slot, |message| &mut message.delivery_due)
+    }
+
+    fn report(
+        &mut self,
+        slot: u32,
+        due: impl FnOnce(&mut InFlight) -> &mut bool,
+    ) -> Option<InFlight> {
+        let entry = self.slots.get_mut(slot as usize)?;
+        let message = entry.as_mut()?;
+        if !std::mem::take(due(message)) {
+            return None;
+        }
+        let reported = *message;
+        if !message.injection_due && !message.delivery_due {
+            *entry = None;
+            self.free.push(slot);
+        }
+        Some(reported)
+    }
+
+    /// Messages on their way.
+    pub(super) fn outstanding(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_used_again_after_the_last_report() {
+        let mut messages = Messages::default();
+        let purpose = Purpose::PointToPoint { id: 1 };
+        let insert = |messages: &mut Messages, release| {
+            messages.insert(0, (1, 2), purpose, release).unwrap()
+        };
+        let handed = insert(&mut messages, Release::Handed);
+        let injected = insert(&mut messages, Release::Injected);
+        assert!(messages.injected(handed).is_none());
+        assert!(messages.delivered(handed).is_some());
+        assert!(messages.delivered(handed).is_none());
+        assert_eq!(messages.outstanding(), 1);
+        assert_eq!(insert(&mut messages, Release::Handed), handed);
+        // Both reports may come in either order.
+        assert!(messages.delivered(injected).is_some());
+        assert!(messages.injected(injected).is_some());
+        assert_eq!(insert(&mut messages, Release::Handed), injected);
+        assert!(messages.delivered(77).is_none());
+    }
+}

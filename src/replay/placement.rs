@@ -1,0 +1,259 @@
+//! Where the ranks of a job run: the NIC of every rank.
+//!
+//! A job takes ⌈ranks / tasks per node⌉ nodes (a node is a NIC) from those that
+//! no earlier job took; the jobs are placed in their order in the experiment.
+//!
+//! | placement | the job's nodes | rank r runs on |
+//! |---|---|---|
+//! | linear | the lowest free NICs, ascending | node ⌊r / tasks per node⌋ |
+//! | round robin | the lowest free NICs, ascending | node r mod nodes |
+//! | random | all free NICs, shuffled; the first ones | node ⌊r / tasks per node⌋ |
+//! | list | as listed, free or not | the r-th NIC listed |
+//!
+//! With one task per node, linear and round robin are the same.
+
+use super::rng::{Purpose, Stream};
+use thiserror::Error;
+
+/// How the ranks of a job are spread over the NICs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Placement {
+    /// Filling one node after the other.
+    Linear,
+    /// Dealing the ranks out over the job's nodes.
+    RoundRobin,
+    /// Linear over randomly chosen nodes.
+    Random {
+        /// Seed of the experiment.
+        seed: u64,
+        /// Index of the job, so that two jobs draw independently.
+        job: u64,
+    },
+    /// NIC of every rank, given by hand. NICs may be listed several times and
+    /// may be used by other jobs too; `tasks_per_node` does not apply.
+    List(Vec<u32>),
+}
+
+/// The NICs of a fabric that no job has taken yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FreeNics {
+    free: Vec<bool>,
+}
+
+/// A job that cannot be placed, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PlacementError {
+    /// Too few NICs are left.
+    #[error(
+        "{ranks} ranks at {tasks_per_node} per node need {needed} NICs, but only {free} are free; \
+         raise tasks_per_node or take a larger fabric"
+    )]
+    DoesNotFit {
+        /// Ranks of the job.
+        ranks: u32,
+        /// Most ranks on one NIC.
+        tasks_per_node: u32,
+        /// NICs that the job takes.
+        needed: u32,
+        /// NICs that are left.
+        free: u32,
+    },
+    /// `tasks_per_node` is 0.
+    #[error("tasks_per_node is 0; it must be at least 1")]
+    NoTasks,
+    /// The list is too short or too long.
+    #[error("the list places {listed} ranks, but the job has {ranks}: one NIC per rank is needed")]
+    ListLength {
+        /// Entries of the list.
+        listed: usize,
+        /// Ranks of the job.
+        ranks: u32,
+    },
+    /// A listed NIC does not exist.
+    #[error("rank {rank} is placed on NIC {nic}, but the fabric has NICs 0 to {last}")]
+    NoSuchNic {
+        /// Position in the list.
+        rank: usize,
+        /// NIC that was listed.
+        nic: u32,
+        /// Highest NIC of the fabric.
+        last: u32,
+    },
+}
+
+impl FreeNics {
+    /// All `nics` NICs of a fabric.
+    #[must_use]
+    pub fn all(nics: u32) -> Self {
+        Self {
+            free: vec![true; nics as usize],
+        }
+    }
+
+    /// The free NICs, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        (0_u32..)
+            .zip(&self.free)
+            .filter_map(|(nic, &free)| free.then_some(nic))
+    }
+
+    fn take(&mut self, nics: &[u32]) {
+        for &nic in nics {
+            self.free[nic as usize] = false;
+        }
+    }
+}
+
+impl Placement {
+    /// The NIC of every rank of a job with `ranks` ranks; takes them out of `free`.
+    ///
+    /// # Errors
+    /// If the job does not fit into the free NICs or the list does not fit the job.
+    pub fn place(
+        &self,
+        ranks: u32,
+        tasks_per_node: u32,
+        free: &mut FreeNics,
+    ) -> Result<Vec<u32>, PlacementError> {
+        if tasks_per_node == 0 {
+            return Err(PlacementError::NoTasks);
+        }
+        let placed: Vec<u32> = match self {
+            Self::Linear => {
+                let nodes = lowest(ranks, tasks_per_node, free.iter().collect())?;
+                fill(ranks, tasks_per_node, &nodes)
+            }
+            Self::Random { seed, job } => {
+                let mut nodes: Vec<u32> = free.iter().collect();
+                Stream::new(*seed, Purpose::Placement, [*job, 0]).shuffle(&mut nodes);
+                let nodes = lowest(ranks, tasks_per_node, nodes)?;
+                fill(ranks, tasks_per_node, &nodes)
+            }
+            Self::RoundRobin => {
+                let nodes = lowest(ranks, tasks_per_node, free.iter().collect())?;
+                let turns = nodes.iter().cycle();
+                turns.take(ranks as usize).copied().collect()
+            }
+            Self::List(list) => checked(list, ranks, free)?,
+        };
+        free.take(&placed);
+        Ok(placed)
+    }
+}
+
+/// The first nodes of `nodes`, as many as the job takes.
+fn lowest(
+    ranks: u32,
+    tasks_per_node: u32,
+    mut nodes: Vec<u32>,
+) -> Result<Vec<u32>, PlacementError> {
+    let needed = ranks.div_ceil(tasks_per_node);
+    if nodes.len() < needed as usize {
+        return Err(PlacementError::DoesNotFit {
+            ranks,
+            tasks_per_node,
+            needed,
+            free: nodes.len() as u32,
+        });
+    }
+    nodes.truncate(needed as usize);
+    Ok(nodes)
+}
+
+fn fill(ranks: u32, tasks_per_node: u32, nodes: &[u32]) -> Vec<u32> {
+    (0..ranks)
+        .map(|rank| nodes[(rank / tasks_per_node) as usize])
+        .collect()
+}
+
+fn checked(list: &[u32], ranks: u32, free: &FreeNics) -> Result<Vec<u32>, PlacementError> {
+    if list.len() != ranks as usize {
+        return Err(PlacementError::ListLength {
+            listed: list.len(),
+            ranks,
+        });
+    }
+    match list.iter().position(|&nic| nic as usize >= free.free.len()) {
+        Some(rank) => Err(PlacementError::NoSuchNic {
+            rank,
+            nic: list[rank],
+            last: (free.free.len() as u32).saturating_sub(1),
+        }),
+        None => Ok(list.to_vec()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linear_fills_and_round_robin_deals() {
+        let place = |p: &Placement| p.place(6, 2, &mut FreeNics::all(8)).unwrap();
+        assert_eq!(place(&Placement::Linear), [0, 0, 1, 1, 2, 2]);
+        assert_eq!(place(&Placement::RoundRobin), [0, 1, 2, 0, 1, 2]);
+        let uneven = Placement::RoundRobin.place(5, 2, &mut FreeNics::all(8));
+        assert_eq!(uneven.unwrap(), [0, 1, 2, 0, 1]);
+    }
+
+    #[test]
+    fn jobs_do_not_share_nics_unless_listed() {
+        let mut free = FreeNics::all(4);
+        let list = Placement::List(vec![1, 1]);
+        assert_eq!(list.place(2, 1, &mut free).unwrap(), [1, 1]);
+        assert_eq!(Placement::Linear.place(2, 1, &mut free).unwrap(), [0, 2]);
+        assert_eq!(list.place(2, 1, &mut free).unwrap(), [1, 1]);
+        assert_eq!(free.iter().collect::<Vec<_>>(), [3]);
+        assert_eq!(
+            Placement::RoundRobin.place(3, 2, &mut free),
+            Err(PlacementError::DoesNotFit {
+                ranks: 3,
+                tasks_per_node: 2,
+                needed: 2,
+                free: 1
+            })
+        );
+        assert_eq!(
+            Placement::RoundRobin.place(2, 2, &mut free).unwrap(),
+            [3, 3]
+        );
+    }
+
+    #[test]
+    fn random_is_a_seeded_choice_without_repetition() {
+        let random = |seed, job| {
+            let placement = Placement::Random { seed, job };
+            placement.place(16, 1, &mut FreeNics::all(64)).unwrap()
+        };
+        assert_eq!(random(1, 0), random(1, 0));
+        assert_ne!(random(1, 0), random(2, 0));
+        assert_ne!(random(1, 0), random(1, 1));
+        let mut nics = random(1, 0);
+        assert!(!nics.is_sorted());
+        nics.sort_unstable();
+        nics.dedup();
+        assert_eq!(nics.len(), 16);
+        let pairs = Placement::Random { seed: 1, job: 0 }.place(6, 2, &mut FreeNics::all(3));
+        assert!(pairs.unwrap().chunks(2).all(|pair| pair[0] == pair[1]));
+    }
+
+    #[test]
+    fn lists_must_fit_the_job_and_the_fabric() {
+        let place =
+            |list: &[u32]| Placement::List(list.to_vec()).place(2, 1, &mut FreeNics::all(4));
+        assert_eq!(
+            place(&[0]),
+            Err(PlacementError::ListLength {
+                listed: 1,
+                ranks: 2
+            })
+        );
+        let error = place(&[0, 4]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "rank 1 is placed on NIC 4, but the fabric has NICs 0 to 3"
+        );
+        let none = Placement::Linear.place(2, 0, &mut FreeNics::all(4));
+        assert_eq!(none, Err(PlacementError::NoTasks));
+    }
+}

@@ -1,0 +1,363 @@
+//! Plays the program of one job.
+//!
+//! For the operations r₁, r₂, … of a rank
+//!
+//! ```text
+//! start(r_k) = max(done(r_{k−1}), event(after)) + compute
+//! ```
+//!
+//! `done` of a marker is its start; of a send its start or its completion (see
+//! [`SendCompletion`](super::job::SendCompletion)); of a collective its start, its
+//! completion being an event of its own.
+
+use super::idset::IdSet;
+use super::job::{JobSpec, Ratio};
+use super::link::{Link, Shared, TOO_LATE};
+use super::messages::{InFlight, Purpose, Release};
+use super::outcome::JobOutcome;
+use super::program::{Action, After, Collective, Program};
+use super::queue::What;
+use super::rank::{Rank, State};
+use super::running::Running;
+use anyhow::{Context, anyhow};
+use std::sync::Arc;
+
+/// A job being replayed.
+pub(super) struct Player {
+    pub name: String,
+    program: Box<dyn Program>,
+    start_ps: u64,
+    compute_scale: Ratio,
+    link: Link,
+    pub ranks: Vec<Rank>,
+    /// Ids of the messages that were sent, and received.
+    pub sent: IdSet,
+    received: IdSet,
+    pub running: Running,
+    /// Ranks whose program is not over.
+    unended: u32,
+    /// Messages of the trace on their way.
+    in_flight: u64,
+    point_to_point: u64,
+    point_to_point_bytes: u64,
+    /// Operations that were carried out.
+    pub operations: u64,
+}
+
+impl Player {
+    /// Job number `job`; its ranks begin at its start.
+    pub(super) fn new(job: u32, spec: JobSpec, shared: &mut Shared<'_>) -> Self {
+        let start_ps = spec.start_ps;
+        let rank = Rank {
+            last_ps: start_ps,
+            ..Rank::default()
+        };
+        let unended = spec.nics.len() as u32;
+        for rank in 0..unended {
+            shared.queue.act(start_ps, job, rank, 0, What::Rank);
+        }
+        Self {
+            name: spec.name,
+            program: spec.program,
+            start_ps,
+            compute_scale: spec.compute_scale,
+            ranks: vec![rank; unended as usize],
+            link: Link {
+                job,
+                sl: spec.sl,
+                nics: spec.nics,
+                send_completion: spec.send_completion,
+                intra_node: spec.intra_node,
+                sent: 0,
+                bytes: 0,
+                intra_node_sent: 0,
+            },
+            sent: IdSet::default(),
+            received: IdSet::default(),
+            running: Running::new(unended, spec.collectives, spec.reduction_ps_per_byte),
+            unended,
+            in_flight: 0,
+            point_to_point: 0,
+            point_to_point_bytes: 0,
+            operations: 0,
+        }
+    }
+
+    /// True if every record started, every message was delivered and every
+    /// collective is complete.
+    pub(super) fn complete(&self) -> bool {
+        self.unended == 0 && self.in_flight == 0 && self.running.live() == 0
+    }
+
+    /// `rank` goes on at `ps`.
+    pub(super) fn resume(
+        &mut self,
+        rank: u32,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
+        let r = rank as usize;
+        loop {
+            if self.ranks[r].state == State::Computing && self.act(rank, ps, shared)? {
+                return Ok(());
+            }
+            let next = self.program.next(rank);
+            let next = next.with_context(|| format!("job '{}', rank {rank}", self.name))?;
+            let state = &mut self.ranks[r];
+            state.touch(ps);
+            let Some(mut op) = next else {
+                state.state = State::Ended;
+                self.unended -= 1;
+                return Ok(());
+            };
+            state.records += 1;
+            let (line, after) = (op.line, op.after);
+            let scaled = self.compute_scale.scale(op.compute_ps);
+            op.compute_ps = scaled.ok_or_else(|| self.error(rank, line, TOO_LATE))?;
+            self.ranks[r].op = Some(op);
+            self.ranks[r].state = State::Waiting;
+            if !self.happened(rank, after) {
+                return Ok(());
+            }
+            if self.compute(rank, ps, shared)? > ps {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Nothing holds the operation of `rank` up any more: it starts when its
+    /// computation is over. Gives that time; an event follows if it is later.
+    fn compute(&mut self, rank: u32, ps: u64, shared: &mut Shared<'_>) -> anyhow::Result<u64> {
+        let state = &mut self.ranks[rank as usize];
+        let Some(op) = &state.op else { return Ok(ps) };
+        state.state = State::Computing;
+        let Some(start) = ps.checked_add(op.compute_ps) else {
+            let line = op.line;
+            return Err(self.error(rank, line, TOO_LATE));
+        };
+        if start > ps {
+            let record = state.records - 1;
+            shared
+                .queue
+                .act(start, self.link.job, rank, record, What::Rank);
+        }
+        Ok(start)
+    }
+
+    /// As [`compute`](Self::compute), with an event in any case.
+    fn wake(&mut self, rank: u32, ps: u64, shared: &mut Shared<'_>) -> anyhow::Result<()> {
+        if self.compute(rank, ps, shared)? == ps {
+            let record = self.ranks[rank as usize].records - 1;
+            shared
+                .queue
+                .act(ps, self.link.job, rank, record, What::Rank);
+        }
+        Ok(())
+    }
+
+    fn happened(&self, rank: u32, after: After) -> bool {
+        match after {
+            After::Previous => true,
+            After::Sent(id) => self.sent.contains(id),
+            After::Received(id) => self.received.contains(id),
+            After::Completed(id) => self.running.is_completed(rank, id),
+        }
+    }
+
+    /// Carries out the operation of `rank` at `ps`; true if the rank has to wait
+    /// until it is done.
+    fn act(&mut self, rank: u32, ps: u64, shared: &mut Shared<'_>) -> anyhow::Result<bool> {
+        let state = &mut self.ranks[rank as usize];
+        state.state = State::Between;
+        let Some(op) = state.op.take() else {
+            return Ok(false);
+        };
+        state.compute_ps = state.compute_ps.saturating_add(op.compute_ps);
+        state.touch(ps);
+        self.operations += 1;
+        match op.action {
+            Action::Marker => Ok(false),
+            Action::Send { id, to, bytes } => {
+                let waits = self
+                    .send(rank, ps, (id, to, bytes), shared)
+                    .map_err(|problem| self.error(rank, op.line, &problem))?;
+                if waits {
+                    let state = &mut self.ranks[rank as usize];
+                    state.state = State::Sending;
+                    state.op = Some(op);
+                }
+                Ok(waits)
+            }
+            Action::Collective(ref collective) => {
+                self.enter(rank, ps, collective, op.line, shared)?;
+                Ok(false)
+            }
+        }
+    }
+
+    fn send(
+        &mut self,
+        rank: u32,
+        ps: u64,
+        (id, to, bytes): (u64, u32, u64),
+        shared: &mut Shared<'_>,
+    ) -> Result<bool, String> {
+        if to as usize >= self.ranks.len() {
+            let last = self.ranks.len() - 1;
+            return Err(format!(
+                "message {id} goes to rank {to}, but the trace has ranks 0 to {last}"
+            ));
+        }
+        if !self.sent.insert(id) {
+            return Err(format!("message {id} was sent before"));
+        }
+        let purpose = Purpose::PointToPoint { id };
+        let waits = self.link.post(ps, (rank, to), bytes, purpose, shared)?;
+        self.in_flight += 1;
+        self.point_to_point += 1;
+        self.point_to_point_bytes = self.point_to_point_bytes.saturating_add(bytes);
+        Ok(waits)
+    }
+
+    fn enter(
+        &mut self,
+        rank: u32,
+        ps: u64,
+        collective: &Arc<Collective>,
+        line: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
+        let record = self.ranks[rank as usize].records - 1;
+        let (instance, member) = self
+            .running
+            .enter(rank, collective, record, line)
+            .map_err(|problem| self.error(rank, line, &problem))?;
+        self.proceed(instance, member, ps, shared)
+    }
+
+    /// A member of a collective goes on at `ps`.
+    pub(super) fn proceed(
+        &mut self,
+        instance: u32,
+        member: u32,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
+        let Some((id, rank, line)) = self.running.id_and_rank(instance, member) else {
+            return Ok(());
+        };
+        let completed = self
+            .running
+            .proceed(instance, member, ps, &mut self.link, shared)
+            .map_err(|problem| self.error(rank, line, &problem))?;
+        if completed {
+            self.ranks[rank as usize].touch(ps);
+            return self.happens(rank, After::Completed(id), ps, shared);
+        }
+        Ok(())
+    }
+
+    /// `event` happened to `rank` at `ps`; goes on if it waited for that.
+    fn happens(
+        &mut self,
+        rank: u32,
+        event: After,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
+        let state = &self.ranks[rank as usize];
+        let awaited = state.op.as_ref().map(|op| op.after);
+        if state.state == State::Waiting && awaited == Some(event) {
+            return self.wake(rank, ps, shared);
+        }
+        Ok(())
+    }
+
+    /// A message of this job arrived at `ps`.
+    pub(super) fn delivered(
+        &mut self,
+        message: &InFlight,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
+        match message.purpose {
+            Purpose::PointToPoint { id } => {
+                self.in_flight -= 1;
+                self.received.insert(id);
+                self.ranks[message.to as usize].touch(ps);
+                self.happens(message.to, After::Received(id), ps, shared)?;
+            }
+            Purpose::Collective {
+                instance,
+                from,
+                to,
+                tag,
+            } => {
+                let job = self.link.job;
+                self.running
+                    .arrived(instance, (from, to), tag, ps, job, shared);
+            }
+        }
+        if message.release == Release::Delivered {
+            self.released(message, ps, shared);
+        }
+        Ok(())
+    }
+
+    /// A send of this job is complete at `ps`.
+    pub(super) fn released(&mut self, message: &InFlight, ps: u64, shared: &mut Shared<'_>) {
+        let job = self.link.job;
+        match message.purpose {
+            Purpose::PointToPoint { .. } => {
+                let rank = &mut self.ranks[message.from as usize];
+                rank.state = State::Between;
+                rank.op = None;
+                rank.touch(ps);
+                shared
+                    .queue
+                    .act(ps, job, message.from, rank.records, What::Rank);
+            }
+            Purpose::Collective { instance, from, .. } => {
+                self.running.released(instance, from, ps, job, shared);
+            }
+        }
+    }
+
+    #[cold]
+    fn error(&self, rank: u32, line: u64, problem: &str) -> anyhow::Error {
+        anyhow!("job '{}', rank {rank}, line {line}: {problem}", self.name)
+    }
+
+    /// Messages created so far, those of collectives included.
+    pub(super) fn messages(&self) -> u64 {
+        self.link.sent
+    }
+
+    /// What the job gave so far.
+    pub(super) fn outcome(&self) -> JobOutcome {
+        // The first of the ranks that ended last.
+        let last = self.ranks.iter().reduce(|last, rank| {
+            if rank.last_ps > last.last_ps {
+                rank
+            } else {
+                last
+            }
+        });
+        let (last_ps, compute_ps) = last.map_or((self.start_ps, 0), |r| (r.last_ps, r.compute_ps));
+        let execution_ps = last_ps.saturating_sub(self.start_ps);
+        JobOutcome {
+            name: self.name.clone(),
+            ranks: self.ranks.len() as u32,
+            complete: self.complete(),
+            execution_ps,
+            compute_ps,
+            network_ps: execution_ps.saturating_sub(compute_ps),
+            point_to_point: self.point_to_point,
+            point_to_point_bytes: self.point_to_point_bytes,
+            collectives: self.running.completed,
+            messages: self.link.sent,
+            bytes: self.link.bytes,
+            intra_node_messages: self.link.intra_node_sent,
+        }
+    }
+}

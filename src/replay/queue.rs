@@ -1,0 +1,119 @@
+//! The agenda of a replay: what happens at which picosecond.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Something that happens at a time. The order of the fields is the order in
+/// which events are worked off: by time; at one time first what is only noted
+/// (it enables others and commutes), then what acts, by job, rank and record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Event {
+    /// Time in picoseconds.
+    pub ps: u64,
+    /// What happens first in the sense above.
+    class: Class,
+    /// Index of the job.
+    pub job: u32,
+    /// Rank that acts.
+    pub rank: u32,
+    /// Record of the rank, counted from 0.
+    record: u64,
+    /// What happens.
+    pub what: What,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    Note,
+    Act,
+}
+
+/// What happens in an [`Event`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum What {
+    /// The message in this slot has left its sender.
+    Injected(u32),
+    /// The message in this slot has arrived.
+    Delivered(u32),
+    /// The rank goes on with its program.
+    Rank,
+    /// The rank goes on with a collective, as this member of this instance.
+    Member {
+        /// Slot of the instance.
+        instance: u32,
+        /// Position in the communicator.
+        member: u32,
+    },
+}
+
+/// The events to come.
+#[derive(Debug, Default)]
+pub(super) struct Queue(BinaryHeap<Reverse<Event>>);
+
+impl Queue {
+    /// A message is injected or delivered at `ps`.
+    pub(super) fn note(&mut self, ps: u64, what: What) {
+        self.0.push(Reverse(Event {
+            ps,
+            class: Class::Note,
+            job: 0,
+            rank: 0,
+            record: 0,
+            what,
+        }));
+    }
+
+    /// `rank` of `job` acts at `ps` for its `record`.
+    pub(super) fn act(&mut self, ps: u64, job: u32, rank: u32, record: u64, what: What) {
+        self.0.push(Reverse(Event {
+            ps,
+            class: Class::Act,
+            job,
+            rank,
+            record,
+            what,
+        }));
+    }
+
+    /// Time of the next event.
+    pub(super) fn next_ps(&self) -> Option<u64> {
+        self.0.peek().map(|event| event.0.ps)
+    }
+
+    /// Takes the next event if it is due at `limit` or before.
+    pub(super) fn pop_until(&mut self, limit: u64) -> Option<Event> {
+        self.next_ps().filter(|&ps| ps <= limit)?;
+        self.0.pop().map(|event| event.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_times_go_by_job_rank_and_record() {
+        let mut queue = Queue::default();
+        let keys = [(0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 0, 0)];
+        for (job, rank, record) in keys {
+            queue.act(7, job, rank, record, What::Rank);
+        }
+        queue.note(7, What::Delivered(5));
+        queue.act(6, 9, 9, 9, What::Rank);
+        queue.act(8, 0, 0, 0, What::Rank);
+        let mut order = Vec::new();
+        while let Some(event) = queue.pop_until(7) {
+            order.push((event.what, event.job, event.rank, event.record));
+        }
+        let expected = [
+            (What::Rank, 9, 9, 9),
+            (What::Delivered(5), 0, 0, 0),
+            (What::Rank, 0, 0, 0),
+            (What::Rank, 0, 0, 1),
+            (What::Rank, 0, 1, 0),
+            (What::Rank, 1, 0, 0),
+        ];
+        assert_eq!(order, expected);
+        assert_eq!(queue.next_ps(), Some(8));
+    }
+}

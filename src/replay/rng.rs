@@ -1,0 +1,162 @@
+//! Independent random streams, all derived from the one seed of an experiment.
+//!
+//! A stream belongs to a purpose and a component (a flow and a source, a job),
+//! never to the order in which streams are made: adding a component leaves the
+//! numbers of all others as they were. The samplers are our own, so that results
+//! do not change with the version of a library.
+
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::Rng;
+
+/// What a stream is used for. The numbers are part of the results: never reuse one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Purpose {
+    /// Order of the NICs in a random placement; component: job.
+    Placement = 1,
+    /// Phase, then destinations of a background flow; components: flow, source NIC.
+    Background = 2,
+}
+
+/// A stream of random numbers.
+#[derive(Debug, Clone)]
+pub struct Stream(Pcg64);
+
+impl Stream {
+    /// The stream of `component` for `purpose` under the experiment's `seed`.
+    #[must_use]
+    pub fn new(seed: u64, purpose: Purpose, component: [u64; 2]) -> Self {
+        let words = [seed, purpose as u64, component[0], component[1]];
+        let half = |salt: u64| {
+            words
+                .iter()
+                .fold(mix(salt), |hash, &word| mix(hash ^ mix(word)))
+        };
+        let wide = |salt: u64| u128::from(half(salt)) << 64 | u128::from(half(salt + 1));
+        Self(Pcg64::new(wide(0), wide(2)))
+    }
+
+    /// The next 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// A number below `n`, each equally likely; 0 if `n` is 0.
+    ///
+    /// Multiplication with rejection (Lemire, Fast Random Integer Generation in
+    /// an Interval, 2019, algorithm 5).
+    pub fn below(&mut self, n: u64) -> u64 {
+        let mut product = u128::from(self.bits()) * u128::from(n);
+        if (product as u64) < n {
+            let rejected = n.wrapping_neg() % n;
+            while (product as u64) < rejected {
+                product = u128::from(self.bits()) * u128::from(n);
+            }
+        }
+        (product >> 64) as u64
+    }
+
+    /// A number below `n`, each equally likely, for ranges beyond 64 bits; 0 if
+    /// `n` is 0. Masks and rejects, on average less than twice.
+    pub fn below_wide(&mut self, n: u128) -> u128 {
+        if let Ok(n) = u64::try_from(n) {
+            return u128::from(self.below(n));
+        }
+        let mask = u128::MAX >> (n - 1).leading_zeros();
+        loop {
+            let bits = u128::from(self.bits()) << 64 | u128::from(self.bits());
+            if bits & mask < n {
+                return bits & mask;
+            }
+        }
+    }
+
+    /// Puts `items` into a random order, each equally likely (Fisher and Yates,
+    /// from the end).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            let other = self.below(last as u64 + 1) as usize;
+            items.swap(last, other);
+        }
+    }
+}
+
+/// The output function of SplitMix64: every input bit reaches every output bit.
+fn mix(word: u64) -> u64 {
+    let mut z = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(seed: u64, purpose: Purpose, component: [u64; 2]) -> u64 {
+        Stream::new(seed, purpose, component).bits()
+    }
+
+    #[test]
+    fn streams_differ_in_every_part_of_their_name() {
+        let base = first(1, Purpose::Background, [0, 0]);
+        assert_eq!(base, first(1, Purpose::Background, [0, 0]));
+        assert_ne!(base, first(2, Purpose::Background, [0, 0]));
+        assert_ne!(base, first(1, Purpose::Placement, [0, 0]));
+        assert_ne!(base, first(1, Purpose::Background, [1, 0]));
+        assert_ne!(base, first(1, Purpose::Background, [0, 1]));
+        assert_ne!(
+            first(1, Purpose::Background, [0, 1]),
+            first(1, Purpose::Background, [1, 0])
+        );
+    }
+
+    #[test]
+    fn the_numbers_never_change() {
+        // Results depend on them: a change here is a change of every result.
+        let mut stream = Stream::new(1, Purpose::Background, [0, 0]);
+        let numbers: Vec<u64> = (0..4).map(|_| stream.below(1000)).collect();
+        assert_eq!(numbers, [607, 388, 340, 238]);
+    }
+
+    #[test]
+    fn below_is_even() {
+        let mut stream = Stream::new(7, Purpose::Background, [0, 0]);
+        let mut counts = [0_u32; 7];
+        for _ in 0..70_000 {
+            counts[stream.below(7) as usize] += 1;
+        }
+        assert!(counts.iter().all(|&c| (9_500..10_500).contains(&c)));
+        // A range just above half of 2^64 rejects often; its mean stays in the middle.
+        let n = (1_u64 << 63) + 1;
+        let above = (0..10_000).filter(|_| stream.below(n) > n / 2).count();
+        assert!((4_700..5_300).contains(&above));
+        assert_eq!(stream.below(1), 0);
+        assert_eq!(stream.below(0), 0);
+    }
+
+    #[test]
+    fn wide_ranges_are_even_and_bounded() {
+        let mut stream = Stream::new(7, Purpose::Background, [0, 0]);
+        let n = 3_u128 << 70;
+        let draws: Vec<u128> = (0..9_000).map(|_| stream.below_wide(n)).collect();
+        assert!(draws.iter().all(|&x| x < n));
+        let low = draws.iter().filter(|&&x| x < n / 3).count();
+        assert!((2_700..3_300).contains(&low));
+        assert!(stream.below_wide(u128::MAX) < u128::MAX);
+        assert_eq!(stream.below_wide(1), 0);
+    }
+
+    #[test]
+    fn shuffle_reaches_every_order() {
+        let mut stream = Stream::new(3, Purpose::Placement, [0, 0]);
+        let mut counts = std::collections::BTreeMap::new();
+        for _ in 0..6_000 {
+            let mut items = [0, 1, 2];
+            stream.shuffle(&mut items);
+            *counts.entry(items).or_insert(0_u32) += 1;
+        }
+        assert_eq!(counts.len(), 6);
+        assert!(counts.values().all(|&c| (850..1150).contains(&c)));
+    }
+}

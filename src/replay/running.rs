@@ -1,0 +1,365 @@
+//! The collectives in progress: every member carries out the steps of its plan.
+
+use super::collectives::{Choices, Plan, Step};
+use super::idset::IdSet;
+use super::link::{Link, Shared, TOO_LATE};
+use super::messages::Purpose;
+use super::program::Collective;
+use super::queue::What;
+use hashbrown::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Collectives of one job.
+pub(super) struct Running {
+    /// Ranks of the job.
+    ranks: u32,
+    choices: Choices,
+    reduction_ps_per_byte: u64,
+    slots: Vec<Option<Instance>>,
+    free: Vec<u32>,
+    /// Slot of every collective in progress, by its id in the trace.
+    by_id: HashMap<u64, u32>,
+    finished: IdSet,
+    /// Arrived before they were waited for.
+    early: HashSet<Arrival>,
+    /// Steps of the round being worked off; kept for its memory.
+    steps: Vec<Step>,
+    /// Member lists of finished instances; kept for their memory.
+    spare: Vec<Vec<Member>>,
+    /// Collectives completed by all their members.
+    pub completed: u64,
+}
+
+/// A message of a collective: slot of the instance, receiver, sender, tag.
+type Arrival = (u32, u32, u32, u32);
+
+pub(super) struct Instance {
+    pub collective: Arc<Collective>,
+    plan: Plan,
+    /// By position.
+    pub members: Vec<Member>,
+    /// Members that are not done.
+    undone: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Member {
+    pub phase: Phase,
+    round: u32,
+    /// Next step of the round.
+    step: u32,
+    /// Sends that are not complete.
+    sends: u32,
+    /// Record of the rank, for the order of events.
+    record: u64,
+    /// Where it stands in the trace.
+    pub line: u64,
+}
+
+/// What a member is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// It has not come yet.
+    Absent,
+    /// An event will make it go on.
+    Busy,
+    /// It waits for a message.
+    Waiting { from: u32, tag: u32 },
+    /// All steps are done, but not all sends complete.
+    Sending,
+    /// Complete.
+    Done,
+}
+
+/// What went wrong, to be completed with the place.
+pub(super) type Problem = String;
+
+const ABSENT: Member = Member {
+    phase: Phase::Absent,
+    round: 0,
+    step: 0,
+    sends: 0,
+    record: 0,
+    line: 0,
+};
+
+impl Running {
+    pub(super) fn new(ranks: u32, choices: Choices, reduction_ps_per_byte: u64) -> Self {
+        Self {
+            ranks,
+            choices,
+            reduction_ps_per_byte,
+            slots: Vec::new(),
+            free: Vec::new(),
+            by_id: HashMap::new(),
+            finished: IdSet::default(),
+            early: HashSet::new(),
+            steps: Vec::new(),
+            spare: Vec::new(),
+            completed: 0,
+        }
+    }
+
+    /// Collectives in progress.
+    pub(super) fn live(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Collectives in progress, in the order of their slots.
+    pub(super) fn instances(&self) -> impl Iterator<Item = &Instance> {
+        self.slots.iter().flatten()
+    }
+
+    /// The collective with this id, if in progress.
+    pub(super) fn instance(&self, id: u64) -> Option<&Instance> {
+        let slot = *self.by_id.get(&id)?;
+        self.slots[slot as usize].as_ref()
+    }
+
+    /// True if `rank` has completed the collective `id`.
+    pub(super) fn is_completed(&self, rank: u32, id: u64) -> bool {
+        if let Some(instance) = self.instance(id) {
+            let member = position(&instance.collective, rank);
+            return member.is_some_and(|m| instance.members[m as usize].phase == Phase::Done);
+        }
+        self.finished.contains(id)
+    }
+
+    /// `rank` enters `collective` with its `record`. Gives the instance and the
+    /// member that now has to [proceed](Self::proceed).
+    pub(super) fn enter(
+        &mut self,
+        rank: u32,
+        collective: &Arc<Collective>,
+        record: u64,
+        line: u64,
+    ) -> Result<(u32, u32), Problem> {
+        let id = collective.id;
+        let me = position(collective, rank)
+            .ok_or_else(|| format!("collective {id}: the rank is not in the communicator"))?;
+        let slot = match self.by_id.get(&id) {
+            Some(&slot) => slot,
+            None if self.finished.contains(id) => {
+                return Err(format!("collective {id} is already complete"));
+            }
+            None => self.start(collective)?,
+        };
+        let Some(instance) = &mut self.slots[slot as usize] else {
+            return Err(format!("collective {id} is already complete"));
+        };
+        let same =
+            Arc::ptr_eq(&instance.collective, collective) || instance.collective == *collective;
+        if !same {
+            return Err(format!(
+                "collective {id}: other operation, communicator or sizes than for the members before"
+            ));
+        }
+        let member = &mut instance.members[me as usize];
+        if member.phase != Phase::Absent {
+            return Err(format!("collective {id}: the rank enters it twice"));
+        }
+        *member = Member {
+            phase: Phase::Busy,
+            record,
+            line,
+            ..ABSENT
+        };
+        Ok((slot, me))
+    }
+
+    fn start(&mut self, collective: &Arc<Collective>) -> Result<u32, Problem> {
+        let n = collective.members.len();
+        if let Some(rank) = collective.members.iter().find(|&&m| m >= self.ranks) {
+            return Err(format!(
+                "collective {}: its communicator has rank {rank}, but the trace has ranks 0 to {}",
+                collective.id,
+                self.ranks - 1
+            ));
+        }
+        let plan = Plan::new(&collective.kind, n, &self.choices)
+            .map_err(|error| format!("collective {}: {error}", collective.id))?;
+        let mut members = self.spare.pop().unwrap_or_default();
+        members.clear();
+        members.resize(n, ABSENT);
+        let instance = Some(Instance {
+            collective: Arc::clone(collective),
+            plan,
+            members,
+            undone: n as u32,
+        });
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = instance;
+                slot
+            }
+            None => {
+                self.slots.push(instance);
+                self.slots.len() as u32 - 1
+            }
+        };
+        self.by_id.insert(collective.id, slot);
+        Ok(slot)
+    }
+
+    /// Carries out the steps of a member at `ps` as far as possible. True if that
+    /// completed the collective for it.
+    pub(super) fn proceed(
+        &mut self,
+        slot: u32,
+        me: u32,
+        ps: u64,
+        link: &mut Link,
+        shared: &mut Shared<'_>,
+    ) -> Result<bool, Problem> {
+        let Some(instance) = &mut self.slots[slot as usize] else {
+            return Ok(false);
+        };
+        let ranks = &instance.collective.members;
+        let rank = ranks[me as usize];
+        let member = &mut instance.members[me as usize];
+        while member.round < instance.plan.rounds(me) {
+            self.steps.clear();
+            instance.plan.round(me, member.round, &mut self.steps);
+            while let Some(&step) = self.steps.get(member.step as usize) {
+                match step {
+                    Step::Send { to, bytes, tag } => {
+                        let purpose = Purpose::Collective {
+                            instance: slot,
+                            from: me,
+                            to,
+                            tag,
+                        };
+                        let ends = (rank, ranks[to as usize]);
+                        let waits = link.post(ps, ends, bytes, purpose, shared)?;
+                        member.sends += u32::from(waits);
+                    }
+                    Step::Recv { from, tag } => {
+                        if !self.early.remove(&(slot, me, from, tag)) {
+                            member.phase = Phase::Waiting { from, tag };
+                            return Ok(false);
+                        }
+                    }
+                    Step::Compute { bytes } if self.reduction_ps_per_byte > 0 => {
+                        let end = bytes
+                            .checked_mul(self.reduction_ps_per_byte)
+                            .and_then(|time| ps.checked_add(time))
+                            .ok_or(TOO_LATE)?;
+                        member.step += 1;
+                        member.phase = Phase::Busy;
+                        let what = What::Member {
+                            instance: slot,
+                            member: me,
+                        };
+                        shared.queue.act(end, link.job, rank, member.record, what);
+                        return Ok(false);
+                    }
+                    Step::Compute { .. } => {}
+                }
+                member.step += 1;
+            }
+            member.round += 1;
+            member.step = 0;
+        }
+        if member.sends > 0 {
+            member.phase = Phase::Sending;
+            return Ok(false);
+        }
+        self.complete(slot, me);
+        Ok(true)
+    }
+
+    fn complete(&mut self, slot: u32, me: u32) {
+        let entry = &mut self.slots[slot as usize];
+        let Some(instance) = entry else { return };
+        instance.members[me as usize].phase = Phase::Done;
+        instance.undone -= 1;
+        if instance.undone > 0 {
+            return;
+        }
+        let id = instance.collective.id;
+        self.finished.insert(id);
+        self.by_id.remove(&id);
+        self.completed += 1;
+        self.free.push(slot);
+        if let Some(instance) = entry.take() {
+            self.spare.push(instance.members);
+        }
+    }
+
+    /// A message from member `from` arrived at member `to` at `ps`.
+    pub(super) fn arrived(
+        &mut self,
+        slot: u32,
+        (from, to): (u32, u32),
+        tag: u32,
+        ps: u64,
+        job: u32,
+        shared: &mut Shared<'_>,
+    ) {
+        let Some(instance) = &mut self.slots[slot as usize] else {
+            return;
+        };
+        let member = &mut instance.members[to as usize];
+        if member.phase == (Phase::Waiting { from, tag }) {
+            member.step += 1;
+            let rank = instance.collective.members[to as usize];
+            wake(member, rank, slot, to, ps, job, shared);
+        } else {
+            self.early.insert((slot, to, from, tag));
+        }
+    }
+
+    /// A send of member `me` is complete at `ps`.
+    pub(super) fn released(
+        &mut self,
+        slot: u32,
+        me: u32,
+        ps: u64,
+        job: u32,
+        shared: &mut Shared<'_>,
+    ) {
+        let Some(instance) = &mut self.slots[slot as usize] else {
+            return;
+        };
+        let member = &mut instance.members[me as usize];
+        member.sends = member.sends.saturating_sub(1);
+        if member.phase == Phase::Sending && member.sends == 0 {
+            let rank = instance.collective.members[me as usize];
+            wake(member, rank, slot, me, ps, job, shared);
+        }
+    }
+
+    /// Id and rank of a member.
+    pub(super) fn id_and_rank(&self, slot: u32, me: u32) -> Option<(u64, u32, u64)> {
+        let instance = self.slots[slot as usize].as_ref()?;
+        let line = instance.members[me as usize].line;
+        let rank = instance.collective.members[me as usize];
+        Some((instance.collective.id, rank, line))
+    }
+}
+
+fn wake(
+    member: &mut Member,
+    rank: u32,
+    slot: u32,
+    me: u32,
+    ps: u64,
+    job: u32,
+    shared: &mut Shared<'_>,
+) {
+    member.phase = Phase::Busy;
+    let what = What::Member {
+        instance: slot,
+        member: me,
+    };
+    shared.queue.act(ps, job, rank, member.record, what);
+}
+
+/// Position of `rank` in the communicator; at once in the world.
+pub(super) fn position(collective: &Collective, rank: u32) -> Option<u32> {
+    let members = &collective.members;
+    if members.get(rank as usize) == Some(&rank) {
+        return Some(rank);
+    }
+    members.iter().position(|&m| m == rank).map(|p| p as u32)
+}

@@ -1,0 +1,108 @@
+//! Why jobs do not go on.
+
+use super::player::Player;
+use super::program::{Action, After, Op};
+use super::rank::State;
+use super::running::{Instance, Phase};
+
+/// Most lines of a report.
+const MOST_LINES: usize = 20;
+
+/// A line for everything that waits, jobs and ranks ascending, and a last one for
+/// those left out.
+pub(super) fn report(jobs: &[Player], outstanding: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut left_out = 0_u64;
+    let mut add = |line: &dyn Fn() -> String| {
+        if lines.len() < MOST_LINES {
+            lines.push(line());
+        } else {
+            left_out += 1;
+        }
+    };
+    for job in jobs.iter().filter(|job| !job.complete()) {
+        let name = &job.name;
+        for (rank, state) in job.ranks.iter().enumerate() {
+            let Some(op) = &state.op else { continue };
+            let line = op.line;
+            match state.state {
+                State::Waiting => add(&|| {
+                    let awaited = awaited(job, rank as u32, op);
+                    format!("job '{name}': rank {rank} waits for {awaited} (line {line})")
+                }),
+                State::Sending => add(&|| {
+                    let sent = sent(op);
+                    format!(
+                        "job '{name}': rank {rank} waits for the end of its send of {sent} (line {line})"
+                    )
+                }),
+                State::Between | State::Computing | State::Ended => {}
+            }
+        }
+        for instance in job.running.instances() {
+            for (member, state) in instance.members.iter().enumerate() {
+                let rank = instance.collective.members[member];
+                let id = instance.collective.id;
+                if let Phase::Waiting { from, .. } = state.phase {
+                    add(&|| {
+                        let partner = partner(instance, from);
+                        let line = state.line;
+                        format!(
+                            "job '{name}': rank {rank} waits in collective {id} for {partner} (line {line})"
+                        )
+                    });
+                }
+            }
+        }
+    }
+    if left_out > 0 {
+        lines.push(format!("and {left_out} more"));
+    }
+    if !lines.is_empty() && outstanding > 0 {
+        lines.push(format!("messages on their way: {outstanding}"));
+    }
+    lines
+}
+
+fn awaited(job: &Player, rank: u32, op: &Op) -> String {
+    match op.after {
+        After::Previous => String::from("nothing"),
+        After::Sent(id) => format!("its own send of message {id}, which does not come before"),
+        After::Received(id) if job.sent.contains(id) => {
+            format!("message {id}, which was sent but did not reach it")
+        }
+        After::Received(id) => format!("message {id}, which nobody has sent"),
+        After::Completed(id) => match job.running.instance(id) {
+            None => format!("collective {id}, which nobody has entered"),
+            Some(instance) => {
+                let absent = |state: &&super::running::Member| state.phase == Phase::Absent;
+                let missing = instance.members.iter().filter(absent).count();
+                let members = instance.members.len();
+                let own = super::running::position(&instance.collective, rank);
+                let entered = own.is_some_and(|m| !absent(&&instance.members[m as usize]));
+                let which = if entered { "" } else { ", itself among them," };
+                match missing {
+                    0 => format!("collective {id}, which all {members} members have entered"),
+                    _ => format!(
+                        "collective {id}, which {missing} of {members} members{which} have not entered"
+                    ),
+                }
+            }
+        },
+    }
+}
+
+fn sent(op: &Op) -> String {
+    match op.action {
+        Action::Send { id, to, .. } => format!("message {id} to rank {to}"),
+        Action::Marker | Action::Collective(_) => String::from("a message"),
+    }
+}
+
+fn partner(instance: &Instance, from: u32) -> String {
+    let rank = instance.collective.members[from as usize];
+    match instance.members[from as usize].phase {
+        Phase::Absent => format!("rank {rank}, which has not entered it"),
+        _ => format!("rank {rank}"),
+    }
+}

@@ -1,0 +1,165 @@
+//! An ideal fabric and programs in memory.
+
+use crate::fabric::spec::Tick;
+use crate::fabric::workload::{Message, Workload};
+use crate::replay::program::{Action, After, Collective, CollectiveKind, Op, Program};
+use crate::replay::{
+    IntraNode, JobSpec, Ratio, Replay, ReplaySpec, SendCompletion, collectives::Choices,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Length of a tick in all tests that do not say otherwise.
+pub const TICK_PS: u64 = 1000;
+
+/// Ticks that the ideal fabric takes for a message.
+pub fn latency(bytes: u64) -> Tick {
+    100 + bytes / 8
+}
+
+/// Plays `workload` on a fabric without contention until nothing happens any
+/// more. Gives every message with the tick in which it was created. Injection is
+/// reported ⌊bytes / 8⌋ + 1 ticks after creation. `backwards` turns round the
+/// order of the reports of a tick, which must not matter.
+pub fn play(workload: &mut dyn Workload, backwards: bool) -> Vec<(Tick, Message)> {
+    let mut log = Vec::new();
+    // By tick: token, and whether it is delivered.
+    let mut on_the_way: BTreeMap<Tick, Vec<(u64, bool)>> = BTreeMap::new();
+    let mut now = 0;
+    while !workload.finished() {
+        let reports = on_the_way.keys().next().copied();
+        let Some(next) = reports.into_iter().chain(workload.next_tick()).min() else {
+            break;
+        };
+        now = next.max(now);
+        let mut due = on_the_way.remove(&now).unwrap_or_default();
+        if backwards {
+            due.reverse();
+        }
+        for (token, delivered) in due {
+            if delivered {
+                workload.delivered(now, token);
+            } else {
+                workload.injected(now, token);
+            }
+        }
+        if workload.next_tick().is_some_and(|tick| tick <= now) {
+            let mut out = Vec::new();
+            workload.act(now, &mut out);
+            for message in out {
+                assert_ne!(message.src, message.dst);
+                let delivery = on_the_way.entry(now + latency(message.bytes)).or_default();
+                delivery.push((message.token, true));
+                if message.report_injection {
+                    let injection = on_the_way.entry(now + message.bytes / 8 + 1).or_default();
+                    injection.push((message.token, false));
+                }
+                log.push((now, message));
+            }
+        }
+    }
+    log
+}
+
+/// A trace in memory.
+pub struct InMemory(pub Vec<std::vec::IntoIter<Op>>);
+
+impl Program for InMemory {
+    fn ranks(&self) -> u32 {
+        self.0.len() as u32
+    }
+
+    fn next(&mut self, rank: u32) -> anyhow::Result<Option<Op>> {
+        let op = self.0[rank as usize].next();
+        // A broken line, to see what becomes of it.
+        anyhow::ensure!(
+            op.as_ref().is_none_or(|op| op.line != 666),
+            "line 666: broken"
+        );
+        Ok(op)
+    }
+}
+
+pub fn op(after: After, compute_ps: u64, action: Action) -> Op {
+    Op {
+        after,
+        compute_ps,
+        action,
+        line: 1,
+    }
+}
+
+pub fn send(compute_ps: u64, id: u64, to: u32, bytes: u64) -> Op {
+    op(After::Previous, compute_ps, Action::Send { id, to, bytes })
+}
+
+pub fn marker(after: After, compute_ps: u64) -> Op {
+    op(after, compute_ps, Action::Marker)
+}
+
+pub fn collective(id: u64, members: &[u32], kind: CollectiveKind) -> Arc<Collective> {
+    Arc::new(Collective {
+        id,
+        members: members.into(),
+        kind,
+    })
+}
+
+pub fn enter(compute_ps: u64, collective: &Arc<Collective>) -> Op {
+    let action = Action::Collective(Arc::clone(collective));
+    op(After::Previous, compute_ps, action)
+}
+
+/// A job with rank r on NIC r.
+pub fn job(ranks: Vec<Vec<Op>>) -> JobSpec {
+    JobSpec {
+        name: String::from("test"),
+        start_ps: 0,
+        sl: 0,
+        nics: (0..ranks.len() as u32).collect(),
+        program: Box::new(InMemory(ranks.into_iter().map(Vec::into_iter).collect())),
+        send_completion: SendCompletion::Handed,
+        compute_scale: Ratio::ONE,
+        intra_node: IntraNode {
+            latency_ps: 500,
+            bytes_per_s: 1_000_000_000_000,
+        },
+        reduction_ps_per_byte: 0,
+        collectives: Choices::default(),
+    }
+}
+
+pub fn replay(jobs: Vec<JobSpec>) -> Replay {
+    Replay::new(ReplaySpec {
+        tick_ps: TICK_PS,
+        nics: 64,
+        seed: 1,
+        jobs,
+        background: Vec::new(),
+        background_until: None,
+    })
+    .unwrap()
+}
+
+/// Plays one job with its reports in both orders, checks that this gives the
+/// same, and that it ends. Gives its execution time and its messages.
+pub fn run(make: impl Fn() -> JobSpec) -> (u64, Vec<(Tick, Message)>) {
+    let once = |backwards| {
+        let mut replay = replay(vec![make()]);
+        let log = play(&mut replay, backwards);
+        assert!(replay.error().is_none(), "{:?}", replay.error());
+        assert!(replay.finished(), "{:#?}", replay.stall_report());
+        assert!(replay.stall_report().is_empty());
+        let outcome = replay.outcomes().remove(0);
+        assert!(outcome.complete);
+        let progress = replay.progress();
+        assert_eq!(progress.messages, outcome.messages);
+        assert_eq!(progress.messages_delivered, outcome.messages);
+        let ends = log.iter().map(|&(t, m)| (t, m.src, m.dst, m.bytes));
+        (outcome, ends.collect::<Vec<_>>(), log)
+    };
+    let (outcome, ends, log) = once(false);
+    let (same, same_ends, _) = once(true);
+    assert_eq!((&outcome, ends), (&same, same_ends));
+    (outcome.execution_ps, log)
+}

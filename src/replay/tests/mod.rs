@@ -1,0 +1,6 @@
+//! Replay on an ideal fabric.
+
+mod collectives;
+mod harness;
+mod jobs;
+mod semantics;

@@ -1,0 +1,233 @@
+//! What an operation waits for and when it is done.
+
+use super::harness::*;
+use crate::fabric::workload::Workload;
+use crate::replay::program::{Action, After};
+use crate::replay::{IntraNode, JobSpec, Ratio, SendCompletion};
+
+/// A message of 80 bytes takes 110 ticks.
+const FLIGHT_PS: u64 = 110 * TICK_PS;
+
+/// Rank 0 computes 5 ns and sends; rank 1 reaches its wait at `busy`, then
+/// computes `after` from the later of the two.
+fn waiter(busy: u64, after: u64) -> u64 {
+    let ranks = || {
+        vec![
+            vec![send(5_000, 0, 1, 80)],
+            vec![
+                marker(After::Previous, busy),
+                marker(After::Received(0), after),
+            ],
+        ]
+    };
+    run(|| job(ranks())).0
+}
+
+#[test]
+fn the_later_of_predecessor_and_event_counts() {
+    let arrival = 5_000 + FLIGHT_PS;
+    assert_eq!(waiter(0, 7), arrival + 7);
+    assert_eq!(waiter(arrival - 1, 7), arrival + 7);
+    assert_eq!(waiter(arrival, 7), arrival + 7);
+    assert_eq!(waiter(arrival + 1, 7), arrival + 8);
+    assert_eq!(waiter(arrival + 9_999, 0), arrival + 9_999);
+}
+
+#[test]
+fn an_event_of_the_same_tick_but_later_is_waited_for() {
+    // The wait begins within the tick whose end brings the message.
+    assert_eq!(waiter(5_000 + FLIGHT_PS - 999, 0), 5_000 + FLIGHT_PS);
+}
+
+#[test]
+fn messages_enter_in_the_tick_after_their_creation() {
+    let (end, log) = run(|| job(vec![vec![send(1, 0, 1, 80)], vec![]]));
+    assert_eq!(log[0].0, 1);
+    assert_eq!(end, TICK_PS + FLIGHT_PS);
+    let (_, log) = run(|| job(vec![vec![send(2_000, 0, 1, 80)], vec![]]));
+    assert_eq!(log[0].0, 2);
+}
+
+#[test]
+fn a_dependency_may_name_a_message_that_is_sent_later() {
+    // Both wait for a message whose record the other reaches later.
+    let (end, _) = run(|| {
+        job(vec![
+            vec![send(0, 7, 1, 80), marker(After::Received(3), 1)],
+            vec![op(
+                After::Received(7),
+                10,
+                Action::Send {
+                    id: 3,
+                    to: 0,
+                    bytes: 80,
+                },
+            )],
+        ])
+    });
+    // The answer is created 10 ps into tick 110 and enters in tick 111.
+    assert_eq!(end, 111 * TICK_PS + FLIGHT_PS + 1);
+}
+
+#[test]
+fn markers_cost_their_computation_only() {
+    let (end, log) = run(|| {
+        job(vec![vec![
+            marker(After::Previous, 10),
+            marker(After::Previous, 0),
+            marker(After::Previous, 32),
+        ]])
+    });
+    assert_eq!((end, log.len()), (42, 0));
+}
+
+#[test]
+fn sent_is_an_event_of_the_own_past() {
+    let ranks = || vec![vec![send(10, 4, 1, 80), marker(After::Sent(4), 5)], vec![]];
+    assert_eq!(run(|| job(ranks())).0, FLIGHT_PS + TICK_PS);
+}
+
+/// Two sends of 80 bytes with 1 ns in between: ticks of creation.
+fn two_sends(send_completion: SendCompletion) -> (u64, u64) {
+    let (_, log) = run(|| JobSpec {
+        send_completion,
+        ..job(vec![vec![send(0, 0, 1, 80), send(1_000, 1, 1, 80)], vec![]])
+    });
+    (log[0].0, log[1].0)
+}
+
+#[test]
+fn a_send_is_done_as_the_mode_says() {
+    assert_eq!(two_sends(SendCompletion::Handed), (0, 1));
+    assert_eq!(two_sends(SendCompletion::Injected), (0, 12));
+    let rendezvous = |eager_threshold_bytes| {
+        two_sends(SendCompletion::Rendezvous {
+            eager_threshold_bytes,
+        })
+    };
+    assert_eq!(rendezvous(79), (0, 111));
+    assert_eq!(rendezvous(80), (0, 1));
+}
+
+#[test]
+fn injection_and_delivery_may_be_reported_in_one_tick() {
+    // 99 ticks of injection against 100 + 99 of delivery would need a longer
+    // message; both orders of one tick are covered by a fabric of our own.
+    let mut replay = replay(vec![JobSpec {
+        send_completion: SendCompletion::Injected,
+        ..job(vec![
+            vec![send(0, 0, 1, 80), send(0, 1, 1, 80)],
+            vec![marker(After::Received(1), 0)],
+        ])
+    }]);
+    let mut out = Vec::new();
+    let mut now = 0;
+    for _ in 0..2 {
+        assert_eq!(replay.next_tick(), Some(now));
+        replay.act(now, &mut out);
+        let message = out.pop().unwrap();
+        assert!(out.is_empty() && message.report_injection);
+        now += 10;
+        replay.delivered(now, message.token);
+        replay.injected(now, message.token);
+    }
+    replay.act(now, &mut out);
+    assert!(replay.finished());
+    assert_eq!(replay.outcomes()[0].execution_ps, 20 * TICK_PS);
+}
+
+#[test]
+fn messages_to_oneself_stay_inside_the_node() {
+    let ranks = || vec![vec![send(0, 0, 0, 80), marker(After::Received(0), 1)]];
+    let (end, log) = run(|| job(ranks()));
+    // 500 ps and 80 bytes at one byte per ps.
+    assert_eq!((end, log.len()), (581, 0));
+    let slow = IntraNode {
+        latency_ps: 0,
+        bytes_per_s: 3,
+    };
+    let (end, _) = run(|| JobSpec {
+        intra_node: slow,
+        ..job(ranks())
+    });
+    assert_eq!(end, 26_666_666_666_667 + 1);
+}
+
+#[test]
+fn ranks_of_one_node_do_not_use_the_fabric() {
+    let spread = |send_completion| {
+        let make = || JobSpec {
+            nics: vec![3, 3, 5, 5],
+            send_completion,
+            ..job(vec![
+                vec![send(0, 0, 1, 80), send(0, 1, 2, 80)],
+                vec![marker(After::Received(0), 0)],
+                vec![marker(After::Received(1), 0)],
+                vec![],
+            ])
+        };
+        let (_, log) = run(make);
+        assert_eq!(log.len(), 1);
+        assert_eq!((log[0].1.src, log[0].1.dst), (3, 5));
+        let mut replay = replay(vec![make()]);
+        play(&mut replay, false);
+        assert_eq!(replay.outcomes()[0].intra_node_messages, 1);
+        assert_eq!(replay.outcomes()[0].messages, 2);
+        log[0].0
+    };
+    // The second send starts at 0, at 80 ps (copied) and at 580 ps (arrived).
+    assert_eq!(spread(SendCompletion::Handed), 0);
+    assert_eq!(spread(SendCompletion::Injected), 1);
+    let rendezvous = SendCompletion::Rendezvous {
+        eager_threshold_bytes: 8,
+    };
+    assert_eq!(spread(rendezvous), 1);
+}
+
+#[test]
+fn computation_is_scaled_exactly() {
+    let (end, _) = run(|| JobSpec {
+        compute_scale: Ratio {
+            numerator: 1,
+            denominator: 3,
+        },
+        ..job(vec![vec![
+            marker(After::Previous, 3_000),
+            marker(After::Previous, 10),
+        ]])
+    });
+    assert_eq!(end, 1_003);
+}
+
+#[test]
+fn equal_times_go_by_rank_and_record() {
+    // All ranks send at the same time; rank 2 after a wait that ends then.
+    let (_, log) = run(|| {
+        job(vec![
+            vec![marker(After::Previous, 0), send(9_000, 0, 3, 8)],
+            vec![send(9_000, 1, 3, 8), send(0, 2, 3, 16)],
+            vec![send(4_000, 3, 3, 8), send(5_000, 4, 3, 8)],
+            vec![],
+        ])
+    });
+    let order: Vec<_> = log.iter().map(|&(t, m)| (t, m.src, m.bytes)).collect();
+    let expected = [(4, 2, 8), (9, 0, 8), (9, 1, 8), (9, 1, 16), (9, 2, 8)];
+    assert_eq!(order, expected);
+}
+
+#[test]
+fn the_time_of_the_last_rank_is_divided() {
+    let mut replay = replay(vec![job(vec![
+        vec![send(7_000, 0, 1, 80)],
+        vec![marker(After::Previous, 300), marker(After::Received(0), 20)],
+    ])]);
+    play(&mut replay, false);
+    let outcome = &replay.outcomes()[0];
+    assert_eq!(outcome.execution_ps, 7_000 + FLIGHT_PS + 20);
+    assert_eq!(outcome.compute_ps, 320);
+    assert_eq!(outcome.network_ps, outcome.execution_ps - 320);
+    assert_eq!(
+        (outcome.point_to_point, outcome.point_to_point_bytes),
+        (1, 80)
+    );
+}
