@@ -42,7 +42,12 @@ impl Cube {
             .try_fold(1u64, |n, &k| n.checked_mul(k.into()))
             .filter(|&n| n <= u64::from(u32::MAX))
             .ok_or_else(|| invalid(format!("dimensions {dimensions:?} overflow")))?;
-        let cube = Self { dimensions: dimensions.to_vec(), wrap, concentration, trunk };
+        let cube = Self {
+            dimensions: dimensions.to_vec(),
+            wrap,
+            concentration,
+            trunk,
+        };
         let slots = switches.saturating_mul(concentration.into());
         let nics = host_count(slots, hosts)?;
         let ports = u64::from(concentration) + 2 * dimensions.len() as u64 * u64::from(trunk);
@@ -112,7 +117,11 @@ impl Cube {
     pub fn link_of(&self, port: u32) -> Option<(usize, Direction, u32)> {
         let link = port.checked_sub(self.concentration)?;
         let (side, index) = (link / self.trunk, link % self.trunk);
-        let direction = if side % 2 == 0 { Direction::Plus } else { Direction::Minus };
+        let direction = if side % 2 == 0 {
+            Direction::Plus
+        } else {
+            Direction::Minus
+        };
         let dimension = (side / 2) as usize;
         (dimension < self.dimensions.len()).then_some((dimension, direction, index))
     }

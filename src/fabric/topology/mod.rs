@@ -134,16 +134,14 @@ impl Topology {
     /// Directed switch-to-switch links.
     #[must_use]
     pub fn directed_switch_links(&self) -> u64 {
-        self.peers.iter().filter(|p| matches!(p, Peer::Switch { .. })).count() as u64
+        self.peers
+            .iter()
+            .filter(|p| matches!(p, Peer::Switch { .. }))
+            .count() as u64
     }
 
     /// Allocates an unconnected graph of `switches` × rounded radix.
-    fn unconnected(
-        shape: Shape,
-        switches: u64,
-        ports: u64,
-        nics: u64,
-    ) -> Result<Self, SpecError> {
+    fn unconnected(shape: Shape, switches: u64, ports: u64, nics: u64) -> Result<Self, SpecError> {
         let radix = ports.next_multiple_of(4).max(8);
         if switches.saturating_mul(radix) > MAX_PORTS || nics > MAX_PORTS {
             return Err(SpecError {
@@ -170,8 +168,22 @@ impl Topology {
 
     /// Connects two ports, one direction each.
     fn connect(&mut self, a: (u32, u32), b: (u32, u32)) {
-        self.set_peer(a.0, a.1, Peer::Switch { switch: b.0, port: b.1 });
-        self.set_peer(b.0, b.1, Peer::Switch { switch: a.0, port: a.1 });
+        self.set_peer(
+            a.0,
+            a.1,
+            Peer::Switch {
+                switch: b.0,
+                port: b.1,
+            },
+        );
+        self.set_peer(
+            b.0,
+            b.1,
+            Peer::Switch {
+                switch: a.0,
+                port: a.1,
+            },
+        );
     }
 
     fn set_peer(&mut self, switch: u32, port: u32, peer: Peer) {
@@ -193,5 +205,8 @@ fn host_count(slots: u64, hosts: Option<u32>) -> Result<u64, SpecError> {
 }
 
 fn invalid(problem: String) -> SpecError {
-    SpecError { key: "fabric.topology", problem }
+    SpecError {
+        key: "fabric.topology",
+        problem,
+    }
 }

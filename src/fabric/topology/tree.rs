@@ -16,7 +16,9 @@ pub struct Tree {
 impl Tree {
     pub(super) fn build(k: u32, n: u32, hosts: Option<u32>) -> Result<Topology, SpecError> {
         if k < 2 || n < 1 {
-            return Err(invalid(format!("a {k}-ary {n}-tree needs k >= 2 and n >= 1")));
+            return Err(invalid(format!(
+                "a {k}-ary {n}-tree needs k >= 2 and n >= 1"
+            )));
         }
         let slots = u64::from(k)
             .checked_pow(n)
