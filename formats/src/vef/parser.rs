@@ -242,7 +242,7 @@ impl Parser {
     }
 }
 
-const MAGIC: Expected = Expected::Text("`VEF` or `VEF3`, the supported versions,");
+const MAGIC: Expected = Expected::Text("`VEF` or `VEF3`");
 
 /// The field at the start of `rest`, for a message.
 fn quote(rest: &[u8]) -> String {
@@ -251,9 +251,10 @@ fn quote(rest: &[u8]) -> String {
         Some(b'\n') => "the end of the line".into(),
         Some(b' ') => "a space".into(),
         Some(_) => {
-            let end = rest.iter().position(|b| matches!(b, b' ' | b'\n'));
-            let end = end.unwrap_or(rest.len());
-            let text = rest[..end.min(MAX_QUOTE)].escape_ascii();
+            let head = &rest[..rest.len().min(MAX_QUOTE + 1)];
+            let end = head.iter().position(|b| matches!(b, b' ' | b'\n'));
+            let end = end.unwrap_or(head.len());
+            let text = head[..end.min(MAX_QUOTE)].escape_ascii();
             let more = if end > MAX_QUOTE { "…" } else { "" };
             format!("`{text}{more}`")
         }
@@ -430,7 +431,7 @@ fn comm(buf: &[u8], index: u32, count: u32, room: usize) -> Result<(Comm, usize)
     debug_assert!(index < count);
     let mut c = Cursor::new(buf);
     if !c.eat(b'C') {
-        return c.fault(Expected::Text("a communicator line, `C<number> task …`,"));
+        return c.fault(Expected::Text("a communicator line, `C<number> task …`"));
     }
     if c.u32("the communicator's number")? != index {
         return Err(Fault {

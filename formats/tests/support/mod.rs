@@ -136,7 +136,10 @@ pub fn generate(seed: u64, tasks: u32, steps: u32) -> Trace {
                 }));
             }
             2 if !t[at].inbox.is_empty() => {
-                let pick = r.below(t[at].inbox.len() as u64) as usize;
+                // Often the latest, which a shuffle of lines easily puts behind its wait.
+                let n = t[at].inbox.len();
+                let back = r.below(3).pow(2) as usize;
+                let pick = n.saturating_sub(1 + back);
                 let awaited = t[at].inbox.swap_remove(pick);
                 let marker = message(&mut t[at], &mut r, task, task, 0, &mut ids);
                 records.push(marker);
@@ -209,7 +212,7 @@ pub fn generate(seed: u64, tasks: u32, steps: u32) -> Trace {
         records.push(end);
     }
     // The recorder's clock: lines of different tasks in another order.
-    for _ in 0..records.len() {
+    for _ in 0..80 * records.len() {
         let i = r.below(records.len().max(2) as u64 - 1) as usize;
         if i + 1 < records.len() && records[i].task() != records[i + 1].task() {
             records.swap(i, i + 1);
