@@ -17,6 +17,7 @@ pub mod check;
 pub mod collective;
 pub mod comms;
 mod cursor;
+mod fast;
 pub mod info;
 pub mod parser;
 pub mod reader;

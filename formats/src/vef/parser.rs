@@ -5,6 +5,7 @@ use std::fmt;
 use memchr::memchr;
 
 use super::cursor::{Cursor, Expected, Fault};
+use super::fast;
 use super::record::{Comm, Dep, DepId, Header, Member, Message, Record, Version};
 use crate::limits::{
     MAX_COMM_LINE, MAX_COMM_MEMBERS, MAX_COMMS, MAX_QUOTE, MAX_RECORD_LINE, MAX_TASKS,
@@ -81,6 +82,18 @@ impl Parser {
         if !matches!(self.expects, Expects::Records) {
             return self.preamble(buf, eof);
         }
+        match fast::record(buf) {
+            Some((record, consumed)) => {
+                self.line += 1;
+                Ok(Step::Record { consumed, record })
+            }
+            None => self.careful(buf, eof),
+        }
+    }
+
+    /// Parses what the hot path left over, and knows why it can't.
+    #[cold]
+    fn careful(&mut self, buf: &[u8], eof: bool) -> Result<Step, ParseError> {
         match record(buf) {
             Ok((record, consumed)) => {
                 self.line += 1;
@@ -513,3 +526,28 @@ impl fmt::Display for ParseError {
 }
 
 impl std::error::Error for ParseError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What the hot path takes, the careful parser takes, with the same result; what
+        /// it leaves is broken, incomplete or has a number of 20 digits.
+        #[test]
+        fn the_hot_path_and_the_careful_parser_agree(
+            line in "(G?[0-9]{1,3} C?[0-9]{1,11} [0-9] ([0-9]{1,20} ){1,6}(-1|G?[0-9]{1,20})\n|\
+                     [0-9G C\n-]{0,40})",
+        ) {
+            let careful = record(line.as_bytes());
+            match fast::record(line.as_bytes()) {
+                Some(fast) => prop_assert_eq!(careful, Ok(fast)),
+                None => {
+                    let long = line.split(|c: char| !c.is_ascii_digit()).any(|n| n.len() > 19);
+                    prop_assert!(careful.is_err() || long, "{:?}", line);
+                }
+            }
+        }
+    }
+}
