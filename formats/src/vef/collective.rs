@@ -16,6 +16,7 @@
 use hashbrown::HashMap;
 
 use super::record::{Comm, Member};
+use super::sized::{Part, Sizes};
 
 /// Operation of a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -74,7 +75,7 @@ pub struct Gathering {
     op: Op,
     /// By position in the communicator: line, send, recv. It grows with the lines that
     /// came, not with the communicator.
-    parts: HashMap<u32, (u64, u64, u64)>,
+    parts: HashMap<u32, Part>,
 }
 
 /// What the lines of one collective mean together.
@@ -332,7 +333,7 @@ impl Gathering {
         })
     }
 
-    fn in_order(&self, g: u64, comm: &Comm) -> Result<Vec<(u64, u64, u64)>, Misfit> {
+    fn in_order(&self, g: u64, comm: &Comm) -> Result<Vec<Part>, Misfit> {
         let positions = 0..comm.members.len() as u32;
         let parts: Option<Vec<_>> = positions.map(|p| self.parts.get(&p).copied()).collect();
         parts.filter(|p| !p.is_empty()).ok_or_else(|| {
@@ -347,73 +348,6 @@ impl Gathering {
             );
             (line, text)
         })
-    }
-}
-
-/// The sizes of one collective in the order of its communicator, never empty.
-struct Sizes<'a> {
-    g: u64,
-    op: Op,
-    parts: &'a [(u64, u64, u64)],
-}
-
-impl Sizes<'_> {
-    fn at(&self, position: u32) -> (u64, u64, u64) {
-        self.parts
-            .get(position as usize)
-            .copied()
-            .unwrap_or_default()
-    }
-
-    /// The one member with a field that only the root may fill.
-    fn root(&self, field: impl Fn(&(u64, u64, u64)) -> u64) -> Result<Option<u32>, Misfit> {
-        let mut roots = (0..).zip(self.parts).filter(|(_, p)| field(p) > 0);
-        let first = roots.next().map(|(i, _)| i);
-        match roots.next() {
-            Some((_, part)) => Err(self.misfit(part, "sizes of a root at one member only")),
-            None => Ok(first),
-        }
-    }
-
-    fn all(&self, ok: impl Fn((u64, u64, u64)) -> bool, expected: &str) -> Result<(), Misfit> {
-        match self.parts.iter().find(|&&p| !ok(p)) {
-            Some(part) => Err(self.misfit(part, expected)),
-            None => Ok(()),
-        }
-    }
-
-    fn rest(
-        &self,
-        root: u32,
-        ok: impl Fn((u64, u64, u64)) -> bool,
-        expected: &str,
-    ) -> Result<(), Misfit> {
-        let root_line = self.at(root).0;
-        self.all(|p| p.0 == root_line || ok(p), expected)
-    }
-
-    fn only(
-        &self,
-        root: u32,
-        ok: impl Fn((u64, u64, u64)) -> bool,
-        expected: &str,
-    ) -> Result<(), Misfit> {
-        let root_line = self.at(root).0;
-        self.all(|p| p.0 != root_line || ok(p), expected)
-    }
-
-    fn sum(&self, blocks: &[u64]) -> Result<u64, Misfit> {
-        let sum = blocks.iter().try_fold(0u64, |sum, &b| sum.checked_add(b));
-        sum.ok_or_else(|| self.misfit(&self.at(0), "sizes whose sum fits 64 bits"))
-    }
-
-    #[cold]
-    fn misfit(&self, &(line, send, recv): &(u64, u64, u64), expected: &str) -> Misfit {
-        let (g, name) = (self.g, self.op.name());
-        (
-            line,
-            format!("the sizes {send} {recv} do not fit a {name} (G{g}): expected {expected}"),
-        )
     }
 }
 

@@ -1,15 +1,13 @@
 //! The streaming parser. It knows no files: the caller feeds it bytes.
 
-use std::fmt;
-
 use memchr::memchr;
 
-use super::cursor::{Cursor, Expected, Fault};
+use super::cursor::{Expected, Fault};
 use super::fast;
-use super::record::{Comm, Dep, DepId, Header, Member, Message, Record, Version};
-use crate::limits::{
-    MAX_COMM_LINE, MAX_COMM_MEMBERS, MAX_COMMS, MAX_QUOTE, MAX_RECORD_LINE, MAX_TASKS,
-};
+use super::grammar::{self, MAGIC};
+use super::parse_error::{ParseError, quote};
+use super::record::{Comm, Header, Record};
+use crate::limits::{MAX_COMM_LINE, MAX_COMM_MEMBERS, MAX_RECORD_LINE};
 
 /// What [`Parser::next`] found at the start of the bytes it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,7 +92,7 @@ impl Parser {
     /// Parses what the hot path left over, and knows why it can't.
     #[cold]
     fn careful(&mut self, buf: &[u8], eof: bool) -> Result<Step, ParseError> {
-        match record(buf) {
+        match grammar::record(buf) {
             Ok((record, consumed)) => {
                 self.line += 1;
                 Ok(Step::Record { consumed, record })
@@ -106,7 +104,7 @@ impl Parser {
     #[cold]
     fn preamble(&mut self, buf: &[u8], eof: bool) -> Result<Step, ParseError> {
         let fault = match self.expects {
-            Expects::Header => match header(buf) {
+            Expects::Header => match grammar::header(buf) {
                 Ok((header, consumed)) => {
                     self.line += 1;
                     self.expects = match header.comms {
@@ -124,7 +122,7 @@ impl Parser {
                 if !whole && !eof {
                     return Ok(Step::NeedMore);
                 }
-                match comm(head, next, count, MAX_COMM_MEMBERS - self.members) {
+                match grammar::comm(head, next, count, MAX_COMM_MEMBERS - self.members) {
                     Ok((comm, consumed)) => {
                         self.line += 1;
                         self.members += comm.members.len();
@@ -252,302 +250,5 @@ impl Parser {
             cure = "more communicators than the header announces: correct its third count";
         }
         ParseError::new(self.line + 1, fault.at + 1, expected, quote(rest), cure)
-    }
-}
-
-const MAGIC: Expected = Expected::Text("`VEF` or `VEF3`");
-
-/// The field at the start of `rest`, for a message.
-fn quote(rest: &[u8]) -> String {
-    match rest.first() {
-        None => "the end of the file".into(),
-        Some(b'\n') => "the end of the line".into(),
-        Some(b' ') => "a space".into(),
-        Some(_) => {
-            let head = &rest[..rest.len().min(MAX_QUOTE + 1)];
-            let end = head.iter().position(|b| matches!(b, b' ' | b'\n'));
-            let end = end.unwrap_or(head.len());
-            let text = head[..end.min(MAX_QUOTE)].escape_ascii();
-            let more = if end > MAX_QUOTE { "…" } else { "" };
-            format!("`{text}{more}`")
-        }
-    }
-}
-
-#[inline]
-fn record(buf: &[u8]) -> Result<(Record, usize), Fault> {
-    let mut c = Cursor::new(buf);
-    let record = if c.eat(b'G') {
-        member(&mut c)?
-    } else {
-        message(&mut c)?
-    };
-    Ok((record, c.pos()))
-}
-
-#[inline]
-fn message(c: &mut Cursor) -> Result<Record, Fault> {
-    let id = c.u64("the message ID")?;
-    c.space("the message ID")?;
-    let src = c.u32("the source")?;
-    c.space("the source")?;
-    let dst = c.u32("the destination")?;
-    c.space("the destination")?;
-    let size = c.u64("the size")?;
-    c.space("the size")?;
-    let (dep, time, after) = tail(c)?;
-    Ok(Record::Message(Message {
-        id,
-        src,
-        dst,
-        size,
-        dep,
-        time,
-        after,
-    }))
-}
-
-#[inline]
-fn member(c: &mut Cursor) -> Result<Record, Fault> {
-    let id = c.u64("the collective's ID")?;
-    c.space("the collective's ID")?;
-    c.eat(b'C');
-    let comm = c.u32("the communicator")?;
-    c.space("the communicator")?;
-    let op = c.u32("the operation")?;
-    c.space("the operation")?;
-    let task = c.u32("the task")?;
-    c.space("the task")?;
-    let send = c.u64("the send size")?;
-    c.space("the send size")?;
-    let recv = c.u64("the receive size")?;
-    c.space("the receive size")?;
-    let (dep, time, after) = tail(c)?;
-    Ok(Record::Member(Member {
-        id,
-        comm,
-        op,
-        task,
-        send,
-        recv,
-        dep,
-        time,
-        after,
-    }))
-}
-
-/// `Dep time IDdep LF`.
-#[inline]
-fn tail(c: &mut Cursor) -> Result<(Dep, u64, DepId), Fault> {
-    // Cannot truncate: `up_to` has checked.
-    let dep = Dep(c.up_to("Dep", u64::from(u8::MAX))? as u8);
-    c.space("Dep")?;
-    let time = c.u64("the time")?;
-    c.space("the time")?;
-    let after = match c.peek() {
-        Some(b'-') => {
-            if !c.rest().starts_with(b"-1") {
-                // Points behind the dash only if that is all there is.
-                let dash = usize::from(c.rest().len() == 1);
-                c.skip(dash);
-                return c.fault(Expected::Text(
-                    "`-1`, a message ID or `G<number>` for IDdep",
-                ));
-            }
-            c.skip(2);
-            DepId::None
-        }
-        Some(b'G') => {
-            c.skip(1);
-            DepId::Collective(c.u64("IDdep")?)
-        }
-        _ => DepId::Message(c.u64("IDdep")?),
-    };
-    c.line_end("IDdep")?;
-    Ok((dep, time, after))
-}
-
-fn header(buf: &[u8]) -> Result<(Header, usize), Fault> {
-    let mut c = Cursor::new(buf);
-    let version = if buf.starts_with(b"VEF3 ") {
-        c.skip(5);
-        Version::Vef3
-    } else if buf.starts_with(b"VEF ") {
-        c.skip(4);
-        Version::Vef
-    } else if b"VEF3 ".starts_with(buf) {
-        // Too short to tell.
-        c.skip(buf.len());
-        return c.fault(MAGIC);
-    } else {
-        return c.fault(MAGIC);
-    };
-    let tasks = c.up_to("the number of tasks", u64::from(MAX_TASKS))? as u32;
-    c.space("the number of tasks")?;
-    let messages = c.u64("the number of messages")?;
-    c.space("the number of messages")?;
-    let comms = c.up_to("the number of communicators", u64::from(MAX_COMMS))? as u32;
-    c.space("the number of communicators")?;
-    let collectives = c.u64("the number of collectives")?;
-    c.space("the number of collectives")?;
-    let members = c.u64("the number of collective lines")?;
-    c.space("the number of collective lines")?;
-    let flags: [(&[u8], bool); 4] = [
-        (b"0", false),
-        (b"1", true),
-        (b"FALSE", false),
-        (b"TRUE", true),
-    ];
-    let flag = flags.iter().find(|(text, _)| c.rest().starts_with(text));
-    let Some(&(text, only_send_deps)) = flag else {
-        return c.fault(Expected::Text(
-            "`0`, `1`, `TRUE` or `FALSE` for onlySendDeps",
-        ));
-    };
-    c.skip(text.len());
-    let ps_per_unit = if version == Version::Vef3 {
-        c.space("onlySendDeps")?;
-        let start = c.pos();
-        let unit = c.u64("the picoseconds per unit of time")?;
-        if unit == 0 {
-            return Err(Fault {
-                at: start,
-                expected: Expected::Text("at least 1 picosecond per unit of time"),
-            });
-        }
-        c.line_end("the picoseconds per unit of time")?;
-        unit
-    } else {
-        c.line_end("onlySendDeps")?;
-        1000
-    };
-    if tasks == 0 {
-        return Err(Fault {
-            at: c.pos().min(if version == Version::Vef3 { 5 } else { 4 }),
-            expected: Expected::Text("at least 1 task"),
-        });
-    }
-    let header = Header {
-        version,
-        tasks,
-        messages,
-        comms,
-        collectives,
-        members,
-        only_send_deps,
-        ps_per_unit,
-    };
-    Ok((header, c.pos()))
-}
-
-fn comm(buf: &[u8], index: u32, count: u32, room: usize) -> Result<(Comm, usize), Fault> {
-    debug_assert!(index < count);
-    let mut c = Cursor::new(buf);
-    if !c.eat(b'C') {
-        return c.fault(Expected::Text("a communicator line, `C<number> task …`"));
-    }
-    if c.u32("the communicator's number")? != index {
-        return Err(Fault {
-            at: 0,
-            expected: Expected::Text("communicators numbered from `C0` upwards without a gap"),
-        });
-    }
-    let mut members = Vec::new();
-    while c.eat(b' ') {
-        if members.len() == room {
-            return c.fault(Expected::Text(
-                "fewer members of all communicators together",
-            ));
-        }
-        members.push(c.u32("a task of the communicator")?);
-    }
-    if members.is_empty() {
-        return c.fault(Expected::Space("the communicator's number"));
-    }
-    c.line_end("the communicator's tasks")?;
-    let members = members.into();
-    Ok((Comm { members }, c.pos()))
-}
-
-/// Text that is not VEF: where, what was expected, what was seen, and the cure.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParseError(Box<Detail>);
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Detail {
-    line: u64,
-    column: usize,
-    expected: String,
-    seen: String,
-    cure: String,
-}
-
-impl ParseError {
-    #[cold]
-    fn new(
-        line: u64,
-        column: usize,
-        expected: String,
-        seen: String,
-        cure: impl Into<String>,
-    ) -> Self {
-        Self(Box::new(Detail {
-            line,
-            column,
-            expected,
-            seen,
-            cure: cure.into(),
-        }))
-    }
-
-    /// Line number, from 1.
-    #[must_use]
-    pub fn line(&self) -> u64 {
-        self.0.line
-    }
-
-    /// Byte position in the line, from 1.
-    #[must_use]
-    pub fn column(&self) -> usize {
-        self.0.column
-    }
-}
-
-impl fmt::Display for ParseError {
-    /// Everything but the line, which stands beside the file's name.
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let d = &*self.0;
-        write!(
-            f,
-            "column {}: expected {}, found {}; {}",
-            d.column, d.expected, d.seen, d.cure
-        )
-    }
-}
-
-impl std::error::Error for ParseError {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        /// What the hot path takes, the careful parser takes, with the same result; what
-        /// it leaves is broken, incomplete or has a number of 20 digits.
-        #[test]
-        fn the_hot_path_and_the_careful_parser_agree(
-            line in "(G?[0-9]{1,3} C?[0-9]{1,11} [0-9] ([0-9]{1,20} ){1,6}(-1|G?[0-9]{1,20})\n|\
-                     [0-9G C\n-]{0,40})",
-        ) {
-            let careful = record(line.as_bytes());
-            match fast::record(line.as_bytes()) {
-                Some(fast) => prop_assert_eq!(careful, Ok(fast)),
-                None => {
-                    let long = line.split(|c: char| !c.is_ascii_digit()).any(|n| n.len() > 19);
-                    prop_assert!(careful.is_err() || long, "{:?}", line);
-                }
-            }
-        }
     }
 }
