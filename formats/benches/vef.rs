@@ -41,6 +41,7 @@ fn main() {
         }
     });
     drop(text);
+    println!("peak memory, with the text: {} MB", peak_mb());
     for (name, path) in [("plain", &plain), ("gzip", &gz)] {
         median(&format!("reader, {name}"), bytes, || {
             for record in Reader::open(path).expect("a valid trace") {
@@ -67,6 +68,14 @@ fn median(name: &str, bytes: u64, mut run: impl FnMut()) {
     rates.sort_by(|a, b| f64::total_cmp(&a.1, &b.1));
     let (wall, cpu) = rates[2];
     println!("{name:16} {wall:6.0} MB/s of text by the clock, {cpu:6.0} by CPU time");
+}
+
+/// Largest resident memory of this process so far.
+fn peak_mb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    let kb = line.and_then(|l| l.trim().split(' ').next()?.parse::<u64>().ok());
+    kb.map_or(0, |kb| kb / 1024)
 }
 
 /// CPU time of this thread; not a number where the system doesn't tell.
