@@ -24,6 +24,7 @@ mod running;
 mod stall;
 #[cfg(test)]
 mod tests;
+pub mod vef;
 
 pub use driver::{Progress, Replay, ReplaySpec};
 pub use job::{IntraNode, JobSpec, Ratio, SendCompletion};

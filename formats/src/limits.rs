@@ -1,0 +1,54 @@
+//! Every cap on what a file may ask for, with its reason.
+//!
+//! No allocation is sized by a number that stands in a file; these caps bound what
+//! can grow with the file's contents.
+
+/// Longest line of a header or record in bytes, line feed excluded. Nine fields of at
+/// most 20 digits, a letter and a space each take fewer than 200, so a longer line is
+/// junk and is refused without buffering it.
+pub const MAX_RECORD_LINE: usize = 256;
+
+/// Most tasks of one trace: beyond any recorded machine, and small enough that a table
+/// per task stays below 100 MB.
+pub const MAX_TASKS: u32 = 1 << 20;
+
+/// Most communicators of one trace.
+pub const MAX_COMMS: u32 = 1 << 20;
+
+/// Longest communicator line in bytes: [`MAX_TASKS`] tasks of at most seven digits and a
+/// space each, after the name.
+pub const MAX_COMM_LINE: usize = 16 + 8 * MAX_TASKS as usize;
+
+/// Most members of all communicators together: 64 MB of ranks, and twice that to look them up.
+pub const MAX_COMM_MEMBERS: usize = 1 << 24;
+
+/// Most digits of a number: what the largest 64-bit number has.
+pub const MAX_DIGITS: usize = 20;
+
+/// Problems that a check keeps in full; the rest is only counted.
+pub const MAX_PROBLEMS: usize = 100;
+
+/// Most records that may be read and not yet startable. Files in the order of the
+/// recording clock need a few thousand; a file that lists one task after the other needs
+/// them all, which is refused before it takes more than about half a gigabyte.
+pub const MAX_WAITING: usize = 1 << 23;
+
+/// Message ids whose source and destination a check remembers (8 bytes each). Of ids
+/// that started longer ago it knows only that they exist.
+pub const MAX_TRACKED_IDS: usize = 1 << 25;
+
+/// Rank pairs that a summary tells apart; traffic of further pairs is only totalled.
+pub const MAX_PAIRS: usize = 1 << 22;
+
+/// Bytes per block of decompressed data.
+pub const BLOCK: usize = 256 * 1024;
+
+/// Blocks in flight between the decompressing thread and the parser.
+pub const BLOCKS_IN_FLIGHT: usize = 2;
+
+/// A memory-mapped file gives back its pages after this many bytes were read, so that
+/// the resident memory does not grow with the file.
+pub const MAP_WINDOW: usize = 32 << 20;
+
+/// Bytes of input quoted in a message.
+pub const MAX_QUOTE: usize = 32;

@@ -1,0 +1,344 @@
+//! The bytes of a file, plain, gzip or zstd, recognised by its first bytes.
+//!
+//! A plain file is mapped into memory. A compressed one is decompressed in a thread of
+//! its own, a few blocks ahead, because that is slower than parsing.
+
+use std::fs::File;
+use std::io::{self, Chain, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread;
+
+use memmap2::{Mmap, UncheckedAdvice};
+
+use crate::error::Error;
+use crate::limits::{BLOCK, BLOCKS_IN_FLIGHT, MAP_WINDOW};
+
+/// A file that is read from start to end.
+#[derive(Debug)]
+pub struct Source {
+    path: PathBuf,
+    bytes: Bytes,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    Mapped {
+        map: Mmap,
+        pos: usize,
+        /// Everything before was given back to the operating system.
+        released: usize,
+    },
+    Streamed(Stream),
+}
+
+#[derive(Debug)]
+struct Stream {
+    encoding: Encoding,
+    buf: Vec<u8>,
+    pos: usize,
+    eof: bool,
+    blocks: Receiver<io::Result<Vec<u8>>>,
+    /// Used blocks go back to the thread.
+    spare: Sender<Vec<u8>>,
+}
+
+/// How the bytes of a file are packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    /// As they are.
+    Plain,
+    /// RFC 1952, one member or several.
+    Gzip,
+    /// RFC 8878.
+    Zstd,
+}
+
+impl Encoding {
+    /// Recognises the packing by the first bytes of a file.
+    #[must_use]
+    pub fn of(start: &[u8]) -> Self {
+        match start {
+            [0x1f, 0x8b, ..] => Self::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
+            _ => Self::Plain,
+        }
+    }
+}
+
+impl Source {
+    /// Opens a file. What is not a regular file (a pipe) is streamed.
+    ///
+    /// # Errors
+    /// If it can't be opened or its first bytes can't be read.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        Self::open_inner(path).map_err(|e| Error::io(path, e))
+    }
+
+    fn open_inner(path: &Path) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        let meta = file.metadata()?;
+        if meta.is_dir() {
+            return Err(io::Error::new(
+                io::ErrorKind::IsADirectory,
+                "is a directory, not a trace file",
+            ));
+        }
+        let mut start = Vec::with_capacity(4);
+        file.by_ref().take(4).read_to_end(&mut start)?;
+        let encoding = Encoding::of(&start);
+        let bytes = if encoding == Encoding::Plain && meta.is_file() {
+            // SAFETY: the map is private and read-only, and nothing in this program writes
+            // to trace files. If another process cuts the file short meanwhile, reading
+            // ends in SIGBUS, like in every program that maps its input; other changes
+            // give other bytes, and every byte is validated as it is read.
+            let map = unsafe { Mmap::map(&file)? };
+            // Only a hint: a system without it reads ahead less.
+            let _ = map.advise(memmap2::Advice::Sequential);
+            Bytes::Mapped {
+                map,
+                pos: 0,
+                released: 0,
+            }
+        } else {
+            Bytes::Streamed(Stream::start(Cursor::new(start).chain(file), encoding)?)
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            bytes,
+        })
+    }
+
+    /// The file's path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was read and not consumed, and whether nothing follows it.
+    #[inline]
+    #[must_use]
+    pub fn buffer(&self) -> (&[u8], bool) {
+        match &self.bytes {
+            Bytes::Mapped { map, pos, .. } => (&map[*pos..], true),
+            Bytes::Streamed(s) => (&s.buf[s.pos..], s.eof),
+        }
+    }
+
+    /// Drops the first `n` bytes of the buffer (all of it, if it has fewer).
+    #[inline]
+    pub fn consume(&mut self, n: usize) {
+        match &mut self.bytes {
+            Bytes::Mapped { map, pos, released } => {
+                *pos = pos.saturating_add(n).min(map.len());
+                if *pos - *released >= MAP_WINDOW {
+                    release(map, released, *pos);
+                }
+            }
+            Bytes::Streamed(s) => s.pos = s.pos.saturating_add(n).min(s.buf.len()),
+        }
+    }
+
+    /// Adds bytes to the buffer, or finds that there are none.
+    ///
+    /// # Errors
+    /// If the file can't be read or its compressed data are broken.
+    pub fn more(&mut self) -> Result<(), Error> {
+        let Bytes::Streamed(s) = &mut self.bytes else {
+            return Ok(());
+        };
+        s.more().map_err(|e| match s.encoding {
+            Encoding::Plain => Error::io(&self.path, e),
+            Encoding::Gzip => Error::compressed(&self.path, "gzip", e),
+            Encoding::Zstd => Error::compressed(&self.path, "zstd", e),
+        })
+    }
+}
+
+/// Gives the pages before `pos` back to the operating system.
+#[cold]
+fn release(map: &Mmap, released: &mut usize, pos: usize) {
+    // Whole windows only, so that the range begins and ends on a page.
+    let end = pos / MAP_WINDOW * MAP_WINDOW;
+    // SAFETY: the map is read-only and backed by the file, so no page holds anything that
+    // is not in the file; a dropped page that is touched again is read again.
+    let _ = unsafe {
+        map.unchecked_advise_range(UncheckedAdvice::DontNeed, *released, end - *released)
+    };
+    *released = end;
+}
+
+impl Stream {
+    fn start(input: Chain<Cursor<Vec<u8>>, File>, encoding: Encoding) -> io::Result<Self> {
+        let (full, blocks) = sync_channel(BLOCKS_IN_FLIGHT);
+        let (spare, empty) = channel();
+        thread::Builder::new()
+            .name("decompress".into())
+            .spawn(move || {
+                let unpacked: io::Result<Box<dyn Read>> = match encoding {
+                    Encoding::Plain => Ok(Box::new(input)),
+                    Encoding::Gzip => Ok(Box::new(flate2::bufread::MultiGzDecoder::new(
+                        io::BufReader::with_capacity(BLOCK, input),
+                    ))),
+                    Encoding::Zstd => {
+                        zstd::stream::read::Decoder::new(input).map(|d| Box::new(d) as _)
+                    }
+                };
+                match unpacked {
+                    Ok(reader) => pump(reader, &full, &empty),
+                    // The reader may have gone; then nobody is there to be told.
+                    Err(e) => drop(full.send(Err(e))),
+                }
+            })?;
+        Ok(Self {
+            encoding,
+            buf: Vec::new(),
+            pos: 0,
+            eof: false,
+            blocks,
+            spare,
+        })
+    }
+
+    fn more(&mut self) -> io::Result<()> {
+        if self.eof {
+            return Ok(());
+        }
+        match self.blocks.recv() {
+            Ok(Ok(block)) => {
+                self.buf.drain(..self.pos);
+                self.pos = 0;
+                self.buf.extend_from_slice(&block);
+                // A thread that has ended needs no blocks.
+                let _ = self.spare.send(block);
+                Ok(())
+            }
+            Ok(Err(e)) => Err(e),
+            // The thread ended without an error: that was the last block.
+            Err(_) => {
+                self.eof = true;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Body of the decompressing thread; ends with the data, an error or the reader.
+fn pump(mut input: impl Read, full: &SyncSender<io::Result<Vec<u8>>>, empty: &Receiver<Vec<u8>>) {
+    loop {
+        let mut block = empty.try_recv().unwrap_or_default();
+        block.clear();
+        let result = input.by_ref().take(BLOCK as u64).read_to_end(&mut block);
+        // What came before an error is good: the parser may find an earlier fault in it.
+        if !block.is_empty() && full.send(Ok(block)).is_err() {
+            return;
+        }
+        match result {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(e) => {
+                let _ = full.send(Err(e));
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn all(path: &Path) -> Result<Vec<u8>, Error> {
+        let mut source = Source::open(path)?;
+        let mut out = Vec::new();
+        loop {
+            let (buf, eof) = source.buffer();
+            out.extend_from_slice(buf);
+            let n = buf.len();
+            source.consume(n);
+            if eof {
+                return Ok(out);
+            }
+            source.more()?;
+        }
+    }
+
+    fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
+        let mut f = tempfile::NamedTempFile::new().unwrap();
+        f.write_all(bytes).unwrap();
+        f
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut e = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        e.write_all(bytes).unwrap();
+        e.finish().unwrap()
+    }
+
+    fn sample() -> Vec<u8> {
+        (0..200_000u32)
+            .flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes())
+            .collect()
+    }
+
+    #[test]
+    fn plain_gzip_and_zstd_give_the_same_bytes() {
+        let data = sample();
+        assert_eq!(all(file(&data).path()).unwrap(), data);
+        assert_eq!(all(file(&gzip(&data)).path()).unwrap(), data);
+        let zst = zstd::encode_all(&data[..], 1).unwrap();
+        assert_eq!(all(file(&zst).path()).unwrap(), data);
+    }
+
+    #[test]
+    fn gzip_members_are_joined() {
+        let mut two = gzip(b"one ");
+        two.extend(gzip(b"two"));
+        assert_eq!(all(file(&two).path()).unwrap(), b"one two");
+    }
+
+    #[test]
+    fn a_cut_compressed_file_is_an_error_wherever_it_is_cut() {
+        let packed = gzip(&sample()[..5000]);
+        for cut in [5, 12, packed.len() / 2, packed.len() - 8, packed.len() - 1] {
+            let e = all(file(&packed[..cut]).path()).unwrap_err();
+            assert!(e.to_string().contains("gzip data are damaged"), "{e}");
+        }
+        let packed = zstd::encode_all(&sample()[..5000], 1).unwrap();
+        for cut in [6, packed.len() / 2, packed.len() - 1] {
+            let e = all(file(&packed[..cut]).path()).unwrap_err();
+            assert!(e.to_string().contains("zstd data are damaged"), "{e}");
+        }
+    }
+
+    #[test]
+    fn a_mapped_file_longer_than_a_window_reads_whole() {
+        let f = tempfile::NamedTempFile::new().unwrap();
+        let mut w = io::BufWriter::new(f.as_file());
+        let words = (2 * MAP_WINDOW + 12_345) / 8;
+        for i in 0..words as u64 {
+            w.write_all(&i.to_le_bytes()).unwrap();
+        }
+        w.flush().unwrap();
+        let mut source = Source::open(f.path()).unwrap();
+        for i in 0..words as u64 {
+            let (buf, _) = source.buffer();
+            assert_eq!(buf[..8], i.to_le_bytes());
+            source.consume(8);
+        }
+        assert!(source.buffer().0.is_empty());
+    }
+
+    #[test]
+    fn an_empty_file_is_empty_and_a_directory_is_refused() {
+        assert_eq!(all(file(b"").path()).unwrap(), b"");
+        assert!(
+            all(Path::new("/"))
+                .unwrap_err()
+                .to_string()
+                .contains("directory")
+        );
+        assert!(all(Path::new("/no/such/file")).is_err());
+    }
+}

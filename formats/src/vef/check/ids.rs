@@ -1,0 +1,208 @@
+//! What a check remembers of every message id.
+//!
+//! Ids are dense and come in nearly ascending order, so they index pages of a table.
+//! The table never grows faster than the records that were read: an id far above their
+//! number goes to a hash map. Of pages whose records have all started long ago only
+//! two bits per id remain.
+
+use std::collections::VecDeque;
+
+use hashbrown::HashMap;
+
+use crate::limits::MAX_TRACKED_IDS;
+
+const PAGE: usize = 4096;
+const WORDS: usize = PAGE / 64;
+
+/// What is known of an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// No such record so far.
+    Unseen,
+    /// It started long ago; its ends are forgotten.
+    Forgotten,
+    /// Its ends.
+    Ends(Ends),
+}
+
+/// Source and destination of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Ends {
+    pub src: u32,
+    dst_or_marker: u32,
+}
+
+impl Ends {
+    pub fn message(src: u32, dst: u32) -> Self {
+        Self {
+            src,
+            dst_or_marker: dst,
+        }
+    }
+
+    pub fn marker(task: u32) -> Self {
+        Self {
+            src: task,
+            dst_or_marker: u32::MAX,
+        }
+    }
+
+    /// The receiver; a marker has none.
+    pub fn dst(self) -> Option<u32> {
+        (self.dst_or_marker != u32::MAX).then_some(self.dst_or_marker)
+    }
+}
+
+struct Page {
+    seen: [u64; WORDS],
+    started: [u64; WORDS],
+    unstarted: u32,
+    free: u32,
+    /// Empty once forgotten.
+    ends: Box<[Ends]>,
+}
+
+#[derive(Default)]
+pub(super) struct Ids {
+    pages: Vec<Option<Box<Page>>>,
+    /// Pages that have their ends, oldest first.
+    tracked: VecDeque<usize>,
+    sparse: HashMap<u64, (Ends, bool)>,
+    count: u64,
+}
+
+fn place(id: u64) -> (usize, usize, u64) {
+    let at = (id % PAGE as u64) as usize;
+    ((id / PAGE as u64) as usize, at, 1 << (at % 64))
+}
+
+impl Ids {
+    fn page(&self, id: u64) -> Option<(&Page, usize, u64)> {
+        let (page, at, bit) = place(id);
+        let page = self.pages.get(page)?.as_deref()?;
+        (page.seen[at / 64] & bit != 0).then_some((page, at, bit))
+    }
+
+    /// Adds a record; false if the id exists.
+    pub fn insert(&mut self, id: u64, ends: Ends) -> bool {
+        if self.known(id) != Known::Unseen {
+            return false;
+        }
+        self.count += 1;
+        if id >= self.count.saturating_mul(4).saturating_add(1 << 16) {
+            self.sparse.insert(id, (ends, false));
+            return true;
+        }
+        let (index, at, bit) = place(id);
+        if index >= self.pages.len() {
+            self.pages.resize_with(index + 1, || None);
+        }
+        let tracked = &mut self.tracked;
+        let page = self.pages[index].get_or_insert_with(|| {
+            tracked.push_back(index);
+            Box::new(Page {
+                seen: [0; WORDS],
+                started: [0; WORDS],
+                unstarted: 0,
+                free: PAGE as u32,
+                ends: vec![Ends::default(); PAGE].into(),
+            })
+        });
+        page.seen[at / 64] |= bit;
+        page.unstarted += 1;
+        page.free -= 1;
+        page.ends[at] = ends;
+        if self.tracked.len() > MAX_TRACKED_IDS / PAGE {
+            self.forget();
+        }
+        true
+    }
+
+    /// Drops the ends of an old page without a record that may still start.
+    #[cold]
+    fn forget(&mut self) {
+        // A few tries: pages that can't go yet are looked at again much later.
+        for _ in 0..4 {
+            let Some(index) = self.tracked.pop_front() else {
+                return;
+            };
+            match &mut self.pages[index] {
+                Some(page) if page.unstarted == 0 && page.free == 0 => {
+                    page.ends = Box::default();
+                    return;
+                }
+                _ => self.tracked.push_back(index),
+            }
+        }
+    }
+
+    pub fn known(&self, id: u64) -> Known {
+        if let Some((page, at, _)) = self.page(id) {
+            return page
+                .ends
+                .get(at)
+                .map_or(Known::Forgotten, |&e| Known::Ends(e));
+        }
+        match self.sparse.get(&id) {
+            Some(&(ends, _)) => Known::Ends(ends),
+            None => Known::Unseen,
+        }
+    }
+
+    pub fn started(&self, id: u64) -> bool {
+        match self.page(id) {
+            Some((page, at, bit)) => page.started[at / 64] & bit != 0,
+            None => self.sparse.get(&id).is_some_and(|s| s.1),
+        }
+    }
+
+    /// Notes that the record started.
+    pub fn start(&mut self, id: u64) {
+        let (page, at, bit) = place(id);
+        if let Some(Some(page)) = self.pages.get_mut(page)
+            && page.seen[at / 64] & bit != 0
+        {
+            if page.started[at / 64] & bit == 0 {
+                page.started[at / 64] |= bit;
+                page.unstarted -= 1;
+            }
+        } else if let Some(entry) = self.sparse.get_mut(&id) {
+            entry.1 = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dense_and_sparse_ids_behave_alike() {
+        let mut ids = Ids::default();
+        for id in [0, 5, 4095, 4096, u64::MAX, 1 << 40] {
+            let ends = Ends::message(1, 2);
+            assert_eq!(ids.known(id), Known::Unseen);
+            assert!(!ids.started(id));
+            assert!(ids.insert(id, ends) && !ids.insert(id, ends));
+            assert_eq!(ids.known(id), Known::Ends(ends));
+            assert!(!ids.started(id));
+            ids.start(id);
+            assert!(ids.started(id));
+        }
+        assert!(ids.pages.len() < 10, "an id must not size the table");
+    }
+
+    #[test]
+    fn old_pages_keep_only_that_their_ids_started() {
+        let mut ids = Ids::default();
+        let total = (MAX_TRACKED_IDS + 3 * PAGE) as u64;
+        for id in 0..total {
+            ids.insert(id, Ends::marker(0));
+            ids.start(id);
+        }
+        assert_eq!(ids.known(0), Known::Forgotten);
+        assert!(ids.started(0) && !ids.insert(0, Ends::marker(0)));
+        assert_eq!(ids.known(total - 1), Known::Ends(Ends::marker(0)));
+        assert!(ids.tracked.len() <= MAX_TRACKED_IDS / PAGE);
+    }
+}

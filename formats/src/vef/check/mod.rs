@@ -1,0 +1,391 @@
+//! Judges a whole trace in one streaming pass.
+//!
+//! Memory: two bits per message id, the ends of the last [`MAX_TRACKED_IDS`] of them,
+//! the communicator of each collective, and the records in flight.
+//!
+//! [`MAX_TRACKED_IDS`]: crate::limits::MAX_TRACKED_IDS
+
+mod dependency;
+mod end;
+mod groups;
+mod ids;
+mod order;
+
+use std::fmt;
+use std::path::Path;
+
+use hashbrown::HashMap;
+
+use self::dependency::Reference;
+use self::groups::Rule;
+use self::ids::Ends;
+use self::order::{Event, Order, Pending, Starts};
+use super::collective::Gathering;
+use super::comms::Positions;
+use super::reader::Reader;
+use super::record::{Comm, Header, Member, Message, Record, Version};
+use crate::error::{Error, ErrorKind};
+use crate::limits::{MAX_PROBLEMS, MAX_WAITING};
+
+/// Something wrong or odd in a trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Line number, from 1.
+    pub line: u64,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.message)
+    }
+}
+
+/// Judgement of a trace, and what its replay must know beforehand.
+#[derive(Debug, Clone)]
+pub struct Check {
+    /// The first line.
+    pub header: Header,
+    /// The first [`MAX_PROBLEMS`] errors, in order of discovery.
+    pub errors: Vec<Problem>,
+    /// Number of errors.
+    pub error_total: u64,
+    /// What is odd but can be replayed; the first [`MAX_PROBLEMS`].
+    pub warnings: Vec<Problem>,
+    /// Records of each task; tasks without any may be missing at the end.
+    pub records: Vec<u64>,
+    /// Point-to-point messages, markers not included.
+    pub messages: u64,
+    /// Their payload in bytes.
+    pub bytes: u64,
+    /// Entries of receives and waits, and ends.
+    pub markers: u64,
+    /// Distinct collectives.
+    pub collectives: u64,
+    /// Lines of collectives.
+    pub members: u64,
+    /// Dependencies on records so old that only their existence was checked.
+    pub unverified: u64,
+    /// Most records that were read and could not start yet.
+    pub max_waiting: usize,
+}
+
+impl Check {
+    /// True if there are no errors.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.error_total == 0
+    }
+
+    fn new(header: Header) -> Self {
+        Self {
+            header,
+            errors: Vec::new(),
+            error_total: 0,
+            warnings: Vec::new(),
+            records: Vec::new(),
+            messages: 0,
+            bytes: 0,
+            markers: 0,
+            collectives: 0,
+            members: 0,
+            unverified: 0,
+            max_waiting: 0,
+        }
+    }
+}
+
+/// Checks a file.
+///
+/// # Errors
+/// If the file can't be read, or not even its header and communicators are VEF. What is
+/// wrong behind them is in [`Check::errors`].
+pub fn check_file(path: impl AsRef<Path>) -> Result<Check, Error> {
+    let mut reader = Reader::open(path)?;
+    let mut judge = Judge::new(reader.header().clone(), reader.comms().to_vec());
+    loop {
+        match reader.next_record() {
+            Ok(Some((line, record))) => {
+                judge.record(line, &record);
+                if judge.order.waiting > MAX_WAITING {
+                    judge.error(line, TOO_MANY_WAITING);
+                    return Ok(judge.check);
+                }
+            }
+            Ok(None) => return Ok(judge.finish()),
+            Err(e) => match e.kind() {
+                ErrorKind::Parse { error, .. } => {
+                    judge.error(error.line(), error.to_string());
+                    return Ok(judge.check);
+                }
+                _ => return Err(e),
+            },
+        }
+    }
+}
+
+const TOO_MANY_WAITING: &str = "too many records wait for later lines: sort the lines by the \
+                                time of recording";
+
+struct Judge {
+    check: Check,
+    comms: Vec<Comm>,
+    positions: Positions,
+    order: Order,
+    /// Dependencies on messages that were not read yet, by message.
+    forward: HashMap<u64, Vec<Reference>>,
+    /// Computation of each task so far, in picoseconds.
+    compute: Vec<u64>,
+    warned_traffic: bool,
+    warned_root: bool,
+}
+
+impl Judge {
+    fn new(header: Header, comms: Vec<Comm>) -> Self {
+        let mut judge = Self {
+            check: Check::new(header),
+            positions: Positions::new(&comms),
+            comms,
+            order: Order::default(),
+            forward: HashMap::new(),
+            compute: Vec::new(),
+            warned_traffic: false,
+            warned_root: false,
+        };
+        judge.communicators();
+        judge
+    }
+
+    #[cold]
+    fn error(&mut self, line: u64, message: impl Into<String>) {
+        self.check.error_total += 1;
+        if self.check.errors.len() < MAX_PROBLEMS {
+            let message = message.into();
+            self.check.errors.push(Problem { line, message });
+        }
+    }
+
+    #[cold]
+    fn warning(&mut self, line: u64, message: impl Into<String>) {
+        if self.check.warnings.len() < MAX_PROBLEMS {
+            let message = message.into();
+            self.check.warnings.push(Problem { line, message });
+        }
+    }
+
+    fn communicators(&mut self) {
+        let tasks = self.check.header.tasks;
+        for k in 0..self.comms.len() as u32 {
+            let members = self.comms[k as usize].members.clone();
+            let line = u64::from(k) + 2;
+            if let Some(task) = members.iter().find(|&&t| t >= tasks) {
+                self.error(line, format!("C{k} has task {task}, but {}", range(tasks)));
+            }
+            if let Some(task) = self.positions.twice(k) {
+                self.error(line, format!("C{k} lists task {task} twice"));
+            }
+            if k == 0 && members.len() != tasks as usize {
+                let n = members.len();
+                self.error(
+                    line,
+                    format!("C0 is the world: expected all {tasks} tasks, found {n}"),
+                );
+            }
+        }
+    }
+
+    fn record(&mut self, line: u64, record: &Record) {
+        let task = record.task();
+        let known_task = task < self.check.header.tasks;
+        if known_task {
+            let at = task as usize;
+            if at >= self.check.records.len() {
+                self.check.records.resize(at + 1, 0);
+                self.compute.resize(at + 1, 0);
+            }
+            self.check.records[at] += 1;
+            let ps = record.time().checked_mul(self.check.header.ps_per_unit);
+            match ps.and_then(|ps| self.compute[at].checked_add(ps)) {
+                Some(sum) => self.compute[at] = sum,
+                None => self.error(
+                    line,
+                    format!("the computation of task {task} exceeds 2^64 picoseconds here"),
+                ),
+            }
+        } else {
+            let tasks = self.check.header.tasks;
+            self.error(
+                line,
+                format!("task {task} does not exist: {}", range(tasks)),
+            );
+        }
+        let after = if known_task {
+            self.dependency(line, record)
+        } else {
+            Event::Nothing
+        };
+        let starts = match record {
+            Record::Message(m) => self.message(line, m),
+            Record::Member(m) => self.member(line, m),
+        };
+        if known_task {
+            let pending = Pending {
+                line,
+                after,
+                starts,
+            };
+            self.order.push(task, pending, &self.comms);
+            let waiting = self.order.waiting;
+            self.check.max_waiting = self.check.max_waiting.max(waiting);
+        } else if let Starts::Message { id, .. } = starts {
+            self.order.ids.start(id);
+        }
+        if let Record::Member(m) = record
+            && starts != Starts::Nothing
+        {
+            self.settle(line, m);
+        }
+    }
+
+    fn message(&mut self, line: u64, m: &Message) -> Starts {
+        let tasks = self.check.header.tasks;
+        let vef3 = self.check.header.version == Version::Vef3;
+        if m.dst >= tasks {
+            let dst = m.dst;
+            self.error(line, format!("task {dst} does not exist: {}", range(tasks)));
+        }
+        if m.src != m.dst && !m.dep.traffic() && vef3 {
+            let dep = m.dep.0;
+            self.error(
+                line,
+                format!("Dep {dep} lacks the traffic bit (4) on a message to another task"),
+            );
+        }
+        if m.dep.traffic() && !vef3 {
+            self.warn_traffic(line, "VEF has no traffic bit (4) in Dep: ignored");
+        }
+        let ends = if m.is_marker() {
+            self.check.markers += 1;
+            Ends::marker(m.src)
+        } else {
+            self.check.messages += 1;
+            self.check.bytes = self.check.bytes.saturating_add(m.size);
+            Ends::message(m.src, m.dst)
+        };
+        let messages = self.check.header.messages;
+        if m.id >= messages {
+            let id = m.id;
+            self.error(
+                line,
+                format!(
+                    "message ID {id} is out of range: the header announces {messages} messages"
+                ),
+            );
+        }
+        if !self.order.ids.insert(m.id, ends) {
+            self.error(line, format!("message ID {} is used twice", m.id));
+            return Starts::Nothing;
+        }
+        if !self.forward.is_empty()
+            && let Some(references) = self.forward.remove(&m.id)
+        {
+            for r in references {
+                self.ends(r, m.id, ends);
+            }
+        }
+        let (id, dst) = (m.id, m.dst);
+        Starts::Message { id, dst }
+    }
+
+    fn warn_traffic(&mut self, line: u64, text: &str) {
+        if !self.warned_traffic {
+            self.warned_traffic = true;
+            self.warning(line, text);
+        }
+    }
+
+    fn member(&mut self, line: u64, m: &Member) -> Starts {
+        self.check.members += 1;
+        if m.dep.traffic() {
+            self.warn_traffic(line, "a collective has no traffic bit (4) in Dep: ignored");
+        }
+        if m.comm as usize >= self.comms.len() {
+            let (comm, n) = (m.comm, self.comms.len());
+            self.error(
+                line,
+                format!("communicator C{comm} does not exist: the file has {n}"),
+            );
+            return Starts::Nothing;
+        }
+        let Some(position) = self.positions.of(m.comm, m.task) else {
+            let (task, comm) = (m.task, m.comm);
+            self.error(line, format!("task {task} is not a member of C{comm}"));
+            return Starts::Nothing;
+        };
+        if self.order.groups.done(m.id).is_some() {
+            let (g, task) = (m.id, m.task);
+            self.error(
+                line,
+                format!("G{g} is complete already: task {task} enters it once more"),
+            );
+            return Starts::Nothing;
+        }
+        if !self.order.groups.live.contains_key(&m.id) {
+            match Gathering::new(line, m) {
+                Ok(gathering) => self.order.groups.begin(m.id, gathering),
+                Err((line, text)) => {
+                    self.error(line, text);
+                    return Starts::Nothing;
+                }
+            }
+        }
+        if let Some(live) = self.order.groups.live.get_mut(&m.id)
+            && let Err((line, text)) = live.gathering.add(line, position, m)
+        {
+            self.error(line, text);
+            return Starts::Nothing;
+        }
+        Starts::Member(m.id)
+    }
+
+    /// Resolves the collective of `m` if that was its last line.
+    fn settle(&mut self, line: u64, m: &Member) {
+        let comms = &self.comms;
+        let Some(live) = self.order.groups.live.get(&m.id) else {
+            return;
+        };
+        let Some(comm) = comms.get(live.gathering.comm() as usize) else {
+            return;
+        };
+        if live.gathering.len() < comm.members.len() {
+            return;
+        }
+        let (rule, misfit, guessed) = match live.gathering.resolve(m.id, comm) {
+            Ok(resolved) => {
+                let rule = Rule::of(&resolved.kind, comm);
+                (rule, None, resolved.root_guessed)
+            }
+            Err(misfit) => (Rule::Waived, Some(misfit), false),
+        };
+        if let Some((line, text)) = misfit {
+            self.error(line, text);
+        }
+        if guessed && !self.warned_root {
+            self.warned_root = true;
+            let g = m.id;
+            self.warning(
+                line,
+                format!("all sizes of G{g} are 0: its first member is taken for the root"),
+            );
+        }
+        self.order.settle(m.id, rule, &self.comms);
+    }
+}
+
+fn range(tasks: u32) -> String {
+    match tasks {
+        1 => "the only task is 0".into(),
+        _ => format!("the tasks are 0 to {}", tasks - 1),
+    }
+}

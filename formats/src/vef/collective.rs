@@ -1,0 +1,458 @@
+//! Collectives: the operation codes and what the two size fields mean.
+//!
+//! | op | collective | send / recv fields |
+//! |---|---|---|
+//! | 0 | Bcast | root X/0, others 0/X |
+//! | 1 | Reduce | root 0/X, others X/0 |
+//! | 2 | Allreduce | X/X |
+//! | 3 | Gather(v) | root Xi/SUM, others Xi/0 (SUM includes the root's part) |
+//! | 4 | Scatter(v) | root SUM/Xi, others 0/Xi |
+//! | 5 | Allgather(v) | Xi/SUM |
+//! | 6 | Barrier | 0/0 |
+//! | 7 | Alltoall | recv 0: `send` bytes to each; recv 1: `send` bytes in total |
+//!
+//! The root is not in the file: it is deduced from the sizes.
+
+use hashbrown::HashMap;
+
+use super::record::{Comm, Member};
+use super::sized::{Part, Sizes};
+
+/// Operation of a collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+#[expect(missing_docs, reason = "they are MPI's names")]
+pub enum Op {
+    Bcast,
+    Reduce,
+    Allreduce,
+    Gather,
+    Scatter,
+    Allgather,
+    Barrier,
+    Alltoall,
+}
+
+impl Op {
+    /// All, by code.
+    pub const ALL: [Self; 8] = [
+        Self::Bcast,
+        Self::Reduce,
+        Self::Allreduce,
+        Self::Gather,
+        Self::Scatter,
+        Self::Allgather,
+        Self::Barrier,
+        Self::Alltoall,
+    ];
+
+    /// Operation of a code in the file.
+    #[must_use]
+    pub fn from_code(code: u32) -> Option<Self> {
+        Self::ALL.get(code as usize).copied()
+    }
+
+    /// MPI's name in lower case.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bcast => "bcast",
+            Self::Reduce => "reduce",
+            Self::Allreduce => "allreduce",
+            Self::Gather => "gather",
+            Self::Scatter => "scatter",
+            Self::Allgather => "allgather",
+            Self::Barrier => "barrier",
+            Self::Alltoall => "alltoall",
+        }
+    }
+}
+
+/// The lines of one collective, as they come.
+#[derive(Debug, Clone)]
+pub struct Gathering {
+    comm: u32,
+    op: Op,
+    /// By position in the communicator: line, send, recv. It grows with the lines that
+    /// came, not with the communicator.
+    parts: HashMap<u32, Part>,
+}
+
+/// What the lines of one collective mean together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    /// Index of the communicator.
+    pub comm: u32,
+    /// Operation and sizes.
+    pub kind: Kind,
+    /// The root was taken to be the first member, because all sizes are zero.
+    pub root_guessed: bool,
+}
+
+/// Operation and sizes. Roots and lists go by position in the communicator; sizes are
+/// bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// `bytes` from `root` to all.
+    Bcast {
+        /// Position of the root.
+        root: u32,
+        /// Size of the message.
+        bytes: u64,
+    },
+    /// `bytes` from each, combined at `root`.
+    Reduce {
+        /// Position of the root.
+        root: u32,
+        /// Size of the vector.
+        bytes: u64,
+    },
+    /// `bytes` from each, combined everywhere.
+    Allreduce {
+        /// Size of the vector.
+        bytes: u64,
+    },
+    /// Each block to `root`.
+    Gather {
+        /// Position of the root.
+        root: u32,
+        /// Block of each member.
+        blocks: Vec<u64>,
+    },
+    /// Each block from `root`.
+    Scatter {
+        /// Position of the root.
+        root: u32,
+        /// Block of each member.
+        blocks: Vec<u64>,
+    },
+    /// Each block to all.
+    Allgather {
+        /// Block of each member.
+        blocks: Vec<u64>,
+    },
+    /// No data.
+    Barrier,
+    /// A block from each to each.
+    Alltoall {
+        /// What each member sends.
+        blocks: Vec<Blocks>,
+    },
+}
+
+/// What one member of an all-to-all sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blocks {
+    /// So many bytes to each member.
+    Each(u64),
+    /// So many bytes in total, split evenly.
+    Split(u64),
+}
+
+/// Why a collective's lines don't fit together: a line number and the reason.
+pub type Misfit = (u64, String);
+
+impl Gathering {
+    /// Starts with a collective's first line, which is not added yet.
+    ///
+    /// # Errors
+    /// If the operation is unknown.
+    pub fn new(line: u64, m: &Member) -> Result<Self, Misfit> {
+        let Some(op) = Op::from_code(m.op) else {
+            return Err((
+                line,
+                format!(
+                    "unknown collective operation {}; the codes are 0 (bcast) to 7 (alltoall)",
+                    m.op
+                ),
+            ));
+        };
+        Ok(Self {
+            comm: m.comm,
+            op,
+            parts: HashMap::new(),
+        })
+    }
+
+    /// Index of the communicator.
+    #[must_use]
+    pub fn comm(&self) -> u32 {
+        self.comm
+    }
+
+    /// The operation.
+    #[must_use]
+    pub fn op(&self) -> Op {
+        self.op
+    }
+
+    /// Members whose lines came.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// True if no line came.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// True if the line of the member at `position` came.
+    #[must_use]
+    pub fn has(&self, position: u32) -> bool {
+        self.parts.contains_key(&position)
+    }
+
+    /// Adds the line of the member at `position`.
+    ///
+    /// # Errors
+    /// If it contradicts the lines before it or the member has a line already.
+    pub fn add(&mut self, line: u64, position: u32, m: &Member) -> Result<(), Misfit> {
+        let g = m.id;
+        if m.comm != self.comm {
+            let first = self.comm;
+            return Err((
+                line,
+                format!("G{g} is on C{} here, but on C{first} before", m.comm),
+            ));
+        }
+        if Op::from_code(m.op) != Some(self.op) {
+            let (first, name) = (self.op as u8, self.op.name());
+            return Err((
+                line,
+                format!(
+                    "G{g} is operation {} here, but {first} ({name}) before",
+                    m.op
+                ),
+            ));
+        }
+        if let Some((first, ..)) = self.parts.get(&position) {
+            return Err((
+                line,
+                format!("task {} enters G{g} twice: first in line {first}", m.task),
+            ));
+        }
+        self.parts.insert(position, (line, m.send, m.recv));
+        Ok(())
+    }
+
+    /// What the lines mean; call it when all members of `comm` are in.
+    ///
+    /// # Errors
+    /// If the sizes contradict each other or a member is missing.
+    pub fn resolve(&self, g: u64, comm: &Comm) -> Result<Resolved, Misfit> {
+        let parts = self.in_order(g, comm)?;
+        let sizes = Sizes {
+            g,
+            op: self.op,
+            parts: &parts,
+        };
+        let mut root_guessed = false;
+        let mut root = |at: Option<u32>| {
+            root_guessed = at.is_none() && parts.len() > 1;
+            at.unwrap_or(0)
+        };
+        let kind = match self.op {
+            Op::Bcast => {
+                let root = root(sizes.root(|&(_, send, _)| send)?);
+                let bytes = sizes.at(root).1;
+                sizes.rest(
+                    root,
+                    |(_, s, r)| s == 0 && r == bytes,
+                    "0 and the root's size",
+                )?;
+                sizes.only(root, |(_, _, r)| r == 0, "a receive size of 0 at the root")?;
+                Kind::Bcast { root, bytes }
+            }
+            Op::Reduce => {
+                let root = root(sizes.root(|&(_, _, recv)| recv)?);
+                let bytes = sizes.at(root).2;
+                sizes.rest(
+                    root,
+                    |(_, s, r)| r == 0 && s == bytes,
+                    "the root's size and 0",
+                )?;
+                sizes.only(root, |(_, s, _)| s == 0, "a send size of 0 at the root")?;
+                Kind::Reduce { root, bytes }
+            }
+            Op::Allreduce => {
+                let bytes = sizes.at(0).1;
+                sizes.all(
+                    |(_, s, r)| s == bytes && r == bytes,
+                    "the same size for all",
+                )?;
+                Kind::Allreduce { bytes }
+            }
+            Op::Gather => {
+                let root = root(sizes.root(|&(_, _, recv)| recv)?);
+                let blocks: Vec<u64> = parts.iter().map(|p| p.1).collect();
+                let sum = sizes.sum(&blocks)?;
+                let what = "the sum of the send sizes as the root's receive size";
+                sizes.only(root, |(_, _, r)| r == sum, what)?;
+                Kind::Gather { root, blocks }
+            }
+            Op::Scatter => {
+                let root = root(sizes.root(|&(_, send, _)| send)?);
+                let blocks: Vec<u64> = parts.iter().map(|p| p.2).collect();
+                let sum = sizes.sum(&blocks)?;
+                let what = "the sum of the receive sizes as the root's send size";
+                sizes.only(root, |(_, s, _)| s == sum, what)?;
+                Kind::Scatter { root, blocks }
+            }
+            Op::Allgather => {
+                let blocks: Vec<u64> = parts.iter().map(|p| p.1).collect();
+                let sum = sizes.sum(&blocks)?;
+                sizes.all(
+                    |(_, _, r)| r == sum,
+                    "the sum of the send sizes as receive size",
+                )?;
+                Kind::Allgather { blocks }
+            }
+            Op::Barrier => {
+                sizes.all(|(_, s, r)| s == 0 && r == 0, "sizes of 0")?;
+                Kind::Barrier
+            }
+            Op::Alltoall => {
+                sizes.all(
+                    |(_, _, r)| r <= 1,
+                    "0 (per task) or 1 (in total) as receive size",
+                )?;
+                let blocks = parts.iter().map(|&(_, send, form)| match form {
+                    0 => Blocks::Each(send),
+                    _ => Blocks::Split(send),
+                });
+                let blocks = blocks.collect();
+                Kind::Alltoall { blocks }
+            }
+        };
+        Ok(Resolved {
+            comm: self.comm,
+            kind,
+            root_guessed,
+        })
+    }
+
+    fn in_order(&self, g: u64, comm: &Comm) -> Result<Vec<Part>, Misfit> {
+        let positions = 0..comm.members.len() as u32;
+        let parts: Option<Vec<_>> = positions.map(|p| self.parts.get(&p).copied()).collect();
+        parts.filter(|p| !p.is_empty()).ok_or_else(|| {
+            let line = self.parts.values().map(|p| p.0).max().unwrap_or(0);
+            let missing = comm.members.iter().zip(0..).find(|&(_, p)| !self.has(p));
+            let missing = missing.map_or(0, |(&task, _)| task);
+            let (have, of) = (self.len(), comm.members.len());
+            let name = self.op.name();
+            let text = format!(
+                "G{g} ({name} on C{}) has lines of {have} of {of} members: task {missing} is missing",
+                self.comm
+            );
+            (line, text)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vef::{Dep, DepId};
+
+    fn resolve(op: u32, sizes: &[(u64, u64)]) -> Result<Resolved, Misfit> {
+        let member = |task: u32| Member {
+            id: 0,
+            comm: 0,
+            op,
+            task,
+            send: sizes[task as usize].0,
+            recv: sizes[task as usize].1,
+            dep: Dep(0),
+            time: 0,
+            after: DepId::None,
+        };
+        let comm = Comm {
+            members: (0..sizes.len() as u32).collect(),
+        };
+        let mut g = Gathering::new(1, &member(0))?;
+        // Any order of lines gives the same.
+        for task in (0..sizes.len() as u32).rev() {
+            g.add(u64::from(task) + 1, task, &member(task))?;
+        }
+        g.resolve(0, &comm)
+    }
+
+    fn kind(op: u32, sizes: &[(u64, u64)]) -> Kind {
+        let r = resolve(op, sizes).unwrap();
+        assert!(!r.root_guessed);
+        r.kind
+    }
+
+    #[test]
+    fn roots_are_deduced_from_the_sizes() {
+        let root = 1;
+        let bytes = 4;
+        assert_eq!(
+            kind(0, &[(0, 4), (4, 0), (0, 4)]),
+            Kind::Bcast { root, bytes }
+        );
+        assert_eq!(
+            kind(1, &[(4, 0), (0, 4), (4, 0)]),
+            Kind::Reduce { root, bytes }
+        );
+        let blocks = vec![1, 0, 3];
+        assert_eq!(
+            kind(3, &[(1, 0), (0, 4), (3, 0)]),
+            Kind::Gather {
+                root,
+                blocks: blocks.clone()
+            }
+        );
+        assert_eq!(
+            kind(4, &[(0, 1), (4, 0), (0, 3)]),
+            Kind::Scatter { root, blocks }
+        );
+    }
+
+    #[test]
+    fn rootless_operations() {
+        assert_eq!(kind(2, &[(8, 8), (8, 8)]), Kind::Allreduce { bytes: 8 });
+        assert_eq!(
+            kind(5, &[(1, 3), (2, 3)]),
+            Kind::Allgather { blocks: vec![1, 2] }
+        );
+        assert_eq!(kind(6, &[(0, 0), (0, 0)]), Kind::Barrier);
+        let blocks = vec![Blocks::Each(5), Blocks::Split(7)];
+        assert_eq!(kind(7, &[(5, 0), (7, 1)]), Kind::Alltoall { blocks });
+    }
+
+    #[test]
+    fn all_zero_sizes_make_the_first_member_the_root() {
+        for op in [0, 1, 3, 4] {
+            let r = resolve(op, &[(0, 0), (0, 0)]).unwrap();
+            assert!(r.root_guessed, "{op}");
+        }
+        assert!(!resolve(0, &[(0, 0)]).unwrap().root_guessed);
+        assert!(!resolve(6, &[(0, 0), (0, 0)]).unwrap().root_guessed);
+    }
+
+    #[test]
+    fn contradicting_sizes_are_refused() {
+        for (op, sizes) in [
+            (0, [(4, 0), (4, 0), (0, 4)]),
+            (0, [(4, 0), (0, 4), (0, 5)]),
+            (0, [(4, 4), (0, 4), (0, 4)]),
+            (0, [(0, 4), (0, 4), (0, 4)]),
+            (1, [(0, 4), (4, 0), (5, 0)]),
+            (1, [(1, 4), (4, 0), (4, 0)]),
+            (2, [(4, 4), (4, 4), (4, 5)]),
+            (3, [(1, 3), (1, 0), (2, 0)]),
+            (3, [(1, 0), (1, 0), (2, 0)]),
+            (4, [(3, 1), (0, 1), (0, 2)]),
+            (5, [(1, 3), (1, 3), (1, 4)]),
+            (5, [(u64::MAX, 0), (1, 0), (0, 0)]),
+            (6, [(0, 0), (0, 1), (0, 0)]),
+            (7, [(4, 0), (4, 2), (4, 0)]),
+        ] {
+            assert!(resolve(op, &sizes).is_err(), "{op} {sizes:?}");
+        }
+        assert!(resolve(8, &[(0, 0)]).unwrap_err().1.contains("operation 8"));
+    }
+}

@@ -1,0 +1,37 @@
+//! VEF and VEF3: text traces of MPI messages with their dependencies.
+//!
+//! ```text
+//! file    = header LF { comm LF } { record LF }
+//! header  = "VEF"  nTasks nMsg nComm nGlobalColl nLocalColl onlySendDeps
+//!         | "VEF3" nTasks nMsg nComm nGlobalColl nLocalColl onlySendDeps psPerUnit
+//! comm    = "C"<k> task { task }
+//! record  = ID src dst size Dep time IDdep
+//!         | "G"<g> comm op task send recv Dep time IDdep
+//! IDdep   = "-1" | message ID | "G"<g>
+//! ```
+//!
+//! Per task, file order is program order. Message ids are a permutation of `0..nMsg` in
+//! no particular order, and a dependency may name a message on a later line.
+
+pub mod check;
+pub mod collective;
+pub mod comms;
+mod cursor;
+mod fast;
+mod grammar;
+pub mod info;
+mod parse_error;
+pub mod parser;
+pub mod reader;
+pub mod record;
+mod sized;
+pub mod write;
+
+pub use check::{Check, Problem, check_file};
+pub use collective::{Blocks, Gathering, Kind, Op, Resolved};
+pub use comms::Positions;
+pub use info::Info;
+pub use parse_error::ParseError;
+pub use parser::{Parser, Step};
+pub use reader::Reader;
+pub use record::{Comm, Dep, DepId, DepKind, Header, Member, Message, Record, Version};

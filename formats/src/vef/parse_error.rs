@@ -1,0 +1,80 @@
+//! Why a text is not VEF.
+
+use std::fmt;
+
+use crate::limits::MAX_QUOTE;
+
+/// Text that is not VEF: where, what was expected, what was seen, and the cure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseError(Box<Detail>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Detail {
+    line: u64,
+    column: usize,
+    expected: String,
+    seen: String,
+    cure: String,
+}
+
+impl ParseError {
+    #[cold]
+    pub(super) fn new(
+        line: u64,
+        column: usize,
+        expected: String,
+        seen: String,
+        cure: impl Into<String>,
+    ) -> Self {
+        Self(Box::new(Detail {
+            line,
+            column,
+            expected,
+            seen,
+            cure: cure.into(),
+        }))
+    }
+
+    /// Line number, from 1.
+    #[must_use]
+    pub fn line(&self) -> u64 {
+        self.0.line
+    }
+
+    /// Byte position in the line, from 1.
+    #[must_use]
+    pub fn column(&self) -> usize {
+        self.0.column
+    }
+}
+
+impl fmt::Display for ParseError {
+    /// Everything but the line, which stands beside the file's name.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let d = &*self.0;
+        write!(
+            f,
+            "column {}: expected {}, found {}; {}",
+            d.column, d.expected, d.seen, d.cure
+        )
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// The field at the start of `rest`, for a message.
+pub(super) fn quote(rest: &[u8]) -> String {
+    match rest.first() {
+        None => "the end of the file".into(),
+        Some(b'\n') => "the end of the line".into(),
+        Some(b' ') => "a space".into(),
+        Some(_) => {
+            let head = &rest[..rest.len().min(MAX_QUOTE + 1)];
+            let end = head.iter().position(|b| matches!(b, b' ' | b'\n'));
+            let end = end.unwrap_or(head.len());
+            let text = head[..end.min(MAX_QUOTE)].escape_ascii();
+            let more = if end > MAX_QUOTE { "…" } else { "" };
+            format!("`{text}{more}`")
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The streaming parser. It knows no files: the caller feeds it bytes.
+
+use memchr::memchr;
+
+use super::cursor::{Expected, Fault};
+use super::fast;
+use super::grammar::{self, MAGIC};
+use super::parse_error::{ParseError, quote};
+use super::record::{Comm, Header, Record};
+use crate::limits::{MAX_COMM_LINE, MAX_COMM_MEMBERS, MAX_RECORD_LINE};
+
+/// What [`Parser::next`] found at the start of the bytes it was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Not a whole line: call again with the same bytes and more behind them.
+    NeedMore,
+    /// The first line.
+    Header {
+        /// Bytes to drop before the next call.
+        consumed: usize,
+        /// The line.
+        header: Header,
+    },
+    /// A communicator line.
+    Comm {
+        /// Bytes to drop before the next call.
+        consumed: usize,
+        /// The line.
+        comm: Comm,
+    },
+    /// A record.
+    Record {
+        /// Bytes to drop before the next call.
+        consumed: usize,
+        /// The line.
+        record: Record,
+    },
+    /// The end of the file, at the end of a line.
+    End,
+}
+
+/// Parser of one file; see the [module of the format](super).
+#[derive(Debug, Clone, Default)]
+pub struct Parser {
+    expects: Expects,
+    line: u64,
+    members: usize,
+}
+
+#[derive(Debug, Clone, Default)]
+enum Expects {
+    #[default]
+    Header,
+    Comms {
+        next: u32,
+        count: u32,
+    },
+    Records,
+}
+
+impl Parser {
+    /// A parser at the start of a file.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Number of the line that was parsed last, from 1.
+    #[must_use]
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// Parses one line at the start of `buf`; `eof` says that nothing follows `buf`.
+    ///
+    /// # Errors
+    /// If the line is not what the format asks for. The parser stays where it is.
+    #[inline]
+    pub fn next(&mut self, buf: &[u8], eof: bool) -> Result<Step, ParseError> {
+        if !matches!(self.expects, Expects::Records) {
+            return self.preamble(buf, eof);
+        }
+        match fast::record(buf) {
+            Some((record, consumed)) => {
+                self.line += 1;
+                Ok(Step::Record { consumed, record })
+            }
+            None => self.careful(buf, eof),
+        }
+    }
+
+    /// Parses what the hot path left over, and knows why it can't.
+    #[cold]
+    fn careful(&mut self, buf: &[u8], eof: bool) -> Result<Step, ParseError> {
+        match grammar::record(buf) {
+            Ok((record, consumed)) => {
+                self.line += 1;
+                Ok(Step::Record { consumed, record })
+            }
+            Err(fault) => self.unparsed(buf, eof, fault, MAX_RECORD_LINE),
+        }
+    }
+
+    #[cold]
+    fn preamble(&mut self, buf: &[u8], eof: bool) -> Result<Step, ParseError> {
+        let fault = match self.expects {
+            Expects::Header => match grammar::header(buf) {
+                Ok((header, consumed)) => {
+                    self.line += 1;
+                    self.expects = match header.comms {
+                        0 => Expects::Records,
+                        count => Expects::Comms { next: 0, count },
+                    };
+                    return Ok(Step::Header { consumed, header });
+                }
+                Err(fault) => fault,
+            },
+            Expects::Comms { next, count } => {
+                // A long line comes in pieces: don't parse it again with each of them.
+                let head = &buf[..buf.len().min(MAX_COMM_LINE + 1)];
+                let whole = head.len() > MAX_COMM_LINE || memchr(b'\n', head).is_some();
+                if !whole && !eof {
+                    return Ok(Step::NeedMore);
+                }
+                match grammar::comm(head, next, count, MAX_COMM_MEMBERS - self.members) {
+                    Ok((comm, consumed)) => {
+                        self.line += 1;
+                        self.members += comm.members.len();
+                        self.expects = if next + 1 == count {
+                            Expects::Records
+                        } else {
+                            Expects::Comms {
+                                next: next + 1,
+                                count,
+                            }
+                        };
+                        return Ok(Step::Comm { consumed, comm });
+                    }
+                    Err(fault) => return self.unparsed(buf, eof, fault, MAX_COMM_LINE),
+                }
+            }
+            Expects::Records => return Ok(Step::NeedMore),
+        };
+        self.unparsed(buf, eof, fault, MAX_RECORD_LINE)
+    }
+
+    /// Sorts out why a line does not parse: it isn't whole, too long, or wrong.
+    #[cold]
+    fn unparsed(
+        &self,
+        buf: &[u8],
+        eof: bool,
+        fault: Fault,
+        max: usize,
+    ) -> Result<Step, ParseError> {
+        let head = &buf[..buf.len().min(max + 1)];
+        if memchr(b'\n', head).is_some() {
+            return Err(self.error(buf, fault));
+        }
+        if head.len() > max {
+            // What is no VEF file is told so, however long its first line may be.
+            if fault.expected == MAGIC {
+                return Err(self.error(buf, fault));
+            }
+            return Err(self.too_long(buf, max));
+        }
+        if !eof {
+            return Ok(Step::NeedMore);
+        }
+        let records = matches!(self.expects, Expects::Records);
+        if buf.is_empty() && records {
+            return Ok(Step::End);
+        }
+        // The fault may be earlier than the end, and then it is the better message.
+        if fault.at < buf.len() {
+            return Err(self.error(buf, fault));
+        }
+        Err(self.cut_short(buf))
+    }
+
+    #[cold]
+    fn too_long(&self, buf: &[u8], max: usize) -> ParseError {
+        ParseError::new(
+            self.line + 1,
+            max + 1,
+            format!("a line feed within {max} bytes"),
+            quote(buf),
+            "the line is longer than any valid one: is this a VEF file?",
+        )
+    }
+
+    #[cold]
+    fn cut_short(&self, buf: &[u8]) -> ParseError {
+        ParseError::new(
+            self.line + 1,
+            buf.len() + 1,
+            match self.expects {
+                Expects::Header => "a header that starts with `VEF` or `VEF3`".into(),
+                Expects::Comms { next, .. } => format!("the line of communicator `C{next}`"),
+                Expects::Records => "the rest of the line and its line feed".into(),
+            },
+            "the end of the file".into(),
+            "the file is cut short: copy or record it again",
+        )
+    }
+
+    #[cold]
+    fn error(&self, buf: &[u8], fault: Fault) -> ParseError {
+        let rest = &buf[fault.at.min(buf.len())..];
+        let (expected, mut cure) = match fault.expected {
+            Expected::Number(f) => (
+                format!("a whole number for {f}"),
+                "fields are separated by single spaces and hold digits only",
+            ),
+            Expected::Fitting(f, max) => (
+                format!("{f} of at most {max}"),
+                "the value is out of range: correct it or record the trace again",
+            ),
+            Expected::Space(f) => (
+                format!("a single space after {f}"),
+                "a point-to-point record has 7 fields, a collective record 9, separated by \
+                 single spaces",
+            ),
+            Expected::LineEnd(f) => (
+                format!("a line feed after {f}"),
+                "remove what follows the last field",
+            ),
+            Expected::Text(t) => (t.to_owned(), "see the format's description"),
+        };
+        if rest.starts_with(b"\r") {
+            cure = "lines end with LF only: convert the file with `dos2unix` or `tr -d '\\r'`";
+        } else if fault.expected == MAGIC {
+            cure = if buf.starts_with(b"VEF") {
+                "only the versions VEF and VEF3 are supported: convert the trace"
+            } else {
+                "this is not a VEF trace"
+            };
+        } else if let Expects::Comms { count, .. } = self.expects
+            && fault.at == 0
+            && self.line > 0
+        {
+            return ParseError::new(
+                self.line + 1,
+                1,
+                expected,
+                quote(rest),
+                format!("the header announces {count} communicators: correct it"),
+            );
+        } else if rest.starts_with(b"C") && fault.at == 0 {
+            cure = "more communicators than the header announces: correct its third count";
+        }
+        ParseError::new(self.line + 1, fault.at + 1, expected, quote(rest), cure)
+    }
+}

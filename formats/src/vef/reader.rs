@@ -1,0 +1,112 @@
+//! Reads a file record by record.
+
+use std::path::Path;
+
+use super::parser::{Parser, Step};
+use super::record::{Comm, Header, Record};
+use crate::error::Error;
+use crate::source::Source;
+
+/// A VEF file, open behind its header and communicators.
+#[derive(Debug)]
+pub struct Reader {
+    source: Source,
+    parser: Parser,
+    header: Header,
+    comms: Vec<Comm>,
+    failed: bool,
+}
+
+impl Reader {
+    /// Opens a file (plain, gzip or zstd) and reads its header and communicators.
+    ///
+    /// # Errors
+    /// If the file can't be read or these lines are not VEF.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let mut source = Source::open(path.as_ref())?;
+        let mut parser = Parser::new();
+        let mut header = None;
+        let mut comms = Vec::new();
+        loop {
+            let (buf, eof) = source.buffer();
+            match parser.next(buf, eof) {
+                Ok(Step::Header {
+                    consumed,
+                    header: h,
+                }) => {
+                    source.consume(consumed);
+                    header = Some(h);
+                }
+                Ok(Step::Comm { consumed, comm }) => {
+                    source.consume(consumed);
+                    comms.push(comm);
+                }
+                Ok(Step::NeedMore) => source.more()?,
+                Ok(Step::Record { .. } | Step::End) => {}
+                Err(e) => return Err(Error::parse(source.path(), e)),
+            }
+            if let Some(header) = header.take_if(|h| h.comms as usize == comms.len()) {
+                return Ok(Self {
+                    source,
+                    parser,
+                    header,
+                    comms,
+                    failed: false,
+                });
+            }
+        }
+    }
+
+    /// The file's path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.source.path()
+    }
+
+    /// The first line.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The communicators by index; communicator `k` stands in line `k + 2`.
+    #[must_use]
+    pub fn comms(&self) -> &[Comm] {
+        &self.comms
+    }
+
+    /// The next record with its line number; `None` at the end of the file.
+    ///
+    /// # Errors
+    /// If the file can't be read or the line is not VEF.
+    #[inline]
+    pub fn next_record(&mut self) -> Result<Option<(u64, Record)>, Error> {
+        loop {
+            let (buf, eof) = self.source.buffer();
+            match self.parser.next(buf, eof) {
+                Ok(Step::Record { consumed, record }) => {
+                    self.source.consume(consumed);
+                    return Ok(Some((self.parser.line(), record)));
+                }
+                Ok(Step::NeedMore) => self.source.more()?,
+                Ok(_) => return Ok(None),
+                Err(e) => return Err(Error::parse(self.source.path(), e)),
+            }
+        }
+    }
+}
+
+/// Ends after the first error.
+impl Iterator for Reader {
+    type Item = Result<(u64, Record), Error>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let item = self.next_record().transpose();
+        self.failed = matches!(item, Some(Err(_)));
+        item
+    }
+}
