@@ -5,3 +5,4 @@
 
 pub mod fabric;
 pub mod replay;
+pub mod units;
