@@ -3,6 +3,7 @@
 //!
 //! Data flows one way: formats → [`replay`] → [`fabric`] → results.
 
+pub mod config;
 pub mod fabric;
 pub mod replay;
 pub mod units;

@@ -39,7 +39,7 @@ impl FabricSpec {
     fn validate_timing(&self) -> Result<(), SpecError> {
         let t = &self.timing;
         for (key, value) in [
-            ("fabric.tick", t.tick_ps),
+            ("fabric.link_rate", t.tick_ps),
             ("fabric.flit", t.flit_bytes.into()),
             ("fabric.link_latency", t.link),
             ("fabric.host_link_latency", t.host_link),
