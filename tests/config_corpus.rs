@@ -12,7 +12,10 @@ use std::path::Path;
 #[test]
 fn every_broken_experiment_says_why() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/experiments");
-    let mut paths: Vec<_> = std::fs::read_dir(&dir).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut paths: Vec<_> = std::fs::read_dir(&dir)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
     paths.retain(|p| p.extension().is_some_and(|e| e == "toml"));
     paths.sort();
     assert!(paths.len() > 30, "only {} cases", paths.len());
@@ -20,7 +23,10 @@ fn every_broken_experiment_says_why() {
     for path in paths {
         let text = std::fs::read_to_string(&path).unwrap();
         let lines = |start: &str| -> Vec<String> {
-            text.lines().filter_map(|l| l.strip_prefix(start)).map(|l| l.to_owned()).collect()
+            text.lines()
+                .filter_map(|l| l.strip_prefix(start))
+                .map(|l| l.to_owned())
+                .collect()
         };
         let expected = lines("# expect: ");
         assert!(!expected.is_empty(), "{}: no `# expect:`", path.display());

@@ -26,7 +26,11 @@ impl Texts {
     /// Adds a text and returns its index.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
         let base = self.sources.last().map_or(0, |s| s.base + s.text.len() + 1);
-        self.sources.push(Source { name: name.into(), text: text.into(), base });
+        self.sources.push(Source {
+            name: name.into(),
+            text: text.into(),
+            base,
+        });
         self.sources.len() - 1
     }
 
@@ -47,7 +51,11 @@ impl Texts {
             line: source.text[..line_start].matches('\n').count() + 1,
             column: column + 1,
             text: line.to_owned(),
-            width: source.text[start..end].chars().count().min(left_on_line).max(1),
+            width: source.text[start..end]
+                .chars()
+                .count()
+                .min(left_on_line)
+                .max(1),
         }))
     }
 }
@@ -72,7 +80,10 @@ impl<'t> Document<'t> {
     pub fn parse(texts: &'t Texts, index: usize) -> Result<Self, ConfigError> {
         let base = texts.sources[index].base;
         let table = DeTable::parse(texts.text(index)).map_err(|e| from_toml(texts, &e, base))?;
-        Ok(Self { texts, root: shift_table(table.into_inner(), base) })
+        Ok(Self {
+            texts,
+            root: shift_table(table.into_inner(), base),
+        })
     }
 
     /// Deserialises the whole document.
@@ -113,7 +124,9 @@ impl<'t> Document<'t> {
         let (key, mut value) = self.root.get_key_value(first)?;
         let mut span = named_span(key.span(), value);
         for segment in segments {
-            let Some(next) = child(value.get_ref(), segment) else { break };
+            let Some(next) = child(value.get_ref(), segment) else {
+                break;
+            };
             value = next;
             span = value.span();
         }
@@ -125,13 +138,19 @@ impl<'t> Document<'t> {
         let text = self.texts.text(index);
         let base = self.texts.sources[index].base;
         let Some((path, value)) = text.split_once('=') else {
-            return Err(ConfigError::new("--set", format!("`{text}` must have the form a.b=c")));
+            return Err(ConfigError::new(
+                "--set",
+                format!("`{text}` must have the form a.b=c"),
+            ));
         };
         let at = base + path.len() + 1;
         let value = match DeValue::parse(value.trim()) {
             Ok(value) => shift(value, at),
             // A bare word is a string: `--set job.0.sl=BK`.
-            Err(_) => Spanned::new(at..at + value.len(), DeValue::String(Cow::Borrowed(value.trim()))),
+            Err(_) => Spanned::new(
+                at..at + value.len(),
+                DeValue::String(Cow::Borrowed(value.trim())),
+            ),
         };
         self.set(path.trim(), value)
     }
@@ -150,7 +169,11 @@ impl<'t> Document<'t> {
     /// are merged, everything else is replaced.
     pub fn merge(&mut self, prefix: &str, table: &DeTable<'t>) -> Result<(), ConfigError> {
         for (key, value) in table {
-            let path = if prefix.is_empty() { key.get_ref().to_string() } else { format!("{prefix}.{}", key.get_ref()) };
+            let path = if prefix.is_empty() {
+                key.get_ref().to_string()
+            } else {
+                format!("{prefix}.{}", key.get_ref())
+            };
             match value.get_ref() {
                 DeValue::Table(inner) => self.merge(&path, inner)?,
                 _ => self.set(&path, value.clone())?,
@@ -188,7 +211,12 @@ fn set_in<'t>(
     value: Spanned<DeValue<'t>>,
 ) -> Result<(), ConfigError> {
     let (first, rest) = match segments {
-        [] | ["", ..] => return Err(ConfigError::new(path, "a key between dots is empty; write a.b=c")),
+        [] | ["", ..] => {
+            return Err(ConfigError::new(
+                path,
+                "a key between dots is empty; write a.b=c",
+            ));
+        }
         [first, rest @ ..] => (*first, rest),
     };
     if rest.is_empty() {
@@ -199,9 +227,14 @@ fn set_in<'t>(
     }
     if !table.contains_key(first) {
         let key = Spanned::new(value.span(), Cow::Owned(first.to_owned()));
-        table.insert(key, Spanned::new(value.span(), DeValue::Table(DeTable::new())));
+        table.insert(
+            key,
+            Spanned::new(value.span(), DeValue::Table(DeTable::new())),
+        );
     }
-    let Some(mut next) = table.get_mut(first).map(Spanned::get_mut) else { return Ok(()) };
+    let Some(mut next) = table.get_mut(first).map(Spanned::get_mut) else {
+        return Ok(());
+    };
     let mut rest = rest;
     // Walk through lists, whose elements are named by index.
     while let DeValue::Array(array) = next {
@@ -210,7 +243,9 @@ fn set_in<'t>(
         let Some(index) = index else {
             return Err(ConfigError::new(
                 path,
-                format!("`{first}` is a list of {count}: name an element by its index from 0, as in `{first}.0`"),
+                format!(
+                    "`{first}` is a list of {count}: name an element by its index from 0, as in `{first}.0`"
+                ),
             ));
         };
         if rest.len() == 1 {
@@ -222,7 +257,10 @@ fn set_in<'t>(
     }
     match next {
         DeValue::Table(inner) => set_in(inner, rest, path, value),
-        other => Err(ConfigError::new(path, format!("`{first}` is {}, not a table", other.type_name()))),
+        other => Err(ConfigError::new(
+            path,
+            format!("`{first}` is {}, not a table", other.type_name()),
+        )),
     }
 }
 
@@ -260,7 +298,12 @@ fn shift(value: Spanned<DeValue<'_>>, by: usize) -> Spanned<DeValue<'_>> {
 fn shift_table(table: DeTable<'_>, by: usize) -> DeTable<'_> {
     table
         .into_iter()
-        .map(|(key, value)| (Spanned::new(shift_range(&key.span(), by), key.into_inner()), shift(value, by)))
+        .map(|(key, value)| {
+            (
+                Spanned::new(shift_range(&key.span(), by), key.into_inner()),
+                shift(value, by),
+            )
+        })
         .collect()
 }
 
@@ -290,17 +333,28 @@ fn path_of(table: &DeTable<'_>, span: &Range<usize>) -> Option<String> {
 /// Rewrites serde's and TOML's messages.
 #[cold]
 fn from_toml(texts: &Texts, error: &toml::de::Error, base: usize) -> ConfigError {
-    let location = error.span().and_then(|span| texts.locate(shift_range(&span, base)));
-    ConfigError { location, key: String::new(), problem: friendly(error.message()) }
+    let location = error
+        .span()
+        .and_then(|span| texts.locate(shift_range(&span, base)));
+    ConfigError {
+        location,
+        key: String::new(),
+        problem: friendly(error.message()),
+    }
 }
 
 fn friendly(message: &str) -> String {
     for (start, kind) in [("unknown field `", "key"), ("unknown variant `", "value")] {
-        let Some(rest) = message.strip_prefix(start) else { continue };
+        let Some(rest) = message.strip_prefix(start) else {
+            continue;
+        };
         let mut parts = rest.split('`').step_by(2);
         let word = parts.next().unwrap_or("");
         let candidates: Vec<&str> = rest.split('`').skip(2).step_by(2).collect();
         return format!("unknown {kind} `{word}`{}", suggestion(word, &candidates));
     }
-    message.replace("invalid type: ", "wrong type: ").trim_end().to_owned()
+    message
+        .replace("invalid type: ", "wrong type: ")
+        .trim_end()
+        .to_owned()
 }

@@ -34,7 +34,11 @@ impl ConfigError {
     #[cold]
     #[must_use]
     pub fn new(key: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { location: None, key: key.into(), problem: problem.into() }
+        Self {
+            location: None,
+            key: key.into(),
+            problem: problem.into(),
+        }
     }
 }
 
@@ -52,14 +56,21 @@ impl fmt::Display for ConfigError {
             let gutter = " ".repeat(number.len());
             let indent = " ".repeat(at.column - 1);
             let carets = "^".repeat(at.width);
-            write!(f, "\n{gutter} |\n{number} | {}\n{gutter} | {indent}{carets}", at.text)?;
+            write!(
+                f,
+                "\n{gutter} |\n{number} | {}\n{gutter} | {indent}{carets}",
+                at.text
+            )?;
         }
         Ok(())
     }
 }
 
 /// The candidate most like `word`, if it is close enough to be a slip.
-pub(super) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn nearest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let lower = word.to_lowercase();
     candidates
         .into_iter()
@@ -84,7 +95,10 @@ mod tests {
 
     #[test]
     fn slips_are_recognised() {
-        assert_eq!(nearest("shedular", ["preset", "scheduler"]), Some("scheduler"));
+        assert_eq!(
+            nearest("shedular", ["preset", "scheduler"]),
+            Some("scheduler")
+        );
         assert_eq!(nearest("cl", ["VO", "CL"]), Some("CL"));
         assert_eq!(nearest("bandwidth", ["preset", "routing"]), None);
     }

@@ -1,7 +1,7 @@
 //! A resolved experiment: everything a run needs, nothing left to defaults.
 
-use crate::fabric::spec::FabricSpec;
 use crate::fabric::qos::dtable_table::DTableTable;
+use crate::fabric::spec::FabricSpec;
 use crate::units::Ratio;
 use std::path::PathBuf;
 
@@ -138,12 +138,19 @@ impl Experiment {
                 if list.len() != ranks as usize {
                     return Err(super::ConfigError::new(
                         format!("job.{i}.placement"),
-                        format!("{} NICs are listed, but `{}` has {ranks} ranks; list one NIC per rank", list.len(), job.trace),
+                        format!(
+                            "{} NICs are listed, but `{}` has {ranks} ranks; list one NIC per rank",
+                            list.len(),
+                            job.trace
+                        ),
                     ));
                 }
                 continue;
             }
-            let room = job.hosts.as_ref().map_or(u64::from(nics), |h| h.len() as u64);
+            let room = job
+                .hosts
+                .as_ref()
+                .map_or(u64::from(nics), |h| h.len() as u64);
             let needed = u64::from(ranks.div_ceil(job.tasks_per_node));
             taken += needed;
             if needed > room || taken > u64::from(nics) {

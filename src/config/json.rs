@@ -25,14 +25,19 @@ pub fn experiment_json(e: &Experiment) -> Value {
 /// digits. It tells configurations apart; it is no protection against forgery.
 #[must_use]
 pub fn experiment_hash(e: &Experiment) -> String {
-    format!("{:032x}", fnv1a_128(experiment_json(e).to_string().as_bytes()))
+    format!(
+        "{:032x}",
+        fnv1a_128(experiment_json(e).to_string().as_bytes())
+    )
 }
 
 /// draft-eastlake-fnv, 128-bit parameters.
 fn fnv1a_128(bytes: &[u8]) -> u128 {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
-    bytes.iter().fold(OFFSET, |hash, &b| (hash ^ u128::from(b)).wrapping_mul(PRIME))
+    bytes.iter().fold(OFFSET, |hash, &b| {
+        (hash ^ u128::from(b)).wrapping_mul(PRIME)
+    })
 }
 
 fn fabric(f: &FabricSpec, routing: &str) -> Value {

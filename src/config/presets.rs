@@ -64,7 +64,10 @@ const OPA_GEN1: FabricDefaults = FabricDefaults {
 pub(super) fn fabric(preset: FabricPreset) -> FabricDefaults {
     let three_quarters = Space::Share(Ratio::new(3, 4).unwrap_or(Ratio::ONE));
     match preset {
-        FabricPreset::OpaGen1 => FabricDefaults { max: three_quarters, ..OPA_GEN1 },
+        FabricPreset::OpaGen1 => FabricDefaults {
+            max: three_quarters,
+            ..OPA_GEN1
+        },
         // OpaSim section 2.3: QUEUE_SIZE 256 flits of 8 B, FLITS_PER_CREDIT 4, so
         // 64 credits; MAX_VC_CREDITS 48. Its EXCLUSIVE_VC_CREDITS of 16 times 8
         // VLs do not fit in 64: 4 here. PACKET_SIZE 16 flits.
@@ -148,7 +151,12 @@ pub(super) fn qos(preset: QosPreset, rings: bool) -> QosDefaults {
                 gmtu: Some(Bytes(1024)),
                 w: Some(8),
                 k: Some(2),
-                distances: Some(OPA_5SL.iter().map(|&(name, .., d)| (name.to_owned(), d)).collect()),
+                distances: Some(
+                    OPA_5SL
+                        .iter()
+                        .map(|&(name, .., d)| (name.to_owned(), d))
+                        .collect(),
+                ),
             },
         },
     }

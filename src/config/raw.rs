@@ -2,8 +2,8 @@
 //! error. What it means is decided in `resolve`.
 
 use crate::units::{Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio, Space};
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -242,10 +242,13 @@ impl<'de> Deserialize<'de> for RawPlacement {
                     }
                     list = Some(map.next_value()?);
                 }
-                list.map(RawPlacement::List).ok_or_else(|| A::Error::missing_field("list"))
+                list.map(RawPlacement::List)
+                    .ok_or_else(|| A::Error::missing_field("list"))
             }
             fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<RawPlacement, A::Error> {
-                Err(A::Error::custom("a list of NICs is written { list = [0, 1, ...] }"))
+                Err(A::Error::custom(
+                    "a list of NICs is written { list = [0, 1, ...] }",
+                ))
             }
         }
         deserializer.deserialize_any(Either)

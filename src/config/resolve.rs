@@ -12,7 +12,8 @@ use toml::de::DeValue;
 
 /// What is laid over the experiment for the baseline where `[baseline]` does not
 /// say otherwise: no background, round robin, congestion control off.
-const BASELINE_DEFAULT: &str = "background = []\n[qos]\nscheduler = \"rr\"\n[congestion_control]\nkind = \"none\"\n";
+const BASELINE_DEFAULT: &str =
+    "background = []\n[qos]\nscheduler = \"rr\"\n[congestion_control]\nkind = \"none\"\n";
 
 /// Most bytes read from one file: experiments fit on a screen.
 const MAX_FILE: u64 = 16 << 20;
@@ -31,10 +32,18 @@ pub fn load(path: &Path, sets: &[String]) -> Result<Plan, ConfigError> {
 ///
 /// # Errors
 /// As [`load`].
-pub fn resolve_text(name: &str, text: &str, dir: &Path, sets: &[String]) -> Result<Plan, ConfigError> {
+pub fn resolve_text(
+    name: &str,
+    text: &str,
+    dir: &Path,
+    sets: &[String],
+) -> Result<Plan, ConfigError> {
     let mut texts = Texts::default();
     let main = texts.add(name, text);
-    let set_texts: Vec<usize> = sets.iter().map(|set| texts.add("--set", set.as_str())).collect();
+    let set_texts: Vec<usize> = sets
+        .iter()
+        .map(|set| texts.add("--set", set.as_str()))
+        .collect();
     let default = texts.add("[baseline] default", BASELINE_DEFAULT);
     // The file named by the baseline is one more text, so it must be known before
     // any document borrows from them.
@@ -46,7 +55,8 @@ pub fn resolve_text(name: &str, text: &str, dir: &Path, sets: &[String]) -> Resu
         match document.get("baseline.file") {
             Some(DeValue::String(file)) => {
                 let path = dir.join(file.as_ref());
-                let text = read(&path).map_err(|e| document.locate(ConfigError::new("baseline.file", e.problem)))?;
+                let text = read(&path)
+                    .map_err(|e| document.locate(ConfigError::new("baseline.file", e.problem)))?;
                 Some((path.display().to_string(), text))
             }
             _ => None,
@@ -62,7 +72,10 @@ pub fn resolve_text(name: &str, text: &str, dir: &Path, sets: &[String]) -> Resu
     let raw: RawExperiment = document.read()?;
     let experiment = experiment(&raw, dir).map_err(|e| document.locate(e))?;
     if experiment.jobs.iter().all(|job| !job.enabled) {
-        return Err(document.locate(ConfigError::new("job", "nothing to replay: add a [[job]] with a trace")));
+        return Err(document.locate(ConfigError::new(
+            "job",
+            "nothing to replay: add a [[job]] with a trace",
+        )));
     }
     let mut baselines = Vec::new();
     if raw.baseline.enabled.unwrap_or(true) {
@@ -73,7 +86,10 @@ pub fn resolve_text(name: &str, text: &str, dir: &Path, sets: &[String]) -> Resu
         match document.get("baseline.overrides") {
             Some(DeValue::Table(overrides)) => base.merge("", overrides)?,
             Some(_) => {
-                let e = ConfigError::new("baseline.overrides", "must be a table such as { \"qos.scheduler\" = \"rr\" }");
+                let e = ConfigError::new(
+                    "baseline.overrides",
+                    "must be a table such as { \"qos.scheduler\" = \"rr\" }",
+                );
                 return Err(document.locate(e));
             }
             None if file.is_some() => {}
@@ -81,12 +97,20 @@ pub fn resolve_text(name: &str, text: &str, dir: &Path, sets: &[String]) -> Resu
         }
         baselines = self::baselines(&base, &experiment, raw.baseline.alone.unwrap_or(true), dir)?;
     }
-    Ok(Plan { experiment, baselines })
+    Ok(Plan {
+        experiment,
+        baselines,
+    })
 }
 
 /// One baseline for all jobs, or one per job with the others switched off (they
 /// keep their NICs, so that nothing but their traffic is gone).
-fn baselines(base: &Document<'_>, main: &Experiment, alone: bool, dir: &Path) -> Result<Vec<Baseline>, ConfigError> {
+fn baselines(
+    base: &Document<'_>,
+    main: &Experiment,
+    alone: bool,
+    dir: &Path,
+) -> Result<Vec<Baseline>, ConfigError> {
     let raw: RawExperiment = base.read()?;
     let experiment = experiment(&raw, dir).map_err(|e| base.locate(e))?;
     let pairs: Vec<(usize, usize)> = main
@@ -95,12 +119,18 @@ fn baselines(base: &Document<'_>, main: &Experiment, alone: bool, dir: &Path) ->
         .enumerate()
         .filter(|(_, job)| job.enabled)
         .filter_map(|(i, job)| {
-            let other = experiment.jobs.iter().position(|j| j.enabled && j.name == job.name)?;
+            let other = experiment
+                .jobs
+                .iter()
+                .position(|j| j.enabled && j.name == job.name)?;
             Some((i, other))
         })
         .collect();
     if pairs.is_empty() {
-        let e = ConfigError::new("baseline.overrides", "leave no job to compare with; keep at least one job by its name");
+        let e = ConfigError::new(
+            "baseline.overrides",
+            "leave no job to compare with; keep at least one job by its name",
+        );
         return Err(base.locate(e));
     }
     if !alone || pairs.len() == 1 {
@@ -108,12 +138,18 @@ fn baselines(base: &Document<'_>, main: &Experiment, alone: bool, dir: &Path) ->
         if alone {
             only(&mut experiment, pairs[0].1);
         }
-        return Ok(vec![Baseline { experiment, jobs: pairs }]);
+        return Ok(vec![Baseline {
+            experiment,
+            jobs: pairs,
+        }]);
     }
     let of_job = |pair: (usize, usize)| {
         let mut experiment = experiment.clone();
         only(&mut experiment, pair.1);
-        Baseline { experiment, jobs: vec![pair] }
+        Baseline {
+            experiment,
+            jobs: vec![pair],
+        }
     };
     Ok(pairs.into_iter().map(of_job).collect())
 }
@@ -136,11 +172,19 @@ fn materialise(document: &mut Document<'_>) -> Result<(), ConfigError> {
         None => ("single", 0..0),
         Some(_) => return Ok(()),
     };
-    document.set("qos.preset", Spanned::new(at, DeValue::String(implied.into())))
+    document.set(
+        "qos.preset",
+        Spanned::new(at, DeValue::String(implied.into())),
+    )
 }
 
 fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError> {
-    if let Some(kind) = raw.congestion_control.kind.as_deref().filter(|&k| k != "none") {
+    if let Some(kind) = raw
+        .congestion_control
+        .kind
+        .as_deref()
+        .filter(|&k| k != "none")
+    {
         return Err(ConfigError::new(
             "congestion_control.kind",
             format!("\"{kind}\" is not in this version; only \"none\" is"),
@@ -153,13 +197,21 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
     let header = resolve_fabric::header(&raw.fabric)?;
     let flits_per_credit = resolve_fabric::flits_per_credit(&raw.fabric, &defaults, &timing)?;
     let (qos, dtable) = resolve_qos::qos(&raw.qos, &defaults, topology.has_rings(), header)?;
-    let mut fabric = resolve_fabric::without_buffers(topology, routing, timing, qos, header, flits_per_credit);
+    let mut fabric =
+        resolve_fabric::without_buffers(topology, routing, timing, qos, header, flits_per_credit);
     resolve_fabric::buffers(&raw.fabric, &defaults, &mut fabric)?;
     fabric.validate()?;
     let nics = fabric.topology.nics();
     let jobs = resolve_jobs::jobs(&raw.job, &raw.vfabric, &fabric.qos, nics, dir)?;
     let background = resolve_jobs::background(&raw.background, &fabric.qos, nics)?;
-    Ok(Experiment { seed: raw.seed.unwrap_or(1), fabric, routing: routing_name, dtable, jobs, background })
+    Ok(Experiment {
+        seed: raw.seed.unwrap_or(1),
+        fabric,
+        routing: routing_name,
+        dtable,
+        jobs,
+        background,
+    })
 }
 
 fn read(path: &Path) -> Result<String, ConfigError> {
@@ -167,7 +219,10 @@ fn read(path: &Path) -> Result<String, ConfigError> {
     let failed = |e: std::io::Error| ConfigError::new("", format!("cannot read `{name}`: {e}"));
     let size = std::fs::metadata(path).map_err(failed)?.len();
     if size > MAX_FILE {
-        return Err(ConfigError::new("", format!("`{name}` has {size} bytes; an experiment has at most {MAX_FILE}")));
+        return Err(ConfigError::new(
+            "",
+            format!("`{name}` has {size} bytes; an experiment has at most {MAX_FILE}"),
+        ));
     }
     std::fs::read_to_string(path).map_err(failed)
 }

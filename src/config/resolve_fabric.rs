@@ -3,7 +3,8 @@
 use super::error::ConfigError;
 use super::presets::{DEFAULT_TOPOLOGY, FabricDefaults};
 use super::raw::{
-    RawCentralQueues, RawFabric, RawRingTie, RawRouting, RawTopology, RawTrunkSelection, TopologyKind,
+    RawCentralQueues, RawFabric, RawRingTie, RawRouting, RawTopology, RawTrunkSelection,
+    TopologyKind,
 };
 use crate::fabric::spec::{
     Buffers, CentralQueues, FabricSpec, Pool, Qos, Quota, RingTie, Routing, SpecError, Timing,
@@ -56,13 +57,24 @@ pub(super) fn topology(raw: Option<&RawTopology>) -> Result<Topology, ConfigErro
     };
     let topology = match t.kind {
         TopologyKind::Single => Topology::single(need(t.nics, "nics")?),
-        TopologyKind::KAryNTree => Topology::k_ary_n_tree(need(t.k, "k")?, need(t.n, "n")?, t.hosts),
+        TopologyKind::KAryNTree => {
+            Topology::k_ary_n_tree(need(t.k, "k")?, need(t.n, "n")?, t.hosts)
+        }
         TopologyKind::Torus | TopologyKind::Mesh => {
             let Some(dimensions) = &t.dimensions else {
-                return Err(ConfigError::new(KEY, format!("kind \"{kind}\" needs `dimensions`, e.g. [4, 4]")));
+                return Err(ConfigError::new(
+                    KEY,
+                    format!("kind \"{kind}\" needs `dimensions`, e.g. [4, 4]"),
+                ));
             };
             let (concentration, trunk) = (t.concentration.unwrap_or(1), t.trunk.unwrap_or(1));
-            Topology::cube(dimensions, t.kind == TopologyKind::Torus, concentration, trunk, t.hosts)
+            Topology::cube(
+                dimensions,
+                t.kind == TopologyKind::Torus,
+                concentration,
+                trunk,
+                t.hosts,
+            )
         }
     };
     Ok(topology?)
@@ -70,7 +82,10 @@ pub(super) fn topology(raw: Option<&RawTopology>) -> Result<Topology, ConfigErro
 
 /// Checks the routing against the topology; returns its name.
 pub(super) fn routing(raw: &RawFabric) -> Result<(&'static str, Routing), ConfigError> {
-    let kind = raw.topology.as_ref().map_or(DEFAULT_TOPOLOGY.kind, |t| t.kind);
+    let kind = raw
+        .topology
+        .as_ref()
+        .map_or(DEFAULT_TOPOLOGY.kind, |t| t.kind);
     let default = match kind {
         TopologyKind::Torus | TopologyKind::Mesh => RawRouting::Dor,
         TopologyKind::Single | TopologyKind::KAryNTree => RawRouting::Destro,
@@ -80,9 +95,9 @@ pub(super) fn routing(raw: &RawFabric) -> Result<(&'static str, Routing), Config
         (TopologyKind::Torus | TopologyKind::Mesh, RawRouting::Destro | RawRouting::DModK) => {
             Some("\"destro\" and \"d-mod-k\" route trees; a torus or mesh takes \"dor\"")
         }
-        (TopologyKind::KAryNTree, RawRouting::Dor) => {
-            Some("\"dor\" routes tori and meshes; a tree takes \"destro\" (the same as \"d-mod-k\")")
-        }
+        (TopologyKind::KAryNTree, RawRouting::Dor) => Some(
+            "\"dor\" routes tori and meshes; a tree takes \"destro\" (the same as \"d-mod-k\")",
+        ),
         _ => None,
     };
     if let Some(problem) = problem {
@@ -112,15 +127,17 @@ pub(super) fn timing(raw: &RawFabric, d: &FabricDefaults) -> Result<Timing, Conf
     let rate = raw.link_rate.unwrap_or(Rate(Ratio::whole(d.link_rate))).0;
     // One tick moves one flit: tick = flit / rate.
     let num = u128::from(flit) * u128::from(PS_PER_S) * u128::from(rate.den());
-    let tick = Ratio::reduced(num, rate.num().into()).filter(|t| t.den() == 1 && t.num() > 0).ok_or_else(|| {
-        ConfigError::new(
-            "fabric.link_rate",
-            format!(
-                "a flit of {flit} B at {rate} B/s takes no whole number of picoseconds; \
+    let tick = Ratio::reduced(num, rate.num().into())
+        .filter(|t| t.den() == 1 && t.num() > 0)
+        .ok_or_else(|| {
+            ConfigError::new(
+                "fabric.link_rate",
+                format!(
+                    "a flit of {flit} B at {rate} B/s takes no whole number of picoseconds; \
                  choose another rate or flit size (12.5GB/s and 8B give 640 ps)"
-            ),
-        )
-    })?;
+                ),
+            )
+        })?;
     let tick_ps = tick.num();
     let ticks = |value: Option<Latency>, default: u64| value.map_or(default, |l| l.ticks(tick_ps));
     Ok(Timing {
@@ -164,7 +181,11 @@ impl Sizes {
 }
 
 /// Credits per flit and bytes.
-pub(super) fn flits_per_credit(raw: &RawFabric, d: &FabricDefaults, t: &Timing) -> Result<u32, ConfigError> {
+pub(super) fn flits_per_credit(
+    raw: &RawFabric,
+    d: &FabricDefaults,
+    t: &Timing,
+) -> Result<u32, ConfigError> {
     let credit = raw.credit.map_or(d.credit, |b| b.0);
     let flit = u64::from(t.flit_bytes);
     if flit == 0 || credit == 0 || !credit.is_multiple_of(flit) {
@@ -177,10 +198,16 @@ pub(super) fn flits_per_credit(raw: &RawFabric, d: &FabricDefaults, t: &Timing) 
 }
 
 /// All buffers; `spec.buffers` is replaced.
-pub(super) fn buffers(raw: &RawFabric, d: &FabricDefaults, spec: &mut FabricSpec) -> Result<(), ConfigError> {
+pub(super) fn buffers(
+    raw: &RawFabric,
+    d: &FabricDefaults,
+    spec: &mut FabricSpec,
+) -> Result<(), ConfigError> {
     let flits_per_credit = spec.buffers.flits_per_credit;
     let vls = usize::from(spec.qos.vls);
-    let packets: Vec<u32> = (0..spec.qos.vls).map(|vl| spec.max_credits_on_vl(vl)).collect();
+    let packets: Vec<u32> = (0..spec.qos.vls)
+        .map(|vl| spec.max_credits_on_vl(vl))
+        .collect();
     let sizes = Sizes {
         flit: spec.timing.flit_bytes.into(),
         flits_per_credit,
@@ -190,7 +217,10 @@ pub(super) fn buffers(raw: &RawFabric, d: &FabricDefaults, spec: &mut FabricSpec
         let credit = sizes.flit * u64::from(flits_per_credit);
         let bytes = value.map_or(default, |b| b.0);
         if bytes < credit || !bytes.is_multiple_of(credit) {
-            return Err(ConfigError::new(key, format!("{bytes} B must be a whole number of credits of {credit} B")));
+            return Err(ConfigError::new(
+                key,
+                format!("{bytes} B must be a whole number of credits of {credit} B"),
+            ));
         }
         small(bytes / credit, key)
     };
@@ -201,29 +231,71 @@ pub(super) fn buffers(raw: &RawFabric, d: &FabricDefaults, spec: &mut FabricSpec
             Some(space) => quota(space),
             // The default falls back where it does not fit.
             None => {
-                let fits = |&x: &u32| u64::from(x) * vls as u64 <= u64::from(total) && x <= quota(max);
-                Some(quota(d.exclusive[0])).filter(fits).unwrap_or(quota(d.exclusive[1]))
+                let fits =
+                    |&x: &u32| u64::from(x) * vls as u64 <= u64::from(total) && x <= quota(max);
+                Some(quota(d.exclusive[0]))
+                    .filter(fits)
+                    .unwrap_or(quota(d.exclusive[1]))
             }
         };
         let max = quota(max).min(total);
-        let of_vl = |&packet: &u32| if packet == 0 { Quota { exclusive: 0, max: 0 } } else { Quota { exclusive, max } };
-        Pool { total, per_vl: packets.iter().map(of_vl).collect() }
+        let of_vl = |&packet: &u32| {
+            if packet == 0 {
+                Quota {
+                    exclusive: 0,
+                    max: 0,
+                }
+            } else {
+                Quota { exclusive, max }
+            }
+        };
+        Pool {
+            total,
+            per_vl: packets.iter().map(of_vl).collect(),
+        }
     };
-    let central_total = total(raw.central_buffer, d.central_buffer, "fabric.central_buffer")?;
+    let central_total = total(
+        raw.central_buffer,
+        d.central_buffer,
+        "fabric.central_buffer",
+    )?;
     let central_max = raw.central_max.unwrap_or(max);
     let central = |&packet: &u32| {
         let space = raw.central_exclusive.unwrap_or(Space::Packets(1));
-        let max = sizes.credits(central_max, central_total, packet).min(central_total);
-        let quota = Quota { exclusive: sizes.credits(space, central_total, packet), max };
-        if packet == 0 { Quota { exclusive: 0, max: 0 } } else { quota }
+        let max = sizes
+            .credits(central_max, central_total, packet)
+            .min(central_total);
+        let quota = Quota {
+            exclusive: sizes.credits(space, central_total, packet),
+            max,
+        };
+        if packet == 0 {
+            Quota {
+                exclusive: 0,
+                max: 0,
+            }
+        } else {
+            quota
+        }
     };
     spec.buffers = Buffers {
         flits_per_credit,
         nic_queue: pool(total(raw.nic_queue, d.nic_queue, "fabric.nic_queue")?),
         nic_sink: pool(total(raw.nic_sink, d.nic_queue, "fabric.nic_sink")?),
-        input: pool(total(raw.input_buffer, d.port_buffer, "fabric.input_buffer")?),
-        output: pool(total(raw.output_buffer, d.port_buffer, "fabric.output_buffer")?),
-        central: Pool { total: central_total, per_vl: packets.iter().map(central).collect() },
+        input: pool(total(
+            raw.input_buffer,
+            d.port_buffer,
+            "fabric.input_buffer",
+        )?),
+        output: pool(total(
+            raw.output_buffer,
+            d.port_buffer,
+            "fabric.output_buffer",
+        )?),
+        central: Pool {
+            total: central_total,
+            per_vl: packets.iter().map(central).collect(),
+        },
         central_queues: match raw.central_queues {
             None | Some(RawCentralQueues::PerNeighbour) => CentralQueues::PerNeighbour,
             Some(RawCentralQueues::PerVl) => CentralQueues::PerVl,
@@ -241,7 +313,10 @@ pub(super) fn without_buffers(
     header_bytes: u32,
     flits_per_credit: u32,
 ) -> FabricSpec {
-    let none = || Pool { total: 0, per_vl: Vec::new() };
+    let none = || Pool {
+        total: 0,
+        per_vl: Vec::new(),
+    };
     let buffers = Buffers {
         flits_per_credit,
         nic_queue: none(),
@@ -251,7 +326,14 @@ pub(super) fn without_buffers(
         central: none(),
         central_queues: CentralQueues::PerNeighbour,
     };
-    FabricSpec { topology, routing, timing, buffers, qos, header_bytes }
+    FabricSpec {
+        topology,
+        routing,
+        timing,
+        buffers,
+        qos,
+        header_bytes,
+    }
 }
 
 /// Header bytes of a packet.
