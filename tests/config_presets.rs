@@ -290,3 +290,60 @@ fn jobs_must_fit() {
         "{message}"
     );
 }
+
+#[test]
+fn a_baseline_may_be_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::copy(corpus().join("tiny.vef"), dir.path().join("tiny.vef")).unwrap();
+    std::fs::write(
+        dir.path().join("base.toml"),
+        "[fabric]\nlink_latency = \"16 ticks\"\n",
+    )
+    .unwrap();
+    let text = format!("{JOB}[baseline]\nfile = \"base.toml\"");
+    let plan = resolve_text("test.toml", &text, dir.path(), &[]).unwrap();
+    assert_eq!(plan.experiment.fabric.timing.link, 8);
+    assert_eq!(plan.baselines[0].experiment.fabric.timing.link, 16);
+
+    std::fs::write(
+        dir.path().join("base.toml"),
+        "[fabric]\nlink_latency = 16\n",
+    )
+    .unwrap();
+    let message = resolve_text("test.toml", &text, dir.path(), &[])
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.contains("base.toml:2:16: fabric.link_latency: `16` has no unit"),
+        "{message}"
+    );
+}
+
+#[test]
+fn any_text_is_answered_without_panic() {
+    let deep = format!("{}=1", "a.".repeat(5000));
+    for set in [
+        "",
+        "=",
+        ".=1",
+        "job.0.=1",
+        "job.9.sl=CL",
+        "job=1",
+        "seed=[",
+        "fabric.topology.k=\u{e9}",
+        &deep,
+    ] {
+        let _ = plan_with(JOB, &[set]);
+    }
+    for text in [
+        "",
+        "\u{0}",
+        "[[job]]",
+        "job = 3",
+        "qos = 1",
+        "fabric = []",
+        "[baseline]\noverrides = 1\n[[job]]\ntrace='tiny.vef'",
+    ] {
+        assert!(plan_with(text, &[]).is_err(), "{text}");
+    }
+}

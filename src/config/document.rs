@@ -8,6 +8,9 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+/// Most parts of a dotted key: bounds the recursion.
+const MAX_DEPTH: usize = 16;
+
 /// The texts that a document is made of. Byte positions count through all of
 /// them, in order.
 #[derive(Debug, Clone, Default)]
@@ -159,6 +162,10 @@ impl<'t> Document<'t> {
     pub fn set(&mut self, path: &str, value: Spanned<DeValue<'t>>) -> Result<(), ConfigError> {
         let at = value.span();
         let segments: Vec<&str> = path.split('.').collect();
+        if segments.len() > MAX_DEPTH {
+            let problem = format!("has more than {MAX_DEPTH} parts; no key is that deep");
+            return Err(ConfigError::new("--set", problem));
+        }
         set_in(&mut self.root, &segments, path, value).map_err(|mut error| {
             error.location = self.texts.locate(at);
             error
