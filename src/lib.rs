@@ -3,5 +3,10 @@
 //!
 //! Data flows one way: formats → [`replay`] → [`fabric`] → results.
 
+pub mod cli;
+pub mod config;
 pub mod fabric;
 pub mod replay;
+pub mod results;
+pub mod runner;
+pub mod units;

@@ -1,8 +1,10 @@
 //! The fabric: switches, NICs and links at flit accuracy.
 
 pub mod engine;
+pub mod qos;
 pub mod routing;
 pub mod spec;
 pub mod stats;
 pub mod topology;
+pub mod validate;
 pub mod workload;

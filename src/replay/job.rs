@@ -2,6 +2,7 @@
 
 use super::collectives::Choices;
 use super::program::Program;
+use crate::units::Ratio;
 use anyhow::ensure;
 
 /// One application: a trace and how it is run.
@@ -23,7 +24,7 @@ pub struct JobSpec {
     /// Messages between ranks on one NIC.
     pub intra_node: IntraNode,
     /// Time to combine one byte in a reduction, in picoseconds.
-    pub reduction_ps_per_byte: u64,
+    pub reduction_ps_per_byte: Ratio,
     /// Algorithms of collectives.
     pub collectives: Choices,
 }
@@ -50,49 +51,22 @@ pub enum SendCompletion {
 pub struct IntraNode {
     /// Time of an empty message.
     pub latency_ps: u64,
-    /// Bytes per second; at least 1.
-    pub bytes_per_s: u64,
-}
-
-/// An exact factor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ratio {
-    /// Above the line.
-    pub numerator: u64,
-    /// Below the line; at least 1.
-    pub denominator: u64,
+    /// Bytes per second; not 0.
+    pub bytes_per_s: Ratio,
 }
 
 /// Picoseconds in a second.
 const PS_PER_S: u128 = 1_000_000_000_000;
 
-impl Ratio {
-    /// The factor 1.
-    pub const ONE: Self = Self {
-        numerator: 1,
-        denominator: 1,
-    };
-
-    /// `time` times the factor, rounded to the nearest integer, halves up. `None`
-    /// beyond 64 bits.
-    #[must_use]
-    pub fn scale(&self, time: u64) -> Option<u64> {
-        if self.numerator == self.denominator {
-            return Some(time);
-        }
-        // At most 2^128 − 2^65 + 1, so that adding half a denominator fits.
-        let product = u128::from(time) * u128::from(self.numerator);
-        let denominator = u128::from(self.denominator.max(1));
-        u64::try_from((product + denominator / 2) / denominator).ok()
-    }
-}
-
 impl IntraNode {
     /// Time that `bytes` bytes take besides the latency; `None` beyond 64 bits.
     #[must_use]
     pub fn copy_ps(&self, bytes: u64) -> Option<u64> {
-        let per_second = u128::from(self.bytes_per_s.max(1));
-        u64::try_from((u128::from(bytes) * PS_PER_S).div_ceil(per_second)).ok()
+        // Bytes over bytes per second: 2^64 × 10^12 × den may not fit, so first the
+        // denominator, checked.
+        let rate = self.bytes_per_s;
+        let scaled = (u128::from(bytes) * u128::from(rate.den())).checked_mul(PS_PER_S)?;
+        u64::try_from(scaled.div_ceil(u128::from(rate.num().max(1)))).ok()
     }
 }
 
@@ -113,12 +87,7 @@ impl JobSpec {
             );
         }
         ensure!(
-            self.compute_scale.denominator > 0,
-            "job '{}': compute_scale divides by zero",
-            self.name
-        );
-        ensure!(
-            self.intra_node.bytes_per_s > 0,
+            !self.intra_node.bytes_per_s.is_zero(),
             "job '{}': intra_node_bandwidth is 0; it must be at least 1 byte per second",
             self.name
         );
@@ -131,27 +100,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn factors_are_exact_and_round_to_the_nearest() {
-        let ratio = |numerator, denominator| Ratio {
-            numerator,
-            denominator,
-        };
-        assert_eq!(ratio(1, 3).scale(10), Some(3));
-        assert_eq!(ratio(1, 2).scale(5), Some(3));
-        assert_eq!(ratio(10, 1).scale(u64::MAX / 5), None);
-        assert_eq!(ratio(u64::MAX, u64::MAX).scale(u64::MAX), Some(u64::MAX));
-        assert_eq!(
-            ratio(u64::MAX - 1, u64::MAX).scale(u64::MAX),
-            Some(u64::MAX - 1)
-        );
-        assert_eq!(ratio(0, 1).scale(99), Some(0));
-    }
-
-    #[test]
     fn copies_round_up() {
         let node = IntraNode {
             latency_ps: 0,
-            bytes_per_s: 3_000_000_000,
+            bytes_per_s: Ratio::whole(3_000_000_000),
         };
         assert_eq!(node.copy_ps(0), Some(0));
         assert_eq!(node.copy_ps(1), Some(334));

@@ -97,7 +97,20 @@ impl FreeNics {
             .filter_map(|(nic, &free)| free.then_some(nic))
     }
 
-    fn take(&mut self, nics: &[u32]) {
+    /// Those of `nics` that are free.
+    #[must_use]
+    pub fn only(&self, nics: &[u32]) -> Self {
+        let mut free = vec![false; self.free.len()];
+        for &nic in nics {
+            if let Some(is_free) = self.free.get(nic as usize) {
+                free[nic as usize] = *is_free;
+            }
+        }
+        Self { free }
+    }
+
+    /// Makes `nics` no longer free.
+    pub fn take(&mut self, nics: &[u32]) {
         for &nic in nics {
             self.free[nic as usize] = false;
         }

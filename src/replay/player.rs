@@ -11,7 +11,7 @@
 //! completion being an event of its own.
 
 use super::idset::IdSet;
-use super::job::{JobSpec, Ratio};
+use super::job::JobSpec;
 use super::link::{Link, Shared, TOO_LATE};
 use super::messages::{InFlight, Purpose, Release};
 use super::outcome::JobOutcome;
@@ -19,6 +19,7 @@ use super::program::{Action, After, Collective, Program};
 use super::queue::What;
 use super::rank::{Rank, State};
 use super::running::Running;
+use crate::units::Ratio;
 use anyhow::{Context, anyhow};
 use std::sync::Arc;
 
@@ -112,7 +113,7 @@ impl Player {
             };
             state.records += 1;
             let (line, after) = (op.line, op.after);
-            let scaled = self.compute_scale.scale(op.compute_ps);
+            let scaled = self.compute_scale.mul_round(op.compute_ps);
             op.compute_ps = scaled.ok_or_else(|| self.error(rank, line, TOO_LATE))?;
             self.ranks[r].op = Some(op);
             self.ranks[r].state = State::Waiting;

@@ -6,6 +6,7 @@ use super::link::{Link, Shared, TOO_LATE};
 use super::messages::Purpose;
 use super::program::Collective;
 use super::queue::What;
+use crate::units::Ratio;
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ pub(super) struct Running {
     /// Ranks of the job.
     ranks: u32,
     choices: Choices,
-    reduction_ps_per_byte: u64,
+    reduction_ps_per_byte: Ratio,
     slots: Vec<Option<Instance>>,
     free: Vec<u32>,
     /// Slot of every collective in progress, by its id in the trace.
@@ -84,7 +85,7 @@ const ABSENT: Member = Member {
 };
 
 impl Running {
-    pub(super) fn new(ranks: u32, choices: Choices, reduction_ps_per_byte: u64) -> Self {
+    pub(super) fn new(ranks: u32, choices: Choices, reduction_ps_per_byte: Ratio) -> Self {
         Self {
             ranks,
             choices,
@@ -239,9 +240,10 @@ impl Running {
                             return Ok(false);
                         }
                     }
-                    Step::Compute { bytes } if self.reduction_ps_per_byte > 0 => {
-                        let end = bytes
-                            .checked_mul(self.reduction_ps_per_byte)
+                    Step::Compute { bytes } if !self.reduction_ps_per_byte.is_zero() => {
+                        let end = self
+                            .reduction_ps_per_byte
+                            .mul_round(bytes)
                             .and_then(|time| ps.checked_add(time))
                             .ok_or(TOO_LATE)?;
                         member.step += 1;

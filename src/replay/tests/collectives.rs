@@ -3,6 +3,7 @@
 use super::harness::*;
 use crate::replay::program::{After, AlltoallBlocks, CollectiveKind, Op};
 use crate::replay::{JobSpec, SendCompletion};
+use crate::units::Ratio;
 use proptest::prelude::*;
 
 const WORLD: [u32; 4] = [0, 1, 2, 3];
@@ -54,7 +55,7 @@ fn a_collective_is_done_at_its_start_but_complete_later() {
 fn combining_costs_time_per_byte() {
     let kind = CollectiveKind::Allreduce { bytes: 80 };
     let (end, _) = run(|| JobSpec {
-        reduction_ps_per_byte: 25,
+        reduction_ps_per_byte: Ratio::whole(25),
         ..job(once(&kind, &[0; 4]))
     });
     assert_eq!(end, 2 * (110 * TICK_PS + 2_000) + 3);
@@ -228,7 +229,7 @@ proptest! {
             JobSpec {
                 nics: (0..n as u32).map(|r| r / tasks_per_node).collect(),
                 send_completion,
-                reduction_ps_per_byte: 1,
+                reduction_ps_per_byte: Ratio::ONE,
                 ..job((0..n).map(rank).collect())
             }
         });

@@ -3,9 +3,8 @@
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{Message, Workload};
 use crate::replay::program::{Action, After, Collective, CollectiveKind, Op, Program};
-use crate::replay::{
-    IntraNode, JobSpec, Ratio, Replay, ReplaySpec, SendCompletion, collectives::Choices,
-};
+use crate::replay::{IntraNode, JobSpec, Replay, ReplaySpec, SendCompletion, collectives::Choices};
+use crate::units::Ratio;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -122,9 +121,9 @@ pub fn job(ranks: Vec<Vec<Op>>) -> JobSpec {
         compute_scale: Ratio::ONE,
         intra_node: IntraNode {
             latency_ps: 500,
-            bytes_per_s: 1_000_000_000_000,
+            bytes_per_s: Ratio::whole(1_000_000_000_000),
         },
-        reduction_ps_per_byte: 0,
+        reduction_ps_per_byte: Ratio::ZERO,
         collectives: Choices::default(),
     }
 }

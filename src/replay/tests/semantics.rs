@@ -3,7 +3,8 @@
 use super::harness::*;
 use crate::fabric::workload::Workload;
 use crate::replay::program::{Action, After};
-use crate::replay::{IntraNode, JobSpec, Ratio, SendCompletion};
+use crate::replay::{IntraNode, JobSpec, SendCompletion};
+use crate::units::Ratio;
 
 /// A message of 80 bytes takes 110 ticks.
 const FLIGHT_PS: u64 = 110 * TICK_PS;
@@ -144,7 +145,7 @@ fn messages_to_oneself_stay_inside_the_node() {
     assert_eq!((end, log.len()), (581, 0));
     let slow = IntraNode {
         latency_ps: 0,
-        bytes_per_s: 3,
+        bytes_per_s: Ratio::whole(3),
     };
     let (end, _) = run(|| JobSpec {
         intra_node: slow,
@@ -187,10 +188,7 @@ fn ranks_of_one_node_do_not_use_the_fabric() {
 #[test]
 fn computation_is_scaled_exactly() {
     let (end, _) = run(|| JobSpec {
-        compute_scale: Ratio {
-            numerator: 1,
-            denominator: 3,
-        },
+        compute_scale: Ratio::new(1, 3).unwrap(),
         ..job(vec![vec![
             marker(After::Previous, 3_000),
             marker(After::Previous, 10),

@@ -1,0 +1,84 @@
+//! The command line.
+
+mod progress;
+mod run;
+mod signal;
+mod trace;
+
+use clap::{Parser, Subcommand};
+use thiserror::Error;
+
+/// Replays MPI application traces through a flit-exact model of an HPC fabric.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    about,
+    after_help = "Exit codes: 0 success, 1 the run failed, 2 bad input."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Runs one experiment: how long do its jobs take, and how much slower than the baseline?
+    Run(run::RunArgs),
+    /// Looks into traces.
+    #[command(subcommand)]
+    Trace(trace::TraceCommand),
+}
+
+/// Why a command did not succeed; `main` turns it into an exit code.
+#[derive(Debug, Error)]
+pub enum CliError {
+    /// What the user gave is at fault: exit code 2.
+    #[error("{0}")]
+    BadInput(String),
+    /// The run failed: exit code 1.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl CliError {
+    /// The exit code of the process.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Failed(_) => 1,
+            Self::BadInput(_) => 2,
+        }
+    }
+}
+
+/// Executes the command.
+///
+/// # Errors
+/// What went wrong, with the exit code it deserves.
+pub fn execute(cli: Cli) -> Result<(), CliError> {
+    match cli.command {
+        Command::Run(args) => run::run(&args),
+        Command::Trace(command) => trace::run(&command),
+    }
+}
+
+/// Writes results to standard output; a reader that has gone away is no error.
+fn print(text: &str) -> Result<(), CliError> {
+    use std::io::{ErrorKind, Write};
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(CliError::Failed(format!("cannot write the results: {e}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn arguments_are_consistent() {
+        use clap::CommandFactory;
+        super::Cli::command().debug_assert();
+    }
+}

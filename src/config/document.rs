@@ -1,0 +1,367 @@
+//! The TOML document behind an experiment: the file, and values laid over it by
+//! `--set` and `[baseline]`, each of which keeps its own place for messages.
+
+use super::error::{ConfigError, Location, suggestion};
+use serde::de::DeserializeOwned;
+use std::borrow::Cow;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Most parts of a dotted key: bounds the recursion.
+const MAX_DEPTH: usize = 16;
+
+/// The texts that a document is made of. Byte positions count through all of
+/// them, in order.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Texts {
+    sources: Vec<Source>,
+}
+
+#[derive(Debug, Clone)]
+struct Source {
+    name: String,
+    text: String,
+    base: usize,
+}
+
+impl Texts {
+    /// Adds a text and returns its index.
+    pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
+        let base = self.sources.last().map_or(0, |s| s.base + s.text.len() + 1);
+        self.sources.push(Source {
+            name: name.into(),
+            text: text.into(),
+            base,
+        });
+        self.sources.len() - 1
+    }
+
+    pub fn text(&self, index: usize) -> &str {
+        &self.sources[index].text
+    }
+
+    fn locate(&self, span: Range<usize>) -> Option<Box<Location>> {
+        let source = self.sources.iter().rev().find(|s| s.base <= span.start)?;
+        let start = floor_char(&source.text, span.start - source.base);
+        let end = floor_char(&source.text, span.end.saturating_sub(source.base)).max(start);
+        let line_start = source.text[..start].rfind('\n').map_or(0, |i| i + 1);
+        let line = source.text[line_start..].lines().next().unwrap_or("");
+        let column = source.text[line_start..start].chars().count();
+        let left_on_line = line.chars().count().saturating_sub(column);
+        Some(Box::new(Location {
+            source: source.name.clone(),
+            line: source.text[..line_start].matches('\n').count() + 1,
+            column: column + 1,
+            text: line.to_owned(),
+            width: source.text[start..end]
+                .chars()
+                .count()
+                .min(left_on_line)
+                .max(1),
+        }))
+    }
+}
+
+fn floor_char(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// A document whose values borrow from [`Texts`].
+#[derive(Clone)]
+pub(super) struct Document<'t> {
+    texts: &'t Texts,
+    root: DeTable<'t>,
+}
+
+impl<'t> Document<'t> {
+    /// Parses text `index`.
+    pub fn parse(texts: &'t Texts, index: usize) -> Result<Self, ConfigError> {
+        let base = texts.sources[index].base;
+        let table = DeTable::parse(texts.text(index)).map_err(|e| from_toml(texts, &e, base))?;
+        Ok(Self {
+            texts,
+            root: shift_table(table.into_inner(), base),
+        })
+    }
+
+    /// Deserialises the whole document.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
+        let root = Spanned::new(0..0, self.root.clone());
+        T::deserialize(toml::Deserializer::from(root)).map_err(|e| {
+            let mut error = from_toml(self.texts, &e, 0);
+            if let Some(span) = e.span() {
+                error.key = path_of(&self.root, &span).unwrap_or_default();
+            }
+            error
+        })
+    }
+
+    /// Adds the place of the error's key, or of its nearest parent.
+    pub fn locate(&self, mut error: ConfigError) -> ConfigError {
+        if error.location.is_none()
+            && let Some(span) = self.span_of(&error.key)
+        {
+            error.location = self.texts.locate(span);
+        }
+        error
+    }
+
+    /// The value at `path` (`job.0.sl`).
+    pub fn get(&self, path: &str) -> Option<&DeValue<'t>> {
+        let mut segments = path.split('.');
+        let mut value = self.root.get(segments.next()?)?;
+        for segment in segments {
+            value = child(value.get_ref(), segment)?;
+        }
+        Some(value.get_ref())
+    }
+
+    fn span_of(&self, path: &str) -> Option<Range<usize>> {
+        let mut segments = path.split('.');
+        let first = segments.next()?;
+        let (key, mut value) = self.root.get_key_value(first)?;
+        let mut span = named_span(key.span(), value);
+        for segment in segments {
+            let Some(next) = child(value.get_ref(), segment) else {
+                break;
+            };
+            value = next;
+            span = value.span();
+        }
+        Some(span)
+    }
+
+    /// Applies one `--set a.b=c`, which is text `index`.
+    pub fn set_from_text(&mut self, index: usize) -> Result<(), ConfigError> {
+        let text = self.texts.text(index);
+        let base = self.texts.sources[index].base;
+        let Some((path, value)) = text.split_once('=') else {
+            return Err(ConfigError::new(
+                "--set",
+                format!("`{text}` must have the form a.b=c"),
+            ));
+        };
+        let at = base + path.len() + 1;
+        let value = match DeValue::parse(value.trim()) {
+            Ok(value) => shift(value, at),
+            // A bare word is a string: `--set job.0.sl=BK`.
+            Err(_) => Spanned::new(
+                at..at + value.len(),
+                DeValue::String(Cow::Borrowed(value.trim())),
+            ),
+        };
+        self.set(path.trim(), value)
+    }
+
+    /// Puts `value` at `path`, creating tables on the way.
+    pub fn set(&mut self, path: &str, value: Spanned<DeValue<'t>>) -> Result<(), ConfigError> {
+        let at = value.span();
+        let segments: Vec<&str> = path.split('.').collect();
+        if segments.len() > MAX_DEPTH {
+            let problem = format!("has more than {MAX_DEPTH} parts; no key is that deep");
+            return Err(ConfigError::new("--set", problem));
+        }
+        set_in(&mut self.root, &segments, path, value).map_err(|mut error| {
+            error.location = self.texts.locate(at);
+            error
+        })
+    }
+
+    /// Lays every value of `table` over the document; keys may be dotted, tables
+    /// are merged, everything else is replaced.
+    pub fn merge(&mut self, prefix: &str, table: &DeTable<'t>) -> Result<(), ConfigError> {
+        for (key, value) in table {
+            let path = if prefix.is_empty() {
+                key.get_ref().to_string()
+            } else {
+                format!("{prefix}.{}", key.get_ref())
+            };
+            match value.get_ref() {
+                DeValue::Table(inner) => self.merge(&path, inner)?,
+                _ => self.set(&path, value.clone())?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The root table.
+    pub fn root(&self) -> &DeTable<'t> {
+        &self.root
+    }
+}
+
+/// Tables written as `[header]` have an unhelpful span; point at their key.
+fn named_span(key: Range<usize>, value: &Spanned<DeValue<'_>>) -> Range<usize> {
+    match value.get_ref() {
+        DeValue::Table(_) | DeValue::Array(_) => key,
+        _ => value.span(),
+    }
+}
+
+fn child<'a, 't>(value: &'a DeValue<'t>, segment: &str) -> Option<&'a Spanned<DeValue<'t>>> {
+    match value {
+        DeValue::Table(table) => table.get(segment),
+        DeValue::Array(array) => array.get(segment.parse::<usize>().ok()?),
+        _ => None,
+    }
+}
+
+fn set_in<'t>(
+    table: &mut DeTable<'t>,
+    segments: &[&str],
+    path: &str,
+    value: Spanned<DeValue<'t>>,
+) -> Result<(), ConfigError> {
+    let (first, rest) = match segments {
+        [] | ["", ..] => {
+            return Err(ConfigError::new(
+                path,
+                "a key between dots is empty; write a.b=c",
+            ));
+        }
+        [first, rest @ ..] => (*first, rest),
+    };
+    if rest.is_empty() {
+        let key = Spanned::new(value.span(), Cow::Owned(first.to_owned()));
+        table.remove(first);
+        table.insert(key, value);
+        return Ok(());
+    }
+    if !table.contains_key(first) {
+        let key = Spanned::new(value.span(), Cow::Owned(first.to_owned()));
+        table.insert(
+            key,
+            Spanned::new(value.span(), DeValue::Table(DeTable::new())),
+        );
+    }
+    let Some(mut next) = table.get_mut(first).map(Spanned::get_mut) else {
+        return Ok(());
+    };
+    let mut rest = rest;
+    // Walk through lists, whose elements are named by index.
+    while let DeValue::Array(array) = next {
+        let count = array.len();
+        let index = rest[0].parse::<usize>().ok().filter(|&i| i < count);
+        let Some(index) = index else {
+            return Err(ConfigError::new(
+                path,
+                format!(
+                    "`{first}` is a list of {count}: name an element by its index from 0, as in `{first}.0`"
+                ),
+            ));
+        };
+        if rest.len() == 1 {
+            array.as_mut()[index] = value;
+            return Ok(());
+        }
+        next = array.as_mut()[index].get_mut();
+        rest = &rest[1..];
+    }
+    match next {
+        DeValue::Table(inner) => set_in(inner, rest, path, value),
+        other => Err(ConfigError::new(
+            path,
+            format!("`{first}` is {}, not a table", other.type_name()),
+        )),
+    }
+}
+
+trait TypeName {
+    fn type_name(&self) -> &'static str;
+}
+
+impl TypeName for DeValue<'_> {
+    fn type_name(&self) -> &'static str {
+        match self {
+            DeValue::String(_) => "a text",
+            DeValue::Integer(_) | DeValue::Float(_) => "a number",
+            DeValue::Boolean(_) => "true or false",
+            DeValue::Datetime(_) => "a date",
+            DeValue::Array(_) => "a list",
+            DeValue::Table(_) => "a table",
+        }
+    }
+}
+
+fn shift_range(span: &Range<usize>, by: usize) -> Range<usize> {
+    span.start + by..span.end + by
+}
+
+fn shift(value: Spanned<DeValue<'_>>, by: usize) -> Spanned<DeValue<'_>> {
+    let span = shift_range(&value.span(), by);
+    let inner = match value.into_inner() {
+        DeValue::Array(array) => DeValue::Array(array.into_iter().map(|v| shift(v, by)).collect()),
+        DeValue::Table(table) => DeValue::Table(shift_table(table, by)),
+        leaf => leaf,
+    };
+    Spanned::new(span, inner)
+}
+
+fn shift_table(table: DeTable<'_>, by: usize) -> DeTable<'_> {
+    table
+        .into_iter()
+        .map(|(key, value)| {
+            (
+                Spanned::new(shift_range(&key.span(), by), key.into_inner()),
+                shift(value, by),
+            )
+        })
+        .collect()
+}
+
+/// Path of the innermost key or value that has exactly `span`.
+fn path_of(table: &DeTable<'_>, span: &Range<usize>) -> Option<String> {
+    fn inside(value: &DeValue<'_>, span: &Range<usize>) -> Option<String> {
+        match value {
+            DeValue::Table(table) => path_of(table, span),
+            DeValue::Array(array) => array.iter().enumerate().find_map(|(i, v)| {
+                if v.span() == *span && !matches!(v.get_ref(), DeValue::Table(_)) {
+                    return Some(i.to_string());
+                }
+                inside(v.get_ref(), span).map(|rest| format!("{i}.{rest}"))
+            }),
+            _ => None,
+        }
+    }
+    table.iter().find_map(|(key, value)| {
+        let name = key.get_ref();
+        if let Some(rest) = inside(value.get_ref(), span) {
+            return Some(format!("{name}.{rest}"));
+        }
+        (key.span() == *span || value.span() == *span).then(|| name.to_string())
+    })
+}
+
+/// Rewrites serde's and TOML's messages.
+#[cold]
+fn from_toml(texts: &Texts, error: &toml::de::Error, base: usize) -> ConfigError {
+    let location = error
+        .span()
+        .and_then(|span| texts.locate(shift_range(&span, base)));
+    ConfigError {
+        location,
+        key: String::new(),
+        problem: friendly(error.message()),
+    }
+}
+
+fn friendly(message: &str) -> String {
+    for (start, kind) in [("unknown field `", "key"), ("unknown variant `", "value")] {
+        let Some(rest) = message.strip_prefix(start) else {
+            continue;
+        };
+        let mut parts = rest.split('`').step_by(2);
+        let word = parts.next().unwrap_or("");
+        let candidates: Vec<&str> = rest.split('`').skip(2).step_by(2).collect();
+        return format!("unknown {kind} `{word}`{}", suggestion(word, &candidates));
+    }
+    message
+        .replace("invalid type: ", "wrong type: ")
+        .trim_end()
+        .to_owned()
+}

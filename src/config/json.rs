@@ -1,0 +1,181 @@
+//! The resolved experiment as JSON: settings as interpreted, quantities as
+//! integers with the unit in the key, fractions as exact texts.
+
+use super::experiment::{Background, Experiment, Job, Pattern, Placement, SendCompletion};
+use crate::fabric::spec::{
+    CentralQueues, FabricSpec, Pool, Qos, RingTie, Scheduler, Timing, TrunkSelection,
+};
+use crate::fabric::topology::Shape;
+use serde_json::{Value, json};
+
+/// The complete configuration. Equal experiments give equal values.
+#[must_use]
+pub fn experiment_json(e: &Experiment) -> Value {
+    json!({
+        "seed": e.seed,
+        "fabric": fabric(&e.fabric, e.routing),
+        "qos": qos(&e.fabric.qos),
+        "congestion_control": { "kind": "none" },
+        "jobs": e.jobs.iter().map(|j| job(j, &e.fabric.qos)).collect::<Vec<_>>(),
+        "background": e.background.iter().map(|b| background(b, &e.fabric.qos)).collect::<Vec<_>>(),
+    })
+}
+
+/// FNV-1a, 128 bits, of the compact form of [`experiment_json`], as 32 hex
+/// digits. It tells configurations apart; it is no protection against forgery.
+#[must_use]
+pub fn experiment_hash(e: &Experiment) -> String {
+    format!(
+        "{:032x}",
+        fnv1a_128(experiment_json(e).to_string().as_bytes())
+    )
+}
+
+/// draft-eastlake-fnv, 128-bit parameters.
+fn fnv1a_128(bytes: &[u8]) -> u128 {
+    const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    bytes.iter().fold(OFFSET, |hash, &b| {
+        (hash ^ u128::from(b)).wrapping_mul(PRIME)
+    })
+}
+
+fn fabric(f: &FabricSpec, routing: &str) -> Value {
+    let b = &f.buffers;
+    json!({
+        "topology": topology(f),
+        "routing": routing,
+        "ring_tie": match f.routing.ring_tie {
+            RingTie::Positive => "positive",
+            RingTie::SourceParity => "source-parity",
+        },
+        "trunk_selection": match f.routing.trunk {
+            TrunkSelection::Destination => "destination",
+            TrunkSelection::RoundRobin => "round-robin",
+            TrunkSelection::LeastQueued => "least-queued",
+        },
+        "timing": timing(&f.timing),
+        "header_bytes": f.header_bytes,
+        "flits_per_credit": b.flits_per_credit,
+        "nic_queue": pool(&b.nic_queue),
+        "nic_sink": pool(&b.nic_sink),
+        "input_buffer": pool(&b.input),
+        "output_buffer": pool(&b.output),
+        "central_buffer": pool(&b.central),
+        "central_queues": match b.central_queues {
+            CentralQueues::PerNeighbour => "per-neighbour",
+            CentralQueues::PerVl => "per-vl",
+        },
+    })
+}
+
+fn topology(f: &FabricSpec) -> Value {
+    let t = &f.topology;
+    let mut value = match t.shape() {
+        Shape::Single => json!({ "kind": "single" }),
+        Shape::Cube(c) => json!({
+            "kind": if c.wraps() { "torus" } else { "mesh" },
+            "dimensions": c.dimensions(),
+            "concentration": c.concentration(),
+            "trunk": c.trunk(),
+        }),
+        Shape::Tree(tree) => json!({ "kind": "k-ary-n-tree", "k": tree.k(), "n": tree.n() }),
+    };
+    if let Some(map) = value.as_object_mut() {
+        map.insert("nics".into(), t.nics().into());
+        map.insert("switches".into(), t.switches().into());
+        map.insert("radix".into(), t.radix().into());
+    }
+    value
+}
+
+fn timing(t: &Timing) -> Value {
+    json!({
+        "tick_ps": t.tick_ps,
+        "flit_bytes": t.flit_bytes,
+        "link_ticks": t.link,
+        "host_link_ticks": t.host_link,
+        "input_ticks": t.input_store,
+        "routing_ticks": t.routing,
+        "allocation_ticks": t.allocation,
+        "crossbar_ticks": t.crossbar,
+        "output_ticks": t.output_store,
+        "mport_speedup": t.mport_speedup,
+        "central_speedup": t.central_speedup,
+    })
+}
+
+fn pool(p: &Pool) -> Value {
+    json!({
+        "credits": p.total,
+        "exclusive": p.per_vl.iter().map(|q| q.exclusive).collect::<Vec<_>>(),
+        "max": p.per_vl.iter().map(|q| q.max).collect::<Vec<_>>(),
+    })
+}
+
+fn qos(q: &Qos) -> Value {
+    let scheduler = match &q.scheduler {
+        Scheduler::RrVl => json!({ "kind": "rr-vl" }),
+        Scheduler::Sbt { weights } => json!({ "kind": "sbt", "weights": weights }),
+        Scheduler::DTable { entries } => json!({
+            "kind": "dtable",
+            "entries": entries.iter().map(|e| json!([e.sl, e.weight])).collect::<Vec<_>>(),
+        }),
+    };
+    let levels: Vec<Value> = q
+        .service_levels
+        .iter()
+        .map(|l| json!({ "name": l.name, "tc": l.traffic_class, "scs": l.scs, "mtu_bytes": l.mtu_bytes }))
+        .collect();
+    json!({ "vls": q.vls, "service_levels": levels, "sc2vl": q.sc2vl, "scheduler": scheduler })
+}
+
+fn job(j: &Job, q: &Qos) -> Value {
+    let (send_completion, eager) = match j.send_completion {
+        SendCompletion::Handed => ("handed", Value::Null),
+        SendCompletion::Injected => ("injected", Value::Null),
+        SendCompletion::Rendezvous { eager_threshold } => ("rendezvous", eager_threshold.into()),
+    };
+    json!({
+        "name": j.name,
+        "enabled": j.enabled,
+        "trace": j.trace,
+        "sl": q.service_levels[usize::from(j.sl)].name,
+        "vfabric": j.vfabric,
+        "hosts": j.hosts,
+        "placement": match &j.placement {
+            Placement::Linear => json!("linear"),
+            Placement::RoundRobin => json!("round-robin"),
+            Placement::Random => json!("random"),
+            Placement::List(list) => json!({ "list": list }),
+        },
+        "tasks_per_node": j.tasks_per_node,
+        "start_ps": j.start_ps,
+        "send_completion": send_completion,
+        "eager_threshold_bytes": eager,
+        "compute_scale": j.compute_scale.to_string(),
+        "intra_node_latency_ps": j.intra_node_latency_ps,
+        "intra_node_bandwidth_bytes_per_s": j.intra_node_bandwidth.to_string(),
+        "reduction_cost_ps_per_byte": j.reduction_cost_ps_per_byte.to_string(),
+    })
+}
+
+fn background(b: &Background, q: &Qos) -> Value {
+    json!({
+        "sl": q.service_levels[usize::from(b.sl)].name,
+        "rate_flits_per_cycle_per_nic": b.rate.to_string(),
+        "message_bytes": b.message_bytes,
+        "pattern": match b.pattern { Pattern::Uniform => "uniform" },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fnv1a_128;
+
+    #[test]
+    fn fnv_test_vectors() {
+        assert_eq!(fnv1a_128(b""), 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
+        assert_eq!(fnv1a_128(b"a"), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
+    }
+}

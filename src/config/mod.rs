@@ -1,0 +1,20 @@
+//! The experiment file: TOML in, a fully resolved [`Plan`] out.
+//!
+//! `raw` is what was written, [`experiment`] what it means; `document` keeps the
+//! places for messages. `docs/experiment.md` describes every key.
+
+mod document;
+mod error;
+pub mod experiment;
+mod json;
+mod presets;
+mod raw;
+mod resolve;
+mod resolve_fabric;
+mod resolve_jobs;
+mod resolve_qos;
+
+pub use error::{ConfigError, Location};
+pub use experiment::{Baseline, Experiment, Plan};
+pub use json::{experiment_hash, experiment_json};
+pub use resolve::{load, resolve_text};

@@ -1,0 +1,283 @@
+//! The experiment file as written: every key optional, every unknown key an
+//! error. What it means is decided in `resolve`.
+
+use crate::units::{Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio, Space};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::collections::BTreeMap;
+use std::fmt;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawExperiment {
+    pub seed: Option<u64>,
+    #[serde(default)]
+    pub fabric: RawFabric,
+    #[serde(default)]
+    pub qos: RawQos,
+    #[serde(default)]
+    pub congestion_control: RawCongestionControl,
+    #[serde(default)]
+    pub vfabric: Vec<RawVfabric>,
+    #[serde(default)]
+    pub job: Vec<RawJob>,
+    #[serde(default)]
+    pub background: Vec<RawBackground>,
+    #[serde(default)]
+    pub baseline: RawBaseline,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawFabric {
+    pub preset: Option<FabricPreset>,
+    pub topology: Option<RawTopology>,
+    pub routing: Option<RawRouting>,
+    pub ring_tie: Option<RawRingTie>,
+    pub trunk_selection: Option<RawTrunkSelection>,
+    pub link_rate: Option<Rate>,
+    pub flit: Option<Bytes>,
+    pub header: Option<Bytes>,
+    pub link_latency: Option<Latency>,
+    pub host_link_latency: Option<Latency>,
+    pub input_latency: Option<Latency>,
+    pub routing_latency: Option<Latency>,
+    pub allocation_latency: Option<Latency>,
+    pub crossbar_latency: Option<Latency>,
+    pub output_latency: Option<Latency>,
+    pub mport_speedup: Option<u32>,
+    pub central_speedup: Option<u32>,
+    pub credit: Option<Bytes>,
+    pub input_buffer: Option<Bytes>,
+    pub output_buffer: Option<Bytes>,
+    pub nic_queue: Option<Bytes>,
+    pub nic_sink: Option<Bytes>,
+    pub central_buffer: Option<Bytes>,
+    pub exclusive: Option<Space>,
+    pub max: Option<Space>,
+    pub central_exclusive: Option<Space>,
+    pub central_max: Option<Space>,
+    pub central_queues: Option<RawCentralQueues>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(super) enum FabricPreset {
+    #[serde(rename = "opa-gen1")]
+    OpaGen1,
+    #[serde(rename = "opasim")]
+    OpaSim,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTopology {
+    pub kind: TopologyKind,
+    pub nics: Option<u32>,
+    pub dimensions: Option<Vec<u32>>,
+    pub concentration: Option<u32>,
+    pub trunk: Option<u32>,
+    pub k: Option<u32>,
+    pub n: Option<u32>,
+    pub hosts: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum TopologyKind {
+    Single,
+    Torus,
+    Mesh,
+    KAryNTree,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawRouting {
+    Dor,
+    Destro,
+    DModK,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawRingTie {
+    Positive,
+    SourceParity,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawTrunkSelection {
+    Destination,
+    RoundRobin,
+    LeastQueued,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawCentralQueues {
+    PerNeighbour,
+    PerVl,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawQos {
+    pub preset: Option<QosPreset>,
+    pub scheduler: Option<RawScheduler>,
+    pub mtu: Option<Bytes>,
+    pub service_levels: Option<Vec<RawServiceLevel>>,
+    pub sc2vl: Option<Vec<u8>>,
+    #[serde(default)]
+    pub dtable: RawDTable,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(super) enum QosPreset {
+    #[serde(rename = "single")]
+    Single,
+    #[serde(rename = "opa-5sl")]
+    Opa5Sl,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawScheduler {
+    Rr,
+    RrVl,
+    Sbt,
+    #[serde(rename = "dtable")]
+    DTable,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawServiceLevel {
+    pub name: String,
+    pub tc: Option<u8>,
+    pub scs: Vec<u8>,
+    pub mtu: Option<Bytes>,
+    pub share: Option<Ratio>,
+}
+
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawDTable {
+    pub entries: Option<u32>,
+    pub gmtu: Option<Bytes>,
+    pub w: Option<u32>,
+    pub k: Option<u32>,
+    pub distances: Option<BTreeMap<String, u32>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawCongestionControl {
+    pub kind: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawVfabric {
+    pub name: String,
+    pub tc: u8,
+    pub hosts: Option<Vec<u32>>,
+    pub applications: Option<Vec<String>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawJob {
+    pub trace: String,
+    pub name: Option<String>,
+    pub enabled: Option<bool>,
+    pub sl: Option<String>,
+    pub vfabric: Option<String>,
+    pub placement: Option<RawPlacement>,
+    pub tasks_per_node: Option<u32>,
+    pub start: Option<Picoseconds>,
+    pub send_completion: Option<RawSendCompletion>,
+    pub eager_threshold: Option<Bytes>,
+    pub compute_scale: Option<Ratio>,
+    pub intra_node_latency: Option<Picoseconds>,
+    pub intra_node_bandwidth: Option<Rate>,
+    pub reduction_cost: Option<CostPerByte>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawSendCompletion {
+    Handed,
+    Injected,
+    Rendezvous,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum RawPlacement {
+    Named(String),
+    List(Vec<u32>),
+}
+
+impl<'de> Deserialize<'de> for RawPlacement {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = RawPlacement;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"linear\", \"round-robin\", \"random\" or { list = [0, 1, ...] }")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<RawPlacement, E> {
+                const NAMES: &[&str] = &["linear", "round-robin", "random"];
+                if NAMES.contains(&text) {
+                    Ok(RawPlacement::Named(text.to_owned()))
+                } else {
+                    Err(E::unknown_variant(text, NAMES))
+                }
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawPlacement, A::Error> {
+                let mut list = None;
+                while let Some(key) = map.next_key::<String>()? {
+                    if key != "list" {
+                        return Err(A::Error::unknown_field(&key, &["list"]));
+                    }
+                    list = Some(map.next_value()?);
+                }
+                list.map(RawPlacement::List)
+                    .ok_or_else(|| A::Error::missing_field("list"))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<RawPlacement, A::Error> {
+                Err(A::Error::custom(
+                    "a list of NICs is written { list = [0, 1, ...] }",
+                ))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawBackground {
+    pub sl: Option<String>,
+    pub rate: Ratio,
+    pub message: Option<Bytes>,
+    pub pattern: Option<RawPattern>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawPattern {
+    Uniform,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawBaseline {
+    pub enabled: Option<bool>,
+    pub alone: Option<bool>,
+    // These two are taken from the document, which knows their places.
+    #[serde(rename = "file")]
+    pub _file: Option<String>,
+    #[serde(rename = "overrides")]
+    pub _overrides: Option<IgnoredAny>,
+}

@@ -1,0 +1,228 @@
+//! From the document to the plan: presets, defaults, checks, baselines.
+
+use super::document::{Document, Texts};
+use super::error::ConfigError;
+use super::experiment::{Baseline, Experiment, Plan};
+use super::presets;
+use super::raw::{FabricPreset, RawExperiment};
+use super::{resolve_fabric, resolve_jobs, resolve_qos};
+use std::path::Path;
+use toml::Spanned;
+use toml::de::DeValue;
+
+/// What is laid over the experiment for the baseline where `[baseline]` does not
+/// say otherwise: no background, round robin, congestion control off.
+const BASELINE_DEFAULT: &str =
+    "background = []\n[qos]\nscheduler = \"rr\"\n[congestion_control]\nkind = \"none\"\n";
+
+/// Most bytes read from one file: experiments fit on a screen.
+const MAX_FILE: u64 = 16 << 20;
+
+/// Reads an experiment file and applies `--set a.b=c` texts in order.
+///
+/// # Errors
+/// The first problem found, with its place and a cure.
+pub fn load(path: &Path, sets: &[String]) -> Result<Plan, ConfigError> {
+    let dir = path.parent().unwrap_or(Path::new(""));
+    resolve_text(&path.display().to_string(), &read(path)?, dir, sets)
+}
+
+/// Like [`load`], from a text called `name` in messages; `dir` is where traces
+/// and baseline files are looked for first.
+///
+/// # Errors
+/// As [`load`].
+pub fn resolve_text(
+    name: &str,
+    text: &str,
+    dir: &Path,
+    sets: &[String],
+) -> Result<Plan, ConfigError> {
+    let mut texts = Texts::default();
+    let main = texts.add(name, text);
+    let set_texts: Vec<usize> = sets
+        .iter()
+        .map(|set| texts.add("--set", set.as_str()))
+        .collect();
+    let default = texts.add("[baseline] default", BASELINE_DEFAULT);
+    // The file named by the baseline is one more text, so it must be known before
+    // any document borrows from them.
+    let file = {
+        let mut document = Document::parse(&texts, main)?;
+        for &set in &set_texts {
+            document.set_from_text(set)?;
+        }
+        match document.get("baseline.file") {
+            Some(DeValue::String(file)) => {
+                let path = dir.join(file.as_ref());
+                let text = read(&path)
+                    .map_err(|e| document.locate(ConfigError::new("baseline.file", e.problem)))?;
+                Some((path.display().to_string(), text))
+            }
+            _ => None,
+        }
+    };
+    let file = file.map(|(name, text)| texts.add(name, text));
+
+    let mut document = Document::parse(&texts, main)?;
+    materialise(&mut document)?;
+    for &set in &set_texts {
+        document.set_from_text(set)?;
+    }
+    let raw: RawExperiment = document.read()?;
+    let experiment = experiment(&raw, dir).map_err(|e| document.locate(e))?;
+    if experiment.jobs.iter().all(|job| !job.enabled) {
+        return Err(document.locate(ConfigError::new(
+            "job",
+            "nothing to replay: add a [[job]] with a trace",
+        )));
+    }
+    let mut baselines = Vec::new();
+    if raw.baseline.enabled.unwrap_or(true) {
+        let mut base = document.clone();
+        if let Some(file) = file {
+            base.merge("", Document::parse(&texts, file)?.root())?;
+        }
+        match document.get("baseline.overrides") {
+            Some(DeValue::Table(overrides)) => base.merge("", overrides)?,
+            Some(_) => {
+                let e = ConfigError::new(
+                    "baseline.overrides",
+                    "must be a table such as { \"qos.scheduler\" = \"rr\" }",
+                );
+                return Err(document.locate(e));
+            }
+            None if file.is_some() => {}
+            None => base.merge("", Document::parse(&texts, default)?.root())?,
+        }
+        baselines = self::baselines(&base, &experiment, raw.baseline.alone.unwrap_or(true), dir)?;
+    }
+    Ok(Plan {
+        experiment,
+        baselines,
+    })
+}
+
+/// One baseline for all jobs, or one per job with the others switched off (they
+/// keep their NICs, so that nothing but their traffic is gone).
+fn baselines(
+    base: &Document<'_>,
+    main: &Experiment,
+    alone: bool,
+    dir: &Path,
+) -> Result<Vec<Baseline>, ConfigError> {
+    let raw: RawExperiment = base.read()?;
+    let experiment = experiment(&raw, dir).map_err(|e| base.locate(e))?;
+    let pairs: Vec<(usize, usize)> = main
+        .jobs
+        .iter()
+        .enumerate()
+        .filter(|(_, job)| job.enabled)
+        .filter_map(|(i, job)| {
+            let other = experiment
+                .jobs
+                .iter()
+                .position(|j| j.enabled && j.name == job.name)?;
+            Some((i, other))
+        })
+        .collect();
+    if pairs.is_empty() {
+        let e = ConfigError::new(
+            "baseline.overrides",
+            "leave no job to compare with; keep at least one job by its name",
+        );
+        return Err(base.locate(e));
+    }
+    if !alone || pairs.len() == 1 {
+        let mut experiment = experiment;
+        if alone {
+            only(&mut experiment, pairs[0].1);
+        }
+        return Ok(vec![Baseline {
+            experiment,
+            jobs: pairs,
+        }]);
+    }
+    let of_job = |pair: (usize, usize)| {
+        let mut experiment = experiment.clone();
+        only(&mut experiment, pair.1);
+        Baseline {
+            experiment,
+            jobs: vec![pair],
+        }
+    };
+    Ok(pairs.into_iter().map(of_job).collect())
+}
+
+fn only(experiment: &mut Experiment, keep: usize) {
+    for (i, job) in experiment.jobs.iter_mut().enumerate() {
+        job.enabled = i == keep;
+    }
+}
+
+/// Writes the QoS preset that the file implies into the document, so that an
+/// override of another key does not change it: with a `[qos]` table `opa-5sl`,
+/// without one `single`.
+fn materialise(document: &mut Document<'_>) -> Result<(), ConfigError> {
+    if document.get("qos.preset").is_some() || document.get("qos.service_levels").is_some() {
+        return Ok(());
+    }
+    let (implied, at) = match document.get("qos") {
+        Some(DeValue::Table(_)) => ("opa-5sl", 0..0),
+        None => ("single", 0..0),
+        Some(_) => return Ok(()),
+    };
+    document.set(
+        "qos.preset",
+        Spanned::new(at, DeValue::String(implied.into())),
+    )
+}
+
+fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError> {
+    if let Some(kind) = raw
+        .congestion_control
+        .kind
+        .as_deref()
+        .filter(|&k| k != "none")
+    {
+        return Err(ConfigError::new(
+            "congestion_control.kind",
+            format!("\"{kind}\" is not in this version; only \"none\" is"),
+        ));
+    }
+    let defaults = presets::fabric(raw.fabric.preset.unwrap_or(FabricPreset::OpaGen1));
+    let topology = resolve_fabric::topology(raw.fabric.topology.as_ref())?;
+    let (routing_name, routing) = resolve_fabric::routing(&raw.fabric)?;
+    let timing = resolve_fabric::timing(&raw.fabric, &defaults)?;
+    let header = resolve_fabric::header(&raw.fabric)?;
+    let flits_per_credit = resolve_fabric::flits_per_credit(&raw.fabric, &defaults, &timing)?;
+    let (qos, dtable) = resolve_qos::qos(&raw.qos, &defaults, topology.has_rings(), header)?;
+    let mut fabric =
+        resolve_fabric::without_buffers(topology, routing, timing, qos, header, flits_per_credit);
+    resolve_fabric::buffers(&raw.fabric, &defaults, &mut fabric)?;
+    fabric.validate()?;
+    let nics = fabric.topology.nics();
+    let jobs = resolve_jobs::jobs(&raw.job, &raw.vfabric, &fabric.qos, nics, dir)?;
+    let background = resolve_jobs::background(&raw.background, &fabric.qos, nics)?;
+    Ok(Experiment {
+        seed: raw.seed.unwrap_or(1),
+        fabric,
+        routing: routing_name,
+        dtable,
+        jobs,
+        background,
+    })
+}
+
+fn read(path: &Path) -> Result<String, ConfigError> {
+    let name = path.display();
+    let failed = |e: std::io::Error| ConfigError::new("", format!("cannot read `{name}`: {e}"));
+    let size = std::fs::metadata(path).map_err(failed)?.len();
+    if size > MAX_FILE {
+        return Err(ConfigError::new(
+            "",
+            format!("`{name}` has {size} bytes; an experiment has at most {MAX_FILE}"),
+        ));
+    }
+    std::fs::read_to_string(path).map_err(failed)
+}

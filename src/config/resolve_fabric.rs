@@ -1,0 +1,342 @@
+//! `[fabric]`: topology, routing, timing and buffers.
+
+use super::error::ConfigError;
+use super::presets::{DEFAULT_TOPOLOGY, FabricDefaults};
+use super::raw::{
+    RawCentralQueues, RawFabric, RawRingTie, RawRouting, RawTopology, RawTrunkSelection,
+    TopologyKind,
+};
+use crate::fabric::spec::{
+    Buffers, CentralQueues, FabricSpec, Pool, Qos, Quota, RingTie, Routing, SpecError, Timing,
+    TrunkSelection,
+};
+use crate::fabric::topology::Topology;
+use crate::units::{Bytes, Latency, PS_PER_S, Rate, Ratio, Space};
+
+impl From<SpecError> for ConfigError {
+    fn from(e: SpecError) -> Self {
+        Self::new(e.key, e.problem)
+    }
+}
+
+/// Builds the graph.
+pub(super) fn topology(raw: Option<&RawTopology>) -> Result<Topology, ConfigError> {
+    const KEY: &str = "fabric.topology";
+    let t = raw.unwrap_or(&DEFAULT_TOPOLOGY);
+    let cube = matches!(t.kind, TopologyKind::Torus | TopologyKind::Mesh);
+    let tree = t.kind == TopologyKind::KAryNTree;
+    let kind = match t.kind {
+        TopologyKind::Single => "single",
+        TopologyKind::Torus => "torus",
+        TopologyKind::Mesh => "mesh",
+        TopologyKind::KAryNTree => "k-ary-n-tree",
+    };
+    for (name, given, applies) in [
+        ("nics", t.nics.is_some(), !cube && !tree),
+        ("dimensions", t.dimensions.is_some(), cube),
+        ("concentration", t.concentration.is_some(), cube),
+        ("trunk", t.trunk.is_some(), cube),
+        ("k", t.k.is_some(), tree),
+        ("n", t.n.is_some(), tree),
+        ("hosts", t.hosts.is_some(), cube || tree),
+    ] {
+        if given && !applies {
+            let keys = match (cube, tree) {
+                (true, _) => "dimensions, concentration, trunk, hosts",
+                (_, true) => "k, n, hosts",
+                _ => "nics",
+            };
+            return Err(ConfigError::new(
+                format!("{KEY}.{name}"),
+                format!("`{name}` means nothing for kind \"{kind}\", which takes {keys}"),
+            ));
+        }
+    }
+    let need = |value: Option<u32>, name: &str| {
+        value.ok_or_else(|| ConfigError::new(KEY, format!("kind \"{kind}\" needs `{name}`")))
+    };
+    let topology = match t.kind {
+        TopologyKind::Single => Topology::single(need(t.nics, "nics")?),
+        TopologyKind::KAryNTree => {
+            Topology::k_ary_n_tree(need(t.k, "k")?, need(t.n, "n")?, t.hosts)
+        }
+        TopologyKind::Torus | TopologyKind::Mesh => {
+            let Some(dimensions) = &t.dimensions else {
+                return Err(ConfigError::new(
+                    KEY,
+                    format!("kind \"{kind}\" needs `dimensions`, e.g. [4, 4]"),
+                ));
+            };
+            let (concentration, trunk) = (t.concentration.unwrap_or(1), t.trunk.unwrap_or(1));
+            Topology::cube(
+                dimensions,
+                t.kind == TopologyKind::Torus,
+                concentration,
+                trunk,
+                t.hosts,
+            )
+        }
+    };
+    Ok(topology?)
+}
+
+/// Checks the routing against the topology; returns its name.
+pub(super) fn routing(raw: &RawFabric) -> Result<(&'static str, Routing), ConfigError> {
+    let kind = raw
+        .topology
+        .as_ref()
+        .map_or(DEFAULT_TOPOLOGY.kind, |t| t.kind);
+    let default = match kind {
+        TopologyKind::Torus | TopologyKind::Mesh => RawRouting::Dor,
+        TopologyKind::Single | TopologyKind::KAryNTree => RawRouting::Destro,
+    };
+    let routing = raw.routing.unwrap_or(default);
+    let problem = match (kind, routing) {
+        (TopologyKind::Torus | TopologyKind::Mesh, RawRouting::Destro | RawRouting::DModK) => {
+            Some("\"destro\" and \"d-mod-k\" route trees; a torus or mesh takes \"dor\"")
+        }
+        (TopologyKind::KAryNTree, RawRouting::Dor) => Some(
+            "\"dor\" routes tori and meshes; a tree takes \"destro\" (the same as \"d-mod-k\")",
+        ),
+        _ => None,
+    };
+    if let Some(problem) = problem {
+        return Err(ConfigError::new("fabric.routing", problem));
+    }
+    let name = match (kind, routing) {
+        (TopologyKind::Single, _) => "direct",
+        (_, RawRouting::Dor) => "dor",
+        (_, RawRouting::Destro) => "destro",
+        (_, RawRouting::DModK) => "d-mod-k",
+    };
+    let ring_tie = match raw.ring_tie {
+        None | Some(RawRingTie::Positive) => RingTie::Positive,
+        Some(RawRingTie::SourceParity) => RingTie::SourceParity,
+    };
+    let trunk = match raw.trunk_selection {
+        None | Some(RawTrunkSelection::Destination) => TrunkSelection::Destination,
+        Some(RawTrunkSelection::RoundRobin) => TrunkSelection::RoundRobin,
+        Some(RawTrunkSelection::LeastQueued) => TrunkSelection::LeastQueued,
+    };
+    Ok((name, Routing { ring_tie, trunk }))
+}
+
+/// Latencies and rates in ticks.
+pub(super) fn timing(raw: &RawFabric, d: &FabricDefaults) -> Result<Timing, ConfigError> {
+    let flit = raw.flit.map_or(d.flit, |b| b.0);
+    let rate = raw.link_rate.unwrap_or(Rate(Ratio::whole(d.link_rate))).0;
+    // One tick moves one flit: tick = flit / rate.
+    let num = u128::from(flit) * u128::from(PS_PER_S) * u128::from(rate.den());
+    let tick = Ratio::reduced(num, rate.num().into())
+        .filter(|t| t.den() == 1 && t.num() > 0)
+        .ok_or_else(|| {
+            ConfigError::new(
+                "fabric.link_rate",
+                format!(
+                    "a flit of {flit} B at {rate} B/s takes no whole number of picoseconds; \
+                 choose another rate or flit size (12.5GB/s and 8B give 640 ps)"
+                ),
+            )
+        })?;
+    let tick_ps = tick.num();
+    let ticks = |value: Option<Latency>, default: u64| value.map_or(default, |l| l.ticks(tick_ps));
+    Ok(Timing {
+        tick_ps,
+        flit_bytes: small(flit, "fabric.flit")?,
+        link: ticks(raw.link_latency, d.link),
+        host_link: ticks(raw.host_link_latency, d.host_link),
+        input_store: ticks(raw.input_latency, d.input),
+        routing: ticks(raw.routing_latency, d.routing),
+        allocation: ticks(raw.allocation_latency, d.allocation),
+        crossbar: ticks(raw.crossbar_latency, d.crossbar),
+        output_store: ticks(raw.output_latency, d.output),
+        mport_speedup: raw.mport_speedup.unwrap_or(d.mport_speedup),
+        central_speedup: raw.central_speedup.unwrap_or(d.central_speedup),
+    })
+}
+
+fn small(value: u64, key: &str) -> Result<u32, ConfigError> {
+    u32::try_from(value).map_err(|_| ConfigError::new(key, "is larger than 4 GiB"))
+}
+
+/// What a quota is computed from.
+struct Sizes {
+    flit: u64,
+    flits_per_credit: u32,
+    /// Credits of the largest packet of all.
+    packet: u32,
+}
+
+impl Sizes {
+    fn credits(&self, space: Space, total: u32, packet: u32) -> u32 {
+        let credit = self.flit * u64::from(self.flits_per_credit);
+        let credits = match space {
+            Space::Packets(n) => n.saturating_mul(packet.into()),
+            Space::Credits(n) => n,
+            Space::Bytes(n) => n / credit.max(1),
+            Space::Share(share) => share.mul_floor(total.into()),
+        };
+        u32::try_from(credits).unwrap_or(u32::MAX)
+    }
+}
+
+/// Credits per flit and bytes.
+pub(super) fn flits_per_credit(
+    raw: &RawFabric,
+    d: &FabricDefaults,
+    t: &Timing,
+) -> Result<u32, ConfigError> {
+    let credit = raw.credit.map_or(d.credit, |b| b.0);
+    let flit = u64::from(t.flit_bytes);
+    if flit == 0 || credit == 0 || !credit.is_multiple_of(flit) {
+        return Err(ConfigError::new(
+            "fabric.credit",
+            format!("a credit of {credit} B must be a whole number of flits of {flit} B"),
+        ));
+    }
+    small(credit / flit, "fabric.credit")
+}
+
+/// All buffers; `spec.buffers` is replaced.
+pub(super) fn buffers(
+    raw: &RawFabric,
+    d: &FabricDefaults,
+    spec: &mut FabricSpec,
+) -> Result<(), ConfigError> {
+    let flits_per_credit = spec.buffers.flits_per_credit;
+    let vls = usize::from(spec.qos.vls);
+    let packets: Vec<u32> = (0..spec.qos.vls)
+        .map(|vl| spec.max_credits_on_vl(vl))
+        .collect();
+    let sizes = Sizes {
+        flit: spec.timing.flit_bytes.into(),
+        flits_per_credit,
+        packet: packets.iter().copied().max().unwrap_or(1),
+    };
+    let total = |value: Option<Bytes>, default: u64, key: &str| {
+        let credit = sizes.flit * u64::from(flits_per_credit);
+        let bytes = value.map_or(default, |b| b.0);
+        if bytes < credit || !bytes.is_multiple_of(credit) {
+            return Err(ConfigError::new(
+                key,
+                format!("{bytes} B must be a whole number of credits of {credit} B"),
+            ));
+        }
+        small(bytes / credit, key)
+    };
+    let max = raw.max.unwrap_or(d.max);
+    let pool = |total: u32| {
+        let quota = |space: Space| sizes.credits(space, total, sizes.packet);
+        let exclusive = match raw.exclusive {
+            Some(space) => quota(space),
+            // The default falls back where it does not fit.
+            None => {
+                let fits =
+                    |&x: &u32| u64::from(x) * vls as u64 <= u64::from(total) && x <= quota(max);
+                Some(quota(d.exclusive[0]))
+                    .filter(fits)
+                    .unwrap_or(quota(d.exclusive[1]))
+            }
+        };
+        let max = quota(max).min(total);
+        let of_vl = |&packet: &u32| {
+            if packet == 0 {
+                Quota {
+                    exclusive: 0,
+                    max: 0,
+                }
+            } else {
+                Quota { exclusive, max }
+            }
+        };
+        Pool {
+            total,
+            per_vl: packets.iter().map(of_vl).collect(),
+        }
+    };
+    let central_total = total(
+        raw.central_buffer,
+        d.central_buffer,
+        "fabric.central_buffer",
+    )?;
+    let central_max = raw.central_max.unwrap_or(max);
+    let central = |&packet: &u32| {
+        let space = raw.central_exclusive.unwrap_or(Space::Packets(1));
+        let max = sizes
+            .credits(central_max, central_total, packet)
+            .min(central_total);
+        let quota = Quota {
+            exclusive: sizes.credits(space, central_total, packet),
+            max,
+        };
+        if packet == 0 {
+            Quota {
+                exclusive: 0,
+                max: 0,
+            }
+        } else {
+            quota
+        }
+    };
+    spec.buffers = Buffers {
+        flits_per_credit,
+        nic_queue: pool(total(raw.nic_queue, d.nic_queue, "fabric.nic_queue")?),
+        nic_sink: pool(total(raw.nic_sink, d.nic_queue, "fabric.nic_sink")?),
+        input: pool(total(
+            raw.input_buffer,
+            d.port_buffer,
+            "fabric.input_buffer",
+        )?),
+        output: pool(total(
+            raw.output_buffer,
+            d.port_buffer,
+            "fabric.output_buffer",
+        )?),
+        central: Pool {
+            total: central_total,
+            per_vl: packets.iter().map(central).collect(),
+        },
+        central_queues: match raw.central_queues {
+            None | Some(RawCentralQueues::PerNeighbour) => CentralQueues::PerNeighbour,
+            Some(RawCentralQueues::PerVl) => CentralQueues::PerVl,
+        },
+    };
+    Ok(())
+}
+
+/// A specification with everything but its buffers.
+pub(super) fn without_buffers(
+    topology: Topology,
+    routing: Routing,
+    timing: Timing,
+    qos: Qos,
+    header_bytes: u32,
+    flits_per_credit: u32,
+) -> FabricSpec {
+    let none = || Pool {
+        total: 0,
+        per_vl: Vec::new(),
+    };
+    let buffers = Buffers {
+        flits_per_credit,
+        nic_queue: none(),
+        nic_sink: none(),
+        input: none(),
+        output: none(),
+        central: none(),
+        central_queues: CentralQueues::PerNeighbour,
+    };
+    FabricSpec {
+        topology,
+        routing,
+        timing,
+        buffers,
+        qos,
+        header_bytes,
+    }
+}
+
+/// Header bytes of a packet.
+pub(super) fn header(raw: &RawFabric) -> Result<u32, ConfigError> {
+    small(raw.header.map_or(0, |b| b.0), "fabric.header")
+}

@@ -1,0 +1,370 @@
+//! `[[vfabric]]`, `[[job]]` and `[[background]]`.
+
+use super::error::{ConfigError, suggestion};
+use super::experiment::{Background, Job, Pattern, Placement, SendCompletion};
+use super::raw::{RawBackground, RawJob, RawPattern, RawPlacement, RawSendCompletion, RawVfabric};
+use crate::fabric::spec::Qos;
+use crate::units::Ratio;
+use std::path::{Path, PathBuf};
+
+/// Intra-node latency where none is given: 500 ns, a shared-memory message.
+const INTRA_NODE_LATENCY_PS: u64 = 500_000;
+/// Intra-node bandwidth where none is given: 10 GB/s.
+const INTRA_NODE_BANDWIDTH: u64 = 10_000_000_000;
+/// Largest eager message where none is given: 64 KiB.
+const EAGER_THRESHOLD: u64 = 65_536;
+/// SL of MPI traffic in the five-level preset (Hiperion, Table 8).
+const HPC_SL: &str = "CL";
+
+/// The jobs; `dir` is that of the experiment file.
+pub(super) fn jobs(
+    raw: &[RawJob],
+    vfabrics: &[RawVfabric],
+    qos: &Qos,
+    nics: u32,
+    dir: &Path,
+) -> Result<Vec<Job>, ConfigError> {
+    check_vfabrics(vfabrics, raw, qos, nics)?;
+    let mut jobs: Vec<Job> = Vec::with_capacity(raw.len());
+    for (i, job) in raw.iter().enumerate() {
+        let name = job.name.clone().unwrap_or_else(|| stem(&job.trace));
+        let taken = |name: &str| jobs.iter().any(|other| other.name == name);
+        let name = match (taken(&name), &job.name) {
+            (false, _) => name,
+            (true, Some(_)) => {
+                return Err(ConfigError::new(
+                    format!("job.{i}.name"),
+                    format!("two jobs are called `{name}`"),
+                ));
+            }
+            (true, None) => format!("{name}-{i}"),
+        };
+        jobs.push(one_job(i, name, job, vfabrics, qos, nics, dir)?);
+    }
+    Ok(jobs)
+}
+
+fn one_job(
+    i: usize,
+    name: String,
+    job: &RawJob,
+    vfabrics: &[RawVfabric],
+    qos: &Qos,
+    nics: u32,
+    dir: &Path,
+) -> Result<Job, ConfigError> {
+    let key = |field: &str| format!("job.{i}.{field}");
+    let vfabric = job
+        .vfabric
+        .as_ref()
+        .map(|v| find_vfabric(v, &name, vfabrics, &key("vfabric")))
+        .transpose()?;
+    let sl = match (&job.sl, vfabric) {
+        (None, Some(v)) => qos
+            .service_levels
+            .iter()
+            .position(|level| level.traffic_class == v.tc)
+            .map(|sl| sl as u8)
+            .ok_or_else(|| {
+                ConfigError::new(
+                    key("vfabric"),
+                    format!("no service level belongs to TC {} of `{}`", v.tc, v.name),
+                )
+            })?,
+        (given, v) => {
+            let sl = service_level(given.as_deref(), qos, &key("sl"))?;
+            let tc = qos.service_levels[usize::from(sl)].traffic_class;
+            if let Some(v) = v.filter(|v| v.tc != tc) {
+                return Err(ConfigError::new(
+                    key("sl"),
+                    format!(
+                        "this SL belongs to TC {tc}, but vFabric `{}` to TC {}",
+                        v.name, v.tc
+                    ),
+                ));
+            }
+            sl
+        }
+    };
+    let hosts = vfabric.and_then(|v| v.hosts.clone()).map(|mut hosts| {
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts
+    });
+    let tasks_per_node = job.tasks_per_node.unwrap_or(1);
+    if tasks_per_node == 0 {
+        return Err(ConfigError::new(
+            key("tasks_per_node"),
+            "is 0; at least 1 rank runs on a node",
+        ));
+    }
+    let rate = job
+        .intra_node_bandwidth
+        .map_or(Ratio::whole(INTRA_NODE_BANDWIDTH), |r| r.0);
+    if rate.is_zero() {
+        return Err(ConfigError::new(
+            key("intra_node_bandwidth"),
+            "is 0; messages inside a node would never arrive",
+        ));
+    }
+    Ok(Job {
+        enabled: job.enabled.unwrap_or(true),
+        trace_path: find_trace(&job.trace, dir, &key("trace"))?,
+        trace: job.trace.clone(),
+        sl,
+        vfabric: job.vfabric.clone(),
+        placement: placement(job, hosts.as_deref(), nics, &key("placement"))?,
+        hosts,
+        tasks_per_node,
+        start_ps: job.start.map_or(0, |t| t.0),
+        send_completion: send_completion(job, i)?,
+        compute_scale: job.compute_scale.unwrap_or(Ratio::ONE),
+        intra_node_latency_ps: job
+            .intra_node_latency
+            .map_or(INTRA_NODE_LATENCY_PS, |t| t.0),
+        intra_node_bandwidth: rate,
+        reduction_cost_ps_per_byte: job.reduction_cost.map_or(Ratio::ZERO, |c| c.0),
+        name,
+    })
+}
+
+fn send_completion(job: &RawJob, i: usize) -> Result<SendCompletion, ConfigError> {
+    let kind = job.send_completion.unwrap_or(RawSendCompletion::Handed);
+    if job.eager_threshold.is_some() && kind != RawSendCompletion::Rendezvous {
+        return Err(ConfigError::new(
+            format!("job.{i}.eager_threshold"),
+            "is used only with send_completion = \"rendezvous\"",
+        ));
+    }
+    Ok(match kind {
+        RawSendCompletion::Handed => SendCompletion::Handed,
+        RawSendCompletion::Injected => SendCompletion::Injected,
+        RawSendCompletion::Rendezvous => SendCompletion::Rendezvous {
+            eager_threshold: job.eager_threshold.map_or(EAGER_THRESHOLD, |b| b.0),
+        },
+    })
+}
+
+fn placement(
+    job: &RawJob,
+    hosts: Option<&[u32]>,
+    nics: u32,
+    key: &str,
+) -> Result<Placement, ConfigError> {
+    let list = match &job.placement {
+        None => return Ok(Placement::Linear),
+        Some(RawPlacement::Named(name)) => {
+            return Ok(match name.as_str() {
+                "random" => Placement::Random,
+                "round-robin" => Placement::RoundRobin,
+                _ => Placement::Linear,
+            });
+        }
+        Some(RawPlacement::List(list)) => list,
+    };
+    if list.is_empty() {
+        return Err(ConfigError::new(
+            key,
+            "the list is empty; list one NIC per rank",
+        ));
+    }
+    if job.tasks_per_node.is_some() {
+        return Err(ConfigError::new(
+            key,
+            "a list places every rank itself; remove tasks_per_node",
+        ));
+    }
+    for &nic in list {
+        if nic >= nics {
+            return Err(ConfigError::new(
+                key,
+                format!(
+                    "NIC {nic} does not exist: the fabric has NICs 0 to {}",
+                    nics - 1
+                ),
+            ));
+        }
+        if hosts.is_some_and(|hosts| hosts.binary_search(&nic).is_err()) {
+            return Err(ConfigError::new(
+                key,
+                format!("NIC {nic} is not one of the vFabric's hosts"),
+            ));
+        }
+    }
+    Ok(Placement::List(list.clone()))
+}
+
+/// Index of the SL called `name`; without a name the only one, or CL.
+fn service_level(name: Option<&str>, qos: &Qos, key: &str) -> Result<u8, ConfigError> {
+    let names: Vec<&str> = qos.service_levels.iter().map(|l| l.name.as_str()).collect();
+    let name = match name {
+        Some(name) => name,
+        None if names.len() == 1 => names[0],
+        None if names.contains(&HPC_SL) => HPC_SL,
+        None => {
+            let names = names.join(", ");
+            return Err(ConfigError::new(
+                key,
+                format!("is missing; name one of the service levels {names}"),
+            ));
+        }
+    };
+    names
+        .iter()
+        .position(|&n| n == name)
+        .map(|sl| sl as u8)
+        .ok_or_else(|| {
+            ConfigError::new(
+                key,
+                format!(
+                    "there is no service level `{name}`{}",
+                    suggestion(name, &names)
+                ),
+            )
+        })
+}
+
+fn find_vfabric<'a>(
+    wanted: &str,
+    job: &str,
+    all: &'a [RawVfabric],
+    key: &str,
+) -> Result<&'a RawVfabric, ConfigError> {
+    let Some(found) = all.iter().find(|v| v.name == wanted) else {
+        let names: Vec<&str> = all.iter().map(|v| v.name.as_str()).collect();
+        return Err(ConfigError::new(
+            key,
+            format!(
+                "there is no vFabric `{wanted}`{}",
+                suggestion(wanted, &names)
+            ),
+        ));
+    };
+    match &found.applications {
+        Some(list) if !list.iter().any(|a| a == job) => Err(ConfigError::new(
+            key,
+            format!(
+                "vFabric `{wanted}` does not list the application `{job}`; add it to its applications"
+            ),
+        )),
+        _ => Ok(found),
+    }
+}
+
+fn check_vfabrics(
+    all: &[RawVfabric],
+    jobs: &[RawJob],
+    qos: &Qos,
+    nics: u32,
+) -> Result<(), ConfigError> {
+    for (i, v) in all.iter().enumerate() {
+        let key = |field: &str| format!("vfabric.{i}.{field}");
+        if all[..i].iter().any(|other| other.name == v.name) {
+            return Err(ConfigError::new(
+                key("name"),
+                format!("two vFabrics are called `{}`", v.name),
+            ));
+        }
+        if !qos
+            .service_levels
+            .iter()
+            .any(|level| level.traffic_class == v.tc)
+        {
+            return Err(ConfigError::new(
+                key("tc"),
+                format!("no service level belongs to TC {}", v.tc),
+            ));
+        }
+        if let Some(host) = v.hosts.iter().flatten().find(|&&h| h >= nics) {
+            return Err(ConfigError::new(
+                key("hosts"),
+                format!(
+                    "NIC {host} does not exist: the fabric has NICs 0 to {}",
+                    nics - 1
+                ),
+            ));
+        }
+        if v.hosts.as_ref().is_some_and(Vec::is_empty) {
+            return Err(ConfigError::new(
+                key("hosts"),
+                "is empty; leave it out to allow every NIC",
+            ));
+        }
+        if !jobs.iter().any(|job| job.vfabric.as_ref() == Some(&v.name)) {
+            return Err(ConfigError::new(
+                key("name"),
+                format!(
+                    "no job uses vFabric `{}`; name it in a job or remove it",
+                    v.name
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Relative to the experiment file, else to the current directory.
+fn find_trace(trace: &str, dir: &Path, key: &str) -> Result<PathBuf, ConfigError> {
+    let beside = dir.join(trace);
+    if beside.is_file() {
+        return Ok(beside);
+    }
+    let here = PathBuf::from(trace);
+    if here.is_file() {
+        return Ok(here);
+    }
+    Err(ConfigError::new(
+        key,
+        format!(
+            "no trace `{trace}`, neither beside the experiment file nor in the current directory"
+        ),
+    ))
+}
+
+/// `hpl-16` of `traces/hpl-16.vef.gz`.
+fn stem(trace: &str) -> String {
+    let file = trace.rsplit('/').next().unwrap_or(trace);
+    file.split('.')
+        .next()
+        .filter(|s| !s.is_empty())
+        .unwrap_or(file)
+        .to_owned()
+}
+
+/// The synthetic flows.
+pub(super) fn background(
+    raw: &[RawBackground],
+    qos: &Qos,
+    nics: u32,
+) -> Result<Vec<Background>, ConfigError> {
+    let one = |(i, flow): (usize, &RawBackground)| {
+        let key = |field: &str| format!("background.{i}.{field}");
+        if flow.rate.is_zero() || flow.rate > Ratio::ONE {
+            return Err(ConfigError::new(
+                key("rate"),
+                format!(
+                    "{} flits per cycle and NIC; it must be above 0 and at most 1",
+                    flow.rate
+                ),
+            ));
+        }
+        if nics < 2 {
+            return Err(ConfigError::new(
+                format!("background.{i}"),
+                "needs a fabric with at least 2 NICs",
+            ));
+        }
+        let sl = service_level(flow.sl.as_deref(), qos, &key("sl"))?;
+        let mtu = qos.service_levels[usize::from(sl)].mtu_bytes.into();
+        let pattern = match flow.pattern {
+            None | Some(RawPattern::Uniform) => Pattern::Uniform,
+        };
+        Ok(Background {
+            sl,
+            rate: flow.rate,
+            message_bytes: flow.message.map_or(mtu, |b| b.0),
+            pattern,
+        })
+    };
+    raw.iter().enumerate().map(one).collect()
+}

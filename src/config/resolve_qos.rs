@@ -1,0 +1,304 @@
+//! `[qos]`: service levels, tables and the scheduler.
+
+use super::error::{ConfigError, suggestion};
+use super::presets::{self, FabricDefaults, QosDefaults};
+use super::raw::{QosPreset, RawDTable, RawQos, RawScheduler, RawServiceLevel};
+use crate::fabric::qos::dtable_table::{
+    self, DTableError, DTableParameters, DTableSl, DTableTable,
+};
+use crate::fabric::spec::{DTABLE_UNIT_BYTES, Qos, Scheduler, ServiceLevel};
+use crate::fabric::validate::MAX_LEVELS;
+use crate::units::Ratio;
+
+/// The QoS of the fabric and, for DTable, how its table was made. `flit_bytes`
+/// and `header` give the size of a packet on the wire.
+pub(super) fn qos(
+    raw: &RawQos,
+    fabric: &FabricDefaults,
+    rings: bool,
+    header: u32,
+) -> Result<(Qos, Option<DTableTable>), ConfigError> {
+    let preset = match (raw.preset, &raw.service_levels) {
+        (Some(_), Some(_)) => {
+            return Err(ConfigError::new(
+                "qos.service_levels",
+                "a preset already defines the service levels; remove one of `preset` and `service_levels`",
+            ));
+        }
+        (preset, None) => Some(presets::qos(preset.unwrap_or(QosPreset::Single), rings)),
+        (None, Some(_)) => None,
+    };
+    let defaults = preset.unwrap_or(QosDefaults {
+        scheduler: None,
+        service_levels: Vec::new(),
+        sc2vl: Vec::new(),
+        dtable: RawDTable::default(),
+    });
+    let levels = raw
+        .service_levels
+        .as_ref()
+        .unwrap_or(&defaults.service_levels);
+    let default_mtu = raw.mtu.map_or(fabric.mtu, |b| b.0);
+    let service_levels = service_levels(levels, default_mtu)?;
+    let given = raw
+        .sc2vl
+        .as_ref()
+        .or(Some(&defaults.sc2vl).filter(|list| !list.is_empty()));
+    let sc2vl = sc2vl(given, &service_levels)?;
+    let vls = sc2vl.iter().flatten().max().map_or(1, |&vl| vl + 1);
+    let (scheduler, table) = match raw
+        .scheduler
+        .or(defaults.scheduler)
+        .unwrap_or(fabric.scheduler)
+    {
+        RawScheduler::RrVl => (Scheduler::RrVl, None),
+        RawScheduler::Rr => (equal_weights(levels.len()), None),
+        RawScheduler::Sbt => (sbt(levels)?, None),
+        RawScheduler::DTable => {
+            let table = dtable(
+                &raw.dtable,
+                &defaults.dtable,
+                levels,
+                &service_levels,
+                header,
+            )?;
+            (
+                Scheduler::DTable {
+                    entries: table.entries.clone(),
+                },
+                Some(table),
+            )
+        }
+    };
+    Ok((
+        Qos {
+            vls,
+            service_levels,
+            sc2vl,
+            scheduler,
+        },
+        table,
+    ))
+}
+
+fn service_levels(
+    levels: &[RawServiceLevel],
+    default_mtu: u64,
+) -> Result<Vec<ServiceLevel>, ConfigError> {
+    if levels.is_empty() || levels.len() > MAX_LEVELS {
+        return Err(ConfigError::new(
+            "qos.service_levels",
+            format!(
+                "{} service levels; there must be 1 to {MAX_LEVELS}",
+                levels.len()
+            ),
+        ));
+    }
+    let mut out: Vec<ServiceLevel> = Vec::with_capacity(levels.len());
+    for (i, level) in levels.iter().enumerate() {
+        let key = |name: &str| format!("qos.service_levels.{i}.{name}");
+        if out.iter().any(|other| other.name == level.name) {
+            return Err(ConfigError::new(
+                key("name"),
+                format!("two service levels are called `{}`", level.name),
+            ));
+        }
+        let traffic_class = level.tc.unwrap_or(i as u8);
+        if usize::from(traffic_class) >= MAX_LEVELS {
+            return Err(ConfigError::new(
+                key("tc"),
+                format!("traffic class {traffic_class} is above 31"),
+            ));
+        }
+        if level.scs.contains(&crate::fabric::validate::MANAGEMENT_SC) {
+            return Err(ConfigError::new(
+                key("scs"),
+                format!(
+                    "{}: SC 15 is reserved for fabric management; take another SC",
+                    level.name
+                ),
+            ));
+        }
+        let mtu = level.mtu.map_or(default_mtu, |b| b.0);
+        out.push(ServiceLevel {
+            name: level.name.clone(),
+            traffic_class,
+            scs: level.scs.clone(),
+            mtu_bytes: u32::try_from(mtu)
+                .map_err(|_| ConfigError::new(key("mtu"), "is larger than 4 GiB"))?,
+        });
+    }
+    Ok(out)
+}
+
+/// VL of every SC in use; where no list is given, VL = SC.
+fn sc2vl(list: Option<&Vec<u8>>, levels: &[ServiceLevel]) -> Result<[Option<u8>; 32], ConfigError> {
+    const KEY: &str = "qos.sc2vl";
+    if let Some(list) = list {
+        if list.len() > MAX_LEVELS {
+            return Err(ConfigError::new(
+                KEY,
+                format!("{} entries; there are {MAX_LEVELS} SCs", list.len()),
+            ));
+        }
+        if let Some(vl) = list.iter().find(|&&vl| usize::from(vl) >= MAX_LEVELS) {
+            return Err(ConfigError::new(KEY, format!("VL {vl} is above 31")));
+        }
+    }
+    let mut out = [None; 32];
+    for level in levels {
+        for &sc in &level.scs {
+            let Some(slot) = out.get_mut(usize::from(sc)) else {
+                return Err(ConfigError::new(
+                    "qos.service_levels",
+                    format!("{}: SC {sc} is above 31", level.name),
+                ));
+            };
+            *slot = match list {
+                None => Some(sc),
+                Some(list) => Some(*list.get(usize::from(sc)).ok_or_else(|| {
+                    ConfigError::new(
+                        KEY,
+                        format!(
+                            "SC {sc} of {} has no VL; the list needs {} entries",
+                            level.name,
+                            sc + 1
+                        ),
+                    )
+                })?),
+            };
+        }
+    }
+    Ok(out)
+}
+
+/// `rr`: SBT with equal weights ⌊100/SLs⌋ (Hiperion, Table 1).
+fn equal_weights(levels: usize) -> Scheduler {
+    Scheduler::Sbt {
+        weights: vec![(100 / levels.max(1)) as u32; levels],
+    }
+}
+
+/// SBT weights are the shares in percent, which must add up to 100.
+fn sbt(levels: &[RawServiceLevel]) -> Result<Scheduler, ConfigError> {
+    let mut weights = Vec::with_capacity(levels.len());
+    for (i, level) in levels.iter().enumerate() {
+        let key = format!("qos.service_levels.{i}");
+        let share = share(level, i, "sbt")?;
+        let percent = share
+            .checked_mul(Ratio::whole(100))
+            .filter(|p| p.den() == 1 && p.num() <= 100);
+        let Some(percent) = percent else {
+            return Err(ConfigError::new(
+                key,
+                format!(
+                    "share {share} of {} is no whole percentage, which an SBT weight must be",
+                    level.name
+                ),
+            ));
+        };
+        weights.push(percent.num() as u32);
+    }
+    let sum: u32 = weights.iter().sum();
+    if sum != 100 {
+        return Err(ConfigError::new(
+            "qos.service_levels",
+            format!("the SBT shares add up to {sum} %; they must add up to 100 %"),
+        ));
+    }
+    Ok(Scheduler::Sbt { weights })
+}
+
+fn share(level: &RawServiceLevel, i: usize, scheduler: &str) -> Result<Ratio, ConfigError> {
+    level.share.ok_or_else(|| {
+        ConfigError::new(
+            format!("qos.service_levels.{i}"),
+            format!(
+                "scheduler \"{scheduler}\" needs a `share` for {}, e.g. share = 0.3",
+                level.name
+            ),
+        )
+    })
+}
+
+fn dtable(
+    raw: &RawDTable,
+    defaults: &RawDTable,
+    raw_levels: &[RawServiceLevel],
+    levels: &[ServiceLevel],
+    header: u32,
+) -> Result<DTableTable, ConfigError> {
+    let missing = |name: &str, example: &str| {
+        ConfigError::new(
+            "qos.dtable",
+            format!(
+                "scheduler \"dtable\" needs `{name}`, e.g. {name} = {example}; or take qos.preset = \"opa-5sl\""
+            ),
+        )
+    };
+    let entries = raw
+        .entries
+        .or(defaults.entries)
+        .ok_or_else(|| missing("entries", "128"))?;
+    let gmtu = raw
+        .gmtu
+        .or(defaults.gmtu)
+        .ok_or_else(|| missing("gmtu", "\"1KiB\""))?
+        .0;
+    let w = raw.w.or(defaults.w).ok_or_else(|| missing("w", "8"))?;
+    let k = raw.k.or(defaults.k).ok_or_else(|| missing("k", "2"))?;
+    let distances = raw
+        .distances
+        .as_ref()
+        .or(defaults.distances.as_ref())
+        .ok_or_else(|| missing("distances", "{ CL = 8 }"))?;
+    let names: Vec<&str> = levels.iter().map(|l| l.name.as_str()).collect();
+    if let Some(unknown) = distances
+        .keys()
+        .find(|name| !names.contains(&name.as_str()))
+    {
+        return Err(ConfigError::new(
+            format!("qos.dtable.distances.{unknown}"),
+            format!(
+                "there is no service level `{unknown}`{}",
+                suggestion(unknown, &names)
+            ),
+        ));
+    }
+    let unit = u64::from(DTABLE_UNIT_BYTES);
+    let gmtu = u32::try_from(gmtu.div_ceil(unit))
+        .map_err(|_| ConfigError::new("qos.dtable.gmtu", "is too large"))?;
+    let mut service_levels = Vec::with_capacity(levels.len());
+    for (i, (raw_level, level)) in raw_levels.iter().zip(levels).enumerate() {
+        let name = level.name.clone();
+        let Some(&distance) = distances.get(&name) else {
+            return Err(ConfigError::new(
+                "qos.dtable.distances",
+                format!("{name} has no distance; add e.g. {name} = 8"),
+            ));
+        };
+        let packet = u64::from(level.mtu_bytes) + u64::from(header);
+        let mtu = u32::try_from(packet.div_ceil(unit)).unwrap_or(u32::MAX);
+        service_levels.push(DTableSl {
+            name,
+            distance,
+            mtu,
+            share: share(raw_level, i, "dtable")?,
+        });
+    }
+    dtable_table::build(&DTableParameters {
+        entries,
+        gmtu,
+        w,
+        k,
+        service_levels,
+    })
+    .map_err(|e| {
+        let key = match e {
+            DTableError::Parameter(_) => "qos.dtable",
+            DTableError::Distances(_) => "qos.dtable.distances",
+            DTableError::Share(_) => "qos.service_levels",
+        };
+        ConfigError::new(key, e.to_string())
+    })
+}

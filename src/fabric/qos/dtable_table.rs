@@ -1,0 +1,338 @@
+//! The DTable configuration method with bandwidth correction (Hiperion,
+//! sections 3.3.2 and 3.3.3), in exact rational arithmetic.
+//!
+//! Weights, GMTU and MTUᵢ are counted in credits of 64 bytes. The columns kept
+//! are those of the publication's Tables 5, 9 and 10.
+
+use crate::fabric::spec::DTableEntry;
+use crate::units::Ratio;
+use thiserror::Error;
+
+/// Most entries of an arbitration table; far above the 128 of the publication.
+const MAX_ENTRIES: u32 = 1 << 16;
+
+/// What the method starts from (Table 4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DTableParameters {
+    /// N: entries of the table.
+    pub entries: u32,
+    /// General MTU in units of 64 B.
+    pub gmtu: u32,
+    /// w: maximum weight decoupling parameter.
+    pub w: u32,
+    /// k: bandwidth pool decoupling parameter, at most w.
+    pub k: u32,
+    /// The service levels, indexed by SL.
+    pub service_levels: Vec<DTableSl>,
+}
+
+/// What the method needs to know of one service level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DTableSl {
+    /// Name, for messages.
+    pub name: String,
+    /// Largest distance between two consecutive entries of the SL.
+    pub distance: u32,
+    /// MTUᵢ in units of 64 B.
+    pub mtu: u32,
+    /// φᵢ: share of the link.
+    pub share: Ratio,
+}
+
+/// The finished table with every column of the method.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DTableTable {
+    /// N.
+    pub slots: u32,
+    /// pool = N × GMTU × k.
+    pub pool: u64,
+    /// M = GMTU × w: largest weight of an entry before the correction.
+    pub max_entry_weight: u64,
+    /// One column set per service level, indexed by SL.
+    pub columns: Vec<DTableColumn>,
+    /// Sum of all weights before the correction.
+    pub weight_sum: u64,
+    /// Sum of all weights after the correction.
+    pub final_sum: u64,
+    /// The table before the correction.
+    pub uncorrected: Vec<DTableEntry>,
+    /// The table after the correction: what the scheduler uses.
+    pub entries: Vec<DTableEntry>,
+}
+
+/// The columns of one service level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DTableColumn {
+    /// nᵢ: entries of the SL.
+    pub entries: u32,
+    /// nᵢ / N.
+    pub entry_share: Ratio,
+    /// MTUᵢ in units of 64 B.
+    pub mtu: u32,
+    /// minφᵢ = nᵢ × MTUᵢ / pool.
+    pub min_share: Ratio,
+    /// maxφᵢ = nᵢ × M / pool.
+    pub max_share: Ratio,
+    /// φᵢ as asked for.
+    pub share: Ratio,
+    /// Tweightᵢ = pool × φᵢ, not rounded.
+    pub target_weight: Ratio,
+    /// E.W. = ⌈Tweightᵢ / nᵢ⌉.
+    pub entry_weight: u32,
+    /// Sum of the SL's entry weights before the correction.
+    pub weight: u64,
+    /// Rφᵢ: share before the correction.
+    pub real_share: Ratio,
+    /// Dweightᵢ: weight to be added.
+    pub correction: i64,
+    /// Part of the correction that no entry could take without falling below
+    /// MTUᵢ; 0 in every table of the publication.
+    pub uncorrected: i64,
+    /// Fweightᵢ: sum of the SL's entry weights after the correction.
+    pub final_weight: u64,
+    /// Fφᵢ: share after the correction.
+    pub final_share: Ratio,
+}
+
+/// A table that cannot be built, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DTableError {
+    /// N, GMTU, w or k is out of range.
+    #[error("{0}")]
+    Parameter(String),
+    /// The distances do not fill the table.
+    #[error("{0}")]
+    Distances(String),
+    /// A share is outside of what the table can give.
+    #[error("{0}")]
+    Share(String),
+}
+
+/// Builds the table.
+///
+/// # Errors
+/// If the parameters are out of range, the distances do not fill the table
+/// exactly, the shares do not add up to 1, or one is outside minφ..maxφ.
+pub fn build(parameters: &DTableParameters) -> Result<DTableTable, DTableError> {
+    check(parameters)?;
+    let n = parameters.entries;
+    let pool = u64::from(n) * u64::from(parameters.gmtu) * u64::from(parameters.k);
+    let max_entry_weight = u64::from(parameters.gmtu) * u64::from(parameters.w);
+    let layout = lay_out(n, &parameters.service_levels)?;
+
+    let mut columns = Vec::with_capacity(parameters.service_levels.len());
+    for sl in &parameters.service_levels {
+        columns.push(column(sl, n, pool, max_entry_weight)?);
+    }
+    let uncorrected: Vec<_> = layout
+        .iter()
+        .map(|&sl| DTableEntry {
+            sl,
+            weight: columns[usize::from(sl)].entry_weight,
+        })
+        .collect();
+    let weight_sum: u64 = columns.iter().map(|c| c.weight).sum();
+
+    let mut entries = uncorrected.clone();
+    for (sl, column) in columns.iter_mut().enumerate() {
+        let overflow = || DTableError::Share(format!("share {}: too many digits", column.share));
+        column.real_share = Ratio::new(column.weight, weight_sum).unwrap_or(Ratio::ZERO);
+        column.correction = correction(column, weight_sum).ok_or_else(overflow)?;
+        column.uncorrected = correct(&mut entries, sl as u8, column.correction, column.mtu);
+        column.final_weight = weight_of(&entries, sl as u8);
+    }
+    let final_sum: u64 = columns.iter().map(|c| c.final_weight).sum();
+    for column in &mut columns {
+        column.final_share = Ratio::new(column.final_weight, final_sum).unwrap_or(Ratio::ZERO);
+    }
+    Ok(DTableTable {
+        slots: n,
+        pool,
+        max_entry_weight,
+        columns,
+        weight_sum,
+        final_sum,
+        uncorrected,
+        entries,
+    })
+}
+
+fn check(p: &DTableParameters) -> Result<(), DTableError> {
+    let parameter = |problem: String| Err(DTableError::Parameter(problem));
+    if p.entries == 0 || p.entries > MAX_ENTRIES {
+        return parameter(format!(
+            "entries = {}: must be 1 to {MAX_ENTRIES}",
+            p.entries
+        ));
+    }
+    if p.gmtu == 0 || p.gmtu > 1 << 16 {
+        return parameter("gmtu must be 64 B to 4 MiB".into());
+    }
+    if p.k == 0 || p.k > p.w || p.w > 1 << 12 {
+        return parameter(format!(
+            "k = {}, w = {}: 1 <= k <= w <= 4096 must hold",
+            p.k, p.w
+        ));
+    }
+    if p.service_levels.is_empty() {
+        return parameter("at least one service level is needed".into());
+    }
+    let sum = p
+        .service_levels
+        .iter()
+        .try_fold(Ratio::ZERO, |sum, sl| sum.checked_add(sl.share));
+    match sum {
+        Some(Ratio::ONE) => Ok(()),
+        Some(sum) => Err(DTableError::Share(format!(
+            "the shares add up to {sum}; they must add up to 1"
+        ))),
+        None => Err(DTableError::Share(
+            "the shares have too many digits to be added exactly".into(),
+        )),
+    }
+}
+
+/// SL of every slot: SLs by ascending distance, each from the first free slot on.
+fn lay_out(n: u32, sls: &[DTableSl]) -> Result<Vec<u8>, DTableError> {
+    let mut order: Vec<usize> = (0..sls.len()).collect();
+    order.sort_by_key(|&i| sls[i].distance);
+    let mut slots: Vec<Option<u8>> = vec![None; n as usize];
+    for sl in order {
+        let DTableSl { name, distance, .. } = &sls[sl];
+        if *distance == 0 || !n.is_multiple_of(*distance) {
+            return Err(DTableError::Distances(format!(
+                "distance {distance} of {name} does not divide the {n} entries of the table"
+            )));
+        }
+        let first = slots
+            .iter()
+            .position(Option::is_none)
+            .unwrap_or(slots.len());
+        let mut stride = (first..slots.len()).step_by(*distance as usize);
+        let free = first < *distance as usize && stride.all(|slot| slots[slot].is_none());
+        if !free {
+            return Err(DTableError::Distances(format!(
+                "no room for {name} at distance {distance}: the SLs with smaller distances take its entries; \
+                 powers of two with 1/distance adding up to 1 always fit"
+            )));
+        }
+        for slot in (first..slots.len()).step_by(*distance as usize) {
+            slots[slot] = Some(sl as u8);
+        }
+    }
+    let empty = slots.iter().filter(|s| s.is_none()).count();
+    slots.into_iter().collect::<Option<Vec<_>>>().ok_or_else(|| {
+        DTableError::Distances(format!(
+            "the distances leave {empty} of {n} entries empty; 1/distance must add up to 1 over the SLs"
+        ))
+    })
+}
+
+fn column(
+    sl: &DTableSl,
+    n: u32,
+    pool: u64,
+    max_entry_weight: u64,
+) -> Result<DTableColumn, DTableError> {
+    let count = u64::from(n / sl.distance);
+    let ratio = |num: u64, den: u64| Ratio::new(num, den).unwrap_or(Ratio::ZERO);
+    let (min_share, max_share) = (
+        ratio(count * u64::from(sl.mtu), pool),
+        ratio(count * max_entry_weight, pool),
+    );
+    let DTableSl {
+        name, share, mtu, ..
+    } = sl;
+    if *share < min_share || *share > max_share {
+        let cure = if *share > max_share {
+            "raise w, lower k or give it a smaller distance"
+        } else {
+            "an entry would be smaller than one packet: lower its MTU, raise k or give it a larger distance"
+        };
+        return Err(DTableError::Share(format!(
+            "share {share} of {name} is outside {min_share} to {max_share}, the range of its {count} entries; {cure}"
+        )));
+    }
+    let overflow = || DTableError::Share(format!("share {share} of {name} has too many digits"));
+    let target_weight = share.checked_mul(Ratio::whole(pool)).ok_or_else(overflow)?;
+    let entry_weight = target_weight.num().div_ceil(
+        target_weight
+            .den()
+            .checked_mul(count)
+            .ok_or_else(overflow)?,
+    );
+    let entry_weight = u32::try_from(entry_weight).map_err(|_| overflow())?;
+    if entry_weight < *mtu {
+        return Err(DTableError::Share(format!(
+            "an entry of {name} weighs {entry_weight} credits, less than its MTU of {mtu} credits of 64 B"
+        )));
+    }
+    Ok(DTableColumn {
+        entries: n / sl.distance,
+        entry_share: ratio(count, n.into()),
+        mtu: *mtu,
+        min_share,
+        max_share,
+        share: *share,
+        target_weight,
+        entry_weight,
+        weight: count * u64::from(entry_weight),
+        real_share: Ratio::ZERO,
+        correction: 0,
+        uncorrected: 0,
+        final_weight: 0,
+        final_share: Ratio::ZERO,
+    })
+}
+
+impl DTableColumn {
+    /// Rφᵢ − φᵢ, for printing.
+    #[must_use]
+    pub fn difference(&self) -> f64 {
+        self.real_share.to_f64() - self.share.to_f64()
+    }
+}
+
+/// Dweight = −round((Rφ − φ) × Σ weight), half away from zero, which is
+/// −round(weight − φ × Σ) without a division.
+fn correction(column: &DTableColumn, weight_sum: u64) -> Option<i64> {
+    let den = i128::from(column.share.den());
+    let difference = i128::from(column.weight).checked_mul(den)?
+        - i128::from(weight_sum).checked_mul(column.share.num().into())?;
+    let magnitude = (2 * difference.abs() + den) / (2 * den);
+    i64::try_from(-difference.signum() * magnitude).ok()
+}
+
+/// Adds `change` to the entries of `sl`, ±1 in turn from the table's end, never
+/// taking an entry below `mtu`. Returns what could not be applied.
+fn correct(entries: &mut [DTableEntry], sl: u8, change: i64, mtu: u32) -> i64 {
+    let mut left = change;
+    while left != 0 {
+        let before = left;
+        for entry in entries.iter_mut().rev().filter(|e| e.sl == sl) {
+            if left > 0 {
+                entry.weight += 1;
+                left -= 1;
+            } else if left < 0 && entry.weight > mtu {
+                entry.weight -= 1;
+                left += 1;
+            }
+        }
+        if left == before {
+            break;
+        }
+    }
+    left
+}
+
+fn weight_of(entries: &[DTableEntry], sl: u8) -> u64 {
+    entries
+        .iter()
+        .filter(|e| e.sl == sl)
+        .map(|e| u64::from(e.weight))
+        .sum()
+}
+
+#[cfg(test)]
+#[path = "dtable_table_tests.rs"]
+mod tests;

@@ -1,0 +1,3 @@
+//! Quality of service: how the arbitration tables are made.
+
+pub mod dtable_table;

@@ -1,0 +1,356 @@
+//! Whether a fabric can be built and can move every packet (`docs/model.md`,
+//! sections 2 and 3, literally).
+
+use super::spec::{CentralQueues, DTABLE_UNIT_BYTES, FabricSpec, Pool, Qos, Scheduler, SpecError};
+use super::topology::Peer;
+
+/// Most SLs, SCs, VLs and traffic classes (Hiperion, section 2.1).
+pub const MAX_LEVELS: usize = 32;
+/// Service channel reserved for fabric management.
+pub const MANAGEMENT_SC: u8 = 15;
+
+fn error<T>(key: &'static str, problem: String) -> Result<T, SpecError> {
+    Err(SpecError { key, problem })
+}
+
+impl FabricSpec {
+    /// Checks that the numbers are in range, that the QoS tables agree with each
+    /// other, and that every buffer holds its exclusive quotas and can take the
+    /// largest packet of every VL.
+    ///
+    /// # Errors
+    /// The first problem found, with the experiment-file key to change.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        self.validate_timing()?;
+        self.validate_qos()?;
+        let b = &self.buffers;
+        for (key, pool) in [
+            ("fabric.nic_queue", &b.nic_queue),
+            ("fabric.nic_sink", &b.nic_sink),
+            ("fabric.input_buffer", &b.input),
+            ("fabric.output_buffer", &b.output),
+        ] {
+            self.validate_pool(key, pool)?;
+        }
+        self.validate_central()?;
+        self.validate_scheduler()
+    }
+
+    fn validate_timing(&self) -> Result<(), SpecError> {
+        let t = &self.timing;
+        for (key, value) in [
+            ("fabric.link_rate", t.tick_ps),
+            ("fabric.flit", t.flit_bytes.into()),
+            ("fabric.link_latency", t.link),
+            ("fabric.host_link_latency", t.host_link),
+            ("fabric.allocation_latency", t.allocation),
+            ("fabric.crossbar_latency", t.crossbar),
+            ("fabric.mport_speedup", t.mport_speedup.into()),
+            ("fabric.central_speedup", t.central_speedup.into()),
+            ("fabric.credit", self.buffers.flits_per_credit.into()),
+        ] {
+            if value == 0 {
+                return error(key, "is 0; it must be at least 1 (tick, byte, flit)".into());
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_qos(&self) -> Result<(), SpecError> {
+        let qos = &self.qos;
+        let sls = &qos.service_levels;
+        if sls.is_empty() || sls.len() > MAX_LEVELS {
+            let n = sls.len();
+            return error(
+                "qos.service_levels",
+                format!("{n} service levels; there must be 1 to {MAX_LEVELS}"),
+            );
+        }
+        if qos.vls == 0 || usize::from(qos.vls) > MAX_LEVELS {
+            return error(
+                "qos.sc2vl",
+                format!("{} VLs; there must be 1 to {MAX_LEVELS}", qos.vls),
+            );
+        }
+        let mut owner: [Option<&str>; MAX_LEVELS] = [None; MAX_LEVELS];
+        for level in sls {
+            let name = level.name.as_str();
+            if level.scs.is_empty() {
+                return error(
+                    "qos.service_levels",
+                    format!("{name} has no SC; give it at least one"),
+                );
+            }
+            if usize::from(level.traffic_class) >= MAX_LEVELS {
+                let tc = level.traffic_class;
+                return error(
+                    "qos.service_levels",
+                    format!("{name}: traffic class {tc} is above 31"),
+                );
+            }
+            if level.mtu_bytes == 0 {
+                return error(
+                    "qos.service_levels",
+                    format!("{name}: an MTU of 0 bytes carries nothing"),
+                );
+            }
+            for &sc in &level.scs {
+                Self::validate_sc(qos, name, sc, &mut owner)?;
+            }
+            if self.needs_classes() {
+                validate_classes(qos, name, &level.scs)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_sc<'a>(
+        qos: &Qos,
+        name: &'a str,
+        sc: u8,
+        owner: &mut [Option<&'a str>; MAX_LEVELS],
+    ) -> Result<(), SpecError> {
+        let Some(slot) = owner.get_mut(usize::from(sc)) else {
+            return error("qos.service_levels", format!("{name}: SC {sc} is above 31"));
+        };
+        if sc == MANAGEMENT_SC {
+            return error(
+                "qos.service_levels",
+                format!("{name}: SC 15 is reserved for fabric management; take another SC"),
+            );
+        }
+        if let Some(other) = slot.replace(name) {
+            return error(
+                "qos.service_levels",
+                format!(
+                    "SC {sc} is listed by {other} and by {name}; an SC belongs to one SL, once"
+                ),
+            );
+        }
+        match qos.sc2vl[usize::from(sc)] {
+            Some(vl) if vl < qos.vls => Ok(()),
+            Some(vl) => error(
+                "qos.sc2vl",
+                format!(
+                    "SC {sc} of {name}: VL {vl} is not below the {} VLs",
+                    qos.vls
+                ),
+            ),
+            None => error(
+                "qos.sc2vl",
+                format!("SC {sc} of {name} has no VL; add it to sc2vl"),
+            ),
+        }
+    }
+
+    /// Credits of the largest packet of every VL; 0 where no SL uses the VL.
+    fn packet_credits(&self) -> Vec<u32> {
+        (0..self.qos.vls)
+            .map(|vl| self.max_credits_on_vl(vl))
+            .collect()
+    }
+
+    fn validate_pool(&self, key: &'static str, pool: &Pool) -> Result<(), SpecError> {
+        self.validate_quota_list(key, pool)?;
+        let exclusive: u64 = pool.per_vl.iter().map(|q| u64::from(q.exclusive)).sum();
+        if exclusive > pool.total.into() {
+            return error(
+                key,
+                format!(
+                    "the exclusive quotas of {} VLs add up to {exclusive} credits, but the buffer has {}; \
+                     lower `exclusive` or enlarge the buffer",
+                    pool.per_vl.len(),
+                    pool.total
+                ),
+            );
+        }
+        let shared = u64::from(pool.total) - exclusive;
+        self.validate_fit(key, pool, shared)
+    }
+
+    fn validate_quota_list(&self, key: &'static str, pool: &Pool) -> Result<(), SpecError> {
+        if pool.per_vl.len() != usize::from(self.qos.vls) {
+            let (have, want) = (pool.per_vl.len(), self.qos.vls);
+            return error(key, format!("{have} quotas for {want} VLs"));
+        }
+        match pool.per_vl.iter().position(|q| q.exclusive > q.max) {
+            None => Ok(()),
+            Some(vl) => {
+                let q = pool.per_vl[vl];
+                error(
+                    key,
+                    format!(
+                        "VL {vl}: {} exclusive credits are more than the {} it may use at most",
+                        q.exclusive, q.max
+                    ),
+                )
+            }
+        }
+    }
+
+    /// The largest packet of every VL must fit into the empty buffer.
+    fn validate_fit(&self, key: &'static str, pool: &Pool, shared: u64) -> Result<(), SpecError> {
+        for (vl, (&credits, quota)) in self.packet_credits().iter().zip(&pool.per_vl).enumerate() {
+            let within_max = credits <= quota.max && credits <= pool.total;
+            let borrowed = u64::from(credits.saturating_sub(quota.exclusive));
+            if !within_max || borrowed > shared {
+                return error(
+                    key,
+                    format!(
+                        "the largest packet on VL {vl} takes {credits} credits, but VL {vl} can have at most {} \
+                         ({} exclusive, {} at most, {shared} shared); lower the MTU or enlarge the buffer",
+                        u64::from(quota.max).min(u64::from(quota.exclusive) + shared),
+                        quota.exclusive,
+                        quota.max
+                    ),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Central buffers: only existing queues count.
+    fn validate_central(&self) -> Result<(), SpecError> {
+        const KEY: &str = "fabric.central_buffer";
+        let pool = &self.buffers.central;
+        self.validate_quota_list(KEY, pool)?;
+        let used = self.packet_credits();
+        // Exclusive credits of the queues of one class.
+        let per_class: u64 = pool
+            .per_vl
+            .iter()
+            .zip(&used)
+            .filter(|&(_, &credits)| credits > 0)
+            .map(|(q, _)| u64::from(q.exclusive))
+            .sum();
+        let mut most = 0;
+        for switch in 0..self.topology.switches() {
+            for (buffer, classes) in self.central_classes(switch).into_iter().enumerate() {
+                let exclusive = per_class.saturating_mul(classes);
+                if exclusive > pool.total.into() {
+                    return error(
+                        KEY,
+                        format!(
+                            "central buffer {buffer} of switch {switch} has queues towards {classes} neighbours \
+                             whose exclusive quotas add up to {exclusive} credits, but the buffer has {}; lower \
+                             `central_exclusive`, the MTUs or the number of VLs, or enlarge the buffer",
+                            pool.total
+                        ),
+                    );
+                }
+                if classes > 0 {
+                    most = most.max(exclusive);
+                }
+            }
+        }
+        self.validate_fit(KEY, pool, u64::from(pool.total) - most)
+    }
+
+    /// Number of classes (next neighbours, local NICs) with a queue in each
+    /// central buffer of `switch`: buffer (m, j) has one for a class if some port
+    /// o of the class has o mod 2 = j and ⌊o/4⌋ ≠ m.
+    fn central_classes(&self, switch: u32) -> Vec<u64> {
+        let radix = self.topology.radix();
+        let per_vl = self.buffers.central_queues == CentralQueues::PerVl;
+        // Class of every connected port: 0 for NICs, the neighbour's id + 1.
+        let mut ports: Vec<(u64, u32)> = (0..radix)
+            .filter_map(|port| match self.topology.peer(switch, port) {
+                Peer::None => None,
+                Peer::Switch { switch, .. } if !per_vl => Some((u64::from(switch) + 1, port)),
+                Peer::Nic(_) | Peer::Switch { .. } => Some((0, port)),
+            })
+            .collect();
+        ports.sort_unstable();
+        let mports = radix / 4;
+        let mut counts = vec![0; 2 * mports as usize];
+        for class in ports.chunk_by(|a, b| a.0 == b.0) {
+            for parity in 0..2 {
+                let of_parity = || {
+                    class
+                        .iter()
+                        .map(|&(_, port)| port)
+                        .filter(move |port| port % 2 == parity)
+                };
+                for m in 0..mports {
+                    if of_parity().any(|port| port / 4 != m) {
+                        counts[(2 * m + parity) as usize] += 1;
+                    }
+                }
+            }
+        }
+        counts
+    }
+
+    fn validate_scheduler(&self) -> Result<(), SpecError> {
+        let sls = &self.qos.service_levels;
+        match &self.qos.scheduler {
+            Scheduler::RrVl => Ok(()),
+            Scheduler::Sbt { weights } if weights.len() != sls.len() => error(
+                "qos.scheduler",
+                format!(
+                    "{} SBT weights for {} service levels",
+                    weights.len(),
+                    sls.len()
+                ),
+            ),
+            Scheduler::Sbt { weights } if weights.iter().all(|&w| w == 0) => error(
+                "qos.scheduler",
+                "all SBT weights are 0; at least one must be positive".into(),
+            ),
+            Scheduler::Sbt { .. } => Ok(()),
+            Scheduler::DTable { entries } => {
+                for (i, entry) in entries.iter().enumerate() {
+                    let sl = usize::from(entry.sl);
+                    let Some(level) = sls.get(sl) else {
+                        return error(
+                            "qos.dtable",
+                            format!("entry {i} names SL {sl}, but there are {}", sls.len()),
+                        );
+                    };
+                    let bytes = u64::from(self.max_flits(sl)) * u64::from(self.timing.flit_bytes);
+                    let packet = bytes.div_ceil(DTABLE_UNIT_BYTES.into());
+                    if u64::from(entry.weight) < packet {
+                        return error(
+                            "qos.dtable",
+                            format!(
+                                "entry {i} gives {} a weight of {}, less than its largest packet of {packet} \
+                                 units of 64 B; raise k, its share or its distance",
+                                level.name, entry.weight
+                            ),
+                        );
+                    }
+                }
+                match (0..sls.len()).find(|&sl| entries.iter().all(|e| usize::from(e.sl) != sl)) {
+                    None => Ok(()),
+                    Some(sl) => error(
+                        "qos.dtable",
+                        format!("{} has no entry: it would never send", sls[sl].name),
+                    ),
+                }
+            }
+        }
+    }
+}
+
+/// On a ring the first two SCs are dateline classes and need their own VLs.
+fn validate_classes(qos: &Qos, name: &str, scs: &[u8]) -> Result<(), SpecError> {
+    let [zero, one] = *scs else {
+        return error(
+            "qos.service_levels",
+            format!(
+                "{name} has {} SCs; on a torus it needs exactly 2, the dateline classes",
+                scs.len()
+            ),
+        );
+    };
+    let vl = |sc: u8| qos.sc2vl.get(usize::from(sc)).copied().flatten();
+    if vl(zero) == vl(one) {
+        return error(
+            "qos.sc2vl",
+            format!(
+                "SC {zero} and SC {one} of {name} share a VL; on a torus they need two, else it deadlocks"
+            ),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! `result.json`. Everything but `engine` is a pure function of the experiment.
+
+use super::{
+    Latency, baseline_time_ps, execution_time_ps, job_baseline_ps, latency, link_end,
+    most_contended, peak_rss_bytes, slowdown, throughput,
+};
+use crate::config::{Plan, experiment_hash, experiment_json};
+use crate::fabric::stats::FabricStats;
+use crate::runner::{RunResult, Status};
+use serde_json::{Map, Value, json};
+
+/// Version of the layout.
+pub const SCHEMA: &str = "flitwise-result-1";
+
+/// Links listed under `links`.
+const LINKS: usize = 20;
+
+/// The whole document.
+#[must_use]
+pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
+    let (experiment, main) = (&plan.experiment, &result.main);
+    let stats = &main.stats;
+    let topology = &experiment.fabric.topology;
+    let time = execution_time_ps(experiment, main);
+    let baseline = baseline_time_ps(plan, result);
+    let stall = match &main.status {
+        Status::Stalled(why) => Some(why),
+        Status::Complete | Status::Interrupted => None,
+    };
+    json!({
+        "schema": SCHEMA,
+        "status": status(&main.status),
+        "stall": stall,
+        "experiment": experiment_json(experiment),
+        "experiment_hash": experiment_hash(experiment),
+        "seed": experiment.seed,
+        "execution_time_ps": time,
+        "baseline_time_ps": baseline,
+        "slowdown": slowdown(time, main.status == Status::Complete, baseline),
+        "jobs": jobs(plan, result),
+        "fabric": {
+            "nics": topology.nics(),
+            "switches": topology.switches(),
+            "links": topology.directed_switch_links() / 2,
+        },
+        "traffic": {
+            "messages": stats.messages,
+            "messages_delivered": stats.messages_delivered,
+            "packets": stats.packets,
+            "flits_injected": stats.flits_injected,
+            "flits_delivered": stats.flits_delivered,
+            "flits_in_flight": stats.flits_in_flight,
+            "flit_hops": stats.flit_hops,
+            "host_flit_hops": stats.host_flit_hops,
+        },
+        "throughput_flits_per_cycle_per_nic": throughput(experiment, stats),
+        "latency_ns": latencies(plan, stats),
+        "service_levels": service_levels(plan, stats),
+        "links": links(stats),
+        "baselines": plan.baselines.iter().zip(&result.baselines).map(|(baseline, run)| json!({
+            "status": status(&run.status),
+            "experiment_hash": experiment_hash(&baseline.experiment),
+            "experiment": experiment_json(&baseline.experiment),
+            "execution_time_ps": execution_time_ps(&baseline.experiment, run),
+            "flit_hops": run.stats.flit_hops,
+        })).collect::<Vec<_>>(),
+        "engine": engine(result),
+    })
+}
+
+fn status(status: &Status) -> &'static str {
+    match status {
+        Status::Complete => "complete",
+        Status::Interrupted => "interrupted",
+        Status::Stalled(_) => "stalled",
+    }
+}
+
+fn jobs(plan: &Plan, result: &RunResult) -> Vec<Value> {
+    let levels = &plan.experiment.fabric.qos.service_levels;
+    let pairs = plan
+        .experiment
+        .jobs
+        .iter()
+        .zip(&result.main.jobs)
+        .enumerate();
+    pairs
+        .filter_map(|(i, (job, outcome))| {
+            let o = outcome.as_ref()?;
+            let baseline = job_baseline_ps(plan, result, i);
+            Some(json!({
+                "name": o.name,
+                "sl": levels[usize::from(job.sl)].name,
+                "ranks": o.ranks,
+                "complete": o.complete,
+                "start_ps": job.start_ps,
+                "execution_time_ps": o.execution_ps,
+                "baseline_time_ps": baseline,
+                "slowdown": slowdown(o.execution_ps, o.complete, baseline),
+                "compute_ps": o.compute_ps,
+                "network_ps": o.network_ps,
+                "point_to_point": o.point_to_point,
+                "point_to_point_bytes": o.point_to_point_bytes,
+                "collectives": o.collectives,
+                "messages": o.messages,
+                "bytes": o.bytes,
+                "intra_node_messages": o.intra_node_messages,
+            }))
+        })
+        .collect()
+}
+
+fn latencies(plan: &Plan, stats: &FabricStats) -> Value {
+    let tick_ps = plan.experiment.fabric.timing.tick_ps;
+    let levels = plan
+        .experiment
+        .fabric
+        .qos
+        .service_levels
+        .iter()
+        .zip(&stats.service_levels);
+    let by_name = levels.map(|(level, sl)| {
+        let value = json!({
+            "end_to_end": Latency::json(latency(&sl.end_to_end, tick_ps)),
+            "network": Latency::json(latency(&sl.network, tick_ps)),
+        });
+        (level.name.clone(), value)
+    });
+    Value::Object(by_name.collect::<Map<_, _>>())
+}
+
+fn service_levels(plan: &Plan, stats: &FabricStats) -> Vec<Value> {
+    let levels = plan
+        .experiment
+        .fabric
+        .qos
+        .service_levels
+        .iter()
+        .zip(&stats.service_levels);
+    let nics = u128::from(plan.experiment.fabric.topology.nics());
+    levels
+        .map(|(level, sl)| {
+            let slots = (nics * u128::from(stats.end_tick)).max(1);
+            json!({
+                "name": level.name,
+                "messages": sl.messages,
+                "packets": sl.packets,
+                "flits": sl.flits,
+                "bytes": sl.bytes,
+                "throughput_flits_per_cycle_per_nic": sl.flits as f64 / slots as f64,
+            })
+        })
+        .collect()
+}
+
+fn links(stats: &FabricStats) -> Vec<Value> {
+    let ticks = stats.end_tick.max(1) as f64;
+    let one = |l: &crate::fabric::stats::LinkStats| {
+        json!({
+            "from": link_end(l.from),
+            "to": link_end(l.to),
+            "flits": l.flits,
+            "packets": l.packets,
+            "utilisation": l.flits as f64 / ticks,
+            "credit_wait_ticks": l.credit_wait_ticks,
+            "queue_wait_ticks": l.queue_wait_ticks,
+        })
+    };
+    most_contended(stats, LINKS).into_iter().map(one).collect()
+}
+
+/// The only part that differs from run to run.
+fn engine(result: &RunResult) -> Value {
+    let wall = result.main.wall.as_secs_f64();
+    let hops = result.main.stats.flit_hops;
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "events": result.main.stats.events,
+        "wall_s": wall,
+        "baseline_wall_s": result.baselines.iter().map(|b| b.wall.as_secs_f64()).sum::<f64>(),
+        "peak_rss_bytes": peak_rss_bytes(),
+        "flit_hops_per_s": if wall > 0.0 { hops as f64 / wall } else { 0.0 },
+    })
+}

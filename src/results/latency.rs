@@ -1,0 +1,63 @@
+//! Latencies in nanoseconds.
+
+use crate::fabric::stats;
+use serde_json::{Value, json};
+
+/// Latency of one kind, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Latency {
+    /// Number of messages or packets.
+    pub count: u64,
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Maximum.
+    pub max: f64,
+}
+
+/// The latencies in `ticks`; `None` if there are none. Each number is an integer
+/// divided once, so that every machine prints the same digits. Mean and maximum
+/// are exact, quantiles have three significant digits.
+#[must_use]
+pub fn latency(ticks: &stats::Latency, tick_ps: u64) -> Option<Latency> {
+    let count = ticks.count();
+    if count == 0 {
+        return None;
+    }
+    let ns = |value: u64| (u128::from(value) * u128::from(tick_ps)) as f64 / 1000.0;
+    Some(Latency {
+        count,
+        mean: (ticks.sum() * u128::from(tick_ps)) as f64 / (u128::from(count) * 1000) as f64,
+        p50: ns(ticks.quantile(0.5)),
+        p99: ns(ticks.quantile(0.99)),
+        max: ns(ticks.max()),
+    })
+}
+
+impl Latency {
+    pub(super) fn json(latency: Option<Self>) -> Value {
+        match latency {
+            None => Value::Null,
+            Some(l) => json!({ "mean": l.mean, "p50": l.p50, "p99": l.p99, "max": l.max }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_become_nanoseconds() {
+        let mut ticks = stats::Latency::default();
+        for value in [100, 200, 300, 400] {
+            ticks.record(value);
+        }
+        let l = latency(&ticks, 640).unwrap();
+        assert_eq!((l.count, l.mean, l.p50, l.max), (4, 160.0, 128.0, 256.0));
+        assert_eq!(latency(&stats::Latency::default(), 640), None);
+    }
+}

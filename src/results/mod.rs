@@ -1,0 +1,106 @@
+//! What a run leaves behind: `result.json` and the summary for people.
+
+mod json;
+mod latency;
+mod summary;
+
+pub use json::{SCHEMA, result_json};
+pub use latency::{Latency, latency};
+pub use summary::summary;
+
+use crate::config::{Experiment, Plan};
+use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
+use crate::runner::{RunResult, Simulation, Status};
+
+/// Time from 0 to the end of the last job, in picoseconds.
+#[must_use]
+pub fn execution_time_ps(experiment: &Experiment, simulation: &Simulation) -> u64 {
+    let ends = experiment.jobs.iter().zip(&simulation.jobs);
+    ends.filter_map(|(job, outcome)| Some(job.start_ps + outcome.as_ref()?.execution_ps))
+        .max()
+        .unwrap_or(0)
+}
+
+/// Execution time of the baseline: the latest end over its runs; `None` without
+/// one, or if one of its runs did not come to its end.
+#[must_use]
+pub fn baseline_time_ps(plan: &Plan, result: &RunResult) -> Option<u64> {
+    let runs = result.baselines.iter();
+    let complete = runs.filter(|run| run.status == Status::Complete).count();
+    if complete != plan.baselines.len() {
+        return None;
+    }
+    let runs = plan.baselines.iter().zip(&result.baselines);
+    runs.map(|(baseline, run)| execution_time_ps(&baseline.experiment, run))
+        .max()
+}
+
+/// Execution time of job `index` in its baseline, if that came to its end.
+#[must_use]
+pub fn job_baseline_ps(plan: &Plan, result: &RunResult, index: usize) -> Option<u64> {
+    plan.baselines
+        .iter()
+        .zip(&result.baselines)
+        .find_map(|(baseline, run)| {
+            let &(_, other) = baseline.jobs.iter().find(|&&(main, _)| main == index)?;
+            let outcome = run.jobs.get(other)?.as_ref()?;
+            outcome.complete.then_some(outcome.execution_ps)
+        })
+}
+
+/// `time / baseline`, if both came to their end and the baseline is not 0.
+#[must_use]
+pub fn slowdown(time: u64, complete: bool, baseline: Option<u64>) -> Option<f64> {
+    baseline
+        .filter(|&b| complete && b > 0)
+        .map(|b| time as f64 / b as f64)
+}
+
+/// Flits delivered per tick and NIC.
+#[must_use]
+pub fn throughput(experiment: &Experiment, stats: &FabricStats) -> f64 {
+    let slots = u128::from(stats.end_tick) * u128::from(experiment.fabric.topology.nics());
+    if slots == 0 {
+        0.0
+    } else {
+        stats.flits_delivered as f64 / slots as f64
+    }
+}
+
+/// The `n` links whose packets waited longest for credits; ties by traffic, then
+/// by position. Links that never waited and carried nothing are left out.
+#[must_use]
+pub fn most_contended(stats: &FabricStats, n: usize) -> Vec<&LinkStats> {
+    let mut links: Vec<&LinkStats> = stats
+        .links
+        .iter()
+        .filter(|l| l.flits > 0 || l.credit_wait_ticks > 0)
+        .collect();
+    links.sort_by_key(|l| std::cmp::Reverse((l.credit_wait_ticks, l.queue_wait_ticks, l.flits)));
+    links.truncate(n);
+    links
+}
+
+/// `nic 3` or `switch 2 port 7`.
+#[must_use]
+pub fn link_end(end: LinkEnd) -> String {
+    match end {
+        LinkEnd::Nic(nic) => format!("nic {nic}"),
+        LinkEnd::Port { switch, port } => format!("switch {switch} port {port}"),
+    }
+}
+
+/// Most memory this process has had resident, in bytes; 0 where it is unknown.
+#[must_use]
+pub fn peak_rss_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let kib = status.lines().find_map(|line| {
+        line.strip_prefix("VmHWM:")?
+            .trim()
+            .strip_suffix("kB")?
+            .trim()
+            .parse::<u64>()
+            .ok()
+    });
+    kib.unwrap_or(0) * 1024
+}

@@ -1,0 +1,214 @@
+//! The summary for people: what came out, and why.
+
+use super::{
+    baseline_time_ps, execution_time_ps, job_baseline_ps, latency, link_end, most_contended,
+    slowdown, throughput,
+};
+use crate::config::Plan;
+use crate::fabric::stats::FabricStats;
+use crate::replay::outcome::JobOutcome;
+use crate::runner::{RunResult, Status};
+use crate::units::{human_bytes, human_count, human_time};
+use std::fmt::{self, Write};
+
+/// Links shown; with `explain` four times as many.
+const LINKS: usize = 5;
+
+/// The summary; `explain` adds details per job and more links.
+#[must_use]
+pub fn summary(plan: &Plan, result: &RunResult, explain: bool) -> String {
+    let mut out = String::new();
+    // Writing to a String does not fail.
+    let _ = write_all(&mut out, plan, result, explain);
+    out
+}
+
+fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -> fmt::Result {
+    let (experiment, main) = (&plan.experiment, &result.main);
+    let time = execution_time_ps(experiment, main);
+    let so_far = match &main.status {
+        Status::Complete => "",
+        Status::Interrupted => "  (interrupted: so far)",
+        Status::Stalled(_) => "  (stalled: so far)",
+    };
+    writeln!(out, "execution time  {}{so_far}", human_time(time))?;
+    if let Some(base) = baseline_time_ps(plan, result) {
+        let factor = slowdown(time, main.status == Status::Complete, Some(base))
+            .map_or_else(String::new, |s| format!("   slowdown {s:.4}"));
+        writeln!(out, "baseline        {}{factor}", human_time(base))?;
+    }
+    let last = main.jobs.iter().flatten().max_by_key(|o| o.execution_ps);
+    if let Some(last) = last {
+        writeln!(out, "bound by        {}", bound(last))?;
+    }
+    if let Status::Stalled(why) = &main.status {
+        writeln!(out, "\nstalled\n{}", why.trim_end())?;
+    }
+    write_jobs(out, plan, result, explain)?;
+    write_traffic(out, plan, &main.stats)?;
+    write_latencies(out, plan, &main.stats)?;
+    write_links(out, &main.stats, if explain { 4 * LINKS } else { LINKS })
+}
+
+/// What the last rank of the job spent its time on.
+fn bound(o: &JobOutcome) -> String {
+    let total = o.compute_ps.saturating_add(o.network_ps).max(1);
+    let percent = 100.0 * o.compute_ps as f64 / total as f64;
+    let what = if percent >= 50.0 {
+        "computation"
+    } else {
+        "network and waiting for partners"
+    };
+    format!(
+        "{what}: the last rank of {} computes {percent:.1} % of its time",
+        o.name
+    )
+}
+
+fn write_jobs(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -> fmt::Result {
+    let levels = &plan.experiment.fabric.qos.service_levels;
+    let mut rows = vec![
+        [
+            "job", "ranks", "SL", "time", "slowdown", "compute", "messages", "bytes",
+        ]
+        .map(String::from)
+        .to_vec(),
+    ];
+    let jobs = || {
+        plan.experiment
+            .jobs
+            .iter()
+            .zip(&result.main.jobs)
+            .enumerate()
+    };
+    for (i, (job, outcome)) in jobs() {
+        let Some(o) = outcome else { continue };
+        let factor = slowdown(o.execution_ps, o.complete, job_baseline_ps(plan, result, i));
+        let total = o.compute_ps.saturating_add(o.network_ps).max(1);
+        rows.push(vec![
+            o.name.clone(),
+            o.ranks.to_string(),
+            levels[usize::from(job.sl)].name.clone(),
+            human_time(o.execution_ps),
+            factor.map_or_else(|| "-".into(), |s| format!("{s:.4}")),
+            format!("{:.1} %", 100.0 * o.compute_ps as f64 / total as f64),
+            human_count(o.messages),
+            human_bytes(o.bytes),
+        ]);
+    }
+    write_table(out, &rows)?;
+    if explain {
+        for o in result.main.jobs.iter().flatten() {
+            writeln!(
+                out,
+                "\n{}\n  point to point  {} messages, {}\n  collectives     {}\n  inside nodes    {} messages\n  \
+                 last rank       {} computing, {} network and waiting",
+                o.name,
+                human_count(o.point_to_point),
+                human_bytes(o.point_to_point_bytes),
+                human_count(o.collectives),
+                human_count(o.intra_node_messages),
+                human_time(o.compute_ps),
+                human_time(o.network_ps),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn write_traffic(out: &mut String, plan: &Plan, stats: &FabricStats) -> fmt::Result {
+    writeln!(
+        out,
+        "\ntraffic         {} messages, {} packets, {} flits, {} flit-hops",
+        human_count(stats.messages),
+        human_count(stats.packets),
+        human_count(stats.flits_injected),
+        human_count(stats.flit_hops),
+    )?;
+    writeln!(
+        out,
+        "throughput      {:.4} flits/cycle/NIC",
+        throughput(&plan.experiment, stats)
+    )
+}
+
+fn write_latencies(out: &mut String, plan: &Plan, stats: &FabricStats) -> fmt::Result {
+    let tick_ps = plan.experiment.fabric.timing.tick_ps;
+    let header = ["latency (ns)", "count", "mean", "p50", "p99", "max"];
+    let mut rows = vec![header.map(String::from).to_vec()];
+    for (level, sl) in plan
+        .experiment
+        .fabric
+        .qos
+        .service_levels
+        .iter()
+        .zip(&stats.service_levels)
+    {
+        for (kind, histogram) in [("end to end", &sl.end_to_end), ("network", &sl.network)] {
+            let Some(l) = latency(histogram, tick_ps) else {
+                continue;
+            };
+            let ns = |value: f64| format!("{value:.1}");
+            rows.push(vec![
+                format!("{} {kind}", level.name),
+                human_count(l.count),
+                ns(l.mean),
+                ns(l.p50),
+                ns(l.p99),
+                ns(l.max),
+            ]);
+        }
+    }
+    write_table(out, &rows)
+}
+
+fn write_links(out: &mut String, stats: &FabricStats, n: usize) -> fmt::Result {
+    let ticks = stats.end_tick.max(1) as f64;
+    let mut rows = vec![
+        [
+            "most contended links",
+            "used",
+            "credit wait",
+            "mean queueing",
+        ]
+        .map(String::from)
+        .to_vec(),
+    ];
+    for l in most_contended(stats, n) {
+        rows.push(vec![
+            format!("{} -> {}", link_end(l.from), link_end(l.to)),
+            format!("{:.1} %", 100.0 * l.flits as f64 / ticks),
+            format!("{:.1} %", 100.0 * l.credit_wait_ticks as f64 / ticks),
+            format!(
+                "{:.1} ticks",
+                l.queue_wait_ticks as f64 / l.packets.max(1) as f64
+            ),
+        ]);
+    }
+    write_table(out, &rows)
+}
+
+/// A table with its first column to the left and the others to the right; not
+/// written if there is only the header.
+fn write_table(out: &mut String, rows: &[Vec<String>]) -> fmt::Result {
+    if rows.len() < 2 {
+        return Ok(());
+    }
+    let columns = rows[0].len();
+    let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    writeln!(out)?;
+    for row in rows {
+        let mut line = String::new();
+        for (c, cell) in row.iter().enumerate() {
+            let width = widths[c];
+            if c == 0 {
+                write!(line, "{cell:<width$}")?;
+            } else {
+                write!(line, "  {cell:>width$}")?;
+            }
+        }
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}

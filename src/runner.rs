@@ -1,0 +1,328 @@
+//! The one place where configuration, replay and engine meet.
+
+use crate::config::experiment::{self, Job};
+use crate::config::{ConfigError, Experiment, Plan};
+use crate::fabric::engine::{Engine, RunEnd};
+use crate::fabric::spec::Tick;
+use crate::fabric::stats::FabricStats;
+use crate::replay::background::{BackgroundFlow, Pattern, Rate, message_flits};
+use crate::replay::collectives::Choices;
+use crate::replay::outcome::JobOutcome;
+use crate::replay::placement::{FreeNics, Placement};
+use crate::replay::vef::VefProgram;
+use crate::replay::{IntraNode, JobSpec, Replay, ReplaySpec, SendCompletion};
+use anyhow::anyhow;
+use flitwise_formats::vef::Check;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use thiserror::Error;
+
+/// What a run is told from outside; shared by the runs of a plan.
+pub struct Control<'a> {
+    /// Set when the user asks to stop: the run ends with what it has.
+    pub stop: &'a AtomicBool,
+    /// Told about the progress of the main run, a few times a second.
+    pub progress: &'a dyn Progress,
+}
+
+impl Control<'_> {
+    /// True if the run should end early.
+    #[must_use]
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Simulated time in ticks.
+    pub tick: Tick,
+    /// Length of a tick in picoseconds.
+    pub tick_ps: u64,
+    /// Trace records that have started, and their number if known.
+    pub records: (u64, Option<u64>),
+    /// Messages delivered.
+    pub messages: u64,
+    /// Flit-hops so far.
+    pub flit_hops: u64,
+}
+
+/// Receives snapshots; must be cheap.
+pub trait Progress: Sync {
+    /// The run has come this far.
+    fn update(&self, snapshot: &Snapshot);
+}
+
+/// Receives nothing.
+pub struct Silent;
+
+impl Progress for Silent {
+    fn update(&self, _: &Snapshot) {}
+}
+
+/// How a simulation ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    /// Every job came to its end.
+    Complete,
+    /// Stopped by the user.
+    Interrupted,
+    /// No progress is possible; says who waits for whom.
+    Stalled(String),
+}
+
+/// One simulation.
+#[derive(Debug, Clone)]
+pub struct Simulation {
+    /// How it ended.
+    pub status: Status,
+    /// Counters of the fabric.
+    pub stats: FabricStats,
+    /// Per job of the experiment; `None` for disabled ones.
+    pub jobs: Vec<Option<JobOutcome>>,
+    /// Wall-clock time.
+    pub wall: Duration,
+}
+
+/// The experiment and its baselines, in the order of the plan.
+#[derive(Debug, Clone)]
+pub struct RunResult {
+    /// The experiment.
+    pub main: Simulation,
+    /// The baselines; fewer than planned if the user stopped the run.
+    pub baselines: Vec<Simulation>,
+}
+
+/// Why there is no result.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The input is at fault: exit code 2.
+    #[error("{0}")]
+    Config(#[from] ConfigError),
+    /// A trace is at fault: exit code 2.
+    #[error("{0:#}")]
+    Trace(anyhow::Error),
+    /// The run failed: exit code 1.
+    #[error("{0:#}")]
+    Failed(anyhow::Error),
+}
+
+/// The traces of a plan, checked once for all its runs.
+struct Traces {
+    checked: Vec<(PathBuf, Check)>,
+}
+
+impl Traces {
+    fn check(plan: &Plan) -> Result<Self, RunError> {
+        let mut checked: Vec<(PathBuf, Check)> = Vec::new();
+        let baselines = plan.baselines.iter().map(|b| &b.experiment);
+        for job in std::iter::once(&plan.experiment)
+            .chain(baselines)
+            .flat_map(|experiment| &experiment.jobs)
+        {
+            if !checked.iter().any(|(path, _)| *path == job.trace_path) {
+                let (_, check) = VefProgram::open(&job.trace_path).map_err(RunError::Trace)?;
+                checked.push((job.trace_path.clone(), check));
+            }
+        }
+        Ok(Self { checked })
+    }
+
+    fn of(&self, job: &Job) -> Result<&Check, RunError> {
+        let found = self
+            .checked
+            .iter()
+            .find(|(path, _)| *path == job.trace_path);
+        found
+            .map(|(_, check)| check)
+            .ok_or_else(|| RunError::Failed(anyhow!("trace `{}` was not checked", job.trace)))
+    }
+}
+
+/// Places all jobs, also those that are not replayed, and opens the traces of the
+/// others.
+fn replay_of(experiment: &Experiment, traces: &Traces) -> Result<(Replay, u64), RunError> {
+    let fabric = &experiment.fabric;
+    let mut ranks = Vec::new();
+    for job in &experiment.jobs {
+        ranks.push(traces.of(job)?.header.tasks);
+    }
+    experiment.check_ranks(&ranks)?;
+    let mut free = FreeNics::all(fabric.topology.nics());
+    let (mut jobs, mut records) = (Vec::new(), 0);
+    for (index, (job, &ranks)) in experiment.jobs.iter().zip(&ranks).enumerate() {
+        let mut allowed = job
+            .hosts
+            .as_ref()
+            .map_or_else(|| free.clone(), |h| free.only(h));
+        let nics = placement_of(job, experiment.seed, index)
+            .place(ranks, job.tasks_per_node, &mut allowed)
+            .map_err(|e| ConfigError::new(format!("job.{index}.placement"), e.to_string()))?;
+        free.take(&nics);
+        if !job.enabled {
+            continue;
+        }
+        let check = traces.of(job)?;
+        records += check.records.iter().sum::<u64>();
+        let program = VefProgram::resume(&job.trace_path, check).map_err(RunError::Trace)?;
+        jobs.push(JobSpec {
+            name: job.name.clone(),
+            program: Box::new(program),
+            start_ps: job.start_ps,
+            sl: job.sl,
+            nics,
+            send_completion: match job.send_completion {
+                experiment::SendCompletion::Handed => SendCompletion::Handed,
+                experiment::SendCompletion::Injected => SendCompletion::Injected,
+                experiment::SendCompletion::Rendezvous { eager_threshold } => {
+                    SendCompletion::Rendezvous {
+                        eager_threshold_bytes: eager_threshold,
+                    }
+                }
+            },
+            compute_scale: job.compute_scale,
+            intra_node: IntraNode {
+                latency_ps: job.intra_node_latency_ps,
+                bytes_per_s: job.intra_node_bandwidth,
+            },
+            reduction_ps_per_byte: job.reduction_cost_ps_per_byte,
+            collectives: Choices::default(),
+        });
+    }
+    let background = experiment.background.iter().map(|flow| {
+        let mtu = fabric.qos.service_levels[usize::from(flow.sl)].mtu_bytes;
+        BackgroundFlow {
+            sl: flow.sl,
+            message_bytes: flow.message_bytes,
+            message_flits: message_flits(
+                &fabric.timing,
+                mtu,
+                fabric.header_bytes,
+                flow.message_bytes,
+            ),
+            rate: Rate {
+                flits: flow.rate.num(),
+                ticks: flow.rate.den(),
+            },
+            pattern: match flow.pattern {
+                experiment::Pattern::Uniform => Pattern::Uniform,
+            },
+        }
+    });
+    let replay = Replay::new(ReplaySpec {
+        tick_ps: fabric.timing.tick_ps,
+        nics: fabric.topology.nics(),
+        seed: experiment.seed,
+        background: background.collect(),
+        jobs,
+        background_until: None,
+    })
+    .map_err(RunError::Failed)?;
+    Ok((replay, records))
+}
+
+fn placement_of(job: &Job, seed: u64, index: usize) -> Placement {
+    match &job.placement {
+        experiment::Placement::Linear => Placement::Linear,
+        experiment::Placement::RoundRobin => Placement::RoundRobin,
+        experiment::Placement::Random => Placement::Random {
+            seed,
+            job: index as u64,
+        },
+        experiment::Placement::List(nics) => Placement::List(nics.clone()),
+    }
+}
+
+/// Wall-clock time between reports of progress.
+const REPORT_EVERY: Duration = Duration::from_millis(200);
+
+/// Simulates one experiment.
+fn run_experiment(
+    experiment: &Experiment,
+    traces: &Traces,
+    control: &Control<'_>,
+) -> Result<Simulation, RunError> {
+    let started = Instant::now();
+    let (mut replay, records) = replay_of(experiment, traces)?;
+    let mut engine = Engine::new(&experiment.fabric)
+        .map_err(|e| ConfigError::new(e.key.to_owned(), e.problem))?;
+    let mut reported = started;
+    let end = engine.run_controlled(&mut replay, &mut |progress, replay: &Replay| {
+        if reported.elapsed() >= REPORT_EVERY {
+            reported = Instant::now();
+            let replayed = replay.progress();
+            control.progress.update(&Snapshot {
+                tick: progress.tick,
+                tick_ps: experiment.fabric.timing.tick_ps,
+                records: (replayed.operations, Some(records)),
+                messages: replayed.messages_delivered,
+                flit_hops: progress.flit_hops,
+            });
+        }
+        if control.stopped() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    if let Some(error) = replay.take_error() {
+        return Err(RunError::Trace(error));
+    }
+    let status = match end {
+        RunEnd::Finished => Status::Complete,
+        RunEnd::Interrupted => Status::Interrupted,
+        RunEnd::Deadlock(stall) => Status::Stalled(stall.to_string()),
+        RunEnd::Drained => Status::Stalled(replay.stall_report().join("\n")),
+    };
+    let mut outcomes = replay.outcomes().into_iter();
+    let jobs = experiment
+        .jobs
+        .iter()
+        .map(|job| job.enabled.then(|| outcomes.next()).flatten());
+    Ok(Simulation {
+        status,
+        stats: engine.stats(),
+        jobs: jobs.collect(),
+        wall: started.elapsed(),
+    })
+}
+
+/// Simulates the experiment and its baselines, side by side if `threads` allows.
+///
+/// # Errors
+/// If a trace is broken, a job does not fit, or a run fails; the error of the
+/// experiment before those of the baselines.
+pub fn run_plan(plan: &Plan, control: &Control<'_>, threads: usize) -> Result<RunResult, RunError> {
+    let traces = &Traces::check(plan)?;
+    let quiet = Control {
+        stop: control.stop,
+        progress: &Silent,
+    };
+    let baselines = || -> Result<Vec<Simulation>, RunError> {
+        let wanted = plan.baselines.iter().take_while(|_| !quiet.stopped());
+        wanted
+            .map(|b| run_experiment(&b.experiment, traces, &quiet))
+            .collect()
+    };
+    if threads < 2 || plan.baselines.is_empty() {
+        let main = run_experiment(&plan.experiment, traces, control)?;
+        return Ok(RunResult {
+            main,
+            baselines: baselines()?,
+        });
+    }
+    std::thread::scope(|scope| {
+        let side = scope.spawn(baselines);
+        let main = run_experiment(&plan.experiment, traces, control);
+        let side = side
+            .join()
+            .unwrap_or_else(|_| Err(RunError::Failed(anyhow!("a baseline run panicked"))));
+        Ok(RunResult {
+            main: main?,
+            baselines: side?,
+        })
+    })
+}

@@ -1,0 +1,96 @@
+//! Reading quantities from an experiment file.
+
+use super::parse::{
+    BYTES_HELP, COST_HELP, LATENCY_HELP, RATE_HELP, RATIO_HELP, SPACE_HELP, TIME_HELP,
+};
+use super::{Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio, Space};
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use std::fmt;
+
+/// Implements `Deserialize` for a quantity that must carry its unit.
+macro_rules! with_unit {
+    ($type:ty, $help:expr) => {
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Text;
+                impl Visitor<'_> for Text {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($help)
+                    }
+                    fn visit_str<E: Error>(self, text: &str) -> Result<$type, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                    fn visit_i64<E: Error>(self, value: i64) -> Result<$type, E> {
+                        Err(E::custom(format!("`{value}` has no unit; write {}", $help)))
+                    }
+                    fn visit_f64<E: Error>(self, value: f64) -> Result<$type, E> {
+                        Err(E::custom(format!("`{value}` has no unit; write {}", $help)))
+                    }
+                }
+                deserializer.deserialize_any(Text)
+            }
+        }
+    };
+}
+
+with_unit!(Bytes, BYTES_HELP);
+with_unit!(Picoseconds, TIME_HELP);
+with_unit!(Rate, RATE_HELP);
+with_unit!(CostPerByte, COST_HELP);
+with_unit!(Latency, LATENCY_HELP);
+
+/// Numbers (fractions) and texts.
+struct RatioVisitor;
+
+impl Visitor<'_> for RatioVisitor {
+    type Value = Ratio;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(RATIO_HELP)
+    }
+    fn visit_str<E: Error>(self, text: &str) -> Result<Ratio, E> {
+        text.parse().map_err(E::custom)
+    }
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Ratio, E> {
+        u64::try_from(value)
+            .map(Ratio::whole)
+            .map_err(|_| E::custom(format!("`{value}` is negative; write {RATIO_HELP}")))
+    }
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Ratio, E> {
+        Ratio::from_f64(value).ok_or_else(|| {
+            E::custom(format!(
+                "`{value}` is no fraction of 64-bit numbers; write {RATIO_HELP}"
+            ))
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Ratio {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(RatioVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for Space {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Space;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(SPACE_HELP)
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Space, E> {
+                text.parse().map_err(E::custom)
+            }
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Space, E> {
+                Err(E::custom(format!(
+                    "`{value}` has no unit; write {SPACE_HELP}"
+                )))
+            }
+            fn visit_f64<E: Error>(self, value: f64) -> Result<Space, E> {
+                RatioVisitor.visit_f64(value).map(Space::Share)
+            }
+        }
+        deserializer.deserialize_any(Text)
+    }
+}

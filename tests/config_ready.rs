@@ -1,0 +1,30 @@
+//! The experiments under `configs/` can be loaded as they are.
+
+use flitwise::config::load;
+use std::path::Path;
+
+#[test]
+fn ready_experiments_load() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
+    let mut count = 0;
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "toml") {
+            continue;
+        }
+        count += 1;
+        match load(&path, &[]) {
+            Ok(plan) => assert_eq!(plan.baselines.len(), 1, "{}", path.display()),
+            // The traces may be installed elsewhere; nothing else may be wrong.
+            Err(e) => assert!(e.to_string().contains("no trace `"), "{e}"),
+        }
+        // With any trace in place of the real one everything must resolve.
+        let trace = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/corpus/experiments/tiny.vef"
+        );
+        let set = [format!("job.0.trace=\"{trace}\"")];
+        load(&path, &set).unwrap_or_else(|e| panic!("{e}"));
+    }
+    assert!(count >= 7, "{count}");
+}

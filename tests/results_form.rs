@@ -1,0 +1,152 @@
+//! `result.json` and the summary, from hand-made counters.
+
+use flitwise::config::{Plan, resolve_text};
+use flitwise::fabric::stats::{FabricStats, Latency, LinkEnd, LinkStats, SlStats};
+use flitwise::replay::outcome::JobOutcome;
+use flitwise::results::{SCHEMA, result_json, summary};
+use flitwise::runner::{RunResult, Simulation, Status};
+use std::path::Path;
+use std::time::Duration;
+
+fn plan() -> Plan {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/experiments");
+    let text =
+        "[fabric]\ntopology = { kind = \"single\", nics = 4 }\n[[job]]\ntrace = \"tiny.vef\"\n";
+    resolve_text("test.toml", text, &dir, &[]).unwrap()
+}
+
+fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
+    let mut latency = Latency::default();
+    latency.record(500);
+    latency.record(1500);
+    let sl = SlStats {
+        messages: 2,
+        packets: 2,
+        flits: 256,
+        bytes: 2048,
+        end_to_end: latency.clone(),
+        network: latency,
+    };
+    let link = LinkStats {
+        from: LinkEnd::Nic(0),
+        to: LinkEnd::Port { switch: 0, port: 0 },
+        flits: 256,
+        packets: 2,
+        credit_wait_ticks: 10,
+        queue_wait_ticks: 40,
+    };
+    Simulation {
+        status,
+        stats: FabricStats {
+            end_tick: 2000,
+            messages: 2,
+            messages_delivered: 2,
+            packets: 2,
+            flits_injected: 256,
+            flits_delivered: 256,
+            flits_in_flight: 0,
+            flit_hops: 0,
+            host_flit_hops: 512,
+            events: 99,
+            service_levels: vec![sl],
+            links: vec![
+                LinkStats {
+                    credit_wait_ticks: 0,
+                    ..link
+                },
+                link,
+            ],
+        },
+        jobs: vec![Some(JobOutcome {
+            name: "tiny".into(),
+            ranks: 2,
+            complete: true,
+            execution_ps,
+            compute_ps: execution_ps / 4,
+            network_ps: execution_ps - execution_ps / 4,
+            point_to_point: 2,
+            point_to_point_bytes: 2048,
+            collectives: 0,
+            messages: 2,
+            bytes: 2048,
+            intra_node_messages: 0,
+        })],
+        wall: Duration::from_millis(wall_ms),
+    }
+}
+
+fn result(wall_ms: u64) -> RunResult {
+    RunResult {
+        main: simulation(1_280_000, Status::Complete, wall_ms),
+        baselines: vec![simulation(1_000_000, Status::Complete, wall_ms)],
+    }
+}
+
+#[test]
+fn json_has_every_field() {
+    let json = result_json(&plan(), &result(5));
+    assert_eq!(json["schema"], SCHEMA);
+    assert_eq!(json["status"], "complete");
+    assert_eq!(json["execution_time_ps"], 1_280_000);
+    assert_eq!(json["baseline_time_ps"], 1_000_000);
+    assert_eq!(json["slowdown"], 1.28);
+    assert_eq!(json["jobs"][0]["slowdown"], 1.28);
+    assert_eq!(json["fabric"]["nics"], 4);
+    assert_eq!(json["throughput_flits_per_cycle_per_nic"], 0.032);
+    assert_eq!(json["latency_ns"]["default"]["network"]["mean"], 640.0);
+    assert_eq!(json["links"][0]["credit_wait_ticks"], 10);
+    assert_eq!(json["engine"]["events"], 99);
+    assert!(json["engine"]["peak_rss_bytes"].as_u64().is_some());
+}
+
+#[test]
+fn json_differs_in_engine_only() {
+    let without_engine = |wall| {
+        let mut json = result_json(&plan(), &result(wall));
+        json.as_object_mut().unwrap().remove("engine");
+        json.to_string()
+    };
+    assert_eq!(without_engine(5), without_engine(7));
+}
+
+#[test]
+fn summary_reads_well() {
+    let text = summary(&plan(), &result(5), false);
+    let expected = "\
+execution time  1.280 us
+baseline        1.000 us   slowdown 1.2800
+bound by        network and waiting for partners: the last rank of tiny computes 25.0 % of its time
+
+job   ranks       SL      time  slowdown  compute  messages    bytes
+tiny      2  default  1.280 us    1.2800   25.0 %         2  2.0 KiB
+
+traffic         2 messages, 2 packets, 256 flits, 0 flit-hops
+throughput      0.0320 flits/cycle/NIC
+
+latency (ns)        count   mean    p50    p99    max
+default end to end      2  640.0  320.0  960.0  960.0
+default network         2  640.0  320.0  960.0  960.0
+
+most contended links        used  credit wait  mean queueing
+nic 0 -> switch 0 port 0  12.8 %        0.5 %     20.0 ticks
+nic 0 -> switch 0 port 0  12.8 %        0.0 %     20.0 ticks
+";
+    assert_eq!(text, expected, "got:\n{text}");
+    assert!(summary(&plan(), &result(5), true).contains("last rank       320.000 ns computing"));
+}
+
+#[test]
+fn a_stall_says_who_waits() {
+    let mut result = result(5);
+    result.main.status = Status::Stalled("rank 1 waits for message 7 (line 12)".into());
+    assert_eq!(result_json(&plan(), &result)["status"], "stalled");
+    let text = summary(&plan(), &result, false);
+    assert_eq!(
+        result_json(&plan(), &result)["slowdown"],
+        serde_json::Value::Null
+    );
+    assert!(
+        text.contains("(stalled: so far)") && text.contains("rank 1 waits for message 7"),
+        "{text}"
+    );
+}
