@@ -40,7 +40,7 @@ pub fn sc2vl(vls: &[u8]) -> [Option<u8>; 32] {
     table
 }
 
-fn service_level(name: &str, scs: [u8; 2], mtu_bytes: u32) -> ServiceLevel {
+pub fn service_level(name: &str, scs: [u8; 2], mtu_bytes: u32) -> ServiceLevel {
     ServiceLevel {
         name: name.into(),
         traffic_class: 0,

@@ -236,9 +236,32 @@ impl Bank {
         self.credits_of(buffer)[USED..].iter().sum()
     }
 
-    /// True if packets are leaving or have yet to give credits back after `now`.
-    pub(super) fn is_draining(&mut self, buffer: usize, now: Tick) -> bool {
+    /// The queues that hold what `credits` more in queue `q` are missing at `now`
+    /// (none if they have quota): those that must shrink before they can fit.
+    pub(super) fn holders(
+        &mut self,
+        buffer: usize,
+        q: usize,
+        credits: u32,
+        now: Tick,
+    ) -> Vec<usize> {
         self.settle(buffer, now);
-        !self.trains[buffer].is_empty()
+        match self.missing(buffer, q, credits) {
+            (0, 0) => Vec::new(),
+            (0, _) => {
+                let quotas = self.quotas.clone();
+                let used = &self.credits_of(buffer)[USED..];
+                let above = |&i: &usize| used[i] > quotas[i].exclusive || i == q && used[i] > 0;
+                (0..quotas.len()).filter(above).collect()
+            }
+            _ => vec![q],
+        }
+    }
+
+    /// True if credits of queue `q` are on their way back.
+    pub(super) fn is_draining(&self, buffer: usize, q: usize) -> bool {
+        self.trains[buffer]
+            .iter()
+            .any(|train| usize::from(train.queue) == q)
     }
 }

@@ -1,11 +1,12 @@
 //! Who waits for whom, when nothing moves any more.
 //!
-//! A head packet is *live* if it has quota in its next buffer, if that buffer is
-//! giving credits back, or if some packet there that holds the space is itself
-//! live. What is left when all live packets are struck out can never move.
+//! A head packet is *live* if it has quota in its next buffer, or if a FIFO there
+//! that holds the space is giving credits back, is still being filled, or has a
+//! live head. What is left when all live packets are struck out can never move.
 
 use super::Engine;
 use super::packet::NONE;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Buffer in which a packet waits.
@@ -74,32 +75,39 @@ type Node = (usize, usize, usize);
 impl Engine {
     /// A cycle of packets that can never move, if there is one.
     pub(super) fn find_stall(&mut self) -> Option<Stall> {
-        let mut dead: Vec<Node> = Vec::new();
+        // FIFOs whose head waits for space, with the FIFOs that hold that space.
+        let mut dead: BTreeMap<Node, Vec<Node>> = BTreeMap::new();
         for bank in 0..3 {
             for buffer in 0..self.buffers(bank) {
                 for queue in 0..self.stride(bank) {
-                    if self.head(bank, buffer, queue) != NONE
-                        && self.blocked_on((bank, buffer, queue)).is_some()
+                    let node = (bank, buffer, queue);
+                    if self.head(node) != NONE
+                        && let Some(holders) = self.waits_for(node)
                     {
-                        dead.push((bank, buffer, queue));
+                        dead.insert(node, holders);
                     }
                 }
             }
         }
         loop {
-            let before = dead.len();
-            let known = dead.clone();
-            dead.retain(|&node| self.holder(node, &known).is_some());
-            if dead.len() == before {
+            let lives = |holders: &Vec<Node>| holders.iter().any(|h| !dead.contains_key(h));
+            let live: Vec<Node> = dead
+                .iter()
+                .filter(|(_, holders)| lives(holders))
+                .map(|(&node, _)| node)
+                .collect();
+            if live.is_empty() {
                 break;
             }
+            for node in live {
+                dead.remove(&node);
+            }
         }
-        let first = *dead.first()?;
-        // Every dead packet waits for a dead one: following them must close a cycle.
-        let (mut path, mut node) = (Vec::new(), first);
+        // Every dead packet waits for dead ones: following them must close a cycle.
+        let (mut path, mut node) = (Vec::new(), *dead.keys().next()?);
         while !path.contains(&node) {
             path.push(node);
-            node = self.holder(node, &dead)?;
+            node = *dead.get(&node)?.first()?;
         }
         let start = path.iter().position(|&n| n == node)?;
         let cycle = path[start..].iter().map(|&n| self.describe(n)).collect();
@@ -125,7 +133,7 @@ impl Engine {
         }
     }
 
-    fn head(&self, bank: usize, buffer: usize, queue: usize) -> u32 {
+    fn head(&self, (bank, buffer, queue): Node) -> u32 {
         match bank {
             0 => self.input_buffers.head(buffer, queue),
             1 => self.central_buffers.head(buffer, queue),
@@ -133,60 +141,42 @@ impl Engine {
         }
     }
 
-    /// Where the head of `node` must go, if it has no quota there and no
-    /// credits are on their way.
-    fn blocked_on(&mut self, (bank, buffer, queue): Node) -> Option<Node> {
-        let id = self.head(bank, buffer, queue);
-        let packet = self.packets[id];
-        let now = self.now;
-        let to: Node = if bank == 2 {
+    /// FIFOs that hold the space which the head of `node` waits for; `None` if it
+    /// does not wait, or if such a FIFO is sure to give space.
+    fn waits_for(&mut self, node: Node) -> Option<Vec<Node>> {
+        let (bank, buffer, _) = node;
+        let packet = self.packets[self.head(node)];
+        let output = packet.output as usize;
+        let vl = usize::from(packet.vl);
+        let (next, at, queue) = if bank == 2 {
             let output = self.outputs[buffer];
             if output.to_nic {
                 return None;
             }
-            (0, output.peer as usize, packet.vl.into())
+            (0, output.peer as usize, vl)
+        } else if bank == 1 || buffer / 4 == output / 4 {
+            (2, output, vl)
         } else {
-            let output = packet.output as usize;
-            if bank == 1 || buffer / 4 == output / 4 {
-                (2, output, packet.vl.into())
-            } else {
-                let class = usize::from(self.class_of_port[output]);
-                (
-                    1,
-                    2 * (buffer / 4) + output % 2,
-                    class * self.vls + usize::from(packet.vl),
-                )
-            }
+            let class = usize::from(self.class_of_port[output]);
+            (1, 2 * (buffer / 4) + output % 2, class * self.vls + vl)
         };
-        let next = match to.0 {
+        let now = self.now;
+        let space = match next {
             0 => &mut self.input_buffers,
             1 => &mut self.central_buffers,
             _ => &mut self.output_buffers,
         };
-        let stuck =
-            !next.has_quota(to.1, to.2, packet.credits, now) && !next.is_draining(to.1, now);
-        stuck.then_some(to)
-    }
-
-    /// A dead FIFO that holds what `node` waits for; `None` if `node` is live.
-    fn holder(&mut self, node: Node, dead: &[Node]) -> Option<Node> {
-        let (bank, buffer, own) = self.blocked_on(node)?;
-        let mut found = None;
-        for queue in (own..=own).chain(0..self.stride(bank)) {
-            if self.head(bank, buffer, queue) == NONE {
-                continue;
-            }
-            if !dead.contains(&(bank, buffer, queue)) {
-                return None;
-            }
-            found = found.or(Some((bank, buffer, queue)));
+        let holders = space.holders(at, queue, packet.credits, now);
+        // A holder without a head is being filled: its header is on the way.
+        let gives = |&q: &usize| space.is_draining(at, q) || space.head(at, q) == NONE;
+        if holders.is_empty() || holders.iter().any(gives) {
+            return None;
         }
-        // Space held by packets whose headers have not joined a FIFO yet: live.
-        found
+        Some(holders.into_iter().map(|q| (next, at, q)).collect())
     }
 
     fn describe(&self, (bank, buffer, queue): Node) -> Waiting {
-        let packet = self.packets[self.head(bank, buffer, queue)];
+        let packet = self.packets[self.head((bank, buffer, queue))];
         let port = if bank == 1 {
             buffer / 2 * 4 + buffer % 2
         } else {
