@@ -1,5 +1,6 @@
 //! The fabric: switches, NICs and links at flit accuracy.
 
+mod central;
 pub mod engine;
 pub mod qos;
 pub mod routing;

@@ -1,8 +1,8 @@
 //! Whether a fabric can be built and can move every packet (`docs/model.md`,
 //! sections 2 and 3, literally).
 
-use super::spec::{CentralQueues, DTABLE_UNIT_BYTES, FabricSpec, Pool, Qos, Scheduler, SpecError};
-use super::topology::Peer;
+use super::central::Classes;
+use super::spec::{DTABLE_UNIT_BYTES, FabricSpec, Pool, Qos, Scheduler, SpecError};
 
 /// Most SLs, SCs, VLs and traffic classes (Hiperion, section 2.1).
 pub const MAX_LEVELS: usize = 32;
@@ -224,8 +224,12 @@ impl FabricSpec {
             .map(|(q, _)| u64::from(q.exclusive))
             .sum();
         let mut most = 0;
-        for switch in 0..self.topology.switches() {
-            for (buffer, classes) in self.central_classes(switch).into_iter().enumerate() {
+        let topology = &self.topology;
+        let all = Classes::new(topology, self.buffers.central_queues);
+        for switch in 0..topology.switches() {
+            for buffer in 0..topology.radix() / 2 {
+                let existing = all.existing(topology, switch, buffer / 2, buffer % 2);
+                let classes = existing.count() as u64;
                 let exclusive = per_class.saturating_mul(classes);
                 if exclusive > pool.total.into() {
                     return error(
@@ -244,41 +248,6 @@ impl FabricSpec {
             }
         }
         self.validate_fit(KEY, pool, u64::from(pool.total) - most)
-    }
-
-    /// Number of classes (next neighbours, local NICs) with a queue in each
-    /// central buffer of `switch`: buffer (m, j) has one for a class if some port
-    /// o of the class has o mod 2 = j and ⌊o/4⌋ ≠ m.
-    fn central_classes(&self, switch: u32) -> Vec<u64> {
-        let radix = self.topology.radix();
-        let per_vl = self.buffers.central_queues == CentralQueues::PerVl;
-        // Class of every connected port: 0 for NICs, the neighbour's id + 1.
-        let mut ports: Vec<(u64, u32)> = (0..radix)
-            .filter_map(|port| match self.topology.peer(switch, port) {
-                Peer::None => None,
-                Peer::Switch { switch, .. } if !per_vl => Some((u64::from(switch) + 1, port)),
-                Peer::Nic(_) | Peer::Switch { .. } => Some((0, port)),
-            })
-            .collect();
-        ports.sort_unstable();
-        let mports = radix / 4;
-        let mut counts = vec![0; 2 * mports as usize];
-        for class in ports.chunk_by(|a, b| a.0 == b.0) {
-            for parity in 0..2 {
-                let of_parity = || {
-                    class
-                        .iter()
-                        .map(|&(_, port)| port)
-                        .filter(move |port| port % 2 == parity)
-                };
-                for m in 0..mports {
-                    if of_parity().any(|port| port / 4 != m) {
-                        counts[(2 * m + parity) as usize] += 1;
-                    }
-                }
-            }
-        }
-        counts
     }
 
     fn validate_scheduler(&self) -> Result<(), SpecError> {

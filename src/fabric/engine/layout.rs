@@ -5,73 +5,12 @@
 //! are `2 * mport + j`. Outputs `0..ports` are switch ports, `ports + nic` is a NIC.
 
 use super::train::{MAX_FLITS, MAX_SPEEDUP};
-use crate::fabric::spec::{CentralQueues, FabricSpec, SpecError};
-use crate::fabric::topology::{Peer, Shape, Topology};
+use crate::fabric::spec::{FabricSpec, SpecError};
+use crate::fabric::topology::{Shape, Topology};
 
 /// Most MPorts of a switch: sources of an output are kept in a 64-bit mask, four
 /// inputs and two central buffers per MPort.
 const MAX_MPORTS: u32 = 30;
-
-/// Number of classes of queues in the central buffers of a switch, and the class
-/// of each of its ports.
-pub(super) struct Classes {
-    pub count: usize,
-    /// Class of each port, counted over all switches.
-    pub of_port: Vec<u16>,
-}
-
-/// Numbers the classes of `docs/model.md` §2: local NICs, then neighbours in
-/// the order of their lowest port.
-pub(super) fn classes(topology: &Topology, queues: CentralQueues) -> Classes {
-    let (radix, switches) = (topology.radix(), topology.switches());
-    let mut of_port = vec![0; radix as usize * switches as usize];
-    if queues == CentralQueues::PerVl {
-        return Classes { count: 1, of_port };
-    }
-    let mut count = 1;
-    let mut neighbours = Vec::new();
-    for switch in 0..switches {
-        neighbours.clear();
-        for port in 0..radix {
-            if let Peer::Switch { switch: other, .. } = topology.peer(switch, port) {
-                let known = neighbours
-                    .iter()
-                    .position(|&n| n == other)
-                    .unwrap_or_else(|| {
-                        neighbours.push(other);
-                        neighbours.len() - 1
-                    });
-                of_port[(switch * radix + port) as usize] = known as u16 + 1;
-            }
-        }
-        count = count.max(neighbours.len() + 1);
-    }
-    Classes { count, of_port }
-}
-
-/// The existing queues of one central buffer: `class * vls + vl`.
-pub(super) fn central_queues<'a>(
-    spec: &'a FabricSpec,
-    classes: &'a Classes,
-    switch: u32,
-    mport: u32,
-    j: u32,
-) -> impl Iterator<Item = usize> + 'a {
-    let topology = &spec.topology;
-    let radix = topology.radix();
-    let mut exists = vec![false; classes.count];
-    for port in (j..radix).step_by(2) {
-        if port / 4 != mport && topology.peer(switch, port) != Peer::None {
-            exists[usize::from(classes.of_port[(switch * radix + port) as usize])] = true;
-        }
-    }
-    let vls = usize::from(spec.qos.vls);
-    (0..classes.count)
-        .filter(move |&class| exists[class])
-        .flat_map(move |class| (0..vls).map(move |vl| (class * vls + vl, vl)))
-        .filter(|&(_, vl)| spec.max_credits_on_vl(vl as u8) > 0)
-        .map(|(q, _)| q)
-}
 
 /// Dimension of each port within a switch ([`NO_DIMENSION`] for NICs), which
 /// decides whether a packet keeps its dateline class.

@@ -28,6 +28,7 @@ use self::parts::{Central, Input, Nic, Output};
 use self::scheduler::Schedulers;
 use self::space::Bank;
 pub use self::stall::{Stall, Waiting};
+use super::central::Classes;
 use super::routing::Router;
 use super::spec::{FabricSpec, SpecError, Tick, Timing, TrunkSelection};
 use super::workload::{Message, Workload};
@@ -160,6 +161,7 @@ impl Engine {
     /// # Errors
     /// If the specification contradicts itself or exceeds a limit of the engine.
     pub fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
+        spec.validate()?;
         layout::check_limits(spec)?;
         let topology = &spec.topology;
         let (timing, buffers) = (spec.timing.clone(), &spec.buffers);
@@ -168,7 +170,7 @@ impl Engine {
         let centrals = ports / 2;
         let nic_count = topology.nics() as usize;
         let vls = usize::from(spec.qos.vls);
-        let classes = layout::classes(topology, buffers.central_queues);
+        let classes = Classes::new(topology, buffers.central_queues);
         let fpc = buffers.flits_per_credit;
 
         let bank = |count: usize, pool: &super::spec::Pool| {
@@ -182,7 +184,10 @@ impl Engine {
             Bank::new(centrals, buffers.central.per_vl.repeat(classes.count), fpc);
         for c in 0..centrals as u32 {
             let (switch, local) = (2 * c / radix, c % (radix / 2));
-            let existing = layout::central_queues(spec, &classes, switch, local / 2, local % 2);
+            let used = (0..vls).filter(|&vl| spec.max_credits_on_vl(vl as u8) > 0);
+            let existing = classes
+                .existing(topology, switch, local / 2, local % 2)
+                .flat_map(|class| used.clone().map(move |vl| class * vls + vl));
             central_buffers.set_space(c as usize, buffers.central.total, existing);
         }
 
