@@ -103,6 +103,12 @@ impl<T> DelayLine<T> {
         self.events.front().map(|&(at, _)| at)
     }
 
+    /// The event `ahead` places after the next one, whatever its date.
+    #[inline]
+    pub(super) fn peek(&self, ahead: usize) -> Option<&T> {
+        self.events.get(ahead).map(|(_, event)| event)
+    }
+
     /// The next event dated `now`.
     #[inline]
     pub(super) fn pop(&mut self, now: Tick) -> Option<T> {

@@ -15,6 +15,7 @@ mod nic;
 mod output;
 mod packet;
 mod parts;
+pub(super) mod prefetch;
 mod route;
 mod scheduler;
 mod space;

@@ -1,5 +1,6 @@
 //! Packets and messages in flight, in pools that are reused.
 
+use super::prefetch::prefetch;
 use crate::fabric::spec::Tick;
 
 /// Index of a packet in its [`Pool`]; [`NONE`] is no packet.
@@ -84,6 +85,11 @@ impl<T> Pool<T> {
             self.entries.push(entry);
             id as u32
         }
+    }
+
+    #[inline]
+    pub(super) fn prefetch(&self, id: u32) {
+        prefetch(&self.entries, id as usize);
     }
 
     #[inline]

@@ -4,9 +4,65 @@
 use super::Engine;
 use super::layout::NO_DIMENSION;
 use super::packet::PacketId;
+use super::prefetch::prefetch;
 use crate::fabric::spec::TrunkSelection;
 
+/// Events ahead whose parts are fetched: far enough for the outer cache, and the
+/// distance at which a second step can follow what the first has brought in.
+const FAR: usize = 16;
+const NEAR: usize = 6;
+
 impl Engine {
+    /// Fetches what headers that are ready soon in input buffers will need.
+    #[inline]
+    fn prefetch_input(&self, line: usize) {
+        if let Some(&(port, id)) = self.input_ready[line].peek(FAR) {
+            self.packets.prefetch(id);
+            prefetch(&self.inputs, port as usize);
+            self.input_buffers.prefetch_departures(port as usize);
+        }
+        if let Some(&(port, id)) = self.input_ready[line].peek(NEAR) {
+            let packet = &self.packets[id];
+            self.router
+                .prefetch(self.inputs[port as usize].switch, packet.dst);
+            self.input_buffers
+                .prefetch_fifo(port as usize, packet.vl.into());
+        }
+    }
+
+    /// The same for central buffers, and the output of packet `id`, which the
+    /// allocator will look at.
+    #[inline]
+    fn prefetch_central(&self, id: PacketId) {
+        if let Some(&(central, queue, id)) = self.central_ready.peek(FAR) {
+            self.packets.prefetch(id);
+            prefetch(&self.centrals, central as usize);
+            self.central_buffers
+                .prefetch_fifo(central as usize, queue as usize);
+            self.central_buffers.prefetch_departures(central as usize);
+        }
+        let output = self.packets[id].output as usize;
+        prefetch(&self.outputs, output);
+        self.output_buffers.prefetch_account(output);
+    }
+
+    /// The same for output buffers.
+    #[inline]
+    fn prefetch_output(&self) {
+        if let Some(&(output, id)) = self.output_ready.peek(FAR) {
+            self.packets.prefetch(id);
+            prefetch(&self.outputs, output as usize);
+            self.output_buffers.prefetch_departures(output as usize);
+            self.schedulers.prefetch(output as usize);
+        }
+        if let Some(&(output, id)) = self.output_ready.peek(NEAR) {
+            let peer = self.outputs[output as usize].peer as usize;
+            self.input_buffers.prefetch_account(peer);
+            let vl = self.packets[id].vl.into();
+            self.output_buffers.prefetch_fifo(output as usize, vl);
+        }
+    }
+
     /// Completes the routing of headers dated now, and lets the headers that
     /// reached central and output buffers join their queues.
     #[inline]
@@ -17,6 +73,7 @@ impl Engine {
             for line in 0..2 {
                 while let Some((port, id)) = self.input_ready[line].pop(self.now) {
                     self.counters.events += 1;
+                    self.prefetch_input(line);
                     let first = self.first_port(port, id);
                     let dst = self.packets[id].dst;
                     let link = if self.trunk_links > 1 && self.is_link(first) {
@@ -30,6 +87,7 @@ impl Engine {
         }
         while let Some((central, queue, id)) = self.central_ready.pop(self.now) {
             self.counters.events += 1;
+            self.prefetch_central(id);
             self.central_buffers
                 .push(central as usize, queue as usize, id, &mut self.packets);
             let word = central as usize * self.central_words + queue as usize / 64;
@@ -38,6 +96,7 @@ impl Engine {
         }
         while let Some((output, id)) = self.output_ready.pop(self.now) {
             self.counters.events += 1;
+            self.prefetch_output();
             let vl = usize::from(self.packets[id].vl);
             self.packets[id].ready = self.now;
             self.output_buffers
@@ -115,6 +174,15 @@ impl Engine {
             let keeps = came_in == goes_on && goes_on != NO_DIMENSION;
             packet.class = u8::from(keeps && packet.class == 1 || self.wrap[output as usize]);
             packet.vl = self.vl_tables[usize::from(packet.sl)][usize::from(packet.class)];
+        }
+        // The allocator will look at the target.
+        if port / 4 == output / 4 {
+            prefetch(&self.outputs, output as usize);
+            self.output_buffers.prefetch_account(output as usize);
+        } else {
+            let central = (2 * (port / 4) + output % 2) as usize;
+            prefetch(&self.centrals, central);
+            self.central_buffers.prefetch_account(central);
         }
         self.input_buffers
             .push(port as usize, vl, id, &mut self.packets);

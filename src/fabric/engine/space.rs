@@ -6,6 +6,7 @@
 
 use super::departures::Departures;
 use super::packet::{NONE, Packet, PacketId, Pool};
+use super::prefetch::prefetch;
 use super::train::Train;
 use crate::fabric::spec::{Quota, Tick};
 
@@ -82,6 +83,24 @@ impl Bank {
     fn credits_of(&mut self, buffer: usize) -> &mut [u32] {
         let size = USED + self.quotas.len();
         &mut self.credits[buffer * size..(buffer + 1) * size]
+    }
+
+    /// Prefetches the FIFO that a packet will join and leave.
+    #[inline]
+    pub(super) fn prefetch_fifo(&self, buffer: usize, q: usize) {
+        prefetch(&self.fifos, buffer * self.stride() + q);
+    }
+
+    /// Prefetches what decides whether a packet has quota.
+    #[inline]
+    pub(super) fn prefetch_account(&self, buffer: usize) {
+        prefetch(&self.credits, buffer * (USED + self.quotas.len()));
+    }
+
+    /// Prefetches what a departure changes.
+    #[inline]
+    pub(super) fn prefetch_departures(&self, buffer: usize) {
+        prefetch(&self.trains, buffer);
     }
 
     /// Head of a FIFO, or [`NONE`].

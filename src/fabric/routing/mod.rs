@@ -3,6 +3,7 @@
 mod cube;
 mod tree;
 
+use super::engine::prefetch::prefetch;
 use super::spec::{FabricSpec, RingTie};
 use super::topology::{Shape, Topology};
 
@@ -72,6 +73,14 @@ impl Router {
         Self::Table {
             ports,
             nics: topology.nics() as usize,
+        }
+    }
+
+    /// Prefetches what [`Router::first_port`] will look up.
+    #[inline]
+    pub(super) fn prefetch(&self, switch: u32, dst: u32) {
+        if let Self::Table { ports, nics } = self {
+            prefetch(ports, switch as usize * nics + dst as usize);
         }
     }
 

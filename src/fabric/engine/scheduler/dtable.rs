@@ -2,6 +2,7 @@
 //! of each SL (Hiperion §3.3, Algorithm 2).
 
 use super::{Head, first_from};
+use crate::fabric::engine::prefetch::prefetch;
 use crate::fabric::spec::{DTABLE_UNIT_BYTES, DTableEntry};
 
 #[derive(Debug)]
@@ -46,6 +47,11 @@ impl DTable {
             flit_bytes,
             state: vec![0; outputs * (PER_SL + 2 * sls)],
         }
+    }
+
+    #[inline]
+    pub(super) fn prefetch(&self, output: usize) {
+        prefetch(&self.state, output * (PER_SL + 2 * self.sls));
     }
 
     pub(super) fn pick(

@@ -38,6 +38,14 @@ impl Schedulers {
         }
     }
 
+    /// Prefetches the state of an output.
+    #[inline]
+    pub(super) fn prefetch(&self, output: usize) {
+        if let Self::DTable(s) = self {
+            s.prefetch(output);
+        }
+    }
+
     /// Chooses a VL of `candidates` (a bit per VL, not empty) for `output`;
     /// `head` gives the head packet of a VL.
     /// `was_idle`: the link was free in an earlier tick and sent nothing.
