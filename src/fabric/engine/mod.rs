@@ -25,7 +25,7 @@ mod train;
 
 use self::calendar::{DelayLine, Wheel};
 use self::packet::{InFlight, Packet, PacketId, Pool};
-use self::parts::{Central, Input, Nic, Output};
+use self::parts::{Central, Input, Nic, Output, Sent};
 use self::scheduler::Schedulers;
 use self::space::Bank;
 pub use self::stall::{Stall, Waiting};
@@ -81,6 +81,8 @@ pub struct Engine {
     ready_centrals: Vec<u64>,
     central_words: usize,
     outputs: Vec<Output>,
+    /// What each output has sent.
+    sent: Vec<Sent>,
     nics: Vec<Nic>,
     schedulers: Schedulers,
 
@@ -230,6 +232,7 @@ impl Engine {
             central_words,
             nics: vec![Nic::default(); nic_count],
             schedulers: Schedulers::new(spec, outputs.len()),
+            sent: vec![Sent::default(); outputs.len()],
             outputs,
             input_buffers: bank(ports, &buffers.input),
             central_buffers,

@@ -118,11 +118,12 @@ impl Engine {
         let (peer, to_nic) = (out.peer, out.to_nic);
         let free_at = now + Tick::from(flits);
         out.free_at = free_at;
-        out.credit_wait += now.saturating_sub(out.blocked_since);
+        let sent = &mut self.sent[output as usize];
+        sent.credit_wait += now.saturating_sub(out.blocked_since);
+        sent.flits += u64::from(flits);
+        sent.packets += 1;
+        sent.queue_wait += now - packet.ready;
         out.blocked_since = Tick::MAX;
-        out.flits += u64::from(flits);
-        out.packets += 1;
-        out.queue_wait += now - packet.ready;
         if emptied {
             out.ready &= !(1 << vl);
         }

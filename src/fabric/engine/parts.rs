@@ -33,6 +33,7 @@ impl Wake {
 
 /// An input buffer as the allocator sees it.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(super) struct Input {
     /// Tick from which its port into the crossbar is free.
     pub free_at: Tick,
@@ -58,6 +59,7 @@ pub(super) struct Input {
 
 /// A central buffer as the allocator sees it.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(super) struct Central {
     /// Tick from which its port into the central crossbar is free.
     pub free_at: Tick,
@@ -99,8 +101,10 @@ impl Central {
     }
 }
 
-/// An output buffer and the sending end of its link, or that of a NIC.
+/// An output buffer and the sending end of its link, or that of a NIC. One cache
+/// line, like the other parts that every packet touches.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(super) struct Output {
     /// Tick from which its port out of the crossbars is free.
     pub port_free_at: Tick,
@@ -125,7 +129,11 @@ pub(super) struct Output {
     pub wake: Wake,
     /// Since when packets have been ready and the link free, but no credits.
     pub blocked_since: Tick,
+}
 
+/// What an output has sent.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sent {
     pub flits: u64,
     pub packets: u64,
     pub credit_wait: u64,
@@ -147,16 +155,7 @@ impl Output {
             free_at: 0,
             wake: Wake(Tick::MAX),
             blocked_since: Tick::MAX,
-            flits: 0,
-            packets: 0,
-            credit_wait: 0,
-            queue_wait: 0,
         }
-    }
-
-    /// Ticks without credits up to `now`.
-    pub(super) fn credit_wait_until(&self, now: Tick) -> u64 {
-        self.credit_wait + now.saturating_sub(self.blocked_since)
     }
 }
 

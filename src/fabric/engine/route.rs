@@ -52,6 +52,7 @@ impl Engine {
         if let Some(&(output, id)) = self.output_ready.peek(FAR) {
             self.packets.prefetch(id);
             prefetch(&self.outputs, output as usize);
+            prefetch(&self.sent, output as usize);
             self.output_buffers.prefetch_departures(output as usize);
             self.schedulers.prefetch(output as usize);
         }

@@ -76,7 +76,7 @@ impl Engine {
         let links = order
             .filter(|&o| self.outputs[o].peer != super::packet::NONE)
             .map(|o| {
-                let output = &self.outputs[o];
+                let (output, sent) = (&self.outputs[o], &self.sent[o]);
                 LinkStats {
                     from: match o.checked_sub(self.ports) {
                         Some(nic) => LinkEnd::Nic(nic as u32),
@@ -87,10 +87,11 @@ impl Engine {
                     } else {
                         port(output.peer)
                     },
-                    flits: output.flits,
-                    packets: output.packets,
-                    credit_wait_ticks: output.credit_wait_until(self.now),
-                    queue_wait_ticks: output.queue_wait,
+                    flits: sent.flits,
+                    packets: sent.packets,
+                    credit_wait_ticks: sent.credit_wait
+                        + self.now.saturating_sub(output.blocked_since),
+                    queue_wait_ticks: sent.queue_wait,
                 }
             })
             .collect();
