@@ -10,6 +10,10 @@ use std::collections::VecDeque;
 pub(super) struct Departures {
     near: [Train; 2],
     /// Departures after those in `near`; only in use while `near` is full.
+    #[expect(
+        clippy::box_collection,
+        reason = "the whole is one cache line, and the rest is mostly absent"
+    )]
     rest: Option<Box<VecDeque<Train>>>,
     len: u8,
 }

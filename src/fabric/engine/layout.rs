@@ -12,6 +12,9 @@ use crate::fabric::topology::{Peer, Shape, Topology};
 /// inputs and two central buffers per MPort.
 const MAX_MPORTS: u32 = 30;
 
+/// Most queues in all buffers, of 12 bytes each.
+const MAX_QUEUES: u64 = 1 << 28;
+
 /// Number of classes of queues in the central buffers of a switch, and the class
 /// of each of its ports.
 pub(super) struct Classes {
@@ -117,6 +120,18 @@ pub(super) fn sinks_can_fill(spec: &FabricSpec) -> bool {
 
 /// Checks the limits of this engine, beyond what any fabric must satisfy.
 pub(super) fn check_limits(spec: &FabricSpec) -> Result<(), SpecError> {
+    let ports = u64::from(spec.topology.switches()) * u64::from(spec.topology.radix());
+    let classes = classes(&spec.topology, spec.buffers.central_queues).count as u64;
+    let queues = (2 * ports + ports / 2 * classes).saturating_mul(spec.qos.vls.into());
+    if queues > MAX_QUEUES {
+        return Err(SpecError {
+            key: "fabric.topology",
+            problem: format!(
+                "{ports} switch ports need {queues} queues, more than the {MAX_QUEUES} supported; take a \
+                 smaller fabric, fewer VLs or central_queues = \"per-vl\""
+            ),
+        });
+    }
     let mports = spec.topology.radix() / 4;
     if mports > MAX_MPORTS {
         return Err(SpecError {
