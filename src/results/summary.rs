@@ -37,6 +37,10 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         let factor = slowdown(time, main.status == Status::Complete, Some(base))
             .map_or_else(String::new, |s| format!("   slowdown {s:.4}"));
         writeln!(out, "baseline        {}{factor}", human_time(base))?;
+    } else if result.interrupted(plan) {
+        writeln!(out, "baseline        interrupted: no slowdown")?;
+    } else if !plan.baselines.is_empty() {
+        writeln!(out, "baseline        stalled: no slowdown")?;
     }
     let last = main.jobs.iter().flatten().max_by_key(|o| o.execution_ps);
     if let Some(last) = last {
