@@ -1,3 +1,5 @@
+//! Speed of the engine on the loads of its budgets.
+
 use flitwise::fabric::engine::Engine;
 use flitwise::fabric::spec::*;
 use flitwise::fabric::topology::Topology;
@@ -14,8 +16,8 @@ fn pool(total: u32, ex: u32, max: u32, vls: usize) -> Pool {
 fn opasim(topology: Topology, vls: u8, mtu: u32) -> FabricSpec {
     let n = vls as usize;
     let mut sc2vl = [None; 32];
-    for v in 0..n {
-        sc2vl[v] = Some(v as u8);
+    for (v, vl) in sc2vl.iter_mut().enumerate().take(n) {
+        *vl = Some(v as u8);
     }
     FabricSpec {
         topology,
@@ -199,7 +201,7 @@ impl Workload for Uniform {
                     .rng
                     .wrapping_mul(6364136223846793005)
                     .wrapping_add(1442695040888963407);
-                let d = ((self.rng >> 33) * u64::from(self.nics - 1) >> 31) as u32;
+                let d = (((self.rng >> 33) * u64::from(self.nics - 1)) >> 31) as u32;
                 let dst = if d >= src { d + 1 } else { d };
                 out.push(Message {
                     src,

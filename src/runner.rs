@@ -96,6 +96,16 @@ pub struct RunResult {
     pub baselines: Vec<Simulation>,
 }
 
+impl RunResult {
+    /// True if the user stopped the experiment or one of its baselines.
+    #[must_use]
+    pub fn interrupted(&self, plan: &Plan) -> bool {
+        let mut runs = std::iter::once(&self.main).chain(&self.baselines);
+        self.baselines.len() < plan.baselines.len()
+            || runs.any(|run| run.status == Status::Interrupted)
+    }
+}
+
 /// Why there is no result.
 #[derive(Debug, Error)]
 pub enum RunError {

@@ -13,7 +13,8 @@ use thiserror::Error;
 #[command(
     version,
     about,
-    after_help = "Exit codes: 0 success, 1 the run failed, 2 bad input."
+    after_help = "Example:\n  flitwise run configs/hpl-16-tree.toml\n\n\
+                  Exit codes: 0 success, 1 the run failed, 2 bad input."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -25,7 +26,10 @@ enum Command {
     /// Runs one experiment: how long do its jobs take, and how much slower than the baseline?
     Run(run::RunArgs),
     /// Looks into traces.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  flitwise trace info traces/hpl-16.vef.gz"
+    )]
     Trace(trace::TraceCommand),
 }
 

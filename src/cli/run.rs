@@ -2,10 +2,11 @@
 
 use super::progress::{Bar, terminal};
 use super::{CliError, print, signal};
-use crate::config;
+use crate::config::{self, ConfigError};
 use crate::results::{result_json, summary};
 use crate::runner::{Control, Progress, RunError, Silent, Status, run_plan};
 use clap::Args;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -27,9 +28,10 @@ pub struct RunArgs {
     /// Seed, instead of that of the file.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Threads: with 2 the baseline runs beside the experiment.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
-    threads: u16,
+    /// Threads [default: the processors there are, at most 2]: with 2 the baseline
+    /// runs beside the experiment. Results do not depend on it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
     /// Prints result.json and nothing else.
     #[arg(long)]
     json: bool,
@@ -44,25 +46,25 @@ pub struct RunArgs {
 pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let mut sets = args.sets.clone();
     sets.extend(args.seed.map(|seed| format!("seed={seed}")));
-    let plan =
-        config::load(&args.experiment, &sets).map_err(|e| CliError::BadInput(e.to_string()))?;
+    let plan = config::load(&args.experiment, &sets).map_err(|e| bad_config(args, &e))?;
     // Opened before the run: a long run must not fail at its end.
-    let mut outputs = args.out.as_deref().map(Outputs::open).transpose()?;
+    let outputs = args.out.as_deref().map(Outputs::open).transpose()?;
     let stop = signal::stop_on_interrupt();
     let bar = (!args.quiet && terminal()).then(Bar::new);
     let progress: &dyn Progress = bar.as_ref().map_or(&Silent, |bar| bar);
-    let outcome = run_plan(&plan, &Control { stop, progress }, args.threads.into());
+    let outcome = run_plan(&plan, &Control { stop, progress }, threads(args));
     if let Some(bar) = &bar {
         bar.finish();
     }
     let result = outcome.map_err(|e| match e {
-        RunError::Config(_) | RunError::Trace(_) => CliError::BadInput(e.to_string()),
+        RunError::Config(e) => bad_config(args, &e),
+        RunError::Trace(_) => CliError::BadInput(e.to_string()),
         RunError::Failed(_) => CliError::Failed(e.to_string()),
     })?;
 
     let json = format!("{:#}\n", result_json(&plan, &result));
     let text = summary(&plan, &result, args.explain);
-    if let Some(outputs) = &mut outputs {
+    if let Some(outputs) = outputs {
         outputs.write(&json, &text)?;
     }
     if args.json {
@@ -70,40 +72,82 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     } else if !args.quiet {
         print(&text)?;
     }
-    match result.main.status {
-        Status::Complete => Ok(()),
-        Status::Interrupted => Err(CliError::Failed(
+    match &result.main.status {
+        Status::Stalled(why) => Err(CliError::Failed(format!("the run stalled: {why}"))),
+        _ if result.interrupted(&plan) => Err(CliError::Failed(
             "interrupted; the results hold what was simulated so far".into(),
         )),
-        Status::Stalled(why) => Err(CliError::Failed(format!("the run stalled: {why}"))),
+        _ => Ok(()),
     }
 }
 
-/// The files of `--out`.
+/// A problem that has no line of its own names at least the file.
+fn bad_config(args: &RunArgs, e: &ConfigError) -> CliError {
+    let place = match e.location {
+        None if !e.key.is_empty() && e.key != "--set" => format!("{}: ", args.experiment.display()),
+        _ => String::new(),
+    };
+    CliError::BadInput(format!("{place}{e}"))
+}
+
+/// More than the experiment and its baseline cannot run side by side yet.
+fn threads(args: &RunArgs) -> usize {
+    let available = || std::thread::available_parallelism().map_or(1, |n| n.get().min(2));
+    args.threads.map_or_else(available, usize::from)
+}
+
+/// The files of `--out`. They are written beside their names and moved there in the
+/// end, so that a run that fails leaves earlier results alone.
 struct Outputs {
-    result: File,
-    summary: File,
+    files: [Output; 2],
+}
+
+struct Output {
+    path: PathBuf,
+    part: PathBuf,
+    file: File,
 }
 
 impl Outputs {
     fn open(dir: &Path) -> Result<Self, CliError> {
-        let bad = |path: &Path, e: std::io::Error| {
-            CliError::BadInput(format!("--out: cannot write `{}`: {e}", path.display()))
+        let bad = |path: &Path, e: &dyn Display| {
+            CliError::BadInput(format!(
+                "--out: cannot write `{}`: {e}; name a directory that can be written",
+                path.display()
+            ))
         };
-        std::fs::create_dir_all(dir).map_err(|e| bad(dir, e))?;
+        std::fs::create_dir_all(dir).map_err(|e| bad(dir, &e))?;
         let create = |name: &str| {
             let path = dir.join(name);
-            File::create(&path).map_err(|e| bad(&path, e))
+            if path.is_dir() {
+                return Err(bad(&path, &"it is a directory"));
+            }
+            let part = dir.join(format!(".{name}.part"));
+            let file = File::create(&part).map_err(|e| bad(&part, &e))?;
+            Ok(Output { path, part, file })
         };
         Ok(Self {
-            result: create("result.json")?,
-            summary: create("summary.txt")?,
+            files: [create("result.json")?, create("summary.txt")?],
         })
     }
 
-    fn write(&mut self, json: &str, text: &str) -> Result<(), CliError> {
-        let failed = |e: std::io::Error| CliError::Failed(format!("cannot write the results: {e}"));
-        self.result.write_all(json.as_bytes()).map_err(failed)?;
-        self.summary.write_all(text.as_bytes()).map_err(failed)
+    fn write(mut self, json: &str, text: &str) -> Result<(), CliError> {
+        for (output, content) in self.files.iter_mut().zip([json, text]) {
+            let written = output.file.write_all(content.as_bytes());
+            written
+                .and_then(|()| std::fs::rename(&output.part, &output.path))
+                .map_err(|e| {
+                    let path = output.path.display();
+                    CliError::Failed(format!("cannot write `{path}`: {e}"))
+                })?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        // Gone already, unless the run failed.
+        let _ = std::fs::remove_file(&self.part);
     }
 }

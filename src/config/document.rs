@@ -42,6 +42,10 @@ impl Texts {
     }
 
     fn locate(&self, span: Range<usize>) -> Option<Box<Location>> {
+        // What no text says, such as an implied preset, has the span 0..0.
+        if span == (0..0) {
+            return None;
+        }
         let source = self.sources.iter().rev().find(|s| s.base <= span.start)?;
         let start = floor_char(&source.text, span.start - source.base);
         let end = floor_char(&source.text, span.end.saturating_sub(source.base)).max(start);
@@ -360,8 +364,39 @@ fn friendly(message: &str) -> String {
         let candidates: Vec<&str> = rest.split('`').skip(2).step_by(2).collect();
         return format!("unknown {kind} `{word}`{}", suggestion(word, &candidates));
     }
-    message
-        .replace("invalid type: ", "wrong type: ")
-        .trim_end()
-        .to_owned()
+    if let Some(rest) = message.strip_prefix("missing field `") {
+        let key = rest.trim_end().trim_end_matches('`');
+        return format!("`{key}` is missing; add it (docs/experiment.md describes every key)");
+    }
+    let (problem, expected) = match message.split_once(", expected ") {
+        Some((problem, expected)) => (problem, Some(expected.trim_end())),
+        None => (message.trim_end(), None),
+    };
+    let mut text = match problem {
+        "invalid type: sequence" => "wrong type: a list".to_owned(),
+        "invalid type: map" => "wrong type: a table".to_owned(),
+        other => other
+            .trim_end_matches(" as i128")
+            .replacen("invalid type: ", "wrong type: ", 1),
+    };
+    if let Some(expected) = expected {
+        text.push_str(", expected ");
+        text.push_str(in_words(expected));
+    }
+    text
+}
+
+/// Rust's types in words.
+fn in_words(expected: &str) -> &str {
+    match expected {
+        "u8" => "a whole number from 0 to 255",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" => "a whole number from 0 to 18446744073709551615",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        "a string" => "a text",
+        "a boolean" => "true or false",
+        other if other.starts_with("struct ") => "a table",
+        other => other,
+    }
 }

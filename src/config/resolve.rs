@@ -6,6 +6,7 @@ use super::experiment::{Baseline, Experiment, Plan};
 use super::presets;
 use super::raw::{FabricPreset, RawExperiment};
 use super::{resolve_fabric, resolve_jobs, resolve_qos};
+use std::io::Read;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::DeValue;
@@ -65,7 +66,13 @@ pub fn resolve_text(
     let file = file.map(|(name, text)| texts.add(name, text));
 
     let mut document = Document::parse(&texts, main)?;
-    materialise(&mut document)?;
+    // Levels that an override brings replace the implied preset.
+    if !sets
+        .iter()
+        .any(|set| set.trim_start().starts_with("qos.service_levels="))
+    {
+        materialise(&mut document)?;
+    }
     for &set in &set_texts {
         document.set_from_text(set)?;
     }
@@ -217,12 +224,24 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
 fn read(path: &Path) -> Result<String, ConfigError> {
     let name = path.display();
     let failed = |e: std::io::Error| ConfigError::new("", format!("cannot read `{name}`: {e}"));
-    let size = std::fs::metadata(path).map_err(failed)?.len();
-    if size > MAX_FILE {
+    let mut bytes = Vec::new();
+    // Not by the size the system tells: devices and pipes have none.
+    let mut file = std::fs::File::open(path)
+        .map_err(failed)?
+        .take(MAX_FILE + 1);
+    file.read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_FILE {
         return Err(ConfigError::new(
             "",
-            format!("`{name}` has {size} bytes; an experiment has at most {MAX_FILE}"),
+            format!("`{name}` is larger than {MAX_FILE} bytes; an experiment fits on a screen"),
         ));
     }
-    std::fs::read_to_string(path).map_err(failed)
+    String::from_utf8(bytes).map_err(|e| {
+        let good = e.utf8_error().valid_up_to();
+        let line = 1 + e.as_bytes()[..good].iter().filter(|&&b| b == b'\n').count();
+        ConfigError::new(
+            "",
+            format!("{name}:{line}: not a text in UTF-8; an experiment is a TOML file (docs/experiment.md)"),
+        )
+    })
 }

@@ -125,6 +125,17 @@ pub(super) fn routing(raw: &RawFabric) -> Result<(&'static str, Routing), Config
 pub(super) fn timing(raw: &RawFabric, d: &FabricDefaults) -> Result<Timing, ConfigError> {
     let flit = raw.flit.map_or(d.flit, |b| b.0);
     let rate = raw.link_rate.unwrap_or(Rate(Ratio::whole(d.link_rate))).0;
+    for (key, zero) in [
+        ("fabric.flit", flit == 0),
+        ("fabric.link_rate", rate.is_zero()),
+    ] {
+        if zero {
+            return Err(ConfigError::new(
+                key,
+                "is 0; nothing would ever move: write e.g. flit = \"8B\" and link_rate = \"12.5GB/s\"",
+            ));
+        }
+    }
     // One tick moves one flit: tick = flit / rate.
     let num = u128::from(flit) * u128::from(PS_PER_S) * u128::from(rate.den());
     let tick = Ratio::reduced(num, rate.num().into())

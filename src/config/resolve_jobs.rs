@@ -28,6 +28,12 @@ pub(super) fn jobs(
     let mut jobs: Vec<Job> = Vec::with_capacity(raw.len());
     for (i, job) in raw.iter().enumerate() {
         let name = job.name.clone().unwrap_or_else(|| stem(&job.trace));
+        if name.is_empty() {
+            return Err(ConfigError::new(
+                format!("job.{i}.name"),
+                "is empty; leave it out to take the name of the trace",
+            ));
+        }
         let taken = |name: &str| jobs.iter().any(|other| other.name == name);
         let name = match (taken(&name), &job.name) {
             (false, _) => name,

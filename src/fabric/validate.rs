@@ -6,6 +6,9 @@ use super::spec::{DTABLE_UNIT_BYTES, FabricSpec, Pool, Qos, Scheduler, SpecError
 
 /// Most SLs, SCs, VLs and traffic classes (Hiperion, section 2.1).
 pub const MAX_LEVELS: usize = 32;
+/// Longest latency of one pipeline stage or link in ticks: far beyond any fabric
+/// (168 us at 640 ps), while the event calendar stays below some 100 MB.
+pub const MAX_LATENCY_TICKS: u64 = 1 << 18;
 /// Service channel reserved for fabric management.
 pub const MANAGEMENT_SC: u8 = 15;
 
@@ -51,6 +54,23 @@ impl FabricSpec {
         ] {
             if value == 0 {
                 return error(key, "is 0; it must be at least 1 (tick, byte, flit)".into());
+            }
+        }
+        for (key, ticks) in [
+            ("fabric.link_latency", t.link),
+            ("fabric.host_link_latency", t.host_link),
+            ("fabric.input_latency", t.input_store),
+            ("fabric.routing_latency", t.routing),
+            ("fabric.allocation_latency", t.allocation),
+            ("fabric.crossbar_latency", t.crossbar),
+            ("fabric.output_latency", t.output_store),
+        ] {
+            if ticks > MAX_LATENCY_TICKS {
+                let problem = format!(
+                    "{ticks} ticks of {} ps; at most {MAX_LATENCY_TICKS} ticks are supported",
+                    t.tick_ps
+                );
+                return error(key, problem);
             }
         }
         Ok(())
@@ -180,8 +200,12 @@ impl FabricSpec {
                 error(
                     key,
                     format!(
-                        "VL {vl}: {} exclusive credits are more than the {} it may use at most",
-                        q.exclusive, q.max
+                        "VL {vl}: {} exclusive credits are more than the {} it may use at most \
+                         (the largest packet takes {}); lower `exclusive` or the MTU, raise `max` \
+                         or enlarge the buffer",
+                        q.exclusive,
+                        q.max,
+                        self.max_credits_on_vl(vl as u8),
                     ),
                 )
             }

@@ -29,7 +29,7 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
     };
     json!({
         "schema": SCHEMA,
-        "status": status(&main.status),
+        "status": overall(plan, result),
         "stall": stall,
         "experiment": experiment_json(experiment),
         "experiment_hash": experiment_hash(experiment),
@@ -56,6 +56,9 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         "throughput_flits_per_cycle_per_nic": throughput(experiment, stats),
         "latency_ns": latencies(plan, stats),
         "service_levels": service_levels(plan, stats),
+        // Not modelled in this version.
+        "congestion": null,
+        "energy": null,
         "links": links(stats),
         "baselines": plan.baselines.iter().zip(&result.baselines).map(|(baseline, run)| json!({
             "status": status(&run.status),
@@ -66,6 +69,14 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         })).collect::<Vec<_>>(),
         "engine": engine(result),
     })
+}
+
+/// A run whose baseline was cut short is interrupted as well.
+fn overall(plan: &Plan, result: &RunResult) -> &'static str {
+    if result.main.status == Status::Complete && result.interrupted(plan) {
+        return status(&Status::Interrupted);
+    }
+    status(&result.main.status)
 }
 
 fn status(status: &Status) -> &'static str {
@@ -177,7 +188,7 @@ fn engine(result: &RunResult) -> Value {
         "version": env!("CARGO_PKG_VERSION"),
         "events": result.main.stats.events,
         "wall_s": wall,
-        "baseline_wall_s": result.baselines.iter().map(|b| b.wall.as_secs_f64()).sum::<f64>(),
+        "baseline_wall_s": result.baselines.iter().map(|b| b.wall).sum::<std::time::Duration>().as_secs_f64(),
         "peak_rss_bytes": peak_rss_bytes(),
         "flit_hops_per_s": if wall > 0.0 { hops as f64 / wall } else { 0.0 },
     })

@@ -3,6 +3,7 @@
 mod json;
 mod latency;
 mod summary;
+pub(crate) mod table;
 
 pub use json::{SCHEMA, result_json};
 pub use latency::{Latency, latency};

@@ -1,5 +1,6 @@
 //! The summary for people: what came out, and why.
 
+use super::table::write_table;
 use super::{
     baseline_time_ps, execution_time_ps, job_baseline_ps, latency, link_end, most_contended,
     slowdown, throughput,
@@ -36,6 +37,10 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         let factor = slowdown(time, main.status == Status::Complete, Some(base))
             .map_or_else(String::new, |s| format!("   slowdown {s:.4}"));
         writeln!(out, "baseline        {}{factor}", human_time(base))?;
+    } else if result.interrupted(plan) {
+        writeln!(out, "baseline        interrupted: no slowdown")?;
+    } else if !plan.baselines.is_empty() {
+        writeln!(out, "baseline        stalled: no slowdown")?;
     }
     let last = main.jobs.iter().flatten().max_by_key(|o| o.execution_ps);
     if let Some(last) = last {
@@ -186,29 +191,4 @@ fn write_links(out: &mut String, stats: &FabricStats, n: usize) -> fmt::Result {
         ]);
     }
     write_table(out, &rows)
-}
-
-/// A table with its first column to the left and the others to the right; not
-/// written if there is only the header.
-fn write_table(out: &mut String, rows: &[Vec<String>]) -> fmt::Result {
-    if rows.len() < 2 {
-        return Ok(());
-    }
-    let columns = rows[0].len();
-    let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    writeln!(out)?;
-    for row in rows {
-        let mut line = String::new();
-        for (c, cell) in row.iter().enumerate() {
-            let width = widths[c];
-            if c == 0 {
-                write!(line, "{cell:<width$}")?;
-            } else {
-                write!(line, "  {cell:>width$}")?;
-            }
-        }
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    Ok(())
 }

@@ -58,9 +58,12 @@ impl Visitor<'_> for RatioVisitor {
     }
     fn visit_f64<E: Error>(self, value: f64) -> Result<Ratio, E> {
         Ratio::from_f64(value).ok_or_else(|| {
-            E::custom(format!(
-                "`{value}` is no fraction of 64-bit numbers; write {RATIO_HELP}"
-            ))
+            let problem = if value < 0.0 {
+                "is negative"
+            } else {
+                "is no fraction of 64-bit numbers"
+            };
+            E::custom(format!("`{value:?}` {problem}; write {RATIO_HELP}"))
         })
     }
 }

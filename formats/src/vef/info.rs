@@ -26,6 +26,8 @@ pub struct Info {
     pub self_messages: u64,
     /// Entries of receives and waits, and ends.
     pub markers: u64,
+    /// Members of each communicator, by index.
+    pub comm_sizes: Vec<u32>,
     /// Collectives by operation, those that occur.
     pub collectives: Vec<(Op, u64)>,
     /// Sum of the computation of each task, in picoseconds.
@@ -92,6 +94,11 @@ impl Tally {
                 bytes: 0,
                 self_messages: 0,
                 markers: 0,
+                comm_sizes: reader
+                    .comms()
+                    .iter()
+                    .map(|c| c.members.len() as u32)
+                    .collect(),
                 collectives: Vec::new(),
                 compute_ps: Vec::new(),
                 sizes: Vec::new(),

@@ -5,12 +5,16 @@
 //! are `2 * mport + j`. Outputs `0..ports` are switch ports, `ports + nic` is a NIC.
 
 use super::train::{MAX_FLITS, MAX_SPEEDUP};
+use crate::fabric::central::Classes;
 use crate::fabric::spec::{FabricSpec, SpecError};
 use crate::fabric::topology::{Shape, Topology};
 
 /// Most MPorts of a switch: sources of an output are kept in a 64-bit mask, four
 /// inputs and two central buffers per MPort.
 const MAX_MPORTS: u32 = 30;
+
+/// Most queues in all buffers, of 12 bytes each.
+const MAX_QUEUES: u64 = 1 << 28;
 
 /// Dimension of each port within a switch ([`NO_DIMENSION`] for NICs), which
 /// decides whether a packet keeps its dateline class.
@@ -56,6 +60,18 @@ pub(super) fn sinks_can_fill(spec: &FabricSpec) -> bool {
 
 /// Checks the limits of this engine, beyond what any fabric must satisfy.
 pub(super) fn check_limits(spec: &FabricSpec) -> Result<(), SpecError> {
+    let ports = u64::from(spec.topology.switches()) * u64::from(spec.topology.radix());
+    let classes = Classes::new(&spec.topology, spec.buffers.central_queues).count as u64;
+    let queues = (2 * ports + ports / 2 * classes).saturating_mul(spec.qos.vls.into());
+    if queues > MAX_QUEUES {
+        return Err(SpecError {
+            key: "fabric.topology",
+            problem: format!(
+                "{ports} switch ports need {queues} queues, more than the {MAX_QUEUES} supported; take a \
+                 smaller fabric, fewer VLs or central_queues = \"per-vl\""
+            ),
+        });
+    }
     let mports = spec.topology.radix() / 4;
     if mports > MAX_MPORTS {
         return Err(SpecError {

@@ -41,7 +41,11 @@ impl Cube {
             .iter()
             .try_fold(1u64, |n, &k| n.checked_mul(k.into()))
             .filter(|&n| n <= u64::from(u32::MAX))
-            .ok_or_else(|| invalid(format!("dimensions {dimensions:?} overflow")))?;
+            .ok_or_else(|| {
+                invalid(format!(
+                    "dimensions {dimensions:?} make more than 2^32 switches; take a smaller fabric"
+                ))
+            })?;
         let cube = Self {
             dimensions: dimensions.to_vec(),
             wrap,

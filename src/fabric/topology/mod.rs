@@ -52,14 +52,18 @@ pub struct Topology {
     attachment: Vec<(u32, u32)>,
 }
 
-/// Most NICs or switch ports in one fabric: ids are 32 bits with room to spare.
-const MAX_PORTS: u64 = 1 << 26;
+/// Most NICs or switch ports in one fabric: a hundred times the largest machines,
+/// and no more than a few gigabytes in the engine.
+const MAX_PORTS: u64 = 1 << 22;
+/// Most ports of a switch: the hierarchical switch has at most 30 MPorts (the
+/// engine keeps the sources of an output in a 64-bit mask).
+const MAX_RADIX: u64 = 120;
 
 impl Topology {
     /// One switch with `nics` NICs.
     ///
     /// # Errors
-    /// If there is no NIC, or more than 2^26.
+    /// If there is no NIC, or more than 120.
     pub fn single(nics: u32) -> Result<Self, SpecError> {
         single::build(nics)
     }
@@ -70,7 +74,7 @@ impl Topology {
     ///
     /// # Errors
     /// If a dimension is below 2, there is no dimension, concentration or
-    /// trunk is 0, or the fabric is larger than 2^26 ports.
+    /// trunk is 0, a switch has more than 120 ports, or the fabric more than 2^22.
     pub fn cube(
         dimensions: &[u32],
         wrap: bool,
@@ -84,7 +88,8 @@ impl Topology {
     /// A k-ary n-tree: `n` levels of `k^(n-1)` switches, `k^n` NICs.
     ///
     /// # Errors
-    /// If `k` is below 2, `n` is 0, or the fabric is larger than 2^26 ports.
+    /// If `k` is below 2, `n` is 0, a switch has more than 120 ports, or the
+    /// fabric more than 2^22.
     pub fn k_ary_n_tree(k: u32, n: u32, hosts: Option<u32>) -> Result<Self, SpecError> {
         Tree::build(k, n, hosts)
     }
@@ -143,13 +148,17 @@ impl Topology {
     /// Allocates an unconnected graph of `switches` × rounded radix.
     fn unconnected(shape: Shape, switches: u64, ports: u64, nics: u64) -> Result<Self, SpecError> {
         let radix = ports.next_multiple_of(4).max(8);
+        if ports > MAX_RADIX {
+            return Err(invalid(format!(
+                "switches of {ports} ports; the hierarchical switch model takes at most {MAX_RADIX}: \
+                 build a tree, torus or mesh of smaller ones"
+            )));
+        }
         if switches.saturating_mul(radix) > MAX_PORTS || nics > MAX_PORTS {
-            return Err(SpecError {
-                key: "fabric.topology",
-                problem: format!(
-                    "{switches} switches with {radix} ports are more than the {MAX_PORTS} ports supported"
-                ),
-            });
+            return Err(invalid(format!(
+                "{switches} switches with {radix} ports are more than the {MAX_PORTS} ports supported; \
+                 take a smaller fabric"
+            )));
         }
         Ok(Self {
             shape,

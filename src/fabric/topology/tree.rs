@@ -23,7 +23,11 @@ impl Tree {
         let slots = u64::from(k)
             .checked_pow(n)
             .filter(|&s| s <= u64::from(u32::MAX))
-            .ok_or_else(|| invalid(format!("{k}^{n} NICs overflow")))?;
+            .ok_or_else(|| {
+                invalid(format!(
+                    "{k}^{n} NICs are more than 2^32; take a smaller k or n"
+                ))
+            })?;
         let tree = Self { k, n };
         let width = slots / u64::from(k);
         let nics = host_count(slots, hosts)?;
