@@ -59,7 +59,7 @@ pub fn svg(rows: &[Row], title: &str) -> String {
     );
     for (i, series) in SERIES.into_iter().enumerate() {
         let (colour, dash, hollow) = style(series);
-        let x = LEFT + i as f64 * 150.0;
+        let x = LEFT + [0.0, 165.0, 310.0, 475.0][i];
         let _ = writeln!(
             svg,
             "<line x1=\"{x}\" y1=\"44\" x2=\"{}\" y2=\"44\" stroke=\"{colour}\" stroke-width=\"1.8\" {dash}/>",
@@ -77,7 +77,7 @@ pub fn svg(rows: &[Row], title: &str) -> String {
     let _ = writeln!(
         svg,
         "<text transform=\"translate(18 {:.1}) rotate(-90)\" text-anchor=\"middle\">longer than alone (%)</text>\n\
-         <text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">background (share of every NIC's rate)</text>",
+         <text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">background (% of the rate of every NIC)</text>",
         (TOP + HEIGHT - BOTTOM) / 2.0,
         (LEFT + WIDTH - RIGHT) / 2.0,
         HEIGHT - 12.0

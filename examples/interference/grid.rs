@@ -8,7 +8,7 @@ use flitwise::runner::{Control, Silent, Simulation, Status, run_plan};
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -20,7 +20,8 @@ pub const APPLICATIONS: [(&str, &str); 4] = [
     ("RandomAccess", "randomaccess-16"),
 ];
 
-/// Service level of the job, that of the background and its message size.
+/// Service level of the job, that of the background and its message size in Hiperion's
+/// Table 8.
 const LEVELS: [(&str, &str, &str); 2] = [("CL", "BK", "1024B"), ("BK", "CL", "512B")];
 pub const SCHEDULERS: [&str; 2] = ["dtable", "rr"];
 /// Background in flits per cycle and NIC.
@@ -37,10 +38,13 @@ const KEY: usize = 7;
 pub struct Row {
     pub application: String,
     pub compute_scale: String,
+    pub seed: String,
     pub job_sl: String,
     pub rate: String,
     pub scheduler: String,
     pub slowdown: f64,
+    /// Time of the job alone, in milliseconds.
+    pub alone_ms: f64,
 }
 
 /// Rows of a file written by [`run`].
@@ -54,8 +58,10 @@ pub fn read(csv: &Path) -> Result<Vec<Row>> {
         };
         Ok(Row {
             slowdown: time(KEY)? / time(KEY + 1)?,
+            alone_ms: time(KEY + 1)? / 1e9,
             application: cells[0].to_owned(),
             compute_scale: cells[1].to_owned(),
+            seed: cells[2].to_owned(),
             job_sl: cells[3].to_owned(),
             rate: cells[5].to_owned(),
             scheduler: cells[6].to_owned(),
@@ -72,9 +78,22 @@ struct Group {
     levels: usize,
 }
 
+/// What to run besides the grid's own variables.
+pub struct Grid {
+    /// Experiment to start from.
+    pub base: PathBuf,
+    /// Experiments run at a time.
+    pub threads: usize,
+    /// Seeds 1 to this.
+    pub seeds: u64,
+    /// Size of background messages, if not that of the service level.
+    pub message: Option<String>,
+    /// Factor on the computation of each application.
+    pub scales: HashMap<&'static str, String>,
+}
+
 /// Runs what is not yet in `csv`.
-pub fn run(base: &Path, csv: &Path, threads: usize, seeds: u64, scales: &[String]) -> Result<()> {
-    let scales = scales_of(scales)?;
+pub fn run(grid: &Grid, csv: &Path) -> Result<()> {
     let old = if csv.exists() {
         std::fs::read_to_string(csv)?
     } else {
@@ -91,7 +110,7 @@ pub fn run(base: &Path, csv: &Path, threads: usize, seeds: u64, scales: &[String
     }
     let file = Mutex::new(OpenOptions::new().append(true).open(csv)?);
     let mut groups = Vec::new();
-    for seed in 1..=seeds {
+    for seed in 1..=grid.seeds {
         for application in 0..APPLICATIONS.len() {
             for levels in 0..LEVELS.len() {
                 groups.push(Group {
@@ -105,12 +124,14 @@ pub fn run(base: &Path, csv: &Path, threads: usize, seeds: u64, scales: &[String
     let next = AtomicUsize::new(0);
     let work = || -> Result<()> {
         while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
-            run_group(group, base, &scales, &done, &file)?;
+            run_group(group, grid, &done, &file)?;
         }
         Ok(())
     };
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (0..grid.threads.max(1))
+            .map(|_| scope.spawn(work))
+            .collect();
         workers
             .into_iter()
             .try_for_each(|worker| match worker.join() {
@@ -126,7 +147,8 @@ pub fn run(base: &Path, csv: &Path, threads: usize, seeds: u64, scales: &[String
     Ok(())
 }
 
-fn scales_of(given: &[String]) -> Result<HashMap<&'static str, String>> {
+/// Reads factors: one for all applications or `APPLICATION=FACTOR`, by default 0.
+pub fn scales(given: &[String]) -> Result<HashMap<&'static str, String>> {
     let names = APPLICATIONS.iter().map(|&(name, _)| name);
     let mut scales: HashMap<_, _> = names.map(|name| (name, "0".to_owned())).collect();
     for text in given {
@@ -145,16 +167,11 @@ fn key_of(row: &str) -> String {
     row.split(',').take(KEY).collect::<Vec<_>>().join(",")
 }
 
-fn run_group(
-    group: &Group,
-    base: &Path,
-    scales: &HashMap<&str, String>,
-    done: &HashSet<String>,
-    file: &Mutex<File>,
-) -> Result<()> {
+fn run_group(group: &Group, grid: &Grid, done: &HashSet<String>, file: &Mutex<File>) -> Result<()> {
     let (name, trace) = APPLICATIONS[group.application];
     let (job_sl, background_sl, message) = LEVELS[group.levels];
-    let (seed, scale) = (group.seed, &scales[name]);
+    let (seed, scale) = (group.seed, &grid.scales[name]);
+    let message = grid.message.as_deref().unwrap_or(message);
     let mut baseline: Option<(String, u64)> = None;
     for scheduler in SCHEDULERS {
         for rate in RATES {
@@ -172,9 +189,9 @@ fn run_group(
                 format!("background.0.message=\"{message}\""),
                 format!("background.0.rate={rate}"),
             ];
-            let plan = load(base, &sets)?;
+            let plan = load(&grid.base, &sets)?;
             let [alone] = &plan.baselines[..] else {
-                bail!("{} must have one baseline", base.display());
+                bail!("{} must have one baseline", grid.base.display());
             };
             // Equal configurations have equal results: computed once.
             let hash = experiment_hash(&alone.experiment);

@@ -13,6 +13,7 @@ mod summary;
 
 use anyhow::Result;
 use clap::Parser;
+use grid::Grid;
 use std::path::PathBuf;
 
 /// Slowdown of applications under background traffic.
@@ -34,8 +35,11 @@ enum Command {
         /// Factor on recorded computation: for all applications, or APPLICATION=FACTOR.
         #[arg(long = "scale", value_name = "FACTOR")]
         scales: Vec<String>,
+        /// Size of background messages [default: 1024B in BK, 512B in CL].
+        #[arg(long)]
+        message: Option<String>,
     },
-    /// Prints the table of slowdowns as Markdown.
+    /// Prints the slowdowns and the differences between them as Markdown.
     Table {
         /// Results.
         csv: PathBuf,
@@ -58,8 +62,16 @@ fn main() -> Result<()> {
             threads,
             seeds,
             scales,
+            message,
         } => {
-            grid::run(&base, &csv, threads, seeds, &scales)?;
+            let grid = Grid {
+                base,
+                threads,
+                seeds,
+                message,
+                scales: grid::scales(&scales)?,
+            };
+            grid::run(&grid, &csv)?;
             print!("{}", summary::table(&grid::read(&csv)?));
         }
         Command::Table { csv } => print!("{}", summary::table(&grid::read(&csv)?)),

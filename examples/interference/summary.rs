@@ -48,16 +48,40 @@ pub fn scheduler_name(scheduler: &str) -> &str {
     }
 }
 
+/// Rows of one cell of the table, one per seed.
+fn rows_of<'a>(
+    rows: &'a [Row],
+    application: &'a str,
+    series: (&'a str, &'a str),
+    rate: &'a str,
+) -> impl Iterator<Item = &'a Row> {
+    rows.iter().filter(move |r| {
+        r.application == application
+            && (r.job_sl.as_str(), r.scheduler.as_str()) == series
+            && r.rate == rate
+    })
+}
+
 /// One cell of the table.
 pub fn cell(rows: &[Row], application: &str, series: (&str, &str), rate: &str) -> Option<Mean> {
-    let values: Vec<f64> = rows
-        .iter()
-        .filter(|r| {
-            r.application == application
-                && (r.job_sl.as_str(), r.scheduler.as_str()) == series
-                && r.rate == rate
-        })
+    let values: Vec<f64> = rows_of(rows, application, series, rate)
         .map(|r| r.slowdown)
+        .collect();
+    mean(&values)
+}
+
+/// Slowdown of one series less that of another, seed by seed.
+fn difference(
+    rows: &[Row],
+    application: &str,
+    [more, less]: [(&str, &str); 2],
+    rate: &str,
+) -> Option<Mean> {
+    let values: Vec<f64> = rows_of(rows, application, more, rate)
+        .filter_map(|a| {
+            let b = rows_of(rows, application, less, rate).find(|b| b.seed == a.seed)?;
+            Some(a.slowdown - b.slowdown)
+        })
         .collect();
     mean(&values)
 }
@@ -73,24 +97,26 @@ pub fn percent(rate: &str) -> String {
     format!("{:.0} %", rate * 100.0)
 }
 
-/// The table as Markdown.
+/// The slowdowns, then their differences, as Markdown.
 pub fn table(rows: &[Row]) -> String {
-    let mut text = String::from("| application | compute | job | scheduler |");
-    for rate in RATES {
-        let _ = write!(text, " {} |", percent(rate));
-    }
-    text.push_str("\n|---|---|---|---|");
-    text.push_str(&"---|".repeat(RATES.len()));
-    text.push('\n');
-    for (application, _) in APPLICATIONS {
-        let Some(scale) = scale(rows, application) else {
-            continue;
-        };
-        for (sl, scheduler) in SERIES {
-            let name = scheduler_name(scheduler);
-            let _ = write!(text, "| {application} | ×{scale} | {sl} | {name} |");
+    let mut text = String::from("| application | compute | job | alone | scheduler |");
+    head(&mut text, 5);
+    let applications = APPLICATIONS
+        .iter()
+        .filter_map(|&(name, _)| Some((name, scale(rows, name)?)));
+    for (application, scale) in applications.clone() {
+        for series in SERIES {
+            let alone: Vec<f64> = rows_of(rows, application, series, RATES[0])
+                .map(|r| r.alone_ms)
+                .collect();
+            let alone = mean(&alone).map_or(f64::NAN, |m| m.mean);
+            let (sl, name) = (series.0, scheduler_name(series.1));
+            let _ = write!(
+                text,
+                "| {application} | ×{scale} | {sl} | {alone:.3} ms | {name} |"
+            );
             for rate in RATES {
-                let _ = match cell(rows, application, (sl, scheduler), rate) {
+                let _ = match cell(rows, application, series, rate) {
                     Some(m) => write!(text, " {:.4} ± {:.4} |", m.mean, m.half),
                     None => write!(text, " |"),
                 };
@@ -98,5 +124,36 @@ pub fn table(rows: &[Row]) -> String {
             text.push('\n');
         }
     }
+    text.push_str("\n| application | difference in percentage points |");
+    head(&mut text, 2);
+    for (application, _) in applications {
+        for (name, pair) in DIFFERENCES {
+            let _ = write!(text, "| {application} | {name} |");
+            for rate in RATES {
+                let _ = match difference(rows, application, pair, rate) {
+                    Some(m) => write!(text, " {:+.2} ± {:.2} |", m.mean * 100.0, m.half * 100.0),
+                    None => write!(text, " |"),
+                };
+            }
+            text.push('\n');
+        }
+    }
     text
+}
+
+/// What should not be negative if the service levels do what they are for.
+const DIFFERENCES: [(&str, [(&str, &str); 2]); 3] = [
+    ("BK − CL, DTable", [SERIES[2], SERIES[0]]),
+    ("RR − DTable, job in CL", [SERIES[1], SERIES[0]]),
+    ("RR − DTable, job in BK", [SERIES[3], SERIES[2]]),
+];
+
+/// Ends the first line of a table that has `columns` before the rates.
+fn head(text: &mut String, columns: usize) {
+    for rate in RATES {
+        let _ = write!(text, " {} |", percent(rate));
+    }
+    text.push_str("\n|");
+    text.push_str(&"---|".repeat(columns + RATES.len()));
+    text.push('\n');
 }
