@@ -9,7 +9,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use flitwise::config::resolve_text;
+use flitwise::config::{Plan, load, resolve_text};
 use flitwise::replay::outcome::JobOutcome;
 use flitwise::runner::{Control, Silent, Simulation, Status, run_plan};
 use flitwise_formats::vef::{Reader, Record, write};
@@ -94,12 +94,16 @@ fn run(trace: &Path, fabric: &str, job: &str, rest: &str) -> Simulation {
     )
     .unwrap();
     let plan = resolve_text("test", &text, Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
+    simulate(&plan, &trace.to_string())
+}
+
+fn simulate(plan: &Plan, name: &str) -> Simulation {
     let control = Control {
         stop: &AtomicBool::new(false),
         progress: &Silent,
     };
-    run_plan(&plan, &control, 1)
-        .unwrap_or_else(|e| panic!("{trace}: {e}"))
+    run_plan(plan, &control, 1)
+        .unwrap_or_else(|e| panic!("{name}: {e}"))
         .main
 }
 
@@ -299,4 +303,39 @@ fn the_large_third_party_trace_replays_whole() {
     };
     let compute = compute(&trace);
     check_alone(&LARGE_COUNTS, &run(&trace, TREE, "", ""), &compute, LARGE);
+}
+
+/// Time of a job in `job` against background in `background`, with packets of one
+/// size everywhere, so that only the scheduler tells the levels apart.
+fn time_of(trace: &str, job: &str, background: &str, scheduler: &str) -> u64 {
+    let base =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/interference/tree-equal-packets.toml");
+    let sets = [
+        format!("job.0.trace=\"../../traces/{trace}\""),
+        format!("job.0.sl={job}"),
+        format!("background.0.sl={background}"),
+        "background.0.rate=0.2".to_owned(),
+        format!("qos.scheduler={scheduler}"),
+        // BE shares its VLs with BK and would have more space reserved there.
+        "qos.service_levels.3.mtu=\"512B\"".to_owned(),
+        "baseline.enabled=false".to_owned(),
+    ];
+    let plan = load(&base, &sets).unwrap_or_else(|e| panic!("{e}"));
+    let run = simulate(&plan, trace);
+    assert_eq!(run.status, Status::Complete, "{trace}");
+    run.jobs[0].as_ref().unwrap().execution_ps
+}
+
+#[test]
+fn service_levels_are_interchangeable_under_rr_and_ordered_under_dtable() {
+    for real in [&GROMACS, &HPL_16, &RANDOM_ACCESS] {
+        let file = real.file;
+        let time = |job, background, scheduler| time_of(file, job, background, scheduler);
+        let rr = time("CL", "BK", "rr");
+        assert_eq!(rr, time("BK", "CL", "rr"), "{file}");
+        let dtable = time("CL", "BK", "dtable");
+        assert!(dtable < rr, "{file}: {dtable} < {rr}");
+        let bk = time("BK", "CL", "dtable");
+        assert!(dtable < bk, "{file}: {dtable} < {bk}");
+    }
 }
