@@ -7,7 +7,8 @@ use std::path::Path;
 fn ready_experiments_load() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
     let mut count = 0;
-    for entry in std::fs::read_dir(dir).unwrap() {
+    let dirs = [dir.clone(), dir.join("interference")];
+    for entry in dirs.iter().flat_map(|dir| std::fs::read_dir(dir).unwrap()) {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|e| e != "toml") {
             continue;
@@ -26,5 +27,5 @@ fn ready_experiments_load() {
         let set = [format!("job.0.trace=\"{trace}\"")];
         load(&path, &set).unwrap_or_else(|e| panic!("{e}"));
     }
-    assert!(count >= 7, "{count}");
+    assert!(count >= 10, "{count}");
 }

@@ -1,0 +1,159 @@
+//! Means over the seeds with their 95 % confidence intervals.
+
+use crate::grid::{APPLICATIONS, RATES, Row, SCHEDULERS};
+use std::fmt::Write;
+
+/// Mean of a cell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mean {
+    pub mean: f64,
+    /// Half the width of the interval.
+    pub half: f64,
+}
+
+/// 97.5 % quantiles of Student's t with 1, 2, … degrees of freedom.
+const T: [f64; 19] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+    2.145, 2.131, 2.120, 2.110, 2.101, 2.093,
+];
+
+/// Mean of `values`; no interval for fewer than two.
+pub fn mean(values: &[f64]) -> Option<Mean> {
+    if values.is_empty() {
+        return None;
+    }
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    let half = if values.len() < 2 {
+        f64::NAN
+    } else {
+        T.get(values.len() - 2).copied().unwrap_or(1.96) * (squares / (n - 1.0) / n).sqrt()
+    };
+    Some(Mean { mean, half })
+}
+
+/// The four lines of an application, best first.
+pub const SERIES: [(&str, &str); 4] = [
+    ("CL", SCHEDULERS[0]),
+    ("CL", SCHEDULERS[1]),
+    ("BK", SCHEDULERS[0]),
+    ("BK", SCHEDULERS[1]),
+];
+
+pub fn scheduler_name(scheduler: &str) -> &str {
+    match scheduler {
+        "dtable" => "DTable",
+        _ => "RR",
+    }
+}
+
+/// Rows of one cell of the table, one per seed.
+fn rows_of<'a>(
+    rows: &'a [Row],
+    application: &'a str,
+    series: (&'a str, &'a str),
+    rate: &'a str,
+) -> impl Iterator<Item = &'a Row> {
+    rows.iter().filter(move |r| {
+        r.application == application
+            && (r.job_sl.as_str(), r.scheduler.as_str()) == series
+            && r.rate == rate
+    })
+}
+
+/// One cell of the table.
+pub fn cell(rows: &[Row], application: &str, series: (&str, &str), rate: &str) -> Option<Mean> {
+    let values: Vec<f64> = rows_of(rows, application, series, rate)
+        .map(|r| r.slowdown)
+        .collect();
+    mean(&values)
+}
+
+/// Slowdown of one series less that of another, seed by seed.
+fn difference(
+    rows: &[Row],
+    application: &str,
+    [more, less]: [(&str, &str); 2],
+    rate: &str,
+) -> Option<Mean> {
+    let values: Vec<f64> = rows_of(rows, application, more, rate)
+        .filter_map(|a| {
+            let b = rows_of(rows, application, less, rate).find(|b| b.seed == a.seed)?;
+            Some(a.slowdown - b.slowdown)
+        })
+        .collect();
+    mean(&values)
+}
+
+/// Factor on the computation of an application, as it was given.
+pub fn scale<'a>(rows: &'a [Row], application: &str) -> Option<&'a str> {
+    let row = rows.iter().find(|r| r.application == application)?;
+    Some(&row.compute_scale)
+}
+
+pub fn percent(rate: &str) -> String {
+    let rate: f64 = rate.parse().unwrap_or(f64::NAN);
+    format!("{:.0} %", rate * 100.0)
+}
+
+/// The slowdowns, then their differences, as Markdown.
+pub fn table(rows: &[Row]) -> String {
+    let mut text = String::from("| application | compute | job | alone | scheduler |");
+    head(&mut text, 5);
+    let applications = APPLICATIONS
+        .iter()
+        .filter_map(|&(name, _)| Some((name, scale(rows, name)?)));
+    for (application, scale) in applications.clone() {
+        for series in SERIES {
+            let alone: Vec<f64> = rows_of(rows, application, series, RATES[0])
+                .map(|r| r.alone_ms)
+                .collect();
+            let alone = mean(&alone).map_or(f64::NAN, |m| m.mean);
+            let (sl, name) = (series.0, scheduler_name(series.1));
+            let _ = write!(
+                text,
+                "| {application} | ×{scale} | {sl} | {alone:.3} ms | {name} |"
+            );
+            for rate in RATES {
+                let _ = match cell(rows, application, series, rate) {
+                    Some(m) => write!(text, " {:.4} ± {:.4} |", m.mean, m.half),
+                    None => write!(text, " |"),
+                };
+            }
+            text.push('\n');
+        }
+    }
+    text.push_str("\n| application | difference in percentage points |");
+    head(&mut text, 2);
+    for (application, _) in applications {
+        for (name, pair) in DIFFERENCES {
+            let _ = write!(text, "| {application} | {name} |");
+            for rate in RATES {
+                let _ = match difference(rows, application, pair, rate) {
+                    Some(m) => write!(text, " {:+.2} ± {:.2} |", m.mean * 100.0, m.half * 100.0),
+                    None => write!(text, " |"),
+                };
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// What should not be negative if the service levels do what they are for.
+const DIFFERENCES: [(&str, [(&str, &str); 2]); 3] = [
+    ("BK − CL, DTable", [SERIES[2], SERIES[0]]),
+    ("RR − DTable, job in CL", [SERIES[1], SERIES[0]]),
+    ("RR − DTable, job in BK", [SERIES[3], SERIES[2]]),
+];
+
+/// Ends the first line of a table that has `columns` before the rates.
+fn head(text: &mut String, columns: usize) {
+    for rate in RATES {
+        let _ = write!(text, " {} |", percent(rate));
+    }
+    text.push_str("\n|");
+    text.push_str(&"---|".repeat(columns + RATES.len()));
+    text.push('\n');
+}
