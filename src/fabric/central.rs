@@ -4,41 +4,58 @@ use super::spec::CentralQueues;
 use super::topology::{Peer, Topology};
 
 /// Classes of queues: local NICs are class 0, then the neighbours of a switch in
-/// the order of their lowest port; or one class for all.
+/// the order of their lowest port; or one class for all. A central buffer (m, j)
+/// only serves ports of parity j, so its classes are numbered within the parity:
+/// fewer queues, in the same order.
 #[derive(Debug)]
 pub(super) struct Classes {
-    /// Most classes of any switch.
+    /// Most classes of any switch and parity.
     pub count: usize,
-    /// Class of each port, counted over all switches.
+    /// Class, within its parity, of each port, counted over all switches.
     pub of_port: Vec<u16>,
 }
 
 impl Classes {
     pub(super) fn new(topology: &Topology, queues: CentralQueues) -> Self {
         let (radix, switches) = (topology.radix(), topology.switches());
-        let mut of_port = vec![0; radix as usize * switches as usize];
+        let mut of_port = Vec::with_capacity(radix as usize * switches as usize);
         let mut count = 1;
-        let mut neighbours = Vec::new();
-        let switches = if queues == CentralQueues::PerVl {
-            0
-        } else {
-            switches
-        };
+        let mut classes = Vec::new();
         for switch in 0..switches {
-            neighbours.clear();
+            let first = of_port.len();
+            classes.clear();
             for port in 0..radix {
-                if let Peer::Switch { switch: other, .. } = topology.peer(switch, port) {
-                    let known = neighbours
-                        .iter()
-                        .position(|&n| n == other)
-                        .unwrap_or_else(|| {
-                            neighbours.push(other);
-                            neighbours.len() - 1
-                        });
-                    of_port[(switch * radix + port) as usize] = known as u16 + 1;
+                // NICs sort before all switches.
+                let key = match topology.peer(switch, port) {
+                    Peer::Switch { switch, .. } if queues == CentralQueues::PerNeighbour => {
+                        Some(switch)
+                    }
+                    _ => None,
+                };
+                let class = classes.iter().position(|&known| known == key);
+                of_port.push(class.unwrap_or_else(|| {
+                    classes.push(key);
+                    classes.len() - 1
+                }) as u16);
+            }
+            let nics = classes.iter().position(Option::is_none);
+            for parity in 0..2 {
+                let ports = || (parity..radix).step_by(2).map(|port| first + port as usize);
+                // Where the NICs do not come first by their ports, they do by rule.
+                let rank = |class: u16| match nics {
+                    Some(n) if usize::from(class) == n => 0,
+                    Some(n) if usize::from(class) < n => class + 1,
+                    _ => class,
+                };
+                let mut present: Vec<u16> = ports().map(|port| rank(of_port[port])).collect();
+                present.sort_unstable();
+                present.dedup();
+                count = count.max(present.len());
+                for port in ports() {
+                    let rank = rank(of_port[port]);
+                    of_port[port] = present.iter().position(|&p| p == rank).unwrap_or(0) as u16;
                 }
             }
-            count = count.max(neighbours.len() + 1);
         }
         Self { count, of_port }
     }
@@ -60,5 +77,27 @@ impl Classes {
             }
         }
         (0..self.count).filter(move |&class| exists[class])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_numbered_within_a_parity_nics_first() {
+        // A 4x4 torus with 1 NIC and trunks of 2: NIC 0, links 1-2, 3-4, 5-6, 7-8.
+        let torus = Topology::cube(&[4, 4], true, 1, 2, None).unwrap();
+        let classes = Classes::new(&torus, CentralQueues::PerNeighbour);
+        assert_eq!(classes.count, 5);
+        // Even ports: NIC, then one link of each neighbour. Unconnected ports
+        // count as NICs and never have packets.
+        assert_eq!(classes.of_port[..12], [0, 1, 1, 2, 2, 3, 3, 4, 4, 0, 0, 0]);
+        let existing = |mport, j| classes.existing(&torus, 0, mport, j).collect::<Vec<_>>();
+        assert_eq!(existing(0, 0), [2, 3, 4]);
+        assert_eq!(existing(0, 1), [3, 4]);
+        assert_eq!(existing(1, 0), [0, 1, 4]);
+        assert_eq!(existing(2, 1), [1, 2, 3, 4]);
+        assert_eq!(Classes::new(&torus, CentralQueues::PerVl).count, 1);
     }
 }

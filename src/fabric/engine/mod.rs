@@ -69,6 +69,8 @@ pub struct Engine {
     radix: u32,
     vls: usize,
     ports: usize,
+    /// The fabric is too large for the near caches: see [`prefetch`].
+    prefetching: bool,
     flits_per_credit: u32,
     header_bytes: u32,
     trunk_links: u32,
@@ -155,6 +157,9 @@ mod event {
 
 /// Ticks between looks for a deadlock among part of the packets.
 const STALL_CHECK_TICKS: Tick = 1 << 22;
+/// Switch ports beyond which parts are fetched ahead of their use: about 1 KiB a
+/// port is in use, and a core has about 1 MiB of its own.
+const PREFETCH_PORTS: usize = 1024;
 /// Ticks with events between calls of the control function.
 const CONTROL_TICKS: u32 = 1 << 14;
 
@@ -221,6 +226,7 @@ impl Engine {
             earliest: 0,
             radix,
             vls,
+            prefetching: ports > PREFETCH_PORTS,
             ports,
             flits_per_credit: fpc,
             header_bytes: spec.header_bytes,

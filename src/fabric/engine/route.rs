@@ -74,7 +74,9 @@ impl Engine {
             for line in 0..2 {
                 while let Some((port, id)) = self.input_ready[line].pop(self.now) {
                     self.counters.events += 1;
-                    self.prefetch_input(line);
+                    if self.prefetching {
+                        self.prefetch_input(line);
+                    }
                     let first = self.first_port(port, id);
                     let dst = self.packets[id].dst;
                     let link = if self.trunk_links > 1 && self.is_link(first) {
@@ -88,7 +90,9 @@ impl Engine {
         }
         while let Some((central, queue, id)) = self.central_ready.pop(self.now) {
             self.counters.events += 1;
-            self.prefetch_central(id);
+            if self.prefetching {
+                self.prefetch_central(id);
+            }
             self.central_buffers
                 .push(central as usize, queue as usize, id, &mut self.packets);
             let word = central as usize * self.central_words + queue as usize / 64;
@@ -97,7 +101,9 @@ impl Engine {
         }
         while let Some((output, id)) = self.output_ready.pop(self.now) {
             self.counters.events += 1;
-            self.prefetch_output();
+            if self.prefetching {
+                self.prefetch_output();
+            }
             let vl = usize::from(self.packets[id].vl);
             self.packets[id].ready = self.now;
             self.output_buffers
@@ -177,7 +183,9 @@ impl Engine {
             packet.vl = self.vl_tables[usize::from(packet.sl)][usize::from(packet.class)];
         }
         // The allocator will look at the target.
-        if port / 4 == output / 4 {
+        if !self.prefetching {
+            // Everything is near already.
+        } else if port / 4 == output / 4 {
             prefetch(&self.outputs, output as usize);
             self.output_buffers.prefetch_account(output as usize);
         } else {
