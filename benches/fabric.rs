@@ -27,7 +27,7 @@ use std::path::Path;
 struct Case {
     name: &'static str,
     /// The `[fabric]` and `[qos]` tables.
-    fabric: &'static str,
+    fabric: String,
     /// Flows by service level: flits per tick and NIC.
     flows: Vec<(&'static str, String)>,
     ticks: Tick,
@@ -45,23 +45,17 @@ fabric = { preset = "opa-gen1", topology = { kind = "k-ary-n-tree", k = 8, n = 3
 qos = { preset = "opa-5sl", scheduler = "dtable" }
 "#;
 
-/// Budget 1c: one kind of switch, 64 to 4,096 NICs.
-const TREES: [(&str, &str, Tick); 3] = [
-    (
-        "1c tree 64",
-        r#"fabric = { preset = "opasim", topology = { kind = "k-ary-n-tree", k = 8, n = 2 } }"#,
-        320_000,
-    ),
-    (
-        "1c tree 512",
-        r#"fabric = { preset = "opasim", topology = { kind = "k-ary-n-tree", k = 8, n = 3 } }"#,
-        40_000,
-    ),
-    (
-        "1c tree 4096",
-        r#"fabric = { preset = "opasim", topology = { kind = "k-ary-n-tree", k = 8, n = 4 } }"#,
-        10_000,
-    ),
+/// Budget 1c: 16-flit packets on eight VLs; `N` stands for the levels of the tree.
+const TREE: &str = r#"
+fabric = { preset = "opa-gen1", topology = { kind = "k-ary-n-tree", k = 8, n = N } }
+qos = { preset = "single", scheduler = "rr-vl", mtu = "128B" }
+"#;
+
+/// Its sizes: 64, 512 and 4,096 NICs.
+const LEVELS: [(&str, &str, Tick); 3] = [
+    ("1c tree 64", "2", 320_000),
+    ("1c tree 512", "3", 40_000),
+    ("1c tree 4096", "4", 10_000),
 ];
 
 /// Injection per service level in percent (Hiperion Table 10).
@@ -72,28 +66,28 @@ fn cases() -> Vec<Case> {
     let mut cases = vec![
         Case {
             name: "1a 0.4",
-            fabric: TORUS,
+            fabric: TORUS.to_owned(),
             flows: uniform("0.4"),
             ticks: 400_000,
         },
         Case {
             name: "1a 0.1",
-            fabric: TORUS,
+            fabric: TORUS.to_owned(),
             flows: uniform("0.1"),
             ticks: 1_600_000,
         },
         Case {
             name: "1b 0.7",
-            fabric: FIVE_SL,
+            fabric: FIVE_SL.to_owned(),
             flows: SHARES
                 .map(|(sl, percent)| (sl, format!("{}/1000", 7 * percent)))
                 .into(),
             ticks: 100_000,
         },
     ];
-    cases.extend(TREES.map(|(name, fabric, ticks)| Case {
+    cases.extend(LEVELS.map(|(name, levels, ticks)| Case {
         name,
-        fabric,
+        fabric: TREE.replace("n = N", &format!("n = {levels}")),
         flows: uniform("0.4"),
         ticks,
     }));
@@ -101,7 +95,7 @@ fn cases() -> Vec<Case> {
 }
 
 fn experiment(case: &Case) -> Experiment {
-    let mut text = format!("{}\n", case.fabric);
+    let mut text = case.fabric.clone();
     for (sl, rate) in &case.flows {
         writeln!(text, "[[background]]\nsl = \"{sl}\"\nrate = \"{rate}\"").expect("a string");
     }

@@ -282,7 +282,7 @@ fn halo_exchanges(rounds: u64) -> Vec<Vec<Op>> {
             for side in 0..4 {
                 let from = neighbour(rank, side);
                 let after = After::Received(id(round, from, side ^ 1));
-                ops.push(op(after, Action::Marker));
+                ops.push(op(after, Action::Marker { id: None }));
             }
         }
         ops
