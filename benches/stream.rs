@@ -54,6 +54,9 @@ fn run(path: &Path) {
     println!("    {messages} messages through the fabric");
 }
 
+/// What is done with a trace.
+type Phase = fn(&Path);
+
 fn main() {
     let args = Args::read(1);
     let dir = tempfile::tempdir().expect("a directory");
@@ -61,7 +64,7 @@ fn main() {
     for mb in [args.scaled(125), args.scaled(500)] {
         let bytes = halo::write_halo(&path, mb * 1_000_000, MESSAGE_BYTES).expect("space");
         let mb = bytes as f64 / 1e6;
-        let phases: [(&str, fn(&Path)); 3] = [("parse", parse), ("check", check), ("run", run)];
+        let phases: [(&str, Phase); 3] = [("parse", parse), ("check", check), ("run", run)];
         for (name, phase) in phases {
             if !args.wants(name) {
                 continue;
