@@ -1,296 +1,179 @@
-//! Speed of the engine on the loads of its budgets.
+//! Speed of the engine: budgets 1a, 1b and 1c of `docs/performance.md`.
+//!
+//! ```text
+//! cargo bench --bench fabric [-- [--runs N] [--scale X] [WORD …]]
+//! cargo bench --bench fabric -- 1a                    # cases with "1a" in their name
+//! valgrind --tool=callgrind target/release/deps/fabric-… --runs 1 --scale 0.05 "1a 0.4"
+//! ```
+//!
+//! Every case is an experiment file as a user would write it: the product's presets,
+//! its own background traffic, no job. A repetition builds the fabric and runs a fixed
+//! number of ticks from empty buffers on; its CPU time covers both. Repetitions give
+//! the same counters, which is checked.
 
-use flitwise::fabric::engine::Engine;
-use flitwise::fabric::spec::*;
-use flitwise::fabric::topology::Topology;
-use flitwise::fabric::workload::{Message, Workload};
-use std::time::Instant;
+mod measure;
 
-fn pool(total: u32, ex: u32, max: u32, vls: usize) -> Pool {
-    Pool {
-        total,
-        per_vl: vec![Quota { exclusive: ex, max }; vls],
-    }
-}
+use flitwise::config::{Experiment, resolve_text};
+use flitwise::fabric::engine::{Engine, RunEnd};
+use flitwise::fabric::spec::Tick;
+use flitwise::fabric::stats::{FabricStats, LinkEnd};
+use flitwise::fabric::workload::Workload;
+use flitwise::runner::workload;
+use measure::{Args, Spread, peak_mb, reset_peak, timed};
+use std::fmt::Write as _;
+use std::path::Path;
 
-fn opasim(topology: Topology, vls: u8, mtu: u32) -> FabricSpec {
-    let n = vls as usize;
-    let mut sc2vl = [None; 32];
-    for (v, vl) in sc2vl.iter_mut().enumerate().take(n) {
-        *vl = Some(v as u8);
-    }
-    FabricSpec {
-        topology,
-        routing: Routing {
-            ring_tie: RingTie::Positive,
-            trunk: TrunkSelection::Destination,
-        },
-        timing: timing(),
-        buffers: Buffers {
-            flits_per_credit: 4,
-            nic_queue: pool(64, 4, 48, n),
-            nic_sink: pool(64, 4, 48, n),
-            input: pool(64, 4, 48, n),
-            output: pool(64, 4, 48, n),
-            central: pool(64, 4, 48, n),
-            central_queues: CentralQueues::PerNeighbour,
-        },
-        qos: Qos {
-            vls,
-            service_levels: vec![ServiceLevel {
-                name: "D".into(),
-                traffic_class: 0,
-                scs: (0..vls).collect(),
-                mtu_bytes: mtu,
-            }],
-            sc2vl,
-            scheduler: Scheduler::RrVl,
-        },
-        header_bytes: 0,
-    }
-}
-fn timing() -> Timing {
-    Timing {
-        tick_ps: 640,
-        flit_bytes: 8,
-        link: 8,
-        host_link: 8,
-        input_store: 50,
-        routing: 32,
-        allocation: 8,
-        crossbar: 2,
-        output_store: 50,
-        mport_speedup: 3,
-        central_speedup: 4,
-    }
-}
-fn opa5(topology: Topology) -> FabricSpec {
-    let mut sc2vl = [None; 32];
-    for (sc, vl) in [0, 1, 2, 3, 4, 5, 6, 7, 6, 7].into_iter().enumerate() {
-        sc2vl[sc] = Some(vl);
-    }
-    let sl = |name: &str, sc: u8, mtu| ServiceLevel {
-        name: name.into(),
-        traffic_class: 0,
-        scs: vec![sc, sc + 1],
-        mtu_bytes: mtu,
-    };
-    let mut entries = vec![];
-    for i in 0..128u32 {
-        entries.push(if i % 2 == 0 {
-            DTableEntry { sl: 0, weight: 6 }
-        } else if i % 4 == 1 {
-            DTableEntry { sl: 1, weight: 39 }
-        } else if i % 8 == 3 {
-            DTableEntry { sl: 2, weight: 130 }
-        } else if i % 16 == 7 {
-            DTableEntry { sl: 3, weight: 26 }
-        } else {
-            DTableEntry { sl: 4, weight: 26 }
-        });
-    }
-    let cen: Vec<Quota> = [2, 2, 4, 4, 8, 8, 16, 16]
-        .iter()
-        .map(|&e| Quota {
-            exclusive: e,
-            max: 768,
-        })
-        .collect();
-    FabricSpec {
-        topology,
-        routing: Routing {
-            ring_tie: RingTie::Positive,
-            trunk: TrunkSelection::Destination,
-        },
-        timing: timing(),
-        buffers: Buffers {
-            flits_per_credit: 8,
-            nic_queue: pool(512, 64, 384, 8),
-            nic_sink: pool(512, 64, 384, 8),
-            input: pool(1024, 64, 768, 8),
-            output: pool(1024, 64, 768, 8),
-            central: Pool {
-                total: 1024,
-                per_vl: cen,
-            },
-            central_queues: CentralQueues::PerNeighbour,
-        },
-        qos: Qos {
-            vls: 8,
-            service_levels: vec![
-                sl("VO", 0, 128),
-                sl("VI", 2, 256),
-                sl("CL", 4, 512),
-                sl("BE", 6, 1024),
-                sl("BK", 8, 1024),
-            ],
-            sc2vl,
-            scheduler: Scheduler::DTable { entries },
-        },
-        header_bytes: 0,
-    }
+/// A benchmark: a fabric with background traffic for some ticks.
+struct Case {
+    name: &'static str,
+    /// The `[fabric]` and `[qos]` tables.
+    fabric: String,
+    /// Flows by service level: flits per tick and NIC.
+    flows: Vec<(&'static str, String)>,
+    ticks: Tick,
 }
 
-struct Flow {
-    sl: u8,
-    bytes: u64,
-    num: u64,
-    den: u64,
-    phase: Vec<(u64, u32)>,
-    round: u64,
-    at: usize,
+/// Budget 1a: 16-flit packets on two VLs, one for each side of the dateline.
+const TORUS: &str = r#"
+fabric = { preset = "opasim", topology = { kind = "torus", dimensions = [8, 8] } }
+qos = { preset = "single", scheduler = "rr-vl" }
+"#;
+
+/// Budget 1b: the five SLs of Hiperion with their packet sizes and DTable.
+const FIVE_SL: &str = r#"
+fabric = { preset = "opa-gen1", topology = { kind = "k-ary-n-tree", k = 8, n = 3 } }
+qos = { preset = "opa-5sl", scheduler = "dtable" }
+"#;
+
+/// Budget 1c: 16-flit packets on eight VLs; `N` stands for the levels of the tree.
+const TREE: &str = r#"
+fabric = { preset = "opa-gen1", topology = { kind = "k-ary-n-tree", k = 8, n = N } }
+qos = { preset = "single", scheduler = "rr-vl", mtu = "128B" }
+"#;
+
+/// Its sizes: 64, 512 and 4,096 NICs.
+const LEVELS: [(&str, &str, Tick); 3] = [
+    ("1c tree 64", "2", 320_000),
+    ("1c tree 512", "3", 40_000),
+    ("1c tree 4096", "4", 10_000),
+];
+
+/// Injection per service level in percent (Hiperion Table 10).
+const SHARES: [(&str, u32); 5] = [("VO", 10), ("VI", 30), ("CL", 50), ("BE", 5), ("BK", 5)];
+
+fn cases() -> Vec<Case> {
+    let uniform = |load: &str| vec![("default", load.to_owned())];
+    let mut cases = vec![
+        Case {
+            name: "1a 0.4",
+            fabric: TORUS.to_owned(),
+            flows: uniform("0.4"),
+            ticks: 400_000,
+        },
+        Case {
+            name: "1a 0.1",
+            fabric: TORUS.to_owned(),
+            flows: uniform("0.1"),
+            ticks: 1_600_000,
+        },
+        Case {
+            name: "1b 0.7",
+            fabric: FIVE_SL.to_owned(),
+            flows: SHARES
+                .map(|(sl, percent)| (sl, format!("{}/1000", 7 * percent)))
+                .into(),
+            ticks: 100_000,
+        },
+    ];
+    cases.extend(LEVELS.map(|(name, levels, ticks)| Case {
+        name,
+        fabric: TREE.replace("n = N", &format!("n = {levels}")),
+        flows: uniform("0.4"),
+        ticks,
+    }));
+    cases
 }
-struct Uniform {
-    flows: Vec<Flow>,
-    nics: u32,
-    rng: u64,
-    end: u64,
-    now: u64,
+
+fn experiment(case: &Case) -> Experiment {
+    let mut text = case.fabric.clone();
+    for (sl, rate) in &case.flows {
+        writeln!(text, "[[background]]\nsl = \"{sl}\"\nrate = \"{rate}\"").expect("a string");
+    }
+    // An experiment has a job; this one is taken out again.
+    text.push_str("[[job]]\ntrace = \"hpl-16.vef.gz\"\n[baseline]\nenabled = false\n");
+    let traces = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/traces"));
+    let plan = resolve_text(case.name, &text, traces, &[]);
+    let mut experiment = plan
+        .unwrap_or_else(|e| panic!("{}: {e}", case.name))
+        .experiment;
+    experiment.jobs.clear();
+    experiment
 }
-impl Uniform {
-    fn new(nics: u32, flows: &[(u8, u64, f64)], end: u64) -> Self {
-        let mut rng = 88172645463325252u64;
-        let mut next = || {
-            rng ^= rng << 13;
-            rng ^= rng >> 7;
-            rng ^= rng << 17;
-            rng
-        };
-        let flows = flows
-            .iter()
-            .map(|&(sl, bytes, rate)| {
-                let (num, den) = ((bytes / 8) * 1000, (rate * 1000.0).round() as u64);
-                let mut phase: Vec<_> = (0..nics).map(|n| (next() % num, n)).collect();
-                phase.sort();
-                Flow {
-                    sl,
-                    bytes,
-                    num,
-                    den,
-                    phase,
-                    round: 0,
-                    at: 0,
-                }
-            })
-            .collect();
-        Self {
-            flows,
-            nics,
-            rng: 99,
-            end,
-            now: 0,
+
+fn simulate(experiment: &Experiment, ticks: Tick) -> FabricStats {
+    let mut traffic = workload(experiment, Some(ticks)).expect("a workload");
+    let mut engine = Engine::new(&experiment.fabric).expect("a fabric");
+    assert_eq!(engine.run(&mut traffic), RunEnd::Finished);
+    engine.stats()
+}
+
+/// CPU time of the traffic generator without a fabric.
+fn generate(experiment: &Experiment, ticks: Tick) -> f64 {
+    let mut traffic = workload(experiment, Some(ticks)).expect("a workload");
+    let mut out = Vec::new();
+    timed(|| {
+        while let Some(tick) = traffic.next_tick() {
+            traffic.act(tick, &mut out);
+            out.clear();
         }
-    }
-}
-impl Flow {
-    fn next(&self) -> u64 {
-        (self.phase[self.at].0 + self.round * self.num) / self.den
-    }
-}
-impl Workload for Uniform {
-    fn next_tick(&mut self) -> Option<Tick> {
-        let n = self.flows.iter().map(Flow::next).min().unwrap();
-        (n < self.end).then_some(n)
-    }
-    fn act(&mut self, now: Tick, out: &mut Vec<Message>) {
-        self.now = now;
-        for f in &mut self.flows {
-            while f.next() <= now {
-                let src = f.phase[f.at].1;
-                self.rng = self
-                    .rng
-                    .wrapping_mul(6364136223846793005)
-                    .wrapping_add(1442695040888963407);
-                let d = (((self.rng >> 33) * u64::from(self.nics - 1)) >> 31) as u32;
-                let dst = if d >= src { d + 1 } else { d };
-                out.push(Message {
-                    src,
-                    dst,
-                    sl: f.sl,
-                    bytes: f.bytes,
-                    token: 0,
-                    report_injection: false,
-                });
-                f.at += 1;
-                if f.at == f.phase.len() {
-                    f.at = 0;
-                    f.round += 1;
-                }
-            }
-        }
-    }
-    fn delivered(&mut self, _: Tick, _: u64) {}
-    fn finished(&self) -> bool {
-        false
-    }
+    })
+    .0
 }
 
-fn case(name: &str, spec: &FabricSpec, flows: &[(u8, u64, f64)], ticks: u64) {
-    let ticks = ticks / std::env::var("SCALE").map_or(1, |v| v.parse().unwrap());
-    let mut engine = Engine::new(spec).unwrap();
-    let mut w = Uniform::new(spec.topology.nics(), flows, ticks);
-    let start = Instant::now();
-    let end = engine.run(&mut w);
-    let s = start.elapsed().as_secs_f64();
-    let st = engine.stats();
-    let rss = std::fs::read_to_string("/proc/self/status")
-        .unwrap()
-        .lines()
-        .find(|l| l.starts_with("VmHWM"))
-        .unwrap()
-        .to_string();
-    println!(
-        "{name}: {end:?} {:.1} M flit-hops/s, {:.2} events/packet-hop, {:.1} ns/event, packets {} thr {:.3} lat {:.0} {rss}",
-        st.flit_hops as f64 / s / 1e6,
-        st.events as f64 / (st.flit_hops as f64 / (st.flits_injected as f64 / st.packets as f64)),
-        s * 1e9 / st.events as f64,
-        st.packets,
-        st.flits_delivered as f64 / st.end_tick as f64 / spec.topology.nics() as f64,
-        st.service_levels[0].network.mean()
-    );
+/// Packets over links between switches.
+fn packet_hops(stats: &FabricStats) -> u64 {
+    let between = |end: LinkEnd| matches!(end, LinkEnd::Port { .. });
+    let links = stats.links.iter();
+    links
+        .filter(|link| between(link.from) && between(link.to))
+        .map(|link| link.packets)
+        .sum()
 }
 
 fn main() {
-    let which = std::env::args().nth(1).unwrap_or_default();
-    let run = |n: &str| which.is_empty() || which == "--bench" || which == n;
-    let torus = |k| Topology::cube(&[k, k], true, 1, 1, None).unwrap();
-    if run("1a") {
-        case(
-            "1a 8x8 0.4",
-            &opasim(torus(8), 2, 128),
-            &[(0, 128, 0.4)],
-            400_000,
-        );
-        case(
-            "1a 8x8 0.1",
-            &opasim(torus(8), 2, 128),
-            &[(0, 128, 0.1)],
-            1_000_000,
-        );
-    }
-    if run("1b") {
-        let l = 0.7;
-        case(
-            "1b",
-            &opa5(Topology::k_ary_n_tree(8, 3, None).unwrap()),
-            &[
-                (0, 128, 0.1 * l),
-                (1, 256, 0.3 * l),
-                (2, 512, 0.5 * l),
-                (3, 1024, 0.05 * l),
-                (4, 1024, 0.05 * l),
-            ],
-            100_000,
-        );
-    }
-    if run("sw") {
-        for l in [0.5, 0.7, 0.8, 0.9, 1.0] {
-            case(
-                &format!("single 48 {l}"),
-                &opasim(Topology::single(48).unwrap(), 8, 128),
-                &[(0, 128, l)],
-                100_000,
-            );
+    let args = Args::read(5);
+    println!("flit-hops per CPU second in millions: minimum / median / maximum");
+    for case in cases() {
+        if !args.wants(case.name) {
+            continue;
         }
+        let ticks = args.scaled(case.ticks);
+        let experiment = experiment(&case);
+        let alone = generate(&experiment, ticks);
+        reset_peak();
+        let runs: Vec<(f64, FabricStats)> = (0..args.runs)
+            .map(|_| timed(|| simulate(&experiment, ticks)))
+            .collect();
+        let peak = peak_mb();
+        let stats = &runs[0].1;
+        let same = |(_, s): &(f64, FabricStats)| {
+            (s.flit_hops, s.events, s.packets) == (stats.flit_hops, stats.events, stats.packets)
+        };
+        assert!(runs.iter().all(same), "repetitions differ");
+        let seconds = Spread::new(runs.iter().map(|run| run.0));
+        let rates = Spread::new(runs.iter().map(|run| stats.flit_hops as f64 / run.0 / 1e6));
+        let hops = packet_hops(stats) as f64;
+        let nics = f64::from(experiment.fabric.topology.nics());
+        let accepted = stats.flits_delivered as f64 / ticks as f64 / nics;
+        println!(
+            "{:13} {rates:.1}; {:.2} events per packet-hop, {:.1} ns per event, traffic alone {:.1} %, \
+             peak {peak:.0} MB ({ticks} ticks, {:.1} M flit-hops, accepted load {accepted:.3}, {:.2} s)",
+            case.name,
+            stats.events as f64 / hops,
+            seconds.median() * 1e9 / stats.events as f64,
+            alone / seconds.median() * 100.0,
+            stats.flit_hops as f64 / 1e6,
+            seconds.median(),
+        );
     }
 }

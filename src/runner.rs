@@ -120,19 +120,15 @@ pub enum RunError {
     Failed(anyhow::Error),
 }
 
-/// The traces of a plan, checked once for all its runs.
+/// The traces of some experiments, each checked once.
 struct Traces {
     checked: Vec<(PathBuf, Check)>,
 }
 
 impl Traces {
-    fn check(plan: &Plan) -> Result<Self, RunError> {
+    fn check(experiments: &[&Experiment]) -> Result<Self, RunError> {
         let mut checked: Vec<(PathBuf, Check)> = Vec::new();
-        let baselines = plan.baselines.iter().map(|b| &b.experiment);
-        for job in std::iter::once(&plan.experiment)
-            .chain(baselines)
-            .flat_map(|experiment| &experiment.jobs)
-        {
+        for job in experiments.iter().flat_map(|experiment| &experiment.jobs) {
             if !checked.iter().any(|(path, _)| *path == job.trace_path) {
                 let (_, check) = VefProgram::open(&job.trace_path).map_err(RunError::Trace)?;
                 checked.push((job.trace_path.clone(), check));
@@ -154,7 +150,11 @@ impl Traces {
 
 /// Places all jobs, also those that are not replayed, and opens the traces of the
 /// others.
-fn replay_of(experiment: &Experiment, traces: &Traces) -> Result<(Replay, u64), RunError> {
+fn replay_of(
+    experiment: &Experiment,
+    traces: &Traces,
+    background_until: Option<Tick>,
+) -> Result<(Replay, u64), RunError> {
     let fabric = &experiment.fabric;
     let mut ranks = Vec::new();
     for job in &experiment.jobs {
@@ -228,10 +228,24 @@ fn replay_of(experiment: &Experiment, traces: &Traces) -> Result<(Replay, u64), 
         seed: experiment.seed,
         background: background.collect(),
         jobs,
-        background_until: None,
+        background_until,
     })
     .map_err(RunError::Failed)?;
     Ok((replay, records))
+}
+
+/// What an experiment sends, for those who drive the engine themselves: its jobs
+/// and background flows. The background goes on at least to `background_until`,
+/// also without a job.
+///
+/// # Errors
+/// If a trace is broken or a job does not fit.
+pub fn workload(
+    experiment: &Experiment,
+    background_until: Option<Tick>,
+) -> Result<Replay, RunError> {
+    let traces = Traces::check(&[experiment])?;
+    Ok(replay_of(experiment, &traces, background_until)?.0)
 }
 
 fn placement_of(job: &Job, seed: u64, index: usize) -> Placement {
@@ -256,7 +270,7 @@ fn run_experiment(
     control: &Control<'_>,
 ) -> Result<Simulation, RunError> {
     let started = Instant::now();
-    let (mut replay, records) = replay_of(experiment, traces)?;
+    let (mut replay, records) = replay_of(experiment, traces, None)?;
     let mut engine = Engine::new(&experiment.fabric)
         .map_err(|e| ConfigError::new(e.key.to_owned(), e.problem))?;
     let mut reported = started;
@@ -306,7 +320,10 @@ fn run_experiment(
 /// If a trace is broken, a job does not fit, or a run fails; the error of the
 /// experiment before those of the baselines.
 pub fn run_plan(plan: &Plan, control: &Control<'_>, threads: usize) -> Result<RunResult, RunError> {
-    let traces = &Traces::check(plan)?;
+    let baselines = plan.baselines.iter().map(|b| &b.experiment);
+    let experiments: Vec<&Experiment> =
+        std::iter::once(&plan.experiment).chain(baselines).collect();
+    let traces = &Traces::check(&experiments)?;
     let quiet = Control {
         stop: control.stop,
         progress: &Silent,

@@ -56,7 +56,10 @@ proptest! {
                 other => prop_assert!(false, "{:?}", other),
             }
             match (record, op.action) {
-                (Record::Message(m), Action::Marker) => prop_assert!(m.is_marker()),
+                (Record::Message(m), Action::Marker { id }) => {
+                    prop_assert!(m.is_marker());
+                    prop_assert_eq!(Some(m.id), id);
+                }
                 (Record::Message(m), Action::Send { id, to, bytes }) => {
                     prop_assert_eq!((m.id, m.dst, m.size), (id, to, bytes));
                 }

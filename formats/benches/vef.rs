@@ -4,20 +4,22 @@
 //! Prints the median of five runs, by the clock and by the CPU time of the calling
 //! thread, which a busy machine disturbs less; the file is in the page cache.
 
+mod halo;
+
 use std::fs::File;
 use std::hint::black_box;
-use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::Instant;
 
 use flitwise_formats::vef::{Parser, Reader, Step, check_file};
+use halo::write_halo;
 
 fn main() {
     let args = std::env::args().skip(1);
     let mb: u64 = args.filter_map(|a| a.parse().ok()).next().unwrap_or(200);
     let dir = tempfile::tempdir().expect("a temporary directory");
     let plain = dir.path().join("halo.vef");
-    let bytes = write_halo(&plain, mb * 1_000_000);
+    let bytes = write_halo(&plain, mb * 1_000_000, 8192).expect("space");
     if mb > 500 {
         measure("plain", &plain, bytes);
         println!("peak memory: {} MB", peak_mb());
@@ -92,52 +94,4 @@ fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let ns = stat.split(' ').next().and_then(|n| n.parse::<f64>().ok());
     ns.map_or(f64::NAN, |ns| ns * 1e-9)
-}
-
-/// A ring exchange of 64 tasks with a barrier every 100 rounds, in the shape that a
-/// recorder leaves: message, wait marker, message after the receive.
-fn write_halo(path: &Path, target: u64) -> u64 {
-    const TASKS: u64 = 64;
-    const PER_ROUND: u64 = 2 * TASKS;
-    // About 62 bytes per task and round.
-    let rounds = target / (TASKS * 62);
-    let barriers = rounds / 100;
-    let mut out = BufWriter::new(File::create(path).expect("a file"));
-    let messages = rounds * PER_ROUND;
-    writeln!(
-        out,
-        "VEF3 {TASKS} {messages} 1 {barriers} {} 0 1000",
-        barriers * TASKS
-    )
-    .expect("space");
-    let ranks: Vec<String> = (0..TASKS).map(|t| t.to_string()).collect();
-    writeln!(out, "C0 {}", ranks.join(" ")).expect("space");
-    for round in 0..rounds {
-        let base = round * PER_ROUND;
-        let new_g = round % 100 == 99;
-        for t in 0..TASKS {
-            let (id, to) = (base + 2 * t, (t + 1) % TASKS);
-            let time = 1_000 + (id * 7_919) % 90_000;
-            let after = match round {
-                0 => "4 {} -1".to_owned(),
-                r if r % 100 == 0 => format!("7 {{}} G{}", r / 100 - 1),
-                _ => {
-                    let from = (t + TASKS - 1) % TASKS;
-                    format!("6 {{}} {}", base - PER_ROUND + 2 * from)
-                }
-            };
-            let after = after.replace("{}", &time.to_string());
-            writeln!(out, "{id} {t} {to} 8192 {after}").expect("space");
-            writeln!(out, "{} {t} {t} 0 1 953 {id}", id + 1).expect("space");
-        }
-        if new_g {
-            for t in 0..TASKS {
-                let from = (t + TASKS - 1) % TASKS;
-                let (g, on) = (round / 100, base + 2 * from);
-                writeln!(out, "G{g} C0 6 {t} 0 0 2 1312 {on}").expect("space");
-            }
-        }
-    }
-    out.flush().expect("space");
-    std::fs::metadata(path).expect("the file").len()
 }

@@ -44,6 +44,9 @@ pub struct Replay {
     messages: Messages,
     /// Reports of the fabric that were not worked off yet, in order of their ticks.
     reports: VecDeque<(Tick, What)>,
+    /// Next tick in which something is due. Asked for several times in every tick of
+    /// the fabric, so kept up to date instead of computed.
+    due: Option<Tick>,
     jobs_complete: bool,
     finished: bool,
     delivered: u64,
@@ -97,6 +100,7 @@ impl Replay {
             queue,
             messages,
             reports: VecDeque::new(),
+            due: None,
             jobs_complete: false,
             finished: false,
             delivered: 0,
@@ -104,6 +108,7 @@ impl Replay {
             error: None,
         };
         replay.note_end(0);
+        replay.due = replay.find_due();
         Ok(replay)
     }
 
@@ -219,12 +224,13 @@ impl Replay {
             && let Ok(slot) = u32::try_from(token)
         {
             self.reports.push_back((now, what(slot)));
+            if !self.finished {
+                self.due = Some(self.due.map_or(now, |due| due.min(now)));
+            }
         }
     }
-}
 
-impl Workload for Replay {
-    fn next_tick(&mut self) -> Option<Tick> {
+    fn find_due(&self) -> Option<Tick> {
         if self.finished {
             return None;
         }
@@ -234,6 +240,13 @@ impl Workload for Replay {
         // Ends the run when nothing else is left to do.
         let end = self.jobs_complete.then_some(self.background_until);
         [report, event, background, end].into_iter().flatten().min()
+    }
+}
+
+impl Workload for Replay {
+    #[inline]
+    fn next_tick(&mut self) -> Option<Tick> {
+        self.due
     }
 
     fn act(&mut self, now: Tick, out: &mut Vec<Message>) {
@@ -247,6 +260,7 @@ impl Workload for Replay {
         if !self.finished {
             self.background.act(now, out);
         }
+        self.due = self.find_due();
     }
 
     fn delivered(&mut self, now: Tick, token: u64) {

@@ -5,13 +5,30 @@ use hashbrown::HashMap;
 /// Words of a page: 4,096 ids.
 const WORDS: u64 = 64;
 
-/// A set of 64-bit ids: one bit each, in pages that are made when first used, so
-/// that the ids of a trace (a permutation of 0 … n − 1) take n / 8 bytes and a
-/// senseless id cannot claim more than a page.
+/// A set of 64-bit ids: one bit each, in pages that are made when first used, so that
+/// a senseless id cannot claim more than a page. Of a page whose ids are all there only
+/// that remains, and nothing at all of those that follow one another from 0 on. The ids
+/// of a trace are a permutation of 0 … n − 1 that is nearly in order, so memory is
+/// bounded by its disorder, not by its length.
 #[derive(Debug, Clone, Default)]
 pub(super) struct IdSet {
-    pages: HashMap<u64, Box<[u64; WORDS as usize]>>,
+    /// Pages by number; `None` for full ones.
+    pages: HashMap<u64, Option<Box<Page>>>,
+    /// All pages below are full and not in the map.
+    full_below: u64,
 }
+
+#[derive(Debug, Clone)]
+struct Page {
+    bits: [u64; WORDS as usize],
+    /// Ids that are not there.
+    free: u32,
+}
+
+const EMPTY: Page = Page {
+    bits: [0; WORDS as usize],
+    free: 64 * WORDS as u32,
+};
 
 /// Page, word and bit of `id`.
 fn place(id: u64) -> (u64, usize, u64) {
@@ -22,20 +39,43 @@ fn place(id: u64) -> (u64, usize, u64) {
 impl IdSet {
     /// Adds `id`; false if it was there already.
     pub(super) fn insert(&mut self, id: u64) -> bool {
-        let (page, word, bit) = place(id);
-        let page = self.pages.entry(page);
-        let page = page.or_insert_with(|| Box::new([0; WORDS as usize]));
-        let new = page[word] & bit == 0;
-        page[word] |= bit;
-        new
+        let (number, word, bit) = place(id);
+        if number < self.full_below {
+            return false;
+        }
+        let page = self.pages.entry(number);
+        let Some(page) = page.or_insert_with(|| Some(Box::new(EMPTY))) else {
+            return false;
+        };
+        if page.bits[word] & bit != 0 {
+            return false;
+        }
+        page.bits[word] |= bit;
+        page.free -= 1;
+        if page.free == 0 {
+            self.filled(number);
+        }
+        true
+    }
+
+    /// The page with this number has become full.
+    #[cold]
+    fn filled(&mut self, number: u64) {
+        self.pages.insert(number, None);
+        while let Some(None) = self.pages.get(&self.full_below) {
+            self.pages.remove(&self.full_below);
+            self.full_below += 1;
+        }
     }
 
     /// True if `id` is there.
     pub(super) fn contains(&self, id: u64) -> bool {
-        let (page, word, bit) = place(id);
-        self.pages
-            .get(&page)
-            .is_some_and(|page| page[word] & bit != 0)
+        let (number, word, bit) = place(id);
+        let in_page = |page: &Option<Box<Page>>| {
+            let bits = page.as_ref().map(|page| page.bits[word]);
+            bits.is_none_or(|bits| bits & bit != 0)
+        };
+        number < self.full_below || self.pages.get(&number).is_some_and(in_page)
     }
 }
 
@@ -60,9 +100,16 @@ mod tests {
     }
 
     #[test]
-    fn dense_ids_take_a_bit_each() {
+    fn full_pages_take_nothing() {
         let mut set = IdSet::default();
+        // Backwards, so that the first page is the last to fill.
         (0..100_000).rev().for_each(|id| assert!(set.insert(id)));
-        assert_eq!(set.pages.len(), 25);
+        assert_eq!((set.full_below, set.pages.len()), (24, 1));
+        assert!(set.contains(0) && set.contains(99_999) && !set.contains(100_000));
+        assert!(!set.insert(5) && !set.insert(99_999));
+        // A full page behind a gap.
+        (200_704..204_800).for_each(|id| assert!(set.insert(id)));
+        assert!(set.contains(200_704) && !set.insert(204_799) && !set.contains(204_800));
+        assert!(set.pages[&49].is_none());
     }
 }

@@ -34,7 +34,11 @@ pub enum After {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Nothing: the entry of a receive, a wait or the end.
-    Marker,
+    Marker {
+        /// Its id, in formats where markers and messages share one range of ids: an
+        /// operation may then name it in [`After::Sent`].
+        id: Option<u64>,
+    },
     /// Sends `bytes` to rank `to`; the message is known as `id` in the trace.
     Send {
         /// Message id, unique in the trace.

@@ -95,7 +95,7 @@ fn awaited(job: &Player, rank: u32, op: &Op) -> String {
 fn sent(op: &Op) -> String {
     match op.action {
         Action::Send { id, to, .. } => format!("message {id} to rank {to}"),
-        Action::Marker | Action::Collective(_) => String::from("a message"),
+        Action::Marker { .. } | Action::Collective(_) => String::from("a message"),
     }
 }
 

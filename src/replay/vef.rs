@@ -46,7 +46,7 @@ struct Queued {
 
 #[derive(Debug)]
 enum Part {
-    Marker,
+    Marker(u64),
     Send { id: u64, to: u32, bytes: u64 },
     Member(u64),
 }
@@ -190,7 +190,7 @@ impl Program for VefProgram {
             };
             if let Some(first) = window.front() {
                 let action = match first.action {
-                    Part::Marker => Some(Action::Marker),
+                    Part::Marker(id) => Some(Action::Marker { id: Some(id) }),
                     Part::Send { id, to, bytes } => Some(Action::Send { id, to, bytes }),
                     Part::Member(g) => self.fetch(g).map(Action::Collective),
                 };
@@ -215,7 +215,7 @@ impl Program for VefProgram {
 
 fn part(record: &Record) -> Part {
     match *record {
-        Record::Message(ref m) if m.is_marker() => Part::Marker,
+        Record::Message(ref m) if m.is_marker() => Part::Marker(m.id),
         Record::Message(Message { id, dst, size, .. }) => Part::Send {
             id,
             to: dst,
@@ -331,11 +331,11 @@ mod tests {
             },
         }));
         let send = |id, to, bytes| Action::Send { id, to, bytes };
-        let marker = Action::Marker;
+        let marker = |id| Action::Marker { id: Some(id) };
         let expected = [
-            op(After::Previous, 5_000, marker.clone(), 3),
+            op(After::Previous, 5_000, marker(4), 3),
             op(After::Received(3), 1_500, g.clone(), 4),
-            op(After::Completed(7), 1_000, marker.clone(), 9),
+            op(After::Completed(7), 1_000, marker(2), 9),
         ];
         for e in expected {
             assert_eq!(p.next(0).unwrap(), Some(e));
@@ -345,7 +345,7 @@ mod tests {
             op(After::Previous, 3_500, send(3, 0, 64), 5),
             op(After::Sent(3), 500, send(0, 1, 8), 6),
             op(After::Received(0), 0, g, 7),
-            op(After::Completed(7), 0, marker, 8),
+            op(After::Completed(7), 0, marker(1), 8),
         ];
         for e in expected {
             assert_eq!(p.next(1).unwrap(), Some(e));

@@ -93,7 +93,7 @@ pub fn send(compute_ps: u64, id: u64, to: u32, bytes: u64) -> Op {
 }
 
 pub fn marker(after: After, compute_ps: u64) -> Op {
-    op(after, compute_ps, Action::Marker)
+    op(after, compute_ps, Action::Marker { id: None })
 }
 
 pub fn collective(id: u64, members: &[u32], kind: CollectiveKind) -> Arc<Collective> {

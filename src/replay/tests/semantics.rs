@@ -41,6 +41,16 @@ fn an_event_of_the_same_tick_but_later_is_waited_for() {
 }
 
 #[test]
+fn a_marker_counts_as_sent_from_its_start_on() {
+    let numbered = Action::Marker { id: Some(4) };
+    let ranks = || {
+        let first = op(After::Previous, 3, numbered.clone());
+        vec![vec![first, marker(After::Sent(4), 5)]]
+    };
+    assert_eq!(run(|| job(ranks())).0, 8);
+}
+
+#[test]
 fn messages_enter_in_the_tick_after_their_creation() {
     let (end, log) = run(|| job(vec![vec![send(1, 0, 1, 80)], vec![]]));
     assert_eq!(log[0].0, 1);

@@ -3,7 +3,7 @@
 //! Ids are dense and come in nearly ascending order, so they index pages of a table.
 //! The table never grows faster than the records that were read: an id far above their
 //! number goes to a hash map. Of pages whose records have all started long ago only
-//! two bits per id remain.
+//! that remains.
 
 use std::collections::VecDeque;
 
@@ -58,13 +58,29 @@ struct Page {
     started: [u64; WORDS],
     unstarted: u32,
     free: u32,
-    /// Empty once forgotten.
     ends: Box<[Ends]>,
 }
 
 #[derive(Default)]
+enum Slot {
+    /// No id so far.
+    #[default]
+    Empty,
+    Tracked(Box<Page>),
+    /// All its ids exist and have started.
+    Forgotten,
+}
+
+impl Slot {
+    /// True if all its ids exist and have started.
+    fn is_over(&self) -> bool {
+        matches!(self, Self::Tracked(page) if page.unstarted == 0 && page.free == 0)
+    }
+}
+
+#[derive(Default)]
 pub(super) struct Ids {
-    pages: Vec<Option<Box<Page>>>,
+    pages: Vec<Slot>,
     /// Pages that have their ends, oldest first.
     tracked: VecDeque<usize>,
     sparse: HashMap<u64, (Ends, bool)>,
@@ -79,8 +95,14 @@ fn place(id: u64) -> (usize, usize, u64) {
 impl Ids {
     fn page(&self, id: u64) -> Option<(&Page, usize, u64)> {
         let (page, at, bit) = place(id);
-        let page = self.pages.get(page)?.as_deref()?;
+        let Slot::Tracked(page) = self.pages.get(page)? else {
+            return None;
+        };
         (page.seen[at / 64] & bit != 0).then_some((page, at, bit))
+    }
+
+    fn forgotten(&self, id: u64) -> bool {
+        matches!(self.pages.get(place(id).0), Some(Slot::Forgotten))
     }
 
     /// Adds a record; false if the id exists.
@@ -95,19 +117,23 @@ impl Ids {
         }
         let (index, at, bit) = place(id);
         if index >= self.pages.len() {
-            self.pages.resize_with(index + 1, || None);
+            self.pages.resize_with(index + 1, Slot::default);
         }
         let tracked = &mut self.tracked;
-        let page = self.pages[index].get_or_insert_with(|| {
+        let slot = &mut self.pages[index];
+        if let Slot::Empty = slot {
             tracked.push_back(index);
-            Box::new(Page {
+            *slot = Slot::Tracked(Box::new(Page {
                 seen: [0; WORDS],
                 started: [0; WORDS],
                 unstarted: 0,
                 free: PAGE as u32,
                 ends: vec![Ends::default(); PAGE].into(),
-            })
-        });
+            }));
+        }
+        let Slot::Tracked(page) = slot else {
+            return false;
+        };
         page.seen[at / 64] |= bit;
         page.unstarted += 1;
         page.free -= 1;
@@ -127,8 +153,8 @@ impl Ids {
                 return;
             };
             match &mut self.pages[index] {
-                Some(page) if page.unstarted == 0 && page.free == 0 => {
-                    page.ends = Box::default();
+                slot if slot.is_over() => {
+                    *slot = Slot::Forgotten;
                     return;
                 }
                 _ => self.tracked.push_back(index),
@@ -138,10 +164,10 @@ impl Ids {
 
     pub fn known(&self, id: u64) -> Known {
         if let Some((page, at, _)) = self.page(id) {
-            return page
-                .ends
-                .get(at)
-                .map_or(Known::Forgotten, |&e| Known::Ends(e));
+            return Known::Ends(page.ends[at]);
+        }
+        if self.forgotten(id) {
+            return Known::Forgotten;
         }
         match self.sparse.get(&id) {
             Some(&(ends, _)) => Known::Ends(ends),
@@ -152,14 +178,14 @@ impl Ids {
     pub fn started(&self, id: u64) -> bool {
         match self.page(id) {
             Some((page, at, bit)) => page.started[at / 64] & bit != 0,
-            None => self.sparse.get(&id).is_some_and(|s| s.1),
+            None => self.forgotten(id) || self.sparse.get(&id).is_some_and(|s| s.1),
         }
     }
 
     /// Notes that the record started.
     pub fn start(&mut self, id: u64) {
         let (page, at, bit) = place(id);
-        if let Some(Some(page)) = self.pages.get_mut(page)
+        if let Some(Slot::Tracked(page)) = self.pages.get_mut(page)
             && page.seen[at / 64] & bit != 0
         {
             if page.started[at / 64] & bit == 0 {

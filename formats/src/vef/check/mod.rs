@@ -1,7 +1,7 @@
 //! Judges a whole trace in one streaming pass.
 //!
-//! Memory: two bits per message id, the ends of the last [`MAX_TRACKED_IDS`] of them,
-//! the communicator of each collective, and the records in flight.
+//! Memory: the ends of the last [`MAX_TRACKED_IDS`] messages, the communicator of each
+//! collective, and the records in flight.
 //!
 //! [`MAX_TRACKED_IDS`]: crate::limits::MAX_TRACKED_IDS
 

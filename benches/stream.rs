@@ -1,0 +1,81 @@
+//! Large traces: budget 1d of `docs/performance.md`.
+//!
+//! ```text
+//! cargo bench --bench stream [-- [--scale X]]     # X × 500 MB; into TMPDIR
+//! ```
+//!
+//! A trace is generated in two sizes, a quarter and the whole. Both are parsed,
+//! checked and replayed (as `flitwise run` does, check included); what matters besides
+//! speed is that the peak memory of the two is the same.
+
+#[path = "../formats/benches/halo/mod.rs"]
+mod halo;
+mod measure;
+
+use flitwise::config::resolve_text;
+use flitwise::runner::{Control, Silent, Status, run_plan};
+use flitwise_formats::vef::{Reader, check_file};
+use measure::{Args, peak_mb, reset_peak, timed};
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Small messages: it is the trace that is measured here.
+const MESSAGE_BYTES: u64 = 64;
+
+const EXPERIMENT: &str = r#"
+fabric = { preset = "opa-gen1", topology = { kind = "k-ary-n-tree", k = 8, n = 2 } }
+job = [{ trace = "halo.vef" }]
+baseline = { enabled = false }
+"#;
+
+fn parse(path: &Path) {
+    for record in Reader::open(path).expect("a trace") {
+        black_box(&record.expect("a record"));
+    }
+}
+
+fn check(path: &Path) {
+    let check = check_file(path).expect("a trace");
+    assert!(check.is_clean(), "{:?}", check.errors);
+}
+
+fn run(path: &Path) {
+    let dir = path.parent().expect("a directory");
+    let plan = resolve_text("stream", EXPERIMENT, dir, &[]).expect("an experiment");
+    let stop = AtomicBool::new(false);
+    let control = Control {
+        stop: &stop,
+        progress: &Silent,
+    };
+    let result = run_plan(&plan, &control, 1).expect("a run");
+    assert_eq!(result.main.status, Status::Complete);
+    let messages = result.main.stats.messages;
+    println!("    {messages} messages through the fabric");
+}
+
+/// What is done with a trace.
+type Phase = fn(&Path);
+
+fn main() {
+    let args = Args::read(1);
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("halo.vef");
+    for mb in [args.scaled(125), args.scaled(500)] {
+        let bytes = halo::write_halo(&path, mb * 1_000_000, MESSAGE_BYTES).expect("space");
+        let mb = bytes as f64 / 1e6;
+        let phases: [(&str, Phase); 3] = [("parse", parse), ("check", check), ("run", run)];
+        for (name, phase) in phases {
+            if !args.wants(name) {
+                continue;
+            }
+            reset_peak();
+            let (seconds, ()) = timed(|| phase(&path));
+            println!(
+                "{mb:6.0} MB {name:6} {seconds:7.2} s, {:5.0} MB/s, peak {:.0} MB",
+                mb / seconds,
+                peak_mb()
+            );
+        }
+    }
+}
