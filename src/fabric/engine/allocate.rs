@@ -29,35 +29,33 @@ fn first_from(bits: u64, from: u8) -> u32 {
 impl Engine {
     #[inline]
     pub(super) fn allocate(&mut self) {
-        let mut inputs = std::mem::take(&mut self.dirty_inputs);
-        for port in inputs.drain(..) {
-            self.inputs[port as usize].dirty = false;
-            self.request_from_input(port);
+        // None of these lists grows while it is worked off: looks that are asked
+        // for now lie in later ticks.
+        for i in 0..self.dirty_inputs.len() {
+            self.request_from_input(self.dirty_inputs[i]);
         }
-        self.dirty_inputs = inputs;
-        let mut centrals = std::mem::take(&mut self.dirty_centrals);
-        for central in centrals.drain(..) {
-            self.centrals[central as usize].dirty = false;
-            self.request_from_central(central);
+        self.dirty_inputs.clear();
+        for i in 0..self.dirty_centrals.len() {
+            self.request_from_central(self.dirty_centrals[i]);
         }
-        self.dirty_centrals = centrals;
-        let mut requested = std::mem::take(&mut self.requested_centrals);
-        for central in requested.drain(..) {
-            self.grant_central(central);
+        self.dirty_centrals.clear();
+        for i in 0..self.requested_centrals.len() {
+            self.grant_central(self.requested_centrals[i]);
         }
-        self.requested_centrals = requested;
-        let mut requested = std::mem::take(&mut self.requested_outputs);
-        for output in requested.drain(..) {
-            self.grant_output(output);
+        self.requested_centrals.clear();
+        for i in 0..self.requested_outputs.len() {
+            self.grant_output(self.requested_outputs[i]);
         }
-        self.requested_outputs = requested;
+        self.requested_outputs.clear();
     }
 
     /// Virtual allocation of an input buffer: picks a VL and requests its
     /// target, or notes when to look again.
     #[inline]
     fn request_from_input(&mut self, port: u32) {
-        let input = &self.inputs[port as usize];
+        let input = &mut self.inputs[port as usize];
+        input.dirty = false;
+        let input = &*input;
         let idle_at = input.free_at.saturating_sub(self.timing.allocation);
         if idle_at > self.now {
             if input.ready != 0 {
@@ -75,7 +73,8 @@ impl Engine {
             while vls != 0 {
                 let vl = vls.trailing_zeros();
                 vls &= vls - 1;
-                let packet = &self.packets[self.input_buffers.head(port as usize, vl as usize)];
+                let id = self.input_buffers.head(port as usize, vl as usize);
+                let packet = &self.packets[id];
                 let (output, credits, position) = (packet.output, packet.credits, port % 4);
                 let next_vl = usize::from(packet.vl);
                 let local = port / 4 == output / 4;
@@ -92,6 +91,7 @@ impl Engine {
                     Look::Eligible => {
                         let input = &mut self.inputs[port as usize];
                         input.pick = vl as u8;
+                        input.picked = id;
                         input.next = if vl as usize + 1 == self.vls {
                             0
                         } else {
@@ -120,7 +120,8 @@ impl Engine {
     #[inline]
     fn request_from_central(&mut self, central: u32) {
         let at = central as usize;
-        let from = &self.centrals[at];
+        let from = &mut self.centrals[at];
+        from.dirty = false;
         let (next, position) = (from.next, u32::from(from.position));
         let idle_at = from.free_at.saturating_sub(self.timing.allocation);
         let words = self.central_words;
@@ -150,7 +151,8 @@ impl Engine {
             while bits != 0 {
                 let queue = word as u32 * 64 + bits.trailing_zeros();
                 bits &= bits - 1;
-                let packet = &self.packets[self.central_buffers.head(at, queue as usize)];
+                let id = self.central_buffers.head(at, queue as usize);
+                let packet = &self.packets[id];
                 let (output, vl, credits) = (packet.output, packet.vl.into(), packet.credits);
                 match self.look_at_output(output, vl, credits, position) {
                     Look::Waiting => {}
@@ -159,6 +161,7 @@ impl Engine {
                         let queues = self.central_buffers.stride() as u32;
                         let from = &mut self.centrals[at];
                         from.pick = queue;
+                        from.picked = id;
                         from.next = if queue + 1 == queues { 0 } else { queue + 1 };
                         self.request_output(output, position);
                         return;
@@ -287,8 +290,9 @@ impl Engine {
         let start = self.now + self.timing.allocation;
         let input = &mut self.inputs[at];
         let vl = usize::from(input.pick);
-        let id = self.input_buffers.head(at, vl);
+        let id = input.picked;
         let packet = &mut self.packets[id];
+        let next = packet.next;
         packet.crossing = start;
         let train = Train::input(
             vl as u32,
@@ -299,7 +303,7 @@ impl Engine {
         );
         let free_at = train.end + 1;
         input.free_at = free_at;
-        if self.input_buffers.pop(at, vl, &self.packets) {
+        if self.input_buffers.pop(at, vl, next) {
             input.ready &= !(1 << vl);
         }
         // Freed in the tick after, seen upstream a link latency later.
@@ -322,7 +326,7 @@ impl Engine {
         let at = central as usize;
         let from = &mut self.centrals[at];
         let queue = from.pick;
-        let id = self.central_buffers.head(at, queue as usize);
+        let id = from.picked;
         let packet = &self.packets[id];
         let crossbar = self.timing.crossbar;
         let train = Train::central(
@@ -337,7 +341,7 @@ impl Engine {
         );
         let free_at = train.end + 1;
         from.free_at = free_at;
-        if self.central_buffers.pop(at, queue as usize, &self.packets) {
+        if self.central_buffers.pop(at, queue as usize, packet.next) {
             let word = at * self.central_words + queue as usize / 64;
             self.ready_centrals[word] &= !(1 << (queue % 64));
         }

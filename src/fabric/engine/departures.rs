@@ -19,12 +19,6 @@ pub(super) struct Departures {
 }
 
 impl Departures {
-    /// True if another departure would overflow.
-    #[inline]
-    pub(super) fn is_full(&self) -> bool {
-        self.len == 2
-    }
-
     #[inline]
     pub(super) fn push(&mut self, train: Train) {
         debug_assert!(

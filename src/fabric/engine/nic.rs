@@ -47,13 +47,12 @@ impl Engine {
     /// Lets every touched NIC fill its send queue.
     #[inline]
     pub(super) fn fill_send_queues(&mut self) {
-        let mut nics = std::mem::take(&mut self.dirty_nics);
-        for &nic in &nics {
+        for i in 0..self.dirty_nics.len() {
+            let nic = self.dirty_nics[i];
             self.nics[nic as usize].dirty = false;
             self.fill(nic);
         }
-        nics.clear();
-        self.dirty_nics = nics;
+        self.dirty_nics.clear();
     }
 
     /// Moves packets while the head packet of some SL has quota.

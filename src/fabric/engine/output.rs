@@ -24,20 +24,19 @@ impl Engine {
 
     #[inline]
     pub(super) fn send(&mut self) {
-        let mut outputs = std::mem::take(&mut self.dirty_outputs);
-        for &output in &outputs {
-            self.outputs[output as usize].dirty = false;
-            self.schedule(output);
+        for i in 0..self.dirty_outputs.len() {
+            self.schedule(self.dirty_outputs[i]);
         }
-        outputs.clear();
-        self.dirty_outputs = outputs;
+        self.dirty_outputs.clear();
     }
 
     /// Runs the scheduler of `output` if its link is free.
     #[inline]
     fn schedule(&mut self, output: u32) {
         let now = self.now;
-        let out = &self.outputs[output as usize];
+        let out = &mut self.outputs[output as usize];
+        out.dirty = false;
+        let out = &*out;
         if out.ready == 0 {
             return;
         }
@@ -107,8 +106,8 @@ impl Engine {
             (&mut self.output_buffers, output as usize)
         };
         let id = bank.head(buffer, vl);
-        let emptied = bank.pop(buffer, vl, &self.packets);
         let packet = &mut self.packets[id];
+        let emptied = bank.pop(buffer, vl, packet.next);
         let (flits, credits) = (packet.flits, packet.credits);
         let train = Train::link(vl as u32, (flits, credits), now + 1);
         bank.depart(buffer, train, now);

@@ -3,7 +3,7 @@
 use super::calendar::Wheel;
 use super::event;
 use super::layout;
-use super::packet::{MessageId, NONE};
+use super::packet::{MessageId, NONE, PacketId};
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::fabric::topology::Peer;
 
@@ -49,8 +49,9 @@ pub(super) struct Input {
     pub first_port: u32,
     /// Virtual allocation pointer.
     pub next: u8,
-    /// VL picked in this tick.
+    /// VL picked in this tick, and its head.
     pub pick: u8,
+    pub picked: PacketId,
     pub dimension: u8,
     pub dirty: bool,
     /// A departure must wake the output at the other end.
@@ -66,8 +67,9 @@ pub(super) struct Central {
     pub wake: Wake,
     /// Virtual allocation pointer.
     pub next: u32,
-    /// Queue picked in this tick.
+    /// Queue picked in this tick, and its head.
     pub pick: u32,
+    pub picked: PacketId,
 
     /// Tick from which its port out of the MPort crossbar is free.
     pub port_free_at: Tick,
@@ -91,6 +93,7 @@ impl Central {
             wake: Wake(Tick::MAX),
             next: 0,
             pick: 0,
+            picked: NONE,
             port_free_at: 0,
             requests: 0,
             inputs_waiting: 0,
@@ -204,6 +207,7 @@ pub(super) fn build_ports(spec: &FabricSpec) -> (Vec<Input>, Vec<Output>) {
             first_port: port / radix * radix,
             next: 0,
             pick: 0,
+            picked: NONE,
             dimension: dimensions[(port % radix) as usize],
             dirty: false,
             upstream_waits: false,

@@ -129,13 +129,12 @@ impl Bank {
         fifo.tail = id;
     }
 
-    /// Removes the head; true if the FIFO is empty now.
+    /// Removes the head, whose successor is `next`; true if the FIFO is empty now.
     #[inline]
-    pub(super) fn pop(&mut self, buffer: usize, q: usize, packets: &Pool<Packet>) -> bool {
+    pub(super) fn pop(&mut self, buffer: usize, q: usize, next: PacketId) -> bool {
         let stride = self.stride();
-        let fifo = &mut self.fifos[buffer * stride + q];
-        fifo.head = packets[fifo.head].next;
-        fifo.head == NONE
+        self.fifos[buffer * stride + q].head = next;
+        next == NONE
     }
 
     /// Credits by which queue `q` and the shared space would be exceeded by
@@ -184,8 +183,15 @@ impl Bank {
     /// Adds a departure; dates are those of use by the writer.
     #[inline]
     pub(super) fn depart(&mut self, buffer: usize, train: Train, now: Tick) {
-        if self.trains[buffer].is_full() {
-            self.settle(buffer, now);
+        let trains = &mut self.trains[buffer];
+        if let Some(first) = trains.front()
+            && first.end <= now
+        {
+            // The usual case: the last but one departure is long over.
+            let (queue, fresh) = (usize::from(first.queue), first.credits - first.done);
+            trains.pop();
+            let exclusive = self.quotas[queue].exclusive;
+            give_back(self.credits_of(buffer), queue, fresh.into(), exclusive);
         }
         self.trains[buffer].push(train);
     }
@@ -206,13 +212,8 @@ impl Bank {
             let fresh = back - u32::from(train.done);
             if fresh > 0 {
                 train.done = back as u16;
-                let used = &mut account[USED + usize::from(train.queue)];
-                debug_assert!(*used >= fresh, "more credits came back than were taken");
-                let exclusive = self.quotas[usize::from(train.queue)].exclusive;
-                let before = used.saturating_sub(exclusive);
-                *used -= fresh;
-                let after = used.saturating_sub(exclusive);
-                account[SHARED] -= before - after;
+                let queue = usize::from(train.queue);
+                give_back(account, queue, fresh, self.quotas[queue].exclusive);
             }
             if back < u32::from(train.credits) {
                 break;
@@ -283,4 +284,15 @@ impl Bank {
             .iter()
             .any(|train| usize::from(train.queue) == q)
     }
+}
+
+/// Takes `credits` credits of a queue back from an account.
+#[inline]
+fn give_back(account: &mut [u32], queue: usize, credits: u32, exclusive: u32) {
+    let used = &mut account[USED + queue];
+    debug_assert!(*used >= credits, "more credits came back than were taken");
+    let before = used.saturating_sub(exclusive);
+    *used -= credits;
+    let after = used.saturating_sub(exclusive);
+    account[SHARED] -= before - after;
 }
