@@ -16,6 +16,7 @@ mod output;
 mod packet;
 mod parts;
 pub(super) mod prefetch;
+mod records;
 mod route;
 mod scheduler;
 mod space;

@@ -7,6 +7,7 @@
 use super::departures::Departures;
 use super::packet::{NONE, Packet, PacketId, Pool};
 use super::prefetch::prefetch;
+use super::records::Records;
 use super::train::Train;
 use crate::fabric::spec::{Quota, Tick};
 
@@ -23,7 +24,7 @@ pub(super) struct Bank {
     fifos: Vec<Fifo>,
     /// Per buffer: credits taken beyond the exclusive ones, credits that may be,
     /// then the credits in use by each queue, those on their way back included.
-    credits: Vec<u32>,
+    credits: Records,
     /// Per buffer: departures whose credits are not all counted back, in order.
     trains: Vec<Departures>,
     /// Quota of each queue, the same in every buffer.
@@ -55,7 +56,7 @@ impl Bank {
                 };
                 buffers * quotas.len()
             ],
-            credits: vec![0; buffers * (USED + quotas.len())],
+            credits: Records::new(buffers, USED + quotas.len()),
             trains: (0..buffers).map(|_| Departures::default()).collect(),
             quotas,
             flits_per_credit,
@@ -70,19 +71,13 @@ impl Bank {
         existing: impl Iterator<Item = usize>,
     ) {
         let exclusive: u32 = existing.map(|q| self.quotas[q].exclusive).sum();
-        self.credits_of(buffer)[SHAREABLE] = total.saturating_sub(exclusive);
+        self.credits.get_mut(buffer)[SHAREABLE] = total.saturating_sub(exclusive);
     }
 
     /// Number of queues per buffer.
     #[inline]
     pub(super) fn stride(&self) -> usize {
         self.quotas.len()
-    }
-
-    #[inline]
-    fn credits_of(&mut self, buffer: usize) -> &mut [u32] {
-        let size = USED + self.quotas.len();
-        &mut self.credits[buffer * size..(buffer + 1) * size]
     }
 
     /// Prefetches the FIFO that a packet will join and leave.
@@ -94,7 +89,7 @@ impl Bank {
     /// Prefetches what decides whether a packet has quota.
     #[inline]
     pub(super) fn prefetch_account(&self, buffer: usize) {
-        prefetch(&self.credits, buffer * (USED + self.quotas.len()));
+        self.credits.prefetch(buffer);
     }
 
     /// Prefetches what a departure changes.
@@ -141,14 +136,14 @@ impl Bank {
     /// `credits` more, counting what has come back so far.
     #[inline]
     fn missing(&self, buffer: usize, q: usize, credits: u32) -> (u32, u32) {
-        let base = buffer * (USED + self.quotas.len());
-        let used = self.credits[base + USED + q];
+        let account = self.credits.get(buffer);
+        let used = account[USED + q];
         let Quota { exclusive, max } = self.quotas[q];
         let after = used + credits;
         let more = after.saturating_sub(exclusive) - used.saturating_sub(exclusive);
         (
             after.saturating_sub(max),
-            (self.credits[base + SHARED] + more).saturating_sub(self.credits[base + SHAREABLE]),
+            (account[SHARED] + more).saturating_sub(account[SHAREABLE]),
         )
     }
 
@@ -166,7 +161,7 @@ impl Bank {
     #[inline]
     pub(super) fn take(&mut self, buffer: usize, q: usize, credits: u32) {
         let Quota { exclusive, max } = self.quotas[q];
-        let account = self.credits_of(buffer);
+        let account = self.credits.get_mut(buffer);
         let before = account[USED + q].saturating_sub(exclusive);
         account[USED + q] += credits;
         account[SHARED] += account[USED + q].saturating_sub(exclusive) - before;
@@ -191,7 +186,7 @@ impl Bank {
             let (queue, fresh) = (usize::from(first.queue), first.credits - first.done);
             trains.pop();
             let exclusive = self.quotas[queue].exclusive;
-            give_back(self.credits_of(buffer), queue, fresh.into(), exclusive);
+            give_back(self.credits.get_mut(buffer), queue, fresh.into(), exclusive);
         }
         self.trains[buffer].push(train);
     }
@@ -204,8 +199,7 @@ impl Bank {
 
     /// Counts back all credits dated up to `now`.
     pub(super) fn settle(&mut self, buffer: usize, now: Tick) {
-        let size = USED + self.quotas.len();
-        let account = &mut self.credits[buffer * size..(buffer + 1) * size];
+        let account = self.credits.get_mut(buffer);
         let trains = &mut self.trains[buffer];
         while let Some(train) = trains.front() {
             let back = train.credits_by(now, self.flits_per_credit);
@@ -253,7 +247,7 @@ impl Bank {
     /// Credits in use in all queues of `buffer` at `now`.
     pub(super) fn credits_in_use(&mut self, buffer: usize, now: Tick) -> u32 {
         self.settle(buffer, now);
-        self.credits_of(buffer)[USED..].iter().sum()
+        self.credits.get_mut(buffer)[USED..].iter().sum()
     }
 
     /// The queues that hold what `credits` more in queue `q` are missing at `now`
@@ -270,7 +264,7 @@ impl Bank {
             (0, 0) => Vec::new(),
             (0, _) => {
                 let quotas = self.quotas.clone();
-                let used = &self.credits_of(buffer)[USED..];
+                let used = &self.credits.get_mut(buffer)[USED..];
                 let above = |&i: &usize| used[i] > quotas[i].exclusive || i == q && used[i] > 0;
                 (0..quotas.len()).filter(above).collect()
             }

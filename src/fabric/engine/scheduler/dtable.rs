@@ -2,7 +2,7 @@
 //! of each SL (Hiperion §3.3, Algorithm 2).
 
 use super::{Head, first_from};
-use crate::fabric::engine::prefetch::prefetch;
+use crate::fabric::engine::records::Records;
 use crate::fabric::spec::{DTABLE_UNIT_BYTES, DTableEntry};
 
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(in crate::fabric::engine) struct DTable {
     /// of the SL in turn in units of 64 bytes, position after the last entry used,
     /// last SL, a spare; then per SL the deficit and the VL after the one served
     /// last. In one piece, so that a decision touches one or two cache lines.
-    state: Vec<u32>,
+    state: Records,
 }
 
 const ACCUMULATED: usize = 0;
@@ -45,13 +45,13 @@ impl DTable {
             distance,
             sls,
             flit_bytes,
-            state: vec![0; outputs * (PER_SL + 2 * sls)],
+            state: Records::new(outputs, PER_SL + 2 * sls),
         }
     }
 
     #[inline]
     pub(super) fn prefetch(&self, output: usize) {
-        prefetch(&self.state, output * (PER_SL + 2 * self.sls));
+        self.state.prefetch(output);
     }
 
     pub(super) fn pick(
@@ -72,8 +72,7 @@ impl DTable {
             vls_of[sl] |= 1 << vl;
             active |= 1 << sl;
         }
-        let size_of_state = PER_SL + 2 * self.sls;
-        let state = &mut self.state[output * size_of_state..(output + 1) * size_of_state];
+        let state = self.state.get_mut(output);
         let deficit = |sl: usize| PER_SL + 2 * sl;
         let next_vl = |sl: usize| PER_SL + 2 * sl + 1;
         let size = |vl: usize| {
