@@ -4,7 +4,7 @@
 // Every benchmark is a program of its own and uses its part of this.
 #![allow(dead_code)]
 
-use rustix::time::{ClockId, clock_gettime};
+use cpu_time::ProcessTime;
 use std::fmt;
 
 /// Arguments of a benchmark: `[--runs N] [--scale X] [WORD …]`.
@@ -52,8 +52,7 @@ impl Args {
 
 /// CPU time of all threads of this process, in seconds.
 pub fn cpu_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+    ProcessTime::now().as_duration().as_secs_f64()
 }
 
 /// CPU time that `work` takes, in seconds, and what it gives.
