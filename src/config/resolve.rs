@@ -208,6 +208,9 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
         resolve_fabric::without_buffers(topology, routing, timing, qos, header, flits_per_credit);
     resolve_fabric::buffers(&raw.fabric, &defaults, &mut fabric)?;
     fabric.validate()?;
+    if fabric.needs_classes() {
+        resolve_qos::classes_apart(&fabric.qos)?;
+    }
     let nics = fabric.topology.nics();
     let jobs = resolve_jobs::jobs(&raw.job, &raw.vfabric, &fabric.qos, nics, dir)?;
     let background = resolve_jobs::background(&raw.background, &fabric.qos, nics)?;
