@@ -2,6 +2,7 @@
 
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::FabricSpec;
+use crate::replay::collectives::Choices;
 use crate::units::Ratio;
 use std::path::PathBuf;
 
@@ -57,6 +58,8 @@ pub struct Job {
     pub intra_node_bandwidth: Ratio,
     /// Cost of a reduction in picoseconds per byte.
     pub reduction_cost_ps_per_byte: Ratio,
+    /// Algorithms of collectives chosen by hand.
+    pub collectives: Choices,
 }
 
 /// How the ranks of a job are placed on NICs.
