@@ -17,8 +17,8 @@ pub struct Experiment {
     pub routing: &'static str,
     /// How the DTable table was made, if that is the scheduler.
     pub dtable: Option<DTableTable>,
-    /// Applications, in the order of the file; at least one is enabled or there
-    /// is background traffic.
+    /// Applications, in the order of the file; the loader sees to it that at least one
+    /// is enabled. Who drives the engine may do without (`runner::workload`).
     pub jobs: Vec<Job>,
     /// Synthetic flows.
     pub background: Vec<Background>,

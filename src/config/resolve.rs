@@ -79,10 +79,15 @@ pub fn resolve_text(
     let raw: RawExperiment = document.read()?;
     let experiment = experiment(&raw, dir).map_err(|e| document.locate(e))?;
     if experiment.jobs.iter().all(|job| !job.enabled) {
-        return Err(document.locate(ConfigError::new(
-            "job",
-            "nothing to replay: add a [[job]] with a trace",
-        )));
+        let problem = match (experiment.jobs.is_empty(), experiment.background.is_empty()) {
+            (false, _) => "nothing to replay: every job is disabled; enable at least one",
+            (true, true) => "nothing to replay: add a [[job]] with a trace",
+            (true, false) => {
+                "background traffic goes on for as long as a job runs, and there is none: \
+                 add a [[job]] with a trace"
+            }
+        };
+        return Err(document.locate(ConfigError::new("job", problem)));
     }
     let mut baselines = Vec::new();
     if raw.baseline.enabled.unwrap_or(true) {
