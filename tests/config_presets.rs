@@ -277,6 +277,48 @@ fn equal_experiments_have_equal_hashes() {
     assert!(json.contains("\"tick_ps\":640"));
 }
 
+/// Fabrics that libraries make by hand keep the sums of the schedulers in range.
+#[test]
+fn weights_have_bounds() {
+    let fabric = plan(&format!("{JOB}[qos]\nscheduler = \"dtable\""))
+        .experiment
+        .fabric;
+    let problem = |scheduler: Scheduler| {
+        let mut fabric = fabric.clone();
+        fabric.qos.scheduler = scheduler;
+        fabric
+            .validate()
+            .err()
+            .map(|e| format!("{}: {}", e.key, e.problem))
+    };
+    let sbt = |weights: [u32; 5]| {
+        problem(Scheduler::Sbt {
+            weights: weights.to_vec(),
+        })
+    };
+    assert_eq!(sbt([u32::MAX, 0, 0, 0, 0]), None);
+    assert_eq!(
+        sbt([u32::MAX, 1, 0, 0, 0]).unwrap(),
+        "qos.scheduler: the SBT weights add up to 4294967296; at most 4294967295 is supported"
+    );
+
+    let Scheduler::DTable { entries } = &fabric.qos.scheduler else {
+        panic!("{:?}", fabric.qos.scheduler);
+    };
+    let first = |weight: u32| {
+        let mut entries = entries.clone();
+        entries[0].weight = weight;
+        problem(Scheduler::DTable { entries })
+    };
+    assert_eq!(first(1 << 30), None);
+    let message = first((1 << 30) + 1).unwrap();
+    assert!(
+        message
+            .starts_with("qos.dtable: entry 0 gives VO a weight of 1073741825; at most 1073741824"),
+        "{message}"
+    );
+}
+
 #[test]
 fn jobs_must_fit() {
     let e = plan(&format!(
