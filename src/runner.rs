@@ -6,7 +6,6 @@ use crate::fabric::engine::{Engine, RunEnd};
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::FabricStats;
 use crate::replay::background::{BackgroundFlow, Pattern, Rate, message_flits};
-use crate::replay::collectives::Choices;
 use crate::replay::outcome::JobOutcome;
 use crate::replay::placement::{FreeNics, Placement};
 use crate::replay::vef::VefProgram;
@@ -199,7 +198,7 @@ fn replay_of(
                 bytes_per_s: job.intra_node_bandwidth,
             },
             reduction_ps_per_byte: job.reduction_cost_ps_per_byte,
-            collectives: Choices::default(),
+            collectives: job.collectives,
         });
     }
     let background = experiment.background.iter().map(|flow| {

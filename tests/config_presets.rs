@@ -222,6 +222,115 @@ fn overrides_change_one_thing() {
     assert_eq!(e.fabric.qos.service_levels.len(), 1);
 }
 
+/// Service levels laid over a file replace the preset that it only implies.
+#[test]
+fn service_levels_replace_the_implied_preset() {
+    let names = |e: &flitwise::config::Experiment| -> Vec<String> {
+        let levels = e.fabric.qos.service_levels.iter();
+        levels.map(|l| l.name.clone()).collect()
+    };
+    let levels = "[{ name = \"X\", scs = [0] }, { name = \"Y\", scs = [1] }]";
+    let job = "[[job]]\ntrace = \"tiny.vef\"\n";
+    for head in ["", "[qos]\nscheduler = \"rr\"\n"] {
+        let text = format!("{head}{job}sl = \"X\"\n");
+        for set in [
+            format!("qos.service_levels={levels}"),
+            format!(" qos.service_levels = {levels}"),
+            format!("qos={{ service_levels = {levels} }}"),
+        ] {
+            let plan = plan_with(&text, &[&set]).unwrap();
+            assert_eq!(names(&plan.experiment), ["X", "Y"], "{head}{set}");
+            assert_eq!(
+                names(&plan.baselines[0].experiment),
+                ["X", "Y"],
+                "{head}{set}"
+            );
+        }
+    }
+
+    let main = "[qos]\nscheduler = \"rr\"\n[[job]]\ntrace = \"tiny.vef\"\n";
+    for overrides in [
+        format!("{{ \"qos.service_levels\" = {levels}, \"job.0.sl\" = \"Y\" }}"),
+        format!("{{ qos = {{ service_levels = {levels} }}, \"job.0.sl\" = \"Y\" }}"),
+    ] {
+        let plan = plan(&format!("{main}[baseline]\noverrides = {overrides}\n"));
+        assert_eq!(plan.experiment.fabric.qos.service_levels.len(), 5);
+        assert_eq!(
+            names(&plan.baselines[0].experiment),
+            ["X", "Y"],
+            "{overrides}"
+        );
+    }
+
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::copy(corpus().join("tiny.vef"), dir.path().join("tiny.vef")).unwrap();
+    let base = "[qos]\nservice_levels = [{ name = \"CL\", scs = [0] }]\n";
+    std::fs::write(dir.path().join("base.toml"), base).unwrap();
+    let text = format!("{main}[baseline]\nfile = \"base.toml\"\n");
+    let plan = resolve_text("test.toml", &text, dir.path(), &[]).unwrap();
+    assert_eq!(plan.experiment.fabric.qos.service_levels.len(), 5);
+    assert_eq!(names(&plan.baselines[0].experiment), ["CL"]);
+}
+
+/// Two service levels may share VLs on a torus, class by class.
+#[test]
+fn service_levels_may_share_dateline_classes() {
+    let with = |topology: &str, sc2vl: &str| {
+        let text = format!(
+            "[fabric]\ntopology = {topology}\n[qos]\nsc2vl = {sc2vl}\nservice_levels = \
+             [{{ name = \"A\", scs = [0, 1] }}, {{ name = \"B\", scs = [2, 3] }}]\n\
+             [[job]]\ntrace = \"tiny.vef\"\nsl = \"A\"\n"
+        );
+        plan_with(&text, &[]).map(|_| ())
+    };
+    let torus = "{ kind = \"torus\", dimensions = [4, 4] }";
+    assert_eq!(
+        with(torus, "[0, 1, 0, 1]").err().map(|e| e.to_string()),
+        None
+    );
+    assert!(with(torus, "[0, 1, 1, 2]").is_err());
+    let mesh = "{ kind = \"mesh\", dimensions = [4, 4] }";
+    assert_eq!(
+        with(mesh, "[0, 1, 1, 0]").err().map(|e| e.to_string()),
+        None
+    );
+}
+
+/// Algorithms of collectives are chosen per job, and recorded.
+#[test]
+fn a_job_chooses_its_collectives() {
+    let names = [
+        ("bcast", &["binomial", "scatter-allgather", "chain"][..]),
+        ("reduce", &["binomial", "reduce-scatter-gather"]),
+        ("allreduce", &["recursive-doubling", "ring", "rabenseifner"]),
+        ("gather", &["binomial", "linear"]),
+        ("scatter", &["binomial", "linear"]),
+        ("allgather", &["ring", "bruck"]),
+        ("alltoall", &["pairwise", "linear"]),
+        ("barrier", &["dissemination"]),
+    ];
+    let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/experiment.md"));
+    let docs = docs.unwrap();
+    let plain = experiment_hash(&plan(JOB).experiment);
+    for (operation, algorithms) in names {
+        let row = docs
+            .lines()
+            .find(|l| l.starts_with(&format!("| `{operation}` |")));
+        let row = row.unwrap_or_else(|| panic!("docs/experiment.md: no row for {operation}"));
+        for algorithm in algorithms {
+            assert!(
+                row.contains(&format!("`\"{algorithm}\"`")),
+                "{row}: {algorithm}"
+            );
+            let set = format!("job.0.collectives.{operation}={algorithm}");
+            let e = plan_with(JOB, &[&set]).unwrap().experiment;
+            let json = experiment_json(&e);
+            assert_eq!(json["jobs"][0]["collectives"][operation], *algorithm);
+            assert_ne!(experiment_hash(&e), plain);
+        }
+    }
+}
+
 #[test]
 fn baselines() {
     let text = "[qos]\nscheduler = \"dtable\"\n[[job]]\ntrace = \"tiny.vef\"\n[[job]]\ntrace = \"tiny.vef\"\nsl = \"BK\"\n\
@@ -275,6 +384,48 @@ fn equal_experiments_have_equal_hashes() {
     let json = experiment_json(&plan(JOB).experiment).to_string();
     assert_eq!(json, experiment_json(&plan(JOB).experiment).to_string());
     assert!(json.contains("\"tick_ps\":640"));
+}
+
+/// Fabrics that libraries make by hand keep the sums of the schedulers in range.
+#[test]
+fn weights_have_bounds() {
+    let fabric = plan(&format!("{JOB}[qos]\nscheduler = \"dtable\""))
+        .experiment
+        .fabric;
+    let problem = |scheduler: Scheduler| {
+        let mut fabric = fabric.clone();
+        fabric.qos.scheduler = scheduler;
+        fabric
+            .validate()
+            .err()
+            .map(|e| format!("{}: {}", e.key, e.problem))
+    };
+    let sbt = |weights: [u32; 5]| {
+        problem(Scheduler::Sbt {
+            weights: weights.to_vec(),
+        })
+    };
+    assert_eq!(sbt([u32::MAX, 0, 0, 0, 0]), None);
+    assert_eq!(
+        sbt([u32::MAX, 1, 0, 0, 0]).unwrap(),
+        "qos.scheduler: the SBT weights add up to 4294967296; at most 4294967295 is supported"
+    );
+
+    let Scheduler::DTable { entries } = &fabric.qos.scheduler else {
+        panic!("{:?}", fabric.qos.scheduler);
+    };
+    let first = |weight: u32| {
+        let mut entries = entries.clone();
+        entries[0].weight = weight;
+        problem(Scheduler::DTable { entries })
+    };
+    assert_eq!(first(1 << 30), None);
+    let message = first((1 << 30) + 1).unwrap();
+    assert!(
+        message
+            .starts_with("qos.dtable: entry 0 gives VO a weight of 1073741825; at most 1073741824"),
+        "{message}"
+    );
 }
 
 #[test]

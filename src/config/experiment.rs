@@ -2,6 +2,7 @@
 
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::FabricSpec;
+use crate::replay::collectives::Choices;
 use crate::units::Ratio;
 use std::path::PathBuf;
 
@@ -16,8 +17,8 @@ pub struct Experiment {
     pub routing: &'static str,
     /// How the DTable table was made, if that is the scheduler.
     pub dtable: Option<DTableTable>,
-    /// Applications, in the order of the file; at least one is enabled or there
-    /// is background traffic.
+    /// Applications, in the order of the file; the loader sees to it that at least one
+    /// is enabled. Who drives the engine may do without (`runner::workload`).
     pub jobs: Vec<Job>,
     /// Synthetic flows.
     pub background: Vec<Background>,
@@ -57,6 +58,8 @@ pub struct Job {
     pub intra_node_bandwidth: Ratio,
     /// Cost of a reduction in picoseconds per byte.
     pub reduction_cost_ps_per_byte: Ratio,
+    /// Algorithms of collectives chosen by hand.
+    pub collectives: Choices,
 }
 
 /// How the ranks of a job are placed on NICs.

@@ -6,6 +6,7 @@ use crate::fabric::spec::{
     CentralQueues, FabricSpec, Pool, Qos, RingTie, Scheduler, Timing, TrunkSelection,
 };
 use crate::fabric::topology::Shape;
+use crate::replay::collectives::Choices;
 use serde_json::{Value, json};
 
 /// The complete configuration. Equal experiments give equal values.
@@ -157,7 +158,17 @@ fn job(j: &Job, q: &Qos) -> Value {
         "intra_node_latency_ps": j.intra_node_latency_ps,
         "intra_node_bandwidth_bytes_per_s": j.intra_node_bandwidth.to_string(),
         "reduction_cost_ps_per_byte": j.reduction_cost_ps_per_byte.to_string(),
+        "collectives": chosen(&j.collectives),
     })
+}
+
+/// The algorithms chosen by hand, by operation.
+fn chosen(choices: &Choices) -> Value {
+    let mut value = json!(choices);
+    if let Value::Object(map) = &mut value {
+        map.retain(|_, algorithm| !algorithm.is_null());
+    }
+    value
 }
 
 fn background(b: &Background, q: &Qos) -> Value {

@@ -1,6 +1,7 @@
 //! The experiment file as written: every key optional, every unknown key an
 //! error. What it means is decided in `resolve`.
 
+use crate::replay::collectives::Choices;
 use crate::units::{Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio, Space};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -202,6 +203,8 @@ pub(super) struct RawJob {
     pub intra_node_latency: Option<Picoseconds>,
     pub intra_node_bandwidth: Option<Rate>,
     pub reduction_cost: Option<CostPerByte>,
+    #[serde(default)]
+    pub collectives: Choices,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -65,28 +65,29 @@ pub fn resolve_text(
     };
     let file = file.map(|(name, text)| texts.add(name, text));
 
-    let mut document = Document::parse(&texts, main)?;
-    // Levels that an override brings replace the implied preset.
-    if !sets
-        .iter()
-        .any(|set| set.trim_start().starts_with("qos.service_levels="))
-    {
-        materialise(&mut document)?;
-    }
+    let mut said = Document::parse(&texts, main)?;
+    let implied = implied_preset(&said);
     for &set in &set_texts {
-        document.set_from_text(set)?;
+        said.set_from_text(set)?;
     }
+    let mut document = said.clone();
+    imply(&mut document, implied)?;
     let raw: RawExperiment = document.read()?;
     let experiment = experiment(&raw, dir).map_err(|e| document.locate(e))?;
     if experiment.jobs.iter().all(|job| !job.enabled) {
-        return Err(document.locate(ConfigError::new(
-            "job",
-            "nothing to replay: add a [[job]] with a trace",
-        )));
+        let problem = match (experiment.jobs.is_empty(), experiment.background.is_empty()) {
+            (false, _) => "nothing to replay: every job is disabled; enable at least one",
+            (true, true) => "nothing to replay: add a [[job]] with a trace",
+            (true, false) => {
+                "background traffic goes on for as long as a job runs, and there is none: \
+                 add a [[job]] with a trace"
+            }
+        };
+        return Err(document.locate(ConfigError::new("job", problem)));
     }
     let mut baselines = Vec::new();
     if raw.baseline.enabled.unwrap_or(true) {
-        let mut base = document.clone();
+        let mut base = said;
         if let Some(file) = file {
             base.merge("", Document::parse(&texts, file)?.root())?;
         }
@@ -102,6 +103,7 @@ pub fn resolve_text(
             None if file.is_some() => {}
             None => base.merge("", Document::parse(&texts, default)?.root())?,
         }
+        imply(&mut base, implied)?;
         baselines = self::baselines(&base, &experiment, raw.baseline.alone.unwrap_or(true), dir)?;
     }
     Ok(Plan {
@@ -167,22 +169,27 @@ fn only(experiment: &mut Experiment, keep: usize) {
     }
 }
 
-/// Writes the QoS preset that the file implies into the document, so that an
-/// override of another key does not change it: with a `[qos]` table `opa-5sl`,
-/// without one `single`.
-fn materialise(document: &mut Document<'_>) -> Result<(), ConfigError> {
-    if document.get("qos.preset").is_some() || document.get("qos.service_levels").is_some() {
+/// The QoS preset that the file itself implies, so that an override of another key
+/// does not change it: with a `[qos]` table `opa-5sl`, without one `single`.
+fn implied_preset(file: &Document<'_>) -> &'static str {
+    match file.get("qos") {
+        Some(_) => "opa-5sl",
+        None => "single",
+    }
+}
+
+/// Writes the implied preset into a document that, with all that was laid over it,
+/// has neither a preset nor service levels of its own.
+fn imply(document: &mut Document<'_>, preset: &'static str) -> Result<(), ConfigError> {
+    let table = matches!(document.get("qos"), None | Some(DeValue::Table(_)));
+    if !table
+        || document.get("qos.preset").is_some()
+        || document.get("qos.service_levels").is_some()
+    {
         return Ok(());
     }
-    let (implied, at) = match document.get("qos") {
-        Some(DeValue::Table(_)) => ("opa-5sl", 0..0),
-        None => ("single", 0..0),
-        Some(_) => return Ok(()),
-    };
-    document.set(
-        "qos.preset",
-        Spanned::new(at, DeValue::String(implied.into())),
-    )
+    let preset = Spanned::new(0..0, DeValue::String(preset.into()));
+    document.set("qos.preset", preset)
 }
 
 fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError> {
@@ -208,6 +215,9 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
         resolve_fabric::without_buffers(topology, routing, timing, qos, header, flits_per_credit);
     resolve_fabric::buffers(&raw.fabric, &defaults, &mut fabric)?;
     fabric.validate()?;
+    if fabric.needs_classes() {
+        resolve_qos::classes_apart(&fabric.qos)?;
+    }
     let nics = fabric.topology.nics();
     let jobs = resolve_jobs::jobs(&raw.job, &raw.vfabric, &fabric.qos, nics, dir)?;
     let background = resolve_jobs::background(&raw.background, &fabric.qos, nics)?;

@@ -130,6 +130,7 @@ fn one_job(
             .map_or(INTRA_NODE_LATENCY_PS, |t| t.0),
         intra_node_bandwidth: rate,
         reduction_cost_ps_per_byte: job.reduction_cost.map_or(Ratio::ZERO, |c| c.0),
+        collectives: job.collectives,
         name,
     })
 }

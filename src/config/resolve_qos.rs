@@ -172,6 +172,36 @@ fn sc2vl(list: Option<&Vec<u8>>, levels: &[ServiceLevel]) -> Result<[Option<u8>;
     Ok(out)
 }
 
+/// On rings: no VL serves the first dateline class of one SL and the second of
+/// another, which would close the cycle that the dateline cuts. Fabrics made by hand
+/// may do it, so that deadlocks can be studied; `validate` has seen to it that every SL
+/// has two SCs on two VLs.
+pub(super) fn classes_apart(qos: &Qos) -> Result<(), ConfigError> {
+    // The SL and SC that use a VL as first and as second class.
+    let mut users: [[Option<(&str, u8)>; 2]; MAX_LEVELS] = [[None; 2]; MAX_LEVELS];
+    for level in &qos.service_levels {
+        for (class, &sc) in level.scs.iter().take(2).enumerate() {
+            let vl = qos.sc2vl.get(usize::from(sc)).copied().flatten();
+            let Some((vl, user)) = vl.and_then(|vl| Some((vl, users.get_mut(usize::from(vl))?)))
+            else {
+                continue;
+            };
+            user[class].get_or_insert((level.name.as_str(), sc));
+            if let [Some((first, zero)), Some((second, one))] = *user {
+                return Err(ConfigError::new(
+                    "qos.sc2vl",
+                    format!(
+                        "VL {vl} carries the first dateline class of {first} (SC {zero}) and the \
+                         second of {second} (SC {one}), which can deadlock on a torus; give the \
+                         first SCs and the second SCs of all service levels different VLs"
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// `rr`: SBT with equal weights ⌊100/SLs⌋ (Hiperion, Table 1).
 fn equal_weights(levels: usize) -> Scheduler {
     Scheduler::Sbt {

@@ -9,6 +9,9 @@ pub const MAX_LEVELS: usize = 32;
 /// Longest latency of one pipeline stage or link in ticks: far beyond any fabric
 /// (168 us at 640 ps), while the event calendar stays below some 100 MB.
 pub const MAX_LATENCY_TICKS: u64 = 1 << 18;
+/// Largest weight of a DTable entry in units of 64 B (64 GiB), so that sums of a few stay
+/// in range.
+pub const MAX_DTABLE_WEIGHT: u32 = 1 << 30;
 /// Service channel reserved for fabric management.
 pub const MANAGEMENT_SC: u8 = 15;
 
@@ -290,7 +293,17 @@ impl FabricSpec {
                 "qos.scheduler",
                 "all SBT weights are 0; at least one must be positive".into(),
             ),
-            Scheduler::Sbt { .. } => Ok(()),
+            Scheduler::Sbt { weights } => {
+                let sum: u64 = weights.iter().map(|&w| u64::from(w)).sum();
+                if sum > u32::MAX.into() {
+                    let most = u32::MAX;
+                    return error(
+                        "qos.scheduler",
+                        format!("the SBT weights add up to {sum}; at most {most} is supported"),
+                    );
+                }
+                Ok(())
+            }
             Scheduler::DTable { entries } => {
                 for (i, entry) in entries.iter().enumerate() {
                     let sl = usize::from(entry.sl);
@@ -300,6 +313,16 @@ impl FabricSpec {
                             format!("entry {i} names SL {sl}, but there are {}", sls.len()),
                         );
                     };
+                    if entry.weight > MAX_DTABLE_WEIGHT {
+                        return error(
+                            "qos.dtable",
+                            format!(
+                                "entry {i} gives {} a weight of {}; at most {MAX_DTABLE_WEIGHT} units \
+                                 of 64 B are supported",
+                                level.name, entry.weight
+                            ),
+                        );
+                    }
                     let bytes = u64::from(self.max_flits(sl)) * u64::from(self.timing.flit_bytes);
                     let packet = bytes.div_ceil(DTABLE_UNIT_BYTES.into());
                     if u64::from(entry.weight) < packet {
