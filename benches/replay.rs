@@ -244,15 +244,15 @@ fn all_to_alls(rounds: u64) -> Vec<Vec<Op>> {
             Arc::new(Collective { id, members, kind })
         })
         .collect();
-    let rank = || {
+    let rank = |rank| {
         let enter = |collective: &Arc<Collective>| {
             let before = collective.id.checked_sub(1);
             let after = before.map_or(After::Previous, After::Completed);
-            op(after, Action::Collective(Arc::clone(collective)))
+            op(after, Action::Collective(Arc::clone(collective), rank))
         };
         collectives.iter().map(enter).collect()
     };
-    (0..RANKS).map(|_| rank()).collect()
+    (0..RANKS).map(rank).collect()
 }
 
 /// Exchanges of 8 KiB with the four neighbours on a closed 8×8 grid: four sends, then

@@ -63,7 +63,8 @@ proptest! {
                 (Record::Message(m), Action::Send { id, to, bytes }) => {
                     prop_assert_eq!((m.id, m.dst, m.size), (id, to, bytes));
                 }
-                (Record::Member(m), Action::Collective(c)) => {
+                (Record::Member(m), Action::Collective(c, position)) => {
+                    prop_assert_eq!(c.members[position as usize], rank);
                     prop_assert_eq!(m.id, c.id);
                     let comm = &trace.comms[m.comm as usize];
                     prop_assert_eq!(&c.members, &comm.members);

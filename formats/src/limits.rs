@@ -28,9 +28,9 @@ pub const MAX_DIGITS: usize = 20;
 /// Problems that a check keeps in full; the rest is only counted.
 pub const MAX_PROBLEMS: usize = 100;
 
-/// Most records that may be read and not yet startable. Files in the order of the
-/// recording clock need a few thousand; a file that lists one task after the other needs
-/// them all, which is refused before it takes more than about half a gigabyte.
+/// Most records that are kept while they wait for later lines: about half a gigabyte.
+/// Files in the order of the recording clock need a few thousand. A check refuses a file
+/// that needs more in any order of events; a replay reads again what it can't keep.
 pub const MAX_WAITING: usize = 1 << 23;
 
 /// Message ids whose source and destination a check remembers (8 bytes each). Of ids

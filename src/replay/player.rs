@@ -197,8 +197,8 @@ impl Player {
                 }
                 Ok(waits)
             }
-            Action::Collective(ref collective) => {
-                self.enter(rank, ps, collective, op.line, shared)?;
+            Action::Collective(ref collective, position) => {
+                self.enter(rank, ps, (collective, position), op.line, shared)?;
                 Ok(false)
             }
         }
@@ -232,7 +232,7 @@ impl Player {
         &mut self,
         rank: u32,
         ps: u64,
-        collective: &Arc<Collective>,
+        collective: (&Arc<Collective>, u32),
         line: u64,
         shared: &mut Shared<'_>,
     ) -> anyhow::Result<()> {

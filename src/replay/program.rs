@@ -48,8 +48,8 @@ pub enum Action {
         /// Payload.
         bytes: u64,
     },
-    /// Takes part in a collective.
-    Collective(Arc<Collective>),
+    /// Takes part in a collective; the number is the rank's position among its members.
+    Collective(Arc<Collective>, u32),
 }
 
 /// One collective operation, shared by all its members.

@@ -21,6 +21,8 @@ pub(super) struct Running {
     /// Slot of every collective in progress, by its id in the trace.
     by_id: HashMap<u64, u32>,
     finished: IdSet,
+    /// Position of who entered, by slot and rank, unless it equals the rank.
+    positions: HashMap<(u32, u32), u32>,
     /// Arrived before they were waited for.
     early: HashSet<Arrival>,
     /// Steps of the round being worked off; kept for its memory.
@@ -94,6 +96,7 @@ impl Running {
             free: Vec::new(),
             by_id: HashMap::new(),
             finished: IdSet::default(),
+            positions: HashMap::new(),
             early: HashSet::new(),
             steps: Vec::new(),
             spare: Vec::new(),
@@ -120,24 +123,37 @@ impl Running {
     /// True if `rank` has completed the collective `id`.
     pub(super) fn is_completed(&self, rank: u32, id: u64) -> bool {
         if let Some(instance) = self.instance(id) {
-            let member = position(&instance.collective, rank);
+            let member = self.position(rank, id);
             return member.is_some_and(|m| instance.members[m as usize].phase == Phase::Done);
         }
         self.finished.contains(id)
     }
 
-    /// `rank` enters `collective` with its `record`. Gives the instance and the
+    /// Position of `rank` in the collective `id`, if it has entered it.
+    pub(super) fn position(&self, rank: u32, id: u64) -> Option<u32> {
+        let slot = *self.by_id.get(&id)?;
+        let instance = self.slots[slot as usize].as_ref()?;
+        if instance.collective.members.get(rank as usize) == Some(&rank) {
+            return Some(rank);
+        }
+        self.positions.get(&(slot, rank)).copied()
+    }
+
+    /// `rank` enters `collective` at a position with its `record`. Gives the instance and the
     /// member that now has to [proceed](Self::proceed).
     pub(super) fn enter(
         &mut self,
         rank: u32,
-        collective: &Arc<Collective>,
+        (collective, me): (&Arc<Collective>, u32),
         record: u64,
         line: u64,
     ) -> Result<(u32, u32), Problem> {
         let id = collective.id;
-        let me = position(collective, rank)
-            .ok_or_else(|| format!("collective {id}: the rank is not in the communicator"))?;
+        if collective.members.get(me as usize) != Some(&rank) {
+            return Err(format!(
+                "collective {id}: the rank is not in the communicator"
+            ));
+        }
         let slot = match self.by_id.get(&id) {
             Some(&slot) => slot,
             None if self.finished.contains(id) => {
@@ -165,6 +181,9 @@ impl Running {
             line,
             ..ABSENT
         };
+        if me != rank {
+            self.positions.insert((slot, rank), me);
+        }
         Ok((slot, me))
     }
 
@@ -284,6 +303,11 @@ impl Running {
         self.completed += 1;
         self.free.push(slot);
         if let Some(instance) = entry.take() {
+            for (&rank, me) in instance.collective.members.iter().zip(0..) {
+                if rank != me {
+                    self.positions.remove(&(slot, rank));
+                }
+            }
             self.spare.push(instance.members);
         }
     }
@@ -355,13 +379,4 @@ fn wake(
         member: me,
     };
     shared.queue.act(ps, job, rank, member.record, what);
-}
-
-/// Position of `rank` in the communicator; at once in the world.
-pub(super) fn position(collective: &Collective, rank: u32) -> Option<u32> {
-    let members = &collective.members;
-    if members.get(rank as usize) == Some(&rank) {
-        return Some(rank);
-    }
-    members.iter().position(|&m| m == rank).map(|p| p as u32)
 }

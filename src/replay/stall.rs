@@ -78,7 +78,7 @@ fn awaited(job: &Player, rank: u32, op: &Op) -> String {
                 let absent = |state: &&super::running::Member| state.phase == Phase::Absent;
                 let missing = instance.members.iter().filter(absent).count();
                 let members = instance.members.len();
-                let own = super::running::position(&instance.collective, rank);
+                let own = job.running.position(rank, id);
                 let entered = own.is_some_and(|m| !absent(&&instance.members[m as usize]));
                 let which = if entered { "" } else { ", itself among them," };
                 match missing {
@@ -95,7 +95,7 @@ fn awaited(job: &Player, rank: u32, op: &Op) -> String {
 fn sent(op: &Op) -> String {
     match op.action {
         Action::Send { id, to, .. } => format!("message {id} to rank {to}"),
-        Action::Marker { .. } | Action::Collective(_) => String::from("a message"),
+        Action::Marker { .. } | Action::Collective(..) => String::from("a message"),
     }
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use flitwise_formats::limits::MAX_WAITING;
 use flitwise_formats::vef::{
-    Blocks, Check, DepId, DepKind, Gathering, Kind, Member, Message, Positions, Reader, Record,
-    check_file,
+    Blocks, Check, Comm, DepId, DepKind, Gathering, Header, Kind, Member, Message, Positions,
+    Reader, Record, check_file_while,
 };
 use hashbrown::HashMap;
 
@@ -19,37 +19,77 @@ use super::program::{Action, After, AlltoallBlocks, Collective, CollectiveKind, 
 const QUOTED: usize = 5;
 
 /// A VEF trace that checked clean, read lazily.
+///
+/// What is read for one rank and belongs to others is kept for them, up to
+/// [`MAX_WAITING`] records. Beyond that the ranks that lag are given up to a reader of
+/// their own, which starts at the first record that one of them still needs.
 #[derive(Debug)]
 pub struct VefProgram {
-    reader: Reader,
     path: PathBuf,
+    header: Header,
+    comms: Vec<Comm>,
     positions: Positions,
-    /// Records per rank that were not read yet.
-    unread: Vec<u64>,
-    /// Per rank, what was read and not asked for.
-    windows: Vec<VecDeque<Queued>>,
-    /// Sum of their lengths.
+    /// Places in the file; every rank belongs to one of them.
+    cursors: Vec<Cursor>,
+    tasks: Vec<Task>,
+    /// Records read and not asked for.
     waiting: usize,
+    /// Bound of `waiting`.
+    budget: usize,
+    /// Last line whose part in a collective was noted.
+    noted: u64,
     /// Collectives with lines missing, by id.
     gathering: HashMap<u64, Gathering>,
     /// Collectives whose lines are all in, by id, with the members yet to fetch them.
     whole: HashMap<u64, (Arc<Collective>, usize)>,
 }
 
+/// A reader and where it stands.
 #[derive(Debug)]
-struct Queued {
-    after: After,
-    compute_ps: u64,
+struct Cursor {
+    reader: Reader,
+    /// Line that was read last.
     line: u64,
-    action: Part,
 }
 
-#[derive(Debug)]
-enum Part {
-    Marker(u64),
-    Send { id: u64, to: u32, bytes: u64 },
-    Member(u64),
+/// What is known of one rank.
+#[derive(Debug, Default)]
+struct Task {
+    /// Index of its cursor.
+    cursor: usize,
+    /// Lines before this one are dealt with.
+    from: u64,
+    /// Records that were not read yet.
+    unread: u64,
+    /// What was read and not asked for.
+    window: VecDeque<Queued>,
 }
+
+/// A record in little space.
+#[derive(Debug)]
+struct Queued {
+    /// Id in `after`.
+    event: u64,
+    compute_ps: u64,
+    line: u64,
+    /// Id of the message or collective.
+    id: u64,
+    bytes: u64,
+    /// Receiver, or position in the collective.
+    to: u32,
+    after: DepKind,
+    part: Part,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Marker,
+    Send,
+    Member,
+}
+
+/// Readers at most; then all ranks but those read with the leading one share one.
+const MAX_CURSORS: usize = 16;
 
 impl VefProgram {
     /// Checks a trace and opens it for replay. The file is read twice, so it must not
@@ -57,8 +97,44 @@ impl VefProgram {
     ///
     /// # Errors
     /// If the file can't be read or the trace is broken: the message names file and lines.
+    ///
+    /// # Examples
+    /// ```
+    /// use flitwise::replay::program::{Action, Program};
+    /// use flitwise::replay::vef::VefProgram;
+    ///
+    /// let dir = tempfile::tempdir()?;
+    /// let path = dir.path().join("ping.vef");
+    /// // Rank 0 computes 10 ns and sends 64 bytes to rank 1, which waits for them.
+    /// let trace = "VEF3 2 2 1 0 0 0 1000\nC0 0 1\n0 0 1 64 4 10 -1\n1 1 1 0 2 0 0\n";
+    /// std::fs::write(&path, trace)?;
+    ///
+    /// let (mut program, check) = VefProgram::open(&path)?;
+    /// assert_eq!((program.ranks(), check.messages), (2, 1));
+    /// let op = program.next(0)?.expect("one operation");
+    /// assert_eq!(op.compute_ps, 10_000);
+    /// assert_eq!(op.action, Action::Send { id: 0, to: 1, bytes: 64 });
+    /// assert_eq!(program.next(0)?, None);
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
     pub fn open(path: impl AsRef<Path>) -> anyhow::Result<(Self, Check)> {
-        let path = path.as_ref();
+        loop {
+            // It is never told to stop.
+            if let Some(opened) = Self::open_while(path.as_ref(), &mut || true)? {
+                return Ok(opened);
+            }
+        }
+    }
+
+    /// As [`open`](Self::open), as long as `go_on`, which is asked now and then, gives
+    /// true; `None` if it gave false.
+    ///
+    /// # Errors
+    /// As those of [`open`](Self::open).
+    pub fn open_while(
+        path: &Path,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> anyhow::Result<Option<(Self, Check)>> {
         let meta = std::fs::metadata(path).with_context(|| path.display().to_string())?;
         if !meta.is_file() {
             bail!(
@@ -66,11 +142,13 @@ impl VefProgram {
                 path.display()
             );
         }
-        let check = check_file(path)?;
+        let Some(check) = check_file_while(path, go_on)? else {
+            return Ok(None);
+        };
         if !check.is_clean() {
             bail!(refusal(path, &check));
         }
-        Ok((Self::resume(path, &check)?, check))
+        Ok(Some((Self::resume(path, &check)?, check)))
     }
 
     /// Opens a trace that was checked before.
@@ -82,55 +160,146 @@ impl VefProgram {
         if !check.is_clean() || *reader.header() != check.header {
             return Err(changed(path));
         }
+        let header = reader.header().clone();
+        let comms = reader.comms().to_vec();
         // At most `MAX_TASKS`: the parser has seen to that.
-        let tasks = reader.header().tasks as usize;
-        let mut windows = Vec::new();
-        windows.resize_with(tasks, VecDeque::new);
-        let mut unread = check.records.clone();
-        unread.resize(tasks, 0);
+        let mut tasks = Vec::new();
+        tasks.resize_with(header.tasks as usize, Task::default);
+        for (task, &records) in tasks.iter_mut().zip(&check.records) {
+            task.unread = records;
+        }
         Ok(Self {
-            positions: Positions::new(reader.comms()),
+            positions: Positions::new(&comms),
             path: path.to_owned(),
-            reader,
-            unread,
-            windows,
+            header,
+            comms,
+            cursors: vec![Cursor { reader, line: 1 }],
+            tasks,
             waiting: 0,
+            budget: MAX_WAITING,
+            noted: 0,
             gathering: HashMap::new(),
             whole: HashMap::new(),
         })
     }
 
-    /// Reads one more record into its rank's window.
-    fn advance(&mut self) -> anyhow::Result<()> {
-        let Some((line, record)) = self.reader.next_record()? else {
+    /// Reads one more record with the cursor of `rank`; it goes into the window of its
+    /// own rank, if that has the same cursor.
+    fn advance(&mut self, rank: usize) -> anyhow::Result<()> {
+        if self.waiting >= self.budget {
+            self.make_room(rank)?;
+        }
+        let at = self.tasks.get(rank).map_or(0, |task| task.cursor);
+        let Some(cursor) = self.cursors.get_mut(at) else {
             return Err(changed(&self.path));
         };
-        let task = record.task() as usize;
-        let unread = self.unread.get_mut(task).filter(|n| **n > 0);
-        let (Some(unread), Some(window)) = (unread, self.windows.get_mut(task)) else {
+        let Some((line, record)) = cursor.reader.next_record()? else {
             return Err(changed(&self.path));
         };
-        if self.waiting >= MAX_WAITING {
+        cursor.line = line;
+        let Some(task) = self.tasks.get_mut(record.task() as usize) else {
+            return Err(changed(&self.path));
+        };
+        if task.cursor == at && line >= task.from {
+            let queued = queued(&record, line, self.header.ps_per_unit, &self.positions);
+            let (Some(queued), 1..) = (queued, task.unread) else {
+                return Err(changed(&self.path));
+            };
+            task.unread -= 1;
+            task.window.push_back(queued);
+            self.waiting += 1;
+        }
+        match record {
+            Record::Member(m) if line > self.noted => {
+                self.noted = line;
+                self.gather(line, &m)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Drops what waits for the ranks that lag most behind `rank`; a reader of their own
+    /// will read it again.
+    #[cold]
+    fn make_room(&mut self, rank: usize) -> anyhow::Result<()> {
+        let own = self.tasks.get(rank).map_or(0, |task| task.window.len());
+        if own > self.budget / 2 {
             bail!(
-                "{}:{line}: too many records wait for later lines: sort the lines by the time \
-                 of recording",
+                "{}: rank {rank} can't go on before {own} later records are read: sort the \
+                 lines by the time of recording",
                 self.path.display()
             );
         }
-        *unread -= 1;
-        let per_unit = self.reader.header().ps_per_unit;
-        let queued = Queued {
-            after: after(&record).ok_or_else(|| changed(&self.path))?,
-            compute_ps: (record.time().checked_mul(per_unit)).ok_or_else(|| changed(&self.path))?,
-            line,
-            action: part(&record),
-        };
-        window.push_back(queued);
-        self.waiting += 1;
-        match record {
-            Record::Member(m) => self.gather(line, &m),
-            Record::Message(_) => Ok(()),
+        let others = |task: &Task| !task.window.is_empty();
+        let lagging = self.tasks.iter().filter(|task| others(task)).count().max(1);
+        let mean = self.waiting / lagging;
+        let leader = self.tasks.get(rank).map_or(0, |task| task.cursor);
+        let crowded = self.cursors.len() >= MAX_CURSORS;
+        let fresh = self.cursors.len();
+        let mut start = u64::MAX;
+        for (at, task) in self.tasks.iter_mut().enumerate() {
+            let many = !task.window.is_empty() && task.window.len() >= mean / 2;
+            if at == rank || !(many || crowded && task.cursor != leader) {
+                continue;
+            }
+            task.from = match (task.window.front(), self.cursors.get(task.cursor)) {
+                (Some(first), _) => first.line,
+                (None, Some(cursor)) => task.from.max(cursor.line + 1),
+                (None, None) => task.from,
+            };
+            // A rank whose records were all asked for needs nothing.
+            task.unread += task.window.len() as u64;
+            if task.unread > 0 {
+                start = start.min(task.from);
+            }
+            self.waiting -= task.window.len();
+            task.window = VecDeque::new();
+            task.cursor = fresh;
         }
+        let mut cursor = Cursor {
+            reader: Reader::open(&self.path)?,
+            // The header and the communicators stand before the records.
+            line: 1 + self.comms.len() as u64,
+        };
+        if *cursor.reader.header() != self.header {
+            return Err(changed(&self.path));
+        }
+        while cursor.line + 1 < start {
+            let Some((line, _)) = cursor.reader.next_record()? else {
+                break;
+            };
+            cursor.line = line;
+        }
+        self.cursors.push(cursor);
+        self.close_unused();
+        Ok(())
+    }
+
+    /// Closes the readers that no rank needs any more.
+    fn close_unused(&mut self) {
+        let mut used = vec![false; self.cursors.len()];
+        for task in &self.tasks {
+            if let Some(used) = used.get_mut(task.cursor) {
+                // Also who waits for lines of others reads on.
+                *used |= task.unread > 0 || !task.window.is_empty();
+            }
+        }
+        let mut kept = 0;
+        let renamed: Vec<usize> = (used.iter())
+            .map(|&used| {
+                kept += usize::from(used);
+                kept.saturating_sub(1)
+            })
+            .collect();
+        for task in &mut self.tasks {
+            if used.get(task.cursor) == Some(&false) {
+                task.from = u64::MAX;
+            }
+            task.cursor = renamed.get(task.cursor).copied().unwrap_or(0);
+        }
+        let mut used = used.iter();
+        self.cursors
+            .retain(|_| used.next().copied().unwrap_or(false));
     }
 
     /// Adds a member's line to its collective, which may be whole then.
@@ -138,7 +307,7 @@ impl VefProgram {
         let misfit =
             |(line, text): (u64, String)| anyhow::anyhow!("{}:{line}: {text}", self.path.display());
         let position = self.positions.of(m.comm, m.task);
-        let comm = self.reader.comms().get(m.comm as usize);
+        let comm = self.comms.get(m.comm as usize);
         let (Some(position), Some(comm)) = (position, comm) else {
             return Err(changed(&self.path));
         };
@@ -179,61 +348,70 @@ impl VefProgram {
 
 impl Program for VefProgram {
     fn ranks(&self) -> u32 {
-        self.reader.header().tasks
+        self.header.tasks
     }
 
     fn next(&mut self, rank: u32) -> anyhow::Result<Option<Op>> {
         let at = rank as usize;
         loop {
-            let Some(window) = self.windows.get_mut(at) else {
+            let Some(task) = self.tasks.get(at) else {
                 return Ok(None);
             };
-            if let Some(first) = window.front() {
-                let action = match first.action {
-                    Part::Marker(id) => Some(Action::Marker { id: Some(id) }),
-                    Part::Send { id, to, bytes } => Some(Action::Send { id, to, bytes }),
-                    Part::Member(g) => self.fetch(g).map(Action::Collective),
+            if let Some(first) = task.window.front() {
+                let (id, to, bytes) = (first.id, first.to, first.bytes);
+                let action = match first.part {
+                    Part::Marker => Some(Action::Marker { id: Some(id) }),
+                    Part::Send => Some(Action::Send { id, to, bytes }),
+                    Part::Member => self.fetch(id).map(|c| Action::Collective(c, to)),
                 };
                 if let Some(action) = action
-                    && let Some(q) = self.windows.get_mut(at).and_then(VecDeque::pop_front)
+                    && let Some(q) = self.tasks.get_mut(at).and_then(|t| t.window.pop_front())
                 {
                     self.waiting -= 1;
                     return Ok(Some(Op {
-                        after: q.after,
+                        after: match q.after {
+                            DepKind::Start => After::Previous,
+                            DepKind::Sent => After::Sent(q.event),
+                            DepKind::Received => After::Received(q.event),
+                            DepKind::Completed => After::Completed(q.event),
+                        },
                         compute_ps: q.compute_ps,
                         action,
                         line: q.line,
                     }));
                 }
-            } else if self.unread.get(at).is_none_or(|&n| n == 0) {
+            } else if task.unread == 0 {
                 return Ok(None);
             }
-            self.advance()?;
+            self.advance(at)?;
         }
     }
 }
 
-fn part(record: &Record) -> Part {
-    match *record {
-        Record::Message(ref m) if m.is_marker() => Part::Marker(m.id),
-        Record::Message(Message { id, dst, size, .. }) => Part::Send {
-            id,
-            to: dst,
-            bytes: size,
-        },
-        Record::Member(m) => Part::Member(m.id),
-    }
-}
-
-fn after(record: &Record) -> Option<After> {
+/// `None` for what no clean trace has.
+fn queued(record: &Record, line: u64, ps_per_unit: u64, positions: &Positions) -> Option<Queued> {
     let (dep, on) = record.dep();
-    match (dep.kind(), on) {
-        (DepKind::Start, DepId::None) => Some(After::Previous),
-        (DepKind::Sent, DepId::Message(id)) => Some(After::Sent(id)),
-        (DepKind::Received, DepId::Message(id)) => Some(After::Received(id)),
-        (DepKind::Completed, DepId::Collective(g)) => Some(After::Completed(g)),
-        _ => None,
-    }
+    let event = match (dep.kind(), on) {
+        (DepKind::Start, DepId::None) => 0,
+        (DepKind::Sent | DepKind::Received, DepId::Message(id)) => id,
+        (DepKind::Completed, DepId::Collective(g)) => g,
+        _ => return None,
+    };
+    let (part, id, to, bytes) = match *record {
+        Record::Message(ref m) if m.is_marker() => (Part::Marker, m.id, m.dst, 0),
+        Record::Message(Message { id, dst, size, .. }) => (Part::Send, id, dst, size),
+        Record::Member(m) => (Part::Member, m.id, positions.of(m.comm, m.task)?, 0),
+    };
+    Some(Queued {
+        event,
+        compute_ps: record.time().checked_mul(ps_per_unit)?,
+        line,
+        id,
+        bytes,
+        to,
+        after: dep.kind(),
+        part,
+    })
 }
 
 fn kind(kind: Kind, members: u32) -> CollectiveKind {
@@ -284,7 +462,7 @@ fn changed(path: &Path) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
+    use std::io::Write as _;
 
     fn file(text: &str) -> tempfile::NamedTempFile {
         let mut f = tempfile::NamedTempFile::new().unwrap();
@@ -317,7 +495,7 @@ mod tests {
         let (mut p, check) = VefProgram::open(f.path()).unwrap();
         assert_eq!(check.records, [3, 4]);
         assert_eq!(p.ranks(), 2);
-        let g = Action::Collective(Arc::new(Collective {
+        let collective = Arc::new(Collective {
             id: 7,
             members: [0, 1].into(),
             kind: CollectiveKind::Alltoall {
@@ -329,12 +507,13 @@ mod tests {
                     AlltoallBlocks::Each(2),
                 ],
             },
-        }));
+        });
+        let g = |position| Action::Collective(Arc::clone(&collective), position);
         let send = |id, to, bytes| Action::Send { id, to, bytes };
         let marker = |id| Action::Marker { id: Some(id) };
         let expected = [
             op(After::Previous, 5_000, marker(4), 3),
-            op(After::Received(3), 1_500, g.clone(), 4),
+            op(After::Received(3), 1_500, g(0), 4),
             op(After::Completed(7), 1_000, marker(2), 9),
         ];
         for e in expected {
@@ -344,7 +523,7 @@ mod tests {
         let expected = [
             op(After::Previous, 3_500, send(3, 0, 64), 5),
             op(After::Sent(3), 500, send(0, 1, 8), 6),
-            op(After::Received(0), 0, g, 7),
+            op(After::Received(0), 0, g(1), 7),
             op(After::Completed(7), 0, marker(1), 8),
         ];
         for e in expected {
@@ -360,7 +539,7 @@ mod tests {
             file("VEF3 2 3 1 0 0 0 1000\nC0 0 1\n0 0 0 0 0 1 -1\n1 1 1 0 0 1 -1\n2 1 1 0 1 1 1\n");
         let (mut p, _) = VefProgram::open(f.path()).unwrap();
         assert!(p.next(0).unwrap().is_some() && p.next(0).unwrap().is_none());
-        assert_eq!(p.unread, [0, 2]);
+        assert_eq!((p.tasks[0].unread, p.tasks[1].unread), (0, 2));
     }
 
     #[test]
@@ -382,26 +561,103 @@ mod tests {
         assert!(p.next(1).unwrap_err().to_string().contains("changed"));
     }
 
+    /// All operations of a recorded trace, rank by rank, the last rank first: the worst
+    /// order for the windows.
+    fn operations(name: &str, budget: usize) -> Vec<Vec<Op>> {
+        let root = env!("CARGO_MANIFEST_DIR");
+        let path = format!("{root}/traces/{name}.vef.gz");
+        let (mut p, check) = VefProgram::open(path).unwrap();
+        p.budget = budget;
+        let mut all = Vec::new();
+        for rank in (0..p.ranks()).rev() {
+            let mut ops = Vec::new();
+            while let Some(op) = p.next(rank).unwrap() {
+                assert!(p.waiting < budget && p.cursors.len() <= MAX_CURSORS);
+                ops.push(op);
+            }
+            assert!(ops.is_sorted_by_key(|op| op.line));
+            assert_eq!(ops.len() as u64, check.records[rank as usize], "{name}");
+            all.push(ops);
+        }
+        let of_collective = |op: &&Op| matches!(op.action, Action::Collective(..));
+        let collectives = all.iter().flatten().filter(of_collective).count();
+        assert_eq!(collectives as u64, check.members);
+        assert!(p.whole.is_empty() && p.gathering.is_empty() && p.waiting == 0);
+        all
+    }
+
     #[test]
     fn recorded_traces_give_all_their_records_rank_by_rank() {
         for name in ["hpl-16", "randomaccess-16", "gromacs_water-16"] {
-            let root = env!("CARGO_MANIFEST_DIR");
-            let path = format!("{root}/traces/{name}.vef.gz");
-            let (mut p, check) = VefProgram::open(path).unwrap();
-            let mut collectives = 0;
-            // The last rank first: the worst order for the window.
-            for rank in (0..p.ranks()).rev() {
-                let mut n = 0;
-                let mut line = 0;
-                while let Some(op) = p.next(rank).unwrap() {
-                    assert!(op.line > line);
-                    line = op.line;
-                    n += 1;
-                    collectives += u64::from(matches!(op.action, Action::Collective(_)));
-                }
-                assert_eq!(n, check.records[rank as usize], "{name} {rank}");
-            }
-            assert_eq!(collectives, check.members);
+            let all = operations(name, MAX_WAITING);
+            assert!(operations(name, 2000) == all, "{name}");
         }
+    }
+
+    /// Two ranks without a dependency between them, one far ahead of the other.
+    #[test]
+    fn a_racing_rank_is_read_ahead_within_the_budget() {
+        let mut text = String::from("VEF3 2 4000 1 0 0 0 1000\nC0 0 1\n");
+        for id in 0..4000 {
+            let task = id % 2;
+            writeln!(text, "{id} {task} {task} 0 0 1 -1").unwrap();
+        }
+        let f = file(&text);
+        let (mut p, _) = VefProgram::open(f.path()).unwrap();
+        p.budget = 100;
+        let mut next = [3, 4];
+        // Rank 0 races, rank 1 follows at a tenth of its speed.
+        for step in 0..40_000 {
+            for rank in [0, 1] {
+                if rank == 1 && step % 10 > 0 {
+                    continue;
+                }
+                if let Some(op) = p.next(rank).unwrap() {
+                    assert_eq!(op.line, next[rank as usize]);
+                    next[rank as usize] += 2;
+                }
+                assert!(p.waiting <= 100 && p.cursors.len() <= 2);
+            }
+        }
+        assert_eq!(next, [4003, 4004]);
+    }
+
+    #[test]
+    fn many_ranks_at_different_places_share_few_readers() {
+        let mut text = String::from("VEF3 64 19200 1 0 0 0 1000\nC0");
+        (0..64).for_each(|task| write!(text, " {task}").unwrap());
+        text.push('\n');
+        for id in 0..19_200 {
+            let task = id % 64;
+            writeln!(text, "{id} {task} {task} 0 0 1 -1").unwrap();
+        }
+        let f = file(&text);
+        let (mut p, _) = VefProgram::open(f.path()).unwrap();
+        p.budget = 500;
+        let mut next: Vec<u64> = (3..67).collect();
+        // Rank r advances r + 1 records per round.
+        while next.iter().any(|&line| line < 19_203) {
+            for rank in 0..64 {
+                for _ in 0..=rank {
+                    if let Some(op) = p.next(rank).unwrap() {
+                        assert_eq!(op.line, next[rank as usize]);
+                        next[rank as usize] += 64;
+                    }
+                    assert!(p.waiting <= 500 && p.cursors.len() <= MAX_CURSORS + 1);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_collective_whose_lines_are_too_far_apart_is_refused() {
+        let mut text = String::from("VEF3 2 200 1 1 2 0 1000\nC0 0 1\nG0 C0 6 0 0 0 0 1 -1\n");
+        (0..200).for_each(|id| writeln!(text, "{id} 0 0 0 0 1 -1").unwrap());
+        text.push_str("G0 C0 6 1 0 0 0 1 -1\n");
+        let f = file(&text);
+        let (mut p, _) = VefProgram::open(f.path()).unwrap();
+        p.budget = 100;
+        let error = p.next(0).unwrap_err().to_string();
+        assert!(error.contains("rank 0 can't go on before"), "{error}");
     }
 }

@@ -27,7 +27,7 @@ pub mod record;
 mod sized;
 pub mod write;
 
-pub use check::{Check, Problem, check_file};
+pub use check::{Check, Problem, check_file, check_file_while};
 pub use collective::{Blocks, Gathering, Kind, Op, Resolved};
 pub use comms::Positions;
 pub use info::Info;

@@ -6,7 +6,7 @@ use super::cursor::{Expected, Fault};
 use super::fast;
 use super::grammar::{self, MAGIC};
 use super::parse_error::{ParseError, quote};
-use super::record::{Comm, Header, Record};
+use super::record::{Comm, Dep, Header, Record, Version};
 use crate::limits::{MAX_COMM_LINE, MAX_COMM_MEMBERS, MAX_RECORD_LINE};
 
 /// What [`Parser::next`] found at the start of the bytes it was given.
@@ -45,6 +45,8 @@ pub struct Parser {
     expects: Expects,
     line: u64,
     members: usize,
+    version: Option<Version>,
+    ignored_traffic: Option<u64>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -71,10 +73,61 @@ impl Parser {
         self.line
     }
 
+    /// First line whose traffic bit was ignored, because version `VEF` has none.
+    #[must_use]
+    pub fn ignored_traffic(&self) -> Option<u64> {
+        self.ignored_traffic
+    }
+
+    /// Clears bit 2 of `Dep`, which means nothing in version `VEF`.
+    #[inline]
+    fn without_traffic_bit(&mut self, mut record: Record) -> Record {
+        if self.version == Some(Version::Vef) {
+            let dep = match &mut record {
+                Record::Message(m) => &mut m.dep,
+                Record::Member(m) => &mut m.dep,
+            };
+            if dep.traffic() && dep.0 <= Dep::MAX {
+                dep.0 &= !4;
+                self.ignored_traffic.get_or_insert(self.line);
+            }
+        }
+        record
+    }
+
     /// Parses one line at the start of `buf`; `eof` says that nothing follows `buf`.
     ///
     /// # Errors
     /// If the line is not what the format asks for. The parser stays where it is.
+    ///
+    /// # Examples
+    /// ```
+    /// use flitwise_formats::vef::{Parser, Record, Step};
+    ///
+    /// let mut rest: &[u8] = b"VEF3 2 2 1 0 0 0 1000\nC0 0 1\n0 0 1 64 4 10 -1\n1 1 1 0 2 0 0\n";
+    /// let mut parser = Parser::new();
+    /// let mut bytes = 0;
+    /// loop {
+    ///     let consumed = match parser.next(rest, true)? {
+    ///         Step::Header { consumed, header } => {
+    ///             assert_eq!(header.tasks, 2);
+    ///             consumed
+    ///         }
+    ///         Step::Comm { consumed, .. } => consumed,
+    ///         Step::Record { consumed, record } => {
+    ///             if let Record::Message(message) = record {
+    ///                 bytes += message.size;
+    ///             }
+    ///             consumed
+    ///         }
+    ///         // `NeedMore` can't come, because all bytes were given.
+    ///         Step::NeedMore | Step::End => break,
+    ///     };
+    ///     rest = &rest[consumed..];
+    /// }
+    /// assert_eq!((bytes, parser.line()), (64, 4));
+    /// # Ok::<(), flitwise_formats::vef::ParseError>(())
+    /// ```
     #[inline]
     pub fn next(&mut self, buf: &[u8], eof: bool) -> Result<Step, ParseError> {
         if !matches!(self.expects, Expects::Records) {
@@ -83,6 +136,7 @@ impl Parser {
         match fast::record(buf) {
             Some((record, consumed)) => {
                 self.line += 1;
+                let record = self.without_traffic_bit(record);
                 Ok(Step::Record { consumed, record })
             }
             None => self.careful(buf, eof),
@@ -95,6 +149,7 @@ impl Parser {
         match grammar::record(buf) {
             Ok((record, consumed)) => {
                 self.line += 1;
+                let record = self.without_traffic_bit(record);
                 Ok(Step::Record { consumed, record })
             }
             Err(fault) => self.unparsed(buf, eof, fault, MAX_RECORD_LINE),
@@ -107,6 +162,7 @@ impl Parser {
             Expects::Header => match grammar::header(buf) {
                 Ok((header, consumed)) => {
                     self.line += 1;
+                    self.version = Some(header.version);
                     self.expects = match header.comms {
                         0 => Expects::Records,
                         count => Expects::Comms { next: 0, count },

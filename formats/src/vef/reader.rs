@@ -75,6 +75,12 @@ impl Reader {
         &self.comms
     }
 
+    /// First line whose traffic bit was ignored; see [`Parser::ignored_traffic`].
+    #[must_use]
+    pub fn ignored_traffic(&self) -> Option<u64> {
+        self.parser.ignored_traffic()
+    }
+
     /// The next record with its line number; `None` at the end of the file.
     ///
     /// # Errors

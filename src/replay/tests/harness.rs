@@ -69,7 +69,11 @@ impl Program for InMemory {
     }
 
     fn next(&mut self, rank: u32) -> anyhow::Result<Option<Op>> {
-        let op = self.0[rank as usize].next();
+        let mut op = self.0[rank as usize].next();
+        if let Some(Action::Collective(c, position)) = op.as_mut().map(|op| &mut op.action) {
+            let found = c.members.iter().position(|&m| m == rank);
+            *position = found.map_or(u32::MAX, |p| p as u32);
+        }
         // A broken line, to see what becomes of it.
         anyhow::ensure!(
             op.as_ref().is_none_or(|op| op.line != 666),
@@ -105,7 +109,8 @@ pub fn collective(id: u64, members: &[u32], kind: CollectiveKind) -> Arc<Collect
 }
 
 pub fn enter(compute_ps: u64, collective: &Arc<Collective>) -> Op {
-    let action = Action::Collective(Arc::clone(collective));
+    // `InMemory` puts in the position.
+    let action = Action::Collective(Arc::clone(collective), 0);
     op(After::Previous, compute_ps, action)
 }
 

@@ -102,28 +102,56 @@ impl Check {
 /// If the file can't be read, or not even its header and communicators are VEF. What is
 /// wrong behind them is in [`Check::errors`].
 pub fn check_file(path: impl AsRef<Path>) -> Result<Check, Error> {
+    loop {
+        // It is never told to stop.
+        if let Some(check) = check_file_while(path.as_ref(), &mut || true)? {
+            return Ok(check);
+        }
+    }
+}
+
+/// Checks a file as long as `go_on` gives true; it is asked every [`ASK_EVERY`] lines.
+/// `None` if it gave false.
+///
+/// # Errors
+/// As those of [`check_file`].
+pub fn check_file_while(
+    path: impl AsRef<Path>,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<Check>, Error> {
     let mut reader = Reader::open(path)?;
     let mut judge = Judge::new(reader.header().clone(), reader.comms().to_vec());
     loop {
         match reader.next_record() {
             Ok(Some((line, record))) => {
+                if line.is_multiple_of(ASK_EVERY) && !go_on() {
+                    return Ok(None);
+                }
                 judge.record(line, &record);
                 if judge.order.waiting > MAX_WAITING {
                     judge.error(line, TOO_MANY_WAITING);
-                    return Ok(judge.check);
+                    return Ok(Some(judge.check));
                 }
             }
-            Ok(None) => return Ok(judge.finish()),
+            Ok(None) => {
+                if let Some(line) = reader.ignored_traffic() {
+                    judge.warning(line, "VEF has no traffic bit (4) in Dep: ignored");
+                }
+                return Ok(Some(judge.finish()));
+            }
             Err(e) => match e.kind() {
                 ErrorKind::Parse { error, .. } => {
                     judge.error(error.line(), error.to_string());
-                    return Ok(judge.check);
+                    return Ok(Some(judge.check));
                 }
                 _ => return Err(e),
             },
         }
     }
 }
+
+/// Lines between two questions of [`check_file_while`].
+pub const ASK_EVERY: u64 = 1 << 16;
 
 const TOO_MANY_WAITING: &str = "too many records wait for later lines: sort the lines by the \
                                 time of recording";
@@ -262,9 +290,6 @@ impl Judge {
                 format!("Dep {dep} lacks the traffic bit (4) on a message to another task"),
             );
         }
-        if m.dep.traffic() && !vef3 {
-            self.warn_traffic(line, "VEF has no traffic bit (4) in Dep: ignored");
-        }
         let ends = if m.is_marker() {
             self.check.markers += 1;
             Ends::marker(m.src)
@@ -387,5 +412,50 @@ fn range(tasks: u32) -> String {
     match tasks {
         1 => "the only task is 0".into(),
         _ => format!("the tasks are 0 to {}", tasks - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn file(text: &str) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file
+    }
+
+    /// With the bit these records would be empty messages of task 0 to itself.
+    #[test]
+    fn the_first_version_has_no_traffic_bit() {
+        let body = "C0 0 1\n0 0 0 0 4 1 -1\n1 0 1 8 4 1 -1\n2 0 0 0 5 1 1\n";
+        let old = check_file(file(&format!("VEF 2 3 1 0 0 0\n{body}")).path()).unwrap();
+        assert!(old.is_clean(), "{:?}", old.errors);
+        assert_eq!((old.markers, old.messages), (2, 1));
+        let [warning] = &old.warnings[..] else {
+            panic!("{:?}", old.warnings);
+        };
+        assert!(warning.line == 3 && warning.message.contains("ignored"));
+        let new = check_file(file(&format!("VEF3 2 3 1 0 0 0 1000\n{body}")).path()).unwrap();
+        assert_eq!((new.markers, new.messages), (0, 3));
+    }
+
+    #[test]
+    fn a_check_can_be_stopped() {
+        let mut text = format!("VEF3 1 {ASK_EVERY} 1 0 0 0 1000\nC0 0\n");
+        (0..ASK_EVERY).for_each(|id| text.push_str(&format!("{id} 0 0 0 0 1 -1\n")));
+        let file = file(&text);
+        let mut asked = 0;
+        let mut ask = |go_on| {
+            check_file_while(file.path(), &mut || {
+                asked += 1;
+                go_on
+            })
+            .unwrap()
+            .is_some()
+        };
+        assert!(!ask(false) && ask(true));
+        assert_eq!(asked, 2);
     }
 }
