@@ -3,7 +3,7 @@
 use flitwise::config::{Plan, resolve_text};
 use flitwise::fabric::stats::{FabricStats, Latency, LinkEnd, LinkStats, SlStats};
 use flitwise::replay::outcome::JobOutcome;
-use flitwise::results::{SCHEMA, result_json, summary};
+use flitwise::results::{SCHEMA, execution_time_ps, result_json, summary};
 use flitwise::runner::{RunResult, Simulation, Status};
 use std::path::Path;
 use std::time::Duration;
@@ -133,6 +133,27 @@ nic 0 -> switch 0 port 0  12.8 %        0.0 %     20.0 ticks
 ";
     assert_eq!(text, expected, "got:\n{text}");
     assert!(summary(&plan(), &result(5), true).contains("last rank       320.000 ns computing"));
+}
+
+#[test]
+fn only_simulated_time_is_reported() {
+    let plan = |start| {
+        let start = format!("job.0.start={start}");
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/experiments");
+        let text = "[fabric]\ntopology = { kind = \"single\", nics = 4 }\n[[job]]\n\
+                    trace = \"tiny.vef\"\n";
+        resolve_text("test.toml", text, &dir, &[start]).unwrap()
+    };
+    let time = |start, execution_ps, complete| {
+        let mut run = simulation(execution_ps, Status::Interrupted, 5);
+        run.jobs[0].as_mut().unwrap().complete = complete;
+        execution_time_ps(&plan(start).experiment, &run)
+    };
+    // 2000 ticks of 640 ps were simulated.
+    assert_eq!(time("1ns", 1_000_000, true), 1_001_000);
+    assert_eq!(time("1ns", 1_000_000, false), 1_001_000);
+    assert_eq!(time("1us", 1_000_000, false), 1_280_000);
+    assert_eq!(time("100us", 0, false), 0);
 }
 
 #[test]

@@ -13,13 +13,24 @@ use crate::config::{Experiment, Plan};
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 use crate::runner::{RunResult, Simulation, Status};
 
-/// Time from 0 to the end of the last job, in picoseconds.
+/// Time from 0 to the end of the last job, in picoseconds. Of jobs that did not come to
+/// their end only what was simulated counts, and nothing of those that did not start.
 #[must_use]
 pub fn execution_time_ps(experiment: &Experiment, simulation: &Simulation) -> u64 {
     let ends = experiment.jobs.iter().zip(&simulation.jobs);
-    ends.filter_map(|(job, outcome)| Some(job.start_ps + outcome.as_ref()?.execution_ps))
-        .max()
-        .unwrap_or(0)
+    let tick_ps = experiment.fabric.timing.tick_ps;
+    let simulated = simulation.stats.end_tick.saturating_mul(tick_ps);
+    ends.filter_map(|(job, outcome)| {
+        let outcome = outcome.as_ref()?;
+        let end = job.start_ps.saturating_add(outcome.execution_ps);
+        match outcome.complete {
+            true => Some(end),
+            false if job.start_ps > simulated => None,
+            false => Some(end.min(simulated)),
+        }
+    })
+    .max()
+    .unwrap_or(0)
 }
 
 /// Execution time of the baseline: the latest end over its runs; `None` without
