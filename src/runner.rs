@@ -5,7 +5,7 @@ use crate::config::{ConfigError, Experiment, Plan};
 use crate::fabric::engine::{Engine, RunEnd};
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::FabricStats;
-use crate::replay::background::{BackgroundFlow, Pattern, Rate, message_flits};
+use crate::replay::background::{BackgroundFlow, BackgroundOutcome, Pattern, Rate, message_flits};
 use crate::replay::collectives::Choices;
 use crate::replay::outcome::JobOutcome;
 use crate::replay::placement::{FreeNics, Placement};
@@ -85,6 +85,8 @@ pub struct Simulation {
     pub stats: FabricStats,
     /// Per job of the experiment; `None` for disabled ones.
     pub jobs: Vec<Option<JobOutcome>>,
+    /// Per background flow of the experiment.
+    pub background: Vec<BackgroundOutcome>,
     /// Wall-clock time.
     pub wall: Duration,
 }
@@ -324,6 +326,7 @@ fn run_experiment(
         status,
         stats: engine.stats(),
         jobs: jobs.collect(),
+        background: replay.background(),
         wall: started.elapsed(),
     })
 }

@@ -11,6 +11,7 @@ pub use summary::summary;
 
 use crate::config::{Experiment, Plan};
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
+use crate::replay::background::BackgroundOutcome;
 use crate::runner::{RunResult, Simulation, Status};
 
 /// Time from 0 to the end of the last job, in picoseconds. Of jobs that did not come to
@@ -77,6 +78,30 @@ pub fn throughput(experiment: &Experiment, stats: &FabricStats) -> f64 {
     } else {
         stats.flits_delivered as f64 / slots as f64
     }
+}
+
+/// Flits per tick and NIC that `messages` messages of a background flow make over the
+/// whole run.
+#[must_use]
+pub fn background_rate(
+    experiment: &Experiment,
+    stats: &FabricStats,
+    flow: &BackgroundOutcome,
+    messages: u64,
+) -> f64 {
+    let slots = u128::from(stats.end_tick) * u128::from(experiment.fabric.topology.nics());
+    (u128::from(messages) * u128::from(flow.message_flits)) as f64 / slots.max(1) as f64
+}
+
+/// True if the fabric did not keep up with the background: more than one message in
+/// twenty, and more than ten per NIC, were not delivered when the run ended.
+#[must_use]
+pub fn saturated(experiment: &Experiment, simulation: &Simulation) -> bool {
+    let flows = &simulation.background;
+    let messages: u64 = flows.iter().map(|flow| flow.messages).sum();
+    let backlog: u64 = flows.iter().map(BackgroundOutcome::backlog).sum();
+    let nics = u64::from(experiment.fabric.topology.nics());
+    backlog > messages / 20 && backlog > 10 * nics
 }
 
 /// The `n` links whose packets waited longest for credits; ties by traffic, then
