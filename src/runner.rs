@@ -5,7 +5,7 @@ use crate::config::{ConfigError, Experiment, Plan};
 use crate::fabric::engine::{Engine, RunEnd};
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::FabricStats;
-use crate::replay::background::{BackgroundFlow, Pattern, Rate, message_flits};
+use crate::replay::background::{BackgroundFlow, BackgroundOutcome, Pattern, Rate, message_flits};
 use crate::replay::outcome::JobOutcome;
 use crate::replay::placement::{FreeNics, Placement};
 use crate::replay::vef::VefProgram;
@@ -41,8 +41,10 @@ pub struct Snapshot {
     pub tick: Tick,
     /// Length of a tick in picoseconds.
     pub tick_ps: u64,
-    /// Trace records that have started, and their number if known.
-    pub records: (u64, Option<u64>),
+    /// Trace records that have started.
+    pub records: u64,
+    /// Trace records in all.
+    pub records_total: u64,
     /// Messages delivered.
     pub messages: u64,
     /// Flit-hops so far.
@@ -82,6 +84,8 @@ pub struct Simulation {
     pub stats: FabricStats,
     /// Per job of the experiment; `None` for disabled ones.
     pub jobs: Vec<Option<JobOutcome>>,
+    /// Per background flow of the experiment.
+    pub background: Vec<BackgroundOutcome>,
     /// Wall-clock time.
     pub wall: Duration,
 }
@@ -119,17 +123,27 @@ pub enum RunError {
     Failed(anyhow::Error),
 }
 
+/// Asked now and then: true ends the run.
+type Stopped<'a> = &'a (dyn Fn() -> bool + Sync);
+
 /// The traces of some experiments, each checked once.
 struct Traces {
     checked: Vec<(PathBuf, Check)>,
 }
 
 impl Traces {
-    fn check(experiments: &[&Experiment]) -> Result<Self, RunError> {
+    fn check(experiments: &[&Experiment], stopped: Stopped<'_>) -> Result<Self, RunError> {
         let mut checked: Vec<(PathBuf, Check)> = Vec::new();
         for job in experiments.iter().flat_map(|experiment| &experiment.jobs) {
             if !checked.iter().any(|(path, _)| *path == job.trace_path) {
-                let (_, check) = VefProgram::open(&job.trace_path).map_err(RunError::Trace)?;
+                let opened = VefProgram::open_while(&job.trace_path, &mut || !stopped())
+                    .map_err(RunError::Trace)?;
+                let Some((_, check)) = opened else {
+                    return Err(RunError::Failed(anyhow!(
+                        "interrupted while trace `{}` was checked: nothing was simulated",
+                        job.trace
+                    )));
+                };
                 checked.push((job.trace_path.clone(), check));
             }
         }
@@ -243,7 +257,7 @@ pub fn workload(
     experiment: &Experiment,
     background_until: Option<Tick>,
 ) -> Result<Replay, RunError> {
-    let traces = Traces::check(&[experiment])?;
+    let traces = Traces::check(&[experiment], &|| false)?;
     Ok(replay_of(experiment, &traces, background_until)?.0)
 }
 
@@ -266,26 +280,28 @@ const REPORT_EVERY: Duration = Duration::from_millis(200);
 fn run_experiment(
     experiment: &Experiment,
     traces: &Traces,
-    control: &Control<'_>,
+    progress: &dyn Progress,
+    stopped: Stopped<'_>,
 ) -> Result<Simulation, RunError> {
     let started = Instant::now();
     let (mut replay, records) = replay_of(experiment, traces, None)?;
     let mut engine = Engine::new(&experiment.fabric)
         .map_err(|e| ConfigError::new(e.key.to_owned(), e.problem))?;
     let mut reported = started;
-    let end = engine.run_controlled(&mut replay, &mut |progress, replay: &Replay| {
+    let end = engine.run_controlled(&mut replay, &mut |engine, replay: &Replay| {
         if reported.elapsed() >= REPORT_EVERY {
             reported = Instant::now();
             let replayed = replay.progress();
-            control.progress.update(&Snapshot {
-                tick: progress.tick,
+            progress.update(&Snapshot {
+                tick: engine.tick,
                 tick_ps: experiment.fabric.timing.tick_ps,
-                records: (replayed.operations, Some(records)),
+                records: replayed.operations,
+                records_total: records,
                 messages: replayed.messages_delivered,
-                flit_hops: progress.flit_hops,
+                flit_hops: engine.flit_hops,
             });
         }
-        if control.stopped() {
+        if stopped() {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
@@ -298,7 +314,7 @@ fn run_experiment(
         RunEnd::Finished => Status::Complete,
         RunEnd::Interrupted => Status::Interrupted,
         RunEnd::Deadlock(stall) => Status::Stalled(stall.to_string()),
-        RunEnd::Drained => Status::Stalled(replay.stall_report().join("\n")),
+        RunEnd::Drained => Status::Stalled(stall_of(&replay)),
     };
     let mut outcomes = replay.outcomes().into_iter();
     let jobs = experiment
@@ -309,8 +325,18 @@ fn run_experiment(
         status,
         stats: engine.stats(),
         jobs: jobs.collect(),
+        background: replay.background(),
         wall: started.elapsed(),
     })
+}
+
+/// Never empty.
+fn stall_of(replay: &Replay) -> String {
+    let report = replay.stall_report();
+    if report.is_empty() {
+        return "nothing is due any more, but the run is not over".into();
+    }
+    report.join("\n")
 }
 
 /// Simulates the experiment and its baselines, side by side if `threads` allows.
@@ -322,27 +348,30 @@ pub fn run_plan(plan: &Plan, control: &Control<'_>, threads: usize) -> Result<Ru
     let baselines = plan.baselines.iter().map(|b| &b.experiment);
     let experiments: Vec<&Experiment> =
         std::iter::once(&plan.experiment).chain(baselines).collect();
-    let traces = &Traces::check(&experiments)?;
-    let quiet = Control {
-        stop: control.stop,
-        progress: &Silent,
-    };
+    let traces = &Traces::check(&experiments, &|| control.stopped())?;
+    // Without the experiment nobody needs the baselines.
+    let failed = AtomicBool::new(false);
+    let stopped = || control.stopped() || failed.load(Ordering::Relaxed);
     let baselines = || -> Result<Vec<Simulation>, RunError> {
-        let wanted = plan.baselines.iter().take_while(|_| !quiet.stopped());
+        let wanted = plan.baselines.iter().take_while(|_| !stopped());
         wanted
-            .map(|b| run_experiment(&b.experiment, traces, &quiet))
+            .map(|b| run_experiment(&b.experiment, traces, &Silent, &stopped))
             .collect()
     };
+    let main = || {
+        let experiment = &plan.experiment;
+        run_experiment(experiment, traces, control.progress, &stopped)
+            .inspect_err(|_| failed.store(true, Ordering::Relaxed))
+    };
     if threads < 2 || plan.baselines.is_empty() {
-        let main = run_experiment(&plan.experiment, traces, control)?;
         return Ok(RunResult {
-            main,
+            main: main()?,
             baselines: baselines()?,
         });
     }
     std::thread::scope(|scope| {
         let side = scope.spawn(baselines);
-        let main = run_experiment(&plan.experiment, traces, control);
+        let main = main();
         let side = side
             .join()
             .unwrap_or_else(|_| Err(RunError::Failed(anyhow!("a baseline run panicked"))));
@@ -351,4 +380,32 @@ pub fn run_plan(plan: &Plan, control: &Control<'_>, threads: usize) -> Result<Ru
             baselines: side?,
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::resolve_text;
+    use std::fmt::Write;
+
+    #[test]
+    fn a_check_ends_when_the_user_stops_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut text = String::from("VEF3 1 70000 1 0 0 0 1000\nC0 0\n");
+        (0..70_000).for_each(|id| writeln!(text, "{id} 0 0 0 0 1 -1").unwrap());
+        std::fs::write(dir.path().join("long.vef"), text).unwrap();
+        let text = "[fabric]\ntopology = { kind = \"single\", nics = 4 }\n\
+                    [[job]]\ntrace = \"long.vef\"\n";
+        let plan = resolve_text("test.toml", text, dir.path(), &[]).unwrap();
+        let run = |stop| {
+            let stop = &AtomicBool::new(stop);
+            let progress = &Silent;
+            run_plan(&plan, &Control { stop, progress }, 2)
+        };
+        let Err(RunError::Failed(error)) = run(true) else {
+            panic!("the check went on");
+        };
+        assert!(error.to_string().contains("interrupted"), "{error}");
+        assert_eq!(run(false).unwrap().main.status, Status::Complete);
+    }
 }

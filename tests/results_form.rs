@@ -2,8 +2,9 @@
 
 use flitwise::config::{Plan, resolve_text};
 use flitwise::fabric::stats::{FabricStats, Latency, LinkEnd, LinkStats, SlStats};
+use flitwise::replay::background::BackgroundOutcome;
 use flitwise::replay::outcome::JobOutcome;
-use flitwise::results::{SCHEMA, result_json, summary};
+use flitwise::results::{SCHEMA, execution_time_ps, result_json, summary};
 use flitwise::runner::{RunResult, Simulation, Status};
 use std::path::Path;
 use std::time::Duration;
@@ -71,6 +72,12 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
             bytes: 2048,
             intra_node_messages: 0,
         })],
+        background: vec![BackgroundOutcome {
+            sl: 0,
+            message_flits: 128,
+            messages: 100,
+            messages_delivered: 98,
+        }],
         wall: Duration::from_millis(wall_ms),
     }
 }
@@ -133,6 +140,47 @@ nic 0 -> switch 0 port 0  12.8 %        0.0 %     20.0 ticks
 ";
     assert_eq!(text, expected, "got:\n{text}");
     assert!(summary(&plan(), &result(5), true).contains("last rank       320.000 ns computing"));
+}
+
+#[test]
+fn only_simulated_time_is_reported() {
+    let plan = |start| {
+        let start = format!("job.0.start={start}");
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/experiments");
+        let text = "[fabric]\ntopology = { kind = \"single\", nics = 4 }\n[[job]]\n\
+                    trace = \"tiny.vef\"\n";
+        resolve_text("test.toml", text, &dir, &[start]).unwrap()
+    };
+    let time = |start, execution_ps, complete| {
+        let mut run = simulation(execution_ps, Status::Interrupted, 5);
+        run.jobs[0].as_mut().unwrap().complete = complete;
+        execution_time_ps(&plan(start).experiment, &run)
+    };
+    // 2000 ticks of 640 ps were simulated.
+    assert_eq!(time("1ns", 1_000_000, true), 1_001_000);
+    assert_eq!(time("1ns", 1_000_000, false), 1_001_000);
+    assert_eq!(time("1us", 1_000_000, false), 1_280_000);
+    assert_eq!(time("100us", 0, false), 0);
+}
+
+#[test]
+fn saturation_is_told() {
+    let mut result = result(5);
+    let json = result_json(&plan(), &result);
+    assert_eq!(json["saturated"], false);
+    assert_eq!(json["background"][0]["backlog_messages"], 2);
+    assert_eq!(
+        json["background"][0]["offered_flits_per_cycle_per_nic"],
+        1.6
+    );
+    // 4 NICs: 40 messages are not yet too many.
+    result.main.background[0].messages_delivered = 60;
+    assert_eq!(result_json(&plan(), &result)["saturated"], false);
+    result.main.background[0].messages_delivered = 50;
+    assert_eq!(result_json(&plan(), &result)["saturated"], true);
+    let text = summary(&plan(), &result, false);
+    let line = "saturated: offered 1.6000, accepted 0.8000 flits/cycle/NIC";
+    assert!(text.contains(line), "{text}");
 }
 
 #[test]

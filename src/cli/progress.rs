@@ -38,13 +38,12 @@ fn style(template: &str) -> ProgressStyle {
 
 impl Progress for Bar {
     fn update(&self, s: &Snapshot) {
-        let (done, all) = s.records;
-        if let Some(all) = all.filter(|_| self.bar.length().is_none()) {
-            self.bar.set_length(all);
+        if self.bar.length().is_none() {
+            self.bar.set_length(s.records_total);
             self.bar
                 .set_style(style("{bar:30} {percent:>3} %  {msg}  ETA {eta}"));
         }
-        self.bar.set_position(done);
+        self.bar.set_position(s.records);
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
         self.bar.set_message(format!(
             "{} simulated, {} messages, {:.1} M flit-hops/s",

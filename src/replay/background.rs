@@ -8,7 +8,8 @@ use thiserror::Error;
 
 pub use super::cbr::Rate;
 
-/// Token of every background message: nothing follows from its delivery.
+/// Token of the messages of the first background flow; those of flow i have i less. No
+/// message of a job has a token beyond 32 bits.
 pub const BACKGROUND_TOKEN: u64 = u64::MAX;
 
 /// One background flow, sent by every NIC of the fabric.
@@ -80,6 +81,30 @@ struct Sender {
     turns: Turns,
     /// By source.
     streams: Vec<Stream>,
+    token: u64,
+    created: u64,
+    delivered: u64,
+}
+
+/// What became of one background flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BackgroundOutcome {
+    /// Service level.
+    pub sl: u8,
+    /// Flits of every message.
+    pub message_flits: u64,
+    /// Messages created.
+    pub messages: u64,
+    /// Messages delivered.
+    pub messages_delivered: u64,
+}
+
+impl BackgroundOutcome {
+    /// Messages created and not delivered.
+    #[must_use]
+    pub fn backlog(&self) -> u64 {
+        self.messages.saturating_sub(self.messages_delivered)
+    }
 }
 
 impl Background {
@@ -104,6 +129,9 @@ impl Background {
                 flow,
                 turns: Turns::new(period, phases),
                 streams,
+                token: BACKGROUND_TOKEN - index as u64,
+                created: 0,
+                delivered: 0,
             })
         });
         Ok(Self {
@@ -134,6 +162,7 @@ impl Background {
                 self.due.sort_unstable();
                 for &source in &self.due {
                     out.push(sender.message(source, self.nics));
+                    sender.created += 1;
                     self.messages += 1;
                     self.bytes = self.bytes.saturating_add(sender.flow.message_bytes);
                 }
@@ -142,6 +171,26 @@ impl Background {
                 return;
             }
         }
+    }
+
+    /// A message with this token was delivered.
+    pub(super) fn delivered(&mut self, token: u64) {
+        let index = usize::try_from(BACKGROUND_TOKEN - token);
+        if let Some(sender) = index.ok().and_then(|i| self.flows.get_mut(i)) {
+            sender.delivered += 1;
+        }
+    }
+
+    /// What became of each flow so far.
+    #[must_use]
+    pub fn outcomes(&self) -> Vec<BackgroundOutcome> {
+        let one = |sender: &Sender| BackgroundOutcome {
+            sl: sender.flow.sl,
+            message_flits: sender.flow.message_flits,
+            messages: sender.created,
+            messages_delivered: sender.delivered,
+        };
+        self.flows.iter().map(one).collect()
     }
 
     /// Messages created so far.
@@ -171,7 +220,7 @@ impl Sender {
             dst,
             sl: self.flow.sl,
             bytes: self.flow.message_bytes,
-            token: BACKGROUND_TOKEN,
+            token: self.token,
             report_injection: false,
         }
     }

@@ -1,6 +1,6 @@
 //! The replay of all jobs and background flows as a workload of the fabric.
 
-use super::background::{BACKGROUND_TOKEN, Background, BackgroundFlow};
+use super::background::{Background, BackgroundFlow, BackgroundOutcome};
 use super::job::JobSpec;
 use super::link::Shared;
 use super::messages::Messages;
@@ -118,6 +118,12 @@ impl Replay {
         self.jobs.iter().map(Player::outcome).collect()
     }
 
+    /// What became of the background flows so far, in their order.
+    #[must_use]
+    pub fn background(&self) -> Vec<BackgroundOutcome> {
+        self.background.outcomes()
+    }
+
     /// The error of a trace that ended the run.
     #[must_use]
     pub fn error(&self) -> Option<&anyhow::Error> {
@@ -220,9 +226,7 @@ impl Replay {
     }
 
     fn report(&mut self, now: Tick, token: u64, what: fn(u32) -> What) {
-        if token != BACKGROUND_TOKEN
-            && let Ok(slot) = u32::try_from(token)
-        {
+        if let Ok(slot) = u32::try_from(token) {
             self.reports.push_back((now, what(slot)));
             if !self.finished {
                 self.due = Some(self.due.map_or(now, |due| due.min(now)));
@@ -264,7 +268,11 @@ impl Workload for Replay {
     }
 
     fn delivered(&mut self, now: Tick, token: u64) {
-        self.report(now, token, What::Delivered);
+        if token > u64::from(u32::MAX) {
+            self.background.delivered(token);
+        } else {
+            self.report(now, token, What::Delivered);
+        }
     }
 
     fn injected(&mut self, now: Tick, token: u64) {

@@ -43,14 +43,21 @@ pub(super) fn report(jobs: &[Player], outstanding: usize) -> Vec<String> {
             for (member, state) in instance.members.iter().enumerate() {
                 let rank = instance.collective.members[member];
                 let id = instance.collective.id;
-                if let Phase::Waiting { from, .. } = state.phase {
-                    add(&|| {
+                let line = state.line;
+                match state.phase {
+                    Phase::Waiting { from, .. } => add(&|| {
                         let partner = partner(instance, from);
-                        let line = state.line;
                         format!(
                             "job '{name}': rank {rank} waits in collective {id} for {partner} (line {line})"
                         )
-                    });
+                    }),
+                    Phase::Sending => add(&|| {
+                        format!(
+                            "job '{name}': rank {rank} waits in collective {id} for the end of its \
+                             sends (line {line})"
+                        )
+                    }),
+                    Phase::Absent | Phase::Busy | Phase::Done => {}
                 }
             }
         }
@@ -58,7 +65,8 @@ pub(super) fn report(jobs: &[Player], outstanding: usize) -> Vec<String> {
     if left_out > 0 {
         lines.push(format!("and {left_out} more"));
     }
-    if !lines.is_empty() && outstanding > 0 {
+    let incomplete = jobs.iter().any(|job| !job.complete());
+    if incomplete && outstanding > 0 {
         lines.push(format!("messages on their way: {outstanding}"));
     }
     lines

@@ -1,8 +1,8 @@
 //! `result.json`. Everything but `engine` is a pure function of the experiment.
 
 use super::{
-    Latency, baseline_time_ps, execution_time_ps, job_baseline_ps, latency, link_end,
-    most_contended, peak_rss_bytes, slowdown, throughput,
+    Latency, background_rate, baseline_time_ps, execution_time_ps, job_baseline_ps, latency,
+    link_end, most_contended, peak_rss_bytes, saturated, slowdown, throughput,
 };
 use crate::config::{Plan, experiment_hash, experiment_json};
 use crate::fabric::stats::FabricStats;
@@ -37,7 +37,9 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         "execution_time_ps": time,
         "baseline_time_ps": baseline,
         "slowdown": slowdown(time, main.status == Status::Complete, baseline),
+        "saturated": saturated(experiment, main),
         "jobs": jobs(plan, result),
+        "background": background(plan, result),
         "fabric": {
             "nics": topology.nics(),
             "switches": topology.switches(),
@@ -46,6 +48,7 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         "traffic": {
             "messages": stats.messages,
             "messages_delivered": stats.messages_delivered,
+            "backlog_messages": stats.messages.saturating_sub(stats.messages_delivered),
             "packets": stats.packets,
             "flits_injected": stats.flits_injected,
             "flits_delivered": stats.flits_delivered,
@@ -117,6 +120,25 @@ fn jobs(plan: &Plan, result: &RunResult) -> Vec<Value> {
                 "bytes": o.bytes,
                 "intra_node_messages": o.intra_node_messages,
             }))
+        })
+        .collect()
+}
+
+fn background(plan: &Plan, result: &RunResult) -> Vec<Value> {
+    let levels = &plan.experiment.fabric.qos.service_levels;
+    let rate =
+        |flow, messages| background_rate(&plan.experiment, &result.main.stats, flow, messages);
+    let flows = result.main.background.iter();
+    flows
+        .map(|flow| {
+            json!({
+                "sl": levels[usize::from(flow.sl)].name,
+                "offered_messages": flow.messages,
+                "delivered_messages": flow.messages_delivered,
+                "backlog_messages": flow.backlog(),
+                "offered_flits_per_cycle_per_nic": rate(flow, flow.messages),
+                "accepted_flits_per_cycle_per_nic": rate(flow, flow.messages_delivered),
+            })
         })
         .collect()
 }

@@ -11,15 +11,27 @@ pub use summary::summary;
 
 use crate::config::{Experiment, Plan};
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
+use crate::replay::background::BackgroundOutcome;
 use crate::runner::{RunResult, Simulation, Status};
 
-/// Time from 0 to the end of the last job, in picoseconds.
+/// Time from 0 to the end of the last job, in picoseconds. Of jobs that did not come to
+/// their end only what was simulated counts, and nothing of those that did not start.
 #[must_use]
 pub fn execution_time_ps(experiment: &Experiment, simulation: &Simulation) -> u64 {
     let ends = experiment.jobs.iter().zip(&simulation.jobs);
-    ends.filter_map(|(job, outcome)| Some(job.start_ps + outcome.as_ref()?.execution_ps))
-        .max()
-        .unwrap_or(0)
+    let tick_ps = experiment.fabric.timing.tick_ps;
+    let simulated = simulation.stats.end_tick.saturating_mul(tick_ps);
+    ends.filter_map(|(job, outcome)| {
+        let outcome = outcome.as_ref()?;
+        let end = job.start_ps.saturating_add(outcome.execution_ps);
+        match outcome.complete {
+            true => Some(end),
+            false if job.start_ps > simulated => None,
+            false => Some(end.min(simulated)),
+        }
+    })
+    .max()
+    .unwrap_or(0)
 }
 
 /// Execution time of the baseline: the latest end over its runs; `None` without
@@ -66,6 +78,30 @@ pub fn throughput(experiment: &Experiment, stats: &FabricStats) -> f64 {
     } else {
         stats.flits_delivered as f64 / slots as f64
     }
+}
+
+/// Flits per tick and NIC that `messages` messages of a background flow make over the
+/// whole run.
+#[must_use]
+pub fn background_rate(
+    experiment: &Experiment,
+    stats: &FabricStats,
+    flow: &BackgroundOutcome,
+    messages: u64,
+) -> f64 {
+    let slots = u128::from(stats.end_tick) * u128::from(experiment.fabric.topology.nics());
+    (u128::from(messages) * u128::from(flow.message_flits)) as f64 / slots.max(1) as f64
+}
+
+/// True if the fabric did not keep up with the background: more than one message in
+/// twenty, and more than ten per NIC, were not delivered when the run ended.
+#[must_use]
+pub fn saturated(experiment: &Experiment, simulation: &Simulation) -> bool {
+    let flows = &simulation.background;
+    let messages: u64 = flows.iter().map(|flow| flow.messages).sum();
+    let backlog: u64 = flows.iter().map(BackgroundOutcome::backlog).sum();
+    let nics = u64::from(experiment.fabric.topology.nics());
+    backlog > messages / 20 && backlog > 10 * nics
 }
 
 /// The `n` links whose packets waited longest for credits; ties by traffic, then

@@ -2,13 +2,14 @@
 
 use super::table::write_table;
 use super::{
-    baseline_time_ps, execution_time_ps, job_baseline_ps, latency, link_end, most_contended,
-    slowdown, throughput,
+    background_rate, baseline_time_ps, execution_time_ps, job_baseline_ps, latency, link_end,
+    most_contended, saturated, slowdown, throughput,
 };
 use crate::config::Plan;
 use crate::fabric::stats::FabricStats;
+use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
-use crate::runner::{RunResult, Status};
+use crate::runner::{RunResult, Simulation, Status};
 use crate::units::{human_bytes, human_count, human_time};
 use std::fmt::{self, Write};
 
@@ -50,7 +51,7 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         writeln!(out, "\nstalled\n{}", why.trim_end())?;
     }
     write_jobs(out, plan, result, explain)?;
-    write_traffic(out, plan, &main.stats)?;
+    write_traffic(out, plan, main)?;
     write_latencies(out, plan, &main.stats)?;
     write_links(out, &main.stats, if explain { 4 * LINKS } else { LINKS })
 }
@@ -121,7 +122,8 @@ fn write_jobs(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) 
     Ok(())
 }
 
-fn write_traffic(out: &mut String, plan: &Plan, stats: &FabricStats) -> fmt::Result {
+fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Result {
+    let stats = &main.stats;
     writeln!(
         out,
         "\ntraffic         {} messages, {} packets, {} flits, {} flit-hops",
@@ -134,7 +136,22 @@ fn write_traffic(out: &mut String, plan: &Plan, stats: &FabricStats) -> fmt::Res
         out,
         "throughput      {:.4} flits/cycle/NIC",
         throughput(&plan.experiment, stats)
-    )
+    )?;
+    if saturated(&plan.experiment, main) {
+        let rate = |messages: fn(&BackgroundOutcome) -> u64| -> f64 {
+            let flows = main.background.iter();
+            flows
+                .map(|flow| background_rate(&plan.experiment, stats, flow, messages(flow)))
+                .sum()
+        };
+        writeln!(
+            out,
+            "saturated: offered {:.4}, accepted {:.4} flits/cycle/NIC of background traffic",
+            rate(|flow| flow.messages),
+            rate(|flow| flow.messages_delivered)
+        )?;
+    }
+    Ok(())
 }
 
 fn write_latencies(out: &mut String, plan: &Plan, stats: &FabricStats) -> fmt::Result {

@@ -232,3 +232,28 @@ fn jobs_that_do_not_fit_are_refused() {
     });
     assert!(outside.contains("NIC 4"), "{outside}");
 }
+
+#[test]
+fn lost_messages_are_named_in_every_phase() {
+    let bcast = collective(0, &[0, 1], CollectiveKind::Bcast { root: 0, bytes: 8 });
+    let lost = |ranks: Vec<Vec<Op>>, send_completion| {
+        let mut replay = replay(vec![JobSpec {
+            send_completion,
+            ..job(ranks)
+        }]);
+        while let Some(tick) = replay.next_tick() {
+            replay.act(tick, &mut Vec::new());
+        }
+        replay.stall_report()
+    };
+    let ranks = vec![vec![enter(0, &bcast)], vec![]];
+    let lines = lost(ranks, SendCompletion::Injected);
+    let expected = [
+        "job 'test': rank 0 waits in collective 0 for the end of its sends (line 1)",
+        "messages on their way: 1",
+    ];
+    assert_eq!(lines, expected);
+    // Nobody waits for this one.
+    let lines = lost(vec![vec![send(0, 0, 1, 8)], vec![]], SendCompletion::Handed);
+    assert_eq!(lines, ["messages on their way: 1"]);
+}
