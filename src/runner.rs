@@ -315,6 +315,12 @@ fn run_experiment(
         RunEnd::Interrupted => Status::Interrupted,
         RunEnd::Deadlock(stall) => Status::Stalled(stall.to_string()),
         RunEnd::Drained => Status::Stalled(stall_of(&replay)),
+        RunEnd::Exhausted => {
+            return Err(RunError::Failed(anyhow!(
+                "more than 2^28 messages or packets wait to be delivered: the fabric is overloaded; \
+                 lower the background rates"
+            )));
+        }
     };
     let mut outcomes = replay.outcomes().into_iter();
     let jobs = experiment

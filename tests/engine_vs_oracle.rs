@@ -5,10 +5,11 @@ mod common;
 mod oracle;
 
 use common::random::{Kind, config, fabric, script, traffic};
-use common::script::{Script, jam};
-use common::specs::jamming_ring;
+use common::script::{Cue, Script, jam, message};
+use common::specs::{jamming_ring, opa_gen1, opasim};
 use flitwise::fabric::engine::{Engine, RunEnd};
-use flitwise::fabric::spec::FabricSpec;
+use flitwise::fabric::spec::{DTableEntry, FabricSpec, Scheduler};
+use flitwise::fabric::topology::Topology;
 use proptest::prelude::*;
 
 /// Runs both and compares all that they tell the workload, and how they end.
@@ -20,7 +21,8 @@ fn compare(spec: &FabricSpec, script: &Script) -> Result<(), TestCaseError> {
     let end = match engine.run(&mut for_engine) {
         RunEnd::Finished => oracle::RunEnd::Finished,
         RunEnd::Drained => oracle::RunEnd::Drained,
-        _ => oracle::RunEnd::Stalled,
+        RunEnd::Deadlock(_) => oracle::RunEnd::Stalled,
+        end @ (RunEnd::Interrupted | RunEnd::Exhausted) => panic!("nobody asked for {end:?}"),
     };
     let (told_oracle, told_engine) = (for_oracle.told(), for_engine.told());
     let first = told_engine
@@ -51,6 +53,95 @@ fn compare(spec: &FabricSpec, script: &Script) -> Result<(), TestCaseError> {
 #[test]
 fn jammed_ring_agrees() {
     compare(&jamming_ring(), &jam()).unwrap();
+}
+
+/// Messages of all service levels between random NICs: mostly small, some of many
+/// packets, some empty; `spread` ticks apart at most.
+fn mixed(spec: &FabricSpec, messages: u64, spread: u64, seed: u64) -> Script {
+    let nics = u64::from(spec.topology.nics());
+    let sls = spec.qos.service_levels.len() as u64;
+    let mut state = seed;
+    let mut below = |n: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    Script::new((0..messages).map(|token| {
+        let src = below(nics);
+        let dst = (src + 1 + below(nics - 1)) % nics;
+        let bytes = match below(20) {
+            0 => 0,
+            1 => below(100_000),
+            2..=7 => below(4096),
+            _ => below(600),
+        };
+        let sl = below(sls) as u8;
+        (
+            Cue::At(below(spread)),
+            message(token, src as u32, dst as u32, sl, bytes),
+        )
+    }))
+}
+
+/// The DTable of Hiperion's Table 10.
+fn table_10() -> Scheduler {
+    let entries = (0..128u32).map(|i| match i {
+        i if i % 2 == 0 => (0, 6 + u32::from(i / 2 >= 32)),
+        i if i % 4 == 1 => (1, 39),
+        i if i % 8 == 3 => (2, 130),
+        i if i % 16 == 7 => (3, 26),
+        _ => (4, 26),
+    });
+    let entries = entries
+        .map(|(sl, weight)| DTableEntry { sl, weight })
+        .collect();
+    Scheduler::DTable { entries }
+}
+
+/// The real latencies, buffers and packet sizes, which random fabrics are too
+/// small for.
+#[test]
+fn preset_fabrics_agree() {
+    let tree = |k, hosts| Topology::k_ary_n_tree(k, 2, Some(hosts)).unwrap();
+    let torus = Topology::cube(&[4, 4], true, 3, 10, None).unwrap();
+    let sbt = Scheduler::Sbt {
+        weights: vec![10, 30, 50, 5, 5],
+    };
+    for (seed, spec) in [
+        opa_gen1(tree(4, 16), table_10()),
+        opa_gen1(tree(8, 20), sbt),
+        opa_gen1(torus, table_10()),
+        opa_gen1(Topology::single(30).unwrap(), Scheduler::RrVl),
+        opasim(Topology::single(48).unwrap()),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        compare(&spec, &mixed(&spec, 250, 1500, seed as u64 + 1)).unwrap();
+    }
+}
+
+/// More queues in a central buffer than bits in a word: 13 classes of 8 VLs.
+#[test]
+fn many_central_queues_agree() {
+    let tree = Topology::k_ary_n_tree(24, 2, Some(60)).unwrap();
+    let spec = opa_gen1(tree, table_10());
+    compare(&spec, &mixed(&spec, 400, 600, 7)).unwrap();
+}
+
+/// A message of many packets, beside others.
+#[test]
+fn long_messages_agree() {
+    let spec = opasim(Topology::single(8).unwrap());
+    let lines = (0..8).map(|nic| {
+        let bytes = 25_000 + 77 * u64::from(nic);
+        (
+            Cue::At(0),
+            message(nic.into(), nic, (nic + 3) % 8, 0, bytes),
+        )
+    });
+    compare(&spec, &Script::new(lines)).unwrap();
 }
 
 proptest! {

@@ -1,5 +1,6 @@
 //! Packets and messages in flight, in pools that are reused.
 
+use super::event;
 use super::prefetch::prefetch;
 use crate::fabric::spec::Tick;
 
@@ -78,13 +79,16 @@ impl<T> Pool<T> {
             id
         } else {
             let id = self.entries.len();
-            assert!(
-                id < NONE as usize,
-                "more than 2^32 messages or packets in flight"
-            );
             self.entries.push(entry);
             id as u32
         }
+    }
+
+    /// True if new entries might get ids that events cannot carry. Checked between
+    /// ticks, with room for what one tick can add.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.entries.len() > (event::ID / 2) as usize
     }
 
     #[inline]
