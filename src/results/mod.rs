@@ -93,15 +93,15 @@ pub fn background_rate(
     (u128::from(messages) * u128::from(flow.message_flits)) as f64 / slots.max(1) as f64
 }
 
-/// True if the fabric did not keep up with the background: more than one message in
-/// twenty, and more than ten per NIC, were not delivered when the run ended.
+/// True if the fabric did not keep up with the background: more than one message in a
+/// hundred, and more than ten per NIC, were not delivered when the run ended.
 #[must_use]
 pub fn saturated(experiment: &Experiment, simulation: &Simulation) -> bool {
     let flows = &simulation.background;
     let messages: u64 = flows.iter().map(|flow| flow.messages).sum();
     let backlog: u64 = flows.iter().map(BackgroundOutcome::backlog).sum();
     let nics = u64::from(experiment.fabric.topology.nics());
-    backlog > messages / 20 && backlog > 10 * nics
+    backlog > messages / 100 && backlog > 10 * nics
 }
 
 /// The `n` links whose packets waited longest for credits; ties by traffic, then

@@ -1,0 +1,200 @@
+//! Traces as programs, also when ranks lie far apart.
+
+use super::*;
+use std::io::Write as _;
+
+fn file(text: &str) -> tempfile::NamedTempFile {
+    let mut f = tempfile::NamedTempFile::new().unwrap();
+    f.write_all(text.as_bytes()).unwrap();
+    f
+}
+
+fn op(after: After, compute_ps: u64, action: Action, line: u64) -> Op {
+    Op {
+        after,
+        compute_ps,
+        action,
+        line,
+    }
+}
+
+#[test]
+fn every_kind_of_record_becomes_its_operation() {
+    // Task 0 waits for message 3, which stands below; task 1 sends to itself.
+    let f = file(
+        "VEF3 2 5 1 1 2 0 500\nC0 0 1\n\
+         4 0 0 0 0 10 -1\n\
+         G7 C0 7 0 9 1 2 3 3\n\
+         3 1 0 64 4 7 -1\n\
+         0 1 1 8 5 1 3\n\
+         G7 C0 7 1 2 0 2 0 0\n\
+         1 1 1 0 3 0 G7\n\
+         2 0 0 0 3 2 G7\n",
+    );
+    let (mut p, check) = VefProgram::open(f.path()).unwrap();
+    assert_eq!(check.records, [3, 4]);
+    assert_eq!(p.ranks(), 2);
+    let collective = Arc::new(Collective {
+        id: 7,
+        members: [0, 1].into(),
+        kind: CollectiveKind::Alltoall {
+            blocks: vec![
+                AlltoallBlocks::Split {
+                    total: 9,
+                    members: 2,
+                },
+                AlltoallBlocks::Each(2),
+            ],
+        },
+    });
+    let g = |position| Action::Collective(Arc::clone(&collective), position);
+    let send = |id, to, bytes| Action::Send { id, to, bytes };
+    let marker = |id| Action::Marker { id: Some(id) };
+    let expected = [
+        op(After::Previous, 5_000, marker(4), 3),
+        op(After::Received(3), 1_500, g(0), 4),
+        op(After::Completed(7), 1_000, marker(2), 9),
+    ];
+    for e in expected {
+        assert_eq!(p.next(0).unwrap(), Some(e));
+    }
+    assert_eq!(p.next(0).unwrap(), None);
+    let expected = [
+        op(After::Previous, 3_500, send(3, 0, 64), 5),
+        op(After::Sent(3), 500, send(0, 1, 8), 6),
+        op(After::Received(0), 0, g(1), 7),
+        op(After::Completed(7), 0, marker(1), 8),
+    ];
+    for e in expected {
+        assert_eq!(p.next(1).unwrap(), Some(e));
+    }
+    assert_eq!((p.next(1).unwrap(), p.next(2).unwrap()), (None, None));
+    assert!(p.whole.is_empty() && p.gathering.is_empty() && p.waiting == 0);
+}
+
+#[test]
+fn a_rank_ends_without_reading_on() {
+    let f = file("VEF3 2 3 1 0 0 0 1000\nC0 0 1\n0 0 0 0 0 1 -1\n1 1 1 0 0 1 -1\n2 1 1 0 1 1 1\n");
+    let (mut p, _) = VefProgram::open(f.path()).unwrap();
+    assert!(p.next(0).unwrap().is_some() && p.next(0).unwrap().is_none());
+    assert_eq!((p.tasks[0].unread, p.tasks[1].unread), (0, 2));
+}
+
+#[test]
+fn a_broken_trace_is_refused_with_file_and_line() {
+    let f = file("VEF3 2 1 1 0 0 0 1000\nC0 0 1\n0 0 5 9 4 1 -1\n");
+    let text = VefProgram::open(f.path()).unwrap_err().to_string();
+    let at = format!("{}:3: task 5 does not exist", f.path().display());
+    assert!(text.starts_with(&at), "{text}");
+    assert!(VefProgram::open("/dev/null").is_err());
+}
+
+#[test]
+fn a_file_that_changed_after_its_check_is_an_error() {
+    let text = "VEF3 2 2 1 0 0 0 1000\nC0 0 1\n0 0 0 0 0 1 -1\n1 1 1 0 0 1 -1\n";
+    let f = file(text);
+    let (_, check) = VefProgram::open(f.path()).unwrap();
+    let shorter = file(&text[..text.len() - 15]);
+    let mut p = VefProgram::resume(shorter.path(), &check).unwrap();
+    assert!(p.next(1).unwrap_err().to_string().contains("changed"));
+}
+
+/// All operations of a recorded trace, rank by rank, the last rank first: the worst
+/// order for the windows.
+fn operations(name: &str, budget: usize) -> Vec<Vec<Op>> {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let path = format!("{root}/traces/{name}.vef.gz");
+    let (mut p, check) = VefProgram::open(path).unwrap();
+    p.budget = budget;
+    let mut all = Vec::new();
+    for rank in (0..p.ranks()).rev() {
+        let mut ops = Vec::new();
+        while let Some(op) = p.next(rank).unwrap() {
+            assert!(p.waiting < budget && p.cursors.len() <= MAX_CURSORS);
+            ops.push(op);
+        }
+        assert!(ops.is_sorted_by_key(|op| op.line));
+        assert_eq!(ops.len() as u64, check.records[rank as usize], "{name}");
+        all.push(ops);
+    }
+    let of_collective = |op: &&Op| matches!(op.action, Action::Collective(..));
+    let collectives = all.iter().flatten().filter(of_collective).count();
+    assert_eq!(collectives as u64, check.members);
+    assert!(p.whole.is_empty() && p.gathering.is_empty() && p.waiting == 0);
+    all
+}
+
+#[test]
+fn recorded_traces_give_all_their_records_rank_by_rank() {
+    for name in ["hpl-16", "randomaccess-16", "gromacs_water-16"] {
+        let all = operations(name, MAX_WAITING);
+        assert!(operations(name, 2000) == all, "{name}");
+    }
+}
+
+/// Two ranks without a dependency between them, one far ahead of the other.
+#[test]
+fn a_racing_rank_is_read_ahead_within_the_budget() {
+    let mut text = String::from("VEF3 2 4000 1 0 0 0 1000\nC0 0 1\n");
+    for id in 0..4000 {
+        let task = id % 2;
+        writeln!(text, "{id} {task} {task} 0 0 1 -1").unwrap();
+    }
+    let f = file(&text);
+    let (mut p, _) = VefProgram::open(f.path()).unwrap();
+    p.budget = 100;
+    let mut next = [3, 4];
+    // Rank 0 races, rank 1 follows at a tenth of its speed.
+    for step in 0..40_000 {
+        for rank in [0, 1] {
+            if rank == 1 && step % 10 > 0 {
+                continue;
+            }
+            if let Some(op) = p.next(rank).unwrap() {
+                assert_eq!(op.line, next[rank as usize]);
+                next[rank as usize] += 2;
+            }
+            assert!(p.waiting <= 100 && p.cursors.len() <= 2);
+        }
+    }
+    assert_eq!(next, [4003, 4004]);
+}
+
+#[test]
+fn many_ranks_at_different_places_share_few_readers() {
+    let mut text = String::from("VEF3 64 19200 1 0 0 0 1000\nC0");
+    (0..64).for_each(|task| write!(text, " {task}").unwrap());
+    text.push('\n');
+    for id in 0..19_200 {
+        let task = id % 64;
+        writeln!(text, "{id} {task} {task} 0 0 1 -1").unwrap();
+    }
+    let f = file(&text);
+    let (mut p, _) = VefProgram::open(f.path()).unwrap();
+    p.budget = 500;
+    let mut next: Vec<u64> = (3..67).collect();
+    // Rank r advances r + 1 records per round.
+    while next.iter().any(|&line| line < 19_203) {
+        for rank in 0..64 {
+            for _ in 0..=rank {
+                if let Some(op) = p.next(rank).unwrap() {
+                    assert_eq!(op.line, next[rank as usize]);
+                    next[rank as usize] += 64;
+                }
+                assert!(p.waiting <= 500 && p.cursors.len() <= MAX_CURSORS + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_collective_whose_lines_are_too_far_apart_is_refused() {
+    let mut text = String::from("VEF3 2 200 1 1 2 0 1000\nC0 0 1\nG0 C0 6 0 0 0 0 1 -1\n");
+    (0..200).for_each(|id| writeln!(text, "{id} 0 0 0 0 1 -1").unwrap());
+    text.push_str("G0 C0 6 1 0 0 0 1 -1\n");
+    let f = file(&text);
+    let (mut p, _) = VefProgram::open(f.path()).unwrap();
+    p.budget = 100;
+    let error = p.next(0).unwrap_err().to_string();
+    assert!(error.contains("rank 0 can't go on before"), "{error}");
+}
