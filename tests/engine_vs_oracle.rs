@@ -6,7 +6,7 @@ mod oracle;
 
 use common::random::{Kind, config, fabric, script, traffic};
 use common::script::{Cue, Script, jam, message};
-use common::specs::{jamming_ring, opa_gen1, opasim};
+use common::specs::{even_pool, jamming_ring, opa_gen1, opasim};
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::{DTableEntry, FabricSpec, Scheduler};
 use flitwise::fabric::topology::Topology;
@@ -57,7 +57,7 @@ fn jammed_ring_agrees() {
 
 /// Messages of all service levels between random NICs: mostly small, some of many
 /// packets, some empty; `spread` ticks apart at most.
-fn mixed(spec: &FabricSpec, messages: u64, spread: u64, seed: u64) -> Script {
+fn mixed(spec: &FabricSpec, messages: u64, spread: u64, longest: u64, seed: u64) -> Script {
     let nics = u64::from(spec.topology.nics());
     let sls = spec.qos.service_levels.len() as u64;
     let mut state = seed;
@@ -72,7 +72,7 @@ fn mixed(spec: &FabricSpec, messages: u64, spread: u64, seed: u64) -> Script {
         let dst = (src + 1 + below(nics - 1)) % nics;
         let bytes = match below(20) {
             0 => 0,
-            1 => below(100_000),
+            1 => below(longest),
             2..=7 => below(4096),
             _ => below(600),
         };
@@ -118,16 +118,26 @@ fn preset_fabrics_agree() {
     .into_iter()
     .enumerate()
     {
-        compare(&spec, &mixed(&spec, 250, 1500, seed as u64 + 1)).unwrap();
+        compare(&spec, &mixed(&spec, 250, 1500, 50_000, seed as u64 + 1)).unwrap();
     }
 }
 
-/// More queues in a central buffer than bits in a word: 13 classes of 8 VLs.
+/// More queues in a central buffer than bits in a word: 6 classes of 16 VLs.
 #[test]
 fn many_central_queues_agree() {
-    let tree = Topology::k_ary_n_tree(24, 2, Some(60)).unwrap();
-    let spec = opa_gen1(tree, table_10());
-    compare(&spec, &mixed(&spec, 400, 600, 7)).unwrap();
+    let tree = Topology::k_ary_n_tree(10, 2, Some(22)).unwrap();
+    let mut spec = opa_gen1(tree, table_10());
+    spec.qos.vls = 16;
+    for vl in spec.qos.sc2vl.iter_mut().flatten() {
+        *vl += 8;
+    }
+    let buffers = &mut spec.buffers;
+    buffers.nic_queue = even_pool(16, 512, 16, 384);
+    buffers.nic_sink = buffers.nic_queue.clone();
+    buffers.input = even_pool(16, 1024, 32, 768);
+    buffers.output = buffers.input.clone();
+    buffers.central = even_pool(16, 1024, 16, 768);
+    compare(&spec, &mixed(&spec, 120, 100, 4096, 7)).unwrap();
 }
 
 /// A message of many packets, beside others.
