@@ -2,6 +2,7 @@
 
 mod central;
 pub mod engine;
+mod prefetch;
 pub mod qos;
 pub mod routing;
 pub mod spec;

@@ -15,7 +15,6 @@ mod nic;
 mod output;
 mod packet;
 mod parts;
-pub(super) mod prefetch;
 mod records;
 mod route;
 mod scheduler;
@@ -72,7 +71,7 @@ pub struct Engine {
     radix: u32,
     vls: usize,
     ports: usize,
-    /// The fabric is too large for the near caches: see [`prefetch`].
+    /// The fabric is too large for the near caches: see `fabric::prefetch`.
     prefetching: bool,
     flits_per_credit: u32,
     header_bytes: u32,
@@ -299,7 +298,7 @@ impl Engine {
         control: &mut dyn FnMut(&Progress, &W) -> ControlFlow<()>,
     ) -> RunEnd {
         let mut until_control = CONTROL_TICKS;
-        let mut events_at_control = 0;
+        let mut events_at_control = self.counters.events + CONTROL_EVENTS;
         while !workload.finished() {
             let Some(next) = self.next_tick(workload) else {
                 return match self.find_stall() {

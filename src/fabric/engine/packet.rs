@@ -1,7 +1,7 @@
 //! Packets and messages in flight, in pools that are reused.
 
 use super::event;
-use super::prefetch::prefetch;
+use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::Tick;
 
 /// Index of a packet in its [`Pool`]; [`NONE`] is no packet.

@@ -47,7 +47,7 @@ impl Records {
     /// Position of a record for a prefetch.
     #[inline]
     pub(super) fn prefetch(&self, record: usize) {
-        super::prefetch::prefetch(&self.words, self.first + record * self.stride);
+        crate::fabric::prefetch::prefetch(&self.words, self.first + record * self.stride);
     }
 }
 

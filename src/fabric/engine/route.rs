@@ -4,7 +4,7 @@
 use super::Engine;
 use super::layout::NO_DIMENSION;
 use super::packet::PacketId;
-use super::prefetch::prefetch;
+use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::TrunkSelection;
 
 /// Events ahead whose parts are fetched: far enough for the outer cache, and the

@@ -6,9 +6,9 @@
 
 use super::departures::Departures;
 use super::packet::{NONE, Packet, PacketId, Pool};
-use super::prefetch::prefetch;
 use super::records::Records;
 use super::train::Train;
+use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::{Quota, Tick};
 
 /// A queue of packets.

@@ -3,7 +3,7 @@
 mod cube;
 mod tree;
 
-use super::engine::prefetch::prefetch;
+use super::prefetch::prefetch;
 use super::spec::{FabricSpec, RingTie};
 use super::topology::{Shape, Topology};
 

@@ -4,7 +4,7 @@
 /// Hints that `items[index]` is about to be used. Does nothing if there is no
 /// such item, or no such instruction on this machine.
 #[inline(always)]
-pub(in crate::fabric) fn prefetch<T>(items: &[T], index: usize) {
+pub(super) fn prefetch<T>(items: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
