@@ -2,9 +2,9 @@
 //! OpaSim §2.1, VA-SA).
 
 use super::Engine;
+use super::bits::{first_from, from_on};
 use super::packet::PacketId;
 use super::space::Chance;
-use super::train::Train;
 use crate::fabric::spec::Tick;
 
 /// What a look at the head of a queue gave.
@@ -13,17 +13,6 @@ enum Look {
     NotBefore(Tick),
     /// Registered with the target, which wakes the source.
     Waiting,
-}
-
-/// The first set bit of `bits` at or after `from`, once around; `bits` is not 0.
-#[inline]
-fn first_from(bits: u64, from: u8) -> u32 {
-    let ahead = if from >= 64 { 0 } else { bits & (!0 << from) };
-    if ahead != 0 {
-        ahead.trailing_zeros()
-    } else {
-        bits.trailing_zeros()
-    }
 }
 
 impl Engine {
@@ -63,17 +52,14 @@ impl Engine {
             }
             return;
         }
-        let ahead = if input.next >= 32 {
-            0
-        } else {
-            input.ready & (!0 << input.next)
-        };
+        let ahead = from_on(input.ready, input.next);
         let mut again = Tick::MAX;
         for mut vls in [ahead, input.ready & !ahead] {
             while vls != 0 {
                 let vl = vls.trailing_zeros();
                 vls &= vls - 1;
-                let id = self.input_buffers.head(port as usize, vl as usize);
+                let heads = &self.inputs[port as usize].heads;
+                let id = self.input_buffers.head(heads, port as usize, vl as usize);
                 let packet = &self.packets[id];
                 let (output, credits, position) = (packet.output, packet.credits, port % 4);
                 let next_vl = usize::from(packet.vl);
@@ -91,7 +77,6 @@ impl Engine {
                     Look::Eligible => {
                         let input = &mut self.inputs[port as usize];
                         input.pick = vl as u8;
-                        input.picked = id;
                         input.next = if vl as usize + 1 == self.vls {
                             0
                         } else {
@@ -124,8 +109,7 @@ impl Engine {
         from.dirty = false;
         let (next, position) = (from.next, u32::from(from.position));
         let idle_at = from.free_at.saturating_sub(self.timing.allocation);
-        let words = self.central_words;
-        let first_word = at * words;
+        let words = 1 + self.far_words;
         if idle_at > self.now {
             if self.central_has_ready(central) {
                 self.wake_central(central, idle_at);
@@ -142,7 +126,7 @@ impl Engine {
             } else {
                 start_word + step
             };
-            let mut bits = self.ready_centrals[first_word + word];
+            let mut bits = *self.ready_word(central, word as u32);
             if step == 0 {
                 bits &= from_pointer;
             } else if step == words {
@@ -151,7 +135,7 @@ impl Engine {
             while bits != 0 {
                 let queue = word as u32 * 64 + bits.trailing_zeros();
                 bits &= bits - 1;
-                let id = self.central_buffers.head(at, queue as usize);
+                let id = self.central_buffers.head(&[], at, queue as usize);
                 let packet = &self.packets[id];
                 let (output, vl, credits) = (packet.output, packet.vl.into(), packet.credits);
                 match self.look_at_output(output, vl, credits, position) {
@@ -290,24 +274,32 @@ impl Engine {
         let start = self.now + self.timing.allocation;
         let input = &mut self.inputs[at];
         let vl = usize::from(input.pick);
-        let id = input.picked;
+        let id = self.input_buffers.head(&input.heads, at, vl);
         let packet = &mut self.packets[id];
-        let next = packet.next;
         packet.crossing = start;
-        let train = Train::input(
+        let train = self.input_buffers.track().train(
             vl as u32,
             (packet.flits, packet.credits),
-            (start, self.timing.mport_speedup),
+            start,
             // Flits 1.. may leave the input buffer from here on.
             packet.arrival + self.timing.input_store,
+            0,
         );
         let free_at = train.end + 1;
         input.free_at = free_at;
-        if self.input_buffers.pop(at, vl, next) {
+        if self
+            .input_buffers
+            .pop(&mut input.heads, at, vl, packet.next)
+        {
             input.ready &= !(1 << vl);
         }
         // Freed in the tick after, seen upstream a link latency later.
-        let train = train.delayed(1 + Tick::from(input.latency));
+        let latency = if (input.upstream as usize) < self.ports {
+            self.timing.link
+        } else {
+            self.timing.host_link
+        };
+        let train = train.delayed(1 + latency);
         let (upstream, has_more) = (input.upstream, input.ready != 0);
         let upstream_waits = std::mem::take(&mut input.upstream_waits);
         self.input_buffers.depart(at, train, self.now);
@@ -329,24 +321,23 @@ impl Engine {
         let id = from.picked;
         let packet = &self.packets[id];
         let crossbar = self.timing.crossbar;
-        let train = Train::central(
+        let train = self.central_buffers.track().train(
             queue,
             (packet.flits, packet.credits),
-            (
-                self.now + self.timing.allocation,
-                self.timing.central_speedup,
-            ),
-            (packet.crossing + crossbar, self.timing.mport_speedup),
+            self.now + self.timing.allocation,
             packet.arrival + self.timing.input_store + crossbar,
+            packet.crossing + crossbar,
         );
         let free_at = train.end + 1;
         from.free_at = free_at;
-        if self.central_buffers.pop(at, queue as usize, packet.next) {
-            let word = at * self.central_words + queue as usize / 64;
-            self.ready_centrals[word] &= !(1 << (queue % 64));
+        let mut waiting = std::mem::take(&mut from.inputs_waiting);
+        if self
+            .central_buffers
+            .pop(&mut [], at, queue as usize, packet.next)
+        {
+            *self.ready_word(central, queue / 64) &= !(1 << (queue % 64));
         }
         let train = train.delayed(1);
-        let mut waiting = std::mem::take(&mut from.inputs_waiting);
         self.central_buffers.depart(at, train, self.now);
         while waiting != 0 {
             let port = central / 2 * 4 + waiting.trailing_zeros();
@@ -373,11 +364,22 @@ impl Engine {
         }
     }
 
+    /// A bit for each queue of a central buffer from `64 * word` on: has a ready head.
+    #[inline]
+    pub(super) fn ready_word(&mut self, central: u32, word: u32) -> &mut u64 {
+        if word == 0 {
+            &mut self.centrals[central as usize].ready
+        } else {
+            &mut self.far_ready[central as usize * self.far_words + word as usize - 1]
+        }
+    }
+
     #[inline]
     fn central_has_ready(&self, central: u32) -> bool {
-        let first = central as usize * self.central_words;
-        self.ready_centrals[first..first + self.central_words]
-            .iter()
-            .any(|&word| word != 0)
+        let far = central as usize * self.far_words;
+        self.centrals[central as usize].ready != 0
+            || self.far_ready[far..far + self.far_words]
+                .iter()
+                .any(|&word| word != 0)
     }
 }

@@ -4,6 +4,7 @@
 //! are MPorts, `port / 4`, because the radix is a multiple of 4. Central buffers
 //! are `2 * mport + j`. Outputs `0..ports` are switch ports, `ports + nic` is a NIC.
 
+use super::account::MAX_CREDITS;
 use super::train::{MAX_FLITS, MAX_SPEEDUP};
 use crate::fabric::central::Classes;
 use crate::fabric::spec::{FabricSpec, SpecError};
@@ -82,6 +83,24 @@ pub(super) fn check_limits(spec: &FabricSpec) -> Result<(), SpecError> {
                 4 * MAX_MPORTS
             ),
         });
+    }
+    let buffers = &spec.buffers;
+    for (key, pool) in [
+        ("fabric.input_buffer", &buffers.input),
+        ("fabric.central_buffer", &buffers.central),
+        ("fabric.output_buffer", &buffers.output),
+        ("fabric.nic_queue", &buffers.nic_queue),
+        ("fabric.nic_sink", &buffers.nic_sink),
+    ] {
+        if pool.total > MAX_CREDITS {
+            return Err(SpecError {
+                key,
+                problem: format!(
+                    "{} credits are above the limit of {MAX_CREDITS}; take a smaller buffer or larger credits",
+                    pool.total
+                ),
+            });
+        }
     }
     let longest = (0..spec.qos.service_levels.len())
         .map(|sl| spec.max_flits(sl))

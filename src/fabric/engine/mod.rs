@@ -7,9 +7,10 @@
 //! over the parts that something happened to. No effect of one part on another
 //! is earlier than the next tick, so the order within a phase does not matter.
 
+mod account;
 mod allocate;
+mod bits;
 mod calendar;
-mod departures;
 mod layout;
 mod nic;
 mod output;
@@ -23,11 +24,13 @@ mod stall;
 mod statistics;
 mod train;
 
+use self::account::NEAR;
 use self::calendar::{DelayLine, Wheel};
 use self::packet::{InFlight, Packet, PacketId, Pool};
-use self::parts::{Central, Input, Nic, Output, Sent};
+use self::parts::{Central, Input, Link, Nic, Output, Ports};
 use self::scheduler::Schedulers;
 use self::space::Bank;
+use self::train::Track;
 pub use self::stall::{Place, Stall, Waiting};
 use super::central::Classes;
 use super::routing::Router;
@@ -81,21 +84,20 @@ pub struct Engine {
     // The parts, numbered as in `layout`.
     inputs: Vec<Input>,
     centrals: Vec<Central>,
-    /// Queues with a ready head, `central_words` words per central buffer.
-    ready_centrals: Vec<u64>,
-    central_words: usize,
+    /// Queues with a ready head from the 64th on, `far_words` words per central buffer.
+    far_ready: Vec<u64>,
+    far_words: usize,
     outputs: Vec<Output>,
-    /// What each output has sent.
-    sent: Vec<Sent>,
+    links: Vec<Link>,
     nics: Vec<Nic>,
     schedulers: Schedulers,
 
     // Their buffers.
-    input_buffers: Bank,
-    central_buffers: Bank,
-    output_buffers: Bank,
-    send_queues: Bank,
-    sinks: Bank,
+    input_buffers: Bank<NEAR>,
+    central_buffers: Bank<0>,
+    output_buffers: Bank<NEAR>,
+    send_queues: Bank<NEAR>,
+    sinks: Bank<NEAR>,
     /// False if the receive buffers are so large that they never hold up a link.
     sinks_fill: bool,
 
@@ -186,15 +188,18 @@ impl Engine {
         let classes = Classes::new(topology, buffers.central_queues);
         let fpc = buffers.flits_per_credit;
 
-        let bank = |count: usize, pool: &super::spec::Pool| {
-            let mut bank = Bank::new(count, pool.per_vl.clone(), fpc);
+        let bank = |count: usize, pool: &super::spec::Pool, track: Track| {
+            let mut bank = Bank::new(count, pool.per_vl.clone(), track);
             for buffer in 0..count {
                 bank.set_space(buffer, pool.total, 0..vls);
             }
             bank
         };
-        let mut central_buffers =
-            Bank::new(centrals, buffers.central.per_vl.repeat(classes.count), fpc);
+        let mut central_buffers = Bank::new(
+            centrals,
+            buffers.central.per_vl.repeat(classes.count),
+            Track::crossbar(timing.central_speedup, Some(timing.mport_speedup), fpc),
+        );
         for c in 0..centrals as u32 {
             let (switch, local) = (2 * c / radix, c % (radix / 2));
             let used = (0..vls).filter(|&vl| spec.max_credits_on_vl(vl as u8) > 0);
@@ -204,7 +209,11 @@ impl Engine {
             central_buffers.set_space(c as usize, buffers.central.total, existing);
         }
 
-        let (inputs, outputs) = parts::build_ports(spec);
+        let Ports {
+            inputs,
+            outputs,
+            links,
+        } = Ports::new(topology);
         let centrals_of = |c: u32| Central::new(c % (radix / 2));
         let dateline = spec.needs_classes();
         let vl_tables = (0..spec.qos.service_levels.len())
@@ -225,7 +234,7 @@ impl Engine {
             + timing.output_store
             + 2 * timing.link.max(timing.host_link)
             + 8;
-        let central_words = (classes.count * vls).div_ceil(64);
+        let far_words = (classes.count * vls).div_ceil(64).saturating_sub(1);
         Ok(Self {
             now: 0,
             earliest: 0,
@@ -239,17 +248,21 @@ impl Engine {
             trunk: spec.routing.trunk,
             inputs,
             centrals: (0..centrals as u32).map(centrals_of).collect(),
-            ready_centrals: vec![0; centrals * central_words],
-            central_words,
+            far_ready: vec![0; centrals * far_words],
+            far_words,
             nics: vec![Nic::default(); nic_count],
             schedulers: Schedulers::new(spec, outputs.len()),
-            sent: vec![Sent::default(); outputs.len()],
             outputs,
-            input_buffers: bank(ports, &buffers.input),
+            links,
+            input_buffers: bank(
+                ports,
+                &buffers.input,
+                Track::crossbar(timing.mport_speedup, None, fpc),
+            ),
             central_buffers,
-            output_buffers: bank(ports, &buffers.output),
-            send_queues: bank(nic_count, &buffers.nic_queue),
-            sinks: bank(nic_count, &buffers.nic_sink),
+            output_buffers: bank(ports, &buffers.output, Track::link(fpc)),
+            send_queues: bank(nic_count, &buffers.nic_queue, Track::link(fpc)),
+            sinks: bank(nic_count, &buffers.nic_sink, Track::link(fpc)),
             sinks_fill: layout::sinks_can_fill(spec),
             router: Router::new(spec),
             class_of_port: classes.of_port,
@@ -384,8 +397,8 @@ impl Engine {
                     self.touch_central(id);
                 }
                 event::OUTPUT => {
-                    self.outputs[id as usize].wake.arrived(self.now);
-                    self.touch_output(id);
+                    self.links[id as usize].wake.arrived(self.now);
+                    self.dirty_outputs.push(id);
                 }
                 event::NIC => {
                     self.nics[id as usize].wake.arrived(self.now);
@@ -430,7 +443,7 @@ impl Engine {
     /// Asks for another look at an output.
     #[inline]
     fn wake_output(&mut self, output: u32, at: Tick) {
-        let wake = &mut self.outputs[output as usize].wake;
+        let wake = &mut self.links[output as usize].wake;
         wake.ask(&mut self.wheel, self.now, at, event::OUTPUT, output);
     }
 
@@ -453,13 +466,6 @@ impl Engine {
     fn touch_central(&mut self, central: u32) {
         if !std::mem::replace(&mut self.centrals[central as usize].dirty, true) {
             self.dirty_centrals.push(central);
-        }
-    }
-
-    #[inline]
-    fn touch_output(&mut self, output: u32) {
-        if !std::mem::replace(&mut self.outputs[output as usize].dirty, true) {
-            self.dirty_outputs.push(output);
         }
     }
 

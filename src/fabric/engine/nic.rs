@@ -135,7 +135,9 @@ impl Engine {
         }
         self.send_queues.take(at, vl, packet.credits);
         let id = self.packets.insert(packet);
-        self.send_queues.push(at, vl, id, &mut self.packets);
+        let heads = &mut self.links[self.ports + at].heads;
+        self.send_queues
+            .push(heads, at, vl, id, &mut self.packets);
         self.output_gains(self.ports as u32 + nic, vl);
     }
 }

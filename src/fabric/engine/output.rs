@@ -3,8 +3,8 @@
 use super::Engine;
 use super::event;
 use super::scheduler::Head;
+use super::account::NEAR;
 use super::space::{Bank, Chance};
-use super::train::Train;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{PacketReport, Workload};
 
@@ -12,11 +12,11 @@ impl Engine {
     /// A packet became ready on `vl` of `output`.
     #[inline]
     pub(super) fn output_gains(&mut self, output: u32, vl: usize) {
-        let out = &mut self.outputs[output as usize];
-        out.ready |= 1 << vl;
-        let free_at = out.free_at;
+        let link = &mut self.links[output as usize];
+        link.ready |= 1 << vl;
+        let free_at = link.free_at;
         if free_at <= self.now {
-            self.touch_output(output);
+            self.dirty_outputs.push(output);
         } else {
             self.wake_output(output, free_at);
         }
@@ -30,59 +30,57 @@ impl Engine {
         self.dirty_outputs.clear();
     }
 
-    /// Runs the scheduler of `output` if its link is free.
+    /// Runs the scheduler of `output` if its link is free. A second time in the same
+    /// tick does no harm: then the link is taken, or nothing has changed.
     #[inline]
     fn schedule(&mut self, output: u32) {
         let now = self.now;
-        let out = &mut self.outputs[output as usize];
-        out.dirty = false;
-        let out = &*out;
-        if out.ready == 0 {
+        let link = &self.links[output as usize];
+        if link.ready == 0 {
             return;
         }
-        if out.free_at > now {
-            let free_at = out.free_at;
+        if link.free_at > now {
+            let free_at = link.free_at;
             self.wake_output(output, free_at);
             return;
         }
+        let peer = link.peer() as usize;
         let (bank, buffer) = buffer_of(&self.output_buffers, &self.send_queues, self.ports, output);
-        let beyond = if out.to_nic {
-            &mut self.sinks
+        let (beyond, unlimited) = if link.is_to_nic() {
+            (&mut self.sinks, !self.sinks_fill)
         } else {
-            &mut self.input_buffers
+            (&mut self.input_buffers, false)
         };
-        let unlimited = out.to_nic && !self.sinks_fill;
         let (mut candidates, mut again, mut waits) = (0u32, Tick::MAX, false);
-        let mut ready = out.ready;
+        let mut ready = link.ready;
         while ready != 0 {
             let vl = ready.trailing_zeros() as usize;
             ready &= ready - 1;
-            let packet = &self.packets[bank.head(buffer, vl)];
-            if unlimited || beyond.has_quota(out.peer as usize, vl, packet.credits, now) {
+            let packet = &self.packets[bank.head(&link.heads, buffer, vl)];
+            if unlimited || beyond.has_quota(peer, vl, packet.credits, now) {
                 candidates |= 1 << vl;
             } else if candidates == 0 {
-                match beyond.chance(out.peer as usize, vl, packet.credits) {
+                match beyond.chance(peer, vl, packet.credits) {
                     Chance::At(tick) => again = again.min(tick),
                     Chance::AfterDeparture => waits = true,
                 }
             }
         }
         if candidates == 0 {
-            let peer = out.peer;
-            let blocked = &mut self.outputs[output as usize];
-            blocked.blocked_since = blocked.blocked_since.min(now);
-            if waits && !blocked.to_nic {
-                self.inputs[peer as usize].upstream_waits = true;
+            let link = &mut self.links[output as usize];
+            link.blocked_since = link.blocked_since.min(now);
+            if waits && !link.is_to_nic() {
+                self.inputs[peer].upstream_waits = true;
             }
             if again != Tick::MAX {
                 self.wake_output(output, again);
             }
             return;
         }
-        let was_idle = now > out.free_at;
+        let was_idle = now > link.free_at;
         let packets = &self.packets;
         let head = |vl| {
-            let packet = &packets[bank.head(buffer, vl)];
+            let packet = &packets[bank.head(&link.heads, buffer, vl)];
             Head {
                 sl: packet.sl,
                 flits: packet.flits,
@@ -99,41 +97,41 @@ impl Engine {
     fn transmit(&mut self, output: u32, vl: usize) {
         let now = self.now;
         let ports = self.ports;
+        let link = &mut self.links[output as usize];
         let from_nic = output as usize >= ports;
         let (bank, buffer) = if from_nic {
             (&mut self.send_queues, output as usize - ports)
         } else {
             (&mut self.output_buffers, output as usize)
         };
-        let id = bank.head(buffer, vl);
+        let id = bank.head(&link.heads, buffer, vl);
         let packet = &mut self.packets[id];
-        let emptied = bank.pop(buffer, vl, packet.next);
+        if bank.pop(&mut link.heads, buffer, vl, packet.next) {
+            link.ready &= !(1 << vl);
+        }
         let (flits, credits) = (packet.flits, packet.credits);
-        let train = Train::link(vl as u32, (flits, credits), now + 1);
+        let freed = now + 1;
+        let train = bank.track().train(vl as u32, (flits, credits), freed, freed, 0);
         bank.depart(buffer, train, now);
         let first_credit = bank.first_credit_of(&train);
 
-        let out = &mut self.outputs[output as usize];
-        let (peer, to_nic) = (out.peer, out.to_nic);
+        let (peer, to_nic, more) = (link.peer(), link.is_to_nic(), link.ready != 0);
         let free_at = now + Tick::from(flits);
-        out.free_at = free_at;
-        let sent = &mut self.sent[output as usize];
-        sent.credit_wait += now.saturating_sub(out.blocked_since);
-        sent.flits += u64::from(flits);
-        sent.packets += 1;
-        sent.queue_wait += now - packet.ready;
-        out.blocked_since = Tick::MAX;
-        if emptied {
-            out.ready &= !(1 << vl);
-        }
-        let more = out.ready != 0;
+        link.free_at = free_at;
+        let blocked_since = std::mem::replace(&mut link.blocked_since, Tick::MAX);
+        let out = &mut self.outputs[output as usize];
+        out.sent.credit_wait += now.saturating_sub(blocked_since);
+        out.sent.flits += u64::from(flits);
+        out.sent.packets += 1;
+        out.sent.queue_wait += now - packet.ready;
+        let waiting = std::mem::take(&mut out.sources_waiting);
         let counters = &mut self.counters;
 
         if to_nic {
             let latency = self.timing.host_link;
             if self.sinks_fill {
                 // The NIC consumes each flit in the tick of its arrival.
-                let sunk = Train::link(vl as u32, (flits, credits), now + 1 + 2 * latency);
+                let sunk = train.delayed(2 * latency);
                 self.sinks.take(peer as usize, vl, credits);
                 self.sinks.depart(peer as usize, sunk, now);
             }
@@ -166,11 +164,8 @@ impl Engine {
             if std::mem::take(&mut self.nics[nic as usize].waiting) {
                 self.wake_nic(nic, first_credit);
             }
-        } else {
-            let waiting = std::mem::take(&mut self.outputs[output as usize].sources_waiting);
-            if waiting != 0 {
-                self.wake_sources_of_output(output, waiting, first_credit);
-            }
+        } else if waiting != 0 {
+            self.wake_sources_of_output(output, waiting, first_credit);
         }
         if more {
             self.wake_output(output, free_at);
@@ -204,11 +199,11 @@ impl Engine {
 /// Buffer that an output sends from.
 #[inline]
 fn buffer_of<'a>(
-    outputs: &'a Bank,
-    send_queues: &'a Bank,
+    outputs: &'a Bank<NEAR>,
+    send_queues: &'a Bank<NEAR>,
     ports: usize,
     output: u32,
-) -> (&'a Bank, usize) {
+) -> (&'a Bank<NEAR>, usize) {
     match (output as usize).checked_sub(ports) {
         Some(nic) => (send_queues, nic),
         None => (outputs, output as usize),

@@ -1,11 +1,12 @@
 //! The parts that act: inputs, central buffers, outputs and NICs.
 
+use super::account::NEAR;
 use super::calendar::Wheel;
 use super::event;
-use super::layout;
 use super::packet::{MessageId, NONE, PacketId};
-use crate::fabric::spec::{FabricSpec, Tick};
-use crate::fabric::topology::Peer;
+use super::space::Heads;
+use crate::fabric::spec::Tick;
+use crate::fabric::topology::{Peer, Topology};
 
 /// The earliest look that a part has asked for.
 #[derive(Debug, Clone, Copy)]
@@ -31,28 +32,24 @@ impl Wake {
     }
 }
 
-/// An input buffer as the allocator sees it.
+/// An input buffer as the allocator sees it: one cache line, like all parts that
+/// every packet touches.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Input {
     /// Tick from which its port into the crossbar is free.
     pub free_at: Tick,
     pub wake: Wake,
+    pub heads: Heads<NEAR>,
     /// VLs with a ready head.
     pub ready: u32,
     /// Output at the other end of the link.
     pub upstream: u32,
-    /// Flight time of that link.
-    pub latency: u32,
     pub switch: u32,
-    /// First port of the switch.
-    pub first_port: u32,
     /// Virtual allocation pointer.
     pub next: u8,
-    /// VL picked in this tick, and its head.
+    /// VL picked in this tick.
     pub pick: u8,
-    pub picked: PacketId,
-    pub dimension: u8,
     pub dirty: bool,
     /// A departure must wake the output at the other end.
     pub upstream_waits: bool,
@@ -65,6 +62,8 @@ pub(super) struct Central {
     /// Tick from which its port into the central crossbar is free.
     pub free_at: Tick,
     pub wake: Wake,
+    /// Queues with a ready head, of the first 64.
+    pub ready: u64,
     /// Virtual allocation pointer.
     pub next: u32,
     /// Queue picked in this tick, and its head.
@@ -91,6 +90,7 @@ impl Central {
         Self {
             free_at: 0,
             wake: Wake(Tick::MAX),
+            ready: 0,
             next: 0,
             pick: 0,
             picked: NONE,
@@ -104,8 +104,7 @@ impl Central {
     }
 }
 
-/// An output buffer and the sending end of its link, or that of a NIC. One cache
-/// line, like the other parts that every packet touches.
+/// An output buffer as the crossbars see it, and what has been sent from it.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Output {
@@ -119,22 +118,10 @@ pub(super) struct Output {
     pub first_central: u32,
     /// Switch allocation pointer.
     pub next_source: u8,
-
-    pub dirty: bool,
-    /// The other end is a NIC.
-    pub to_nic: bool,
-    /// VLs with a packet that is ready.
-    pub ready: u32,
-    /// Input port or NIC at the other end, [`NONE`] if unconnected.
-    pub peer: u32,
-    /// Tick from which the link is free.
-    pub free_at: Tick,
-    pub wake: Wake,
-    /// Since when packets have been ready and the link free, but no credits.
-    pub blocked_since: Tick,
+    pub sent: Sent,
 }
 
-/// What an output has sent.
+/// What went over a link.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sent {
     pub flits: u64,
@@ -143,21 +130,63 @@ pub(super) struct Sent {
     pub queue_wait: u64,
 }
 
+/// The sending end of the link of an output buffer, or of a NIC.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Link {
+    /// Tick from which the link is free.
+    pub free_at: Tick,
+    pub wake: Wake,
+    /// Since when packets have been ready and the link free, but no credits.
+    pub blocked_since: Tick,
+    pub heads: Heads<NEAR>,
+    /// VLs with a packet that is ready.
+    pub ready: u32,
+    /// The other end.
+    to: u32,
+}
+
+/// Marks the other end of a link as a NIC.
+const NIC: u32 = 1 << 31;
+
+impl Link {
+    fn new(to: u32) -> Self {
+        Self {
+            free_at: 0,
+            wake: Wake(Tick::MAX),
+            blocked_since: Tick::MAX,
+            heads: [NONE; NEAR],
+            ready: 0,
+            to,
+        }
+    }
+
+    /// Input port or NIC at the other end.
+    #[inline]
+    pub(super) fn peer(&self) -> u32 {
+        self.to & !NIC
+    }
+
+    /// The other end is a NIC.
+    #[inline]
+    pub(super) fn is_to_nic(&self) -> bool {
+        self.to & NIC != 0
+    }
+
+    pub(super) fn is_connected(&self) -> bool {
+        self.to != NONE
+    }
+}
+
 impl Output {
-    fn new(peer: u32, to_nic: bool, first_central: u32) -> Self {
+    fn new(first_central: u32) -> Self {
         Self {
             port_free_at: 0,
             requests: 0,
             sources_waiting: 0,
             first_central,
             next_source: 0,
-            dirty: false,
-            to_nic,
-            ready: 0,
-            peer,
-            free_at: 0,
-            wake: Wake(Tick::MAX),
-            blocked_since: Tick::MAX,
+            sent: Sent::default(),
         }
     }
 }
@@ -190,57 +219,71 @@ impl Default for Nic {
     }
 }
 
-/// All inputs, and all outputs: switch ports, then NICs.
-pub(super) fn build_ports(spec: &FabricSpec) -> (Vec<Input>, Vec<Output>) {
-    let (topology, timing) = (&spec.topology, &spec.timing);
-    let radix = topology.radix();
-    let ports = topology.switches() * radix;
-    let dimensions = layout::dimensions(topology);
-    let mut inputs: Vec<_> = (0..ports)
-        .map(|port| Input {
-            free_at: 0,
-            wake: Wake(Tick::MAX),
-            ready: 0,
-            upstream: NONE,
-            latency: 0,
-            switch: port / radix,
-            first_port: port / radix * radix,
-            next: 0,
-            pick: 0,
-            picked: NONE,
-            dimension: dimensions[(port % radix) as usize],
-            dirty: false,
-            upstream_waits: false,
-        })
-        .collect();
-    let mut outputs = Vec::with_capacity((ports + topology.nics()) as usize);
-    for switch in 0..topology.switches() {
-        let first_central = switch * radix / 2;
-        for port in 0..radix {
-            let own = switch * radix + port;
-            outputs.push(match topology.peer(switch, port) {
-                Peer::None => Output::new(NONE, false, first_central),
+/// All parts at links.
+pub(super) struct Ports {
+    pub inputs: Vec<Input>,
+    /// Switch ports, then NICs; and so the links.
+    pub outputs: Vec<Output>,
+    pub links: Vec<Link>,
+}
+
+impl Ports {
+    pub(super) fn new(topology: &Topology) -> Self {
+        let radix = topology.radix();
+        let ports = topology.switches() * radix;
+        let mut inputs: Vec<_> = (0..ports)
+            .map(|port| Input {
+                free_at: 0,
+                wake: Wake(Tick::MAX),
+                heads: [NONE; NEAR],
+                ready: 0,
+                upstream: NONE,
+                switch: port / radix,
+                next: 0,
+                pick: 0,
+                dirty: false,
+                upstream_waits: false,
+            })
+            .collect();
+        let mut links = Vec::with_capacity((ports + topology.nics()) as usize);
+        for port in 0..ports {
+            links.push(match topology.peer(port / radix, port % radix) {
+                Peer::None => Link::new(NONE),
                 Peer::Nic(nic) => {
-                    let input = &mut inputs[own as usize];
-                    input.upstream = ports + nic;
-                    input.latency = timing.host_link as u32;
-                    Output::new(nic, true, first_central)
+                    inputs[port as usize].upstream = ports + nic;
+                    Link::new(NIC | nic)
                 }
-                Peer::Switch {
-                    switch: other,
-                    port: at,
-                } => {
-                    let peer = other * radix + at;
-                    inputs[peer as usize].upstream = own;
-                    inputs[peer as usize].latency = timing.link as u32;
-                    Output::new(peer, false, first_central)
+                Peer::Switch { switch, port: at } => {
+                    let peer = switch * radix + at;
+                    inputs[peer as usize].upstream = port;
+                    Link::new(peer)
                 }
             });
         }
+        for nic in 0..topology.nics() {
+            let (switch, port) = topology.attachment(nic);
+            links.push(Link::new(switch * radix + port));
+        }
+        let outputs = (0..links.len() as u32)
+            .map(|output| Output::new((output / radix * radix / 2).min(ports / 2)))
+            .collect();
+        Self {
+            inputs,
+            outputs,
+            links,
+        }
     }
-    for nic in 0..topology.nics() {
-        let (switch, port) = topology.attachment(nic);
-        outputs.push(Output::new(switch * radix + port, false, 0));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_one_cache_line_each() {
+        assert_eq!(size_of::<Input>(), 64);
+        assert_eq!(size_of::<Central>(), 64);
+        assert_eq!(size_of::<Output>(), 64);
+        assert_eq!(size_of::<Link>(), 64);
     }
-    (inputs, outputs)
 }

@@ -33,12 +33,6 @@ impl Records {
     }
 
     #[inline]
-    pub(super) fn get(&self, record: usize) -> &[u32] {
-        let at = self.first + record * self.stride;
-        &self.words[at..at + self.size]
-    }
-
-    #[inline]
     pub(super) fn get_mut(&mut self, record: usize) -> &mut [u32] {
         let at = self.first + record * self.stride;
         &mut self.words[at..at + self.size]
@@ -63,7 +57,7 @@ mod tests {
                 records.get_mut(record).fill(record as u32 + 1);
             }
             for record in 0..5 {
-                let words = records.get(record);
+                let words = records.get_mut(record);
                 assert_eq!(words, vec![record as u32 + 1; size]);
                 let start = words.as_ptr() as usize % LINE_BYTES;
                 assert!(size > LINE_WORDS || start + 4 * size <= LINE_BYTES);

@@ -19,14 +19,14 @@ impl Engine {
         if let Some(&(port, id)) = self.input_ready[line].peek(FAR) {
             self.packets.prefetch(id);
             prefetch(&self.inputs, port as usize);
-            self.input_buffers.prefetch_departures(port as usize);
+            self.input_buffers.prefetch_account(port as usize);
         }
         if let Some(&(port, id)) = self.input_ready[line].peek(NEAR) {
             let packet = &self.packets[id];
             self.router
                 .prefetch(self.inputs[port as usize].switch, packet.dst);
             self.input_buffers
-                .prefetch_fifo(port as usize, packet.vl.into());
+                .prefetch_queue(port as usize, packet.vl.into());
         }
     }
 
@@ -38,8 +38,8 @@ impl Engine {
             self.packets.prefetch(id);
             prefetch(&self.centrals, central as usize);
             self.central_buffers
-                .prefetch_fifo(central as usize, queue as usize);
-            self.central_buffers.prefetch_departures(central as usize);
+                .prefetch_queue(central as usize, queue as usize);
+            self.central_buffers.prefetch_account(central as usize);
         }
         let output = self.packets[id].output as usize;
         prefetch(&self.outputs, output);
@@ -52,15 +52,15 @@ impl Engine {
         if let Some(&(output, id)) = self.output_ready.peek(FAR) {
             self.packets.prefetch(id);
             prefetch(&self.outputs, output as usize);
-            prefetch(&self.sent, output as usize);
-            self.output_buffers.prefetch_departures(output as usize);
+            prefetch(&self.links, output as usize);
+            self.output_buffers.prefetch_account(output as usize);
             self.schedulers.prefetch(output as usize);
         }
         if let Some(&(output, id)) = self.output_ready.peek(NEAR) {
-            let peer = self.outputs[output as usize].peer as usize;
+            let peer = self.links[output as usize].peer() as usize;
             self.input_buffers.prefetch_account(peer);
             let vl = self.packets[id].vl.into();
-            self.output_buffers.prefetch_fifo(output as usize, vl);
+            self.output_buffers.prefetch_queue(output as usize, vl);
         }
     }
 
@@ -93,10 +93,14 @@ impl Engine {
             if self.prefetching {
                 self.prefetch_central(id);
             }
-            self.central_buffers
-                .push(central as usize, queue as usize, id, &mut self.packets);
-            let word = central as usize * self.central_words + queue as usize / 64;
-            self.ready_centrals[word] |= 1 << (queue % 64);
+            self.central_buffers.push(
+                &mut [],
+                central as usize,
+                queue as usize,
+                id,
+                &mut self.packets,
+            );
+            *self.ready_word(central, queue / 64) |= 1 << (queue % 64);
             self.touch_central(central);
         }
         while let Some((output, id)) = self.output_ready.pop(self.now) {
@@ -106,8 +110,9 @@ impl Engine {
             }
             let vl = usize::from(self.packets[id].vl);
             self.packets[id].ready = self.now;
+            let heads = &mut self.links[output as usize].heads;
             self.output_buffers
-                .push(output as usize, vl, id, &mut self.packets);
+                .push(heads, output as usize, vl, id, &mut self.packets);
             self.output_gains(output, vl);
         }
     }
@@ -160,7 +165,7 @@ impl Engine {
     #[inline]
     fn first_port(&self, port: u32, id: PacketId) -> u32 {
         let input = &self.inputs[port as usize];
-        input.first_port + self.router.first_port(input.switch, self.packets[id].dst)
+        input.switch * self.radix + self.router.first_port(input.switch, self.packets[id].dst)
     }
 
     #[inline]
@@ -175,9 +180,9 @@ impl Engine {
         packet.output = output;
         let vl = usize::from(packet.vl);
         if self.dateline {
-            let input = &self.inputs[port as usize];
-            let came_in = input.dimension;
-            let goes_on = self.dimension_of[(output - input.first_port) as usize];
+            let first_port = self.inputs[port as usize].switch * self.radix;
+            let came_in = self.dimension_of[(port - first_port) as usize];
+            let goes_on = self.dimension_of[(output - first_port) as usize];
             let keeps = came_in == goes_on && goes_on != NO_DIMENSION;
             packet.class = u8::from(keeps && packet.class == 1 || self.wrap[output as usize]);
             packet.vl = self.vl_tables[usize::from(packet.sl)][usize::from(packet.class)];
@@ -192,10 +197,14 @@ impl Engine {
             let central = (2 * (port / 4) + output % 2) as usize;
             prefetch(&self.centrals, central);
             self.central_buffers.prefetch_account(central);
+            let class = usize::from(self.class_of_port[output as usize]);
+            let queue = class * self.vls + usize::from(self.packets[id].vl);
+            self.central_buffers.prefetch_queue(central, queue);
         }
+        let input = &mut self.inputs[port as usize];
+        input.ready |= 1 << vl;
         self.input_buffers
-            .push(port as usize, vl, id, &mut self.packets);
-        self.inputs[port as usize].ready |= 1 << vl;
+            .push(&mut input.heads, port as usize, vl, id, &mut self.packets);
         self.touch_input(port);
     }
 }

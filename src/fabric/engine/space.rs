@@ -3,38 +3,43 @@
 //! The credits of a buffer are kept as its one writer sees them. They are given
 //! back lazily: a packet that leaves adds a [`Train`], and the credits are only
 //! counted back when somebody needs to know.
+//!
+//! What every packet touches is kept on few cache lines: an [`Account`] is one,
+//! and the heads of the FIFOs lie in the part that reads the buffer ([`Heads`]).
 
-use super::departures::Departures;
+use super::account::Account;
 use super::packet::{NONE, Packet, PacketId, Pool};
-use super::records::Records;
-use super::train::Train;
+use super::train::{Track, Train};
 use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::{Quota, Tick};
+use std::collections::VecDeque;
 
-/// A queue of packets.
-#[derive(Debug, Clone, Copy)]
-struct Fifo {
-    head: PacketId,
-    tail: PacketId,
-}
+/// Head of each of the first `NEAR` FIFOs of a buffer, [`NONE`] if empty.
+pub(super) type Heads<const NEAR: usize> = [PacketId; NEAR];
 
-/// All buffers of one kind.
+/// All buffers of one kind. The state of their first `NEAR` queues (8, or none)
+/// lies with the accounts and heads.
 #[derive(Debug)]
-pub(super) struct Bank {
-    fifos: Vec<Fifo>,
-    /// Per buffer: credits taken beyond the exclusive ones, credits that may be,
-    /// then the credits in use by each queue, those on their way back included.
-    credits: Records,
-    /// Per buffer: departures whose credits are not all counted back, in order.
-    trains: Vec<Departures>,
+pub(super) struct Bank<const NEAR: usize> {
+    accounts: Vec<Account>,
+    /// Queues from `NEAR` on of each buffer.
+    far: Vec<Far>,
+    far_queues: usize,
+    /// Last packet of each FIFO, valid if it has more than one.
+    tails: Vec<PacketId>,
+    /// Departures of each buffer that found no room in its account, in order.
+    spilled: Vec<VecDeque<Train>>,
     /// Quota of each queue, the same in every buffer.
     quotas: Vec<Quota>,
-    flits_per_credit: u32,
+    track: Track,
 }
 
-const SHARED: usize = 0;
-const SHAREABLE: usize = 1;
-const USED: usize = 2;
+/// A queue without a place in its account.
+#[derive(Debug, Clone, Copy)]
+struct Far {
+    head: PacketId,
+    used: u32,
+}
 
 /// When a packet that has no quota now may have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,21 +50,23 @@ pub(super) enum Chance {
     AfterDeparture,
 }
 
-impl Bank {
-    /// `buffers` buffers with a queue per entry of `quotas`, and no space yet.
-    pub(super) fn new(buffers: usize, quotas: Vec<Quota>, flits_per_credit: u32) -> Self {
+impl<const NEAR: usize> Bank<NEAR> {
+    /// `buffers` buffers with a queue per entry of `quotas`, and no space yet;
+    /// packets leave them over `track`.
+    pub(super) fn new(buffers: usize, quotas: Vec<Quota>, track: Track) -> Self {
+        let far_queues = quotas.len().saturating_sub(NEAR);
+        let empty = Far {
+            head: NONE,
+            used: 0,
+        };
         Self {
-            fifos: vec![
-                Fifo {
-                    head: NONE,
-                    tail: NONE
-                };
-                buffers * quotas.len()
-            ],
-            credits: Records::new(buffers, USED + quotas.len()),
-            trains: (0..buffers).map(|_| Departures::default()).collect(),
+            accounts: vec![Account::default(); buffers],
+            far: vec![empty; buffers * far_queues],
+            far_queues,
+            tails: vec![NONE; buffers * quotas.len()],
+            spilled: vec![VecDeque::new(); buffers],
             quotas,
-            flits_per_credit,
+            track,
         }
     }
 
@@ -71,7 +78,7 @@ impl Bank {
         existing: impl Iterator<Item = usize>,
     ) {
         let exclusive: u32 = existing.map(|q| self.quotas[q].exclusive).sum();
-        self.credits.get_mut(buffer)[SHAREABLE] = total.saturating_sub(exclusive);
+        self.accounts[buffer].shareable = total.saturating_sub(exclusive) as u16;
     }
 
     /// Number of queues per buffer.
@@ -80,70 +87,119 @@ impl Bank {
         self.quotas.len()
     }
 
-    /// Prefetches the FIFO that a packet will join and leave.
+    /// What packets leave these buffers over.
     #[inline]
-    pub(super) fn prefetch_fifo(&self, buffer: usize, q: usize) {
-        prefetch(&self.fifos, buffer * self.stride() + q);
+    pub(super) fn track(&self) -> &Track {
+        &self.track
+    }
+
+    /// Prefetches the state of a queue.
+    #[inline]
+    pub(super) fn prefetch_queue(&self, buffer: usize, q: usize) {
+        if q >= NEAR {
+            prefetch(&self.far, buffer * self.far_queues + q - NEAR);
+        }
     }
 
     /// Prefetches what decides whether a packet has quota.
     #[inline]
     pub(super) fn prefetch_account(&self, buffer: usize) {
-        self.credits.prefetch(buffer);
-    }
-
-    /// Prefetches what a departure changes.
-    #[inline]
-    pub(super) fn prefetch_departures(&self, buffer: usize) {
-        prefetch(&self.trains, buffer);
+        prefetch(&self.accounts, buffer);
     }
 
     /// Head of a FIFO, or [`NONE`].
     #[inline]
-    pub(super) fn head(&self, buffer: usize, q: usize) -> PacketId {
-        self.fifos[buffer * self.stride() + q].head
+    pub(super) fn head(&self, near: &Heads<NEAR>, buffer: usize, q: usize) -> PacketId {
+        if q < NEAR {
+            near[q]
+        } else {
+            self.far[buffer * self.far_queues + q - NEAR].head
+        }
+    }
+
+    #[inline]
+    fn head_mut<'a>(
+        &'a mut self,
+        near: &'a mut Heads<NEAR>,
+        buffer: usize,
+        q: usize,
+    ) -> &'a mut PacketId {
+        if q < NEAR {
+            &mut near[q]
+        } else {
+            &mut self.far[buffer * self.far_queues + q - NEAR].head
+        }
     }
 
     /// Appends a packet.
     #[inline]
     pub(super) fn push(
         &mut self,
+        near: &mut Heads<NEAR>,
         buffer: usize,
         q: usize,
         id: PacketId,
         packets: &mut Pool<Packet>,
     ) {
         packets[id].next = NONE;
-        let stride = self.stride();
-        let fifo = &mut self.fifos[buffer * stride + q];
-        if fifo.head == NONE {
-            fifo.head = id;
+        let head = self.head_mut(near, buffer, q);
+        let first = *head;
+        if first == NONE {
+            *head = id;
         } else {
-            packets[fifo.tail].next = id;
+            let at = buffer * self.stride() + q;
+            let tail = &mut self.tails[at];
+            let alone = packets[first].next == NONE;
+            let last = if alone { first } else { *tail };
+            packets[last].next = id;
+            *tail = id;
         }
-        fifo.tail = id;
     }
 
     /// Removes the head, whose successor is `next`; true if the FIFO is empty now.
     #[inline]
-    pub(super) fn pop(&mut self, buffer: usize, q: usize, next: PacketId) -> bool {
-        let stride = self.stride();
-        self.fifos[buffer * stride + q].head = next;
+    pub(super) fn pop(
+        &mut self,
+        near: &mut Heads<NEAR>,
+        buffer: usize,
+        q: usize,
+        next: PacketId,
+    ) -> bool {
+        *self.head_mut(near, buffer, q) = next;
         next == NONE
+    }
+
+    /// Credits in use by queue `q`.
+    #[inline]
+    fn used(&self, buffer: usize, q: usize) -> u32 {
+        if q < NEAR {
+            self.accounts[buffer].used[q].into()
+        } else {
+            self.far[buffer * self.far_queues + q - NEAR].used
+        }
+    }
+
+    #[inline]
+    fn set_used(&mut self, buffer: usize, q: usize, used: u32) {
+        if q < NEAR {
+            self.accounts[buffer].used[q] = used as u16;
+        } else {
+            self.far[buffer * self.far_queues + q - NEAR].used = used;
+        }
     }
 
     /// Credits by which queue `q` and the shared space would be exceeded by
     /// `credits` more, counting what has come back so far.
     #[inline]
     fn missing(&self, buffer: usize, q: usize, credits: u32) -> (u32, u32) {
-        let account = self.credits.get(buffer);
-        let used = account[USED + q];
+        let used = self.used(buffer, q);
+        let account = &self.accounts[buffer];
         let Quota { exclusive, max } = self.quotas[q];
         let after = used + credits;
         let more = after.saturating_sub(exclusive) - used.saturating_sub(exclusive);
         (
             after.saturating_sub(max),
-            (account[SHARED] + more).saturating_sub(account[SHAREABLE]),
+            (u32::from(account.shared) + more).saturating_sub(account.shareable.into()),
         )
     }
 
@@ -161,58 +217,100 @@ impl Bank {
     #[inline]
     pub(super) fn take(&mut self, buffer: usize, q: usize, credits: u32) {
         let Quota { exclusive, max } = self.quotas[q];
-        let account = self.credits.get_mut(buffer);
-        let before = account[USED + q].saturating_sub(exclusive);
-        account[USED + q] += credits;
-        account[SHARED] += account[USED + q].saturating_sub(exclusive) - before;
+        let before = self.used(buffer, q);
+        let after = before + credits;
+        self.set_used(buffer, q, after);
+        let more = after.saturating_sub(exclusive) - before.saturating_sub(exclusive);
+        let account = &mut self.accounts[buffer];
+        account.shared += more as u16;
+        debug_assert!(after <= max, "a queue holds more than its maximum");
         debug_assert!(
-            account[USED + q] <= max,
-            "a queue holds more than its maximum"
-        );
-        debug_assert!(
-            account[SHARED] <= account[SHAREABLE],
+            account.shared <= account.shareable,
             "a buffer holds more than its size"
         );
+    }
+
+    /// Takes `credits` credits of a queue back.
+    #[inline]
+    fn give_back(&mut self, buffer: usize, q: usize, credits: u32) {
+        let exclusive = self.quotas[q].exclusive;
+        let before = self.used(buffer, q);
+        debug_assert!(before >= credits, "more credits came back than were taken");
+        let after = before - credits;
+        self.set_used(buffer, q, after);
+        let fewer = before.saturating_sub(exclusive) - after.saturating_sub(exclusive);
+        self.accounts[buffer].shared -= fewer as u16;
     }
 
     /// Adds a departure; dates are those of use by the writer.
     #[inline]
     pub(super) fn depart(&mut self, buffer: usize, train: Train, now: Tick) {
-        let trains = &mut self.trains[buffer];
-        if let Some(first) = trains.front()
-            && first.end <= now
-        {
+        debug_assert!(
+            self.departures(buffer).last().is_none_or(|last| last.end <= train.end),
+            "one packet leaves a buffer at a time"
+        );
+        if self.accounts[buffer].first_end() <= now {
             // The usual case: the last but one departure is long over.
-            let (queue, fresh) = (usize::from(first.queue), first.credits - first.done);
-            trains.pop();
-            let exclusive = self.quotas[queue].exclusive;
-            give_back(self.credits.get_mut(buffer), queue, fresh.into(), exclusive);
+            self.finish_first(buffer);
         }
-        self.trains[buffer].push(train);
+        let account = &mut self.accounts[buffer];
+        if account.is_full() {
+            account.spilled = true;
+            self.spilled[buffer].push_back(train);
+        } else {
+            account.push(train);
+        }
+    }
+
+    /// Counts all of the first departure back and removes it.
+    #[inline]
+    fn finish_first(&mut self, buffer: usize) {
+        let account = &mut self.accounts[buffer];
+        let Some(Train { cars, .. }) = account.first() else {
+            return;
+        };
+        account.pop();
+        if account.spilled {
+            self.refill(buffer);
+        }
+        self.give_back(buffer, cars.queue.into(), (cars.credits - cars.done).into());
+    }
+
+    /// Moves the first departure that found no room to its account.
+    fn refill(&mut self, buffer: usize) {
+        let account = &mut self.accounts[buffer];
+        if let Some(next) = self.spilled[buffer].pop_front() {
+            account.push(next);
+        }
+        account.spilled = !self.spilled[buffer].is_empty();
+    }
+
+    /// Departures whose credits are not all counted back, in order.
+    fn departures(&self, buffer: usize) -> impl Iterator<Item = Train> {
+        let spilled = self.spilled[buffer].iter().copied();
+        self.accounts[buffer].near().chain(spilled)
     }
 
     /// Date of the first credit that a departure gives back.
     #[inline]
     pub(super) fn first_credit_of(&self, train: &Train) -> Tick {
-        train.credit_date(0, self.flits_per_credit)
+        self.track.credit_date(train, 0)
     }
 
     /// Counts back all credits dated up to `now`.
     pub(super) fn settle(&mut self, buffer: usize, now: Tick) {
-        let account = self.credits.get_mut(buffer);
-        let trains = &mut self.trains[buffer];
-        while let Some(train) = trains.front() {
-            let back = train.credits_by(now, self.flits_per_credit);
-            let fresh = back - u32::from(train.done);
+        while let Some(train) = self.accounts[buffer].first() {
+            let back = self.track.credits_by(&train, now);
+            if back == u32::from(train.cars.credits) {
+                self.finish_first(buffer);
+                continue;
+            }
+            let fresh = back - u32::from(train.cars.done);
             if fresh > 0 {
-                train.done = back as u16;
-                let queue = usize::from(train.queue);
-                give_back(account, queue, fresh, self.quotas[queue].exclusive);
+                self.accounts[buffer].set_done(back);
+                self.give_back(buffer, train.cars.queue.into(), fresh);
             }
-            if back < u32::from(train.credits) {
-                break;
-            }
-            trains.pop();
+            break;
         }
     }
 
@@ -222,9 +320,9 @@ impl Bank {
     pub(super) fn chance(&self, buffer: usize, q: usize, credits: u32) -> Chance {
         let (own, any) = self.missing(buffer, q, credits);
         let (mut seen_own, mut seen_any) = (0, 0);
-        for train in self.trains[buffer].iter() {
-            let left = u32::from(train.credits - train.done);
-            let is_own = usize::from(train.queue) == q;
+        for train in self.departures(buffer) {
+            let left = u32::from(train.cars.credits - train.cars.done);
+            let is_own = usize::from(train.cars.queue) == q;
             // Credits of this train needed to satisfy what is still missing.
             let need = any.saturating_sub(seen_any).max(if is_own {
                 own.saturating_sub(seen_own)
@@ -233,8 +331,8 @@ impl Bank {
             });
             let own_after = seen_own + if is_own { need.min(left) } else { 0 };
             if need <= left && own_after >= own {
-                let c = u32::from(train.done) + need.max(1) - 1;
-                return Chance::At(train.credit_date(c, self.flits_per_credit));
+                let c = u32::from(train.cars.done) + need.max(1) - 1;
+                return Chance::At(self.track.credit_date(&train, c));
             }
             seen_any += left;
             if is_own {
@@ -247,7 +345,7 @@ impl Bank {
     /// Credits in use in all queues of `buffer` at `now`.
     pub(super) fn credits_in_use(&mut self, buffer: usize, now: Tick) -> u32 {
         self.settle(buffer, now);
-        self.credits.get_mut(buffer)[USED..].iter().sum()
+        (0..self.stride()).map(|q| self.used(buffer, q)).sum()
     }
 
     /// The queues that hold what `credits` more in queue `q` are missing at `now`
@@ -263,10 +361,11 @@ impl Bank {
         match self.missing(buffer, q, credits) {
             (0, 0) => Vec::new(),
             (0, _) => {
-                let quotas = self.quotas.clone();
-                let used = &self.credits.get_mut(buffer)[USED..];
-                let above = |&i: &usize| used[i] > quotas[i].exclusive || i == q && used[i] > 0;
-                (0..quotas.len()).filter(above).collect()
+                let above = |&i: &usize| {
+                    let used = self.used(buffer, i);
+                    used > self.quotas[i].exclusive || i == q && used > 0
+                };
+                (0..self.stride()).filter(above).collect()
             }
             _ => vec![q],
         }
@@ -274,19 +373,39 @@ impl Bank {
 
     /// True if credits of queue `q` are on their way back.
     pub(super) fn is_draining(&self, buffer: usize, q: usize) -> bool {
-        self.trains[buffer]
-            .iter()
-            .any(|train| usize::from(train.queue) == q)
+        self.departures(buffer)
+            .any(|train| usize::from(train.cars.queue) == q)
     }
 }
 
-/// Takes `credits` credits of a queue back from an account.
-#[inline]
-fn give_back(account: &mut [u32], queue: usize, credits: u32, exclusive: u32) {
-    let used = &mut account[USED + queue];
-    debug_assert!(*used >= credits, "more credits came back than were taken");
-    let before = used.saturating_sub(exclusive);
-    *used -= credits;
-    let after = used.saturating_sub(exclusive);
-    account[SHARED] -= before - after;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn departures_stay_in_order_when_they_spill() {
+        let quota = Quota {
+            exclusive: 0,
+            max: 100,
+        };
+        let mut bank = Bank::<8>::new(1, vec![quota], Track::link(1));
+        bank.set_space(0, 100, 0..1);
+        let (mut pushed, mut popped) = (1, 1);
+        for step in [3, -1, 2, -4, 1, 5, -6] {
+            for _ in 0..i32::max(step, 0) {
+                bank.take(0, 0, 1);
+                let train = bank.track().train(0, (1, 1), pushed, pushed, 0);
+                bank.depart(0, train, 0);
+                pushed += 1;
+            }
+            for _ in 0..i32::max(-step, 0) {
+                assert_eq!(bank.accounts[0].first_end(), popped);
+                bank.finish_first(0);
+                popped += 1;
+            }
+            let ends: Vec<_> = bank.departures(0).map(|t| t.end).collect();
+            assert_eq!(ends, (popped..pushed).collect::<Vec<_>>());
+        }
+        assert_eq!(bank.credits_in_use(0, 0), 0);
+    }
 }

@@ -135,9 +135,13 @@ impl Engine {
 
     fn head(&self, (bank, buffer, queue): Node) -> u32 {
         match bank {
-            0 => self.input_buffers.head(buffer, queue),
-            1 => self.central_buffers.head(buffer, queue),
-            _ => self.output_buffers.head(buffer, queue),
+            0 => self
+                .input_buffers
+                .head(&self.inputs[buffer].heads, buffer, queue),
+            1 => self.central_buffers.head(&[], buffer, queue),
+            _ => self
+                .output_buffers
+                .head(&self.links[buffer].heads, buffer, queue),
         }
     }
 
@@ -149,11 +153,11 @@ impl Engine {
         let output = packet.output as usize;
         let vl = usize::from(packet.vl);
         let (next, at, queue) = if bank == 2 {
-            let output = self.outputs[buffer];
-            if output.to_nic {
+            let link = &self.links[buffer];
+            if link.is_to_nic() {
                 return None;
             }
-            (0, output.peer as usize, vl)
+            (0, link.peer() as usize, vl)
         } else if bank == 1 || buffer / 4 == output / 4 {
             (2, output, vl)
         } else {
@@ -161,14 +165,20 @@ impl Engine {
             (1, 2 * (buffer / 4) + output % 2, class * self.vls + vl)
         };
         let now = self.now;
-        let space = match next {
-            0 => &mut self.input_buffers,
-            1 => &mut self.central_buffers,
-            _ => &mut self.output_buffers,
+        let holders = match next {
+            0 => self.input_buffers.holders(at, queue, packet.credits, now),
+            1 => self.central_buffers.holders(at, queue, packet.credits, now),
+            _ => self.output_buffers.holders(at, queue, packet.credits, now),
         };
-        let holders = space.holders(at, queue, packet.credits, now);
         // A holder without a head is being filled: its header is on the way.
-        let gives = |&q: &usize| space.is_draining(at, q) || space.head(at, q) == NONE;
+        let gives = |&q: &usize| {
+            self.head((next, at, q)) == NONE
+                || match next {
+                    0 => self.input_buffers.is_draining(at, q),
+                    1 => self.central_buffers.is_draining(at, q),
+                    _ => self.output_buffers.is_draining(at, q),
+                }
+        };
         if holders.is_empty() || holders.iter().any(gives) {
             return None;
         }

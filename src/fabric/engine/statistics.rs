@@ -74,23 +74,23 @@ impl Engine {
         let nics = self.nics.len();
         let order = (self.ports..self.ports + nics).chain(0..self.ports);
         let links = order
-            .filter(|&o| self.outputs[o].peer != super::packet::NONE)
+            .filter(|&o| self.links[o].is_connected())
             .map(|o| {
-                let (output, sent) = (&self.outputs[o], &self.sent[o]);
+                let (link, sent) = (&self.links[o], &self.outputs[o].sent);
                 LinkStats {
                     from: match o.checked_sub(self.ports) {
                         Some(nic) => LinkEnd::Nic(nic as u32),
                         None => port(o as u32),
                     },
-                    to: if output.to_nic {
-                        LinkEnd::Nic(output.peer)
+                    to: if link.is_to_nic() {
+                        LinkEnd::Nic(link.peer())
                     } else {
-                        port(output.peer)
+                        port(link.peer())
                     },
                     flits: sent.flits,
                     packets: sent.packets,
                     credit_wait_ticks: sent.credit_wait
-                        + self.now.saturating_sub(output.blocked_since),
+                        + self.now.saturating_sub(link.blocked_since),
                     queue_wait_ticks: sent.queue_wait,
                 }
             })

@@ -7,155 +7,153 @@
 //! bounded by the stages before it, so their maximum is exactly what a greedy
 //! flit-by-flit transfer does; the oracle is the proof.
 
+use super::bits::Divisor;
 use crate::fabric::spec::Tick;
 
 /// The departure of one packet from one buffer, dated when the freed space can
-/// be used again. Kept in 24 bytes: every buffer has some.
+/// be used again.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Train {
     /// Date of the last credit; the other dates lie before it.
     pub end: Tick,
+    pub cars: Cars,
+}
+
+/// What a train consists of. Kept in 12 bytes: every buffer has some.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Cars {
     /// Queue whose credits come back, counted within the buffer.
     pub queue: u16,
-    /// The crossing out of this buffer begins so long before `end`.
+    /// The crossing out of this buffer begins so long before the end.
     start: u16,
-    /// The link into the switch, one flit per tick, begins so long before `end`.
+    /// The link into the switch, one flit per tick, begins so long before the end.
     arrival: u16,
-    /// The crossing into this buffer begins so long before `end`.
+    /// The crossing into this buffer begins so long before the end.
     fed: u16,
     pub credits: u16,
     /// Credits that have come back.
     pub done: u16,
-    /// Flits per tick out of this buffer.
-    rate: u8,
-    /// Flits per tick into this buffer; 0 means that it does not matter.
-    fed_rate: u8,
 }
 
-/// Most flits of a packet: the distances of a [`Train`] have 16 bits, and one that
+/// What all trains out of the buffers of one kind have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Track {
+    /// Flits per tick out of the buffer.
+    out: Divisor,
+    /// Flits per tick into the buffer, where they may hold up what leaves it.
+    fed: Option<Divisor>,
+    flits_per_credit: Divisor,
+}
+
+/// Most flits of a packet: the distances of a train have 16 bits, and one that
 /// is cut off at their maximum must still lie before every other date.
 pub(super) const MAX_FLITS: u32 = u16::MAX as u32 / 2;
 /// Largest crossbar speed-up.
 pub(super) const MAX_SPEEDUP: u32 = u8::MAX as u32;
 
+impl Track {
+    /// Over a link, from a buffer that never lets it wait.
+    pub(super) fn link(flits_per_credit: u32) -> Self {
+        Self::crossbar(1, None, flits_per_credit)
+    }
+
+    /// Over a crossbar with a speed-up of `out`, from a buffer that was itself filled
+    /// over a crossbar (`fed`) or from a link.
+    pub(super) fn crossbar(out: u32, fed: Option<u32>, flits_per_credit: u32) -> Self {
+        Self {
+            out: Divisor::new(out),
+            fed: fed.map(Divisor::new),
+            // No packet is larger: a larger credit is one credit all the same.
+            flits_per_credit: Divisor::new(flits_per_credit.min(MAX_FLITS + 1)),
+        }
+    }
+
+    /// A train of a packet whose flit i has left its link at `arrival + i` or before.
+    ///
+    /// `start`: the header leaves; flit i does `⌊i / out⌋` later, but not before
+    /// `arrival + i` (i > 0), nor, if it is fed over a crossbar, before `fed + ⌊i / rate⌋`.
+    #[inline]
+    pub(super) fn train(
+        &self,
+        queue: u32,
+        (flits, credits): (u32, u32),
+        start: Tick,
+        arrival: Tick,
+        fed: Tick,
+    ) -> Train {
+        let last = flits - 1;
+        let mut end = (start + Tick::from(self.out.floor(last))).max(arrival + Tick::from(last));
+        if let Some(rate) = self.fed {
+            end = end.max(fed + Tick::from(rate.floor(last)));
+        }
+        // A header may have waited for long; what is cut off is long past.
+        let before = |begin: Tick| (end - begin).min(u16::MAX.into()) as u16;
+        Train {
+            end,
+            cars: Cars {
+                queue: queue as u16,
+                start: (end - start) as u16,
+                arrival: before(arrival),
+                fed: if self.fed.is_some() { before(fed) } else { 0 },
+                credits: credits as u16,
+                done: 0,
+            },
+        }
+    }
+
+    /// Date of flit `i` of a train.
+    #[inline]
+    fn date(&self, train: &Train, i: u32) -> Tick {
+        let Train { end, cars } = train;
+        let mut date = end - Tick::from(cars.start) + Tick::from(self.out.floor(i));
+        if i > 0 {
+            date = date.max(end - Tick::from(cars.arrival) + Tick::from(i));
+        }
+        if let Some(rate) = self.fed {
+            date = date.max(end - Tick::from(cars.fed) + Tick::from(rate.floor(i)));
+        }
+        date
+    }
+
+    /// Date of credit `c` (from 0) of a train.
+    #[inline]
+    pub(super) fn credit_date(&self, train: &Train, c: u32) -> Tick {
+        if c + 1 >= u32::from(train.cars.credits) {
+            train.end
+        } else {
+            self.date(train, (c + 1) * self.flits_per_credit.value() - 1)
+        }
+    }
+
+    /// Credits of a train back by tick `now`, at most all.
+    #[inline]
+    pub(super) fn credits_by(&self, train: &Train, now: Tick) -> u32 {
+        let cars = &train.cars;
+        if now >= train.end {
+            return cars.credits.into();
+        }
+        let left = train.end - now;
+        let since = |begin: u16| Tick::from(begin).checked_sub(left).map(|ticks| ticks + 1);
+        let (Some(crossed), Some(arrived)) = (since(cars.start), since(cars.arrival)) else {
+            return 0;
+        };
+        let mut flits = arrived.min(crossed * Tick::from(self.out.value()));
+        if let Some(rate) = self.fed {
+            let Some(fed) = since(cars.fed) else { return 0 };
+            flits = flits.min(fed * Tick::from(rate.value()));
+        }
+        // Not all flits have left, so the partial last credit is still out.
+        let whole = self.flits_per_credit.floor(flits.min(MAX_FLITS.into()) as u32);
+        whole.min(u32::from(cars.credits) - 1)
+    }
+}
+
 impl Train {
-    /// A train that leaves over a link, one flit per tick from `start` on.
-    #[inline]
-    pub(super) fn link(queue: u32, (flits, credits): (u32, u32), start: Tick) -> Self {
-        Self {
-            end: start + Tick::from(flits - 1),
-            queue: queue as u16,
-            start: (flits - 1) as u16,
-            arrival: (flits - 1) as u16,
-            fed: 0,
-            credits: credits as u16,
-            done: 0,
-            rate: 1,
-            fed_rate: 0,
-        }
-    }
-
-    /// A train that crosses from an input buffer: `rate` flits per tick from
-    /// `start` on, flit i not before `arrival + i`.
-    #[inline]
-    pub(super) fn input(
-        queue: u32,
-        (flits, credits): (u32, u32),
-        (start, rate): (Tick, u32),
-        arrival: Tick,
-    ) -> Self {
-        let last = flits - 1;
-        let end = (start + Tick::from(last / rate)).max(arrival + Tick::from(last));
-        Self {
-            end,
-            queue: queue as u16,
-            start: (end - start) as u16,
-            // The header may have waited for long; what is cut off is long past.
-            arrival: (end - arrival).min(u16::MAX.into()) as u16,
-            fed: 0,
-            credits: credits as u16,
-            done: 0,
-            rate: rate as u8,
-            fed_rate: 0,
-        }
-    }
-
-    /// A train that crosses from a central buffer, fed by the crossing
-    /// `(fed, fed_rate)` before.
-    #[inline]
-    pub(super) fn central(
-        queue: u32,
-        (flits, credits): (u32, u32),
-        (start, rate): (Tick, u32),
-        (fed, fed_rate): (Tick, u32),
-        arrival: Tick,
-    ) -> Self {
-        let last = flits - 1;
-        let end = (start + Tick::from(last / rate))
-            .max(arrival + Tick::from(last))
-            .max(fed + Tick::from(last / fed_rate));
-        Self {
-            end,
-            queue: queue as u16,
-            start: (end - start) as u16,
-            arrival: (end - arrival).min(u16::MAX.into()) as u16,
-            fed: (end - fed).min(u16::MAX.into()) as u16,
-            credits: credits as u16,
-            done: 0,
-            rate: rate as u8,
-            fed_rate: fed_rate as u8,
-        }
-    }
-
     /// Moves all dates by `delay`: the way of the credits to who uses them.
     #[inline]
     pub(super) fn delayed(mut self, delay: Tick) -> Self {
         self.end += delay;
         self
-    }
-
-    /// Date of flit `i`.
-    #[inline]
-    fn date(&self, i: u32) -> Tick {
-        let mut date = self.end - Tick::from(self.start) + Tick::from(i / u32::from(self.rate));
-        if i > 0 {
-            date = date.max(self.end - Tick::from(self.arrival) + Tick::from(i));
-        }
-        if self.fed_rate > 0 {
-            date = date
-                .max(self.end - Tick::from(self.fed) + Tick::from(i / u32::from(self.fed_rate)));
-        }
-        date
-    }
-
-    /// Date of credit `c` (from 0).
-    #[inline]
-    pub(super) fn credit_date(&self, c: u32, flits_per_credit: u32) -> Tick {
-        if c + 1 >= u32::from(self.credits) {
-            self.end
-        } else {
-            self.date((c + 1) * flits_per_credit - 1)
-        }
-    }
-
-    /// Credits back by tick `now`, at most all.
-    #[inline]
-    pub(super) fn credits_by(&self, now: Tick, flits_per_credit: u32) -> u32 {
-        if now >= self.end {
-            return self.credits.into();
-        }
-        let left = self.end - now;
-        let since = |begin: u16| Tick::from(begin).checked_sub(left).map(|ticks| ticks + 1);
-        let (Some(crossed), Some(arrived)) = (since(self.start), since(self.arrival)) else {
-            return 0;
-        };
-        let mut flits = arrived.min(crossed * Tick::from(self.rate));
-        if self.fed_rate > 0 {
-            let Some(fed) = since(self.fed) else { return 0 };
-            flits = flits.min(fed * Tick::from(self.fed_rate));
-        }
-        // Not all flits have left, so the partial last credit is still out.
-        ((flits / Tick::from(flits_per_credit)) as u32).min(u32::from(self.credits) - 1)
     }
 }
 
@@ -191,18 +189,19 @@ mod tests {
             let start = first + second;
             let dates = greedy(start, rate, &|i| into[i as usize]);
             let credits = flits.div_ceil(fpc);
-            let one = Train::input(0, (flits, credits), (first, fed_rate), 100 + store);
-            let two = Train::central(
-                0, (flits, credits), (start, rate), (first, fed_rate), 100 + store);
+            let input = Track::crossbar(fed_rate, None, fpc);
+            let central = Track::crossbar(rate, Some(fed_rate), fpc);
+            let one = input.train(0, (flits, credits), first, 100 + store, 0);
+            let two = central.train(0, (flits, credits), start, 100 + store, first);
             for c in 0..credits {
                 let last = ((c + 1) * fpc).min(flits) - 1;
-                prop_assert_eq!(one.credit_date(c, fpc), into[last as usize]);
-                prop_assert_eq!(two.credit_date(c, fpc), dates[last as usize]);
+                prop_assert_eq!(input.credit_date(&one, c), into[last as usize]);
+                prop_assert_eq!(central.credit_date(&two, c), dates[last as usize]);
             }
             for now in 90..two.end + 3 {
                 let back = (0..credits)
                     .filter(|&c| dates[(((c + 1) * fpc).min(flits) - 1) as usize] <= now).count();
-                prop_assert_eq!(two.credits_by(now, fpc) as usize, back, "at {}", now);
+                prop_assert_eq!(central.credits_by(&two, now) as usize, back, "at {}", now);
             }
         }
     }

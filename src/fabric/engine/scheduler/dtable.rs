@@ -1,7 +1,8 @@
 //! Deficit table: entries of (SL, weight) in an order that bounds the latency
 //! of each SL (Hiperion §3.3, Algorithm 2).
 
-use super::{Head, first_from};
+use super::Head;
+use crate::fabric::engine::bits::first_from;
 use crate::fabric::engine::records::Records;
 use crate::fabric::spec::{DTABLE_UNIT_BYTES, DTableEntry};
 
@@ -91,7 +92,7 @@ impl DTable {
             state[ACCUMULATED] = 0;
             state[deficit(sl)] = 0;
         } else {
-            let vl = first_from(vls_of[sl], state[next_vl(sl)] as u8);
+            let vl = first_from(vls_of[sl].into(), state[next_vl(sl)] as u8) as usize;
             if size(vl) > state[ACCUMULATED] {
                 state[deficit(sl)] = state[ACCUMULATED];
             } else {
@@ -115,7 +116,7 @@ impl DTable {
             state[LAST_SL] = sl as u32;
             state[ACCUMULATED] = state[deficit(sl)] + self.entries[entry as usize].weight;
         }
-        let vl = first_from(vls_of[sl], state[next_vl(sl)] as u8);
+        let vl = first_from(vls_of[sl].into(), state[next_vl(sl)] as u8) as usize;
         state[ACCUMULATED] = state[ACCUMULATED].saturating_sub(size(vl));
         state[next_vl(sl)] = vl as u32 + 1;
         vl

@@ -64,14 +64,3 @@ impl Schedulers {
         }
     }
 }
-
-/// The first set bit of `bits` at or after `from`, once around; `bits` is not 0.
-#[inline]
-fn first_from(bits: u32, from: u8) -> usize {
-    let ahead = if from >= 32 { 0 } else { bits & (!0 << from) };
-    if ahead != 0 {
-        ahead.trailing_zeros() as usize
-    } else {
-        bits.trailing_zeros() as usize
-    }
-}

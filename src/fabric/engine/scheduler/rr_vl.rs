@@ -1,6 +1,6 @@
 //! One packet per VL in turn: OpaSim's own scheduler (DIAB-18-12-1 §2.1, OB).
 
-use super::first_from;
+use crate::fabric::engine::bits::first_from;
 
 #[derive(Debug)]
 pub(in crate::fabric::engine) struct RrVl {
@@ -17,7 +17,7 @@ impl RrVl {
 
     #[inline]
     pub(super) fn pick(&mut self, output: usize, candidates: u32) -> usize {
-        let vl = first_from(candidates, self.next[output]);
+        let vl = first_from(candidates.into(), self.next[output]) as usize;
         self.next[output] = vl as u8 + 1;
         vl
     }

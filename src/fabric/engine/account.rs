@@ -1,0 +1,98 @@
+//! The credits of one buffer, in one cache line.
+
+use super::train::{Cars, Train};
+use crate::fabric::spec::Tick;
+
+/// Queues whose credits lie in the [`Account`] itself.
+pub(super) const NEAR: usize = 8;
+/// Departures that lie in the [`Account`] itself: nearly always enough.
+const DEPARTURES: usize = 2;
+/// Most credits of a buffer: an account counts them in 16 bits.
+pub(super) const MAX_CREDITS: u32 = u16::MAX as u32;
+
+/// Credits in use, and the departures whose credits are not all counted back.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+pub(super) struct Account {
+    /// The first departures in order; the bank has the others.
+    ends: [Tick; DEPARTURES],
+    cars: [Cars; DEPARTURES],
+    /// Credits in use by each of the first queues, those on their way back included.
+    pub used: [u16; NEAR],
+    /// Credits in use beyond the exclusive ones of their queues.
+    pub shared: u16,
+    /// Credits that may be.
+    pub shareable: u16,
+    /// Departures that lie here.
+    len: u8,
+    /// More of them lie in the bank.
+    pub spilled: bool,
+}
+
+impl Account {
+    /// The departure that ends first.
+    #[inline]
+    pub(super) fn first(&self) -> Option<Train> {
+        (self.len > 0).then_some(Train {
+            end: self.ends[0],
+            cars: self.cars[0],
+        })
+    }
+
+    /// Date of the last credit of the first departure; the end of time without one.
+    #[inline]
+    pub(super) fn first_end(&self) -> Tick {
+        if self.len > 0 {
+            self.ends[0]
+        } else {
+            Tick::MAX
+        }
+    }
+
+    /// Notes that so many credits of the first departure have come back.
+    #[inline]
+    pub(super) fn set_done(&mut self, credits: u32) {
+        self.cars[0].done = credits as u16;
+    }
+
+    /// True if there is no room for a departure here.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        usize::from(self.len) == DEPARTURES
+    }
+
+    /// Adds a departure; there is room for it.
+    #[inline]
+    pub(super) fn push(&mut self, train: Train) {
+        let at = usize::from(self.len);
+        self.ends[at] = train.end;
+        self.cars[at] = train.cars;
+        self.len += 1;
+    }
+
+    /// Removes the first departure; there is one.
+    #[inline]
+    pub(super) fn pop(&mut self) {
+        self.ends[0] = self.ends[1];
+        self.cars[0] = self.cars[1];
+        self.len -= 1;
+    }
+
+    /// The departures that lie here, in order.
+    pub(super) fn near(&self) -> impl Iterator<Item = Train> {
+        (0..usize::from(self.len)).map(|at| Train {
+            end: self.ends[at],
+            cars: self.cars[at],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_is_one_cache_line() {
+        assert_eq!(size_of::<Account>(), 64);
+    }
+}

@@ -1,0 +1,76 @@
+//! Small integer helpers of the hot path.
+
+/// The first set bit of `bits` at or after `from`, once around; `bits` is not 0.
+#[inline]
+pub(super) fn first_from(bits: u64, from: u8) -> u32 {
+    let ahead = bits & u64::MAX.checked_shl(from.into()).unwrap_or(0);
+    if ahead != 0 {
+        ahead.trailing_zeros()
+    } else {
+        bits.trailing_zeros()
+    }
+}
+
+/// The bits of a mask from `from` on, which may be just beyond the last.
+#[inline]
+pub(super) fn from_on(bits: u32, from: u8) -> u32 {
+    (u64::from(bits) & (!0u64 << from)) as u32
+}
+
+/// A divisor that is known long before the division: by its reciprocal.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Divisor {
+    value: u32,
+    /// 2^32 / value, rounded up.
+    reciprocal: u64,
+}
+
+impl Divisor {
+    /// `value` is at least 1 and at most 2^16.
+    pub(super) fn new(value: u32) -> Self {
+        debug_assert!((1..=1 << 16).contains(&value));
+        Self {
+            value,
+            reciprocal: (1u64 << 32).div_ceil(u64::from(value.max(1))),
+        }
+    }
+
+    #[inline]
+    pub(super) fn value(self) -> u32 {
+        self.value
+    }
+
+    /// ⌊n / value⌋ for n < 2^16: the reciprocal is too large by less than
+    /// value / 2^32, which n < 2^16 cannot make visible.
+    #[inline]
+    pub(super) fn floor(self, n: u32) -> u32 {
+        debug_assert!(n < 1 << 16);
+        ((u64::from(n) * self.reciprocal) >> 32) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_from_goes_once_around() {
+        assert_eq!(first_from(0b1010, 0), 1);
+        assert_eq!(first_from(0b1010, 2), 3);
+        assert_eq!(first_from(0b1010, 4), 1);
+        assert_eq!(first_from(0b1010, 64), 1);
+        assert_eq!(first_from(1 << 63, 63), 63);
+        assert_eq!(from_on(0b1010, 2), 0b1000);
+        assert_eq!(from_on(u32::MAX, 32), 0);
+    }
+
+    #[test]
+    fn division_by_reciprocal_is_exact() {
+        for value in (1..300).chain([32767, 32768, 65535, 65536]) {
+            let divisor = Divisor::new(value);
+            for n in (0..70).chain((1..65536 / value).flat_map(|q| [q * value - 1, q * value])) {
+                assert_eq!(divisor.floor(n), n / value, "{n} / {value}");
+            }
+        }
+    }
+}
