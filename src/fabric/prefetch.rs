@@ -5,27 +5,39 @@
 /// such item, or no such instruction on this machine.
 #[inline(always)]
 pub(super) fn prefetch<T>(items: &[T], index: usize) {
+    prefetch_line(items.as_ptr().wrapping_add(index).cast());
+}
+
+/// The same for the second cache line of `items[index]`.
+#[inline(always)]
+pub(super) fn prefetch_second_line<T>(items: &[T], index: usize) {
+    let item = items.as_ptr().wrapping_add(index).cast::<u8>();
+    prefetch_line(item.wrapping_add(64));
+}
+
+#[inline(always)]
+fn prefetch_line(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let item = items.as_ptr().wrapping_add(index);
         // SAFETY: a prefetch is a hint: it reads nothing that the program can
         // observe and never faults, whatever the address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(item.cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (items, index);
+    let _ = at;
 }
 
 #[cfg(test)]
 mod tests {
-    use super::prefetch;
+    use super::{prefetch, prefetch_second_line};
 
     #[test]
     fn any_index_is_allowed_and_nothing_changes() {
         let items = [1u64, 2, 3];
         for index in [0, 2, 3, usize::MAX] {
             prefetch(&items, index);
+            prefetch_second_line(&items, index);
         }
         prefetch::<u8>(&[], 0);
         assert_eq!(items, [1, 2, 3]);

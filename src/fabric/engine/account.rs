@@ -1,24 +1,21 @@
-//! The credits of one buffer, in one cache line.
+//! The credits of one buffer, in one or two cache lines.
 
 use super::train::{Cars, Train};
 use crate::fabric::spec::Tick;
 
-/// Queues whose credits lie in the [`Account`] itself.
-pub(super) const NEAR: usize = 8;
 /// Departures that lie in the [`Account`] itself: nearly always enough.
 const DEPARTURES: usize = 2;
 /// Most credits of a buffer: an account counts them in 16 bits.
 pub(super) const MAX_CREDITS: u32 = u16::MAX as u32;
 
 /// Credits in use, and the departures whose credits are not all counted back.
-#[derive(Debug, Clone, Copy, Default)]
+/// `USED`: queues whose credits are kept here; the bank has the others.
+#[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-pub(super) struct Account {
+pub(super) struct Account<const USED: usize> {
     /// The first departures in order; the bank has the others.
     ends: [Tick; DEPARTURES],
     cars: [Cars; DEPARTURES],
-    /// Credits in use by each of the first queues, those on their way back included.
-    pub used: [u16; NEAR],
     /// Credits in use beyond the exclusive ones of their queues.
     pub shared: u16,
     /// Credits that may be.
@@ -27,9 +24,24 @@ pub(super) struct Account {
     len: u8,
     /// More of them lie in the bank.
     pub spilled: bool,
+    /// Credits in use by each of the first queues, those on their way back included.
+    pub used: [u16; USED],
 }
 
-impl Account {
+impl<const USED: usize> Account<USED> {
+    /// An empty buffer of which so many credits are shared between its queues.
+    pub(super) fn new(shareable: u16) -> Self {
+        Self {
+            ends: [0; DEPARTURES],
+            cars: [Cars::default(); DEPARTURES],
+            shared: 0,
+            shareable,
+            len: 0,
+            spilled: false,
+            used: [0; USED],
+        }
+    }
+
     /// The departure that ends first.
     #[inline]
     pub(super) fn first(&self) -> Option<Train> {
@@ -92,7 +104,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_account_is_one_cache_line() {
-        assert_eq!(size_of::<Account>(), 64);
+    fn accounts_fill_cache_lines() {
+        assert_eq!(size_of::<Account<8>>(), 64);
+        assert_eq!(size_of::<Account<40>>(), 128);
     }
 }

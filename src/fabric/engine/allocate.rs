@@ -68,8 +68,8 @@ impl Engine {
                 let look = if local {
                     self.look_at_output(output, next_vl, credits, position)
                 } else {
-                    let class = usize::from(self.class_of_port[output as usize]);
-                    self.look_at_central(central, class * self.vls + next_vl, credits, position)
+                    let queue = self.central_queue(output, packet.vl);
+                    self.look_at_central(central, queue, credits, position)
                 };
                 match look {
                     Look::Waiting => {}
@@ -235,7 +235,8 @@ impl Engine {
             .take(output as usize, packet.vl.into(), packet.credits);
         let ready =
             self.now + self.timing.allocation + self.timing.crossbar + self.timing.output_store;
-        self.output_ready.push(ready, (output, id));
+        self.output_ready
+            .push(&mut self.wheel, ready, (output, id));
         let losers = requests & !(1 << winner);
         if losers != 0 {
             self.wake_sources_of_output(output, losers, self.now + 1);
@@ -252,12 +253,12 @@ impl Engine {
         let (id, free_at) = self.leave_input(central / 2 * 4 + winner);
         self.centrals[central as usize].port_free_at = free_at;
         let packet = &self.packets[id];
-        let class = usize::from(self.class_of_port[packet.output as usize]);
-        let queue = class * self.vls + usize::from(packet.vl);
+        let queue = self.central_queue(packet.output, packet.vl);
         self.central_buffers
             .take(central as usize, queue, packet.credits);
         let ready = self.now + self.timing.allocation + self.timing.crossbar;
-        self.central_ready.push(ready, (central, queue as u32, id));
+        self.central_ready
+            .push(&mut self.wheel, ready, (central, queue as u32, id));
         let mut losers = requests & !(1 << winner);
         while losers != 0 {
             let loser = central / 2 * 4 + losers.trailing_zeros();

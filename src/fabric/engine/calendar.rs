@@ -10,9 +10,8 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(super) struct Wheel {
     buckets: Vec<Vec<u32>>,
-    /// One bit per bucket: not empty.
+    /// One bit per bucket: not empty, or marked.
     occupied: Vec<u64>,
-    pending: usize,
     mask: u64,
 }
 
@@ -23,7 +22,6 @@ impl Wheel {
         Self {
             buckets: (0..size).map(|_| Vec::new()).collect(),
             occupied: vec![0; (size / 64) as usize],
-            pending: 0,
             mask: size - 1,
         }
     }
@@ -40,15 +38,19 @@ impl Wheel {
         let slot = (at & self.mask) as usize;
         self.buckets[slot].push(event);
         self.occupied[slot / 64] |= 1 << (slot % 64);
-        self.pending += 1;
     }
 
-    /// The first tick after `now` that has an event.
+    /// Notes that something happens at `at`, at most the horizon ahead, that is
+    /// kept elsewhere.
+    #[inline]
+    pub(super) fn mark(&mut self, at: Tick) {
+        let slot = (at & self.mask) as usize;
+        self.occupied[slot / 64] |= 1 << (slot % 64);
+    }
+
+    /// The first tick after `now` that has an event or a mark.
     #[inline]
     pub(super) fn next_after(&self, now: Tick) -> Option<Tick> {
-        if self.pending == 0 {
-            return None;
-        }
         let start = (now + 1) & self.mask;
         let words = self.occupied.len();
         let mut word = (start / 64) as usize;
@@ -74,12 +76,12 @@ impl Wheel {
         if self.occupied[slot / 64] & bit != 0 {
             self.occupied[slot / 64] &= !bit;
             std::mem::swap(&mut self.buckets[slot], into);
-            self.pending -= into.len();
         }
     }
 }
 
-/// Events of one constant delay: they come out in the order they went in.
+/// Events of one constant delay: they come out in the order they went in. Their
+/// ticks are marked on the wheel.
 #[derive(Debug)]
 pub(super) struct DelayLine<T> {
     events: VecDeque<(Tick, T)>,
@@ -93,14 +95,10 @@ impl<T> DelayLine<T> {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, at: Tick, event: T) {
+    pub(super) fn push(&mut self, wheel: &mut Wheel, at: Tick, event: T) {
+        wheel.mark(at);
         debug_assert!(self.events.back().is_none_or(|&(last, _)| last <= at));
         self.events.push_back((at, event));
-    }
-
-    #[inline]
-    pub(super) fn next(&self) -> Option<Tick> {
-        self.events.front().map(|&(at, _)| at)
     }
 
     /// The event `ahead` places after the next one, whatever its date.

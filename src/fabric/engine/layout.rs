@@ -7,7 +7,7 @@
 use super::account::MAX_CREDITS;
 use super::train::{MAX_FLITS, MAX_SPEEDUP};
 use crate::fabric::central::Classes;
-use crate::fabric::spec::{FabricSpec, SpecError};
+use crate::fabric::spec::{FabricSpec, Quota, SpecError};
 use crate::fabric::topology::{Shape, Topology};
 
 /// Most MPorts of a switch: sources of an output are kept in a 64-bit mask, four
@@ -57,6 +57,51 @@ pub(super) fn sinks_can_fill(spec: &FabricSpec) -> bool {
     pool.per_vl
         .iter()
         .any(|q| most > u64::from(q.max) || most.saturating_sub(q.exclusive.into()) > shareable)
+}
+
+/// The queues of the central buffers: those of VLs that no packet uses are left out.
+pub(super) struct CentralQueues {
+    classes: usize,
+    /// VLs in use, ascending.
+    vls: Vec<usize>,
+    /// Position of each VL among them.
+    pub of_vl: Vec<u8>,
+}
+
+impl CentralQueues {
+    pub(super) fn new(spec: &FabricSpec, classes: &Classes) -> Self {
+        let vls: Vec<_> = (0..usize::from(spec.qos.vls))
+            .filter(|&vl| spec.max_credits_on_vl(vl as u8) > 0)
+            .collect();
+        Self {
+            classes: classes.count,
+            of_vl: (0..usize::from(spec.qos.vls))
+                .map(|vl| vls.iter().filter(|&&used| used < vl).count() as u8)
+                .collect(),
+            vls,
+        }
+    }
+
+    /// Queues per buffer.
+    pub(super) fn count(&self) -> usize {
+        self.classes * self.vls.len()
+    }
+
+    pub(super) fn quotas(&self, per_vl: &[Quota]) -> Vec<Quota> {
+        let one_class: Vec<_> = self.vls.iter().map(|&vl| per_vl[vl]).collect();
+        one_class.repeat(self.classes)
+    }
+
+    /// Queues of a class.
+    pub(super) fn of_class(&self, class: usize) -> std::ops::Range<usize> {
+        class * self.vls.len()..(class + 1) * self.vls.len()
+    }
+
+    /// First queue for packets to each port, over all switches.
+    pub(super) fn first_of_ports(&self, classes: &Classes) -> Vec<u16> {
+        let first = |&class: &u16| class * self.vls.len() as u16;
+        classes.of_port.iter().map(first).collect()
+    }
 }
 
 /// Checks the limits of this engine, beyond what any fabric must satisfy.

@@ -24,12 +24,11 @@ mod stall;
 mod statistics;
 mod train;
 
-use self::account::NEAR;
 use self::calendar::{DelayLine, Wheel};
 use self::packet::{InFlight, Packet, PacketId, Pool};
 use self::parts::{Central, Input, Link, Nic, Output, Ports};
 use self::scheduler::Schedulers;
-use self::space::Bank;
+use self::space::{CentralBank, VlBank};
 use self::train::Track;
 pub use self::stall::{Place, Stall, Waiting};
 use super::central::Classes;
@@ -93,17 +92,19 @@ pub struct Engine {
     schedulers: Schedulers,
 
     // Their buffers.
-    input_buffers: Bank<NEAR>,
-    central_buffers: Bank<0>,
-    output_buffers: Bank<NEAR>,
-    send_queues: Bank<NEAR>,
-    sinks: Bank<NEAR>,
+    input_buffers: VlBank,
+    central_buffers: CentralBank,
+    output_buffers: VlBank,
+    send_queues: VlBank,
+    sinks: VlBank,
     /// False if the receive buffers are so large that they never hold up a link.
     sinks_fill: bool,
 
     // Tables.
     router: Router,
-    class_of_port: Vec<u16>,
+    /// First central queue for packets to each port, and what their VL adds to it.
+    first_queue: Vec<u16>,
+    queue_of_vl: Vec<u8>,
     /// Dimension of each port within a switch.
     dimension_of: Vec<u8>,
     /// Ports whose link closes a ring.
@@ -189,23 +190,23 @@ impl Engine {
         let fpc = buffers.flits_per_credit;
 
         let bank = |count: usize, pool: &super::spec::Pool, track: Track| {
-            let mut bank = Bank::new(count, pool.per_vl.clone(), track);
+            let mut bank = VlBank::new(count, pool.per_vl.clone(), track);
             for buffer in 0..count {
                 bank.set_space(buffer, pool.total, 0..vls);
             }
             bank
         };
-        let mut central_buffers = Bank::new(
+        let queues = layout::CentralQueues::new(spec, &classes);
+        let mut central_buffers = CentralBank::new(
             centrals,
-            buffers.central.per_vl.repeat(classes.count),
+            queues.quotas(&buffers.central.per_vl),
             Track::crossbar(timing.central_speedup, Some(timing.mport_speedup), fpc),
         );
         for c in 0..centrals as u32 {
             let (switch, local) = (2 * c / radix, c % (radix / 2));
-            let used = (0..vls).filter(|&vl| spec.max_credits_on_vl(vl as u8) > 0);
             let existing = classes
                 .existing(topology, switch, local / 2, local % 2)
-                .flat_map(|class| used.clone().map(move |vl| class * vls + vl));
+                .flat_map(|class| queues.of_class(class));
             central_buffers.set_space(c as usize, buffers.central.total, existing);
         }
 
@@ -234,7 +235,7 @@ impl Engine {
             + timing.output_store
             + 2 * timing.link.max(timing.host_link)
             + 8;
-        let far_words = (classes.count * vls).div_ceil(64).saturating_sub(1);
+        let far_words = queues.count().div_ceil(64).saturating_sub(1);
         Ok(Self {
             now: 0,
             earliest: 0,
@@ -265,7 +266,8 @@ impl Engine {
             sinks: bank(nic_count, &buffers.nic_sink, Track::link(fpc)),
             sinks_fill: layout::sinks_can_fill(spec),
             router: Router::new(spec),
-            class_of_port: classes.of_port,
+            first_queue: queues.first_of_ports(&classes),
+            queue_of_vl: queues.of_vl,
             dimension_of: layout::dimensions(topology),
             wrap: layout::wrap_links(topology),
             vl_tables,
@@ -357,11 +359,6 @@ impl Engine {
     #[inline]
     fn next_tick(&self, workload: &mut impl Workload) -> Option<Tick> {
         let mut next = self.wheel.next_after(self.now).unwrap_or(Tick::MAX);
-        for line in [self.input_ready[0].next(), self.input_ready[1].next()] {
-            next = next.min(line.unwrap_or(Tick::MAX));
-        }
-        next = next.min(self.central_ready.next().unwrap_or(Tick::MAX));
-        next = next.min(self.output_ready.next().unwrap_or(Tick::MAX));
         next = next
             .min(workload.next_tick().unwrap_or(Tick::MAX))
             .max(self.earliest);
@@ -423,6 +420,12 @@ impl Engine {
             }
             self.outbox = outbox;
         }
+    }
+
+    /// Central queue of packets on `vl` to `output`.
+    #[inline]
+    fn central_queue(&self, output: u32, vl: u8) -> usize {
+        usize::from(self.first_queue[output as usize]) + usize::from(self.queue_of_vl[vl as usize])
     }
 
     /// Asks for another look at an input buffer at `at`, unless one comes earlier.

@@ -3,8 +3,7 @@
 use super::Engine;
 use super::event;
 use super::scheduler::Head;
-use super::account::NEAR;
-use super::space::{Bank, Chance};
+use super::space::{Chance, VlBank};
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{PacketReport, Workload};
 
@@ -157,7 +156,7 @@ impl Engine {
                 let event = event::INJECTION << event::SHIFT | packet.message;
                 self.wheel.push(now, free_at, event);
             }
-            self.input_ready[usize::from(from_nic)].push(routed, (peer, id));
+            self.input_ready[usize::from(from_nic)].push(&mut self.wheel, routed, (peer, id));
         }
         if from_nic {
             let nic = output - ports as u32;
@@ -199,11 +198,11 @@ impl Engine {
 /// Buffer that an output sends from.
 #[inline]
 fn buffer_of<'a>(
-    outputs: &'a Bank<NEAR>,
-    send_queues: &'a Bank<NEAR>,
+    outputs: &'a VlBank,
+    send_queues: &'a VlBank,
     ports: usize,
     output: u32,
-) -> (&'a Bank<NEAR>, usize) {
+) -> (&'a VlBank, usize) {
     match (output as usize).checked_sub(ports) {
         Some(nic) => (send_queues, nic),
         None => (outputs, output as usize),

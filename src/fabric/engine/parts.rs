@@ -1,10 +1,9 @@
 //! The parts that act: inputs, central buffers, outputs and NICs.
 
-use super::account::NEAR;
 use super::calendar::Wheel;
 use super::event;
 use super::packet::{MessageId, NONE, PacketId};
-use super::space::Heads;
+use super::space::{Heads, NEAR_VLS};
 use crate::fabric::spec::Tick;
 use crate::fabric::topology::{Peer, Topology};
 
@@ -40,7 +39,7 @@ pub(super) struct Input {
     /// Tick from which its port into the crossbar is free.
     pub free_at: Tick,
     pub wake: Wake,
-    pub heads: Heads<NEAR>,
+    pub heads: Heads<NEAR_VLS>,
     /// VLs with a ready head.
     pub ready: u32,
     /// Output at the other end of the link.
@@ -139,7 +138,7 @@ pub(super) struct Link {
     pub wake: Wake,
     /// Since when packets have been ready and the link free, but no credits.
     pub blocked_since: Tick,
-    pub heads: Heads<NEAR>,
+    pub heads: Heads<NEAR_VLS>,
     /// VLs with a packet that is ready.
     pub ready: u32,
     /// The other end.
@@ -155,7 +154,7 @@ impl Link {
             free_at: 0,
             wake: Wake(Tick::MAX),
             blocked_since: Tick::MAX,
-            heads: [NONE; NEAR],
+            heads: [NONE; NEAR_VLS],
             ready: 0,
             to,
         }
@@ -235,7 +234,7 @@ impl Ports {
             .map(|port| Input {
                 free_at: 0,
                 wake: Wake(Tick::MAX),
-                heads: [NONE; NEAR],
+                heads: [NONE; NEAR_VLS],
                 ready: 0,
                 upstream: NONE,
                 switch: port / radix,

@@ -26,7 +26,7 @@ impl Engine {
             self.router
                 .prefetch(self.inputs[port as usize].switch, packet.dst);
             self.input_buffers
-                .prefetch_queue(port as usize, packet.vl.into());
+                .prefetch_head(port as usize, packet.vl.into());
         }
     }
 
@@ -38,7 +38,7 @@ impl Engine {
             self.packets.prefetch(id);
             prefetch(&self.centrals, central as usize);
             self.central_buffers
-                .prefetch_queue(central as usize, queue as usize);
+                .prefetch_head(central as usize, queue as usize);
             self.central_buffers.prefetch_account(central as usize);
         }
         let output = self.packets[id].output as usize;
@@ -60,7 +60,7 @@ impl Engine {
             let peer = self.links[output as usize].peer() as usize;
             self.input_buffers.prefetch_account(peer);
             let vl = self.packets[id].vl.into();
-            self.output_buffers.prefetch_queue(output as usize, vl);
+            self.output_buffers.prefetch_head(output as usize, vl);
         }
     }
 
@@ -197,9 +197,6 @@ impl Engine {
             let central = (2 * (port / 4) + output % 2) as usize;
             prefetch(&self.centrals, central);
             self.central_buffers.prefetch_account(central);
-            let class = usize::from(self.class_of_port[output as usize]);
-            let queue = class * self.vls + usize::from(self.packets[id].vl);
-            self.central_buffers.prefetch_queue(central, queue);
         }
         let input = &mut self.inputs[port as usize];
         input.ready |= 1 << vl;

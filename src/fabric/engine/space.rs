@@ -4,27 +4,36 @@
 //! back lazily: a packet that leaves adds a [`Train`], and the credits are only
 //! counted back when somebody needs to know.
 //!
-//! What every packet touches is kept on few cache lines: an [`Account`] is one,
+//! What every packet touches is kept on few cache lines: an [`Account`] is one or two,
 //! and the heads of the FIFOs lie in the part that reads the buffer ([`Heads`]).
 
 use super::account::Account;
 use super::packet::{NONE, Packet, PacketId, Pool};
 use super::train::{Track, Train};
-use crate::fabric::prefetch::prefetch;
+use crate::fabric::prefetch::{prefetch, prefetch_second_line};
 use crate::fabric::spec::{Quota, Tick};
 use std::collections::VecDeque;
 
-/// Head of each of the first `NEAR` FIFOs of a buffer, [`NONE`] if empty.
-pub(super) type Heads<const NEAR: usize> = [PacketId; NEAR];
+/// VLs whose heads lie in the part that reads the buffer.
+pub(super) const NEAR_VLS: usize = 8;
+/// Heads of the first FIFOs of a buffer, [`NONE`] if empty.
+pub(super) type Heads<const HEADS: usize> = [PacketId; HEADS];
 
-/// All buffers of one kind. The state of their first `NEAR` queues (8, or none)
-/// lies with the accounts and heads.
+/// Buffers with a queue per VL.
+pub(super) type VlBank = Bank<NEAR_VLS, NEAR_VLS>;
+/// Buffers with a queue per class and VL; those of one kind of switch with five VLs
+/// and eight classes fit into their accounts.
+pub(super) type CentralBank = Bank<0, 40>;
+
+/// All buffers of one kind. The heads of the first `HEADS` queues lie in the parts,
+/// the credits of the first `USED` queues in the accounts.
 #[derive(Debug)]
-pub(super) struct Bank<const NEAR: usize> {
-    accounts: Vec<Account>,
-    /// Queues from `NEAR` on of each buffer.
-    far: Vec<Far>,
-    far_queues: usize,
+pub(super) struct Bank<const HEADS: usize, const USED: usize> {
+    accounts: Vec<Account<USED>>,
+    /// Heads of the other queues of each buffer.
+    far_heads: Vec<PacketId>,
+    /// Credits in use by the other queues.
+    far_used: Vec<u16>,
     /// Last packet of each FIFO, valid if it has more than one.
     tails: Vec<PacketId>,
     /// Departures of each buffer that found no room in its account, in order.
@@ -32,13 +41,6 @@ pub(super) struct Bank<const NEAR: usize> {
     /// Quota of each queue, the same in every buffer.
     quotas: Vec<Quota>,
     track: Track,
-}
-
-/// A queue without a place in its account.
-#[derive(Debug, Clone, Copy)]
-struct Far {
-    head: PacketId,
-    used: u32,
 }
 
 /// When a packet that has no quota now may have it.
@@ -50,19 +52,15 @@ pub(super) enum Chance {
     AfterDeparture,
 }
 
-impl<const NEAR: usize> Bank<NEAR> {
+impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
     /// `buffers` buffers with a queue per entry of `quotas`, and no space yet;
     /// packets leave them over `track`.
     pub(super) fn new(buffers: usize, quotas: Vec<Quota>, track: Track) -> Self {
-        let far_queues = quotas.len().saturating_sub(NEAR);
-        let empty = Far {
-            head: NONE,
-            used: 0,
-        };
+        let beyond = |near| buffers * quotas.len().saturating_sub(near);
         Self {
-            accounts: vec![Account::default(); buffers],
-            far: vec![empty; buffers * far_queues],
-            far_queues,
+            accounts: vec![Account::new(0); buffers],
+            far_heads: vec![NONE; beyond(HEADS)],
+            far_used: vec![0; beyond(USED)],
             tails: vec![NONE; buffers * quotas.len()],
             spilled: vec![VecDeque::new(); buffers],
             quotas,
@@ -93,11 +91,23 @@ impl<const NEAR: usize> Bank<NEAR> {
         &self.track
     }
 
-    /// Prefetches the state of a queue.
+    /// Place of a head that lies in no part.
     #[inline]
-    pub(super) fn prefetch_queue(&self, buffer: usize, q: usize) {
-        if q >= NEAR {
-            prefetch(&self.far, buffer * self.far_queues + q - NEAR);
+    fn far_head(&self, buffer: usize, q: usize) -> usize {
+        buffer * (self.stride() - HEADS) + q - HEADS
+    }
+
+    /// Place of the credits of a queue that lie in no account.
+    #[inline]
+    fn far_credits(&self, buffer: usize, q: usize) -> usize {
+        buffer * (self.stride() - USED) + q - USED
+    }
+
+    /// Prefetches the head of a FIFO, if it lies in no part.
+    #[inline]
+    pub(super) fn prefetch_head(&self, buffer: usize, q: usize) {
+        if q >= HEADS {
+            prefetch(&self.far_heads, self.far_head(buffer, q));
         }
     }
 
@@ -105,29 +115,33 @@ impl<const NEAR: usize> Bank<NEAR> {
     #[inline]
     pub(super) fn prefetch_account(&self, buffer: usize) {
         prefetch(&self.accounts, buffer);
+        if size_of::<Account<USED>>() > 64 {
+            prefetch_second_line(&self.accounts, buffer);
+        }
     }
 
     /// Head of a FIFO, or [`NONE`].
     #[inline]
-    pub(super) fn head(&self, near: &Heads<NEAR>, buffer: usize, q: usize) -> PacketId {
-        if q < NEAR {
+    pub(super) fn head(&self, near: &Heads<HEADS>, buffer: usize, q: usize) -> PacketId {
+        if q < HEADS {
             near[q]
         } else {
-            self.far[buffer * self.far_queues + q - NEAR].head
+            self.far_heads[self.far_head(buffer, q)]
         }
     }
 
     #[inline]
     fn head_mut<'a>(
         &'a mut self,
-        near: &'a mut Heads<NEAR>,
+        near: &'a mut Heads<HEADS>,
         buffer: usize,
         q: usize,
     ) -> &'a mut PacketId {
-        if q < NEAR {
+        if q < HEADS {
             &mut near[q]
         } else {
-            &mut self.far[buffer * self.far_queues + q - NEAR].head
+            let at = self.far_head(buffer, q);
+            &mut self.far_heads[at]
         }
     }
 
@@ -135,7 +149,7 @@ impl<const NEAR: usize> Bank<NEAR> {
     #[inline]
     pub(super) fn push(
         &mut self,
-        near: &mut Heads<NEAR>,
+        near: &mut Heads<HEADS>,
         buffer: usize,
         q: usize,
         id: PacketId,
@@ -160,7 +174,7 @@ impl<const NEAR: usize> Bank<NEAR> {
     #[inline]
     pub(super) fn pop(
         &mut self,
-        near: &mut Heads<NEAR>,
+        near: &mut Heads<HEADS>,
         buffer: usize,
         q: usize,
         next: PacketId,
@@ -172,19 +186,20 @@ impl<const NEAR: usize> Bank<NEAR> {
     /// Credits in use by queue `q`.
     #[inline]
     fn used(&self, buffer: usize, q: usize) -> u32 {
-        if q < NEAR {
+        if q < USED {
             self.accounts[buffer].used[q].into()
         } else {
-            self.far[buffer * self.far_queues + q - NEAR].used
+            self.far_used[self.far_credits(buffer, q)].into()
         }
     }
 
     #[inline]
     fn set_used(&mut self, buffer: usize, q: usize, used: u32) {
-        if q < NEAR {
+        if q < USED {
             self.accounts[buffer].used[q] = used as u16;
         } else {
-            self.far[buffer * self.far_queues + q - NEAR].used = used;
+            let at = self.far_credits(buffer, q);
+            self.far_used[at] = used as u16;
         }
     }
 
@@ -249,8 +264,8 @@ impl<const NEAR: usize> Bank<NEAR> {
             self.departures(buffer).last().is_none_or(|last| last.end <= train.end),
             "one packet leaves a buffer at a time"
         );
-        if self.accounts[buffer].first_end() <= now {
-            // The usual case: the last but one departure is long over.
+        // Mostly one: the last but one departure is long over.
+        while self.accounts[buffer].first_end() <= now {
             self.finish_first(buffer);
         }
         let account = &mut self.accounts[buffer];
@@ -388,7 +403,7 @@ mod tests {
             exclusive: 0,
             max: 100,
         };
-        let mut bank = Bank::<8>::new(1, vec![quota], Track::link(1));
+        let mut bank = VlBank::new(1, vec![quota], Track::link(1));
         bank.set_space(0, 100, 0..1);
         let (mut pushed, mut popped) = (1, 1);
         for step in [3, -1, 2, -4, 1, 5, -6] {

@@ -161,8 +161,8 @@ impl Engine {
         } else if bank == 1 || buffer / 4 == output / 4 {
             (2, output, vl)
         } else {
-            let class = usize::from(self.class_of_port[output]);
-            (1, 2 * (buffer / 4) + output % 2, class * self.vls + vl)
+            let queue = self.central_queue(packet.output, packet.vl);
+            (1, 2 * (buffer / 4) + output % 2, queue)
         };
         let now = self.now;
         let holders = match next {
@@ -185,8 +185,9 @@ impl Engine {
         Some(holders.into_iter().map(|q| (next, at, q)).collect())
     }
 
-    fn describe(&self, (bank, buffer, queue): Node) -> Waiting {
-        let packet = self.packets[self.head((bank, buffer, queue))];
+    fn describe(&self, node: Node) -> Waiting {
+        let packet = self.packets[self.head(node)];
+        let (bank, buffer, _) = node;
         let port = if bank == 1 {
             buffer / 2 * 4 + buffer % 2
         } else {
@@ -196,7 +197,7 @@ impl Engine {
             place: [Place::Input, Place::Central, Place::Output][bank],
             switch: port / self.radix,
             port: port % self.radix,
-            vl: (queue % self.vls) as u32,
+            vl: packet.vl.into(),
             dst: packet.dst,
             flits: packet.flits,
         }

@@ -2,7 +2,7 @@
 //! of each SL (Hiperion §3.3, Algorithm 2).
 
 use super::Head;
-use crate::fabric::engine::bits::first_from;
+use crate::fabric::engine::bits::from_on;
 use crate::fabric::engine::records::Records;
 use crate::fabric::spec::{DTABLE_UNIT_BYTES, DTableEntry};
 
@@ -62,17 +62,28 @@ impl DTable {
         head: impl Fn(usize) -> Head,
         was_idle: bool,
     ) -> usize {
-        // The VLs of each active SL.
-        let mut vls_of = [0u32; 32];
         let mut active = 0u32;
         let mut rest = candidates;
         while rest != 0 {
-            let vl = rest.trailing_zeros();
+            let vl = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let sl = usize::from(head(vl as usize).sl);
-            vls_of[sl] |= 1 << vl;
-            active |= 1 << sl;
+            active |= 1 << head(vl).sl;
         }
+        // The VL of an active SL whose turn it is.
+        let vl_of = |sl: usize, next: u32| {
+            let ahead = from_on(candidates, next as u8);
+            let mut rest = ahead;
+            loop {
+                if rest == 0 {
+                    rest = candidates & !ahead;
+                }
+                let vl = rest.trailing_zeros() as usize;
+                if usize::from(head(vl).sl) == sl {
+                    return vl;
+                }
+                rest &= rest - 1;
+            }
+        };
         let state = self.state.get_mut(output);
         let deficit = |sl: usize| PER_SL + 2 * sl;
         let next_vl = |sl: usize| PER_SL + 2 * sl + 1;
@@ -87,19 +98,19 @@ impl DTable {
             state[ACCUMULATED] = 0;
             state[deficit(sl)] = 0;
         }
-        let mut go_on = false;
+        let mut goes_on = None;
         if active >> sl & 1 == 0 {
             state[ACCUMULATED] = 0;
             state[deficit(sl)] = 0;
         } else {
-            let vl = first_from(vls_of[sl].into(), state[next_vl(sl)] as u8) as usize;
+            let vl = vl_of(sl, state[next_vl(sl)]);
             if size(vl) > state[ACCUMULATED] {
                 state[deficit(sl)] = state[ACCUMULATED];
             } else {
-                go_on = true;
+                goes_on = Some(vl);
             }
         }
-        if !go_on {
+        let vl = goes_on.unwrap_or_else(|| {
             let mut best = (u32::MAX, 0);
             let mut rest = active;
             while rest != 0 {
@@ -110,13 +121,14 @@ impl DTable {
             }
             let (ahead, next) = best;
             let n = self.entries.len() as u32;
-            let entry = (state[POSITION] + ahead) % n;
+            let wrap = |position: u32| if position >= n { position - n } else { position };
+            let entry = wrap(state[POSITION] + ahead);
             sl = next;
-            state[POSITION] = (entry + 1) % n;
+            state[POSITION] = wrap(entry + 1);
             state[LAST_SL] = sl as u32;
             state[ACCUMULATED] = state[deficit(sl)] + self.entries[entry as usize].weight;
-        }
-        let vl = first_from(vls_of[sl].into(), state[next_vl(sl)] as u8) as usize;
+            vl_of(sl, state[next_vl(sl)])
+        });
         state[ACCUMULATED] = state[ACCUMULATED].saturating_sub(size(vl));
         state[next_vl(sl)] = vl as u32 + 1;
         vl
