@@ -2,7 +2,7 @@
 //! OpaSim §2.1, VA-SA).
 
 use super::Engine;
-use super::bits::{first_from, from_on};
+use super::bits::first_from;
 use super::packet::PacketId;
 use super::space::Chance;
 use crate::fabric::spec::Tick;
@@ -52,47 +52,45 @@ impl Engine {
             }
             return;
         }
-        let ahead = from_on(input.ready, input.next);
         let mut again = Tick::MAX;
-        for mut vls in [ahead, input.ready & !ahead] {
-            while vls != 0 {
-                let vl = vls.trailing_zeros();
-                vls &= vls - 1;
-                let heads = &self.inputs[port as usize].heads;
-                let id = self.input_buffers.head(heads, port as usize, vl as usize);
-                let packet = &self.packets[id];
-                let (output, credits, position) = (packet.output, packet.credits, port % 4);
-                let next_vl = usize::from(packet.vl);
-                let local = port / 4 == output / 4;
-                let central = 2 * (port / 4) + output % 2;
-                let look = if local {
-                    self.look_at_output(output, next_vl, credits, position)
-                } else {
-                    let queue = self.central_queue(output, packet.vl);
-                    self.look_at_central(central, queue, credits, position)
-                };
-                match look {
-                    Look::Waiting => {}
-                    Look::NotBefore(tick) => again = again.min(tick),
-                    Look::Eligible => {
-                        let input = &mut self.inputs[port as usize];
-                        input.pick = vl as u8;
-                        input.next = if vl as usize + 1 == self.vls {
-                            0
-                        } else {
-                            vl as u8 + 1
-                        };
-                        if local {
-                            self.request_output(output, position);
-                        } else {
-                            let to = &mut self.centrals[central as usize];
-                            if to.requests == 0 {
-                                self.requested_centrals.push(central);
-                            }
-                            to.requests |= 1 << position;
+        let (mut vls, from) = (u64::from(input.ready), input.next);
+        while vls != 0 {
+            let vl = first_from(vls, from);
+            vls &= !(1 << vl);
+            let heads = &self.inputs[port as usize].heads;
+            let id = self.input_buffers.head(heads, port as usize, vl as usize);
+            let packet = &self.packets[id];
+            let (output, credits, position) = (packet.output, packet.credits, port % 4);
+            let next_vl = usize::from(packet.vl);
+            let local = port / 4 == output / 4;
+            let central = 2 * (port / 4) + output % 2;
+            let look = if local {
+                self.look_at_output(output, next_vl, credits, position)
+            } else {
+                let queue = self.central_queue(output, packet.vl);
+                self.look_at_central(central, queue, credits, position)
+            };
+            match look {
+                Look::Waiting => {}
+                Look::NotBefore(tick) => again = again.min(tick),
+                Look::Eligible => {
+                    let input = &mut self.inputs[port as usize];
+                    input.pick = vl as u8;
+                    input.next = if vl as usize + 1 == self.vls {
+                        0
+                    } else {
+                        vl as u8 + 1
+                    };
+                    if local {
+                        self.request_output(output, position);
+                    } else {
+                        let to = &mut self.centrals[central as usize];
+                        if to.requests == 0 {
+                            self.requested_centrals.push(central);
                         }
-                        return;
+                        to.requests |= 1 << position;
                     }
+                    return;
                 }
             }
         }
@@ -107,9 +105,8 @@ impl Engine {
         let at = central as usize;
         let from = &mut self.centrals[at];
         from.dirty = false;
-        let (next, position) = (from.next, u32::from(from.position));
+        let (next, ready) = (from.next, from.ready);
         let idle_at = from.free_at.saturating_sub(self.timing.allocation);
-        let words = 1 + self.far_words;
         if idle_at > self.now {
             if self.central_has_ready(central) {
                 self.wake_central(central, idle_at);
@@ -117,37 +114,32 @@ impl Engine {
             return;
         }
         let mut again = Tick::MAX;
-        // Once around from the pointer: its word comes first, from the pointer
-        // on, and last, up to the pointer.
-        let (start_word, from_pointer) = (next as usize / 64, !0u64 << (next % 64));
-        for step in 0..=words {
-            let word = if start_word + step >= words {
-                start_word + step - words
-            } else {
-                start_word + step
-            };
-            let mut bits = *self.ready_word(central, word as u32);
-            if step == 0 {
-                bits &= from_pointer;
-            } else if step == words {
-                bits &= !from_pointer;
-            }
+        if self.far_words == 0 {
+            let mut bits = ready;
             while bits != 0 {
-                let queue = word as u32 * 64 + bits.trailing_zeros();
-                bits &= bits - 1;
-                let id = self.central_buffers.head(&[], at, queue as usize);
-                let packet = &self.packets[id];
-                let (output, vl, credits) = (packet.output, packet.vl.into(), packet.credits);
-                match self.look_at_output(output, vl, credits, position) {
-                    Look::Waiting => {}
-                    Look::NotBefore(tick) => again = again.min(tick),
-                    Look::Eligible => {
-                        let queues = self.central_buffers.stride() as u32;
-                        let from = &mut self.centrals[at];
-                        from.pick = queue;
-                        from.picked = id;
-                        from.next = if queue + 1 == queues { 0 } else { queue + 1 };
-                        self.request_output(output, position);
+                let queue = first_from(bits, next as u8);
+                bits &= !(1 << queue);
+                if self.request_for_queue(central, queue, &mut again) {
+                    return;
+                }
+            }
+        } else {
+            // Once around from the pointer: its word comes first, from the pointer
+            // on, and last, up to the pointer.
+            let words = 1 + self.far_words as u32;
+            let (start_word, from_pointer) = (next / 64, !0u64 << (next % 64));
+            for step in 0..=words {
+                let word = (start_word + step) % words;
+                let mut bits = *self.ready_word(central, word);
+                if step == 0 {
+                    bits &= from_pointer;
+                } else if step == words {
+                    bits &= !from_pointer;
+                }
+                while bits != 0 {
+                    let queue = word * 64 + bits.trailing_zeros();
+                    bits &= bits - 1;
+                    if self.request_for_queue(central, queue, &mut again) {
                         return;
                     }
                 }
@@ -155,6 +147,32 @@ impl Engine {
         }
         if again != Tick::MAX {
             self.wake_central(central, again);
+        }
+    }
+
+    /// Looks at the head of a queue of a central buffer; true if it requests its output.
+    #[inline]
+    fn request_for_queue(&mut self, central: u32, queue: u32, again: &mut Tick) -> bool {
+        let at = central as usize;
+        let id = self.central_buffers.head(&[], at, queue as usize);
+        let packet = &self.packets[id];
+        let (output, vl, credits) = (packet.output, packet.vl.into(), packet.credits);
+        let position = u32::from(self.centrals[at].position);
+        match self.look_at_output(output, vl, credits, position) {
+            Look::Waiting => false,
+            Look::NotBefore(tick) => {
+                *again = (*again).min(tick);
+                false
+            }
+            Look::Eligible => {
+                let queues = self.central_buffers.stride() as u32;
+                let from = &mut self.centrals[at];
+                from.pick = queue;
+                from.picked = id;
+                from.next = if queue + 1 == queues { 0 } else { queue + 1 };
+                self.request_output(output, position);
+                true
+            }
         }
     }
 
@@ -235,8 +253,7 @@ impl Engine {
             .take(output as usize, packet.vl.into(), packet.credits);
         let ready =
             self.now + self.timing.allocation + self.timing.crossbar + self.timing.output_store;
-        self.output_ready
-            .push(&mut self.wheel, ready, (output, id));
+        self.output_ready.push(&mut self.wheel, ready, (output, id));
         let losers = requests & !(1 << winner);
         if losers != 0 {
             self.wake_sources_of_output(output, losers, self.now + 1);

@@ -3,12 +3,9 @@
 /// The first set bit of `bits` at or after `from`, once around; `bits` is not 0.
 #[inline]
 pub(super) fn first_from(bits: u64, from: u8) -> u32 {
-    let ahead = bits & u64::MAX.checked_shl(from.into()).unwrap_or(0);
-    if ahead != 0 {
-        ahead.trailing_zeros()
-    } else {
-        bits.trailing_zeros()
-    }
+    // `from` may be 64: two shifts instead of a branch.
+    let ahead = bits & (!0 << (from / 2)) << (from - from / 2);
+    (if ahead != 0 { ahead } else { bits }).trailing_zeros()
 }
 
 /// The bits of a mask from `from` on, which may be just beyond the last.

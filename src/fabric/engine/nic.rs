@@ -136,8 +136,7 @@ impl Engine {
         self.send_queues.take(at, vl, packet.credits);
         let id = self.packets.insert(packet);
         let heads = &mut self.links[self.ports + at].heads;
-        self.send_queues
-            .push(heads, at, vl, id, &mut self.packets);
+        self.send_queues.push(heads, at, vl, id, &mut self.packets);
         self.output_gains(self.ports as u32 + nic, vl);
     }
 }

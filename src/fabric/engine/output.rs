@@ -110,7 +110,9 @@ impl Engine {
         }
         let (flits, credits) = (packet.flits, packet.credits);
         let freed = now + 1;
-        let train = bank.track().train(vl as u32, (flits, credits), freed, freed, 0);
+        let train = bank
+            .track()
+            .train(vl as u32, (flits, credits), freed, freed, 0);
         bank.depart(buffer, train, now);
         let first_credit = bank.first_credit_of(&train);
 

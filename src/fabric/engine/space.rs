@@ -261,7 +261,9 @@ impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
     #[inline]
     pub(super) fn depart(&mut self, buffer: usize, train: Train, now: Tick) {
         debug_assert!(
-            self.departures(buffer).last().is_none_or(|last| last.end <= train.end),
+            self.departures(buffer)
+                .last()
+                .is_none_or(|last| last.end <= train.end),
             "one packet leaves a buffer at a time"
         );
         // Mostly one: the last but one departure is long over.

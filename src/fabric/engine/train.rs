@@ -143,7 +143,9 @@ impl Track {
             flits = flits.min(fed * Tick::from(rate.value()));
         }
         // Not all flits have left, so the partial last credit is still out.
-        let whole = self.flits_per_credit.floor(flits.min(MAX_FLITS.into()) as u32);
+        let whole = self
+            .flits_per_credit
+            .floor(flits.min(MAX_FLITS.into()) as u32);
         whole.min(u32::from(cars.credits) - 1)
     }
 }

@@ -62,8 +62,11 @@ impl DTable {
         head: impl Fn(usize) -> Head,
         was_idle: bool,
     ) -> usize {
-        let mut active = 0u32;
-        let mut rest = candidates;
+        // Mostly there is one candidate.
+        let first = candidates.trailing_zeros() as usize;
+        let (lone, first_sl) = (candidates.is_power_of_two(), head(first).sl);
+        let mut active = 1u32 << first_sl;
+        let mut rest = candidates & (candidates - 1);
         while rest != 0 {
             let vl = rest.trailing_zeros() as usize;
             rest &= rest - 1;
@@ -71,6 +74,9 @@ impl DTable {
         }
         // The VL of an active SL whose turn it is.
         let vl_of = |sl: usize, next: u32| {
+            if lone {
+                return first;
+            }
             let ahead = from_on(candidates, next as u8);
             let mut rest = ahead;
             loop {
@@ -111,17 +117,23 @@ impl DTable {
             }
         }
         let vl = goes_on.unwrap_or_else(|| {
-            let mut best = (u32::MAX, 0);
-            let mut rest = active;
+            let distances = &self.distance[state[POSITION] as usize * self.sls..];
+            let mut next = usize::from(first_sl);
+            let mut ahead = distances[next];
+            let mut rest = active & !(1 << first_sl);
             while rest != 0 {
                 let candidate = rest.trailing_zeros() as usize;
                 rest &= rest - 1;
-                let ahead = self.distance[state[POSITION] as usize * self.sls + candidate];
-                best = best.min((ahead, candidate));
+                (ahead, next) = (ahead, next).min((distances[candidate], candidate));
             }
-            let (ahead, next) = best;
             let n = self.entries.len() as u32;
-            let wrap = |position: u32| if position >= n { position - n } else { position };
+            let wrap = |position: u32| {
+                if position >= n {
+                    position - n
+                } else {
+                    position
+                }
+            };
             let entry = wrap(state[POSITION] + ahead);
             sl = next;
             state[POSITION] = wrap(entry + 1);
