@@ -55,6 +55,7 @@ impl DTable {
         self.state.prefetch(output);
     }
 
+    #[inline]
     pub(super) fn pick(
         &mut self,
         output: usize,
@@ -62,87 +63,141 @@ impl DTable {
         head: impl Fn(usize) -> Head,
         was_idle: bool,
     ) -> usize {
-        // Mostly there is one candidate.
         let first = candidates.trailing_zeros() as usize;
-        let (lone, first_sl) = (candidates.is_power_of_two(), head(first).sl);
-        let mut active = 1u32 << first_sl;
-        let mut rest = candidates & (candidates - 1);
-        while rest != 0 {
-            let vl = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            active |= 1 << head(vl).sl;
+        let Head { sl, flits } = head(first);
+        let sl = usize::from(sl);
+        if candidates.is_power_of_two() {
+            // The usual case: no choice, but the state goes on.
+            let only = (first, self.size(flits));
+            return self.advance(
+                output,
+                was_idle,
+                |this, _| (this == sl).then_some(only),
+                |_| (sl, only),
+            );
         }
-        // The VL of an active SL whose turn it is.
-        let vl_of = |sl: usize, next: u32| {
-            if lone {
-                return first;
-            }
+        self.pick_among(output, candidates, head, was_idle)
+    }
+
+    /// [`DTable::pick`] among several candidates.
+    fn pick_among(
+        &mut self,
+        output: usize,
+        candidates: u32,
+        head: impl Fn(usize) -> Head,
+        was_idle: bool,
+    ) -> usize {
+        let (flit_bytes, sls) = (self.flit_bytes, self.sls);
+        // The packet of an SL: on its first candidate VL from `next` on.
+        let packet_of = |sl: usize, next: u32| {
             let ahead = from_on(candidates, next as u8);
-            let mut rest = ahead;
-            loop {
-                if rest == 0 {
-                    rest = candidates & !ahead;
+            for mut vls in [ahead, candidates & !ahead] {
+                while vls != 0 {
+                    let vl = vls.trailing_zeros() as usize;
+                    vls &= vls - 1;
+                    let packet = head(vl);
+                    if usize::from(packet.sl) == sl {
+                        return Some((vl, units(packet.flits, flit_bytes)));
+                    }
                 }
-                let vl = rest.trailing_zeros() as usize;
-                if usize::from(head(vl).sl) == sl {
-                    return vl;
-                }
-                rest &= rest - 1;
             }
+            None
         };
+        self.advance(output, was_idle, packet_of, |turn: Turn<'_>| {
+            let mut best = (u32::MAX, (0, (0, 0)));
+            for sl in 0..sls {
+                let ahead = turn.distances[sl];
+                if ahead < best.0
+                    && let Some(packet) = packet_of(sl, turn.state[next_vl(sl)])
+                {
+                    best = (ahead, (sl, packet));
+                }
+            }
+            best.1
+        })
+    }
+
+    /// Algorithm 2 for one packet: `packet_of` gives the VL and size of the packet of an
+    /// active SL, `nearest` those of the active SL whose entry comes first.
+    #[inline]
+    fn advance(
+        &mut self,
+        output: usize,
+        was_idle: bool,
+        packet_of: impl Fn(usize, u32) -> Option<(usize, u32)>,
+        nearest: impl Fn(Turn<'_>) -> (usize, (usize, u32)),
+    ) -> usize {
         let state = self.state.get_mut(output);
-        let deficit = |sl: usize| PER_SL + 2 * sl;
-        let next_vl = |sl: usize| PER_SL + 2 * sl + 1;
-        let size = |vl: usize| {
-            (u64::from(head(vl).flits) * u64::from(self.flit_bytes))
-                .div_ceil(u64::from(DTABLE_UNIT_BYTES)) as u32
-        };
-        let mut sl = state[LAST_SL] as usize;
+        let last = state[LAST_SL] as usize;
         if was_idle {
             // Every tick with a free link and no active SL clears the last SL
-            // (Algorithm 2, lines 10-13); once is as good as many times.
+            // (lines 10-13); once is as good as many times.
             state[ACCUMULATED] = 0;
-            state[deficit(sl)] = 0;
+            state[deficit(last)] = 0;
         }
-        let mut goes_on = None;
-        if active >> sl & 1 == 0 {
-            state[ACCUMULATED] = 0;
-            state[deficit(sl)] = 0;
-        } else {
-            let vl = vl_of(sl, state[next_vl(sl)]);
-            if size(vl) > state[ACCUMULATED] {
-                state[deficit(sl)] = state[ACCUMULATED];
-            } else {
-                goes_on = Some(vl);
+        let goes_on = match packet_of(last, state[next_vl(last)]) {
+            None => {
+                state[ACCUMULATED] = 0;
+                state[deficit(last)] = 0;
+                None
             }
-        }
-        let vl = goes_on.unwrap_or_else(|| {
-            let distances = &self.distance[state[POSITION] as usize * self.sls..];
-            let mut next = usize::from(first_sl);
-            let mut ahead = distances[next];
-            let mut rest = active & !(1 << first_sl);
-            while rest != 0 {
-                let candidate = rest.trailing_zeros() as usize;
-                rest &= rest - 1;
-                (ahead, next) = (ahead, next).min((distances[candidate], candidate));
+            Some((_, size)) if size > state[ACCUMULATED] => {
+                state[deficit(last)] = state[ACCUMULATED];
+                None
             }
-            let n = self.entries.len() as u32;
-            let wrap = |position: u32| {
-                if position >= n {
-                    position - n
-                } else {
-                    position
-                }
-            };
-            let entry = wrap(state[POSITION] + ahead);
-            sl = next;
-            state[POSITION] = wrap(entry + 1);
-            state[LAST_SL] = sl as u32;
-            state[ACCUMULATED] = state[deficit(sl)] + self.entries[entry as usize].weight;
-            vl_of(sl, state[next_vl(sl)])
-        });
-        state[ACCUMULATED] = state[ACCUMULATED].saturating_sub(size(vl));
+            packet => packet,
+        };
+        let (sl, (vl, size)) = match goes_on {
+            Some(packet) => (last, packet),
+            None => {
+                let position = state[POSITION];
+                let distances = &self.distance[position as usize * self.sls..];
+                let (sl, packet) = nearest(Turn { state, distances });
+                let n = self.entries.len() as u32;
+                let wrap = |position: u32| {
+                    if position >= n {
+                        position - n
+                    } else {
+                        position
+                    }
+                };
+                let entry = wrap(position + distances[sl]);
+                state[POSITION] = wrap(entry + 1);
+                state[LAST_SL] = sl as u32;
+                state[ACCUMULATED] = state[deficit(sl)] + self.entries[entry as usize].weight;
+                (sl, packet)
+            }
+        };
+        state[ACCUMULATED] = state[ACCUMULATED].saturating_sub(size);
         state[next_vl(sl)] = vl as u32 + 1;
         vl
     }
+
+    #[inline]
+    fn size(&self, flits: u32) -> u32 {
+        units(flits, self.flit_bytes)
+    }
+}
+
+/// What decides whose turn it is.
+struct Turn<'a> {
+    state: &'a [u32],
+    /// Entries from the position to the next one of each SL.
+    distances: &'a [u32],
+}
+
+/// Size of a packet in units of 64 bytes.
+#[inline]
+fn units(flits: u32, flit_bytes: u32) -> u32 {
+    (u64::from(flits) * u64::from(flit_bytes)).div_ceil(u64::from(DTABLE_UNIT_BYTES)) as u32
+}
+
+#[inline]
+fn deficit(sl: usize) -> usize {
+    PER_SL + 2 * sl
+}
+
+#[inline]
+fn next_vl(sl: usize) -> usize {
+    PER_SL + 2 * sl + 1
 }
