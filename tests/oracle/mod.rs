@@ -8,7 +8,7 @@
 //! a doubt. It is slow, and does not mind.
 
 // Every test program compiles its own copy and uses its own part of it.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 mod allocation;
 mod blocked;
@@ -24,7 +24,7 @@ mod scheduler;
 mod sender;
 mod switch;
 
-pub use blocked::{Blocked, Queue};
+pub use blocked::Blocked;
 pub use counts::{LevelCounts, LinkCounts, quantile};
 pub use link::End;
 pub use switch::Place;

@@ -10,6 +10,8 @@
 mod allocate;
 mod calendar;
 mod departures;
+#[cfg(test)]
+mod full_tests;
 mod layout;
 mod nic;
 mod output;
@@ -46,7 +48,8 @@ pub enum RunEnd {
     Deadlock(Stall),
     /// The control function asked to stop.
     Interrupted,
-    /// More messages or packets are in flight than the engine can number (2^28).
+    /// There are more messages or packets at a time than the engine can number (2^28):
+    /// what does not fit is dropped, and the run cannot go on.
     Exhausted,
 }
 
@@ -285,7 +288,16 @@ impl Engine {
         })
     }
 
-    /// Runs until the workload has finished or nothing is left to do.
+    /// Runs until the workload has finished or nothing is left to do. A later call
+    /// goes on where the last one ended.
+    ///
+    /// There is no error to return: every way in which a run can end, a deadlock
+    /// included, is a [`RunEnd`], and [`Engine::stats`] tells what was counted till then.
+    ///
+    /// # Panics
+    /// If the workload creates a message whose `src`, `dst` or `sl` is not in the
+    /// specification; in debug builds also if a message goes from a NIC to itself, or
+    /// if an invariant of the fabric (credits, buffer sizes) is broken.
     pub fn run(&mut self, workload: &mut impl Workload) -> RunEnd {
         self.run_controlled(workload, &mut |_, _| ControlFlow::Continue(()))
     }

@@ -6,11 +6,12 @@
 
 use super::Engine;
 use super::packet::NONE;
+use super::space::Bank;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// Buffer in which a packet waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// Input buffer of a port.
     Input,
@@ -69,18 +70,18 @@ impl fmt::Display for Stall {
     }
 }
 
-/// A FIFO: the bank (0 inputs, 1 centrals, 2 outputs), its buffer and queue.
-type Node = (usize, usize, usize);
+/// A FIFO: the kind of its buffer, which of these, and the queue in it.
+type Node = (Place, usize, usize);
 
 impl Engine {
     /// A cycle of packets that can never move, if there is one.
     pub(super) fn find_stall(&mut self) -> Option<Stall> {
         // FIFOs whose head waits for space, with the FIFOs that hold that space.
         let mut dead: BTreeMap<Node, Vec<Node>> = BTreeMap::new();
-        for bank in 0..3 {
-            for buffer in 0..self.buffers(bank) {
-                for queue in 0..self.stride(bank) {
-                    let node = (bank, buffer, queue);
+        for place in [Place::Input, Place::Central, Place::Output] {
+            for buffer in 0..self.buffers(place) {
+                for queue in 0..self.bank(place).stride() {
+                    let node = (place, buffer, queue);
                     if self.head(node) != NONE
                         && let Some(holders) = self.waits_for(node)
                     {
@@ -117,54 +118,52 @@ impl Engine {
         })
     }
 
-    fn buffers(&self, bank: usize) -> usize {
-        if bank == 1 {
-            self.ports / 2
-        } else {
-            self.ports
+    fn buffers(&self, place: Place) -> usize {
+        match place {
+            Place::Central => self.ports / 2,
+            Place::Input | Place::Output => self.ports,
         }
     }
 
-    fn stride(&self, bank: usize) -> usize {
-        if bank == 1 {
-            self.central_buffers.stride()
-        } else {
-            self.vls
+    fn bank(&self, place: Place) -> &Bank {
+        match place {
+            Place::Input => &self.input_buffers,
+            Place::Central => &self.central_buffers,
+            Place::Output => &self.output_buffers,
         }
     }
 
-    fn head(&self, (bank, buffer, queue): Node) -> u32 {
-        match bank {
-            0 => self.input_buffers.head(buffer, queue),
-            1 => self.central_buffers.head(buffer, queue),
-            _ => self.output_buffers.head(buffer, queue),
-        }
+    fn head(&self, (place, buffer, queue): Node) -> u32 {
+        self.bank(place).head(buffer, queue)
     }
 
     /// FIFOs that hold the space which the head of `node` waits for; `None` if it
     /// does not wait, or if such a FIFO is sure to give space.
     fn waits_for(&mut self, node: Node) -> Option<Vec<Node>> {
-        let (bank, buffer, _) = node;
+        let (place, buffer, _) = node;
         let packet = self.packets[self.head(node)];
         let output = packet.output as usize;
         let vl = usize::from(packet.vl);
-        let (next, at, queue) = if bank == 2 {
-            let output = self.outputs[buffer];
-            if output.to_nic {
-                return None;
+        let (next, at, queue) = match place {
+            Place::Output => {
+                let output = self.outputs[buffer];
+                if output.to_nic {
+                    return None;
+                }
+                (Place::Input, output.peer as usize, vl)
             }
-            (0, output.peer as usize, vl)
-        } else if bank == 1 || buffer / 4 == output / 4 {
-            (2, output, vl)
-        } else {
-            let class = usize::from(self.class_of_port[output]);
-            (1, 2 * (buffer / 4) + output % 2, class * self.vls + vl)
+            Place::Input if buffer / 4 != output / 4 => {
+                let class = usize::from(self.class_of_port[output]);
+                let central = 2 * (buffer / 4) + output % 2;
+                (Place::Central, central, class * self.vls + vl)
+            }
+            Place::Input | Place::Central => (Place::Output, output, vl),
         };
         let now = self.now;
         let space = match next {
-            0 => &mut self.input_buffers,
-            1 => &mut self.central_buffers,
-            _ => &mut self.output_buffers,
+            Place::Input => &mut self.input_buffers,
+            Place::Central => &mut self.central_buffers,
+            Place::Output => &mut self.output_buffers,
         };
         let holders = space.holders(at, queue, packet.credits, now);
         // A holder without a head is being filled: its header is on the way.
@@ -175,15 +174,14 @@ impl Engine {
         Some(holders.into_iter().map(|q| (next, at, q)).collect())
     }
 
-    fn describe(&self, (bank, buffer, queue): Node) -> Waiting {
-        let packet = self.packets[self.head((bank, buffer, queue))];
-        let port = if bank == 1 {
-            buffer / 2 * 4 + buffer % 2
-        } else {
-            buffer
+    fn describe(&self, (place, buffer, queue): Node) -> Waiting {
+        let packet = self.packets[self.head((place, buffer, queue))];
+        let port = match place {
+            Place::Central => buffer / 2 * 4 + buffer % 2,
+            Place::Input | Place::Output => buffer,
         } as u32;
         Waiting {
-            place: [Place::Input, Place::Central, Place::Output][bank],
+            place,
             switch: port / self.radix,
             port: port % self.radix,
             vl: (queue % self.vls) as u32,
