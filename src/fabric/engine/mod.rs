@@ -288,16 +288,15 @@ impl Engine {
         })
     }
 
-    /// Runs until the workload has finished or nothing is left to do. A later call
-    /// goes on where the last one ended.
+    /// Runs until the workload has finished or nothing is left to do.
     ///
     /// There is no error to return: every way in which a run can end, a deadlock
     /// included, is a [`RunEnd`], and [`Engine::stats`] tells what was counted till then.
     ///
     /// # Panics
-    /// If the workload creates a message whose `src`, `dst` or `sl` is not in the
-    /// specification; in debug builds also if a message goes from a NIC to itself, or
-    /// if an invariant of the fabric (credits, buffer sizes) is broken.
+    /// Messages must name NICs and SLs of the specification and two different NICs:
+    /// with others the engine panics or its results mean nothing. Debug builds also
+    /// panic if an invariant of the fabric (credits, buffer sizes) is broken.
     pub fn run(&mut self, workload: &mut impl Workload) -> RunEnd {
         self.run_controlled(workload, &mut |_, _| ControlFlow::Continue(()))
     }
