@@ -203,7 +203,7 @@ fn pool(kind: Kind, raw: &RawPool, largest: &[u32], classes: Option<u32>) -> Poo
 }
 
 /// Most classes of central queues in a switch.
-fn classes(topology: &Topology) -> u32 {
+pub fn classes(topology: &Topology) -> u32 {
     let neighbours = |switch: u32| {
         let peers = (0..topology.radix()).map(|port| topology.peer(switch, port));
         let switches = peers.filter_map(|peer| match peer {
