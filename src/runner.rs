@@ -350,6 +350,28 @@ fn stall_of(replay: &Replay) -> String {
 /// # Errors
 /// If a trace is broken, a job does not fit, or a run fails; the error of the
 /// experiment before those of the baselines.
+///
+/// # Examples
+/// ```
+/// use flitwise::config::resolve_text;
+/// use flitwise::runner::{Control, Silent, Status, run_plan};
+/// use std::{path::Path, sync::atomic::AtomicBool};
+///
+/// let text = r#"
+///     fabric.topology = { kind = "single", nics = 16 }
+///     [[job]]
+///     trace = "traces/randomaccess-16.vef.gz"
+/// "#;
+/// let plan = resolve_text("example.toml", text, Path::new(""), &[])?;
+/// let (stop, progress) = (AtomicBool::new(false), Silent);
+/// let control = Control { stop: &stop, progress: &progress };
+/// let result = run_plan(&plan, &control, 1)?;
+/// assert_eq!(result.main.status, Status::Complete);
+/// let stats = &result.main.stats;
+/// assert_eq!(stats.messages_delivered, stats.messages);
+/// assert!(result.main.jobs[0].is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn run_plan(plan: &Plan, control: &Control<'_>, threads: usize) -> Result<RunResult, RunError> {
     let baselines = plan.baselines.iter().map(|b| &b.experiment);
     let experiments: Vec<&Experiment> =

@@ -4,9 +4,13 @@
 mod common;
 mod oracle;
 
-use common::random::{Kind, config, fabric, script, traffic};
+use common::random::{Kind, classes, config, fabric, script, traffic};
+use flitwise::fabric::spec::{FabricSpec, Scheduler};
+use flitwise::fabric::topology::Shape;
 use oracle::RunEnd;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
 const TICKS: u64 = 2_000_000;
 
@@ -32,5 +36,60 @@ proptest! {
         let mut script = script(&spec, &traffic);
         let run = oracle::run(&spec, &mut script, TICKS);
         prop_assert!(run.end != RunEnd::OutOfTicks);
+    }
+}
+
+/// What the random fabrics must not leave out.
+type Corner = (&'static str, fn(&FabricSpec) -> bool);
+
+const CORNERS: &[Corner] = &[
+    ("a single NIC", |f| f.topology.nics() == 1),
+    ("fewer NICs than ports for them on a cube", |f| {
+        matches!(f.topology.shape(), Shape::Cube(cube)
+            if f.topology.nics() < f.topology.switches() * cube.concentration())
+    }),
+    ("a ring of 6", |f| {
+        matches!(f.topology.shape(), Shape::Cube(cube)
+            if cube.wraps() && cube.dimensions().contains(&6))
+    }),
+    ("32 VLs", |f| f.qos.vls == 32),
+    ("more than 64 queues in a central buffer", |f| {
+        // About half the neighbours are reached by the ports of each parity.
+        u32::from(f.qos.vls) * classes(&f.topology) > 128
+    }),
+    ("SCs of one SL on one VL", |f| {
+        (0..f.qos.service_levels.len()).any(|sl| {
+            let vls: Vec<u8> = f.qos.vls_of(sl).collect();
+            (1..vls.len()).any(|i| vls[..i].contains(&vls[i]))
+        })
+    }),
+    ("more than two SCs", |f| {
+        f.qos.service_levels.iter().any(|sl| sl.scs.len() > 2)
+    }),
+    ("flits above 64 bytes", |f| f.timing.flit_bytes > 64),
+    ("flits that are no power of two", |f| {
+        !f.timing.flit_bytes.is_power_of_two()
+    }),
+    ("fast crossbars", |f| {
+        f.timing.mport_speedup > 4 && f.timing.central_speedup > 4
+    }),
+    (
+        "an SBT weight of 0",
+        |f| matches!(&f.qos.scheduler, Scheduler::Sbt { weights } if weights.contains(&0)),
+    ),
+];
+
+#[test]
+fn random_fabrics_reach_the_corners() {
+    let mut runner = TestRunner::deterministic();
+    for kind in [Kind::Sound, Kind::Any] {
+        let strategy = fabric(kind);
+        let fabrics: Vec<FabricSpec> = (0..300)
+            .map(|_| strategy.new_tree(&mut runner).unwrap().current())
+            .collect();
+        for (name, is_there) in CORNERS {
+            let count = fabrics.iter().filter(|f| is_there(f)).count();
+            assert!(count > 0, "no {kind:?} fabric of 300 has {name}");
+        }
     }
 }

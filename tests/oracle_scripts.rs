@@ -41,6 +41,12 @@ fn ticks(run: &OracleRun, from: End) -> Vec<u64> {
     departures.map(|d| d.tick).collect()
 }
 
+/// Queue wait and credit wait of the link that starts at `from`.
+fn waits(run: &OracleRun, from: End) -> (u64, u64) {
+    let link = run.links.iter().find(|link| link.from == from).unwrap();
+    (link.queue_wait, link.credit_wait(run.end_tick))
+}
+
 #[test]
 fn header_takes_150_ticks_within_an_mport() {
     let run = run_at_once(&single(12), [message(0, 0, 1, VO, 8)]);
@@ -123,6 +129,8 @@ fn packets_contend_for_the_link() {
     assert_eq!(ticks(&run, port(0, 2)), [150, 166]);
     let delivered: Vec<u64> = run.reports.iter().map(|r| r.delivered).collect();
     assert_eq!(delivered, [158 + 15, 174 + 15]);
+    assert_eq!(waits(&run, port(0, 2)), (166 - 156, 0));
+    assert_eq!(run.levels[usize::from(VO)].end_to_end, [173, 189]);
 }
 
 /// One credit of 8 flits is as much as a VL may have in the buffer `shrink` picks.
@@ -142,6 +150,13 @@ fn credit_of_an_input_buffer_comes_back_a_flight_later() {
     // Flit 7 leaves the input buffer at 98 + 7/3 = 100; the credit is free at
     // 101 and seen by the NIC at 109.
     assert_eq!(ticks(&run, End::Nic(0)), [0, 109]);
+    // The second packet is there from 0 on; the link is free from 8 on.
+    assert_eq!(waits(&run, End::Nic(0)), (109, 109 - 8));
+    assert_eq!(waits(&run, port(0, 2)), (0, 0));
+    // Network latency starts with the header, end-to-end latency in tick 0.
+    let level = &run.levels[usize::from(VO)];
+    assert_eq!(level.network, [158 + 7, 158 + 7]);
+    assert_eq!(level.end_to_end, [158 + 7, 109 + 158 + 7]);
 }
 
 #[test]

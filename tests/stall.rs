@@ -1,13 +1,57 @@
 //! Deadlocks are found, named and survived: a run never hangs.
 
 mod common;
+mod compare;
+mod oracle;
 
-use common::script::jam;
+use common::script::{Cue, Script, jam, message};
 use common::specs;
-use flitwise::fabric::engine::{Engine, RunEnd};
-use flitwise::fabric::spec::{Scheduler, Tick};
-use flitwise::fabric::topology::Topology;
+use flitwise::fabric::engine::{Engine, Place, RunEnd, Stall, Waiting};
+use flitwise::fabric::routing::{NextHop, next_hop};
+use flitwise::fabric::spec::{CentralQueues, FabricSpec, Scheduler, Tick};
+use flitwise::fabric::topology::{Peer, Topology};
 use flitwise::fabric::workload::{Message, Workload};
+
+/// True if a packet that waits like `a` wants to enter the buffer that `b` is in.
+fn leads_to(spec: &FabricSpec, a: &Waiting, b: &Waiting) -> bool {
+    let (topology, tie) = (&spec.topology, spec.routing.ring_tie);
+    if a.place == Place::Output {
+        let Peer::Switch { switch, port } = topology.peer(a.switch, a.port) else {
+            return false;
+        };
+        // The VL of an output holds in the next input.
+        return (b.place, b.switch, b.port, b.vl) == (Place::Input, switch, port, a.vl);
+    }
+    let outputs = match next_hop(topology, tie, a.switch, a.dst) {
+        NextHop::Local(port) => port..port + 1,
+        NextHop::Trunk { first, links } => first..first + links,
+    };
+    let mport = a.port / 4;
+    a.switch == b.switch
+        && outputs.into_iter().any(|output| match b.place {
+            Place::Input => false,
+            Place::Central => {
+                a.place == Place::Input && mport != output / 4 && b.port == 4 * mport + output % 2
+            }
+            // Central buffer 4m + j feeds outputs of parity j in other MPorts.
+            Place::Output if a.place == Place::Central => {
+                b.port == output && mport != output / 4 && a.port % 2 == output % 2
+            }
+            Place::Output => b.port == output && mport == output / 4,
+        })
+}
+
+/// Where every VL only has space of its own, a packet waits for one in its next
+/// buffer: each of the cycle for the one after it.
+fn assert_closed(spec: &FabricSpec, stall: &Stall) {
+    for (i, waiting) in stall.cycle.iter().enumerate() {
+        let next = &stall.cycle[(i + 1) % stall.cycle.len()];
+        assert!(
+            leads_to(spec, waiting, next),
+            "{waiting:?} does not wait for {next:?}\n{stall}"
+        );
+    }
+}
 
 #[test]
 fn a_jammed_ring_is_reported_as_a_cycle() {
@@ -20,6 +64,9 @@ fn a_jammed_ring_is_reported_as_a_cycle() {
         stall.cycle.len() > 1 && stall.cycle.len() <= stall.blocked,
         "{stall:?}"
     );
+    assert_closed(&spec, &stall);
+    let run = oracle::run(&spec, &mut jam(), 100_000);
+    compare::check_stall(&stall, &run.blocked).unwrap();
     let text = stall.to_string();
     assert!(text.starts_with("deadlock: "), "{text}");
     assert_eq!(text.lines().count(), 1 + stall.cycle.len(), "{text}");
@@ -89,7 +136,10 @@ fn a_deadlock_among_some_of_the_packets_ends_the_run_too() {
         jam: messages,
         next: 0,
     });
-    assert!(matches!(end, RunEnd::Deadlock(_)), "{end:?}");
+    let RunEnd::Deadlock(stall) = end else {
+        panic!("{end:?}");
+    };
+    assert_closed(&spec, &stall);
     // The other traffic was delivered meanwhile.
     assert!(engine.stats().messages_delivered > 1000);
 }
@@ -165,4 +215,58 @@ fn an_overloaded_torus_with_the_smallest_buffers_keeps_moving() {
     });
     assert_eq!(end, RunEnd::Drained);
     assert_eq!(engine.stats().messages_delivered, 256 * 300);
+}
+
+/// A 4×4 torus with three NICs per switch, one packet per VL in every queue and
+/// `messages` full packets from each NIC to anywhere, all at once.
+fn overloaded_torus(central_queues: CentralQueues, messages: u64) -> (FabricSpec, Script) {
+    let torus = Topology::cube(&[4, 4], true, 3, 1, None).unwrap();
+    let nics = u64::from(torus.nics());
+    let mut spec = specs::opa_gen1(torus, Scheduler::RrVl);
+    spec.qos.vls = 2;
+    spec.qos.sc2vl = specs::sc2vl(&[0, 1]);
+    spec.qos.service_levels = vec![specs::service_level("D", [0, 1], 128)];
+    let pool = specs::even_pool(2, 4, 2, 2);
+    let buffers = &mut spec.buffers;
+    for own in [
+        &mut buffers.nic_queue,
+        &mut buffers.nic_sink,
+        &mut buffers.input,
+        &mut buffers.output,
+    ] {
+        *own = pool.clone();
+    }
+    buffers.central = specs::even_pool(2, 24, 2, 2);
+    buffers.central_queues = central_queues;
+    let mut state = 1u64;
+    let mut below = |n: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    let script = Script::new((0..messages * nics).map(|token| {
+        let src = token % nics;
+        let dst = (src + 1 + below(nics - 1)) % nics;
+        (Cue::At(0), message(token, src as u32, dst as u32, 0, 128))
+    }));
+    (spec, script)
+}
+
+/// With one FIFO per VL a packet that goes on in its ring can stand before one that
+/// has passed the dateline and turns, so that the datelines no longer cut the ring.
+/// A FIFO per neighbour keeps them apart.
+#[test]
+fn central_queues_per_vl_freeze_an_overloaded_torus_and_per_neighbour_do_not() {
+    let (spec, script) = overloaded_torus(CentralQueues::PerVl, 20);
+    let RunEnd::Deadlock(stall) = compare::compare(&spec, &script).unwrap() else {
+        panic!("one FIFO per VL couples what the datelines keep apart");
+    };
+    assert_closed(&spec, &stall);
+    let central = |w: &Waiting| w.place == Place::Central;
+    assert!(stall.cycle.iter().any(central), "{stall}");
+
+    let (spec, script) = overloaded_torus(CentralQueues::PerNeighbour, 20);
+    let end = compare::compare(&spec, &script).unwrap();
+    assert_eq!(end, RunEnd::Drained);
 }

@@ -19,10 +19,26 @@ const BASELINE_DEFAULT: &str =
 /// Most bytes read from one file: experiments fit on a screen.
 const MAX_FILE: u64 = 16 << 20;
 
-/// Reads an experiment file and applies `--set a.b=c` texts in order.
+/// Reads an experiment file and applies `--set a.b=c` texts in order. Traces are
+/// only looked for, not read.
 ///
 /// # Errors
 /// The first problem found, with its place and a cure.
+///
+/// # Examples
+/// ```
+/// use std::path::Path;
+///
+/// let file = Path::new("configs/hpl-16-tree.toml");
+/// let plan = flitwise::config::load(file, &["seed=7".to_owned()])?;
+/// assert_eq!(plan.experiment.seed, 7);
+/// assert_eq!(plan.experiment.fabric.topology.nics(), 64);
+/// assert_eq!(plan.baselines.len(), 1);
+///
+/// let error = flitwise::config::load(file, &["sede=7".to_owned()]).unwrap_err();
+/// assert!(error.to_string().contains("seed"));
+/// # Ok::<(), flitwise::config::ConfigError>(())
+/// ```
 pub fn load(path: &Path, sets: &[String]) -> Result<Plan, ConfigError> {
     let dir = path.parent().unwrap_or(Path::new(""));
     resolve_text(&path.display().to_string(), &read(path)?, dir, sets)

@@ -7,7 +7,7 @@ use crate::fabric::qos::dtable_table::{
     self, DTableError, DTableParameters, DTableSl, DTableTable,
 };
 use crate::fabric::spec::{DTABLE_UNIT_BYTES, Qos, Scheduler, ServiceLevel};
-use crate::fabric::validate::MAX_LEVELS;
+use crate::fabric::validate::{MANAGEMENT_SC, MAX_LEVELS};
 use crate::units::Ratio;
 
 /// The QoS of the fabric and, for DTable, how its table was made. `flit_bytes`
@@ -45,7 +45,14 @@ pub(super) fn qos(
         .as_ref()
         .or(Some(&defaults.sc2vl).filter(|list| !list.is_empty()));
     let sc2vl = sc2vl(given, &service_levels)?;
-    let vls = sc2vl.iter().flatten().max().map_or(1, |&vl| vl + 1);
+    let mut qos = Qos {
+        vls: sc2vl.iter().flatten().max().map_or(1, |&vl| vl + 1),
+        service_levels,
+        sc2vl,
+        scheduler: Scheduler::RrVl,
+    };
+    // Before the scheduler, whose tables go by the service levels.
+    qos.validate_levels(rings)?;
     let (scheduler, table) = match raw
         .scheduler
         .or(defaults.scheduler)
@@ -59,7 +66,7 @@ pub(super) fn qos(
                 &raw.dtable,
                 &defaults.dtable,
                 levels,
-                &service_levels,
+                &qos.service_levels,
                 header,
             )?;
             (
@@ -70,30 +77,14 @@ pub(super) fn qos(
             )
         }
     };
-    Ok((
-        Qos {
-            vls,
-            service_levels,
-            sc2vl,
-            scheduler,
-        },
-        table,
-    ))
+    qos.scheduler = scheduler;
+    Ok((qos, table))
 }
 
 fn service_levels(
     levels: &[RawServiceLevel],
     default_mtu: u64,
 ) -> Result<Vec<ServiceLevel>, ConfigError> {
-    if levels.is_empty() || levels.len() > MAX_LEVELS {
-        return Err(ConfigError::new(
-            "qos.service_levels",
-            format!(
-                "{} service levels; there must be 1 to {MAX_LEVELS}",
-                levels.len()
-            ),
-        ));
-    }
     let mut out: Vec<ServiceLevel> = Vec::with_capacity(levels.len());
     for (i, level) in levels.iter().enumerate() {
         let key = |name: &str| format!("qos.service_levels.{i}.{name}");
@@ -110,7 +101,7 @@ fn service_levels(
                 format!("traffic class {traffic_class} is above 31"),
             ));
         }
-        if level.scs.contains(&crate::fabric::validate::MANAGEMENT_SC) {
+        if level.scs.contains(&MANAGEMENT_SC) {
             return Err(ConfigError::new(
                 key("scs"),
                 format!(
@@ -131,7 +122,7 @@ fn service_levels(
     Ok(out)
 }
 
-/// VL of every SC in use; where no list is given, VL = SC.
+/// VL of every SC in use, where there is one; where no list is given, VL = SC.
 fn sc2vl(list: Option<&Vec<u8>>, levels: &[ServiceLevel]) -> Result<[Option<u8>; 32], ConfigError> {
     const KEY: &str = "qos.sc2vl";
     if let Some(list) = list {
@@ -146,26 +137,12 @@ fn sc2vl(list: Option<&Vec<u8>>, levels: &[ServiceLevel]) -> Result<[Option<u8>;
         }
     }
     let mut out = [None; 32];
-    for level in levels {
-        for &sc in &level.scs {
-            let Some(slot) = out.get_mut(usize::from(sc)) else {
-                return Err(ConfigError::new(
-                    "qos.service_levels",
-                    format!("{}: SC {sc} is above 31", level.name),
-                ));
-            };
+    for &sc in levels.iter().flat_map(|level| &level.scs) {
+        let sc = usize::from(sc);
+        if let Some(slot) = out.get_mut(sc) {
             *slot = match list {
-                None => Some(sc),
-                Some(list) => Some(*list.get(usize::from(sc)).ok_or_else(|| {
-                    ConfigError::new(
-                        KEY,
-                        format!(
-                            "SC {sc} of {} has no VL; the list needs {} entries",
-                            level.name,
-                            sc + 1
-                        ),
-                    )
-                })?),
+                None => Some(sc as u8),
+                Some(list) => list.get(sc).copied(),
             };
         }
     }

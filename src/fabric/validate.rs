@@ -12,7 +12,8 @@ pub const MAX_LATENCY_TICKS: u64 = 1 << 18;
 /// Largest weight of a DTable entry in units of 64 B (64 GiB), so that sums of a few stay
 /// in range.
 pub const MAX_DTABLE_WEIGHT: u32 = 1 << 30;
-/// Service channel reserved for fabric management.
+/// Service channel reserved for fabric management: no limit of the fabric, but
+/// experiments may not use it.
 pub const MANAGEMENT_SC: u8 = 15;
 
 fn error<T>(key: &'static str, problem: String) -> Result<T, SpecError> {
@@ -28,7 +29,7 @@ impl FabricSpec {
     /// The first problem found, with the experiment-file key to change.
     pub fn validate(&self) -> Result<(), SpecError> {
         self.validate_timing()?;
-        self.validate_qos()?;
+        self.qos.validate_levels(self.needs_classes())?;
         let b = &self.buffers;
         for (key, pool) in [
             ("fabric.nic_queue", &b.nic_queue),
@@ -77,93 +78,6 @@ impl FabricSpec {
             }
         }
         Ok(())
-    }
-
-    fn validate_qos(&self) -> Result<(), SpecError> {
-        let qos = &self.qos;
-        let sls = &qos.service_levels;
-        if sls.is_empty() || sls.len() > MAX_LEVELS {
-            let n = sls.len();
-            return error(
-                "qos.service_levels",
-                format!("{n} service levels; there must be 1 to {MAX_LEVELS}"),
-            );
-        }
-        if qos.vls == 0 || usize::from(qos.vls) > MAX_LEVELS {
-            return error(
-                "qos.sc2vl",
-                format!("{} VLs; there must be 1 to {MAX_LEVELS}", qos.vls),
-            );
-        }
-        let mut owner: [Option<&str>; MAX_LEVELS] = [None; MAX_LEVELS];
-        for level in sls {
-            let name = level.name.as_str();
-            if level.scs.is_empty() {
-                return error(
-                    "qos.service_levels",
-                    format!("{name} has no SC; give it at least one"),
-                );
-            }
-            if usize::from(level.traffic_class) >= MAX_LEVELS {
-                let tc = level.traffic_class;
-                return error(
-                    "qos.service_levels",
-                    format!("{name}: traffic class {tc} is above 31"),
-                );
-            }
-            if level.mtu_bytes == 0 {
-                return error(
-                    "qos.service_levels",
-                    format!("{name}: an MTU of 0 bytes carries nothing"),
-                );
-            }
-            for &sc in &level.scs {
-                Self::validate_sc(qos, name, sc, &mut owner)?;
-            }
-            if self.needs_classes() {
-                validate_classes(qos, name, &level.scs)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn validate_sc<'a>(
-        qos: &Qos,
-        name: &'a str,
-        sc: u8,
-        owner: &mut [Option<&'a str>; MAX_LEVELS],
-    ) -> Result<(), SpecError> {
-        let Some(slot) = owner.get_mut(usize::from(sc)) else {
-            return error("qos.service_levels", format!("{name}: SC {sc} is above 31"));
-        };
-        if sc == MANAGEMENT_SC {
-            return error(
-                "qos.service_levels",
-                format!("{name}: SC 15 is reserved for fabric management; take another SC"),
-            );
-        }
-        if let Some(other) = slot.replace(name) {
-            return error(
-                "qos.service_levels",
-                format!(
-                    "SC {sc} is listed by {other} and by {name}; an SC belongs to one SL, once"
-                ),
-            );
-        }
-        match qos.sc2vl[usize::from(sc)] {
-            Some(vl) if vl < qos.vls => Ok(()),
-            Some(vl) => error(
-                "qos.sc2vl",
-                format!(
-                    "SC {sc} of {name}: VL {vl} is not below the {} VLs",
-                    qos.vls
-                ),
-            ),
-            None => error(
-                "qos.sc2vl",
-                format!("SC {sc} of {name} has no VL; add it to sc2vl"),
-            ),
-        }
     }
 
     /// Credits of the largest packet of every VL; 0 where no SL uses the VL.
@@ -344,6 +258,89 @@ impl FabricSpec {
                     ),
                 }
             }
+        }
+    }
+}
+
+impl Qos {
+    /// Checks service levels, SCs and VLs; not the scheduler. With `rings` every SL
+    /// needs two dateline classes.
+    ///
+    /// # Errors
+    /// The first problem found, with the experiment-file key to change.
+    pub(crate) fn validate_levels(&self, rings: bool) -> Result<(), SpecError> {
+        let sls = &self.service_levels;
+        if sls.is_empty() || sls.len() > MAX_LEVELS {
+            let n = sls.len();
+            return error(
+                "qos.service_levels",
+                format!("{n} service levels; there must be 1 to {MAX_LEVELS}"),
+            );
+        }
+        if self.vls == 0 || usize::from(self.vls) > MAX_LEVELS {
+            return error(
+                "qos.sc2vl",
+                format!("{} VLs; there must be 1 to {MAX_LEVELS}", self.vls),
+            );
+        }
+        let mut owner: [Option<&str>; MAX_LEVELS] = [None; MAX_LEVELS];
+        for level in sls {
+            let name = level.name.as_str();
+            if level.scs.is_empty() {
+                return error(
+                    "qos.service_levels",
+                    format!("{name} has no SC; give it at least one"),
+                );
+            }
+            if level.mtu_bytes == 0 {
+                return error(
+                    "qos.service_levels",
+                    format!("{name}: an MTU of 0 bytes carries nothing"),
+                );
+            }
+            for &sc in &level.scs {
+                self.validate_sc(name, sc, &mut owner)?;
+            }
+            if rings {
+                validate_classes(self, name, &level.scs)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_sc<'a>(
+        &self,
+        name: &'a str,
+        sc: u8,
+        owner: &mut [Option<&'a str>; MAX_LEVELS],
+    ) -> Result<(), SpecError> {
+        let Some(slot) = owner.get_mut(usize::from(sc)) else {
+            return error("qos.service_levels", format!("{name}: SC {sc} is above 31"));
+        };
+        if let Some(other) = slot.replace(name) {
+            return error(
+                "qos.service_levels",
+                format!(
+                    "SC {sc} is listed by {other} and by {name}; an SC belongs to one SL, once"
+                ),
+            );
+        }
+        match self.sc2vl[usize::from(sc)] {
+            Some(vl) if vl < self.vls => Ok(()),
+            Some(vl) => error(
+                "qos.sc2vl",
+                format!(
+                    "SC {sc} of {name}: VL {vl} is not below the {} VLs",
+                    self.vls
+                ),
+            ),
+            None => error(
+                "qos.sc2vl",
+                format!(
+                    "SC {sc} of {name} has no VL; the list needs {} entries",
+                    sc + 1
+                ),
+            ),
         }
     }
 }

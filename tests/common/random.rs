@@ -4,7 +4,6 @@
 //! that a failing case shrinks to a small one.
 
 use super::script::{Cue, Script};
-use super::specs::sc2vl;
 use flitwise::fabric::spec::{
     Buffers, CentralQueues, DTABLE_UNIT_BYTES, DTableEntry, FabricSpec, Pool, Qos, Quota, RingTie,
     Routing, Scheduler, ServiceLevel, Timing, TrunkSelection,
@@ -42,15 +41,22 @@ pub fn config(cases: u32) -> ProptestConfig {
 }
 
 fn topology() -> impl Strategy<Value = Topology> {
-    let single = (2u32..=12).prop_map(|nics| Topology::single(nics).unwrap());
-    let cube = (
-        prop_oneof![vec(2u32..=4, 1..=2), vec(2u32..=3, 3..=3)],
-        any::<bool>(),
-        1u32..=3,
-        1u32..=3,
-    );
-    let cube = cube.prop_map(|(dimensions, wrap, concentration, trunk)| {
-        Topology::cube(&dimensions, wrap, concentration, trunk, None).unwrap()
+    let single = (1u32..=12).prop_map(|nics| Topology::single(nics).unwrap());
+    let dimensions = prop_oneof![
+        4 => vec(2u32..=4, 1..=2),
+        2 => vec(2u32..=3, 3..=3),
+        2 => (5u32..=6).prop_map(|ring| vec![ring]),
+        1 => (5u32..=6, 2u32..=3, any::<bool>()).prop_map(|(long, short, first)| {
+            if first { vec![long, short] } else { vec![short, long] }
+        }),
+    ];
+    // The last slots may be empty, down to a single NIC.
+    let empty = prop_oneof![3 => Just(0u32), 1 => any::<u32>()];
+    let cube = (dimensions, any::<bool>(), 1u32..=3, 1u32..=3, empty);
+    let cube = cube.prop_map(|(dimensions, wrap, concentration, trunk, empty)| {
+        let slots = dimensions.iter().product::<u32>() * concentration;
+        let hosts = Some(slots - empty % slots);
+        Topology::cube(&dimensions, wrap, concentration, trunk, hosts).unwrap()
     });
     let tree = (2u32..=3, 2u32..=3, 0u32..=3).prop_map(|(k, n, missing)| {
         let hosts = k.pow(n) - missing.min(k.pow(n) - 2);
@@ -59,13 +65,20 @@ fn topology() -> impl Strategy<Value = Topology> {
     prop_oneof![3 => single, 5 => cube, 2 => tree]
 }
 
+fn speedup() -> impl Strategy<Value = u32> {
+    prop_oneof![6 => 1u32..=4, 1 => 5u32..=20, 1 => Just(255)]
+}
+
 prop_compose! {
     fn timing()(
-        flit_bytes in prop_oneof![Just(8u32), Just(16), Just(64)],
+        flit_bytes in prop_oneof![
+            3 => prop_oneof![Just(8u32), Just(16), Just(64)],
+            1 => 1u32..=300,
+        ],
         (link, host_link) in (1u64..=20, 1u64..=9),
         (input_store, routing, output_store) in (0u64..=3, 0u64..=12, 0u64..=8),
         (allocation, crossbar) in (1u64..=9, 1u64..=3),
-        (mport_speedup, central_speedup) in (1u32..=4, 1u32..=4),
+        (mport_speedup, central_speedup) in (speedup(), speedup()),
     ) -> Timing {
         Timing {
             tick_ps: 640,
@@ -83,28 +96,54 @@ prop_compose! {
     }
 }
 
-/// A service level before it fits: VLs of its two SCs, and the size of its
-/// largest packet.
-type RawLevel = (u8, u8, u32);
+/// Most VLs of a fabric.
+const MAX_VLS: u8 = 32;
+/// SCs that service levels can have: 0 to 31 but for 15, which is reserved.
+const SCS: usize = 31;
 
-/// VLs of the SCs of each service level. SL i has the SCs 2i and 2i + 1, or
-/// just the first where there is no ring and both fall on one VL.
-fn service_levels(kind: Kind, raw: &[RawLevel], flit_bytes: u32, rings: bool) -> Qos {
-    let mut vl_of_sc = Vec::new();
+/// A service level before it fits: VLs of its SCs, and the flits of its largest
+/// packet.
+type RawLevel = (Vec<u8>, u32);
+
+/// Service levels, and how many VLs there may be at most (an even number).
+fn raw_levels() -> impl Strategy<Value = (Vec<RawLevel>, u8)> {
+    let scs = prop_oneof![4 => vec(any::<u8>(), 2..=2), 1 => vec(any::<u8>(), 1..=6)];
+    let levels = prop_oneof![
+        8 => vec((scs.clone(), 1u32..=20), 1..=5),
+        1 => vec((scs, 1u32..=20), 6..=12),
+    ];
+    let vls = prop_oneof![10 => Just(6u8), 1 => Just(2), 1 => Just(16), 1 => Just(MAX_VLS)];
+    (levels, vls)
+}
+
+/// The service levels with their SCs and VLs. On rings a level has two SCs on two
+/// VLs, elsewhere any number of SCs, of which several may share a VL.
+fn service_levels(
+    kind: Kind,
+    (raw, vls): &(Vec<RawLevel>, u8),
+    flit_bytes: u32,
+    rings: bool,
+) -> Qos {
+    let mut vl_of_sc = [None; 32];
+    let mut free = (0u8..32).filter(|&sc| sc != 15);
+    let mut left = SCS;
     let mut levels = Vec::new();
-    for (i, &(a, b, flits)) in raw.iter().enumerate() {
-        let (first, second) = match kind {
-            Kind::Sound => (2 * (a % 3), 2 * (a % 3) + 1),
-            Kind::Any if rings && a == b => (a, (a + 1) % 6),
-            Kind::Any => (a, b),
+    for (i, (raw_vls, flits)) in raw.iter().enumerate() {
+        let (a, b) = (raw_vls[0] % vls, raw_vls[raw_vls.len() - 1] % vls);
+        let mut on: Vec<u8> = match kind {
+            Kind::Sound if rings => vec![a / 2 * 2, a / 2 * 2 + 1],
+            Kind::Any if rings && a == b => vec![a, (a + 1) % vls],
+            Kind::Any if rings => vec![a, b],
+            _ => raw_vls.iter().map(|vl| vl % vls).collect(),
         };
-        vl_of_sc.extend([first, second]);
-        let sc = 2 * i as u8;
-        let scs = if first == second {
-            vec![sc]
-        } else {
-            vec![sc, sc + 1]
-        };
+        // Those that follow need at least one or two each.
+        let reserved = (raw.len() - i - 1) * if rings { 2 } else { 1 };
+        on.truncate(left - reserved);
+        left -= on.len();
+        let scs: Vec<u8> = free.by_ref().take(on.len()).collect();
+        for (&sc, vl) in scs.iter().zip(on) {
+            vl_of_sc[usize::from(sc)] = Some(vl);
+        }
         levels.push(ServiceLevel {
             name: format!("SL{i}"),
             traffic_class: i as u8,
@@ -113,16 +152,16 @@ fn service_levels(kind: Kind, raw: &[RawLevel], flit_bytes: u32, rings: bool) ->
         });
     }
     Qos {
-        vls: vl_of_sc.iter().max().unwrap() + 1,
+        vls: vl_of_sc.iter().flatten().max().unwrap() + 1,
         service_levels: levels,
-        sc2vl: sc2vl(&vl_of_sc),
+        sc2vl: vl_of_sc,
         scheduler: Scheduler::RrVl,
     }
 }
 
 /// A pool before it fits: credits beyond the least there must be, whether any
 /// are exclusive where none need be, then for each VL what is exclusive and what
-/// it may have beyond its largest packet.
+/// it may have beyond its largest packet (the first again after the last).
 type RawPool = (u32, bool, Vec<(u32, u32)>);
 
 fn raw_pool() -> impl Strategy<Value = RawPool> {
@@ -131,21 +170,31 @@ fn raw_pool() -> impl Strategy<Value = RawPool> {
     (slack, any::<bool>(), quotas)
 }
 
-/// The pool for packets of at most `largest[vl]` credits, in a buffer with
-/// `copies` queues per VL.
-fn pool(kind: Kind, raw: &RawPool, largest: &[u32], copies: u32) -> Pool {
+/// The pool for packets of at most `largest[vl]` credits in a buffer with one queue
+/// per VL, or in a central buffer with at most `classes` queues per used VL.
+fn pool(kind: Kind, raw: &RawPool, largest: &[u32], classes: Option<u32>) -> Pool {
     let (slack, reserves, raw) = raw;
+    let raw = |vl: usize| raw[vl % raw.len()];
     let exclusive = |vl: usize| match kind {
-        Kind::Sound => largest[vl] + raw[vl].0,
-        Kind::Any if *reserves => raw[vl].0,
+        Kind::Sound => largest[vl] + raw(vl).0,
+        Kind::Any if *reserves => raw(vl).0,
         Kind::Any => 0,
     };
-    let reserved: u32 = (0..largest.len()).map(|vl| exclusive(vl) * copies).sum();
+    let queues = |vl: usize| match classes {
+        Some(_) if largest[vl] == 0 => 0,
+        classes => classes.unwrap_or(1),
+    };
+    let reserved: u32 = (0..largest.len())
+        .map(|vl| exclusive(vl) * queues(vl))
+        .sum();
     let beyond = (0..largest.len()).map(|vl| largest[vl].saturating_sub(exclusive(vl)));
     let total = (reserved + beyond.max().unwrap() + slack).max(1);
     let quota = |vl: usize| Quota {
         exclusive: exclusive(vl),
-        max: (largest[vl].max(exclusive(vl)) + raw[vl].1).clamp(1, total),
+        max: (largest[vl] + raw(vl).1)
+            .min(total)
+            .max(exclusive(vl))
+            .max(1),
     };
     Pool {
         total,
@@ -154,7 +203,7 @@ fn pool(kind: Kind, raw: &RawPool, largest: &[u32], copies: u32) -> Pool {
 }
 
 /// Most classes of central queues in a switch.
-fn classes(topology: &Topology) -> u32 {
+pub fn classes(topology: &Topology) -> u32 {
     let neighbours = |switch: u32| {
         let peers = (0..topology.radix()).map(|port| topology.peer(switch, port));
         let switches = peers.filter_map(|peer| match peer {
@@ -175,7 +224,14 @@ fn scheduler(raw: &RawScheduler, spec: &FabricSpec) -> Scheduler {
     match which {
         0 => Scheduler::RrVl,
         1 => Scheduler::Sbt {
-            weights: (0..sls).map(|sl| 1 + table[sl].1).collect(),
+            weights: {
+                // Some are 0, but not all.
+                let weight = |sl: usize| table[sl % table.len()].1;
+                let mut weights: Vec<u32> = (0..sls).map(weight).collect();
+                let first = usize::from(table[0].0) % sls;
+                weights[first] = weights[first].max(1);
+                weights
+            },
         },
         _ => {
             let mut entries: Vec<DTableEntry> = (0..table.len().max(sls))
@@ -202,7 +258,7 @@ prop_compose! {
     pub fn fabric(kind: Kind)(
         topology in topology(),
         timing in timing(),
-        levels in vec((0u8..6, 0u8..6, 1u32..=20), 1..=5),
+        levels in raw_levels(),
         (flits_per_credit, header_bytes) in (1u32..=8, prop_oneof![Just(0u32), 0u32..=70]),
         pools in (raw_pool(), raw_pool(), raw_pool(), raw_pool(), raw_pool()),
         per_vl in any::<bool>(),
@@ -240,11 +296,11 @@ prop_compose! {
             header_bytes,
         };
         let largest: Vec<u32> = (0..spec.qos.vls).map(|vl| spec.max_credits_on_vl(vl)).collect();
-        spec.buffers.nic_queue = pool(kind, &pools.0, &largest, 1);
-        spec.buffers.nic_sink = pool(kind, &pools.1, &largest, 1);
-        spec.buffers.input = pool(kind, &pools.2, &largest, 1);
-        spec.buffers.output = pool(kind, &pools.3, &largest, 1);
-        spec.buffers.central = pool(kind, &pools.4, &largest, classes);
+        spec.buffers.nic_queue = pool(kind, &pools.0, &largest, None);
+        spec.buffers.nic_sink = pool(kind, &pools.1, &largest, None);
+        spec.buffers.input = pool(kind, &pools.2, &largest, None);
+        spec.buffers.output = pool(kind, &pools.3, &largest, None);
+        spec.buffers.central = pool(kind, &pools.4, &largest, Some(classes));
         spec.qos.scheduler = scheduler(&raw_scheduler, &spec);
         spec
     }
@@ -319,6 +375,10 @@ const MESSAGES: usize = 600;
 pub fn script(spec: &FabricSpec, (pattern, raw): &(Pattern, Vec<RawMessage>)) -> Script {
     let nics = spec.topology.nics();
     let mut lines: Vec<(Cue, Message)> = Vec::new();
+    if nics == 1 {
+        // Nobody to talk to.
+        return Script::new(lines);
+    }
     for raw in raw {
         let (src, dst) = (raw.src % nics, raw.dst % nics);
         match *pattern {

@@ -63,6 +63,23 @@ impl Ledger {
         self.used[queue] -= 1;
     }
 
+    /// The queues that would have to shrink before `credits` more could enter
+    /// `queue`: that one if it is at its maximum, else all that use shared space.
+    /// None if there is quota.
+    pub fn holders(&self, queue: usize, credits: u32) -> Vec<usize> {
+        let Some(quota) = self.quotas[queue].filter(|_| !self.has_quota(queue, credits)) else {
+            return Vec::new();
+        };
+        if self.used[queue] + credits > quota.max {
+            return vec![queue];
+        }
+        let shares = |&other: &usize| {
+            let exclusive = self.quotas[other].map_or(0, |quota| quota.exclusive);
+            self.used[other] > exclusive || other == queue && self.used[other] > 0
+        };
+        (0..self.used.len()).filter(shares).collect()
+    }
+
     pub fn in_use(&self) -> u32 {
         self.used.iter().sum()
     }

@@ -1,10 +1,13 @@
 //! The whole fabric, and the eight phases of a tick.
 
 use super::allocation::{self, Request};
+use super::blocked;
+use super::counts::LevelCounts;
 use super::link::{End, Link};
 use super::nic::Nic;
 use super::packet::{self, Flit, Packet, PacketId};
 use super::routing;
+use super::sender::Choice;
 use super::switch::Switch;
 use super::{Departure, OracleRun, RunEnd};
 use flitwise::fabric::spec::{FabricSpec, Tick, TrunkSelection};
@@ -27,8 +30,10 @@ pub struct Fabric<'s> {
     left_nic: Vec<usize>,
     /// Packets created and delivered so far of each (source, destination, SL).
     flows: HashMap<(u32, u32, u8), (u64, u64)>,
+    /// Flits that have left a NIC, and that have reached one.
     flits_injected: u64,
     flits_delivered: u64,
+    levels: Vec<LevelCounts>,
     reports: Vec<PacketReport>,
     departures: Vec<Departure>,
     /// Things that happened in this tick.
@@ -37,6 +42,7 @@ pub struct Fabric<'s> {
 
 struct MessageState {
     message: Message,
+    created: Tick,
     packets: u32,
     delivered: u32,
 }
@@ -101,6 +107,7 @@ impl<'s> Fabric<'s> {
             flows: HashMap::new(),
             flits_injected: 0,
             flits_delivered: 0,
+            levels: vec![LevelCounts::default(); spec.qos.service_levels.len()],
             reports: Vec::new(),
             departures: Vec::new(),
             moved: 0,
@@ -168,6 +175,9 @@ impl<'s> Fabric<'s> {
             assert_eq!(packet.place_in_flow, *delivered, "flows keep their order");
             *delivered += 1;
         }
+        let level = &mut self.levels[usize::from(packet.sl)];
+        level.flits += u64::from(packet.flits);
+        level.network.push(now - packet.injected);
         let state = &mut self.messages[packet.message];
         let token = state.message.token;
         let report = PacketReport {
@@ -182,6 +192,8 @@ impl<'s> Fabric<'s> {
         state.delivered += 1;
         if state.delivered == state.packets {
             self.messages_delivered += 1;
+            level.bytes += state.message.bytes;
+            level.end_to_end.push(now - state.created);
             workload.delivered(now, token);
         }
     }
@@ -210,7 +222,7 @@ impl<'s> Fabric<'s> {
             workload.act(now, &mut created);
             for message in created {
                 self.moved += 1;
-                self.enqueue(message);
+                self.enqueue(now, message);
             }
         }
         for nic in &mut self.nics {
@@ -219,7 +231,7 @@ impl<'s> Fabric<'s> {
     }
 
     /// Cuts a message into packets and puts them in the application queue.
-    fn enqueue(&mut self, message: Message) {
+    fn enqueue(&mut self, now: Tick, message: Message) {
         assert_ne!(message.src, message.dst, "a NIC does not send to itself");
         let spec = self.spec;
         let mut index = 0;
@@ -238,6 +250,7 @@ impl<'s> Fabric<'s> {
                 flits,
                 credits: spec.credits(flits),
                 place_in_flow: *place_in_flow,
+                ready: 0,
                 injected: 0,
                 class: 0,
                 vl: routing::vl(spec, message.sl, message.dst, 0),
@@ -254,6 +267,7 @@ impl<'s> Fabric<'s> {
         }
         self.messages.push(MessageState {
             message,
+            created: now,
             packets: index,
             delivered: 0,
         });
@@ -265,7 +279,7 @@ impl<'s> Fabric<'s> {
             switch.route(now, self.spec, &mut self.packets);
         }
         for nic in &mut self.nics {
-            nic.ready(now);
+            nic.ready(now, &mut self.packets);
         }
     }
 
@@ -285,42 +299,42 @@ impl<'s> Fabric<'s> {
 
     /// Phase 7: output schedulers and NICs.
     fn schedule(&mut self, now: Tick) {
-        for nic in 0..self.nics.len() {
-            let sender = &mut self.nics[nic].sender;
-            if let Some(id) = sender.schedule(self.spec, &self.packets) {
-                self.packets[id].injected = now;
-                self.departs(now, id, End::Nic(nic));
-            }
-        }
-        for switch in 0..self.switches.len() {
-            for port in 0..self.switches[switch].outputs.len() {
-                let sender = &mut self.switches[switch].outputs[port].sender;
-                if let Some(id) = sender.schedule(self.spec, &self.packets) {
-                    self.departs(now, id, End::Port { switch, port });
+        for at in 0..self.links.len() {
+            let from = self.links[at].from;
+            let sender = match from {
+                End::Nic(nic) => &mut self.nics[nic].sender,
+                End::Port { switch, port } => &mut self.switches[switch].outputs[port].sender,
+            };
+            match sender.schedule(self.spec, &self.packets) {
+                Choice::Nothing => {}
+                Choice::NoQuota => self.links[at].counts.waited.push(now),
+                Choice::Send(id) => {
+                    if matches!(from, End::Nic(_)) {
+                        self.packets[id].injected = now;
+                    }
+                    self.departs(now, id, at);
                 }
             }
         }
     }
 
-    fn departs(&mut self, tick: Tick, id: PacketId, from: End) {
+    /// The header of a packet is scheduled on a link.
+    fn departs(&mut self, tick: Tick, id: PacketId, link: usize) {
         self.moved += 1;
-        let packet = &self.packets[id];
-        let latency = self
-            .links
-            .iter()
-            .find(|link| link.from == from)
-            .map(Link::latency);
-        let latency = latency.expect("there is a link at the port");
+        let (packet, link) = (&mut self.packets[id], &mut self.links[link]);
+        link.counts.packets += 1;
+        link.counts.flits += u64::from(packet.flits);
+        link.counts.queue_wait += tick - packet.ready;
         self.departures.push(Departure {
             tick,
-            from,
+            from: link.from,
             token: self.messages[packet.message].message.token,
             index: packet.index,
             sl: packet.sl,
             vl: packet.vl,
         });
-        let flits = Tick::from(packet.flits);
-        self.packets[id].dates = (0..flits).map(|i| tick + i + latency).collect();
+        let (flits, latency) = (Tick::from(packet.flits), link.latency());
+        packet.dates = (0..flits).map(|i| tick + i + latency).collect();
     }
 
     /// Phase 8: flits leave buffers.
@@ -368,22 +382,37 @@ impl<'s> Fabric<'s> {
         self.messages_delivered == self.messages.len() as u64
     }
 
-    pub fn report(self, end: RunEnd, end_tick: Tick) -> OracleRun {
-        let carried = |host: bool| {
-            let links = self.links.iter().filter(|link| link.is_host_link() == host);
-            links.map(|link| link.carried).sum()
+    pub fn report(mut self, end: RunEnd, end_tick: Tick) -> OracleRun {
+        let blocked = blocked::blocked(self.spec, &mut self.switches, &self.packets);
+        if end == RunEnd::Drained {
+            let all_left = |link: &Link| link.counts.flits == link.carried;
+            assert!(self.links.iter().all(all_left), "what was scheduled left");
+        }
+        let links: Vec<_> = self.links.into_iter().map(|link| link.counts).collect();
+        let hops = |host: bool| {
+            let links = links.iter().filter(|link| link.is_host_link() == host);
+            links.map(|link| link.flits).sum()
+        };
+        let (flit_hops, host_flit_hops) = (hops(false), hops(true));
+        let injecting = || {
+            let links = links.iter();
+            links.filter(|link| matches!(link.from, End::Nic(_)))
         };
         OracleRun {
             end,
             end_tick,
-            flit_hops: carried(false),
-            host_flit_hops: carried(true),
+            flit_hops,
+            host_flit_hops,
             reports: self.reports,
             departures: self.departures,
             messages: self.messages.len() as u64,
             messages_delivered: self.messages_delivered,
-            flits_injected: self.flits_injected,
-            flits_delivered: self.flits_delivered,
+            packets_injected: injecting().map(|link| link.packets).sum(),
+            flits_injected: injecting().map(|link| link.flits).sum(),
+            flits_delivered: self.levels.iter().map(|level| level.flits).sum(),
+            links,
+            levels: self.levels,
+            blocked,
         }
     }
 }

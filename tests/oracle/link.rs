@@ -1,5 +1,6 @@
 //! Links: flits one way, credits the other.
 
+use super::counts::LinkCounts;
 use super::delay_line::DelayLine;
 use super::packet::Flit;
 use flitwise::fabric::spec::Tick;
@@ -16,6 +17,7 @@ pub enum End {
 pub struct Link {
     pub from: End,
     pub to: End,
+    pub counts: LinkCounts,
     latency: Tick,
     flits: DelayLine<Flit>,
     /// VL of each credit on its way back.
@@ -30,6 +32,7 @@ impl Link {
         Self {
             from,
             to,
+            counts: LinkCounts::new(from, to),
             latency,
             flits: DelayLine::new(),
             credits: DelayLine::new(),
@@ -40,10 +43,6 @@ impl Link {
 
     pub fn latency(&self) -> Tick {
         self.latency
-    }
-
-    pub fn is_host_link(&self) -> bool {
-        matches!(self.from, End::Nic(_)) || matches!(self.to, End::Nic(_))
     }
 
     /// A flit leaves the sending end.

@@ -8,10 +8,12 @@
 //! a doubt. It is slow, and does not mind.
 
 // Every test program compiles its own copy and uses its own part of it.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 mod allocation;
+mod blocked;
 mod buffer;
+mod counts;
 mod delay_line;
 mod fabric;
 mod link;
@@ -22,7 +24,10 @@ mod scheduler;
 mod sender;
 mod switch;
 
+pub use blocked::Blocked;
+pub use counts::{LevelCounts, LinkCounts, quantile};
 pub use link::End;
+pub use switch::Place;
 
 use fabric::Fabric;
 use flitwise::fabric::spec::{FabricSpec, Tick};
@@ -64,12 +69,19 @@ pub struct OracleRun {
     pub departures: Vec<Departure>,
     pub messages: u64,
     pub messages_delivered: u64,
+    pub packets_injected: u64,
     pub flits_injected: u64,
     pub flits_delivered: u64,
     /// Flits that crossed links between switches.
     pub flit_hops: u64,
     /// Flits that crossed links of NICs.
     pub host_flit_hops: u64,
+    /// Counters of every connected direction of a link.
+    pub links: Vec<LinkCounts>,
+    /// Counters of each SL.
+    pub levels: Vec<LevelCounts>,
+    /// Heads in switches that have no quota in their next buffer when the run ends.
+    pub blocked: Vec<Blocked>,
 }
 
 impl OracleRun {

@@ -62,8 +62,10 @@ impl Nic {
     }
 
     /// Phase 4: what has just moved in can be scheduled at once.
-    pub fn ready(&mut self, now: Tick) {
-        while self.sender.buffer.next_ready(now).is_some() {}
+    pub fn ready(&mut self, now: Tick, packets: &mut [Packet]) {
+        while let Some(id) = self.sender.buffer.next_ready(now) {
+            packets[id].ready = now;
+        }
     }
 
     /// Phase 8: the receive buffer is read as fast as flits come in.

@@ -33,6 +33,9 @@ pub struct Packet {
     /// Place in the order of its flow, the packets of one (source,
     /// destination, SL).
     pub place_in_flow: u64,
+    /// Tick from which the header could leave the buffer before the link it
+    /// takes next, or took last.
+    pub ready: Tick,
     /// Tick in which the header left the NIC.
     pub injected: Tick,
     /// Dateline class, 0 or 1; only means something on rings.

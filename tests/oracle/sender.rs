@@ -24,6 +24,17 @@ pub struct Sender {
     per_credit: u32,
 }
 
+/// What a sender does in phase 7.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// The link is busy, or nothing is ready.
+    Nothing,
+    /// The link is free and heads are ready, but none has quota beyond the link.
+    NoQuota,
+    /// This packet starts.
+    Send(PacketId),
+}
+
 /// The packet on the link.
 #[derive(Debug, Clone, Copy)]
 struct Sending {
@@ -63,17 +74,26 @@ impl Sender {
         }
     }
 
-    /// Phase 7: if the link is free, the scheduler picks a packet. Returns it.
-    pub fn schedule(&mut self, spec: &FabricSpec, packets: &[Packet]) -> Option<PacketId> {
+    /// Phase 7: if the link is free, the scheduler picks a packet.
+    pub fn schedule(&mut self, spec: &FabricSpec, packets: &[Packet]) -> Choice {
         if self.sending.is_some() {
-            return None;
+            return Choice::Nothing;
         }
-        let candidates: Vec<Candidate> = (0..self.buffer.queues())
+        let heads: Vec<(usize, PacketId)> = (0..self.buffer.queues())
             .filter_map(|vl| Some((vl, self.buffer.head(vl)?)))
-            .filter(|&(vl, id)| self.far.has_quota(vl, packets[id].credits))
-            .map(|(vl, id)| Candidate::new(vl, &packets[id], spec))
             .collect();
-        let vl = self.scheduler.select(&candidates)?;
+        let candidates: Vec<Candidate> = heads
+            .iter()
+            .filter(|&&(vl, id)| self.far.has_quota(vl, packets[id].credits))
+            .map(|&(vl, id)| Candidate::new(vl, &packets[id], spec))
+            .collect();
+        let Some(vl) = self.scheduler.select(&candidates) else {
+            return if heads.is_empty() {
+                Choice::Nothing
+            } else {
+                Choice::NoQuota
+            };
+        };
         let id = self.buffer.remove_head(vl);
         let packet = &packets[id];
         self.far.take(vl, packet.credits);
@@ -83,7 +103,7 @@ impl Sender {
             next: 0,
             flits: packet.flits,
         });
-        Some(id)
+        Choice::Send(id)
     }
 
     /// Phase 8: the next flit of the packet on the link leaves. Returns the

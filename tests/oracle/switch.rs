@@ -250,7 +250,9 @@ impl Switch {
             while central.buffer.next_ready(now).is_some() {}
         }
         for output in &mut self.outputs {
-            while output.sender.buffer.next_ready(now).is_some() {}
+            while let Some(id) = output.sender.buffer.next_ready(now) {
+                packets[id].ready = now;
+            }
         }
     }
 

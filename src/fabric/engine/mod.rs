@@ -11,6 +11,8 @@ mod account;
 mod allocate;
 mod bits;
 mod calendar;
+#[cfg(test)]
+mod full_tests;
 mod layout;
 mod nic;
 mod output;
@@ -48,7 +50,8 @@ pub enum RunEnd {
     Deadlock(Stall),
     /// The control function asked to stop.
     Interrupted,
-    /// More messages or packets are in flight than the engine can number (2^28).
+    /// There are more messages or packets at a time than the engine can number (2^28):
+    /// what does not fit is dropped, and the run cannot go on.
     Exhausted,
 }
 
@@ -301,6 +304,14 @@ impl Engine {
     }
 
     /// Runs until the workload has finished or nothing is left to do.
+    ///
+    /// There is no error to return: every way in which a run can end, a deadlock
+    /// included, is a [`RunEnd`], and [`Engine::stats`] tells what was counted till then.
+    ///
+    /// # Panics
+    /// Messages must name NICs and SLs of the specification and two different NICs:
+    /// with others the engine panics or its results mean nothing. Debug builds also
+    /// panic if an invariant of the fabric (credits, buffer sizes) is broken.
     pub fn run(&mut self, workload: &mut impl Workload) -> RunEnd {
         self.run_controlled(workload, &mut |_, _| ControlFlow::Continue(()))
     }

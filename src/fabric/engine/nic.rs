@@ -15,6 +15,10 @@ impl Engine {
             message.src, message.dst,
             "the fabric carries no message to oneself"
         );
+        if self.messages.is_full() {
+            // The run ends with this tick.
+            return;
+        }
         let sl = usize::from(message.sl);
         let id = self.messages.insert(InFlight {
             token: message.token,
@@ -58,7 +62,7 @@ impl Engine {
     /// Moves packets while the head packet of some SL has quota.
     fn fill(&mut self, nic: u32) {
         let at = nic as usize;
-        loop {
+        while !self.packets.is_full() {
             let (sls, next) = (self.nics[at].waiting_sls, self.nics[at].next);
             let ahead = if next >= 32 { 0 } else { sls & (!0 << next) };
             let (mut again, mut waits, mut moved) = (Tick::MAX, false, false);

@@ -57,6 +57,13 @@ pub(super) struct InFlight {
     pub report_injection: bool,
 }
 
+/// Most messages, and most packets, at a time. Few in unit tests, which fill the pools.
+pub(super) const MOST_ENTRIES: usize = if cfg!(test) {
+    1 << 14
+} else {
+    (event::ID / 2) as usize + 1
+};
+
 /// A slab: entries are reused last in, first out.
 #[derive(Debug)]
 pub(super) struct Pool<T> {
@@ -84,11 +91,10 @@ impl<T> Pool<T> {
         }
     }
 
-    /// True if new entries might get ids that events cannot carry. Checked between
-    /// ticks, with room for what one tick can add.
+    /// True if no entry may be added any more: events could not carry its id.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
-        self.entries.len() > (event::ID / 2) as usize
+        self.entries.len() >= MOST_ENTRIES
     }
 
     #[inline]

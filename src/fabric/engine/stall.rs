@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// Buffer in which a packet waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// Input buffer of a port.
     Input,
@@ -69,18 +69,18 @@ impl fmt::Display for Stall {
     }
 }
 
-/// A FIFO: the bank (0 inputs, 1 centrals, 2 outputs), its buffer and queue.
-type Node = (usize, usize, usize);
+/// A FIFO: the kind of its buffer, which of these, and the queue in it.
+type Node = (Place, usize, usize);
 
 impl Engine {
     /// A cycle of packets that can never move, if there is one.
     pub(super) fn find_stall(&mut self) -> Option<Stall> {
         // FIFOs whose head waits for space, with the FIFOs that hold that space.
         let mut dead: BTreeMap<Node, Vec<Node>> = BTreeMap::new();
-        for bank in 0..3 {
-            for buffer in 0..self.buffers(bank) {
-                for queue in 0..self.stride(bank) {
-                    let node = (bank, buffer, queue);
+        for place in [Place::Input, Place::Central, Place::Output] {
+            for buffer in 0..self.buffers(place) {
+                for queue in 0..self.queues(place) {
+                    let node = (place, buffer, queue);
                     if self.head(node) != NONE
                         && let Some(holders) = self.waits_for(node)
                     {
@@ -117,66 +117,68 @@ impl Engine {
         })
     }
 
-    fn buffers(&self, bank: usize) -> usize {
-        if bank == 1 {
-            self.ports / 2
-        } else {
-            self.ports
+    fn buffers(&self, place: Place) -> usize {
+        match place {
+            Place::Central => self.ports / 2,
+            Place::Input | Place::Output => self.ports,
         }
     }
 
-    fn stride(&self, bank: usize) -> usize {
-        if bank == 1 {
-            self.central_buffers.stride()
-        } else {
-            self.vls
+    fn queues(&self, place: Place) -> usize {
+        match place {
+            Place::Central => self.central_buffers.stride(),
+            Place::Input | Place::Output => self.vls,
         }
     }
 
-    fn head(&self, (bank, buffer, queue): Node) -> u32 {
-        match bank {
-            0 => self
-                .input_buffers
-                .head(&self.inputs[buffer].heads, buffer, queue),
-            1 => self.central_buffers.head(&[], buffer, queue),
-            _ => self
-                .output_buffers
-                .head(&self.links[buffer].heads, buffer, queue),
+    fn head(&self, (place, buffer, queue): Node) -> u32 {
+        match place {
+            Place::Input => {
+                let heads = &self.inputs[buffer].heads;
+                self.input_buffers.head(heads, buffer, queue)
+            }
+            Place::Central => self.central_buffers.head(&[], buffer, queue),
+            Place::Output => {
+                let heads = &self.links[buffer].heads;
+                self.output_buffers.head(heads, buffer, queue)
+            }
         }
     }
 
     /// FIFOs that hold the space which the head of `node` waits for; `None` if it
     /// does not wait, or if such a FIFO is sure to give space.
     fn waits_for(&mut self, node: Node) -> Option<Vec<Node>> {
-        let (bank, buffer, _) = node;
+        let (place, buffer, _) = node;
         let packet = self.packets[self.head(node)];
         let output = packet.output as usize;
         let vl = usize::from(packet.vl);
-        let (next, at, queue) = if bank == 2 {
-            let link = &self.links[buffer];
-            if link.is_to_nic() {
-                return None;
+        let (next, at, queue) = match place {
+            Place::Output => {
+                let link = &self.links[buffer];
+                if link.is_to_nic() {
+                    return None;
+                }
+                (Place::Input, link.peer() as usize, vl)
             }
-            (0, link.peer() as usize, vl)
-        } else if bank == 1 || buffer / 4 == output / 4 {
-            (2, output, vl)
-        } else {
-            let queue = self.central_queue(packet.output, packet.vl);
-            (1, 2 * (buffer / 4) + output % 2, queue)
+            Place::Input if buffer / 4 != output / 4 => {
+                let queue = self.central_queue(packet.output, packet.vl);
+                (Place::Central, 2 * (buffer / 4) + output % 2, queue)
+            }
+            Place::Input | Place::Central => (Place::Output, output, vl),
         };
         let now = self.now;
         let holders = match next {
-            0 => self.input_buffers.holders(at, queue, packet.credits, now),
-            1 => self.central_buffers.holders(at, queue, packet.credits, now),
-            _ => self.output_buffers.holders(at, queue, packet.credits, now),
+            Place::Input => self.input_buffers.holders(at, queue, packet.credits, now),
+            Place::Central => self.central_buffers.holders(at, queue, packet.credits, now),
+            Place::Output => self.output_buffers.holders(at, queue, packet.credits, now),
         };
         // A holder without a head is being filled: its header is on the way.
         let gives = |&q: &usize| {
             self.head((next, at, q)) == NONE
                 || match next {
-                    0 => self.input_buffers.is_draining(at, q),
-                    1 => self.central_buffers.is_draining(at, q),
-                    _ => self.output_buffers.is_draining(at, q),
+                    Place::Input => self.input_buffers.is_draining(at, q),
+                    Place::Central => self.central_buffers.is_draining(at, q),
+                    Place::Output => self.output_buffers.is_draining(at, q),
                 }
         };
         if holders.is_empty() || holders.iter().any(gives) {
@@ -187,17 +189,17 @@ impl Engine {
 
     fn describe(&self, node: Node) -> Waiting {
         let packet = self.packets[self.head(node)];
-        let (bank, buffer, _) = node;
-        let port = if bank == 1 {
-            buffer / 2 * 4 + buffer % 2
-        } else {
-            buffer
-        } as u32;
+        let (place, buffer, queue) = node;
+        let (port, vl) = match place {
+            Place::Central => (buffer / 2 * 4 + buffer % 2, packet.vl.into()),
+            Place::Input | Place::Output => (buffer, queue as u32),
+        };
+        let port = port as u32;
         Waiting {
-            place: [Place::Input, Place::Central, Place::Output][bank],
+            place,
             switch: port / self.radix,
             port: port % self.radix,
-            vl: packet.vl.into(),
+            vl,
             dst: packet.dst,
             flits: packet.flits,
         }

@@ -89,8 +89,9 @@ impl Engine {
                     },
                     flits: sent.flits,
                     packets: sent.packets,
+                    // The last tick counts too.
                     credit_wait_ticks: sent.credit_wait
-                        + self.now.saturating_sub(link.blocked_since),
+                        + (self.now + 1).saturating_sub(link.blocked_since),
                     queue_wait_ticks: sent.queue_wait,
                 }
             })

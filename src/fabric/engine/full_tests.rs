@@ -1,0 +1,113 @@
+//! More messages or packets than events can carry end the run.
+
+use super::packet::MOST_ENTRIES;
+use super::{Engine, RunEnd};
+use crate::fabric::spec::{
+    Buffers, CentralQueues, FabricSpec, Pool, Qos, Quota, RingTie, Routing, Scheduler,
+    ServiceLevel, Tick, Timing, TrunkSelection,
+};
+use crate::fabric::topology::Topology;
+use crate::fabric::workload::{Message, Workload};
+
+/// `count` messages of `bytes` bytes, all in tick 0.
+struct Burst {
+    count: usize,
+    bytes: u64,
+}
+
+impl Workload for Burst {
+    fn next_tick(&mut self) -> Option<Tick> {
+        (self.count > 0).then_some(0)
+    }
+
+    fn act(&mut self, _: Tick, out: &mut Vec<Message>) {
+        out.extend((0..std::mem::take(&mut self.count)).map(|token| Message {
+            src: 0,
+            dst: 1,
+            sl: 0,
+            bytes: self.bytes,
+            token: token as u64,
+            report_injection: false,
+        }));
+    }
+
+    fn delivered(&mut self, _: Tick, _: u64) {}
+
+    fn finished(&self) -> bool {
+        false
+    }
+}
+
+/// Two NICs, packets of one flit and one credit, and `send_queue` credits in a NIC.
+fn run(send_queue: u32, count: usize, bytes: u64) -> RunEnd {
+    let pool = |total| Pool {
+        total,
+        per_vl: vec![Quota {
+            exclusive: 0,
+            max: total,
+        }],
+    };
+    let mut sc2vl = [None; 32];
+    sc2vl[0] = Some(0);
+    let spec = FabricSpec {
+        topology: Topology::single(2).unwrap(),
+        routing: Routing {
+            ring_tie: RingTie::Positive,
+            trunk: TrunkSelection::Destination,
+        },
+        timing: Timing {
+            tick_ps: 640,
+            flit_bytes: 8,
+            link: 1,
+            host_link: 1,
+            input_store: 0,
+            routing: 0,
+            allocation: 1,
+            crossbar: 1,
+            output_store: 0,
+            mport_speedup: 1,
+            central_speedup: 1,
+        },
+        buffers: Buffers {
+            flits_per_credit: 1,
+            nic_queue: pool(send_queue),
+            nic_sink: pool(64),
+            input: pool(64),
+            output: pool(64),
+            central: pool(64),
+            central_queues: CentralQueues::PerVl,
+        },
+        qos: Qos {
+            vls: 1,
+            service_levels: vec![ServiceLevel {
+                name: "all".into(),
+                traffic_class: 0,
+                scs: vec![0],
+                mtu_bytes: 8,
+            }],
+            sc2vl,
+            scheduler: Scheduler::RrVl,
+        },
+        header_bytes: 0,
+    };
+    Engine::new(&spec).unwrap().run(&mut Burst { count, bytes })
+}
+
+#[test]
+fn as_many_messages_as_can_be_numbered_are_delivered() {
+    assert_eq!(run(64, MOST_ENTRIES - 1, 8), RunEnd::Drained);
+}
+
+#[test]
+fn more_messages_in_one_tick_end_the_run() {
+    assert_eq!(run(64, MOST_ENTRIES, 8), RunEnd::Exhausted);
+    assert_eq!(run(64, 2 * MOST_ENTRIES, 8), RunEnd::Exhausted);
+}
+
+#[test]
+fn more_packets_in_one_tick_end_the_run() {
+    let (most, bytes) = (MOST_ENTRIES as u32, 8 * MOST_ENTRIES as u64);
+    assert_eq!(run(most, 1, bytes - 8), RunEnd::Drained);
+    assert_eq!(run(2 * most, 1, bytes), RunEnd::Exhausted);
+    assert_eq!(run(2 * most, 1, 2 * bytes), RunEnd::Exhausted);
+}

@@ -1,0 +1,158 @@
+//! Runs engine and oracle on the same script, and compares all that they tell.
+
+// Every test program compiles its own copy and uses its own part of it.
+#![allow(dead_code)]
+
+use crate::common::script::Script;
+use crate::oracle::{self, Blocked, End, LevelCounts, OracleRun};
+use flitwise::fabric::engine::{Engine, Place, RunEnd, Stall, Waiting};
+use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::stats::{FabricStats, Latency, LinkEnd};
+use proptest::prelude::*;
+
+/// More ticks than any script here takes.
+const TICKS: u64 = 2_000_000;
+
+/// Runs both and compares all that they tell the workload, how they end, what
+/// they counted, and who waits for whom. Returns what the engine said.
+pub fn compare(spec: &FabricSpec, script: &Script) -> Result<RunEnd, TestCaseError> {
+    let mut for_oracle = script.clone();
+    let oracle = oracle::run(spec, &mut for_oracle, TICKS);
+    let mut for_engine = script.clone();
+    let mut engine = Engine::new(spec).map_err(|e| TestCaseError::fail(e.to_string()))?;
+    let end = engine.run(&mut for_engine);
+    let same_end = match end {
+        RunEnd::Finished => oracle::RunEnd::Finished,
+        RunEnd::Drained => oracle::RunEnd::Drained,
+        RunEnd::Deadlock(_) => oracle::RunEnd::Stalled,
+        RunEnd::Interrupted | RunEnd::Exhausted => panic!("nobody asked for {end:?}"),
+    };
+    let (told_oracle, told_engine) = (for_oracle.told(), for_engine.told());
+    let first = told_engine
+        .packets
+        .iter()
+        .zip(&told_oracle.packets)
+        .find(|(e, o)| e != o);
+    prop_assert_eq!(
+        first,
+        None,
+        "the first packet that differs: (engine, oracle)"
+    );
+    prop_assert_eq!(told_engine, told_oracle);
+    prop_assert_eq!(same_end, oracle.end);
+    let stats = engine.stats();
+    if oracle.end == oracle::RunEnd::Stalled {
+        // The model leaves open when a deadlock is noticed.
+        prop_assert!(stats.end_tick <= oracle.end_tick);
+    } else {
+        prop_assert_eq!(stats.end_tick, oracle.end_tick, "end_tick");
+    }
+    compare_counts(&stats, &oracle)?;
+    if let RunEnd::Deadlock(stall) = &end {
+        check_stall(stall, &oracle.blocked)?;
+    }
+    Ok(end)
+}
+
+/// Everything of `docs/model.md` §9.
+fn compare_counts(stats: &FabricStats, oracle: &OracleRun) -> Result<(), TestCaseError> {
+    prop_assert_eq!(stats.messages, oracle.messages);
+    prop_assert_eq!(stats.messages_delivered, oracle.messages_delivered);
+    prop_assert_eq!(stats.packets, oracle.packets_injected);
+    prop_assert_eq!(stats.flits_injected, oracle.flits_injected);
+    prop_assert_eq!(stats.flits_delivered, oracle.flits_delivered);
+    let in_flight = oracle.flits_injected - oracle.flits_delivered;
+    prop_assert_eq!(stats.flits_in_flight, in_flight);
+    prop_assert_eq!(stats.flit_hops, oracle.flit_hops);
+    prop_assert_eq!(stats.host_flit_hops, oracle.host_flit_hops);
+
+    prop_assert_eq!(stats.service_levels.len(), oracle.levels.len());
+    for (sl, (level, expected)) in stats.service_levels.iter().zip(&oracle.levels).enumerate() {
+        let LevelCounts {
+            bytes,
+            flits,
+            end_to_end,
+            network,
+        } = expected;
+        prop_assert_eq!(level.bytes, *bytes, "bytes of SL {}", sl);
+        prop_assert_eq!(level.flits, *flits, "flits of SL {}", sl);
+        prop_assert_eq!(level.messages, end_to_end.len() as u64);
+        prop_assert_eq!(level.packets, network.len() as u64);
+        compare_latency(&level.end_to_end, end_to_end)?;
+        compare_latency(&level.network, network)?;
+    }
+
+    prop_assert_eq!(stats.links.len(), oracle.links.len());
+    // NICs first, then switch ports.
+    let mut links: Vec<_> = oracle.links.iter().collect();
+    links.sort_by_key(|link| match link.from {
+        End::Nic(nic) => (0, nic, 0),
+        End::Port { switch, port } => (1, switch, port),
+    });
+    for (link, expected) in stats.links.iter().zip(links) {
+        let from = link_end(expected.from);
+        prop_assert_eq!(link.from, from);
+        prop_assert_eq!(link.to, link_end(expected.to), "link from {:?}", from);
+        prop_assert_eq!(link.flits, expected.flits, "flits from {:?}", from);
+        prop_assert_eq!(link.packets, expected.packets, "packets from {:?}", from);
+        let (queue, credit) = (expected.queue_wait, expected.credit_wait(stats.end_tick));
+        prop_assert_eq!(link.queue_wait_ticks, queue, "queue wait of {:?}", from);
+        prop_assert_eq!(link.credit_wait_ticks, credit, "credit wait of {:?}", from);
+    }
+    Ok(())
+}
+
+fn link_end(end: End) -> LinkEnd {
+    match end {
+        End::Nic(nic) => LinkEnd::Nic(nic as u32),
+        End::Port { switch, port } => LinkEnd::Port {
+            switch: switch as u32,
+            port: port as u32,
+        },
+    }
+}
+
+fn compare_latency(counted: &Latency, expected: &[Tick]) -> Result<(), TestCaseError> {
+    let sum: u128 = expected.iter().map(|&ticks| u128::from(ticks)).sum();
+    let max = expected.iter().copied().max().unwrap_or(0);
+    prop_assert_eq!(counted.count(), expected.len() as u64);
+    prop_assert_eq!(counted.sum(), sum);
+    prop_assert_eq!(counted.max(), max);
+    for q in [0.0, 0.25, 0.5, 0.9, 0.99, 1.0] {
+        let (counted, exact) = (counted.quantile(q), oracle::quantile(expected, q));
+        let close = (exact..=max.min(exact + exact / 1000)).contains(&counted);
+        prop_assert!(close, "quantile {} is {}, not {}", q, counted, exact);
+    }
+    Ok(())
+}
+
+/// The engine found the heads that can never move, and each packet of its cycle
+/// waits for space that the next one holds, in the state that the oracle is in.
+pub fn check_stall(stall: &Stall, blocked: &[Blocked]) -> Result<(), TestCaseError> {
+    prop_assert_eq!(stall.blocked, blocked.len(), "blocked heads");
+    prop_assert!(!stall.cycle.is_empty());
+    let heads = |waiting: &Waiting| -> Vec<&Blocked> {
+        let same = |head: &&Blocked| is_at(waiting, head);
+        blocked.iter().filter(same).collect()
+    };
+    for (i, waiting) in stall.cycle.iter().enumerate() {
+        let next = heads(&stall.cycle[(i + 1) % stall.cycle.len()]);
+        let waits = heads(waiting)
+            .iter()
+            .any(|head| next.iter().any(|next| head.holders.contains(&next.at)));
+        prop_assert!(waits, "{waiting:?} does not wait for the next of {stall}");
+    }
+    Ok(())
+}
+
+fn is_at(waiting: &Waiting, head: &Blocked) -> bool {
+    let port = waiting.port as usize;
+    let place = match waiting.place {
+        Place::Input => oracle::Place::Input(port),
+        // Port 4m + j stands for central buffer 2m + j.
+        Place::Central => oracle::Place::Central(port / 4 * 2 + port % 4),
+        Place::Output => oracle::Place::Output(port),
+    };
+    (head.at.switch, head.at.place) == (waiting.switch as usize, place)
+        && (head.vl, head.dst, head.flits) == (waiting.vl as usize, waiting.dst, waiting.flits)
+}
