@@ -168,4 +168,10 @@ pub trait Program {
     /// # Errors
     /// If the trace is broken at a place not read before.
     fn next(&mut self, rank: u32) -> anyhow::Result<Option<Op>>;
+
+    /// Starts over: every rank is at its first operation again.
+    ///
+    /// # Errors
+    /// If the trace cannot be read again.
+    fn restart(&mut self) -> anyhow::Result<()>;
 }
