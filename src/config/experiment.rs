@@ -162,14 +162,12 @@ impl Experiment {
                 .map_err(|e| error(format!("`{}`: {e}", job.trace)))?;
             let taken = nics.iter().find(|&&nic| !free.is_free(nic));
             if let Some(&nic) = taken.filter(|_| !job.share_nics) {
-                let earlier = self.jobs.iter().zip(&placed);
-                let other = earlier
-                    .filter(|(_, nics)| nics.contains(&nic))
-                    .map(|(j, _)| &j.name);
+                let mut earlier = self.jobs.iter().zip(&placed);
+                let other = earlier.find(|(_, nics)| nics.contains(&nic));
                 return Err(error(format!(
                     "NIC {nic} belongs to job `{}`; list other NICs, or set share_nics = true for \
                      this job",
-                    other.last().map_or("", String::as_str)
+                    other.map_or("", |(job, _)| job.name.as_str())
                 )));
             }
             free.take(&nics);
