@@ -328,7 +328,8 @@ fn stall_of(replay: &Replay) -> String {
     report.join("\n")
 }
 
-/// Simulates the experiment and its baselines, side by side if `threads` allows.
+/// Simulates the experiment and its baselines, side by side if `threads` allows; what is
+/// the same configuration only once.
 ///
 /// # Errors
 /// If a trace is broken, a job does not fit, or a run fails; the error of the
@@ -341,10 +342,14 @@ pub fn run_plan(plan: &Plan, control: &Control<'_>, threads: usize) -> Result<Ru
     // Without the experiment nobody needs the baselines.
     let failed = AtomicBool::new(false);
     let stopped = || control.stopped() || failed.load(Ordering::Relaxed);
-    let baselines = || -> Result<Vec<Simulation>, RunError> {
+    // A baseline that is the experiment itself is not simulated again.
+    let baselines = || -> Result<Vec<Option<Simulation>>, RunError> {
         let wanted = plan.baselines.iter().take_while(|_| !stopped());
         wanted
-            .map(|b| run_experiment(&b.experiment, traces, &Silent, &stopped))
+            .map(|b| match b.experiment == plan.experiment {
+                true => Ok(None),
+                false => run_experiment(&b.experiment, traces, &Silent, &stopped).map(Some),
+            })
             .collect()
     };
     let main = || {
@@ -352,11 +357,19 @@ pub fn run_plan(plan: &Plan, control: &Control<'_>, threads: usize) -> Result<Ru
         run_experiment(experiment, traces, control.progress, &stopped)
             .inspect_err(|_| failed.store(true, Ordering::Relaxed))
     };
+    let result = |main: Simulation, baselines: Vec<Option<Simulation>>| {
+        let same = || Simulation {
+            wall: Duration::ZERO,
+            ..main.clone()
+        };
+        let baselines = baselines.into_iter();
+        RunResult {
+            baselines: baselines.map(|run| run.unwrap_or_else(same)).collect(),
+            main,
+        }
+    };
     if threads < 2 || plan.baselines.is_empty() {
-        return Ok(RunResult {
-            main: main()?,
-            baselines: baselines()?,
-        });
+        return Ok(result(main()?, baselines()?));
     }
     std::thread::scope(|scope| {
         let side = scope.spawn(baselines);
@@ -364,10 +377,7 @@ pub fn run_plan(plan: &Plan, control: &Control<'_>, threads: usize) -> Result<Ru
         let side = side
             .join()
             .unwrap_or_else(|_| Err(RunError::Failed(anyhow!("a baseline run panicked"))));
-        Ok(RunResult {
-            main: main?,
-            baselines: side?,
-        })
+        Ok(result(main?, side?))
     })
 }
 

@@ -91,6 +91,23 @@ fn a_neighbour_that_repeats_does_not_hold_up_the_run() {
     );
 }
 
+#[test]
+fn a_baseline_that_is_the_experiment_is_not_simulated_again() {
+    let walls = |more: &str| {
+        let plan = resolve(&(job("") + more), &[]).unwrap();
+        let result = run(&plan, 2);
+        assert_eq!(
+            result.baselines[0].stats.end_tick,
+            result.main.stats.end_tick
+        );
+        assert_eq!(result.baselines[0].jobs[0], result.main.jobs[0]);
+        result.baselines[0].wall.is_zero()
+    };
+    assert!(walls(""));
+    // Another configuration, though it makes no difference here.
+    assert!(!walls("[qos]\nscheduler = \"dtable\""));
+}
+
 /// Two messages of 128 flits leave one NIC one after the other.
 #[test]
 fn jobs_on_the_same_nics_slow_one_another() {
