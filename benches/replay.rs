@@ -22,7 +22,7 @@ use flitwise::replay::collectives::Choices;
 use flitwise::replay::program::{
     Action, After, AlltoallBlocks, Collective, CollectiveKind, Op, Program,
 };
-use flitwise::replay::{IntraNode, JobSpec, Replay, ReplaySpec, SendCompletion};
+use flitwise::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use flitwise::runner::{Control, Silent, Status, run_plan, workload};
 use flitwise::units::Ratio;
 use measure::{Args, Spread, peak_mb, reset_peak, timed};
@@ -222,6 +222,10 @@ impl Program for Script {
     fn next(&mut self, rank: u32) -> anyhow::Result<Option<Op>> {
         Ok(self.ops[rank as usize].next())
     }
+
+    fn restart(&mut self) -> anyhow::Result<()> {
+        anyhow::bail!("scripts run once")
+    }
 }
 
 fn op(after: After, action: Action) -> Op {
@@ -299,6 +303,7 @@ fn script_replay(experiment: &Experiment, ops: Vec<Vec<Op>>) -> Replay {
             ops: ops.into_iter().map(Vec::into_iter).collect(),
         }),
         start_ps: 0,
+        repeat: Repeat::Times(1),
         sl: 0,
         send_completion: SendCompletion::Handed,
         compute_scale: Ratio::ONE,

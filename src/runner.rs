@@ -7,9 +7,8 @@ use crate::fabric::spec::Tick;
 use crate::fabric::stats::FabricStats;
 use crate::replay::background::{BackgroundFlow, BackgroundOutcome, Pattern, Rate, message_flits};
 use crate::replay::outcome::JobOutcome;
-use crate::replay::placement::{FreeNics, Placement};
 use crate::replay::vef::VefProgram;
-use crate::replay::{IntraNode, JobSpec, Replay, ReplaySpec, SendCompletion};
+use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use anyhow::anyhow;
 use flitwise_formats::vef::Check;
 use std::ops::ControlFlow;
@@ -41,9 +40,9 @@ pub struct Snapshot {
     pub tick: Tick,
     /// Length of a tick in picoseconds.
     pub tick_ps: u64,
-    /// Trace records that have started.
+    /// Trace records that have started, of the jobs that the run waits for.
     pub records: u64,
-    /// Trace records in all.
+    /// Trace records of those jobs in all, over all repetitions.
     pub records_total: u64,
     /// Messages delivered.
     pub messages: u64,
@@ -173,28 +172,24 @@ fn replay_of(
     for job in &experiment.jobs {
         ranks.push(traces.of(job)?.header.tasks);
     }
-    experiment.check_ranks(&ranks)?;
-    let mut free = FreeNics::all(fabric.topology.nics());
+    let placed = experiment.place(&ranks)?;
     let (mut jobs, mut records) = (Vec::new(), 0);
-    for (index, (job, &ranks)) in experiment.jobs.iter().zip(&ranks).enumerate() {
-        let mut allowed = job
-            .hosts
-            .as_ref()
-            .map_or_else(|| free.clone(), |h| free.only(h));
-        let nics = placement_of(job, experiment.seed, index)
-            .place(ranks, job.tasks_per_node, &mut allowed)
-            .map_err(|e| ConfigError::new(format!("job.{index}.placement"), e.to_string()))?;
-        free.take(&nics);
+    for (job, nics) in experiment.jobs.iter().zip(placed) {
         if !job.enabled {
             continue;
         }
         let check = traces.of(job)?;
-        records += check.records.iter().sum::<u64>();
+        let times = match job.repeat {
+            Repeat::Times(times) => times.into(),
+            Repeat::UntilOthersEnd => 0,
+        };
+        records += check.records.iter().sum::<u64>().saturating_mul(times);
         let program = VefProgram::resume(&job.trace_path, check).map_err(RunError::Trace)?;
         jobs.push(JobSpec {
             name: job.name.clone(),
             program: Box::new(program),
             start_ps: job.start_ps,
+            repeat: job.repeat,
             sl: job.sl,
             nics,
             send_completion: match job.send_completion {
@@ -259,18 +254,6 @@ pub fn workload(
 ) -> Result<Replay, RunError> {
     let traces = Traces::check(&[experiment], &|| false)?;
     Ok(replay_of(experiment, &traces, background_until)?.0)
-}
-
-fn placement_of(job: &Job, seed: u64, index: usize) -> Placement {
-    match &job.placement {
-        experiment::Placement::Linear => Placement::Linear,
-        experiment::Placement::RoundRobin => Placement::RoundRobin,
-        experiment::Placement::Random => Placement::Random {
-            seed,
-            job: index as u64,
-        },
-        experiment::Placement::List(nics) => Placement::List(nics.clone()),
-    }
 }
 
 /// Wall-clock time between reports of progress.
@@ -345,7 +328,8 @@ fn stall_of(replay: &Replay) -> String {
     report.join("\n")
 }
 
-/// Simulates the experiment and its baselines, side by side if `threads` allows.
+/// Simulates the experiment and its baselines, side by side if `threads` allows; what is
+/// the same configuration only once.
 ///
 /// # Errors
 /// If a trace is broken, a job does not fit, or a run fails; the error of the
@@ -380,10 +364,14 @@ pub fn run_plan(plan: &Plan, control: &Control<'_>, threads: usize) -> Result<Ru
     // Without the experiment nobody needs the baselines.
     let failed = AtomicBool::new(false);
     let stopped = || control.stopped() || failed.load(Ordering::Relaxed);
-    let baselines = || -> Result<Vec<Simulation>, RunError> {
+    // A baseline that is the experiment itself is not simulated again.
+    let baselines = || -> Result<Vec<Option<Simulation>>, RunError> {
         let wanted = plan.baselines.iter().take_while(|_| !stopped());
         wanted
-            .map(|b| run_experiment(&b.experiment, traces, &Silent, &stopped))
+            .map(|b| match b.experiment == plan.experiment {
+                true => Ok(None),
+                false => run_experiment(&b.experiment, traces, &Silent, &stopped).map(Some),
+            })
             .collect()
     };
     let main = || {
@@ -391,11 +379,19 @@ pub fn run_plan(plan: &Plan, control: &Control<'_>, threads: usize) -> Result<Ru
         run_experiment(experiment, traces, control.progress, &stopped)
             .inspect_err(|_| failed.store(true, Ordering::Relaxed))
     };
+    let result = |main: Simulation, baselines: Vec<Option<Simulation>>| {
+        let same = || Simulation {
+            wall: Duration::ZERO,
+            ..main.clone()
+        };
+        let baselines = baselines.into_iter();
+        RunResult {
+            baselines: baselines.map(|run| run.unwrap_or_else(same)).collect(),
+            main,
+        }
+    };
     if threads < 2 || plan.baselines.is_empty() {
-        return Ok(RunResult {
-            main: main()?,
-            baselines: baselines()?,
-        });
+        return Ok(result(main()?, baselines()?));
     }
     std::thread::scope(|scope| {
         let side = scope.spawn(baselines);
@@ -403,10 +399,7 @@ pub fn run_plan(plan: &Plan, control: &Control<'_>, threads: usize) -> Result<Ru
         let side = side
             .join()
             .unwrap_or_else(|_| Err(RunError::Failed(anyhow!("a baseline run panicked"))));
-        Ok(RunResult {
-            main: main?,
-            baselines: side?,
-        })
+        Ok(result(main?, side?))
     })
 }
 

@@ -15,7 +15,10 @@ fn ready_experiments_load() {
         }
         count += 1;
         match load(&path, &[]) {
-            Ok(plan) => assert_eq!(plan.baselines.len(), 1, "{}", path.display()),
+            Ok(plan) => {
+                let jobs = plan.experiment.jobs.len();
+                assert_eq!(plan.baselines.len(), jobs, "{}", path.display());
+            }
             // The traces may be installed elsewhere; nothing else may be wrong.
             Err(e) => assert!(e.to_string().contains("no trace `"), "{e}"),
         }
@@ -24,8 +27,12 @@ fn ready_experiments_load() {
             env!("CARGO_MANIFEST_DIR"),
             "/tests/corpus/experiments/tiny.vef"
         );
-        let set = [format!("job.0.trace=\"{trace}\"")];
-        load(&path, &set).unwrap_or_else(|e| panic!("{e}"));
+        let text = std::fs::read_to_string(&path).unwrap();
+        let jobs = text.lines().filter(|line| line.trim() == "[[job]]").count();
+        let sets: Vec<String> = (0..jobs)
+            .map(|job| format!("job.{job}.trace=\"{trace}\""))
+            .collect();
+        load(&path, &sets).unwrap_or_else(|e| panic!("{e}"));
     }
     assert!(count >= 10, "{count}");
 }

@@ -62,6 +62,9 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
             name: "tiny".into(),
             ranks: 2,
             complete: true,
+            endless: false,
+            repetitions_ps: vec![execution_ps],
+            end_ps: execution_ps,
             execution_ps,
             compute_ps: execution_ps / 4,
             network_ps: execution_ps - execution_ps / 4,
@@ -152,9 +155,12 @@ fn only_simulated_time_is_reported() {
         resolve_text("test.toml", text, &dir, &[start]).unwrap()
     };
     let time = |start, execution_ps, complete| {
+        let plan = plan(start);
         let mut run = simulation(execution_ps, Status::Interrupted, 5);
-        run.jobs[0].as_mut().unwrap().complete = complete;
-        execution_time_ps(&plan(start).experiment, &run)
+        let job = run.jobs[0].as_mut().unwrap();
+        job.complete = complete;
+        job.end_ps = plan.experiment.jobs[0].start_ps + execution_ps;
+        execution_time_ps(&plan.experiment, &run)
     };
     // 2000 ticks of 640 ps were simulated.
     assert_eq!(time("1ns", 1_000_000, true), 1_001_000);

@@ -1,8 +1,11 @@
 //! A resolved experiment: everything a run needs, nothing left to defaults.
 
+use super::ConfigError;
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::FabricSpec;
+use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
+use crate::replay::placement::{self, FreeNics};
 use crate::units::Ratio;
 use std::path::PathBuf;
 
@@ -44,10 +47,14 @@ pub struct Job {
     pub hosts: Option<Vec<u32>>,
     /// How ranks are placed on NICs.
     pub placement: Placement,
+    /// True if the job may be placed on NICs that earlier jobs have.
+    pub share_nics: bool,
     /// Ranks per NIC.
     pub tasks_per_node: u32,
     /// Start of the job in picoseconds.
     pub start_ps: u64,
+    /// How often the trace is run.
+    pub repeat: Repeat,
     /// When a send is done.
     pub send_completion: SendCompletion,
     /// Multiplies every computation.
@@ -69,8 +76,10 @@ pub enum Placement {
     Linear,
     /// Ascending NICs, dealt out one rank at a time.
     RoundRobin,
-    /// Random NICs, drawn from the seed and the index of the job.
+    /// Random NICs, drawn from the seed of the experiment and the index of the job.
     Random,
+    /// Random NICs, drawn from this seed and the index of the job.
+    RandomFrom(u64),
     /// NIC of each rank.
     List(Vec<u32>),
 }
@@ -128,46 +137,56 @@ pub struct Baseline {
 }
 
 impl Experiment {
-    /// Checks that the jobs fit on the fabric once the traces have told their
-    /// numbers of ranks (`ranks[i]` belongs to `jobs[i]`).
+    /// Places all jobs, also those that are not enabled, once the traces have told their
+    /// numbers of ranks (`ranks[i]` belongs to `jobs[i]`). Gives the NIC of every rank.
     ///
     /// # Errors
-    /// The first job that does not fit.
-    pub fn check_ranks(&self, ranks: &[u32]) -> Result<(), super::ConfigError> {
-        let nics = self.fabric.topology.nics();
-        let mut taken: u64 = 0;
+    /// The first job that does not fit, or that lists a NIC of an earlier one.
+    pub fn place(&self, ranks: &[u32]) -> Result<Vec<Vec<u32>>, ConfigError> {
+        let all = FreeNics::all(self.fabric.topology.nics());
+        let mut free = all.clone();
+        let mut placed: Vec<Vec<u32>> = Vec::with_capacity(self.jobs.len());
         for (i, (job, &ranks)) in self.jobs.iter().zip(ranks).enumerate() {
-            if let Placement::List(list) = &job.placement {
-                if list.len() != ranks as usize {
-                    return Err(super::ConfigError::new(
-                        format!("job.{i}.placement"),
-                        format!(
-                            "{} NICs are listed, but `{}` has {ranks} ranks; list one NIC per rank",
-                            list.len(),
-                            job.trace
-                        ),
-                    ));
-                }
-                continue;
+            let error = |problem: String| ConfigError::new(format!("job.{i}.placement"), problem);
+            let mut allowed = if job.share_nics {
+                all.clone()
+            } else {
+                free.clone()
+            };
+            if let Some(hosts) = &job.hosts {
+                allowed = allowed.only(hosts);
             }
-            let room = job
-                .hosts
-                .as_ref()
-                .map_or(u64::from(nics), |h| h.len() as u64);
-            let needed = u64::from(ranks.div_ceil(job.tasks_per_node));
-            taken += needed;
-            if needed > room || taken > u64::from(nics) {
-                return Err(super::ConfigError::new(
-                    format!("job.{i}"),
-                    format!(
-                        "`{}` has {ranks} ranks and needs {needed} NICs, but {} of the {nics} NICs are left for it; \
-                         take a larger fabric or raise tasks_per_node",
-                        job.trace,
-                        room.min(u64::from(nics).saturating_sub(taken - needed)),
-                    ),
-                ));
+            let nics = self
+                .placement(i)
+                .place(ranks, job.tasks_per_node, &mut allowed)
+                .map_err(|e| error(format!("`{}`: {e}", job.trace)))?;
+            let taken = nics.iter().find(|&&nic| !free.is_free(nic));
+            if let Some(&nic) = taken.filter(|_| !job.share_nics) {
+                let mut earlier = self.jobs.iter().zip(&placed);
+                let other = earlier.find(|(_, nics)| nics.contains(&nic));
+                return Err(error(format!(
+                    "NIC {nic} belongs to job `{}`; list other NICs, or set share_nics = true for \
+                     this job",
+                    other.map_or("", |(job, _)| job.name.as_str())
+                )));
             }
+            free.take(&nics);
+            placed.push(nics);
         }
-        Ok(())
+        Ok(placed)
+    }
+
+    fn placement(&self, job: usize) -> placement::Placement {
+        let random = |seed| placement::Placement::Random {
+            seed,
+            job: job as u64,
+        };
+        match &self.jobs[job].placement {
+            Placement::Linear => placement::Placement::Linear,
+            Placement::RoundRobin => placement::Placement::RoundRobin,
+            Placement::Random => random(self.seed),
+            Placement::RandomFrom(seed) => random(*seed),
+            Placement::List(nics) => placement::Placement::List(nics.clone()),
+        }
     }
 }

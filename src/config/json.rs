@@ -6,6 +6,7 @@ use crate::fabric::spec::{
     CentralQueues, FabricSpec, Pool, Qos, RingTie, Scheduler, Timing, TrunkSelection,
 };
 use crate::fabric::topology::Shape;
+use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
 use serde_json::{Value, json};
 
@@ -148,10 +149,16 @@ fn job(j: &Job, q: &Qos) -> Value {
             Placement::Linear => json!("linear"),
             Placement::RoundRobin => json!("round-robin"),
             Placement::Random => json!("random"),
+            Placement::RandomFrom(seed) => json!({ "random": seed }),
             Placement::List(list) => json!({ "list": list }),
         },
+        "share_nics": j.share_nics,
         "tasks_per_node": j.tasks_per_node,
         "start_ps": j.start_ps,
+        "repeat": match j.repeat {
+            Repeat::Times(times) => json!(times),
+            Repeat::UntilOthersEnd => json!("until-others-end"),
+        },
         "send_completion": send_completion,
         "eager_threshold_bytes": eager,
         "compute_scale": j.compute_scale.to_string(),
@@ -167,6 +174,9 @@ fn chosen(choices: &Choices) -> Value {
     let mut value = json!(choices);
     if let Value::Object(map) = &mut value {
         map.retain(|_, algorithm| !algorithm.is_null());
+        if let Some(bytes) = choices.segment() {
+            map.insert("chain_segment_bytes".into(), bytes.into());
+        }
     }
     value
 }

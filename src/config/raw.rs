@@ -2,9 +2,10 @@
 //! error. What it means is decided in `resolve`.
 
 use crate::replay::collectives::Choices;
+use crate::replay::job::MAX_REPEAT;
 use crate::units::{Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio, Space};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -22,6 +23,8 @@ pub(super) struct RawExperiment {
     pub vfabric: Vec<RawVfabric>,
     #[serde(default)]
     pub job: Vec<RawJob>,
+    #[serde(default)]
+    pub collectives: Choices,
     #[serde(default)]
     pub background: Vec<RawBackground>,
     #[serde(default)]
@@ -197,6 +200,8 @@ pub(super) struct RawJob {
     pub placement: Option<RawPlacement>,
     pub tasks_per_node: Option<u32>,
     pub start: Option<Picoseconds>,
+    pub repeat: Option<RawRepeat>,
+    pub share_nics: Option<bool>,
     pub send_completion: Option<RawSendCompletion>,
     pub eager_threshold: Option<Bytes>,
     pub compute_scale: Option<Ratio>,
@@ -215,9 +220,47 @@ pub(super) enum RawSendCompletion {
     Rendezvous,
 }
 
+/// A number or a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RawRepeat {
+    Times(u32),
+    UntilOthersEnd,
+}
+
+impl<'de> Deserialize<'de> for RawRepeat {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl Visitor<'_> for Either {
+            type Value = RawRepeat;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(
+                    f,
+                    "a whole number from 1 to {MAX_REPEAT}, or \"until-others-end\""
+                )
+            }
+            fn visit_i64<E: Error>(self, value: i64) -> Result<RawRepeat, E> {
+                let fits = |times: &u32| (1..=MAX_REPEAT).contains(times);
+                let times = u32::try_from(value).ok().filter(fits);
+                let unfit = || E::invalid_value(Unexpected::Signed(value), &self);
+                times.map(RawRepeat::Times).ok_or_else(unfit)
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<RawRepeat, E> {
+                const NAMES: &[&str] = &["until-others-end"];
+                match text {
+                    "until-others-end" => Ok(RawRepeat::UntilOthersEnd),
+                    _ => Err(E::unknown_variant(text, NAMES)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RawPlacement {
     Named(String),
+    /// Random, from a seed of its own.
+    Random(u64),
     List(Vec<u32>),
 }
 
@@ -227,7 +270,10 @@ impl<'de> Deserialize<'de> for RawPlacement {
         impl<'de> Visitor<'de> for Either {
             type Value = RawPlacement;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"linear\", \"round-robin\", \"random\" or { list = [0, 1, ...] }")
+                f.write_str(
+                    "\"linear\", \"round-robin\", \"random\", { random = SEED } or \
+                     { list = [0, 1, ...] }",
+                )
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<RawPlacement, E> {
                 const NAMES: &[&str] = &["linear", "round-robin", "random"];
@@ -238,15 +284,18 @@ impl<'de> Deserialize<'de> for RawPlacement {
                 }
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawPlacement, A::Error> {
-                let mut list = None;
+                let mut placement = None;
                 while let Some(key) = map.next_key::<String>()? {
-                    if key != "list" {
-                        return Err(A::Error::unknown_field(&key, &["list"]));
+                    if placement.is_some() {
+                        return Err(A::Error::custom("give either random or list, not both"));
                     }
-                    list = Some(map.next_value()?);
+                    placement = Some(match key.as_str() {
+                        "list" => RawPlacement::List(map.next_value()?),
+                        "random" => RawPlacement::Random(map.next_value()?),
+                        _ => return Err(A::Error::unknown_field(&key, &["list", "random"])),
+                    });
                 }
-                list.map(RawPlacement::List)
-                    .ok_or_else(|| A::Error::missing_field("list"))
+                placement.ok_or_else(|| A::Error::missing_field("list"))
             }
             fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<RawPlacement, A::Error> {
                 Err(A::Error::custom(

@@ -2,10 +2,11 @@
 
 use super::document::{Document, Texts};
 use super::error::ConfigError;
-use super::experiment::{Baseline, Experiment, Plan};
+use super::experiment::{Baseline, Experiment, Job, Plan};
 use super::presets;
 use super::raw::{FabricPreset, RawExperiment};
 use super::{resolve_fabric, resolve_jobs, resolve_qos};
+use crate::replay::Repeat;
 use std::io::Read;
 use std::path::Path;
 use toml::Spanned;
@@ -101,6 +102,7 @@ pub fn resolve_text(
         };
         return Err(document.locate(ConfigError::new("job", problem)));
     }
+    someone_ends(&experiment, "").map_err(|e| document.locate(e))?;
     let mut baselines = Vec::new();
     if raw.baseline.enabled.unwrap_or(true) {
         let mut base = said;
@@ -163,6 +165,7 @@ fn baselines(
         if alone {
             only(&mut experiment, pairs[0].1);
         }
+        someone_ends(&experiment, "the baseline: ").map_err(|e| base.locate(e))?;
         return Ok(vec![Baseline {
             experiment,
             jobs: pairs,
@@ -182,6 +185,25 @@ fn baselines(
 fn only(experiment: &mut Experiment, keep: usize) {
     for (i, job) in experiment.jobs.iter_mut().enumerate() {
         job.enabled = i == keep;
+    }
+    // Alone, there are no others that end.
+    let kept = &mut experiment.jobs[keep];
+    if kept.repeat == Repeat::UntilOthersEnd {
+        kept.repeat = Repeat::Times(1);
+    }
+}
+
+/// Checks that not all enabled jobs wait for one another to end.
+fn someone_ends(experiment: &Experiment, of: &str) -> Result<(), ConfigError> {
+    let mut enabled = (experiment.jobs.iter().enumerate()).filter(|(_, job)| job.enabled);
+    let mut endless = enabled.clone();
+    let ends = |(_, job): (usize, &Job)| job.repeat != Repeat::UntilOthersEnd;
+    match endless.next() {
+        Some((i, _)) if !enabled.any(ends) => Err(ConfigError::new(
+            format!("job.{i}.repeat"),
+            format!("{of}no other job would ever end; give one job a number of repetitions"),
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -235,7 +257,7 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
         resolve_qos::classes_apart(&fabric.qos)?;
     }
     let nics = fabric.topology.nics();
-    let jobs = resolve_jobs::jobs(&raw.job, &raw.vfabric, &fabric.qos, nics, dir)?;
+    let jobs = resolve_jobs::jobs(raw, &fabric.qos, nics, dir)?;
     let background = resolve_jobs::background(&raw.background, &fabric.qos, nics)?;
     Ok(Experiment {
         seed: raw.seed.unwrap_or(1),

@@ -2,8 +2,14 @@
 
 use super::error::{ConfigError, suggestion};
 use super::experiment::{Background, Job, Pattern, Placement, SendCompletion};
-use super::raw::{RawBackground, RawJob, RawPattern, RawPlacement, RawSendCompletion, RawVfabric};
+use super::raw::{
+    RawBackground, RawExperiment, RawJob, RawPattern, RawPlacement, RawRepeat, RawSendCompletion,
+    RawVfabric,
+};
 use crate::fabric::spec::Qos;
+use crate::replay::Repeat;
+use crate::replay::collectives::Choices;
+use crate::replay::collectives::decide::Bcast;
 use crate::units::Ratio;
 use std::path::{Path, PathBuf};
 
@@ -18,13 +24,21 @@ const HPC_SL: &str = "CL";
 
 /// The jobs; `dir` is that of the experiment file.
 pub(super) fn jobs(
-    raw: &[RawJob],
-    vfabrics: &[RawVfabric],
+    experiment: &RawExperiment,
     qos: &Qos,
     nics: u32,
     dir: &Path,
 ) -> Result<Vec<Job>, ConfigError> {
+    let (raw, vfabrics) = (&experiment.job, &experiment.vfabric);
     check_vfabrics(vfabrics, raw, qos, nics)?;
+    let general = &experiment.collectives;
+    if raw.is_empty() && *general != Choices::default() {
+        return Err(ConfigError::new(
+            "collectives",
+            "there is no job whose collectives it could be for; remove it or add a [[job]]",
+        ));
+    }
+    check_segment(general, general, "collectives")?;
     let mut jobs: Vec<Job> = Vec::with_capacity(raw.len());
     for (i, job) in raw.iter().enumerate() {
         let name = job.name.clone().unwrap_or_else(|| stem(&job.trace));
@@ -45,7 +59,12 @@ pub(super) fn jobs(
             }
             (true, None) => format!("{name}-{i}"),
         };
-        jobs.push(one_job(i, name, job, vfabrics, qos, nics, dir)?);
+        let key = format!("job.{i}.collectives");
+        let collectives = job.collectives.or(general);
+        check_segment(&job.collectives, &collectives, &key)?;
+        let mut job = one_job(i, name, job, vfabrics, qos, nics, dir)?;
+        job.collectives = collectives;
+        jobs.push(job);
     }
     Ok(jobs)
 }
@@ -122,7 +141,13 @@ fn one_job(
         placement: placement(job, hosts.as_deref(), nics, &key("placement"))?,
         hosts,
         tasks_per_node,
+        share_nics: job.share_nics.unwrap_or(false),
         start_ps: job.start.map_or(0, |t| t.0),
+        repeat: match job.repeat {
+            None => Repeat::Times(1),
+            Some(RawRepeat::Times(times)) => Repeat::Times(times),
+            Some(RawRepeat::UntilOthersEnd) => Repeat::UntilOthersEnd,
+        },
         send_completion: send_completion(job, i)?,
         compute_scale: job.compute_scale.unwrap_or(Ratio::ONE),
         intra_node_latency_ps: job
@@ -133,6 +158,16 @@ fn one_job(
         collectives: job.collectives,
         name,
     })
+}
+
+/// Refuses a segment that `said` gives where `meant` has no chain to use it.
+fn check_segment(said: &Choices, meant: &Choices, key: &str) -> Result<(), ConfigError> {
+    let problem = match said.segment() {
+        Some(0) => "is 0; a segment has at least 1 byte",
+        Some(_) if meant.bcast != Some(Bcast::Chain) => "is used only with bcast = \"chain\"",
+        _ => return Ok(()),
+    };
+    Err(ConfigError::new(format!("{key}.chain_segment"), problem))
 }
 
 fn send_completion(job: &RawJob, i: usize) -> Result<SendCompletion, ConfigError> {
@@ -167,6 +202,7 @@ fn placement(
                 _ => Placement::Linear,
             });
         }
+        Some(RawPlacement::Random(seed)) => return Ok(Placement::RandomFrom(*seed)),
         Some(RawPlacement::List(list)) => list,
     };
     if list.is_empty() {

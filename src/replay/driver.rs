@@ -1,7 +1,7 @@
 //! The replay of all jobs and background flows as a workload of the fabric.
 
 use super::background::{Background, BackgroundFlow, BackgroundOutcome};
-use super::job::JobSpec;
+use super::job::{JobSpec, Repeat};
 use super::link::Shared;
 use super::messages::Messages;
 use super::outcome::JobOutcome;
@@ -23,7 +23,8 @@ pub struct ReplaySpec {
     pub seed: u64,
     /// The applications.
     pub jobs: Vec<JobSpec>,
-    /// Background flows, from tick 0 until the last job ends.
+    /// Background flows, from tick 0 until the last job ends that does not repeat until
+    /// the others end.
     pub background: Vec<BackgroundFlow>,
     /// Goes on at least to this tick, also without a job.
     pub background_until: Option<Tick>,
@@ -47,7 +48,10 @@ pub struct Replay {
     /// Next tick in which something is due. Asked for several times in every tick of
     /// the fabric, so kept up to date instead of computed.
     due: Option<Tick>,
-    jobs_complete: bool,
+    /// All jobs ended but those that repeat until then.
+    jobs_ended: bool,
+    /// None of those can go on.
+    stalled: bool,
     finished: bool,
     delivered: u64,
     now_ps: u64,
@@ -59,7 +63,8 @@ pub struct Replay {
 pub struct Progress {
     /// Simulated time in picoseconds.
     pub now_ps: u64,
-    /// Operations of all jobs that were carried out.
+    /// Operations that were carried out, of all jobs but those that repeat until the
+    /// others end.
     pub operations: u64,
     /// Messages of jobs that were created.
     pub messages: u64,
@@ -78,10 +83,15 @@ impl Replay {
     /// If a job or a flow does not fit the fabric.
     pub fn new(spec: ReplaySpec) -> anyhow::Result<Self> {
         ensure!(spec.tick_ps > 0, "the tick of the fabric is 0 ps long");
+        let endless = |job: &JobSpec| job.repeat == Repeat::UntilOthersEnd;
+        ensure!(
+            spec.jobs.is_empty() || !spec.jobs.iter().all(endless),
+            "every job repeats until the others end, so none would"
+        );
         let background = Background::new(&spec.background, spec.nics, spec.seed)
             .context("background traffic")?;
-        let mut queue = Queue::default();
-        let mut messages = Messages::default();
+        let mut queue = Queue::new(spec.jobs.len());
+        let mut messages = Messages::new(spec.jobs.len());
         let mut jobs = Vec::with_capacity(spec.jobs.len());
         for (job, spec_of_job) in (0..).zip(spec.jobs) {
             spec_of_job.check(spec.nics)?;
@@ -101,7 +111,8 @@ impl Replay {
             messages,
             reports: VecDeque::new(),
             due: None,
-            jobs_complete: false,
+            jobs_ended: false,
+            stalled: false,
             finished: false,
             delivered: 0,
             now_ps: 0,
@@ -139,9 +150,10 @@ impl Replay {
     #[must_use]
     pub fn progress(&self) -> Progress {
         let sum = |count: fn(&Player) -> u64| self.jobs.iter().map(count).sum();
+        let counted = |job: &Player| if job.endless() { 0 } else { job.operations };
         Progress {
             now_ps: self.now_ps,
-            operations: sum(|job| job.operations),
+            operations: sum(counted),
             messages: sum(Player::messages),
             messages_delivered: self.delivered,
             background_messages: self.background.messages(),
@@ -153,7 +165,7 @@ impl Replay {
     /// last one for those left out. Empty if all jobs are complete.
     #[must_use]
     pub fn stall_report(&self) -> Vec<String> {
-        stall::report(&self.jobs, self.messages.outstanding())
+        stall::report(&self.jobs, &self.messages)
     }
 
     /// Works off the reports up to tick `now` and the events up to its time.
@@ -187,12 +199,13 @@ impl Replay {
             out,
         };
         match event.what {
-            What::Rank => self.jobs[event.job as usize].resume(event.rank, event.ps, shared),
+            What::Rank => self.jobs[event.job as usize].resume(event.rank, event.ps, shared)?,
             What::Member { instance, member } => {
-                self.jobs[event.job as usize].proceed(instance, member, event.ps, shared)
+                self.jobs[event.job as usize].proceed(instance, member, event.ps, shared)?;
             }
-            What::Injected(_) | What::Delivered(_) => self.note(event.what, event.ps, out),
+            What::Injected(_) | What::Delivered(_) => return self.note(event.what, event.ps, out),
         }
+        self.jobs[event.job as usize].settle(event.ps, shared)
     }
 
     /// A message was injected or delivered at `ps`.
@@ -216,33 +229,41 @@ impl Replay {
             return Ok(());
         }
         self.delivered += 1;
-        job.delivered(&message, ps, shared)
+        job.delivered(&message, ps, shared)?;
+        job.settle(ps, shared)
     }
 
     fn note_end(&mut self, now: Tick) {
-        self.jobs_complete = self.jobs.iter().all(Player::complete);
+        let jobs = (0..).zip(&self.jobs);
+        let mut awaited = jobs.filter(|(_, job)| !job.endless() && !job.ended());
+        let moves = |number| self.queue.will_act(number) || self.messages.outstanding(number) > 0;
+        let first = awaited.next().map(|(number, _)| number);
+        self.jobs_ended = first.is_none();
+        self.stalled =
+            first.is_some_and(|first| !moves(first) && awaited.all(|(number, _)| !moves(number)));
         let background_over = now >= self.background_until;
-        self.finished = self.error.is_some() || (self.jobs_complete && background_over);
+        self.finished = self.error.is_some() || (self.jobs_ended && background_over);
     }
 
     fn report(&mut self, now: Tick, token: u64, what: fn(u32) -> What) {
         if let Ok(slot) = u32::try_from(token) {
             self.reports.push_back((now, what(slot)));
-            if !self.finished {
+            if !self.finished && !self.stalled {
                 self.due = Some(self.due.map_or(now, |due| due.min(now)));
             }
         }
     }
 
     fn find_due(&self) -> Option<Tick> {
-        if self.finished {
+        // Background and repeating jobs do not go on for ever beside jobs that cannot.
+        if self.finished || self.stalled {
             return None;
         }
         let report = self.reports.front().map(|&(tick, _)| tick);
         let event = self.queue.next_ps().map(|ps| ps.div_ceil(self.tick_ps));
         let background = self.background.next_tick();
         // Ends the run when nothing else is left to do.
-        let end = self.jobs_complete.then_some(self.background_until);
+        let end = self.jobs_ended.then_some(self.background_until);
         [report, event, background, end].into_iter().flatten().min()
     }
 }
@@ -254,14 +275,14 @@ impl Workload for Replay {
     }
 
     fn act(&mut self, now: Tick, out: &mut Vec<Message>) {
-        if self.finished {
+        if self.finished || self.stalled {
             return;
         }
         if let Err(error) = self.catch_up(now, out) {
             self.error = Some(error);
         }
         self.note_end(now);
-        if !self.finished {
+        if !self.finished && !self.stalled {
             self.background.act(now, out);
         }
         self.due = self.find_due();

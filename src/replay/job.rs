@@ -13,6 +13,8 @@ pub struct JobSpec {
     pub program: Box<dyn Program>,
     /// Start of the job in picoseconds.
     pub start_ps: u64,
+    /// How often the trace is run.
+    pub repeat: Repeat,
     /// Service level of all its messages.
     pub sl: u8,
     /// NIC of every rank (see [`super::placement`]).
@@ -27,6 +29,20 @@ pub struct JobSpec {
     pub reduction_ps_per_byte: Ratio,
     /// Algorithms of collectives.
     pub collectives: Choices,
+}
+
+/// Most repetitions of a job: the time of each is kept and reported.
+pub const MAX_REPEAT: u32 = 1_000_000;
+
+/// How often a job runs its trace. It starts over, all ranks at once, when it is
+/// complete, at the time of its last event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    /// So many times: from 1 to [`MAX_REPEAT`].
+    Times(u32),
+    /// Until the last job that is not of this kind has ended; what is under way then is
+    /// cut off.
+    UntilOthersEnd,
 }
 
 /// When a send is complete, so that its rank goes on.
@@ -83,6 +99,13 @@ impl JobSpec {
         if let Some(nic) = self.nics.iter().find(|&&nic| nic >= nics) {
             anyhow::bail!(
                 "job '{}': a rank is on NIC {nic}, but the fabric has only {nics} NICs",
+                self.name
+            );
+        }
+        if let Repeat::Times(times) = self.repeat {
+            ensure!(
+                (1..=MAX_REPEAT).contains(&times),
+                "job '{}': repeat is {times}; a job runs 1 to {MAX_REPEAT} times",
                 self.name
             );
         }

@@ -53,13 +53,24 @@ pub(super) enum Release {
 }
 
 /// All messages on their way, by slot.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Messages {
     slots: Vec<Option<InFlight>>,
     free: Vec<u32>,
+    /// Messages on their way, by job.
+    of_job: Vec<u64>,
 }
 
 impl Messages {
+    /// No message of so many jobs is on its way.
+    pub(super) fn new(jobs: usize) -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            of_job: vec![0; jobs],
+        }
+    }
+
     /// Keeps a message until everything about it was reported. `None` if 2³²
     /// messages are on their way.
     pub(super) fn insert(
@@ -78,12 +89,18 @@ impl Messages {
             injection_due: release == Release::Injected,
             delivery_due: true,
         };
-        if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = Some(message);
-            return Some(slot);
-        }
-        let slot = u32::try_from(self.slots.len()).ok()?;
-        self.slots.push(Some(message));
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = Some(message);
+                slot
+            }
+            None => {
+                let slot = u32::try_from(self.slots.len()).ok()?;
+                self.slots.push(Some(message));
+                slot
+            }
+        };
+        self.of_job[job as usize] += 1;
         Some(slot)
     }
 
@@ -111,13 +128,14 @@ impl Messages {
         if !message.injection_due && !message.delivery_due {
             *entry = None;
             self.free.push(slot);
+            self.of_job[reported.job as usize] -= 1;
         }
         Some(reported)
     }
 
-    /// Messages on their way.
-    pub(super) fn outstanding(&self) -> usize {
-        self.slots.len() - self.free.len()
+    /// Messages of `job` on their way.
+    pub(super) fn outstanding(&self, job: u32) -> u64 {
+        self.of_job[job as usize]
     }
 }
 
@@ -127,7 +145,7 @@ mod tests {
 
     #[test]
     fn slots_are_used_again_after_the_last_report() {
-        let mut messages = Messages::default();
+        let mut messages = Messages::new(1);
         let purpose = Purpose::PointToPoint { id: 1 };
         let insert = |messages: &mut Messages, release| {
             messages.insert(0, (1, 2), purpose, release).unwrap()
@@ -137,7 +155,7 @@ mod tests {
         assert!(messages.injected(handed).is_none());
         assert!(messages.delivered(handed).is_some());
         assert!(messages.delivered(handed).is_none());
-        assert_eq!(messages.outstanding(), 1);
+        assert_eq!(messages.outstanding(0), 1);
         assert_eq!(insert(&mut messages, Release::Handed), handed);
         // Both reports may come in either order.
         assert!(messages.delivered(injected).is_some());

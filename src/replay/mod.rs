@@ -27,4 +27,4 @@ mod tests;
 pub mod vef;
 
 pub use driver::{Progress, Replay, ReplaySpec};
-pub use job::{IntraNode, JobSpec, SendCompletion};
+pub use job::{IntraNode, JobSpec, Repeat, SendCompletion};

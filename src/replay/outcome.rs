@@ -8,11 +8,21 @@ pub struct JobOutcome {
     /// Ranks of the job.
     pub ranks: u32,
     /// True if every record started, every message was delivered and every
-    /// collective was completed.
+    /// collective was completed, in all repetitions; of a job that repeats until the
+    /// others end, in at least one.
     pub complete: bool,
-    /// Start of the job to its last event, in picoseconds; so far, if not complete.
+    /// True if the job repeats until the others end: the run does not wait for it.
+    pub endless: bool,
+    /// Repetitions that came to their end: from start to last event, in picoseconds.
+    pub repetitions_ps: Vec<u64>,
+    /// Time of the last event, in picoseconds from the start of the run; of what was cut
+    /// off too.
+    pub end_ps: u64,
+    /// Mean of the repetitions, rounded down, in picoseconds; from the start of the job so
+    /// far, if not complete.
     pub execution_ps: u64,
-    /// Computation of the rank that ended last (the lowest of several).
+    /// Computation of the rank that ended last (the lowest of several); mean of the
+    /// repetitions, rounded down.
     pub compute_ps: u64,
     /// The rest of that rank's time: network and waiting for partners.
     pub network_ps: u64,

@@ -1,14 +1,15 @@
 //! Where the ranks of a job run: the NIC of every rank.
 //!
-//! A job takes ⌈ranks / tasks per node⌉ nodes (a node is a NIC) from those that
-//! no earlier job took; the jobs are placed in their order in the experiment.
+//! A job takes ⌈ranks / tasks per node⌉ nodes (a node is a NIC) from those that it may
+//! have: as a rule those that no earlier job took, the jobs being placed in their order
+//! in the experiment.
 //!
 //! | placement | the job's nodes | rank r runs on |
 //! |---|---|---|
 //! | linear | the lowest free NICs, ascending | node ⌊r / tasks per node⌋ |
 //! | round robin | the lowest free NICs, ascending | node r mod nodes |
 //! | random | all free NICs, shuffled; the first ones | node ⌊r / tasks per node⌋ |
-//! | list | as listed, free or not | the r-th NIC listed |
+//! | list | as listed; who places judges whether they are free | the r-th NIC listed |
 //!
 //! With one task per node, linear and round robin are the same.
 
@@ -24,13 +25,13 @@ pub enum Placement {
     RoundRobin,
     /// Linear over randomly chosen nodes.
     Random {
-        /// Seed of the experiment.
+        /// Seed: as a rule that of the experiment.
         seed: u64,
         /// Index of the job, so that two jobs draw independently.
         job: u64,
     },
     /// NIC of every rank, given by hand. NICs may be listed several times and
-    /// may be used by other jobs too; `tasks_per_node` does not apply.
+    /// need not be free; `tasks_per_node` does not apply.
     List(Vec<u32>),
 }
 
@@ -45,8 +46,8 @@ pub struct FreeNics {
 pub enum PlacementError {
     /// Too few NICs are left.
     #[error(
-        "{ranks} ranks at {tasks_per_node} per node need {needed} NICs, but only {free} are free; \
-         raise tasks_per_node or take a larger fabric"
+        "{ranks} ranks at {tasks_per_node} per node need {needed} NICs, but {free} are left for \
+         the job; raise tasks_per_node or take a larger fabric"
     )]
     DoesNotFit {
         /// Ranks of the job.
@@ -95,6 +96,12 @@ impl FreeNics {
         (0_u32..)
             .zip(&self.free)
             .filter_map(|(nic, &free)| free.then_some(nic))
+    }
+
+    /// True if no job has `nic`.
+    #[must_use]
+    pub fn is_free(&self, nic: u32) -> bool {
+        self.free.get(nic as usize) == Some(&true)
     }
 
     /// Those of `nics` that are free.

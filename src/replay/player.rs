@@ -11,7 +11,7 @@
 //! completion being an event of its own.
 
 use super::idset::IdSet;
-use super::job::JobSpec;
+use super::job::{JobSpec, Repeat};
 use super::link::{Link, Shared, TOO_LATE};
 use super::messages::{InFlight, Purpose, Release};
 use super::outcome::JobOutcome;
@@ -28,6 +28,13 @@ pub(super) struct Player {
     pub name: String,
     program: Box<dyn Program>,
     start_ps: u64,
+    repeat: Repeat,
+    /// Start of the repetition under way.
+    began_ps: u64,
+    /// Execution time of every complete repetition.
+    repetitions_ps: Vec<u64>,
+    /// Computation of the rank that ended last, over all complete repetitions.
+    repetitions_compute_ps: u128,
     compute_scale: Ratio,
     link: Link,
     pub ranks: Vec<Rank>,
@@ -49,20 +56,17 @@ impl Player {
     /// Job number `job`; its ranks begin at its start.
     pub(super) fn new(job: u32, spec: JobSpec, shared: &mut Shared<'_>) -> Self {
         let start_ps = spec.start_ps;
-        let rank = Rank {
-            last_ps: start_ps,
-            ..Rank::default()
-        };
-        let unended = spec.nics.len() as u32;
-        for rank in 0..unended {
-            shared.queue.act(start_ps, job, rank, 0, What::Rank);
-        }
-        Self {
+        let ranks = spec.nics.len();
+        let mut player = Self {
             name: spec.name,
             program: spec.program,
             start_ps,
+            repeat: spec.repeat,
+            began_ps: start_ps,
+            repetitions_ps: Vec::new(),
+            repetitions_compute_ps: 0,
             compute_scale: spec.compute_scale,
-            ranks: vec![rank; unended as usize],
+            ranks: vec![Rank::default(); ranks],
             link: Link {
                 job,
                 sl: spec.sl,
@@ -75,19 +79,82 @@ impl Player {
             },
             sent: IdSet::default(),
             received: IdSet::default(),
-            running: Running::new(unended, spec.collectives, spec.reduction_ps_per_byte),
-            unended,
+            running: Running::new(ranks as u32, spec.collectives, spec.reduction_ps_per_byte),
+            unended: 0,
             in_flight: 0,
             point_to_point: 0,
             point_to_point_bytes: 0,
             operations: 0,
+        };
+        player.begin(start_ps, shared);
+        player
+    }
+
+    /// All ranks are at their first operation at `ps`.
+    fn begin(&mut self, ps: u64, shared: &mut Shared<'_>) {
+        self.began_ps = ps;
+        let fresh = Rank {
+            last_ps: ps,
+            ..Rank::default()
+        };
+        self.ranks.fill(fresh);
+        self.unended = self.ranks.len() as u32;
+        for rank in 0..self.unended {
+            shared.queue.act(ps, self.link.job, rank, 0, What::Rank);
         }
     }
 
-    /// True if every record started, every message was delivered and every
-    /// collective is complete.
-    pub(super) fn complete(&self) -> bool {
+    /// To be called after everything that happens to the job, at `ps`: if that was the
+    /// end of a repetition, the next begins.
+    pub(super) fn settle(&mut self, ps: u64, shared: &mut Shared<'_>) -> anyhow::Result<()> {
+        if !self.all_done() || self.ended() {
+            return Ok(());
+        }
+        let (last_ps, compute_ps) = self.last();
+        let took = last_ps.saturating_sub(self.began_ps);
+        self.repetitions_ps.push(took);
+        self.repetitions_compute_ps += u128::from(compute_ps);
+        if self.ended() {
+            return Ok(());
+        }
+        if took == 0 {
+            return Err(anyhow!(
+                "job '{}' takes no time, so it would repeat for ever at the same moment; remove its repeat",
+                self.name
+            ));
+        }
+        let again = || {
+            format!(
+                "job '{}', repetition {}",
+                self.name,
+                self.repetitions_ps.len() + 1
+            )
+        };
+        self.program.restart().with_context(again)?;
+        self.sent = IdSet::default();
+        self.received = IdSet::default();
+        self.running.restart();
+        self.begin(ps, shared);
+        Ok(())
+    }
+
+    /// True if every record of this repetition has started, every message was delivered
+    /// and every collective is complete.
+    fn all_done(&self) -> bool {
         self.unended == 0 && self.in_flight == 0 && self.running.live() == 0
+    }
+
+    /// True if the job repeats until the others end.
+    pub(super) fn endless(&self) -> bool {
+        self.repeat == Repeat::UntilOthersEnd
+    }
+
+    /// True if all repetitions are complete.
+    pub(super) fn ended(&self) -> bool {
+        match self.repeat {
+            Repeat::Times(times) => self.repetitions_ps.len() >= times as usize,
+            Repeat::UntilOthersEnd => false,
+        }
     }
 
     /// `rank` goes on at `ps`.
@@ -342,22 +409,43 @@ impl Player {
         self.link.sent
     }
 
+    /// Last event and computation of the rank that ended last, the first of several.
+    fn last(&self) -> (u64, u64) {
+        let later = |last: &Rank, rank: &Rank| rank.last_ps > last.last_ps;
+        let last = self
+            .ranks
+            .iter()
+            .reduce(|last, rank| if later(last, rank) { rank } else { last });
+        last.map_or((self.began_ps, 0), |rank| (rank.last_ps, rank.compute_ps))
+    }
+
     /// What the job gave so far.
     pub(super) fn outcome(&self) -> JobOutcome {
-        // The first of the ranks that ended last.
-        let last = self.ranks.iter().reduce(|last, rank| {
-            if rank.last_ps > last.last_ps {
-                rank
-            } else {
-                last
+        let (end_ps, compute_ps) = self.last();
+        let count = self.repetitions_ps.len() as u128;
+        let complete = self.ended() || (self.endless() && count > 0);
+        let (execution_ps, compute_ps) = match complete {
+            true => {
+                let sum: u128 = self.repetitions_ps.iter().map(|&ps| u128::from(ps)).sum();
+                let compute_ps = self.repetitions_compute_ps / count.max(1);
+                // Means of 64-bit numbers.
+                ((sum / count.max(1)) as u64, compute_ps as u64)
             }
-        });
-        let (last_ps, compute_ps) = last.map_or((self.start_ps, 0), |r| (r.last_ps, r.compute_ps));
-        let execution_ps = last_ps.saturating_sub(self.start_ps);
+            false => {
+                let before = self
+                    .repetitions_compute_ps
+                    .saturating_add(compute_ps.into());
+                let compute_ps = u64::try_from(before).unwrap_or(u64::MAX);
+                (end_ps.saturating_sub(self.start_ps), compute_ps)
+            }
+        };
         JobOutcome {
             name: self.name.clone(),
             ranks: self.ranks.len() as u32,
-            complete: self.complete(),
+            complete,
+            endless: self.endless(),
+            repetitions_ps: self.repetitions_ps.clone(),
+            end_ps,
             execution_ps,
             compute_ps,
             network_ps: execution_ps.saturating_sub(compute_ps),

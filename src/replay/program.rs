@@ -105,6 +105,21 @@ pub enum CollectiveKind {
         /// Block of each member.
         blocks: Vec<u64>,
     },
+    /// As much as all blocks from each, combined; block `i` of the result goes to member `i`.
+    ReduceScatter {
+        /// Block of each member.
+        blocks: Vec<u64>,
+    },
+    /// `bytes` from each; member `i` gets those of members 0 to `i`, combined.
+    Scan {
+        /// Size of the vector.
+        bytes: u64,
+    },
+    /// `bytes` from each; member `i > 0` gets those of members 0 to `i − 1`, combined.
+    Exscan {
+        /// Size of the vector.
+        bytes: u64,
+    },
     /// Nobody leaves before all have entered.
     Barrier,
     /// Member `i` sends `blocks[i].to(j)` bytes to each member `j`.
@@ -153,4 +168,10 @@ pub trait Program {
     /// # Errors
     /// If the trace is broken at a place not read before.
     fn next(&mut self, rank: u32) -> anyhow::Result<Option<Op>>;
+
+    /// Starts over: every rank is at its first operation again.
+    ///
+    /// # Errors
+    /// If the trace cannot be read again.
+    fn restart(&mut self) -> anyhow::Result<()>;
 }

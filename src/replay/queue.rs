@@ -47,13 +47,30 @@ pub(super) enum What {
 }
 
 /// The events to come.
-#[derive(Debug, Default)]
-pub(super) struct Queue(BinaryHeap<Reverse<Event>>);
+#[derive(Debug)]
+pub(super) struct Queue {
+    heap: BinaryHeap<Reverse<Event>>,
+    /// Acts to come, by job.
+    acts: Vec<u64>,
+}
 
 impl Queue {
+    /// An empty agenda of so many jobs.
+    pub(super) fn new(jobs: usize) -> Self {
+        Self {
+            heap: BinaryHeap::new(),
+            acts: vec![0; jobs],
+        }
+    }
+
+    /// True if a rank of `job` will act.
+    pub(super) fn will_act(&self, job: u32) -> bool {
+        self.acts[job as usize] > 0
+    }
+
     /// A message is injected or delivered at `ps`.
     pub(super) fn note(&mut self, ps: u64, what: What) {
-        self.0.push(Reverse(Event {
+        self.heap.push(Reverse(Event {
             ps,
             class: Class::Note,
             job: 0,
@@ -65,7 +82,8 @@ impl Queue {
 
     /// `rank` of `job` acts at `ps` for its `record`.
     pub(super) fn act(&mut self, ps: u64, job: u32, rank: u32, record: u64, what: What) {
-        self.0.push(Reverse(Event {
+        self.acts[job as usize] += 1;
+        self.heap.push(Reverse(Event {
             ps,
             class: Class::Act,
             job,
@@ -77,13 +95,17 @@ impl Queue {
 
     /// Time of the next event.
     pub(super) fn next_ps(&self) -> Option<u64> {
-        self.0.peek().map(|event| event.0.ps)
+        self.heap.peek().map(|event| event.0.ps)
     }
 
     /// Takes the next event if it is due at `limit` or before.
     pub(super) fn pop_until(&mut self, limit: u64) -> Option<Event> {
         self.next_ps().filter(|&ps| ps <= limit)?;
-        self.0.pop().map(|event| event.0)
+        let event = self.heap.pop()?.0;
+        if event.class == Class::Act {
+            self.acts[event.job as usize] -= 1;
+        }
+        Some(event)
     }
 }
 
@@ -93,7 +115,7 @@ mod tests {
 
     #[test]
     fn equal_times_go_by_job_rank_and_record() {
-        let mut queue = Queue::default();
+        let mut queue = Queue::new(10);
         let keys = [(0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 0, 0)];
         for (job, rank, record) in keys {
             queue.act(7, job, rank, record, What::Rank);
@@ -114,6 +136,7 @@ mod tests {
             (What::Rank, 1, 0, 0),
         ];
         assert_eq!(order, expected);
+        assert!(queue.will_act(0) && !queue.will_act(1) && !queue.will_act(9));
         assert_eq!(queue.next_ps(), Some(8));
     }
 }

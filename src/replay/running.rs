@@ -104,6 +104,11 @@ impl Running {
         }
     }
 
+    /// Forgets what is finished, so that its ids may come again; nothing is in progress.
+    pub(super) fn restart(&mut self) {
+        self.finished = IdSet::default();
+    }
+
     /// Collectives in progress.
     pub(super) fn live(&self) -> usize {
         self.slots.len() - self.free.len()

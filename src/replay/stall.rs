@@ -1,5 +1,6 @@
 //! Why jobs do not go on.
 
+use super::messages::Messages;
 use super::player::Player;
 use super::program::{Action, After, Op};
 use super::rank::State;
@@ -10,7 +11,7 @@ const MOST_LINES: usize = 20;
 
 /// A line for everything that waits, jobs and ranks ascending, and a last one for
 /// those left out.
-pub(super) fn report(jobs: &[Player], outstanding: usize) -> Vec<String> {
+pub(super) fn report(jobs: &[Player], messages: &Messages) -> Vec<String> {
     let mut lines = Vec::new();
     let mut left_out = 0_u64;
     let mut add = |line: &dyn Fn() -> String| {
@@ -20,7 +21,14 @@ pub(super) fn report(jobs: &[Player], outstanding: usize) -> Vec<String> {
             left_out += 1;
         }
     };
-    for job in jobs.iter().filter(|job| !job.complete()) {
+    let mut outstanding = 0;
+    // Who repeats until the others end is not waited for.
+    let awaited_jobs = jobs
+        .iter()
+        .zip(0..)
+        .filter(|(job, _)| !job.ended() && !job.endless());
+    for (job, number) in awaited_jobs {
+        outstanding += messages.outstanding(number);
         let name = &job.name;
         for (rank, state) in job.ranks.iter().enumerate() {
             let Some(op) = &state.op else { continue };
@@ -65,8 +73,7 @@ pub(super) fn report(jobs: &[Player], outstanding: usize) -> Vec<String> {
     if left_out > 0 {
         lines.push(format!("and {left_out} more"));
     }
-    let incomplete = jobs.iter().any(|job| !job.complete());
-    if incomplete && outstanding > 0 {
+    if outstanding > 0 {
         lines.push(format!("messages on their way: {outstanding}"));
     }
     lines

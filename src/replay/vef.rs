@@ -32,6 +32,8 @@ pub struct VefProgram {
     /// Places in the file; every rank belongs to one of them.
     cursors: Vec<Cursor>,
     tasks: Vec<Task>,
+    /// Records of every task, to start over.
+    records: Vec<u64>,
     /// Records read and not asked for.
     waiting: usize,
     /// Bound of `waiting`.
@@ -162,19 +164,17 @@ impl VefProgram {
         }
         let header = reader.header().clone();
         let comms = reader.comms().to_vec();
+        let mut records = check.records.clone();
         // At most `MAX_TASKS`: the parser has seen to that.
-        let mut tasks = Vec::new();
-        tasks.resize_with(header.tasks as usize, Task::default);
-        for (task, &records) in tasks.iter_mut().zip(&check.records) {
-            task.unread = records;
-        }
+        records.resize(header.tasks as usize, 0);
         Ok(Self {
             positions: Positions::new(&comms),
             path: path.to_owned(),
             header,
             comms,
             cursors: vec![Cursor { reader, line: 1 }],
-            tasks,
+            tasks: unread(&records),
+            records,
             waiting: 0,
             budget: MAX_WAITING,
             noted: 0,
@@ -386,6 +386,29 @@ impl Program for VefProgram {
             self.advance(at)?;
         }
     }
+
+    fn restart(&mut self) -> anyhow::Result<()> {
+        let reader = Reader::open(&self.path)?;
+        if *reader.header() != self.header {
+            return Err(changed(&self.path));
+        }
+        self.cursors = vec![Cursor { reader, line: 1 }];
+        self.tasks = unread(&self.records);
+        self.waiting = 0;
+        self.noted = 0;
+        self.gathering.clear();
+        self.whole.clear();
+        Ok(())
+    }
+}
+
+/// Tasks of which nothing was read.
+fn unread(records: &[u64]) -> Vec<Task> {
+    let one = |&unread: &u64| Task {
+        unread,
+        ..Task::default()
+    };
+    records.iter().map(one).collect()
 }
 
 /// `None` for what no clean trace has.

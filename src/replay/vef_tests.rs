@@ -132,6 +132,39 @@ fn recorded_traces_give_all_their_records_rank_by_rank() {
     }
 }
 
+#[test]
+fn a_trace_starts_over_from_anywhere() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let (mut p, _) = VefProgram::open(format!("{root}/traces/randomaccess-16.vef.gz")).unwrap();
+    p.budget = 300;
+    let read = |p: &mut VefProgram, most: usize| {
+        let ops = |rank| {
+            std::iter::from_fn(|| p.next(rank).unwrap())
+                .take(most)
+                .collect()
+        };
+        (0..16).rev().map(ops).collect::<Vec<Vec<Op>>>()
+    };
+    let all = read(&mut p, usize::MAX);
+    for most in [0, 7, usize::MAX] {
+        p.restart().unwrap();
+        read(&mut p, most);
+        p.restart().unwrap();
+        assert!(read(&mut p, usize::MAX) == all, "after {most}");
+    }
+}
+
+#[test]
+fn a_trace_that_changed_does_not_start_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.vef");
+    std::fs::write(&path, "VEF3 1 1 1 0 0 0 1000\nC0 0\n0 0 0 0 0 1 -1\n").unwrap();
+    let (mut p, _) = VefProgram::open(&path).unwrap();
+    std::fs::write(&path, "VEF3 1 1 1 0 0 0 2000\nC0 0\n0 0 0 0 0 1 -1\n").unwrap();
+    let error = p.restart().unwrap_err().to_string();
+    assert!(error.contains("the file changed"), "{error}");
+}
+
 /// Two ranks without a dependency between them, one far ahead of the other.
 #[test]
 fn a_racing_rank_is_read_ahead_within_the_budget() {

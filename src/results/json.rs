@@ -108,6 +108,8 @@ fn jobs(plan: &Plan, result: &RunResult) -> Vec<Value> {
                 "ranks": o.ranks,
                 "complete": o.complete,
                 "start_ps": job.start_ps,
+                "repetitions": o.repetitions_ps.len(),
+                "repetition_times_ps": o.repetitions_ps,
                 "execution_time_ps": o.execution_ps,
                 "baseline_time_ps": baseline,
                 "slowdown": slowdown(o.execution_ps, o.complete, baseline),

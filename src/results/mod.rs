@@ -11,41 +11,45 @@ pub use summary::summary;
 
 use crate::config::{Experiment, Plan};
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
+use crate::replay::Repeat;
 use crate::replay::background::BackgroundOutcome;
 use crate::runner::{RunResult, Simulation, Status};
 
-/// Time from 0 to the end of the last job, in picoseconds. Of jobs that did not come to
-/// their end only what was simulated counts, and nothing of those that did not start.
+/// Time from 0 to the end of the last job, in picoseconds, without those that repeat
+/// until the others end. Of jobs that did not come to their end only what was simulated
+/// counts, and nothing of those that did not start.
 #[must_use]
 pub fn execution_time_ps(experiment: &Experiment, simulation: &Simulation) -> u64 {
     let ends = experiment.jobs.iter().zip(&simulation.jobs);
     let tick_ps = experiment.fabric.timing.tick_ps;
     let simulated = simulation.stats.end_tick.saturating_mul(tick_ps);
     ends.filter_map(|(job, outcome)| {
-        let outcome = outcome.as_ref()?;
-        let end = job.start_ps.saturating_add(outcome.execution_ps);
+        let outcome = outcome.as_ref().filter(|outcome| !outcome.endless)?;
         match outcome.complete {
-            true => Some(end),
+            true => Some(outcome.end_ps),
             false if job.start_ps > simulated => None,
-            false => Some(end.min(simulated)),
+            false => Some(outcome.end_ps.min(simulated)),
         }
     })
     .max()
     .unwrap_or(0)
 }
 
-/// Execution time of the baseline: the latest end over its runs; `None` without
-/// one, or if one of its runs did not come to its end.
+/// Execution time of the baseline: the latest end over its runs, without those of jobs
+/// that repeat until the others end; `None` without one, or if one of these runs did not
+/// come to its end.
 #[must_use]
 pub fn baseline_time_ps(plan: &Plan, result: &RunResult) -> Option<u64> {
-    let runs = result.baselines.iter();
-    let complete = runs.filter(|run| run.status == Status::Complete).count();
-    if complete != plan.baselines.len() {
-        return None;
-    }
-    let runs = plan.baselines.iter().zip(&result.baselines);
-    runs.map(|(baseline, run)| execution_time_ps(&baseline.experiment, run))
-        .max()
+    let ends =
+        |&(main, _): &(usize, usize)| plan.experiment.jobs[main].repeat != Repeat::UntilOthersEnd;
+    let baselines = plan.baselines.iter().enumerate();
+    let counted = baselines.filter(|(_, baseline)| baseline.jobs.iter().any(ends));
+    let times = counted.map(|(i, baseline)| {
+        let run = result.baselines.get(i)?;
+        let complete = run.status == Status::Complete;
+        complete.then(|| execution_time_ps(&baseline.experiment, run))
+    });
+    times.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
 /// Execution time of job `index` in its baseline, if that came to its end.

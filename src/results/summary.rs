@@ -6,7 +6,9 @@ use super::{
     most_contended, saturated, slowdown, throughput,
 };
 use crate::config::Plan;
+use crate::config::experiment::Job;
 use crate::fabric::stats::FabricStats;
+use crate::replay::Repeat;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
 use crate::runner::{RunResult, Simulation, Status};
@@ -43,7 +45,8 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
     } else if !plan.baselines.is_empty() {
         writeln!(out, "baseline        stalled: no slowdown")?;
     }
-    let last = main.jobs.iter().flatten().max_by_key(|o| o.execution_ps);
+    let awaited = main.jobs.iter().flatten().filter(|o| !o.endless);
+    let last = awaited.max_by_key(|o| o.end_ps);
     if let Some(last) = last {
         writeln!(out, "bound by        {}", bound(last))?;
     }
@@ -73,21 +76,17 @@ fn bound(o: &JobOutcome) -> String {
 
 fn write_jobs(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -> fmt::Result {
     let levels = &plan.experiment.fabric.qos.service_levels;
-    let mut rows = vec![
-        [
-            "job", "ranks", "SL", "time", "slowdown", "compute", "messages", "bytes",
-        ]
-        .map(String::from)
-        .to_vec(),
+    let jobs = plan.experiment.jobs.iter().zip(&result.main.jobs);
+    let once = |(job, _): (&Job, _)| job.repeat == Repeat::Times(1);
+    let runs = !jobs.clone().all(once);
+    let header = [
+        "job", "ranks", "SL", "time", "slowdown", "compute", "messages", "bytes",
     ];
-    let jobs = || {
-        plan.experiment
-            .jobs
-            .iter()
-            .zip(&result.main.jobs)
-            .enumerate()
-    };
-    for (i, (job, outcome)) in jobs() {
+    let mut rows = vec![header.map(String::from).to_vec()];
+    if runs {
+        rows[0].push("runs".into());
+    }
+    for (i, (job, outcome)) in jobs.enumerate() {
         let Some(o) = outcome else { continue };
         let factor = slowdown(o.execution_ps, o.complete, job_baseline_ps(plan, result, i));
         let total = o.compute_ps.saturating_add(o.network_ps).max(1);
@@ -101,6 +100,9 @@ fn write_jobs(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) 
             human_count(o.messages),
             human_bytes(o.bytes),
         ]);
+        if let Some(row) = rows.last_mut().filter(|_| runs) {
+            row.push(human_count(o.repetitions_ps.len() as u64));
+        }
     }
     write_table(out, &rows)?;
     if explain {
@@ -117,6 +119,14 @@ fn write_jobs(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) 
                 human_time(o.compute_ps),
                 human_time(o.network_ps),
             )?;
+            if let [first, .., last] = o.repetitions_ps[..] {
+                writeln!(
+                    out,
+                    "  runs            the first {}, the last {}",
+                    human_time(first),
+                    human_time(last)
+                )?;
+            }
         }
     }
     Ok(())

@@ -1,7 +1,8 @@
 //! Gather to all. Block i comes from member i.
 
 use super::decide::Allgather;
-use super::group::{Group, ceil_log2};
+use super::group::{Fold, Group, Turn, ceil_log2};
+use super::halving::{Halving, Share};
 use super::step::Round;
 
 /// Rounds.
@@ -9,6 +10,7 @@ pub(super) fn rounds(algorithm: Allgather, n: u32) -> u32 {
     match algorithm {
         Allgather::Ring => n - 1,
         Allgather::Bruck => ceil_log2(n),
+        Allgather::RecursiveDoubling => Fold::new(n).bits() + 2,
     }
 }
 
@@ -25,24 +27,25 @@ pub(super) fn round(algorithm: Allgather, group: &Group, me: u32, k: u32, round:
             round.send(group.before(me, distance), me.into(), count, k);
             round.recv(ahead, ahead.into(), count, k);
         }
+        Allgather::RecursiveDoubling => {
+            let halving = Halving::new(group, Share::PerMember);
+            // All but the own block of who stayed out.
+            let others = (group.n - 1).into();
+            match halving.fold.turn(me, k, halving.fold.bits()) {
+                Turn::HandIn(to) => round.send(to, me.into(), 1, k),
+                Turn::TakeIn(from) => round.recv(from, from.into(), 1, k),
+                Turn::Exchange { rank, i } => halving.double(rank, i, k, round),
+                Turn::GiveBack(to) => round.send(to, group.after(to, 1).into(), others, k),
+                Turn::GetBack(from) => round.recv(from, group.after(me, 1).into(), others, k),
+                Turn::Idle => {}
+            }
+        }
     }
 }
 
 /// Step `k` of n − 1 round the ring of relative positions; position p has block p.
 pub(super) fn ring(group: &Group, rel: u32, k: u32, tag: u32, round: &mut Round<'_>) {
-    ring_of(group, rel, 0, k, tag, round);
-}
-
-/// As [`ring`], but position p starts with block `p + shift`.
-pub(super) fn ring_of(
-    group: &Group,
-    rel: u32,
-    shift: u32,
-    k: u32,
-    tag: u32,
-    round: &mut Round<'_>,
-) {
-    let sent = group.before(group.after(rel, shift), k);
+    let sent = group.before(rel, k);
     let received = group.before(sent, 1);
     round.send(group.member(group.after(rel, 1)), sent.into(), 1, tag);
     round.recv(group.member(group.before(rel, 1)), received.into(), 1, tag);

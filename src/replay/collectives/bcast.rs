@@ -5,18 +5,20 @@ use super::group::Group;
 use super::step::Round;
 use super::{allgather, scatter};
 
-/// Segment of the pipelined chain, in bytes.
+/// Segment of the pipelined chain where none is given, in bytes.
 const SEGMENT: u64 = 16 * 1024;
 /// Most segments: longer vectors get longer segments.
-const MOST_SEGMENTS: u64 = 1 << 16;
+const MOST_SEGMENTS: u64 = 1 << 20;
 
-/// Parts that the vector is cut into, and rounds.
-pub(super) fn shape(algorithm: Bcast, n: u32, bytes: u64) -> (u64, u32) {
+/// Parts that the vector is cut into, and rounds; `segment` bytes at most in a part of
+/// the chain.
+pub(super) fn shape(algorithm: Bcast, n: u32, bytes: u64, segment: Option<u64>) -> (u64, u32) {
     match algorithm {
         Bcast::Binomial => (1, 1),
         Bcast::ScatterAllgather => (n.into(), n),
         Bcast::Chain => {
-            let segments = bytes.div_ceil(SEGMENT).clamp(1, MOST_SEGMENTS);
+            let segment = segment.unwrap_or(SEGMENT).max(1);
+            let segments = bytes.div_ceil(segment).clamp(1, MOST_SEGMENTS);
             (segments, segments as u32)
         }
     }

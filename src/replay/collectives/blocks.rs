@@ -39,6 +39,30 @@ impl Blocks {
         Some(Self::Listed(before))
     }
 
+    /// Blocks of every pair of members; `None` if their sum exceeds 64 bits.
+    #[must_use]
+    pub fn pairs(rows: &[AlltoallBlocks]) -> Option<Self> {
+        let n = rows.len() as u64;
+        let mut sum = 0_u64;
+        for row in rows {
+            let total = match *row {
+                AlltoallBlocks::Each(bytes) => bytes.checked_mul(n)?,
+                AlltoallBlocks::Split { total, .. } => total,
+            };
+            sum = sum.checked_add(total)?;
+        }
+        Some(Self::Pairs(rows.to_vec()))
+    }
+
+    /// Members of [`Blocks::Pairs`], else 0.
+    #[must_use]
+    pub fn rows(&self) -> u32 {
+        match self {
+            Self::Pairs(rows) => rows.len() as u32,
+            Self::Even { .. } | Self::Listed(_) => 0,
+        }
+    }
+
     /// Size of `count` blocks from `first` on, wrapping round at the last one;
     /// `count` is at most the number of blocks, and 1 for [`Blocks::Pairs`].
     #[must_use]

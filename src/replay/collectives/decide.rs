@@ -1,27 +1,10 @@
 //! Which algorithm a collective uses: the decision table.
 //!
-//! The thresholds are those of MPICH's long-standing defaults (Thakur,
-//! Rabenseifner, Gropp: Optimization of Collective Communication Operations in
-//! MPICH, 2005), where the algorithm exists here.
-//!
-//! | operation | condition | algorithm |
-//! |---|---|---|
-//! | bcast | under 12 KiB, or fewer than 8 members | binomial |
-//! | | else | scatter-allgather |
-//! | reduce | up to 2 KiB, or fewer bytes than members | binomial |
-//! | | else | reduce-scatter-gather |
-//! | allreduce | up to 2 KiB, or fewer bytes than members | recursive-doubling |
-//! | | else | rabenseifner |
-//! | gather, scatter | all blocks equal | binomial |
-//! | | else (only the root knows the sizes) | linear |
-//! | allgather | under 80 KiB in all | bruck |
-//! | | else | ring |
-//! | alltoall | blocks up to 32 KiB | linear |
-//! | | else | pairwise |
-//! | barrier | always | dissemination |
+//! [`decide`] is the table in docs/replay.md, which names its sources, row by row.
 
 use super::Algorithm;
-use crate::replay::program::CollectiveKind;
+use crate::replay::program::{AlltoallBlocks, CollectiveKind};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// Declares the algorithms of one operation.
@@ -86,6 +69,8 @@ algorithms! {
         Ring,
         /// At doubling distances, all that is known (Bruck).
         Bruck,
+        /// Partners at doubling distances exchange all they have.
+        RecursiveDoubling,
     }
 }
 algorithms! {
@@ -95,6 +80,8 @@ algorithms! {
         Pairwise,
         /// All sends at once, starting with the neighbour.
         Linear,
+        /// At doubling distances, through others (Bruck).
+        Bruck,
     }
 }
 algorithms! {
@@ -102,29 +89,86 @@ algorithms! {
     Barrier {
         /// Tokens at doubling distances.
         Dissemination,
+        /// Partners at doubling distances exchange tokens.
+        RecursiveDoubling,
+    }
+}
+algorithms! {
+    /// Algorithms of a reduction whose result is scattered.
+    ReduceScatter {
+        /// Block by block round a ring.
+        Ring,
+        /// Partners exchange ever smaller halves.
+        RecursiveHalving,
+    }
+}
+algorithms! {
+    /// Algorithms of a prefix reduction.
+    Scan {
+        /// Partial results of aligned groups at doubling distances.
+        RecursiveDoubling,
     }
 }
 
-/// Algorithms chosen by hand; `None` leaves the decision to the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Choices {
+/// Declares the choices and how one set of them is laid over another.
+macro_rules! choices {
+    ($($(#[$doc:meta])* $field:ident: $type:ty,)+) => {
+        /// Algorithms chosen by hand; `None` leaves the decision to the table.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct Choices {
+            $($(#[$doc])* pub $field: Option<$type>,)+
+            /// Longest segment of a chain, at least 1 byte; 16 KiB if `None`.
+            #[serde(skip_serializing)]
+            pub chain_segment: Option<Bytes>,
+        }
+
+        impl Choices {
+            /// These choices, and those of `others` where there is none. A segment goes
+            /// with the choice of the chain.
+            #[must_use]
+            pub fn or(self, others: &Self) -> Self {
+                let chain_segment = match self.bcast {
+                    None => self.chain_segment.or(others.chain_segment),
+                    Some(_) => self.chain_segment,
+                };
+                Self { $($field: self.$field.or(others.$field),)+ chain_segment }
+            }
+        }
+    };
+}
+
+choices! {
     /// Bcast.
-    pub bcast: Option<Bcast>,
+    bcast: Bcast,
     /// Reduce.
-    pub reduce: Option<Reduce>,
+    reduce: Reduce,
     /// Allreduce.
-    pub allreduce: Option<Allreduce>,
+    allreduce: Allreduce,
     /// Gather and Gatherv.
-    pub gather: Option<Rooted>,
+    gather: Rooted,
     /// Scatter and Scatterv.
-    pub scatter: Option<Rooted>,
+    scatter: Rooted,
     /// Allgather and Allgatherv.
-    pub allgather: Option<Allgather>,
+    allgather: Allgather,
     /// Alltoall and Alltoallv.
-    pub alltoall: Option<Alltoall>,
+    alltoall: Alltoall,
     /// Barrier.
-    pub barrier: Option<Barrier>,
+    barrier: Barrier,
+    /// Reduce_scatter and Reduce_scatter_block.
+    reduce_scatter: ReduceScatter,
+    /// Scan.
+    scan: Scan,
+    /// Exscan.
+    exscan: Scan,
+}
+
+impl Choices {
+    /// Longest segment of a chain in bytes, if chosen.
+    #[must_use]
+    pub fn segment(&self) -> Option<u64> {
+        self.chain_segment.map(|bytes| bytes.0)
+    }
 }
 
 const KIB: u64 = 1024;
@@ -161,23 +205,45 @@ pub fn decide(kind: &CollectiveKind, n: u32, choices: &Choices) -> Algorithm {
             Algorithm::Scatter(choices.scatter.unwrap_or_else(|| rooted(blocks)))
         }
         CollectiveKind::Allgather { blocks } => {
-            let total = blocks.iter().fold(0, |sum: u64, &b| sum.saturating_add(b));
-            Algorithm::Allgather(choices.allgather.unwrap_or(if total < 80 * KIB {
-                Allgather::Bruck
-            } else {
-                Allgather::Ring
+            Algorithm::Allgather(choices.allgather.unwrap_or(match total(blocks) {
+                bytes if n.is_power_of_two() && bytes < 512 * KIB => Allgather::RecursiveDoubling,
+                bytes if bytes < 80 * KIB => Allgather::Bruck,
+                _ => Allgather::Ring,
             }))
         }
         CollectiveKind::Alltoall { blocks } => {
-            let largest = blocks.iter().map(|row| row.to(0)).max();
-            Algorithm::Alltoall(choices.alltoall.unwrap_or(match largest {
-                Some(bytes) if bytes > 32 * KIB => Alltoall::Pairwise,
-                _ => Alltoall::Linear,
-            }))
+            Algorithm::Alltoall(choices.alltoall.unwrap_or_else(|| alltoall(blocks, n)))
         }
         CollectiveKind::Barrier => {
             Algorithm::Barrier(choices.barrier.unwrap_or(Barrier::Dissemination))
         }
+        CollectiveKind::ReduceScatter { blocks } => {
+            let short = total(blocks) < 512 * KIB;
+            Algorithm::ReduceScatter(choices.reduce_scatter.unwrap_or(match short {
+                true => ReduceScatter::RecursiveHalving,
+                false => ReduceScatter::Ring,
+            }))
+        }
+        CollectiveKind::Scan { .. } => {
+            Algorithm::Scan(choices.scan.unwrap_or(Scan::RecursiveDoubling))
+        }
+        CollectiveKind::Exscan { .. } => {
+            Algorithm::Exscan(choices.exscan.unwrap_or(Scan::RecursiveDoubling))
+        }
+    }
+}
+
+fn total(blocks: &[u64]) -> u64 {
+    blocks.iter().fold(0, |sum, &b| sum.saturating_add(b))
+}
+
+fn alltoall(blocks: &[AlltoallBlocks], n: u32) -> Alltoall {
+    let equal = blocks.windows(2).all(|pair| pair[0] == pair[1])
+        && matches!(blocks.first(), Some(AlltoallBlocks::Each(_)));
+    match blocks.iter().map(|row| row.to(0)).max() {
+        Some(..=256) if equal && n >= 8 => Alltoall::Bruck,
+        Some(bytes) if bytes > 32 * KIB => Alltoall::Pairwise,
+        _ => Alltoall::Linear,
     }
 }
 
@@ -197,25 +263,121 @@ fn rooted(blocks: &[u64]) -> Rooted {
 mod tests {
     use super::*;
 
+    /// The table of docs/replay.md, at both sides of every boundary.
     #[test]
     fn the_table_decides_unless_told_otherwise() {
-        let bcast = |bytes, n| {
-            let kind = CollectiveKind::Bcast { root: 0, bytes };
-            decide(&kind, n, &Choices::default())
-        };
+        let choose = |kind: CollectiveKind, n| decide(&kind, n, &Choices::default());
+        let bcast = |bytes, n| choose(CollectiveKind::Bcast { root: 0, bytes }, n);
         assert_eq!(bcast(12 * KIB - 1, 64), Algorithm::Bcast(Bcast::Binomial));
-        assert_eq!(
-            bcast(12 * KIB, 64),
-            Algorithm::Bcast(Bcast::ScatterAllgather)
-        );
+        let large = Algorithm::Bcast(Bcast::ScatterAllgather);
+        assert_eq!(bcast(12 * KIB, 8), large);
         assert_eq!(bcast(1 << 20, 7), Algorithm::Bcast(Bcast::Binomial));
+
+        let reduce = |bytes, n| choose(CollectiveKind::Reduce { root: 0, bytes }, n);
+        let cut = Algorithm::Reduce(Reduce::ReduceScatterGather);
+        assert_eq!(reduce(2 * KIB, 64), Algorithm::Reduce(Reduce::Binomial));
+        assert_eq!(reduce(2 * KIB + 1, 64), cut);
+        assert_eq!(
+            reduce(2 * KIB + 1, 4096),
+            Algorithm::Reduce(Reduce::Binomial)
+        );
+
+        let allreduce = |bytes, n| choose(CollectiveKind::Allreduce { bytes }, n);
+        let whole = Algorithm::Allreduce(Allreduce::RecursiveDoubling);
+        assert_eq!(allreduce(2 * KIB, 64), whole);
+        assert_eq!(allreduce(4095, 4096), whole);
+        let cut = Algorithm::Allreduce(Allreduce::Rabenseifner);
+        assert_eq!(allreduce(4096, 4096), cut);
+
+        let gather = |blocks| choose(CollectiveKind::Gather { root: 0, blocks }, 2);
+        let scatter = |blocks| choose(CollectiveKind::Scatter { root: 0, blocks }, 2);
+        assert_eq!(gather(vec![5, 5]), Algorithm::Gather(Rooted::Binomial));
+        assert_eq!(scatter(vec![5, 6]), Algorithm::Scatter(Rooted::Linear));
+
+        let allgather = |block, n: u32| {
+            let blocks = vec![block; n as usize];
+            choose(CollectiveKind::Allgather { blocks }, n)
+        };
+        let doubling = Algorithm::Allgather(Allgather::RecursiveDoubling);
+        assert_eq!(allgather(16 * KIB, 16), doubling);
+        assert_eq!(
+            allgather(32 * KIB, 16),
+            Algorithm::Allgather(Allgather::Ring)
+        );
+        assert_eq!(
+            allgather(16 * KIB - 1, 5),
+            Algorithm::Allgather(Allgather::Bruck)
+        );
+        assert_eq!(
+            allgather(16 * KIB, 5),
+            Algorithm::Allgather(Allgather::Ring)
+        );
+
+        let alltoall = |row, n: u32| {
+            let blocks = vec![row; n as usize];
+            choose(CollectiveKind::Alltoall { blocks }, n)
+        };
+        let each = AlltoallBlocks::Each;
+        assert_eq!(alltoall(each(256), 8), Algorithm::Alltoall(Alltoall::Bruck));
+        assert_eq!(
+            alltoall(each(256), 7),
+            Algorithm::Alltoall(Alltoall::Linear)
+        );
+        assert_eq!(
+            alltoall(each(257), 8),
+            Algorithm::Alltoall(Alltoall::Linear)
+        );
+        let split = AlltoallBlocks::Split {
+            total: 8,
+            members: 8,
+        };
+        assert_eq!(alltoall(split, 8), Algorithm::Alltoall(Alltoall::Linear));
+        let long = each(32 * KIB + 1);
+        assert_eq!(alltoall(long, 8), Algorithm::Alltoall(Alltoall::Pairwise));
+
+        let scattered = |block| {
+            choose(
+                CollectiveKind::ReduceScatter {
+                    blocks: vec![block; 8],
+                },
+                8,
+            )
+        };
+        let halving = Algorithm::ReduceScatter(ReduceScatter::RecursiveHalving);
+        assert_eq!(scattered(64 * KIB - 1), halving);
+        assert_eq!(
+            scattered(64 * KIB),
+            Algorithm::ReduceScatter(ReduceScatter::Ring)
+        );
+
         let choices = Choices {
             allreduce: Some(Allreduce::Ring),
             ..Choices::default()
         };
-        let kind = CollectiveKind::Allreduce { bytes: 8 };
-        let chosen = decide(&kind, 64, &choices);
+        let chosen = decide(&CollectiveKind::Allreduce { bytes: 8 }, 64, &choices);
         assert_eq!(chosen, Algorithm::Allreduce(Allreduce::Ring));
+    }
+
+    #[test]
+    fn own_choices_come_first() {
+        let chain = Choices {
+            bcast: Some(Bcast::Chain),
+            chain_segment: Some(Bytes(7)),
+            ..Choices::default()
+        };
+        let own = Choices {
+            scan: Some(Scan::RecursiveDoubling),
+            ..Choices::default()
+        };
+        let both = own.or(&chain);
+        assert_eq!((both.bcast, both.segment()), (Some(Bcast::Chain), Some(7)));
+        assert_eq!(both.scan, own.scan);
+        let own = Choices {
+            bcast: Some(Bcast::Binomial),
+            ..own
+        };
+        let tree = own.or(&chain);
+        assert_eq!((tree.bcast, tree.segment()), (Some(Bcast::Binomial), None));
     }
 
     #[test]

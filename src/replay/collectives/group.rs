@@ -88,6 +88,28 @@ pub struct Fold {
     pairs: u32,
 }
 
+/// What a member does in one round of a folded exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// Stays out from now on: hands what it has to its partner at this position.
+    HandIn(u32),
+    /// Takes what the partner at this position hands in.
+    TakeIn(u32),
+    /// Takes part in a round among a power of two.
+    Exchange {
+        /// Its rank there.
+        rank: u32,
+        /// Number of that round, from 0.
+        i: u32,
+    },
+    /// Passes the result to its partner at this position.
+    GiveBack(u32),
+    /// Gets the result from its partner at this position.
+    GetBack(u32),
+    /// Nothing.
+    Idle,
+}
+
 /// Part of a member in a [`Fold`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -135,7 +157,23 @@ impl Fold {
         }
     }
 
-    /// Position of the member with `rank`.
+    /// What the member at `position` does in round `k` of an exchange of `rounds`
+    /// rounds, with one before (the others hand in what they have) and one after
+    /// (they get the result).
+    #[must_use]
+    pub fn turn(&self, position: u32, k: u32, rounds: u32) -> Turn {
+        let last = rounds + 1;
+        match self.role(position) {
+            Role::Out(server) if k == 0 => Turn::HandIn(server),
+            Role::Out(server) if k == last => Turn::GetBack(server),
+            Role::Out(_) => Turn::Idle,
+            Role::In { partner, .. } if k == 0 => partner.map_or(Turn::Idle, Turn::TakeIn),
+            Role::In { partner, .. } if k == last => partner.map_or(Turn::Idle, Turn::GiveBack),
+            Role::In { rank, .. } => Turn::Exchange { rank, i: k - 1 },
+        }
+    }
+
+    /// Position of the member with `rank`; for [`Fold::size`] the number of positions.
     #[must_use]
     pub fn position(&self, rank: u32) -> u32 {
         if rank < self.pairs {

@@ -15,6 +15,8 @@ mod gather;
 mod group;
 mod halving;
 mod reduce;
+mod reduce_scatter;
+mod scan;
 mod scatter;
 mod step;
 #[cfg(test)]
@@ -25,7 +27,7 @@ pub use step::{Part, Sink, Step};
 
 use super::program::CollectiveKind;
 use blocks::Blocks;
-use decide::{Allgather, Allreduce, Alltoall, Barrier, Bcast, Reduce, Rooted};
+use decide::{Allgather, Allreduce, Alltoall, Barrier, Bcast, Reduce, ReduceScatter, Rooted, Scan};
 use group::Group;
 use step::Round;
 use thiserror::Error;
@@ -49,6 +51,12 @@ pub enum Algorithm {
     Alltoall(Alltoall),
     /// Barrier.
     Barrier(Barrier),
+    /// Reduction whose result is scattered.
+    ReduceScatter(ReduceScatter),
+    /// Prefix reduction.
+    Scan(Scan),
+    /// Prefix reduction without the own contribution.
+    Exscan(Scan),
 }
 
 /// A collective that makes no sense.
@@ -109,9 +117,10 @@ impl Plan {
             blocks => Err(PlanError::Blocks { blocks, n }),
         };
         let (root, (blocks, rounds)) = match (algorithm, kind) {
-            (Algorithm::Bcast(a), CollectiveKind::Bcast { root, bytes }) => {
-                (*root, even(*bytes, bcast::shape(a, n, *bytes)))
-            }
+            (Algorithm::Bcast(a), CollectiveKind::Bcast { root, bytes }) => (
+                *root,
+                even(*bytes, bcast::shape(a, n, *bytes, choices.segment())),
+            ),
             (Algorithm::Reduce(a), CollectiveKind::Reduce { root, bytes }) => {
                 (*root, even(*bytes, reduce::shape(a, n)))
             }
@@ -132,9 +141,18 @@ impl Plan {
                 if given != members {
                     return Err(PlanError::Blocks { blocks: given, n });
                 }
-                (0, (Blocks::Pairs(blocks.clone()), alltoall::rounds(a, n)))
+                let blocks = Blocks::pairs(blocks).ok_or(PlanError::Size)?;
+                (0, (blocks, alltoall::rounds(a, n)))
             }
             (Algorithm::Barrier(a), _) => (0, (Blocks::whole(0), barrier::rounds(a, n))),
+            (Algorithm::ReduceScatter(a), CollectiveKind::ReduceScatter { blocks }) => {
+                (0, listed(blocks, reduce_scatter::rounds(a, n))?)
+            }
+            (
+                Algorithm::Scan(Scan::RecursiveDoubling)
+                | Algorithm::Exscan(Scan::RecursiveDoubling),
+                CollectiveKind::Scan { bytes } | CollectiveKind::Exscan { bytes },
+            ) => (0, even(*bytes, (1, scan::rounds(n)))),
             _ => unreachable!("decide gives an algorithm of the operation"),
         };
         if root >= n {
@@ -176,6 +194,9 @@ impl Plan {
             Algorithm::Allgather(a) => allgather::round(a, group, me, k, round),
             Algorithm::Alltoall(a) => alltoall::round(a, group, me, k, round),
             Algorithm::Barrier(a) => barrier::round(a, group, me, k, round),
+            Algorithm::ReduceScatter(a) => reduce_scatter::round(a, group, me, k, round),
+            Algorithm::Scan(Scan::RecursiveDoubling) => scan::round(true, group, me, k, round),
+            Algorithm::Exscan(Scan::RecursiveDoubling) => scan::round(false, group, me, k, round),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Reduction to a root. Blocks are parts of the vector.
 
 use super::decide::Reduce;
-use super::group::{Fold, Group, Role};
-use super::halving;
+use super::group::{Fold, Group, Turn};
+use super::halving::{Halving, Share};
 use super::step::Round;
 
 /// Parts that the vector is cut into, and rounds.
@@ -29,20 +29,15 @@ pub(super) fn round(algorithm: Reduce, group: &Group, me: u32, k: u32, round: &m
             }
         }
         Reduce::ReduceScatterGather => {
-            let fold = Fold::new(group.n);
-            let all = fold.size.into();
-            match (fold.role(rel), k) {
-                (Role::Out(server), 0) => round.send(group.member(server), 0, all, 0),
-                (Role::Out(_), _) => {}
-                (Role::In { partner, .. }, 0) => {
-                    if let Some(partner) = partner {
-                        round.combine(group.member(partner), 0, all, 0);
-                    }
-                }
-                (Role::In { rank, .. }, k) if k <= fold.bits() => {
-                    halving::halve(group, &fold, rank, k - 1, k, round);
-                }
-                (Role::In { rank, .. }, k) => halving::gather(group, &fold, rank, k, round),
+            let halving = Halving::new(group, Share::PerRank);
+            let (parts, bits) = (halving.fold.size.into(), halving.fold.bits());
+            // The gather is one more exchange; nobody gets anything back.
+            match halving.fold.turn(rel, k, bits + 1) {
+                Turn::HandIn(to) => round.send(group.member(to), 0, parts, k),
+                Turn::TakeIn(from) => round.combine(group.member(from), 0, parts, k),
+                Turn::Exchange { rank, i } if i < bits => halving.halve(rank, i, k, round),
+                Turn::Exchange { rank, .. } => halving.gather(rank, k, round),
+                Turn::GiveBack(_) | Turn::GetBack(_) | Turn::Idle => {}
             }
         }
     }

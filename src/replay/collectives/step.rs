@@ -1,5 +1,6 @@
 //! What an algorithm tells a member to do, and how it says so.
 
+use super::alltoall;
 use super::blocks::Blocks;
 
 /// One step of a member; the steps are carried out in order. Members are
@@ -39,6 +40,15 @@ pub enum Part {
         /// Number of blocks.
         count: u64,
     },
+    /// Blocks that this member sends in this round of Bruck's all-to-all.
+    Bruck {
+        /// Who sends them.
+        sender: u32,
+        /// Round.
+        round: u32,
+    },
+    /// What the sender's group contributed so far, in a scan.
+    Partial,
     /// No data; only says that its sender got this far.
     Token,
 }
@@ -53,6 +63,10 @@ pub trait Sink {
 
     /// See [`Step::Recv`]; what arrives is then combined with what is there.
     fn combine(&mut self, from: u32, bytes: u64, tag: u32, part: Part);
+
+    /// See [`Step::Recv`]; the [`Part::Partial`] that arrives is combined with that of
+    /// the member and with its prefix, or is the prefix if that was `empty`.
+    fn prefix(&mut self, from: u32, bytes: u64, tag: u32, empty: bool);
 }
 
 impl Sink for Vec<Step> {
@@ -67,6 +81,13 @@ impl Sink for Vec<Step> {
     fn combine(&mut self, from: u32, bytes: u64, tag: u32, _: Part) {
         self.push(Step::Recv { from, tag });
         self.push(Step::Compute { bytes });
+    }
+
+    fn prefix(&mut self, from: u32, bytes: u64, tag: u32, empty: bool) {
+        self.combine(from, bytes, tag, Part::Partial);
+        if !empty {
+            self.push(Step::Compute { bytes });
+        }
     }
 }
 
@@ -106,6 +127,47 @@ impl<'a> Round<'a> {
     pub fn combine(&mut self, from: u32, first: u64, count: u64, tag: u32) {
         if let Some((bytes, part)) = self.part(first, count) {
             self.sink.combine(from, bytes, tag, part);
+        }
+    }
+
+    fn bruck(&self, sender: u32, round: u32) -> Option<(u64, Part)> {
+        let blocks = alltoall::bruck(self.blocks.rows(), sender, round);
+        let bytes = blocks.map(|block| self.blocks.bytes(block, 1)).sum();
+        (bytes > 0).then_some((bytes, Part::Bruck { sender, round }))
+    }
+
+    /// Sends what `me` has to send in round `k` of Bruck's all-to-all.
+    pub fn send_bruck(&mut self, to: u32, me: u32, k: u32) {
+        if let Some((bytes, part)) = self.bruck(me, k) {
+            self.sink.send(to, bytes, k, part);
+        }
+    }
+
+    /// Receives what `from` sends in round `k` of Bruck's all-to-all.
+    pub fn recv_bruck(&mut self, from: u32, k: u32) {
+        if let Some((_, part)) = self.bruck(from, k) {
+            self.sink.recv(from, k, part);
+        }
+    }
+
+    /// Sends the partial result of a scan.
+    pub fn send_partial(&mut self, to: u32, tag: u32) {
+        if let Some((bytes, _)) = self.part(0, 1) {
+            self.sink.send(to, bytes, tag, Part::Partial);
+        }
+    }
+
+    /// Receives a partial result from above.
+    pub fn combine_partial(&mut self, from: u32, tag: u32) {
+        if let Some((bytes, _)) = self.part(0, 1) {
+            self.sink.combine(from, bytes, tag, Part::Partial);
+        }
+    }
+
+    /// Receives a partial result from below; see [`Sink::prefix`].
+    pub fn combine_prefix(&mut self, from: u32, tag: u32, empty: bool) {
+        if let Some((bytes, _)) = self.part(0, 1) {
+            self.sink.prefix(from, bytes, tag, empty);
         }
     }
 

@@ -2,8 +2,9 @@
 
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{Message, Workload};
+use crate::replay::collectives::Choices;
 use crate::replay::program::{Action, After, Collective, CollectiveKind, Op, Program};
-use crate::replay::{IntraNode, JobSpec, Replay, ReplaySpec, SendCompletion, collectives::Choices};
+use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use crate::units::Ratio;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -60,8 +61,8 @@ pub fn play(workload: &mut dyn Workload, backwards: bool) -> Vec<(Tick, Message)
     log
 }
 
-/// A trace in memory.
-pub struct InMemory(pub Vec<std::vec::IntoIter<Op>>);
+/// A trace in memory: every rank's operations, and how many were taken.
+pub struct InMemory(pub Vec<(Vec<Op>, usize)>);
 
 impl Program for InMemory {
     fn ranks(&self) -> u32 {
@@ -69,7 +70,9 @@ impl Program for InMemory {
     }
 
     fn next(&mut self, rank: u32) -> anyhow::Result<Option<Op>> {
-        let mut op = self.0[rank as usize].next();
+        let (ops, next) = &mut self.0[rank as usize];
+        let mut op = ops.get(*next).cloned();
+        *next += 1;
         if let Some(Action::Collective(c, position)) = op.as_mut().map(|op| &mut op.action) {
             let found = c.members.iter().position(|&m| m == rank);
             *position = found.map_or(u32::MAX, |p| p as u32);
@@ -80,6 +83,11 @@ impl Program for InMemory {
             "line 666: broken"
         );
         Ok(op)
+    }
+
+    fn restart(&mut self) -> anyhow::Result<()> {
+        self.0.iter_mut().for_each(|(_, next)| *next = 0);
+        Ok(())
     }
 }
 
@@ -119,9 +127,10 @@ pub fn job(ranks: Vec<Vec<Op>>) -> JobSpec {
     JobSpec {
         name: String::from("test"),
         start_ps: 0,
+        repeat: Repeat::Times(1),
         sl: 0,
         nics: (0..ranks.len() as u32).collect(),
-        program: Box::new(InMemory(ranks.into_iter().map(Vec::into_iter).collect())),
+        program: Box::new(InMemory(ranks.into_iter().map(|ops| (ops, 0)).collect())),
         send_completion: SendCompletion::Handed,
         compute_scale: Ratio::ONE,
         intra_node: IntraNode {

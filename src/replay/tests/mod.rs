@@ -3,4 +3,5 @@
 mod collectives;
 mod harness;
 mod jobs;
+mod repeat;
 mod semantics;

@@ -1,29 +1,50 @@
 //! Every algorithm is run abstractly; in the end everyone must have what MPI
-//! requires, for the number and volume of messages that the algorithm promises.
+//! requires, for the number and volume of messages that the textbook says.
 
+mod formulas;
 mod model;
 
-use super::decide::{Allgather, Allreduce, Alltoall, Bcast, Reduce, Rooted};
+use super::decide::{
+    Allgather, Allreduce, Alltoall, Barrier, Bcast, Reduce, ReduceScatter, Rooted,
+};
 use super::*;
 use crate::replay::program::AlltoallBlocks;
-use model::{Origins, Outcome, blocks_of, carry_out};
-use proptest::prelude::*;
+use crate::replay::rng::{Purpose, Stream};
+use crate::units::Bytes;
+use model::{Origins, PREFIX, blocks_of, carry_out};
 
-/// Runs `kind` and checks that everyone ends with what MPI requires.
-fn check(kind: &CollectiveKind, n: u32, choices: &Choices) -> Outcome {
+/// Segment of chains in these tests, in bytes.
+const SEGMENT: u64 = 1000;
+
+/// Runs `kind` and checks that everyone ends with what MPI requires, and that it took
+/// the messages that the algorithm promises.
+fn check(kind: &CollectiveKind, n: u32, choices: &Choices) {
+    let choices = &Choices {
+        chain_segment: Some(Bytes(SEGMENT)),
+        ..*choices
+    };
     let plan = Plan::new(kind, n as usize, choices).unwrap();
+    let place = || format!("{:?}, {kind:?}, {n} members", plan.algorithm());
     let (blocks, filled) = blocks_of(&plan);
     let pairs = u64::from(n);
     let starts_with = |me: u32, block: u64| match kind {
         CollectiveKind::Bcast { root, .. } | CollectiveKind::Scatter { root, .. } => me == *root,
-        CollectiveKind::Reduce { .. } | CollectiveKind::Allreduce { .. } => true,
+        CollectiveKind::Reduce { .. }
+        | CollectiveKind::Allreduce { .. }
+        | CollectiveKind::ReduceScatter { .. }
+        | CollectiveKind::Exscan { .. }
+        | CollectiveKind::Scan { .. } => true,
         CollectiveKind::Gather { .. } | CollectiveKind::Allgather { .. } => block == u64::from(me),
         CollectiveKind::Alltoall { .. } => block / pairs == u64::from(me),
         CollectiveKind::Barrier => false,
     };
     let start = (0..n).map(|me| {
         let own = filled.iter().filter(|&&b| starts_with(me, b));
-        own.map(|&b| (b, Origins::from([me]))).collect()
+        let mut data: model::Data = own.map(|&b| (b, Origins::from([me]))).collect();
+        if matches!(kind, CollectiveKind::Scan { .. }) {
+            data.insert(PREFIX, Origins::from([me]));
+        }
+        data
     });
     let outcome = carry_out(&plan, blocks, start.collect());
 
@@ -34,223 +55,167 @@ fn check(kind: &CollectiveKind, n: u32, choices: &Choices) -> Outcome {
         CollectiveKind::Scatter { root, .. } => one(*root).filter(|_| block == u64::from(me)),
         CollectiveKind::Reduce { root, .. } => Some(all.clone()).filter(|_| me == *root),
         CollectiveKind::Allreduce { .. } => Some(all.clone()),
+        CollectiveKind::ReduceScatter { .. } => {
+            Some(all.clone()).filter(|_| block == u64::from(me))
+        }
         CollectiveKind::Gather { root, .. } => one(block as u32).filter(|_| me == *root),
         CollectiveKind::Allgather { .. } => one(block as u32),
         CollectiveKind::Alltoall { .. } => {
             one((block / pairs) as u32).filter(|_| block % pairs == u64::from(me))
         }
-        CollectiveKind::Barrier => None,
+        CollectiveKind::Barrier | CollectiveKind::Scan { .. } | CollectiveKind::Exscan { .. } => {
+            None
+        }
     };
     for me in 0..n {
+        let data = &outcome.data[me as usize];
         for &block in &filled {
             if let Some(origins) = required(me, block) {
-                let has = outcome.data[me as usize].get(&block);
-                assert_eq!(has, Some(&origins), "{kind:?}: member {me}, block {block}");
+                let has = data.get(&block);
+                assert_eq!(has, Some(&origins), "{}: {me}, block {block}", place());
             }
+        }
+        // The ranks up to its own, and nobody else.
+        let below = match kind {
+            CollectiveKind::Scan { bytes: 1.. } => Some((0..=me).collect::<Origins>()),
+            CollectiveKind::Exscan { bytes: 1.. } => Some((0..me).collect()),
+            _ => None,
+        };
+        if let Some(below) = below {
+            let has = data.get(&PREFIX).cloned().unwrap_or_default();
+            assert_eq!(has, below, "{}: prefix of {me}", place());
         }
     }
     if *kind == CollectiveKind::Barrier {
         assert!(outcome.reached.iter().all(|reached| *reached == all));
     }
-    outcome
-}
 
-fn log2(n: u32) -> u64 {
-    group::ceil_log2(n).into()
-}
-
-fn roots(n: u32) -> [u32; 4] {
-    [0, n / 3, n / 2, n - 1]
-}
-
-#[test]
-fn bcast() {
-    for n in 1..=33 {
-        for (&algorithm, root) in Bcast::ALL.iter().flat_map(|a| roots(n).map(|r| (a, r))) {
-            let choices = Choices {
-                bcast: Some(algorithm),
-                ..Choices::default()
-            };
-            for bytes in [0, 1, 20, 100_003] {
-                let kind = CollectiveKind::Bcast { root, bytes };
-                let outcome = check(&kind, n, &choices);
-                let others = u64::from(n - 1);
-                if algorithm != Bcast::ScatterAllgather {
-                    assert_eq!(outcome.volume, others * bytes);
-                }
-                if bytes == 100_003 {
-                    let messages = match algorithm {
-                        Bcast::Binomial => others,
-                        Bcast::ScatterAllgather => others + others * u64::from(n),
-                        Bcast::Chain => others * 7,
-                    };
-                    assert_eq!(outcome.messages, messages);
-                }
-            }
-        }
+    let promised = formulas::totals(kind, n, plan.algorithm(), SEGMENT);
+    assert_eq!(outcome.volume, promised.bytes, "{}: bytes", place());
+    assert_eq!(outcome.combined, promised.combined, "{}: combined", place());
+    let empty_parts = filled.len() as u64 != blocks && *kind != CollectiveKind::Barrier;
+    if empty_parts {
+        assert!(outcome.messages <= promised.messages, "{}", place());
+        assert!(outcome.depth <= promised.depth, "{}: depth", place());
+    } else {
+        assert_eq!(outcome.messages, promised.messages, "{}", place());
+        assert!(
+            outcome.depth == promised.depth || !promised.deepest && outcome.depth < promised.depth,
+            "{}: depth {} of {}",
+            place(),
+            outcome.depth,
+            promised.depth
+        );
     }
 }
 
-#[test]
-fn reduce() {
-    for n in 1..=33 {
-        for (&algorithm, root) in Reduce::ALL.iter().flat_map(|a| roots(n).map(|r| (a, r))) {
-            let choices = Choices {
-                reduce: Some(algorithm),
-                ..Choices::default()
-            };
-            for bytes in [0, 1, 20, 4096] {
-                let outcome = check(&CollectiveKind::Reduce { root, bytes }, n, &choices);
-                let others = u64::from(n - 1);
-                // Everything but one vector is combined away, wherever that happens.
-                assert_eq!(outcome.combined, others * bytes);
-                if algorithm == Reduce::Binomial {
-                    assert_eq!(outcome.volume, others * bytes);
-                    assert_eq!(outcome.messages, others * u64::from(bytes > 0));
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn allreduce() {
-    for n in 1..=33_u32 {
-        let size = 1_u64 << n.ilog2();
-        let bits = u64::from(n.ilog2());
-        let folded = 2 * (u64::from(n) - size);
-        for &algorithm in Allreduce::ALL {
-            let choices = Choices {
-                allreduce: Some(algorithm),
-                ..Choices::default()
-            };
-            for bytes in [0, 1, 20, 4096] {
-                let outcome = check(&CollectiveKind::Allreduce { bytes }, n, &choices);
-                if bytes != 4096 {
-                    continue;
-                }
-                let others = u64::from(n - 1);
-                let (messages, volume) = match algorithm {
-                    Allreduce::RecursiveDoubling => {
-                        let messages = folded + size * bits;
-                        (messages, messages * bytes)
-                    }
-                    Allreduce::Ring => (2 * others * u64::from(n), 2 * others * bytes),
-                    Allreduce::Rabenseifner => (
-                        folded + 2 * size * bits,
-                        folded * bytes + 2 * (size - 1) * bytes,
-                    ),
+/// Runs every algorithm of every operation: vectors of `bytes`, the given blocks, and
+/// every pair of members its own size.
+fn check_all(n: u32, root: u32, bytes: u64, blocks: &[u64]) {
+    let none = Choices::default();
+    macro_rules! every {
+        ($field:ident: $type:ty, $kind:expr) => {
+            for &algorithm in <$type>::ALL {
+                let choices = Choices {
+                    $field: Some(algorithm),
+                    ..none
                 };
-                assert_eq!((outcome.messages, outcome.volume), (messages, volume));
+                check(&$kind, n, &choices);
             }
+        };
+    }
+    let blocks = || blocks.to_vec();
+    every!(bcast: Bcast, CollectiveKind::Bcast { root, bytes });
+    every!(reduce: Reduce, CollectiveKind::Reduce { root, bytes });
+    every!(allreduce: Allreduce, CollectiveKind::Allreduce { bytes });
+    every!(gather: Rooted, CollectiveKind::Gather { root, blocks: blocks() });
+    every!(scatter: Rooted, CollectiveKind::Scatter { root, blocks: blocks() });
+    every!(allgather: Allgather, CollectiveKind::Allgather { blocks: blocks() });
+    every!(barrier: Barrier, CollectiveKind::Barrier);
+    every!(reduce_scatter: ReduceScatter, CollectiveKind::ReduceScatter { blocks: blocks() });
+    check(&CollectiveKind::Scan { bytes }, n, &none);
+    check(&CollectiveKind::Exscan { bytes }, n, &none);
+    let split = |&total: &u64| AlltoallBlocks::Split { total, members: n };
+    let rows = [
+        vec![AlltoallBlocks::Each(bytes); n as usize],
+        blocks().iter().map(|&b| AlltoallBlocks::Each(b)).collect(),
+        blocks().iter().map(split).collect(),
+    ];
+    for row in rows {
+        every!(alltoall: Alltoall, CollectiveKind::Alltoall { blocks: row.clone() });
+    }
+}
+
+/// `n` sizes of one kind out of four: equal, unequal, with zeros, all zero.
+fn sizes(stream: &mut Stream, n: u32, like: u32) -> Vec<u64> {
+    let mut one = || match like % 4 {
+        0 => 24,
+        1 => 1 + stream.below(5_000),
+        2 => stream.below(3),
+        _ => 0,
+    };
+    (0..n).map(|_| one()).collect()
+}
+
+#[test]
+fn every_algorithm_on_every_small_communicator() {
+    let mut stream = Stream::new(1, Purpose::Placement, [0, 0]);
+    for n in 1..=33_u32 {
+        let roots = std::collections::BTreeSet::from([0, n / 3, n / 2, n - 1]);
+        for (i, root) in (n..).zip(roots) {
+            // From nothing over fewer bytes than members to several segments.
+            let bytes = [0, 1, 20, 4_096 + u64::from(i)][i as usize % 4];
+            check_all(n, root, bytes, &sizes(&mut stream, n, i));
         }
     }
 }
 
 #[test]
-fn gather_and_scatter() {
-    for n in 1..=33 {
-        for (&algorithm, root) in Rooted::ALL.iter().flat_map(|a| roots(n).map(|r| (a, r))) {
-            let choices = Choices {
-                gather: Some(algorithm),
-                scatter: Some(algorithm),
-                ..Choices::default()
-            };
-            let blocks = vec![24; n as usize];
-            let gather = CollectiveKind::Gather {
-                root,
-                blocks: blocks.clone(),
-            };
-            let scatter = CollectiveKind::Scatter { root, blocks };
-            // A block travels one edge for every set bit of its relative position.
-            let edges: u64 = match algorithm {
-                Rooted::Binomial => (0..n).map(|rel| u64::from(rel.count_ones())).sum(),
-                Rooted::Linear => u64::from(n - 1),
-            };
-            for kind in [gather, scatter] {
-                let outcome = check(&kind, n, &choices);
-                assert_eq!(outcome.messages, u64::from(n - 1));
-                assert_eq!(outcome.volume, 24 * edges);
-            }
+fn every_algorithm_on_some_large_communicators() {
+    let mut stream = Stream::new(2, Purpose::Placement, [0, 0]);
+    for like in 0..4 {
+        let n = 34 + stream.below(60) as u32;
+        let root = stream.below(n.into()) as u32;
+        let bytes = stream.below(10_000);
+        check_all(n, root, bytes, &sizes(&mut stream, n, like));
+    }
+    for n in [127, 128, 129] {
+        let kinds = [
+            CollectiveKind::Bcast {
+                root: 7,
+                bytes: 1 << 20,
+            },
+            CollectiveKind::Reduce {
+                root: 7,
+                bytes: 1 << 20,
+            },
+            CollectiveKind::Allreduce { bytes: 1 << 20 },
+            CollectiveKind::Allgather {
+                blocks: vec![9; n as usize],
+            },
+            CollectiveKind::Barrier,
+        ];
+        for kind in &kinds {
+            check(kind, n, &Choices::default());
         }
     }
 }
 
 #[test]
-fn allgather() {
-    for n in 1..=33 {
-        for &algorithm in Allgather::ALL {
-            let choices = Choices {
-                allgather: Some(algorithm),
-                ..Choices::default()
-            };
-            let blocks: Vec<u64> = (1..=n.into()).collect();
-            let total: u64 = blocks.iter().sum();
-            let outcome = check(&CollectiveKind::Allgather { blocks }, n, &choices);
-            let others = u64::from(n - 1);
-            let messages = match algorithm {
-                Allgather::Ring => others,
-                Allgather::Bruck => log2(n),
-            };
-            assert_eq!(outcome.messages, messages * u64::from(n));
-            assert_eq!(outcome.volume, others * total);
-        }
-    }
-}
-
-#[test]
-fn alltoall() {
-    for n in 1..=33 {
-        for &algorithm in Alltoall::ALL {
-            let choices = Choices {
-                alltoall: Some(algorithm),
-                ..Choices::default()
-            };
-            let each = CollectiveKind::Alltoall {
-                blocks: vec![AlltoallBlocks::Each(10); n as usize],
-            };
-            let outcome = check(&each, n, &choices);
-            let pairs = u64::from(n) * u64::from(n - 1);
-            assert_eq!((outcome.messages, outcome.volume), (pairs, 10 * pairs));
-            let split = (0..n).map(|i| AlltoallBlocks::Split {
-                total: u64::from(i) * 7,
-                members: n,
-            });
-            let blocks = split.collect();
-            check(&CollectiveKind::Alltoall { blocks }, n, &choices);
-        }
-    }
-}
-
-#[test]
-fn barrier() {
-    for n in (1..=33).chain([100, 257]) {
-        let outcome = check(&CollectiveKind::Barrier, n, &Choices::default());
-        assert_eq!(outcome.messages, u64::from(n) * log2(n));
-        assert_eq!(outcome.volume, 0);
-    }
-}
-
-#[test]
-fn defaults_for_large_communicators() {
-    for n in [129, 256] {
-        for bytes in [8, 1 << 20] {
-            check(
-                &CollectiveKind::Bcast { root: 7, bytes },
-                n,
-                &Choices::default(),
-            );
-            check(
-                &CollectiveKind::Reduce { root: 7, bytes },
-                n,
-                &Choices::default(),
-            );
-            check(&CollectiveKind::Allreduce { bytes }, n, &Choices::default());
-            let blocks = vec![bytes; n as usize];
-            let kind = CollectiveKind::Allgather { blocks };
-            check(&kind, n, &Choices::default());
-        }
-    }
+fn a_long_chain_has_at_most_2_to_the_20_segments() {
+    let kind = CollectiveKind::Bcast {
+        root: 0,
+        bytes: 3 << 20,
+    };
+    let choices = |segment| Choices {
+        bcast: Some(Bcast::Chain),
+        chain_segment: Some(Bytes(segment)),
+        ..Choices::default()
+    };
+    let rounds = |segment| Plan::new(&kind, 3, &choices(segment)).unwrap().rounds(0);
+    assert_eq!(rounds(1), 1 << 20);
+    assert_eq!(rounds(4), 3 << 18);
+    assert_eq!(rounds(1 << 40), 1);
 }
 
 #[test]
@@ -266,35 +231,13 @@ fn senseless_collectives_are_refused() {
     assert_eq!(long, Err(PlanError::Size));
     let none = CollectiveKind::Alltoall { blocks: vec![] };
     assert_eq!(plan(&none, 1), Err(PlanError::Blocks { blocks: 0, n: 1 }));
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
-
-    #[test]
-    fn any_blocks_and_any_root(
-        blocks in prop::collection::vec(prop_oneof![Just(0), 0_u64..5, 0_u64..1_000_000], 1..34),
-        root: prop::sample::Index,
-        linear: bool,
-        ring: bool,
-    ) {
-        let n = blocks.len() as u32;
-        let root = root.index(blocks.len()) as u32;
-        let rooted = Some(if linear { Rooted::Linear } else { Rooted::Binomial });
-        let choices = Choices {
-            gather: rooted,
-            scatter: rooted,
-            allgather: Some(if ring { Allgather::Ring } else { Allgather::Bruck }),
-            alltoall: Some(if linear { Alltoall::Linear } else { Alltoall::Pairwise }),
-            ..Choices::default()
-        };
-        let split = blocks.iter().map(|&total| AlltoallBlocks::Split { total, members: n });
-        let alltoall = CollectiveKind::Alltoall { blocks: split.collect() };
-        check(&alltoall, n, &choices);
-        let total: u64 = blocks.iter().sum();
-        check(&CollectiveKind::Gather { root, blocks: blocks.clone() }, n, &choices);
-        check(&CollectiveKind::Scatter { root, blocks: blocks.clone() }, n, &choices);
-        let gathered = check(&CollectiveKind::Allgather { blocks }, n, &choices);
-        prop_assert_eq!(gathered.volume, u64::from(n - 1) * total);
-    }
+    let blocks = vec![AlltoallBlocks::Each(u64::MAX / 4); 3];
+    let wide = CollectiveKind::Alltoall { blocks };
+    assert_eq!(plan(&wide, 3), Err(PlanError::Size));
+    let blocks = vec![1, 2];
+    let scattered = CollectiveKind::ReduceScatter { blocks };
+    assert_eq!(
+        plan(&scattered, 3),
+        Err(PlanError::Blocks { blocks: 2, n: 3 })
+    );
 }

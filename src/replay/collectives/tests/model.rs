@@ -11,8 +11,22 @@ pub type Data = BTreeMap<u64, Origins>;
 #[derive(Debug)]
 enum Move {
     Send(u32, u64, u32, Part),
-    Recv(u32, u32, Part, Option<u64>),
+    Recv(u32, u32, Part, Use),
 }
+
+/// What becomes of the data that arrives.
+#[derive(Debug, Clone, Copy)]
+enum Use {
+    /// It is kept as it is.
+    Keep,
+    /// So many bytes are combined with what is there.
+    Combine(u64),
+    /// The same, and with the prefix, or it is the prefix if that was empty.
+    Prefix(u64, bool),
+}
+
+/// Block that stands for the prefix of a scan; block 0 is the partial result.
+pub const PREFIX: u64 = 1;
 
 struct Recorder(VecDeque<Move>);
 
@@ -21,11 +35,25 @@ impl Sink for Recorder {
         self.0.push_back(Move::Send(to, bytes, tag, part));
     }
     fn recv(&mut self, from: u32, tag: u32, part: Part) {
-        self.0.push_back(Move::Recv(from, tag, part, None));
+        self.0.push_back(Move::Recv(from, tag, part, Use::Keep));
     }
     fn combine(&mut self, from: u32, bytes: u64, tag: u32, part: Part) {
-        self.0.push_back(Move::Recv(from, tag, part, Some(bytes)));
+        let usage = Use::Combine(bytes);
+        self.0.push_back(Move::Recv(from, tag, part, usage));
     }
+    fn prefix(&mut self, from: u32, bytes: u64, tag: u32, empty: bool) {
+        let usage = Use::Prefix(bytes, empty);
+        self.0
+            .push_back(Move::Recv(from, tag, Part::Partial, usage));
+    }
+}
+
+/// A message on its way.
+struct Carried {
+    part: Part,
+    data: Data,
+    reached: Origins,
+    depth: u64,
 }
 
 struct World<'a> {
@@ -36,7 +64,9 @@ struct World<'a> {
     data: Vec<Data>,
     /// Members that each member knows to have entered.
     reached: Vec<Origins>,
-    on_the_way: BTreeMap<(u32, u32, u32), (Part, Data, Origins)>,
+    /// Messages that follow from one another up to what each member knows.
+    depth: Vec<u64>,
+    on_the_way: BTreeMap<(u32, u32, u32), Carried>,
     used_tags: BTreeSet<(u32, u32, u32)>,
     messages: u64,
     volume: u64,
@@ -45,16 +75,20 @@ struct World<'a> {
 
 impl World<'_> {
     fn range(&self, part: Part) -> Vec<u64> {
-        match part {
+        let all: Vec<u64> = match part {
             Part::Token => Vec::new(),
+            Part::Partial => vec![0],
+            Part::Bruck { sender, round } => {
+                super::alltoall::bruck(self.n, sender, round).collect()
+            }
             Part::Blocks { first, count } => {
                 assert!(first < self.blocks && count <= self.blocks);
-                (first..first + count)
-                    .map(|block| block % self.blocks)
-                    .filter(|&block| self.plan.blocks.bytes(block, 1) > 0)
-                    .collect()
+                let range = first..first + count;
+                range.map(|block| block % self.blocks).collect()
             }
-        }
+        };
+        let filled = |block: &u64| self.plan.blocks.bytes(*block, 1) > 0;
+        all.into_iter().filter(filled).collect()
     }
 
     fn size(&self, part: Part) -> u64 {
@@ -72,7 +106,12 @@ impl World<'_> {
             };
             (block, origins.clone())
         });
-        let message = (part, carried.collect(), self.reached[me as usize].clone());
+        let message = Carried {
+            part,
+            data: carried.collect(),
+            reached: self.reached[me as usize].clone(),
+            depth: self.depth[me as usize] + 1,
+        };
         let key = (me, to, tag);
         assert!(self.used_tags.insert(key), "{key:?} is used twice");
         self.on_the_way.insert(key, message);
@@ -81,27 +120,47 @@ impl World<'_> {
     }
 
     /// False if the message is not there yet.
-    fn recv(&mut self, me: u32, from: u32, tag: u32, part: Part, combine: Option<u64>) -> bool {
-        let Some((sent, carried, reached)) = self.on_the_way.remove(&(from, me, tag)) else {
+    fn recv(&mut self, me: u32, from: u32, tag: u32, part: Part, usage: Use) -> bool {
+        let Some(message) = self.on_the_way.remove(&(from, me, tag)) else {
             return false;
         };
-        assert_eq!(sent, part, "{from} and {me} mean different data");
-        if let Some(bytes) = combine {
-            assert_eq!(bytes, self.size(part));
-            self.combined += bytes;
+        assert_eq!(message.part, part, "{from} and {me} mean different data");
+        match usage {
+            Use::Keep => {}
+            Use::Combine(bytes) => self.count(bytes, part, 1),
+            Use::Prefix(bytes, empty) => self.count(bytes, part, if empty { 1 } else { 2 }),
         }
-        for (block, origins) in carried {
-            let mine = self.data[me as usize].entry(block).or_default();
-            if combine.is_some() {
-                assert!(mine.is_disjoint(&origins), "{me} combines twice: {block}");
+        for (block, origins) in message.data {
+            let data = &mut self.data[me as usize];
+            let mut add = |block, origins: &Origins| {
+                let mine = data.entry(block).or_default();
+                assert!(mine.is_disjoint(origins), "{me} combines twice: {block}");
                 mine.extend(origins);
-            } else {
-                assert!(mine.is_subset(&origins), "{me} overwrites block {block}");
-                *mine = origins;
+            };
+            match usage {
+                Use::Keep => {
+                    let mine = data.entry(block).or_default();
+                    assert!(mine.is_subset(&origins), "{me} overwrites block {block}");
+                    *mine = origins;
+                }
+                Use::Combine(_) => add(block, &origins),
+                Use::Prefix(_, empty) => {
+                    add(block, &origins);
+                    add(PREFIX, &origins);
+                    let prefix = data[&PREFIX].len();
+                    assert_eq!(empty, prefix == origins.len(), "{me} has {prefix} below");
+                }
             }
         }
-        self.reached[me as usize].extend(reached);
+        self.reached[me as usize].extend(message.reached);
+        let depth = &mut self.depth[me as usize];
+        *depth = message.depth.max(*depth);
         true
+    }
+
+    fn count(&mut self, bytes: u64, part: Part, times: u64) {
+        assert_eq!(bytes, self.size(part));
+        self.combined += bytes * times;
     }
 }
 
@@ -112,6 +171,8 @@ pub struct Outcome {
     pub volume: u64,
     /// Bytes that were combined.
     pub combined: u64,
+    /// Longest chain of messages, each sent after the one before had arrived.
+    pub depth: u64,
 }
 
 /// Carries out `plan` with the given data at the start, members in turn.
@@ -130,6 +191,7 @@ pub fn carry_out(plan: &Plan, blocks: u64, data: Vec<Data>) -> Outcome {
         blocks,
         data,
         reached: (0..n).map(|me| Origins::from([me])).collect(),
+        depth: vec![0; n as usize],
         on_the_way: BTreeMap::new(),
         used_tags: BTreeSet::new(),
         messages: 0,
@@ -143,8 +205,8 @@ pub fn carry_out(plan: &Plan, blocks: u64, data: Vec<Data>) -> Outcome {
             while let Some(step) = moves[me as usize].front() {
                 match *step {
                     Move::Send(to, bytes, tag, part) => world.send(me, to, bytes, tag, part),
-                    Move::Recv(from, tag, part, combine) => {
-                        if !world.recv(me, from, tag, part, combine) {
+                    Move::Recv(from, tag, part, usage) => {
+                        if !world.recv(me, from, tag, part, usage) {
                             break;
                         }
                     }
@@ -162,6 +224,7 @@ pub fn carry_out(plan: &Plan, blocks: u64, data: Vec<Data>) -> Outcome {
         messages: world.messages,
         volume: world.volume,
         combined: world.combined,
+        depth: world.depth.into_iter().max().unwrap_or(0),
     }
 }
 

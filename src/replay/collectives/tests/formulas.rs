@@ -1,0 +1,182 @@
+//! What the textbooks say about every algorithm, in closed form: the table of
+//! docs/replay.md.
+
+use super::super::*;
+use crate::replay::program::{AlltoallBlocks, CollectiveKind};
+use group::ceil_log2;
+
+/// What an algorithm sends in all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Totals {
+    /// Messages, if no part is empty.
+    pub messages: u64,
+    /// Payload.
+    pub bytes: u64,
+    /// Bytes that are combined.
+    pub combined: u64,
+    /// Most messages that follow from one another, if no part is empty.
+    pub depth: u64,
+    /// True if there is always a chain as long as that.
+    pub deepest: bool,
+}
+
+fn ones(x: u64) -> u64 {
+    x.count_ones().into()
+}
+
+/// Part `i` of `total` bytes cut into `parts`.
+fn part(total: u64, parts: u64, i: u64) -> u64 {
+    total / parts + u64::from(i < total % parts)
+}
+
+/// `size` over `range`, each times the set bits of its index.
+fn weighted(count: u64, size: impl Fn(u64) -> u64) -> u64 {
+    (0..count).map(|i| ones(i) * size(i)).sum()
+}
+
+/// Bytes from `i` to `j`.
+fn pair(rows: &[AlltoallBlocks], i: u64, j: u64) -> u64 {
+    rows[i as usize].to(j as u32)
+}
+
+/// The totals of `algorithm` for `kind` among `members`.
+pub fn totals(kind: &CollectiveKind, members: u32, algorithm: Algorithm, segment: u64) -> Totals {
+    let n = u64::from(members);
+    let others = n - 1;
+    // Largest power of two, its logarithm, and what is left.
+    let p = 1_u64 << members.ilog2();
+    let log = u64::from(members.ilog2());
+    let f = n - p;
+    let folds = 2 * u64::from(f > 0);
+    let rounds = u64::from(ceil_log2(members));
+    let deepest_leaf = (0..n).map(ones).max().unwrap_or(0);
+    let set_bits = weighted(n, |_| 1);
+    let vector = match kind {
+        CollectiveKind::Bcast { bytes, .. }
+        | CollectiveKind::Reduce { bytes, .. }
+        | CollectiveKind::Allreduce { bytes }
+        | CollectiveKind::Scan { bytes }
+        | CollectiveKind::Exscan { bytes } => *bytes,
+        CollectiveKind::Gather { blocks, .. }
+        | CollectiveKind::Scatter { blocks, .. }
+        | CollectiveKind::Allgather { blocks }
+        | CollectiveKind::ReduceScatter { blocks } => blocks.iter().sum(),
+        CollectiveKind::Alltoall { .. } | CollectiveKind::Barrier => 0,
+    };
+    let chained = |messages, bytes, combined, depth, deepest| Totals {
+        messages,
+        bytes,
+        combined,
+        depth,
+        deepest: deepest || folds == 0,
+    };
+    let moved = |messages, bytes, depth| chained(messages, bytes, 0, depth, true);
+    match (algorithm, kind) {
+        (Algorithm::Bcast(Bcast::Binomial), _) => moved(others, others * vector, deepest_leaf),
+        (Algorithm::Bcast(Bcast::Chain), _) => {
+            let segments = vector.div_ceil(segment).max(1);
+            // Pipelined: the last segment waits for nobody but its predecessors.
+            moved(others * segments, others * vector, others)
+        }
+        (Algorithm::Bcast(Bcast::ScatterAllgather), _) => {
+            let tree = weighted(n, |rel| part(vector, n, rel));
+            let depth = deepest_leaf + others;
+            let messages = others * (n + 1);
+            Totals {
+                deepest: false,
+                ..moved(messages, tree + others * vector, depth)
+            }
+        }
+        (Algorithm::Reduce(Reduce::Binomial), _) => {
+            chained(others, others * vector, others * vector, deepest_leaf, true)
+        }
+        (Algorithm::Reduce(Reduce::ReduceScatterGather), _) => {
+            let gathered = weighted(p, |rank| part(vector, p, rank));
+            let messages = f + p * log + p - 1;
+            let depth = folds / 2 + 2 * log;
+            chained(
+                messages,
+                others * vector + gathered,
+                others * vector,
+                depth,
+                false,
+            )
+        }
+        (Algorithm::Allreduce(Allreduce::RecursiveDoubling), _) => {
+            let messages = 2 * f + p * log;
+            let combined = (f + p * log) * vector;
+            chained(messages, messages * vector, combined, folds + log, false)
+        }
+        (Algorithm::Allreduce(Allreduce::Ring), _) => {
+            let bytes = 2 * others * vector;
+            chained(2 * n * others, bytes, others * vector, 2 * others, true)
+        }
+        (Algorithm::Allreduce(Allreduce::Rabenseifner), _) => {
+            let messages = 2 * f + 2 * p * log;
+            let bytes = 2 * f * vector + 2 * (p - 1) * vector;
+            chained(messages, bytes, others * vector, folds + 2 * log, false)
+        }
+        (
+            Algorithm::Gather(how) | Algorithm::Scatter(how),
+            CollectiveKind::Gather { root, blocks } | CollectiveKind::Scatter { root, blocks },
+        ) => match how {
+            Rooted::Binomial => {
+                let from_root = |rel: u64| blocks[((u64::from(*root) + rel) % n) as usize];
+                moved(others, weighted(n, from_root), deepest_leaf)
+            }
+            Rooted::Linear => moved(others, vector - blocks[*root as usize], others.min(1)),
+        },
+        (Algorithm::Allgather(how), _) => match how {
+            Allgather::Ring => moved(n * others, others * vector, others),
+            Allgather::Bruck => moved(n * rounds, others * vector, rounds),
+            Allgather::RecursiveDoubling => {
+                let messages = 2 * f + p * log;
+                chained(messages, others * vector, 0, folds + log, false)
+            }
+        },
+        (Algorithm::Alltoall(how), CollectiveKind::Alltoall { blocks }) => {
+            let pairs = (0..n).flat_map(|i| (0..n).map(move |j| (i, j)));
+            let foreign = pairs.filter(|(i, j)| i != j);
+            let sum = |hops: fn(u64) -> u64| -> u64 {
+                let sizes = foreign.clone();
+                sizes
+                    .map(|(i, j)| pair(blocks, i, j) * hops((j + n - i) % n))
+                    .sum()
+            };
+            match how {
+                Alltoall::Pairwise => moved(n * others, sum(|_| 1), others),
+                Alltoall::Linear => moved(n * others, sum(|_| 1), others.min(1)),
+                Alltoall::Bruck => moved(n * rounds, sum(ones), rounds),
+            }
+        }
+        (Algorithm::Barrier(Barrier::Dissemination), _) => moved(n * rounds, 0, rounds),
+        (Algorithm::Barrier(Barrier::RecursiveDoubling), _) => {
+            chained(2 * f + p * log, 0, 0, folds + log, false)
+        }
+        (Algorithm::ReduceScatter(how), CollectiveKind::ReduceScatter { blocks }) => match how {
+            ReduceScatter::Ring => {
+                let bytes = others * vector;
+                chained(n * others, bytes, bytes, others, true)
+            }
+            ReduceScatter::RecursiveHalving => {
+                // Of the first 2f members the odd ones get their block back.
+                let returned: u64 = (0..f).map(|i| blocks[2 * i as usize + 1]).sum();
+                let bytes = others * vector;
+                let messages = 2 * f + p * log;
+                chained(messages, bytes + returned, bytes, folds + log, false)
+            }
+        },
+        // Both partners send, the lower combines once, the upper twice; in an exscan
+        // all but the first once less.
+        (Algorithm::Scan(_), _) => {
+            let bytes = 2 * set_bits * vector;
+            chained(2 * set_bits, bytes, 3 * set_bits * vector, rounds, true)
+        }
+        (Algorithm::Exscan(_), _) => {
+            let combined = 3 * set_bits * vector - others * vector;
+            let bytes = 2 * set_bits * vector;
+            chained(2 * set_bits, bytes, combined, rounds, true)
+        }
+        _ => unreachable!("decide gives an algorithm of the operation"),
+    }
+}

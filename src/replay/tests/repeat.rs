@@ -1,0 +1,208 @@
+//! Jobs that run more than once.
+
+use super::harness::*;
+use crate::fabric::workload::Workload;
+use crate::replay::background::{BackgroundFlow, Pattern, Rate};
+use crate::replay::outcome::JobOutcome;
+use crate::replay::program::{After, CollectiveKind, Op};
+use crate::replay::{JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
+
+/// 80 bytes after `compute_ps`; they take 110 ticks. The receiver then computes `after_ps`.
+fn ping(compute_ps: u64, after_ps: u64) -> Vec<Vec<Op>> {
+    vec![
+        vec![send(compute_ps, 0, 1, 80)],
+        vec![marker(After::Received(0), after_ps)],
+    ]
+}
+
+/// Plays `jobs` with the reports in both orders; gives the outcomes and the ticks of
+/// the messages.
+fn outcomes(make: impl Fn() -> Vec<JobSpec>) -> (Vec<JobOutcome>, Vec<u64>) {
+    let once = |backwards| {
+        let mut replay = replay(make());
+        let log = play(&mut replay, backwards);
+        assert!(replay.error().is_none(), "{:?}", replay.error());
+        assert!(replay.finished(), "{:#?}", replay.stall_report());
+        let ticks: Vec<u64> = log.iter().map(|(tick, _)| *tick).collect();
+        (replay.outcomes(), ticks)
+    };
+    let forwards = once(false);
+    assert_eq!(forwards, once(true));
+    forwards
+}
+
+#[test]
+fn a_repetition_begins_with_the_end_of_the_one_before() {
+    let (jobs, sent) = outcomes(|| {
+        vec![JobSpec {
+            start_ps: 42_000,
+            repeat: Repeat::Times(3),
+            ..job(ping(5_000, 7))
+        }]
+    });
+    // Sent at 47 000, arrived at 157 000, ended at 157 007. Then sent at 162 007, so in
+    // tick 163, ended at 273 007; then at 278 007, so in tick 279, ended at 389 007.
+    assert_eq!(sent, [47, 163, 279]);
+    let job = &jobs[0];
+    assert!(job.complete && !job.endless);
+    assert_eq!(job.repetitions_ps, [115_007, 116_000, 116_000]);
+    assert_eq!(job.end_ps, 389_007);
+    assert_eq!(job.execution_ps, 347_007 / 3);
+    assert_eq!((job.compute_ps, job.network_ps), (7, 115_669 - 7));
+    assert_eq!((job.messages, job.point_to_point_bytes), (3, 240));
+}
+
+#[test]
+fn a_job_repeats_until_the_others_end() {
+    let others = |compute_ps| {
+        outcomes(move || {
+            let endless = JobSpec {
+                nics: vec![2, 3],
+                repeat: Repeat::UntilOthersEnd,
+                ..job(ping(0, 0))
+            };
+            vec![endless, job(ping(compute_ps, 0))]
+        })
+    };
+    // The other ends in tick 410; repetitions take 110 ticks each.
+    let (jobs, sent) = others(300_000);
+    assert_eq!(sent, [0, 110, 220, 300, 330]);
+    assert!(jobs[0].complete && jobs[0].endless);
+    assert_eq!(jobs[0].repetitions_ps, [110_000; 3]);
+    assert_eq!(jobs[0].execution_ps, 110_000);
+    assert_eq!(jobs[0].messages, 4);
+    assert_eq!(jobs[1].end_ps, 410_000);
+    // What ends in the same tick as the others counts.
+    let (jobs, _) = others(220_000);
+    assert_eq!(jobs[1].end_ps, 330_000);
+    assert_eq!(jobs[0].repetitions_ps, [110_000; 3]);
+    // Too short for one: no execution time, but no stall either.
+    let (jobs, _) = outcomes(|| {
+        let endless = JobSpec {
+            nics: vec![2, 3],
+            start_ps: 50_000,
+            repeat: Repeat::UntilOthersEnd,
+            ..job(ping(0, 0))
+        };
+        vec![endless, job(ping(0, 0))]
+    });
+    assert!(!jobs[0].complete && jobs[0].repetitions_ps.is_empty());
+    assert_eq!(jobs[0].execution_ps, 0);
+}
+
+#[test]
+fn ids_collectives_and_sends_begin_anew_in_every_mode() {
+    let modes = [
+        SendCompletion::Handed,
+        SendCompletion::Injected,
+        SendCompletion::Rendezvous {
+            eager_threshold_bytes: 0,
+        },
+    ];
+    for send_completion in modes {
+        // Two ranks on a NIC and two elsewhere.
+        let make = |repeat| {
+            let all: Vec<u32> = (0..4).collect();
+            let kind = CollectiveKind::Allreduce { bytes: 800 };
+            let sum = collective(0, &all, kind);
+            let ranks = (0..4_u32).map(|rank| {
+                let to = (rank + 1) % 4;
+                vec![
+                    send(10 * u64::from(rank), rank.into(), to, 80),
+                    enter(0, &sum),
+                    marker(After::Received(u64::from((rank + 3) % 4)), 0),
+                    marker(After::Sent(rank.into()), 0),
+                    marker(After::Completed(0), 0),
+                ]
+            });
+            JobSpec {
+                nics: vec![0, 0, 1, 2],
+                repeat,
+                send_completion,
+                ..job(ranks.collect())
+            }
+        };
+        let (once, sent) = outcomes(|| vec![make(Repeat::Times(1))]);
+        let (thrice, sent_thrice) = outcomes(|| vec![make(Repeat::Times(3))]);
+        assert_eq!(thrice[0].repetitions_ps.len(), 3);
+        assert_eq!(thrice[0].repetitions_ps[0], once[0].execution_ps);
+        assert_eq!(sent_thrice.len(), 3 * sent.len());
+        assert_eq!(thrice[0].collectives, 3);
+        let sum: u64 = thrice[0].repetitions_ps.iter().sum();
+        assert_eq!(thrice[0].end_ps, sum);
+    }
+}
+
+#[test]
+fn jobs_that_cannot_repeat_are_refused() {
+    let endless = || JobSpec {
+        repeat: Repeat::UntilOthersEnd,
+        ..job(vec![vec![marker(After::Previous, 0)]])
+    };
+    let spec = |jobs| ReplaySpec {
+        tick_ps: TICK_PS,
+        nics: 64,
+        seed: 1,
+        jobs,
+        background: Vec::new(),
+        background_until: None,
+    };
+    let error = Replay::new(spec(vec![endless(), endless()])).err().unwrap();
+    assert!(error.to_string().contains("every job repeats"), "{error}");
+    let never = JobSpec {
+        repeat: Repeat::Times(0),
+        ..endless()
+    };
+    let error = Replay::new(spec(vec![never])).err().unwrap();
+    assert!(error.to_string().contains("repeat is 0"), "{error}");
+    // Nothing to do, for ever.
+    let mut replay = replay(vec![job(ping(0, 0)), endless()]);
+    play(&mut replay, false);
+    let error = replay.error().unwrap().to_string();
+    assert!(error.contains("'test' takes no time"), "{error}");
+}
+
+/// Neither a repeating job nor background keeps a run going whose jobs are stuck.
+#[test]
+fn a_stall_beside_what_goes_on_for_ever_is_found() {
+    let stuck = || job(vec![vec![marker(After::Received(9), 0)]]);
+    let endless = JobSpec {
+        name: String::from("endless"),
+        repeat: Repeat::UntilOthersEnd,
+        ..job(ping(0, 0))
+    };
+    let flow = BackgroundFlow {
+        sl: 0,
+        message_bytes: 16,
+        message_flits: 2,
+        rate: Rate {
+            flits: 1,
+            ticks: 10,
+        },
+        pattern: Pattern::Uniform,
+    };
+    let ends = JobSpec {
+        name: String::from("ends"),
+        nics: vec![4, 5],
+        ..job(ping(50_000, 0))
+    };
+    let mut replay = Replay::new(ReplaySpec {
+        tick_ps: TICK_PS,
+        nics: 8,
+        seed: 1,
+        jobs: vec![endless, stuck(), ends],
+        background: vec![flow],
+        background_until: None,
+    })
+    .unwrap();
+    let log = play(&mut replay, false);
+    assert!(!replay.finished() && replay.error().is_none());
+    assert_eq!(replay.next_tick(), None);
+    // The job that can go on does so to its end.
+    assert!(log.iter().all(|&(tick, _)| tick <= 160));
+    assert!(replay.outcomes()[2].complete);
+    assert_eq!(
+        replay.stall_report(),
+        ["job 'test': rank 0 waits for message 9, which nobody has sent (line 1)"]
+    );
+}

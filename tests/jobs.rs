@@ -1,0 +1,230 @@
+//! Several jobs at once: where they run, how often, and how much they slow one another.
+
+use flitwise::config::experiment::Experiment;
+use flitwise::config::{ConfigError, Plan, experiment_hash, experiment_json, resolve_text};
+use flitwise::results::{result_json, summary};
+use flitwise::runner::{Control, RunResult, Silent, Status, run_plan};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// One message of 1 KiB from rank 0 to rank 1: alone 285 ticks of 640 ps.
+const TINY_PS: u64 = 182_400;
+const FABRIC: &str = "[fabric]\ntopology = { kind = \"single\", nics = 8 }\n";
+
+fn corpus() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/experiments")
+}
+
+fn resolve(text: &str, sets: &[&str]) -> Result<Plan, ConfigError> {
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    resolve_text("test.toml", &format!("{FABRIC}{text}"), &corpus(), &sets)
+}
+
+fn run(plan: &Plan, threads: usize) -> RunResult {
+    let control = Control {
+        stop: &AtomicBool::new(false),
+        progress: &Silent,
+    };
+    run_plan(plan, &control, threads).unwrap()
+}
+
+/// The document without the part that may differ.
+fn result(text: &str) -> Value {
+    let plan = resolve(text, &[]).unwrap();
+    let result = run(&plan, 1);
+    assert_eq!(result.main.status, Status::Complete);
+    let document = |result: &RunResult| {
+        let mut json = result_json(&plan, result);
+        json.as_object_mut().unwrap().remove("engine");
+        json
+    };
+    let json = document(&result);
+    let again = document(&run(&plan, 2));
+    assert_eq!(json.to_string(), again.to_string(), "threads matter");
+    json
+}
+
+fn job(more: &str) -> String {
+    format!("[[job]]\ntrace = \"tiny.vef\"\n{more}\n")
+}
+
+#[test]
+fn a_job_that_repeats_is_compared_with_itself() {
+    let json = result(&job("repeat = 3\nstart = \"6400ps\""));
+    let only = &json["jobs"][0];
+    assert_eq!(only["repetitions"], 3);
+    assert_eq!(
+        only["repetition_times_ps"],
+        json!([TINY_PS, TINY_PS, TINY_PS])
+    );
+    assert_eq!(only["execution_time_ps"], TINY_PS);
+    assert_eq!(json["execution_time_ps"], 6_400 + 3 * TINY_PS);
+    assert_eq!(json["baseline_time_ps"], 6_400 + 3 * TINY_PS);
+    assert_eq!(only["slowdown"], 1.0);
+    assert_eq!(only["messages"], 3);
+}
+
+#[test]
+fn a_neighbour_that_repeats_does_not_hold_up_the_run() {
+    // Job `long` is sent at 6 × 640 ps + 5 repetitions, so in tick 6 + 1425.
+    let start = format!("name = \"long\"\nstart = \"{}ps\"", 6 * 640 + 5 * TINY_PS);
+    let text = job(&start) + &job("repeat = \"until-others-end\"");
+    let json = result(&text);
+    let end = 6 * 640 + 6 * TINY_PS;
+    assert_eq!(json["execution_time_ps"], end);
+    assert_eq!(json["baseline_time_ps"], end);
+    let neighbour = &json["jobs"][1];
+    assert_eq!(neighbour["repetitions"], 6);
+    assert_eq!(neighbour["complete"], true);
+    assert_eq!(neighbour["execution_time_ps"], TINY_PS);
+    // Alone it runs once.
+    assert_eq!(neighbour["baseline_time_ps"], TINY_PS);
+    assert_eq!(neighbour["slowdown"], 1.0);
+    assert_eq!(json["baselines"][1]["execution_time_ps"], TINY_PS);
+    assert_eq!(json["baselines"][1]["experiment"]["jobs"][1]["repeat"], 1);
+    let plan = resolve(&text, &[]).unwrap();
+    let text = summary(&plan, &run(&plan, 1), true);
+    assert!(text.contains("bytes  runs\n"), "{text}");
+    assert!(
+        text.contains("bound by        network and waiting for partners: the last rank of long")
+    );
+}
+
+#[test]
+fn a_baseline_that_is_the_experiment_is_not_simulated_again() {
+    let walls = |more: &str| {
+        let plan = resolve(&(job("") + more), &[]).unwrap();
+        let result = run(&plan, 2);
+        assert_eq!(
+            result.baselines[0].stats.end_tick,
+            result.main.stats.end_tick
+        );
+        assert_eq!(result.baselines[0].jobs[0], result.main.jobs[0]);
+        result.baselines[0].wall.is_zero()
+    };
+    assert!(walls(""));
+    // Another configuration, though it makes no difference here.
+    assert!(!walls("[qos]\nscheduler = \"dtable\""));
+}
+
+/// Two messages of 128 flits leave one NIC one after the other.
+#[test]
+fn jobs_on_the_same_nics_slow_one_another() {
+    let text = job("") + &job("share_nics = true\nplacement = { list = [0, 1] }");
+    let json = result(&text);
+    assert_eq!(json["jobs"][0]["slowdown"], 1.0);
+    let second = TINY_PS + 128 * 640;
+    assert_eq!(json["jobs"][1]["execution_time_ps"], second);
+    assert_eq!(json["jobs"][1]["baseline_time_ps"], TINY_PS);
+    let slowdown = second as f64 / TINY_PS as f64;
+    assert_eq!(json["jobs"][1]["slowdown"], slowdown);
+    assert_eq!(json["slowdown"], slowdown);
+}
+
+fn placed(text: &str, sets: &[&str]) -> Result<Vec<Vec<u32>>, String> {
+    let experiment: Experiment = resolve(text, sets).unwrap().experiment;
+    let ranks = vec![2; experiment.jobs.len()];
+    experiment.place(&ranks).map_err(|e| e.to_string())
+}
+
+#[test]
+fn jobs_take_what_is_left() {
+    let list = |more: &str| job("") + &job(&format!("placement = {{ list = [3, 1] }}{more}"));
+    assert_eq!(
+        placed(&list(""), &[]).unwrap_err(),
+        "job.1.placement: NIC 1 belongs to job `tiny`; list other NICs, or set share_nics = true \
+         for this job"
+    );
+    let shared = placed(&list("\nshare_nics = true"), &[]).unwrap();
+    assert_eq!(shared, [[0, 1], [3, 1]]);
+    // The other way round there is room.
+    let text = job("placement = { list = [3, 1] }") + &job("") + &job("share_nics = true");
+    assert_eq!(placed(&text, &[]).unwrap(), [[3, 1], [0, 2], [0, 1]]);
+    let many = (0..5).map(|_| job("")).collect::<String>();
+    let error = placed(&many, &[]).unwrap_err();
+    let expected = "job.4.placement: `tiny.vef`: 2 ranks at 1 per node need 2 NICs, but 0 are left";
+    assert!(error.starts_with(expected), "{error}");
+    let one = resolve(&job(""), &[]).unwrap().experiment;
+    assert!(one.place(&[8]).is_ok());
+    let error = one.place(&[9]).unwrap_err().to_string();
+    assert!(error.contains("9 ranks at 1 per node need 9 NICs, but 8 are left"));
+}
+
+#[test]
+fn random_placement_goes_by_seed_and_job() {
+    let text = job("placement = \"random\"") + &job("placement = { random = 7 }");
+    let of = |seed: u64| placed(&text, &[&format!("seed={seed}")]).unwrap();
+    let drawn: Vec<_> = (0..20).map(of).collect();
+    let differing = |job: usize| drawn.iter().filter(|p| p[job] != drawn[0][job]).count();
+    assert!(differing(0) > 10, "{drawn:?}");
+    // A seed of its own: it moves only when the other job has its NICs.
+    assert!(differing(1) < differing(0), "{drawn:?}");
+    for nics in &drawn {
+        let mut all = nics.concat();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 4, "{nics:?}");
+    }
+    assert_eq!(of(3), of(3));
+    let alone = job("placement = { random = 7 }");
+    let of = |seed: &str| placed(&alone, &[seed]).unwrap();
+    assert_eq!(of("seed=1"), of("seed=2"));
+}
+
+/// Algorithms of collectives are chosen per job or for all, and recorded.
+#[test]
+fn jobs_choose_their_collectives() {
+    let names = [
+        ("bcast", &["binomial", "scatter-allgather", "chain"][..]),
+        ("reduce", &["binomial", "reduce-scatter-gather"]),
+        ("allreduce", &["recursive-doubling", "ring", "rabenseifner"]),
+        ("gather", &["binomial", "linear"]),
+        ("scatter", &["binomial", "linear"]),
+        ("allgather", &["ring", "recursive-doubling", "bruck"]),
+        ("alltoall", &["pairwise", "linear", "bruck"]),
+        ("barrier", &["dissemination", "recursive-doubling"]),
+        ("reduce_scatter", &["ring", "recursive-halving"]),
+        ("scan", &["recursive-doubling"]),
+        ("exscan", &["recursive-doubling"]),
+    ];
+    let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/experiment.md"));
+    let docs = docs.unwrap();
+    let two = job("") + &job("");
+    let plain = experiment_hash(&resolve(&two, &[]).unwrap().experiment);
+    for (operation, algorithms) in names {
+        let row = docs
+            .lines()
+            .find(|l| l.starts_with(&format!("| `{operation}` |")));
+        let row = row.unwrap_or_else(|| panic!("docs/experiment.md: no row for {operation}"));
+        for algorithm in algorithms {
+            assert!(
+                row.contains(&format!("`\"{algorithm}\"`")),
+                "{row}: {algorithm}"
+            );
+            let chosen = |set: &str| {
+                let set = format!("{set}collectives.{operation}={algorithm}");
+                let e = resolve(&two, &[&set]).unwrap().experiment;
+                assert_ne!(experiment_hash(&e), plain);
+                let json = experiment_json(&e);
+                [0, 1].map(|job| json["jobs"][job]["collectives"][operation].clone())
+            };
+            assert_eq!(chosen("job.0."), [json!(algorithm), Value::Null]);
+            assert_eq!(chosen(""), [json!(algorithm), json!(algorithm)]);
+        }
+    }
+}
+
+#[test]
+fn a_choice_of_the_job_comes_before_that_for_all() {
+    let text = "[collectives]\nbcast = \"chain\"\nchain_segment = \"4KiB\"\nbarrier = \"recursive-doubling\"\n";
+    let text = text.to_owned() + &job("") + &job("collectives.bcast = \"binomial\"");
+    let json = experiment_json(&resolve(&text, &[]).unwrap().experiment);
+    let collectives = |job: usize| json["jobs"][job]["collectives"].clone();
+    let first = json!({
+        "bcast": "chain", "chain_segment_bytes": 4096, "barrier": "recursive-doubling"
+    });
+    assert_eq!(collectives(0), first);
+    let second = json!({ "bcast": "binomial", "barrier": "recursive-doubling" });
+    assert_eq!(collectives(1), second);
+}
