@@ -27,8 +27,27 @@ impl FabricSpec {
     /// # Errors
     /// The first problem found, with the experiment-file key to change.
     pub fn validate(&self) -> Result<(), SpecError> {
+        self.validate_all(true)
+    }
+
+    /// As [`FabricSpec::validate`], but the dateline classes of a service level may
+    /// share a VL or an SC on rings: such a fabric can deadlock and does not run, yet
+    /// it can be analysed.
+    ///
+    /// # Errors
+    /// As [`FabricSpec::validate`].
+    pub fn validate_but_datelines(&self) -> Result<(), SpecError> {
+        self.validate_all(false)
+    }
+
+    fn validate_all(&self, datelines: bool) -> Result<(), SpecError> {
         self.validate_timing()?;
         self.validate_qos()?;
+        if datelines && self.needs_classes() {
+            for level in &self.qos.service_levels {
+                validate_classes(&self.qos, &level.name, &level.scs)?;
+            }
+        }
         let b = &self.buffers;
         for (key, pool) in [
             ("fabric.nic_queue", &b.nic_queue),
@@ -120,8 +139,8 @@ impl FabricSpec {
             for &sc in &level.scs {
                 Self::validate_sc(qos, name, sc, &mut owner)?;
             }
-            if self.needs_classes() {
-                validate_classes(qos, name, &level.scs)?;
+            if self.needs_classes() && level.scs.len() > 2 {
+                return error("qos.service_levels", wrong_classes(name, level.scs.len()));
             }
         }
         Ok(())
@@ -348,16 +367,14 @@ impl FabricSpec {
     }
 }
 
+fn wrong_classes(name: &str, scs: usize) -> String {
+    format!("{name} has {scs} SCs; on a torus it needs exactly 2, the dateline classes")
+}
+
 /// On a ring the first two SCs are dateline classes and need their own VLs.
 fn validate_classes(qos: &Qos, name: &str, scs: &[u8]) -> Result<(), SpecError> {
     let [zero, one] = *scs else {
-        return error(
-            "qos.service_levels",
-            format!(
-                "{name} has {} SCs; on a torus it needs exactly 2, the dateline classes",
-                scs.len()
-            ),
-        );
+        return error("qos.service_levels", wrong_classes(name, scs.len()));
     };
     let vl = |sc: u8| qos.sc2vl.get(usize::from(sc)).copied().flatten();
     if vl(zero) == vl(one) {
