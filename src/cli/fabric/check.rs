@@ -185,7 +185,7 @@ impl<'a> Verdict<'a> {
         let graph = format!(
             "{}, {}",
             names::counted(self.queues, "queue"),
-            names::counted(self.dependencies, "dependency").replace("dependencys", "dependencies")
+            names::counted(self.dependencies, "dependency")
         );
         let Some(cycle) = &self.cycle else {
             return row("channels", "ok", format!("{graph}, no cycle"));

@@ -75,7 +75,10 @@ fn buffers(spec: &FabricSpec) -> BufferBytes {
     let topology = &spec.topology;
     let b = &spec.buffers;
     let credit = u64::from(b.flits_per_credit) * u64::from(spec.timing.flit_bytes);
-    let bytes = |pool: &Pool, count: u64| count * u64::from(pool.total) * credit;
+    let bytes = |pool: &Pool, count: u64| {
+        let credits = count.saturating_mul(pool.total.into());
+        credits.saturating_mul(credit)
+    };
     let (mut ports, mut mports) = (0, 0);
     for switch in 0..topology.switches() {
         for mport in 0..topology.radix() / 4 {
@@ -91,7 +94,7 @@ fn buffers(spec: &FabricSpec) -> BufferBytes {
         input: bytes(&b.input, ports),
         output: bytes(&b.output, ports),
         central: bytes(&b.central, 2 * mports),
-        nic: bytes(&b.nic_queue, nics) + bytes(&b.nic_sink, nics),
+        nic: bytes(&b.nic_queue, nics).saturating_add(bytes(&b.nic_sink, nics)),
     }
 }
 
@@ -159,7 +162,7 @@ impl Info<'_> {
             format!("{} per switch on {mports} MPorts", topology.radix()),
         )?;
         for (&(nic, link, free), &count) in &self.ports {
-            let kind = names::counted(count, "switch").replace("switchs", "switches");
+            let kind = names::counted(count, "switch");
             row("", format!("{kind}: {nic} NIC, {link} link, {free} free"))?;
         }
         let between = names::counted(switch_links, "link");

@@ -48,8 +48,13 @@ pub(super) fn peer(topology: &Topology, switch: u32, port: u32) -> String {
     }
 }
 
-/// "1 link", "2 links".
+/// "1 link", "2 links", "3 switches", "4 dependencies".
 pub(super) fn counted(n: u64, what: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", crate::units::human_count(n))
+    let count = crate::units::human_count(n);
+    match what.strip_suffix('y') {
+        _ if n == 1 => format!("{count} {what}"),
+        Some(stem) => format!("{count} {stem}ies"),
+        None if what.ends_with("ch") => format!("{count} {what}es"),
+        None => format!("{count} {what}s"),
+    }
 }

@@ -158,7 +158,7 @@ impl<'a> Route<'a> {
             "switches": steps.collect::<Vec<_>>(),
             "header_ticks": path.header,
             "latency_ticks": path.tail,
-            "latency_ps": u128::from(path.tail) * u128::from(self.spec.timing.tick_ps),
+            "latency_ps": path.tail.saturating_mul(self.spec.timing.tick_ps),
         })
     }
 }

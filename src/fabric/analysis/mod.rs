@@ -26,7 +26,7 @@ impl Routes for FabricSpec {
     }
 }
 
-/// Most (switch, destination) pairs that are walked: about a minute.
+/// Most (switch, destination) pairs that are walked: some minutes.
 pub const MAX_STEPS: u64 = 1 << 32;
 /// Most (switch, destination) pairs for which a check is worth its time before
 /// every run: about a second.
