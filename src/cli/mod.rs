@@ -1,11 +1,14 @@
 //! The command line.
 
+mod fabric;
 mod progress;
 mod run;
 mod signal;
 mod trace;
 
+use crate::config::ConfigError;
 use clap::{Parser, Subcommand};
+use std::path::Path;
 use thiserror::Error;
 
 /// Replays MPI application traces through a flit-exact model of an HPC fabric.
@@ -25,6 +28,12 @@ pub struct Cli {
 enum Command {
     /// Runs one experiment: how long do its jobs take, and how much slower than the baseline?
     Run(run::RunArgs),
+    /// Looks into a fabric.
+    #[command(
+        subcommand,
+        after_help = "Example:\n  flitwise fabric info configs/hpl-16-torus.toml"
+    )]
+    Fabric(fabric::FabricCommand),
     /// Looks into traces.
     #[command(
         subcommand,
@@ -62,8 +71,20 @@ impl CliError {
 pub fn execute(cli: Cli) -> Result<(), CliError> {
     match cli.command {
         Command::Run(args) => run::run(&args),
+        Command::Fabric(command) => fabric::run(&command),
         Command::Trace(command) => trace::run(&command),
     }
+}
+
+/// A problem that has no line of its own names at least the file, if there is one.
+fn bad_config(file: Option<&Path>, e: &ConfigError) -> CliError {
+    let place = match (e.location.is_some(), file) {
+        (false, Some(file)) if !e.key.is_empty() && e.key != "--set" => {
+            format!("{}: ", file.display())
+        }
+        _ => String::new(),
+    };
+    CliError::BadInput(format!("{place}{e}"))
 }
 
 /// Writes results to standard output; a reader that has gone away is no error.

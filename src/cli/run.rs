@@ -1,8 +1,8 @@
 //! `flitwise run`.
 
 use super::progress::{Bar, terminal};
-use super::{CliError, print, signal};
-use crate::config::{self, ConfigError};
+use super::{CliError, bad_config, fabric, print, signal};
+use crate::config;
 use crate::results::{result_json, summary};
 use crate::runner::{Control, Progress, RunError, Silent, Status, run_plan};
 use clap::Args;
@@ -44,11 +44,16 @@ pub struct RunArgs {
 }
 
 pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
+    let file = Some(args.experiment.as_path());
     let mut sets = args.sets.clone();
     sets.extend(args.seed.map(|seed| format!("seed={seed}")));
-    let plan = config::load(&args.experiment, &sets).map_err(|e| bad_config(args, &e))?;
+    let plan = config::load(&args.experiment, &sets).map_err(|e| bad_config(file, &e))?;
     // Opened before the run: a long run must not fail at its end.
     let outputs = args.out.as_deref().map(Outputs::open).transpose()?;
+    let spec = &plan.experiment.fabric;
+    if let Some(warning) = fabric::warning(spec, &args.experiment, &args.sets) {
+        eprintln!("warning: {warning}");
+    }
     let stop = signal::stop_on_interrupt();
     let bar = (!args.quiet && terminal()).then(Bar::new);
     let progress: &dyn Progress = bar.as_ref().map_or(&Silent, |bar| bar);
@@ -57,7 +62,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
         bar.finish();
     }
     let result = outcome.map_err(|e| match e {
-        RunError::Config(e) => bad_config(args, &e),
+        RunError::Config(e) => bad_config(file, &e),
         RunError::Trace(_) => CliError::BadInput(e.to_string()),
         RunError::Failed(_) => CliError::Failed(e.to_string()),
     })?;
@@ -79,15 +84,6 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
         )),
         _ => Ok(()),
     }
-}
-
-/// A problem that has no line of its own names at least the file.
-fn bad_config(args: &RunArgs, e: &ConfigError) -> CliError {
-    let place = match e.location {
-        None if !e.key.is_empty() && e.key != "--set" => format!("{}: ", args.experiment.display()),
-        _ => String::new(),
-    };
-    CliError::BadInput(format!("{place}{e}"))
 }
 
 /// More than the experiment and its baseline cannot run side by side yet.

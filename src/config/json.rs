@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 pub fn experiment_json(e: &Experiment) -> Value {
     json!({
         "seed": e.seed,
-        "fabric": fabric(&e.fabric, e.routing),
+        "fabric": fabric_json(&e.fabric, e.routing),
         "qos": qos(&e.fabric.qos),
         "congestion_control": { "kind": "none" },
         "jobs": e.jobs.iter().map(|j| job(j, &e.fabric.qos)).collect::<Vec<_>>(),
@@ -42,7 +42,9 @@ fn fnv1a_128(bytes: &[u8]) -> u128 {
     })
 }
 
-fn fabric(f: &FabricSpec, routing: &str) -> Value {
+/// The part about the fabric; `routing` is the name of the algorithm.
+#[must_use]
+pub fn fabric_json(f: &FabricSpec, routing: &str) -> Value {
     let b = &f.buffers;
     json!({
         "topology": topology(f),

@@ -6,6 +6,7 @@
 mod document;
 mod error;
 pub mod experiment;
+mod fabric_only;
 mod json;
 mod presets;
 mod raw;
@@ -16,5 +17,6 @@ mod resolve_qos;
 
 pub use error::{ConfigError, Location};
 pub use experiment::{Baseline, Experiment, Plan};
-pub use json::{experiment_hash, experiment_json};
+pub use fabric_only::{FabricOnly, load_fabric};
+pub use json::{experiment_hash, experiment_json, fabric_json};
 pub use resolve::{load, resolve_text};

@@ -6,6 +6,8 @@ use super::experiment::{Baseline, Experiment, Job, Plan};
 use super::presets;
 use super::raw::{FabricPreset, RawExperiment};
 use super::{resolve_fabric, resolve_jobs, resolve_qos};
+use crate::fabric::qos::dtable_table::DTableTable;
+use crate::fabric::spec::FabricSpec;
 use crate::replay::Repeat;
 use std::io::Read;
 use std::path::Path;
@@ -209,7 +211,7 @@ fn someone_ends(experiment: &Experiment, of: &str) -> Result<(), ConfigError> {
 
 /// The QoS preset that the file itself implies, so that an override of another key
 /// does not change it: with a `[qos]` table `opa-5sl`, without one `single`.
-fn implied_preset(file: &Document<'_>) -> &'static str {
+pub(super) fn implied_preset(file: &Document<'_>) -> &'static str {
     match file.get("qos") {
         Some(_) => "opa-5sl",
         None => "single",
@@ -218,7 +220,7 @@ fn implied_preset(file: &Document<'_>) -> &'static str {
 
 /// Writes the implied preset into a document that, with all that was laid over it,
 /// has neither a preset nor service levels of its own.
-fn imply(document: &mut Document<'_>, preset: &'static str) -> Result<(), ConfigError> {
+pub(super) fn imply(document: &mut Document<'_>, preset: &'static str) -> Result<(), ConfigError> {
     let table = matches!(document.get("qos"), None | Some(DeValue::Table(_)));
     if !table
         || document.get("qos.preset").is_some()
@@ -242,16 +244,7 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
             format!("\"{kind}\" is not in this version; only \"none\" is"),
         ));
     }
-    let defaults = presets::fabric(raw.fabric.preset.unwrap_or(FabricPreset::OpaGen1));
-    let topology = resolve_fabric::topology(raw.fabric.topology.as_ref())?;
-    let (routing_name, routing) = resolve_fabric::routing(&raw.fabric)?;
-    let timing = resolve_fabric::timing(&raw.fabric, &defaults)?;
-    let header = resolve_fabric::header(&raw.fabric)?;
-    let flits_per_credit = resolve_fabric::flits_per_credit(&raw.fabric, &defaults, &timing)?;
-    let (qos, dtable) = resolve_qos::qos(&raw.qos, &defaults, topology.has_rings(), header)?;
-    let mut fabric =
-        resolve_fabric::without_buffers(topology, routing, timing, qos, header, flits_per_credit);
-    resolve_fabric::buffers(&raw.fabric, &defaults, &mut fabric)?;
+    let (fabric, routing_name, dtable) = fabric(raw)?;
     fabric.validate()?;
     if fabric.needs_classes() {
         resolve_qos::classes_apart(&fabric.qos)?;
@@ -269,7 +262,24 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
     })
 }
 
-fn read(path: &Path) -> Result<String, ConfigError> {
+/// The fabric, not yet validated, the name of its routing, and its DTable.
+pub(super) fn fabric(
+    raw: &RawExperiment,
+) -> Result<(FabricSpec, &'static str, Option<DTableTable>), ConfigError> {
+    let defaults = presets::fabric(raw.fabric.preset.unwrap_or(FabricPreset::OpaGen1));
+    let topology = resolve_fabric::topology(raw.fabric.topology.as_ref())?;
+    let (routing_name, routing) = resolve_fabric::routing(&raw.fabric)?;
+    let timing = resolve_fabric::timing(&raw.fabric, &defaults)?;
+    let header = resolve_fabric::header(&raw.fabric)?;
+    let flits_per_credit = resolve_fabric::flits_per_credit(&raw.fabric, &defaults, &timing)?;
+    let (qos, dtable) = resolve_qos::qos(&raw.qos, &defaults, topology.has_rings(), header)?;
+    let mut fabric =
+        resolve_fabric::without_buffers(topology, routing, timing, qos, header, flits_per_credit);
+    resolve_fabric::buffers(&raw.fabric, &defaults, &mut fabric)?;
+    Ok((fabric, routing_name, dtable))
+}
+
+pub(super) fn read(path: &Path) -> Result<String, ConfigError> {
     let name = path.display();
     let failed = |e: std::io::Error| ConfigError::new("", format!("cannot read `{name}`: {e}"));
     let mut bytes = Vec::new();

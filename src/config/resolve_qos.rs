@@ -52,7 +52,7 @@ pub(super) fn qos(
         scheduler: Scheduler::RrVl,
     };
     // Before the scheduler, whose tables go by the service levels.
-    qos.validate_levels(rings)?;
+    qos.validate_levels(if rings { 2 } else { usize::MAX })?;
     let (scheduler, table) = match raw
         .scheduler
         .or(defaults.scheduler)

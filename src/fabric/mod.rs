@@ -1,5 +1,6 @@
 //! The fabric: switches, NICs and links at flit accuracy.
 
+pub mod analysis;
 mod central;
 pub mod engine;
 mod prefetch;

@@ -28,8 +28,26 @@ impl FabricSpec {
     /// # Errors
     /// The first problem found, with the experiment-file key to change.
     pub fn validate(&self) -> Result<(), SpecError> {
+        self.validate_all(true)
+    }
+
+    /// As [`FabricSpec::validate`], but the dateline classes of a service level may
+    /// share a VL or an SC on rings: such a fabric can deadlock and does not run, yet
+    /// it can be analysed.
+    ///
+    /// # Errors
+    /// As [`FabricSpec::validate`].
+    pub fn validate_but_datelines(&self) -> Result<(), SpecError> {
+        self.validate_all(false)
+    }
+
+    fn validate_all(&self, datelines: bool) -> Result<(), SpecError> {
         self.validate_timing()?;
-        self.qos.validate_levels(self.needs_classes())?;
+        let most_scs = if self.needs_classes() { 2 } else { usize::MAX };
+        self.qos.validate_levels(most_scs)?;
+        if datelines && self.needs_classes() {
+            self.qos.validate_datelines()?;
+        }
         let b = &self.buffers;
         for (key, pool) in [
             ("fabric.nic_queue", &b.nic_queue),
@@ -263,12 +281,11 @@ impl FabricSpec {
 }
 
 impl Qos {
-    /// Checks service levels, SCs and VLs; not the scheduler. With `rings` every SL
-    /// needs two dateline classes.
+    /// Checks service levels, each with at most `most_scs` SCs, and VLs; not the scheduler.
     ///
     /// # Errors
     /// The first problem found, with the experiment-file key to change.
-    pub(crate) fn validate_levels(&self, rings: bool) -> Result<(), SpecError> {
+    pub(crate) fn validate_levels(&self, most_scs: usize) -> Result<(), SpecError> {
         let sls = &self.service_levels;
         if sls.is_empty() || sls.len() > MAX_LEVELS {
             let n = sls.len();
@@ -301,8 +318,8 @@ impl Qos {
             for &sc in &level.scs {
                 self.validate_sc(name, sc, &mut owner)?;
             }
-            if rings {
-                validate_classes(self, name, &level.scs)?;
+            if level.scs.len() > most_scs {
+                return error("qos.service_levels", wrong_classes(name, level.scs.len()));
             }
         }
         Ok(())
@@ -343,18 +360,22 @@ impl Qos {
             ),
         }
     }
+
+    /// On rings every SL needs two dateline classes, on VLs of their own.
+    fn validate_datelines(&self) -> Result<(), SpecError> {
+        let mut levels = self.service_levels.iter();
+        levels.try_for_each(|level| validate_classes(self, &level.name, &level.scs))
+    }
+}
+
+fn wrong_classes(name: &str, scs: usize) -> String {
+    format!("{name} has {scs} SCs; on a torus it needs exactly 2, the dateline classes")
 }
 
 /// On a ring the first two SCs are dateline classes and need their own VLs.
 fn validate_classes(qos: &Qos, name: &str, scs: &[u8]) -> Result<(), SpecError> {
     let [zero, one] = *scs else {
-        return error(
-            "qos.service_levels",
-            format!(
-                "{name} has {} SCs; on a torus it needs exactly 2, the dateline classes",
-                scs.len()
-            ),
-        );
+        return error("qos.service_levels", wrong_classes(name, scs.len()));
     };
     let vl = |sc: u8| qos.sc2vl.get(usize::from(sc)).copied().flatten();
     if vl(zero) == vl(one) {

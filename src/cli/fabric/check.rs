@@ -1,0 +1,283 @@
+//! `flitwise fabric check`, and the same as a warning before a run.
+
+use super::{CheckArgs, CliError, names, print};
+use crate::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Space, Towards};
+use crate::fabric::analysis::routes::RouteAnalysis;
+use crate::fabric::analysis::{QUICK_STEPS, TooLarge, steps};
+use crate::fabric::spec::{CentralQueues, FabricSpec};
+use crate::units::human_count;
+use serde_json::{Value, json};
+use std::fmt::{self, Write};
+use std::path::Path;
+
+/// Version of the JSON.
+const SCHEMA: &str = "flitwise-fabric-check-1";
+
+pub(super) fn run(args: &CheckArgs) -> Result<(), CliError> {
+    let loaded = args.source.load()?;
+    let verdict =
+        Verdict::of(&loaded.fabric).map_err(|e| CliError::BadInput(format!("fabric: {e}")))?;
+    if args.json {
+        print(&format!("{:#}\n", verdict.document(args.source.file())))?;
+    } else {
+        let mut text = String::new();
+        // Writing to a String does not fail.
+        let _ = verdict.write(&mut text);
+        print(&text)?;
+    }
+    match verdict.problem() {
+        None => Ok(()),
+        Some(problem) => Err(CliError::Failed(problem)),
+    }
+}
+
+/// What a run should warn of: a fabric that can deadlock. Large fabrics are not
+/// looked at. `file` and `sets` are what the run was given.
+pub(in crate::cli) fn warning(spec: &FabricSpec, file: &Path, sets: &[String]) -> Option<String> {
+    if steps(spec) > QUICK_STEPS {
+        return None;
+    }
+    let cycle = Verdict::of(spec).ok()?.cycle?;
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
+    let mut command = format!("flitwise fabric check {}", file.display());
+    for set in sets {
+        command.push_str(&format!(" --set {}", quoted(set)));
+    }
+    Some(format!(
+        "this fabric can deadlock: {} can wait for each other in a cycle; `{command}` shows it",
+        names::counted(cycle.len() as u64, "channel"),
+    ))
+}
+
+struct Verdict<'a> {
+    spec: &'a FabricSpec,
+    routes: RouteAnalysis,
+    queues: u64,
+    dependencies: u64,
+    without_room: [u64; 3],
+    cycle: Option<Vec<Channel>>,
+}
+
+impl<'a> Verdict<'a> {
+    fn of(spec: &'a FabricSpec) -> Result<Self, TooLarge> {
+        let routes = RouteAnalysis::new(spec, spec)?;
+        let graph = ChannelGraph::new(spec, &routes)?;
+        Ok(Self {
+            spec,
+            queues: graph.queues,
+            dependencies: graph.dependencies(),
+            without_room: graph.without_room,
+            cycle: graph.cycle(),
+            routes,
+        })
+    }
+
+    fn problem(&self) -> Option<String> {
+        let lost = self.routes.pairs - self.routes.connected();
+        if lost > 0 {
+            return Some(format!(
+                "{} cannot reach each other; correct the routes",
+                names::counted(lost, "pair")
+            ));
+        }
+        let cycle = self.cycle.as_ref()?;
+        Some(format!(
+            "the fabric can deadlock: {} can wait for each other in a cycle; {}",
+            names::counted(cycle.len() as u64, "channel"),
+            self.cure(cycle)
+        ))
+    }
+
+    /// What would cut the cycle.
+    fn cure(&self, cycle: &[Channel]) -> &'static str {
+        let any = |test: &dyn Fn(&Channel) -> bool| cycle.iter().any(test);
+        let central = |c: &Channel| c.buffer == Buffer::Central;
+        if self.spec.needs_classes() && self.classes_meet() {
+            return "give every service level two SCs, and the first SCs and the second SCs of all \
+                    service levels different VLs (qos.sc2vl)";
+        }
+        if any(&|c| c.space == Space::Shared && !central(c)) {
+            return "reserve room for the largest packet on every VL: raise fabric.exclusive or \
+                    the buffers, or lower the MTUs";
+        }
+        if any(&|c| c.space == Space::Shared) {
+            return "reserve room for the largest packet in every central queue: raise \
+                    fabric.central_exclusive or the central buffers, or lower the MTUs";
+        }
+        if any(&central) && self.spec.buffers.central_queues == CentralQueues::PerVl {
+            return "take fabric.central_queues = \"per-neighbour\"";
+        }
+        "take a routing without such turns"
+    }
+
+    /// A VL serves both dateline classes.
+    fn classes_meet(&self) -> bool {
+        let qos = &self.spec.qos;
+        let mut classes = [0u8; 32];
+        for sl in 0..qos.service_levels.len() {
+            let vls: Vec<u8> = qos.vls_of(sl).collect();
+            for class in 0..2usize {
+                if let Some(&vl) = vls.get(class).or(vls.last()) {
+                    classes[usize::from(vl) % 32] |= 1 << class;
+                }
+            }
+        }
+        classes.contains(&3)
+    }
+
+    fn write(&self, out: &mut String) -> fmt::Result {
+        let r = &self.routes;
+        writeln!(out, "{}", names::fabric(self.spec))?;
+        let qos = &self.spec.qos;
+        let scs: usize = qos.service_levels.iter().map(|sl| sl.scs.len()).sum();
+        let mut row =
+            |name: &str, state: &str, text: String| writeln!(out, "{name:<9} {state:<7} {text}");
+        row(
+            "tables",
+            "ok",
+            format!(
+                "{}, {}, {}: every packet fits everywhere",
+                names::counted(qos.service_levels.len() as u64, "service level"),
+                names::counted(scs as u64, "SC"),
+                names::counted(qos.vls.into(), "VL")
+            ),
+        )?;
+        let connected = format!(
+            "{} of {} pairs connected",
+            human_count(r.connected()),
+            human_count(r.pairs)
+        );
+        if r.connected() == r.pairs {
+            row("routes", "ok", format!("{connected}, no route in circles"))?;
+        } else {
+            row("routes", "FAILED", connected)?;
+            for (src, dst) in &r.lost {
+                row("", "", format!("NIC {src} has no way to NIC {dst}"))?;
+            }
+            if let Some((dst, circle)) = &r.circle {
+                let circle: Vec<String> = circle.iter().map(u32::to_string).collect();
+                let circle = circle.join(" -> ");
+                row(
+                    "",
+                    "",
+                    format!("packets for NIC {dst} go round in a circle: switches {circle}"),
+                )?;
+            }
+        }
+        let [input, output, central] = self.without_room;
+        match input + output + central {
+            0 => row(
+                "quotas",
+                "ok",
+                "every queue has room of its own for its largest packet".into(),
+            )?,
+            _ => row(
+                "quotas",
+                "shared",
+                format!(
+                    "queues that wait for shared space: {} in input, {} in output, {} in central buffers",
+                    human_count(input),
+                    human_count(output),
+                    human_count(central)
+                ),
+            )?,
+        }
+        let graph = format!(
+            "{}, {}",
+            names::counted(self.queues, "queue"),
+            names::counted(self.dependencies, "dependency")
+        );
+        let Some(cycle) = &self.cycle else {
+            return row("channels", "ok", format!("{graph}, no cycle"));
+        };
+        row(
+            "channels",
+            "FAILED",
+            format!("{graph}; a cycle, each waits for the next, the last for the first:"),
+        )?;
+        for channel in cycle {
+            row("", "", self.name(channel))?;
+        }
+        Ok(())
+    }
+
+    fn name(&self, c: &Channel) -> String {
+        let topology = &self.spec.topology;
+        let switch = names::switch(topology, c.switch);
+        let place = match c.buffer {
+            Buffer::Input => {
+                let from = names::peer(topology, c.switch, c.index);
+                format!("{switch} input port {} (from {from})", c.index)
+            }
+            Buffer::Output => {
+                let to = names::peer(topology, c.switch, c.index);
+                format!("{switch} output port {} (to {to})", c.index)
+            }
+            Buffer::Central => {
+                format!(
+                    "{switch} central buffer {} (MPort {})",
+                    c.index,
+                    c.index / 2
+                )
+            }
+        };
+        match c.space {
+            Space::Shared => format!("{place}, space shared by its queues"),
+            Space::Queue { vl, towards } => match towards {
+                None | Some(Towards::All) => format!("{place}, VL {vl}"),
+                Some(Towards::Nics) => format!("{place}, VL {vl}, queue to NICs"),
+                Some(Towards::Switch(next)) => {
+                    format!("{place}, VL {vl}, queue to switch {next}")
+                }
+            },
+        }
+    }
+
+    fn document(&self, file: Option<String>) -> Value {
+        let r = &self.routes;
+        let cycle = self.cycle.as_ref().map(|cycle| {
+            let channel = |c: &Channel| {
+                let (vl, towards) = match c.space {
+                    Space::Shared => (None, None),
+                    Space::Queue { vl, towards } => (Some(vl), towards),
+                };
+                json!({
+                    "buffer": match c.buffer {
+                        Buffer::Input => "input",
+                        Buffer::Output => "output",
+                        Buffer::Central => "central",
+                    },
+                    "switch": c.switch,
+                    "index": c.index,
+                    "vl": vl,
+                    "towards": match towards {
+                        None => Value::Null,
+                        Some(Towards::All) => json!("all"),
+                        Some(Towards::Nics) => json!("nics"),
+                        Some(Towards::Switch(switch)) => json!({ "switch": switch }),
+                    },
+                    "text": self.name(c),
+                })
+            };
+            cycle.iter().map(channel).collect::<Vec<_>>()
+        });
+        let lost = r.lost.iter().map(|&(s, d)| json!({ "src": s, "dst": d }));
+        let [input, output, central] = self.without_room;
+        json!({
+            "schema": SCHEMA,
+            "file": file,
+            "ok": self.problem().is_none(),
+            "pairs": r.pairs,
+            "connected": r.connected(),
+            "not_connected": lost.collect::<Vec<_>>(),
+            "circle": r.circle.as_ref().map(|(dst, switches)| json!({
+                "dst": dst, "switches": switches,
+            })),
+            "queues": self.queues,
+            "queues_in_shared_space": { "input": input, "output": output, "central": central },
+            "dependencies": self.dependencies,
+            "cycle": cycle,
+            "problem": self.problem(),
+        })
+    }
+}

@@ -1,0 +1,326 @@
+//! `flitwise fabric info`.
+
+use super::route::Route;
+use super::{CliError, InfoArgs, names, print};
+use crate::config::{FabricOnly, fabric_json};
+use crate::fabric::analysis::bisection::Bisection;
+use crate::fabric::analysis::distance::Distances;
+use crate::fabric::analysis::routes::RouteAnalysis;
+use crate::fabric::spec::{FabricSpec, Pool};
+use crate::fabric::topology::Peer;
+use crate::results::table::write_table;
+use crate::units::{PS_PER_S, human_bytes, human_count};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+
+/// Version of the JSON.
+const SCHEMA: &str = "flitwise-fabric-info-1";
+
+pub(super) fn run(args: &InfoArgs) -> Result<(), CliError> {
+    let loaded = args.source.load()?;
+    let spec = &loaded.fabric;
+    let route = Route::of(spec, args)?;
+    let info = Info {
+        loaded: &loaded,
+        ports: port_kinds(spec),
+        routes: RouteAnalysis::new(spec, spec).map_err(|e| e.to_string()),
+        distances: Distances::new(spec).map_err(|e| e.to_string()),
+        bisection: Bisection::new(spec),
+        buffers: buffers(spec),
+    };
+    if args.json {
+        let mut document = info.document(args.source.file());
+        document["route"] = route.map_or(Value::Null, |route| route.document());
+        return print(&format!("{document:#}\n"));
+    }
+    let mut text = String::new();
+    // Writing to a String does not fail.
+    let _ = info.write(&mut text);
+    if let Some(route) = route {
+        let _ = route.write(&mut text);
+    }
+    print(&text)
+}
+
+/// Switches by their numbers of (NIC, link, free) ports.
+type PortKinds = BTreeMap<(u32, u32, u32), u64>;
+
+fn port_kinds(spec: &FabricSpec) -> PortKinds {
+    let topology = &spec.topology;
+    let mut kinds = PortKinds::new();
+    for switch in 0..topology.switches() {
+        let mut kind = (0, 0, 0);
+        for port in 0..topology.radix() {
+            match topology.peer(switch, port) {
+                Peer::Nic(_) => kind.0 += 1,
+                Peer::Switch { .. } => kind.1 += 1,
+                Peer::None => kind.2 += 1,
+            }
+        }
+        *kinds.entry(kind).or_default() += 1;
+    }
+    kinds
+}
+
+/// Bytes of the buffers of each kind.
+struct BufferBytes {
+    input: u64,
+    output: u64,
+    central: u64,
+    nic: u64,
+}
+
+fn buffers(spec: &FabricSpec) -> BufferBytes {
+    let topology = &spec.topology;
+    let b = &spec.buffers;
+    let credit = u64::from(b.flits_per_credit) * u64::from(spec.timing.flit_bytes);
+    let bytes = |pool: &Pool, count: u64| {
+        let credits = count.saturating_mul(pool.total.into());
+        credits.saturating_mul(credit)
+    };
+    let (mut ports, mut mports) = (0, 0);
+    for switch in 0..topology.switches() {
+        for mport in 0..topology.radix() / 4 {
+            let range = 4 * mport..4 * mport + 4;
+            let used = range.filter(|&p| topology.peer(switch, p) != Peer::None);
+            let used = used.count() as u64;
+            ports += used;
+            mports += u64::from(used > 0);
+        }
+    }
+    let nics = u64::from(topology.nics());
+    BufferBytes {
+        input: bytes(&b.input, ports),
+        output: bytes(&b.output, ports),
+        central: bytes(&b.central, 2 * mports),
+        nic: bytes(&b.nic_queue, nics).saturating_add(bytes(&b.nic_sink, nics)),
+    }
+}
+
+struct Info<'a> {
+    loaded: &'a FabricOnly,
+    ports: PortKinds,
+    routes: Result<RouteAnalysis, String>,
+    distances: Result<Distances, String>,
+    bisection: Option<Bisection>,
+    buffers: BufferBytes,
+}
+
+fn mean(total: u64, count: u64) -> f64 {
+    if count == 0 {
+        0.0
+    } else {
+        total as f64 / count as f64
+    }
+}
+
+impl Info<'_> {
+    fn spec(&self) -> &FabricSpec {
+        &self.loaded.fabric
+    }
+
+    /// Rate of one direction of a link.
+    fn link_bytes_per_s(&self) -> f64 {
+        let t = &self.spec().timing;
+        f64::from(t.flit_bytes) * PS_PER_S as f64 / t.tick_ps as f64
+    }
+
+    /// Switch-to-switch links and host links, both directions counted once.
+    fn links(&self) -> (u64, u64) {
+        let topology = &self.spec().topology;
+        (topology.directed_switch_links() / 2, topology.nics().into())
+    }
+
+    fn capacity_bytes_per_s(&self) -> f64 {
+        let (switch, host) = self.links();
+        2.0 * (switch + host) as f64 * self.link_bytes_per_s()
+    }
+
+    /// The busiest link as (switch, port), with its load per flit offered by a NIC.
+    fn busiest(&self, routes: &RouteAnalysis) -> Option<(u32, u32, f64)> {
+        let topology = &self.spec().topology;
+        let (at, pairs) = routes.busiest_link()?;
+        let (at, radix) = (at as u32, topology.radix());
+        let others = u64::from(topology.nics() - 1) * routes.share;
+        Some((at / radix, at % radix, mean(pairs, others)))
+    }
+
+    fn write(&self, out: &mut String) -> fmt::Result {
+        let spec = self.spec();
+        let topology = &spec.topology;
+        let (switch_links, host_links) = self.links();
+        let giga = |bytes: f64| format!("{:.1} GB/s", bytes / 1e9);
+        let mut row = |name: &str, value: String| writeln!(out, "{name:<12}  {value}");
+        row("topology", names::fabric(spec))?;
+        row("routing", self.loaded.routing.into())?;
+        row("NICs", human_count(topology.nics().into()))?;
+        row("switches", human_count(topology.switches().into()))?;
+        let mports = topology.radix() / 4;
+        row(
+            "ports",
+            format!("{} per switch on {mports} MPorts", topology.radix()),
+        )?;
+        for (&(nic, link, free), &count) in &self.ports {
+            let kind = names::counted(count, "switch");
+            row("", format!("{kind}: {nic} NIC, {link} link, {free} free"))?;
+        }
+        let between = names::counted(switch_links, "link");
+        row(
+            "links",
+            format!(
+                "{between} between switches, {} to NICs, {} each way; {} in all",
+                human_count(host_links),
+                giga(self.link_bytes_per_s()),
+                giga(self.capacity_bytes_per_s())
+            ),
+        )?;
+        let hops = |diameter: usize, total: u64, pairs: u64| {
+            format!("diameter {diameter}, average {:.4}", mean(total, pairs))
+        };
+        match &self.routes {
+            Ok(r) => {
+                let lost = match r.pairs - r.connected() {
+                    0 => String::new(),
+                    n => format!(", {} without a way", names::counted(n, "pair")),
+                };
+                let text = hops(r.diameter(), r.total_hops(), r.connected());
+                row("hops", format!("{text}, as routed{lost}"))?;
+            }
+            Err(why) => row("hops", format!("not computed: {why}"))?,
+        }
+        match &self.distances {
+            Ok(d) => {
+                let pairs = d.pairs_by_hops.iter().sum();
+                row("minimal", hops(d.diameter(), d.total_hops(), pairs))?;
+            }
+            Err(why) => row("minimal", format!("not computed: {why}"))?,
+        }
+        row("bisection", self.bisection_text())?;
+        if let Ok(r) = &self.routes {
+            row("uniform", self.uniform_text(r))?;
+        }
+        let b = &self.buffers;
+        row(
+            "buffers",
+            format!(
+                "input {}, output {}, central {}, NICs {}",
+                human_bytes(b.input),
+                human_bytes(b.output),
+                human_bytes(b.central),
+                human_bytes(b.nic)
+            ),
+        )?;
+        let Ok(r) = &self.routes else { return Ok(()) };
+        let header = ["hops", "pairs", "share"].map(String::from).to_vec();
+        let hops = r.pairs_by_hops.iter().enumerate();
+        let line = |(hops, &pairs): (usize, &u64)| {
+            let share = 100.0 * mean(pairs, r.pairs);
+            vec![
+                hops.to_string(),
+                human_count(pairs),
+                format!("{share:.2} %"),
+            ]
+        };
+        let rows: Vec<_> = std::iter::once(header)
+            .chain(hops.filter(|&(_, &n)| n > 0).map(line))
+            .collect();
+        write_table(out, &rows)
+    }
+
+    fn bisection_text(&self) -> String {
+        let Some(b) = &self.bisection else {
+            return "none: all NICs are on one switch".into();
+        };
+        let rate = b.links as f64 * self.link_bytes_per_s();
+        format!(
+            "{}{}, {:.1} GB/s each way, {:.3} of a link per NIC of a half ({})",
+            if b.exact { "" } else { "at most " },
+            names::counted(b.links, "link"),
+            rate / 1e9,
+            mean(b.links, b.half),
+            b.method
+        )
+    }
+
+    fn uniform_text(&self, routes: &RouteAnalysis) -> String {
+        let topology = &self.spec().topology;
+        let (num, den) = routes.uniform_bound(topology.nics());
+        let bound = format!("saturation bound {:.4} flits/tick/NIC", mean(num, den));
+        match self.busiest(routes) {
+            None => format!("{bound}: no link between switches is used"),
+            Some((switch, port, load)) => format!(
+                "{bound}; the busiest link, switch {switch} port {port} -> {}, carries {load:.4} \
+                 flits per flit that each NIC offers",
+                names::peer(topology, switch, port)
+            ),
+        }
+    }
+
+    fn document(&self, file: Option<String>) -> Value {
+        let spec = self.spec();
+        let topology = &spec.topology;
+        let (switch_links, host_links) = self.links();
+        let kinds = self.ports.iter().map(|(&(nic, link, free), &switches)| {
+            json!({ "nic": nic, "link": link, "free": free, "switches": switches })
+        });
+        let routed = self.routes.as_ref().ok().map(|r| {
+            json!({
+                "pairs": r.pairs,
+                "connected": r.connected(),
+                "diameter_hops": r.diameter(),
+                "average_hops": mean(r.total_hops(), r.connected()),
+                "pairs_by_hops": r.pairs_by_hops,
+            })
+        });
+        let minimal = self.distances.as_ref().ok().map(|d| {
+            json!({
+                "diameter_hops": d.diameter(),
+                "average_hops": mean(d.total_hops(), d.pairs_by_hops.iter().sum()),
+                "pairs_by_hops": d.pairs_by_hops,
+            })
+        });
+        let uniform = self.routes.as_ref().ok().map(|r| {
+            let (num, den) = r.uniform_bound(topology.nics());
+            json!({
+                "saturation_bound_flits_per_tick_per_nic": mean(num, den),
+                "saturation_bound_exact": format!("{num}/{den}"),
+                "busiest_link": self.busiest(r).map(|(switch, port, load)| json!({
+                    "switch": switch, "port": port, "load_per_offered": load,
+                })),
+            })
+        });
+        let bisection = self.bisection.as_ref().map(|b| {
+            json!({
+                "links": b.links,
+                "exact": b.exact,
+                "method": b.method,
+                "nics_of_smaller_half": b.half,
+                "bytes_per_s_each_way": b.links as f64 * self.link_bytes_per_s(),
+            })
+        });
+        json!({
+            "schema": SCHEMA,
+            "file": file,
+            "fabric": fabric_json(spec, self.loaded.routing),
+            "nics": topology.nics(),
+            "switches": topology.switches(),
+            "ports_per_switch": topology.radix(),
+            "mports_per_switch": topology.radix() / 4,
+            "port_kinds": kinds.collect::<Vec<_>>(),
+            "links": { "between_switches": switch_links, "to_nics": host_links },
+            "link_bytes_per_s": self.link_bytes_per_s(),
+            "capacity_bytes_per_s": self.capacity_bytes_per_s(),
+            "routed": routed,
+            "minimal": minimal,
+            "bisection": bisection,
+            "uniform": uniform,
+            "buffer_bytes": {
+                "input": self.buffers.input,
+                "output": self.buffers.output,
+                "central": self.buffers.central,
+                "nic": self.buffers.nic,
+            },
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! `flitwise fabric`: what is this fabric, and can it deadlock?
+//! (`docs/fabric-command.md`)
+
+mod check;
+mod export;
+mod info;
+mod names;
+mod route;
+
+pub(super) use check::warning;
+
+use super::{CliError, bad_config, print};
+use crate::config::{self, FabricOnly};
+use crate::units::Bytes;
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Subcommands of `flitwise fabric`.
+#[derive(Debug, Subcommand)]
+pub enum FabricCommand {
+    /// Sizes, hops, bisection, buffers, load bound, and the route of a pair.
+    #[command(
+        after_help = "Examples:\n  flitwise fabric info configs/hpl-16-torus.toml --route 0 127\n  flitwise fabric info --set 'fabric.topology={kind=\"torus\",dimensions=[8,8,4]}'\n\ndocs/fabric-command.md explains every row."
+    )]
+    Info(InfoArgs),
+    /// Whether all pairs are connected and the fabric cannot deadlock.
+    #[command(
+        after_help = "Example:\n  flitwise fabric check configs/hpl-16-torus.toml\n\nExits 0 if nothing is wrong, 1 if a pair has no way or packets can wait for each other\nin a cycle, which is shown, 2 for bad input."
+    )]
+    Check(CheckArgs),
+    /// The graph for other programs.
+    #[command(
+        after_help = "Example:\n  flitwise fabric export configs/hpl-16-tree.toml --format dot | dot -Tsvg > tree.svg"
+    )]
+    Export(ExportArgs),
+}
+
+/// Which fabric.
+#[derive(Debug, Args)]
+struct Source {
+    /// Experiment file, of which [fabric] and [qos] count; without it all defaults.
+    experiment: Option<PathBuf>,
+    /// Overrides a value of the file: fabric.central_queues=per-vl.
+    #[arg(long = "set", value_name = "a.b=c")]
+    sets: Vec<String>,
+}
+
+/// Arguments of `flitwise fabric info`.
+#[derive(Debug, Args)]
+pub struct InfoArgs {
+    #[command(flatten)]
+    source: Source,
+    /// Prints the way of a packet from NIC to NIC, hop by hop.
+    #[arg(long, num_args = 2, value_names = ["SRC", "DST"])]
+    route: Option<Vec<u32>>,
+    /// Service level of that packet [default: the first].
+    #[arg(long, value_name = "NAME", requires = "route")]
+    sl: Option<String>,
+    /// Payload of that packet, such as 64B [default: the MTU].
+    #[arg(long, value_name = "SIZE", requires = "route", value_parser = parse_bytes)]
+    packet: Option<Bytes>,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Arguments of `flitwise fabric check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    source: Source,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Arguments of `flitwise fabric export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    #[command(flatten)]
+    source: Source,
+    /// What to write.
+    #[arg(long, value_enum)]
+    format: Format,
+    /// json: adds the forwarding table of every switch.
+    #[arg(long)]
+    lft: bool,
+    /// dot: labels both ends of every link with port/MPort.
+    #[arg(long)]
+    ports: bool,
+    /// dot: leaves the NICs out.
+    #[arg(long)]
+    no_nics: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// An undirected graph for Graphviz.
+    Dot,
+    /// Switches, NICs, links and, with --lft, routes.
+    Json,
+}
+
+fn parse_bytes(text: &str) -> Result<Bytes, String> {
+    text.parse::<Bytes>().map_err(|e| e.to_string())
+}
+
+pub(super) fn run(command: &FabricCommand) -> Result<(), CliError> {
+    match command {
+        FabricCommand::Info(args) => info::run(args),
+        FabricCommand::Check(args) => check::run(args),
+        FabricCommand::Export(args) => export::run(args),
+    }
+}
+
+impl Source {
+    fn load(&self) -> Result<FabricOnly, CliError> {
+        let path = self.experiment.as_deref();
+        config::load_fabric(path, &self.sets).map_err(|e| bad_config(path, &e))
+    }
+
+    /// The file, for JSON.
+    fn file(&self) -> Option<String> {
+        Some(self.experiment.as_ref()?.display().to_string())
+    }
+}

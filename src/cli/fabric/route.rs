@@ -1,0 +1,164 @@
+//! `flitwise fabric info --route`.
+
+use super::{CliError, InfoArgs, names};
+use crate::fabric::analysis::path::{Path, path};
+use crate::fabric::spec::{FabricSpec, Tick};
+use serde_json::{Value, json};
+use std::fmt::{self, Write};
+
+/// A pair and its way.
+pub(super) struct Route<'a> {
+    spec: &'a FabricSpec,
+    src: u32,
+    dst: u32,
+    sl: usize,
+    payload: u32,
+    path: Path,
+}
+
+impl<'a> Route<'a> {
+    /// The route that was asked for.
+    pub(super) fn of(spec: &'a FabricSpec, args: &InfoArgs) -> Result<Option<Self>, CliError> {
+        let Some(&[src, dst]) = args.route.as_deref() else {
+            return Ok(None);
+        };
+        let bad = |problem: String| Err(CliError::BadInput(problem));
+        let nics = spec.topology.nics();
+        if src >= nics || dst >= nics || src == dst {
+            return bad(format!(
+                "--route {src} {dst}: give two different NICs below {nics}"
+            ));
+        }
+        let levels = &spec.qos.service_levels;
+        let sl = match &args.sl {
+            None => 0,
+            Some(name) => match levels.iter().position(|level| level.name == *name) {
+                Some(sl) => sl,
+                None => {
+                    let known: Vec<&str> = levels.iter().map(|l| l.name.as_str()).collect();
+                    return bad(format!(
+                        "--sl {name}: there is no such service level; there are {}",
+                        known.join(", ")
+                    ));
+                }
+            },
+        };
+        let mtu = levels[sl].mtu_bytes;
+        let payload = match args.packet {
+            None => mtu,
+            Some(bytes) => match u32::try_from(bytes.0) {
+                Ok(payload) if payload <= mtu => payload,
+                _ => {
+                    let name = &levels[sl].name;
+                    return bad(format!(
+                        "--packet: {} B are more than the MTU of {name}, {mtu} B",
+                        bytes.0
+                    ));
+                }
+            },
+        };
+        match path(spec, spec, (src, dst), sl, payload) {
+            Ok(path) => Ok(Some(Self {
+                spec,
+                src,
+                dst,
+                sl,
+                payload,
+                path,
+            })),
+            Err(e) => Err(CliError::Failed(format!("NIC {src} to NIC {dst}: {e}"))),
+        }
+    }
+
+    fn ns(&self, ticks: Tick) -> String {
+        let ps = ticks as f64 * self.spec.timing.tick_ps as f64;
+        format!("{:.2} ns", ps / 1000.0)
+    }
+
+    pub(super) fn write(&self, out: &mut String) -> fmt::Result {
+        let (topology, timing) = (&self.spec.topology, &self.spec.timing);
+        let path = &self.path;
+        let level = &self.spec.qos.service_levels[self.sl].name;
+        let (sc, vl) = path.injection;
+        writeln!(
+            out,
+            "\nroute of a packet of {} B ({}) in {level} from NIC {} to NIC {}:",
+            self.payload,
+            names::counted(path.flits.into(), "flit"),
+            self.src,
+            self.dst
+        )?;
+        writeln!(out, "  tick 0: leaves NIC {} on SC {sc}, VL {vl}", self.src)?;
+        for step in &path.steps {
+            let through = match step.central {
+                None => format!("within MPort {}", step.port_in / 4),
+                Some(central) => format!("through central buffer {central}"),
+            };
+            let (first, links) = step.trunk;
+            let trunk = match links {
+                1 => String::new(),
+                _ => format!(" (trunk {first}-{})", first + links - 1),
+            };
+            let (sc, vl) = step.channel;
+            writeln!(
+                out,
+                "  tick {}: {} port {} (MPort {}), {through}, out of port {}{trunk} (MPort {}) at \
+                 tick {} on SC {sc}, VL {vl} to {}",
+                step.arrives,
+                names::switch(topology, step.switch),
+                step.port_in,
+                step.port_in / 4,
+                step.port_out,
+                step.port_out / 4,
+                step.leaves,
+                names::peer(topology, step.switch, step.port_out),
+            )?;
+        }
+        writeln!(
+            out,
+            "  tick {}: header at NIC {}; tail at tick {}",
+            path.header, self.dst, path.tail
+        )?;
+        writeln!(
+            out,
+            "  {}, latency without load {} ticks of {} ps, {}",
+            names::counted(path.steps.len() as u64 - 1, "hop"),
+            path.tail,
+            timing.tick_ps,
+            self.ns(path.tail)
+        )
+    }
+
+    pub(super) fn document(&self) -> Value {
+        let path = &self.path;
+        let channel = |(sc, vl): (u8, u8)| json!({ "sc": sc, "vl": vl });
+        let steps = path.steps.iter().map(|s| {
+            json!({
+                "switch": s.switch,
+                "port_in": s.port_in,
+                "mport_in": s.port_in / 4,
+                "central_buffer": s.central,
+                "port_out": s.port_out,
+                "mport_out": s.port_out / 4,
+                "trunk": { "first_port": s.trunk.0, "links": s.trunk.1 },
+                "sc": s.channel.0,
+                "vl": s.channel.1,
+                "header_arrives_ticks": s.arrives,
+                "header_leaves_ticks": s.leaves,
+            })
+        });
+        json!({
+            "src": self.src,
+            "dst": self.dst,
+            "sl": self.spec.qos.service_levels[self.sl].name,
+            "payload_bytes": self.payload,
+            "flits": path.flits,
+            "hops": path.steps.len() - 1,
+            "injection": channel(path.injection),
+            "switches": steps.collect::<Vec<_>>(),
+            "header_ticks": path.header,
+            "latency_ticks": path.tail,
+            "latency_ps": path.tail.saturating_mul(self.spec.timing.tick_ps),
+        })
+    }
+}

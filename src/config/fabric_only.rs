@@ -1,0 +1,49 @@
+//! An experiment file of which only `[fabric]` and `[qos]` count.
+
+use super::document::{Document, Texts};
+use super::error::ConfigError;
+use super::raw::RawExperiment;
+use super::resolve::{fabric, implied_preset, imply, read};
+use crate::fabric::spec::FabricSpec;
+use std::path::Path;
+
+/// A fabric that can be analysed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FabricOnly {
+    /// The fabric. On rings its dateline classes may get in each other's way, which
+    /// a run refuses (`FabricSpec::validate_but_datelines`).
+    pub fabric: FabricSpec,
+    /// Name of the routing algorithm.
+    pub routing: &'static str,
+}
+
+/// Reads the fabric of an experiment file and applies `--set a.b=c` texts in order;
+/// without a file every key has its default. Jobs and background traffic may be
+/// missing and are not looked at beyond the names of their keys.
+///
+/// # Errors
+/// The first problem found, with its place and a cure.
+pub fn load_fabric(path: Option<&Path>, sets: &[String]) -> Result<FabricOnly, ConfigError> {
+    let mut texts = Texts::default();
+    let main = match path {
+        Some(path) => texts.add(path.display().to_string(), read(path)?),
+        None => texts.add("no experiment file", ""),
+    };
+    let sets: Vec<usize> = sets
+        .iter()
+        .map(|set| texts.add("--set", set.as_str()))
+        .collect();
+    let mut document = Document::parse(&texts, main)?;
+    let implied = implied_preset(&document);
+    for set in sets {
+        document.set_from_text(set)?;
+    }
+    imply(&mut document, implied)?;
+    let raw: RawExperiment = document.read()?;
+    let resolve = || -> Result<FabricOnly, ConfigError> {
+        let (fabric, routing, _) = fabric(&raw)?;
+        fabric.validate_but_datelines()?;
+        Ok(FabricOnly { fabric, routing })
+    };
+    resolve().map_err(|e| document.locate(e))
+}

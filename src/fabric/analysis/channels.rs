@@ -1,0 +1,410 @@
+//! The channel dependency graph: which queue can wait for space in which.
+//!
+//! A fabric whose graph has no cycle cannot deadlock (Dally and Seitz, 1987).
+//! Channels are the queues of `docs/model.md` §2 inside the fabric, those in the
+//! switches included. A packet of at most c credits waits for its own queue alone
+//! if c credits are reserved there; else also for the space shared by the queues
+//! of the buffer, which is a channel that waits for all queues that may borrow.
+
+use super::graph::Graph;
+use super::routes::RouteAnalysis;
+use super::{MAX_TURNS, TooLarge};
+use crate::fabric::central::Classes;
+use crate::fabric::spec::{CentralQueues, FabricSpec, Quota};
+use crate::fabric::topology::Peer;
+
+/// Kind of buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Buffer {
+    /// Input buffer of a port.
+    Input,
+    /// Output buffer of a port.
+    Output,
+    /// Central buffer of an MPort.
+    Central,
+}
+
+/// What a packet waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Space {
+    /// Room in a queue of this VL. In central buffers a queue also has a class.
+    Queue {
+        /// Virtual lane.
+        vl: u8,
+        /// What the queue of a central buffer leads to.
+        towards: Option<Towards>,
+    },
+    /// Space that the queues of the buffer share.
+    Shared,
+}
+
+/// What a queue of a central buffer leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Towards {
+    /// The NICs of the switch.
+    Nics,
+    /// A neighbouring switch.
+    Switch(u32),
+    /// Everything: one queue per VL.
+    All,
+}
+
+/// A channel: space in one buffer of a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Channel {
+    /// Kind of the buffer.
+    pub buffer: Buffer,
+    /// Switch.
+    pub switch: u32,
+    /// Port within the switch; for central buffers their number, 2 × MPort + 0 or 1.
+    pub index: u32,
+    /// Queue or shared space.
+    pub space: Space,
+}
+
+/// Queues that packets use, and their dependencies.
+#[derive(Debug)]
+pub struct ChannelGraph<'a> {
+    spec: &'a FabricSpec,
+    classes: Classes,
+    nodes: Nodes,
+    graph: Graph,
+    /// Queues in use.
+    pub queues: u64,
+    /// Queues in use without room of their own for the largest packet on their VL:
+    /// input, output, central buffers.
+    pub without_room: [u64; 3],
+}
+
+impl<'a> ChannelGraph<'a> {
+    /// The graph of a fabric whose packets take the given routes.
+    ///
+    /// # Errors
+    /// If there are more queues or dependencies than [`MAX_TURNS`].
+    pub fn new(spec: &'a FabricSpec, routes: &RouteAnalysis) -> Result<Self, TooLarge> {
+        let topology = &spec.topology;
+        let classes = Classes::new(topology, spec.buffers.central_queues);
+        let nodes = Nodes {
+            ports: topology.switches() as usize * topology.radix() as usize,
+            vls: usize::from(spec.qos.vls),
+            classes: classes.count,
+        };
+        TooLarge::check("queues:", nodes.count() as u64, MAX_TURNS)?;
+        let mut builder = Builder {
+            spec,
+            nodes,
+            quotas: BUFFERS.map(|buffer| Quotas::new(spec, buffer)),
+            used: vec![false; nodes.count()],
+            edges: Vec::new(),
+        };
+        let pairs = VlPairs::new(spec);
+        for switch in 0..topology.switches() {
+            builder.add_switch(switch, routes, &classes, &pairs);
+            let edges = builder.edges.len() as u64;
+            TooLarge::check("dependencies between queues:", edges, MAX_TURNS)?;
+        }
+        builder.share();
+        let mut without_room = [0; 3];
+        let mut queues = 0;
+        for node in (0..nodes.queues()).filter(|&node| builder.used[node]) {
+            let (buffer, _) = nodes.buffer(node);
+            let short = builder.quotas[buffer as usize].borrows[node % nodes.vls];
+            without_room[buffer as usize] += u64::from(short);
+            queues += 1;
+        }
+        Ok(Self {
+            spec,
+            graph: Graph::new(nodes.count(), builder.edges),
+            classes,
+            nodes,
+            queues,
+            without_room,
+        })
+    }
+
+    /// Number of dependencies.
+    #[must_use]
+    pub fn dependencies(&self) -> u64 {
+        self.graph.edges() as u64
+    }
+
+    /// Channels in an order in which each can wait for the next and the last for
+    /// the first; `None` if there is no such cycle.
+    #[must_use]
+    pub fn cycle(&self) -> Option<Vec<Channel>> {
+        let cycle = self.graph.cycle()?;
+        Some(cycle.iter().map(|&n| self.channel(n as usize)).collect())
+    }
+
+    fn channel(&self, node: usize) -> Channel {
+        let (buffer, at) = self.nodes.buffer(node);
+        let radix = self.spec.topology.radix() as usize;
+        let per_switch = match buffer {
+            Buffer::Central => radix / 2,
+            Buffer::Input | Buffer::Output => radix,
+        };
+        let (switch, index) = ((at / per_switch) as u32, (at % per_switch) as u32);
+        let space = if node >= self.nodes.queues() {
+            Space::Shared
+        } else {
+            let class = match buffer {
+                Buffer::Central => Some(self.nodes.class(node)),
+                Buffer::Input | Buffer::Output => None,
+            };
+            Space::Queue {
+                vl: (node % self.nodes.vls) as u8,
+                towards: class.map(|class| self.towards(switch, index, class)),
+            }
+        };
+        Channel {
+            buffer,
+            switch,
+            index,
+            space,
+        }
+    }
+
+    /// What class `class` of central buffer `central` of a switch leads to.
+    fn towards(&self, switch: u32, central: u32, class: usize) -> Towards {
+        if self.spec.buffers.central_queues == CentralQueues::PerVl {
+            return Towards::All;
+        }
+        let topology = &self.spec.topology;
+        let radix = topology.radix();
+        let port = (central % 2..radix).step_by(2).find(|&port| {
+            let of_port = self.classes.of_port[(switch * radix + port) as usize];
+            usize::from(of_port) == class && topology.peer(switch, port) != Peer::None
+        });
+        match port.map(|port| topology.peer(switch, port)) {
+            Some(Peer::Switch { switch, .. }) => Towards::Switch(switch),
+            _ => Towards::Nics,
+        }
+    }
+}
+
+/// The kinds of buffers, in the order of their nodes.
+const BUFFERS: [Buffer; 3] = [Buffer::Input, Buffer::Output, Buffer::Central];
+
+/// Numbering of the nodes: the queues of all input buffers, VL by VL, those of all
+/// output and central buffers (class by class), then the shared space of every
+/// buffer in the same order.
+#[derive(Debug, Clone, Copy)]
+struct Nodes {
+    /// Switch ports; there are half as many central buffers.
+    ports: usize,
+    vls: usize,
+    /// Classes of queues per central buffer.
+    classes: usize,
+}
+
+impl Nodes {
+    fn queues(self) -> usize {
+        (2 * self.ports + self.ports / 2 * self.classes) * self.vls
+    }
+
+    fn count(self) -> usize {
+        self.queues() + 2 * self.ports + self.ports / 2
+    }
+
+    fn queue(self, buffer: Buffer, at: usize, class: usize, vl: usize) -> usize {
+        let queue = match buffer {
+            Buffer::Input => at,
+            Buffer::Output => self.ports + at,
+            Buffer::Central => 2 * self.ports + at * self.classes + class,
+        };
+        queue * self.vls + vl
+    }
+
+    /// Class of the queue of a central buffer.
+    fn class(self, node: usize) -> usize {
+        (node / self.vls - 2 * self.ports) % self.classes
+    }
+
+    fn shared(self, buffer: Buffer, at: usize) -> usize {
+        let before = match buffer {
+            Buffer::Input => 0,
+            Buffer::Output => self.ports,
+            Buffer::Central => 2 * self.ports,
+        };
+        self.queues() + before + at
+    }
+
+    /// The buffer that a node belongs to: its kind and number.
+    fn buffer(self, node: usize) -> (Buffer, usize) {
+        let (at, classes) = match node.checked_sub(self.queues()) {
+            Some(shared) => (shared, 1),
+            None => (node / self.vls, self.classes),
+        };
+        if at < self.ports {
+            (Buffer::Input, at)
+        } else if at < 2 * self.ports {
+            (Buffer::Output, at - self.ports)
+        } else {
+            (Buffer::Central, (at - 2 * self.ports) / classes)
+        }
+    }
+}
+
+/// What the quotas of one kind of buffer mean, by VL.
+struct Quotas {
+    /// A packet may need more than is reserved for its queue.
+    borrows: Vec<bool>,
+    /// A queue may hold more than is reserved for it.
+    holds_shared: Vec<bool>,
+}
+
+impl Quotas {
+    fn new(spec: &FabricSpec, buffer: Buffer) -> Self {
+        let pool = match buffer {
+            Buffer::Input => &spec.buffers.input,
+            Buffer::Output => &spec.buffers.output,
+            Buffer::Central => &spec.buffers.central,
+        };
+        let short = |(vl, q): (u8, &Quota)| q.exclusive < spec.max_credits_on_vl(vl);
+        Self {
+            borrows: (0..).zip(&pool.per_vl).map(short).collect(),
+            holds_shared: pool.per_vl.iter().map(|q| q.max > q.exclusive).collect(),
+        }
+    }
+}
+
+/// Pairs of VLs (before, after the switch) that each bit of a turn stands for.
+struct VlPairs([Vec<(usize, usize)>; 32]);
+
+impl VlPairs {
+    fn new(spec: &FabricSpec) -> Self {
+        let mut pairs: [Vec<(usize, usize)>; 32] = std::array::from_fn(|vl| vec![(vl, vl)]);
+        if spec.needs_classes() {
+            for (bit, pairs) in pairs.iter_mut().enumerate() {
+                pairs.clear();
+                for sl in &spec.qos.service_levels {
+                    // A service level with one SC uses it for both classes.
+                    let vl = |class: usize| {
+                        let sc = sl.scs.get(class).or(sl.scs.last())?;
+                        spec.qos.sc2vl.get(usize::from(*sc)).copied().flatten()
+                    };
+                    if let (Some(before), Some(after)) = (vl(bit / 2), vl(bit % 2)) {
+                        pairs.push((before.into(), after.into()));
+                    }
+                }
+                pairs.sort_unstable();
+                pairs.dedup();
+            }
+        }
+        Self(pairs)
+    }
+
+    fn of(&self, turn: u32) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let bits = (0..32).filter(move |bit| turn >> bit & 1 == 1);
+        bits.flat_map(|bit| self.0[bit].iter().copied())
+    }
+}
+
+struct Builder<'a> {
+    spec: &'a FabricSpec,
+    nodes: Nodes,
+    /// By [`Buffer`].
+    quotas: [Quotas; 3],
+    used: Vec<bool>,
+    edges: Vec<(u32, u32)>,
+}
+
+impl Builder<'_> {
+    fn add_switch(
+        &mut self,
+        switch: u32,
+        routes: &RouteAnalysis,
+        classes: &Classes,
+        pairs: &VlPairs,
+    ) {
+        let topology = &self.spec.topology;
+        let radix = topology.radix();
+        let base = switch as usize * radix as usize;
+        for port_in in 0..radix {
+            let from_nic = match topology.peer(switch, port_in) {
+                Peer::None => continue,
+                Peer::Nic(_) => true,
+                Peer::Switch { .. } => false,
+            };
+            for port_out in 0..radix {
+                let turn = match from_nic {
+                    true if port_in == port_out => 0,
+                    true => routes.turns.injected(switch, port_out),
+                    false => routes.turns.through(switch, port_in, port_out),
+                };
+                let out = base + port_out as usize;
+                for (before, after) in pairs.of(turn) {
+                    // Nobody but NICs waits for the input buffer of a NIC.
+                    let mut waits = (!from_nic).then(|| {
+                        self.nodes
+                            .queue(Buffer::Input, base + port_in as usize, 0, before)
+                    });
+                    if port_in / 4 != port_out / 4 {
+                        let class = usize::from(classes.of_port[out]);
+                        let central = base / 2 + (2 * (port_in / 4) + port_out % 2) as usize;
+                        waits = Some(self.wait(waits, Buffer::Central, central, class, after));
+                    }
+                    self.wait(waits, Buffer::Output, out, 0, after);
+                }
+            }
+        }
+        self.add_links(switch);
+    }
+
+    /// What output buffers wait for. Called when the turns of the switch are known.
+    fn add_links(&mut self, switch: u32) {
+        let topology = &self.spec.topology;
+        let radix = topology.radix();
+        for port in 0..radix {
+            let Peer::Switch {
+                switch: next,
+                port: port_in,
+            } = topology.peer(switch, port)
+            else {
+                continue;
+            };
+            let (out, into) = (switch * radix + port, next * radix + port_in);
+            for vl in 0..self.nodes.vls {
+                let node = self.nodes.queue(Buffer::Output, out as usize, 0, vl);
+                if self.used[node] {
+                    self.wait(Some(node), Buffer::Input, into as usize, 0, vl);
+                }
+            }
+        }
+    }
+
+    /// Notes that packets go on to a queue, and that `from` can wait for it.
+    /// Returns the node of the queue.
+    fn wait(
+        &mut self,
+        from: Option<usize>,
+        buffer: Buffer,
+        at: usize,
+        class: usize,
+        vl: usize,
+    ) -> usize {
+        let queue = self.nodes.queue(buffer, at, class, vl);
+        self.used[queue] = true;
+        if let Some(from) = from {
+            self.edges.push((from as u32, queue as u32));
+            if self.quotas[buffer as usize].borrows[vl] {
+                let shared = self.nodes.shared(buffer, at);
+                self.used[shared] = true;
+                self.edges.push((from as u32, shared as u32));
+            }
+        }
+        queue
+    }
+
+    /// Shared space is held by every queue of the buffer that may borrow.
+    fn share(&mut self) {
+        for queue in 0..self.nodes.queues() {
+            let (buffer, at) = self.nodes.buffer(queue);
+            let shared = self.nodes.shared(buffer, at);
+            let holds = self.quotas[buffer as usize].holds_shared[queue % self.nodes.vls];
+            if self.used[queue] && self.used[shared] && holds {
+                self.edges.push((shared as u32, queue as u32));
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Directed graphs, and cycles in them.
+
+/// A directed graph with nodes `0..nodes`, successors in ascending order.
+#[derive(Debug, Clone)]
+pub struct Graph {
+    /// Where the successors of each node begin in `to`; one more at the end.
+    first: Vec<usize>,
+    to: Vec<u32>,
+}
+
+/// Searches for a shorter cycle end after about so many steps.
+const SHORTEN_STEPS: usize = 1 << 26;
+/// Nodes of the cycle found first through which a shorter one is looked for.
+const SHORTEN_NODES: usize = 64;
+
+impl Graph {
+    /// The graph of `edges` (from, to), both below `nodes`; duplicates count once.
+    #[must_use]
+    pub fn new(nodes: usize, mut edges: Vec<(u32, u32)>) -> Self {
+        edges.sort_unstable();
+        edges.dedup();
+        let mut first = vec![0; nodes + 1];
+        for &(from, _) in &edges {
+            first[from as usize + 1] += 1;
+        }
+        for node in 0..nodes {
+            first[node + 1] += first[node];
+        }
+        let to = edges.into_iter().map(|(_, to)| to).collect();
+        Self { first, to }
+    }
+
+    /// Number of nodes.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    /// Number of different edges.
+    #[must_use]
+    pub fn edges(&self) -> usize {
+        self.to.len()
+    }
+
+    /// Successors of a node, ascending.
+    #[must_use]
+    pub fn successors(&self, node: u32) -> &[u32] {
+        &self.to[self.first[node as usize]..self.first[node as usize + 1]]
+    }
+
+    /// A cycle, if there is one: every node has an edge to the next, the last to
+    /// the first, and no node occurs twice. Short, though not always the shortest;
+    /// the smallest node comes first.
+    #[must_use]
+    pub fn cycle(&self) -> Option<Vec<u32>> {
+        let left = self.behind_cycles()?;
+        let mut best = self.any_cycle(&left);
+        let tries = (SHORTEN_STEPS / self.edges().max(1)).clamp(1, SHORTEN_NODES);
+        let stride = best.len().div_ceil(tries);
+        let starts: Vec<u32> = best.iter().copied().step_by(stride).collect();
+        let mut seen_by = vec![0; self.nodes()];
+        let mut reached_from = vec![0; self.nodes()];
+        for (search, start) in (1..).zip(starts) {
+            let shorter =
+                self.cycle_through(start, best.len(), search, &mut seen_by, &mut reached_from);
+            best = shorter.unwrap_or(best);
+        }
+        let smallest = (0..best.len()).min_by_key(|&i| best[i]).unwrap_or(0);
+        best.rotate_left(smallest);
+        Some(best)
+    }
+
+    /// What is left when nodes without predecessors are struck out again and
+    /// again: the cycles and what they lead to.
+    fn behind_cycles(&self) -> Option<Vec<bool>> {
+        let mut predecessors = vec![0u32; self.nodes()];
+        for &node in &self.to {
+            predecessors[node as usize] += 1;
+        }
+        let mut open: Vec<u32> = (0..self.nodes() as u32)
+            .filter(|&node| predecessors[node as usize] == 0)
+            .collect();
+        let mut struck = open.len();
+        while let Some(node) = open.pop() {
+            for &next in self.successors(node) {
+                predecessors[next as usize] -= 1;
+                if predecessors[next as usize] == 0 {
+                    open.push(next);
+                    struck += 1;
+                }
+            }
+        }
+        (struck < self.nodes()).then(|| predecessors.iter().map(|&n| n > 0).collect())
+    }
+
+    /// Walks backwards among the nodes that are left, each of which has a
+    /// predecessor there, until a node comes again.
+    fn any_cycle(&self, left: &[bool]) -> Vec<u32> {
+        let mut predecessor = vec![u32::MAX; self.nodes()];
+        for node in (0..self.nodes() as u32).rev().filter(|&n| left[n as usize]) {
+            for &next in self.successors(node) {
+                predecessor[next as usize] = node;
+            }
+        }
+        let mut at = vec![usize::MAX; self.nodes()];
+        let mut walk = Vec::new();
+        let mut node = left.iter().position(|&l| l).unwrap_or(0);
+        while at[node] == usize::MAX {
+            at[node] = walk.len();
+            walk.push(node as u32);
+            node = predecessor[node] as usize;
+        }
+        let mut cycle = walk.split_off(at[node]);
+        cycle.reverse();
+        cycle
+    }
+
+    /// The shortest cycle through `start` of less than `limit` nodes.
+    fn cycle_through(
+        &self,
+        start: u32,
+        limit: usize,
+        search: u32,
+        seen_by: &mut [u32],
+        reached_from: &mut [u32],
+    ) -> Option<Vec<u32>> {
+        let mut level = vec![start];
+        seen_by[start as usize] = search;
+        for _ in 1..limit {
+            let mut next_level = Vec::new();
+            for &node in &level {
+                for &next in self.successors(node) {
+                    if next == start {
+                        let mut cycle = vec![node];
+                        let mut back = node;
+                        while back != start {
+                            back = reached_from[back as usize];
+                            cycle.push(back);
+                        }
+                        cycle.reverse();
+                        return Some(cycle);
+                    }
+                    if seen_by[next as usize] != search {
+                        seen_by[next as usize] = search;
+                        reached_from[next as usize] = node;
+                        next_level.push(next);
+                    }
+                }
+            }
+            level = next_level;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Whether any node reaches itself, by the transitive closure.
+    fn cyclic(nodes: usize, edges: &[(u32, u32)]) -> bool {
+        let mut reaches = vec![vec![false; nodes]; nodes];
+        for &(from, to) in edges {
+            reaches[from as usize][to as usize] = true;
+        }
+        for via in 0..nodes {
+            for from in 0..nodes {
+                for to in 0..nodes {
+                    let through = reaches[from][via] && reaches[via][to];
+                    reaches[from][to] |= through;
+                }
+            }
+        }
+        (0..nodes).any(|node| reaches[node][node])
+    }
+
+    fn assert_is_cycle(graph: &Graph, cycle: &[u32]) {
+        assert!(!cycle.is_empty());
+        for (i, &node) in cycle.iter().enumerate() {
+            let next = cycle[(i + 1) % cycle.len()];
+            assert!(graph.successors(node).contains(&next), "{cycle:?}");
+        }
+        let mut nodes = cycle.to_vec();
+        nodes.sort_unstable();
+        nodes.dedup();
+        assert_eq!(nodes.len(), cycle.len(), "{cycle:?}");
+        assert_eq!(cycle[0], nodes[0]);
+    }
+
+    #[test]
+    fn the_short_way_round_is_found() {
+        // A cycle of six nodes with a chord that closes one of three, and tails.
+        let edges = vec![
+            (0, 1),
+            (1, 2),
+            (2, 3),
+            (3, 4),
+            (4, 5),
+            (5, 0),
+            (2, 0),
+            (6, 0),
+            (4, 7),
+            (4, 7),
+        ];
+        let graph = Graph::new(8, edges);
+        assert_eq!(graph.edges(), 9);
+        assert_eq!(graph.cycle(), Some(vec![0, 1, 2]));
+        assert_eq!(Graph::new(2, vec![(1, 1)]).cycle(), Some(vec![1]));
+        assert_eq!(Graph::new(0, Vec::new()).cycle(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_cycle_is_found_if_and_only_if_there_is_one(
+            nodes in 1usize..=12,
+            raw in proptest::collection::vec((any::<u32>(), any::<u32>()), 0..=24),
+        ) {
+            let n = nodes as u32;
+            let edges: Vec<_> = raw.iter().map(|&(a, b)| (a % n, b % n)).collect();
+            let expected = cyclic(nodes, &edges);
+            let graph = Graph::new(nodes, edges);
+            let cycle = graph.cycle();
+            prop_assert_eq!(cycle.is_some(), expected);
+            if let Some(cycle) = cycle {
+                assert_is_cycle(&graph, &cycle);
+            }
+        }
+    }
+}

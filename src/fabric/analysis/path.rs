@@ -1,0 +1,150 @@
+//! The way of one packet through an idle fabric, tick by tick.
+
+use super::Routes;
+use crate::fabric::routing::NextHop;
+use crate::fabric::spec::{FabricSpec, Tick, TrunkSelection};
+use crate::fabric::topology::{Peer, Shape};
+use thiserror::Error;
+
+/// A packet's way from NIC to NIC.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Path {
+    /// Service channel and VL on the link from the NIC.
+    pub injection: (u8, u8),
+    /// The switches on the way.
+    pub steps: Vec<Step>,
+    /// Size of the packet in flits.
+    pub flits: u32,
+    /// Ticks from the header leaving the NIC to its arrival at the other.
+    pub header: Tick,
+    /// Ticks from the header leaving the NIC to the arrival of the tail, which is
+    /// the network latency of the packet.
+    pub tail: Tick,
+}
+
+/// What a packet does at one switch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Switch.
+    pub switch: u32,
+    /// Port by which the packet comes.
+    pub port_in: u32,
+    /// Port by which it leaves.
+    pub port_out: u32,
+    /// Ports it may leave by: the first, and how many.
+    pub trunk: (u32, u32),
+    /// Central buffer within the switch; `None` if both ports are on one MPort.
+    pub central: Option<u32>,
+    /// Service channel and VL from here to the next switch or the NIC.
+    pub channel: (u8, u8),
+    /// Ticks after leaving the NIC when the header arrives.
+    pub arrives: Tick,
+    /// Ticks after leaving the NIC when the header leaves the output buffer.
+    pub leaves: Tick,
+}
+
+/// A pair without a way.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NoWay {
+    /// A switch has no next hop, or one that leads nowhere.
+    #[error("switch {0} has no way to it")]
+    Lost(u32),
+    /// The way comes back to a switch.
+    #[error("the way comes back to switch {0}")]
+    Circle(u32),
+    /// The service level has no SC with a VL.
+    #[error("its service level has no VL")]
+    NoVl,
+}
+
+/// Follows a packet of service level `sl` with `payload` bytes from NIC `src` to NIC
+/// `dst`, all below their numbers. On trunks that do not go by destination it takes the first link.
+///
+/// # Errors
+/// If the routes do not lead there.
+pub fn path(
+    spec: &FabricSpec,
+    routes: &impl Routes,
+    (src, dst): (u32, u32),
+    sl: usize,
+    payload: u32,
+) -> Result<Path, NoWay> {
+    let topology = &spec.topology;
+    let timing = &spec.timing;
+    let rings = spec.needs_classes();
+    let cube = match topology.shape() {
+        Shape::Cube(cube) => Some(cube),
+        _ => None,
+    };
+    let scs = &spec.qos.service_levels[sl].scs;
+    let channel = |class: usize| {
+        let index = match rings {
+            true => class.min(scs.len().saturating_sub(1)),
+            false => dst as usize % scs.len().max(1),
+        };
+        let &sc = scs.get(index)?;
+        let vl = spec.qos.sc2vl.get(usize::from(sc)).copied().flatten()?;
+        Some((sc, vl))
+    };
+    let injection = channel(0).ok_or(NoWay::NoVl)?;
+    let (mut switch, mut port_in) = topology.attachment(src);
+    let (mut class, mut tick) = (0, timing.host_link);
+    let mut steps: Vec<Step> = Vec::new();
+    loop {
+        if steps.iter().any(|step| step.switch == switch) {
+            return Err(NoWay::Circle(switch));
+        }
+        let hop = routes.next_hop(switch, dst).ok_or(NoWay::Lost(switch))?;
+        let (first, links) = match hop {
+            NextHop::Local(port) => (port, 1),
+            NextHop::Trunk { first, links } => (first, links.max(1)),
+        };
+        let port_out = match spec.routing.trunk {
+            TrunkSelection::Destination => first + dst % links,
+            _ => first,
+        };
+        if port_out >= topology.radix() {
+            return Err(NoWay::Lost(switch));
+        }
+        if let Some(cube) = cube.filter(|_| rings) {
+            let dimension = |port| cube.link_of(port).map(|(d, _, _)| d);
+            let goes_on =
+                dimension(port_out).is_some() && dimension(port_in) == dimension(port_out);
+            class = usize::from(goes_on && class == 1 || cube.is_wrap_link(switch, port_out));
+        }
+        let central = (port_in / 4 != port_out / 4).then_some(2 * (port_in / 4) + port_out % 2);
+        let crossings = 1 + u64::from(central.is_some());
+        let leaves = tick
+            + timing.input_store
+            + timing.routing
+            + crossings * (timing.allocation + timing.crossbar)
+            + timing.output_store;
+        steps.push(Step {
+            switch,
+            port_in,
+            port_out,
+            trunk: (first, links),
+            central,
+            channel: channel(class).ok_or(NoWay::NoVl)?,
+            arrives: tick,
+            leaves,
+        });
+        match topology.peer(switch, port_out) {
+            Peer::Nic(nic) if nic == dst => break,
+            Peer::Switch { switch: next, port } => {
+                tick = leaves + timing.link;
+                (switch, port_in) = (next, port);
+            }
+            _ => return Err(NoWay::Lost(switch)),
+        }
+    }
+    let header = steps.last().map_or(0, |step| step.leaves) + timing.host_link;
+    let flits = timing.flits(payload, spec.header_bytes);
+    Ok(Path {
+        injection,
+        steps,
+        flits,
+        header,
+        tail: header + u64::from(flits) - 1,
+    })
+}

@@ -1,0 +1,406 @@
+//! All routes at once: who reaches whom in how many hops, how many pairs every
+//! link carries, and which turns packets take at each switch.
+//!
+//! The routes to one destination form a tree towards it. It is walked from its
+//! leaves, which costs one step per (switch, destination).
+
+use super::{MAX_STEPS, MAX_TURNS, Routes, TooLarge, nics_at, steps};
+use crate::fabric::routing::NextHop;
+use crate::fabric::spec::{FabricSpec, TrunkSelection};
+use crate::fabric::topology::{Peer, Shape};
+
+/// What the routes of a fabric amount to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RouteAnalysis {
+    /// Ordered pairs of different NICs.
+    pub pairs: u64,
+    /// Pairs by hops (switch-to-switch links crossed); those that are connected.
+    pub pairs_by_hops: Vec<u64>,
+    /// First pairs (source, destination) without a way, at most [`EXAMPLES`].
+    pub lost: Vec<(u32, u32)>,
+    /// A destination and the switches that send its packets round in a circle.
+    pub circle: Option<(u32, Vec<u32>)>,
+    /// Pairs that cross each directed link between switches, in units of
+    /// 1/[`RouteAnalysis::share`], by `switch * radix + port`.
+    pub link_pairs: Vec<u64>,
+    /// Links that the pairs of a trunk are spread over.
+    pub share: u64,
+    /// Turns taken at each switch.
+    pub turns: Turns,
+}
+
+/// Pairs without a way that are named.
+pub const EXAMPLES: usize = 5;
+
+/// Which packets go from which port to which, for all destinations. A turn is a
+/// set of 32 bits: on rings bit 2i + o stands for dateline class i before and o
+/// after the switch, elsewhere bit v for VL v, which never changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turns {
+    radix: usize,
+    /// By `(switch * radix + in) * radix + out`; `in` is a link.
+    through: Vec<u32>,
+    /// Of packets that begin here, by `switch * radix + out`.
+    injected: Vec<u32>,
+}
+
+impl Turns {
+    /// Turns from link `port_in` of `switch` to `port_out`.
+    #[must_use]
+    pub fn through(&self, switch: u32, port_in: u32, port_out: u32) -> u32 {
+        let row = switch as usize * self.radix + port_in as usize;
+        self.through[row * self.radix + port_out as usize]
+    }
+
+    /// Turns of packets that enter from NICs of `switch`; on rings they begin in
+    /// class 0.
+    #[must_use]
+    pub fn injected(&self, switch: u32, port_out: u32) -> u32 {
+        self.injected[switch as usize * self.radix + port_out as usize]
+    }
+}
+
+impl RouteAnalysis {
+    /// Follows the routes of all pairs.
+    ///
+    /// # Errors
+    /// If the fabric is beyond [`MAX_STEPS`] or [`MAX_TURNS`].
+    pub fn new(spec: &FabricSpec, routes: &impl Routes) -> Result<Self, TooLarge> {
+        let topology = &spec.topology;
+        let radix = u64::from(topology.radix());
+        TooLarge::check("pairs of switch and destination:", steps(spec), MAX_STEPS)?;
+        let turns = u64::from(topology.switches()) * radix * radix;
+        TooLarge::check("pairs of ports of a switch:", turns, MAX_TURNS)?;
+        let mut walk = Walk::new(spec);
+        for dst in 0..topology.nics() {
+            walk.follow(routes, dst);
+            walk.add_up(dst);
+        }
+        Ok(walk.result)
+    }
+
+    /// Pairs that are connected.
+    #[must_use]
+    pub fn connected(&self) -> u64 {
+        self.pairs_by_hops.iter().sum()
+    }
+
+    /// Most hops of a pair that is connected.
+    #[must_use]
+    pub fn diameter(&self) -> usize {
+        self.pairs_by_hops.len().saturating_sub(1)
+    }
+
+    /// Hops of all connected pairs together.
+    #[must_use]
+    pub fn total_hops(&self) -> u64 {
+        (0..).zip(&self.pairs_by_hops).map(|(h, n)| h * n).sum()
+    }
+
+    /// The directed link `switch * radix + port` that most pairs cross, the first
+    /// of several, with the pairs in units of 1/`share`; `None` if no pair
+    /// crosses any.
+    #[must_use]
+    pub fn busiest_link(&self) -> Option<(usize, u64)> {
+        let links = self.link_pairs.iter().copied().enumerate();
+        links
+            .max_by_key(|&(at, pairs)| (pairs, std::cmp::Reverse(at)))
+            .filter(|&(_, pairs)| pairs > 0)
+    }
+
+    /// What every NIC can send at most under uniform traffic before a link is
+    /// full, in flits per tick: (numerator, denominator), at most 1.
+    #[must_use]
+    pub fn uniform_bound(&self, nics: u32) -> (u64, u64) {
+        let others = u64::from(nics.saturating_sub(1)) * self.share;
+        match self.busiest_link() {
+            Some((_, pairs)) if pairs > others => (others, pairs),
+            _ => (1, 1),
+        }
+    }
+}
+
+/// Where a switch sends the packets of the present destination.
+#[derive(Debug, Clone, Copy, Default)]
+struct Hop {
+    first: u32,
+    /// Parallel links; 0 for the port of the destination itself.
+    links: u32,
+    next: u32,
+}
+
+/// Too far to be anywhere.
+const LOST: u32 = u32::MAX;
+
+struct Walk<'a> {
+    spec: &'a FabricSpec,
+    nics_at: Vec<u32>,
+    /// Switches with NICs.
+    sources: Vec<u32>,
+    rings: bool,
+    /// Dimension of each port of a switch; none for NICs and outside of cubes.
+    dimension: Vec<Option<usize>>,
+    /// Links that close a ring.
+    wrap: Vec<bool>,
+
+    // Of the present destination, by switch.
+    /// 2 dst + 1: on the way that is being followed. 2 dst + 2: known.
+    mark: Vec<u64>,
+    hop: Vec<Hop>,
+    hops: Vec<u32>,
+    sources_behind: Vec<u64>,
+    classes: Vec<u8>,
+    /// Switches on the way of some source, each after its next hop.
+    order: Vec<u32>,
+    way: Vec<u32>,
+
+    result: RouteAnalysis,
+}
+
+impl<'a> Walk<'a> {
+    fn new(spec: &'a FabricSpec) -> Self {
+        let topology = &spec.topology;
+        let (switches, radix) = (topology.switches() as usize, topology.radix() as usize);
+        let nics = u64::from(topology.nics());
+        let nics_at = nics_at(spec);
+        let sources = (0..topology.switches())
+            .filter(|&s| nics_at[s as usize] > 0)
+            .collect();
+        let cube = match topology.shape() {
+            Shape::Cube(cube) => Some(cube),
+            _ => None,
+        };
+        let ports = 0..topology.radix();
+        let dimension = ports.map(|port| Some(cube?.link_of(port)?.0)).collect();
+        let wrap = |at: usize| {
+            let (switch, port) = ((at / radix) as u32, (at % radix) as u32);
+            cube.is_some_and(|cube| cube.is_wrap_link(switch, port))
+        };
+        let share = match (cube, spec.routing.trunk) {
+            (Some(cube), TrunkSelection::RoundRobin | TrunkSelection::LeastQueued) => {
+                cube.trunk().into()
+            }
+            _ => 1,
+        };
+        Self {
+            spec,
+            sources,
+            rings: spec.needs_classes(),
+            dimension,
+            wrap: (0..switches * radix).map(wrap).collect(),
+            mark: vec![0; switches],
+            hop: vec![Hop::default(); switches],
+            hops: vec![LOST; switches],
+            sources_behind: vec![0; switches],
+            classes: vec![0; switches],
+            order: Vec::with_capacity(switches),
+            way: Vec::new(),
+            nics_at,
+            result: RouteAnalysis {
+                pairs: nics * nics.saturating_sub(1),
+                pairs_by_hops: Vec::new(),
+                lost: Vec::new(),
+                circle: None,
+                link_pairs: vec![0; switches * radix],
+                share,
+                turns: Turns {
+                    radix,
+                    through: vec![0; switches * radix * radix],
+                    injected: vec![0; switches * radix],
+                },
+            },
+        }
+    }
+
+    /// Finds the way of every source to `dst`.
+    fn follow(&mut self, routes: &impl Routes, dst: u32) {
+        let (on_way, known) = (2 * u64::from(dst) + 1, 2 * u64::from(dst) + 2);
+        self.order.clear();
+        for i in 0..self.sources.len() {
+            let mut switch = self.sources[i];
+            self.way.clear();
+            // Hops from where the way ends.
+            let mut hops = loop {
+                let at = switch as usize;
+                if self.mark[at] == known {
+                    break self.hops[at];
+                }
+                if self.mark[at] == on_way {
+                    let start = self.way.iter().position(|&s| s == switch).unwrap_or(0);
+                    let circle = &self.way[start..];
+                    self.result
+                        .circle
+                        .get_or_insert_with(|| (dst, circle.to_vec()));
+                    break LOST;
+                }
+                self.mark[at] = on_way;
+                self.way.push(switch);
+                let Some(hop) = self.hop_of(routes, switch, dst) else {
+                    break LOST;
+                };
+                self.hop[at] = hop;
+                if hop.links == 0 {
+                    self.way.pop();
+                    self.settle(switch, 0, known);
+                    break 0;
+                }
+                switch = hop.next;
+            };
+            while let Some(switch) = self.way.pop() {
+                if hops != LOST {
+                    hops += 1;
+                }
+                self.settle(switch, hops, known);
+            }
+        }
+    }
+
+    fn settle(&mut self, switch: u32, hops: u32, known: u64) {
+        let at = switch as usize;
+        self.mark[at] = known;
+        self.hops[at] = hops;
+        self.sources_behind[at] = self.nics_at[at].into();
+        self.classes[at] = 0;
+        if hops != LOST {
+            self.order.push(switch);
+        }
+    }
+
+    /// The next hop, if it leads to the destination or to a switch.
+    fn hop_of(&self, routes: &impl Routes, switch: u32, dst: u32) -> Option<Hop> {
+        let topology = &self.spec.topology;
+        let exists = |port: u32| port < topology.radix();
+        match routes.next_hop(switch, dst)? {
+            NextHop::Local(port) => (exists(port) && topology.peer(switch, port) == Peer::Nic(dst))
+                .then_some(Hop {
+                    first: port,
+                    links: 0,
+                    next: switch,
+                }),
+            NextHop::Trunk { first, links } => {
+                let next_of = |port: u32| match topology.peer(switch, port) {
+                    Peer::Switch { switch, .. } => Some(switch),
+                    _ => None,
+                };
+                let last = first.checked_add(links.checked_sub(1)?)?;
+                let next = exists(last).then(|| next_of(first)).flatten()?;
+                (first..=last)
+                    .all(|port| next_of(port) == Some(next))
+                    .then_some(Hop { first, links, next })
+            }
+        }
+    }
+
+    /// Ports that packets for `dst` may take at a switch.
+    fn choices(&self, hop: Hop, dst: u32) -> std::ops::Range<u32> {
+        if hop.links < 2 {
+            return hop.first..hop.first + 1;
+        }
+        match self.spec.routing.trunk {
+            TrunkSelection::Destination => {
+                let port = hop.first + dst % hop.links;
+                port..port + 1
+            }
+            _ => hop.first..hop.first + hop.links,
+        }
+    }
+
+    /// Counts pairs and notes turns, from the farthest switches on.
+    fn add_up(&mut self, dst: u32) {
+        let radix = self.result.turns.radix;
+        let home = self.spec.topology.attachment(dst).0;
+        let vls = self.vls_for(dst);
+        self.note_lost(dst);
+        for i in (0..self.order.len()).rev() {
+            let switch = self.order[i];
+            let at = switch as usize;
+            let hop = self.hop[at];
+            let own = u64::from(self.nics_at[at]) - u64::from(switch == home);
+            let hops = self.hops[at] as usize;
+            if own > 0 {
+                let by_hops = &mut self.result.pairs_by_hops;
+                if by_hops.len() <= hops {
+                    by_hops.resize(hops + 1, 0);
+                }
+                by_hops[hops] += own;
+                let wraps = self.wrap[at * radix + hop.first as usize];
+                self.classes[at] |= 1 << u8::from(wraps);
+                let turn = if self.rings {
+                    1 << u32::from(wraps)
+                } else {
+                    vls
+                };
+                for out in self.choices(hop, dst) {
+                    self.result.turns.injected[at * radix + out as usize] |= turn;
+                }
+            }
+            if hop.links > 0 {
+                self.pass_on(switch, dst, vls);
+            }
+        }
+    }
+
+    /// Hands what leaves `switch` to the next one.
+    fn pass_on(&mut self, switch: u32, dst: u32, vls: u32) {
+        let radix = self.result.turns.radix;
+        let at = switch as usize;
+        let (hop, classes) = (self.hop[at], self.classes[at]);
+        let ports = self.choices(hop, dst);
+        let pairs = self.sources_behind[at];
+        let spread = self.result.share / (ports.len() as u64).max(1);
+        let next = hop.next as usize;
+        self.sources_behind[next] += pairs;
+        let on = self.hop[next];
+        let wraps = self.wrap[next * radix + on.first as usize];
+        for port in ports {
+            self.result.link_pairs[at * radix + port as usize] += pairs * spread;
+            let Peer::Switch { port: port_in, .. } = self.spec.topology.peer(switch, port) else {
+                continue;
+            };
+            let mut turn = vls;
+            if self.rings {
+                let came = self.dimension[port_in as usize];
+                let goes_on = came.is_some() && came == self.dimension[on.first as usize];
+                turn = 0;
+                for class in 0..2u32 {
+                    if classes >> class & 1 == 1 {
+                        let after = u32::from(wraps || goes_on && class == 1);
+                        turn |= 1 << (2 * class + after);
+                        self.classes[next] |= 1 << after;
+                    }
+                }
+            }
+            for out in self.choices(on, dst) {
+                let row = next * radix + port_in as usize;
+                self.result.turns.through[row * radix + out as usize] |= turn;
+            }
+        }
+    }
+
+    /// VLs on which packets for `dst` travel outside of rings.
+    fn vls_for(&self, dst: u32) -> u32 {
+        let qos = &self.spec.qos;
+        let levels = qos.service_levels.iter().filter(|sl| !sl.scs.is_empty());
+        levels
+            .filter_map(|sl| {
+                let sc = sl.scs[dst as usize % sl.scs.len()];
+                qos.sc2vl.get(usize::from(sc)).copied().flatten()
+            })
+            .fold(0, |vls, vl| vls | 1 << (vl & 31))
+    }
+
+    /// Notes pairs without a way.
+    fn note_lost(&mut self, dst: u32) {
+        if self.result.lost.len() >= EXAMPLES
+            || self.sources.iter().all(|&s| self.hops[s as usize] != LOST)
+        {
+            return;
+        }
+        let topology = &self.spec.topology;
+        let lost = (0..topology.nics())
+            .filter(|&src| src != dst && self.hops[topology.attachment(src).0 as usize] == LOST);
+        let room = EXAMPLES - self.result.lost.len();
+        let lost: Vec<_> = lost.map(|src| (src, dst)).take(room).collect();
+        self.result.lost.extend(lost);
+    }
+}

@@ -1,0 +1,208 @@
+//! The slow way to what `fabric::analysis` says: every packet followed by itself,
+//! every cut tried.
+
+use crate::common::random::{Kind, fabric};
+use flitwise::fabric::analysis::channels::{Buffer, Channel, Space, Towards};
+use flitwise::fabric::analysis::path::path;
+use flitwise::fabric::spec::{CentralQueues, FabricSpec};
+use flitwise::fabric::topology::Peer;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Ordered pairs of different NICs.
+pub fn all_pairs(spec: &FabricSpec) -> impl Iterator<Item = (u32, u32)> {
+    let nics = spec.topology.nics();
+    (0..nics).flat_map(move |src| (0..nics).map(move |dst| (src, dst)).filter(|(s, d)| s != d))
+}
+
+/// Fabrics that may or may not have cycles, of all causes.
+pub fn mixed_fabric() -> impl Strategy<Value = FabricSpec> {
+    let sound = (fabric(Kind::Sound), any::<bool>()).prop_map(|(mut spec, per_vl)| {
+        if per_vl {
+            spec.buffers.central_queues = CentralQueues::PerVl;
+        }
+        spec
+    });
+    prop_oneof![fabric(Kind::Any), sound]
+}
+
+/// A channel: buffer (0 input, 1 output, 2 central), switch, port or number, and the
+/// queue: its VL and what it leads to, or none for shared space.
+pub type Key = (u8, u32, u32, Option<(u8, i64)>);
+
+const NICS: i64 = -1;
+const ALL: i64 = -2;
+const NO_CLASS: i64 = -3;
+
+/// The key of a channel.
+pub fn key(c: &Channel) -> Key {
+    let buffer = match c.buffer {
+        Buffer::Input => 0,
+        Buffer::Output => 1,
+        Buffer::Central => 2,
+    };
+    let queue = match c.space {
+        Space::Shared => None,
+        Space::Queue { vl, towards } => Some((
+            vl,
+            match towards {
+                None => NO_CLASS,
+                Some(Towards::Nics) => NICS,
+                Some(Towards::All) => ALL,
+                Some(Towards::Switch(switch)) => switch.into(),
+            },
+        )),
+    };
+    (buffer, c.switch, c.index, queue)
+}
+
+/// The dependency graph by following a packet of every service level between all
+/// pairs, on trunks by destination.
+pub struct SlowGraph {
+    pub edges: BTreeSet<(Key, Key)>,
+    pub queues: BTreeSet<Key>,
+}
+
+impl SlowGraph {
+    pub fn new(spec: &FabricSpec) -> Self {
+        let mut graph = Self {
+            edges: BTreeSet::new(),
+            queues: BTreeSet::new(),
+        };
+        for (src, dst) in all_pairs(spec) {
+            for sl in 0..spec.qos.service_levels.len() {
+                graph.follow(spec, src, dst, sl);
+            }
+        }
+        let shared: Vec<Key> = graph.edges.iter().map(|&(_, to)| to).collect();
+        for space in shared.into_iter().filter(|key| key.3.is_none()) {
+            for &queue in &graph.queues {
+                let same = (queue.0, queue.1, queue.2) == (space.0, space.1, space.2);
+                let quota = &pool(spec, queue.0)[usize::from(queue.3.unwrap().0)];
+                if same && quota.max > quota.exclusive {
+                    graph.edges.insert((space, queue));
+                }
+            }
+        }
+        graph
+    }
+
+    fn follow(&mut self, spec: &FabricSpec, src: u32, dst: u32, sl: usize) {
+        let way = path(spec, spec, (src, dst), sl, 1).unwrap();
+        let per_vl = spec.buffers.central_queues == CentralQueues::PerVl;
+        // NICs hold nobody up: the first input buffer is not waited for.
+        let mut held: Option<Key> = None;
+        let mut vl_in = way.injection.1;
+        for step in &way.steps {
+            let vl = step.channel.1;
+            let from_nic = matches!(spec.topology.peer(step.switch, step.port_in), Peer::Nic(_));
+            if !from_nic {
+                let input = (0, step.switch, step.port_in, Some((vl_in, NO_CLASS)));
+                self.wait(spec, held, input);
+                held = Some(input);
+            }
+            if let Some(central) = step.central {
+                let towards = match spec.topology.peer(step.switch, step.port_out) {
+                    _ if per_vl => ALL,
+                    Peer::Switch { switch, .. } => switch.into(),
+                    _ => NICS,
+                };
+                let central = (2, step.switch, central, Some((vl, towards)));
+                self.wait(spec, held, central);
+                held = Some(central);
+            }
+            let output = (1, step.switch, step.port_out, Some((vl, NO_CLASS)));
+            self.wait(spec, held, output);
+            held = Some(output);
+            vl_in = vl;
+        }
+    }
+
+    fn wait(&mut self, spec: &FabricSpec, held: Option<Key>, queue: Key) {
+        self.queues.insert(queue);
+        let Some(held) = held else { return };
+        self.edges.insert((held, queue));
+        let vl = queue.3.unwrap().0;
+        if pool(spec, queue.0)[usize::from(vl)].exclusive < spec.max_credits_on_vl(vl) {
+            self.edges.insert((held, (queue.0, queue.1, queue.2, None)));
+        }
+    }
+
+    /// Strikes out whatever waits for nobody until nothing changes.
+    pub fn cyclic(&self) -> bool {
+        let mut waits: BTreeMap<Key, BTreeSet<Key>> = BTreeMap::new();
+        for &(from, to) in &self.edges {
+            waits.entry(from).or_default().insert(to);
+            waits.entry(to).or_default();
+        }
+        loop {
+            let free: Vec<Key> = waits
+                .iter()
+                .filter(|(_, next)| next.is_empty())
+                .map(|(&key, _)| key)
+                .collect();
+            if free.is_empty() {
+                return !waits.is_empty();
+            }
+            for key in &free {
+                waits.remove(key);
+            }
+            for next in waits.values_mut() {
+                next.retain(|key| free.binary_search(key).is_err());
+            }
+        }
+    }
+}
+
+fn pool(spec: &FabricSpec, buffer: u8) -> &[flitwise::fabric::spec::Quota] {
+    match buffer {
+        0 => &spec.buffers.input.per_vl,
+        1 => &spec.buffers.output.per_vl,
+        _ => &spec.buffers.central.per_vl,
+    }
+}
+
+/// All cuts of a small fabric.
+pub struct Cuts;
+
+impl Cuts {
+    /// Fewest links between halves of the NICs as even as they get.
+    pub fn least(spec: &FabricSpec) -> u64 {
+        Self::all(spec).into_iter().next_back().unwrap().1
+    }
+
+    /// Fewest links if the smaller half has `half` NICs.
+    pub fn least_with(spec: &FabricSpec, half: u64) -> u64 {
+        Self::all(spec)[&half]
+    }
+
+    /// Fewest links by the NICs in the smaller half.
+    fn all(spec: &FabricSpec) -> BTreeMap<u64, u64> {
+        let topology = &spec.topology;
+        let switches = topology.switches();
+        assert!(switches <= 16, "{switches} switches have too many cuts");
+        let mut links = Vec::new();
+        let mut nics = vec![0; switches as usize];
+        for s in 0..switches {
+            for p in 0..topology.radix() {
+                match topology.peer(s, p) {
+                    Peer::Switch { switch, port } if (s, p) < (switch, port) => {
+                        links.push((s, switch));
+                    }
+                    Peer::Nic(_) => nics[s as usize] += 1,
+                    _ => {}
+                }
+            }
+        }
+        let mut least = BTreeMap::new();
+        for side in 0u32..1 << (switches - 1) {
+            let there = |s: &u32| side >> s & 1 == 1;
+            let half: u64 = (0..switches).filter(there).map(|s| nics[s as usize]).sum();
+            let half = half.min(u64::from(topology.nics()) - half);
+            let cut = links.iter().filter(|(a, b)| there(a) != there(b)).count() as u64;
+            let best = least.entry(half).or_insert(cut);
+            *best = cut.min(*best);
+        }
+        least
+    }
+}

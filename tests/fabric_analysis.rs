@@ -1,0 +1,502 @@
+//! What is said of a fabric before anything runs on it: values worked out by hand,
+//! all routes one by one, and the engine as judge of deadlocks.
+
+mod analysis;
+mod common;
+
+use analysis::{Cuts, SlowGraph, mixed_fabric};
+use common::random::{Kind, config, fabric};
+use common::script::{Cue, Script, jam, message};
+use common::specs::{even_pool, jamming_ring, opa_gen1, sc2vl, service_level};
+use flitwise::fabric::analysis::Routes;
+use flitwise::fabric::analysis::bisection::Bisection;
+use flitwise::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Space, Towards};
+use flitwise::fabric::analysis::distance::Distances;
+use flitwise::fabric::analysis::path::{NoWay, path};
+use flitwise::fabric::analysis::routes::RouteAnalysis;
+use flitwise::fabric::engine::{Engine, RunEnd};
+use flitwise::fabric::routing::NextHop;
+use flitwise::fabric::spec::{CentralQueues, FabricSpec, RingTie, Scheduler, TrunkSelection};
+use flitwise::fabric::topology::{Peer, Topology};
+use proptest::prelude::*;
+
+fn spec_of(topology: Topology) -> FabricSpec {
+    opa_gen1(topology, Scheduler::RrVl)
+}
+
+fn torus(dimensions: &[u32], concentration: u32) -> FabricSpec {
+    spec_of(Topology::cube(dimensions, true, concentration, 1, None).unwrap())
+}
+
+fn mesh(dimensions: &[u32]) -> FabricSpec {
+    spec_of(Topology::cube(dimensions, false, 1, 1, None).unwrap())
+}
+
+fn tree(k: u32, n: u32) -> FabricSpec {
+    spec_of(Topology::k_ary_n_tree(k, n, None).unwrap())
+}
+
+fn routes_of(spec: &FabricSpec) -> RouteAnalysis {
+    RouteAnalysis::new(spec, spec).unwrap()
+}
+
+fn cycle_of(spec: &FabricSpec) -> Option<Vec<Channel>> {
+    ChannelGraph::new(spec, &routes_of(spec)).unwrap().cycle()
+}
+
+/// Pairs over the link from `switch` by `port`.
+fn pairs(spec: &FabricSpec, routes: &RouteAnalysis, switch: u32, port: u32) -> u64 {
+    routes.link_pairs[(switch * spec.topology.radix() + port) as usize]
+}
+
+#[test]
+fn a_ring_of_four() {
+    // NIC on port 0, + on port 1, - on port 2. The way to the opposite is +.
+    let mut spec = torus(&[4], 1);
+    let routes = routes_of(&spec);
+    assert_eq!(routes.pairs_by_hops, [0, 8, 4]);
+    assert_eq!((routes.diameter(), routes.total_hops()), (2, 16));
+    for switch in 0..4 {
+        // +: the neighbour behind to here and to the next, here to the next.
+        assert_eq!(pairs(&spec, &routes, switch, 1), 3);
+        assert_eq!(pairs(&spec, &routes, switch, 2), 1);
+    }
+    assert_eq!(routes.uniform_bound(4), (1, 1));
+    assert_eq!(Distances::new(&spec).unwrap().pairs_by_hops, [0, 8, 4]);
+    let bisection = Bisection::new(&spec).unwrap();
+    assert_eq!(
+        (bisection.links, bisection.half, bisection.exact),
+        (2, 2, true)
+    );
+    // Ties go + from even switches and - from odd ones.
+    spec.routing.ring_tie = RingTie::SourceParity;
+    let routes = routes_of(&spec);
+    for switch in 0..4 {
+        assert_eq!(pairs(&spec, &routes, switch, 1), 2);
+        assert_eq!(pairs(&spec, &routes, switch, 2), 2);
+    }
+}
+
+#[test]
+fn a_2_ary_2_tree() {
+    // Leaves 0 and 1, roots 2 and 3; ports 0, 1 down, 2, 3 up.
+    let spec = tree(2, 2);
+    let routes = routes_of(&spec);
+    assert_eq!(routes.pairs_by_hops, [4, 0, 8]);
+    for leaf in 0..2 {
+        for port in 0..2 {
+            // Two sources of a leaf to one of the other's NICs, up and down.
+            assert_eq!(pairs(&spec, &routes, leaf, 2 + port), 2);
+            assert_eq!(pairs(&spec, &routes, 2 + leaf, port), 2);
+        }
+    }
+    assert_eq!(routes.uniform_bound(4), (1, 1));
+    assert_eq!(Distances::new(&spec).unwrap().pairs_by_hops, [4, 0, 8]);
+    let bisection = Bisection::new(&spec).unwrap();
+    assert_eq!(
+        (bisection.links, bisection.half, bisection.exact),
+        (2, 2, true)
+    );
+    assert_eq!(cycle_of(&spec), None);
+}
+
+#[test]
+fn a_torus_of_3x3() {
+    let spec = torus(&[3, 3], 1);
+    let routes = routes_of(&spec);
+    assert_eq!(routes.pairs_by_hops, [0, 36, 36]);
+    for switch in 0..9 {
+        for port in 1..5 {
+            // One neighbour of three in a dimension, whatever the other coordinate.
+            assert_eq!(pairs(&spec, &routes, switch, port), 3);
+        }
+    }
+    let bisection = Bisection::new(&spec).unwrap();
+    assert!(!bisection.exact);
+    assert_eq!(bisection.half, 4);
+    assert!(bisection.links >= Cuts::least(&spec));
+    assert_eq!(cycle_of(&spec), None);
+}
+
+/// The design notes of the fabric: on the 8x8x4 torus the two ways of breaking ties
+/// cap the load near 0.80 and near 1.0.
+#[test]
+fn ties_decide_what_an_8x8x4_torus_carries() {
+    let mut spec = torus(&[8, 8, 4], 1);
+    // Of 8 destinations along a ring, 1 + 2 + 3 + 4 hops go +, so 32 * 10 pairs a link.
+    assert_eq!(routes_of(&spec).uniform_bound(256), (255, 320));
+    spec.routing.ring_tie = RingTie::SourceParity;
+    assert_eq!(routes_of(&spec).uniform_bound(256), (255, 256));
+}
+
+#[test]
+fn one_switch_has_neither_hops_nor_halves() {
+    let spec = spec_of(Topology::single(5).unwrap());
+    let routes = routes_of(&spec);
+    assert_eq!(routes.pairs_by_hops, [20]);
+    assert_eq!(routes.busiest_link(), None);
+    assert_eq!(Bisection::new(&spec), None);
+    let alone = spec_of(Topology::single(1).unwrap());
+    assert_eq!(routes_of(&alone).pairs_by_hops, [0u64; 0]);
+    assert_eq!(routes_of(&alone).uniform_bound(1), (1, 1));
+}
+
+#[test]
+fn closed_forms_of_the_bisection_are_least_cuts() {
+    let cube = |dimensions: &[u32], wrap, trunk| {
+        spec_of(Topology::cube(dimensions, wrap, 1, trunk, None).unwrap())
+    };
+    for spec in [
+        cube(&[6], true, 1),
+        cube(&[4, 3], true, 1),
+        cube(&[4, 4], true, 2),
+        cube(&[2, 2, 3], false, 1),
+        cube(&[4, 2], true, 1),
+        cube(&[4, 4], false, 1),
+        cube(&[2, 2, 2], true, 1),
+        cube(&[3, 4], false, 3),
+        tree(2, 2),
+        tree(2, 3),
+        tree(4, 2),
+    ] {
+        let bisection = Bisection::new(&spec).unwrap();
+        let least = Cuts::least(&spec);
+        if bisection.exact {
+            assert_eq!(bisection.links, least, "{:?}", spec.topology.shape());
+        } else {
+            assert!(bisection.links >= least);
+        }
+        // The cuts that are tried find it on such small fabrics.
+        let bound = Bisection::bound(&spec).unwrap();
+        assert_eq!(bound.links, least, "{:?} {bound:?}", spec.topology.shape());
+    }
+}
+
+#[test]
+fn a_ring_without_datelines_has_the_cycle_that_one_expects() {
+    let mut spec = torus(&[4], 1);
+    spec.qos.vls = 1;
+    spec.qos.sc2vl = sc2vl(&[0, 0]);
+    spec.qos.service_levels = vec![service_level("one", [0, 1], 1024)];
+    let queue = |buffer, switch, index| Channel {
+        buffer,
+        switch,
+        index,
+        space: Space::Queue {
+            vl: 0,
+            towards: None,
+        },
+    };
+    // Ports 1 and 2 are on one MPort: no central buffer between them.
+    let expected: Vec<Channel> = (0..4)
+        .flat_map(|s| [queue(Buffer::Input, s, 2), queue(Buffer::Output, s, 1)])
+        .collect();
+    assert_eq!(cycle_of(&spec), Some(expected.clone()));
+    // One SC for both classes is the same.
+    spec.qos.service_levels[0].scs.pop();
+    assert_eq!(cycle_of(&spec), Some(expected));
+    spec.qos.service_levels[0].scs.push(1);
+    spec.qos.sc2vl = sc2vl(&[0, 1]);
+    spec.qos.vls = 2;
+    for pool in [
+        &mut spec.buffers.input,
+        &mut spec.buffers.output,
+        &mut spec.buffers.central,
+    ] {
+        *pool = even_pool(2, 1024, 16, 768);
+    }
+    assert_eq!(cycle_of(&spec), None);
+}
+
+/// A 5x5 torus with three NICs per switch: +x is on the MPort of the NICs, the other
+/// directions on the next, so that queues per VL couple directions.
+fn coupled_torus(queues: CentralQueues) -> FabricSpec {
+    let mut spec = torus(&[5, 5], 3);
+    spec.qos.vls = 2;
+    spec.qos.sc2vl = sc2vl(&[0, 1]);
+    spec.qos.service_levels = vec![service_level("D", [0, 1], 128)];
+    let buffers = &mut spec.buffers;
+    for pool in [
+        &mut buffers.nic_queue,
+        &mut buffers.nic_sink,
+        &mut buffers.input,
+        &mut buffers.output,
+    ] {
+        *pool = even_pool(2, 4, 2, 2);
+    }
+    buffers.central = even_pool(2, 20, 2, 2);
+    buffers.central_queues = queues;
+    spec
+}
+
+#[test]
+fn central_queues_per_vl_are_flagged_and_do_deadlock() {
+    let spec = coupled_torus(CentralQueues::PerVl);
+    let cycle = cycle_of(&spec).unwrap();
+    assert!(
+        cycle.iter().any(|c| c.buffer == Buffer::Central
+            && matches!(
+                c.space,
+                Space::Queue {
+                    towards: Some(Towards::All),
+                    ..
+                }
+            )),
+        "{cycle:?}"
+    );
+    assert!(matches!(overload(&spec, 60), RunEnd::Deadlock(_)));
+    let spec = coupled_torus(CentralQueues::PerNeighbour);
+    assert_eq!(cycle_of(&spec), None);
+    assert_eq!(overload(&spec, 60), RunEnd::Drained);
+}
+
+#[test]
+fn classes_of_two_service_levels_in_each_others_way_are_flagged() {
+    let spec = jamming_ring();
+    assert!(cycle_of(&spec).is_some());
+    let end = Engine::new(&spec).unwrap().run(&mut jam());
+    assert!(matches!(end, RunEnd::Deadlock(_)));
+}
+
+#[test]
+fn all_presets_pass_on_all_topologies() {
+    for topology in [
+        "kind=\"single\", nics=48",
+        "kind=\"torus\", dimensions=[4,4], concentration=8, trunk=10",
+        "kind=\"torus\", dimensions=[8,8,4]",
+        "kind=\"torus\", dimensions=[3,2,5], concentration=3, hosts=50",
+        "kind=\"mesh\", dimensions=[5,4], concentration=3, trunk=2",
+        "kind=\"k-ary-n-tree\", k=8, n=2",
+        "kind=\"k-ary-n-tree\", k=3, n=4, hosts=70",
+    ] {
+        for preset in ["opa-gen1", "opasim"] {
+            for qos in ["single", "opa-5sl"] {
+                for trunk in ["destination", "round-robin", "least-queued"] {
+                    let mut sets = vec![
+                        format!("fabric.topology={{{topology}}}"),
+                        format!("fabric.preset={preset}"),
+                        format!("fabric.trunk_selection={trunk}"),
+                        format!("qos.preset={qos}"),
+                    ];
+                    if preset == "opasim" {
+                        // Its buffers of 2 KiB take small packets only.
+                        let small = "{name=\"a\",tc=0,scs=[0,1],mtu=\"128B\"}";
+                        sets[3] = format!("qos.service_levels=[{small}]");
+                    }
+                    let spec = flitwise::config::load_fabric(None, &sets).unwrap().fabric;
+                    assert_eq!(spec.validate(), Ok(()));
+                    assert_eq!(cycle_of(&spec), None, "{sets:?}");
+                    let routes = routes_of(&spec);
+                    assert_eq!(routes.connected(), routes.pairs);
+                    assert_eq!((routes.lost, routes.circle), (vec![], None));
+                }
+            }
+        }
+    }
+}
+
+/// Dimension order, but for packets between opposite corners of one square of a
+/// mesh, which all go round it clockwise.
+struct Planted<'a> {
+    spec: &'a FabricSpec,
+    /// Switches of the square, clockwise.
+    square: [u32; 4],
+}
+
+impl Routes for Planted<'_> {
+    fn next_hop(&self, switch: u32, dst: u32) -> Option<NextHop> {
+        let home = self.spec.topology.attachment(dst).0;
+        let at = |s: u32| self.square.iter().position(|&c| c == s);
+        match (at(switch), at(home)) {
+            (Some(from), Some(to)) if (from + 2) % 4 == to => {
+                port_to(self.spec, switch, self.square[(from + 1) % 4])
+            }
+            _ => self.spec.next_hop(switch, dst),
+        }
+    }
+}
+
+fn port_to(spec: &FabricSpec, from: u32, to: u32) -> Option<NextHop> {
+    let leads = |&port: &u32| matches!(spec.topology.peer(from, port), Peer::Switch { switch, .. } if switch == to);
+    let first = (0..spec.topology.radix()).find(leads)?;
+    Some(NextHop::Trunk { first, links: 1 })
+}
+
+/// Two switches that send packets for NIC 2 to each other.
+struct Circle<'a>(&'a FabricSpec);
+
+impl Routes for Circle<'_> {
+    fn next_hop(&self, switch: u32, dst: u32) -> Option<NextHop> {
+        match (switch, dst) {
+            (0, 2) => port_to(self.0, 0, 1),
+            (1, 2) => port_to(self.0, 1, 0),
+            (2, 0) => None,
+            (2, 1) => Some(NextHop::Local(7)),
+            _ => self.0.next_hop(switch, dst),
+        }
+    }
+}
+
+#[test]
+fn broken_routes_are_found() {
+    let spec = mesh(&[3]);
+    let routes = RouteAnalysis::new(&spec, &Circle(&spec)).unwrap();
+    assert_eq!(routes.circle, Some((2, vec![0, 1])));
+    assert_eq!(routes.lost, [(2, 0), (2, 1), (0, 2), (1, 2)]);
+    assert_eq!((routes.pairs, routes.connected()), (6, 2));
+    let way = |src, dst| path(&spec, &Circle(&spec), (src, dst), 0, 64);
+    assert_eq!(way(0, 2), Err(NoWay::Circle(0)));
+    assert_eq!(way(2, 0), Err(NoWay::Lost(2)));
+    assert_eq!(way(2, 1), Err(NoWay::Lost(2)));
+    assert!(way(0, 1).is_ok());
+}
+
+#[test]
+fn fabrics_that_are_too_large_are_refused() {
+    let huge = torus(&[64, 64, 64], 1);
+    let error = RouteAnalysis::new(&huge, &huge).unwrap_err();
+    assert!(error.to_string().contains("at most 4294967296"), "{error}");
+    assert!(Distances::new(&huge).is_err());
+    // The closed form does not mind.
+    assert_eq!(Bisection::new(&huge).unwrap().links, 8192);
+}
+
+/// Every NIC sends `messages` of all service levels as fast as it can, to
+/// destinations at many distances.
+fn overload(spec: &FabricSpec, messages: u32) -> RunEnd {
+    let nics = spec.topology.nics();
+    let sls = spec.qos.service_levels.len() as u32;
+    let mut lines = Vec::new();
+    for i in 0..messages {
+        for src in 0..nics {
+            // A shift that all share, one of its own, and one place for all.
+            let shift = match i % 3 {
+                0 => 1 + i / 3 % (nics - 1),
+                1 => 1 + (src * 7 + i * 5) % (nics - 1),
+                _ => nics - 1 - (i / 3) % (nics - 1),
+            };
+            let sl = (i + src) % sls;
+            let mtu = u64::from(spec.qos.service_levels[sl as usize].mtu_bytes);
+            let bytes = [mtu, 2 * mtu, mtu / 3][i as usize % 3];
+            let dst = (src + shift) % nics;
+            lines.push((Cue::At(0), message(0, src, dst, sl as u8, bytes)));
+        }
+    }
+    Engine::new(spec).unwrap().run(&mut Script::new(lines))
+}
+
+proptest! {
+    #![proptest_config(config(150))]
+
+    /// What `check` passes never deadlocks.
+    #[test]
+    fn a_fabric_without_a_cycle_never_deadlocks(spec in mixed_fabric()) {
+        if cycle_of(&spec).is_none() {
+            prop_assert_eq!(overload(&spec, 24), RunEnd::Drained);
+        }
+    }
+
+    /// Fabrics built to be sound have no cycle.
+    #[test]
+    fn sound_fabrics_pass(spec in fabric(Kind::Sound)) {
+        prop_assert_eq!(cycle_of(&spec), None);
+    }
+
+    /// All routes at once are the sum of the routes one by one.
+    #[test]
+    fn the_walk_agrees_with_single_routes(spec in fabric(Kind::Any)) {
+        let routes = routes_of(&spec);
+        let topology = &spec.topology;
+        let mut by_hops = vec![0; routes.pairs_by_hops.len()];
+        let mut links = vec![0; routes.link_pairs.len()];
+        for (src, dst) in analysis::all_pairs(&spec) {
+            let way = path(&spec, &spec, (src, dst), 0, 1).unwrap();
+            by_hops[way.steps.len() - 1] += 1;
+            for step in &way.steps[..way.steps.len() - 1] {
+                let first = (step.switch * topology.radix() + step.trunk.0) as usize;
+                if spec.routing.trunk == TrunkSelection::Destination {
+                    links[(step.switch * topology.radix() + step.port_out) as usize] += 1;
+                } else {
+                    for link in 0..step.trunk.1 as usize {
+                        links[first + link] += routes.share / u64::from(step.trunk.1);
+                    }
+                }
+            }
+        }
+        prop_assert_eq!(&routes.pairs_by_hops, &by_hops);
+        prop_assert_eq!(&routes.link_pairs, &links);
+        prop_assert_eq!(routes.connected(), routes.pairs);
+        // These routings take shortest paths.
+        let distances = Distances::new(&spec).unwrap();
+        prop_assert_eq!(&routes.pairs_by_hops, &distances.pairs_by_hops);
+    }
+
+    /// The latency of a route is what the engine measures.
+    #[test]
+    fn a_lone_packet_takes_as_long_as_its_route_says(
+        spec in fabric(Kind::Any), pick in any::<[u32; 4]>(),
+    ) {
+        let nics = spec.topology.nics();
+        let src = pick[0] % nics;
+        let dst = (src + 1 + pick[1] % (nics - 1)) % nics;
+        let sl = pick[2] as usize % spec.qos.service_levels.len();
+        let payload = pick[3] % (spec.qos.service_levels[sl].mtu_bytes + 1);
+        let way = path(&spec, &spec, (src, dst), sl, payload).unwrap();
+        let mut script =
+            Script::new([(Cue::At(0), message(1, src, dst, sl as u8, payload.into()))]);
+        prop_assert_eq!(Engine::new(&spec).unwrap().run(&mut script), RunEnd::Drained);
+        let packet = script.packets[0];
+        prop_assert_eq!(packet.flits, way.flits);
+        prop_assert_eq!(packet.delivered - packet.injected, way.tail);
+    }
+
+    /// The dependency graph is the one that following every packet gives.
+    #[test]
+    fn the_graph_agrees_with_single_packets(mut spec in mixed_fabric()) {
+        spec.routing.trunk = TrunkSelection::Destination;
+        let routes = routes_of(&spec);
+        let graph = ChannelGraph::new(&spec, &routes).unwrap();
+        let slow = SlowGraph::new(&spec);
+        prop_assert_eq!(graph.dependencies(), slow.edges.len() as u64);
+        prop_assert_eq!(graph.queues, slow.queues.len() as u64);
+        let cycle = graph.cycle();
+        prop_assert_eq!(cycle.is_some(), slow.cyclic());
+        for (i, channel) in cycle.iter().flatten().enumerate() {
+            let cycle = cycle.as_ref().unwrap();
+            let next = &cycle[(i + 1) % cycle.len()];
+            let edge = (analysis::key(channel), analysis::key(next));
+            prop_assert!(slow.edges.contains(&edge), "{:?}", edge);
+        }
+    }
+
+    /// Wherever four packets chase each other, the cycle is found.
+    #[test]
+    fn a_planted_cycle_is_found(
+        (width, height) in (2u32..=6, 2u32..=6), (x, y) in (any::<u32>(), any::<u32>()),
+    ) {
+        let mut spec = mesh(&[width, height]);
+        // One VL, which all destinations share.
+        spec.qos.service_levels.truncate(1);
+        spec.qos.service_levels[0].scs.truncate(1);
+        prop_assert_eq!(cycle_of(&spec), None);
+        let corner = x % (width - 1) + y % (height - 1) * width;
+        let square = [corner, corner + 1, corner + 1 + width, corner + width];
+        let routes = RouteAnalysis::new(&spec, &Planted { spec: &spec, square }).unwrap();
+        prop_assert_eq!(routes.connected(), routes.pairs);
+        let cycle = ChannelGraph::new(&spec, &routes).unwrap().cycle().unwrap();
+        prop_assert!(cycle.iter().all(|channel| square.contains(&channel.switch)), "{:?}", cycle);
+    }
+
+    /// A bound on the bisection is never below the least cut.
+    #[test]
+    fn bounds_of_the_bisection_are_bounds(spec in fabric(Kind::Any)) {
+        prop_assume!(spec.topology.switches() <= 12);
+        let Some(bound) = Bisection::bound(&spec) else {
+            let first = spec.topology.attachment(0).0;
+            let mut nics = 0..spec.topology.nics();
+            prop_assert!(nics.all(|nic| spec.topology.attachment(nic).0 == first));
+            return Ok(());
+        };
+        prop_assert!(bound.links >= Cuts::least_with(&spec, bound.half));
+    }
+}
