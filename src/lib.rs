@@ -6,6 +6,7 @@
 pub mod cli;
 pub mod config;
 pub mod fabric;
+pub mod generate;
 pub mod replay;
 pub mod results;
 pub mod runner;

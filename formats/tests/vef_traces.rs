@@ -29,14 +29,27 @@ fn counts_are_those_of_an_independent_reader() {
         );
         assert_eq!(check.unverified, 0);
 
-        let info = Info::read(&path, 10).unwrap();
+        let info = Info::read(&path).unwrap();
         assert_eq!((info.messages, info.bytes), (messages, bytes), "{name}");
-        let by_kind: u64 = info.collectives.iter().map(|c| c.1).sum();
+        let by_kind: u64 = info.collectives.iter().map(|c| c.count).sum();
         assert_eq!(by_kind, collectives, "{name}");
         assert_eq!(info.sizes.iter().sum::<u64>(), messages, "{name}");
         assert_eq!(info.records, check.records.iter().sum::<u64>(), "{name}");
         assert_eq!(info.compute_ps.len(), info.header.tasks as usize);
-        assert!(info.pairs.is_sorted_by(|a, b| a.bytes >= b.bytes) && info.pairs.len() == 10);
+        assert!(info.pairs.is_sorted_by(|a, b| a.bytes >= b.bytes));
+        let pairs = info.pairs.iter().map(|p| (p.messages, p.bytes));
+        let sum = pairs.fold((0, 0), |sum, p| (sum.0 + p.0, sum.1 + p.1));
+        assert_eq!(
+            (sum, info.other_pairs),
+            ((messages, bytes), (0, 0)),
+            "{name}"
+        );
+        assert_eq!(info.dependencies.iter().sum::<u64>(), info.records);
+        let ideal = info.ideal.unwrap();
+        assert!(ideal.early <= info.dependencies[2]);
+        // Nobody is done before it has computed, and not all wait for each other.
+        assert!(ideal.span_ps >= info.compute_span_ps().1, "{name}");
+        assert!(u128::from(ideal.span_ps) <= info.compute_ps.iter().map(|&c| u128::from(c)).sum());
     }
 }
 

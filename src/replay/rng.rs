@@ -16,6 +16,10 @@ pub enum Purpose {
     Placement = 1,
     /// Phase, then destinations of a background flow; components: flow, source NIC.
     Background = 2,
+    /// How long a rank of a generated trace computes; component: rank.
+    Imbalance = 10,
+    /// Whom a rank of a generated trace sends to; component: rank.
+    Peers = 11,
 }
 
 /// A stream of random numbers.

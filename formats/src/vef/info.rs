@@ -1,12 +1,16 @@
 //! Summary of a trace, for `trace info`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use hashbrown::HashMap;
 
-use super::collective::Op;
+use super::check::{Checker, Observer, Rule};
+use super::clock::Clock;
+use super::collective::{Op, Resolved};
+use super::comms::Positions;
 use super::reader::Reader;
-use super::record::{Header, Record};
+use super::record::{Comm, DepKind, Header, Member, Message, Record};
 use crate::error::Error;
 use crate::limits::MAX_PAIRS;
 
@@ -28,8 +32,8 @@ pub struct Info {
     pub markers: u64,
     /// Members of each communicator, by index.
     pub comm_sizes: Vec<u32>,
-    /// Collectives by operation, those that occur.
-    pub collectives: Vec<(Op, u64)>,
+    /// Collectives by operation and communicator, those that occur.
+    pub collectives: Vec<Collectives>,
     /// Sum of the computation of each task, in picoseconds.
     pub compute_ps: Vec<u64>,
     /// Messages by size: entry 0 counts the empty ones, entry `i` those of
@@ -37,8 +41,30 @@ pub struct Info {
     pub sizes: Vec<u64>,
     /// Traffic of the rank pairs, most bytes first.
     pub pairs: Vec<Pair>,
-    /// Messages of pairs beyond [`MAX_PAIRS`] different ones.
-    pub messages_of_other_pairs: u64,
+    /// Messages and bytes of pairs beyond [`MAX_PAIRS`] different ones.
+    pub other_pairs: (u64, u64),
+    /// Records that wait for nothing, for an own message sent, for a message received, for
+    /// a collective completed.
+    pub dependencies: [u64; 4],
+    /// Dependencies on messages of a later line.
+    pub forward: u64,
+    /// What the ideal clock says; `None` if the trace does not check clean.
+    pub ideal: Option<Ideal>,
+}
+
+/// Collectives of one operation on one communicator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Collectives {
+    /// Operation.
+    pub op: Op,
+    /// Index of the communicator.
+    pub comm: u32,
+    /// How many.
+    pub count: u64,
+    /// Bytes that they move if every block goes straight from where it is to where it
+    /// must be; an allreduce counts as reduce and bcast. What an algorithm sends may be
+    /// more or less.
+    pub bytes: u64,
 }
 
 /// Traffic from one task to another.
@@ -54,18 +80,51 @@ pub struct Pair {
     pub bytes: u64,
 }
 
+/// A trace on the [ideal clock](super::clock).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ideal {
+    /// Start of the last record, in picoseconds.
+    pub span_ps: u64,
+    /// Of the records that wait for a message received, those whose message was sent
+    /// before the task's record before.
+    pub early: u64,
+}
+
 impl Info {
-    /// Reads a whole file; `top` is the number of rank pairs to keep.
+    /// Reads a whole file.
     ///
     /// # Errors
     /// If the file can't be read or is not VEF.
-    pub fn read(path: impl AsRef<Path>, top: usize) -> Result<Self, Error> {
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
         let mut reader = Reader::open(path)?;
-        let mut tally = Tally::new(&reader);
-        while let Some((_, record)) = reader.next_record()? {
+        let header = reader.header().clone();
+        let comms = reader.comms().to_vec();
+        let mut tally = Tally::new(&header, &comms);
+        let follower = Follower {
+            clock: Clock::new(&comms),
+            comms: &comms,
+            early: 0,
+        };
+        let mut checker = Some(Checker::new(header, comms.clone(), follower));
+        while let Some((line, record)) = reader.next_record()? {
             tally.add(&record);
+            if let Some(mut c) = checker.take()
+                && c.record(line, &record)
+            {
+                checker = Some(c);
+            }
         }
-        Ok(tally.finish(&reader, top))
+        let mut info = tally.finish();
+        if let Some((check, follower)) = checker.map(|c| c.finish(None)) {
+            info.forward = check.forward;
+            let sound = check.is_clean() && follower.clock.failure().is_none();
+            let span = follower.clock.end().checked_mul(info.header.ps_per_unit);
+            let early = follower.early;
+            info.ideal = span
+                .filter(|_| sound)
+                .map(|span_ps| Ideal { span_ps, early });
+        }
+        Ok(info)
     }
 
     /// Least and most computation of a task, in picoseconds.
@@ -75,38 +134,84 @@ impl Info {
         let max = self.compute_ps.iter().max().copied();
         (min.unwrap_or(0), max.unwrap_or(0))
     }
+
+    /// Mean computation of a task, in picoseconds, rounded down.
+    #[must_use]
+    pub fn compute_mean_ps(&self) -> u64 {
+        let sum: u128 = self.compute_ps.iter().map(|&ps| u128::from(ps)).sum();
+        // A mean of 64-bit numbers fits.
+        (sum / (self.compute_ps.len() as u128).max(1)) as u64
+    }
+
+    /// Bytes of all collectives; see [`Collectives::bytes`].
+    #[must_use]
+    pub fn collective_bytes(&self) -> u64 {
+        let bytes = self.collectives.iter().map(|c| c.bytes);
+        bytes.fold(0, u64::saturating_add)
+    }
+}
+
+/// Follows the ideal clock.
+struct Follower<'a> {
+    clock: Clock,
+    comms: &'a [Comm],
+    early: u64,
+}
+
+impl Observer for Follower<'_> {
+    type Note = Record;
+
+    fn read(&mut self, _: u64, record: &Record) -> Record {
+        *record
+    }
+
+    fn started(&mut self, task: u32, record: Record) {
+        if record.dep().0.kind() == DepKind::Received {
+            let early = self.clock.event(&record) <= self.clock.last(task);
+            self.early += u64::from(early);
+        }
+        self.clock.start(&record);
+    }
+
+    fn resolved(&mut self, g: u64, collective: &Resolved) {
+        if let Some(comm) = self.comms.get(collective.comm as usize) {
+            let rule = Rule::of(&collective.kind, comm);
+            self.clock.rule(g, collective.comm, rule);
+        }
+    }
 }
 
 struct Tally {
     info: Info,
     pairs: HashMap<(u32, u32), (u64, u64)>,
-    /// Collective lines by communicator and operation.
-    lines: Vec<[u64; Op::ALL.len()]>,
+    positions: Positions,
+    /// Collective lines and bytes by operation and communicator.
+    lines: BTreeMap<(Op, u32), (u64, u64)>,
 }
 
 impl Tally {
-    fn new(reader: &Reader) -> Self {
+    fn new(header: &Header, comms: &[Comm]) -> Self {
         Self {
             info: Info {
-                header: reader.header().clone(),
+                header: header.clone(),
                 records: 0,
                 messages: 0,
                 bytes: 0,
                 self_messages: 0,
                 markers: 0,
-                comm_sizes: reader
-                    .comms()
-                    .iter()
-                    .map(|c| c.members.len() as u32)
-                    .collect(),
+                comm_sizes: comms.iter().map(|c| c.members.len() as u32).collect(),
                 collectives: Vec::new(),
                 compute_ps: Vec::new(),
                 sizes: Vec::new(),
                 pairs: Vec::new(),
-                messages_of_other_pairs: 0,
+                other_pairs: (0, 0),
+                dependencies: [0; 4],
+                forward: 0,
+                ideal: None,
             },
             pairs: HashMap::new(),
-            lines: vec![Default::default(); reader.comms().len()],
+            positions: Positions::new(comms),
+            lines: BTreeMap::new(),
         }
     }
 
@@ -122,46 +227,79 @@ impl Tally {
             let ps = record.time().saturating_mul(info.header.ps_per_unit);
             info.compute_ps[at] = info.compute_ps[at].saturating_add(ps);
         }
+        info.dependencies[record.dep().0.kind() as usize] += 1;
         match record {
             Record::Message(m) if m.is_marker() => info.markers += 1,
-            Record::Message(m) => {
-                info.messages += 1;
-                info.bytes = info.bytes.saturating_add(m.size);
-                info.self_messages += u64::from(m.src == m.dst);
-                let class = (u64::BITS - m.size.leading_zeros()) as usize;
-                if class >= info.sizes.len() {
-                    info.sizes.resize(class + 1, 0);
-                }
-                info.sizes[class] += 1;
-                let room = self.pairs.len() < MAX_PAIRS;
-                if room || self.pairs.contains_key(&(m.src, m.dst)) {
-                    let pair = self.pairs.entry((m.src, m.dst)).or_default();
-                    pair.0 += 1;
-                    pair.1 = pair.1.saturating_add(m.size);
-                } else {
-                    info.messages_of_other_pairs += 1;
-                }
-            }
-            Record::Member(m) => {
-                if let Some(ops) = self.lines.get_mut(m.comm as usize)
-                    && let Some(lines) = ops.get_mut(m.op as usize)
-                {
-                    *lines += 1;
-                }
-            }
+            Record::Message(m) => self.message(m),
+            Record::Member(m) => self.member(m),
         }
     }
 
-    fn finish(self, reader: &Reader, top: usize) -> Info {
-        let mut info = self.info;
-        // A communicator of m members leaves m lines per collective.
-        for (code, op) in Op::ALL.into_iter().enumerate() {
-            let by_comm = self.lines.iter().zip(reader.comms());
-            let count = by_comm.map(|(ops, c)| ops[code].div_ceil(c.members.len().max(1) as u64));
-            let count: u64 = count.sum();
-            if count > 0 {
-                info.collectives.push((op, count));
+    fn message(&mut self, m: &Message) {
+        let info = &mut self.info;
+        info.messages += 1;
+        info.bytes = info.bytes.saturating_add(m.size);
+        info.self_messages += u64::from(m.src == m.dst);
+        let class = (u64::BITS - m.size.leading_zeros()) as usize;
+        if class >= info.sizes.len() {
+            info.sizes.resize(class + 1, 0);
+        }
+        info.sizes[class] += 1;
+        let room = self.pairs.len() < MAX_PAIRS;
+        let pair = if room || self.pairs.contains_key(&(m.src, m.dst)) {
+            self.pairs.entry((m.src, m.dst)).or_default()
+        } else {
+            &mut info.other_pairs
+        };
+        pair.0 += 1;
+        pair.1 = pair.1.saturating_add(m.size);
+    }
+
+    fn member(&mut self, m: &Member) {
+        let Some(op) = Op::from_code(m.op) else {
+            return;
+        };
+        let Some(&size) = self.info.comm_sizes.get(m.comm as usize) else {
+            return;
+        };
+        let n = u64::from(size).max(1);
+        let bytes = match op {
+            Op::Bcast => m.recv,
+            Op::Reduce => m.send,
+            // Of all members together, see `finish`.
+            Op::Allreduce => m.send,
+            // The root's own block stays where it is.
+            Op::Gather if m.recv == 0 => m.send,
+            Op::Scatter if m.send == 0 => m.recv,
+            Op::Gather | Op::Scatter | Op::Barrier => 0,
+            Op::Allgather => m.send.saturating_mul(n - 1),
+            Op::Alltoall if m.recv == 0 => m.send.saturating_mul(n - 1),
+            Op::Alltoall => {
+                let position = self.positions.of(m.comm, m.task);
+                let larger = position.is_some_and(|p| u64::from(p) < m.send % n);
+                m.send - m.send / n - u64::from(larger)
             }
+        };
+        let lines = self.lines.entry((op, m.comm)).or_default();
+        lines.0 += 1;
+        lines.1 = lines.1.saturating_add(bytes);
+    }
+
+    fn finish(self) -> Info {
+        let mut info = self.info;
+        for ((op, comm), (lines, bytes)) in self.lines {
+            let n = u64::from(info.comm_sizes.get(comm as usize).copied().unwrap_or(1)).max(1);
+            let bytes = match op {
+                Op::Allreduce => (bytes / n).saturating_mul(2 * (n - 1)),
+                _ => bytes,
+            };
+            info.collectives.push(Collectives {
+                op,
+                comm,
+                // A communicator of n members leaves n lines per collective.
+                count: lines.div_ceil(n),
+                bytes,
+            });
         }
         let pairs = self.pairs.into_iter();
         info.pairs = pairs
@@ -174,7 +312,6 @@ impl Tally {
             .collect();
         info.pairs
             .sort_unstable_by_key(|p| (std::cmp::Reverse((p.bytes, p.messages)), p.src, p.dst));
-        info.pairs.truncate(top);
         info
     }
 }

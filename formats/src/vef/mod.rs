@@ -14,8 +14,10 @@
 //! no particular order, and a dependency may name a message on a later line.
 
 pub mod check;
+pub mod clock;
 pub mod collective;
 pub mod comms;
+pub mod convert;
 mod cursor;
 mod fast;
 mod grammar;
@@ -25,13 +27,18 @@ pub mod parser;
 pub mod reader;
 pub mod record;
 mod sized;
+pub mod slice;
 pub mod write;
 
-pub use check::{Check, Problem, check_file, check_file_while};
+pub use check::{Check, Checker, Observer, Problem, check_file, check_file_while, observe};
+pub use clock::Clock;
 pub use collective::{Blocks, Gathering, Kind, Op, Resolved};
 pub use comms::Positions;
-pub use info::Info;
+pub use convert::{ConvertError, Records, Target, convert};
+pub use info::{Collectives, Ideal, Info, Pair};
 pub use parse_error::ParseError;
 pub use parser::{Parser, Step};
 pub use reader::Reader;
 pub use record::{Comm, Dep, DepId, DepKind, Header, Member, Message, Record, Version};
+pub use slice::{Cut, Plan, SliceError};
+pub use write::Writer;

@@ -57,7 +57,7 @@ impl Sizes<'_> {
         let (g, name) = (self.g, self.op.name());
         (
             line,
-            format!("the sizes {send} {recv} do not fit a {name} (G{g}): expected {expected}"),
+            format!("the sizes {send} {recv} do not fit {name} (G{g}): expected {expected}"),
         )
     }
 }

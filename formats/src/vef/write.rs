@@ -1,8 +1,67 @@
-//! Writes VEF lines; what is written parses to the same values.
+//! Writes VEF; what is written parses to the same values.
 
 use std::io::{self, Write};
 
 use super::record::{Comm, DepId, Header, Record, Version};
+
+/// Writes a trace line by line and holds it against the counts of its header.
+#[derive(Debug)]
+pub struct Writer<W: Write> {
+    out: W,
+    line: Line,
+    /// Point-to-point lines and collective lines: announced, and written.
+    counts: [[u64; 2]; 2],
+}
+
+impl<W: Write> Writer<W> {
+    /// Writes the first line and the communicators. `out` should be buffered.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn new(mut out: W, head: &Header, comms: &[Comm]) -> io::Result<Self> {
+        header(&mut out, head)?;
+        for (k, members) in (0..).zip(comms) {
+            comm(&mut out, k, members)?;
+        }
+        Ok(Self {
+            out,
+            line: Line::default(),
+            counts: [[head.messages, 0], [head.members, 0]],
+        })
+    }
+
+    /// Writes a record.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn record(&mut self, record: &Record) -> io::Result<()> {
+        let kind = usize::from(matches!(record, Record::Member(_)));
+        self.counts[kind][1] += 1;
+        self.out.write_all(self.line.fill(record))
+    }
+
+    /// Ends the trace and gives the output back.
+    ///
+    /// # Errors
+    /// Those of the output, and [`io::ErrorKind::InvalidData`] if the header announces
+    /// another number of records.
+    pub fn finish(mut self) -> io::Result<W> {
+        for ([said, written], what) in self
+            .counts
+            .into_iter()
+            .zip(["messages", "collective lines"])
+        {
+            if said != written {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!("the header announces {said} {what}, but {written} were written"),
+                ));
+            }
+        }
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}
 
 /// Writes the first line.
 ///
@@ -46,19 +105,74 @@ pub fn comm(out: &mut impl Write, index: u32, comm: &Comm) -> io::Result<()> {
 /// # Errors
 /// Those of `out`.
 pub fn record(out: &mut impl Write, record: &Record) -> io::Result<()> {
-    let (dep, after) = record.dep();
-    match record {
-        Record::Message(m) => write!(out, "{} {} {} {}", m.id, m.src, m.dst, m.size)?,
-        Record::Member(m) => write!(
-            out,
-            "G{} C{} {} {} {} {}",
-            m.id, m.comm, m.op, m.task, m.send, m.recv
-        )?,
+    out.write_all(Line::default().fill(record))
+}
+
+/// The text of one record.
+#[derive(Debug, Default)]
+struct Line(Vec<u8>);
+
+impl Line {
+    fn number(&mut self, n: impl itoa::Integer, end: u8) {
+        let mut digits = itoa::Buffer::new();
+        self.0.extend_from_slice(digits.format(n).as_bytes());
+        self.0.push(end);
     }
-    write!(out, " {} {} ", dep.0, record.time())?;
-    match after {
-        DepId::None => writeln!(out, "-1"),
-        DepId::Message(id) => writeln!(out, "{id}"),
-        DepId::Collective(id) => writeln!(out, "G{id}"),
+
+    fn fill(&mut self, record: &Record) -> &[u8] {
+        self.0.clear();
+        match record {
+            Record::Message(m) => {
+                self.number(m.id, b' ');
+                self.number(m.src, b' ');
+                self.number(m.dst, b' ');
+                self.number(m.size, b' ');
+            }
+            Record::Member(m) => {
+                self.0.push(b'G');
+                self.number(m.id, b' ');
+                self.0.push(b'C');
+                self.number(m.comm, b' ');
+                self.number(m.op, b' ');
+                self.number(m.task, b' ');
+                self.number(m.send, b' ');
+                self.number(m.recv, b' ');
+            }
+        }
+        let (dep, after) = record.dep();
+        self.number(dep.0, b' ');
+        self.number(record.time(), b' ');
+        match after {
+            DepId::None => self.0.extend_from_slice(b"-1\n"),
+            DepId::Message(id) => self.number(id, b'\n'),
+            DepId::Collective(g) => {
+                self.0.push(b'G');
+                self.number(g, b'\n');
+            }
+        }
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_that_announces_something_else_is_refused() {
+        let header = Header {
+            version: Version::Vef3,
+            tasks: 1,
+            messages: 1,
+            comms: 0,
+            collectives: 0,
+            members: 0,
+            only_send_deps: false,
+            ps_per_unit: 1000,
+        };
+        let writer = Writer::new(Vec::new(), &header, &[]).unwrap();
+        let error = writer.finish().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        assert!(error.to_string().contains("announces 1 messages, but 0"));
     }
 }

@@ -1,6 +1,8 @@
 //! Test support: random valid traces, and where the recorded ones are.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub mod ideal;
+
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
@@ -35,6 +37,25 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// Reads a whole file.
+    pub fn read(path: &std::path::Path) -> Self {
+        let reader = flitwise_formats::vef::Reader::open(path).unwrap();
+        let (header, comms) = (reader.header().clone(), reader.comms().to_vec());
+        let records = reader.map(|r| r.unwrap().1).collect();
+        Self {
+            header,
+            comms,
+            records,
+        }
+    }
+
+    /// Writes it into a file of its own.
+    pub fn file(&self) -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), self.text()).unwrap();
+        file
+    }
+
     pub fn text(&self) -> Vec<u8> {
         let mut out = Vec::new();
         write::header(&mut out, &self.header).unwrap();

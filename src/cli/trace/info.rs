@@ -1,23 +1,45 @@
 //! `flitwise trace info`.
 
+use super::matrix;
 use crate::cli::{CliError, print};
 use crate::results::table::write_table;
 use crate::units::{human_bytes, human_count, human_time};
-use flitwise_formats::vef::{Info, Version};
-use serde_json::{Map, Value, json};
+use clap::Args;
+use flitwise_formats::vef::{Collectives, Info, Op, Version};
+use serde_json::{Value, json};
 use std::fmt::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Version of the JSON.
-const SCHEMA: &str = "flitwise-trace-info-1";
+const SCHEMA: &str = "flitwise-trace-info-2";
 /// Rank pairs listed.
 const PAIRS: usize = 10;
 /// Communicators listed in the text.
 const COMMS: usize = 8;
 
-pub(super) fn run(file: &Path, json: bool) -> Result<(), CliError> {
-    let info = Info::read(file, PAIRS).map_err(|e| CliError::BadInput(e.to_string()))?;
-    if json {
+/// Arguments of `flitwise trace info`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  flitwise trace info traces/hpl-16.vef.gz\n  flitwise trace info traces/hpl-16.vef.gz --matrix csv > matrix.csv\n\ndocs/trace-tools.md explains the figures, docs/result.md the JSON."
+)]
+pub struct InfoArgs {
+    /// Trace file, plain or compressed.
+    file: PathBuf,
+    /// Prints JSON.
+    #[arg(long, conflicts_with = "matrix")]
+    json: bool,
+    /// Prints the whole communication matrix and nothing else.
+    #[arg(long, value_name = "FORM")]
+    matrix: Option<matrix::Form>,
+}
+
+pub(super) fn run(args: &InfoArgs) -> Result<(), CliError> {
+    let file = &args.file;
+    let info = Info::read(file).map_err(|e| CliError::BadInput(e.to_string()))?;
+    if let Some(form) = args.matrix {
+        return print(&matrix::whole(&info, form)?);
+    }
+    if args.json {
         return print(&format!("{:#}\n", document(file, &info)));
     }
     let mut text = String::new();
@@ -26,10 +48,18 @@ pub(super) fn run(file: &Path, json: bool) -> Result<(), CliError> {
     print(&text)
 }
 
-fn format_name(version: Version) -> &'static str {
+pub(super) fn format_name(version: Version) -> &'static str {
     match version {
         Version::Vef => "VEF",
         Version::Vef3 => "VEF3",
+    }
+}
+
+/// How much longer the busiest rank computes than the mean: 0.25 is a quarter longer.
+fn imbalance(info: &Info) -> f64 {
+    match info.compute_mean_ps() {
+        0 => 0.0,
+        mean => info.compute_span_ps().1 as f64 / mean as f64 - 1.0,
     }
 }
 
@@ -46,38 +76,62 @@ fn size_class(i: usize) -> (u64, u64) {
 
 fn document(file: &Path, info: &Info) -> Value {
     let (min, max) = info.compute_span_ps();
-    let collectives = info
-        .collectives
-        .iter()
-        .map(|(op, count)| (op.name().to_owned(), json!(count)));
+    let collectives = info.collectives.iter().map(|c| {
+        json!({
+            "operation": c.op.name(),
+            "communicator": c.comm,
+            "ranks": info.comm_sizes.get(c.comm as usize),
+            "count": c.count,
+            "bytes": c.bytes,
+        })
+    });
     let sizes = info.sizes.iter().enumerate().filter(|&(_, &n)| n > 0);
+    let [start, sent, received, completed] = info.dependencies;
     json!({
         "schema": SCHEMA,
         "file": file.display().to_string(),
         "format": format_name(info.header.version),
+        "ps_per_unit": info.header.ps_per_unit,
         "ranks": info.header.tasks,
         "records": info.records,
         "messages": info.messages,
         "bytes": info.bytes,
         "self_messages": info.self_messages,
         "markers": info.markers,
-        "collectives": collectives.collect::<Map<_, _>>(),
+        "collectives": collectives.collect::<Vec<_>>(),
+        "collective_bytes": info.collective_bytes(),
         "communicator_sizes": info.comm_sizes,
-        "compute_ps": { "min": min, "max": max, "per_rank": info.compute_ps },
+        "compute_ps": {
+            "min": min,
+            "mean": info.compute_mean_ps(),
+            "max": max,
+            "imbalance": imbalance(info),
+            "per_rank": info.compute_ps,
+        },
+        "ideal_span_ps": info.ideal.map(|i| i.span_ps),
+        "dependencies": {
+            "none": start,
+            "sent": sent,
+            "received": received,
+            "received_early": info.ideal.map(|i| i.early),
+            "completed": completed,
+            "on_later_lines": info.forward,
+        },
         "message_sizes": sizes.map(|(i, count)| {
             let (from, to) = size_class(i);
             json!({ "from_bytes": from, "to_bytes": to, "messages": count })
         }).collect::<Vec<_>>(),
-        "top_pairs": info.pairs.iter().map(|p| json!({
+        "pairs": info.pairs.len(),
+        "top_pairs": info.pairs.iter().take(PAIRS).map(|p| json!({
             "src": p.src, "dst": p.dst, "messages": p.messages, "bytes": p.bytes,
         })).collect::<Vec<_>>(),
-        "messages_of_other_pairs": info.messages_of_other_pairs,
+        "other_pairs": { "messages": info.other_pairs.0, "bytes": info.other_pairs.1 },
     })
 }
 
 fn write_text(out: &mut String, file: &Path, info: &Info) -> fmt::Result {
     let (min, max) = info.compute_span_ps();
-    let collectives: u64 = info.collectives.iter().map(|(_, count)| count).sum();
+    let collectives: u64 = info.collectives.iter().map(|c| c.count).sum();
     let average = match info.messages {
         0 => String::new(),
         n => format!(", {} on average", human_bytes(info.bytes / n)),
@@ -85,6 +139,10 @@ fn write_text(out: &mut String, file: &Path, info: &Info) -> fmt::Result {
     let own = match info.self_messages {
         0 => String::new(),
         n => format!(", {} of them to the rank itself", human_count(n)),
+    };
+    let span = match info.ideal {
+        Some(ideal) => human_time(ideal.span_ps),
+        None => "unknown: the trace is broken, see `flitwise trace check`".into(),
     };
     let rows = [
         ("trace", file.display().to_string()),
@@ -94,20 +152,43 @@ fn write_text(out: &mut String, file: &Path, info: &Info) -> fmt::Result {
         ("messages", format!("{}{own}", human_count(info.messages))),
         ("bytes", format!("{}{average}", human_bytes(info.bytes))),
         ("markers", human_count(info.markers)),
-        ("collectives", human_count(collectives)),
+        (
+            "collectives",
+            format!(
+                "{}, {} if every block goes straight",
+                human_count(collectives),
+                human_bytes(info.collective_bytes())
+            ),
+        ),
         ("communicators", communicators(&info.comm_sizes)),
         (
             "computation",
-            format!("{} to {} per rank", human_time(min), human_time(max)),
+            format!(
+                "{} to {} per rank, mean {}, imbalance {:.1} %",
+                human_time(min),
+                human_time(max),
+                human_time(info.compute_mean_ps()),
+                100.0 * imbalance(info)
+            ),
         ),
+        ("ideal span", span),
+        ("waits", waits(info)),
     ];
     for (name, value) in rows {
         writeln!(out, "{name:<14}  {value}")?;
     }
 
-    let mut table = vec![row(["collective", "count"])];
-    for (op, count) in &info.collectives {
-        table.push(vec![op.name().to_owned(), human_count(*count)]);
+    let mut table = vec![row(["collective", "count", "bytes", "on"])];
+    for op in Op::ALL {
+        let uses: Vec<&Collectives> = info.collectives.iter().filter(|c| c.op == op).collect();
+        if !uses.is_empty() {
+            table.push(vec![
+                op.name().to_owned(),
+                human_count(uses.iter().map(|c| c.count).sum()),
+                human_bytes(uses.iter().fold(0, |sum, c| c.bytes.saturating_add(sum))),
+                on(&uses, info),
+            ]);
+        }
     }
     write_table(out, &table)?;
 
@@ -122,8 +203,11 @@ fn write_text(out: &mut String, file: &Path, info: &Info) -> fmt::Result {
     }
     write_table(out, &table)?;
 
+    if info.header.tasks <= matrix::SMALL && info.messages > 0 {
+        return matrix::write_tables(out, info);
+    }
     let mut table = vec![row(["busiest rank pairs", "messages", "bytes"])];
-    for p in &info.pairs {
+    for p in info.pairs.iter().take(PAIRS) {
         table.push(vec![
             format!("{} -> {}", p.src, p.dst),
             human_count(p.messages),
@@ -131,14 +215,50 @@ fn write_text(out: &mut String, file: &Path, info: &Info) -> fmt::Result {
         ]);
     }
     write_table(out, &table)?;
-    if info.messages_of_other_pairs > 0 {
-        let others = human_count(info.messages_of_other_pairs);
+    let more = info.pairs.len().saturating_sub(PAIRS) as u64;
+    if more > 0 {
+        let more = human_count(more);
+        writeln!(out, "and {more} more pairs: --matrix csv lists all of them")?;
+    }
+    if let (others @ 1.., _) = info.other_pairs {
+        let others = human_count(others);
         writeln!(
             out,
             "and {others} messages of further pairs, not told apart"
         )?;
     }
     Ok(())
+}
+
+/// Of the waits for messages and collectives, and how many messages came before.
+fn waits(info: &Info) -> String {
+    let [_, _, received, completed] = info.dependencies;
+    let early = match info.ideal {
+        Some(ideal) if received > 0 => {
+            let share = 100.0 * ideal.early as f64 / received as f64;
+            format!(" ({share:.1} % sent before the wait)")
+        }
+        _ => String::new(),
+    };
+    format!(
+        "{} for messages{early}, {} for collectives",
+        human_count(received),
+        human_count(completed)
+    )
+}
+
+/// `C0 (16 ranks), C3 (4 ranks)`.
+fn on(uses: &[&Collectives], info: &Info) -> String {
+    let one = |c: &&&Collectives| {
+        let ranks = info.comm_sizes.get(c.comm as usize).copied().unwrap_or(0);
+        format!("C{} ({ranks} ranks)", c.comm)
+    };
+    let shown: Vec<String> = uses.iter().take(3).map(|c| one(&c)).collect();
+    let more = match uses.len().saturating_sub(3) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    format!("{}{more}", shown.join(", "))
 }
 
 fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {

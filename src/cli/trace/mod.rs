@@ -1,28 +1,47 @@
-//! `flitwise trace`: what is in a trace, and is it sound?
+//! `flitwise trace`: what is in a trace, is it sound, and making one out of another or of
+//! nothing. `docs/trace-tools.md` describes the commands.
 
 mod check;
+mod convert;
+mod generate;
 mod info;
+mod matrix;
+mod output;
+mod slice;
 
 use super::CliError;
+use crate::units::human_count;
 use clap::{Args, Subcommand};
-use std::path::PathBuf;
+use flitwise_formats::vef::Check;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
 /// Subcommands of `flitwise trace`.
 #[derive(Debug, Subcommand)]
 pub enum TraceCommand {
-    /// Ranks, messages, bytes, collectives and communicators of a trace.
-    #[command(after_help = "Example:\n  flitwise trace info traces/hpl-16.vef.gz")]
-    Info(TraceArgs),
+    /// Ranks, messages, who sends to whom, collectives, computation and dependencies.
+    Info(info::InfoArgs),
     /// Reads a trace completely and reports what is wrong with it, by line.
     #[command(
         after_help = "Example:\n  flitwise trace check traces/hpl-16.vef.gz\n\nExits 0 if the trace can be replayed, else 2. docs/result.md describes the JSON."
     )]
-    Check(TraceArgs),
+    Check(CheckArgs),
+    /// Copies a trace: other packing, version or unit of time, the same meaning.
+    Convert(convert::ConvertArgs),
+    /// Cuts a window of time or some of the ranks out of a trace.
+    Slice(slice::SliceArgs),
+    /// Writes the trace of a kernel: ring, halo, all-to-all, FFT, master and workers, HPL,
+    /// random access.
+    #[command(
+        subcommand,
+        after_help = "Example:\n  flitwise trace generate ring --ranks 64 --size 8KiB -o ring.vef.gz"
+    )]
+    Generate(generate::GenerateCommand),
 }
 
-/// Arguments of both.
+/// Arguments of `flitwise trace check`.
 #[derive(Debug, Args)]
-pub struct TraceArgs {
+pub struct CheckArgs {
     /// Trace file, plain or compressed.
     file: PathBuf,
     /// Prints JSON.
@@ -32,7 +51,46 @@ pub struct TraceArgs {
 
 pub(super) fn run(command: &TraceCommand) -> Result<(), CliError> {
     match command {
-        TraceCommand::Info(args) => info::run(&args.file, args.json),
+        TraceCommand::Info(args) => info::run(args),
         TraceCommand::Check(args) => check::run(&args.file, args.json),
+        TraceCommand::Convert(args) => convert::run(args),
+        TraceCommand::Slice(args) => slice::run(args),
+        TraceCommand::Generate(command) => generate::run(command),
+    }
+}
+
+/// Errors of a broken trace that a refusal quotes.
+const QUOTED: usize = 3;
+
+#[cold]
+fn broken(file: &Path, check: &Check) -> CliError {
+    let mut text = format!("{}: the trace is broken", file.display());
+    // Writing to a String does not fail.
+    for e in check.errors.iter().take(QUOTED) {
+        let _ = write!(text, "\n{}:{}: {}", file.display(), e.line, e.message);
+    }
+    let more = check.error_total.saturating_sub(QUOTED as u64);
+    if more > 0 {
+        let _ = write!(
+            text,
+            "\nand {} more: see `flitwise trace check`",
+            human_count(more)
+        );
+    }
+    CliError::BadInput(text)
+}
+
+/// Commands that read a trace twice refuse pipes.
+fn read_twice(file: &Path) -> Result<(), CliError> {
+    let name = file.display();
+    match std::fs::metadata(file) {
+        Ok(meta) if meta.is_dir() => Err(CliError::BadInput(format!(
+            "{name}: is a directory, not a trace file"
+        ))),
+        Ok(meta) if !meta.is_file() => Err(CliError::BadInput(format!(
+            "{name}: the trace is read twice, so it must be a regular file"
+        ))),
+        Ok(_) => Ok(()),
+        Err(e) => Err(CliError::BadInput(format!("{name}: {e}"))),
     }
 }

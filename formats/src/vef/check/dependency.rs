@@ -1,7 +1,8 @@
 //! Judges dependencies: do they name something that this task can wait for?
 
-use super::Judge;
+use super::Checker;
 use super::ids::{Ends, Known};
+use super::observer::Observer;
 use super::order::Event;
 use crate::vef::record::{Dep, DepId, DepKind, Record};
 
@@ -13,7 +14,7 @@ pub(super) struct Reference {
     pub kind: DepKind,
 }
 
-impl Judge {
+impl<O: Observer> Checker<O> {
     /// Judges what a record waits for.
     pub(super) fn dependency(&mut self, line: u64, record: &Record) -> Event {
         let (dep, after) = record.dep();
@@ -33,7 +34,10 @@ impl Judge {
                         }
                     }
                     Known::Forgotten => self.check.unverified += 1,
-                    Known::Unseen => self.forward.entry(id).or_default().push(reference),
+                    Known::Unseen => {
+                        self.check.forward += 1;
+                        self.forward.entry(id).or_default().push(reference);
+                    }
                 }
                 Event::Message(id)
             }

@@ -1,14 +1,24 @@
 //! What can be judged at the end of a trace only: counts, and records that can't start.
 
 use super::groups::Rule;
+use super::observer::Observer;
 use super::order::Event;
-use super::{Check, Judge};
+use super::{Check, Checker};
+use crate::vef::ParseError;
 
 /// Links of a cycle that a message spells out.
 const MAX_LINKS: usize = 8;
 
-impl Judge {
-    pub(super) fn finish(mut self) -> Check {
+impl<O: Observer> Checker<O> {
+    /// Judges what can be judged at the end of the file only. `ignored_traffic` is what
+    /// [`Reader::ignored_traffic`] says.
+    ///
+    /// [`Reader::ignored_traffic`]: crate::vef::Reader::ignored_traffic
+    #[must_use]
+    pub fn finish(mut self, ignored_traffic: Option<u64>) -> (Check, O) {
+        if let Some(line) = ignored_traffic {
+            self.warning(line, "VEF has no traffic bit (4) in Dep: ignored");
+        }
         self.check.collectives = self.order.groups.count;
         self.counts();
         self.dangling();
@@ -16,7 +26,14 @@ impl Judge {
         // Wrong references, reported where they stand, must not look like cycles.
         self.order.run_all(&self.comms);
         self.stuck();
-        self.check
+        (self.check, self.order.observer)
+    }
+
+    /// Ends at text that is not VEF; what stands behind it is not judged.
+    #[must_use]
+    pub fn unreadable(mut self, error: &ParseError) -> (Check, O) {
+        self.error(error.line(), error.to_string());
+        (self.check, self.order.observer)
     }
 
     fn counts(&mut self) {

@@ -19,7 +19,7 @@ pub(super) struct Live {
 
 /// The earliest that a member can complete a collective, whatever the algorithm.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Rule {
+pub(in crate::vef) enum Rule {
     /// Each after all have entered.
     All,
     /// Each after the root (this task) has entered.

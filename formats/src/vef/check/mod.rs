@@ -9,6 +9,7 @@ mod dependency;
 mod end;
 mod groups;
 mod ids;
+mod observer;
 mod order;
 
 use std::fmt;
@@ -17,8 +18,9 @@ use std::path::Path;
 use hashbrown::HashMap;
 
 use self::dependency::Reference;
-use self::groups::Rule;
+pub(super) use self::groups::Rule;
 use self::ids::Ends;
+pub use self::observer::Observer;
 use self::order::{Event, Order, Pending, Starts};
 use super::collective::Gathering;
 use super::comms::Positions;
@@ -67,6 +69,8 @@ pub struct Check {
     pub members: u64,
     /// Dependencies on records so old that only their existence was checked.
     pub unverified: u64,
+    /// Dependencies on messages of a later line.
+    pub forward: u64,
     /// Most records that were read and could not start yet.
     pub max_waiting: usize,
 }
@@ -91,6 +95,7 @@ impl Check {
             collectives: 0,
             members: 0,
             unverified: 0,
+            forward: 0,
             max_waiting: 0,
         }
     }
@@ -119,31 +124,34 @@ pub fn check_file_while(
     path: impl AsRef<Path>,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<Check>, Error> {
-    let mut reader = Reader::open(path)?;
-    let mut judge = Judge::new(reader.header().clone(), reader.comms().to_vec());
+    let checked = observe(&mut Reader::open(path)?, (), go_on)?;
+    Ok(checked.map(|(check, ())| check))
+}
+
+/// Checks what `reader` has not read yet and tells `observer` what happens; `go_on` as in
+/// [`check_file_while`].
+///
+/// # Errors
+/// If the file can't be read.
+pub fn observe<O: Observer>(
+    reader: &mut Reader,
+    observer: O,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<(Check, O)>, Error> {
+    let mut checker = Checker::new(reader.header().clone(), reader.comms().to_vec(), observer);
     loop {
         match reader.next_record() {
             Ok(Some((line, record))) => {
                 if line.is_multiple_of(ASK_EVERY) && !go_on() {
                     return Ok(None);
                 }
-                judge.record(line, &record);
-                if judge.order.waiting > MAX_WAITING {
-                    judge.error(line, TOO_MANY_WAITING);
-                    return Ok(Some(judge.check));
+                if !checker.record(line, &record) {
+                    return Ok(Some(checker.stop()));
                 }
             }
-            Ok(None) => {
-                if let Some(line) = reader.ignored_traffic() {
-                    judge.warning(line, "VEF has no traffic bit (4) in Dep: ignored");
-                }
-                return Ok(Some(judge.finish()));
-            }
+            Ok(None) => return Ok(Some(checker.finish(reader.ignored_traffic()))),
             Err(e) => match e.kind() {
-                ErrorKind::Parse { error, .. } => {
-                    judge.error(error.line(), error.to_string());
-                    return Ok(Some(judge.check));
-                }
+                ErrorKind::Parse { error, .. } => return Ok(Some(checker.unreadable(error))),
                 _ => return Err(e),
             },
         }
@@ -156,11 +164,12 @@ pub const ASK_EVERY: u64 = 1 << 16;
 const TOO_MANY_WAITING: &str = "too many records wait for later lines: sort the lines by the \
                                 time of recording";
 
-struct Judge {
+/// Judges a trace record by record; [`check_file`] does so with a whole file.
+pub struct Checker<O: Observer> {
     check: Check,
     comms: Vec<Comm>,
     positions: Positions,
-    order: Order,
+    order: Order<O>,
     /// Dependencies on messages that were not read yet, by message.
     forward: HashMap<u64, Vec<Reference>>,
     /// Computation of each task so far, in picoseconds.
@@ -169,13 +178,15 @@ struct Judge {
     warned_root: bool,
 }
 
-impl Judge {
-    fn new(header: Header, comms: Vec<Comm>) -> Self {
+impl<O: Observer> Checker<O> {
+    /// Begins behind the communicators.
+    #[must_use]
+    pub fn new(header: Header, comms: Vec<Comm>, observer: O) -> Self {
         let mut judge = Self {
             check: Check::new(header),
             positions: Positions::new(&comms),
             comms,
-            order: Order::default(),
+            order: Order::new(observer),
             forward: HashMap::new(),
             compute: Vec::new(),
             warned_traffic: false,
@@ -223,7 +234,30 @@ impl Judge {
         }
     }
 
-    fn record(&mut self, line: u64, record: &Record) {
+    /// Judges the record of a line. False if so many records wait for later lines that
+    /// the trace is refused for it; then there is no point in going on.
+    pub fn record(&mut self, line: u64, record: &Record) -> bool {
+        self.judge(line, record);
+        let room = self.order.waiting <= MAX_WAITING;
+        if !room {
+            self.error(line, TOO_MANY_WAITING);
+        }
+        room
+    }
+
+    /// Ends before the end of the file.
+    #[must_use]
+    pub fn stop(self) -> (Check, O) {
+        (self.check, self.order.observer)
+    }
+
+    /// What was found so far.
+    #[must_use]
+    pub fn so_far(&self) -> &Check {
+        &self.check
+    }
+
+    fn judge(&mut self, line: u64, record: &Record) {
         let task = record.task();
         let known_task = task < self.check.header.tasks;
         if known_task {
@@ -258,10 +292,12 @@ impl Judge {
             Record::Member(m) => self.member(line, m),
         };
         if known_task {
+            let note = self.order.observer.read(line, record);
             let pending = Pending {
                 line,
                 after,
                 starts,
+                note,
             };
             self.order.push(task, pending, &self.comms);
             let waiting = self.order.waiting;
@@ -389,6 +425,7 @@ impl Judge {
         let (rule, misfit, guessed) = match live.gathering.resolve(m.id, comm) {
             Ok(resolved) => {
                 let rule = Rule::of(&resolved.kind, comm);
+                self.order.observer.resolved(m.id, &resolved);
                 (rule, None, resolved.root_guessed)
             }
             Err(misfit) => (Rule::Waived, Some(misfit), false),

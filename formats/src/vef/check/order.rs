@@ -8,6 +8,7 @@ use hashbrown::{HashMap, HashSet};
 
 use super::groups::{Groups, Rule};
 use super::ids::{Ids, Known};
+use super::observer::Observer;
 use crate::vef::record::Comm;
 
 /// What a record waits for.
@@ -28,19 +29,20 @@ pub(super) enum Starts {
     Member(u64),
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Pending {
+pub(super) struct Pending<N> {
     pub line: u64,
     pub after: Event,
     pub starts: Starts,
+    /// For the observer.
+    pub note: N,
 }
 
-#[derive(Default)]
-pub(super) struct Order {
+pub(super) struct Order<O: Observer> {
+    pub observer: O,
     pub ids: Ids,
     pub groups: Groups,
     /// Records of each task that were read and have not started, in program order.
-    pub queues: Vec<VecDeque<Pending>>,
+    pub queues: Vec<VecDeque<Pending<O::Note>>>,
     /// Sum of their lengths.
     pub waiting: usize,
     /// Tasks whose first record may start now.
@@ -49,8 +51,20 @@ pub(super) struct Order {
     pub waived: HashSet<u64>,
 }
 
-impl Order {
-    fn queue(&mut self, task: u32) -> &mut VecDeque<Pending> {
+impl<O: Observer> Order<O> {
+    pub fn new(observer: O) -> Self {
+        Self {
+            observer,
+            ids: Ids::default(),
+            groups: Groups::default(),
+            queues: Vec::new(),
+            waiting: 0,
+            ready: Vec::new(),
+            waived: HashSet::new(),
+        }
+    }
+
+    fn queue(&mut self, task: u32) -> &mut VecDeque<Pending<O::Note>> {
         let at = task as usize;
         if at >= self.queues.len() {
             self.queues.resize_with(at + 1, VecDeque::new);
@@ -75,18 +89,19 @@ impl Order {
     }
 
     /// Adds the next record of `task` and starts what can start.
-    pub fn push(&mut self, task: u32, record: Pending, comms: &[Comm]) {
+    pub fn push(&mut self, task: u32, record: Pending<O::Note>, comms: &[Comm]) {
         if self.has_waiting(task) || !self.happened(task, record.after) {
             self.waiting += 1;
             self.queue(task).push_back(record);
             return;
         }
-        self.start(task, record.starts, comms);
+        self.start(task, record, comms);
         self.run(comms);
     }
 
-    fn start(&mut self, task: u32, starts: Starts, comms: &[Comm]) {
-        match starts {
+    fn start(&mut self, task: u32, record: Pending<O::Note>, comms: &[Comm]) {
+        self.observer.started(task, record.note);
+        match record.starts {
             Starts::Nothing => {}
             Starts::Message { id, dst } => {
                 self.ids.start(id);
@@ -124,13 +139,15 @@ impl Order {
 
     fn run(&mut self, comms: &[Comm]) {
         while let Some(task) = self.ready.pop() {
-            while let Some(&next) = self.queues.get(task as usize).and_then(VecDeque::front) {
+            while let Some(next) = self.queues.get(task as usize).and_then(VecDeque::front) {
                 if !self.happened(task, next.after) {
                     break;
                 }
-                self.queue(task).pop_front();
+                let Some(next) = self.queue(task).pop_front() else {
+                    break;
+                };
                 self.waiting -= 1;
-                self.start(task, next.starts, comms);
+                self.start(task, next, comms);
             }
         }
     }

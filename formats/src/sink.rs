@@ -1,0 +1,208 @@
+//! Files that are written: plain, gzip or zstd, by the extension of their name.
+//!
+//! A regular file appears under its name only when it is complete: until then it is
+//! called `NAME.part`, and what fails leaves what was there before.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::limits::BLOCK;
+use crate::source::Encoding;
+
+/// A file that is being written. Dropped before [`finish`](Self::finish), it disappears.
+#[derive(Debug)]
+pub struct Sink {
+    path: PathBuf,
+    /// Where the bytes go meanwhile; `None` if that is `path` itself.
+    part: Option<PathBuf>,
+    packer: Option<Packer>,
+}
+
+enum Packer {
+    Plain(BufWriter<File>),
+    Gzip(flate2::write::GzEncoder<BufWriter<File>>),
+    Zstd(zstd::stream::write::Encoder<'static, BufWriter<File>>),
+}
+
+impl std::fmt::Debug for Packer {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Plain(_) => "Plain",
+            Self::Gzip(_) => "Gzip",
+            Self::Zstd(_) => "Zstd",
+        })
+    }
+}
+
+impl Encoding {
+    /// The packing that a file's name asks for: `.gz` gzip, `.zst` zstd, else none.
+    #[must_use]
+    pub fn of_name(path: &Path) -> Self {
+        match path.extension().and_then(|e| e.to_str()) {
+            Some(e) if e.eq_ignore_ascii_case("gz") => Self::Gzip,
+            Some(e) if e.eq_ignore_ascii_case("zst") => Self::Zstd,
+            _ => Self::Plain,
+        }
+    }
+}
+
+impl Sink {
+    /// Begins a file; one of that name is replaced at the end. What is not a regular
+    /// file (a pipe, a device) is written directly.
+    ///
+    /// # Errors
+    /// If it can't be created.
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        Self::create_inner(path).map_err(|e| Error::io(path, e))
+    }
+
+    fn create_inner(path: &Path) -> io::Result<Self> {
+        let direct = match std::fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => {
+                return Err(io::Error::new(
+                    io::ErrorKind::IsADirectory,
+                    "is a directory; name a file",
+                ));
+            }
+            Ok(meta) => !meta.is_file(),
+            Err(_) => false,
+        };
+        let part = (!direct).then(|| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(".part");
+            PathBuf::from(name)
+        });
+        let out = BufWriter::with_capacity(BLOCK, File::create(part.as_deref().unwrap_or(path))?);
+        let packer = match Encoding::of_name(path) {
+            Encoding::Plain => Packer::Plain(out),
+            // Without a name and a time: the same trace gives the same bytes.
+            Encoding::Gzip => Packer::Gzip(flate2::write::GzEncoder::new(
+                out,
+                flate2::Compression::default(),
+            )),
+            Encoding::Zstd => Packer::Zstd(zstd::stream::write::Encoder::new(out, 0)?),
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            part,
+            packer: Some(packer),
+        })
+    }
+
+    /// The file's path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Completes the file and gives it its name.
+    ///
+    /// # Errors
+    /// If the rest can't be written or the file not be renamed.
+    pub fn finish(mut self) -> Result<(), Error> {
+        let done = self.finish_inner();
+        done.map_err(|e| Error::io(&self.path, e))
+    }
+
+    fn finish_inner(&mut self) -> io::Result<()> {
+        match self.packer.take() {
+            Some(Packer::Plain(mut out)) => out.flush()?,
+            Some(Packer::Gzip(out)) => out.finish()?.flush()?,
+            Some(Packer::Zstd(out)) => out.finish()?.flush()?,
+            None => {}
+        }
+        if let Some(part) = &self.part {
+            std::fs::rename(part, &self.path)?;
+            self.part = None;
+        }
+        Ok(())
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.packer {
+            Some(Packer::Plain(out)) => out.write(bytes),
+            Some(Packer::Gzip(out)) => out.write(bytes),
+            Some(Packer::Zstd(out)) => out.write(bytes),
+            None => Ok(bytes.len()),
+        }
+    }
+
+    /// Leaves what is buffered where it is: only [`finish`](Self::finish) completes a file.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        if let Some(part) = &self.part {
+            self.packer = None;
+            // Nothing more can be done about a file that can't be removed.
+            let _ = std::fs::remove_file(part);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Source;
+
+    fn read(path: &Path) -> Vec<u8> {
+        let mut source = Source::open(path).unwrap();
+        while !source.buffer().1 {
+            source.more().unwrap();
+        }
+        source.buffer().0.to_vec()
+    }
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = b"0123456789".repeat(100_000);
+        for (name, encoding) in [
+            ("a", Encoding::Plain),
+            ("a.vef", Encoding::Plain),
+            ("a.gz", Encoding::Gzip),
+            ("a.vef.ZST", Encoding::Zstd),
+        ] {
+            let path = dir.path().join(name);
+            let mut sink = Sink::create(&path).unwrap();
+            sink.write_all(&text).unwrap();
+            assert!(!path.exists(), "{name}: not before it is complete");
+            sink.finish().unwrap();
+            assert_eq!(Encoding::of(&std::fs::read(&path).unwrap()), encoding);
+            assert!(read(&path) == text, "{name}");
+        }
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 4);
+    }
+
+    #[test]
+    fn what_is_not_finished_leaves_the_old_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.gz");
+        std::fs::write(&path, "old").unwrap();
+        let mut sink = Sink::create(&path).unwrap();
+        sink.write_all(b"new").unwrap();
+        drop(sink);
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn devices_and_folders() {
+        Sink::create(Path::new("/dev/null"))
+            .unwrap()
+            .finish()
+            .unwrap();
+        assert!(Path::new("/dev/null").exists());
+        let dir = tempfile::tempdir().unwrap();
+        let error = Sink::create(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("is a directory"), "{error}");
+        assert!(Sink::create(&dir.path().join("no/such")).is_err());
+    }
+}

@@ -1,0 +1,200 @@
+//! The ideal clock: when every record would start if the network took no time.
+//!
+//! It is the replay of `docs/replay.md` with messages that arrive as they are sent and
+//! collectives that end as soon as the data they need exist:
+//! start(r) = max(start of the task's previous record, event of r) + time of r. Times
+//! are in the units of the trace, from its start.
+//!
+//! It is the one clock of a trace that depends on nothing but the trace, and a cut at one
+//! of its times is consistent: nothing waits for what comes after the cut.
+
+use hashbrown::HashMap;
+
+use super::check::Rule;
+use super::record::{Comm, DepId, DepKind, Record};
+use crate::limits::MAX_WAITING;
+
+/// A clock that is told of records in the order of an
+/// [`Observer`](super::Observer).
+#[derive(Debug)]
+pub struct Clock {
+    comms: Vec<Comm>,
+    /// Start of the last record of each task.
+    last: Vec<u64>,
+    /// Start and receiver of messages that may still hold somebody up.
+    sent: HashMap<u64, (u64, u32)>,
+    groups: HashMap<u64, Group>,
+    /// Size of `sent` and `groups` that is worth a look for what can go.
+    look: usize,
+    end: u64,
+    failure: Option<&'static str>,
+}
+
+/// Entries into one collective.
+#[derive(Debug)]
+struct Group {
+    comm: u32,
+    rule: Option<Rule>,
+    entered: u32,
+    /// Latest entry.
+    latest: u64,
+    /// Entry of the root.
+    root: u64,
+    /// Entries before the rule was known.
+    early: Vec<(u32, u64)>,
+}
+
+/// Fewest entries that are worth a look.
+const LOOK: usize = 1 << 12;
+
+const OVERFLOW: &str = "the ideal clock exceeds 2^64 units of time";
+const CROWDED: &str = "too many messages are under way at once: sort the lines by the time of \
+                       recording";
+
+impl Clock {
+    /// A clock at the start of a trace.
+    #[must_use]
+    pub fn new(comms: &[Comm]) -> Self {
+        Self {
+            comms: comms.to_vec(),
+            last: Vec::new(),
+            sent: HashMap::new(),
+            groups: HashMap::new(),
+            look: LOOK,
+            end: 0,
+            failure: None,
+        }
+    }
+
+    /// Start of the last record of a task; 0 before its first.
+    #[must_use]
+    pub fn last(&self, task: u32) -> u64 {
+        self.last.get(task as usize).copied().unwrap_or(0)
+    }
+
+    /// The latest start.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Why the times are not to be trusted, if so.
+    #[must_use]
+    pub fn failure(&self) -> Option<&'static str> {
+        self.failure
+    }
+
+    /// When what `record` depends on happened: exact if later than the task's last
+    /// record, else anything up to that.
+    #[must_use]
+    pub fn event(&self, record: &Record) -> u64 {
+        let (dep, after) = record.dep();
+        match (dep.kind(), after) {
+            (DepKind::Received, DepId::Message(id)) => self.sent.get(&id).map_or(0, |s| s.0),
+            (DepKind::Completed, DepId::Collective(g)) => {
+                let group = self.groups.get(&g);
+                group.map_or(0, |group| group.completed_by(record.task()))
+            }
+            // Its own earlier record.
+            _ => 0,
+        }
+    }
+
+    /// Notes the next record that starts and gives its time.
+    pub fn start(&mut self, record: &Record) -> u64 {
+        let task = record.task();
+        let before = self.last(task).max(self.event(record));
+        let start = before.checked_add(record.time()).unwrap_or_else(|| {
+            self.failure = Some(OVERFLOW);
+            u64::MAX
+        });
+        let at = task as usize;
+        if at >= self.last.len() {
+            self.last.resize(at + 1, 0);
+        }
+        self.last[at] = start;
+        self.end = self.end.max(start);
+        match record {
+            Record::Message(m) => {
+                if !m.is_marker() && start > self.last(m.dst) {
+                    self.sent.insert(m.id, (start, m.dst));
+                }
+            }
+            Record::Member(m) => {
+                self.group(m.id, m.comm).enter(task, start);
+            }
+        }
+        if self.sent.len() + self.groups.len() > self.look {
+            self.drop_past();
+        }
+        start
+    }
+
+    /// Says when members of `g`, a collective on communicator `comm`, complete it.
+    pub(super) fn rule(&mut self, g: u64, comm: u32, rule: Rule) {
+        self.group(g, comm).set(rule);
+    }
+
+    fn group(&mut self, g: u64, comm: u32) -> &mut Group {
+        self.groups.entry(g).or_insert_with(|| Group {
+            comm,
+            rule: None,
+            entered: 0,
+            latest: 0,
+            root: 0,
+            early: Vec::new(),
+        })
+    }
+
+    /// Forgets what lies in the past of everybody whom it may concern.
+    #[cold]
+    fn drop_past(&mut self) {
+        let last = |task: u32| self.last.get(task as usize).copied().unwrap_or(0);
+        self.sent.retain(|_, &mut (start, dst)| start > last(dst));
+        let comms = &self.comms;
+        self.groups.retain(|_, group| {
+            let members = comms.get(group.comm as usize).map(|c| &c.members);
+            members.is_none_or(|members| {
+                group.rule.is_none()
+                    || (group.entered as usize) < members.len()
+                    || members.iter().any(|&task| last(task) < group.latest)
+            })
+        });
+        if self.sent.len() > MAX_WAITING {
+            self.failure = Some(CROWDED);
+            self.sent.clear();
+        }
+        self.look = LOOK.max(2 * (self.sent.len() + self.groups.len()));
+    }
+}
+
+impl Group {
+    fn enter(&mut self, task: u32, start: u64) {
+        self.entered += 1;
+        self.latest = self.latest.max(start);
+        match self.rule {
+            Some(Rule::FromRoot(root)) if root == task => self.root = start,
+            Some(_) => {}
+            None => self.early.push((task, start)),
+        }
+    }
+
+    fn set(&mut self, rule: Rule) {
+        self.rule = Some(rule);
+        let early = std::mem::take(&mut self.early);
+        if let Rule::FromRoot(root) = rule {
+            let entry = early.iter().find(|e| e.0 == root);
+            self.root = entry.map_or(self.root, |e| e.1);
+        }
+    }
+
+    fn completed_by(&self, task: u32) -> u64 {
+        match self.rule {
+            Some(Rule::All) => self.latest,
+            Some(Rule::FromRoot(root)) if root != task => self.root,
+            Some(Rule::ToRoot(root)) if root == task => self.latest,
+            // As it enters.
+            _ => 0,
+        }
+    }
+}

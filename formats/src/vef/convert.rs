@@ -1,0 +1,189 @@
+//! Copies a trace into another version or unit of time, and checks it on the way.
+
+use std::io::{self, Write};
+
+use super::check::{Check, Checker};
+use super::reader::Reader;
+use super::record::{Comm, Dep, Header, Record, Version};
+use super::write::Writer;
+use crate::error::{Error, ErrorKind};
+
+/// Where a conversion takes its records from. A format other than VEF becomes an input by
+/// giving them in this form: per task in program order, with a header that knows their
+/// numbers.
+pub trait Records {
+    /// The first line.
+    fn header(&self) -> &Header;
+
+    /// The communicators, by index.
+    fn comms(&self) -> &[Comm];
+
+    /// The next record and the line it stands in; `None` behind the last.
+    ///
+    /// # Errors
+    /// If the input can't be read.
+    fn next_record(&mut self) -> Result<Option<(u64, Record)>, Error>;
+
+    /// First line whose traffic bit was ignored.
+    fn ignored_traffic(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl Records for Reader {
+    fn header(&self) -> &Header {
+        self.header()
+    }
+
+    fn comms(&self) -> &[Comm] {
+        self.comms()
+    }
+
+    fn next_record(&mut self) -> Result<Option<(u64, Record)>, Error> {
+        self.next_record()
+    }
+
+    fn ignored_traffic(&self) -> Option<u64> {
+        self.ignored_traffic()
+    }
+}
+
+/// What a conversion shall give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// Version of the format.
+    pub version: Version,
+    /// Picoseconds per unit of time, more than 0; [`Version::Vef`] has only 1000.
+    pub ps_per_unit: u64,
+}
+
+/// Why a conversion failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ConvertError {
+    /// The input can't be read.
+    #[error(transparent)]
+    Read(#[from] Error),
+    /// The output can't be written.
+    #[error(transparent)]
+    Write(#[from] io::Error),
+    /// The input is broken; the check has the errors.
+    #[error("the trace is broken")]
+    Broken(Box<Check>),
+    /// The target can't express what stands in this line.
+    #[error("{what}")]
+    Inexpressible {
+        /// Line number, from 1; 0 if no line is to blame.
+        line: u64,
+        /// What, and what would help.
+        what: String,
+    },
+}
+
+/// The header of `input` as `target` has it.
+///
+/// # Errors
+/// If version [`Version::Vef`] shall have another unit than nanoseconds.
+pub fn target_header(input: &Header, target: Target) -> Result<Header, ConvertError> {
+    if target.version == Version::Vef && target.ps_per_unit != 1000 || target.ps_per_unit == 0 {
+        return Err(ConvertError::Inexpressible {
+            line: 0,
+            what: format!(
+                "VEF counts nanoseconds, not units of {} ps: choose the unit 1ns or the format \
+                 vef3",
+                target.ps_per_unit
+            ),
+        });
+    }
+    Ok(Header {
+        version: target.version,
+        ps_per_unit: target.ps_per_unit,
+        ..input.clone()
+    })
+}
+
+/// Copies all records of `input` to `out`, line by line; the meaning stays the same, or
+/// it fails.
+///
+/// # Errors
+/// If the input is broken, which may be known only behind its last line, if the target
+/// can't express it exactly, or if the output can't be written.
+pub fn convert<W: Write>(
+    input: &mut impl Records,
+    target: Target,
+    out: W,
+) -> Result<(Check, W), ConvertError> {
+    let header = input.header().clone();
+    let mut writer = Writer::new(out, &target_header(&header, target)?, input.comms())?;
+    let mut checker = Checker::new(header.clone(), input.comms().to_vec(), ());
+    let check = loop {
+        match input.next_record() {
+            Ok(Some((line, record))) => {
+                if !checker.record(line, &record) {
+                    break checker.stop().0;
+                }
+                // A broken record is not worth a second message.
+                if checker.so_far().is_clean() {
+                    writer.record(&converted(line, record, &header, target)?)?;
+                }
+            }
+            Ok(None) => break checker.finish(input.ignored_traffic()).0,
+            Err(e) => match e.kind() {
+                ErrorKind::Parse { error, .. } => break checker.unreadable(error).0,
+                _ => return Err(e.into()),
+            },
+        }
+    };
+    if !check.is_clean() {
+        return Err(ConvertError::Broken(Box::new(check)));
+    }
+    Ok((check, writer.finish()?))
+}
+
+fn converted(
+    line: u64,
+    mut record: Record,
+    from: &Header,
+    to: Target,
+) -> Result<Record, ConvertError> {
+    let carries = match &record {
+        Record::Message(m) => !m.is_marker(),
+        Record::Member(_) => false,
+    };
+    if to.version == Version::Vef
+        && let Record::Message(m) = &record
+        && carries
+        && (m.src, m.size) == (m.dst, 0)
+    {
+        return Err(ConvertError::Inexpressible {
+            line,
+            what: "VEF takes an empty message of a task to itself for a marker: choose the \
+                   format vef3"
+                .into(),
+        });
+    }
+    let (dep, time) = match &mut record {
+        Record::Message(m) => (&mut m.dep, &mut m.time),
+        Record::Member(m) => (&mut m.dep, &mut m.time),
+    };
+    if from.version != to.version {
+        let traffic = carries && to.version == Version::Vef3;
+        *dep = Dep(dep.0 & 3 | if traffic { 4 } else { 0 });
+    }
+    if from.ps_per_unit != to.ps_per_unit {
+        let ps = u128::from(*time) * u128::from(from.ps_per_unit);
+        let unit = u128::from(to.ps_per_unit);
+        match (ps % unit, u64::try_from(ps / unit)) {
+            (0, Ok(units)) => *time = units,
+            _ => {
+                return Err(ConvertError::Inexpressible {
+                    line,
+                    what: format!(
+                        "the time of {ps} ps is no whole number of units of {unit} ps: choose a \
+                         smaller unit"
+                    ),
+                });
+            }
+        }
+    }
+    Ok(record)
+}

@@ -1,0 +1,230 @@
+//! `flitwise trace generate`.
+
+use super::output::{Output, Written, or_gone};
+use crate::cli::CliError;
+use crate::generate::{Form, GenerateError, Grid, Kernel, Spec};
+use crate::units::{Bytes, Picoseconds, Ratio};
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Kernels of `flitwise trace generate`.
+#[derive(Debug, Subcommand)]
+pub enum GenerateCommand {
+    /// Every rank sends to the next and waits for the one before.
+    #[command(after_help = "Example:\n  flitwise trace generate ring --ranks 64 -o ring.vef.gz")]
+    Ring(Common),
+    /// Every rank exchanges with its four neighbours.
+    #[command(
+        after_help = "Example:\n  flitwise trace generate halo2d --ranks 64 --grid 16x4 --open -o halo.vef.gz"
+    )]
+    Halo2d(HaloArgs),
+    /// Every rank exchanges with its six neighbours.
+    #[command(
+        after_help = "Example:\n  flitwise trace generate halo3d --ranks 64 --size 64KiB -o halo.vef.gz"
+    )]
+    Halo3d(HaloArgs),
+    /// Every rank sends to every other.
+    #[command(
+        after_help = "Example:\n  flitwise trace generate alltoall --ranks 64 --size 4KiB --as collective -o a2a.vef.gz"
+    )]
+    Alltoall(AlltoallArgs),
+    /// Transposes within the rows, then within the columns of a grid.
+    #[command(
+        after_help = "Example:\n  flitwise trace generate fft --ranks 64 --grid 8x8 --compute 50us -o fft.vef.gz"
+    )]
+    Fft(FftArgs),
+    /// Rank 0 hands out tasks to whoever is free.
+    #[command(
+        after_help = "Example:\n  flitwise trace generate master-worker --ranks 16 --imbalance 0.5 -o farm.vef.gz"
+    )]
+    MasterWorker(Common),
+    /// Panels go round the rows, row blocks down the columns of a grid; both shrink.
+    #[command(
+        after_help = "Example:\n  flitwise trace generate hpl --ranks 64 --grid 8x8 --size 256KiB -o hpl.vef.gz"
+    )]
+    Hpl(HplArgs),
+    /// Every rank sends small messages to random others.
+    #[command(
+        after_help = "Example:\n  flitwise trace generate random-access --ranks 64 --size 64B --messages 8 -o gups.vef.gz"
+    )]
+    RandomAccess(RandomAccessArgs),
+}
+
+/// Arguments of every kernel.
+#[derive(Debug, Args)]
+pub struct Common {
+    /// Number of ranks.
+    #[arg(long, value_name = "N")]
+    ranks: u32,
+    /// Size of a message.
+    #[arg(long, value_name = "BYTES", default_value = "8KiB")]
+    size: Bytes,
+    /// Number of iterations.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    iterations: u64,
+    /// Computation of a rank per iteration, in whole nanoseconds.
+    #[arg(long, value_name = "TIME", default_value = "10us")]
+    compute: Picoseconds,
+    /// Every rank computes between 1 - X and 1 + X times as long, the same all the time.
+    #[arg(long, value_name = "X", default_value = "0")]
+    imbalance: Ratio,
+    /// Seed of everything that is random.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// File to write: .gz is gzip, .zst zstd, everything else plain; - is standard output.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Prints what was written as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Arguments of the halo exchanges.
+#[derive(Debug, Args)]
+pub struct HaloArgs {
+    #[command(flatten)]
+    common: Common,
+    /// Ranks per dimension, for example 4x8 [default: as even as possible].
+    #[arg(long, value_name = "GRID")]
+    grid: Option<Grid>,
+    /// The grid has borders; else it wraps around.
+    #[arg(long)]
+    open: bool,
+}
+
+/// Arguments of the all-to-all.
+#[derive(Debug, Args)]
+pub struct AlltoallArgs {
+    #[command(flatten)]
+    common: Common,
+    /// How the ranks exchange data.
+    #[arg(long = "as", value_name = "FORM", default_value = "messages")]
+    form: FormArg,
+}
+
+/// Arguments of the FFT.
+#[derive(Debug, Args)]
+pub struct FftArgs {
+    #[command(flatten)]
+    common: Common,
+    /// Rows and columns, for example 4x8 [default: as even as possible].
+    #[arg(long, value_name = "GRID")]
+    grid: Option<Grid>,
+    /// How the ranks exchange data.
+    #[arg(long = "as", value_name = "FORM", default_value = "collective")]
+    form: FormArg,
+}
+
+/// Arguments of HPL.
+#[derive(Debug, Args)]
+pub struct HplArgs {
+    #[command(flatten)]
+    common: Common,
+    /// Rows and columns, for example 4x8 [default: as even as possible].
+    #[arg(long, value_name = "GRID")]
+    grid: Option<Grid>,
+}
+
+/// Arguments of the random access.
+#[derive(Debug, Args)]
+pub struct RandomAccessArgs {
+    #[command(flatten)]
+    common: Common,
+    /// Messages of a rank per iteration.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    messages: u32,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FormArg {
+    /// Point-to-point messages.
+    Messages,
+    /// The operation of the format; the replay chooses how it is done.
+    Collective,
+}
+
+impl FormArg {
+    fn form(self) -> Form {
+        match self {
+            Self::Messages => Form::Messages,
+            Self::Collective => Form::Collective,
+        }
+    }
+}
+
+/// The grid that was given, which must have so many dimensions, or a balanced one.
+fn grid(given: Option<&Grid>, ranks: u32, dimensions: u32) -> Result<Grid, CliError> {
+    match given {
+        None => Ok(Grid::balanced(ranks, dimensions)),
+        Some(grid) if grid.dimensions() == dimensions as usize => Ok(grid.clone()),
+        Some(grid) => Err(CliError::BadInput(format!(
+            "--grid {grid}: expected {dimensions} dimensions, such as {}",
+            Grid::balanced(ranks, dimensions)
+        ))),
+    }
+}
+
+pub(super) fn run(command: &GenerateCommand) -> Result<(), CliError> {
+    use GenerateCommand as G;
+    let halo = |args: &HaloArgs, dimensions| {
+        let grid = grid(args.grid.as_ref(), args.common.ranks, dimensions)?;
+        let open = args.open;
+        Ok(Kernel::Halo { grid, open })
+    };
+    let (args, kernel) = match command {
+        G::Ring(args) => (args, Kernel::Ring),
+        G::Halo2d(args) => (&args.common, halo(args, 2)?),
+        G::Halo3d(args) => (&args.common, halo(args, 3)?),
+        G::Alltoall(args) => (&args.common, Kernel::AllToAll(args.form.form())),
+        G::Fft(args) => {
+            let grid = grid(args.grid.as_ref(), args.common.ranks, 2)?;
+            let form = args.form.form();
+            (&args.common, Kernel::Fft { grid, form })
+        }
+        G::MasterWorker(args) => (args, Kernel::MasterWorker),
+        G::Hpl(args) => {
+            let grid = grid(args.grid.as_ref(), args.common.ranks, 2)?;
+            (&args.common, Kernel::Hpl { grid })
+        }
+        G::RandomAccess(args) => {
+            let messages = args.messages;
+            (&args.common, Kernel::RandomAccess { messages })
+        }
+    };
+    generate(args, kernel)
+}
+
+fn generate(args: &Common, kernel: Kernel) -> Result<(), CliError> {
+    let ps = args.compute.0;
+    if !ps.is_multiple_of(1000) {
+        return Err(CliError::BadInput(format!(
+            "--compute: {ps} ps is no whole number of nanoseconds"
+        )));
+    }
+    let spec = Spec {
+        kernel,
+        ranks: args.ranks,
+        size: args.size.0,
+        iterations: args.iterations,
+        compute_ns: ps / 1000,
+        imbalance: args.imbalance,
+        seed: args.seed,
+    };
+    let output = Output::open(&args.output)?;
+    let (counts, output) = match spec.write(output) {
+        Ok(done) => done,
+        Err(GenerateError::Write(e)) => return or_gone(Err(e), &args.output),
+        Err(e @ GenerateError::Spec(_)) => return Err(CliError::BadInput(e.to_string())),
+    };
+    let written = Written {
+        format: "VEF3",
+        ps_per_unit: 1000,
+        ranks: args.ranks,
+        messages: counts.messages,
+        bytes: counts.bytes,
+        markers: counts.markers,
+        collectives: counts.collectives,
+        members: counts.members,
+    };
+    output.finish(&written, args.json)
+}

@@ -1,0 +1,79 @@
+//! The communication matrix of a trace: who sends how much to whom.
+
+use crate::cli::CliError;
+use crate::results::table::write_table;
+use crate::units::{human_bytes, human_count};
+use clap::ValueEnum;
+use flitwise_formats::vef::Info;
+use std::fmt::Write;
+
+/// Most ranks whose matrix the summary shows.
+pub(super) const SMALL: u32 = 8;
+/// Most ranks whose matrix is printed on request.
+const LARGE: u32 = 64;
+
+/// How the whole matrix is printed.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum Form {
+    /// A line per pair of ranks that exchange messages: src,dst,messages,bytes.
+    Csv,
+    /// Two tables, bytes and messages, of at most 64 ranks.
+    Text,
+}
+
+/// The matrix and nothing else.
+pub(super) fn whole(info: &Info, form: Form) -> Result<String, CliError> {
+    let ranks = info.header.tasks;
+    match form {
+        Form::Csv => Ok(csv(info)),
+        Form::Text if ranks <= LARGE => {
+            let mut out = String::new();
+            // Writing to a String does not fail.
+            let _ = write_tables(&mut out, info);
+            Ok(out.trim_start_matches('\n').to_owned())
+        }
+        Form::Text => Err(CliError::BadInput(format!(
+            "a table of {ranks} ranks can't be read: at most {LARGE} are shown; use --matrix csv"
+        ))),
+    }
+}
+
+/// By source and destination; traffic of pairs that are not told apart stands in the last
+/// line, without ranks.
+fn csv(info: &Info) -> String {
+    let mut pairs = info.pairs.clone();
+    pairs.sort_unstable_by_key(|p| (p.src, p.dst));
+    let mut out = String::from("src,dst,messages,bytes\n");
+    for p in &pairs {
+        // Writing to a String does not fail.
+        let _ = writeln!(out, "{},{},{},{}", p.src, p.dst, p.messages, p.bytes);
+    }
+    if let (messages @ 1.., bytes) = info.other_pairs {
+        let _ = writeln!(out, ",,{messages},{bytes}");
+    }
+    out
+}
+
+/// Bytes, then messages: a row per source, a column per destination.
+pub(super) fn write_tables(out: &mut String, info: &Info) -> std::fmt::Result {
+    let n = info.header.tasks.min(LARGE) as usize;
+    for (title, cell) in [("bytes from \\ to", 0), ("messages from \\ to", 1)] {
+        let mut table = vec![vec!["-".to_owned(); n + 1]; n + 1];
+        for rank in 0..n {
+            table[0][rank + 1] = rank.to_string();
+            table[rank + 1][0] = rank.to_string();
+        }
+        title.clone_into(&mut table[0][0]);
+        for p in &info.pairs {
+            let row = table.get_mut(p.src as usize + 1);
+            if let Some(at) = row.and_then(|row| row.get_mut(p.dst as usize + 1)) {
+                *at = match cell {
+                    0 => human_bytes(p.bytes),
+                    _ => human_count(p.messages),
+                };
+            }
+        }
+        write_table(out, &table)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! Where commands write traces to, and what they say about it.
+
+use crate::cli::{CliError, print};
+use crate::units::{human_bytes, human_count};
+use flitwise_formats::Sink;
+use serde_json::json;
+use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
+use std::path::Path;
+
+/// Version of the JSON.
+const SCHEMA: &str = "flitwise-trace-written-1";
+/// Bytes that are collected before they go to standard output.
+const BUFFER: usize = 256 * 1024;
+
+/// A trace file that is being written, or standard output.
+pub(super) enum Output {
+    File(Box<Sink>),
+    /// The name `-`.
+    Stdout(BufWriter<Stdout>),
+}
+
+impl Output {
+    /// Opens an output before the work that fills it.
+    pub fn open(path: &Path) -> Result<Self, CliError> {
+        if path == Path::new("-") {
+            let out = BufWriter::with_capacity(BUFFER, io::stdout());
+            return Ok(Self::Stdout(out));
+        }
+        let sink = Sink::create(path).map_err(|e| CliError::BadInput(e.to_string()))?;
+        Ok(Self::File(Box::new(sink)))
+    }
+
+    /// Completes the output and says what was written, unless that went to standard output.
+    pub fn finish(self, written: &Written, json: bool) -> Result<(), CliError> {
+        match self {
+            Self::File(sink) => {
+                let path = sink.path().to_owned();
+                sink.finish().map_err(|e| CliError::Failed(e.to_string()))?;
+                print(&match json {
+                    true => written.json(&path),
+                    false => written.text(&path),
+                })
+            }
+            Self::Stdout(mut out) => or_gone(out.flush(), Path::new("-")),
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(sink) => sink.write(bytes),
+            Self::Stdout(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(sink) => sink.flush(),
+            Self::Stdout(out) => out.flush(),
+        }
+    }
+}
+
+/// What a failure to write means: nothing, if the reader has gone away.
+pub(super) fn or_gone(result: io::Result<()>, path: &Path) -> Result<(), CliError> {
+    match result {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(CliError::Failed(format!(
+            "{}: cannot write the trace: {e}",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// What a written trace contains.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Written {
+    pub format: &'static str,
+    pub ps_per_unit: u64,
+    pub ranks: u32,
+    pub messages: u64,
+    pub bytes: u64,
+    pub markers: u64,
+    pub collectives: u64,
+    /// Lines of collectives.
+    pub members: u64,
+}
+
+impl Written {
+    fn records(&self) -> u64 {
+        self.messages + self.markers + self.members
+    }
+
+    fn text(&self, path: &Path) -> String {
+        let unit = self.ps_per_unit;
+        let rows = [
+            ("written", path.display().to_string()),
+            (
+                "format",
+                format!("{}, times in units of {unit} ps", self.format),
+            ),
+            ("ranks", human_count(self.ranks.into())),
+            ("records", human_count(self.records())),
+            ("messages", human_count(self.messages)),
+            ("bytes", human_bytes(self.bytes)),
+            ("markers", human_count(self.markers)),
+            ("collectives", human_count(self.collectives)),
+        ];
+        rows.map(|(name, value)| format!("{name:<14}  {value}\n"))
+            .concat()
+    }
+
+    fn json(&self, path: &Path) -> String {
+        let document = json!({
+            "schema": SCHEMA,
+            "file": path.display().to_string(),
+            "format": self.format,
+            "ps_per_unit": self.ps_per_unit,
+            "ranks": self.ranks,
+            "records": self.records(),
+            "messages": self.messages,
+            "bytes": self.bytes,
+            "markers": self.markers,
+            "collectives": self.collectives,
+            "collective_lines": self.members,
+        });
+        format!("{document:#}\n")
+    }
+}

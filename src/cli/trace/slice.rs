@@ -1,0 +1,117 @@
+//! `flitwise trace slice`.
+
+use super::output::{Output, Written, or_gone};
+use super::{broken, info::format_name, read_twice};
+use crate::cli::CliError;
+use crate::units::Picoseconds;
+use clap::Args;
+use flitwise_formats::limits::MAX_TASKS;
+use flitwise_formats::vef::{Cut, Plan, SliceError};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Arguments of `flitwise trace slice`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  flitwise trace slice traces/hpl-16.vef.gz middle.vef.gz --from 40ms --to 80ms\n  flitwise trace slice traces/hpl-16.vef.gz half.vef.gz --ranks 0-3,8-11\n\nTimes are those of the ideal clock, on which messages take no time: `trace info` shows how\nlong it runs. docs/trace-tools.md says what remains and what becomes of the rest."
+)]
+pub struct SliceArgs {
+    /// Trace file, plain or compressed.
+    input: PathBuf,
+    /// File to write: .gz is gzip, .zst zstd, everything else plain; - is standard output.
+    output: PathBuf,
+    /// Start of the window [default: that of the trace].
+    #[arg(long, value_name = "TIME", required_unless_present_any = ["to", "ranks"])]
+    from: Option<Picoseconds>,
+    /// End of the window, not part of it [default: that of the trace].
+    #[arg(long, value_name = "TIME")]
+    to: Option<Picoseconds>,
+    /// Ranks that remain, renumbered in ascending order, for example 0-15,20.
+    #[arg(long, value_name = "LIST")]
+    ranks: Option<Ranks>,
+    /// Prints what was written as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Ranks(Vec<u32>);
+
+impl FromStr for Ranks {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut ranks = Vec::new();
+        for part in text.split(',') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else {
+                return Err(format!("`{part}` is no rank; write a list such as 0-15,20"));
+            };
+            if first > last {
+                return Err(format!("`{part}` is an empty range; write {last}-{first}"));
+            }
+            if last >= MAX_TASKS {
+                return Err(format!(
+                    "there is no rank {last}: a trace has at most {MAX_TASKS}"
+                ));
+            }
+            ranks.extend(first..=last);
+        }
+        ranks.sort_unstable();
+        ranks.dedup();
+        Ok(Self(ranks))
+    }
+}
+
+pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
+    read_twice(&args.input)?;
+    let cut = Cut {
+        from_ps: args.from.map_or(0, |t| t.0),
+        to_ps: args.to.map(|t| t.0),
+        ranks: args.ranks.as_ref().map(|r| r.0.clone()),
+    };
+    let name = args.input.display();
+    let output = Output::open(&args.output)?;
+    let refused = |e: SliceError| match e {
+        SliceError::Write(e) => or_gone(Err(e), &args.output).err(),
+        SliceError::Broken(check) => Some(broken(&args.input, &check)),
+        SliceError::Read(e) => Some(CliError::BadInput(e.to_string())),
+        SliceError::Refused(why) => Some(CliError::BadInput(format!("{name}: {why}"))),
+    };
+    let cut = || {
+        let plan = Plan::make(&args.input, &cut)?;
+        let output = plan.write(output)?;
+        Ok((plan, output))
+    };
+    let (plan, output) = match cut() {
+        Ok(done) => done,
+        Err(e) => return refused(e).map_or(Ok(()), Err),
+    };
+    let header = plan.header();
+    let written = Written {
+        format: format_name(header.version),
+        ps_per_unit: header.ps_per_unit,
+        ranks: header.tasks,
+        messages: plan.messages(),
+        bytes: plan.bytes(),
+        markers: header.messages - plan.messages(),
+        collectives: header.collectives,
+        members: header.members,
+    };
+    output.finish(&written, args.json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ranks;
+
+    #[test]
+    fn lists_of_ranks() {
+        let ranks = |text: &str| text.parse::<Ranks>().map(|r| r.0);
+        assert_eq!(ranks("3"), Ok(vec![3]));
+        assert_eq!(ranks("4-6,1,5"), Ok(vec![1, 4, 5, 6]));
+        for bad in ["", "1,", "a", "3-1", "0-4294967295", "-1", "1-2-3"] {
+            assert!(ranks(bad).is_err(), "{bad}");
+        }
+    }
+}

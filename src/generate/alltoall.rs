@@ -1,0 +1,79 @@
+//! All-to-all, and the transposes of an FFT, which are all-to-alls in rows and columns.
+
+use flitwise_formats::vef::Op;
+
+use super::builder::Builder;
+use super::grid::Grid;
+use super::{Form, GenerateError, Spec};
+
+pub(super) fn run(
+    spec: &Spec,
+    b: &mut Builder,
+    gaps: &[u64],
+    form: Form,
+) -> Result<(), GenerateError> {
+    let world = [(0..spec.ranks).collect()];
+    for _ in 0..spec.iterations {
+        b.compute_all(gaps)?;
+        match form {
+            Form::Messages => exchange(b, &world, spec.size)?,
+            Form::Collective => b.collective(0, Op::Alltoall, spec.size, 0)?,
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn fft(
+    spec: &Spec,
+    b: &mut Builder,
+    gaps: &[u64],
+    grid: &Grid,
+    form: Form,
+) -> Result<(), GenerateError> {
+    // Rows lie along the second dimension.
+    let lines = [grid.lines(1), grid.lines(0)];
+    for _ in 0..spec.iterations {
+        let mut comm = 1;
+        for lines in &lines {
+            b.compute_all(gaps)?;
+            let alone = lines.iter().all(|line| line.len() == 1);
+            match form {
+                _ if alone => {}
+                Form::Messages => exchange(b, lines, spec.size)?,
+                Form::Collective => {
+                    for _ in lines {
+                        b.collective(comm, Op::Alltoall, spec.size, 0)?;
+                        comm += 1;
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Within each group, all of the same size, every rank sends to every other, the next one
+/// first, and then waits for all, the one before first.
+fn exchange(b: &mut Builder, groups: &[Vec<u32>], size: u64) -> Result<(), GenerateError> {
+    let n = groups.first().map_or(0, Vec::len);
+    let first = b.next_id();
+    for step in 1..n {
+        for group in groups {
+            for (i, &src) in group.iter().enumerate() {
+                b.send(src, group[(i + step) % n], size)?;
+            }
+        }
+    }
+    // Ids count up in the order above.
+    let id = |step: usize, at: usize, i: usize| {
+        first + (((step - 1) * groups.len() + at) * n + i) as u64
+    };
+    for step in 1..n {
+        for (at, group) in groups.iter().enumerate() {
+            for (i, &dst) in group.iter().enumerate() {
+                b.wait(dst, id(step, at, (i + n - step) % n))?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! Halo exchange: compute, send to both neighbours along every dimension, wait for theirs.
+
+use super::builder::Builder;
+use super::grid::Grid;
+use super::{GenerateError, Spec};
+
+pub(super) fn run(
+    spec: &Spec,
+    b: &mut Builder,
+    gaps: &[u64],
+    grid: &Grid,
+    open: bool,
+) -> Result<(), GenerateError> {
+    let n = spec.ranks;
+    let faces: Vec<(usize, bool)> = (0..grid.dimensions())
+        .flat_map(|dimension| [(dimension, false), (dimension, true)])
+        .collect();
+    // Ids by face and rank; only those that exist are looked up.
+    let mut sent = vec![0; faces.len() * n as usize];
+    let at = |face: usize, rank: u32| face * n as usize + rank as usize;
+    for _ in 0..spec.iterations {
+        b.compute_all(gaps)?;
+        for (face, &(dimension, up)) in faces.iter().enumerate() {
+            for rank in 0..n {
+                if let Some(to) = grid.neighbour(rank, dimension, up, open) {
+                    sent[at(face, rank)] = b.send(rank, to, spec.size)?;
+                }
+            }
+        }
+        for (face, &(dimension, up)) in faces.iter().enumerate() {
+            for rank in 0..n {
+                if let Some(from) = grid.neighbour(rank, dimension, up, open) {
+                    // The neighbour above sent it down, and the other way round.
+                    b.wait(rank, sent[at(face ^ 1, from)])?;
+                }
+            }
+        }
+    }
+    Ok(())
+}

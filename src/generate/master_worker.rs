@@ -1,0 +1,38 @@
+//! Master and workers: rank 0 hands a task to every worker and a new one to whoever
+//! returns a result, until all tasks are done. Who that is follows from the computation
+//! of the workers, as if messages took no time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::builder::Builder;
+use super::{GenerateError, Spec};
+
+pub(super) fn run(spec: &Spec, b: &mut Builder, gaps: &[u64]) -> Result<(), GenerateError> {
+    let workers = spec.ranks - 1;
+    let tasks = spec.iterations.checked_mul(workers.into());
+    let mut left = tasks.ok_or_else(|| GenerateError::Spec("more than 2^64 tasks".into()))?;
+    // Time of the result, worker, and id of its message.
+    let mut busy = BinaryHeap::new();
+    let mut hand_out = |b: &mut Builder, worker: u32, now: u64, busy: &mut BinaryHeap<_>| {
+        if left > 0 {
+            left -= 1;
+            let task = b.send(0, worker, spec.size)?;
+            b.wait(worker, task)?;
+            let gap = gaps[worker as usize];
+            b.compute(worker, gap)?;
+            let result = b.send(worker, 0, spec.size)?;
+            // `compute` has refused what could overflow.
+            busy.push(Reverse((now.saturating_add(gap), worker, result)));
+        }
+        Ok::<_, GenerateError>(())
+    };
+    for worker in 1..=workers {
+        hand_out(b, worker, 0, &mut busy)?;
+    }
+    while let Some(Reverse((now, worker, result))) = busy.pop() {
+        b.wait(0, result)?;
+        hand_out(b, worker, now, &mut busy)?;
+    }
+    Ok(())
+}

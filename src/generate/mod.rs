@@ -1,0 +1,265 @@
+//! Traces of kernels: the communication of common parallel programs, without the
+//! programs. `docs/trace-tools.md` describes each.
+//!
+//! A kernel is a function that tells the `Builder` what happens, in an order
+//! that a recorder could have written. It runs twice: a single iteration to count, because
+//! the first line of a trace holds the numbers of lines, which are the same in every
+//! iteration; then all of them. Memory is bounded by one iteration, not by the trace.
+
+mod alltoall;
+mod builder;
+mod grid;
+mod halo;
+mod hpl;
+mod master_worker;
+mod random_access;
+mod ring;
+
+pub use builder::Counts;
+pub use grid::Grid;
+
+use std::io::{self, Write};
+
+use flitwise_formats::limits::MAX_TASKS;
+use flitwise_formats::vef::{Comm, Header, Record, Version, Writer};
+
+use self::builder::Builder;
+use crate::replay::rng::{Purpose, Stream};
+use crate::units::Ratio;
+
+/// What to generate.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Ranks, at least 2 and at most [`MAX_TASKS`].
+    pub ranks: u32,
+    /// Size of a message in bytes; what exactly it is the size of is the kernel's.
+    pub size: u64,
+    /// Iterations, at least 1.
+    pub iterations: u64,
+    /// Computation of a rank per iteration, in nanoseconds.
+    pub compute_ns: u64,
+    /// Every rank computes between 1 − x and 1 + x times as long, the same all the time;
+    /// 0 to 1.
+    pub imbalance: Ratio,
+    /// Seed of everything that is random.
+    pub seed: u64,
+}
+
+/// A communication pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kernel {
+    /// Every rank sends to the next and waits for the one before.
+    Ring,
+    /// Every rank exchanges with its neighbours in a grid.
+    Halo {
+        /// Ranks along each dimension.
+        grid: Grid,
+        /// The grid has borders; else it wraps around.
+        open: bool,
+    },
+    /// Every rank sends to every other.
+    AllToAll(Form),
+    /// Transposes within the rows, then within the columns of a grid of two dimensions.
+    Fft {
+        /// Rows and columns.
+        grid: Grid,
+        /// How a transpose is done.
+        form: Form,
+    },
+    /// Rank 0 hands out tasks to whoever is free.
+    MasterWorker,
+    /// Panels go round the rows, row blocks down the columns of a grid; both shrink.
+    Hpl {
+        /// Rows and columns.
+        grid: Grid,
+    },
+    /// Every rank sends to random others.
+    RandomAccess {
+        /// Messages of a rank per iteration, at least 1.
+        messages: u32,
+    },
+}
+
+/// How all ranks of a group exchange data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// As point-to-point messages.
+    Messages,
+    /// As the operation of the trace format; how it is done is left to the replay.
+    Collective,
+}
+
+/// Why nothing was generated.
+#[derive(Debug, thiserror::Error)]
+pub enum GenerateError {
+    /// The specification can't be fulfilled.
+    #[error("{0}")]
+    Spec(String),
+    /// The output can't be written.
+    #[error(transparent)]
+    Write(#[from] io::Error),
+}
+
+impl Spec {
+    /// Writes the trace as VEF3 in nanoseconds; the same specification gives the same bytes.
+    ///
+    /// # Errors
+    /// If the specification makes no sense, exceeds what the format can hold, or if the
+    /// output can't be written.
+    ///
+    /// # Examples
+    /// ```
+    /// use flitwise::generate::{Kernel, Spec};
+    /// use flitwise::units::Ratio;
+    ///
+    /// let spec = Spec {
+    ///     kernel: Kernel::Ring,
+    ///     ranks: 4,
+    ///     size: 1024,
+    ///     iterations: 10,
+    ///     compute_ns: 500,
+    ///     imbalance: Ratio::whole(0),
+    ///     seed: 1,
+    /// };
+    /// let (counts, trace) = spec.write(Vec::new())?;
+    /// assert_eq!((counts.messages, counts.bytes), (40, 40 * 1024));
+    /// assert!(trace.starts_with(b"VEF3 4 "));
+    /// # Ok::<(), flitwise::generate::GenerateError>(())
+    /// ```
+    pub fn write<W: Write>(&self, out: W) -> Result<(Counts, W), GenerateError> {
+        self.validate()?;
+        let gaps = self.gaps()?;
+        let comms = self.comms();
+        let lines = self.lines(&comms, &gaps)?;
+        let header = Header {
+            version: Version::Vef3,
+            tasks: self.ranks,
+            messages: lines.messages,
+            comms: comms.len() as u32,
+            collectives: lines.collectives,
+            members: lines.members,
+            only_send_deps: false,
+            ps_per_unit: 1000,
+        };
+        let mut writer = Writer::new(out, &header, &comms)?;
+        let mut write = |record: &Record| writer.record(record);
+        let counts = self.run(Builder::new(self.ranks, &comms, &mut write), &gaps)?;
+        Ok((counts, writer.finish()?))
+    }
+
+    /// How many lines there will be; `messages` counts markers as well.
+    fn lines(&self, comms: &[Comm], gaps: &[u64]) -> Result<Counts, GenerateError> {
+        let one = Self {
+            iterations: 1,
+            ..self.clone()
+        };
+        let mut count = |_: &Record| Ok(());
+        let one = one.run(Builder::new(self.ranks, comms, &mut count), gaps)?;
+        let all = |n: u64| n.checked_mul(self.iterations);
+        // Every rank ends once, with a marker.
+        let ends = u64::from(self.ranks);
+        let points = all(one.messages + one.markers - ends).and_then(|n| n.checked_add(ends));
+        match (points, all(one.collectives), all(one.members)) {
+            (Some(messages), Some(collectives), Some(members)) => Ok(Counts {
+                messages,
+                collectives,
+                members,
+                ..Counts::default()
+            }),
+            _ => Err(GenerateError::Spec(
+                "the trace has more than 2^64 lines: choose fewer iterations".into(),
+            )),
+        }
+    }
+
+    fn run(&self, mut b: Builder, gaps: &[u64]) -> Result<Counts, GenerateError> {
+        match &self.kernel {
+            Kernel::Ring => ring::run(self, &mut b, gaps)?,
+            Kernel::Halo { grid, open } => halo::run(self, &mut b, gaps, grid, *open)?,
+            Kernel::AllToAll(form) => alltoall::run(self, &mut b, gaps, *form)?,
+            Kernel::Fft { grid, form } => alltoall::fft(self, &mut b, gaps, grid, *form)?,
+            Kernel::MasterWorker => master_worker::run(self, &mut b, gaps)?,
+            Kernel::Hpl { grid } => hpl::run(self, &mut b, gaps, grid)?,
+            Kernel::RandomAccess { messages } => {
+                random_access::run(self, &mut b, gaps, *messages)?;
+            }
+        }
+        b.finish()
+    }
+
+    fn validate(&self) -> Result<(), GenerateError> {
+        let refuse = |why: String| Err(GenerateError::Spec(why));
+        if !(2..=MAX_TASKS).contains(&self.ranks) {
+            return refuse(format!(
+                "{} ranks are out of range: choose 2 to {MAX_TASKS}",
+                self.ranks
+            ));
+        }
+        if self.iterations == 0 {
+            return refuse("0 iterations leave nothing to do: choose at least 1".into());
+        }
+        if self.imbalance > Ratio::whole(1) {
+            return refuse(format!(
+                "the imbalance {} is out of range: choose 0 to 1",
+                self.imbalance
+            ));
+        }
+        match &self.kernel {
+            Kernel::Halo { grid, .. } | Kernel::Fft { grid, .. } | Kernel::Hpl { grid }
+                if grid.ranks() != Some(self.ranks) =>
+            {
+                return refuse(format!(
+                    "a grid of {grid} has not {} ranks: choose one whose product is the \
+                     number of ranks",
+                    self.ranks
+                ));
+            }
+            Kernel::RandomAccess { messages: 0 } => {
+                return refuse("0 messages per iteration leave nothing to do".into());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Computation of every rank per iteration, in nanoseconds.
+    fn gaps(&self) -> Result<Vec<u64>, GenerateError> {
+        const ONE: u64 = 1 << 32;
+        let imbalance =
+            u128::from(self.imbalance.num()) * u128::from(ONE) / u128::from(self.imbalance.den());
+        let gap = |rank: u32| {
+            let mut stream = Stream::new(self.seed, Purpose::Imbalance, [rank.into(), 0]);
+            // Even over −1 to 1, in units of 1 / ONE; all products stay below 2^100.
+            let even = i128::from(stream.below(2 * ONE + 1)) - i128::from(ONE);
+            let factor = even * imbalance as i128 / i128::from(ONE);
+            let compute = i128::from(self.compute_ns);
+            u64::try_from(compute + compute * factor / i128::from(ONE))
+                .map_err(|_| GenerateError::Spec("the computation exceeds 2^64 nanoseconds".into()))
+        };
+        (0..self.ranks).map(gap).collect()
+    }
+
+    /// The world, and the rows and columns that have collectives of their own.
+    fn comms(&self) -> Vec<Comm> {
+        let mut comms = vec![Comm {
+            members: (0..self.ranks).collect(),
+        }];
+        if let Kernel::Fft {
+            grid,
+            form: Form::Collective,
+        } = &self.kernel
+        {
+            for dimension in [1, 0] {
+                if grid.extent(dimension) > 1 {
+                    let lines = grid.lines(dimension).into_iter();
+                    comms.extend(lines.map(|line| Comm {
+                        members: line.into(),
+                    }));
+                }
+            }
+        }
+        comms
+    }
+}

@@ -1,0 +1,36 @@
+//! Random access: compute, send a few messages to random other ranks, wait for those that
+//! came in this iteration.
+
+use super::builder::Builder;
+use super::{GenerateError, Spec};
+use crate::replay::rng::{Purpose, Stream};
+
+pub(super) fn run(
+    spec: &Spec,
+    b: &mut Builder,
+    gaps: &[u64],
+    messages: u32,
+) -> Result<(), GenerateError> {
+    let n = spec.ranks;
+    let stream = |rank: u32| Stream::new(spec.seed, Purpose::Peers, [rank.into(), 0]);
+    let mut streams: Vec<Stream> = (0..n).map(stream).collect();
+    let mut inbox: Vec<Vec<u64>> = vec![Vec::new(); n as usize];
+    for _ in 0..spec.iterations {
+        b.compute_all(gaps)?;
+        for _ in 0..messages {
+            for (src, stream) in (0..n).zip(&mut streams) {
+                // Any but itself, all equally likely.
+                let other = stream.below(u64::from(n) - 1) as u32;
+                let dst = other + u32::from(other >= src);
+                let id = b.send(src, dst, spec.size)?;
+                inbox[dst as usize].push(id);
+            }
+        }
+        for (dst, ids) in (0..n).zip(&mut inbox) {
+            for id in ids.drain(..) {
+                b.wait(dst, id)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,19 @@
+//! Ring: compute, send to the next rank, wait for the one before.
+
+use super::builder::Builder;
+use super::{GenerateError, Spec};
+
+pub(super) fn run(spec: &Spec, b: &mut Builder, gaps: &[u64]) -> Result<(), GenerateError> {
+    let n = spec.ranks;
+    for _ in 0..spec.iterations {
+        b.compute_all(gaps)?;
+        let first = b.next_id();
+        for rank in 0..n {
+            b.send(rank, (rank + 1) % n, spec.size)?;
+        }
+        for rank in 0..n {
+            b.wait(rank, first + u64::from((rank + n - 1) % n))?;
+        }
+    }
+    Ok(())
+}
