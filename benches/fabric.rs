@@ -99,15 +99,9 @@ fn experiment(case: &Case) -> Experiment {
     for (sl, rate) in &case.flows {
         writeln!(text, "[[background]]\nsl = \"{sl}\"\nrate = \"{rate}\"").expect("a string");
     }
-    // An experiment has a job; this one is taken out again.
-    text.push_str("[[job]]\ntrace = \"hpl-16.vef.gz\"\n[baseline]\nenabled = false\n");
-    let traces = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/traces"));
-    let plan = resolve_text(case.name, &text, traces, &[]);
-    let mut experiment = plan
-        .unwrap_or_else(|e| panic!("{}: {e}", case.name))
-        .experiment;
-    experiment.jobs.clear();
-    experiment
+    let plan = resolve_text(case.name, &text, Path::new(""), &[]);
+    plan.unwrap_or_else(|e| panic!("{}: {e}", case.name))
+        .experiment
 }
 
 fn simulate(experiment: &Experiment, ticks: Tick) -> FabricStats {
@@ -124,7 +118,9 @@ fn generate(experiment: &Experiment, ticks: Tick) -> f64 {
     timed(|| {
         while let Some(tick) = traffic.next_tick() {
             traffic.act(tick, &mut out);
-            out.clear();
+            for message in out.drain(..) {
+                while traffic.replenish(tick, message.src, message.sl).is_some() {}
+            }
         }
     })
     .0

@@ -84,6 +84,12 @@ impl Workload for Recorder {
         self.end = now;
     }
 
+    fn replenish(&mut self, now: Tick, nic: u32, sl: u8) -> Option<Message> {
+        let message = self.replay.replenish(now, nic, sl)?;
+        self.messages.push((now, message));
+        Some(message)
+    }
+
     fn delivered(&mut self, now: Tick, token: u64) {
         self.replay.delivered(now, token);
     }

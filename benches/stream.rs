@@ -50,7 +50,7 @@ fn run(path: &Path) {
     };
     let result = run_plan(&plan, &control, 1).expect("a run");
     assert_eq!(result.main.status, Status::Complete);
-    let messages = result.main.stats.messages;
+    let messages = result.main.messages;
     println!("    {messages} messages through the fabric");
 }
 

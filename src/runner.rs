@@ -5,7 +5,9 @@ use crate::config::{ConfigError, Experiment, Plan};
 use crate::fabric::engine::{Engine, RunEnd};
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::FabricStats;
-use crate::replay::background::{BackgroundFlow, BackgroundOutcome, Pattern, Rate, message_flits};
+use crate::replay::background::{
+    BackgroundFlow, BackgroundOutcome, MessageSize, Rate, message_flits,
+};
 use crate::replay::outcome::JobOutcome;
 use crate::replay::vef::VefProgram;
 use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
@@ -16,6 +18,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use thiserror::Error;
+
+mod measure;
+
+pub use measure::Measured;
 
 /// What a run is told from outside; shared by the runs of a plan.
 pub struct Control<'a> {
@@ -40,9 +46,10 @@ pub struct Snapshot {
     pub tick: Tick,
     /// Length of a tick in picoseconds.
     pub tick_ps: u64,
-    /// Trace records that have started, of the jobs that the run waits for.
+    /// Trace records that have started, of the jobs that the run waits for; without a job
+    /// thousandths of the loads.
     pub records: u64,
-    /// Trace records of those jobs in all, over all repetitions.
+    /// All of them, over all repetitions.
     pub records_total: u64,
     /// Messages delivered.
     pub messages: u64,
@@ -79,12 +86,18 @@ pub enum Status {
 pub struct Simulation {
     /// How it ended.
     pub status: Status,
-    /// Counters of the fabric.
+    /// Counters of the fabric: of the window, if something was measured.
     pub stats: FabricStats,
     /// Per job of the experiment; `None` for disabled ones.
     pub jobs: Vec<Option<JobOutcome>>,
-    /// Per background flow of the experiment.
+    /// Per background flow of the experiment, over the same time.
     pub background: Vec<BackgroundOutcome>,
+    /// Messages created in that time.
+    pub messages: u64,
+    /// Messages created and not delivered at its end.
+    pub backlog: u64,
+    /// How the window was found, in an experiment without a job.
+    pub measured: Option<Measured>,
     /// Wall-clock time.
     pub wall: Duration,
 }
@@ -92,18 +105,27 @@ pub struct Simulation {
 /// The experiment and its baselines, in the order of the plan.
 #[derive(Debug, Clone)]
 pub struct RunResult {
-    /// The experiment.
+    /// The experiment; of several loads the last that was begun.
     pub main: Simulation,
     /// The baselines; fewer than planned if the user stopped the run.
     pub baselines: Vec<Simulation>,
+    /// Without a job: the experiment at each load; fewer if the user stopped the run.
+    pub curve: Vec<Simulation>,
 }
 
 impl RunResult {
     /// True if the user stopped the experiment or one of its baselines.
     #[must_use]
     pub fn interrupted(&self, plan: &Plan) -> bool {
-        let mut runs = std::iter::once(&self.main).chain(&self.baselines);
+        let runs = std::iter::once(&self.main).chain(&self.baselines);
+        let mut runs = runs.chain(&self.curve);
+        let loads = plan
+            .experiment
+            .measure
+            .as_ref()
+            .map_or(0, |m| m.loads.len());
         self.baselines.len() < plan.baselines.len()
+            || self.curve.len() < loads
             || runs.any(|run| run.status == Status::Interrupted)
     }
 }
@@ -131,6 +153,12 @@ struct Traces {
 }
 
 impl Traces {
+    fn none() -> Self {
+        Self {
+            checked: Vec::new(),
+        }
+    }
+
     fn check(experiments: &[&Experiment], stopped: Stopped<'_>) -> Result<Self, RunError> {
         let mut checked: Vec<(PathBuf, Check)> = Vec::new();
         for job in experiments.iter().flat_map(|experiment| &experiment.jobs) {
@@ -210,36 +238,49 @@ fn replay_of(
             collectives: job.collectives,
         });
     }
-    let background = experiment.background.iter().map(|flow| {
-        let mtu = fabric.qos.service_levels[usize::from(flow.sl)].mtu_bytes;
-        BackgroundFlow {
-            sl: flow.sl,
-            message_bytes: flow.message_bytes,
-            message_flits: message_flits(
-                &fabric.timing,
-                mtu,
-                fabric.header_bytes,
-                flow.message_bytes,
-            ),
-            rate: Rate {
-                flits: flow.rate.num(),
-                ticks: flow.rate.den(),
-            },
-            pattern: match flow.pattern {
-                experiment::Pattern::Uniform => Pattern::Uniform,
-            },
-        }
-    });
     let replay = Replay::new(ReplaySpec {
         tick_ps: fabric.timing.tick_ps,
         nics: fabric.topology.nics(),
         seed: experiment.seed,
-        background: background.collect(),
+        background: flows_of(experiment)?,
         jobs,
         background_until,
     })
     .map_err(RunError::Failed)?;
     Ok((replay, records))
+}
+
+/// The background flows with everything that follows from the fabric.
+fn flows_of(experiment: &Experiment) -> Result<Vec<BackgroundFlow>, RunError> {
+    let fabric = &experiment.fabric;
+    let one = |(index, flow): (u64, &experiment::Background)| {
+        let bad = |e: &dyn std::fmt::Display| ConfigError::new("background", e.to_string());
+        let mtu = fabric.qos.service_levels[usize::from(flow.sl)].mtu_bytes;
+        let size = |&(bytes, weight): &(u64, u64)| MessageSize {
+            bytes,
+            flits: message_flits(&fabric.timing, mtu, fabric.header_bytes, bytes),
+            weight,
+        };
+        let ticks = |ps: u64| ps.div_ceil(fabric.timing.tick_ps);
+        let senders = flow
+            .pattern
+            .senders(&fabric.topology, experiment.seed, index);
+        let flow = BackgroundFlow {
+            sl: flow.sl,
+            sizes: flow.sizes.iter().map(size).collect(),
+            rate: Rate {
+                flits: flow.rate.num(),
+                ticks: flow.rate.den(),
+            },
+            injection: flow.injection,
+            start: ticks(flow.start_ps),
+            stop: flow.stop_ps.map_or(Tick::MAX, ticks),
+            senders: senders.map_err(|e| bad(&e))?,
+        };
+        flow.check().map_err(|e| bad(&e))?;
+        Ok(flow)
+    };
+    (0..).zip(&experiment.background).map(one).collect()
 }
 
 /// What an experiment sends, for those who drive the engine themselves: its jobs
@@ -268,8 +309,7 @@ fn run_experiment(
 ) -> Result<Simulation, RunError> {
     let started = Instant::now();
     let (mut replay, records) = replay_of(experiment, traces, None)?;
-    let mut engine = Engine::new(&experiment.fabric)
-        .map_err(|e| ConfigError::new(e.key.to_owned(), e.problem))?;
+    let mut engine = engine_of(experiment)?;
     let mut reported = started;
     let end = engine.run_controlled(&mut replay, &mut |engine, replay: &Replay| {
         if reported.elapsed() >= REPORT_EVERY {
@@ -293,29 +333,42 @@ fn run_experiment(
     if let Some(error) = replay.take_error() {
         return Err(RunError::Trace(error));
     }
-    let status = match end {
-        RunEnd::Finished => Status::Complete,
-        RunEnd::Interrupted => Status::Interrupted,
-        RunEnd::Deadlock(stall) => Status::Stalled(stall.to_string()),
-        RunEnd::Drained => Status::Stalled(stall_of(&replay)),
-        RunEnd::Exhausted => {
-            return Err(RunError::Failed(anyhow!(
-                "more than 2^28 messages or packets wait to be delivered: the fabric is overloaded; \
-                 lower the background rates"
-            )));
-        }
-    };
+    let status = status_of(end, &replay)?;
     let mut outcomes = replay.outcomes().into_iter();
     let jobs = experiment
         .jobs
         .iter()
         .map(|job| job.enabled.then(|| outcomes.next()).flatten());
+    let stats = engine.stats();
+    let messages = stats.messages + replay.waiting(stats.end_tick);
     Ok(Simulation {
         status,
-        stats: engine.stats(),
         jobs: jobs.collect(),
-        background: replay.background(),
+        background: replay.background(stats.end_tick),
+        messages,
+        backlog: messages - stats.messages_delivered,
+        measured: None,
+        stats,
         wall: started.elapsed(),
+    })
+}
+
+fn engine_of(experiment: &Experiment) -> Result<Engine, ConfigError> {
+    Engine::new(&experiment.fabric).map_err(|e| ConfigError::new(e.key.to_owned(), e.problem))
+}
+
+fn status_of(end: RunEnd, replay: &Replay) -> Result<Status, RunError> {
+    Ok(match end {
+        RunEnd::Finished => Status::Complete,
+        RunEnd::Interrupted => Status::Interrupted,
+        RunEnd::Deadlock(stall) => Status::Stalled(stall.to_string()),
+        RunEnd::Drained => Status::Stalled(stall_of(replay)),
+        RunEnd::Exhausted => {
+            return Err(RunError::Failed(anyhow!(
+                "more than 2^28 messages or packets wait to be delivered: the jobs send faster \
+                 than the fabric delivers"
+            )));
+        }
     })
 }
 
@@ -328,8 +381,8 @@ fn stall_of(replay: &Replay) -> String {
     report.join("\n")
 }
 
-/// Simulates the experiment and its baselines, side by side if `threads` allows; what is
-/// the same configuration only once.
+/// Simulates the experiment and its baselines, or its loads, side by side if `threads`
+/// allows; what is the same configuration only once.
 ///
 /// # Errors
 /// If a trace is broken, a job does not fit, or a run fails; the error of the
@@ -357,6 +410,9 @@ fn stall_of(replay: &Replay) -> String {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn run_plan(plan: &Plan, control: &Control<'_>, threads: usize) -> Result<RunResult, RunError> {
+    if let Some(measure) = &plan.experiment.measure {
+        return measure::run_curve(&plan.experiment, measure, control, threads);
+    }
     let baselines = plan.baselines.iter().map(|b| &b.experiment);
     let experiments: Vec<&Experiment> =
         std::iter::once(&plan.experiment).chain(baselines).collect();
@@ -388,6 +444,7 @@ pub fn run_plan(plan: &Plan, control: &Control<'_>, threads: usize) -> Result<Ru
         RunResult {
             baselines: baselines.map(|run| run.unwrap_or_else(same)).collect(),
             main,
+            curve: Vec::new(),
         }
     };
     if threads < 2 || plan.baselines.is_empty() {

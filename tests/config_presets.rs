@@ -196,8 +196,8 @@ fn a_job_says_everything() {
     assert_eq!(j.intra_node_bandwidth, Ratio::whole(12_500_000_000));
     assert_eq!(j.reduction_cost_ps_per_byte, Ratio::whole(250));
     assert_eq!(
-        (e.background[0].rate, e.background[0].message_bytes),
-        (Ratio::new(1, 20).unwrap(), 1024)
+        (e.background[0].rate, &e.background[0].sizes[..]),
+        (Ratio::new(1, 20).unwrap(), &[(1024, 1)][..])
     );
 }
 

@@ -39,6 +39,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
     Simulation {
         status,
         stats: FabricStats {
+            start_tick: 0,
             end_tick: 2000,
             messages: 2,
             messages_delivered: 2,
@@ -77,10 +78,14 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         })],
         background: vec![BackgroundOutcome {
             sl: 0,
-            message_flits: 128,
             messages: 100,
+            flits: 12_800,
             messages_delivered: 98,
+            flits_delivered: 98 * 128,
         }],
+        messages: 2,
+        backlog: 0,
+        measured: None,
         wall: Duration::from_millis(wall_ms),
     }
 }
@@ -89,6 +94,7 @@ fn result(wall_ms: u64) -> RunResult {
     RunResult {
         main: simulation(1_280_000, Status::Complete, wall_ms),
         baselines: vec![simulation(1_000_000, Status::Complete, wall_ms)],
+        curve: Vec::new(),
     }
 }
 
@@ -181,8 +187,10 @@ fn saturation_is_told() {
     );
     // 4 NICs: 40 messages are not yet too many.
     result.main.background[0].messages_delivered = 60;
+    result.main.background[0].flits_delivered = 60 * 128;
     assert_eq!(result_json(&plan(), &result)["saturated"], false);
     result.main.background[0].messages_delivered = 50;
+    result.main.background[0].flits_delivered = 50 * 128;
     assert_eq!(result_json(&plan(), &result)["saturated"], true);
     let text = summary(&plan(), &result, false);
     let line = "saturated: offered 1.6000, accepted 0.8000 flits/cycle/NIC";

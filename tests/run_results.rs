@@ -59,6 +59,28 @@ fn results_depend_on_experiment_and_seed_only() {
 }
 
 #[test]
+fn curves_depend_on_experiment_and_seed_only() {
+    let run = |seed: &str, threads: &str| {
+        let load = "measure.loads=[0.2, 0.9, 0.5]";
+        let config = "configs/validation-004-uniform.toml";
+        reproducible(&[
+            "run",
+            config,
+            "--set",
+            load,
+            "--json",
+            "--seed",
+            seed,
+            "--threads",
+            threads,
+        ])
+    };
+    let first = run("7", "1");
+    assert_eq!(first, run("7", "3"), "threads matter");
+    assert_ne!(first, run("8", "2"), "the seed does not matter");
+}
+
+#[test]
 fn every_key_of_a_result_is_documented() {
     let document = std::fs::read_to_string(Path::new(ROOT).join("docs/result.md")).unwrap();
     let json = result(&[
@@ -70,8 +92,16 @@ fn every_key_of_a_result_is_documented() {
         "job.0.compute_scale=0.1",
         "--json",
     ]);
+    let curve = result(&[
+        "run",
+        "configs/validation-004-neighbour.toml",
+        "--set",
+        "measure.loads=[0.1]",
+        "--json",
+    ]);
     let mut keys = BTreeSet::new();
     collect(&json, "", &mut keys);
+    collect(&curve, "", &mut keys);
     assert!(keys.len() > 80, "only {} keys", keys.len());
     let missing: Vec<_> = keys
         .iter()
@@ -90,7 +120,12 @@ fn collect(value: &Value, path: &str, keys: &mut BTreeSet<String>) {
                     keys.insert("baselines[].experiment".into());
                     continue;
                 }
-                let name = if path == "latency_ns" { "<SL>" } else { key };
+                let by_level = ["latency_ns", "curve[].service_levels"];
+                let name = if by_level.contains(&path) {
+                    "<SL>"
+                } else {
+                    key
+                };
                 let path = match path {
                     "" => name.to_owned(),
                     _ => format!("{path}.{name}"),

@@ -97,6 +97,7 @@ impl Workload for JamBesideTraffic {
             dst: 1,
             sl: 2,
             bytes: 64,
+            created: now,
             token,
             report_injection: false,
         });
@@ -156,7 +157,7 @@ impl Workload for Overload {
         (self.left > 0).then_some(0)
     }
 
-    fn act(&mut self, _: Tick, out: &mut Vec<Message>) {
+    fn act(&mut self, now: Tick, out: &mut Vec<Message>) {
         while self.left > 0 {
             self.left -= 1;
             for src in 0..self.nics {
@@ -173,6 +174,7 @@ impl Workload for Overload {
                     dst,
                     sl: 0,
                     bytes: 128,
+                    created: now,
                     token: 0,
                     report_injection: false,
                 });

@@ -3,7 +3,7 @@
 use super::progress::{Bar, terminal};
 use super::{CliError, bad_config, fabric, print, signal};
 use crate::config;
-use crate::results::{result_json, summary};
+use crate::results::{curve_csv, result_json, summary};
 use crate::runner::{Control, Progress, RunError, Silent, Status, run_plan};
 use clap::Args;
 use std::fmt::Display;
@@ -22,14 +22,15 @@ pub struct RunArgs {
     /// Overrides a value of the file; lists are indexed: job.0.sl=BK.
     #[arg(long = "set", value_name = "a.b=c")]
     sets: Vec<String>,
-    /// Directory for result.json and summary.txt; created if need be.
+    /// Directory for result.json and summary.txt, without a job also curve.csv; created if
+    /// need be.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Seed, instead of that of the file.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Threads [default: the processors there are, at most 2]: with 2 the baseline
-    /// runs beside the experiment. Results do not depend on it.
+    /// Threads [default: the processors there are]: the baseline runs beside the
+    /// experiment, the loads of a curve side by side. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     /// Prints result.json and nothing else.
@@ -49,7 +50,9 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     sets.extend(args.seed.map(|seed| format!("seed={seed}")));
     let plan = config::load(&args.experiment, &sets).map_err(|e| bad_config(file, &e))?;
     // Opened before the run: a long run must not fail at its end.
-    let outputs = args.out.as_deref().map(Outputs::open).transpose()?;
+    let curve = plan.experiment.measure.is_some();
+    let open = |dir| Outputs::open(dir, curve);
+    let outputs = args.out.as_deref().map(open).transpose()?;
     let spec = &plan.experiment.fabric;
     if let Some(warning) = fabric::warning(spec, &args.experiment, &args.sets) {
         eprintln!("warning: {warning}");
@@ -70,7 +73,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let json = format!("{:#}\n", result_json(&plan, &result));
     let text = summary(&plan, &result, args.explain);
     if let Some(outputs) = outputs {
-        outputs.write(&json, &text)?;
+        outputs.write(&[&json, &text, &curve_csv(&plan, &result)])?;
     }
     if args.json {
         print(&json)?;
@@ -86,16 +89,15 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     }
 }
 
-/// More than the experiment and its baseline cannot run side by side yet.
 fn threads(args: &RunArgs) -> usize {
-    let available = || std::thread::available_parallelism().map_or(1, |n| n.get().min(2));
+    let available = || std::thread::available_parallelism().map_or(1, usize::from);
     args.threads.map_or_else(available, usize::from)
 }
 
 /// The files of `--out`. They are written beside their names and moved there in the
 /// end, so that a run that fails leaves earlier results alone.
 struct Outputs {
-    files: [Output; 2],
+    files: Vec<Output>,
 }
 
 struct Output {
@@ -105,7 +107,8 @@ struct Output {
 }
 
 impl Outputs {
-    fn open(dir: &Path) -> Result<Self, CliError> {
+    /// `curve`: there is a curve.
+    fn open(dir: &Path, curve: bool) -> Result<Self, CliError> {
         let bad = |path: &Path, e: &dyn Display| {
             CliError::BadInput(format!(
                 "--out: cannot write `{}`: {e}; name a directory that can be written",
@@ -122,13 +125,16 @@ impl Outputs {
             let file = File::create(&part).map_err(|e| bad(&part, &e))?;
             Ok(Output { path, part, file })
         };
+        let names = ["result.json", "summary.txt", "curve.csv"];
+        let wanted = names.iter().take(if curve { 3 } else { 2 });
         Ok(Self {
-            files: [create("result.json")?, create("summary.txt")?],
+            files: wanted.map(|name| create(name)).collect::<Result<_, _>>()?,
         })
     }
 
-    fn write(mut self, json: &str, text: &str) -> Result<(), CliError> {
-        for (output, content) in self.files.iter_mut().zip([json, text]) {
+    /// Contents in the order of the files; those without a file are left out.
+    fn write(mut self, contents: &[&str]) -> Result<(), CliError> {
+        for (output, content) in self.files.iter_mut().zip(contents) {
             let written = output.file.write_all(content.as_bytes());
             written
                 .and_then(|()| std::fs::rename(&output.part, &output.path))

@@ -2,8 +2,9 @@
 
 use super::ConfigError;
 use crate::fabric::qos::dtable_table::DTableTable;
-use crate::fabric::spec::FabricSpec;
+use crate::fabric::spec::{FabricSpec, Tick};
 use crate::replay::Repeat;
+use crate::replay::background::{Injection, Pattern};
 use crate::replay::collectives::Choices;
 use crate::replay::placement::{self, FreeNics};
 use crate::units::Ratio;
@@ -21,10 +22,12 @@ pub struct Experiment {
     /// How the DTable table was made, if that is the scheduler.
     pub dtable: Option<DTableTable>,
     /// Applications, in the order of the file; the loader sees to it that at least one
-    /// is enabled. Who drives the engine may do without (`runner::workload`).
+    /// is enabled, or that there is none and something is measured.
     pub jobs: Vec<Job>,
     /// Synthetic flows.
     pub background: Vec<Background>,
+    /// How the synthetic flows are measured where there is no job.
+    pub measure: Option<Measure>,
 }
 
 /// One application.
@@ -98,24 +101,42 @@ pub enum SendCompletion {
     },
 }
 
-/// A synthetic flow from every NIC.
+/// A synthetic flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Background {
     /// Service level.
     pub sl: u8,
-    /// Offered load in flits per tick and NIC, above 0 and at most 1.
+    /// Offered load in flits per tick and sending NIC, above 0 and at most 1.
     pub rate: Ratio,
-    /// Size of a message in bytes.
-    pub message_bytes: u64,
-    /// Destinations.
+    /// How it is spread over time.
+    pub injection: Injection,
+    /// Sizes of the messages in bytes, each with its weight among all.
+    pub sizes: Vec<(u64, u64)>,
+    /// Who sends to whom.
     pub pattern: Pattern,
+    /// Start in picoseconds.
+    pub start_ps: u64,
+    /// End of the creation of messages in picoseconds; `None`: never.
+    pub stop_ps: Option<u64>,
 }
 
-/// Destinations of a synthetic flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pattern {
-    /// Every other NIC with equal probability.
-    Uniform,
+/// A measurement of synthetic traffic: warm-up until the fabric is steady, then a window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Measure {
+    /// Factors on the rates of all flows, a run for each; at least one.
+    pub loads: Vec<Ratio>,
+    /// Least ticks before the window.
+    pub warm_up: Tick,
+    /// Most ticks before the window, at least `warm_up`; if equal, nothing is detected.
+    pub max_warm_up: Tick,
+    /// Ticks of a batch, at least 1.
+    pub batch: Tick,
+    /// Batches that must agree, at least 2; together at most `warm_up`.
+    pub batches: u32,
+    /// How far apart batches that agree may be, relative to their mean.
+    pub tolerance: Ratio,
+    /// Ticks of the window, at least 1.
+    pub window: Tick,
 }
 
 /// What an experiment file asks for: the experiment and what it is compared to.
@@ -137,6 +158,17 @@ pub struct Baseline {
 }
 
 impl Experiment {
+    /// The experiment with all background rates multiplied by `load`; `None` if one of them
+    /// is then no fraction of 64-bit numbers.
+    #[must_use]
+    pub fn at_load(&self, load: Ratio) -> Option<Self> {
+        let mut scaled = self.clone();
+        for flow in &mut scaled.background {
+            flow.rate = flow.rate.checked_mul(load)?;
+        }
+        Some(scaled)
+    }
+
     /// Places all jobs, also those that are not enabled, once the traces have told their
     /// numbers of ranks (`ranks[i]` belongs to `jobs[i]`). Gives the NIC of every rank.
     ///

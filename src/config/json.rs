@@ -1,13 +1,15 @@
 //! The resolved experiment as JSON: settings as interpreted, quantities as
 //! integers with the unit in the key, fractions as exact texts.
 
-use super::experiment::{Background, Experiment, Job, Pattern, Placement, SendCompletion};
+use super::experiment::{Background, Experiment, Job, Measure, Placement, SendCompletion};
 use crate::fabric::spec::{
     CentralQueues, FabricSpec, Pool, Qos, RingTie, Scheduler, Timing, TrunkSelection,
 };
 use crate::fabric::topology::Shape;
 use crate::replay::Repeat;
+use crate::replay::background::{Injection, Pattern};
 use crate::replay::collectives::Choices;
+use crate::units::Ratio;
 use serde_json::{Value, json};
 
 /// The complete configuration. Equal experiments give equal values.
@@ -20,6 +22,7 @@ pub fn experiment_json(e: &Experiment) -> Value {
         "congestion_control": { "kind": "none" },
         "jobs": e.jobs.iter().map(|j| job(j, &e.fabric.qos)).collect::<Vec<_>>(),
         "background": e.background.iter().map(|b| background(b, &e.fabric.qos)).collect::<Vec<_>>(),
+        "measure": e.measure.as_ref().map(measure),
     })
 }
 
@@ -184,11 +187,52 @@ fn chosen(choices: &Choices) -> Value {
 }
 
 fn background(b: &Background, q: &Qos) -> Value {
+    let weights: u64 = b.sizes.iter().map(|size| size.1).sum();
+    let share = |weight| Ratio::new(weight, weights).map(|share| share.to_string());
+    let messages = b.sizes.iter();
     json!({
         "sl": q.service_levels[usize::from(b.sl)].name,
         "rate_flits_per_cycle_per_nic": b.rate.to_string(),
-        "message_bytes": b.message_bytes,
-        "pattern": match b.pattern { Pattern::Uniform => "uniform" },
+        "injection": match b.injection {
+            Injection::Cbr => "cbr",
+            Injection::Bernoulli => "bernoulli",
+        },
+        "messages": messages
+            .map(|&(bytes, weight)| json!({ "bytes": bytes, "share": share(weight) }))
+            .collect::<Vec<_>>(),
+        "pattern": pattern(&b.pattern),
+        "start_ps": b.start_ps,
+        "stop_ps": b.stop_ps,
+    })
+}
+
+fn pattern(pattern: &Pattern) -> Value {
+    match pattern {
+        Pattern::Uniform => json!("uniform"),
+        Pattern::BitReversal => json!("bit-reversal"),
+        Pattern::BitComplement => json!("bit-complement"),
+        Pattern::Shuffle => json!("shuffle"),
+        Pattern::Transpose => json!("transpose"),
+        Pattern::Tornado => json!("tornado"),
+        Pattern::Permutation => json!("permutation"),
+        Pattern::Neighbour { offset } => json!({ "neighbour": offset }),
+        Pattern::Hotspot { node, fraction } => {
+            json!({ "hotspot": node, "fraction": fraction.to_string() })
+        }
+        Pattern::List(list) => json!({ "permutation": list }),
+        Pattern::Pair { from, to } => json!({ "from": from, "to": to }),
+    }
+}
+
+fn measure(m: &Measure) -> Value {
+    json!({
+        "loads": m.loads.iter().map(Ratio::to_string).collect::<Vec<_>>(),
+        "warm_up_ticks": m.warm_up,
+        "max_warm_up_ticks": m.max_warm_up,
+        "batch_ticks": m.batch,
+        "batches": m.batches,
+        "tolerance": m.tolerance.to_string(),
+        "window_ticks": m.window,
     })
 }
 

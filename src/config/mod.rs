@@ -10,10 +10,12 @@ mod fabric_only;
 mod json;
 mod presets;
 mod raw;
+mod raw_traffic;
 mod resolve;
 mod resolve_fabric;
 mod resolve_jobs;
 mod resolve_qos;
+mod resolve_traffic;
 
 pub use error::{ConfigError, Location};
 pub use experiment::{Baseline, Experiment, Plan};

@@ -106,9 +106,9 @@ pub(super) struct QosDefaults {
 }
 
 /// Hiperion Tables 7–10, one traffic class per SL; `(name, SCs, MTU, share,
-/// distance)`. The shares are the Inj. column of Table 10 and, times 100, the
+/// distance)`. The MTU is also the message size of Table 8. The shares are the Inj. column of Table 10 and, times 100, the
 /// SBT weights; that table prints 10 for VI, but text and sum say 30.
-const OPA_5SL: [(&str, [u8; 2], u64, u64, u32); 5] = [
+pub(super) const OPA_5SL: [(&str, [u8; 2], u64, u64, u32); 5] = [
     ("VO", [0, 1], 128, 10, 2),
     ("VI", [2, 3], 256, 30, 4),
     ("CL", [4, 5], 512, 50, 8),

@@ -1,6 +1,7 @@
 //! The experiment file as written: every key optional, every unknown key an
 //! error. What it means is decided in `resolve`.
 
+use super::raw_traffic::{RawBackground, RawMeasure};
 use crate::replay::collectives::Choices;
 use crate::replay::job::MAX_REPEAT;
 use crate::units::{Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio, Space};
@@ -27,6 +28,7 @@ pub(super) struct RawExperiment {
     pub collectives: Choices,
     #[serde(default)]
     pub background: Vec<RawBackground>,
+    pub measure: Option<RawMeasure>,
     #[serde(default)]
     pub baseline: RawBaseline,
 }
@@ -305,21 +307,6 @@ impl<'de> Deserialize<'de> for RawPlacement {
         }
         deserializer.deserialize_any(Either)
     }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawBackground {
-    pub sl: Option<String>,
-    pub rate: Ratio,
-    pub message: Option<Bytes>,
-    pub pattern: Option<RawPattern>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawPattern {
-    Uniform,
 }
 
 #[derive(Debug, Default, Deserialize)]

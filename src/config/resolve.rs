@@ -5,7 +5,8 @@ use super::error::ConfigError;
 use super::experiment::{Baseline, Experiment, Job, Plan};
 use super::presets;
 use super::raw::{FabricPreset, RawExperiment};
-use super::{resolve_fabric, resolve_jobs, resolve_qos};
+use super::raw_traffic::RawMeasure;
+use super::{resolve_fabric, resolve_jobs, resolve_qos, resolve_traffic};
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::FabricSpec;
 use crate::replay::Repeat;
@@ -93,13 +94,26 @@ pub fn resolve_text(
     imply(&mut document, implied)?;
     let raw: RawExperiment = document.read()?;
     let experiment = experiment(&raw, dir).map_err(|e| document.locate(e))?;
+    if experiment.measure.is_some() {
+        if document.get("baseline.overrides").is_some() || document.get("baseline.file").is_some() {
+            let e = ConfigError::new(
+                "baseline",
+                "compares the execution times of jobs, and there is none; add a [[job]] or \
+                 remove it",
+            );
+            return Err(document.locate(e));
+        }
+        return Ok(Plan {
+            experiment,
+            baselines: Vec::new(),
+        });
+    }
     if experiment.jobs.iter().all(|job| !job.enabled) {
-        let problem = match (experiment.jobs.is_empty(), experiment.background.is_empty()) {
-            (false, _) => "nothing to replay: every job is disabled; enable at least one",
-            (true, true) => "nothing to replay: add a [[job]] with a trace",
-            (true, false) => {
-                "background traffic goes on for as long as a job runs, and there is none: \
-                 add a [[job]] with a trace"
+        let problem = match experiment.jobs.is_empty() {
+            false => "nothing to replay: every job is disabled; enable at least one",
+            true => {
+                "nothing to do: add a [[job]] with a trace, or a [[background]] whose traffic \
+                 is measured"
             }
         };
         return Err(document.locate(ConfigError::new("job", problem)));
@@ -251,14 +265,30 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
     }
     let nics = fabric.topology.nics();
     let jobs = resolve_jobs::jobs(raw, &fabric.qos, nics, dir)?;
-    let background = resolve_jobs::background(&raw.background, &fabric.qos, nics)?;
+    let seed = raw.seed.unwrap_or(1);
+    let background = resolve_traffic::background(&raw.background, &fabric, seed)?;
+    let measure = match (jobs.is_empty() && !background.is_empty(), &raw.measure) {
+        (true, given) => {
+            let given = given.as_ref().unwrap_or(&RawMeasure::DEFAULT);
+            Some(resolve_traffic::measure(given, &fabric, &background)?)
+        }
+        (false, None) => None,
+        (false, Some(_)) => {
+            return Err(ConfigError::new(
+                "measure",
+                "measures [[background]] traffic without a job; a job runs from its start to \
+                 its end: remove one of the two",
+            ));
+        }
+    };
     Ok(Experiment {
-        seed: raw.seed.unwrap_or(1),
+        seed,
         fabric,
         routing: routing_name,
         dtable,
         jobs,
         background,
+        measure,
     })
 }
 

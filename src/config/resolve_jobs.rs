@@ -1,11 +1,8 @@
-//! `[[vfabric]]`, `[[job]]` and `[[background]]`.
+//! `[[vfabric]]` and `[[job]]`.
 
 use super::error::{ConfigError, suggestion};
-use super::experiment::{Background, Job, Pattern, Placement, SendCompletion};
-use super::raw::{
-    RawBackground, RawExperiment, RawJob, RawPattern, RawPlacement, RawRepeat, RawSendCompletion,
-    RawVfabric,
-};
+use super::experiment::{Job, Placement, SendCompletion};
+use super::raw::{RawExperiment, RawJob, RawPlacement, RawRepeat, RawSendCompletion, RawVfabric};
 use crate::fabric::spec::Qos;
 use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
@@ -238,7 +235,7 @@ fn placement(
 }
 
 /// Index of the SL called `name`; without a name the only one, or CL.
-fn service_level(name: Option<&str>, qos: &Qos, key: &str) -> Result<u8, ConfigError> {
+pub(super) fn service_level(name: Option<&str>, qos: &Qos, key: &str) -> Result<u8, ConfigError> {
     let names: Vec<&str> = qos.service_levels.iter().map(|l| l.name.as_str()).collect();
     let name = match name {
         Some(name) => name,
@@ -372,42 +369,4 @@ fn stem(trace: &str) -> String {
         .filter(|s| !s.is_empty())
         .unwrap_or(file)
         .to_owned()
-}
-
-/// The synthetic flows.
-pub(super) fn background(
-    raw: &[RawBackground],
-    qos: &Qos,
-    nics: u32,
-) -> Result<Vec<Background>, ConfigError> {
-    let one = |(i, flow): (usize, &RawBackground)| {
-        let key = |field: &str| format!("background.{i}.{field}");
-        if flow.rate.is_zero() || flow.rate > Ratio::ONE {
-            return Err(ConfigError::new(
-                key("rate"),
-                format!(
-                    "{} flits per cycle and NIC; it must be above 0 and at most 1",
-                    flow.rate
-                ),
-            ));
-        }
-        if nics < 2 {
-            return Err(ConfigError::new(
-                format!("background.{i}"),
-                "needs a fabric with at least 2 NICs",
-            ));
-        }
-        let sl = service_level(flow.sl.as_deref(), qos, &key("sl"))?;
-        let mtu = qos.service_levels[usize::from(sl)].mtu_bytes.into();
-        let pattern = match flow.pattern {
-            None | Some(RawPattern::Uniform) => Pattern::Uniform,
-        };
-        Ok(Background {
-            sl,
-            rate: flow.rate,
-            message_bytes: flow.message.map_or(mtu, |b| b.0),
-            pattern,
-        })
-    };
-    raw.iter().enumerate().map(one).collect()
 }

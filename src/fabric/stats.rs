@@ -3,9 +3,12 @@
 use super::spec::Tick;
 use hdrhistogram::Histogram;
 
-/// Counters of one run. Two runs of the same experiment give equal values.
+/// Counters of one run, or of the part of it since they were restarted. Two runs of the
+/// same experiment give equal values.
 #[derive(Debug, Clone)]
 pub struct FabricStats {
+    /// Tick after which counting began: 0 unless it was restarted.
+    pub start_tick: Tick,
     /// Last tick that was simulated.
     pub end_tick: Tick,
     /// Messages handed to NICs.
@@ -18,7 +21,7 @@ pub struct FabricStats {
     pub flits_injected: u64,
     /// Flits that reached their NIC.
     pub flits_delivered: u64,
-    /// Flits of packets between the two.
+    /// Flits of packets between the two at the end.
     pub flits_in_flight: u64,
     /// Flits that crossed switch-to-switch links.
     pub flit_hops: u64,
@@ -30,6 +33,14 @@ pub struct FabricStats {
     pub service_levels: Vec<SlStats>,
     /// Every connected outgoing link: NICs first, then switch ports.
     pub links: Vec<LinkStats>,
+}
+
+impl FabricStats {
+    /// Ticks that were counted.
+    #[must_use]
+    pub fn ticks(&self) -> Tick {
+        self.end_tick.saturating_sub(self.start_tick)
+    }
 }
 
 /// Counters of one service level.

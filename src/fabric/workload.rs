@@ -1,10 +1,14 @@
 //! The seam between what communicates and what carries it: the fabric asks a
 //! [`Workload`] for messages and tells it what happened to them. Neither side
 //! knows anything else of the other.
+//!
+//! An application queue is unbounded, but only its head matters to the fabric. So a
+//! workload may keep the rest of a queue to itself, in whatever compact form it likes,
+//! and give the next message when it is asked to [`replenish`](Workload::replenish).
 
 use super::spec::Tick;
 
-/// A message handed to a NIC in the current tick.
+/// A message handed to a NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
     /// Sending NIC.
@@ -15,6 +19,9 @@ pub struct Message {
     pub sl: u8,
     /// Payload in bytes; an empty message still takes one packet.
     pub bytes: u64,
+    /// Tick in which it was created: the present one, or an earlier one if the workload
+    /// kept it back. End-to-end latency counts from here.
+    pub created: Tick,
     /// Returned with every report on this message; means nothing to the fabric.
     pub token: u64,
     /// Ask for a call of [`Workload::injected`].
@@ -53,6 +60,15 @@ pub trait Workload {
     /// Creates the messages of tick `now` by pushing them to `out`; the order
     /// is the order in which they enter the application queues.
     fn act(&mut self, now: Tick, out: &mut Vec<Message>);
+
+    /// The application queue of (`nic`, `sl`) ran empty in tick `now`, after `act` was
+    /// called if it was due: the next message of that queue if the workload kept one
+    /// back, created by `now`. Asked again when that message has left the queue. Without
+    /// one, the next message comes through `act`.
+    fn replenish(&mut self, now: Tick, nic: u32, sl: u8) -> Option<Message> {
+        let _ = (now, nic, sl);
+        None
+    }
 
     /// The tail of the message's last packet reached the receiving NIC.
     fn delivered(&mut self, now: Tick, token: u64);

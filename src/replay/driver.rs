@@ -45,6 +45,8 @@ pub struct Replay {
     messages: Messages,
     /// Reports of the fabric that were not worked off yet, in order of their ticks.
     reports: VecDeque<(Tick, What)>,
+    /// Messages of the jobs in one tick; kept for its memory.
+    of_jobs: Vec<Message>,
     /// Next tick in which something is due. Asked for several times in every tick of
     /// the fabric, so kept up to date instead of computed.
     due: Option<Tick>,
@@ -53,6 +55,8 @@ pub struct Replay {
     /// None of those can go on.
     stalled: bool,
     finished: bool,
+    /// The tick being worked off.
+    now: Tick,
     delivered: u64,
     now_ps: u64,
     error: Option<anyhow::Error>,
@@ -70,7 +74,7 @@ pub struct Progress {
     pub messages: u64,
     /// Messages of jobs that were delivered.
     pub messages_delivered: u64,
-    /// Messages of background flows that were created.
+    /// Messages of background flows that were handed to NICs.
     pub background_messages: u64,
     /// Their payload in bytes.
     pub background_bytes: u64,
@@ -99,6 +103,7 @@ impl Replay {
                 queue: &mut queue,
                 messages: &mut messages,
                 out: &mut Vec::new(),
+                now: 0,
             };
             jobs.push(Player::new(job, spec_of_job, shared));
         }
@@ -110,10 +115,12 @@ impl Replay {
             queue,
             messages,
             reports: VecDeque::new(),
+            of_jobs: Vec::new(),
             due: None,
             jobs_ended: false,
             stalled: false,
             finished: false,
+            now: 0,
             delivered: 0,
             now_ps: 0,
             error: None,
@@ -129,10 +136,33 @@ impl Replay {
         self.jobs.iter().map(Player::outcome).collect()
     }
 
-    /// What became of the background flows so far, in their order.
+    /// What became of the background flows in a run that ended with tick `end`, in their
+    /// order.
     #[must_use]
-    pub fn background(&self) -> Vec<BackgroundOutcome> {
-        self.background.outcomes()
+    pub fn background(&self, end: Tick) -> Vec<BackgroundOutcome> {
+        self.background.outcomes(self.last_creation(end))
+    }
+
+    /// Messages created by then that the fabric has not been given.
+    #[must_use]
+    pub fn waiting(&self, end: Tick) -> u64 {
+        self.background.waiting(self.last_creation(end))
+    }
+
+    /// Nothing is created in the tick in which the last job ends.
+    fn last_creation(&self, end: Tick) -> Tick {
+        match self.finished && !self.jobs.is_empty() {
+            true => end.saturating_sub(1),
+            false => end,
+        }
+    }
+
+    /// Lets a replay without a job go on until tick `until`: it is finished when that tick
+    /// is over.
+    pub fn go_on_until(&mut self, until: Tick) {
+        self.background_until = until;
+        self.note_end(self.now);
+        self.due = self.find_due();
     }
 
     /// The error of a trace that ended the run.
@@ -197,6 +227,7 @@ impl Replay {
             queue: &mut self.queue,
             messages: &mut self.messages,
             out,
+            now: self.now,
         };
         match event.what {
             What::Rank => self.jobs[event.job as usize].resume(event.rank, event.ps, shared)?,
@@ -222,6 +253,7 @@ impl Replay {
             queue: &mut self.queue,
             messages: &mut self.messages,
             out,
+            now: self.now,
         };
         let job = &mut self.jobs[message.job as usize];
         if let What::Injected(_) = what {
@@ -231,6 +263,11 @@ impl Replay {
         self.delivered += 1;
         job.delivered(&message, ps, shared)?;
         job.settle(ps, shared)
+    }
+
+    /// Without a job also in the last tick: the run may go on behind it.
+    fn creates(&self) -> bool {
+        !(self.finished || self.stalled) || self.jobs.is_empty()
     }
 
     fn note_end(&mut self, now: Tick) {
@@ -261,7 +298,7 @@ impl Replay {
         }
         let report = self.reports.front().map(|&(tick, _)| tick);
         let event = self.queue.next_ps().map(|ps| ps.div_ceil(self.tick_ps));
-        let background = self.background.next_tick();
+        let background = Some(self.background.next_tick()).filter(|&tick| tick < Tick::MAX);
         // Ends the run when nothing else is left to do.
         let end = self.jobs_ended.then_some(self.background_until);
         [report, event, background, end].into_iter().flatten().min()
@@ -278,14 +315,32 @@ impl Workload for Replay {
         if self.finished || self.stalled {
             return;
         }
-        if let Err(error) = self.catch_up(now, out) {
+        self.now = now;
+        let mut of_jobs = std::mem::take(&mut self.of_jobs);
+        if let Err(error) = self.catch_up(now, &mut of_jobs) {
             self.error = Some(error);
         }
+        for message in of_jobs.drain(..) {
+            self.background.admit(message, out);
+        }
+        self.of_jobs = of_jobs;
         self.note_end(now);
-        if !self.finished && !self.stalled {
+        if self.creates() {
             self.background.act(now, out);
         }
         self.due = self.find_due();
+    }
+
+    fn replenish(&mut self, now: Tick, nic: u32, sl: u8) -> Option<Message> {
+        if !self.creates() {
+            return None;
+        }
+        let message = self.background.replenish(now, nic, sl);
+        if message.is_none() && !self.finished {
+            let next = self.background.next_tick();
+            self.due = Some(self.due.map_or(next, |due| due.min(next)));
+        }
+        message
     }
 
     fn delivered(&mut self, now: Tick, token: u64) {

@@ -3,6 +3,7 @@
 use super::job::{IntraNode, SendCompletion};
 use super::messages::{Messages, Purpose, Release};
 use super::queue::{Queue, What};
+use crate::fabric::spec::Tick;
 use crate::fabric::workload::Message;
 
 /// What all jobs share while a tick is worked off.
@@ -11,6 +12,8 @@ pub(super) struct Shared<'a> {
     pub messages: &'a mut Messages,
     /// Messages of this tick for the fabric.
     pub out: &'a mut Vec<Message>,
+    /// Present tick.
+    pub now: Tick,
 }
 
 /// Sends the messages of one job and counts them.
@@ -68,6 +71,7 @@ impl Link {
                 dst,
                 sl: self.sl,
                 bytes,
+                created: shared.now,
                 token: slot.into(),
                 report_injection: release == Release::Injected,
             });

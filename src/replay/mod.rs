@@ -6,7 +6,6 @@
 //! one agenda in picoseconds orders everything.
 
 pub mod background;
-mod cbr;
 pub mod collectives;
 mod driver;
 mod idset;

@@ -14,8 +14,11 @@ use rand_pcg::rand_core::Rng;
 pub enum Purpose {
     /// Order of the NICs in a random placement; component: job.
     Placement = 1,
-    /// Phase, then destinations of a background flow; components: flow, source NIC.
+    /// Phase, then sizes, destinations and gaps of a background flow; components: flow,
+    /// source NIC.
     Background = 2,
+    /// Who sends to whom in a random traffic pattern; components: flow, 0.
+    Pattern = 3,
     /// How long a rank of a generated trace computes; component: rank.
     Imbalance = 10,
     /// Whom a rank of a generated trace sends to; component: rank.

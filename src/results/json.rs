@@ -1,8 +1,8 @@
 //! `result.json`. Everything but `engine` is a pure function of the experiment.
 
 use super::{
-    Latency, background_rate, baseline_time_ps, execution_time_ps, job_baseline_ps, latency,
-    link_end, most_contended, peak_rss_bytes, saturated, slowdown, throughput,
+    Latency, baseline_time_ps, curve::curve_json, execution_time_ps, job_baseline_ps, latency,
+    link_end, most_contended, peak_rss_bytes, per_slot, saturated, slowdown, throughput,
 };
 use crate::config::{Plan, experiment_hash, experiment_json};
 use crate::fabric::stats::FabricStats;
@@ -34,21 +34,22 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         "experiment": experiment_json(experiment),
         "experiment_hash": experiment_hash(experiment),
         "seed": experiment.seed,
-        "execution_time_ps": time,
+        "execution_time_ps": (!experiment.jobs.is_empty()).then_some(time),
         "baseline_time_ps": baseline,
         "slowdown": slowdown(time, main.status == Status::Complete, baseline),
         "saturated": saturated(experiment, main),
         "jobs": jobs(plan, result),
         "background": background(plan, result),
+        "curve": curve_json(plan, result),
         "fabric": {
             "nics": topology.nics(),
             "switches": topology.switches(),
             "links": topology.directed_switch_links() / 2,
         },
         "traffic": {
-            "messages": stats.messages,
+            "messages": main.messages,
             "messages_delivered": stats.messages_delivered,
-            "backlog_messages": stats.messages.saturating_sub(stats.messages_delivered),
+            "backlog_messages": main.backlog,
             "packets": stats.packets,
             "flits_injected": stats.flits_injected,
             "flits_delivered": stats.flits_delivered,
@@ -128,8 +129,7 @@ fn jobs(plan: &Plan, result: &RunResult) -> Vec<Value> {
 
 fn background(plan: &Plan, result: &RunResult) -> Vec<Value> {
     let levels = &plan.experiment.fabric.qos.service_levels;
-    let rate =
-        |flow, messages| background_rate(&plan.experiment, &result.main.stats, flow, messages);
+    let rate = |flits| per_slot(&plan.experiment, &result.main.stats, flits);
     let flows = result.main.background.iter();
     flows
         .map(|flow| {
@@ -138,8 +138,8 @@ fn background(plan: &Plan, result: &RunResult) -> Vec<Value> {
                 "offered_messages": flow.messages,
                 "delivered_messages": flow.messages_delivered,
                 "backlog_messages": flow.backlog(),
-                "offered_flits_per_cycle_per_nic": rate(flow, flow.messages),
-                "accepted_flits_per_cycle_per_nic": rate(flow, flow.messages_delivered),
+                "offered_flits_per_cycle_per_nic": rate(flow.flits),
+                "accepted_flits_per_cycle_per_nic": rate(flow.flits_delivered),
             })
         })
         .collect()
@@ -172,24 +172,22 @@ fn service_levels(plan: &Plan, stats: &FabricStats) -> Vec<Value> {
         .service_levels
         .iter()
         .zip(&stats.service_levels);
-    let nics = u128::from(plan.experiment.fabric.topology.nics());
     levels
         .map(|(level, sl)| {
-            let slots = (nics * u128::from(stats.end_tick)).max(1);
             json!({
                 "name": level.name,
                 "messages": sl.messages,
                 "packets": sl.packets,
                 "flits": sl.flits,
                 "bytes": sl.bytes,
-                "throughput_flits_per_cycle_per_nic": sl.flits as f64 / slots as f64,
+                "throughput_flits_per_cycle_per_nic": per_slot(&plan.experiment, stats, sl.flits),
             })
         })
         .collect()
 }
 
 fn links(stats: &FabricStats) -> Vec<Value> {
-    let ticks = stats.end_tick.max(1) as f64;
+    let ticks = stats.ticks().max(1) as f64;
     let one = |l: &crate::fabric::stats::LinkStats| {
         json!({
             "from": link_end(l.from),
@@ -206,14 +204,17 @@ fn links(stats: &FabricStats) -> Vec<Value> {
 
 /// The only part that differs from run to run.
 fn engine(result: &RunResult) -> Value {
-    let wall = result.main.wall.as_secs_f64();
-    let hops = result.main.stats.flit_hops;
+    let main = &result.main;
+    let wall = main.wall.as_secs_f64();
+    // Those of the warm-up are not counted.
+    let part = main.stats.ticks() as f64 / main.stats.end_tick.max(1) as f64;
+    let hops = main.stats.flit_hops as f64;
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "events": result.main.stats.events,
         "wall_s": wall,
         "baseline_wall_s": result.baselines.iter().map(|b| b.wall).sum::<std::time::Duration>().as_secs_f64(),
         "peak_rss_bytes": peak_rss_bytes(),
-        "flit_hops_per_s": if wall > 0.0 { hops as f64 / wall } else { 0.0 },
+        "flit_hops_per_s": if wall * part > 0.0 { hops / (wall * part) } else { 0.0 },
     })
 }

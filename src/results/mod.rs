@@ -1,10 +1,12 @@
 //! What a run leaves behind: `result.json` and the summary for people.
 
+mod curve;
 mod json;
 mod latency;
 mod summary;
 pub(crate) mod table;
 
+pub use curve::curve_csv;
 pub use json::{SCHEMA, result_json};
 pub use latency::{Latency, latency};
 pub use summary::summary;
@@ -12,7 +14,7 @@ pub use summary::summary;
 use crate::config::{Experiment, Plan};
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 use crate::replay::Repeat;
-use crate::replay::background::BackgroundOutcome;
+use crate::replay::background::{BackgroundOutcome, message_flits};
 use crate::runner::{RunResult, Simulation, Status};
 
 /// Time from 0 to the end of the last job, in picoseconds, without those that repeat
@@ -76,36 +78,41 @@ pub fn slowdown(time: u64, complete: bool, baseline: Option<u64>) -> Option<f64>
 /// Flits delivered per tick and NIC.
 #[must_use]
 pub fn throughput(experiment: &Experiment, stats: &FabricStats) -> f64 {
-    let slots = u128::from(stats.end_tick) * u128::from(experiment.fabric.topology.nics());
-    if slots == 0 {
-        0.0
-    } else {
-        stats.flits_delivered as f64 / slots as f64
-    }
+    per_slot(experiment, stats, stats.flits_delivered)
 }
 
-/// Flits per tick and NIC that `messages` messages of a background flow make over the
-/// whole run.
+/// `flits` per tick that was counted and NIC.
 #[must_use]
-pub fn background_rate(
-    experiment: &Experiment,
-    stats: &FabricStats,
-    flow: &BackgroundOutcome,
-    messages: u64,
-) -> f64 {
-    let slots = u128::from(stats.end_tick) * u128::from(experiment.fabric.topology.nics());
-    (u128::from(messages) * u128::from(flow.message_flits)) as f64 / slots.max(1) as f64
+pub fn per_slot(experiment: &Experiment, stats: &FabricStats, flits: u64) -> f64 {
+    let slots = u128::from(stats.ticks()) * u128::from(experiment.fabric.topology.nics());
+    flits as f64 / slots.max(1) as f64
 }
 
-/// True if the fabric did not keep up with the background: more than one message in a
-/// hundred, and more than ten per NIC, were not delivered when the run ended.
+/// True if the fabric did not keep up with the background. Beside jobs: more than one
+/// message in a hundred, and more than ten per NIC, were not delivered when the run ended. In
+/// a window: more than one flit in a hundred, and more than the longest message per NIC, was
+/// created and not made up for by deliveries.
 #[must_use]
 pub fn saturated(experiment: &Experiment, simulation: &Simulation) -> bool {
     let flows = &simulation.background;
-    let messages: u64 = flows.iter().map(|flow| flow.messages).sum();
-    let backlog: u64 = flows.iter().map(BackgroundOutcome::backlog).sum();
+    let sum = |count: fn(&BackgroundOutcome) -> u64| flows.iter().map(count).sum::<u64>();
     let nics = u64::from(experiment.fabric.topology.nics());
-    backlog > messages / 100 && backlog > 10 * nics
+    if simulation.measured.is_none() {
+        let backlog = sum(BackgroundOutcome::backlog);
+        return backlog > sum(|flow| flow.messages) / 100 && backlog > 10 * nics;
+    }
+    let offered = sum(|flow| flow.flits);
+    let missing = offered.saturating_sub(simulation.stats.flits_delivered);
+    let (fabric, sizes) = (&experiment.fabric, experiment.background.iter());
+    let longest = sizes.flat_map(|flow| {
+        let mtu = fabric.qos.service_levels[usize::from(flow.sl)].mtu_bytes;
+        let flits = move |&(bytes, _): &(u64, u64)| {
+            message_flits(&fabric.timing, mtu, fabric.header_bytes, bytes)
+        };
+        flow.sizes.iter().map(flits)
+    });
+    let longest = longest.max().unwrap_or(0);
+    missing > offered / 100 && missing > longest.saturating_mul(nics)
 }
 
 /// The `n` links whose packets waited longest for credits; ties by traffic, then

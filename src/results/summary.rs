@@ -2,8 +2,8 @@
 
 use super::table::write_table;
 use super::{
-    background_rate, baseline_time_ps, execution_time_ps, job_baseline_ps, latency, link_end,
-    most_contended, saturated, slowdown, throughput,
+    baseline_time_ps, curve, execution_time_ps, job_baseline_ps, latency, link_end, most_contended,
+    per_slot, saturated, slowdown, throughput,
 };
 use crate::config::Plan;
 use crate::config::experiment::Job;
@@ -29,6 +29,9 @@ pub fn summary(plan: &Plan, result: &RunResult, explain: bool) -> String {
 
 fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -> fmt::Result {
     let (experiment, main) = (&plan.experiment, &result.main);
+    if experiment.measure.is_some() {
+        return write_measured(out, plan, result, explain);
+    }
     let time = execution_time_ps(experiment, main);
     let so_far = match &main.status {
         Status::Complete => "",
@@ -56,6 +59,57 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
     write_jobs(out, plan, result, explain)?;
     write_traffic(out, plan, main)?;
     write_latencies(out, plan, &main.stats)?;
+    write_links(out, &main.stats, if explain { 4 * LINKS } else { LINKS })
+}
+
+/// An experiment without a job: the curve, and details of its last point.
+fn write_measured(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -> fmt::Result {
+    let main = &result.main;
+    let tick_ps = plan.experiment.fabric.timing.tick_ps;
+    let time = |ticks: u64| human_time(ticks.saturating_mul(tick_ps));
+    if let Some(measured) = &main.measured {
+        let steady = match measured.steady {
+            Some(true) => "steady",
+            Some(false) => "not steady",
+            None => "not judged",
+        };
+        let so_far = match &main.status {
+            Status::Complete => "",
+            Status::Interrupted => "  (interrupted: so far)",
+            Status::Stalled(_) => "  (stalled: so far)",
+        };
+        let load = match result.curve.len() {
+            1 => String::new(),
+            _ => format!(" at load {}", measured.load),
+        };
+        writeln!(
+            out,
+            "measured        {}{load} after a warm-up of {}: {steady}{so_far}",
+            time(main.stats.ticks()),
+            time(measured.warm_up),
+        )?;
+    }
+    if let Status::Stalled(why) = &main.status {
+        writeln!(out, "\nstalled\n{}", why.trim_end())?;
+    }
+    let points = curve::points(plan, result);
+    write_table(out, &curve::curve_rows(plan, result))?;
+    let unsteady: Vec<String> = points
+        .iter()
+        .filter(|point| point.measured.steady == Some(false))
+        .map(|point| point.measured.load.to_string())
+        .collect();
+    if !unsteady.is_empty() {
+        writeln!(
+            out,
+            "not steady when the window began: load {}; see measure.max_warm_up",
+            unsteady.join(", ")
+        )?;
+    }
+    if points.iter().any(|point| point.saturated) {
+        writeln!(out, "* saturated: less accepted than offered")?;
+    }
+    write_traffic(out, plan, main)?;
     write_links(out, &main.stats, if explain { 4 * LINKS } else { LINKS })
 }
 
@@ -137,7 +191,7 @@ fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Resul
     writeln!(
         out,
         "\ntraffic         {} messages, {} packets, {} flits, {} flit-hops",
-        human_count(stats.messages),
+        human_count(main.messages),
         human_count(stats.packets),
         human_count(stats.flits_injected),
         human_count(stats.flit_hops),
@@ -148,17 +202,15 @@ fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Resul
         throughput(&plan.experiment, stats)
     )?;
     if saturated(&plan.experiment, main) {
-        let rate = |messages: fn(&BackgroundOutcome) -> u64| -> f64 {
-            let flows = main.background.iter();
-            flows
-                .map(|flow| background_rate(&plan.experiment, stats, flow, messages(flow)))
-                .sum()
+        let rate = |flits: fn(&BackgroundOutcome) -> u64| {
+            let sum = main.background.iter().map(flits).sum();
+            per_slot(&plan.experiment, stats, sum)
         };
         writeln!(
             out,
             "saturated: offered {:.4}, accepted {:.4} flits/cycle/NIC of background traffic",
-            rate(|flow| flow.messages),
-            rate(|flow| flow.messages_delivered)
+            rate(|flow| flow.flits),
+            rate(|flow| flow.flits_delivered)
         )?;
     }
     Ok(())
@@ -195,7 +247,7 @@ fn write_latencies(out: &mut String, plan: &Plan, stats: &FabricStats) -> fmt::R
 }
 
 fn write_links(out: &mut String, stats: &FabricStats, n: usize) -> fmt::Result {
-    let ticks = stats.end_tick.max(1) as f64;
+    let ticks = stats.ticks().max(1) as f64;
     let mut rows = vec![
         [
             "most contended links",

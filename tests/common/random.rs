@@ -422,6 +422,7 @@ fn add(spec: &FabricSpec, lines: &mut Vec<(Cue, Message)>, raw: &RawMessage, src
         dst,
         sl: sl as u8,
         bytes: u64::from(raw.size) % (3 * mtu + 1),
+        created: 0,
         token: token as u64,
         report_injection: raw.report,
     };

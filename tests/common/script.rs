@@ -109,6 +109,7 @@ impl Workload for Script {
         // answers has to be.
         self.due.sort_by_key(|message| message.token);
         out.append(&mut self.due);
+        out.iter_mut().for_each(|message| message.created = now);
     }
 
     fn delivered(&mut self, now: Tick, token: u64) {
@@ -138,6 +139,7 @@ pub fn message(token: u64, src: u32, dst: u32, sl: u8, bytes: u64) -> Message {
         dst,
         sl,
         bytes,
+        created: 0,
         token,
         report_injection: false,
     }

@@ -222,16 +222,23 @@ impl<'s> Fabric<'s> {
             workload.act(now, &mut created);
             for message in created {
                 self.moved += 1;
-                self.enqueue(now, message);
+                self.enqueue(message);
             }
         }
-        for nic in &mut self.nics {
-            self.moved += nic.fill(now, &mut self.packets);
+        for nic in 0..self.nics.len() {
+            while let Some(sl) = self.nics[nic].fill(now, &mut self.packets) {
+                self.moved += 1;
+                if self.nics[nic].waiting[sl].is_empty()
+                    && let Some(next) = workload.replenish(now, nic as u32, sl as u8)
+                {
+                    self.enqueue(next);
+                }
+            }
         }
     }
 
     /// Cuts a message into packets and puts them in the application queue.
-    fn enqueue(&mut self, now: Tick, message: Message) {
+    fn enqueue(&mut self, message: Message) {
         assert_ne!(message.src, message.dst, "a NIC does not send to itself");
         let spec = self.spec;
         let mut index = 0;
@@ -267,7 +274,7 @@ impl<'s> Fabric<'s> {
         }
         self.messages.push(MessageState {
             message,
-            created: now,
+            created: message.created,
             packets: index,
             delivered: 0,
         });

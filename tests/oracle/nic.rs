@@ -33,32 +33,28 @@ impl Nic {
         }
     }
 
-    /// Phase 3: packets move from the application queues to the send queue,
-    /// one SL after the other, while there is one that fits.
-    pub fn fill(&mut self, now: Tick, packets: &mut [Packet]) -> usize {
+    /// Phase 3: the next packet moves from the application queues to the send queue, one
+    /// SL after the other, if there is one that fits. Its SL.
+    pub fn fill(&mut self, now: Tick, packets: &mut [Packet]) -> Option<usize> {
         let sls = self.waiting.len();
-        let mut moved = 0;
-        while let Some((sl, id)) = (0..sls)
+        let (sl, id) = (0..sls)
             .map(|step| (self.pointer + step) % sls)
             .filter_map(|sl| Some((sl, *self.waiting[sl].front()?)))
             .find(|&(_, id)| {
                 self.sender
                     .space
                     .has_quota(packets[id].vl, packets[id].credits)
-            })
-        {
-            self.waiting[sl].pop_front();
-            self.pointer = (sl + 1) % sls;
-            let packet = &mut packets[id];
-            self.sender.space.take(packet.vl, packet.credits);
-            for index in 0..packet.flits {
-                self.sender
-                    .buffer
-                    .arrive(now, packet.vl, packet.flit(id, index));
-            }
-            moved += 1;
+            })?;
+        self.waiting[sl].pop_front();
+        self.pointer = (sl + 1) % sls;
+        let packet = &mut packets[id];
+        self.sender.space.take(packet.vl, packet.credits);
+        for index in 0..packet.flits {
+            self.sender
+                .buffer
+                .arrive(now, packet.vl, packet.flit(id, index));
         }
-        moved
+        Some(sl)
     }
 
     /// Phase 4: what has just moved in can be scheduled at once.

@@ -26,6 +26,7 @@ impl Workload for Burst {
             dst: 1,
             sl: 0,
             bytes: self.bytes,
+            created: 0,
             token: token as u64,
             report_injection: false,
         }));

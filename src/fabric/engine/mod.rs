@@ -381,7 +381,7 @@ impl Engine {
     fn tick(&mut self, workload: &mut impl Workload) {
         self.collect_due(workload);
         self.create_messages(workload);
-        self.fill_send_queues();
+        self.fill_send_queues(workload);
         self.complete_routing();
         self.allocate();
         self.send();

@@ -5,12 +5,19 @@ use super::Engine;
 use super::packet::{InFlight, MessageId, NONE, Packet};
 use super::space::Chance;
 use crate::fabric::spec::Tick;
-use crate::fabric::workload::Message;
+use crate::fabric::workload::{Message, Workload};
 
 impl Engine {
-    /// Adds a message to the FIFO of its (NIC, SL).
+    /// Adds a message to the FIFO of its (NIC, SL), and the NIC to those that look again.
     #[inline]
     pub(super) fn enqueue(&mut self, message: &Message) {
+        self.append(message);
+        self.touch_nic(message.src);
+    }
+
+    #[inline]
+    fn append(&mut self, message: &Message) {
+        debug_assert!(message.created <= self.now, "a message from the future");
         debug_assert_ne!(
             message.src, message.dst,
             "the fabric carries no message to oneself"
@@ -22,7 +29,7 @@ impl Engine {
         let sl = usize::from(message.sl);
         let id = self.messages.insert(InFlight {
             token: message.token,
-            created: self.now,
+            created: message.created,
             bytes_left: message.bytes,
             bytes: message.bytes,
             undelivered: message.bytes.div_ceil(self.mtu[sl].into()).max(1),
@@ -45,22 +52,21 @@ impl Engine {
             self.messages[fifo.1].next = id;
         }
         fifo.1 = id;
-        self.touch_nic(message.src);
     }
 
     /// Lets every touched NIC fill its send queue.
     #[inline]
-    pub(super) fn fill_send_queues(&mut self) {
+    pub(super) fn fill_send_queues(&mut self, workload: &mut impl Workload) {
         for i in 0..self.dirty_nics.len() {
             let nic = self.dirty_nics[i];
             self.nics[nic as usize].dirty = false;
-            self.fill(nic);
+            self.fill(nic, workload);
         }
         self.dirty_nics.clear();
     }
 
     /// Moves packets while the head packet of some SL has quota.
-    fn fill(&mut self, nic: u32) {
+    fn fill(&mut self, nic: u32, workload: &mut impl Workload) {
         let at = nic as usize;
         while !self.packets.is_full() {
             let (sls, next) = (self.nics[at].waiting_sls, self.nics[at].next);
@@ -76,6 +82,11 @@ impl Engine {
                     if self.send_queues.has_quota(at, vl, packet.credits, self.now) {
                         self.move_packet(nic, sl, packet);
                         moved = true;
+                        if self.nics[at].waiting_sls & (1 << sl) == 0
+                            && let Some(next) = workload.replenish(self.now, nic, sl as u8)
+                        {
+                            self.append(&next);
+                        }
                     } else {
                         match self.send_queues.chance(at, vl, packet.credits) {
                             Chance::At(tick) => again = again.min(tick),

@@ -74,7 +74,7 @@ type Node = (Place, usize, usize);
 
 impl Engine {
     /// A cycle of packets that can never move, if there is one.
-    pub(super) fn find_stall(&mut self) -> Option<Stall> {
+    pub fn find_stall(&mut self) -> Option<Stall> {
         // FIFOs whose head waits for space, with the FIFOs that hold that space.
         let mut dead: BTreeMap<Node, Vec<Node>> = BTreeMap::new();
         for place in [Place::Input, Place::Central, Place::Output] {

@@ -2,12 +2,17 @@
 
 use super::Engine;
 use super::packet::{InFlight, Packet};
+use super::parts::Sent;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, Latency, LinkEnd, LinkStats, SlStats};
 
 /// Counters kept while running.
 #[derive(Debug)]
 pub(super) struct Counters {
+    /// Counting began after this tick.
+    start: Tick,
+    /// Flits in flight then.
+    in_flight: u64,
     pub messages: u64,
     pub messages_delivered: u64,
     pub packets: u64,
@@ -22,6 +27,8 @@ pub(super) struct Counters {
 impl Counters {
     pub(super) fn new(sls: usize) -> Self {
         Self {
+            start: 0,
+            in_flight: 0,
             messages: 0,
             messages_delivered: 0,
             packets: 0,
@@ -63,6 +70,26 @@ impl Counters {
 }
 
 impl Engine {
+    /// Counts anew from the next tick on: of what is on its way, deliveries and latencies
+    /// count when they happen.
+    pub fn restart_statistics(&mut self) {
+        let counters = &self.counters;
+        let in_flight = counters.in_flight + counters.flits_injected - counters.flits_delivered;
+        let (events, sls) = (counters.events, counters.service_levels.len());
+        self.counters = Counters {
+            start: self.now,
+            in_flight,
+            events,
+            ..Counters::new(sls)
+        };
+        for (output, link) in self.outputs.iter_mut().zip(&mut self.links) {
+            output.sent = Sent::default();
+            if link.blocked_since != Tick::MAX {
+                link.blocked_since = self.now + 1;
+            }
+        }
+    }
+
     /// What has been counted so far.
     #[must_use]
     pub fn stats(&self) -> FabricStats {
@@ -97,13 +124,15 @@ impl Engine {
             })
             .collect();
         FabricStats {
+            start_tick: counters.start,
             end_tick: self.now,
             messages: counters.messages,
             messages_delivered: counters.messages_delivered,
             packets: counters.packets,
             flits_injected: counters.flits_injected,
             flits_delivered: counters.flits_delivered,
-            flits_in_flight: counters.flits_injected - counters.flits_delivered,
+            flits_in_flight: counters.in_flight + counters.flits_injected
+                - counters.flits_delivered,
             flit_hops: counters.flit_hops,
             host_flit_hops: counters.host_flit_hops,
             events: counters.events,

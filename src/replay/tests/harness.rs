@@ -46,8 +46,15 @@ pub fn play(workload: &mut dyn Workload, backwards: bool) -> Vec<(Tick, Message)
         if workload.next_tick().is_some_and(|tick| tick <= now) {
             let mut out = Vec::new();
             workload.act(now, &mut out);
+            // Every application queue is empty at once.
+            let mut at = 0;
+            while let Some(&Message { src, sl, .. }) = out.get(at) {
+                out.extend(workload.replenish(now, src, sl));
+                at += 1;
+            }
             for message in out {
                 assert_ne!(message.src, message.dst);
+                assert_eq!(message.created, now);
                 let delivery = on_the_way.entry(now + latency(message.bytes)).or_default();
                 delivery.push((message.token, true));
                 if message.report_injection {

@@ -2,7 +2,9 @@
 
 use super::harness::*;
 use crate::fabric::workload::Workload;
-use crate::replay::background::{BACKGROUND_TOKEN, BackgroundFlow, Pattern, Rate};
+use crate::replay::background::{
+    BACKGROUND_TOKEN, BackgroundFlow, Injection, MessageSize, Rate, Target,
+};
 use crate::replay::program::{After, CollectiveKind, Op};
 use crate::replay::{JobSpec, Replay, ReplaySpec, SendCompletion};
 
@@ -54,13 +56,19 @@ fn equal_times_go_by_job() {
 fn with_background(jobs: Vec<JobSpec>, background_until: Option<u64>) -> Replay {
     let flow = BackgroundFlow {
         sl: 5,
-        message_bytes: 16,
-        message_flits: 2,
+        sizes: vec![MessageSize {
+            bytes: 16,
+            flits: 2,
+            weight: 1,
+        }],
         rate: Rate {
             flits: 1,
             ticks: 10,
         },
-        pattern: Pattern::Uniform,
+        injection: Injection::Cbr,
+        start: 0,
+        stop: u64::MAX,
+        senders: (0..8).map(|nic| (nic, Target::Uniform)).collect(),
     };
     Replay::new(ReplaySpec {
         tick_ps: TICK_PS,
@@ -101,10 +109,17 @@ fn background_alone_ends_at_once_or_when_told() {
     let mut replay = with_background(vec![], None);
     assert!(replay.finished());
     assert_eq!(replay.next_tick(), None);
-    let mut replay = with_background(vec![], Some(1_000));
-    let log = play(&mut replay, false);
+    // Up to and including the tick, and as if nothing had been when it goes on.
+    let mut replay = with_background(vec![], Some(999));
+    let mut log = play(&mut replay, false);
     assert!(replay.finished());
     assert_eq!(log.len(), 8 * 50);
+    assert_eq!(replay.background(999)[0].messages, 8 * 50);
+    replay.go_on_until(1_337);
+    assert!(!replay.finished());
+    log.extend(play(&mut replay, false));
+    let mut whole = with_background(vec![], Some(1_337));
+    assert_eq!(log, play(&mut whole, false));
 }
 
 fn stalled(ranks: Vec<Vec<Op>>) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use super::harness::*;
 use crate::fabric::workload::Workload;
-use crate::replay::background::{BackgroundFlow, Pattern, Rate};
+use crate::replay::background::{BackgroundFlow, Injection, MessageSize, Rate, Target};
 use crate::replay::outcome::JobOutcome;
 use crate::replay::program::{After, CollectiveKind, Op};
 use crate::replay::{JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
@@ -173,13 +173,19 @@ fn a_stall_beside_what_goes_on_for_ever_is_found() {
     };
     let flow = BackgroundFlow {
         sl: 0,
-        message_bytes: 16,
-        message_flits: 2,
+        sizes: vec![MessageSize {
+            bytes: 16,
+            flits: 2,
+            weight: 1,
+        }],
         rate: Rate {
             flits: 1,
             ticks: 10,
         },
-        pattern: Pattern::Uniform,
+        injection: Injection::Cbr,
+        start: 0,
+        stop: u64::MAX,
+        senders: (0..8).map(|nic| (nic, Target::Uniform)).collect(),
     };
     let ends = JobSpec {
         name: String::from("ends"),

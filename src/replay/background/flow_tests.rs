@@ -1,0 +1,295 @@
+//! The generator against its definition, fed to a fabric that takes everything at once,
+//! and to one that has room now and then.
+
+use super::*;
+
+fn flow(sl: u8, flits: u64, per_tick: (u64, u64), nics: u32) -> BackgroundFlow {
+    BackgroundFlow {
+        sl,
+        sizes: vec![MessageSize {
+            bytes: flits.saturating_mul(8),
+            flits,
+            weight: 1,
+        }],
+        rate: Rate {
+            flits: per_tick.0,
+            ticks: per_tick.1,
+        },
+        injection: Injection::Cbr,
+        start: 0,
+        stop: Tick::MAX,
+        senders: (0..nics).map(|nic| (nic, Target::Uniform)).collect(),
+    }
+}
+
+/// Every message at its creation, with a fabric whose queues are empty at once.
+fn run(flows: &[BackgroundFlow], nics: u32, until: Tick) -> Vec<Message> {
+    let mut background = Background::new(flows, nics, 1).unwrap();
+    let mut all = Vec::new();
+    let mut out = Vec::new();
+    loop {
+        let tick = background.next_tick();
+        if tick >= until {
+            break;
+        }
+        background.act(tick, &mut out);
+        for message in out.drain(..) {
+            let (src, sl) = (message.src, message.sl);
+            all.push(message);
+            while let Some(next) = background.replenish(tick, src, sl) {
+                all.push(next);
+            }
+        }
+        assert!(all.iter().all(|m| m.created <= tick));
+    }
+    assert_eq!(background.waiting(until - 1), 0);
+    all
+}
+
+#[test]
+fn the_offered_load_is_exact_for_every_source() {
+    let all = run(&[flow(0, 16, (3, 10), 8)], 8, 16_000);
+    for nic in 0..8 {
+        let mine: Vec<Tick> = all
+            .iter()
+            .filter(|m| m.src == nic)
+            .map(|m| m.created)
+            .collect();
+        assert_eq!(mine.len(), 300); // 16,000 ticks × 0.3 / 16
+        assert!(mine.windows(2).all(|w| (53..=54).contains(&(w[1] - w[0]))));
+    }
+}
+
+#[test]
+fn destinations_are_uniform_over_the_others() {
+    let all = run(&[flow(0, 1, (1, 1), 4)], 4, 30_000);
+    let mut counts = [[0_u32; 4]; 4];
+    for m in &all {
+        counts[m.src as usize][m.dst as usize] += 1;
+    }
+    for (src, row) in counts.iter().enumerate() {
+        for (dst, &count) in row.iter().enumerate() {
+            assert_eq!(count == 0, src == dst);
+            assert!(src == dst || (9_600..10_400).contains(&count), "{count}");
+        }
+    }
+}
+
+#[test]
+fn only_senders_send_and_to_their_targets() {
+    let fixed = BackgroundFlow {
+        senders: vec![(0, Target::Nic(2)), (2, Target::Nic(0))],
+        ..flow(0, 1, (1, 1), 3)
+    };
+    let all = run(&[fixed], 3, 100);
+    assert_eq!(all.len(), 200);
+    assert!(all.iter().all(|m| m.src + m.dst == 2 && m.src != 1));
+}
+
+#[test]
+fn a_further_flow_does_not_disturb_the_first() {
+    for injection in [Injection::Cbr, Injection::Bernoulli] {
+        let mixed = BackgroundFlow {
+            injection,
+            sizes: [(16, 3), (2, 5)]
+                .map(|(flits, weight)| MessageSize {
+                    bytes: flits * 8,
+                    flits,
+                    weight,
+                })
+                .to_vec(),
+            ..flow(0, 16, (1, 10), 16)
+        };
+        let alone = run(std::slice::from_ref(&mixed), 16, 5_000);
+        // On the same service level, so that they share their queues.
+        let second = flow(0, 7, (2, 9), 16);
+        let mut both = run(&[mixed, second], 16, 5_000);
+        both.retain(|m| m.bytes != 56);
+        let key = |m: &Message| (m.src, m.created);
+        let sorted = |mut list: Vec<Message>| {
+            list.sort_by_key(key);
+            list
+        };
+        assert_eq!(sorted(alone), sorted(both));
+    }
+}
+
+#[test]
+fn mixes_have_their_shares_and_their_rate() {
+    for injection in [Injection::Cbr, Injection::Bernoulli] {
+        let sizes = [(64, 1), (4, 3)].map(|(flits, weight)| MessageSize {
+            bytes: flits * 8,
+            flits,
+            weight,
+        });
+        let mix = BackgroundFlow {
+            injection,
+            sizes: sizes.to_vec(),
+            ..flow(0, 1, (1, 2), 20)
+        };
+        let all = run(&[mix], 20, 100_000);
+        let long = all.iter().filter(|m| m.bytes == 512).count() as f64;
+        assert!((long / all.len() as f64 - 0.25).abs() < 0.01);
+        let flits: u64 = all.iter().map(|m| m.bytes / 8).sum();
+        let rate = flits as f64 / 20.0 / 100_000.0;
+        assert!((rate - 0.5).abs() < 0.01, "{rate}");
+    }
+}
+
+#[test]
+fn bernoulli_sources_have_the_variance_of_coin_tosses() {
+    let toss = BackgroundFlow {
+        injection: Injection::Bernoulli,
+        ..flow(0, 4, (2, 5), 50)
+    };
+    let all = run(&[toss], 50, 40_000);
+    // p = 0.1 in each of 40,000 ticks for each of 50 sources.
+    let mut counts = [0_f64; 50];
+    let mut together = std::collections::BTreeSet::new();
+    for m in &all {
+        counts[m.src as usize] += 1.0;
+        assert!(together.insert((m.src, m.created)), "two in a tick");
+    }
+    let mean = counts.iter().sum::<f64>() / 50.0;
+    assert!((mean - 4000.0).abs() < 5.0 * (3600.0_f64 / 50.0).sqrt());
+    let variance = counts.iter().map(|c| (c - 4000.0).powi(2)).sum::<f64>() / 50.0;
+    assert!((1_500.0..7_000.0).contains(&variance), "{variance}");
+}
+
+#[test]
+fn flows_start_and_stop() {
+    for injection in [Injection::Cbr, Injection::Bernoulli] {
+        let part = BackgroundFlow {
+            injection,
+            start: 1_000,
+            stop: 3_000,
+            ..flow(0, 2, (1, 10), 8)
+        };
+        let all = run(std::slice::from_ref(&part), 8, 10_000);
+        assert!(all.iter().all(|m| (1_000..3_000).contains(&m.created)));
+        assert!((600..1_000).contains(&all.len()));
+        if injection == Injection::Cbr {
+            assert_eq!(all.len(), 800);
+        }
+        let background = Background::new(&[part], 8, 1).unwrap();
+        assert_eq!(background.outcomes(50_000)[0].messages, all.len() as u64);
+    }
+}
+
+/// A backlog worked off later is the same messages with the same ticks of creation.
+#[test]
+fn a_backlog_keeps_messages_and_order() {
+    let bernoulli = BackgroundFlow {
+        injection: Injection::Bernoulli,
+        ..flow(1, 3, (1, 7), 5)
+    };
+    let flows = [flow(0, 4, (1, 9), 5), flow(0, 6, (1, 5), 5), bernoulli];
+    let at_once = run(&flows, 5, 2_000);
+    let mut background = Background::new(&flows, 5, 1).unwrap();
+    let (mut late, mut out) = (Vec::new(), Vec::new());
+    for tick in (0..2_000).filter(|tick| tick % 137 == 0).chain([1_999]) {
+        background.act(tick, &mut out);
+        let waiting = background.waiting(tick);
+        let created = background.outcomes(tick);
+        let before = at_once.iter().filter(|m| m.created <= tick).count() as u64;
+        assert_eq!(created.iter().map(|o| o.messages).sum::<u64>(), before);
+        assert_eq!(before, waiting + background.messages());
+        late.append(&mut out);
+        for (nic, sl) in (0..5).flat_map(|nic| [(nic, 0), (nic, 1)]) {
+            while let Some(message) = background.replenish(tick, nic, sl) {
+                late.push(message);
+            }
+        }
+    }
+    let by_queue = |list: &[Message], nic: u32, sl: u8| {
+        let mine = list.iter().filter(|m| (m.src, m.sl) == (nic, sl));
+        mine.copied().collect::<Vec<_>>()
+    };
+    for (nic, sl) in (0..5).flat_map(|nic| [(nic, 0), (nic, 1)]) {
+        let mine = by_queue(&late, nic, sl);
+        assert_eq!(mine, by_queue(&at_once, nic, sl));
+        let order = |m: &Message| (m.created, std::cmp::Reverse(m.token));
+        assert!(mine.is_sorted_by_key(order));
+    }
+}
+
+#[test]
+fn messages_of_jobs_queue_behind_what_was_created_before() {
+    let mut background = Background::new(&[flow(3, 4, (1, 10), 2)], 2, 1).unwrap();
+    let job = |created, token| Message {
+        src: 0,
+        dst: 1,
+        sl: 3,
+        bytes: 8,
+        created,
+        token,
+        report_injection: false,
+    };
+    let mut out = Vec::new();
+    // Another service level, or a queue that is empty: at once.
+    background.admit(Message { sl: 2, ..job(0, 1) }, &mut out);
+    background.admit(job(0, 2), &mut out);
+    assert_eq!(out.len(), 2);
+    // The fabric has one: behind it, in the order of creation.
+    background.admit(job(100, 3), &mut out);
+    background.admit(job(100, 4), &mut out);
+    assert_eq!(out.len(), 2);
+    assert!(background.waiting(100) > 2);
+    let mut queue = Vec::new();
+    while let Some(message) = background.replenish(200, 0, 3) {
+        queue.push(message);
+    }
+    assert!(queue.is_sorted_by_key(|m| m.created));
+    let at = |token| queue.iter().position(|m| m.token == token).unwrap();
+    assert_eq!(at(4), at(3) + 1);
+    assert!(at(3) >= 2 && queue[at(3) - 1].created < 100 && queue[at(4) + 1].created >= 100);
+}
+
+#[test]
+fn flits_of_a_message_count_every_packet() {
+    let timing = Timing {
+        tick_ps: 640,
+        flit_bytes: 8,
+        link: 1,
+        host_link: 1,
+        input_store: 0,
+        routing: 0,
+        allocation: 1,
+        crossbar: 1,
+        output_store: 0,
+        mport_speedup: 1,
+        central_speedup: 1,
+    };
+    assert_eq!(message_flits(&timing, 64, 0, 0), 1);
+    assert_eq!(message_flits(&timing, 64, 0, 64), 8);
+    assert_eq!(message_flits(&timing, 64, 0, 65), 9);
+    assert_eq!(message_flits(&timing, 64, 4, 128), 18);
+    assert_eq!(message_flits(&timing, 60, 0, 125), 8 + 8 + 1);
+}
+
+#[test]
+fn impossible_flows_are_errors() {
+    let new = |flow: BackgroundFlow, nics| Background::new(&[flow], nics, 1).map(|_| ());
+    let nothing = Err(BackgroundError::Nothing);
+    assert_eq!(new(flow(0, 1, (0, 1), 4), 4), nothing);
+    assert_eq!(new(flow(0, 0, (1, 1), 4), 4), nothing);
+    let slow = flow(0, u64::MAX, (1, 2), 4);
+    assert_eq!(new(slow.clone(), 4), Err(BackgroundError::TooSlow));
+    let bernoulli = |flow| BackgroundFlow {
+        injection: Injection::Bernoulli,
+        ..flow
+    };
+    assert_eq!(new(bernoulli(slow), 4), Err(BackgroundError::TooSlow));
+    let fast = bernoulli(flow(0, 1, (2, 1), 4));
+    assert_eq!(new(fast, 4), Err(BackgroundError::TooFast));
+    let alone = new(flow(0, 1, (1, 1), 1), 1);
+    assert_eq!(alone, Err(BackgroundError::TooFewNics(1)));
+    for (from, to) in [(4, 0), (0, 4), (2, 2)] {
+        let odd = BackgroundFlow {
+            senders: vec![(from, Target::Nic(to))],
+            ..flow(0, 1, (1, 1), 4)
+        };
+        assert_eq!(new(odd, 4), Err(BackgroundError::Sender(from, to, 3)));
+    }
+    assert_eq!(Background::new(&[], 1, 1).unwrap().next_tick(), Tick::MAX);
+}

@@ -1,0 +1,350 @@
+//! When a source creates its messages, in exact integer arithmetic.
+
+use super::BackgroundError;
+use crate::fabric::spec::Tick;
+use crate::replay::rng::Stream;
+
+/// A rate of `flits / ticks` flits per tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// Numerator, at least 1.
+    pub flits: u64,
+    /// Denominator, at least 1.
+    pub ticks: u64,
+}
+
+/// How the messages of a source are spread over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Injection {
+    /// Constant bit rate: the next message follows one of m flits after m / rate ticks.
+    Cbr,
+    /// In every tick a message is created with the same probability: the rate divided by
+    /// the mean number of flits of a message.
+    Bernoulli,
+}
+
+/// A point in time of a source: `tick + rest / unit` ticks, the unit being the numerator of
+/// the rate (always 0 with [`Injection::Bernoulli`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Moment {
+    /// Whole ticks; the message is created in this one.
+    pub tick: Tick,
+    rest: u64,
+}
+
+/// When the messages of one flow are created.
+#[derive(Debug, Clone)]
+pub(super) enum Law {
+    Cbr {
+        unit: u64,
+        /// Time that a message takes at the rate, by its size.
+        spans: Vec<Moment>,
+    },
+    Bernoulli(Geometric),
+}
+
+impl Law {
+    /// The law of messages of `sizes` flits, each with its weight, at `rate`.
+    ///
+    /// # Errors
+    /// If there is nothing to send or the time between two messages exceeds 2⁶⁴ ticks.
+    pub(super) fn new(
+        injection: Injection,
+        sizes: &[(u64, u64)],
+        rate: Rate,
+    ) -> Result<Self, BackgroundError> {
+        let nothing = sizes
+            .iter()
+            .any(|&(flits, weight)| flits == 0 || weight == 0);
+        if sizes.is_empty() || nothing || rate.flits == 0 || rate.ticks == 0 {
+            return Err(BackgroundError::Nothing);
+        }
+        match injection {
+            Injection::Cbr => {
+                let unit = rate.flits;
+                let span = |&(flits, _): &(u64, u64)| {
+                    let units = u128::from(flits) * u128::from(rate.ticks);
+                    Moment::of(units, unit).ok_or(BackgroundError::TooSlow)
+                };
+                let spans = sizes.iter().map(span).collect::<Result<_, _>>()?;
+                Ok(Self::Cbr { unit, spans })
+            }
+            Injection::Bernoulli => {
+                // rate / (Σ flits × weight / Σ weight)
+                let flits = sizes.iter().try_fold(0_u128, |sum, &(flits, weight)| {
+                    sum.checked_add(u128::from(flits) * u128::from(weight))
+                });
+                let weights: u128 = sizes.iter().map(|&(_, weight)| u128::from(weight)).sum();
+                let p = u128::from(rate.flits).checked_mul(weights);
+                let q = flits.and_then(|flits| flits.checked_mul(rate.ticks.into()));
+                let (Some(p), Some(q)) = (p, q) else {
+                    return Err(BackgroundError::TooSlow);
+                };
+                if p > q {
+                    return Err(BackgroundError::TooFast);
+                }
+                Ok(Self::Bernoulli(
+                    Geometric::new(p, q).ok_or(BackgroundError::TooSlow)?,
+                ))
+            }
+        }
+    }
+
+    /// The first message of a source that starts at `start`; its size is `size`.
+    pub(super) fn first(&self, start: Tick, size: usize, stream: &mut Stream) -> Moment {
+        let start = Moment {
+            tick: start,
+            rest: 0,
+        };
+        match self {
+            Self::Cbr { unit, spans } => {
+                let phase = Moment::of(stream.below_wide(spans[size].units(*unit)), *unit);
+                phase.map_or(start, |phase| start.plus(phase, *unit))
+            }
+            Self::Bernoulli(gap) => start.later(gap.draw(stream)),
+        }
+    }
+
+    /// The message after one of size `size` at `moment`; stays at the end of time.
+    #[inline]
+    pub(super) fn after(&self, moment: Moment, size: usize, stream: &mut Stream) -> Moment {
+        match self {
+            Self::Cbr { unit, spans } => moment.plus(spans[size], *unit),
+            Self::Bernoulli(gap) => moment.later(gap.draw(stream).saturating_add(1)),
+        }
+    }
+
+    /// Messages created up to tick `end` from the one at `moment` on, where that is known
+    /// without drawing: messages of one size at constant rate.
+    pub(super) fn count(&self, moment: Moment, end: Tick) -> Option<u64> {
+        match self {
+            Self::Cbr { unit, spans } if spans.len() == 1 => {
+                if moment.tick > end {
+                    return Some(0);
+                }
+                let span = spans[0].units(*unit);
+                // ⌊(tick + rest / unit) + i × span / unit⌋ ≤ end
+                let room = (u128::from(end - moment.tick) + 1) * u128::from(*unit)
+                    - u128::from(moment.rest);
+                u64::try_from(room.div_ceil(span)).ok()
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Moment {
+    /// The end of time.
+    pub(super) const NEVER: Self = Self {
+        tick: Tick::MAX,
+        rest: 0,
+    };
+
+    fn of(units: u128, unit: u64) -> Option<Self> {
+        let tick = Tick::try_from(units / u128::from(unit)).ok()?;
+        let rest = (units % u128::from(unit)) as u64;
+        Some(Self { tick, rest })
+    }
+
+    fn units(self, unit: u64) -> u128 {
+        u128::from(self.tick) * u128::from(unit) + u128::from(self.rest)
+    }
+
+    fn later(self, ticks: Tick) -> Self {
+        Self {
+            tick: self.tick.saturating_add(ticks),
+            rest: self.rest,
+        }
+    }
+
+    #[inline]
+    fn plus(self, span: Self, unit: u64) -> Self {
+        let (rest, over) = self.rest.overflowing_add(span.rest);
+        let carry = over || rest >= unit;
+        Self {
+            tick: self
+                .tick
+                .saturating_add(span.tick)
+                .saturating_add(carry.into()),
+            rest: if carry { rest.wrapping_sub(unit) } else { rest },
+        }
+    }
+}
+
+/// Draws the number of failures before a success of probability p.
+///
+/// The bits of a geometric variate are independent: bit j is set with the probability
+/// q/(1+q), q = (1−p)^(2^j). The probabilities are kept in 64 bits, made from powers kept in
+/// 128 bits.
+#[derive(Debug, Clone)]
+pub(super) struct Geometric {
+    /// Probability that bit j is set, times 2⁶⁴.
+    bits: Vec<u64>,
+}
+
+impl Geometric {
+    /// For p = `num / den` ≤ 1; `None` below 2⁻⁶⁰.
+    fn new(num: u128, den: u128) -> Option<Self> {
+        // 1 − p as a fraction of 2^128, by long division.
+        let mut power = long_division(den - num, den)?;
+        let mut bits = Vec::new();
+        // Once q is below 2^-64 no further bit is ever set.
+        while power >> 64 != 0 {
+            if bits.len() == 64 {
+                return None;
+            }
+            let q = power >> 64;
+            bits.push(u64::try_from((q << 64) / ((1 << 64) + q)).unwrap_or(u64::MAX));
+            power = square(power);
+        }
+        (num >= den >> 60 && num > 0).then_some(Self { bits })
+    }
+
+    fn draw(&self, stream: &mut Stream) -> u64 {
+        let ones = (0..).zip(&self.bits);
+        ones.map(|(j, &bit)| u64::from(stream.bits() < bit) << j)
+            .sum()
+    }
+}
+
+/// ⌊2^128 × num / den⌋ for num ≤ den, at most 2^128 − 1; `None` if `den` is so large that
+/// doubling a rest overflows.
+fn long_division(num: u128, den: u128) -> Option<u128> {
+    if den >> 127 != 0 {
+        return None;
+    }
+    if num == den {
+        return Some(u128::MAX);
+    }
+    let (mut rest, mut quotient) = (num, 0_u128);
+    for _ in 0..128 {
+        rest *= 2;
+        quotient = quotient << 1 | u128::from(rest >= den);
+        if rest >= den {
+            rest -= den;
+        }
+    }
+    Some(quotient)
+}
+
+/// The upper 128 bits of x².
+fn square(x: u128) -> u128 {
+    let (high, low) = (x >> 64, x & u128::from(u64::MAX));
+    let cross = high * low;
+    let carry = ((low * low) >> 64) + ((cross << 1) & u128::from(u64::MAX));
+    high * high + (cross >> 63) + (carry >> 64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::rng::Purpose;
+    use proptest::prelude::*;
+
+    fn stream(seed: u64) -> Stream {
+        Stream::new(seed, Purpose::Background, [0, 0])
+    }
+
+    fn cbr(flits: u64, (p, q): (u64, u64)) -> Law {
+        let rate = Rate { flits: p, ticks: q };
+        Law::new(Injection::Cbr, &[(flits, 1)], rate).unwrap()
+    }
+
+    #[test]
+    fn ten_million_messages_do_not_drift() {
+        let law = cbr(129, (31, 997));
+        let mut moment = Moment { tick: 5, rest: 30 };
+        for _ in 0..10_000_000 {
+            moment = law.after(moment, 0, &mut stream(1));
+        }
+        let exact = (5 * 31 + 30 + 10_000_000_u128 * 129 * 997) / 31;
+        assert_eq!(u128::from(moment.tick), exact);
+    }
+
+    #[test]
+    fn the_end_of_time_is_not_passed() {
+        let law = cbr(u64::MAX, (1, 1));
+        let start = Moment { tick: 1, rest: 0 };
+        let late = law.after(law.after(start, 0, &mut stream(1)), 0, &mut stream(1));
+        assert_eq!(late.tick, Tick::MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn every_message_comes_at_its_own_tick(
+            flits in 1_u64..300,
+            p in 1_u64..1000,
+            q in 1_u64..1000,
+            start in 0_u64..100,
+            seed: u64,
+        ) {
+            let law = cbr(flits, (p, q));
+            let mut random = stream(seed);
+            let first = law.first(start, 0, &mut random);
+            let phase = first.units(p) - u128::from(start * p);
+            prop_assert!(phase < u128::from(flits * q));
+            let mut moment = first;
+            for i in 0..200_u128 {
+                let exact = (first.units(p) + i * u128::from(flits * q)) / u128::from(p);
+                prop_assert_eq!(u128::from(moment.tick), exact);
+                // Up to its own tick there are i + 1 or, with several in a tick, more.
+                let counted = law.count(first, moment.tick).unwrap();
+                let next = law.after(moment, 0, &mut random);
+                if next.tick > moment.tick {
+                    prop_assert_eq!(u128::from(counted), i + 1);
+                }
+                moment = next;
+            }
+        }
+
+        #[test]
+        fn the_upper_half_of_a_square(x: u128) {
+            // By digits of 32 bits.
+            let digits: Vec<u128> = (0..4).map(|i| x >> (32 * i) & 0xffff_ffff).collect();
+            let mut columns = [0_u128; 8];
+            for (i, a) in digits.iter().enumerate() {
+                for (j, b) in digits.iter().enumerate() {
+                    columns[i + j] += a * b;
+                }
+            }
+            for i in 0..7 {
+                columns[i + 1] += columns[i] >> 32;
+                columns[i] &= 0xffff_ffff;
+            }
+            let upper = (0..4).fold(0, |sum, i| sum | columns[4 + i] << (32 * i));
+            prop_assert_eq!(square(x), upper);
+        }
+    }
+
+    #[test]
+    fn gaps_are_geometric() {
+        for (num, den) in [(1_u128, 1_u128), (1, 2), (2, 5), (1, 40), (1, 5000)] {
+            let gap = Geometric::new(num, den).unwrap();
+            let mut random = stream(5);
+            let draws: Vec<u64> = (0..100_000).map(|_| gap.draw(&mut random)).collect();
+            let p = num as f64 / den as f64;
+            let mean = draws.iter().sum::<u64>() as f64 / 1e5;
+            let expected = (1.0 - p) / p;
+            let error = 5.0 * ((1.0 - p) / (p * p) / 1e5).sqrt();
+            assert!(
+                (mean - expected).abs() <= error,
+                "{p}: {mean} for {expected}"
+            );
+            let zeros = draws.iter().filter(|&&d| d == 0).count() as f64 / 1e5;
+            assert!((zeros - p).abs() <= 5.0 * (p * (1.0 - p) / 1e5).sqrt());
+        }
+    }
+
+    #[test]
+    fn rare_messages_keep_their_mean() {
+        let gap = Geometric::new(1, 1 << 50).unwrap();
+        let mut random = stream(9);
+        let mean = (0..10_000)
+            .map(|_| gap.draw(&mut random) as f64)
+            .sum::<f64>()
+            / 1e4;
+        let expected = 2_f64.powi(50);
+        assert!((mean / expected - 1.0).abs() < 0.05, "{}", mean / expected);
+        assert!(Geometric::new(1, 1 << 61).is_none());
+    }
+}

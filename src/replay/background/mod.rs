@@ -1,0 +1,530 @@
+//! Synthetic traffic: flows of messages beside the jobs, or instead of them.
+//!
+//! A source (a NIC within a flow) creates a message whenever its [law] says so, and an
+//! application queue may hold any number of them. They are kept in closed form: a source
+//! knows its next message only, with the tick of its creation, and makes it when the fabric
+//! has room ([`Background::replenish`]). So a backlog takes time to work off, but no memory.
+
+mod agenda;
+#[cfg(test)]
+mod flow_tests;
+mod law;
+mod pattern;
+
+use self::agenda::Agenda;
+pub use self::law::{Injection, Rate};
+use self::law::{Law, Moment};
+pub use self::pattern::{Pattern, PatternError, Target};
+use super::rng::{Purpose, Stream};
+use crate::fabric::spec::{Tick, Timing};
+use crate::fabric::workload::Message;
+use std::collections::VecDeque;
+use std::ops::Range;
+use thiserror::Error;
+
+/// Token of the messages of the first size of the first flow; each further size has one
+/// less, each further flow [`MAX_SIZES`] less. No message of a job has a token beyond 32
+/// bits.
+pub const BACKGROUND_TOKEN: u64 = u64::MAX;
+/// Most message sizes of a flow.
+pub const MAX_SIZES: usize = 64;
+/// Most flows: their tokens stay far from those of jobs.
+pub const MAX_FLOWS: usize = 1 << 24;
+
+/// One size of the messages of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageSize {
+    /// Payload in bytes.
+    pub bytes: u64,
+    /// Flits (see [`message_flits`]), at least 1.
+    pub flits: u64,
+    /// Share of the messages that have this size, among the sum of the weights; at least 1.
+    pub weight: u64,
+}
+
+/// One flow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackgroundFlow {
+    /// Service level.
+    pub sl: u8,
+    /// Sizes of its messages: at least one, at most [`MAX_SIZES`].
+    pub sizes: Vec<MessageSize>,
+    /// Offered load of every NIC that sends.
+    pub rate: Rate,
+    /// How it is spread over time.
+    pub injection: Injection,
+    /// First tick.
+    pub start: Tick,
+    /// Tick from which on no message is created any more.
+    pub stop: Tick,
+    /// The NICs that send, and where to.
+    pub senders: Vec<(u32, Target)>,
+}
+
+/// A flow that cannot be generated, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BackgroundError {
+    /// A rate of 0 in numerator or denominator, or messages without a flit.
+    #[error("a background flow needs a rate above 0 and messages of at least one flit")]
+    Nothing,
+    /// The time between two messages does not fit.
+    #[error("the time between two background messages is longer than 2^60 ticks")]
+    TooSlow,
+    /// More than one message would have to be created in every tick.
+    #[error("a bernoulli source creates at most one message per tick; lower its rate")]
+    TooFast,
+    /// There is nobody to send to.
+    #[error("background traffic needs at least 2 NICs, but the fabric has {0}")]
+    TooFewNics(u32),
+    /// A sender or receiver does not exist, or sends to itself.
+    #[error("a background flow from NIC {0} to NIC {1} cannot be: there are NICs 0 to {2}")]
+    Sender(u32, u32, u32),
+    /// More than [`MAX_FLOWS`] flows or [`MAX_SIZES`] sizes.
+    #[error("there are more than 2^24 background flows or more than 64 sizes in one")]
+    TooMany,
+}
+
+/// Flits of a message of `bytes` bytes, cut into packets of `mtu_bytes` with
+/// `header_bytes` each (`docs/model.md` §1).
+#[must_use]
+pub fn message_flits(timing: &Timing, mtu_bytes: u32, header_bytes: u32, bytes: u64) -> u64 {
+    let mtu = u64::from(mtu_bytes.max(1));
+    let whole = (bytes / mtu).saturating_mul(timing.flits(mtu_bytes, header_bytes).into());
+    match (bytes % mtu) as u32 {
+        0 if bytes > 0 => whole,
+        rest => whole.saturating_add(timing.flits(rest, header_bytes).into()),
+    }
+}
+
+/// What became of one background flow.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BackgroundOutcome {
+    /// Service level.
+    pub sl: u8,
+    /// Messages created.
+    pub messages: u64,
+    /// Their flits.
+    pub flits: u64,
+    /// Messages delivered.
+    pub messages_delivered: u64,
+    /// Their flits.
+    pub flits_delivered: u64,
+}
+
+impl BackgroundFlow {
+    /// Checks sizes and rate, before there is a fabric.
+    ///
+    /// # Errors
+    /// As [`Background::new`].
+    pub fn check(&self) -> Result<(), BackgroundError> {
+        Flow::new(self).map(|_| ())
+    }
+}
+
+impl BackgroundOutcome {
+    /// Messages created and not delivered.
+    #[must_use]
+    pub fn backlog(&self) -> u64 {
+        self.messages.saturating_sub(self.messages_delivered)
+    }
+
+    /// What was added since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            sl: self.sl,
+            messages: self.messages - earlier.messages,
+            flits: self.flits - earlier.flits,
+            messages_delivered: self.messages_delivered - earlier.messages_delivered,
+            flits_delivered: self.flits_delivered - earlier.flits_delivered,
+        }
+    }
+}
+
+/// Generator of all flows, and the rest of the application queues that they feed.
+#[derive(Debug, Clone)]
+pub struct Background {
+    nics: u32,
+    flows: Vec<Flow>,
+    /// Ordered by queue, then by flow.
+    sources: Vec<Source>,
+    /// First queue of each service level that has flows; one queue per NIC.
+    first_queue: Vec<Option<u32>>,
+    queues: Vec<Queue>,
+    /// Queues that the fabric has nothing of, at the tick of their next message.
+    agenda: Agenda,
+    /// Of one tick; kept for its memory.
+    due: Vec<u32>,
+    handed: u64,
+    handed_bytes: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Flow {
+    sl: u8,
+    sizes: Vec<MessageSize>,
+    /// Sum of the weights.
+    weights: u64,
+    law: Law,
+    stop: Tick,
+    handed: BackgroundOutcome,
+}
+
+/// A NIC within a flow.
+#[derive(Debug, Clone)]
+struct Source {
+    flow: u32,
+    nic: u32,
+    target: Target,
+    /// Size of the next message.
+    size: u32,
+    /// When the next message is created; [`Moment::NEVER`] after the last.
+    next: Moment,
+    stream: Stream,
+}
+
+/// The application queue of a (NIC, service level), as far as the fabric does not have it.
+#[derive(Debug, Clone, Default)]
+struct Queue {
+    /// Its sources.
+    sources: Range<u32>,
+    /// The fabric has a message of this queue.
+    busy: bool,
+    /// The agenda has an entry, no later than the next message of the sources.
+    noted: bool,
+    /// Messages of jobs, behind what the fabric has.
+    held: VecDeque<Message>,
+}
+
+impl Background {
+    /// The flows on a fabric with `nics` NICs under the experiment's `seed`.
+    ///
+    /// # Errors
+    /// If a flow sends nothing or has nowhere to send to.
+    pub fn new(flows: &[BackgroundFlow], nics: u32, seed: u64) -> Result<Self, BackgroundError> {
+        if !flows.is_empty() && nics < 2 {
+            return Err(BackgroundError::TooFewNics(nics));
+        }
+        if flows.len() > MAX_FLOWS {
+            return Err(BackgroundError::TooMany);
+        }
+        let levels = flows.iter().map(|flow| usize::from(flow.sl) + 1).max();
+        let mut first_queue = vec![None; levels.unwrap_or(0)];
+        let mut queues = 0;
+        for flow in flows {
+            first_queue[usize::from(flow.sl)].get_or_insert_with(|| {
+                queues += nics;
+                queues - nics
+            });
+        }
+        let (mut laws, mut sources) = (Vec::with_capacity(flows.len()), Vec::new());
+        for (index, flow) in (0..).zip(flows) {
+            let law = Flow::new(flow)?;
+            law.add_sources(flow, index, nics, seed, &mut sources)?;
+            laws.push(law);
+        }
+        let queue_of = |source: &Source| {
+            let sl = usize::from(laws[source.flow as usize].sl);
+            first_queue[sl].map_or(0, |first| first + source.nic)
+        };
+        sources.sort_by_key(|source| (queue_of(source), source.flow));
+        let mut background = Self {
+            nics,
+            queues: vec![Queue::default(); queues as usize],
+            agenda: Agenda::new(queues as usize),
+            due: Vec::new(),
+            handed: 0,
+            handed_bytes: 0,
+            first_queue: first_queue.clone(),
+            sources: Vec::new(),
+            flows: Vec::new(),
+        };
+        for (at, source) in (0..).zip(&sources) {
+            let range = &mut background.queues[queue_of(source) as usize].sources;
+            if range.start == range.end {
+                *range = at..at;
+            }
+            range.end = at + 1;
+        }
+        background.flows = laws;
+        background.sources = sources;
+        for queue in 0..queues {
+            background.note(queue);
+        }
+        Ok(background)
+    }
+
+    /// Tick of the next message for a queue that the fabric has nothing of;
+    /// [`Tick::MAX`] if there will be none.
+    #[inline]
+    #[must_use]
+    pub fn next_tick(&self) -> Tick {
+        self.agenda.soonest()
+    }
+
+    /// A job sends `message`: to `out` if it is the next of its queue, else it is kept back.
+    #[inline]
+    pub fn admit(&mut self, message: Message, out: &mut Vec<Message>) {
+        let Some(queue) = self.queue(message.src, message.sl) else {
+            out.push(message);
+            return;
+        };
+        let queue = &mut self.queues[queue as usize];
+        if std::mem::replace(&mut queue.busy, true) {
+            queue.held.push_back(message);
+        } else {
+            out.push(message);
+        }
+    }
+
+    /// Hands over the first message of every queue in which one is due by tick `now`. The
+    /// others are for [`Background::replenish`].
+    pub fn act(&mut self, now: Tick, out: &mut Vec<Message>) {
+        let mut due = std::mem::take(&mut self.due);
+        self.agenda.take(now, &mut due);
+        for queue in due.drain(..) {
+            let state = &mut self.queues[queue as usize];
+            state.noted = false;
+            if state.busy {
+                continue;
+            }
+            match self.next_message(queue, now) {
+                Some(message) => {
+                    self.queues[queue as usize].busy = true;
+                    out.push(message);
+                }
+                None => self.note(queue),
+            }
+        }
+        self.due = due;
+    }
+
+    /// The fabric has no message of the queue of (`nic`, `sl`) any more: the next one, if it
+    /// was created by `now`. In a tick, those of jobs come before those of flows, and these
+    /// in the order of the flows.
+    pub fn replenish(&mut self, now: Tick, nic: u32, sl: u8) -> Option<Message> {
+        let queue = self.queue(nic, sl)?;
+        let message = self.next_message(queue, now);
+        if message.is_none() {
+            self.queues[queue as usize].busy = false;
+            self.note(queue);
+        }
+        message
+    }
+
+    /// A message with this token was delivered.
+    pub fn delivered(&mut self, token: u64) {
+        let index = usize::try_from(BACKGROUND_TOKEN - token).unwrap_or(usize::MAX);
+        if let Some(flow) = self.flows.get_mut(index / MAX_SIZES)
+            && let Some(size) = flow.sizes.get(index % MAX_SIZES)
+        {
+            flow.handed.messages_delivered += 1;
+            flow.handed.flits_delivered = flow.handed.flits_delivered.saturating_add(size.flits);
+        }
+    }
+
+    /// What became of each flow up to and including tick `end`, which must not be before the
+    /// last tick that anything was done in.
+    #[must_use]
+    pub fn outcomes(&self, end: Tick) -> Vec<BackgroundOutcome> {
+        let mut outcomes: Vec<_> = self.flows.iter().map(|flow| flow.handed).collect();
+        for source in &self.sources {
+            let outcome = &mut outcomes[source.flow as usize];
+            let flow = &self.flows[source.flow as usize];
+            let end = end.min(flow.stop.saturating_sub(1));
+            if source.next.tick > end {
+                continue;
+            }
+            if let Some(messages) = flow.law.count(source.next, end) {
+                outcome.messages += messages;
+                let flits = messages.saturating_mul(flow.sizes[0].flits);
+                outcome.flits = outcome.flits.saturating_add(flits);
+                continue;
+            }
+            let mut ahead = source.clone();
+            while ahead.next.tick <= end {
+                let size = flow.sizes[ahead.size as usize];
+                outcome.messages += 1;
+                outcome.flits = outcome.flits.saturating_add(size.flits);
+                ahead.draw_target(self.nics);
+                ahead.advance(flow);
+            }
+        }
+        outcomes
+    }
+
+    /// Messages that are created by tick `end` and have not been handed over, those of jobs
+    /// included.
+    #[must_use]
+    pub fn waiting(&self, end: Tick) -> u64 {
+        let created: u64 = self.outcomes(end).iter().map(|o| o.messages).sum();
+        let held: usize = self.queues.iter().map(|queue| queue.held.len()).sum();
+        created - self.handed + held as u64
+    }
+
+    /// Messages handed to the fabric so far.
+    #[must_use]
+    pub fn messages(&self) -> u64 {
+        self.handed
+    }
+
+    /// Payload of the messages handed to the fabric so far, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.handed_bytes
+    }
+
+    #[inline]
+    fn queue(&self, nic: u32, sl: u8) -> Option<u32> {
+        let first = self.first_queue.get(usize::from(sl)).copied().flatten()?;
+        Some(first + nic)
+    }
+
+    /// Takes the next message of `queue` if it was created by `now`.
+    fn next_message(&mut self, queue: u32, now: Tick) -> Option<Message> {
+        let state = &mut self.queues[queue as usize];
+        let first = state
+            .sources
+            .clone()
+            .min_by_key(|&source| self.sources[source as usize].next.tick);
+        let tick = first.map_or(Tick::MAX, |source| self.sources[source as usize].next.tick);
+        // Those of jobs first, in the tick as well.
+        if state.held.front().is_some_and(|held| held.created <= tick) {
+            return state.held.pop_front();
+        }
+        let source = first.filter(|_| tick <= now && tick < Tick::MAX)?;
+        let source = &mut self.sources[source as usize];
+        let flow = &mut self.flows[source.flow as usize];
+        let size = flow.sizes[source.size as usize];
+        let message = Message {
+            src: source.nic,
+            dst: source.draw_target(self.nics),
+            sl: flow.sl,
+            bytes: size.bytes,
+            created: tick,
+            token: BACKGROUND_TOKEN
+                - u64::from(source.flow) * MAX_SIZES as u64
+                - u64::from(source.size),
+            report_injection: false,
+        };
+        flow.handed.messages += 1;
+        flow.handed.flits = flow.handed.flits.saturating_add(size.flits);
+        source.advance(flow);
+        self.handed += 1;
+        self.handed_bytes = self.handed_bytes.saturating_add(size.bytes);
+        Some(message)
+    }
+
+    /// Notes when `queue`, of which the fabric has nothing, gets its next message.
+    fn note(&mut self, queue: u32) {
+        let state = &mut self.queues[queue as usize];
+        let sources = &self.sources[state.sources.start as usize..state.sources.end as usize];
+        let next = sources.iter().map(|source| source.next.tick).min();
+        if let Some(tick) = next.filter(|&tick| tick < Tick::MAX && !state.noted) {
+            state.noted = true;
+            self.agenda.insert(queue, tick);
+        }
+    }
+}
+
+impl Flow {
+    fn new(flow: &BackgroundFlow) -> Result<Self, BackgroundError> {
+        if flow.sizes.len() > MAX_SIZES {
+            return Err(BackgroundError::TooMany);
+        }
+        let sizes: Vec<(u64, u64)> = flow.sizes.iter().map(|s| (s.flits, s.weight)).collect();
+        let weights = sizes
+            .iter()
+            .try_fold(0_u64, |sum, size| sum.checked_add(size.1));
+        Ok(Self {
+            sl: flow.sl,
+            law: Law::new(flow.injection, &sizes, flow.rate)?,
+            sizes: flow.sizes.clone(),
+            weights: weights.ok_or(BackgroundError::TooMany)?,
+            stop: flow.stop,
+            handed: BackgroundOutcome {
+                sl: flow.sl,
+                ..BackgroundOutcome::default()
+            },
+        })
+    }
+
+    /// The NICs that send, each with a stream of its own.
+    fn add_sources(
+        &self,
+        flow: &BackgroundFlow,
+        index: u32,
+        nics: u32,
+        seed: u64,
+        sources: &mut Vec<Source>,
+    ) -> Result<(), BackgroundError> {
+        for &(nic, target) in &flow.senders {
+            let to = match target {
+                Target::Nic(to) => to,
+                Target::Uniform => (nic + 1) % nics,
+            };
+            if nic >= nics || to >= nics || to == nic {
+                return Err(BackgroundError::Sender(nic, to, nics - 1));
+            }
+            let component = [u64::from(index), u64::from(nic)];
+            let mut stream = Stream::new(seed, Purpose::Background, component);
+            let size = self.draw_size(&mut stream);
+            let next = self.law.first(flow.start, size as usize, &mut stream);
+            sources.push(Source {
+                flow: index,
+                nic,
+                target,
+                size,
+                next: self.until_stop(next),
+                stream,
+            });
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn draw_size(&self, stream: &mut Stream) -> u32 {
+        if self.sizes.len() == 1 {
+            return 0;
+        }
+        let mut drawn = stream.below(self.weights);
+        let chosen = self.sizes.iter().position(|size| {
+            let found = drawn < size.weight;
+            drawn = drawn.saturating_sub(size.weight);
+            found
+        });
+        chosen.unwrap_or(0) as u32
+    }
+
+    #[inline]
+    fn until_stop(&self, moment: Moment) -> Moment {
+        if moment.tick < self.stop {
+            moment
+        } else {
+            Moment::NEVER
+        }
+    }
+}
+
+impl Source {
+    /// Destination of the next message.
+    #[inline]
+    fn draw_target(&mut self, nics: u32) -> u32 {
+        match self.target {
+            Target::Nic(nic) => nic,
+            Target::Uniform => {
+                let other = self.stream.below(u64::from(nics) - 1) as u32;
+                other + u32::from(other >= self.nic)
+            }
+        }
+    }
+
+    /// Goes on to the message after the next.
+    #[inline]
+    fn advance(&mut self, flow: &Flow) {
+        let size = self.size as usize;
+        self.size = flow.draw_size(&mut self.stream);
+        let next = flow.law.after(self.next, size, &mut self.stream);
+        self.next = flow.until_stop(next);
+    }
+}

@@ -1,0 +1,392 @@
+//! Who sends to whom. The definitions are those of Dally and Towles, Principles and
+//! Practices of Interconnection Networks (2004), section 3.2, on the numbers of the NICs.
+
+use crate::fabric::topology::{Shape, Topology};
+use crate::replay::rng::{Purpose, Stream};
+use crate::units::Ratio;
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// Destinations of a flow. A NIC whose destination is itself sends nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pattern {
+    /// Every other NIC, each equally likely, drawn anew for every message.
+    Uniform,
+    /// The bits of the number in reverse order; 2^b NICs.
+    BitReversal,
+    /// Every bit of the number inverted; 2^b NICs.
+    BitComplement,
+    /// The bits of the number rotated to the left by one; 2^b NICs.
+    Shuffle,
+    /// NIC (x, y) of a square sends to (y, x); k² NICs.
+    Transpose,
+    /// ⌈k/2⌉ − 1 further in each dimension of k switches, to the same NIC of the switch;
+    /// torus or mesh.
+    Tornado,
+    /// NIC x sends to (x + offset) mod N.
+    Neighbour {
+        /// Not a multiple of N.
+        offset: i64,
+    },
+    /// Some NICs, drawn from the seed, send everything to `node`; the others send uniformly.
+    Hotspot {
+        /// The NIC that gets too much.
+        node: u32,
+        /// Share of the other NICs that send to it, above 0.
+        fraction: Ratio,
+    },
+    /// A random permutation without fixed points, drawn from the seed.
+    Permutation,
+    /// NIC x sends to the x-th of the list, in which every NIC occurs once.
+    List(Vec<u32>),
+    /// One NIC sends to another.
+    Pair {
+        /// Sender.
+        from: u32,
+        /// Receiver.
+        to: u32,
+    },
+}
+
+/// Where one NIC sends to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// Every other NIC.
+    Uniform,
+    /// One other NIC.
+    Nic(u32),
+}
+
+/// A pattern that does not suit the fabric: why, and what would.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct PatternError(String);
+
+impl Pattern {
+    /// The NICs of `topology` that send, ascending, and where to; `flow` tells the random
+    /// streams of flows apart.
+    ///
+    /// # Errors
+    /// If the pattern is not defined on this topology.
+    pub fn senders(
+        &self,
+        topology: &Topology,
+        seed: u64,
+        flow: u64,
+    ) -> Result<Vec<(u32, Target)>, PatternError> {
+        let nics = topology.nics();
+        if nics < 2 {
+            return bad("traffic needs a fabric with at least 2 NICs".to_owned());
+        }
+        let fixed = |to: &dyn Fn(u32) -> u32| (0..nics).map(|x| Target::Nic(to(x))).collect();
+        let exists = |nic: u32| match nic < nics {
+            true => Ok(()),
+            false => bad(format!(
+                "NIC {nic} does not exist: the fabric has NICs 0 to {}",
+                nics - 1
+            )),
+        };
+        let mut stream = Stream::new(seed, Purpose::Pattern, [flow, 0]);
+        let targets: Vec<Target> = match self {
+            Self::Uniform => vec![Target::Uniform; nics as usize],
+            Self::BitReversal => {
+                let bits = bits(nics, "bit-reversal")?;
+                fixed(&|x| x.reverse_bits() >> (32 - bits))
+            }
+            Self::BitComplement => {
+                bits(nics, "bit-complement")?;
+                fixed(&|x| nics - 1 - x)
+            }
+            Self::Shuffle => {
+                let bits = bits(nics, "shuffle")?;
+                fixed(&|x| (x << 1 | x >> (bits - 1)) & (nics - 1))
+            }
+            Self::Transpose => {
+                let side = nics.isqrt();
+                if side * side != nics {
+                    return bad(format!(
+                        "transpose needs a square number of NICs, and the fabric has {nics}; \
+                         take {} (the topology's `hosts` leaves some out) or another pattern",
+                        side * side
+                    ));
+                }
+                fixed(&|x| x % side * side + x / side)
+            }
+            Self::Tornado => tornado(topology)?.into_iter().map(Target::Nic).collect(),
+            Self::Neighbour { offset } => {
+                let shift = offset.rem_euclid(i64::from(nics)) as u32;
+                if shift == 0 {
+                    return bad(format!(
+                        "an offset of {offset} leads back to the sender on {nics} NICs; take \
+                         one that is no multiple of {nics}"
+                    ));
+                }
+                fixed(&|x| ((u64::from(x) + u64::from(shift)) % u64::from(nics)) as u32)
+            }
+            Self::Hotspot { node, fraction } => {
+                exists(*node)?;
+                let hot = fraction.mul_round((nics - 1).into()).unwrap_or(u64::MAX);
+                if hot == 0 || hot > u64::from(nics - 1) {
+                    return bad(format!(
+                        "a fraction of {fraction} of {} NICs is {hot} senders; take a fraction \
+                         above 0 and at most 1 that makes at least one",
+                        nics - 1
+                    ));
+                }
+                let mut others: Vec<u32> = (0..nics).filter(|nic| nic != node).collect();
+                stream.shuffle(&mut others);
+                let mut targets = vec![Target::Uniform; nics as usize];
+                for &sender in &others[..hot as usize] {
+                    targets[sender as usize] = Target::Nic(*node);
+                }
+                targets
+            }
+            Self::Permutation => {
+                let mut to: Vec<u32> = (0..nics).collect();
+                // About one permutation in e has no fixed point.
+                while (0..).zip(&to).any(|(x, &y)| x == y) {
+                    stream.shuffle(&mut to);
+                }
+                to.into_iter().map(Target::Nic).collect()
+            }
+            Self::List(list) => {
+                if list.len() != nics as usize {
+                    return bad(format!(
+                        "the permutation lists {} NICs, but the fabric has {nics}; list every \
+                         NIC once",
+                        list.len()
+                    ));
+                }
+                let mut seen = vec![false; nics as usize];
+                for &nic in list {
+                    exists(nic)?;
+                    if std::mem::replace(&mut seen[nic as usize], true) {
+                        return bad(format!(
+                            "NIC {nic} is listed twice; a permutation lists every NIC once"
+                        ));
+                    }
+                }
+                list.iter().map(|&nic| Target::Nic(nic)).collect()
+            }
+            Self::Pair { from, to } => {
+                exists(*from)?;
+                exists(*to)?;
+                if from == to {
+                    return bad(format!(
+                        "NIC {from} sends to itself; name two different NICs"
+                    ));
+                }
+                return Ok(vec![(*from, Target::Nic(*to))]);
+            }
+        };
+        let sends = |&(nic, target): &(u32, Target)| target != Target::Nic(nic);
+        Ok((0..).zip(targets).filter(sends).collect())
+    }
+}
+
+fn bad<T>(problem: String) -> Result<T, PatternError> {
+    Err(PatternError(problem))
+}
+
+/// b of 2^b NICs.
+fn bits(nics: u32, pattern: &str) -> Result<u32, PatternError> {
+    if nics.is_power_of_two() {
+        return Ok(nics.trailing_zeros());
+    }
+    bad(format!(
+        "{pattern} needs a power of two of NICs, and the fabric has {nics}; take {} (the \
+         topology's `hosts` leaves some out) or another pattern",
+        1_u32 << nics.ilog2()
+    ))
+}
+
+fn tornado(topology: &Topology) -> Result<Vec<u32>, PatternError> {
+    let nics = topology.nics();
+    let Shape::Cube(cube) = topology.shape() else {
+        return bad(format!(
+            "tornado goes by the dimensions of a torus or mesh, and this topology has none; \
+             {{ neighbour = {} }} goes half round the numbers of the NICs",
+            nics.div_ceil(2) - 1
+        ));
+    };
+    let dimensions = cube.dimensions();
+    if dimensions.iter().all(|&k| k < 3) {
+        return bad(
+            "tornado needs a dimension of at least 3 switches: in the others it stays \
+                    where it is; take another pattern"
+                .to_owned(),
+        );
+    }
+    // NICs by their switch and port.
+    let places: BTreeMap<(u32, u32), u32> = (0..nics)
+        .map(|nic| (topology.attachment(nic), nic))
+        .collect();
+    let to = |nic: u32| {
+        let (switch, port) = topology.attachment(nic);
+        let (mut there, mut below) = (0, 1);
+        for (dimension, &k) in dimensions.iter().enumerate() {
+            let at = cube.coordinate(switch, dimension) + k.div_ceil(2) - 1;
+            there += at % k * below;
+            below *= k;
+        }
+        places.get(&(there, port)).copied().ok_or_else(|| {
+            PatternError(
+                "tornado needs every NIC of the torus or mesh; leave out `hosts`".to_owned(),
+            )
+        })
+    };
+    (0..nics).map(to).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn to(pattern: &Pattern, topology: &Topology) -> Vec<u32> {
+        // Who sends nothing stands for itself.
+        let mut all: Vec<u32> = (0..topology.nics()).collect();
+        for (sender, target) in pattern.senders(topology, 1, 0).unwrap() {
+            assert_ne!(target, Target::Nic(sender));
+            all[sender as usize] = match target {
+                Target::Nic(nic) => nic,
+                Target::Uniform => u32::MAX,
+            };
+        }
+        all
+    }
+
+    fn single(nics: u32) -> Topology {
+        Topology::single(nics).unwrap()
+    }
+
+    fn refused(pattern: &Pattern, topology: &Topology) -> String {
+        pattern.senders(topology, 1, 0).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn patterns_on_bits() {
+        let eight = &single(8);
+        // b2 b1 b0 → b0 b1 b2
+        assert_eq!(to(&Pattern::BitReversal, eight), [0, 4, 2, 6, 1, 5, 3, 7]);
+        assert_eq!(to(&Pattern::BitComplement, eight), [7, 6, 5, 4, 3, 2, 1, 0]);
+        // b2 b1 b0 → b1 b0 b2
+        assert_eq!(to(&Pattern::Shuffle, eight), [0, 2, 4, 6, 1, 3, 5, 7]);
+        let two = &single(2);
+        assert_eq!(to(&Pattern::BitReversal, two), [0, 1]);
+        assert_eq!(to(&Pattern::Shuffle, two), [0, 1]);
+        for pattern in [
+            Pattern::BitReversal,
+            Pattern::BitComplement,
+            Pattern::Shuffle,
+        ] {
+            let why = refused(&pattern, &single(48));
+            assert!(
+                why.contains("power of two") && why.contains("take 32"),
+                "{why}"
+            );
+        }
+    }
+
+    #[test]
+    fn transpose_swaps_coordinates() {
+        assert_eq!(
+            to(&Pattern::Transpose, &single(9)),
+            [0, 3, 6, 1, 4, 7, 2, 5, 8]
+        );
+        // With 2^(2b) NICs the halves of the number are swapped.
+        let sixteen = to(&Pattern::Transpose, &single(16));
+        assert!((0..16).all(|x| sixteen[x as usize] == (x >> 2 | (x & 3) << 2)));
+        let why = refused(&Pattern::Transpose, &single(48));
+        assert!(why.contains("square") && why.contains("take 36"), "{why}");
+    }
+
+    #[test]
+    fn tornado_goes_half_round_each_ring() {
+        // 5 x 2 switches of 2 NICs: 2 further in the first dimension, 0 in the other.
+        let torus = Topology::cube(&[5, 2], true, 2, 1, None).unwrap();
+        let to = to(&Pattern::Tornado, &torus);
+        for nic in 0..20 {
+            let (switch, port) = (nic / 2, nic % 2);
+            let (x, y) = (switch % 5, switch / 5);
+            assert_eq!(to[nic as usize], ((x + 2) % 5 + 5 * y) * 2 + port);
+        }
+        let why = refused(&Pattern::Tornado, &single(48));
+        assert!(why.contains("{ neighbour = 23 }"), "{why}");
+        let part = Topology::cube(&[5, 2], true, 2, 1, Some(19)).unwrap();
+        assert!(refused(&Pattern::Tornado, &part).contains("leave out `hosts`"));
+        let flat = Topology::cube(&[2, 2], true, 1, 1, None).unwrap();
+        assert!(refused(&Pattern::Tornado, &flat).contains("at least 3"));
+    }
+
+    #[test]
+    fn neighbours_at_any_offset() {
+        let neighbour = |offset| to(&Pattern::Neighbour { offset }, &single(5));
+        assert_eq!(neighbour(1), [1, 2, 3, 4, 0]);
+        assert_eq!(neighbour(-2), [3, 4, 0, 1, 2]);
+        assert_eq!(neighbour(7), neighbour(2));
+        for offset in [0, 5, -10] {
+            let why = refused(&Pattern::Neighbour { offset }, &single(5));
+            assert!(why.contains("no multiple of 5"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_hotspot_draws_its_senders() {
+        let hotspot = |node, num, seed| {
+            let fraction = Ratio::new(num, 10).unwrap();
+            Pattern::Hotspot { node, fraction }.senders(&single(41), seed, 0)
+        };
+        let first = hotspot(7, 1, 1).unwrap();
+        let hot = |list: &[(u32, Target)]| list.iter().filter(|s| s.1 == Target::Nic(7)).count();
+        assert_eq!(hot(&first), 4);
+        assert_eq!(first[7], (7, Target::Uniform));
+        assert_eq!(first.len(), 41);
+        assert_ne!(first, hotspot(7, 1, 2).unwrap());
+        assert_eq!(hot(&hotspot(7, 10, 1).unwrap()), 40);
+        assert!(
+            hotspot(41, 1, 1)
+                .unwrap_err()
+                .to_string()
+                .contains("NIC 41")
+        );
+        assert!(
+            hotspot(7, 0, 1)
+                .unwrap_err()
+                .to_string()
+                .contains("at least one")
+        );
+        assert!(
+            hotspot(7, 11, 1)
+                .unwrap_err()
+                .to_string()
+                .contains("at most 1")
+        );
+    }
+
+    #[test]
+    fn permutations() {
+        for nics in [2, 3, 48] {
+            let random = to(&Pattern::Permutation, &single(nics));
+            assert!((0..).zip(&random).all(|(x, &y)| x != y));
+            let mut sorted = random;
+            sorted.sort_unstable();
+            assert!((0..nics).eq(sorted));
+        }
+        let per_seed = |seed| Pattern::Permutation.senders(&single(48), seed, 0);
+        assert_ne!(per_seed(1), per_seed(2));
+        let list = |list: &[u32]| Pattern::List(list.to_vec());
+        assert_eq!(to(&list(&[2, 1, 0]), &single(3)), [2, 1, 0]);
+        assert!(refused(&list(&[1, 0]), &single(3)).contains("lists 2 NICs"));
+        assert!(refused(&list(&[1, 1, 0]), &single(3)).contains("NIC 1 is listed twice"));
+        assert!(refused(&list(&[1, 3, 0]), &single(3)).contains("NIC 3 does not exist"));
+    }
+
+    #[test]
+    fn a_pair_leaves_the_others_silent() {
+        let pair = |from, to| Pattern::Pair { from, to };
+        assert_eq!(to(&pair(1, 3), &single(4)), [0, 3, 2, 3]);
+        assert!(refused(&pair(1, 1), &single(4)).contains("sends to itself"));
+        assert!(refused(&pair(4, 1), &single(4)).contains("NIC 4 does not exist"));
+        assert!(refused(&Pattern::Uniform, &single(1)).contains("at least 2 NICs"));
+    }
+}

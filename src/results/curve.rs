@@ -1,0 +1,216 @@
+//! Latency and throughput over load: a point per run of an experiment without a job.
+
+use super::{Latency, latency, per_slot, saturated, throughput};
+use crate::config::Plan;
+use crate::runner::{Measured, RunResult, Simulation, Status};
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// What one run gave.
+pub(super) struct Point<'a> {
+    pub run: &'a Simulation,
+    pub measured: Measured,
+    /// Flits created per tick and NIC.
+    pub offered: f64,
+    /// Flits delivered per tick and NIC.
+    pub accepted: f64,
+    pub saturated: bool,
+    /// In their order.
+    pub levels: Vec<Level<'a>>,
+}
+
+/// One service level of a point.
+pub(super) struct Level<'a> {
+    pub name: &'a str,
+    pub offered: f64,
+    pub accepted: f64,
+    /// Part of what was delivered in all, 0 to 1.
+    pub share: f64,
+    pub end_to_end: Option<Latency>,
+    pub network: Option<Latency>,
+}
+
+/// The points in the order of the loads. Those that did not come to their window are left
+/// out.
+pub(super) fn points<'a>(plan: &'a Plan, result: &'a RunResult) -> Vec<Point<'a>> {
+    let experiment = &plan.experiment;
+    let (fabric, tick_ps) = (&experiment.fabric, experiment.fabric.timing.tick_ps);
+    let one = |run: &'a Simulation| {
+        let measured = run.measured.filter(|_| run.stats.ticks() > 0)?;
+        let stats = &run.stats;
+        let rate = |flits| per_slot(experiment, stats, flits);
+        let levels = fabric.qos.service_levels.iter().zip(&stats.service_levels);
+        let levels = (0..).zip(levels).map(|(index, (level, sl))| {
+            let flows = run.background.iter().filter(|flow| flow.sl == index);
+            Level {
+                name: &level.name,
+                offered: rate(flows.map(|flow| flow.flits).sum()),
+                accepted: rate(sl.flits),
+                share: sl.flits as f64 / stats.flits_delivered.max(1) as f64,
+                end_to_end: latency(&sl.end_to_end, tick_ps),
+                network: latency(&sl.network, tick_ps),
+            }
+        });
+        Some(Point {
+            run,
+            measured,
+            offered: rate(run.background.iter().map(|flow| flow.flits).sum()),
+            accepted: throughput(experiment, stats),
+            saturated: saturated(experiment, run),
+            levels: levels.collect(),
+        })
+    };
+    result.curve.iter().filter_map(one).collect()
+}
+
+fn status(run: &Simulation) -> &'static str {
+    match run.status {
+        Status::Complete => "complete",
+        Status::Interrupted => "interrupted",
+        Status::Stalled(_) => "stalled",
+    }
+}
+
+/// The points as they stand in `result.json`.
+pub(super) fn curve_json(plan: &Plan, result: &RunResult) -> Vec<Value> {
+    let one = |point: &Point<'_>| {
+        let levels = point.levels.iter().map(|level| {
+            let value = json!({
+                "offered_flits_per_cycle_per_nic": level.offered,
+                "accepted_flits_per_cycle_per_nic": level.accepted,
+                "share": level.share,
+                "end_to_end_ns": Latency::json(level.end_to_end),
+                "network_ns": Latency::json(level.network),
+            });
+            (level.name.to_owned(), value)
+        });
+        json!({
+            "load": point.measured.load.to_string(),
+            "status": status(point.run),
+            "warm_up_ticks": point.measured.warm_up,
+            "steady": point.measured.steady,
+            "window_ticks": point.run.stats.ticks(),
+            "offered_flits_per_cycle_per_nic": point.offered,
+            "accepted_flits_per_cycle_per_nic": point.accepted,
+            "saturated": point.saturated,
+            "backlog_messages": point.run.backlog,
+            "service_levels": levels.collect::<Map<_, _>>(),
+        })
+    };
+    points(plan, result).iter().map(one).collect()
+}
+
+/// The curve as CSV (RFC 4180): a line per load and service level.
+#[must_use]
+pub fn curve_csv(plan: &Plan, result: &RunResult) -> String {
+    let mut out = String::from(
+        "load,status,steady,saturated,offered,accepted,sl,sl_offered,sl_accepted,sl_share",
+    );
+    for kind in ["end_to_end", "network"] {
+        for part in ["mean", "p50", "p99", "max"] {
+            let _ = write!(out, ",{kind}_{part}_ns");
+        }
+    }
+    out.push('\n');
+    for point in points(plan, result) {
+        for level in &point.levels {
+            let steady = point
+                .measured
+                .steady
+                .map_or("", |s| if s { "true" } else { "false" });
+            let _ = write!(
+                out,
+                "{},{},{steady},{},{},{},{},{},{},{}",
+                point.measured.load.to_f64(),
+                status(point.run),
+                point.saturated,
+                point.offered,
+                point.accepted,
+                quoted(level.name),
+                level.offered,
+                level.accepted,
+                level.share,
+            );
+            for latency in [&level.end_to_end, &level.network] {
+                let _ = match latency {
+                    Some(l) => write!(out, ",{},{},{},{}", l.mean, l.p50, l.p99, l.max),
+                    None => write!(out, ",,,,"),
+                };
+            }
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// A field of a CSV file.
+fn quoted(text: &str) -> String {
+    if text.contains(['"', ',', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+/// The curve as rows of a table: a row per load and service level with traffic.
+pub(super) fn curve_rows(plan: &Plan, result: &RunResult) -> Vec<Vec<String>> {
+    let header = [
+        "load",
+        "offered",
+        "accepted",
+        "SL",
+        "offered",
+        "accepted",
+        "share",
+        "mean (ns)",
+        "p50",
+        "p99",
+        "max",
+        "network mean",
+        "p99",
+    ];
+    let mut rows = vec![header.map(String::from).to_vec()];
+    for point in points(plan, result) {
+        let with_traffic = |level: &&Level<'_>| level.offered > 0.0 || level.accepted > 0.0;
+        for (i, level) in point.levels.iter().filter(with_traffic).enumerate() {
+            let rate = |value: f64| format!("{value:.4}");
+            let ns = |of: Option<Latency>, part: fn(Latency) -> f64| {
+                of.map_or_else(|| "-".to_owned(), |l| format!("{:.1}", part(l)))
+            };
+            let mut row = match i {
+                0 => vec![
+                    point.measured.load.to_string(),
+                    rate(point.offered),
+                    rate(point.accepted) + if point.saturated { " *" } else { "  " },
+                ],
+                _ => vec![String::new(); 3],
+            };
+            row.extend([
+                level.name.to_owned(),
+                rate(level.offered),
+                rate(level.accepted),
+                format!("{:.1} %", 100.0 * level.share),
+                ns(level.end_to_end, |l| l.mean),
+                ns(level.end_to_end, |l| l.p50),
+                ns(level.end_to_end, |l| l.p99),
+                ns(level.end_to_end, |l| l.max),
+                ns(level.network, |l| l.mean),
+                ns(level.network, |l| l.p99),
+            ]);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn names_are_quoted_where_they_must_be() {
+        assert_eq!(quoted("CL"), "CL");
+        assert_eq!(quoted("a,b"), "\"a,b\"");
+        assert_eq!(quoted("say \"x\""), "\"say \"\"x\"\"\"");
+    }
+}

@@ -1,0 +1,333 @@
+//! Experiments without a job: synthetic traffic is simulated until the fabric is steady,
+//! then counted in a window, once for every load (`docs/experiment.md`, `[measure]`).
+
+use super::{Control, Progress, RunError, RunResult, Simulation, Snapshot, Stopped, Traces};
+use super::{engine_of, replay_of, status_of};
+use crate::config::experiment::Measure;
+use crate::config::{ConfigError, Experiment};
+use crate::fabric::engine::{Engine, RunEnd};
+use crate::fabric::spec::Tick;
+use crate::fabric::stats::FabricStats;
+use crate::replay::Replay;
+use crate::replay::background::BackgroundOutcome;
+use crate::units::Ratio;
+use anyhow::anyhow;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// How a measurement went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Measured {
+    /// Factor on the rates of the flows.
+    pub load: Ratio,
+    /// Ticks before the window.
+    pub warm_up: Tick,
+    /// The fabric was steady when the window began; `None` if nobody looked.
+    pub steady: Option<bool>,
+}
+
+/// Part of a warm-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Batch {
+    /// Flits delivered.
+    flits: u64,
+    /// Packets delivered.
+    packets: u64,
+    /// Sum of their network latencies in ticks.
+    latency: u128,
+}
+
+impl Batch {
+    fn of(stats: &FabricStats) -> Self {
+        let levels = || stats.service_levels.iter();
+        Self {
+            flits: stats.flits_delivered,
+            packets: levels().map(|sl| sl.packets).sum(),
+            latency: levels().map(|sl| sl.network.sum()).sum(),
+        }
+    }
+
+    /// Mean network latency in 2^-10 ticks.
+    fn mean_latency(&self) -> u64 {
+        let mean = (self.latency << 10) / u128::from(self.packets.max(1));
+        u64::try_from(mean).unwrap_or(u64::MAX)
+    }
+}
+
+/// True if neither the flits delivered nor the mean network latencies of the batches are
+/// further apart than `tolerance` times their mean, and something was delivered in each.
+fn steady(batches: &[Batch], tolerance: Ratio) -> bool {
+    let close = |value: fn(&Batch) -> u64| {
+        let values = || batches.iter().map(value);
+        let spread = values().max().unwrap_or(0) - values().min().unwrap_or(0);
+        let sum: u128 = values().map(u128::from).sum();
+        // spread ≤ tolerance × sum / n
+        let left = u128::from(spread)
+            .checked_mul(batches.len() as u128)
+            .and_then(|left| left.checked_mul(tolerance.den().into()));
+        let right = sum.checked_mul(tolerance.num().into());
+        match (left, right) {
+            (Some(left), Some(right)) => left <= right,
+            // Beyond 128 bits only fractions with huge terms get.
+            (left, _) => left.is_some(),
+        }
+    };
+    batches.iter().all(|batch| batch.packets > 0)
+        && close(|batch| batch.flits)
+        && close(Batch::mean_latency)
+}
+
+/// One fabric under one load.
+struct Run<'a> {
+    engine: Engine,
+    replay: Replay,
+    experiment: &'a Experiment,
+    stopped: Stopped<'a>,
+    report: &'a dyn Fn(&Snapshot),
+}
+
+impl Run<'_> {
+    /// Simulates up to the end of tick `until`.
+    fn advance(&mut self, until: Tick) -> RunEnd {
+        if (self.stopped)() {
+            return RunEnd::Interrupted;
+        }
+        self.replay.go_on_until(until);
+        let (stopped, report) = (self.stopped, self.report);
+        let tick_ps = self.experiment.fabric.timing.tick_ps;
+        self.engine
+            .run_controlled(&mut self.replay, &mut |engine, _| {
+                report(&Snapshot {
+                    tick: engine.tick,
+                    tick_ps,
+                    records: 0,
+                    records_total: 0,
+                    messages: engine.messages,
+                    flit_hops: engine.flit_hops,
+                });
+                match stopped() {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            })
+    }
+
+    /// Simulates until the fabric is steady or its time is up: how many ticks, and which of
+    /// the two.
+    fn warm_up(&mut self, measure: &Measure) -> Result<(Tick, Option<bool>), RunEnd> {
+        let go = |run: &mut Self, until| match run.advance(until) {
+            RunEnd::Finished => Ok(()),
+            end => Err(end),
+        };
+        if measure.max_warm_up == measure.warm_up {
+            if measure.warm_up > 0 {
+                go(self, measure.warm_up)?;
+            }
+            return Ok((measure.warm_up, None));
+        }
+        let judged = measure.batch * Tick::from(measure.batches);
+        let mut tick = measure.warm_up - judged;
+        if tick > 0 {
+            go(self, tick)?;
+        }
+        let mut batches: Vec<Batch> = Vec::new();
+        loop {
+            self.engine.restart_statistics();
+            tick = (tick + measure.batch).min(measure.max_warm_up);
+            go(self, tick)?;
+            batches.push(Batch::of(&self.engine.stats()));
+            if tick < measure.warm_up {
+                continue;
+            }
+            let last = &batches[batches.len() - measure.batches as usize..];
+            if steady(last, measure.tolerance) {
+                return Ok((tick, Some(true)));
+            }
+            if tick >= measure.max_warm_up {
+                return Ok((tick, Some(false)));
+            }
+        }
+    }
+}
+
+/// Measures the experiment under one of its loads.
+fn measure_load(
+    experiment: &Experiment,
+    measure: &Measure,
+    load: Ratio,
+    stopped: Stopped<'_>,
+    report: &dyn Fn(&Snapshot),
+) -> Result<Simulation, RunError> {
+    let started = Instant::now();
+    let scaled = experiment
+        .at_load(load)
+        .ok_or_else(|| ConfigError::new("measure.loads", format!("{load} has too many digits")))?;
+    let mut run = Run {
+        engine: engine_of(&scaled)?,
+        replay: replay_of(&scaled, &Traces::none(), None)?.0,
+        experiment: &scaled,
+        stopped,
+        report,
+    };
+    let (end, warm_up, steady) = match run.warm_up(measure) {
+        Ok((warm_up, steady)) => (RunEnd::Finished, warm_up, steady),
+        Err(end) => (end, run.engine.progress().tick, None),
+    };
+    let at_start = run.replay.background(warm_up);
+    run.engine.restart_statistics();
+    let end = match end {
+        RunEnd::Finished => run.advance(warm_up + measure.window),
+        end => end,
+    };
+    // Sources go on whatever happens, so a fabric that froze looks like a saturated one.
+    let end = match (end, run.engine.find_stall()) {
+        (RunEnd::Finished, Some(stall)) => RunEnd::Deadlock(stall),
+        (end, _) => end,
+    };
+    let stats = run.engine.stats();
+    let at_end = run.replay.background(stats.end_tick);
+    let pairs = at_end.iter().zip(&at_start);
+    let background: Vec<_> = pairs.map(|(end, start)| end.since(start)).collect();
+    Ok(Simulation {
+        status: status_of(end, &run.replay)?,
+        stats,
+        jobs: Vec::new(),
+        messages: background.iter().map(|flow| flow.messages).sum(),
+        backlog: at_end.iter().map(BackgroundOutcome::backlog).sum(),
+        background,
+        measured: Some(Measured {
+            load,
+            warm_up,
+            steady,
+        }),
+        wall: started.elapsed(),
+    })
+}
+
+/// Thousandths that a load counts for in the progress.
+const WHOLE: u64 = 1000;
+
+/// Measures all loads, side by side if `threads` allows. If the user stops, what was begun
+/// is the result.
+pub(super) fn run_curve(
+    experiment: &Experiment,
+    measure: &Measure,
+    control: &Control<'_>,
+    threads: usize,
+) -> Result<RunResult, RunError> {
+    let loads = &measure.loads;
+    let failed = AtomicBool::new(false);
+    let stopped = || control.stopped() || failed.load(Ordering::Relaxed);
+    let next = AtomicUsize::new(0);
+    let done: Vec<AtomicU64> = loads.iter().map(|_| AtomicU64::new(0)).collect();
+    let worker = || {
+        let mut runs = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&load) = loads.get(index).filter(|_| index == 0 || !stopped()) else {
+                return runs;
+            };
+            let reporter = Reporter::new(control.progress);
+            let report = |snapshot: &Snapshot| {
+                let ticks = measure.max_warm_up.saturating_add(measure.window).max(1);
+                let part = u128::from(snapshot.tick) * u128::from(WHOLE) / u128::from(ticks);
+                done[index].store(part as u64, Ordering::Relaxed);
+                reporter.update(&Snapshot {
+                    records: done.iter().map(|d| d.load(Ordering::Relaxed)).sum(),
+                    records_total: loads.len() as u64 * WHOLE,
+                    ..*snapshot
+                });
+            };
+            let run = measure_load(experiment, measure, load, &stopped, &report);
+            failed.fetch_or(run.is_err(), Ordering::Relaxed);
+            done[index].store(WHOLE, Ordering::Relaxed);
+            runs.push((index, run));
+        }
+    };
+    let mut runs = Vec::new();
+    if threads < 2 || loads.len() < 2 {
+        runs = worker();
+    } else {
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads.min(loads.len()))
+                .map(|_| scope.spawn(worker))
+                .collect();
+            for worker in workers {
+                match worker.join() {
+                    Ok(mut some) => runs.append(&mut some),
+                    Err(_) => {
+                        let panicked = RunError::Failed(anyhow!("a run panicked"));
+                        runs.push((loads.len(), Err(panicked)));
+                    }
+                }
+            }
+        });
+    }
+    runs.sort_by_key(|run| run.0);
+    let curve: Vec<Simulation> = runs
+        .into_iter()
+        .map(|run| run.1)
+        .collect::<Result<_, _>>()?;
+    let main = curve.last().cloned();
+    Ok(RunResult {
+        main: main.ok_or_else(|| RunError::Failed(anyhow!("no load was measured")))?,
+        baselines: Vec::new(),
+        curve,
+    })
+}
+
+/// Passes on a few snapshots a second.
+struct Reporter<'a> {
+    progress: &'a dyn Progress,
+    last: std::cell::Cell<Instant>,
+}
+
+impl<'a> Reporter<'a> {
+    fn new(progress: &'a dyn Progress) -> Self {
+        Self {
+            progress,
+            last: std::cell::Cell::new(Instant::now()),
+        }
+    }
+
+    fn update(&self, snapshot: &Snapshot) {
+        if self.last.get().elapsed() >= super::REPORT_EVERY {
+            self.last.set(Instant::now());
+            self.progress.update(snapshot);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(flits: u64, latency: u128) -> Batch {
+        Batch {
+            flits,
+            packets: 10,
+            latency,
+        }
+    }
+
+    #[test]
+    fn batches_that_agree_are_steady() {
+        let tolerance = Ratio::new(1, 20).unwrap();
+        let of = |batches: &[Batch]| steady(batches, tolerance);
+        // 5 % of a mean of 102: 5.1.
+        assert!(of(&[batch(100, 900), batch(105, 900), batch(101, 900)]));
+        assert!(!of(&[batch(100, 900), batch(106, 900), batch(101, 900)]));
+        // The latency: 45 of 900.
+        assert!(of(&[batch(100, 880), batch(100, 920), batch(100, 900)]));
+        assert!(!of(&[batch(100, 870), batch(100, 920), batch(100, 900)]));
+        let silent = Batch {
+            flits: 0,
+            packets: 0,
+            latency: 0,
+        };
+        assert!(!of(&[silent, silent]));
+        assert!(steady(&[batch(7, 70), batch(7, 70)], Ratio::ZERO));
+        assert!(!steady(&[batch(7, 70), batch(8, 70)], Ratio::ZERO));
+    }
+}
