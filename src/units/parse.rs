@@ -220,7 +220,7 @@ impl FromStr for Ratio {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let (first, second): (&str, &str) = text.split_once('/').unwrap_or((text, "1"));
-        let (number, unit) = split(first, RATIO_HELP)?;
+        let (number, unit) = split(first, RATIO_HELP).map_err(|part| wrong(text, part.problem))?;
         let percent: u128 = match unit {
             "" => 1,
             "%" => 100,
