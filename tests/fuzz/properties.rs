@@ -143,7 +143,7 @@ pub fn trace_check(data: &[u8]) {
         assert!(problem.line > 0 && !problem.message.is_empty(), "{problem}");
     }
     if check.is_clean() {
-        let info = Info::read(file.path(), 4).unwrap();
+        let info = Info::read(file.path()).unwrap();
         assert_eq!(info.messages, check.messages);
         assert_eq!(info.records, check.records.iter().sum::<u64>());
         if is_small(file.path(), &check) {
