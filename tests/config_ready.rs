@@ -1,6 +1,7 @@
-//! The experiments under `configs/` can be loaded as they are.
+//! The experiments and DTable specifications under `configs/` can be loaded as they are.
 
-use flitwise::config::load;
+use flitwise::config::{load, load_dtable};
+use flitwise::results::DTableReport;
 use std::path::Path;
 
 #[test]
@@ -14,6 +15,13 @@ fn ready_experiments_load() {
             continue;
         }
         count += 1;
+        let text = std::fs::read_to_string(&path).unwrap();
+        if text.lines().any(|line| line == "[dtable]") {
+            let input = load_dtable(&path, &[]).unwrap_or_else(|e| panic!("{e}"));
+            let report = DTableReport::new(input).unwrap();
+            assert_eq!(report.json()["warnings"].as_array().map(Vec::len), Some(0));
+            continue;
+        }
         match load(&path, &[]) {
             Ok(plan) if plan.experiment.measure.is_some() => {
                 assert_eq!(plan.baselines.len(), 0, "{}", path.display());

@@ -1,7 +1,9 @@
 //! `flitwise trace check` gives every file of the corpus its verdict.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 #[test]
 fn the_verdict_on_every_file_of_the_corpus() {
@@ -39,6 +41,56 @@ fn the_verdict_on_every_file_of_the_corpus() {
                 let json: serde_json::Value = serde_json::from_str(&stdout).unwrap();
                 assert_eq!(json["clean"], code == 0, "{name}");
             }
+        }
+    }
+}
+
+/// Lines of 10 GB, of which next to nothing is read: plain they are a sparse file, packed the
+/// same member or frame again and again. The address space of the packed ones is limited.
+#[test]
+fn a_line_of_10_gb_is_refused_in_bounded_memory() {
+    const MEMBER: usize = 64 << 20;
+    const MEMBERS: usize = (10 << 30) / MEMBER;
+    let zeros = vec![b'0'; MEMBER];
+    let gzip = |bytes: &[u8]| {
+        let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        out.write_all(bytes).unwrap();
+        out.finish().unwrap()
+    };
+    let zstd = |bytes: &[u8]| zstd::encode_all(bytes, 1).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let heads = [
+        ("", 1),
+        ("VEF3 1 1 1 0 0 0 1000\nC0 ", 2),
+        ("VEF3 1 1 1 0 0 0 1000\nC0 0\n", 3),
+    ];
+    let (gz, zst) = (gzip(&zeros).repeat(MEMBERS), zstd(&zeros).repeat(MEMBERS));
+    for (head, line) in heads {
+        let plain = std::fs::File::create(dir.path().join("plain.vef")).unwrap();
+        (&plain).write_all(head.as_bytes()).unwrap();
+        plain.set_len(10 << 30).unwrap();
+        let packed = [gzip(head.as_bytes()), gz.clone()].concat();
+        std::fs::write(dir.path().join("packed.vef.gz"), packed).unwrap();
+        let packed = [zstd(head.as_bytes()), zst.clone()].concat();
+        std::fs::write(dir.path().join("packed.vef.zst"), packed).unwrap();
+        for (name, limit) in [
+            ("plain.vef", "unlimited"),
+            ("packed.vef.gz", "500000"),
+            ("packed.vef.zst", "500000"),
+        ] {
+            let start = Instant::now();
+            let out = Command::new("sh")
+                .args(["-c", &format!("ulimit -v {limit}; exec \"$0\" \"$@\"")])
+                .arg(env!("CARGO_BIN_EXE_flitwise"))
+                .args(["trace", "info", name])
+                .current_dir(dir.path())
+                .output()
+                .unwrap();
+            let stderr = String::from_utf8(out.stderr).unwrap();
+            assert_eq!(out.status.code(), Some(2), "{name}: {stderr}");
+            assert_eq!(stderr.lines().count(), 1, "{stderr}");
+            assert!(stderr.contains(&format!("{name}:{line}: ")), "{stderr}");
+            assert!(start.elapsed() < Duration::from_secs(20), "{name}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod fabric;
 mod progress;
+mod qos;
 mod run;
 mod signal;
 mod trace;
@@ -40,6 +41,12 @@ enum Command {
         after_help = "Example:\n  flitwise trace info traces/hpl-16.vef.gz"
     )]
     Trace(trace::TraceCommand),
+    /// Calculates quality of service.
+    #[command(
+        subcommand,
+        after_help = "Example:\n  flitwise qos dtable configs/dtable-example.toml"
+    )]
+    Qos(qos::QosCommand),
 }
 
 /// Why a command did not succeed; `main` turns it into an exit code.
@@ -73,6 +80,7 @@ pub fn execute(cli: Cli) -> Result<(), CliError> {
         Command::Run(args) => run::run(&args),
         Command::Fabric(command) => fabric::run(&command),
         Command::Trace(command) => trace::run(&command),
+        Command::Qos(command) => qos::run(&command),
     }
 }
 

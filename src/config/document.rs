@@ -28,7 +28,8 @@ struct Source {
 impl Texts {
     /// Adds a text and returns its index.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
-        let base = self.sources.last().map_or(0, |s| s.base + s.text.len() + 1);
+        // From 1 on, so that the start of the first text is not the span 0..0.
+        let base = self.sources.last().map_or(1, |s| s.base + s.text.len() + 1);
         self.sources.push(Source {
             name: name.into(),
             text: text.into(),

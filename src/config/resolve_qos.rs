@@ -18,22 +18,7 @@ pub(super) fn qos(
     rings: bool,
     header: u32,
 ) -> Result<(Qos, Option<DTableTable>), ConfigError> {
-    let preset = match (raw.preset, &raw.service_levels) {
-        (Some(_), Some(_)) => {
-            return Err(ConfigError::new(
-                "qos.service_levels",
-                "a preset already defines the service levels; remove one of `preset` and `service_levels`",
-            ));
-        }
-        (preset, None) => Some(presets::qos(preset.unwrap_or(QosPreset::Single), rings)),
-        (None, Some(_)) => None,
-    };
-    let defaults = preset.unwrap_or(QosDefaults {
-        scheduler: None,
-        service_levels: Vec::new(),
-        sc2vl: Vec::new(),
-        dtable: RawDTable::default(),
-    });
+    let defaults = defaults(raw, rings)?;
     let levels = raw
         .service_levels
         .as_ref()
@@ -62,13 +47,14 @@ pub(super) fn qos(
         RawScheduler::Rr => (equal_weights(levels.len()), None),
         RawScheduler::Sbt => (sbt(levels)?, None),
         RawScheduler::DTable => {
-            let table = dtable(
+            let parameters = dtable_parameters(
                 &raw.dtable,
                 &defaults.dtable,
                 levels,
                 &qos.service_levels,
                 header,
             )?;
+            let table = dtable_table::build(&parameters).map_err(unbuilt)?;
             (
                 Scheduler::DTable {
                     entries: table.entries.clone(),
@@ -79,6 +65,47 @@ pub(super) fn qos(
     };
     qos.scheduler = scheduler;
     Ok((qos, table))
+}
+
+/// What the preset says; nothing where the file defines the service levels.
+fn defaults(raw: &RawQos, rings: bool) -> Result<QosDefaults, ConfigError> {
+    match (raw.preset, &raw.service_levels) {
+        (Some(_), Some(_)) => Err(ConfigError::new(
+            "qos.service_levels",
+            "a preset already defines the service levels; remove one of `preset` and `service_levels`",
+        )),
+        (preset, None) => Ok(presets::qos(preset.unwrap_or(QosPreset::Single), rings)),
+        (None, Some(_)) => Ok(QosDefaults {
+            scheduler: None,
+            service_levels: Vec::new(),
+            sc2vl: Vec::new(),
+            dtable: RawDTable::default(),
+        }),
+    }
+}
+
+/// What the table of a DTable scheduler is made from; see [`qos`] for the arguments.
+pub(super) fn dtable_of(
+    raw: &RawQos,
+    fabric: &FabricDefaults,
+    rings: bool,
+    header: u32,
+) -> Result<(DTableParameters, Vec<ServiceLevel>), ConfigError> {
+    let defaults = defaults(raw, rings)?;
+    let scheduler = raw.scheduler.or(defaults.scheduler);
+    if scheduler.unwrap_or(fabric.scheduler) != RawScheduler::DTable {
+        return Err(ConfigError::new(
+            "qos.scheduler",
+            "is not \"dtable\", so there is no table to be made; add --set qos.scheduler=dtable",
+        ));
+    }
+    let raw_levels = raw
+        .service_levels
+        .as_ref()
+        .unwrap_or(&defaults.service_levels);
+    let levels = service_levels(raw_levels, raw.mtu.map_or(fabric.mtu, |b| b.0))?;
+    let parameters = dtable_parameters(&raw.dtable, &defaults.dtable, raw_levels, &levels, header)?;
+    Ok((parameters, levels))
 }
 
 fn service_levels(
@@ -228,13 +255,13 @@ fn share(level: &RawServiceLevel, i: usize, scheduler: &str) -> Result<Ratio, Co
     })
 }
 
-fn dtable(
+fn dtable_parameters(
     raw: &RawDTable,
     defaults: &RawDTable,
     raw_levels: &[RawServiceLevel],
     levels: &[ServiceLevel],
     header: u32,
-) -> Result<DTableTable, ConfigError> {
+) -> Result<DTableParameters, ConfigError> {
     let missing = |name: &str, example: &str| {
         ConfigError::new(
             "qos.dtable",
@@ -272,9 +299,7 @@ fn dtable(
             ),
         ));
     }
-    let unit = u64::from(DTABLE_UNIT_BYTES);
-    let gmtu = u32::try_from(gmtu.div_ceil(unit))
-        .map_err(|_| ConfigError::new("qos.dtable.gmtu", "is too large"))?;
+    let gmtu = in_credits(gmtu, "qos.dtable.gmtu")?;
     let mut service_levels = Vec::with_capacity(levels.len());
     for (i, (raw_level, level)) in raw_levels.iter().zip(levels).enumerate() {
         let name = level.name.clone();
@@ -285,27 +310,38 @@ fn dtable(
             ));
         };
         let packet = u64::from(level.mtu_bytes) + u64::from(header);
-        let mtu = u32::try_from(packet.div_ceil(unit)).unwrap_or(u32::MAX);
         service_levels.push(DTableSl {
             name,
             distance,
-            mtu,
+            mtu: in_credits(packet, &format!("qos.service_levels.{i}.mtu"))?,
             share: share(raw_level, i, "dtable")?,
         });
     }
-    dtable_table::build(&DTableParameters {
+    Ok(DTableParameters {
         entries,
         gmtu,
         w,
         k,
         service_levels,
     })
-    .map_err(|e| {
-        let key = match e {
-            DTableError::Parameter(_) => "qos.dtable",
-            DTableError::Distances(_) => "qos.dtable.distances",
-            DTableError::Share(_) => "qos.service_levels",
-        };
-        ConfigError::new(key, e.to_string())
-    })
+}
+
+/// Bytes in units of weight, rounded up.
+pub(super) fn in_credits(bytes: u64, key: &str) -> Result<u32, ConfigError> {
+    u32::try_from(bytes.div_ceil(u64::from(DTABLE_UNIT_BYTES)))
+        .map_err(|_| ConfigError::new(key, "is too large: more than 2^32 credits of 64 B"))
+}
+
+/// Where to look for the cause of a table that cannot be built.
+fn unbuilt(error: DTableError) -> ConfigError {
+    let key = match error {
+        DTableError::Parameter(_) => "qos.dtable",
+        DTableError::Distances(_) => "qos.dtable.distances",
+        DTableError::Share(_) => "qos.service_levels",
+    };
+    let help = match error {
+        DTableError::Share(_) => " (`flitwise qos dtable` proposes settings)",
+        _ => "",
+    };
+    ConfigError::new(key, format!("{error}{help}"))
 }

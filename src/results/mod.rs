@@ -1,12 +1,14 @@
 //! What a run leaves behind: `result.json` and the summary for people.
 
 mod curve;
+mod dtable;
 mod json;
 mod latency;
 mod summary;
 pub(crate) mod table;
 
 pub use curve::curve_csv;
+pub use dtable::{DTABLE_SCHEMA, DTableReport};
 pub use json::{SCHEMA, result_json};
 pub use latency::{Latency, latency};
 pub use summary::summary;

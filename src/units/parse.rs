@@ -9,8 +9,9 @@ use nom::sequence::preceded;
 use nom::{IResult, Parser};
 use std::str::FromStr;
 
-/// Digits in one number: more would not fit 64 bits anyway.
-const MAX_DIGITS: usize = 19;
+/// Digits before and after the point: what the largest 64-bit number has, so that a
+/// fraction is read again from what it prints.
+const MAX_DIGITS: usize = 20;
 
 /// A unit and its size in base units, as a fraction.
 type Unit = (&'static str, u128, u128);
@@ -109,10 +110,7 @@ fn wrong(text: &str, problem: String) -> UnitError {
 fn split<'a>(text: &'a str, help: &str) -> Result<(Decimal, &'a str), UnitError> {
     match quantity(text) {
         Ok((_, (Some(number), unit))) => Ok((number, unit)),
-        Ok((_, (None, _))) => Err(wrong(
-            text,
-            format!("has more than {MAX_DIGITS} digits; write {help}"),
-        )),
+        Ok((_, (None, _))) => Err(wrong(text, format!("has too many digits; write {help}"))),
         Err(_) => Err(wrong(text, format!("is not a quantity; write {help}"))),
     }
 }
@@ -132,7 +130,7 @@ fn scaled(
         };
         return Err(wrong(text, problem));
     };
-    // 38 digits times 40 bits may overflow.
+    // 39 digits times 40 bits may overflow.
     number
         .mantissa
         .checked_mul(num)
@@ -220,7 +218,7 @@ impl FromStr for Ratio {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let (first, second): (&str, &str) = text.split_once('/').unwrap_or((text, "1"));
-        let (number, unit) = split(first, RATIO_HELP)?;
+        let (number, unit) = split(first, RATIO_HELP).map_err(|part| wrong(text, part.problem))?;
         let percent: u128 = match unit {
             "" => 1,
             "%" => 100,

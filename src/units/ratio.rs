@@ -210,6 +210,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_printed_is_read_again() {
+        let terms = [1, 3, 7, 1 << 20, 10_u64.pow(12), u64::MAX - 1, u64::MAX];
+        for ratio in terms
+            .map(|n| terms.map(|d| Ratio::new(n, d).unwrap()))
+            .concat()
+        {
+            assert_eq!(ratio.to_string().parse(), Ok(ratio), "{ratio}");
+        }
+    }
+
+    #[test]
     fn arithmetic() {
         let third = Ratio::new(1, 3).unwrap_or(Ratio::ZERO);
         assert_eq!(third.checked_add(third), Ratio::new(2, 3));

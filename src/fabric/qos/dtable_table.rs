@@ -5,11 +5,14 @@
 //! are those of the publication's Tables 5, 9 and 10.
 
 use crate::fabric::spec::DTableEntry;
+use crate::fabric::validate::{MAX_DTABLE_WEIGHT, MAX_LEVELS};
 use crate::units::Ratio;
 use thiserror::Error;
 
 /// Most entries of an arbitration table; far above the 128 of the publication.
-const MAX_ENTRIES: u32 = 1 << 16;
+pub const MAX_ENTRIES: u32 = 1 << 16;
+/// Largest w, and so largest k.
+pub const MAX_W: u32 = 1 << 12;
 
 /// What the method starts from (Table 4).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +97,17 @@ pub struct DTableColumn {
     pub final_share: Ratio,
 }
 
+/// A table that can be built but does not give a service level what was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shortfall {
+    /// φᵢ < minφᵢ: an entry weighs less than one packet.
+    BelowRange(usize),
+    /// φᵢ > maxφᵢ: an entry weighs more than M.
+    AboveRange(usize),
+    /// No entry could take the rest of the correction without falling below MTUᵢ.
+    Uncorrected(usize),
+}
+
 /// A table that cannot be built, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DTableError {
@@ -111,9 +125,23 @@ pub enum DTableError {
 /// Builds the table.
 ///
 /// # Errors
-/// If the parameters are out of range, the distances do not fill the table
-/// exactly, the shares do not add up to 1, or one is outside minφ..maxφ.
+/// Those of [`construct`], or if a share is outside minφ..maxφ.
 pub fn build(parameters: &DTableParameters) -> Result<DTableTable, DTableError> {
+    let table = construct(parameters)?;
+    let mut shortfalls = table.shortfalls().into_iter();
+    match shortfalls.find(|s| !matches!(s, Shortfall::Uncorrected(_))) {
+        Some(shortfall) => Err(DTableError::Share(table.explain(parameters, &shortfall))),
+        None => Ok(table),
+    }
+}
+
+/// Builds the table also where shares are outside minφ..maxφ; see
+/// [`DTableTable::shortfalls`].
+///
+/// # Errors
+/// If the parameters are out of range, the distances do not fill the table exactly, a
+/// share is 0, or the shares do not add up to 1.
+pub fn construct(parameters: &DTableParameters) -> Result<DTableTable, DTableError> {
     check(parameters)?;
     let n = parameters.entries;
     let pool = u64::from(n) * u64::from(parameters.gmtu) * u64::from(parameters.k);
@@ -168,14 +196,35 @@ fn check(p: &DTableParameters) -> Result<(), DTableError> {
     if p.gmtu == 0 || p.gmtu > 1 << 16 {
         return parameter("gmtu must be 64 B to 4 MiB".into());
     }
-    if p.k == 0 || p.k > p.w || p.w > 1 << 12 {
+    if p.k == 0 || p.k > p.w || p.w > MAX_W {
         return parameter(format!(
-            "k = {}, w = {}: 1 <= k <= w <= 4096 must hold",
+            "k = {}, w = {}: 1 <= k <= w <= {MAX_W} must hold",
             p.k, p.w
         ));
     }
-    if p.service_levels.is_empty() {
-        return parameter("at least one service level is needed".into());
+    if p.service_levels.is_empty() || p.service_levels.len() > MAX_LEVELS {
+        return parameter(format!(
+            "{} service levels; there must be 1 to {MAX_LEVELS}",
+            p.service_levels.len()
+        ));
+    }
+    let largest = u64::from(p.gmtu) * u64::from(p.w);
+    for DTableSl { name, mtu, .. } in &p.service_levels {
+        if *mtu == 0 {
+            return parameter(format!("{name}: an MTU of 0 bytes carries nothing"));
+        }
+        if u64::from(*mtu) > largest {
+            return parameter(format!(
+                "a packet of {name} takes {mtu} credits of 64 B, more than an entry may weigh \
+                 (gmtu x w = {largest}); lower its MTU, or raise gmtu or w"
+            ));
+        }
+    }
+    if let Some(sl) = p.service_levels.iter().find(|sl| sl.share.is_zero()) {
+        return Err(DTableError::Share(format!(
+            "share 0 of {}: its entries would carry nothing; give it a share or take it out",
+            sl.name
+        )));
     }
     let sum = p
         .service_levels
@@ -184,7 +233,7 @@ fn check(p: &DTableParameters) -> Result<(), DTableError> {
     match sum {
         Some(Ratio::ONE) => Ok(()),
         Some(sum) => Err(DTableError::Share(format!(
-            "the shares add up to {sum}; they must add up to 1"
+            "the shares add up to {sum}; they must add up to 1 (1/3 can be written \"1/3\")"
         ))),
         None => Err(DTableError::Share(
             "the shares have too many digits to be added exactly".into(),
@@ -201,7 +250,9 @@ fn lay_out(n: u32, sls: &[DTableSl]) -> Result<Vec<u8>, DTableError> {
         let DTableSl { name, distance, .. } = &sls[sl];
         if *distance == 0 || !n.is_multiple_of(*distance) {
             return Err(DTableError::Distances(format!(
-                "distance {distance} of {name} does not divide the {n} entries of the table"
+                "distance {distance} of {name} does not divide the {n} entries of the table; \
+                 powers of two such as {} do",
+                nearest_power(n, *distance)
             )));
         }
         let first = slots
@@ -228,6 +279,12 @@ fn lay_out(n: u32, sls: &[DTableSl]) -> Result<Vec<u8>, DTableError> {
     })
 }
 
+/// The largest power of two that divides `n` and is not above `distance`.
+fn nearest_power(n: u32, distance: u32) -> u32 {
+    let largest = 1 << n.trailing_zeros().min(16);
+    (1 << distance.max(1).ilog2()).min(largest)
+}
+
 fn column(
     sl: &DTableSl,
     n: u32,
@@ -243,16 +300,6 @@ fn column(
     let DTableSl {
         name, share, mtu, ..
     } = sl;
-    if *share < min_share || *share > max_share {
-        let cure = if *share > max_share {
-            "raise w, lower k or give it a smaller distance"
-        } else {
-            "an entry would be smaller than one packet: lower its MTU, raise k or give it a larger distance"
-        };
-        return Err(DTableError::Share(format!(
-            "share {share} of {name} is outside {min_share} to {max_share}, the range of its {count} entries; {cure}"
-        )));
-    }
     let overflow = || DTableError::Share(format!("share {share} of {name} has too many digits"));
     let target_weight = share.checked_mul(Ratio::whole(pool)).ok_or_else(overflow)?;
     let entry_weight = target_weight.num().div_ceil(
@@ -261,12 +308,15 @@ fn column(
             .checked_mul(count)
             .ok_or_else(overflow)?,
     );
-    let entry_weight = u32::try_from(entry_weight).map_err(|_| overflow())?;
-    if entry_weight < *mtu {
-        return Err(DTableError::Share(format!(
-            "an entry of {name} weighs {entry_weight} credits, less than its MTU of {mtu} credits of 64 B"
-        )));
-    }
+    let entry_weight = u32::try_from(entry_weight)
+        .ok()
+        .filter(|&weight| weight <= MAX_DTABLE_WEIGHT)
+        .ok_or_else(|| {
+            DTableError::Share(format!(
+                "an entry of {name} would weigh {entry_weight} credits, more than \
+                 {MAX_DTABLE_WEIGHT}; lower k or gmtu, or give it a smaller distance"
+            ))
+        })?;
     Ok(DTableColumn {
         entries: n / sl.distance,
         entry_share: ratio(count, n.into()),
@@ -285,11 +335,81 @@ fn column(
     })
 }
 
+impl DTableTable {
+    /// Where the table does not give what was asked for, by service level.
+    #[must_use]
+    pub fn shortfalls(&self) -> Vec<Shortfall> {
+        let of = |(i, c): (usize, &DTableColumn)| {
+            if c.share < c.min_share {
+                Some(Shortfall::BelowRange(i))
+            } else if c.share > c.max_share {
+                Some(Shortfall::AboveRange(i))
+            } else {
+                (c.uncorrected != 0).then_some(Shortfall::Uncorrected(i))
+            }
+        };
+        self.columns.iter().enumerate().filter_map(of).collect()
+    }
+
+    /// A shortfall in words, with its cure.
+    #[must_use]
+    pub fn explain(&self, parameters: &DTableParameters, shortfall: &Shortfall) -> String {
+        let (Shortfall::BelowRange(i) | Shortfall::AboveRange(i) | Shortfall::Uncorrected(i)) =
+            shortfall;
+        let (Some(c), Some(sl)) = (self.columns.get(*i), parameters.service_levels.get(*i)) else {
+            return format!("service level {i} does not exist");
+        };
+        let (name, share) = (&sl.name, c.share);
+        let outside = || {
+            format!(
+                "share {share} of {name} is outside {} to {}, the range of its {} entries",
+                c.min_share, c.max_share, c.entries
+            )
+        };
+        match shortfall {
+            Shortfall::BelowRange(_) => format!(
+                "{}; an entry would be smaller than one packet: lower its MTU, raise k or give it \
+                 a larger distance",
+                outside()
+            ),
+            Shortfall::AboveRange(_) => format!(
+                "{}; raise w, lower k or give it a smaller distance",
+                outside()
+            ),
+            Shortfall::Uncorrected(_) => format!(
+                "{name} keeps {} credits too many: its entries cannot fall below its MTU; raise k \
+                 or lower the MTU",
+                c.uncorrected.unsigned_abs()
+            ),
+        }
+    }
+
+    /// Smallest and largest weight of the corrected entries of service level `sl`.
+    #[must_use]
+    pub fn final_entry_weights(&self, sl: usize) -> (u32, u32) {
+        let weights = || {
+            let own = self.entries.iter().filter(|e| usize::from(e.sl) == sl);
+            own.map(|e| e.weight)
+        };
+        (weights().min().unwrap_or(0), weights().max().unwrap_or(0))
+    }
+}
+
 impl DTableColumn {
-    /// Rφᵢ − φᵢ, for printing.
+    /// Rφᵢ − φᵢ, exact until the last division.
     #[must_use]
     pub fn difference(&self) -> f64 {
-        self.real_share.to_f64() - self.share.to_f64()
+        let (a, b) = (
+            i128::from(self.real_share.num()),
+            i128::from(self.real_share.den()),
+        );
+        let (c, d) = (i128::from(self.share.num()), i128::from(self.share.den()));
+        // Terms of more than 63 bits may not fit.
+        let exact = || {
+            let num = a.checked_mul(d)?.checked_sub(c.checked_mul(b)?)?;
+            Some(num as f64 / b.checked_mul(d)? as f64)
+        };
+        exact().unwrap_or_else(|| self.real_share.to_f64() - self.share.to_f64())
     }
 }
 
@@ -306,15 +426,18 @@ fn correction(column: &DTableColumn, weight_sum: u64) -> Option<i64> {
 /// Adds `change` to the entries of `sl`, ±1 in turn from the table's end, never
 /// taking an entry below `mtu`. Returns what could not be applied.
 fn correct(entries: &mut [DTableEntry], sl: u8, change: i64, mtu: u32) -> i64 {
+    let own = (0..entries.len()).rev().filter(|&i| entries[i].sl == sl);
+    let own: Vec<usize> = own.collect();
     let mut left = change;
     while left != 0 {
         let before = left;
-        for entry in entries.iter_mut().rev().filter(|e| e.sl == sl) {
+        for &i in &own {
+            let weight = &mut entries[i].weight;
             if left > 0 {
-                entry.weight += 1;
+                *weight += 1;
                 left -= 1;
-            } else if left < 0 && entry.weight > mtu {
-                entry.weight -= 1;
+            } else if left < 0 && *weight > mtu {
+                *weight -= 1;
                 left += 1;
             }
         }

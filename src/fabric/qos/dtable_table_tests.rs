@@ -199,3 +199,30 @@ fn what_cannot_be_built_says_why() {
     p.k = 9;
     assert!(build(&p).unwrap_err().to_string().contains("1 <= k <= w"));
 }
+
+/// One entry that takes nearly the whole correction, and weights at their limit.
+#[test]
+fn the_largest_tables_take_no_time_and_do_not_overflow() {
+    let mut p = DTableParameters {
+        entries: MAX_ENTRIES,
+        gmtu: 1,
+        w: MAX_W,
+        k: 1,
+        service_levels: (1..16)
+            .map(|i| sl(&format!("{i}"), 1 << i, 1, "0.00001"))
+            .collect(),
+    };
+    p.service_levels.push(sl("fifteen", 1 << 15, 1, "0.99985"));
+    let start = std::time::Instant::now();
+    let table = construct(&p).unwrap();
+    assert!(
+        table.columns[15].correction > 30_000,
+        "{:?}",
+        table.columns[15]
+    );
+    assert!(start.elapsed().as_secs() < 2);
+    p.gmtu = 1 << 16;
+    p.k = MAX_W;
+    let e = construct(&p).unwrap_err().to_string();
+    assert!(e.contains("more than 1073741824"), "{e}");
+}

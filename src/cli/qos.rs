@@ -1,0 +1,90 @@
+//! `flitwise qos`: the arbitration tables of quality of service.
+
+use super::{CliError, print};
+use crate::config::{ConfigError, DTableInput, dtable_preset, load_dtable};
+use crate::results::DTableReport;
+use clap::{Args, Subcommand};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Subcommands of `flitwise qos`.
+#[derive(Debug, Subcommand)]
+pub enum QosCommand {
+    /// The DTable of a specification or an experiment: every column of its method, the
+    /// corrected arbitration table, and settings that reach shares which are out of range.
+    #[command(
+        after_help = "Example:\n  flitwise qos dtable configs/dtable-example.toml\n  flitwise qos dtable --preset opa-5sl --set qos.dtable.k=1\n\ndocs/qos-dtable.md describes the file, the columns and the JSON."
+    )]
+    Dtable(DtableArgs),
+}
+
+/// Arguments of `flitwise qos dtable`.
+#[derive(Debug, Args)]
+pub struct DtableArgs {
+    /// A file with [dtable], or an experiment whose scheduler is dtable.
+    #[arg(required_unless_present = "preset", conflicts_with = "preset")]
+    spec: Option<PathBuf>,
+    /// Takes a QoS preset instead of a file.
+    #[arg(long, value_name = "NAME", value_parser = ["opa-5sl"])]
+    preset: Option<String>,
+    /// Overrides a value of the file; lists are indexed: dtable.service_levels.0.distance=4.
+    #[arg(long = "set", value_name = "a.b=c")]
+    sets: Vec<String>,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+    /// Writes to a file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub(super) fn run(command: &QosCommand) -> Result<(), CliError> {
+    match command {
+        QosCommand::Dtable(args) => dtable(args),
+    }
+}
+
+fn dtable(args: &DtableArgs) -> Result<(), CliError> {
+    let input = input(args).map_err(|e| bad_input(args, &e))?;
+    let source = input.clone();
+    let report = DTableReport::new(input)
+        .map_err(|e| bad_input(args, &ConfigError::new(source.key_of(&e), e.to_string())))?;
+    let text = match args.json {
+        true => format!("{:#}\n", report.json()),
+        false => report.text(),
+    };
+    match &args.out {
+        Some(path) => write(path, &text),
+        None => print(&text),
+    }
+}
+
+fn input(args: &DtableArgs) -> Result<DTableInput, ConfigError> {
+    match (&args.spec, &args.preset) {
+        (Some(path), _) => load_dtable(path, &args.sets),
+        (None, preset) => dtable_preset(preset.as_deref().unwrap_or_default(), &args.sets),
+    }
+}
+
+/// A problem that has no line of its own names at least the file.
+fn bad_input(args: &DtableArgs, e: &ConfigError) -> CliError {
+    let place = match (&e.location, &args.spec) {
+        (None, Some(path)) if !e.key.is_empty() && e.key != "--set" => {
+            format!("{}: ", path.display())
+        }
+        _ => String::new(),
+    };
+    CliError::BadInput(format!("{place}{e}"))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), CliError> {
+    let created = std::fs::File::create(path).map_err(|e| {
+        CliError::BadInput(format!(
+            "--out: cannot write `{}`: {e}; name a file that can be written",
+            path.display()
+        ))
+    });
+    created?
+        .write_all(text.as_bytes())
+        .map_err(|e| CliError::Failed(format!("cannot write `{}`: {e}", path.display())))
+}
