@@ -120,7 +120,8 @@ fn compare_latency(counted: &Latency, expected: &[Tick]) -> Result<(), TestCaseE
     prop_assert_eq!(counted.max(), max);
     for q in [0.0, 0.25, 0.5, 0.9, 0.99, 1.0] {
         let (counted, exact) = (counted.quantile(q), oracle::quantile(expected, q));
-        let close = (exact..=max.min(exact + exact / 1000)).contains(&counted);
+        // The histogram keeps three digits, and rounds quantile 0 down, others up.
+        let close = counted <= max && counted.abs_diff(exact) <= exact / 1000;
         prop_assert!(close, "quantile {} is {}, not {}", q, counted, exact);
     }
     Ok(())
