@@ -12,9 +12,9 @@ use crate::replay::outcome::JobOutcome;
 use crate::replay::vef::VefProgram;
 use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use anyhow::anyhow;
+use flitwise_formats::source::Input;
 use flitwise_formats::vef::Check;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use thiserror::Error;
@@ -149,7 +149,7 @@ type Stopped<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// The traces of some experiments, each checked once.
 struct Traces {
-    checked: Vec<(PathBuf, Check)>,
+    checked: Vec<(Input, Check)>,
 }
 
 impl Traces {
@@ -160,30 +160,30 @@ impl Traces {
     }
 
     fn check(experiments: &[&Experiment], stopped: Stopped<'_>) -> Result<Self, RunError> {
-        let mut checked: Vec<(PathBuf, Check)> = Vec::new();
+        let mut checked: Vec<(Input, Check)> = Vec::new();
         for job in experiments.iter().flat_map(|experiment| &experiment.jobs) {
-            if !checked.iter().any(|(path, _)| *path == job.trace_path) {
+            if !checked
+                .iter()
+                .any(|(input, _)| input.path() == job.trace_path)
+            {
                 let opened = VefProgram::open_while(&job.trace_path, &mut || !stopped())
                     .map_err(RunError::Trace)?;
-                let Some((_, check)) = opened else {
+                let Some((program, check)) = opened else {
                     return Err(RunError::Failed(anyhow!(
                         "interrupted while trace `{}` was checked: nothing was simulated",
                         job.trace
                     )));
                 };
-                checked.push((job.trace_path.clone(), check));
+                checked.push((program.input().clone(), check));
             }
         }
         Ok(Self { checked })
     }
 
-    fn of(&self, job: &Job) -> Result<&Check, RunError> {
-        let found = self
-            .checked
+    fn of(&self, job: &Job) -> Result<&(Input, Check), RunError> {
+        self.checked
             .iter()
-            .find(|(path, _)| *path == job.trace_path);
-        found
-            .map(|(_, check)| check)
+            .find(|(input, _)| input.path() == job.trace_path)
             .ok_or_else(|| RunError::Failed(anyhow!("trace `{}` was not checked", job.trace)))
     }
 }
@@ -198,7 +198,7 @@ fn replay_of(
     let fabric = &experiment.fabric;
     let mut ranks = Vec::new();
     for job in &experiment.jobs {
-        ranks.push(traces.of(job)?.header.tasks);
+        ranks.push(traces.of(job)?.1.header.tasks);
     }
     let placed = experiment.place(&ranks)?;
     let (mut jobs, mut records) = (Vec::new(), 0);
@@ -206,13 +206,13 @@ fn replay_of(
         if !job.enabled {
             continue;
         }
-        let check = traces.of(job)?;
+        let (input, check) = traces.of(job)?;
         let times = match job.repeat {
             Repeat::Times(times) => times.into(),
             Repeat::UntilOthersEnd => 0,
         };
         records += check.records.iter().sum::<u64>().saturating_mul(times);
-        let program = VefProgram::resume(&job.trace_path, check).map_err(RunError::Trace)?;
+        let program = VefProgram::resume(input, check).map_err(RunError::Trace)?;
         jobs.push(JobSpec {
             name: job.name.clone(),
             program: Box::new(program),

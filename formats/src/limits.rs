@@ -46,6 +46,13 @@ pub const BLOCK: usize = 256 * 1024;
 /// Blocks in flight between the decompressing thread and the parser.
 pub const BLOCKS_IN_FLIGHT: usize = 2;
 
+/// A compressed file up to this size that is read several times is unpacked once and kept,
+/// if what is in it has at most [`MAX_KEPT_UNPACKED`] bytes: unpacking is slower than reading.
+pub const MAX_KEPT_PACKED: u64 = 4 << 20;
+
+/// Most bytes of such a file when unpacked.
+pub const MAX_KEPT_UNPACKED: usize = 32 << 20;
+
 /// A memory-mapped file gives back its pages after this many bytes were read, so that
 /// the resident memory does not grow with the file.
 pub const MAP_WINDOW: usize = 32 << 20;

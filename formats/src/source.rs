@@ -6,13 +6,14 @@
 use std::fs::File;
 use std::io::{self, Chain, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
 use memmap2::{Mmap, UncheckedAdvice};
 
 use crate::error::Error;
-use crate::limits::{BLOCK, BLOCKS_IN_FLIGHT, MAP_WINDOW};
+use crate::limits::{BLOCK, BLOCKS_IN_FLIGHT, MAP_WINDOW, MAX_KEPT_PACKED, MAX_KEPT_UNPACKED};
 
 /// A file that is read from start to end.
 #[derive(Debug)]
@@ -30,6 +31,70 @@ enum Bytes {
         released: usize,
     },
     Streamed(Stream),
+    Kept {
+        text: Arc<[u8]>,
+        pos: usize,
+    },
+}
+
+/// A file that is read several times. A small compressed one is unpacked only once.
+#[derive(Debug, Clone)]
+pub struct Input {
+    path: PathBuf,
+    unpacked: Option<Arc<[u8]>>,
+}
+
+impl Input {
+    /// The file at `path`. What is wrong with it shows when it is [opened](Self::open).
+    #[must_use]
+    pub fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            unpacked: Self::unpack(path),
+        }
+    }
+
+    /// All of a small compressed file; `None` for any other, also a broken one.
+    fn unpack(path: &Path) -> Option<Arc<[u8]>> {
+        let meta = std::fs::metadata(path).ok()?;
+        if !meta.is_file() || meta.len() > MAX_KEPT_PACKED {
+            return None;
+        }
+        let mut source = Source::open(path).ok()?;
+        let Bytes::Streamed(stream) = &mut source.bytes else {
+            return None;
+        };
+        while !stream.eof {
+            stream.more().ok()?;
+            if stream.buf.len() > MAX_KEPT_UNPACKED {
+                return None;
+            }
+        }
+        Some(stream.buf.as_slice().into())
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file from its start.
+    ///
+    /// # Errors
+    /// As those of [`Source::open`].
+    pub fn open(&self) -> Result<Source, Error> {
+        match &self.unpacked {
+            Some(text) => Ok(Source {
+                path: self.path.clone(),
+                bytes: Bytes::Kept {
+                    text: Arc::clone(text),
+                    pos: 0,
+                },
+            }),
+            None => Source::open(&self.path),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -122,6 +187,7 @@ impl Source {
         match &self.bytes {
             Bytes::Mapped { map, pos, .. } => (&map[*pos..], true),
             Bytes::Streamed(s) => (&s.buf[s.pos..], s.eof),
+            Bytes::Kept { text, pos } => (&text[*pos..], true),
         }
     }
 
@@ -136,6 +202,7 @@ impl Source {
                 }
             }
             Bytes::Streamed(s) => s.pos = s.pos.saturating_add(n).min(s.buf.len()),
+            Bytes::Kept { text, pos } => *pos = pos.saturating_add(n).min(text.len()),
         }
     }
 
@@ -340,5 +407,41 @@ mod tests {
                 .contains("directory")
         );
         assert!(all(Path::new("/no/such/file")).is_err());
+    }
+
+    #[test]
+    fn a_small_compressed_file_is_kept_and_reads_the_same() {
+        let text: Vec<u8> = (0..400_000u32).flat_map(u32::to_le_bytes).collect();
+        let packed = zstd::encode_all(&text[..], 1).unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let all = |input: &Input| {
+            let (mut source, mut out) = (input.open().unwrap(), Vec::new());
+            loop {
+                let (buf, eof) = source.buffer();
+                let n = buf.len();
+                out.extend_from_slice(buf);
+                source.consume(n);
+                if eof {
+                    return out;
+                }
+                source.more().unwrap();
+            }
+        };
+        std::fs::write(file.path(), &packed).unwrap();
+        let input = Input::new(file.path());
+        assert!(input.unpacked.is_some());
+        for _ in 0..2 {
+            assert!(all(&input) == text);
+        }
+        // Plain files are mapped, broken ones and large ones are read as they come.
+        std::fs::write(file.path(), &text).unwrap();
+        let plain = Input::new(file.path());
+        assert!(plain.unpacked.is_none() && all(&plain) == text);
+        std::fs::write(file.path(), &packed[..packed.len() - 9]).unwrap();
+        assert!(Input::new(file.path()).unpacked.is_none());
+        let large = zstd::encode_all(&vec![0; MAX_KEPT_UNPACKED + 1][..], 1).unwrap();
+        std::fs::write(file.path(), large).unwrap();
+        assert!(Input::new(file.path()).unpacked.is_none());
+        assert!(Input::new(Path::new("/nowhere")).open().is_err());
     }
 }

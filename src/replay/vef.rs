@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use flitwise_formats::limits::MAX_WAITING;
+use flitwise_formats::source::Input;
 use flitwise_formats::vef::{
     Blocks, Check, Comm, DepId, DepKind, Gathering, Header, Kind, Member, Message, Positions,
-    Reader, Record, check_file_while,
+    Reader, Record, observe,
 };
 use hashbrown::HashMap;
 
@@ -25,7 +26,7 @@ const QUOTED: usize = 5;
 /// their own, which starts at the first record that one of them still needs.
 #[derive(Debug)]
 pub struct VefProgram {
-    path: PathBuf,
+    input: Input,
     header: Header,
     comms: Vec<Comm>,
     positions: Positions,
@@ -144,23 +145,24 @@ impl VefProgram {
                 path.display()
             );
         }
-        let Some(check) = check_file_while(path, go_on)? else {
+        let input = Input::new(path);
+        let Some((check, ())) = observe(&mut Reader::of(input.open()?)?, (), go_on)? else {
             return Ok(None);
         };
         if !check.is_clean() {
             bail!(refusal(path, &check));
         }
-        Ok(Some((Self::resume(path, &check)?, check)))
+        Ok(Some((Self::resume(&input, &check)?, check)))
     }
 
     /// Opens a trace that was checked before.
     ///
     /// # Errors
     /// If the file can't be read or is not the one that was checked.
-    pub fn resume(path: &Path, check: &Check) -> anyhow::Result<Self> {
-        let reader = Reader::open(path)?;
+    pub fn resume(input: &Input, check: &Check) -> anyhow::Result<Self> {
+        let reader = Reader::of(input.open()?)?;
         if !check.is_clean() || *reader.header() != check.header {
-            return Err(changed(path));
+            return Err(changed(input.path()));
         }
         let header = reader.header().clone();
         let comms = reader.comms().to_vec();
@@ -169,7 +171,7 @@ impl VefProgram {
         records.resize(header.tasks as usize, 0);
         Ok(Self {
             positions: Positions::new(&comms),
-            path: path.to_owned(),
+            input: input.clone(),
             header,
             comms,
             cursors: vec![Cursor { reader, line: 1 }],
@@ -183,6 +185,12 @@ impl VefProgram {
         })
     }
 
+    /// The file it is read from.
+    #[must_use]
+    pub fn input(&self) -> &Input {
+        &self.input
+    }
+
     /// Reads one more record with the cursor of `rank`; it goes into the window of its
     /// own rank, if that has the same cursor.
     fn advance(&mut self, rank: usize) -> anyhow::Result<()> {
@@ -191,19 +199,19 @@ impl VefProgram {
         }
         let at = self.tasks.get(rank).map_or(0, |task| task.cursor);
         let Some(cursor) = self.cursors.get_mut(at) else {
-            return Err(changed(&self.path));
+            return Err(changed(self.input.path()));
         };
         let Some((line, record)) = cursor.reader.next_record()? else {
-            return Err(changed(&self.path));
+            return Err(changed(self.input.path()));
         };
         cursor.line = line;
         let Some(task) = self.tasks.get_mut(record.task() as usize) else {
-            return Err(changed(&self.path));
+            return Err(changed(self.input.path()));
         };
         if task.cursor == at && line >= task.from {
             let queued = queued(&record, line, self.header.ps_per_unit, &self.positions);
             let (Some(queued), 1..) = (queued, task.unread) else {
-                return Err(changed(&self.path));
+                return Err(changed(self.input.path()));
             };
             task.unread -= 1;
             task.window.push_back(queued);
@@ -227,7 +235,7 @@ impl VefProgram {
             bail!(
                 "{}: rank {rank} can't go on before {own} later records are read: sort the \
                  lines by the time of recording",
-                self.path.display()
+                self.input.path().display()
             );
         }
         let others = |task: &Task| !task.window.is_empty();
@@ -257,12 +265,12 @@ impl VefProgram {
             task.cursor = fresh;
         }
         let mut cursor = Cursor {
-            reader: Reader::open(&self.path)?,
+            reader: Reader::of(self.input.open()?)?,
             // The header and the communicators stand before the records.
             line: 1 + self.comms.len() as u64,
         };
         if *cursor.reader.header() != self.header {
-            return Err(changed(&self.path));
+            return Err(changed(self.input.path()));
         }
         while cursor.line + 1 < start {
             let Some((line, _)) = cursor.reader.next_record()? else {
@@ -304,12 +312,13 @@ impl VefProgram {
 
     /// Adds a member's line to its collective, which may be whole then.
     fn gather(&mut self, line: u64, m: &Member) -> anyhow::Result<()> {
-        let misfit =
-            |(line, text): (u64, String)| anyhow::anyhow!("{}:{line}: {text}", self.path.display());
+        let misfit = |(line, text): (u64, String)| {
+            anyhow::anyhow!("{}:{line}: {text}", self.input.path().display())
+        };
         let position = self.positions.of(m.comm, m.task);
         let comm = self.comms.get(m.comm as usize);
         let (Some(position), Some(comm)) = (position, comm) else {
-            return Err(changed(&self.path));
+            return Err(changed(self.input.path()));
         };
         let gathering = match self.gathering.entry(m.id) {
             hashbrown::hash_map::Entry::Occupied(e) => e.into_mut(),
@@ -388,9 +397,9 @@ impl Program for VefProgram {
     }
 
     fn restart(&mut self) -> anyhow::Result<()> {
-        let reader = Reader::open(&self.path)?;
+        let reader = Reader::of(self.input.open()?)?;
         if *reader.header() != self.header {
-            return Err(changed(&self.path));
+            return Err(changed(self.input.path()));
         }
         self.cursors = vec![Cursor { reader, line: 1 }];
         self.tasks = unread(&self.records);

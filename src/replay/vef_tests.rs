@@ -95,7 +95,7 @@ fn a_file_that_changed_after_its_check_is_an_error() {
     let f = file(text);
     let (_, check) = VefProgram::open(f.path()).unwrap();
     let shorter = file(&text[..text.len() - 15]);
-    let mut p = VefProgram::resume(shorter.path(), &check).unwrap();
+    let mut p = VefProgram::resume(&Input::new(shorter.path()), &check).unwrap();
     assert!(p.next(1).unwrap_err().to_string().contains("changed"));
 }
 

@@ -23,7 +23,14 @@ impl Reader {
     /// # Errors
     /// If the file can't be read or these lines are not VEF.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let mut source = Source::open(path.as_ref())?;
+        Self::of(Source::open(path.as_ref())?)
+    }
+
+    /// As [`Reader::open`], of a file that is already open.
+    ///
+    /// # Errors
+    /// As those of [`Reader::open`].
+    pub fn of(mut source: Source) -> Result<Self, Error> {
         let mut parser = Parser::new();
         let mut header = None;
         let mut comms = Vec::new();
