@@ -1,4 +1,4 @@
-//! Speed of the engine: budgets 1a, 1b and 1c of `docs/performance.md`.
+//! Speed of the engine: budgets 1a, 1b, 1c and 1f of `docs/performance.md`.
 //!
 //! ```text
 //! cargo bench --bench fabric [-- [--runs N] [--scale X] [WORD …]]
@@ -58,6 +58,12 @@ const LEVELS: [(&str, &str, Tick); 3] = [
     ("1c tree 4096", "4", 10_000),
 ];
 
+/// Budget 1f: 65,536 NICs, idle.
+const IDLE: &str = r#"
+fabric = { preset = "opa-gen1", topology = { kind = "k-ary-n-tree", k = 16, n = 4 }, central_buffer = "128KiB" }
+qos = { preset = "opa-5sl", scheduler = "dtable" }
+"#;
+
 /// Injection per service level in percent (Hiperion Table 10).
 const SHARES: [(&str, u32); 5] = [("VO", 10), ("VI", 30), ("CL", 50), ("BE", 5), ("BK", 5)];
 
@@ -104,6 +110,30 @@ fn experiment(case: &Case) -> Experiment {
         .experiment
 }
 
+/// Time and memory to read the experiment and build its fabric.
+fn build(args: &Args) {
+    let case = Case {
+        name: "1f idle 65536",
+        fabric: IDLE.to_owned(),
+        flows: vec![("CL", "1/1000".to_owned())],
+        ticks: 0,
+    };
+    if !args.wants(case.name) {
+        return;
+    }
+    reset_peak();
+    let build = || {
+        let engine = Engine::new(&experiment(&case).fabric).expect("a fabric");
+        drop(engine);
+    };
+    let seconds = Spread::new((0..args.runs).map(|_| timed(build).0));
+    println!(
+        "{:13} {seconds:.2} s to build, peak {:.0} MB",
+        case.name,
+        peak_mb()
+    );
+}
+
 fn simulate(experiment: &Experiment, ticks: Tick) -> FabricStats {
     let mut traffic = workload(experiment, Some(ticks)).expect("a workload");
     let mut engine = Engine::new(&experiment.fabric).expect("a fabric");
@@ -138,6 +168,7 @@ fn packet_hops(stats: &FabricStats) -> u64 {
 
 fn main() {
     let args = Args::read(5);
+    build(&args);
     println!("flit-hops per CPU second in millions: minimum / median / maximum");
     for case in cases() {
         if !args.wants(case.name) {

@@ -7,7 +7,6 @@ use crate::config::experiment::Measure;
 use crate::config::{ConfigError, Experiment};
 use crate::fabric::engine::{Engine, RunEnd};
 use crate::fabric::spec::Tick;
-use crate::fabric::stats::FabricStats;
 use crate::replay::Replay;
 use crate::replay::background::BackgroundOutcome;
 use crate::units::Ratio;
@@ -28,7 +27,7 @@ pub struct Measured {
 }
 
 /// Part of a warm-up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Batch {
     /// Flits delivered.
     flits: u64,
@@ -39,12 +38,13 @@ struct Batch {
 }
 
 impl Batch {
-    fn of(stats: &FabricStats) -> Self {
-        let levels = || stats.service_levels.iter();
+    /// What `engine` has delivered since it had delivered `earlier`.
+    fn since(earlier: &Self, engine: &Engine) -> Self {
+        let (flits, packets, latency) = engine.delivered();
         Self {
-            flits: stats.flits_delivered,
-            packets: levels().map(|sl| sl.packets).sum(),
-            latency: levels().map(|sl| sl.network.sum()).sum(),
+            flits: flits - earlier.flits,
+            packets: packets - earlier.packets,
+            latency: latency - earlier.latency,
         }
     }
 
@@ -133,10 +133,10 @@ impl Run<'_> {
         }
         let mut batches: Vec<Batch> = Vec::new();
         loop {
-            self.engine.restart_statistics();
+            let before = Batch::since(&Batch::default(), &self.engine);
             tick = (tick + measure.batch).min(measure.max_warm_up);
             go(self, tick)?;
-            batches.push(Batch::of(&self.engine.stats()));
+            batches.push(Batch::since(&before, &self.engine));
             if tick < measure.warm_up {
                 continue;
             }
