@@ -6,6 +6,7 @@ use super::raw::{
     RawCentralQueues, RawFabric, RawRingTie, RawRouting, RawTopology, RawTrunkSelection,
     TopologyKind,
 };
+use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::spec::{
     Buffers, CentralQueues, FabricSpec, Pool, Qos, Quota, RingTie, Routing, SpecError, Timing,
     TrunkSelection,
@@ -344,6 +345,8 @@ pub(super) fn without_buffers(
         buffers,
         qos,
         header_bytes,
+        kind: SwitchKind::Hierarchical,
+        congestion_control: None,
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod analysis;
 mod central;
 pub mod engine;
+pub mod infiniband;
 mod prefetch;
 pub mod qos;
 pub mod routing;

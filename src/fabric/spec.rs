@@ -1,6 +1,7 @@
 //! The fabric as plain data: what the experiment file resolves to, and the
 //! only thing that the engine and the oracle share besides the topology.
 
+use super::infiniband::{CongestionControl, SwitchKind, VlMap};
 use super::topology::Topology;
 use thiserror::Error;
 
@@ -23,6 +24,10 @@ pub struct FabricSpec {
     pub qos: Qos,
     /// Header bytes added to the payload of every packet (0 for Omni-Path).
     pub header_bytes: u32,
+    /// Kind of the switches, with what only that kind has.
+    pub kind: SwitchKind,
+    /// InfiniBand congestion control, which either kind may have.
+    pub congestion_control: Option<Box<CongestionControl>>,
 }
 
 /// Latencies in ticks and rates in flits per tick of the hierarchical switch
@@ -233,10 +238,13 @@ impl FabricSpec {
             .unwrap_or(0)
     }
 
-    /// True if the routing needs two dateline classes per service level.
+    /// True if the routing needs two dateline classes per service level: on rings, unless
+    /// SL-to-VL tables decide the VLs.
     #[must_use]
     pub fn needs_classes(&self) -> bool {
-        self.topology.has_rings()
+        let by_tables = matches!(&self.kind, SwitchKind::Voq(voq)
+            if voq.vl_map != VlMap::ServiceChannels);
+        self.topology.has_rings() && !by_tables
     }
 }
 

@@ -2,6 +2,7 @@
 //! sections 2 and 3, literally).
 
 use super::central::Classes;
+use super::infiniband::SwitchKind;
 use super::spec::{DTABLE_UNIT_BYTES, FabricSpec, Pool, Qos, Scheduler, SpecError};
 
 /// Most SLs, SCs, VLs and traffic classes (Hiperion, section 2.1).
@@ -43,10 +44,15 @@ impl FabricSpec {
 
     fn validate_all(&self, datelines: bool) -> Result<(), SpecError> {
         self.validate_timing()?;
-        let most_scs = if self.needs_classes() { 2 } else { usize::MAX };
+        let classes = self.needs_classes();
+        let most_scs = if classes { 2 } else { usize::MAX };
         self.qos.validate_levels(most_scs)?;
-        if datelines && self.needs_classes() {
+        if datelines && classes {
             self.qos.validate_datelines()?;
+        }
+        self.validate_congestion()?;
+        if let SwitchKind::Voq(voq) = &self.kind {
+            return self.validate_voq(voq);
         }
         let b = &self.buffers;
         for (key, pool) in [

@@ -4,6 +4,7 @@
 //! that a failing case shrinks to a small one.
 
 use super::script::{Cue, Script};
+use flitwise::fabric::infiniband::SwitchKind;
 use flitwise::fabric::spec::{
     Buffers, CentralQueues, DTABLE_UNIT_BYTES, DTableEntry, FabricSpec, Pool, Qos, Quota, RingTie,
     Routing, Scheduler, ServiceLevel, Timing, TrunkSelection,
@@ -294,6 +295,8 @@ prop_compose! {
             },
             qos,
             header_bytes,
+            kind: SwitchKind::Hierarchical,
+            congestion_control: None,
         };
         let largest: Vec<u32> = (0..spec.qos.vls).map(|vl| spec.max_credits_on_vl(vl)).collect();
         spec.buffers.nic_queue = pool(kind, &pools.0, &largest, None);

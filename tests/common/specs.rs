@@ -1,5 +1,6 @@
 //! Fabrics of the references.
 
+use flitwise::fabric::infiniband::SwitchKind;
 use flitwise::fabric::spec::{
     Buffers, CentralQueues, FabricSpec, Pool, Qos, Quota, RingTie, Routing, Scheduler,
     ServiceLevel, Timing, TrunkSelection,
@@ -84,6 +85,8 @@ pub fn opa_gen1(topology: Topology, scheduler: Scheduler) -> FabricSpec {
             scheduler,
         },
         header_bytes: 0,
+        kind: SwitchKind::Hierarchical,
+        congestion_control: None,
     }
 }
 
@@ -120,6 +123,8 @@ pub fn opasim(topology: Topology) -> FabricSpec {
             scheduler: Scheduler::RrVl,
         },
         header_bytes: 0,
+        kind: SwitchKind::Hierarchical,
+        congestion_control: None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::packet::MOST_ENTRIES;
 use super::{Engine, RunEnd};
+use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::spec::{
     Buffers, CentralQueues, FabricSpec, Pool, Qos, Quota, RingTie, Routing, Scheduler,
     ServiceLevel, Tick, Timing, TrunkSelection,
@@ -90,6 +91,8 @@ fn run(send_queue: u32, count: usize, bytes: u64) -> RunEnd {
             scheduler: Scheduler::RrVl,
         },
         header_bytes: 0,
+        kind: SwitchKind::Hierarchical,
+        congestion_control: None,
     };
     Engine::new(&spec).unwrap().run(&mut Burst { count, bytes })
 }

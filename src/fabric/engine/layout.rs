@@ -7,6 +7,7 @@
 use super::account::MAX_CREDITS;
 use super::train::{MAX_FLITS, MAX_SPEEDUP};
 use crate::fabric::central::Classes;
+use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::spec::{FabricSpec, Quota, SpecError};
 use crate::fabric::topology::{Shape, Topology};
 
@@ -106,6 +107,21 @@ impl CentralQueues {
 
 /// Checks the limits of this engine, beyond what any fabric must satisfy.
 pub(super) fn check_limits(spec: &FabricSpec) -> Result<(), SpecError> {
+    if matches!(spec.kind, SwitchKind::Voq(_)) {
+        return Err(SpecError {
+            key: "fabric.switch",
+            problem:
+                "the voq switch is specified, but not simulated by this version; use hierarchical"
+                    .into(),
+        });
+    }
+    if spec.congestion_control.is_some() {
+        return Err(SpecError {
+            key: "congestion_control.kind",
+            problem: "congestion control is specified, but not simulated by this version; use none"
+                .into(),
+        });
+    }
     let ports = u64::from(spec.topology.switches()) * u64::from(spec.topology.radix());
     let classes = Classes::new(&spec.topology, spec.buffers.central_queues).count as u64;
     let queues = (2 * ports + ports / 2 * classes).saturating_mul(spec.qos.vls.into());

@@ -1,0 +1,528 @@
+//! The whole fabric, and the eight phases of a tick (section 5).
+
+use super::congestion::FlowKey;
+use super::hca::Hca;
+use super::link::{End, Link};
+use super::packet::{Flit, Packet, PacketId, PacketKind, completes_credit};
+use super::routing;
+use super::sample::{FlowSample, Sample};
+use super::switch::{Offer, Switch};
+use super::{CctiChange, Departure, IbRun, RunEnd};
+use flitwise::fabric::infiniband::{Acks, Notification, VlMap, Voq};
+use flitwise::fabric::spec::{FabricSpec, Pool, Tick};
+use flitwise::fabric::topology::Peer;
+use flitwise::fabric::workload::{Message, PacketReport, Workload};
+use std::collections::BTreeMap;
+
+/// Everything there is, at one moment.
+pub struct Fabric<'s> {
+    spec: &'s FabricSpec,
+    voq: &'s Voq,
+    hcas: Vec<Hca<'s>>,
+    switches: Vec<Switch<'s>>,
+    links: Vec<Link>,
+    packets: Vec<Packet>,
+    messages: Vec<MessageState>,
+    messages_delivered: u64,
+    /// Offers of each switch, between phases 5 and 6.
+    offers: Vec<Vec<Offer>>,
+    /// Messages whose last tail left its adapter in the tick before.
+    left: Vec<usize>,
+    /// Flits that left and reached an adapter.
+    flits_sent: u64,
+    flits_received: u64,
+    reports: Vec<PacketReport>,
+    departures: Vec<Departure>,
+    ccti: Vec<CctiChange>,
+    samples: Vec<Sample>,
+    payload: BTreeMap<(u32, u32, u8), u64>,
+    now: Tick,
+    /// Things that happened in this tick.
+    pub moved: usize,
+}
+
+struct MessageState {
+    message: Message,
+    packets: u32,
+    delivered: u32,
+}
+
+impl<'s> Fabric<'s> {
+    pub fn new(spec: &'s FabricSpec, voq: &'s Voq) -> Self {
+        let topology = &spec.topology;
+        let (radix, count) = (topology.radix() as usize, topology.switches() as usize);
+        let b = &spec.buffers;
+        let sizes = |pool: &Pool| -> Vec<u32> { pool.per_vl.iter().map(|q| q.max).collect() };
+        let mut links = Vec::new();
+        let mut arriving = vec![vec![None; radix]; count];
+        let mut leaving = vec![vec![None; radix]; count];
+        let mut ends = vec![(0, 0); topology.nics() as usize];
+        for switch in 0..count {
+            for port in 0..radix {
+                let here = End::Port { switch, port };
+                let (id, at) = (switch as u32, port as u32);
+                let rate = voq.links.at(topology, id, at);
+                let mut connect = |from, to, latency, own: &Pool, far: &Pool| {
+                    let per_credit = b.flits_per_credit;
+                    let link =
+                        Link::new((from, to), latency, rate, own.total, sizes(far), per_credit);
+                    links.push(link);
+                    links.len() - 1
+                };
+                let (far, flight) = (&b.input, &spec.timing);
+                match topology.peer(id, at) {
+                    Peer::None => {}
+                    Peer::Nic(nic) => {
+                        let nic = nic as usize;
+                        let there = End::Nic(nic);
+                        let up = connect(there, here, flight.host_link, &b.nic_queue, far);
+                        let down = connect(here, there, flight.host_link, &b.output, &b.nic_sink);
+                        (arriving[switch][port], leaving[switch][port]) = (Some(up), Some(down));
+                        ends[nic] = (up, down);
+                    }
+                    Peer::Switch {
+                        switch: next,
+                        port: entry,
+                    } => {
+                        let (next, entry) = (next as usize, entry as usize);
+                        let there = End::Port {
+                            switch: next,
+                            port: entry,
+                        };
+                        let link = connect(here, there, flight.link, &b.output, far);
+                        leaving[switch][port] = Some(link);
+                        arriving[next][entry] = Some(link);
+                    }
+                }
+            }
+        }
+        let hca =
+            |(id, &(up, down)): (usize, &(usize, usize))| Hca::new(spec, voq, id as u32, up, down);
+        let switch = |id: usize| Switch::new(spec, voq, id as u32, &arriving[id], &leaving[id]);
+        Self {
+            spec,
+            voq,
+            hcas: ends.iter().enumerate().map(hca).collect(),
+            switches: (0..count).map(switch).collect(),
+            links,
+            packets: Vec::new(),
+            messages: Vec::new(),
+            messages_delivered: 0,
+            offers: vec![Vec::new(); count],
+            left: Vec::new(),
+            flits_sent: 0,
+            flits_received: 0,
+            reports: Vec::new(),
+            departures: Vec::new(),
+            ccti: Vec::new(),
+            samples: Vec::new(),
+            payload: BTreeMap::new(),
+            now: 0,
+            moved: 0,
+        }
+    }
+
+    /// One tick: the phases of section 5.
+    pub fn tick(&mut self, now: Tick, workload: &mut impl Workload) {
+        self.now = now;
+        self.arrive(now, workload);
+        self.release(now, workload);
+        self.create(now, workload);
+        self.route(now);
+        self.offer(now);
+        self.accept(now);
+        self.start(now);
+        self.leave(now);
+    }
+
+    /// Phase 1: flits and credits arrive; then adapters look at whole packets; then
+    /// timers expire.
+    fn arrive(&mut self, now: Tick, workload: &mut impl Workload) {
+        let mut tails = Vec::new();
+        for at in 0..self.links.len() {
+            self.moved += self.links[at].see_credits(now);
+            let Some(flit) = self.links[at].arriving_flit(now) else {
+                continue;
+            };
+            self.moved += 1;
+            match self.links[at].to {
+                End::Port { switch, port } => self.switches[switch].arrive(now, port, flit),
+                End::Nic(nic) => {
+                    self.flits_received += 1;
+                    let packet = &self.packets[flit.packet];
+                    assert_eq!(nic, packet.dst as usize, "delivered to the wrong adapter");
+                    assert_eq!(now, packet.dated[flit.index as usize]);
+                    if packet.kind == PacketKind::Data {
+                        self.hcas[nic].receive(flit);
+                    } else if completes_credit(
+                        flit.index,
+                        packet.flits,
+                        self.spec.buffers.flits_per_credit,
+                    ) {
+                        self.links[at].return_credit(now, flit.vl);
+                    }
+                    if flit.index + 1 == packet.flits {
+                        tails.push(flit.packet);
+                    }
+                }
+            }
+        }
+        for switch in &mut self.switches {
+            switch.cross_over(now, &mut self.links);
+        }
+        for id in tails {
+            self.arrived(now, id, workload);
+        }
+        for (hca, adapter) in (0..).zip(&mut self.hcas) {
+            let Some(flows) = &mut adapter.flows else {
+                continue;
+            };
+            for (flow, ccti) in flows.expire(now) {
+                let tick = now;
+                self.ccti.push(CctiChange {
+                    tick,
+                    hca,
+                    flow,
+                    ccti,
+                });
+            }
+        }
+    }
+
+    /// The tail of a packet is at its adapter (sections 8, 10 and 11).
+    fn arrived(&mut self, now: Tick, id: PacketId, workload: &mut impl Workload) {
+        let packet = self.packets[id].clone();
+        let control = self.spec.congestion_control.as_deref();
+        if let Some(message) = packet.message {
+            self.deliver(now, message, &packet, workload);
+            let notice = control.map(|control| control.notification);
+            let told = packet.fecn && !packet.becn;
+            let flow = (packet.src, packet.sl);
+            let here = packet.dst as usize;
+            if told && notice == Some(Notification::Ack) {
+                self.hcas[here].congested.insert(flow);
+            }
+            let acknowledge = match self.voq.hca.acks {
+                Acks::None => false,
+                Acks::PerMessage => packet.last,
+                Acks::PerPacket => true,
+            };
+            if acknowledge {
+                let becn = self.hcas[here].congested.remove(&flow);
+                let bytes = self.voq.hca.ack_bytes;
+                let ack = self.answer(now, &packet, PacketKind::Ack, bytes, becn);
+                self.hcas[here].acks.push_back(ack);
+            }
+            if let (true, Some(Notification::Cnp { bytes })) = (told, notice) {
+                let cnp = self.answer(now, &packet, PacketKind::Cnp, bytes, true);
+                self.hcas[here].cnps.push_back(cnp);
+            }
+        } else if packet.becn
+            && let Some(flows) = &mut self.hcas[packet.dst as usize].flows
+        {
+            let flow = flows.key(packet.sl, packet.src);
+            let ccti = flows.becn(now, flow);
+            self.ccti.push(CctiChange {
+                tick: now,
+                hca: packet.dst,
+                flow,
+                ccti,
+            });
+        }
+    }
+
+    fn deliver(&mut self, now: Tick, at: usize, packet: &Packet, workload: &mut impl Workload) {
+        let flow = (packet.src, packet.dst, packet.sl);
+        *self.payload.entry(flow).or_default() += u64::from(packet.payload);
+        let state = &mut self.messages[at];
+        let token = state.message.token;
+        let report = PacketReport {
+            token,
+            index: packet.index,
+            flits: packet.flits,
+            injected: packet.injected,
+            delivered: now,
+        };
+        self.reports.push(report);
+        workload.packet(&report);
+        state.delivered += 1;
+        if state.delivered == state.packets {
+            self.messages_delivered += 1;
+            workload.delivered(now, token);
+        }
+    }
+
+    /// A CNP or an ACK, back to the sender of `packet`.
+    fn answer(
+        &mut self,
+        now: Tick,
+        packet: &Packet,
+        kind: PacketKind,
+        bytes: u32,
+        becn: bool,
+    ) -> PacketId {
+        let flits = self.spec.timing.flits(bytes, 0);
+        let (src, dst, sl) = (packet.dst, packet.src, packet.sl);
+        let vl = self.vl(src, dst, sl);
+        self.packets.push(Packet {
+            kind,
+            becn,
+            waiting_since: now,
+            ..blank(self.spec, (src, dst, sl), flits, vl)
+        });
+        self.packets.len() - 1
+    }
+
+    /// VL of a packet that leaves adapter `src`.
+    fn vl(&self, src: u32, dst: u32, sl: u8) -> usize {
+        match &self.voq.vl_map {
+            VlMap::ServiceChannels => routing::vl(self.spec, sl, dst, 0),
+            VlMap::SlToVl(tables) => usize::from(tables.at_hca(src, sl).expect("validated")),
+        }
+    }
+
+    /// Phase 2: space left in the tick before is free; injections are reported.
+    fn release(&mut self, now: Tick, workload: &mut impl Workload) {
+        for link in &mut self.links {
+            link.release();
+        }
+        for message in self.left.drain(..) {
+            let message = &self.messages[message].message;
+            if message.report_injection {
+                workload.injected(now, message.token);
+            }
+        }
+    }
+
+    /// Phase 3: the workload creates messages.
+    fn create(&mut self, now: Tick, workload: &mut impl Workload) {
+        if workload.next_tick().is_some_and(|due| due <= now) {
+            let mut created = Vec::new();
+            workload.act(now, &mut created);
+            for message in created {
+                self.moved += 1;
+                self.enqueue(message);
+            }
+        }
+    }
+
+    /// Cuts a message into packets and puts them in the send queue.
+    fn enqueue(&mut self, message: Message) {
+        assert_ne!(
+            message.src, message.dst,
+            "an adapter does not send to itself"
+        );
+        let spec = self.spec;
+        let mtu = u64::from(spec.qos.service_levels[usize::from(message.sl)].mtu_bytes);
+        let way = (message.src, message.dst, message.sl);
+        let vl = self.vl(message.src, message.dst, message.sl);
+        let count = message.bytes.div_ceil(mtu).max(1) as u32;
+        for index in 0..count {
+            let rest = message.bytes - mtu * u64::from(index);
+            let payload = rest.min(mtu) as u32;
+            let flits = spec.timing.flits(payload, spec.header_bytes);
+            self.packets.push(Packet {
+                message: Some(self.messages.len()),
+                index,
+                last: index + 1 == count,
+                payload,
+                ..blank(spec, way, flits, vl)
+            });
+            let id = self.packets.len() - 1;
+            self.hcas[message.src as usize].enqueue(id, &self.packets[id]);
+        }
+        self.messages.push(MessageState {
+            message,
+            packets: count,
+            delivered: 0,
+        });
+    }
+
+    /// Phase 4: routing completes.
+    fn route(&mut self, now: Tick) {
+        for switch in &mut self.switches {
+            switch.route(now, &mut self.packets, &self.links);
+        }
+    }
+
+    /// Phase 5: outputs offer.
+    fn offer(&mut self, now: Tick) {
+        for (switch, offers) in self.switches.iter().zip(&mut self.offers) {
+            *offers = switch.offers(now, &self.packets, &mut self.links);
+        }
+    }
+
+    /// Phase 6: inputs accept, Port VLs are judged.
+    fn accept(&mut self, now: Tick) {
+        for (switch, offers) in self.switches.iter_mut().zip(&self.offers) {
+            self.moved += switch.accept(now, offers, &mut self.packets, &mut self.links);
+        }
+    }
+
+    /// Phase 7: adapters pick, links start, sinks start.
+    fn start(&mut self, now: Tick) {
+        for nic in 0..self.hcas.len() {
+            let (hca, packets) = (&mut self.hcas[nic], &mut self.packets);
+            let link = hca.leaving;
+            let response = hca.respond(now, packets, &mut self.links[link]);
+            if let Some(id) = response {
+                self.start_on(now, link, id);
+            }
+            let (hca, packets) = (&mut self.hcas[nic], &mut self.packets);
+            self.moved += hca.pick(now, packets, &mut self.links[link]);
+            hca.start_reading(now);
+        }
+        for link in 0..self.links.len() {
+            if let Some(id) = self.links[link].ready(now) {
+                self.start_on(now, link, id);
+            }
+        }
+    }
+
+    fn start_on(&mut self, now: Tick, link: usize, id: PacketId) {
+        let from = self.links[link].from;
+        let packet = &mut self.packets[id];
+        match from {
+            End::Nic(_) => packet.injected = now,
+            End::Port { switch, port } => self.switches[switch].mark(port, packet),
+        }
+        self.links[link].start(now, id, packet);
+        self.moved += 1;
+        let token = packet
+            .message
+            .map(|message| self.messages[message].message.token);
+        self.departures.push(Departure {
+            tick: now,
+            from,
+            kind: packet.kind,
+            way: (packet.src, packet.dst),
+            token,
+            index: packet.index,
+            vl: packet.vl,
+            fecn: packet.fecn,
+            becn: packet.becn,
+        });
+    }
+
+    /// Phase 8: flits leave buffers.
+    fn leave(&mut self, now: Tick) {
+        for link in &mut self.links {
+            let (moved, tail) = link.leave(now);
+            self.moved += moved;
+            if matches!(link.from, End::Nic(_)) {
+                self.flits_sent += moved as u64;
+                let last = tail
+                    .map(|id| &self.packets[id])
+                    .filter(|packet| packet.last);
+                self.left.extend(last.and_then(|packet| packet.message));
+            }
+        }
+        for switch in &mut self.switches {
+            self.moved += switch.cross(now, &mut self.links);
+        }
+        for hca in &mut self.hcas {
+            let arriving = &mut self.links[hca.arriving];
+            self.moved += hca.read(now, &self.packets, arriving);
+        }
+    }
+
+    /// Flits sent are flits received and flits in switches and on links.
+    pub fn check_conservation(&self) {
+        let switches: usize = self.switches.iter().map(Switch::flits).sum();
+        let links = self.links.iter().map(|link| match link.from {
+            End::Nic(_) => link.under_way(),
+            End::Port { .. } => link.flits(),
+        });
+        let inside = (switches + links.sum::<usize>()) as u64;
+        assert_eq!(
+            self.flits_sent,
+            self.flits_received + inside,
+            "flits are conserved"
+        );
+    }
+
+    /// Ticks that a flit takes on the slowest server.
+    pub fn slowest_flit(&self) -> Tick {
+        let rates = [self.voq.hca.send_rate, self.voq.hca.sink_rate];
+        let servers = rates
+            .into_iter()
+            .flatten()
+            .map(|r| r.den().div_ceil(r.num()));
+        let links = self.links.iter().map(|link| link.server.flit_ticks());
+        servers.chain(links).max().unwrap_or(1)
+    }
+
+    /// True if congestion control holds a packet that could go otherwise.
+    pub fn holds_something(&self) -> bool {
+        self.hcas.iter().any(|hca| hca.holds_something(self.now))
+    }
+
+    pub fn all_delivered(&self) -> bool {
+        self.messages_delivered == self.messages.len() as u64
+    }
+
+    /// A sample at the end of tick `now`.
+    pub fn sample(&mut self, now: Tick) {
+        let mut port_vls = BTreeMap::new();
+        for (id, switch) in self.switches.iter_mut().enumerate() {
+            for ((output, vl), seen) in switch.port_vls(&self.packets) {
+                port_vls.insert((id, output, vl), seen);
+            }
+        }
+        let mut flows = BTreeMap::new();
+        for (id, hca) in (0..).zip(&self.hcas) {
+            let Some(all) = &hca.flows else { continue };
+            for (key, flow) in all.all().filter(|(_, flow)| flow.previous.is_some()) {
+                let delay = all.delay(flow);
+                let ccti = flow.ccti;
+                flows.insert((id, key), FlowSample { ccti, delay });
+            }
+        }
+        self.samples.push(Sample {
+            tick: now,
+            payload: std::mem::take(&mut self.payload),
+            port_vls,
+            flows,
+        });
+    }
+
+    pub fn report(self, end: RunEnd, end_tick: Tick) -> IbRun {
+        self.check_conservation();
+        IbRun {
+            end,
+            end_tick,
+            reports: self.reports,
+            departures: self.departures,
+            ccti: self.ccti,
+            messages: self.messages.len() as u64,
+            messages_delivered: self.messages_delivered,
+            links: self.links.into_iter().map(|link| link.counts).collect(),
+            samples: self.samples,
+        }
+    }
+}
+
+/// A packet of nothing in particular.
+fn blank(spec: &FabricSpec, (src, dst, sl): (u32, u32, u8), flits: u32, vl: usize) -> Packet {
+    Packet {
+        kind: PacketKind::Data,
+        message: None,
+        index: 0,
+        last: false,
+        src,
+        dst,
+        sl,
+        payload: 0,
+        flits,
+        credits: spec.credits(flits),
+        fecn: false,
+        becn: false,
+        class: 0,
+        vl,
+        output: usize::MAX,
+        waiting_since: 0,
+        injected: 0,
+        dated: Vec::new(),
+        available: Vec::new(),
+    }
+}

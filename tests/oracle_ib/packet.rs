@@ -1,0 +1,64 @@
+//! Packets and the flits they are made of.
+
+use flitwise::fabric::spec::Tick;
+
+/// Index of a packet in the fabric's list of all packets ever made.
+pub type PacketId = usize;
+
+/// What a packet is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PacketKind {
+    Data,
+    Ack,
+    Cnp,
+}
+
+/// One flit: what the buffers and links of the oracle really hold.
+#[derive(Debug, Clone, Copy)]
+pub struct Flit {
+    pub packet: PacketId,
+    /// Position in the packet; flit 0 is the header.
+    pub index: u32,
+    /// VL of the buffer that the flit is in or on its way to.
+    pub vl: usize,
+}
+
+/// A packet: what every flit of it has in common, and where its header is.
+#[derive(Debug, Clone)]
+pub struct Packet {
+    pub kind: PacketKind,
+    /// Message of a data packet.
+    pub message: Option<usize>,
+    pub index: u32,
+    /// True for the last packet of its message.
+    pub last: bool,
+    pub src: u32,
+    pub dst: u32,
+    pub sl: u8,
+    pub payload: u32,
+    pub flits: u32,
+    pub credits: u32,
+    pub fecn: bool,
+    pub becn: bool,
+    /// Dateline class, 0 or 1; only means something on rings.
+    pub class: usize,
+    /// The VL decided last: at the source, then at every switch.
+    pub vl: usize,
+    /// The output port at the switch that routed the packet last.
+    pub output: usize,
+    /// Tick from which the packet waits for what it waits for now.
+    pub waiting_since: Tick,
+    /// Tick in which the header left the adapter.
+    pub injected: Tick,
+    /// When each flit is dated in the input or receive buffer that the header is in or
+    /// on its way to.
+    pub dated: Vec<Tick>,
+    /// When each flit may leave the buffer before the link that it takes next.
+    pub available: Vec<Tick>,
+}
+
+/// True if a credit of a packet of `flits` flits has wholly left a buffer once
+/// flit `index` has: it was the last of `per_credit` flits, or of the packet.
+pub fn completes_credit(index: u32, flits: u32, per_credit: u32) -> bool {
+    (index + 1).is_multiple_of(per_credit) || index + 1 == flits
+}

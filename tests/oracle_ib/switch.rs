@@ -1,0 +1,462 @@
+//! Switches: input buffers with virtual output queues, the crossbar, the arbiters of
+//! the outputs (sections 4 and 6), and their Port VLs (section 9).
+
+use super::congestion::{self, PortVl};
+use super::delay_line::DelayLine;
+use super::link::Link;
+use super::packet::{Flit, Packet, PacketId, completes_credit};
+use super::routing::{self, Router};
+use super::vlarb::{Arbiter, Pick};
+use flitwise::fabric::infiniband::{PortCongestion, SwitchKind, VlMap, Voq};
+use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::topology::Peer;
+use std::collections::{BTreeMap, VecDeque};
+
+/// A crossbar port that carries one packet at a time.
+#[derive(Debug, Clone, Default)]
+struct CrossbarPort {
+    /// First tick in which it is free.
+    free: Tick,
+}
+
+impl CrossbarPort {
+    /// May a grant at `now` begin to use it after the allocation?
+    fn is_idle(&self, now: Tick, spec: &FabricSpec) -> bool {
+        self.free <= now + spec.timing.allocation
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Input {
+    /// The link that arrives here.
+    link: Option<usize>,
+    /// Flits of each packet in the buffer, with their dates.
+    flits: BTreeMap<PacketId, VecDeque<(Tick, Flit)>>,
+    /// Headers on their way to be routed.
+    routing: DelayLine<PacketId>,
+    /// Queue `output * vls + vl`.
+    queues: Vec<VecDeque<PacketId>>,
+    read: CrossbarPort,
+    /// Output from which offers are looked at.
+    pointer: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Output {
+    /// The link that leaves here.
+    link: Option<usize>,
+    write: CrossbarPort,
+    arbiter: Arbiter,
+    /// Input from which each VL is served.
+    pointers: Vec<usize>,
+    /// Flits in the crossbar, with the tick from which they may leave the buffer.
+    line: DelayLine<Flit>,
+    settings: Option<PortCongestion>,
+    port_vls: Vec<PortVl>,
+}
+
+/// A packet between an input and an output buffer.
+#[derive(Debug, Clone)]
+struct Crossing {
+    packet: PacketId,
+    input: usize,
+    output: usize,
+    start: Tick,
+    next: u32,
+    flits: u32,
+    /// VL on which the packet is leaving.
+    vl: usize,
+    /// When each flit crosses.
+    foreseen: Vec<Tick>,
+}
+
+/// What an output offers to an input.
+#[derive(Debug, Clone, Copy)]
+pub struct Offer {
+    output: usize,
+    input: usize,
+    packet: PacketId,
+    pick: Pick,
+}
+
+/// One switch.
+#[derive(Debug, Clone)]
+pub struct Switch<'s> {
+    id: u32,
+    spec: &'s FabricSpec,
+    voq: &'s Voq,
+    vls: usize,
+    inputs: Vec<Input>,
+    outputs: Vec<Output>,
+    crossings: Vec<Crossing>,
+    router: Router,
+    /// Packets that joined a queue in this tick.
+    joined: Vec<PacketId>,
+    /// Port VLs whose fill changed in this tick.
+    changed: Vec<(usize, usize)>,
+}
+
+impl<'s> Switch<'s> {
+    pub fn new(
+        spec: &'s FabricSpec,
+        voq: &'s Voq,
+        id: u32,
+        arriving: &[Option<usize>],
+        leaving: &[Option<usize>],
+    ) -> Self {
+        let radix = spec.topology.radix() as usize;
+        let vls = usize::from(spec.qos.vls);
+        let input = |port: usize| Input {
+            link: arriving[port],
+            flits: BTreeMap::new(),
+            routing: DelayLine::new(),
+            queues: vec![VecDeque::new(); radix * vls],
+            read: CrossbarPort::default(),
+            pointer: 0,
+        };
+        let control = spec.congestion_control.as_ref();
+        let output = |port: usize| Output {
+            link: leaving[port],
+            write: CrossbarPort::default(),
+            arbiter: Arbiter::new(&voq.vlarb),
+            pointers: vec![0; vls],
+            line: DelayLine::new(),
+            settings: control.map(|c| c.port(&spec.topology, id, port as u32)),
+            port_vls: vec![PortVl::default(); vls],
+        };
+        Self {
+            id,
+            spec,
+            voq,
+            vls,
+            inputs: (0..radix).map(input).collect(),
+            outputs: (0..radix).map(output).collect(),
+            crossings: Vec::new(),
+            router: Router::new(spec, id),
+            joined: Vec::new(),
+            changed: Vec::new(),
+        }
+    }
+
+    /// Phase 1: a flit arrives at an input buffer.
+    pub fn arrive(&mut self, now: Tick, port: usize, flit: Flit) {
+        let input = &mut self.inputs[port];
+        if flit.index == 0 {
+            let timing = &self.spec.timing;
+            let seen = now + timing.input_store + timing.routing;
+            input.routing.push(seen, flit.packet);
+        }
+        let flits = input.flits.entry(flit.packet).or_default();
+        flits.push_back((now, flit));
+        let on_vl = input
+            .flits
+            .values()
+            .flatten()
+            .filter(|(_, f)| f.vl == flit.vl);
+        assert!(
+            on_vl.count() as u64 <= size(self.spec, flit.vl),
+            "a buffer over its size"
+        );
+    }
+
+    /// Phase 1: flits come out of the crossbar.
+    pub fn cross_over(&mut self, now: Tick, links: &mut [Link]) {
+        for output in &mut self.outputs {
+            while let Some(flit) = output.line.pop_due(now) {
+                let link = output.link.expect("packets go to connected ports");
+                links[link].store(now + self.spec.timing.output_store, flit);
+            }
+        }
+    }
+
+    /// Phase 4: headers are routed and join their queues.
+    pub fn route(&mut self, now: Tick, packets: &mut [Packet], links: &[Link]) {
+        let outputs: Vec<_> = self.outputs.iter().map(|output| output.link).collect();
+        for (port, input) in self.inputs.iter_mut().enumerate() {
+            while let Some(id) = input.routing.pop_due(now) {
+                let packet = &mut packets[id];
+                let queued = |port: usize| outputs[port].map_or(0, |link| links[link].in_use());
+                if let Some(tables) = &self.voq.forwarding {
+                    let row = &tables.ports[self.id as usize];
+                    packet.output = usize::from(row[packet.dst as usize]);
+                } else {
+                    let way = self.router.route(self.spec, port, packet, queued);
+                    (packet.output, packet.class) = (way.output, way.class);
+                }
+                packet.vl = match &self.voq.vl_map {
+                    VlMap::ServiceChannels => {
+                        routing::vl(self.spec, packet.sl, packet.dst, packet.class)
+                    }
+                    VlMap::SlToVl(tables) => {
+                        let (input, output) = (port as u32, packet.output as u32);
+                        let vl = tables.at_switch(self.id, input, output, packet.sl);
+                        usize::from(vl.expect("validated"))
+                    }
+                };
+                packet.waiting_since = now;
+                input.queues[packet.output * self.vls + packet.vl].push_back(id);
+                self.joined.push(id);
+                self.changed.push((packet.output, packet.vl));
+            }
+        }
+    }
+
+    /// Phase 5: what each output offers.
+    pub fn offers(&self, now: Tick, packets: &[Packet], links: &mut [Link]) -> Vec<Offer> {
+        let radix = self.inputs.len();
+        let mut offers = Vec::new();
+        for (at, output) in self.outputs.iter().enumerate() {
+            let Some(link) = output.link else { continue };
+            if !output.write.is_idle(now, self.spec) {
+                continue;
+            }
+            let head = |input: usize, vl: usize| {
+                self.inputs[input].queues[at * self.vls + vl]
+                    .front()
+                    .copied()
+            };
+            let has_credits = |id: PacketId| {
+                let packet = &packets[id];
+                links[link].has_credits(packet.vl, packet.credits)
+            };
+            let eligible = |input: usize, vl: usize| {
+                head(input, vl).filter(|&id| {
+                    self.inputs[input].read.is_idle(now, self.spec)
+                        && links[link].has_room(packets[id].credits)
+                        && has_credits(id)
+                })
+            };
+            let candidates: Vec<bool> = (0..self.vls)
+                .map(|vl| (0..radix).any(|input| eligible(input, vl).is_some()))
+                .collect();
+            if let Some(pick) = output.arbiter.pick(&candidates) {
+                let first = output.pointers[pick.vl];
+                let (input, packet) = (0..radix)
+                    .map(|step| (first + step) % radix)
+                    .find_map(|input| Some((input, eligible(input, pick.vl)?)))
+                    .expect("a candidate has an eligible input");
+                offers.push(Offer {
+                    output: at,
+                    input,
+                    packet,
+                    pick,
+                });
+            }
+            let all = (0..radix).flat_map(|input| (0..self.vls).map(move |vl| (input, vl)));
+            let heads: Vec<_> = all.filter_map(|(input, vl)| head(input, vl)).collect();
+            if !heads.is_empty() && !heads.iter().any(|&id| has_credits(id)) {
+                links[link].counts.credit_wait += 1;
+            }
+        }
+        offers
+    }
+
+    /// Phase 6: inputs accept; then Port VLs change their state.
+    pub fn accept(
+        &mut self,
+        now: Tick,
+        offers: &[Offer],
+        packets: &mut [Packet],
+        links: &mut [Link],
+    ) -> usize {
+        let radix = self.inputs.len();
+        let mut granted = 0;
+        for input in 0..radix {
+            let first = self.inputs[input].pointer;
+            let best = offers
+                .iter()
+                .filter(|offer| offer.input == input)
+                .min_by_key(|offer| (offer.output + radix - first) % radix);
+            if let Some(&offer) = best {
+                self.grant(now, offer, packets, links);
+                granted += 1;
+            }
+        }
+        self.judge(packets, links);
+        granted
+    }
+
+    fn grant(&mut self, now: Tick, offer: Offer, packets: &mut [Packet], links: &mut [Link]) {
+        let radix = self.inputs.len();
+        let timing = &self.spec.timing;
+        let input = &mut self.inputs[offer.input];
+        let output = &mut self.outputs[offer.output];
+        let packet = &mut packets[offer.packet];
+        let vl = packet.vl;
+        let queue = &mut input.queues[offer.output * self.vls + vl];
+        assert_eq!(queue.pop_front(), Some(offer.packet));
+        input.pointer = (offer.output + 1) % radix;
+        output.pointers[vl] = (offer.input + 1) % radix;
+        let bytes = u64::from(packet.flits) * u64::from(timing.flit_bytes);
+        output.arbiter.grant(offer.pick, self.vls, bytes);
+
+        let start = now + timing.allocation;
+        let foreseen: Vec<Tick> = (0..packet.flits)
+            .map(|i| {
+                let by_rate = start + Tick::from(i / self.voq.crossbar_speedup);
+                by_rate.max(packet.dated[i as usize] + timing.input_store)
+            })
+            .collect();
+        let tail = *foreseen.last().expect("a packet has flits");
+        (input.read.free, output.write.free) = (tail + 1, tail + 1);
+        packet.available = foreseen
+            .iter()
+            .map(|crosses| crosses + timing.crossbar + timing.output_store)
+            .collect();
+        let link = &mut links[output.link.expect("connected")];
+        link.grant(offer.packet, packet);
+        link.counts.queue_wait += now - packet.waiting_since;
+        packet.waiting_since = packet.available[0];
+        self.crossings.push(Crossing {
+            packet: offer.packet,
+            input: offer.input,
+            output: offer.output,
+            start,
+            next: 0,
+            flits: packet.flits,
+            vl,
+            foreseen,
+        });
+        self.changed.push((offer.output, vl));
+    }
+
+    /// Flits that wait in each input for (output, vl).
+    fn waiting(&self, output: usize, vl: usize, packets: &[Packet]) -> Vec<u64> {
+        let flits = |id: &PacketId| u64::from(packets[*id].flits);
+        let queues = self
+            .inputs
+            .iter()
+            .map(|i| &i.queues[output * self.vls + vl]);
+        queues.map(|queue| queue.iter().map(flits).sum()).collect()
+    }
+
+    /// End of phase 6: Port VLs whose fill changed enter or leave the congestion state.
+    fn judge(&mut self, packets: &[Packet], links: &[Link]) {
+        let changed = std::mem::take(&mut self.changed);
+        let joined = std::mem::take(&mut self.joined);
+        let Some(control) = &self.spec.congestion_control else {
+            return;
+        };
+        for (at, vl) in changed {
+            let queues = self.waiting(at, vl, packets);
+            let settings = self.outputs[at].settings.expect("set with the control");
+            let still_waits = |id: &PacketId| {
+                let here = (packets[*id].output, packets[*id].vl) == (at, vl);
+                here && self
+                    .inputs
+                    .iter()
+                    .any(|i| i.queues[at * self.vls + vl].contains(id))
+            };
+            let rises = joined.iter().any(still_waits);
+            let link = &links[self.outputs[at].link.expect("connected")];
+            let root = link.has_credits(vl, self.spec.largest_packet_credits());
+            let state = &mut self.outputs[at].port_vls[vl];
+            if !congestion::crossed(
+                control.compare,
+                settings.threshold,
+                &queues,
+                size(self.spec, vl),
+            ) {
+                state.congested = false;
+            } else if rises && (root || settings.victim_mask) {
+                state.congested = true;
+            }
+        }
+    }
+
+    /// Phase 7: the link at `output` starts `packet`: FECN is decided.
+    pub fn mark(&mut self, output: usize, packet: &mut Packet) {
+        let output = &mut self.outputs[output];
+        if let Some(settings) = output.settings {
+            let bytes = u64::from(packet.flits) * u64::from(self.spec.timing.flit_bytes);
+            packet.fecn |= output.port_vls[packet.vl].mark(settings, bytes);
+        }
+    }
+
+    /// Phase 8: flits cross.
+    pub fn cross(&mut self, now: Tick, links: &mut [Link]) -> usize {
+        let timing = &self.spec.timing;
+        let mut moved = 0;
+        let mut crossings = std::mem::take(&mut self.crossings);
+        let (mut reading, mut writing) = (Vec::new(), Vec::new());
+        for crossing in crossings.iter_mut().filter(|c| c.start <= now) {
+            assert!(
+                !reading.contains(&crossing.input),
+                "an input reads one packet at a time"
+            );
+            assert!(
+                !writing.contains(&crossing.output),
+                "an output takes one packet at a time"
+            );
+            reading.push(crossing.input);
+            writing.push(crossing.output);
+            let input = &mut self.inputs[crossing.input];
+            for _ in 0..self.voq.crossbar_speedup {
+                let index = crossing.next;
+                let stored = input
+                    .flits
+                    .get_mut(&crossing.packet)
+                    .expect("granted packets are here");
+                let Some(&(date, mut flit)) = stored.front() else {
+                    break;
+                };
+                if date + timing.input_store > now {
+                    break;
+                }
+                stored.pop_front();
+                assert_eq!((flit.packet, flit.index), (crossing.packet, index));
+                let foreseen = crossing.foreseen[index as usize];
+                assert_eq!(
+                    now, foreseen,
+                    "a crossing goes as was foreseen at its grant"
+                );
+                if completes_credit(index, crossing.flits, self.spec.buffers.flits_per_credit) {
+                    links[input.link.expect("connected")].return_credit(now, flit.vl);
+                }
+                flit.vl = crossing.vl;
+                self.outputs[crossing.output]
+                    .line
+                    .push(now + timing.crossbar, flit);
+                crossing.next += 1;
+                moved += 1;
+                if crossing.next == crossing.flits {
+                    input.flits.remove(&crossing.packet);
+                    break;
+                }
+            }
+        }
+        crossings.retain(|crossing| crossing.next < crossing.flits);
+        self.crossings = crossings;
+        moved
+    }
+
+    /// Flits waiting and packets marked, per (output, VL) that has any; marks are reset.
+    pub fn port_vls(&mut self, packets: &[Packet]) -> Vec<((usize, usize), (u64, u64))> {
+        let mut found = Vec::new();
+        for output in 0..self.outputs.len() {
+            for vl in 0..self.vls {
+                let waiting = self.waiting(output, vl, packets).iter().sum();
+                let marked = std::mem::take(&mut self.outputs[output].port_vls[vl].marked);
+                if waiting + marked > 0 {
+                    found.push(((output, vl), (waiting, marked)));
+                }
+            }
+        }
+        found
+    }
+
+    /// Flits in input buffers and in the crossbar.
+    pub fn flits(&self) -> usize {
+        let inputs = self
+            .inputs
+            .iter()
+            .flat_map(|i| i.flits.values())
+            .map(VecDeque::len);
+        inputs.sum::<usize>() + self.outputs.iter().map(|o| o.line.len()).sum::<usize>()
+    }
+}
+
+/// Flits that an input buffer has for a VL.
+fn size(spec: &FabricSpec, vl: usize) -> u64 {
+    u64::from(spec.buffers.input.per_vl[vl].max) * u64::from(spec.buffers.flits_per_credit)
+}

@@ -1,0 +1,255 @@
+//! Congestion control in the oracle of the InfiniBand fabric: marks, notifications and
+//! delays computed by hand from `docs/model-infiniband.md`, sections 9 to 11.
+
+mod common;
+mod oracle_ib;
+
+use common::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
+use common::script::{Cue, Script, message};
+use flitwise::fabric::infiniband::{
+    Acks, CctEntry, CongestionControl, FillComparison, FlowLevel, Notification, TimerScope,
+};
+use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::topology::Topology;
+use oracle_ib::{End, FlowKey, IbRun, PacketKind};
+
+const OUTPUT: End = End::Port { switch: 0, port: 3 };
+
+/// Eight adapters at a switch; a queue of two packets is at the threshold: weight 14 is
+/// 2/16 of 64 flits.
+fn fabric(change: impl FnOnce(&mut CongestionControl)) -> FabricSpec {
+    let mut spec = voq_fabric(Topology::single(8).unwrap());
+    let mut congestion = control(14, 0, 100);
+    change(&mut congestion);
+    spec.congestion_control = Some(Box::new(congestion));
+    spec
+}
+
+/// Adapters 1 and 2 send `packets` packets of 4 flits each to adapter 3, from tick 0 on.
+fn collide(spec: &FabricSpec, packets: u64, ticks: Tick) -> IbRun {
+    let lines = [1, 2].map(|src| (Cue::At(0), message(src, src as u32, 3, 0, 256 * packets)));
+    oracle_ib::run(spec, &mut Script::new(lines), ticks)
+}
+
+/// Ticks in which marked packets left for adapter 3.
+fn marks(run: &IbRun) -> Vec<Tick> {
+    run.marked(OUTPUT).map(|d| d.tick).collect()
+}
+
+#[test]
+fn packets_are_marked_once_a_queue_is_at_the_threshold() {
+    // Both inputs get a packet at 6, 10, 14, …; the output grants 1, 2, 1, 2, … in the
+    // same ticks. Flits waiting after each tick: input 1 0, 4, 4, 8; input 2 4, 4, 8, 8.
+    // So the Port VL is congested from 14 on. Packets leave at 9, 13, 17, ….
+    let run = collide(&fabric(|_| ()), 20, 35);
+    assert_eq!(marks(&run), [17, 21, 25, 29, 33]);
+    // Two packets between two marks.
+    let run = collide(&fabric(|c| c.host_ports.marking_rate = 2), 20, 60);
+    assert_eq!(marks(&run), [17, 29, 41, 53]);
+    // Weight 0 marks nothing; neither does a packet size above 256 bytes.
+    let run = collide(&fabric(|c| c.host_ports.threshold = 0), 20, 60);
+    assert!(marks(&run).is_empty());
+    let run = collide(&fabric(|c| c.host_ports.packet_size = 5), 20, 60);
+    assert!(marks(&run).is_empty());
+    let run = collide(&fabric(|c| c.host_ports.packet_size = 4), 20, 25);
+    assert_eq!(marks(&run), [17, 21]);
+}
+
+#[test]
+fn fill_is_compared_in_three_ways() {
+    // The sum is 8 flits from tick 10 on; shared by two inputs the threshold is 4, which is
+    // reached in tick 6, when one packet waits and one is granted: one input is in use then.
+    for (compare, first) in [
+        (FillComparison::AnyQueue, 17),
+        (FillComparison::Sum, 13),
+        (FillComparison::SumShared, 13),
+    ] {
+        let run = collide(&fabric(|c| c.compare = compare), 20, 30);
+        assert_eq!(marks(&run)[0], first, "{compare:?}");
+    }
+    // With a threshold of 12 flits: the sum is 12 at 14; the sum times two is 16 at 10.
+    for (compare, first) in [(FillComparison::Sum, 17), (FillComparison::SumShared, 13)] {
+        let change = |c: &mut CongestionControl| {
+            c.compare = compare;
+            c.host_ports.threshold = 13;
+        };
+        let run = collide(&fabric(change), 20, 30);
+        assert_eq!(marks(&run)[0], first, "{compare:?}");
+    }
+}
+
+#[test]
+fn port_without_credits_is_a_victim_unless_masked() {
+    // The host takes a flit in four ticks and buffers one packet.
+    let slow = |mask: bool| {
+        let mut spec = fabric(|c| c.host_ports.victim_mask = mask);
+        spec.buffers.nic_sink = static_pool(2, 4);
+        voq_of(&mut spec).hca.sink_rate = Some(ratio(1, 4));
+        collide(&spec, 20, 100)
+    };
+    assert!(marks(&slow(false)).is_empty());
+    // Congested from 14 on. The host takes the packets' flits from 12, 34, 56, … on, four
+    // ticks each; credits are back 16 ticks later, so packets are granted at 28, 50, 72, 94.
+    assert_eq!(marks(&slow(true)), [31, 53, 75, 97]);
+}
+
+#[test]
+fn congestion_ends_below_the_threshold() {
+    // Five packets each: the queues run empty.
+    let run = collide(&fabric(|_| ()), 5, 300);
+    let all: Vec<_> = run.departures.iter().filter(|d| d.from == OUTPUT).collect();
+    assert_eq!(all.len(), 10);
+    // Grants at 6, 10, …, 42. Joins end at 22 with 2 and 3 packets waiting; after the
+    // grants at 26, 30 and 34 these are 2 and 2, 1 and 2, 1 and 1: below the threshold from
+    // 34 on. The packet granted at 26 leaves at 29, that of 30 at 33.
+    assert_eq!(marks(&run), [17, 21, 25, 29, 33]);
+}
+
+/// Starts of the data packets of adapter 1.
+fn starts(run: &IbRun) -> Vec<Tick> {
+    let own = run.departures.iter();
+    let own = own.filter(|d| d.from == End::Nic(1) && d.kind == PacketKind::Data);
+    own.map(|d| d.tick).collect()
+}
+
+/// One mark only: the packet of adapter 1 that leaves at 17. Its index rises by 4 at once;
+/// entry i of the table delays by 2i packets.
+fn one_mark(change: impl FnOnce(&mut CongestionControl)) -> FabricSpec {
+    fabric(|c| {
+        c.host_ports.marking_rate = u16::MAX;
+        c.service_levels[0].ccti_increase = 4;
+        c.cct = (0..128u16)
+            .map(|i| CctEntry {
+                multiplier: 2 * i,
+                shift: 0,
+            })
+            .collect();
+        change(c);
+    })
+}
+
+fn indices(run: &IbRun) -> Vec<(Tick, u16)> {
+    run.ccti.iter().map(|c| (c.tick, c.ccti)).collect()
+}
+
+#[test]
+fn fecn_becn_delay_and_timer() {
+    let run = collide(&one_mark(|_| ()), 60, 460);
+    // The tail of the packet marked at 17 is dated 23. The CNP leaves at 23 and is at
+    // adapter 1 at 23 + 3 + 9 = 35.
+    let cnp: Vec<_> = run
+        .departures
+        .iter()
+        .filter(|d| d.kind == PacketKind::Cnp)
+        .collect();
+    assert_eq!(
+        (cnp[0].tick, cnp[0].from, cnp[0].way),
+        (23, End::Nic(3), (3, 1))
+    );
+    assert!(cnp[0].becn);
+    // The timer of 100 ticks starts with the BECN.
+    assert_eq!(
+        indices(&run),
+        [(35, 4), (135, 3), (235, 2), (335, 1), (435, 0)]
+    );
+    let flow = FlowKey::Qp { sl: 0, dst: 3 };
+    assert!(run.ccti.iter().all(|c| c.hca == 1 && c.flow == flow));
+    // A packet takes 4 ticks; index 4 delays it by 32. The packet after 104 would wait until
+    // 140, but the index falls at 135, and 108 + 24 has passed; likewise after 219 and 319.
+    let expected = [
+        0, 4, 8, 12, 16, 20, 24, 28, 32, 68, 104, 135, 163, 191, 219, 239, 259, 279, 299, 319, 335,
+        347, 359,
+    ];
+    assert_eq!(starts(&run)[..expected.len()], expected);
+}
+
+#[test]
+fn other_flows_pass_a_held_one() {
+    for (level, passes) in [(FlowLevel::Qp, true), (FlowLevel::Sl, false)] {
+        let spec = one_mark(|c| c.level = level);
+        let lines = [1, 2].map(|src| (Cue::At(0), message(src, src as u32, 3, 0, 256 * 20)));
+        let other = [(Cue::At(40), message(9, 1, 5, 0, 256))];
+        let run = oracle_ib::run(&spec, &mut Script::new(lines.into_iter().chain(other)), 200);
+        let start = run
+            .departures
+            .iter()
+            .find(|d| d.token == Some(9))
+            .unwrap()
+            .tick;
+        // At the level of SLs the turn is at adapter 3 at 68, at 5 at 104.
+        assert_eq!(start, if passes { 40 } else { 68 }, "{level:?}");
+    }
+}
+
+#[test]
+fn timer_of_a_service_level_runs_freely() {
+    let run = collide(&one_mark(|c| c.timer = TimerScope::PerSl), 60, 460);
+    assert_eq!(
+        indices(&run),
+        [(35, 4), (100, 3), (200, 2), (300, 1), (400, 0)]
+    );
+}
+
+#[test]
+fn index_stays_between_minimum_and_limit() {
+    let run = collide(
+        &one_mark(|c| {
+            c.host_ports.threshold = 15;
+            c.ccti_limit = 5;
+            c.service_levels[0].ccti_min = 2;
+        }),
+        20,
+        460,
+    );
+    // Index 2 delays by 16, so packets meet at 6, 26, …: one waits, 4 flits, which is the
+    // threshold. The packet that leaves at 9 is marked, its BECN is back at 27.
+    assert_eq!(indices(&run), [(27, 5), (127, 4), (227, 3), (327, 2)]);
+    // The third packet waits for 24 + 40.
+    assert_eq!(starts(&run)[..3], [0, 20, 64]);
+}
+
+#[test]
+fn becn_restarts_the_timer() {
+    // Marks at 17 and, three packets later, at 33: both of adapter 1.
+    let run = collide(&fabric(|c| c.host_ports.marking_rate = 3), 20, 1000);
+    let own: Vec<_> = run.ccti.iter().filter(|c| c.hca == 1).collect();
+    let first: Vec<_> = own.iter().map(|c| (c.tick, c.ccti)).take(2).collect();
+    assert_eq!(first, [(35, 1), (51, 2)]);
+    let mut falls = 0;
+    for pair in own.windows(2).filter(|pair| pair[1].ccti < pair[0].ccti) {
+        assert_eq!(pair[1].tick, pair[0].tick + 100);
+        falls += 1;
+    }
+    assert!(falls > 0);
+}
+
+#[test]
+fn acks_carry_becns_of_reliable_connections() {
+    let reliable = |acks| {
+        let mut spec = one_mark(|c| c.notification = Notification::Ack);
+        voq_of(&mut spec).hca.acks = acks;
+        collide(&spec, 20, 460)
+    };
+    let acks = |run: &IbRun| -> Vec<(Tick, u32, bool)> {
+        let acks = run.departures.iter();
+        let acks = acks.filter(|d| d.kind == PacketKind::Ack && d.from == End::Nic(3));
+        acks.map(|d| (d.tick, d.way.1, d.becn)).collect()
+    };
+    let run = reliable(Acks::PerPacket);
+    // Tails are dated 15, 19, 23, …: of adapters 1, 2, 1, …; the third was marked.
+    assert_eq!(
+        acks(&run)[..4],
+        [
+            (15, 1, false),
+            (19, 2, false),
+            (23, 1, true),
+            (27, 2, false)
+        ]
+    );
+    assert_eq!(indices(&run)[0], (35, 4));
+    // One ACK per message, at its end, tells it later.
+    let run = reliable(Acks::PerMessage);
+    let told: Vec<_> = acks(&run).iter().map(|&(_, to, becn)| (to, becn)).collect();
+    assert_eq!(told, [(1, true), (2, false)]);
+    assert!(run.departures.iter().all(|d| d.kind != PacketKind::Cnp));
+}

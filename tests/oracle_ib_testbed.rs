@@ -1,0 +1,117 @@
+//! The test bed of *InfiniBand Congestion Control: Modelling and validation* (Gran and
+//! Reinemo, 2011), section 4, on the oracle: H1–H3 at one switch, H4–H7 at another, in a
+//! time scale of some hundred thousandth, which a simulator flit by flit can carry. What it
+//! says in section 6.1 must hold.
+
+mod common;
+mod oracle_ib;
+
+use common::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
+use common::script::{Cue, Script, message};
+use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::topology::Topology;
+use oracle_ib::{IbRun, RunEnd};
+
+/// Hosts of the paper, as adapters: the fourth place at the first switch stays idle.
+const H: [u32; 8] = [u32::MAX, 0, 1, 2, 4, 5, 6, 7];
+/// Source and destination of F1 to F5 of scenario 1.
+const FLOWS: [(usize, usize); 5] = [(1, 4), (2, 5), (3, 5), (6, 5), (7, 5)];
+/// Ticks from one flow to the next, and of the time in which a new one is not yet judged.
+const STEP: Tick = 60_000;
+const SETTLING: Tick = 20_000;
+/// Endpoints: 0.4 flits per tick, 12.8 Gb/s in 16 ns ticks.
+const ENDPOINT: (u64, u64) = (2, 5);
+
+/// Host links DDR x4 (half a flit per tick), QDR x4 between the switches, endpoints that are
+/// slower than their links, packets of 512 B and buffers of 8 of them.
+fn test_bed() -> FabricSpec {
+    let mut spec = voq_fabric(Topology::cube(&[2], false, 4, 1, None).unwrap());
+    for level in &mut spec.qos.service_levels {
+        level.mtu_bytes = 512;
+    }
+    spec.header_bytes = 26;
+    spec.buffers.input = static_pool(2, 72);
+    spec.buffers.nic_sink = static_pool(2, 72);
+    spec.buffers.output = static_pool(1, 18);
+    spec.buffers.nic_queue = static_pool(1, 18);
+    let voq = voq_of(&mut spec);
+    voq.links.host = ratio(1, 2);
+    voq.hca.send_rate = Some(ratio(ENDPOINT.0, ENDPOINT.1));
+    voq.hca.sink_rate = Some(ratio(ENDPOINT.0, ENDPOINT.1));
+    spec
+}
+
+/// Flows start one by one and never end.
+fn scenario(spec: &FabricSpec, flows: &[(usize, usize)]) -> IbRun {
+    let bytes = STEP * 64 * flows.len() as u64 / 2;
+    let lines = flows.iter().zip(0..).map(|(&(from, to), i)| {
+        (Cue::At(i * STEP), message(i, H[from], H[to], 0, bytes))
+    });
+    let mut script = Script::new(lines);
+    let run = oracle_ib::run(spec, &mut script, STEP * flows.len() as u64);
+    assert_eq!(run.end, RunEnd::OutOfTicks);
+    run
+}
+
+/// Throughput of `flow` after the `active`-th flow has come, as a share of what an endpoint
+/// can send.
+fn share(run: &IbRun, flow: usize, active: usize) -> f64 {
+    let (from, to) = ((active as u64 - 1) * STEP + SETTLING, active as u64 * STEP);
+    let own = run.reports.iter().filter(|r| r.token == flow as u64 - 1);
+    let flits: u32 = own
+        .filter(|r| (from..to).contains(&r.delivered))
+        .map(|r| r.flits)
+        .sum();
+    let endpoint = (to - from) as f64 * ENDPOINT.0 as f64 / ENDPOINT.1 as f64;
+    f64::from(flits) / endpoint
+}
+
+fn assert_shares(run: &IbRun, active: usize, expected: &[f64]) {
+    for (flow, &expected) in (1..).zip(expected) {
+        let share = share(run, flow, active);
+        assert!(
+            (share - expected).abs() < 0.01,
+            "F{flow} of {active}: {share:.4} of an endpoint, not {expected:.4}"
+        );
+    }
+}
+
+#[test]
+fn without_control_there_is_blocking_and_a_parking_lot() {
+    let run = scenario(&test_bed(), &FLOWS);
+    assert_shares(&run, 1, &[1.0]);
+    assert_shares(&run, 2, &[1.0, 1.0]);
+    assert_shares(&run, 3, &[0.5; 3]);
+    assert_shares(&run, 4, &[0.25, 0.25, 0.25, 0.5]);
+    let (sixth, third) = (1.0 / 6.0, 1.0 / 3.0);
+    assert_shares(&run, 5, &[sixth, sixth, sixth, third, third]);
+}
+
+#[test]
+fn without_control_three_flows_share_the_link_between_the_switches() {
+    // Scenario 2: 1 flit per tick among flows that could send 0.4 each.
+    let run = scenario(&test_bed(), &[(1, 4), (2, 5), (3, 6)]);
+    assert_shares(&run, 2, &[1.0, 1.0]);
+    assert_shares(&run, 3, &[1.0 / 1.2; 3]);
+}
+
+#[test]
+fn with_control_the_victim_is_free_and_the_contributors_are_equal() {
+    let mut spec = test_bed();
+    let mut congestion = control(12, 3, 2500);
+    congestion.host_ports.victim_mask = true;
+    congestion.host_ports.marking_rate = 3;
+    spec.congestion_control = Some(Box::new(congestion));
+    let run = scenario(&spec, &FLOWS);
+    for active in 1..=5 {
+        let shares: Vec<_> = (1..=active).map(|flow| share(&run, flow, active)).collect();
+        println!("{active}: {shares:.3?}");
+    }
+    assert_shares(&run, 5, &[1.0]);
+    let contributors: Vec<f64> = (2..=5).map(|flow| share(&run, flow, 5)).collect();
+    let sum: f64 = contributors.iter().sum();
+    let squares: f64 = contributors.iter().map(|x| x * x).sum();
+    let jain = sum * sum / (4.0 * squares);
+    assert!(jain >= 0.98, "Jain index {jain:.4} of {contributors:.3?}");
+    assert!(sum >= 0.9, "the bottleneck is used to {sum:.3}");
+}
