@@ -5,5 +5,6 @@
 
 pub mod infiniband;
 pub mod random;
+pub mod random_infiniband;
 pub mod script;
 pub mod specs;

@@ -3,7 +3,7 @@
 
 use flitwise::fabric::spec::Tick;
 use flitwise::fabric::workload::{Message, PacketReport, Workload};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// What makes a message of a [`Script`] leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -64,6 +64,12 @@ impl Script {
     /// Messages that have not been created yet.
     pub fn messages_left(&self) -> usize {
         self.timed.len() + self.due.len() + self.answers.values().map(Vec::len).sum::<usize>()
+    }
+
+    /// Source, destination and SL of every timed message, by token.
+    pub fn messages(&self) -> BTreeMap<u64, (u32, u32, u8)> {
+        let timed = self.timed.iter().map(|(_, m)| m);
+        timed.map(|m| (m.token, (m.src, m.dst, m.sl))).collect()
     }
 
     /// The same script, finished after `deliveries` deliveries.

@@ -1,0 +1,302 @@
+//! Random InfiniBand fabrics and traffic, small enough for the oracle.
+
+use super::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
+use super::script::{Cue, Script, message};
+use super::specs::sc2vl;
+use flitwise::fabric::infiniband::{
+    Acks, CctEntry, CongestionControl, FillComparison, FlowLevel, LinkRates, Notification,
+    PortCongestion, SlCongestion, SlToVl, TimerScope, VlArb, VlMap, VlWeight,
+};
+use flitwise::fabric::spec::{FabricSpec, RingTie, ServiceLevel, TrunkSelection};
+use flitwise::fabric::topology::{Peer, Topology};
+use flitwise::units::Ratio;
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+fn topology() -> impl Strategy<Value = Topology> {
+    let cube = |wrap| {
+        move |(dimensions, concentration, trunk): (Vec<u32>, u32, u32)| {
+            Topology::cube(&dimensions, wrap, concentration, trunk, None).unwrap()
+        }
+    };
+    prop_oneof![
+        (2u32..8).prop_map(|nics| Topology::single(nics).unwrap()),
+        (vec(2u32..4, 1..3), 1u32..3, 1u32..3).prop_map(cube(false)),
+        (vec(3u32..6, 1..2), 1u32..3, 1u32..3).prop_map(cube(true)),
+        Just(Topology::k_ary_n_tree(2, 2, None).unwrap()),
+    ]
+}
+
+fn rate() -> impl Strategy<Value = Ratio> {
+    prop_oneof![
+        Just(Ratio::ONE),
+        Just(ratio(1, 2)),
+        Just(ratio(2, 3)),
+        Just(ratio(3, 7)),
+        Just(ratio(171, 256)),
+        Just(ratio(1, 5)),
+    ]
+}
+
+fn arbiter(vls: u8) -> impl Strategy<Value = VlArb> {
+    let entry = (0..vls, 0u8..20).prop_map(|(vl, weight)| VlWeight { vl, weight });
+    let limit = prop_oneof![Just(0u8), Just(1), Just(255)];
+    let tables = (vec(entry.clone(), 0..4), vec(entry, 0..4), limit).prop_map(
+        move |(high, mut low, high_limit)| {
+            // Every VL has to be served.
+            low.extend((0..vls).map(|vl| VlWeight { vl, weight: 5 }));
+            VlArb::Tables {
+                high,
+                low,
+                high_limit,
+            }
+        },
+    );
+    prop_oneof![Just(VlArb::RoundRobin), tables]
+}
+
+fn port() -> impl Strategy<Value = PortCongestion> {
+    (0u8..=15, any::<bool>(), 0u8..8, 0u16..4).prop_map(
+        |(threshold, victim_mask, packet_size, marking_rate)| PortCongestion {
+            threshold,
+            victim_mask,
+            packet_size,
+            marking_rate,
+        },
+    )
+}
+
+fn congestion(sls: usize) -> impl Strategy<Value = CongestionControl> {
+    let level = (0u8..8, 0u8..3, 10u64..400).prop_map(|(ccti_increase, ccti_min, ccti_timer)| {
+        SlCongestion {
+            ccti_increase,
+            ccti_min,
+            ccti_timer,
+        }
+    });
+    let compare = prop_oneof![
+        Just(FillComparison::AnyQueue),
+        Just(FillComparison::Sum),
+        Just(FillComparison::SumShared),
+    ];
+    let notification = prop_oneof![
+        Just(Notification::Cnp { bytes: 42 }),
+        Just(Notification::Cnp { bytes: 100 }),
+        Just(Notification::Ack),
+    ];
+    let modes = (compare, notification, any::<bool>(), any::<bool>());
+    let table = (3u16..=127, 0u16..20, 0u8..=3);
+    (port(), port(), modes, table, vec(level, sls)).prop_map(
+        |(host_ports, switch_ports, modes, (ccti_limit, step, shift), service_levels)| {
+            CongestionControl {
+                host_ports,
+                switch_ports,
+                compare: modes.0,
+                notification: modes.1,
+                level: if modes.2 {
+                    FlowLevel::Qp
+                } else {
+                    FlowLevel::Sl
+                },
+                timer: if modes.3 {
+                    TimerScope::PerFlow
+                } else {
+                    TimerScope::PerSl
+                },
+                cct: (0..128)
+                    .map(|i| CctEntry {
+                        multiplier: i * step,
+                        shift,
+                    })
+                    .collect(),
+                ccti_limit,
+                service_levels,
+                ..control(0, 0, 1)
+            }
+        },
+    )
+}
+
+/// Service levels on VLs: on rings two classes each, which never share a VL.
+fn levels(spec: &mut FabricSpec, mtus: &[u32], pairs: u8) {
+    let ring = spec.topology.has_rings();
+    let vls = if ring { 2 * pairs } else { pairs };
+    let mut vl_of_sc = Vec::new();
+    let mut levels = Vec::new();
+    for (sl, &mtu_bytes) in (0u8..).zip(mtus) {
+        let first = vl_of_sc.len() as u8;
+        let vl = sl % pairs;
+        vl_of_sc.extend([
+            if ring { 2 * vl } else { vl },
+            if ring { 2 * vl + 1 } else { (vl + 1) % pairs },
+        ]);
+        levels.push(ServiceLevel {
+            name: format!("SL{sl}"),
+            traffic_class: sl,
+            scs: vec![first, first + 1],
+            mtu_bytes,
+        });
+    }
+    spec.qos.vls = vls;
+    spec.qos.sc2vl = sc2vl(&vl_of_sc);
+    spec.qos.service_levels = levels;
+}
+
+prop_compose! {
+    fn frame()(
+        topology in topology(),
+        latencies in (1u64..8, 1u64..6, 0u64..4, 0u64..4, 1u64..4, 1u64..3, 0u64..4),
+        header_bytes in prop_oneof![Just(0u32), Just(26)],
+        flits_per_credit in 1u32..4,
+        mtus in vec(40u32..600, 1..4),
+        pairs in 1u8..3,
+        parity in any::<bool>(),
+        trunk in prop_oneof![
+            Just(TrunkSelection::Destination),
+            Just(TrunkSelection::RoundRobin),
+            Just(TrunkSelection::LeastQueued),
+        ],
+    ) -> FabricSpec {
+        let mut spec = voq_fabric(topology);
+        let t = &mut spec.timing;
+        (t.link, t.host_link, t.input_store, t.routing, t.allocation, t.crossbar, t.output_store) =
+            latencies;
+        spec.header_bytes = header_bytes;
+        spec.buffers.flits_per_credit = flits_per_credit;
+        spec.routing.trunk = trunk;
+        spec.routing.ring_tie = if parity { RingTie::SourceParity } else { RingTie::Positive };
+        levels(&mut spec, &mtus, pairs);
+        spec
+    }
+}
+
+/// Links that differ: every `n`-th connected port between switches, counted on.
+fn exceptions(topology: &Topology, rates: &[Ratio]) -> BTreeMap<(u32, u32), Ratio> {
+    let mut found = BTreeMap::new();
+    let mut rates = rates.iter();
+    for switch in 0..topology.switches() {
+        for port in (0..topology.radix()).step_by(2) {
+            let far = match topology.peer(switch, port) {
+                Peer::None => continue,
+                Peer::Nic(_) => None,
+                Peer::Switch { switch, port } => Some((switch, port)),
+            };
+            if far.is_some_and(|end| found.contains_key(&end)) {
+                continue;
+            }
+            if let Some(&rate) = rates.next() {
+                found.insert((switch, port), rate);
+            }
+        }
+    }
+    found
+}
+
+/// A random sound `voq` fabric.
+pub fn fabric() -> impl Strategy<Value = FabricSpec> {
+    frame().prop_flat_map(|spec| {
+        let (vls, sls) = (spec.qos.vls, spec.qos.service_levels.len());
+        let ring = spec.topology.has_rings();
+        let tables = (vec(0..vls, sls), vec(vec(0..vls, sls), 0..3));
+        let acks = prop_oneof![
+            Just(Acks::None),
+            Just(Acks::PerMessage),
+            Just(Acks::PerPacket)
+        ];
+        let sizes = (0u32..8, 0u32..8, 0u32..6, 0u32..6);
+        (
+            Just(spec),
+            (rate(), rate(), vec(rate(), 0..4)),
+            (option::of(rate()), option::of(rate()), acks),
+            (arbiter(vls), arbiter(vls), 1u32..4),
+            option::of(tables).prop_map(move |tables| tables.filter(|_| !ring)),
+            (sizes, 1u32..4),
+            option::of(congestion(sls)),
+        )
+            .prop_map(
+                |(mut spec, links, hca, arbiters, tables, sizes, congestion)| {
+                    let (host, switch, differing) = links;
+                    let rates = LinkRates {
+                        host,
+                        switch,
+                        exceptions: exceptions(&spec.topology, &differing),
+                    };
+                    let nics = spec.topology.nics();
+                    let voq = voq_of(&mut spec);
+                    voq.links = rates;
+                    (voq.hca.send_rate, voq.hca.sink_rate, voq.hca.acks) = hca;
+                    (voq.vlarb, voq.hca.vlarb, voq.crossbar_speedup) = arbiters;
+                    if let Some((default, others)) = tables {
+                        let mut others = others.into_iter();
+                        let hcas = others.next().map(|table| (nics - 1, table));
+                        voq.vl_map = VlMap::SlToVl(SlToVl {
+                            default,
+                            hcas: hcas.into_iter().collect(),
+                            ports: (0..).map(|output| (0, 0, output)).zip(others).collect(),
+                        });
+                    }
+                    let reliable = voq.hca.acks != Acks::None;
+                    let vls = spec.qos.vls;
+                    let least = spec.largest_packet_credits().max(2);
+                    let ((a, b, c, d), packets) = sizes;
+                    spec.buffers.input = static_pool(vls, least * packets + a);
+                    spec.buffers.nic_sink = static_pool(vls, least * packets + b);
+                    spec.buffers.output = static_pool(1, least + c);
+                    spec.buffers.nic_queue = static_pool(1, least + d);
+                    spec.congestion_control = congestion.map(|mut control| {
+                        if control.notification == Notification::Ack && !reliable {
+                            control.notification = Notification::Cnp { bytes: 42 };
+                        }
+                        Box::new(control)
+                    });
+                    spec
+                },
+            )
+    })
+}
+
+/// A message still without a place in a fabric.
+#[derive(Debug, Clone)]
+pub struct RawMessage {
+    tick: u64,
+    src: u32,
+    dst: u32,
+    sl: u8,
+    bytes: u64,
+    /// Go to adapter 0, to build up congestion.
+    hot: bool,
+}
+
+/// Traffic for any fabric.
+pub fn traffic() -> impl Strategy<Value = Vec<RawMessage>> {
+    let one = (
+        0u64..300,
+        any::<(u32, u32, u8)>(),
+        0u64..4000,
+        any::<bool>(),
+    );
+    let one = one.prop_map(|(tick, (src, dst, sl), bytes, hot)| RawMessage {
+        tick,
+        src,
+        dst,
+        sl,
+        bytes,
+        hot,
+    });
+    vec(one, 1..60)
+}
+
+/// The traffic in a fabric.
+pub fn script(spec: &FabricSpec, traffic: &[RawMessage]) -> Script {
+    let (nics, sls) = (spec.topology.nics(), spec.qos.service_levels.len() as u8);
+    let lines = traffic.iter().zip(0..).filter_map(|(raw, token)| {
+        let src = raw.src % nics;
+        let dst = if raw.hot { 0 } else { raw.dst % nics };
+        let mut message = message(token, src, dst, raw.sl % sls, raw.bytes);
+        message.report_injection = token % 2 == 0;
+        (src != dst).then_some((Cue::At(raw.tick), message))
+    });
+    Script::new(lines)
+}
