@@ -299,9 +299,20 @@ impl<'s> Fabric<'s> {
         if workload.next_tick().is_some_and(|due| due <= now) {
             let mut created = Vec::new();
             workload.act(now, &mut created);
+            let mut queues: Vec<(u32, u8)> = Vec::new();
             for message in created {
                 self.moved += 1;
+                if !queues.contains(&(message.src, message.sl)) {
+                    queues.push((message.src, message.sl));
+                }
                 self.enqueue(message);
+            }
+            // What the workload kept back: it may belong to another queue pair.
+            for (nic, sl) in queues {
+                while let Some(message) = workload.replenish(now, nic, sl) {
+                    self.moved += 1;
+                    self.enqueue(message);
+                }
             }
         }
     }
