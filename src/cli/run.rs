@@ -3,7 +3,7 @@
 use super::progress::{Bar, terminal};
 use super::{CliError, bad_config, fabric, print, signal};
 use crate::config;
-use crate::results::{curve_csv, result_json, summary};
+use crate::results::{curve_csv, curve_svg, result_json, summary};
 use crate::runner::{Control, Progress, RunError, Silent, Status, run_plan};
 use clap::Args;
 use std::fmt::Display;
@@ -22,8 +22,8 @@ pub struct RunArgs {
     /// Overrides a value of the file; lists are indexed: job.0.sl=BK.
     #[arg(long = "set", value_name = "a.b=c")]
     sets: Vec<String>,
-    /// Directory for result.json and summary.txt, without a job also curve.csv; created if
-    /// need be.
+    /// Directory for result.json and summary.txt, without a job also curve.csv and
+    /// curve.svg; created if need be.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Seed, instead of that of the file.
@@ -73,7 +73,8 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let json = format!("{:#}\n", result_json(&plan, &result));
     let text = summary(&plan, &result, args.explain);
     if let Some(outputs) = outputs {
-        outputs.write(&[&json, &text, &curve_csv(&plan, &result)])?;
+        let svg = curve_svg(&plan, &result).map_err(CliError::Failed)?;
+        outputs.write(&[&json, &text, &curve_csv(&plan, &result), &svg])?;
     }
     if args.json {
         print(&json)?;
@@ -125,8 +126,8 @@ impl Outputs {
             let file = File::create(&part).map_err(|e| bad(&part, &e))?;
             Ok(Output { path, part, file })
         };
-        let names = ["result.json", "summary.txt", "curve.csv"];
-        let wanted = names.iter().take(if curve { 3 } else { 2 });
+        let names = ["result.json", "summary.txt", "curve.csv", "curve.svg"];
+        let wanted = names.iter().take(if curve { names.len() } else { 2 });
         Ok(Self {
             files: wanted.map(|name| create(name)).collect::<Result<_, _>>()?,
         })

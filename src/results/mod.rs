@@ -2,6 +2,7 @@
 
 mod curve;
 mod dtable;
+mod figure;
 mod json;
 mod latency;
 mod summary;
@@ -9,6 +10,7 @@ pub(crate) mod table;
 
 pub use curve::curve_csv;
 pub use dtable::{DTABLE_SCHEMA, DTableReport};
+pub use figure::curve_svg;
 pub use json::{SCHEMA, result_json};
 pub use latency::{Latency, latency};
 pub use summary::summary;

@@ -1,0 +1,156 @@
+//! The curve as a picture: throughput and latency over the offered load.
+
+use super::curve::{Point, points};
+use crate::config::Plan;
+use crate::runner::RunResult;
+use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
+use plotters::prelude::*;
+use std::ops::Range;
+
+/// What the drawing library may say.
+type Refused = DrawingAreaErrorKind<std::io::Error>;
+
+const SIZE: (u32, u32) = (1000, 440);
+/// Width of the panel on the left.
+const SPLIT: u32 = SIZE.0 / 2;
+const FONT: &str = "sans-serif";
+/// Of the sum over all service levels.
+const TOTAL: RGBColor = RGBColor(0x33, 0x33, 0x33);
+/// Of the service levels in their order, round and round.
+const COLOURS: [RGBColor; 8] = [
+    RGBColor(0x1f, 0x5f, 0xa8),
+    RGBColor(0xc2, 0x57, 0x1a),
+    RGBColor(0x2a, 0x8a, 0x4a),
+    RGBColor(0x8a, 0x3f, 0x9e),
+    RGBColor(0xb0, 0x8a, 0x00),
+    RGBColor(0x00, 0x86, 0x8b),
+    RGBColor(0xa0, 0x28, 0x3c),
+    RGBColor(0x6b, 0x6b, 0x6b),
+];
+
+/// A line of a panel; `x` is the offered load.
+struct Series {
+    name: String,
+    colour: RGBColor,
+    values: Vec<(f64, f64)>,
+}
+
+/// Draws `curve.svg`: left the accepted load, in all and per service level, right the mean
+/// end-to-end latency per service level on a logarithmic axis, both over the offered load
+/// in flits per cycle and NIC. Service levels without traffic are left out.
+///
+/// # Errors
+/// If the drawing library refuses; no curve is known for which it does.
+pub fn curve_svg(plan: &Plan, result: &RunResult) -> Result<String, String> {
+    draw(&points(plan, result)).map_err(|e| format!("cannot draw the curve: {e}"))
+}
+
+fn draw(points: &[Point<'_>]) -> Result<String, Refused> {
+    let mut svg = String::new();
+    let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
+    root.fill(&WHITE)?;
+    let (left, right) = root.split_horizontally(SPLIT);
+    let most = |of: fn(&Point<'_>) -> f64| points.iter().map(of).fold(0.0, f64::max);
+    let reach = 1.05 * most(|p| p.offered).max(most(|p| p.accepted)).max(1e-6);
+
+    let total = Series {
+        name: "all".to_owned(),
+        colour: TOTAL,
+        values: points.iter().map(|p| (p.offered, p.accepted)).collect(),
+    };
+    let accepted = [total]
+        .into_iter()
+        .chain(levels(points, |point, i| Some(point.levels[i].accepted)))
+        .collect::<Vec<_>>();
+    panel(
+        &left,
+        "accepted (flits/cycle/NIC)",
+        reach,
+        0.0..reach,
+        &accepted,
+    )?;
+
+    let latency = levels(points, |point, i| {
+        point.levels[i].end_to_end.map(|l| l.mean)
+    });
+    let values = || latency.iter().flat_map(|line| &line.values).map(|v| v.1);
+    let low = values().fold(f64::INFINITY, f64::min).clamp(1.0, 1e15);
+    let high = values().fold(2.0 * low, f64::max);
+    let range = (low / 1.5..high * 1.5).log_scale();
+    panel(
+        &right,
+        "mean end-to-end latency (ns)",
+        reach,
+        range,
+        &latency,
+    )?;
+    root.present()?;
+    drop((left, right, root));
+    Ok(svg)
+}
+
+/// A line per service level with traffic.
+fn levels(points: &[Point<'_>], value: fn(&Point<'_>, usize) -> Option<f64>) -> Vec<Series> {
+    let Some(first) = points.first() else {
+        return Vec::new();
+    };
+    let names = first.levels.iter().enumerate();
+    let with_traffic = names.filter(|(i, _)| points.iter().any(|p| p.levels[*i].offered > 0.0));
+    let line = |(i, level): (usize, &super::curve::Level<'_>)| Series {
+        name: level.name.to_owned(),
+        colour: COLOURS[i % COLOURS.len()],
+        values: points
+            .iter()
+            .filter_map(|p| Some((p.offered, value(p, i)?)))
+            .collect(),
+    };
+    with_traffic.map(line).collect()
+}
+
+fn panel<Y>(
+    area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
+    title: &str,
+    reach: f64,
+    range: Y,
+    lines: &[Series],
+) -> Result<(), Refused>
+where
+    Y: AsRangedCoord<Value = f64>,
+    Y::CoordDescType: ValueFormatter<f64>,
+{
+    let mut chart = ChartBuilder::on(area)
+        .margin(12)
+        .x_label_area_size(38)
+        .y_label_area_size(58)
+        .build_cartesian_2d(Range::from(0.0..reach), range)?;
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(RGBColor(0xdd, 0xdd, 0xdd))
+        .label_style((FONT, 13))
+        .axis_desc_style((FONT, 14))
+        .x_labels(6)
+        .x_label_formatter(&|x| format!("{x:.1}"))
+        .x_desc("offered (flits/cycle/NIC)")
+        .y_desc(title)
+        .draw()?;
+    for line in lines {
+        let style = line.colour.stroke_width(2);
+        chart
+            .draw_series(LineSeries::new(line.values.iter().copied(), style))?
+            .label(&line.name)
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+        let dots = line.values.iter();
+        chart.draw_series(dots.map(|&at| Circle::new(at, 3, line.colour.filled())))?;
+    }
+    if !lines.is_empty() {
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperLeft)
+            .label_font((FONT, 13))
+            .background_style(WHITE)
+            .border_style(RGBColor(0xbb, 0xbb, 0xbb))
+            .draw()?;
+    }
+    Ok(())
+}
