@@ -58,10 +58,10 @@ fn draw(points: &[Point<'_>]) -> Result<String, Refused> {
         colour: TOTAL,
         values: points.iter().map(|p| (p.offered, p.accepted)).collect(),
     };
-    let accepted = [total]
-        .into_iter()
-        .chain(levels(points, |point, i| Some(point.levels[i].accepted)))
-        .collect::<Vec<_>>();
+    let parts = levels(points, |point, i| Some(point.levels[i].accepted));
+    // The sum of one is that one.
+    let total = (parts.len() > 1).then_some(total);
+    let accepted: Vec<_> = total.into_iter().chain(parts).collect();
     panel(
         &left,
         "accepted (flits/cycle/NIC)",
@@ -121,7 +121,7 @@ where
     let mut chart = ChartBuilder::on(area)
         .margin(12)
         .x_label_area_size(38)
-        .y_label_area_size(58)
+        .y_label_area_size(66)
         .build_cartesian_2d(Range::from(0.0..reach), range)?;
     chart
         .configure_mesh()
@@ -132,6 +132,7 @@ where
         .x_labels(6)
         .x_label_formatter(&|x| format!("{x:.1}"))
         .x_desc("offered (flits/cycle/NIC)")
+        .y_label_formatter(&|y| format!("{}", (y * 100.0).round() / 100.0))
         .y_desc(title)
         .draw()?;
     for line in lines {
