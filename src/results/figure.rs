@@ -5,7 +5,6 @@ use crate::config::Plan;
 use crate::runner::RunResult;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
-use std::ops::Range;
 
 /// What the drawing library may say.
 type Refused = DrawingAreaErrorKind<std::io::Error>;
@@ -122,7 +121,7 @@ where
         .margin(12)
         .x_label_area_size(38)
         .y_label_area_size(66)
-        .build_cartesian_2d(Range::from(0.0..reach), range)?;
+        .build_cartesian_2d(0.0..reach, range)?;
     chart
         .configure_mesh()
         .light_line_style(TRANSPARENT)
