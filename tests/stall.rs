@@ -189,11 +189,8 @@ impl Workload for Overload {
     }
 }
 
-/// Hardly more than one packet fits anywhere, and all four directions of all rings
-/// are overloaded: datelines and queues per neighbour must still empty the torus.
-#[test]
-fn an_overloaded_torus_with_the_smallest_buffers_keeps_moving() {
-    let torus = Topology::cube(&[16, 16], true, 1, 1, None).unwrap();
+/// One SL on the two dateline VLs, and hardly more than one packet fits anywhere.
+fn tightest(torus: Topology) -> FabricSpec {
     let mut spec = specs::opa_gen1(torus, Scheduler::RrVl);
     spec.qos.vls = 2;
     spec.qos.sc2vl = specs::sc2vl(&[0, 1]);
@@ -209,6 +206,15 @@ fn an_overloaded_torus_with_the_smallest_buffers_keeps_moving() {
         *own = pool.clone();
     }
     buffers.central = specs::even_pool(2, 24, 2, 2);
+    spec
+}
+
+/// Hardly more than one packet fits anywhere, and all four directions of all rings
+/// are overloaded: datelines and queues per neighbour must still empty the torus.
+#[test]
+fn an_overloaded_torus_with_the_smallest_buffers_keeps_moving() {
+    let torus = Topology::cube(&[16, 16], true, 1, 1, None).unwrap();
+    let spec = tightest(torus);
     let mut engine = Engine::new(&spec).unwrap();
     let end = engine.run(&mut Overload {
         nics: 256,
@@ -224,22 +230,8 @@ fn an_overloaded_torus_with_the_smallest_buffers_keeps_moving() {
 fn overloaded_torus(central_queues: CentralQueues, messages: u64) -> (FabricSpec, Script) {
     let torus = Topology::cube(&[4, 4], true, 3, 1, None).unwrap();
     let nics = u64::from(torus.nics());
-    let mut spec = specs::opa_gen1(torus, Scheduler::RrVl);
-    spec.qos.vls = 2;
-    spec.qos.sc2vl = specs::sc2vl(&[0, 1]);
-    spec.qos.service_levels = vec![specs::service_level("D", [0, 1], 128)];
-    let pool = specs::even_pool(2, 4, 2, 2);
-    let buffers = &mut spec.buffers;
-    for own in [
-        &mut buffers.nic_queue,
-        &mut buffers.nic_sink,
-        &mut buffers.input,
-        &mut buffers.output,
-    ] {
-        *own = pool.clone();
-    }
-    buffers.central = specs::even_pool(2, 24, 2, 2);
-    buffers.central_queues = central_queues;
+    let mut spec = tightest(torus);
+    spec.buffers.central_queues = central_queues;
     let mut state = 1u64;
     let mut below = |n: u64| {
         state = state
