@@ -2,6 +2,7 @@
 
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{Message, Workload};
+use crate::replay::background::{BackgroundFlow, Injection, MessageSize, Rate, Target};
 use crate::replay::collectives::Choices;
 use crate::replay::program::{Action, After, Collective, CollectiveKind, Op, Program};
 use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
@@ -182,4 +183,24 @@ pub fn run(make: impl Fn() -> JobSpec) -> (u64, Vec<(Tick, Message)>) {
     let (same, same_ends, _) = once(true);
     assert_eq!((&outcome, ends), (&same, same_ends));
     (outcome.execution_ps, log)
+}
+
+/// NICs 0 to 7 send 16 bytes (2 flits) to any other, at 0.1 flits per tick each.
+pub(super) fn background_flow(sl: u8) -> BackgroundFlow {
+    BackgroundFlow {
+        sl,
+        sizes: vec![MessageSize {
+            bytes: 16,
+            flits: 2,
+            weight: 1,
+        }],
+        rate: Rate {
+            flits: 1,
+            ticks: 10,
+        },
+        injection: Injection::Cbr,
+        start: 0,
+        stop: u64::MAX,
+        senders: (0..8).map(|nic| (nic, Target::Uniform)).collect(),
+    }
 }

@@ -2,9 +2,7 @@
 
 use super::harness::*;
 use crate::fabric::workload::Workload;
-use crate::replay::background::{
-    BACKGROUND_TOKEN, BackgroundFlow, Injection, MessageSize, Rate, Target,
-};
+use crate::replay::background::BACKGROUND_TOKEN;
 use crate::replay::program::{After, CollectiveKind, Op};
 use crate::replay::{JobSpec, Replay, ReplaySpec, SendCompletion};
 
@@ -54,22 +52,7 @@ fn equal_times_go_by_job() {
 }
 
 fn with_background(jobs: Vec<JobSpec>, background_until: Option<u64>) -> Replay {
-    let flow = BackgroundFlow {
-        sl: 5,
-        sizes: vec![MessageSize {
-            bytes: 16,
-            flits: 2,
-            weight: 1,
-        }],
-        rate: Rate {
-            flits: 1,
-            ticks: 10,
-        },
-        injection: Injection::Cbr,
-        start: 0,
-        stop: u64::MAX,
-        senders: (0..8).map(|nic| (nic, Target::Uniform)).collect(),
-    };
+    let flow = background_flow(5);
     Replay::new(ReplaySpec {
         tick_ps: TICK_PS,
         nics: 8,

@@ -2,7 +2,6 @@
 
 use super::harness::*;
 use crate::fabric::workload::Workload;
-use crate::replay::background::{BackgroundFlow, Injection, MessageSize, Rate, Target};
 use crate::replay::outcome::JobOutcome;
 use crate::replay::program::{After, CollectiveKind, Op};
 use crate::replay::{JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
@@ -171,22 +170,7 @@ fn a_stall_beside_what_goes_on_for_ever_is_found() {
         repeat: Repeat::UntilOthersEnd,
         ..job(ping(0, 0))
     };
-    let flow = BackgroundFlow {
-        sl: 0,
-        sizes: vec![MessageSize {
-            bytes: 16,
-            flits: 2,
-            weight: 1,
-        }],
-        rate: Rate {
-            flits: 1,
-            ticks: 10,
-        },
-        injection: Injection::Cbr,
-        start: 0,
-        stop: u64::MAX,
-        senders: (0..8).map(|nic| (nic, Target::Uniform)).collect(),
-    };
+    let flow = background_flow(0);
     let ends = JobSpec {
         name: String::from("ends"),
         nics: vec![4, 5],
