@@ -31,18 +31,20 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), CliError> {
     }
 }
 
-/// What a run should warn of: a fabric that can deadlock. Large fabrics are not
-/// looked at. `file` and `sets` are what the run was given.
+/// What a run should warn of: a fabric that can deadlock, or one too large to tell in
+/// time. `file` and `sets` are what the run was given.
 pub(in crate::cli) fn warning(spec: &FabricSpec, file: &Path, sets: &[String]) -> Option<String> {
-    if steps(spec) > QUICK_STEPS {
-        return None;
-    }
-    let cycle = Verdict::of(spec).ok()?.cycle?;
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
     let mut command = format!("flitwise fabric check {}", file.display());
     for set in sets {
         command.push_str(&format!(" --set {}", quoted(set)));
     }
+    if steps(spec) > QUICK_STEPS {
+        return Some(format!(
+            "this fabric is too large to look for deadlocks before every run; `{command}` does it"
+        ));
+    }
+    let cycle = Verdict::of(spec).ok()?.cycle?;
     Some(format!(
         "this fabric can deadlock: {} can wait for each other in a cycle; `{command}` shows it",
         names::counted(cycle.len() as u64, "channel"),
