@@ -122,10 +122,7 @@ fn build(args: &Args) {
         return;
     }
     reset_peak();
-    let build = || {
-        let engine = Engine::new(&experiment(&case).fabric).expect("a fabric");
-        drop(engine);
-    };
+    let build = || drop(Engine::new(&experiment(&case).fabric).expect("a fabric"));
     let seconds = Spread::new((0..args.runs).map(|_| timed(build).0));
     println!(
         "{:13} {seconds:.2} s to build, peak {:.0} MB",

@@ -15,7 +15,7 @@ use crate::fabric::topology::{Shape, Topology};
 /// inputs and two central buffers per MPort.
 const MAX_MPORTS: u32 = 30;
 
-/// Most queues in all buffers, of 12 bytes each.
+/// Most queues in all buffers, of 10 bytes each.
 const MAX_QUEUES: u64 = 1 << 28;
 
 /// Dimension of each port within a switch ([`NO_DIMENSION`] for NICs), which

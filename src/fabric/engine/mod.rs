@@ -165,8 +165,8 @@ mod event {
 
 /// Ticks between looks for a deadlock among part of the packets.
 const STALL_CHECK_TICKS: Tick = 1 << 22;
-/// Switch ports beyond which parts are fetched ahead of their use: about 1 KiB a
-/// port is in use, and a core has about 1 MiB of its own. Few enough in debug
+/// Switch ports beyond which parts are fetched ahead of their use: more than 500 bytes a
+/// port are in use, and a core has about 1 MiB of its own. Few enough in debug
 /// builds that the comparison with the oracle goes both ways.
 const PREFETCH_PORTS: usize = if cfg!(debug_assertions) { 40 } else { 1024 };
 /// The control function is called after so many ticks with events, or so many

@@ -2,6 +2,7 @@
 //! packets as their send queues have room (`docs/model.md` §5.3).
 
 use super::Engine;
+use super::bits::from_on;
 use super::packet::{InFlight, MessageId, NONE, Packet};
 use super::space::Chance;
 use crate::fabric::spec::Tick;
@@ -70,7 +71,7 @@ impl Engine {
         let at = nic as usize;
         while !self.packets.is_full() {
             let (sls, next) = (self.nics[at].waiting_sls, self.nics[at].next);
-            let ahead = if next >= 32 { 0 } else { sls & (!0 << next) };
+            let ahead = from_on(sls, next);
             let (mut again, mut waits, mut moved) = (Tick::MAX, false, false);
             for mut bits in [ahead, sls & !ahead] {
                 while bits != 0 && !moved {
