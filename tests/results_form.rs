@@ -58,6 +58,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
                 },
                 link,
             ],
+            congestion: None,
         },
         jobs: vec![Some(JobOutcome {
             name: "tiny".into(),

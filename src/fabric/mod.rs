@@ -7,6 +7,7 @@ pub mod infiniband;
 mod prefetch;
 pub mod qos;
 pub mod routing;
+pub mod series;
 pub mod spec;
 pub mod stats;
 pub mod topology;

@@ -33,6 +33,25 @@ pub struct FabricStats {
     pub service_levels: Vec<SlStats>,
     /// Every connected outgoing link: NICs first, then switch ports.
     pub links: Vec<LinkStats>,
+    /// What congestion control did; `None` without it.
+    pub congestion: Option<CongestionStats>,
+}
+
+/// Counters of congestion control.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CongestionStats {
+    /// Packets marked with FECN by a switch.
+    pub marked: u64,
+    /// CNPs, and ACKs with BECN, that a destination created.
+    pub notifications: u64,
+    /// BECNs that reached a source.
+    pub becns: u64,
+    /// Sum over all data packets of the CCTI of their flow when they were sent.
+    pub ccti_sum: u64,
+    /// Data packets sent: `ccti_sum` over this is the mean CCTI.
+    pub packets: u64,
+    /// Largest CCTI a data packet was sent with.
+    pub ccti_max: u16,
 }
 
 impl FabricStats {

@@ -150,6 +150,7 @@ impl Engine {
             events: counters.events,
             service_levels: counters.service_levels.clone(),
             links,
+            congestion: None,
         }
     }
 }

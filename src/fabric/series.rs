@@ -1,0 +1,69 @@
+//! Time series: what a fabric looks like at regular moments (`docs/model-infiniband.md`,
+//! section 13).
+
+use super::spec::Tick;
+
+/// What is seen at the end of a tick, or has happened since the sample before. Every list
+/// is sorted by what names its rows, and leaves out rows that say nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// The tick at whose end it was taken: k · interval − 1, k ≥ 1.
+    pub tick: Tick,
+    /// Queue pairs that payload of was delivered since the sample before.
+    pub flows: Vec<FlowSample>,
+    /// Port VLs with flits waiting, or with packets marked since the sample before.
+    pub port_vls: Vec<PortVlSample>,
+    /// Sources under congestion control that have sent; empty without congestion control.
+    pub sources: Vec<SourceSample>,
+}
+
+/// Payload delivered of a queue pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowSample {
+    /// Sending NIC.
+    pub src: u32,
+    /// Receiving NIC.
+    pub dst: u32,
+    /// Service level.
+    pub sl: u8,
+    /// Payload in bytes.
+    pub bytes: u64,
+}
+
+/// Occupancy of a Port VL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PortVlSample {
+    /// Switch.
+    pub switch: u32,
+    /// Output port of that switch.
+    pub port: u32,
+    /// Virtual lane.
+    pub vl: u8,
+    /// Flits waiting for the output (section 9).
+    pub flits: u64,
+    /// Packets marked with FECN since the sample before.
+    pub marked: u64,
+}
+
+/// Injection control of a flow, or of a service level of an adapter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SourceSample {
+    /// Sending NIC.
+    pub nic: u32,
+    /// Service level.
+    pub sl: u8,
+    /// Destination of the queue pair; `None` where control is per service level.
+    pub dst: Option<u32>,
+    /// Index into the congestion control table.
+    pub ccti: u16,
+    /// Injection rate delay after its previous packet, in ticks.
+    pub delay: Tick,
+}
+
+/// Asks for a [`Sample`] at the end of every tick k · `interval` − 1.
+pub struct Sampling<'a> {
+    /// Ticks from one sample to the next, at least 1.
+    pub interval: Tick,
+    /// Takes the samples, in order.
+    pub take: &'a mut dyn FnMut(&Sample),
+}
