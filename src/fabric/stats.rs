@@ -166,7 +166,7 @@ pub struct LinkStats {
     pub from: LinkEnd,
     /// Receiving end.
     pub to: LinkEnd,
-    /// Flits sent: also the ticks in which the link was busy.
+    /// Flits sent: on a link of one flit per tick also the ticks in which it was busy.
     pub flits: u64,
     /// Packets sent.
     pub packets: u64,

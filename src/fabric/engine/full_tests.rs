@@ -1,6 +1,6 @@
 //! More messages or packets than events can carry end the run.
 
-use super::packet::MOST_ENTRIES;
+use super::pool::MOST_ENTRIES;
 use super::{Engine, RunEnd};
 use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::spec::{

@@ -1,42 +1,31 @@
 //! The engine: exact at flit level without an event per flit.
 //!
-//! A packet costs a handful of events per hop: its header becomes ready in an
-//! input, central and output buffer, and somebody waits for a port or for
-//! credits. Everything between follows in closed form ([`train`]). The events of
-//! one tick are collected first; then each phase of `docs/model.md` §5 runs once
-//! over the parts that something happened to. No effect of one part on another
-//! is earlier than the next tick, so the order within a phase does not matter.
+//! A packet costs a handful of events per hop: its header becomes ready in a buffer, and
+//! somebody waits for a port or for credits. Everything between follows in closed form.
+//! The events of one tick are collected first; then each phase of a tick (`docs/model.md`
+//! §5, `docs/model-infiniband.md` §5) runs once over the parts that something happened
+//! to. No effect of one part on another is earlier than the next tick, so the order within
+//! a phase does not matter.
+//!
+//! Each kind of switch has a fabric of its own, a [`Machine`]; [`Engine`] drives it from
+//! tick to tick.
 
-mod account;
-mod allocate;
 mod bits;
 mod calendar;
+mod counters;
 #[cfg(test)]
 mod full_tests;
-mod layout;
-mod nic;
-mod output;
-mod packet;
-mod parts;
-mod records;
-mod route;
-mod scheduler;
-mod space;
+mod hierarchical;
+mod pool;
+mod recorder;
 mod stall;
-mod statistics;
-mod train;
 
-use self::calendar::{DelayLine, Wheel};
-use self::packet::{InFlight, Packet, PacketId, Pool};
-use self::parts::{Central, Input, Link, Nic, Output, Ports};
-use self::scheduler::Schedulers;
-use self::space::{CentralBank, VlBank};
+use self::counters::Counters;
 pub use self::stall::{Place, Stall, Waiting};
-use self::train::Track;
-use super::central::Classes;
-use super::routing::Router;
-use super::spec::{FabricSpec, SpecError, Tick, Timing, TrunkSelection};
-use super::workload::{Message, Workload};
+use super::series::{Sample, Sampling};
+use super::spec::{FabricSpec, SpecError, Tick};
+use super::stats::FabricStats;
+use super::workload::Workload;
 use std::ops::ControlFlow;
 
 /// How a run ended.
@@ -66,109 +55,54 @@ pub struct Progress {
     pub flit_hops: u64,
 }
 
+/// A fabric of one kind of switch, moved tick by tick.
+trait Machine {
+    /// Tick that was simulated last.
+    fn now(&self) -> Tick;
+    /// The next tick after [`Machine::now`] in which something may happen without the
+    /// workload.
+    fn next_event(&self) -> Option<Tick>;
+    /// Simulates tick `now`, after ticks in which nothing happened.
+    fn tick(&mut self, now: Tick, workload: &mut impl Workload);
+    /// More messages or packets than can be numbered.
+    fn is_full(&self) -> bool;
+    fn counters(&self) -> &Counters;
+    /// A cycle of packets that can never move, if there is one.
+    fn find_stall(&mut self) -> Option<Stall>;
+    fn restart_statistics(&mut self);
+    fn stats(&self) -> FabricStats;
+    /// From now on, notes what [`Machine::sample`] needs.
+    fn start_series(&mut self);
+    /// What is to be seen at the end of `tick`, which is [`Machine::now`] or a later one in
+    /// which nothing happened.
+    fn sample(&mut self, tick: Tick) -> Sample;
+}
+
 /// A fabric in motion.
 #[derive(Debug)]
 pub struct Engine {
-    now: Tick,
+    machine: Kind,
     /// First tick that has not been simulated.
     earliest: Tick,
-    timing: Timing,
-    radix: u32,
-    vls: usize,
-    ports: usize,
-    /// The fabric is too large for the near caches: see `fabric::prefetch`.
-    prefetching: bool,
-    flits_per_credit: u32,
-    header_bytes: u32,
-    trunk_links: u32,
-    trunk: TrunkSelection,
-
-    // The parts, numbered as in `layout`.
-    inputs: Vec<Input>,
-    centrals: Vec<Central>,
-    /// Queues with a ready head from the 64th on, `far_words` words per central buffer.
-    far_ready: Vec<u64>,
-    far_words: usize,
-    outputs: Vec<Output>,
-    links: Vec<Link>,
-    nics: Vec<Nic>,
-    schedulers: Schedulers,
-
-    // Their buffers.
-    input_buffers: VlBank,
-    central_buffers: CentralBank,
-    output_buffers: VlBank,
-    send_queues: VlBank,
-    sinks: VlBank,
-    /// False if the receive buffers are so large that they never hold up a link.
-    sinks_fill: bool,
-
-    // Tables.
-    router: Router,
-    /// First central queue for packets to each port, and what their VL adds to it.
-    first_queue: Vec<u16>,
-    queue_of_vl: Vec<u8>,
-    /// Dimension of each port within a switch.
-    dimension_of: Vec<u8>,
-    /// Ports whose link closes a ring.
-    wrap: Vec<bool>,
-    /// VL per (SL, class) on a torus, else per (SL, destination modulo length).
-    vl_tables: Vec<Vec<u8>>,
-    dateline: bool,
-    mtu: Vec<u32>,
-    /// Next trunk link per (switch, side), for round-robin trunks.
-    trunk_next: Vec<u32>,
-
-    packets: Pool<Packet>,
-    messages: Pool<InFlight>,
-
-    // What happens next.
-    wheel: Wheel,
-    /// Headers ready in input buffers: from switches, from NICs.
-    input_ready: [DelayLine<(u32, PacketId)>; 2],
-    /// Headers ready in central buffers: (central, queue, packet).
-    central_ready: DelayLine<(u32, u32, PacketId)>,
-    output_ready: DelayLine<(u32, PacketId)>,
-
-    // Work of the present tick; empty between ticks.
-    due: Vec<u32>,
-    dirty_inputs: Vec<u32>,
-    dirty_centrals: Vec<u32>,
-    dirty_outputs: Vec<u32>,
-    dirty_nics: Vec<u32>,
-    requested_centrals: Vec<u32>,
-    requested_outputs: Vec<u32>,
-    arrivals: Vec<(u32, PacketId)>,
-    outbox: Vec<Message>,
-
-    counters: statistics::Counters,
     next_stall_check: Tick,
 }
 
-/// Kinds of events on the wheel, in the top three bits; the id is below.
-mod event {
-    pub(super) const SHIFT: u32 = 29;
-    pub(super) const ID: u32 = (1 << SHIFT) - 1;
-    /// An input buffer may have a head that can be granted.
-    pub(super) const INPUT: u32 = 0;
-    /// A central buffer may have one.
-    pub(super) const CENTRAL: u32 = 5;
-    /// An output may have a packet that can be sent.
-    pub(super) const OUTPUT: u32 = 1;
-    /// A NIC may move packets to its send queue.
-    pub(super) const NIC: u32 = 2;
-    /// The tail of a packet reaches its NIC.
-    pub(super) const DELIVERY: u32 = 3;
-    /// The tail of a message has left its NIC.
-    pub(super) const INJECTION: u32 = 4;
+#[derive(Debug)]
+enum Kind {
+    Hierarchical(Box<hierarchical::Fabric>),
+}
+
+/// Does the same for every kind.
+macro_rules! with_machine {
+    ($kind:expr, $machine:ident => $do:expr) => {
+        match $kind {
+            Kind::Hierarchical($machine) => $do,
+        }
+    };
 }
 
 /// Ticks between looks for a deadlock among part of the packets.
 const STALL_CHECK_TICKS: Tick = 1 << 22;
-/// Switch ports beyond which parts are fetched ahead of their use: more than 500 bytes a
-/// port are in use, and a core has about 1 MiB of its own. Few enough in debug
-/// builds that the comparison with the oracle goes both ways.
-const PREFETCH_PORTS: usize = if cfg!(debug_assertions) { 40 } else { 1024 };
 /// The control function is called after so many ticks with events, or so many
 /// events: a tick of a large fabric is long.
 const CONTROL_TICKS: u32 = 1 << 14;
@@ -181,125 +115,10 @@ impl Engine {
     /// If the specification contradicts itself or exceeds a limit of the engine.
     pub fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
         spec.validate()?;
-        layout::check_limits(spec)?;
-        let topology = &spec.topology;
-        let (timing, buffers) = (spec.timing.clone(), &spec.buffers);
-        let radix = topology.radix();
-        let ports = (topology.switches() * radix) as usize;
-        let centrals = ports / 2;
-        let nic_count = topology.nics() as usize;
-        let vls = usize::from(spec.qos.vls);
-        let classes = Classes::new(topology, buffers.central_queues);
-        let fpc = buffers.flits_per_credit;
-
-        let bank = |count: usize, pool: &super::spec::Pool, track: Track| {
-            let mut bank = VlBank::new(count, pool.per_vl.clone(), track);
-            for buffer in 0..count {
-                bank.set_space(buffer, pool.total, 0..vls);
-            }
-            bank
-        };
-        let queues = layout::CentralQueues::new(spec, &classes);
-        let mut central_buffers = CentralBank::new(
-            centrals,
-            queues.quotas(&buffers.central.per_vl),
-            Track::crossbar(timing.central_speedup, Some(timing.mport_speedup), fpc),
-        );
-        for c in 0..centrals as u32 {
-            let (switch, local) = (2 * c / radix, c % (radix / 2));
-            let existing = classes
-                .existing(topology, switch, local / 2, local % 2)
-                .flat_map(|class| queues.of_class(class));
-            central_buffers.set_space(c as usize, buffers.central.total, existing);
-        }
-
-        let Ports {
-            inputs,
-            outputs,
-            links,
-        } = Ports::new(topology);
-        let centrals_of = |c: u32| Central::new(c % (radix / 2));
-        let dateline = spec.needs_classes();
-        let vl_tables = (0..spec.qos.service_levels.len())
-            .map(|sl| spec.qos.vls_of(sl).collect())
-            .collect();
-        let trunk_links = match topology.shape() {
-            super::topology::Shape::Cube(cube) => cube.trunk(),
-            _ => 1,
-        };
-        let longest = (0..spec.qos.service_levels.len())
-            .map(|sl| u64::from(spec.max_flits(sl)))
-            .max()
-            .unwrap_or(1);
-        let reach = 2 * longest
-            + timing.input_store
-            + timing.routing
-            + 2 * (timing.allocation + timing.crossbar)
-            + timing.output_store
-            + 2 * timing.link.max(timing.host_link)
-            + 8;
-        let far_words = queues.count().div_ceil(64).saturating_sub(1);
         Ok(Self {
-            now: 0,
+            machine: Kind::Hierarchical(Box::new(hierarchical::Fabric::new(spec)?)),
             earliest: 0,
-            radix,
-            vls,
-            prefetching: ports > PREFETCH_PORTS,
-            ports,
-            flits_per_credit: fpc,
-            header_bytes: spec.header_bytes,
-            trunk_links,
-            trunk: spec.routing.trunk,
-            inputs,
-            centrals: (0..centrals as u32).map(centrals_of).collect(),
-            far_ready: vec![0; centrals * far_words],
-            far_words,
-            nics: vec![Nic::default(); nic_count],
-            schedulers: Schedulers::new(spec, outputs.len()),
-            outputs,
-            links,
-            input_buffers: bank(
-                ports,
-                &buffers.input,
-                Track::crossbar(timing.mport_speedup, None, fpc),
-            ),
-            central_buffers,
-            output_buffers: bank(ports, &buffers.output, Track::link(fpc)),
-            send_queues: bank(nic_count, &buffers.nic_queue, Track::link(fpc)),
-            sinks: bank(nic_count, &buffers.nic_sink, Track::link(fpc)),
-            sinks_fill: layout::sinks_can_fill(spec),
-            router: Router::new(spec),
-            first_queue: queues.first_of_ports(&classes),
-            queue_of_vl: queues.of_vl,
-            dimension_of: layout::dimensions(topology),
-            wrap: layout::wrap_links(topology),
-            vl_tables,
-            dateline,
-            mtu: spec
-                .qos
-                .service_levels
-                .iter()
-                .map(|sl| sl.mtu_bytes)
-                .collect(),
-            trunk_next: vec![0; ports],
-            packets: Pool::new(),
-            messages: Pool::new(),
-            wheel: Wheel::new(reach),
-            input_ready: [DelayLine::new(), DelayLine::new()],
-            central_ready: DelayLine::new(),
-            output_ready: DelayLine::new(),
-            due: Vec::new(),
-            dirty_inputs: Vec::new(),
-            dirty_centrals: Vec::new(),
-            dirty_outputs: Vec::new(),
-            dirty_nics: Vec::new(),
-            requested_centrals: Vec::new(),
-            requested_outputs: Vec::new(),
-            arrivals: Vec::new(),
-            outbox: Vec::new(),
-            counters: statistics::Counters::new(spec.qos.service_levels.len()),
             next_stall_check: STALL_CHECK_TICKS,
-            timing,
         })
     }
 
@@ -323,170 +142,138 @@ impl Engine {
         workload: &mut W,
         control: &mut dyn FnMut(&Progress, &W) -> ControlFlow<()>,
     ) -> RunEnd {
-        let mut until_control = CONTROL_TICKS;
-        let mut events_at_control = self.counters.events + CONTROL_EVENTS;
-        while !workload.finished() {
-            let Some(next) = self.next_tick(workload) else {
-                return match self.find_stall() {
-                    Some(stall) => RunEnd::Deadlock(stall),
-                    None => RunEnd::Drained,
-                };
-            };
-            if next >= self.next_stall_check {
-                self.next_stall_check = next + STALL_CHECK_TICKS;
-                if let Some(stall) = self.find_stall() {
-                    return RunEnd::Deadlock(stall);
-                }
-            }
-            self.now = next;
-            self.earliest = next + 1;
-            self.tick(workload);
-            if self.messages.is_full() || self.packets.is_full() {
-                return RunEnd::Exhausted;
-            }
-            until_control -= 1;
-            if until_control == 0 || self.counters.events >= events_at_control {
-                until_control = CONTROL_TICKS;
-                events_at_control = self.counters.events + CONTROL_EVENTS;
-                if control(&self.progress(), workload).is_break() {
-                    return RunEnd::Interrupted;
-                }
-            }
-        }
-        RunEnd::Finished
+        self.run_sampled(workload, control, None)
+    }
+
+    /// Like [`Engine::run_controlled`]; takes samples, if asked to. What a sample counts
+    /// since the one before begins with the first run that takes samples.
+    pub fn run_sampled<W: Workload>(
+        &mut self,
+        workload: &mut W,
+        control: &mut dyn FnMut(&Progress, &W) -> ControlFlow<()>,
+        sampling: Option<Sampling<'_>>,
+    ) -> RunEnd {
+        let (earliest, next_check) = (&mut self.earliest, &mut self.next_stall_check);
+        with_machine!(&mut self.machine, machine => {
+            drive(machine.as_mut(), earliest, next_check, workload, control, sampling)
+        })
     }
 
     /// Where the run stands.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        Progress {
-            tick: self.now,
-            messages: self.counters.messages_delivered,
-            flit_hops: self.counters.flit_hops,
-        }
+        with_machine!(&self.machine, machine => progress(machine.as_ref()))
     }
 
-    /// The next tick in which something may happen.
-    #[inline]
-    fn next_tick(&self, workload: &mut impl Workload) -> Option<Tick> {
-        let mut next = self.wheel.next_after(self.now).unwrap_or(Tick::MAX);
-        next = next
+    /// A cycle of packets that can never move, if there is one.
+    pub fn find_stall(&mut self) -> Option<Stall> {
+        with_machine!(&mut self.machine, machine => machine.find_stall())
+    }
+
+    /// Counts anew from the next tick on: of what is on its way, deliveries and latencies
+    /// count when they happen.
+    pub fn restart_statistics(&mut self) {
+        with_machine!(&mut self.machine, machine => machine.restart_statistics());
+    }
+
+    /// Flits and packets delivered so far, and the sum of the network latencies of these
+    /// packets in ticks: a part of [`Engine::stats`] that takes no walk over the links.
+    #[must_use]
+    pub fn delivered(&self) -> (u64, u64, u128) {
+        with_machine!(&self.machine, machine => machine.counters().delivered())
+    }
+
+    /// What has been counted so far.
+    #[must_use]
+    pub fn stats(&self) -> FabricStats {
+        with_machine!(&self.machine, machine => machine.stats())
+    }
+}
+
+fn progress(machine: &impl Machine) -> Progress {
+    let counters = machine.counters();
+    Progress {
+        tick: machine.now(),
+        messages: counters.messages_delivered,
+        flit_hops: counters.flit_hops,
+    }
+}
+
+/// The samples of a run that are still to come.
+struct Sampler<'a> {
+    next: Tick,
+    sampling: Sampling<'a>,
+}
+
+impl<'a> Sampler<'a> {
+    /// From the end of tick `earliest` on.
+    fn new(sampling: Sampling<'a>, earliest: Tick) -> Self {
+        let interval = sampling.interval.max(1);
+        let next = (earliest / interval + 1).saturating_mul(interval) - 1;
+        Self { next, sampling }
+    }
+
+    /// Takes the samples of all ticks before `tick`.
+    fn take_before(&mut self, tick: Tick, machine: &mut impl Machine) {
+        while self.next < tick {
+            (self.sampling.take)(&machine.sample(self.next));
+            self.next = self.next.saturating_add(self.sampling.interval.max(1));
+        }
+    }
+}
+
+/// Moves `machine` from tick to tick until the run ends.
+fn drive<M: Machine, W: Workload>(
+    machine: &mut M,
+    earliest: &mut Tick,
+    next_stall_check: &mut Tick,
+    workload: &mut W,
+    control: &mut dyn FnMut(&Progress, &W) -> ControlFlow<()>,
+    sampling: Option<Sampling<'_>>,
+) -> RunEnd {
+    let mut sampler = sampling.map(|sampling| Sampler::new(sampling, *earliest));
+    if sampler.is_some() {
+        machine.start_series();
+    }
+    let mut until_control = CONTROL_TICKS;
+    let mut events_at_control = machine.counters().events + CONTROL_EVENTS;
+    while !workload.finished() {
+        let next = machine
+            .next_event()
+            .unwrap_or(Tick::MAX)
             .min(workload.next_tick().unwrap_or(Tick::MAX))
-            .max(self.earliest);
-        (next != Tick::MAX).then_some(next)
-    }
-
-    /// One tick: the phases of `docs/model.md` §5.
-    #[inline]
-    fn tick(&mut self, workload: &mut impl Workload) {
-        self.collect_due(workload);
-        self.create_messages(workload);
-        self.fill_send_queues(workload);
-        self.complete_routing();
-        self.allocate();
-        self.send();
-    }
-
-    /// Phases 1 and 2: reports what arrived, notes who has to look again.
-    #[inline]
-    fn collect_due(&mut self, workload: &mut impl Workload) {
-        let mut due = std::mem::take(&mut self.due);
-        self.wheel.take(self.now, &mut due);
-        self.counters.events += due.len() as u64;
-        for &item in &due {
-            let id = item & event::ID;
-            match item >> event::SHIFT {
-                event::INPUT => {
-                    self.inputs[id as usize].wake.arrived(self.now);
-                    self.touch_input(id);
-                }
-                event::CENTRAL => {
-                    self.centrals[id as usize].wake.arrived(self.now);
-                    self.touch_central(id);
-                }
-                event::OUTPUT => {
-                    self.links[id as usize].wake.arrived(self.now);
-                    self.dirty_outputs.push(id);
-                }
-                event::NIC => {
-                    self.nics[id as usize].wake.arrived(self.now);
-                    self.touch_nic(id);
-                }
-                event::DELIVERY => self.deliver(id, workload),
-                _ => workload.injected(self.now, self.messages[id].token),
+            .max(*earliest);
+        if next == Tick::MAX {
+            return match machine.find_stall() {
+                Some(stall) => RunEnd::Deadlock(stall),
+                None => RunEnd::Drained,
+            };
+        }
+        if next >= *next_stall_check {
+            *next_stall_check = next + STALL_CHECK_TICKS;
+            if let Some(stall) = machine.find_stall() {
+                return RunEnd::Deadlock(stall);
             }
         }
-        due.clear();
-        self.due = due;
-    }
-
-    /// Phase 3, first half.
-    #[inline]
-    fn create_messages(&mut self, workload: &mut impl Workload) {
-        if workload.next_tick().is_some_and(|tick| tick <= self.now) {
-            let mut outbox = std::mem::take(&mut self.outbox);
-            workload.act(self.now, &mut outbox);
-            for message in outbox.drain(..) {
-                self.enqueue(&message);
+        if let Some(sampler) = &mut sampler {
+            sampler.take_before(next, machine);
+        }
+        machine.tick(next, workload);
+        *earliest = next + 1;
+        if let Some(sampler) = &mut sampler {
+            sampler.take_before(next + 1, machine);
+        }
+        if machine.is_full() {
+            return RunEnd::Exhausted;
+        }
+        until_control -= 1;
+        if until_control == 0 || machine.counters().events >= events_at_control {
+            until_control = CONTROL_TICKS;
+            events_at_control = machine.counters().events + CONTROL_EVENTS;
+            if control(&progress(machine), workload).is_break() {
+                return RunEnd::Interrupted;
             }
-            self.outbox = outbox;
         }
     }
-
-    /// Central queue of packets on `vl` to `output`.
-    #[inline]
-    fn central_queue(&self, output: u32, vl: u8) -> usize {
-        usize::from(self.first_queue[output as usize]) + usize::from(self.queue_of_vl[vl as usize])
-    }
-
-    /// Asks for another look at an input buffer at `at`, unless one comes earlier.
-    #[inline]
-    fn wake_input(&mut self, port: u32, at: Tick) {
-        self.inputs[port as usize]
-            .wake
-            .ask(&mut self.wheel, self.now, at, event::INPUT, port);
-    }
-
-    /// Asks for another look at a central buffer.
-    #[inline]
-    fn wake_central(&mut self, central: u32, at: Tick) {
-        let wake = &mut self.centrals[central as usize].wake;
-        wake.ask(&mut self.wheel, self.now, at, event::CENTRAL, central);
-    }
-
-    /// Asks for another look at an output.
-    #[inline]
-    fn wake_output(&mut self, output: u32, at: Tick) {
-        let wake = &mut self.links[output as usize].wake;
-        wake.ask(&mut self.wheel, self.now, at, event::OUTPUT, output);
-    }
-
-    /// Asks for another look at a NIC's application queues.
-    #[inline]
-    fn wake_nic(&mut self, nic: u32, at: Tick) {
-        self.nics[nic as usize]
-            .wake
-            .ask(&mut self.wheel, self.now, at, event::NIC, nic);
-    }
-
-    #[inline]
-    fn touch_input(&mut self, port: u32) {
-        if !std::mem::replace(&mut self.inputs[port as usize].dirty, true) {
-            self.dirty_inputs.push(port);
-        }
-    }
-
-    #[inline]
-    fn touch_central(&mut self, central: u32) {
-        if !std::mem::replace(&mut self.centrals[central as usize].dirty, true) {
-            self.dirty_centrals.push(central);
-        }
-    }
-
-    #[inline]
-    fn touch_nic(&mut self, nic: u32) {
-        if !std::mem::replace(&mut self.nics[nic as usize].dirty, true) {
-            self.dirty_nics.push(nic);
-        }
-    }
+    RunEnd::Finished
 }

@@ -3,7 +3,7 @@
 
 use super::Head;
 use crate::fabric::engine::bits::from_on;
-use crate::fabric::engine::records::Records;
+use crate::fabric::engine::hierarchical::records::Records;
 use crate::fabric::spec::{DTABLE_UNIT_BYTES, DTableEntry};
 
 #[derive(Debug)]

@@ -1,10 +1,10 @@
 //! Phases 5 and 6: two-stage allocation of crossbars (`docs/model.md` §6;
 //! OpaSim §2.1, VA-SA).
 
-use super::Engine;
-use super::bits::first_from;
-use super::packet::PacketId;
+use super::Fabric;
 use super::space::Chance;
+use crate::fabric::engine::bits::first_from;
+use crate::fabric::engine::pool::PacketId;
 use crate::fabric::spec::Tick;
 
 /// What a look at the head of a queue gave.
@@ -15,7 +15,7 @@ enum Look {
     Waiting,
 }
 
-impl Engine {
+impl Fabric {
     #[inline]
     pub(super) fn allocate(&mut self) {
         // None of these lists grows while it is worked off: looks that are asked

@@ -1,13 +1,14 @@
 //! Phase 7: outputs and NICs send (`docs/model.md` §8), and packets arrive.
 
-use super::Engine;
+use super::Fabric;
 use super::event;
 use super::scheduler::Head;
 use super::space::{Chance, VlBank};
+use crate::fabric::engine::counters::Arrived;
 use crate::fabric::spec::Tick;
-use crate::fabric::workload::{PacketReport, Workload};
+use crate::fabric::workload::Workload;
 
-impl Engine {
+impl Fabric {
     /// A packet became ready on `vl` of `output`.
     #[inline]
     pub(super) fn output_gains(&mut self, output: u32, vl: usize) {
@@ -178,22 +179,14 @@ impl Engine {
     pub(super) fn deliver(&mut self, id: u32, workload: &mut impl Workload) {
         let packet = self.packets[id];
         self.packets.remove(id);
-        let message = &mut self.messages[packet.message];
-        workload.packet(&PacketReport {
-            token: message.token,
+        let arrived = Arrived {
+            message: packet.message,
             index: packet.index,
             flits: packet.flits,
             injected: packet.injected,
-            delivered: self.now,
-        });
-        self.counters.packet_delivered(&packet, self.now);
-        message.undelivered -= 1;
-        if message.undelivered == 0 {
-            let message = *message;
-            self.messages.remove(packet.message);
-            self.counters.message_delivered(&message, self.now);
-            workload.delivered(self.now, message.token);
-        }
+        };
+        self.counters
+            .deliver(self.now, &arrived, &mut self.messages, workload);
     }
 }
 

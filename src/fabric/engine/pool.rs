@@ -1,6 +1,5 @@
-//! Packets and messages in flight, in pools that are reused.
+//! Messages and packets in flight: slabs whose entries are reused.
 
-use super::event;
 use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::Tick;
 
@@ -10,34 +9,6 @@ pub(super) type PacketId = u32;
 pub(super) type MessageId = u32;
 /// No packet, no message.
 pub(super) const NONE: u32 = u32::MAX;
-
-/// A packet between the application queue and its destination.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Packet {
-    /// Tick in which the header arrived in the input buffer.
-    pub arrival: Tick,
-    /// Tick in which the header crossed the MPort crossbar.
-    pub crossing: Tick,
-    /// Tick from which the packet could leave the buffer it queues in for a link.
-    pub ready: Tick,
-    /// Tick in which the header left the NIC.
-    pub injected: Tick,
-    /// Next packet of the same FIFO.
-    pub next: PacketId,
-    pub message: MessageId,
-    pub dst: u32,
-    /// Output port of the present switch, counted over all switches.
-    pub output: u32,
-    pub flits: u32,
-    pub index: u32,
-    pub credits: u32,
-    pub sl: u8,
-    pub vl: u8,
-    /// Dateline class.
-    pub class: u8,
-    /// Last packet of its message.
-    pub last: bool,
-}
 
 /// A message from its creation to its delivery.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,18 +22,16 @@ pub(super) struct InFlight {
     pub undelivered: u64,
     /// Next message of the same application FIFO.
     pub next: MessageId,
+    pub src: u32,
     pub dst: u32,
     pub next_index: u32,
     pub sl: u8,
     pub report_injection: bool,
 }
 
-/// Most messages, and most packets, at a time. Few in unit tests, which fill the pools.
-pub(super) const MOST_ENTRIES: usize = if cfg!(test) {
-    1 << 14
-} else {
-    (event::ID / 2) as usize + 1
-};
+/// Most messages, and most packets, at a time: events carry their numbers beside what
+/// they are. Few in unit tests, which fill the pools.
+pub(super) const MOST_ENTRIES: usize = if cfg!(test) { 1 << 14 } else { 1 << 28 };
 
 /// A slab: entries are reused last in, first out.
 #[derive(Debug)]

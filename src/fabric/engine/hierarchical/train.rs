@@ -7,7 +7,7 @@
 //! bounded by the stages before it, so their maximum is exactly what a greedy
 //! flit-by-flit transfer does; the oracle is the proof.
 
-use super::bits::Divisor;
+use crate::fabric::engine::bits::Divisor;
 use crate::fabric::spec::Tick;
 
 /// The departure of one packet from one buffer, dated when the freed space can

@@ -1,9 +1,9 @@
 //! The parts that act: inputs, central buffers, outputs and NICs.
 
-use super::calendar::Wheel;
 use super::event;
-use super::packet::{MessageId, NONE, PacketId};
 use super::space::{Heads, NEAR_VLS};
+use crate::fabric::engine::calendar::Wheel;
+use crate::fabric::engine::pool::{MessageId, NONE, PacketId};
 use crate::fabric::spec::Tick;
 use crate::fabric::topology::{Peer, Topology};
 

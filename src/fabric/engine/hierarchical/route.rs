@@ -1,9 +1,9 @@
 //! Phase 4: headers become ready; routing decides port, SC and VL
 //! (`docs/model.md` §7).
 
-use super::Engine;
+use super::Fabric;
 use super::layout::NO_DIMENSION;
-use super::packet::PacketId;
+use crate::fabric::engine::pool::PacketId;
 use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::TrunkSelection;
 
@@ -12,7 +12,7 @@ use crate::fabric::spec::TrunkSelection;
 const FAR: usize = 16;
 const NEAR: usize = 6;
 
-impl Engine {
+impl Fabric {
     /// Fetches what headers that are ready soon in input buffers will need.
     #[inline]
     fn prefetch_input(&self, line: usize) {

@@ -1,14 +1,15 @@
 //! Phase 3: messages enter the application queues, and NICs cut them into
 //! packets as their send queues have room (`docs/model.md` §5.3).
 
-use super::Engine;
-use super::bits::from_on;
-use super::packet::{InFlight, MessageId, NONE, Packet};
+use super::Fabric;
+use super::packet::Packet;
 use super::space::Chance;
+use crate::fabric::engine::bits::from_on;
+use crate::fabric::engine::pool::{InFlight, MessageId, NONE};
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{Message, Workload};
 
-impl Engine {
+impl Fabric {
     /// Adds a message to the FIFO of its (NIC, SL), and the NIC to those that look again.
     #[inline]
     pub(super) fn enqueue(&mut self, message: &Message) {
@@ -35,6 +36,7 @@ impl Engine {
             bytes: message.bytes,
             undelivered: message.bytes.div_ceil(self.mtu[sl].into()).max(1),
             next: NONE,
+            src: message.src,
             dst: message.dst,
             next_index: 0,
             sl: message.sl,

@@ -8,8 +8,9 @@
 //! and the heads of the FIFOs lie in the part that reads the buffer ([`Heads`]).
 
 use super::account::Account;
-use super::packet::{NONE, Packet, PacketId, Pool};
+use super::packet::Packet;
 use super::train::{Track, Train};
+use crate::fabric::engine::pool::{NONE, PacketId, Pool};
 use crate::fabric::prefetch::{prefetch, prefetch_second_line};
 use crate::fabric::spec::{Quota, Tick};
 use std::collections::VecDeque;

@@ -1,0 +1,155 @@
+//! What both kinds of fabric count alike.
+
+use super::pool::{InFlight, MessageId, Pool};
+use super::recorder::Recorder;
+use crate::fabric::spec::Tick;
+use crate::fabric::stats::{CongestionStats, FabricStats, Latency, LinkStats, SlStats};
+use crate::fabric::workload::{PacketReport, Workload};
+
+/// What is reported of a data packet whose tail reached its destination.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arrived {
+    pub message: MessageId,
+    /// Position within the message.
+    pub index: u32,
+    pub flits: u32,
+    /// Tick in which the header left the source.
+    pub injected: Tick,
+}
+
+/// Counters kept while running.
+#[derive(Debug)]
+pub(super) struct Counters {
+    /// Counting began after this tick.
+    start: Tick,
+    /// Flits in flight then.
+    in_flight_at_start: u64,
+    pub messages: u64,
+    pub messages_delivered: u64,
+    pub packets: u64,
+    pub flits_injected: u64,
+    pub flits_delivered: u64,
+    pub flit_hops: u64,
+    pub host_flit_hops: u64,
+    pub events: u64,
+    /// With congestion control only.
+    pub congestion: Option<CongestionStats>,
+    /// While a time series is taken.
+    pub series: Option<Box<Recorder>>,
+    service_levels: Vec<SlStats>,
+}
+
+impl Counters {
+    pub(super) fn new(sls: usize) -> Self {
+        Self {
+            start: 0,
+            in_flight_at_start: 0,
+            messages: 0,
+            messages_delivered: 0,
+            packets: 0,
+            flits_injected: 0,
+            flits_delivered: 0,
+            flit_hops: 0,
+            host_flit_hops: 0,
+            events: 0,
+            congestion: None,
+            series: None,
+            service_levels: (0..sls)
+                .map(|_| SlStats {
+                    messages: 0,
+                    packets: 0,
+                    flits: 0,
+                    bytes: 0,
+                    end_to_end: Latency::default(),
+                    network: Latency::default(),
+                })
+                .collect(),
+        }
+    }
+
+    /// Reports a packet whose tail arrived at `now`, and its message with the last one.
+    #[inline]
+    pub(super) fn deliver(
+        &mut self,
+        now: Tick,
+        packet: &Arrived,
+        messages: &mut Pool<InFlight>,
+        workload: &mut impl Workload,
+    ) {
+        let message = &mut messages[packet.message];
+        workload.packet(&PacketReport {
+            token: message.token,
+            index: packet.index,
+            flits: packet.flits,
+            injected: packet.injected,
+            delivered: now,
+        });
+        self.flits_delivered += u64::from(packet.flits);
+        let sl = &mut self.service_levels[usize::from(message.sl)];
+        sl.packets += 1;
+        sl.flits += u64::from(packet.flits);
+        sl.network.record(now - packet.injected);
+        if let Some(series) = &mut self.series {
+            series.delivered(message, packet.index);
+        }
+        message.undelivered -= 1;
+        if message.undelivered == 0 {
+            self.messages_delivered += 1;
+            sl.messages += 1;
+            sl.bytes += message.bytes;
+            sl.end_to_end.record(now - message.created);
+            let token = message.token;
+            messages.remove(packet.message);
+            workload.delivered(now, token);
+        }
+    }
+
+    /// Counts anew from the tick after `now` on.
+    pub(super) fn restart(&mut self, now: Tick) {
+        let in_flight = self.in_flight();
+        let series = self.series.take();
+        *self = Self {
+            series,
+            start: now,
+            in_flight_at_start: in_flight,
+            events: self.events,
+            congestion: self.congestion.map(|_| CongestionStats::default()),
+            ..Self::new(self.service_levels.len())
+        };
+    }
+
+    /// Flits of packets that have left their source and not arrived.
+    fn in_flight(&self) -> u64 {
+        self.in_flight_at_start + self.flits_injected - self.flits_delivered
+    }
+
+    /// Flits and packets delivered, and the sum of the network latencies of these packets.
+    pub(super) fn delivered(&self) -> (u64, u64, u128) {
+        let levels = || self.service_levels.iter();
+        (
+            self.flits_delivered,
+            levels().map(|sl| sl.packets).sum(),
+            levels().map(|sl| sl.network.sum()).sum(),
+        )
+    }
+
+    /// The whole, with what was counted at links.
+    pub(super) fn stats(&self, now: Tick, links: Vec<LinkStats>) -> FabricStats {
+        FabricStats {
+            start_tick: self.start,
+            end_tick: now,
+            messages: self.messages,
+            messages_delivered: self.messages_delivered,
+            packets: self.packets,
+            flits_injected: self.flits_injected,
+            flits_delivered: self.flits_delivered,
+            flits_in_flight: self.in_flight(),
+            flit_hops: self.flit_hops,
+            host_flit_hops: self.host_flit_hops,
+            events: self.events,
+            service_levels: self.service_levels.clone(),
+            links,
+            congestion: self.congestion,
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Counting.
+
+use super::Fabric;
+use super::parts::Sent;
+use crate::fabric::spec::Tick;
+use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
+
+impl Fabric {
+    pub(super) fn restart_counting(&mut self) {
+        self.counters.restart(self.now);
+        for (output, link) in self.outputs.iter_mut().zip(&mut self.links) {
+            output.sent = Sent::default();
+            if link.blocked_since != Tick::MAX {
+                link.blocked_since = self.now + 1;
+            }
+        }
+    }
+
+    pub(super) fn count_links(&self) -> FabricStats {
+        let port = |port: u32| LinkEnd::Port {
+            switch: port / self.radix,
+            port: port % self.radix,
+        };
+        let nics = self.nics.len();
+        let order = (self.ports..self.ports + nics).chain(0..self.ports);
+        let links = order
+            .filter(|&o| self.links[o].is_connected())
+            .map(|o| {
+                let (link, sent) = (&self.links[o], &self.outputs[o].sent);
+                LinkStats {
+                    from: match o.checked_sub(self.ports) {
+                        Some(nic) => LinkEnd::Nic(nic as u32),
+                        None => port(o as u32),
+                    },
+                    to: if link.is_to_nic() {
+                        LinkEnd::Nic(link.peer())
+                    } else {
+                        port(link.peer())
+                    },
+                    flits: sent.flits,
+                    packets: sent.packets,
+                    // The last tick counts too.
+                    credit_wait_ticks: sent.credit_wait
+                        + (self.now + 1).saturating_sub(link.blocked_since),
+                    queue_wait_ticks: sent.queue_wait,
+                }
+            })
+            .collect();
+        self.counters.stats(self.now, links)
+    }
+}
