@@ -148,15 +148,20 @@ fn random_fabrics_reach_the_corners() {
 }
 
 #[test]
-fn hierarchical_engine_refuses_what_it_does_not_do() {
-    let mut spec =
-        common::infiniband::voq_fabric(flitwise::fabric::topology::Topology::single(8).unwrap());
-    let refused = Engine::new(&spec).unwrap_err();
-    assert_eq!(refused.key, "fabric.switch");
-    spec = common::specs::opasim(flitwise::fabric::topology::Topology::single(8).unwrap());
+fn the_engine_refuses_what_it_does_not_do() {
+    use flitwise::fabric::topology::Topology;
+    let mut spec = common::specs::opasim(Topology::single(8).unwrap());
     let mut control = common::infiniband::control(8, 0, 100);
     control.service_levels.truncate(1);
     spec.congestion_control = Some(Box::new(control));
     let refused = Engine::new(&spec).unwrap_err();
     assert_eq!(refused.key, "congestion_control.kind");
+
+    // More different rates than it keeps lines for.
+    let mut spec = common::infiniband::voq_fabric(Topology::single(12).unwrap());
+    let links = &mut voq_of(&mut spec).links;
+    let rates = (0..12).map(|port| ((0, port), common::infiniband::ratio(1, u64::from(port) + 2)));
+    links.exceptions = rates.collect();
+    let refused = Engine::new(&spec).unwrap_err();
+    assert_eq!(refused.key, "fabric.link_speeds");
 }

@@ -10,6 +10,7 @@ use super::switch::{Offer, Switch};
 use super::{CctiChange, Departure, IbRun, RunEnd};
 use flitwise::fabric::infiniband::{Acks, Notification, VlMap, Voq};
 use flitwise::fabric::spec::{FabricSpec, Pool, Tick};
+use flitwise::fabric::stats::CongestionStats;
 use flitwise::fabric::topology::Peer;
 use flitwise::fabric::workload::{Message, PacketReport, Workload};
 use std::collections::BTreeMap;
@@ -36,6 +37,9 @@ pub struct Fabric<'s> {
     ccti: Vec<CctiChange>,
     samples: Vec<Sample>,
     payload: BTreeMap<(u32, u32, u8), u64>,
+    marked: u64,
+    notifications: u64,
+    becns: u64,
     now: Tick,
     /// Things that happened in this tick.
     pub moved: usize,
@@ -117,6 +121,9 @@ impl<'s> Fabric<'s> {
             ccti: Vec::new(),
             samples: Vec::new(),
             payload: BTreeMap::new(),
+            marked: 0,
+            notifications: 0,
+            becns: 0,
             now: 0,
             moved: 0,
         }
@@ -221,6 +228,7 @@ impl<'s> Fabric<'s> {
             && let Some(flows) = &mut self.hcas[packet.dst as usize].flows
         {
             let flow = flows.key(packet.sl, packet.src);
+            self.becns += 1;
             let ccti = flows.becn(now, flow);
             self.ccti.push(CctiChange {
                 tick: now,
@@ -264,6 +272,7 @@ impl<'s> Fabric<'s> {
         let flits = self.spec.timing.flits(bytes, 0);
         let (src, dst, sl) = (packet.dst, packet.src, packet.sl);
         let vl = self.vl(src, dst, sl);
+        self.notifications += u64::from(becn);
         self.packets.push(Packet {
             kind,
             becn,
@@ -395,7 +404,9 @@ impl<'s> Fabric<'s> {
         let packet = &mut self.packets[id];
         match from {
             End::Nic(_) => packet.injected = now,
-            End::Port { switch, port } => self.switches[switch].mark(port, packet),
+            End::Port { switch, port } => {
+                self.marked += u64::from(self.switches[switch].mark(port, packet));
+            }
         }
         self.links[link].start(now, id, packet);
         self.moved += 1;
@@ -499,6 +510,8 @@ impl<'s> Fabric<'s> {
 
     pub fn report(self, end: RunEnd, end_tick: Tick) -> IbRun {
         self.check_conservation();
+        let all_sent = self.hcas.iter().flat_map(|hca| &hca.ccti_of_sent);
+        let sent: Vec<u16> = all_sent.copied().collect();
         IbRun {
             end,
             end_tick,
@@ -509,6 +522,14 @@ impl<'s> Fabric<'s> {
             messages_delivered: self.messages_delivered,
             links: self.links.into_iter().map(|link| link.counts).collect(),
             samples: self.samples,
+            congestion: CongestionStats {
+                marked: self.marked,
+                notifications: self.notifications,
+                becns: self.becns,
+                ccti_sum: sent.iter().copied().map(u64::from).sum(),
+                packets: sent.len() as u64,
+                ccti_max: sent.iter().copied().max().unwrap_or(0),
+            },
         }
     }
 }

@@ -27,6 +27,8 @@ pub struct Hca<'s> {
     pub cnps: VecDeque<PacketId>,
     pub acks: VecDeque<PacketId>,
     pub flows: Option<Flows<'s>>,
+    /// Index of the flow of each packet that was picked.
+    pub ccti_of_sent: Vec<u16>,
     /// Queue pairs, as (source, SL), whose next ACK carries a BECN.
     pub congested: BTreeSet<(u32, u8)>,
     sink: Option<Server>,
@@ -69,6 +71,7 @@ impl<'s> Hca<'s> {
             cnps: VecDeque::new(),
             acks: VecDeque::new(),
             flows: control.map(|control| Flows::new(control, rate)),
+            ccti_of_sent: Vec::new(),
             congested: BTreeSet::new(),
             sink: voq.hca.sink_rate.map(Server::new),
             unread: VecDeque::new(),
@@ -175,6 +178,7 @@ impl<'s> Hca<'s> {
         self.engine.finish(line, packet.flits, 0);
         if let Some(flows) = &mut self.flows {
             let key = flows.key(qp.0, qp.1);
+            self.ccti_of_sent.push(flows.ccti(key));
             flows.sent(key, self.engine.end(), packet.flits);
         }
         1

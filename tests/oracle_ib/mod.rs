@@ -33,6 +33,7 @@ pub use vlarb::Arbiter;
 use fabric::Fabric;
 use flitwise::fabric::infiniband::SwitchKind;
 use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::stats::CongestionStats;
 use flitwise::fabric::workload::{PacketReport, Workload};
 
 /// Why a run ended.
@@ -90,6 +91,8 @@ pub struct IbRun {
     pub links: Vec<LinkCounts>,
     /// Time series, if an interval was given.
     pub samples: Vec<Sample>,
+    /// Zero without congestion control, but for the packets sent.
+    pub congestion: CongestionStats,
 }
 
 impl IbRun {

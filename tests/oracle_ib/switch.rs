@@ -365,12 +365,16 @@ impl<'s> Switch<'s> {
     }
 
     /// Phase 7: the link at `output` starts `packet`: FECN is decided.
-    pub fn mark(&mut self, output: usize, packet: &mut Packet) {
+    /// True if it is marked.
+    pub fn mark(&mut self, output: usize, packet: &mut Packet) -> bool {
         let output = &mut self.outputs[output];
-        if let Some(settings) = output.settings {
-            let bytes = u64::from(packet.flits) * u64::from(self.spec.timing.flit_bytes);
-            packet.fecn |= output.port_vls[packet.vl].mark(settings, bytes);
-        }
+        let bytes = u64::from(packet.flits) * u64::from(self.spec.timing.flit_bytes);
+        let state = &mut output.port_vls[packet.vl];
+        let marked = output
+            .settings
+            .is_some_and(|settings| state.mark(settings, bytes));
+        packet.fecn |= marked;
+        marked
     }
 
     /// Phase 8: flits cross.

@@ -4,6 +4,11 @@
 use crate::fabric::spec::Tick;
 use std::collections::VecDeque;
 
+/// Events are numbers: what they are in the top three bits, of what below.
+pub(super) const EVENT_SHIFT: u32 = 29;
+/// The part that says of what.
+pub(super) const EVENT_ID: u32 = (1 << EVENT_SHIFT) - 1;
+
 /// A bucketed calendar, one bucket per tick. Events lie at most
 /// [`Wheel::horizon`] ticks ahead; what would lie further is clipped, which is
 /// safe for events that only ask for another look.
@@ -76,6 +81,38 @@ impl Wheel {
         if self.occupied[slot / 64] & bit != 0 {
             self.occupied[slot / 64] &= !bit;
             std::mem::swap(&mut self.buckets[slot], into);
+        }
+    }
+}
+
+/// The earliest look that a part has asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wake(Tick);
+
+impl Default for Wake {
+    /// None.
+    fn default() -> Self {
+        Self(Tick::MAX)
+    }
+}
+
+impl Wake {
+    /// Puts a look at `at` on the wheel, unless one comes earlier. A look that
+    /// finds nothing to do is harmless.
+    #[inline]
+    pub(super) fn ask(&mut self, wheel: &mut Wheel, now: Tick, at: Tick, kind: u32, id: u32) {
+        let at = at.max(now + 1).min(now + wheel.horizon());
+        if at < self.0 {
+            self.0 = at;
+            wheel.push(now, at, kind << EVENT_SHIFT | id);
+        }
+    }
+
+    /// A look of tick `now` takes place.
+    #[inline]
+    pub(super) fn arrived(&mut self, now: Tick) {
+        if self.0 == now {
+            self.0 = Tick::MAX;
         }
     }
 }

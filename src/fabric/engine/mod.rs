@@ -12,6 +12,7 @@
 
 mod bits;
 mod calendar;
+mod congestion;
 mod counters;
 #[cfg(test)]
 mod full_tests;
@@ -19,9 +20,11 @@ mod hierarchical;
 mod pool;
 mod recorder;
 mod stall;
+mod voq;
 
 use self::counters::Counters;
 pub use self::stall::{Place, Stall, Waiting};
+use super::infiniband::SwitchKind;
 use super::series::{Sample, Sampling};
 use super::spec::{FabricSpec, SpecError, Tick};
 use super::stats::FabricStats;
@@ -64,6 +67,8 @@ trait Machine {
     fn next_event(&self) -> Option<Tick>;
     /// Simulates tick `now`, after ticks in which nothing happened.
     fn tick(&mut self, now: Tick, workload: &mut impl Workload);
+    /// No message is on its way. What else still moves (answers, credits) ends with the run.
+    fn is_idle(&self) -> bool;
     /// More messages or packets than can be numbered.
     fn is_full(&self) -> bool;
     fn counters(&self) -> &Counters;
@@ -90,6 +95,25 @@ pub struct Engine {
 #[derive(Debug)]
 enum Kind {
     Hierarchical(Box<hierarchical::Fabric>),
+    /// By the number of different rates, at most.
+    Voq1(Box<voq::Fabric<1>>),
+    Voq3(Box<voq::Fabric<3>>),
+    Voq8(Box<voq::Fabric<{ voq::layout::MAX_RATES }>>),
+}
+
+impl Kind {
+    fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
+        let SwitchKind::Voq(voq) = &spec.kind else {
+            let fabric = hierarchical::Fabric::new(spec)?;
+            return Ok(Self::Hierarchical(Box::new(fabric)));
+        };
+        voq::layout::check_limits(spec, voq)?;
+        Ok(match voq::layout::rates(spec, voq).len() {
+            0..=1 => Self::Voq1(Box::new(voq::Fabric::new(spec, voq)?)),
+            2..=3 => Self::Voq3(Box::new(voq::Fabric::new(spec, voq)?)),
+            _ => Self::Voq8(Box::new(voq::Fabric::new(spec, voq)?)),
+        })
+    }
 }
 
 /// Does the same for every kind.
@@ -97,6 +121,9 @@ macro_rules! with_machine {
     ($kind:expr, $machine:ident => $do:expr) => {
         match $kind {
             Kind::Hierarchical($machine) => $do,
+            Kind::Voq1($machine) => $do,
+            Kind::Voq3($machine) => $do,
+            Kind::Voq8($machine) => $do,
         }
     };
 }
@@ -116,7 +143,7 @@ impl Engine {
     pub fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
         spec.validate()?;
         Ok(Self {
-            machine: Kind::Hierarchical(Box::new(hierarchical::Fabric::new(spec)?)),
+            machine: Kind::new(spec)?,
             earliest: 0,
             next_stall_check: STALL_CHECK_TICKS,
         })
@@ -238,10 +265,14 @@ fn drive<M: Machine, W: Workload>(
     let mut until_control = CONTROL_TICKS;
     let mut events_at_control = machine.counters().events + CONTROL_EVENTS;
     while !workload.finished() {
+        let wanted = workload.next_tick();
+        if wanted.is_none() && machine.is_idle() {
+            return RunEnd::Drained;
+        }
         let next = machine
             .next_event()
             .unwrap_or(Tick::MAX)
-            .min(workload.next_tick().unwrap_or(Tick::MAX))
+            .min(wanted.unwrap_or(Tick::MAX))
             .max(*earliest);
         if next == Tick::MAX {
             return match machine.find_stall() {

@@ -66,6 +66,17 @@ impl<T> Pool<T> {
         self.entries.len() >= MOST_ENTRIES
     }
 
+    /// True if no entry is in use.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.free.len() == self.entries.len()
+    }
+
+    /// All entries, those not in use included.
+    pub(super) fn entries(&self) -> &[T] {
+        &self.entries
+    }
+
     #[inline]
     pub(super) fn prefetch(&self, id: u32) {
         prefetch(&self.entries, id as usize);

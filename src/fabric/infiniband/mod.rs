@@ -11,6 +11,7 @@ pub use congestion::{
     SlCongestion, TimerScope,
 };
 pub use speed::{LinkSpeed, flits_per_tick};
+pub use validate::MAX_DATA_VLS;
 
 use super::topology::{Peer, Topology};
 use crate::units::Ratio;

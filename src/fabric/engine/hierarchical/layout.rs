@@ -7,7 +7,6 @@
 use super::account::MAX_CREDITS;
 use super::train::{MAX_FLITS, MAX_SPEEDUP};
 use crate::fabric::central::Classes;
-use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::spec::{FabricSpec, Quota, SpecError};
 use crate::fabric::topology::{Shape, Topology};
 
@@ -107,18 +106,10 @@ impl CentralQueues {
 
 /// Checks the limits of this engine, beyond what any fabric must satisfy.
 pub(super) fn check_limits(spec: &FabricSpec) -> Result<(), SpecError> {
-    if matches!(spec.kind, SwitchKind::Voq(_)) {
-        return Err(SpecError {
-            key: "fabric.switch",
-            problem:
-                "the voq switch is specified, but not simulated by this version; use hierarchical"
-                    .into(),
-        });
-    }
     if spec.congestion_control.is_some() {
         return Err(SpecError {
             key: "congestion_control.kind",
-            problem: "congestion control is specified, but not simulated by this version; use none"
+            problem: "congestion control of hierarchical switches is specified, but not simulated by this version; use none"
                 .into(),
         });
     }

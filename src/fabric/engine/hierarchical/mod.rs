@@ -117,10 +117,9 @@ pub(super) struct Fabric {
     counters: Counters,
 }
 
-/// Kinds of events on the wheel, in the top three bits; the id is below.
+/// Kinds of events on the wheel.
 mod event {
-    pub(super) const SHIFT: u32 = 29;
-    pub(super) const ID: u32 = (1 << SHIFT) - 1;
+    pub(super) use crate::fabric::engine::calendar::{EVENT_ID as ID, EVENT_SHIFT as SHIFT};
     /// An input buffer may have a head that can be granted.
     pub(super) const INPUT: u32 = 0;
     /// A central buffer may have one.
@@ -389,6 +388,11 @@ impl Machine for Fabric {
         self.complete_routing();
         self.allocate();
         self.send();
+    }
+
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.messages.is_empty()
     }
 
     fn is_full(&self) -> bool {

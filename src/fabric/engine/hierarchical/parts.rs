@@ -1,35 +1,10 @@
 //! The parts that act: inputs, central buffers, outputs and NICs.
 
-use super::event;
 use super::space::{Heads, NEAR_VLS};
-use crate::fabric::engine::calendar::Wheel;
+use crate::fabric::engine::calendar::Wake;
 use crate::fabric::engine::pool::{MessageId, NONE, PacketId};
 use crate::fabric::spec::Tick;
 use crate::fabric::topology::{Peer, Topology};
-
-/// The earliest look that a part has asked for.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Wake(Tick);
-
-impl Wake {
-    /// Puts a look at `at` on the wheel, unless one comes earlier. A look that
-    /// finds nothing to do is harmless.
-    #[inline]
-    pub(super) fn ask(&mut self, wheel: &mut Wheel, now: Tick, at: Tick, kind: u32, id: u32) {
-        let at = at.max(now + 1).min(now + wheel.horizon());
-        if at < self.0 {
-            self.0 = at;
-            wheel.push(now, at, kind << event::SHIFT | id);
-        }
-    }
-
-    #[inline]
-    pub(super) fn arrived(&mut self, now: Tick) {
-        if self.0 == now {
-            self.0 = Tick::MAX;
-        }
-    }
-}
 
 /// An input buffer as the allocator sees it: one cache line, like all parts that
 /// every packet touches.
@@ -88,7 +63,7 @@ impl Central {
     pub(super) fn new(local: u32) -> Self {
         Self {
             free_at: 0,
-            wake: Wake(Tick::MAX),
+            wake: Wake::default(),
             ready: 0,
             next: 0,
             pick: 0,
@@ -152,7 +127,7 @@ impl Link {
     fn new(to: u32) -> Self {
         Self {
             free_at: 0,
-            wake: Wake(Tick::MAX),
+            wake: Wake::default(),
             blocked_since: Tick::MAX,
             heads: [NONE; NEAR_VLS],
             ready: 0,
@@ -191,7 +166,7 @@ impl Output {
 }
 
 /// The application side of a NIC.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Nic {
     /// FIFO of messages per SL: first and last; grown to the SLs in use.
     pub fifos: Vec<(MessageId, MessageId)>,
@@ -203,19 +178,6 @@ pub(super) struct Nic {
     /// A departure from the send queue must wake this NIC.
     pub waiting: bool,
     pub dirty: bool,
-}
-
-impl Default for Nic {
-    fn default() -> Self {
-        Self {
-            fifos: Vec::new(),
-            waiting_sls: 0,
-            next: 0,
-            wake: Wake(Tick::MAX),
-            waiting: false,
-            dirty: false,
-        }
-    }
 }
 
 /// All parts at links.
@@ -233,7 +195,7 @@ impl Ports {
         let mut inputs: Vec<_> = (0..ports)
             .map(|port| Input {
                 free_at: 0,
-                wake: Wake(Tick::MAX),
+                wake: Wake::default(),
                 heads: [NONE; NEAR_VLS],
                 ready: 0,
                 upstream: NONE,

@@ -1,0 +1,198 @@
+//! Port VLs: how full the queues in front of each (output, VL) are, whether it is
+//! congested, and which packets it marks (`docs/model-infiniband.md` §9).
+
+use crate::fabric::infiniband::{CongestionControl, FillComparison, PortCongestion};
+use crate::fabric::series::PortVlSample;
+use crate::fabric::spec::FabricSpec;
+
+/// Bytes of one unit of `Packet_Size`.
+const PACKET_SIZE_BYTES: u32 = 64;
+
+/// One (output, VL).
+#[derive(Debug, Clone, Copy, Default)]
+struct PortVl {
+    /// Flits waiting in all its queues.
+    flits: u64,
+    /// Queues that hold something.
+    in_use: u32,
+    /// Queues that reach the threshold.
+    over: u32,
+    /// Eligible packets still to pass before the next mark.
+    passing: u16,
+    congested: bool,
+    /// Its fill changed in this tick.
+    changed: bool,
+    /// A packet joined in this tick and has not been granted.
+    joined: u32,
+    /// Packets marked since the sample before.
+    marked: u64,
+}
+
+/// All Port VLs, numbered output · VLs + VL, outputs over all switches; and their queues,
+/// numbered (input · radix + output within the switch) · VLs + VL.
+#[derive(Debug)]
+pub(in crate::fabric::engine) struct PortVls {
+    compare: FillComparison,
+    vls: usize,
+    radix: usize,
+    flit_bytes: u32,
+    settings: Vec<PortCongestion>,
+    /// Flits that an input buffer has for each VL.
+    size: Vec<u64>,
+    states: Vec<PortVl>,
+    /// Flits waiting in each queue.
+    fill: Vec<u32>,
+    /// Port VLs whose fill changed in this tick.
+    changed: Vec<u32>,
+    taking_series: bool,
+}
+
+impl PortVls {
+    pub(in crate::fabric::engine) fn new(spec: &FabricSpec, control: &CongestionControl) -> Self {
+        let topology = &spec.topology;
+        let (radix, vls) = (topology.radix(), usize::from(spec.qos.vls));
+        let ports = topology.switches() * radix;
+        let settings = (0..ports)
+            .map(|port| control.port(topology, port / radix, port % radix))
+            .collect();
+        let flits = |credits: u32| u64::from(credits) * u64::from(spec.buffers.flits_per_credit);
+        Self {
+            compare: control.compare,
+            vls,
+            radix: radix as usize,
+            flit_bytes: spec.timing.flit_bytes,
+            settings,
+            size: spec
+                .buffers
+                .input
+                .per_vl
+                .iter()
+                .map(|q| flits(q.max))
+                .collect(),
+            states: vec![PortVl::default(); ports as usize * vls],
+            fill: vec![0; ports as usize * radix as usize * vls],
+            changed: Vec::new(),
+            taking_series: false,
+        }
+    }
+
+    /// True if a queue of `flits` reaches 1/16 × (16 − `weight`) of the buffer.
+    fn reaches(&self, output: usize, vl: usize, flits: u64) -> bool {
+        let weight = self.settings[output].threshold;
+        weight > 0 && 16 * flits >= u64::from(16 - weight) * self.size[vl]
+    }
+
+    fn queue(&self, input: u32, output: u32, vl: u8) -> usize {
+        let local = output as usize % self.radix;
+        (input as usize * self.radix + local) * self.vls + usize::from(vl)
+    }
+
+    fn change(&mut self, (input, output, vl): (u32, u32, u8), new: impl Fn(u32) -> u32) -> usize {
+        let queue = self.queue(input, output, vl);
+        let (before, after) = (self.fill[queue], new(self.fill[queue]));
+        self.fill[queue] = after;
+        let (at, lane) = (output as usize, usize::from(vl));
+        let reached = self.reaches(at, lane, before.into());
+        let reaches = self.reaches(at, lane, after.into());
+        let id = at * self.vls + lane;
+        let state = &mut self.states[id];
+        state.flits = state.flits + u64::from(after) - u64::from(before);
+        state.in_use = state.in_use + u32::from(after > 0) - u32::from(before > 0);
+        state.over = state.over + u32::from(reaches) - u32::from(reached);
+        if !std::mem::replace(&mut state.changed, true) {
+            self.changed.push(id as u32);
+        }
+        id
+    }
+
+    /// Phase 4: a packet of `flits` joined the queue of `input` for (`output`, `vl`).
+    #[inline]
+    pub(in crate::fabric::engine) fn joined(&mut self, queue: (u32, u32, u8), flits: u32) {
+        let id = self.change(queue, |fill| fill + flits);
+        self.states[id].joined += 1;
+    }
+
+    /// Phase 6: a packet was granted; `joined_now` if it joined in the same tick.
+    #[inline]
+    pub(in crate::fabric::engine) fn granted(
+        &mut self,
+        queue: (u32, u32, u8),
+        flits: u32,
+        joined_now: bool,
+    ) {
+        let id = self.change(queue, |fill| fill - flits);
+        self.states[id].joined -= u32::from(joined_now);
+    }
+
+    /// End of phase 6: Port VLs whose fill changed enter or leave the congestion state.
+    /// `is_root(output, vl)`: the next buffer has credits for the largest packet.
+    pub(in crate::fabric::engine) fn judge(&mut self, mut is_root: impl FnMut(u32, u8) -> bool) {
+        while let Some(id) = self.changed.pop() {
+            let (output, vl) = (id as usize / self.vls, id as usize % self.vls);
+            let PortVl {
+                flits,
+                in_use,
+                over,
+                joined,
+                ..
+            } = self.states[id as usize];
+            let crossed = match self.compare {
+                FillComparison::AnyQueue => over > 0,
+                FillComparison::Sum => self.reaches(output, vl, flits),
+                FillComparison::SumShared => {
+                    in_use > 0 && self.reaches(output, vl, flits * u64::from(in_use))
+                }
+            };
+            let enters = crossed
+                && joined > 0
+                && (self.settings[output].victim_mask || is_root(output as u32, vl as u8));
+            let state = &mut self.states[id as usize];
+            state.congested = crossed && (state.congested || enters);
+            (state.changed, state.joined) = (false, 0);
+        }
+    }
+
+    /// Phase 7: a packet of `flits` starts on the link of `output`: true if it is marked.
+    #[inline]
+    pub(in crate::fabric::engine) fn mark(&mut self, output: u32, vl: u8, flits: u32) -> bool {
+        let settings = &self.settings[output as usize];
+        let state = &mut self.states[output as usize * self.vls + usize::from(vl)];
+        let bytes = u64::from(flits) * u64::from(self.flit_bytes);
+        let least = u64::from(settings.packet_size) * u64::from(PACKET_SIZE_BYTES);
+        if !state.congested || bytes < least {
+            return false;
+        }
+        if state.passing > 0 {
+            state.passing -= 1;
+            return false;
+        }
+        state.passing = settings.marking_rate;
+        state.marked += u64::from(self.taking_series);
+        true
+    }
+
+    /// From now on, counts marks for samples.
+    pub(in crate::fabric::engine) fn start_series(&mut self) {
+        self.taking_series = true;
+    }
+
+    /// Occupancy of the Port VLs, and packets marked since the last call.
+    pub(in crate::fabric::engine) fn sample(&mut self) -> Vec<PortVlSample> {
+        let (vls, radix) = (self.vls as u32, self.radix as u32);
+        let mut found = Vec::new();
+        for (id, state) in (0u32..).zip(&mut self.states) {
+            let marked = std::mem::take(&mut state.marked);
+            if state.flits > 0 || marked > 0 {
+                let (output, vl) = (id / vls, (id % vls) as u8);
+                found.push(PortVlSample {
+                    switch: output / radix,
+                    port: output % radix,
+                    vl,
+                    flits: state.flits,
+                    marked,
+                });
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,99 @@
+//! Phase 1: packets reach their adapters (`docs/model-infiniband.md` §8 and §10).
+
+use super::Fabric;
+use super::hca::append;
+use super::packet::{Packet, Purpose};
+use crate::fabric::engine::counters::Arrived;
+use crate::fabric::engine::pool::PacketId;
+use crate::fabric::infiniband::{Acks, Notification};
+use crate::fabric::workload::Workload;
+
+impl<const L: usize> Fabric<L> {
+    /// The tail of a packet is at its adapter.
+    pub(super) fn arrive(&mut self, id: PacketId, workload: &mut impl Workload) {
+        let packet = self.packets[id];
+        self.packets[id].alive = false;
+        self.packets.remove(id);
+        if packet.purpose == Purpose::Answer {
+            if packet.becn {
+                self.receive_becn(&packet);
+            }
+            return;
+        }
+        let arrived = Arrived {
+            message: packet.message,
+            index: packet.index,
+            flits: packet.flits.into(),
+            injected: packet.injected,
+        };
+        self.counters
+            .deliver(self.now, &arrived, &mut self.messages, workload);
+
+        let notice = self.congestion.as_ref().map(|control| control.notification);
+        let told = packet.fecn && !packet.becn;
+        let flow = (packet.src, packet.sl);
+        let congested = &mut self.hcas[packet.dst as usize].congested;
+        if told && notice == Some(Notification::Ack) && !congested.contains(&flow) {
+            congested.push(flow);
+        }
+        let acknowledged = match self.acks {
+            Acks::None => false,
+            Acks::PerMessage => packet.last,
+            Acks::PerPacket => true,
+        };
+        if acknowledged {
+            let remembered = congested.iter().position(|&known| known == flow);
+            if let Some(at) = remembered {
+                congested.swap_remove(at);
+            }
+            self.answer_to(&packet, self.ack_bytes, false, remembered.is_some());
+        }
+        if let (true, Some(Notification::Cnp { bytes })) = (told, notice) {
+            self.answer_to(&packet, bytes, true, true);
+        }
+    }
+
+    /// A BECN is back at the source.
+    fn receive_becn(&mut self, packet: &Packet<L>) {
+        let Some(congestion) = &mut self.congestion else {
+            return;
+        };
+        let flow = congestion.sources.flow(packet.dst, packet.sl, packet.src);
+        congestion.sources.becn(flow, self.now);
+        if let Some(counted) = &mut self.counters.congestion {
+            counted.becns += 1;
+        }
+        self.touch_hca(packet.dst);
+    }
+
+    /// A CNP or an ACK, back to the sender of `packet`.
+    fn answer_to(&mut self, packet: &Packet<L>, bytes: u32, is_cnp: bool, becn: bool) {
+        if self.packets.is_full() {
+            // The run ends with this tick.
+            return;
+        }
+        let (src, dst, sl) = (packet.dst, packet.src, packet.sl);
+        let flits = self.timing.flits(bytes, 0);
+        let vl = self.ways.vl_at_hca(src, dst, sl);
+        let id = self.packets.insert(Packet {
+            waiting_since: self.now,
+            src,
+            dst,
+            flits: flits as u16,
+            credits: flits.div_ceil(self.flits_per_credit) as u16,
+            sl,
+            vl,
+            buffer_vl: vl,
+            purpose: Purpose::Answer,
+            becn,
+            ..Packet::default()
+        });
+        let hca = &mut self.hcas[src as usize];
+        let queue = if is_cnp { &mut hca.cnps } else { &mut hca.acks };
+        append(queue, id, |tail| &mut self.packets[tail].next);
+        if becn && let Some(counted) = &mut self.counters.congestion {
+            counted.notifications += 1;
+        }
+        self.touch_hca(src);
+    }
+}

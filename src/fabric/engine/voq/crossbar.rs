@@ -1,0 +1,386 @@
+//! Phases 5 and 6: outputs offer, inputs accept (`docs/model-infiniband.md` §6); and what
+//! follows from a grant: when the packet crosses, leaves by the link, and reaches the next
+//! buffer (§4).
+
+use super::arbiter::Pick;
+use super::line::Dates;
+use super::release::Departure;
+use super::{Fabric, event};
+use crate::fabric::engine::bits::first_from_wide;
+use crate::fabric::engine::pool::NONE;
+use crate::fabric::infiniband::MAX_DATA_VLS;
+use crate::fabric::spec::Tick;
+
+impl<const L: usize> Fabric<L> {
+    /// Phase 5.
+    #[inline]
+    pub(super) fn offer(&mut self) {
+        for i in 0..self.dirty_outputs.len() {
+            self.look(self.dirty_outputs[i]);
+        }
+        self.dirty_outputs.clear();
+    }
+
+    /// Credits of `lane` at the far end of `output`, at least `wanted` if there are so many.
+    #[inline]
+    pub(super) fn credits(&mut self, output: u32, lane: usize, wanted: u16) -> u16 {
+        if self.credits[lane] < wanted {
+            let first = output as usize * self.vls;
+            let credits = &mut self.credits[first..first + self.vls];
+            let mut give = |vl: u8, count| credits[usize::from(vl)] += count;
+            self.returning[output as usize].settle(&self.pace, self.now, &mut give);
+            let to = &self.outputs[output as usize];
+            if self.sink_rate.is_some() && to.is_to_nic() {
+                let answers = &mut self.returning_answers[to.peer() as usize];
+                answers.settle(&self.pace, self.now, give);
+            }
+        }
+        self.credits[lane]
+    }
+
+    /// When `missing` more credits of `vl` will be at `output`; if nobody knows, it is woken.
+    pub(super) fn credits_at(&mut self, output: u32, vl: u8, missing: u32) -> Option<Tick> {
+        let to = &self.outputs[output as usize];
+        let data = &self.returning[output as usize];
+        if self.sink_rate.is_some() && to.is_to_nic() {
+            // Of two streams together: each alone tells when to look again.
+            let answers = &self.returning_answers[to.peer() as usize];
+            let next = [data, answers].map(|stream| stream.date_of(&self.pace, vl, 1));
+            return next.into_iter().flatten().min();
+        }
+        let at = data.date_of(&self.pace, vl, missing);
+        if at.is_none() {
+            self.outputs[output as usize].waits_for_credits = true;
+        }
+        at
+    }
+
+    /// Room in the buffer before the link of `output`, at least `wanted` if there is so much.
+    #[inline]
+    pub(super) fn room(&mut self, output: u32, wanted: u16) -> u16 {
+        let port = &mut self.outputs[output as usize];
+        if port.room < wanted {
+            let give = |_, count| port.room += count;
+            self.leaving[output as usize].settle(&self.pace, self.now, give);
+        }
+        port.room
+    }
+
+    /// Offers to the input that `output` would serve next.
+    fn look(&mut self, output: u32) {
+        let (now, at) = (self.now, output as usize);
+        let port = &self.outputs[at];
+        let begin = now + self.timing.allocation;
+        if port.lanes == 0 || port.offered_to != NOT_OFFERED {
+            return;
+        }
+        if port.free_at > begin {
+            let again = port.free_at - self.timing.allocation;
+            self.wake_output(output, again);
+            return;
+        }
+        let first_port = output - output % self.radix;
+        let lanes = port.lanes;
+        let room = self.room(output, self.largest);
+        let (mut candidates, mut found) = (0u32, [0u8; MAX_DATA_VLS as usize]);
+        let (mut any_credits, mut credits_again, mut again) = (false, Tick::MAX, Tick::MAX);
+        let mut rest = lanes;
+        while rest != 0 {
+            let vl = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let lane = at * self.vls + vl;
+            let credits = self.credits(output, lane, self.largest);
+            let fits_all = credits.min(room) >= self.largest;
+            let inputs = self.heads[lane];
+            let ahead = inputs
+                & u128::MAX
+                    .checked_shl(self.pointers[lane].into())
+                    .unwrap_or(0);
+            'inputs: for mut bits in [ahead, inputs & !ahead] {
+                while bits != 0 {
+                    let local = bits.trailing_zeros();
+                    bits &= bits - 1;
+                    let input = first_port + local;
+                    let free_at = self.inputs[input as usize].free_at;
+                    let needs = if fits_all {
+                        1
+                    } else {
+                        self.head_credits(input, output - first_port, vl)
+                    };
+                    any_credits |= credits >= needs;
+                    if free_at <= begin && credits.min(room) >= needs {
+                        candidates |= 1 << vl;
+                        found[vl] = local as u8;
+                        break 'inputs;
+                    }
+                    // When nothing but time will have passed.
+                    let mut when = free_at.saturating_sub(self.timing.allocation);
+                    if credits < needs {
+                        let missing = u32::from(needs - credits);
+                        let Some(date) = self.credits_at(output, vl as u8, missing) else {
+                            continue;
+                        };
+                        credits_again = credits_again.min(date);
+                        when = when.max(date);
+                    }
+                    if room < needs {
+                        let missing = u32::from(needs - room);
+                        let date = self.leaving[at].date_of(&self.pace, 0, missing);
+                        when = when.max(date.unwrap_or(now));
+                    }
+                    again = again.min(when);
+                }
+            }
+        }
+        let port = &mut self.outputs[at];
+        if any_credits {
+            port.is_not_blocked(now);
+        } else {
+            port.is_blocked(now);
+            again = again.min(credits_again);
+        }
+        if candidates == 0 {
+            if again != Tick::MAX {
+                self.wake_output(output, again);
+            }
+            return;
+        }
+        let pick = self.switch_arbiters.pick(at, candidates);
+        let local = found[usize::from(pick.vl)];
+        let port = &mut self.outputs[at];
+        (port.offer, port.offered_to) = (pick, local);
+        let input = first_port + u32::from(local);
+        let offers = &mut self.inputs[input as usize].offers;
+        if *offers == 0 {
+            self.offered.push(input);
+        }
+        *offers |= 1 << (output - first_port);
+    }
+
+    /// Credits of the head of a virtual output queue.
+    #[inline]
+    fn head_credits(&self, input: u32, local: u32, vl: usize) -> u16 {
+        let queue = (input * self.radix + local) as usize * self.vls + vl;
+        self.packets[self.queues[queue].head].credits
+    }
+
+    /// Phase 6.
+    #[inline]
+    pub(super) fn accept(&mut self) {
+        for i in 0..self.offered.len() {
+            let input = self.offered[i];
+            let state = &mut self.inputs[input as usize];
+            let offers = std::mem::take(&mut state.offers);
+            let accepted = first_from_wide(offers, state.pointer);
+            let first_port = input - input % self.radix;
+            let mut refused = offers & !(1 << accepted);
+            while refused != 0 {
+                let output = first_port + refused.trailing_zeros();
+                refused &= refused - 1;
+                self.outputs[output as usize].offered_to = NOT_OFFERED;
+                self.wake_output(output, self.now + 1);
+            }
+            self.grant(input, first_port + accepted);
+        }
+        self.offered.clear();
+    }
+
+    /// `input` takes what `output` offers.
+    fn grant(&mut self, input: u32, output: u32) {
+        let (now, at) = (self.now, output as usize);
+        let first_port = output - output % self.radix;
+        let port = &mut self.outputs[at];
+        port.offered_to = NOT_OFFERED;
+        let pick: Pick = port.offer;
+        let vl = usize::from(pick.vl);
+        let lane = at * self.vls + vl;
+        let local = output - first_port;
+
+        let queue = &mut self.queues[(input * self.radix + local) as usize * self.vls + vl];
+        let id = queue.head;
+        let packet = &mut self.packets[id];
+        queue.head = packet.next;
+        if queue.head == NONE {
+            self.heads[lane] &= !(1 << (input - first_port));
+            if self.heads[lane] == 0 {
+                port.lanes &= !(1 << vl);
+            }
+        }
+        self.pointers[lane] = (input - first_port) as u8 + 1;
+        let state = &mut self.inputs[input as usize];
+        state.pointer = local as u8 + 1;
+        let upstream = state.upstream;
+        let flits = u32::from(packet.flits);
+        let bytes = u64::from(flits) * u64::from(self.timing.flit_bytes);
+        self.switch_arbiters.grant(at, pick, bytes);
+        if let Some(congestion) = &mut self.congestion {
+            let joined_now = packet.waiting_since == now;
+            congestion
+                .port_vls
+                .granted((input, output, pick.vl), flits, joined_now);
+        }
+
+        // The crossing, and the credits that it gives back.
+        let crossing = now + self.timing.allocation;
+        let stored = packet.dates.later(self.timing.input_store);
+        let crosses = crossing + Tick::from(self.pace.speedup.floor(flits - 1));
+        let tail = crosses.max(stored.of(&self.pace.rates, flits - 1));
+        (state.free_at, port.free_at) = (tail + 1, tail + 1);
+        let back = 1 + self.outputs[upstream as usize].latency;
+        let departure = Departure {
+            end: tail + back,
+            crossing: crossing + back,
+            dates: stored.later(back),
+            flits: packet.flits,
+            credits: packet.credits,
+            done: 0,
+            vl: packet.buffer_vl,
+        };
+        let wakes_at = self.give_back(upstream, departure);
+
+        // The link.
+        let packet = &mut self.packets[id];
+        let port = &mut self.outputs[at];
+        let inside = self.timing.crossbar + self.timing.output_store;
+        let ready = crossing + inside;
+        let start = ready.max(port.link_free.tick);
+        let available = stored.later(inside);
+        let rates = &self.pace.rates;
+        let (leaves, free) = available.served(rates, port.rate, port.link_free, start, flits);
+        port.link_free = free;
+        port.room -= packet.credits;
+        self.credits[lane] -= packet.credits;
+        self.leaving[at].push(
+            Departure {
+                end: leaves.of(rates, flits - 1) + 1,
+                crossing: 0,
+                dates: leaves.later(1),
+                flits: packet.flits,
+                credits: packet.credits,
+                done: 0,
+                vl: 0,
+            },
+            now,
+            |_, credits| port.room += credits,
+        );
+        port.sent.packets += 1;
+        port.sent.flits += u64::from(flits);
+        port.sent.queue_wait += now - packet.waiting_since + start - ready;
+        packet.waiting_since = ready;
+        packet.buffer_vl = pick.vl;
+        packet.dates = leaves.later(port.flight);
+        let (peer, to_nic) = (port.peer(), port.is_to_nic());
+        if port.lanes != 0 {
+            let again = port.free_at - self.timing.allocation;
+            self.wake_output(output, again);
+        }
+        if self.congestion.is_some() {
+            self.push(start, event::MARK, id);
+        }
+        if to_nic {
+            self.counters.host_flit_hops += u64::from(flits);
+            self.sink(id, output, peer);
+            let tail = self.packets[id].dates.of(&self.pace.rates, flits - 1);
+            self.push(tail, event::DELIVERY, id);
+        } else {
+            self.counters.flit_hops += u64::from(flits);
+            self.packets[id].input = peer;
+            self.send_to_switch(id);
+        }
+        if let Some(date) = wakes_at {
+            if upstream as usize >= self.ports {
+                self.wake_hca(upstream - self.ports as u32, date);
+            } else {
+                self.wake_output(upstream, date);
+            }
+        }
+    }
+
+    /// Credits begin to come back to `output`. When to wake it, if it waits for some.
+    #[inline]
+    fn give_back(&mut self, output: u32, departure: Departure<L>) -> Option<Tick> {
+        let first = output as usize * self.vls;
+        let credits = &mut self.credits[first..first + self.vls];
+        let give = |vl: u8, count| credits[usize::from(vl)] += count;
+        self.returning[output as usize].push(departure, self.now, give);
+        let waits = &mut self.outputs[output as usize].waits_for_credits;
+        std::mem::take(waits).then(|| departure.credit_date(&self.pace, 0))
+    }
+
+    /// A packet will reach adapter `nic` over `output`: when its flits leave the receive
+    /// buffer.
+    fn sink(&mut self, id: u32, output: u32, nic: u32) {
+        let packet = &self.packets[id];
+        let flits = u32::from(packet.flits);
+        let back = 1 + self.outputs[output as usize].latency;
+        let rates = &self.pace.rates;
+        let is_data = packet.purpose == super::packet::Purpose::Data;
+        let dates: Dates<L> = match self.sink_rate {
+            Some(rate) if is_data => {
+                let hca = &mut self.hcas[nic as usize];
+                let start = packet.dates.header().max(hca.sink_free.tick);
+                let (gone, free) = packet
+                    .dates
+                    .served(rates, rate, hca.sink_free, start, flits);
+                hca.sink_free = free;
+                gone
+            }
+            _ => packet.dates,
+        };
+        let departure = Departure {
+            end: dates.of(rates, flits - 1) + back,
+            crossing: 0,
+            dates: dates.later(back),
+            flits: packet.flits,
+            credits: packet.credits,
+            done: 0,
+            vl: packet.buffer_vl,
+        };
+        if self.sink_rate.is_some() && !is_data {
+            let first = output as usize * self.vls;
+            let credits = &mut self.credits[first..first + self.vls];
+            let give = |vl: u8, count| credits[usize::from(vl)] += count;
+            self.returning_answers[nic as usize].push(departure, self.now, give);
+        } else {
+            // Nobody waits for what is known already.
+            self.give_back(output, departure);
+        }
+    }
+
+    /// End of phase 6: Port VLs enter or leave the congestion state.
+    pub(super) fn judge(&mut self) {
+        let Some(mut congestion) = self.congestion.take() else {
+            return;
+        };
+        congestion.port_vls.judge(|output, vl| {
+            let lane = output as usize * self.vls + usize::from(vl);
+            self.credits(output, lane, self.largest) >= self.largest_data
+        });
+        self.congestion = Some(congestion);
+    }
+
+    /// Phase 7: links of switches mark what they start.
+    pub(super) fn mark(&mut self) {
+        let mut marking = std::mem::take(&mut self.marking);
+        let Some(congestion) = &mut self.congestion else {
+            return;
+        };
+        for id in marking.drain(..) {
+            let packet = &mut self.packets[id];
+            let flits = packet.flits.into();
+            if congestion
+                .port_vls
+                .mark(packet.output, packet.buffer_vl, flits)
+            {
+                packet.fecn = true;
+                if let Some(counted) = &mut self.counters.congestion {
+                    counted.marked += 1;
+                }
+            }
+        }
+        self.marking = marking;
+    }
+}
+
+/// In [`Output::offered_to`](super::parts::Output::offered_to): nothing is offered.
+pub(super) const NOT_OFFERED: u8 = u8::MAX;

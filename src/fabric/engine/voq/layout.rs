@@ -1,0 +1,224 @@
+//! Flat numbering of the fabric's parts, its rates, tables and limits.
+//!
+//! Switch ports are numbered over all switches, `switch * radix + port`. Outputs
+//! `0..ports` are switch ports, `ports + nic` is an adapter; inputs are switch ports.
+
+use super::line::{MAX_NUMERATOR, Rate};
+use crate::fabric::infiniband::{Acks, Notification, SlToVl, Voq};
+use crate::fabric::spec::{FabricSpec, Pool, SpecError};
+use crate::units::Ratio;
+
+/// Most flits of a packet.
+const MAX_FLITS: u32 = 1 << 15;
+/// Most credits in a buffer.
+const MAX_CREDITS: u32 = u16::MAX as u32;
+/// Largest crossbar speed-up.
+const MAX_SPEEDUP: u32 = u8::MAX as u32;
+/// Most different rates of links, send engines and sinks in a fabric.
+pub(in crate::fabric::engine) const MAX_RATES: usize = 8;
+/// Most virtual output queues, of 12 bytes each.
+const MAX_QUEUES: u64 = 1 << 30;
+
+/// The different rates of a fabric, from fast to slow.
+pub(in crate::fabric::engine) fn rates(spec: &FabricSpec, voq: &Voq) -> Vec<Ratio> {
+    let links = &voq.links;
+    let between_switches = spec.topology.directed_switch_links() > 0;
+    let mut rates: Vec<_> = [
+        Some(links.host),
+        between_switches.then_some(links.switch),
+        voq.hca.send_rate,
+        voq.hca.sink_rate,
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    rates.extend(links.exceptions.values());
+    rates.sort_by(|a, b| b.cmp(a));
+    rates.dedup();
+    rates
+}
+
+/// Position of each rate.
+#[derive(Debug)]
+pub(super) struct Rates(Vec<Ratio>);
+
+impl Rates {
+    pub(super) fn new(spec: &FabricSpec, voq: &Voq) -> Self {
+        Self(rates(spec, voq))
+    }
+
+    /// Index of `rate`, which is one of the fabric's.
+    pub(super) fn index(&self, rate: Ratio) -> u8 {
+        let found = self.0.iter().position(|&known| known == rate);
+        debug_assert!(found.is_some(), "a rate that the fabric does not have");
+        found.unwrap_or(0) as u8
+    }
+
+    pub(super) fn all(&self) -> Vec<Rate> {
+        self.0.iter().map(|&rate| Rate::new(rate)).collect()
+    }
+}
+
+/// SL-to-VL tables of switch ports: most are the same.
+#[derive(Debug)]
+pub(super) struct PortTables {
+    /// The different tables.
+    tables: Vec<Vec<u8>>,
+    /// Table of each (input over all switches, output within the switch); empty: the
+    /// default one everywhere.
+    of_ports: Vec<u16>,
+    radix: usize,
+    /// Tables of adapters.
+    of_hcas: Vec<u16>,
+}
+
+impl PortTables {
+    pub(super) fn new(spec: &FabricSpec, sl2vl: &SlToVl) -> Result<Self, SpecError> {
+        let (radix, nics) = (spec.topology.radix(), spec.topology.nics());
+        let mut tables = vec![sl2vl.default.clone()];
+        let mut position = |table: &Vec<u8>| {
+            let at = tables.iter().position(|known| known == table);
+            at.unwrap_or_else(|| {
+                tables.push(table.clone());
+                tables.len() - 1
+            }) as u16
+        };
+        let of_hcas = (0..nics)
+            .map(|nic| sl2vl.hcas.get(&nic).map_or(0, &mut position))
+            .collect();
+        let mut of_ports = Vec::new();
+        if !sl2vl.ports.is_empty() {
+            let ports = spec.topology.switches() * radix;
+            of_ports = vec![0; ports as usize * radix as usize];
+            for (&(switch, input, output), table) in &sl2vl.ports {
+                let at = (switch * radix + input) as usize * radix as usize + output as usize;
+                of_ports[at] = position(table);
+            }
+        }
+        if tables.len() > usize::from(u16::MAX) {
+            let count = tables.len();
+            return limit(
+                "fabric.sl2vl",
+                format!("{count} different tables"),
+                u16::MAX.into(),
+            );
+        }
+        Ok(Self {
+            tables,
+            of_ports,
+            radix: radix as usize,
+            of_hcas,
+        })
+    }
+
+    /// VL of a packet of `sl` that leaves an adapter.
+    #[inline]
+    pub(super) fn at_hca(&self, nic: u32, sl: u8) -> u8 {
+        self.tables[usize::from(self.of_hcas[nic as usize])][usize::from(sl)]
+    }
+
+    /// VL of a packet of `sl` from `input` to `output` of its switch.
+    #[inline]
+    pub(super) fn at_switch(&self, input: u32, output: u32, sl: u8) -> u8 {
+        let pair = input as usize * self.radix + output as usize % self.radix;
+        let table = self.of_ports.get(pair).copied().unwrap_or(0);
+        self.tables[usize::from(table)][usize::from(sl)]
+    }
+}
+
+fn limit<T>(key: &'static str, what: String, most: u64) -> Result<T, SpecError> {
+    let problem = format!("{what} exceed the limit of this engine, {most}");
+    Err(SpecError { key, problem })
+}
+
+/// Flits of the longest packet, answers included.
+fn longest_packet(spec: &FabricSpec, voq: &Voq) -> u32 {
+    let ack = (voq.hca.acks != Acks::None).then_some(voq.hca.ack_bytes);
+    let control = spec.congestion_control.as_ref();
+    let cnp = control.and_then(|control| match control.notification {
+        Notification::Cnp { bytes } => Some(bytes),
+        Notification::Ack => None,
+    });
+    let answers = [ack, cnp].into_iter().flatten();
+    (0..spec.qos.service_levels.len())
+        .map(|sl| spec.max_flits(sl))
+        .chain(answers.map(|bytes| spec.timing.flits(bytes, 0)))
+        .max()
+        .unwrap_or(1)
+}
+
+/// Credits of the largest packet, answers included; within the limits.
+pub(super) fn most_credits(spec: &FabricSpec, voq: &Voq) -> u16 {
+    spec.credits(longest_packet(spec, voq)) as u16
+}
+
+/// Checks the limits of this engine, beyond what any fabric must satisfy.
+pub(in crate::fabric::engine) fn check_limits(
+    spec: &FabricSpec,
+    voq: &Voq,
+) -> Result<(), SpecError> {
+    let rates = rates(spec, voq);
+    if rates.len() > MAX_RATES {
+        let count = rates.len();
+        return limit(
+            "fabric.link_speeds",
+            format!("{count} different rates of links and adapters"),
+            MAX_RATES as u64,
+        );
+    }
+    if let Some(rate) = rates.iter().find(|rate| rate.num() > MAX_NUMERATOR) {
+        return limit(
+            "fabric.link_speed",
+            format!("{rate} flits per tick is too fine a fraction: its terms"),
+            MAX_NUMERATOR,
+        );
+    }
+    let topology = &spec.topology;
+    let ports = u64::from(topology.switches()) * u64::from(topology.radix());
+    let queues = ports
+        .saturating_mul(topology.radix().into())
+        .saturating_mul(spec.qos.vls.into());
+    if queues > MAX_QUEUES {
+        return limit(
+            "fabric.topology",
+            format!("{queues} virtual output queues"),
+            MAX_QUEUES,
+        );
+    }
+    if topology.radix() > u128::BITS {
+        return limit(
+            "fabric.topology",
+            format!("switches of {} ports", topology.radix()),
+            u128::BITS.into(),
+        );
+    }
+    let buffers = &spec.buffers;
+    let of_a_vl = |pool: &Pool| pool.per_vl.iter().map(|quota| quota.max).max();
+    for (key, credits) in [
+        ("fabric.input_buffer", of_a_vl(&buffers.input)),
+        ("fabric.nic_sink", of_a_vl(&buffers.nic_sink)),
+        ("fabric.output_buffer", Some(buffers.output.total)),
+        ("fabric.nic_queue", Some(buffers.nic_queue.total)),
+    ] {
+        let credits = credits.unwrap_or(0);
+        if credits > MAX_CREDITS {
+            return limit(key, format!("{credits} credits"), MAX_CREDITS.into());
+        }
+    }
+    let longest = longest_packet(spec, voq);
+    if longest > MAX_FLITS {
+        return limit(
+            "qos.service_levels.mtu",
+            format!("packets of {longest} flits"),
+            MAX_FLITS.into(),
+        );
+    }
+    if voq.crossbar_speedup > MAX_SPEEDUP {
+        return limit(
+            "fabric.crossbar_speedup",
+            format!("{} flits per tick", voq.crossbar_speedup),
+            MAX_SPEEDUP.into(),
+        );
+    }
+    Ok(())
+}

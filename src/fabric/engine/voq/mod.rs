@@ -1,0 +1,457 @@
+//! The fabric of InfiniBand switches and adapters (`docs/model-infiniband.md`).
+//!
+//! An input and an output of a switch are bound to each other for one packet at a time,
+//! and after its grant nothing holds up a packet before the next switch: a grant decides
+//! when every flit crosses, leaves by the link, and reaches the next buffer. So a packet takes
+//! one event per hop, plus one for each look of an output that finds nothing to offer.
+//!
+//! `L` is the number of lines that [`line::Dates`] keeps: at least the number of
+//! different rates in the fabric.
+
+mod arbiter;
+mod arrival;
+mod crossbar;
+mod hca;
+pub(super) mod layout;
+mod line;
+mod packet;
+mod parts;
+mod queue_pairs;
+mod release;
+mod route;
+mod stall;
+mod statistics;
+
+use self::arbiter::Arbiters;
+use self::layout::Rates;
+use self::packet::Packet;
+use self::parts::{Hca, Input, Output, Queue};
+use self::queue_pairs::QueuePairs;
+use self::release::{Departures, Pace};
+use self::route::Ways;
+use super::Machine;
+use super::bits::Divisor;
+use super::calendar::{EVENT_ID, EVENT_SHIFT, Wheel};
+use super::congestion::{PortVls, Sources};
+use super::counters::Counters;
+use super::pool::{InFlight, PacketId, Pool};
+use super::recorder::Recorder;
+use super::stall::Stall;
+use crate::fabric::infiniband::{Acks, CongestionControl, Notification, Voq};
+use crate::fabric::series::Sample;
+use crate::fabric::spec::{FabricSpec, SpecError, Tick, Timing};
+use crate::fabric::stats::{CongestionStats, FabricStats};
+use crate::fabric::workload::{Message, Workload};
+
+/// A fabric in motion.
+#[derive(Debug)]
+pub(super) struct Fabric<const L: usize> {
+    now: Tick,
+    timing: Timing,
+    radix: u32,
+    vls: usize,
+    ports: usize,
+    flits_per_credit: u32,
+    header_bytes: u32,
+    mtu: Vec<u32>,
+    acks: Acks,
+    ack_bytes: u32,
+    /// Credits of the largest packet of all, and of the largest data packet.
+    largest: u16,
+    largest_data: u16,
+    /// Credits that an input buffer has for each VL.
+    buffer_credits: Vec<u32>,
+    pace: Pace,
+    /// Rates of the send engines, and of the sinks.
+    send_rates: Vec<u8>,
+    sink_rate: Option<u8>,
+
+    // The parts, numbered as in `layout`.
+    inputs: Vec<Input>,
+    outputs: Vec<Output>,
+    hcas: Vec<Hca>,
+    queue_pairs: QueuePairs,
+    /// Virtual output queues: (input · radix + output in the switch) · VLs + VL.
+    queues: Vec<Queue>,
+    /// Inputs of the switch with a head, per output · VLs + VL; and the input after the one
+    /// served last.
+    heads: Vec<u128>,
+    pointers: Vec<u8>,
+    switch_arbiters: Arbiters,
+    hca_arbiters: Arbiters,
+
+    // Space.
+    /// Credits at the far end of each link, as of the last look: output · VLs + VL.
+    credits: Vec<u16>,
+    /// Credits on their way back to each output.
+    returning: Vec<Departures<L>>,
+    /// The same of answers, beside a sink that data wait for; per adapter.
+    returning_answers: Vec<Departures<L>>,
+    /// Packets that leave each output buffer.
+    leaving: Vec<Departures<L>>,
+
+    ways: Ways,
+    packets: Pool<Packet<L>>,
+    messages: Pool<InFlight>,
+    wheel: Wheel,
+
+    congestion: Option<Box<Congestion>>,
+    counters: Counters,
+
+    // Work of the present tick; empty between ticks.
+    due: Vec<u32>,
+    joining: Vec<PacketId>,
+    marking: Vec<PacketId>,
+    dirty_outputs: Vec<u32>,
+    dirty_hcas: Vec<u32>,
+    offered: Vec<u32>,
+    given: Vec<(u32, u8)>,
+    outbox: Vec<Message>,
+}
+
+/// Congestion control, if there is any.
+#[derive(Debug)]
+struct Congestion {
+    notification: Notification,
+    port_vls: PortVls,
+    sources: Sources,
+}
+
+/// Kinds of events on the wheel.
+mod event {
+    /// A header joins its queue: packet.
+    pub(super) const JOIN: u32 = 0;
+    /// An output may have something to offer.
+    pub(super) const OUTPUT: u32 = 1;
+    /// An adapter may send.
+    pub(super) const HCA: u32 = 2;
+    /// The tail of a packet reaches its adapter: packet.
+    pub(super) const DELIVERY: u32 = 3;
+    /// Tails of messages have left an adapter.
+    pub(super) const INJECTION: u32 = 4;
+    /// The link of a switch starts a packet, which it may mark: packet.
+    pub(super) const MARK: u32 = 5;
+}
+
+/// Buckets of the wheel: what lies beyond is looked at on the way.
+const MOST_BUCKETS: u64 = 1 << 14;
+
+impl<const L: usize> Fabric<L> {
+    /// An idle fabric at tick 0.
+    ///
+    /// # Errors
+    /// If it exceeds a limit of this engine. `spec` has been validated, is of the kind of
+    /// `voq`, is within the limits of `layout`, and has at most `L` different rates.
+    pub(super) fn new(spec: &FabricSpec, voq: &Voq) -> Result<Self, SpecError> {
+        let rates = Rates::new(spec, voq);
+        let (topology, buffers, timing) = (&spec.topology, &spec.buffers, &spec.timing);
+        let (radix, vls) = (topology.radix(), usize::from(spec.qos.vls));
+        let ports = (topology.switches() * radix) as usize;
+        let nics = topology.nics();
+        let pace = Pace {
+            rates: rates.all(),
+            flits_per_credit: Divisor::new(buffers.flits_per_credit.min(1 << 15)),
+            speedup: Divisor::new(voq.crossbar_speedup),
+        };
+        let (inputs, outputs) = parts::ports(spec, voq, &rates, &pace.rates);
+        let lanes = outputs.len() * vls;
+        let credits = outputs
+            .iter()
+            .flat_map(|output| {
+                let pool = if output.is_to_nic() {
+                    &buffers.nic_sink
+                } else {
+                    &buffers.input
+                };
+                pool.per_vl.iter().map(|quota| quota.max as u16)
+            })
+            .collect();
+        let host_rate = |nic| {
+            let (switch, port) = topology.attachment(nic);
+            voq.links.at(topology, switch, port)
+        };
+        let host_rates: Vec<_> = (0..nics).map(host_rate).collect();
+        let send_rates = host_rates
+            .iter()
+            .map(|&rate| rates.index(voq.hca.send_rate.unwrap_or(rate)))
+            .collect();
+        let slowest = pace.rates.last().map_or(1, |rate| rate.flit_ticks());
+        let longest = u64::from(spec.largest_packet_credits())
+            * u64::from(buffers.flits_per_credit)
+            * slowest;
+        let reach = 4 * longest
+            + timing.input_store
+            + timing.routing
+            + timing.allocation
+            + timing.crossbar
+            + timing.output_store
+            + 2 * timing.link.max(timing.host_link);
+        let departures = |count: usize| (0..count).map(|_| Departures::default()).collect();
+        let mut counters = Counters::new(spec.qos.service_levels.len());
+        let congestion = spec.congestion_control.as_deref().map(|control| {
+            counters.congestion = Some(CongestionStats::default());
+            Box::new(Congestion::new(spec, control, host_rates))
+        });
+        Ok(Self {
+            now: 0,
+            radix,
+            vls,
+            ports,
+            flits_per_credit: buffers.flits_per_credit,
+            header_bytes: spec.header_bytes,
+            mtu: spec
+                .qos
+                .service_levels
+                .iter()
+                .map(|sl| sl.mtu_bytes)
+                .collect(),
+            acks: voq.hca.acks,
+            ack_bytes: voq.hca.ack_bytes,
+            largest: layout::most_credits(spec, voq),
+            largest_data: spec.largest_packet_credits() as u16,
+            buffer_credits: buffers.input.per_vl.iter().map(|quota| quota.max).collect(),
+            send_rates,
+            sink_rate: voq.hca.sink_rate.map(|rate| rates.index(rate)),
+            hcas: (0..nics).map(|_| Hca::new(vls)).collect(),
+            queue_pairs: QueuePairs::new(nics, vls),
+            queues: vec![Queue::default(); ports * radix as usize * vls],
+            heads: vec![0; ports * vls],
+            pointers: vec![0; ports * vls],
+            switch_arbiters: Arbiters::new(&voq.vlarb, ports),
+            hca_arbiters: Arbiters::new(&voq.hca.vlarb, nics as usize),
+            credits,
+            returning: departures(outputs.len()),
+            returning_answers: departures(nics as usize),
+            leaving: departures(outputs.len()),
+            ways: Ways::new(spec, voq)?,
+            packets: Pool::new(),
+            messages: Pool::new(),
+            wheel: Wheel::new(reach.min(MOST_BUCKETS)),
+            congestion,
+            counters,
+            inputs,
+            outputs,
+            pace,
+            timing: timing.clone(),
+            due: Vec::new(),
+            joining: Vec::new(),
+            marking: Vec::new(),
+            dirty_outputs: Vec::with_capacity(lanes.min(1 << 10)),
+            dirty_hcas: Vec::new(),
+            offered: Vec::new(),
+            given: Vec::new(),
+            outbox: Vec::new(),
+        })
+    }
+
+    /// Phases 1 and 2: what arrives, and who has to look again.
+    #[inline]
+    fn collect_due(&mut self, workload: &mut impl Workload) {
+        let mut due = std::mem::take(&mut self.due);
+        self.wheel.take(self.now, &mut due);
+        self.counters.events += due.len() as u64;
+        for &item in &due {
+            let id = item & EVENT_ID;
+            match item >> EVENT_SHIFT {
+                event::JOIN => {
+                    let at = self.joins_at(id);
+                    if at > self.now {
+                        self.push(at, event::JOIN, id);
+                    } else {
+                        self.joining.push(id);
+                    }
+                }
+                event::OUTPUT => {
+                    self.outputs[id as usize].wake.arrived(self.now);
+                    self.dirty_outputs.push(id);
+                }
+                event::HCA => {
+                    self.hcas[id as usize].wake.arrived(self.now);
+                    self.touch_hca(id);
+                }
+                event::DELIVERY => {
+                    let packet = &self.packets[id];
+                    let last = u32::from(packet.flits) - 1;
+                    let at = packet.dates.of(&self.pace.rates, last);
+                    if at > self.now {
+                        self.push(at, event::DELIVERY, id);
+                    } else {
+                        self.arrive(id, workload);
+                    }
+                }
+                event::INJECTION => self.report_injections(id, workload),
+                _ => {
+                    let at = self.starts_at(id);
+                    if at > self.now {
+                        self.push(at, event::MARK, id);
+                    } else {
+                        self.marking.push(id);
+                    }
+                }
+            }
+        }
+        due.clear();
+        self.due = due;
+    }
+
+    /// Phase 3: messages, and what the workload kept back beside them.
+    #[inline]
+    fn create_messages(&mut self, workload: &mut impl Workload) {
+        if workload.next_tick().is_none_or(|tick| tick > self.now) {
+            return;
+        }
+        let mut outbox = std::mem::take(&mut self.outbox);
+        workload.act(self.now, &mut outbox);
+        for message in outbox.drain(..) {
+            let hca = &mut self.hcas[message.src as usize];
+            let before = hca.given_sls;
+            hca.given_sls |= 1 << message.sl;
+            if hca.given_sls != before {
+                self.given.push((message.src, message.sl));
+            }
+            self.enqueue(&message);
+        }
+        self.outbox = outbox;
+        let mut given = std::mem::take(&mut self.given);
+        for (nic, sl) in given.drain(..) {
+            self.hcas[nic as usize].given_sls = 0;
+            while !self.messages.is_full()
+                && let Some(message) = workload.replenish(self.now, nic, sl)
+            {
+                self.enqueue(&message);
+            }
+        }
+        self.given = given;
+    }
+
+    #[inline]
+    fn push(&mut self, at: Tick, kind: u32, id: u32) {
+        self.wheel.push(self.now, at, kind << EVENT_SHIFT | id);
+    }
+
+    /// Tick in which the header of a packet that left for a switch joins its queue.
+    #[inline]
+    fn joins_at(&self, id: PacketId) -> Tick {
+        self.packets[id].dates.header() + self.timing.input_store + self.timing.routing
+    }
+
+    /// Tick in which the link of the output that granted a packet starts it.
+    #[inline]
+    fn starts_at(&self, id: PacketId) -> Tick {
+        let packet = &self.packets[id];
+        packet.dates.header() - self.outputs[packet.output as usize].flight
+    }
+
+    #[inline]
+    fn wake_output(&mut self, output: u32, at: Tick) {
+        let wake = &mut self.outputs[output as usize].wake;
+        wake.ask(&mut self.wheel, self.now, at, event::OUTPUT, output);
+    }
+
+    #[inline]
+    fn wake_hca(&mut self, nic: u32, at: Tick) {
+        let wake = &mut self.hcas[nic as usize].wake;
+        wake.ask(&mut self.wheel, self.now, at, event::HCA, nic);
+    }
+
+    #[inline]
+    fn touch_hca(&mut self, nic: u32) {
+        if !std::mem::replace(&mut self.hcas[nic as usize].dirty, true) {
+            self.dirty_hcas.push(nic);
+        }
+    }
+}
+
+impl Congestion {
+    fn new(
+        spec: &FabricSpec,
+        control: &CongestionControl,
+        host_rates: Vec<crate::units::Ratio>,
+    ) -> Self {
+        Self {
+            notification: control.notification,
+            port_vls: PortVls::new(spec, control),
+            sources: Sources::new(control, host_rates),
+        }
+    }
+}
+
+impl<const L: usize> Machine for Fabric<L> {
+    fn now(&self) -> Tick {
+        self.now
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Tick> {
+        self.wheel.next_after(self.now)
+    }
+
+    /// The phases of `docs/model-infiniband.md` §5; what links of switches do in phase 7, and
+    /// phase 8, was decided with the grants.
+    #[inline]
+    fn tick(&mut self, now: Tick, workload: &mut impl Workload) {
+        self.now = now;
+        self.collect_due(workload);
+        self.create_messages(workload);
+        self.complete_routing();
+        self.offer();
+        self.accept();
+        if self.congestion.is_some() {
+            self.judge();
+            self.mark();
+        }
+        self.send();
+    }
+
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    fn is_full(&self) -> bool {
+        self.messages.is_full() || self.packets.is_full()
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn find_stall(&mut self) -> Option<Stall> {
+        self.find_cycle()
+    }
+
+    fn restart_statistics(&mut self) {
+        self.restart_counting();
+    }
+
+    fn stats(&self) -> FabricStats {
+        self.count_links()
+    }
+
+    fn start_series(&mut self) {
+        if let Some(congestion) = &mut self.congestion {
+            congestion.port_vls.start_series();
+        }
+        let mtu = &self.mtu;
+        let recorder = || Box::new(Recorder::new(mtu.clone()));
+        self.counters.series.get_or_insert_with(recorder);
+    }
+
+    fn sample(&mut self, tick: Tick) -> Sample {
+        let series = self.counters.series.as_mut();
+        let flows = series.map_or_else(Vec::new, |series| series.flows());
+        let (port_vls, sources) = match &mut self.congestion {
+            Some(congestion) => (
+                congestion.port_vls.sample(),
+                congestion.sources.sample(tick),
+            ),
+            None => (self.occupancy(), Vec::new()),
+        };
+        Sample {
+            tick,
+            flows,
+            port_vls,
+            sources,
+        }
+    }
+}

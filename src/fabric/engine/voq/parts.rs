@@ -1,0 +1,225 @@
+//! The parts that act: inputs and outputs of switches, and adapters.
+
+use super::arbiter::Pick;
+use super::crossbar::NOT_OFFERED;
+use super::layout::Rates;
+use super::line::{Moment, Rate};
+use crate::fabric::engine::calendar::Wake;
+use crate::fabric::engine::pool::{NONE, PacketId};
+use crate::fabric::infiniband::Voq;
+use crate::fabric::spec::{FabricSpec, Tick};
+use crate::fabric::topology::Peer;
+use std::collections::VecDeque;
+
+/// A FIFO of packets, linked by [`Packet::next`](super::packet::Packet::next).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Queue {
+    pub head: PacketId,
+    pub tail: PacketId,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            head: NONE,
+            tail: NONE,
+        }
+    }
+}
+
+/// An input port of a switch.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Input {
+    /// Outputs of the switch that offer in this tick.
+    pub offers: u128,
+    /// Tick from which its port into the crossbar is free.
+    pub free_at: Tick,
+    /// Output at the other end of the link.
+    pub upstream: u32,
+    pub switch: u32,
+    /// Output after the one accepted last.
+    pub pointer: u8,
+}
+
+/// The sending end of a link: an output port of a switch, or an adapter.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Output {
+    /// Tick from which the port out of the crossbar is free.
+    pub free_at: Tick,
+    pub wake: Wake,
+    /// VLs with a packet in some virtual output queue.
+    pub lanes: u32,
+    /// What is offered in this tick, and to which input of the switch.
+    pub offer: Pick,
+    pub offered_to: u8,
+    /// Index of the rate of the link.
+    pub rate: u8,
+    /// A departure at the far end must wake this output.
+    pub waits_for_credits: bool,
+    /// Credits free in the output buffer, as of the last look.
+    pub room: u16,
+    /// The other end: input port, or adapter.
+    to: u32,
+    /// Moment from which the link is free.
+    pub link_free: Moment,
+    /// Ticks from a flit leaving to its date, and of a credit.
+    pub flight: Tick,
+    pub latency: Tick,
+    /// Since when packets have waited for credits alone.
+    pub blocked_since: Tick,
+    pub sent: Sent,
+}
+
+/// What went over a link.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sent {
+    pub flits: u64,
+    pub packets: u64,
+    pub credit_wait: u64,
+    pub queue_wait: u64,
+}
+
+/// Marks the other end of a link as an adapter.
+const NIC: u32 = 1 << 31;
+
+impl Output {
+    /// Input port or adapter at the other end.
+    #[inline]
+    pub(super) fn peer(&self) -> u32 {
+        self.to & !NIC
+    }
+
+    /// The other end is an adapter.
+    #[inline]
+    pub(super) fn is_to_nic(&self) -> bool {
+        self.to & NIC != 0
+    }
+
+    pub(super) fn is_connected(&self) -> bool {
+        self.to != NONE
+    }
+
+    /// Packets wait at `now`, and none of them has credits.
+    #[inline]
+    pub(super) fn is_blocked(&mut self, now: Tick) {
+        self.blocked_since = self.blocked_since.min(now);
+    }
+
+    /// That is over.
+    #[inline]
+    pub(super) fn is_not_blocked(&mut self, now: Tick) {
+        let since = std::mem::replace(&mut self.blocked_since, Tick::MAX);
+        self.sent.credit_wait += now.saturating_sub(since);
+    }
+}
+
+/// A host channel adapter; its link is an [`Output`].
+#[derive(Debug)]
+pub(super) struct Hca {
+    pub wake: Wake,
+    pub dirty: bool,
+    /// SLs that messages were created on in this tick.
+    pub given_sls: u32,
+    /// Moment from which the send engine, and the sink, is free.
+    pub engine_free: Moment,
+    pub sink_free: Moment,
+    /// Output buffer, CNP queue, ACK queue.
+    pub buffer: Queue,
+    pub cnps: Queue,
+    pub acks: Queue,
+    /// Per VL: the queue pair after the one served last.
+    pub pointers: Vec<u32>,
+    /// Queue pairs, (source, SL), whose next ACK carries a BECN.
+    pub congested: Vec<(u32, u8)>,
+    /// Tails of messages that leave, and must be reported in that tick: token.
+    pub injections: VecDeque<(Tick, u64)>,
+}
+
+impl Hca {
+    pub(super) fn new(vls: usize) -> Self {
+        Self {
+            wake: Wake::default(),
+            dirty: false,
+            given_sls: 0,
+            engine_free: Moment::default(),
+            sink_free: Moment::default(),
+            buffer: Queue::default(),
+            cnps: Queue::default(),
+            acks: Queue::default(),
+            pointers: vec![0; vls],
+            congested: Vec::new(),
+            injections: VecDeque::new(),
+        }
+    }
+}
+
+/// All inputs, and all outputs: switch ports, then adapters.
+pub(super) fn ports(
+    spec: &FabricSpec,
+    voq: &Voq,
+    rates: &Rates,
+    pace: &[Rate],
+) -> (Vec<Input>, Vec<Output>) {
+    let (topology, timing) = (&spec.topology, &spec.timing);
+    let radix = topology.radix();
+    let ports = topology.switches() * radix;
+    let mut inputs: Vec<_> = (0..ports)
+        .map(|port| Input {
+            offers: 0,
+            free_at: 0,
+            upstream: NONE,
+            switch: port / radix,
+            pointer: 0,
+        })
+        .collect();
+    let output = |to: u32, port: u32, room: u32, latency: Tick| {
+        let rate = rates.index(if to == NONE {
+            voq.links.host
+        } else {
+            voq.links.at(topology, port / radix, port % radix)
+        });
+        Output {
+            free_at: 0,
+            wake: Wake::default(),
+            lanes: 0,
+            offer: Pick::default(),
+            offered_to: NOT_OFFERED,
+            rate,
+            waits_for_credits: false,
+            room: room as u16,
+            to,
+            link_free: Moment::default(),
+            flight: latency + pace[usize::from(rate)].flit_ticks() - 1,
+            latency,
+            blocked_since: Tick::MAX,
+            sent: Sent::default(),
+        }
+    };
+    let room = spec.buffers.output.total;
+    let mut outputs = Vec::with_capacity((ports + topology.nics()) as usize);
+    for port in 0..ports {
+        outputs.push(match topology.peer(port / radix, port % radix) {
+            Peer::None => output(NONE, port, 0, 0),
+            Peer::Nic(nic) => {
+                inputs[port as usize].upstream = ports + nic;
+                output(NIC | nic, port, room, timing.host_link)
+            }
+            Peer::Switch { switch, port: at } => {
+                let peer = switch * radix + at;
+                inputs[peer as usize].upstream = port;
+                output(peer, port, room, timing.link)
+            }
+        });
+    }
+    for nic in 0..topology.nics() {
+        let (switch, port) = topology.attachment(nic);
+        let at = switch * radix + port;
+        outputs.push(output(
+            at,
+            at,
+            spec.buffers.nic_queue.total,
+            timing.host_link,
+        ));
+    }
+    (inputs, outputs)
+}

@@ -1,0 +1,136 @@
+//! Space that comes back: credits of packets on their way out of a buffer, dated in
+//! closed form. Every buffer is emptied by one crossbar port, link or sink, so its packets
+//! leave one after the other, and at most one has left in part.
+
+use super::line::{Dates, Rate};
+use crate::fabric::engine::bits::Divisor;
+use crate::fabric::spec::Tick;
+use std::collections::VecDeque;
+
+/// What all departures have in common.
+#[derive(Debug)]
+pub(super) struct Pace {
+    pub rates: Vec<Rate>,
+    pub flits_per_credit: Divisor,
+    pub speedup: Divisor,
+}
+
+/// A packet that leaves a buffer; all dates are those on which the space may be used.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Departure<const L: usize> {
+    /// Date of the last credit.
+    pub end: Tick,
+    /// The crossing begins: flit i goes ⌊i / speed-up⌋ later, or when it is there.
+    pub crossing: Tick,
+    pub dates: Dates<L>,
+    pub flits: u16,
+    pub credits: u16,
+    /// Credits that have come back.
+    pub done: u16,
+    pub vl: u8,
+}
+
+impl<const L: usize> Departure<L> {
+    /// Date of credit `c`, from 0.
+    pub(super) fn credit_date(&self, pace: &Pace, c: u32) -> Tick {
+        if c + 1 >= u32::from(self.credits) {
+            return self.end;
+        }
+        let last = (c + 1) * pace.flits_per_credit.value() - 1;
+        let crosses = self.crossing + Tick::from(pace.speedup.floor(last));
+        crosses.max(self.dates.of(&pace.rates, last))
+    }
+
+    /// Credits back by `now`.
+    fn credits_by(&self, pace: &Pace, now: Tick) -> u32 {
+        if now >= self.end {
+            return self.credits.into();
+        }
+        if now < self.crossing {
+            return 0;
+        }
+        let crossed = (now - self.crossing + 1).saturating_mul(pace.speedup.value().into());
+        let flits = u32::from(self.flits);
+        let flits = self
+            .dates
+            .flits_by(&pace.rates, now, flits)
+            .min(u32::try_from(crossed).unwrap_or(flits));
+        // Not all flits have left, so the partial last credit is still out.
+        let whole = pace.flits_per_credit.floor(flits);
+        whole.min(u32::from(self.credits) - 1)
+    }
+}
+
+/// Departures in their order.
+#[derive(Debug)]
+pub(super) struct Departures<const L: usize> {
+    queue: VecDeque<Departure<L>>,
+}
+
+impl<const L: usize> Default for Departures<L> {
+    fn default() -> Self {
+        Self {
+            queue: VecDeque::new(),
+        }
+    }
+}
+
+impl<const L: usize> Departures<L> {
+    /// A packet begins to leave. What has come back since the last look is given away.
+    #[inline]
+    pub(super) fn push(
+        &mut self,
+        departure: Departure<L>,
+        now: Tick,
+        mut give: impl FnMut(u8, u16),
+    ) {
+        debug_assert!(
+            self.queue
+                .back()
+                .is_none_or(|last| last.end <= departure.end)
+        );
+        while let Some(first) = self.queue.front()
+            && first.end <= now
+        {
+            give(first.vl, first.credits - first.done);
+            self.queue.pop_front();
+        }
+        self.queue.push_back(departure);
+    }
+
+    /// Gives away what has come back by `now`.
+    #[inline]
+    pub(super) fn settle(&mut self, pace: &Pace, now: Tick, mut give: impl FnMut(u8, u16)) {
+        while let Some(first) = self.queue.front_mut() {
+            if first.end <= now {
+                give(first.vl, first.credits - first.done);
+                self.queue.pop_front();
+                continue;
+            }
+            let by = first.credits_by(pace, now) as u16;
+            if by > first.done {
+                give(first.vl, by - first.done);
+                first.done = by;
+            }
+            return;
+        }
+    }
+
+    /// When `missing` more credits of `vl` will have come back, if they are on their way.
+    pub(super) fn date_of(&self, pace: &Pace, vl: u8, mut missing: u32) -> Option<Tick> {
+        for departure in self.queue.iter().filter(|d| d.vl == vl) {
+            let left = u32::from(departure.credits - departure.done);
+            if left >= missing {
+                let credit = u32::from(departure.done) + missing - 1;
+                return Some(departure.credit_date(pace, credit));
+            }
+            missing -= left;
+        }
+        None
+    }
+
+    /// True if credits of `vl` are on their way.
+    pub(super) fn any_of(&self, vl: u8) -> bool {
+        self.queue.iter().any(|departure| departure.vl == vl)
+    }
+}
