@@ -14,6 +14,7 @@ use flitwise::fabric::series::{FlowSample, PortVlSample, Sample, Sampling, Sourc
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::stats::{FabricStats, LinkEnd};
 use flitwise::fabric::topology::Topology;
+use flitwise::units::Ratio;
 use oracle_ib::{End, FlowKey, IbRun};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -197,6 +198,21 @@ proptest! {
         interval in prop::option::of(1u64..200),
     ) {
         compare(&spec, &script(&spec, &traffic), interval)?;
+    }
+
+    /// Where the room in output buffers never counts: just enough of it, and all rates one.
+    #[test]
+    fn roomy_fabrics_agree(spec in fabric(), traffic in traffic()) {
+        let mut spec = spec;
+        let links = &mut voq_of(&mut spec).links;
+        (links.host, links.switch) = (Ratio::ONE, Ratio::ONE);
+        links.exceptions.clear();
+        voq_of(&mut spec).crossbar_speedup = 1;
+        (voq_of(&mut spec).hca.send_rate, voq_of(&mut spec).hca.sink_rate) = (None, None);
+        let way = spec.timing.allocation + spec.timing.crossbar + spec.timing.output_store;
+        let largest = spec.largest_packet_credits().max(2);
+        spec.buffers.output = static_pool(1, 2 * largest + way as u32 + 2);
+        compare(&spec, &script(&spec, &traffic), None)?;
     }
 
     #[test]

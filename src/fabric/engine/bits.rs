@@ -8,13 +8,6 @@ pub(super) fn first_from(bits: u64, from: u8) -> u32 {
     (if ahead != 0 { ahead } else { bits }).trailing_zeros()
 }
 
-/// The same for wide masks; `from` may be anything.
-#[inline]
-pub(super) fn first_from_wide(bits: u128, from: u8) -> u32 {
-    let ahead = bits & u128::MAX.checked_shl(from.into()).unwrap_or(0);
-    (if ahead != 0 { ahead } else { bits }).trailing_zeros()
-}
-
 /// The bits of a mask from `from` on, which may be just beyond the last.
 #[inline]
 pub(super) fn from_on(bits: u32, from: u8) -> u32 {
@@ -64,9 +57,6 @@ mod tests {
         assert_eq!(first_from(0b1010, 4), 1);
         assert_eq!(first_from(0b1010, 64), 1);
         assert_eq!(first_from(1 << 63, 63), 63);
-        assert_eq!(first_from_wide(1 << 100 | 2, 3), 100);
-        assert_eq!(first_from_wide(1 << 100 | 2, 101), 1);
-        assert_eq!(first_from_wide(1 << 100 | 2, 128), 1);
         assert_eq!(from_on(0b1010, 2), 0b1000);
         assert_eq!(from_on(u32::MAX, 32), 0);
     }

@@ -95,10 +95,10 @@ pub struct Engine {
 #[derive(Debug)]
 enum Kind {
     Hierarchical(Box<hierarchical::Fabric>),
-    /// By the number of different rates, at most.
-    Voq1(Box<voq::Fabric<1>>),
-    Voq3(Box<voq::Fabric<3>>),
-    Voq8(Box<voq::Fabric<{ voq::layout::MAX_RATES }>>),
+    /// By the number of different rates, at most, and whether switches have more than 64 ports.
+    Voq1(Box<voq::Fabric<1, 1>>),
+    Voq3(Box<voq::Fabric<3, 1>>),
+    Voq8(Box<voq::Fabric<{ voq::layout::MAX_RATES }, 2>>),
 }
 
 impl Kind {
@@ -108,9 +108,10 @@ impl Kind {
             return Ok(Self::Hierarchical(Box::new(fabric)));
         };
         voq::layout::check_limits(spec, voq)?;
+        let small = spec.topology.radix() <= 64;
         Ok(match voq::layout::rates(spec, voq).len() {
-            0..=1 => Self::Voq1(Box::new(voq::Fabric::new(spec, voq)?)),
-            2..=3 => Self::Voq3(Box::new(voq::Fabric::new(spec, voq)?)),
+            0..=1 if small => Self::Voq1(Box::new(voq::Fabric::new(spec, voq)?)),
+            2..=3 if small => Self::Voq3(Box::new(voq::Fabric::new(spec, voq)?)),
             _ => Self::Voq8(Box::new(voq::Fabric::new(spec, voq)?)),
         })
     }

@@ -8,7 +8,7 @@ use crate::fabric::engine::pool::PacketId;
 use crate::fabric::infiniband::{Acks, Notification};
 use crate::fabric::workload::Workload;
 
-impl<const L: usize> Fabric<L> {
+impl<const L: usize, const W: usize> Fabric<L, W> {
     /// The tail of a packet is at its adapter.
     pub(super) fn arrive(&mut self, id: PacketId, workload: &mut impl Workload) {
         let packet = self.packets[id];

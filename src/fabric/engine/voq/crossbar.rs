@@ -4,14 +4,15 @@
 
 use super::arbiter::Pick;
 use super::line::Dates;
+use super::parts::Lane;
+use super::ports::Ports;
 use super::release::Departure;
 use super::{Fabric, event};
-use crate::fabric::engine::bits::first_from_wide;
 use crate::fabric::engine::pool::NONE;
 use crate::fabric::infiniband::MAX_DATA_VLS;
 use crate::fabric::spec::Tick;
 
-impl<const L: usize> Fabric<L> {
+impl<const L: usize, const W: usize> Fabric<L, W> {
     /// Phase 5.
     #[inline]
     pub(super) fn offer(&mut self) {
@@ -24,18 +25,24 @@ impl<const L: usize> Fabric<L> {
     /// Credits of `lane` at the far end of `output`, at least `wanted` if there are so many.
     #[inline]
     pub(super) fn credits(&mut self, output: u32, lane: usize, wanted: u16) -> u16 {
-        if self.credits[lane] < wanted {
-            let first = output as usize * self.vls;
-            let credits = &mut self.credits[first..first + self.vls];
-            let mut give = |vl: u8, count| credits[usize::from(vl)] += count;
-            self.returning[output as usize].settle(&self.pace, self.now, &mut give);
-            let to = &self.outputs[output as usize];
-            if self.sink_rate.is_some() && to.is_to_nic() {
-                let answers = &mut self.returning_answers[to.peer() as usize];
-                answers.settle(&self.pace, self.now, give);
-            }
+        let credits = self.lanes[lane].credits;
+        if credits >= wanted {
+            return credits;
         }
-        self.credits[lane]
+        self.settle_credits(output);
+        self.lanes[lane].credits
+    }
+
+    fn settle_credits(&mut self, output: u32) {
+        let first = output as usize * self.vls;
+        let lanes = &mut self.lanes[first..first + self.vls];
+        let mut give = |vl: u8, count| lanes[usize::from(vl)].credits += count;
+        self.returning[output as usize].settle(&self.pace, self.now, &mut give);
+        let to = &self.outputs[output as usize];
+        if self.sink_rate.is_some() && to.is_to_nic() {
+            let answers = &mut self.returning_answers[to.peer() as usize];
+            answers.settle(&self.pace, self.now, give);
+        }
     }
 
     /// When `missing` more credits of `vl` will be at `output`; if nobody knows, it is woken.
@@ -79,9 +86,16 @@ impl<const L: usize> Fabric<L> {
             self.wake_output(output, again);
             return;
         }
-        let first_port = output - output % self.radix;
+        let (first_port, exit) = (port.first_port, port.local);
         let lanes = port.lanes;
-        let room = self.room(output, self.largest);
+        if lanes.is_power_of_two() && self.grant_at_once(output) {
+            return;
+        }
+        let room = if self.room_binds {
+            self.room(output, self.largest)
+        } else {
+            u16::MAX
+        };
         let (mut candidates, mut found) = (0u32, [0u8; MAX_DATA_VLS as usize]);
         let (mut any_credits, mut credits_again, mut again) = (false, Tick::MAX, Tick::MAX);
         let mut rest = lanes;
@@ -91,26 +105,20 @@ impl<const L: usize> Fabric<L> {
             let lane = at * self.vls + vl;
             let credits = self.credits(output, lane, self.largest);
             let fits_all = credits.min(room) >= self.largest;
-            let inputs = self.heads[lane];
-            let ahead = inputs
-                & u128::MAX
-                    .checked_shl(self.pointers[lane].into())
-                    .unwrap_or(0);
-            'inputs: for mut bits in [ahead, inputs & !ahead] {
-                while bits != 0 {
-                    let local = bits.trailing_zeros();
-                    bits &= bits - 1;
-                    let input = first_port + local;
+            let Lane { heads, ahead, .. } = &self.lanes[lane];
+            'inputs: for mut inputs in heads.split(ahead) {
+                while let Some(local) = inputs.pop() {
+                    let input = first_port + u32::from(local);
                     let free_at = self.inputs[input as usize].free_at;
                     let needs = if fits_all {
                         1
                     } else {
-                        self.head_credits(input, output - first_port, vl)
+                        self.head_credits(input, exit, vl)
                     };
                     any_credits |= credits >= needs;
                     if free_at <= begin && credits.min(room) >= needs {
                         candidates |= 1 << vl;
-                        found[vl] = local as u8;
+                        found[vl] = local;
                         break 'inputs;
                     }
                     // When nothing but time will have passed.
@@ -147,20 +155,43 @@ impl<const L: usize> Fabric<L> {
         }
         let pick = self.switch_arbiters.pick(at, candidates);
         let local = found[usize::from(pick.vl)];
-        let port = &mut self.outputs[at];
         (port.offer, port.offered_to) = (pick, local);
         let input = first_port + u32::from(local);
         let offers = &mut self.inputs[input as usize].offers;
-        if *offers == 0 {
+        if offers.is_empty() {
             self.offered.push(input);
         }
-        *offers |= 1 << (output - first_port);
+        offers.insert(exit);
+    }
+
+    /// Grants the only packet that waits for `output`, on one VL, if it is the only one that
+    /// its input may be offered: nobody else can see that this is done before phase 6.
+    #[inline]
+    fn grant_at_once(&mut self, output: u32) -> bool {
+        let at = output as usize;
+        let port = &mut self.outputs[at];
+        let lane = &self.lanes[at * self.vls + port.lanes.trailing_zeros() as usize];
+        let Some(local) = lane.heads.only() else {
+            return false;
+        };
+        let input = port.first_port + u32::from(local);
+        let state = &self.inputs[input as usize];
+        let can = state.queues == 1
+            && state.free_at <= self.now + self.timing.allocation
+            && lane.credits >= self.largest
+            && (port.room >= self.largest || !self.room_binds);
+        if can {
+            port.is_not_blocked(self.now);
+            port.offer = self.switch_arbiters.pick(at, port.lanes);
+            self.grant(input, output);
+        }
+        can
     }
 
     /// Credits of the head of a virtual output queue.
     #[inline]
-    fn head_credits(&self, input: u32, local: u32, vl: usize) -> u16 {
-        let queue = (input * self.radix + local) as usize * self.vls + vl;
+    fn head_credits(&self, input: u32, exit: u8, vl: usize) -> u16 {
+        let queue = (input * self.radix + u32::from(exit)) as usize * self.vls + vl;
         self.packets[self.queues[queue].head].credits
     }
 
@@ -170,17 +201,18 @@ impl<const L: usize> Fabric<L> {
         for i in 0..self.offered.len() {
             let input = self.offered[i];
             let state = &mut self.inputs[input as usize];
-            let offers = std::mem::take(&mut state.offers);
-            let accepted = first_from_wide(offers, state.pointer);
-            let first_port = input - input % self.radix;
-            let mut refused = offers & !(1 << accepted);
-            while refused != 0 {
-                let output = first_port + refused.trailing_zeros();
-                refused &= refused - 1;
+            let mut offers = std::mem::replace(&mut state.offers, Ports::NONE);
+            let first_port = state.first_port;
+            let Some(accepted) = offers.first_in(&state.ahead) else {
+                continue;
+            };
+            offers.remove(accepted);
+            while let Some(refused) = offers.pop() {
+                let output = first_port + u32::from(refused);
                 self.outputs[output as usize].offered_to = NOT_OFFERED;
                 self.wake_output(output, self.now + 1);
             }
-            self.grant(input, first_port + accepted);
+            self.grant(input, first_port + u32::from(accepted));
         }
         self.offered.clear();
     }
@@ -188,27 +220,30 @@ impl<const L: usize> Fabric<L> {
     /// `input` takes what `output` offers.
     fn grant(&mut self, input: u32, output: u32) {
         let (now, at) = (self.now, output as usize);
-        let first_port = output - output % self.radix;
         let port = &mut self.outputs[at];
         port.offered_to = NOT_OFFERED;
         let pick: Pick = port.offer;
         let vl = usize::from(pick.vl);
         let lane = at * self.vls + vl;
-        let local = output - first_port;
+        let local = port.local;
+        let state = &mut self.inputs[input as usize];
+        state.ahead = Ports::behind(local);
 
-        let queue = &mut self.queues[(input * self.radix + local) as usize * self.vls + vl];
+        let queue = (input * self.radix + u32::from(local)) as usize * self.vls + vl;
+        let queue = &mut self.queues[queue];
         let id = queue.head;
         let packet = &mut self.packets[id];
         queue.head = packet.next;
+        let served = &mut self.lanes[lane];
         if queue.head == NONE {
-            self.heads[lane] &= !(1 << (input - first_port));
-            if self.heads[lane] == 0 {
+            state.queues -= 1;
+            served.heads.remove(state.local);
+            if served.heads.is_empty() {
                 port.lanes &= !(1 << vl);
             }
         }
-        self.pointers[lane] = (input - first_port) as u8 + 1;
-        let state = &mut self.inputs[input as usize];
-        state.pointer = local as u8 + 1;
+        served.ahead = Ports::behind(state.local);
+        served.credits -= packet.credits;
         let upstream = state.upstream;
         let flits = u32::from(packet.flits);
         let bytes = u64::from(flits) * u64::from(self.timing.flit_bytes);
@@ -248,10 +283,9 @@ impl<const L: usize> Fabric<L> {
         let rates = &self.pace.rates;
         let (leaves, free) = available.served(rates, port.rate, port.link_free, start, flits);
         port.link_free = free;
-        port.room -= packet.credits;
-        self.credits[lane] -= packet.credits;
-        self.leaving[at].push(
-            Departure {
+        if self.room_binds {
+            port.room -= packet.credits;
+            let departure = Departure {
                 end: leaves.of(rates, flits - 1) + 1,
                 crossing: 0,
                 dates: leaves.later(1),
@@ -259,10 +293,10 @@ impl<const L: usize> Fabric<L> {
                 credits: packet.credits,
                 done: 0,
                 vl: 0,
-            },
-            now,
-            |_, credits| port.room += credits,
-        );
+            };
+            let give = |_, credits| port.room += credits;
+            self.leaving[at].push(departure, now, give);
+        }
         port.sent.packets += 1;
         port.sent.flits += u64::from(flits);
         port.sent.queue_wait += now - packet.waiting_since + start - ready;
@@ -297,11 +331,11 @@ impl<const L: usize> Fabric<L> {
     }
 
     /// Credits begin to come back to `output`. When to wake it, if it waits for some.
-    #[inline]
+    #[inline(always)]
     fn give_back(&mut self, output: u32, departure: Departure<L>) -> Option<Tick> {
         let first = output as usize * self.vls;
-        let credits = &mut self.credits[first..first + self.vls];
-        let give = |vl: u8, count| credits[usize::from(vl)] += count;
+        let lanes = &mut self.lanes[first..first + self.vls];
+        let give = |vl: u8, count| lanes[usize::from(vl)].credits += count;
         self.returning[output as usize].push(departure, self.now, give);
         let waits = &mut self.outputs[output as usize].waits_for_credits;
         std::mem::take(waits).then(|| departure.credit_date(&self.pace, 0))
@@ -338,8 +372,8 @@ impl<const L: usize> Fabric<L> {
         };
         if self.sink_rate.is_some() && !is_data {
             let first = output as usize * self.vls;
-            let credits = &mut self.credits[first..first + self.vls];
-            let give = |vl: u8, count| credits[usize::from(vl)] += count;
+            let lanes = &mut self.lanes[first..first + self.vls];
+            let give = |vl: u8, count| lanes[usize::from(vl)].credits += count;
             self.returning_answers[nic as usize].push(departure, self.now, give);
         } else {
             // Nobody waits for what is known already.

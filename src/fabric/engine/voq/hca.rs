@@ -39,7 +39,7 @@ impl Looks {
     }
 }
 
-impl<const L: usize> Fabric<L> {
+impl<const L: usize, const W: usize> Fabric<L, W> {
     /// Phase 3: a message joins the FIFO of its queue pair.
     #[inline]
     pub(super) fn enqueue(&mut self, message: &Message) {
@@ -84,8 +84,10 @@ impl<const L: usize> Fabric<L> {
         let tail = std::mem::replace(&mut state.tail, id);
         if state.head == NONE {
             state.head = id;
+            let vl = state.vl;
             let credits = self.first_credits(id);
             self.queue_pairs.insert(src, pair, credits);
+            self.hcas[src as usize].lanes |= 1 << vl;
         } else {
             self.messages[tail].next = id;
         }
@@ -168,7 +170,7 @@ impl<const L: usize> Fabric<L> {
                 again = again.min(date.unwrap_or(Tick::MAX));
                 continue;
             }
-            self.credits[lane] -= credits;
+            self.lanes[lane].credits -= credits;
             let hca = &mut self.hcas[nic as usize];
             let queue = if cnps { &mut hca.cnps } else { &mut hca.acks };
             queue.head = self.packets[id].next;
@@ -182,12 +184,13 @@ impl<const L: usize> Fabric<L> {
     fn fetch(&mut self, nic: u32, output: u32) -> Looks {
         let now = self.now;
         let vls = self.vls;
-        if (0..vls).all(|vl| self.queue_pairs.waiting(nic, vl).is_empty()) {
+        let hca = &self.hcas[nic as usize];
+        let lanes = hca.lanes;
+        if lanes == 0 {
             return Looks::at(Tick::MAX);
         }
-        let engine_free = self.hcas[nic as usize].engine_free.tick;
-        if engine_free > now {
-            return Looks::at(engine_free);
+        if hca.engine_free.tick > now {
+            return Looks::at(hca.engine_free.tick);
         }
         let room = self.room(output, self.largest);
         let mut obstacles = Obstacles {
@@ -197,16 +200,16 @@ impl<const L: usize> Fabric<L> {
             any_credits: false,
         };
         let (mut candidates, mut found) = (0u32, [0usize; MAX_DATA_VLS as usize]);
-        for (vl, found) in found.iter_mut().enumerate().take(vls) {
-            if self.queue_pairs.waiting(nic, vl).is_empty() {
-                continue;
-            }
+        let mut rest = lanes;
+        while rest != 0 {
+            let vl = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
             let lane = output as usize * vls + vl;
             let credits = self.credits(output, lane, self.largest);
             let pointer = self.hcas[nic as usize].pointers[vl];
             if let Some(at) = self.eligible(nic, vl, (credits, room), pointer, &mut obstacles) {
                 candidates |= 1 << vl;
-                *found = at;
+                found[vl] = at;
             }
         }
         let port = &mut self.outputs[output as usize];
@@ -218,18 +221,16 @@ impl<const L: usize> Fabric<L> {
         if candidates != 0 {
             let pick = self.hca_arbiters.pick(nic as usize, candidates);
             self.take(nic, output, pick, found[usize::from(pick.vl)]);
-            let more = (0..vls).any(|vl| !self.queue_pairs.waiting(nic, vl).is_empty());
-            return Looks::at(if more {
-                self.hcas[nic as usize].engine_free.tick
-            } else {
-                Tick::MAX
+            let hca = &self.hcas[nic as usize];
+            return Looks::at(match hca.lanes {
+                0 => Tick::MAX,
+                _ => hca.engine_free.tick,
             });
         }
         let (mut again, mut waits_for_room) = (obstacles.again, false);
-        for vl in 0..vls {
-            let needs = obstacles.credits[vl];
+        for (vl, &needs) in obstacles.credits.iter().enumerate() {
             if needs != u16::MAX {
-                let there = self.credits[output as usize * vls + vl];
+                let there = self.lanes[output as usize * vls + vl].credits;
                 let date = self.credits_at(output, vl as u8, u32::from(needs - there));
                 again = again.min(date.unwrap_or(Tick::MAX));
             }
@@ -306,7 +307,9 @@ impl<const L: usize> Fabric<L> {
             self.queue_pairs.pair_mut(pair).head = next;
         }
         let next = (next != NONE).then(|| self.first_credits(next));
-        self.queue_pairs.advance(nic, vl, at, next);
+        if self.queue_pairs.advance(nic, vl, at, next) {
+            self.hcas[nic as usize].lanes &= !(1 << vl);
+        }
         self.hcas[nic as usize].pointers[vl] = key + 1;
         let bytes = u64::from(flits) * u64::from(self.timing.flit_bytes);
         self.hca_arbiters.grant(nic as usize, pick, bytes);
@@ -336,7 +339,7 @@ impl<const L: usize> Fabric<L> {
             &mut self.packets[tail].next
         });
         self.outputs[output as usize].room -= credits;
-        self.credits[output as usize * self.vls + vl] -= credits;
+        self.lanes[output as usize * self.vls + vl].credits -= credits;
         if let Some(congestion) = &mut self.congestion {
             let ccti = congestion.sources.ccti(state.flow, now);
             let end = free.first_whole_tick();

@@ -5,13 +5,15 @@
 
 use super::line::{MAX_NUMERATOR, Rate};
 use crate::fabric::infiniband::{Acks, Notification, SlToVl, Voq};
-use crate::fabric::spec::{FabricSpec, Pool, SpecError};
+use crate::fabric::spec::{FabricSpec, Pool, SpecError, TrunkSelection};
 use crate::units::Ratio;
 
 /// Most flits of a packet.
 const MAX_FLITS: u32 = 1 << 15;
 /// Most credits in a buffer.
 const MAX_CREDITS: u32 = u16::MAX as u32;
+/// Most ports of a switch.
+const MAX_PORTS: u32 = 128;
 /// Largest crossbar speed-up.
 const MAX_SPEEDUP: u32 = u8::MAX as u32;
 /// Most different rates of links, send engines and sinks in a fabric.
@@ -152,6 +154,23 @@ pub(super) fn most_credits(spec: &FabricSpec, voq: &Voq) -> u16 {
     spec.credits(longest_packet(spec, voq)) as u16
 }
 
+/// True if the output buffers of switches may be too full for a packet, or if somebody asks
+/// how full they are.
+///
+/// Without speed-up, and with links of one flit per tick, packets are written as fast as they
+/// are sent: each finds its link free. Then a buffer holds the packet that asks, and those of
+/// which a flit is between the grant and the link: at most a flit for every tick of this way,
+/// and a credit more for each end of it.
+pub(super) fn room_binds(spec: &FabricSpec, voq: &Voq) -> bool {
+    let timing = &spec.timing;
+    let way = timing.allocation + timing.crossbar + timing.output_store;
+    let most = 2 * u64::from(most_credits(spec, voq)) + way + 2;
+    voq.crossbar_speedup > 1
+        || rates(spec, voq) != [Ratio::ONE]
+        || spec.routing.trunk == TrunkSelection::LeastQueued
+        || most > u64::from(spec.buffers.output.total)
+}
+
 /// Checks the limits of this engine, beyond what any fabric must satisfy.
 pub(in crate::fabric::engine) fn check_limits(
     spec: &FabricSpec,
@@ -185,11 +204,11 @@ pub(in crate::fabric::engine) fn check_limits(
             MAX_QUEUES,
         );
     }
-    if topology.radix() > u128::BITS {
+    if topology.radix() > MAX_PORTS {
         return limit(
             "fabric.topology",
             format!("switches of {} ports", topology.radix()),
-            u128::BITS.into(),
+            MAX_PORTS.into(),
         );
     }
     let buffers = &spec.buffers;

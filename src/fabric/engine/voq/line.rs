@@ -117,6 +117,9 @@ impl<const L: usize> Dates<L> {
     /// Date of flit `i`, 0 if nothing delays it.
     #[inline]
     pub(super) fn of(&self, rates: &[Rate], i: u32) -> Tick {
+        if L == 1 {
+            return rates[0].after(self.lines[0].start, i).tick;
+        }
         let mut date = 0;
         for line in self.used() {
             let rate = match rates.get(usize::from(line.rate)) {
@@ -161,8 +164,31 @@ impl<const L: usize> Dates<L> {
     /// A server of `rate`, free from `free` on, takes a packet of `flits` whose flits are
     /// available at these dates, in tick `start`, at or after the header: when they leave,
     /// and when the server is free again.
-    #[inline]
+    #[inline(always)]
     pub(super) fn served(
+        &self,
+        rates: &[Rate],
+        rate: u8,
+        free: Moment,
+        start: Tick,
+        flits: u32,
+    ) -> (Self, Moment) {
+        if L == 1 && rates[0].p == 1 {
+            // One rate, of whole ticks: no flit comes later than the server takes it.
+            debug_assert!(free.tick <= start, "a server serves one packet at a time");
+            let mut leaving = Self::default();
+            let begin = Moment {
+                tick: start,
+                part: 0,
+            };
+            leaving.lines[0] = Line { start: begin, rate };
+            return (leaving, rates[0].after(begin, flits));
+        }
+        self.served_exactly(rates, rate, free, start, flits)
+    }
+
+    #[inline(never)]
+    fn served_exactly(
         &self,
         rates: &[Rate],
         rate: u8,

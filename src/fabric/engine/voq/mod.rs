@@ -6,7 +6,7 @@
 //! one event per hop, plus one for each look of an output that finds nothing to offer.
 //!
 //! `L` is the number of lines that [`line::Dates`] keeps: at least the number of
-//! different rates in the fabric.
+//! different rates in the fabric. Switches have up to 64 · `W` ports.
 
 mod arbiter;
 mod arrival;
@@ -16,6 +16,7 @@ pub(super) mod layout;
 mod line;
 mod packet;
 mod parts;
+mod ports;
 mod queue_pairs;
 mod release;
 mod route;
@@ -25,7 +26,8 @@ mod statistics;
 use self::arbiter::Arbiters;
 use self::layout::Rates;
 use self::packet::Packet;
-use self::parts::{Hca, Input, Output, Queue};
+use self::parts::{Hca, Input, Lane, Output, Queue};
+use self::ports::Ports;
 use self::queue_pairs::QueuePairs;
 use self::release::{Departures, Pace};
 use self::route::Ways;
@@ -45,7 +47,7 @@ use crate::fabric::workload::{Message, Workload};
 
 /// A fabric in motion.
 #[derive(Debug)]
-pub(super) struct Fabric<const L: usize> {
+pub(super) struct Fabric<const L: usize, const W: usize> {
     now: Tick,
     timing: Timing,
     radix: u32,
@@ -67,26 +69,24 @@ pub(super) struct Fabric<const L: usize> {
     sink_rate: Option<u8>,
 
     // The parts, numbered as in `layout`.
-    inputs: Vec<Input>,
+    inputs: Vec<Input<W>>,
     outputs: Vec<Output>,
     hcas: Vec<Hca>,
     queue_pairs: QueuePairs,
     /// Virtual output queues: (input · radix + output in the switch) · VLs + VL.
     queues: Vec<Queue>,
-    /// Inputs of the switch with a head, per output · VLs + VL; and the input after the one
-    /// served last.
-    heads: Vec<u128>,
-    pointers: Vec<u8>,
+    /// Output · VLs + VL.
+    lanes: Vec<Lane<W>>,
     switch_arbiters: Arbiters,
     hca_arbiters: Arbiters,
 
     // Space.
-    /// Credits at the far end of each link, as of the last look: output · VLs + VL.
-    credits: Vec<u16>,
     /// Credits on their way back to each output.
     returning: Vec<Departures<L>>,
     /// The same of answers, beside a sink that data wait for; per adapter.
     returning_answers: Vec<Departures<L>>,
+    /// Output buffers of switches may be full: see `layout::room_binds`.
+    room_binds: bool,
     /// Packets that leave each output buffer.
     leaving: Vec<Departures<L>>,
 
@@ -136,12 +136,13 @@ mod event {
 /// Buckets of the wheel: what lies beyond is looked at on the way.
 const MOST_BUCKETS: u64 = 1 << 14;
 
-impl<const L: usize> Fabric<L> {
+impl<const L: usize, const W: usize> Fabric<L, W> {
     /// An idle fabric at tick 0.
     ///
     /// # Errors
     /// If it exceeds a limit of this engine. `spec` has been validated, is of the kind of
-    /// `voq`, is within the limits of `layout`, and has at most `L` different rates.
+    /// `voq`, is within the limits of `layout`, has
+    /// at most `L` different rates and 64 · `W` ports a switch.
     pub(super) fn new(spec: &FabricSpec, voq: &Voq) -> Result<Self, SpecError> {
         let rates = Rates::new(spec, voq);
         let (topology, buffers, timing) = (&spec.topology, &spec.buffers, &spec.timing);
@@ -154,8 +155,7 @@ impl<const L: usize> Fabric<L> {
             speedup: Divisor::new(voq.crossbar_speedup),
         };
         let (inputs, outputs) = parts::ports(spec, voq, &rates, &pace.rates);
-        let lanes = outputs.len() * vls;
-        let credits = outputs
+        let lanes = outputs
             .iter()
             .flat_map(|output| {
                 let pool = if output.is_to_nic() {
@@ -163,7 +163,11 @@ impl<const L: usize> Fabric<L> {
                 } else {
                     &buffers.input
                 };
-                pool.per_vl.iter().map(|quota| quota.max as u16)
+                pool.per_vl.iter().map(|quota| Lane {
+                    heads: Ports::NONE,
+                    ahead: Ports::ALL,
+                    credits: quota.max as u16,
+                })
             })
             .collect();
         let host_rate = |nic| {
@@ -215,13 +219,12 @@ impl<const L: usize> Fabric<L> {
             hcas: (0..nics).map(|_| Hca::new(vls)).collect(),
             queue_pairs: QueuePairs::new(nics, vls),
             queues: vec![Queue::default(); ports * radix as usize * vls],
-            heads: vec![0; ports * vls],
-            pointers: vec![0; ports * vls],
+            lanes,
             switch_arbiters: Arbiters::new(&voq.vlarb, ports),
             hca_arbiters: Arbiters::new(&voq.hca.vlarb, nics as usize),
-            credits,
             returning: departures(outputs.len()),
             returning_answers: departures(nics as usize),
+            room_binds: layout::room_binds(spec, voq),
             leaving: departures(outputs.len()),
             ways: Ways::new(spec, voq)?,
             packets: Pool::new(),
@@ -236,7 +239,7 @@ impl<const L: usize> Fabric<L> {
             due: Vec::new(),
             joining: Vec::new(),
             marking: Vec::new(),
-            dirty_outputs: Vec::with_capacity(lanes.min(1 << 10)),
+            dirty_outputs: Vec::new(),
             dirty_hcas: Vec::new(),
             offered: Vec::new(),
             given: Vec::new(),
@@ -376,7 +379,7 @@ impl Congestion {
     }
 }
 
-impl<const L: usize> Machine for Fabric<L> {
+impl<const L: usize, const W: usize> Machine for Fabric<L, W> {
     fn now(&self) -> Tick {
         self.now
     }

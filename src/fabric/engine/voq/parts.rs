@@ -4,6 +4,7 @@ use super::arbiter::Pick;
 use super::crossbar::NOT_OFFERED;
 use super::layout::Rates;
 use super::line::{Moment, Rate};
+use super::ports::Ports;
 use crate::fabric::engine::calendar::Wake;
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::infiniband::Voq;
@@ -27,22 +28,40 @@ impl Default for Queue {
     }
 }
 
+/// An (output, VL): who has packets for it, and the credits at the far end of the link.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lane<const W: usize> {
+    /// Inputs of the switch with a head.
+    pub heads: Ports<W>,
+    /// Inputs at or after the pointer: those behind the one served last.
+    pub ahead: Ports<W>,
+    /// Credits, as of the last look.
+    pub credits: u16,
+}
+
 /// An input port of a switch.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Input {
+#[repr(align(64))]
+pub(super) struct Input<const W: usize> {
     /// Outputs of the switch that offer in this tick.
-    pub offers: u128,
+    pub offers: Ports<W>,
     /// Tick from which its port into the crossbar is free.
     pub free_at: Tick,
     /// Output at the other end of the link.
     pub upstream: u32,
     pub switch: u32,
-    /// Output after the one accepted last.
-    pub pointer: u8,
+    /// First port of the switch, and which of its ports this is.
+    pub first_port: u32,
+    /// Virtual output queues that hold a packet.
+    pub queues: u16,
+    pub local: u8,
+    /// Outputs behind the one accepted last.
+    pub ahead: Ports<W>,
 }
 
 /// The sending end of a link: an output port of a switch, or an adapter.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(super) struct Output {
     /// Tick from which the port out of the crossbar is free.
     pub free_at: Tick,
@@ -60,6 +79,9 @@ pub(super) struct Output {
     pub room: u16,
     /// The other end: input port, or adapter.
     to: u32,
+    /// First port of the switch, and which of its ports this is.
+    pub first_port: u32,
+    pub local: u8,
     /// Moment from which the link is free.
     pub link_free: Moment,
     /// Ticks from a flit leaving to its date, and of a credit.
@@ -118,6 +140,8 @@ impl Output {
 pub(super) struct Hca {
     pub wake: Wake,
     pub dirty: bool,
+    /// VLs with a queue pair that has a packet to send.
+    pub lanes: u32,
     /// SLs that messages were created on in this tick.
     pub given_sls: u32,
     /// Moment from which the send engine, and the sink, is free.
@@ -140,6 +164,7 @@ impl Hca {
         Self {
             wake: Wake::default(),
             dirty: false,
+            lanes: 0,
             given_sls: 0,
             engine_free: Moment::default(),
             sink_free: Moment::default(),
@@ -154,22 +179,25 @@ impl Hca {
 }
 
 /// All inputs, and all outputs: switch ports, then adapters.
-pub(super) fn ports(
+pub(super) fn ports<const W: usize>(
     spec: &FabricSpec,
     voq: &Voq,
     rates: &Rates,
     pace: &[Rate],
-) -> (Vec<Input>, Vec<Output>) {
+) -> (Vec<Input<W>>, Vec<Output>) {
     let (topology, timing) = (&spec.topology, &spec.timing);
     let radix = topology.radix();
     let ports = topology.switches() * radix;
     let mut inputs: Vec<_> = (0..ports)
         .map(|port| Input {
-            offers: 0,
+            offers: Ports::NONE,
             free_at: 0,
             upstream: NONE,
             switch: port / radix,
-            pointer: 0,
+            first_port: port - port % radix,
+            queues: 0,
+            local: (port % radix) as u8,
+            ahead: Ports::ALL,
         })
         .collect();
     let output = |to: u32, port: u32, room: u32, latency: Tick| {
@@ -188,6 +216,8 @@ pub(super) fn ports(
             waits_for_credits: false,
             room: room as u16,
             to,
+            first_port: port - port % radix,
+            local: (port % radix) as u8,
             link_free: Moment::default(),
             flight: latency + pace[usize::from(rate)].flit_ticks() - 1,
             latency,

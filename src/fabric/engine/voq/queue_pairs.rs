@@ -105,9 +105,9 @@ impl QueuePairs {
     }
 
     /// The packet of the queue pair at position `at` is sent; `next`: credits of the one
-    /// behind it, if there is one.
+    /// behind it, if there is one. True if nothing waits on the VL any more.
     #[inline]
-    pub(super) fn advance(&mut self, nic: u32, vl: usize, at: usize, next: Option<u16>) {
+    pub(super) fn advance(&mut self, nic: u32, vl: usize, at: usize, next: Option<u16>) -> bool {
         let waiting = &mut self.waiting[nic as usize * self.vls + vl];
         match next {
             Some(credits) => waiting[at].credits = credits,
@@ -115,5 +115,6 @@ impl QueuePairs {
                 waiting.remove(at);
             }
         }
+        waiting.is_empty()
     }
 }

@@ -61,6 +61,9 @@ impl<const L: usize> Departure<L> {
     }
 }
 
+/// Departures that are kept, at least, before somebody looks which have ended.
+const LEAST_DEPARTURES: usize = 8;
+
 /// Departures in their order.
 #[derive(Debug)]
 pub(super) struct Departures<const L: usize> {
@@ -76,26 +79,31 @@ impl<const L: usize> Default for Departures<L> {
 }
 
 impl<const L: usize> Departures<L> {
-    /// A packet begins to leave. What has come back since the last look is given away.
-    #[inline]
-    pub(super) fn push(
-        &mut self,
-        departure: Departure<L>,
-        now: Tick,
-        mut give: impl FnMut(u8, u16),
-    ) {
+    /// A packet begins to leave. Now and then, what has come back is given away.
+    #[inline(always)]
+    pub(super) fn push(&mut self, departure: Departure<L>, now: Tick, give: impl FnMut(u8, u16)) {
         debug_assert!(
             self.queue
                 .back()
                 .is_none_or(|last| last.end <= departure.end)
         );
+        if self.queue.len() == self.queue.capacity() {
+            self.make_room(now, give);
+        }
+        self.queue.push_back(departure);
+    }
+
+    #[inline(never)]
+    fn make_room(&mut self, now: Tick, mut give: impl FnMut(u8, u16)) {
         while let Some(first) = self.queue.front()
             && first.end <= now
         {
             give(first.vl, first.credits - first.done);
             self.queue.pop_front();
         }
-        self.queue.push_back(departure);
+        if self.queue.len() == self.queue.capacity() {
+            self.queue.reserve(LEAST_DEPARTURES);
+        }
     }
 
     /// Gives away what has come back by `now`.

@@ -1,6 +1,7 @@
 //! Phase 4: routing decides output, SC and VL (`docs/model-infiniband.md` §7).
 
 use super::layout::PortTables;
+use super::parts::Input;
 use super::{Fabric, event};
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::infiniband::{VlMap, Voq};
@@ -29,6 +30,14 @@ pub(super) struct Ways {
     wrap: Vec<bool>,
     dateline: bool,
     vls: Vls,
+}
+
+/// Through a switch: ports over all switches, and within it.
+struct Way {
+    input: u32,
+    output: u32,
+    entry: u8,
+    exit: u8,
 }
 
 #[derive(Debug)]
@@ -126,25 +135,28 @@ impl Ways {
 
     /// VL and dateline class of a packet of `sl` for `dst` from `input` to `output`.
     #[inline]
-    fn vl(&self, (input, output): (u32, u32), sl: u8, dst: u32, class: u8) -> (u8, u8) {
+    fn vl(&self, way: &Way, sl: u8, dst: u32, class: u8) -> (u8, u8) {
         match &self.vls {
-            Vls::Tables(tables) => (tables.at_switch(input, output, sl), class),
+            Vls::Tables(tables) => (tables.at_switch(way.input, way.output, sl), class),
             Vls::ServiceChannels(vls) if self.dateline => {
-                let came_in = self.dimension_of[(input % self.radix) as usize];
-                let goes_on = self.dimension_of[(output % self.radix) as usize];
+                let came_in = self.dimension_of[usize::from(way.entry)];
+                let goes_on = self.dimension_of[usize::from(way.exit)];
                 let keeps = came_in == goes_on && goes_on != NO_DIMENSION;
-                let class = u8::from(keeps && class == 1 || self.wrap[output as usize]);
+                let class = u8::from(keeps && class == 1 || self.wrap[way.output as usize]);
                 (vls[usize::from(sl)][usize::from(class)], class)
             }
             Vls::ServiceChannels(vls) => {
-                let table = &vls[usize::from(sl)];
-                (table[dst as usize % table.len()], class)
+                // Divisions take their time.
+                match vls[usize::from(sl)].as_slice() {
+                    [vl] => (*vl, class),
+                    table => (table[dst as usize % table.len()], class),
+                }
             }
         }
     }
 }
 
-impl<const L: usize> Fabric<L> {
+impl<const L: usize, const W: usize> Fabric<L, W> {
     /// Headers dated now are routed and join their queues.
     #[inline]
     pub(super) fn complete_routing(&mut self) {
@@ -163,26 +175,38 @@ impl<const L: usize> Fabric<L> {
         let packet = &self.packets[id];
         let (input, dst, sl) = (packet.input, packet.dst, packet.sl);
         let (flits, class) = (packet.flits, packet.class);
-        let switch = self.inputs[input as usize].switch;
+        let Input {
+            switch,
+            first_port,
+            local: entry,
+            ..
+        } = self.inputs[input as usize];
         let (outputs, leaving, pace) = (&mut self.outputs, &mut self.leaving, &self.pace);
         let output = self.ways.output(switch, dst, |output| {
             let port = &mut outputs[output as usize];
             leaving[output as usize].settle(pace, now, |_, credits| port.room += credits);
             u32::MAX - u32::from(port.room)
         });
-        let (vl, class) = self.ways.vl((input, output), sl, dst, class);
+        let exit = (output - first_port) as u8;
+        let way = Way {
+            input,
+            output,
+            entry,
+            exit,
+        };
+        let (vl, class) = self.ways.vl(&way, sl, dst, class);
         let packet = &mut self.packets[id];
         (packet.output, packet.vl, packet.class) = (output, vl, class);
         packet.waiting_since = now;
         packet.next = NONE;
 
         let lane = output as usize * self.vls + usize::from(vl);
-        let local = output - switch * self.radix;
-        let queue =
-            &mut self.queues[(input * self.radix + local) as usize * self.vls + usize::from(vl)];
+        let queue = &mut self.queues
+            [(input * self.radix + u32::from(exit)) as usize * self.vls + usize::from(vl)];
         if queue.head == NONE {
             queue.head = id;
-            self.heads[lane] |= 1 << (input - switch * self.radix);
+            self.inputs[input as usize].queues += 1;
+            self.lanes[lane].heads.insert(entry);
             self.outputs[output as usize].lanes |= 1 << vl;
             self.dirty_outputs.push(output);
         } else {

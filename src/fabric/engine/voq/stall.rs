@@ -9,7 +9,7 @@ use crate::fabric::engine::pool::NONE;
 use crate::fabric::engine::stall::{Place, Stall, Waiting};
 use std::collections::{BTreeMap, BTreeSet};
 
-impl<const L: usize> Fabric<L> {
+impl<const L: usize, const W: usize> Fabric<L, W> {
     /// A cycle of packets that can never move, if there is one.
     pub(super) fn find_cycle(&mut self) -> Option<Stall> {
         // Queues that hold packets, and credits that they hold, per (input, VL).

@@ -11,7 +11,7 @@ use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 use std::collections::BTreeMap;
 
-impl<const L: usize> Fabric<L> {
+impl<const L: usize, const W: usize> Fabric<L, W> {
     /// Packets that an output was granted and whose link has not started them yet: with the
     /// tick in which it will.
     fn to_start(&self) -> impl Iterator<Item = (Tick, &Packet<L>)> {
@@ -99,11 +99,13 @@ impl<const L: usize> Fabric<L> {
     pub(super) fn occupancy(&self) -> Vec<PortVlSample> {
         let (vls, radix) = (self.vls, self.radix as usize);
         let mut found = Vec::new();
-        for (lane, &inputs) in self.heads.iter().enumerate() {
+        for (lane, state) in self.lanes[..self.ports * vls].iter().enumerate() {
+            let mut inputs = state.heads;
             let (output, vl) = (lane / vls, lane % vls);
             let first_port = output - output % radix;
             let mut flits = 0;
-            for local in (0..radix).filter(|local| inputs & 1 << local != 0) {
+            while let Some(local) = inputs.pop() {
+                let local = usize::from(local);
                 let queue = ((first_port + local) * radix + output % radix) * vls + vl;
                 let mut at = self.queues[queue].head;
                 while let Some(packet) = self.packets.entries().get(at as usize) {

@@ -1,0 +1,131 @@
+//! Sets of the ports of a switch.
+
+/// A set of up to 64 · `W` ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ports<const W: usize>([u64; W]);
+
+impl<const W: usize> Ports<W> {
+    pub(super) const NONE: Self = Self([0; W]);
+    pub(super) const ALL: Self = Self([u64::MAX; W]);
+
+    /// All ports behind `port`.
+    #[inline]
+    pub(super) fn behind(port: u8) -> Self {
+        let (word, bit) = (usize::from(port / 64), port % 64);
+        let mut words = [0; W];
+        for (at, bits) in words.iter_mut().enumerate() {
+            if W == 1 || at == word {
+                // Two shifts: there may be nothing behind.
+                *bits = (u64::MAX << bit) << 1;
+            } else if at > word {
+                *bits = u64::MAX;
+            }
+        }
+        Self(words)
+    }
+
+    #[inline]
+    fn place(port: u8) -> (usize, u64) {
+        let word = if W == 1 { 0 } else { usize::from(port / 64) };
+        (word, 1 << (port % 64))
+    }
+
+    #[inline]
+    pub(super) fn insert(&mut self, port: u8) {
+        let (word, bit) = Self::place(port);
+        self.0[word] |= bit;
+    }
+
+    #[inline]
+    pub(super) fn remove(&mut self, port: u8) {
+        let (word, bit) = Self::place(port);
+        self.0[word] &= !bit;
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.0 == [0; W]
+    }
+
+    /// Its lowest port, if it has one.
+    #[inline]
+    pub(super) fn first(&self) -> Option<u8> {
+        let words = self.0.iter().enumerate();
+        for (at, bits) in words {
+            if *bits != 0 {
+                return Some((64 * at) as u8 + bits.trailing_zeros() as u8);
+            }
+        }
+        None
+    }
+
+    /// The port in it, if it is the only one.
+    #[inline]
+    pub(super) fn only(&self) -> Option<u8> {
+        let port = self.first()?;
+        let mut others = *self;
+        others.remove(port);
+        others.is_empty().then_some(port)
+    }
+
+    /// Takes out its lowest port.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<u8> {
+        let port = self.first()?;
+        self.remove(port);
+        Some(port)
+    }
+
+    /// Those that are in `other` too, and those that are not.
+    #[inline]
+    pub(super) fn split(&self, other: &Self) -> [Self; 2] {
+        let [mut within, mut without] = [self.0; 2];
+        for (bits, other) in within.iter_mut().zip(other.0) {
+            *bits &= other;
+        }
+        for (bits, other) in without.iter_mut().zip(other.0) {
+            *bits &= !other;
+        }
+        [Self(within), Self(without)]
+    }
+
+    /// The first port in `ahead`, else the first of all.
+    #[inline]
+    pub(super) fn first_in(&self, ahead: &Self) -> Option<u8> {
+        let [before, rest] = self.split(ahead);
+        before.first().or_else(|| rest.first())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<const W: usize>(ports: &[u8]) {
+        let mut set = Ports::<W>::NONE;
+        for &port in ports {
+            set.insert(port);
+        }
+        for pointer in 0..(64 * W) as u8 {
+            let ahead = Ports::behind(pointer);
+            let expected = ports.iter().find(|&&port| port > pointer).or(ports.first());
+            assert_eq!(set.first_in(&ahead).as_ref(), expected, "{W} {pointer}");
+        }
+        assert_eq!(set.first_in(&Ports::ALL), ports.first().copied());
+        assert_eq!(set.only(), (ports.len() == 1).then(|| ports[0]));
+        let mut all = Vec::new();
+        while let Some(port) = set.pop() {
+            all.push(port);
+        }
+        assert_eq!(all, ports);
+        assert!(set.is_empty());
+    }
+
+    #[test]
+    fn ports_are_found_once_around() {
+        check::<1>(&[0, 3, 4, 40, 63]);
+        check::<1>(&[17]);
+        check::<2>(&[5, 63, 64, 100, 127]);
+        check::<2>(&[127]);
+    }
+}
