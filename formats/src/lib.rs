@@ -5,6 +5,7 @@
 //! check, which is a module of its own, judges what was read.
 
 pub mod error;
+pub mod infiniband;
 pub mod limits;
 pub mod sink;
 pub mod source;

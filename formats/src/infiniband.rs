@@ -1,0 +1,390 @@
+//! What InfiniBand's own tools write about a fabric: `ibnetdiscover` (the cables),
+//! `opensm-lfts.dump` or `dump_fts` (the forwarding tables), `opensm-sl2vl.dump` (the
+//! SL-to-VL tables). Nodes go by their GUIDs, destinations by their LIDs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Entries of an SL-to-VL table: one per service level.
+pub const SERVICE_LEVELS: usize = 16;
+
+/// A line that is not what it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineError {
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong, and what would be right.
+    pub problem: String,
+}
+
+impl fmt::Display for LineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.problem)
+    }
+}
+
+impl std::error::Error for LineError {}
+
+/// A port of a node, numbered from 1 as on the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Port {
+    /// GUID of the node.
+    pub node: u64,
+    /// Port number.
+    pub port: u8,
+}
+
+/// Other end of a cable, and where it is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cable {
+    /// The other end.
+    pub to: Port,
+    /// Line of the file.
+    pub line: usize,
+}
+
+/// A fabric as `ibnetdiscover` saw it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Discovery {
+    /// GUIDs of the switches, with the names that people gave them.
+    pub switches: BTreeMap<u64, String>,
+    /// GUIDs of the channel adapters, with their names.
+    pub adapters: BTreeMap<u64, String>,
+    /// Cables of switches and adapters; one between two nodes stands here twice.
+    pub cables: BTreeMap<Port, Cable>,
+    /// LIDs of the ports of adapters.
+    pub lids: BTreeMap<Port, u16>,
+}
+
+/// Forwarding tables: port by (switch, LID); 0 is the switch itself.
+pub type Forwarding = BTreeMap<(u64, u16), u8>;
+
+/// SL-to-VL tables, a VL per service level.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct VlTables {
+    /// By switch, input and output port.
+    pub switches: BTreeMap<(u64, u8, u8), [u8; SERVICE_LEVELS]>,
+    /// By LID of the port of an adapter.
+    pub adapters: BTreeMap<u16, [u8; SERVICE_LEVELS]>,
+}
+
+fn error<T>(line: usize, problem: impl Into<String>) -> Result<T, LineError> {
+    let problem = problem.into();
+    Err(LineError { line, problem })
+}
+
+fn hex(text: &str) -> Option<u64> {
+    u64::from_str_radix(text.strip_prefix("0x").unwrap_or(text), 16).ok()
+}
+
+/// `S-0000000000200003` or `H-…`: true for a switch, and the GUID.
+fn node(text: &str) -> Option<(bool, u64)> {
+    let (kind, guid) = text.split_once('-')?;
+    match kind {
+        "S" => Some((true, hex(guid)?)),
+        "H" => Some((false, hex(guid)?)),
+        _ => None,
+    }
+}
+
+/// The number in brackets at the start of `text`, and what follows.
+fn bracketed(text: &str) -> Option<(u8, &str)> {
+    let (number, rest) = text.strip_prefix('[')?.split_once(']')?;
+    Some((number.parse().ok()?, rest))
+}
+
+/// The word after `word`.
+fn after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+    let mut words = text.split_whitespace();
+    words.find(|&w| w == word)?;
+    words.next()
+}
+
+/// The text between the first two quotation marks, and what follows.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    text.split_once('"')?.1.split_once('"')
+}
+
+impl Discovery {
+    /// Reads what `ibnetdiscover` printed.
+    ///
+    /// # Errors
+    /// The first line that cannot be right.
+    pub fn parse(text: &str) -> Result<Self, LineError> {
+        let mut found = Self::default();
+        let mut current: Option<(bool, u64)> = None;
+        for (number, line) in (1..).zip(text.lines()) {
+            if line.starts_with("Switch") || line.starts_with("Ca") {
+                let head = quoted(line).and_then(|(id, rest)| Some((node(id)?, rest)));
+                let Some(((switch, guid), rest)) = head else {
+                    return error(number, "a node without its \"S-GUID\" or \"H-GUID\"");
+                };
+                if switch != line.starts_with("Switch") {
+                    return error(
+                        number,
+                        "a switch is called \"S-GUID\", an adapter \"H-GUID\"",
+                    );
+                }
+                let name = quoted(rest).map_or("", |(name, _)| name).to_owned();
+                let nodes = match switch {
+                    true => &mut found.switches,
+                    false => &mut found.adapters,
+                };
+                if nodes.insert(guid, name).is_some() {
+                    return error(number, format!("node {guid:#x} stands in the file twice"));
+                }
+                current = Some((switch, guid));
+            } else if line.starts_with('[') {
+                let Some((switch, guid)) = current else {
+                    return error(number, "a port before the first node");
+                };
+                found.port(number, line, switch, guid)?;
+            } else if line.starts_with("Rt") {
+                return error(
+                    number,
+                    "a router; only switches and adapters are understood",
+                );
+            }
+        }
+        if found.switches.is_empty() || found.adapters.is_empty() {
+            return error(
+                1,
+                format!(
+                    "{} switches and {} adapters; this is not the output of ibnetdiscover",
+                    found.switches.len(),
+                    found.adapters.len()
+                ),
+            );
+        }
+        Ok(found)
+    }
+
+    /// `[1] "H-GUID"[1](GUID) # "name" lid 19 4xSDR`, or of an adapter
+    /// `[1](GUID) "S-GUID"[4] # lid 22 lmc 0 "name" lid 6 4xSDR`.
+    fn port(&mut self, line: usize, text: &str, switch: bool, guid: u64) -> Result<(), LineError> {
+        let parts = bracketed(text).and_then(|(port, rest)| {
+            let (id, rest) = quoted(rest)?;
+            let (far, rest) = bracketed(rest)?;
+            Some((port, node(id)?.1, far, rest))
+        });
+        let Some((port, far_node, far, rest)) = parts else {
+            return error(line, "a port without the \"GUID\"[port] at its other end");
+        };
+        let own = Port { node: guid, port };
+        let to = Port {
+            node: far_node,
+            port: far,
+        };
+        if port == 0 || self.cables.insert(own, Cable { to, line }).is_some() {
+            return error(
+                line,
+                format!("port {port} of node {guid:#x} is 0, or given twice"),
+            );
+        }
+        if !switch {
+            let comment = rest.split_once('#').map_or("", |(_, comment)| comment);
+            let lid = after(comment, "lid").and_then(|lid| lid.parse().ok());
+            let Some(lid) = lid.filter(|&lid: &u16| lid > 0) else {
+                return error(line, "the port of an adapter without its LID (`# lid 22`)");
+            };
+            self.lids.insert(own, lid);
+        }
+        Ok(())
+    }
+}
+
+/// Reads forwarding tables, `opensm-lfts.dump` or the output of `dump_fts`.
+///
+/// # Errors
+/// The first line that cannot be right.
+pub fn forwarding(text: &str) -> Result<Forwarding, LineError> {
+    let mut tables = Forwarding::new();
+    let mut current = None;
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.starts_with("Unicast") {
+            current = after(line, "guid").and_then(hex);
+            if current.is_none() {
+                return error(number, "a table without the GUID of its switch");
+            }
+        } else if line.starts_with("0x") {
+            let mut words = line.split_whitespace();
+            let lid = words.next().and_then(hex);
+            let lid = lid.and_then(|lid| u16::try_from(lid).ok());
+            let port = words.next().and_then(|port| port.parse().ok());
+            let (Some(lid), Some(port), Some(switch)) = (lid, port, current) else {
+                return error(
+                    number,
+                    "no entry of a table: write `0x0001 005`, LID and port",
+                );
+            };
+            if tables.insert((switch, lid), port).is_some() {
+                return error(
+                    number,
+                    format!("a second entry for LID {lid} of this switch"),
+                );
+            }
+        }
+    }
+    match tables.is_empty() {
+        true => error(
+            1,
+            "no forwarding table; this is not the output of opensm or dump_fts",
+        ),
+        false => Ok(tables),
+    }
+}
+
+impl VlTables {
+    /// Reads `opensm-sl2vl.dump`.
+    ///
+    /// # Errors
+    /// The first line that cannot be right.
+    pub fn parse(text: &str) -> Result<Self, LineError> {
+        #[derive(Clone, Copy)]
+        enum Owner {
+            Switch(u64),
+            Adapter(u16),
+        }
+        let mut tables = Self::default();
+        let mut current = None;
+        for (number, line) in (1..).zip(text.lines()) {
+            let head = line.strip_prefix("Switch ");
+            if let Some(head) = head.or_else(|| line.strip_prefix("Channel Adapter ")) {
+                let guid = head.split(',').next().and_then(hex);
+                let lid = after(head, "LID").map(|lid| lid.trim_end_matches(','));
+                let lid = lid.and_then(|lid| lid.parse().ok());
+                current = match line.starts_with("Switch") {
+                    true => guid.map(Owner::Switch),
+                    false => lid.map(Owner::Adapter),
+                };
+                if current.is_none() {
+                    return error(number, "a node without its GUID and base LID");
+                }
+            } else if let Some((ports, vls)) = line.split_once(':') {
+                if line.starts_with('#') {
+                    continue;
+                }
+                let ports: Option<Vec<u8>> = ports
+                    .split_whitespace()
+                    .map(|port| port.parse().ok())
+                    .collect();
+                let vls: Option<Vec<u8>> =
+                    vls.split_whitespace().map(|vl| vl.parse().ok()).collect();
+                let table = vls.and_then(|vls| <[u8; SERVICE_LEVELS]>::try_from(vls).ok());
+                let (Some(&[input, output]), Some(table), Some(owner)) =
+                    (ports.as_deref(), table, current)
+                else {
+                    return error(
+                        number,
+                        format!("no table: there must be `in out : ` and {SERVICE_LEVELS} VLs"),
+                    );
+                };
+                let twice = match owner {
+                    Owner::Switch(guid) => {
+                        let at = (guid, input, output);
+                        tables.switches.insert(at, table).is_some()
+                    }
+                    Owner::Adapter(lid) => tables.adapters.insert(lid, table).is_some(),
+                };
+                if twice {
+                    return error(number, "a second table for these ports");
+                }
+            }
+        }
+        match tables.switches.is_empty() && tables.adapters.is_empty() {
+            true => error(1, "no table; this is not an opensm-sl2vl.dump"),
+            false => Ok(tables),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CABLES: &str = r#"# Topology file
+switchguid=0x20(20)
+Switch	8 "S-0000000000000020"		# "leaf" base port 0 lid 6 lmc 0
+[1]	"H-0000000000000010"[1](11) 		# "host" lid 19 4xSDR
+[5]	"S-0000000000000021"[4]		# "spine" lid 7 4xSDR
+
+Switch	8 "S-0000000000000021"		# "spine" base port 0 lid 7 lmc 0
+[4]	"S-0000000000000020"[5]		# "leaf" lid 6 4xSDR
+
+Ca	1 "H-0000000000000010"		# "host"
+[1](11) 	"S-0000000000000020"[1]		# lid 19 lmc 0 "leaf" lid 6 4xSDR
+"#;
+
+    #[test]
+    fn cables_are_read() {
+        let found = Discovery::parse(CABLES).unwrap();
+        assert_eq!(found.switches[&0x21], "spine");
+        assert_eq!(found.adapters[&0x10], "host");
+        let port = |node, port| Port { node, port };
+        assert_eq!(found.cables[&port(0x20, 5)].to, port(0x21, 4));
+        assert_eq!(found.cables[&port(0x10, 1)].to, port(0x20, 1));
+        assert_eq!(found.lids[&port(0x10, 1)], 19);
+        for (from, to, line) in [
+            ("Ca	1 \"H-", "Ca	1 \"X-", 10),
+            ("[5]	\"S-0000000000000021\"[4]", "[5]", 5),
+            ("[4]	", "[0]	", 8),
+            ("lid 19 lmc", "lid 0 lmc", 11),
+            ("lid 19 lmc", "lmc", 11),
+            (
+                "Switch	8 \"S-0000000000000021",
+                "Switch	8 \"S-0000000000000020",
+                7,
+            ),
+        ] {
+            assert!(CABLES.contains(from));
+            let e = Discovery::parse(&CABLES.replace(from, to)).unwrap_err();
+            assert_eq!(e.line, line, "{to}: {e}");
+        }
+        assert!(Discovery::parse("").is_err());
+        assert!(Discovery::parse("[1] \"S-1\"[2]").is_err());
+    }
+
+    #[test]
+    fn forwarding_tables_of_both_tools_are_read() {
+        let opensm = "Unicast lids [0-22] of switch Lid 2 guid 0x20 ('leaf'):\n\
+            0x0001 001 # Channel Adapter portguid 0x11: 'host'\n0x0002 000 # Switch\n22 lids dumped\n";
+        let other = "Unicast lids [0x0-0x16] of switch DR path slid 0; dlid 0; 0,1 guid 0x20 (leaf):\n\
+            \x20 Lid  Out   Destination\n       Port     Info \n0x0001 001 : (Channel)\n0x0002 000 : (S)\n";
+        let tables = forwarding(opensm).unwrap();
+        assert_eq!(tables[&(0x20, 1)], 1);
+        assert_eq!(forwarding(other).unwrap(), tables);
+        for (text, line) in [
+            ("", 1),
+            ("0x0001 001", 1),
+            ("Unicast lids of switch Lid 2", 1),
+            ("Unicast guid 0x20\n0x0001 256", 2),
+            ("Unicast guid 0x20\n0x10001 1", 2),
+            ("Unicast guid 0x20\n0x01 1\n0x0001 1", 3),
+        ] {
+            assert_eq!(forwarding(text).unwrap_err().line, line, "{text}");
+        }
+    }
+
+    #[test]
+    fn sl_to_vl_tables_are_read() {
+        let row = "0 1 2 3 4 5 6 7 0 1 2 3 4 5 6 7";
+        let text = format!(
+            "Switch 0x20, base LID 2, \"leaf\"\n#in out : 0 1\n#----\n1   5   : {row} \n\n\
+             Channel Adapter 0x11, base LID 22, \"host\"\n0   0   : {row} \n"
+        );
+        let tables = VlTables::parse(&text).unwrap();
+        assert_eq!(tables.switches[&(0x20, 1, 5)][7], 7);
+        assert_eq!(tables.adapters[&22][15], 7);
+        for (from, to, line) in [
+            (" 7 \n\n", " \n\n", 4),
+            ("1   5   :", "1 :", 4),
+            ("LID 22", "LID x", 6),
+            ("Switch 0x20", "Switch y", 1),
+        ] {
+            assert!(text.contains(from));
+            let e = VlTables::parse(&text.replacen(from, to, 1)).unwrap_err();
+            assert_eq!(e.line, line, "{to}: {e}");
+        }
+        assert!(VlTables::parse("").is_err());
+    }
+}
