@@ -161,13 +161,13 @@ fn arbitration_tables() {
             .collect(),
         high_limit: 0,
     };
-    refused("fabric.vlarb", "VL 1 is used", |s| {
+    refused("qos.vlarb", "VL 1 is used", |s| {
         voq_of(s).vlarb = tables(&[(0, 1), (1, 0)])
     });
-    refused("fabric.hca_vlarb", "VL 2", |s| {
+    refused("qos.hca_vlarb", "VL 2", |s| {
         voq_of(s).hca.vlarb = tables(&[(2, 1)])
     });
-    refused("fabric.vlarb", "65 low", |s| {
+    refused("qos.vlarb", "65 low", |s| {
         voq_of(s).vlarb = tables(&[(0, 1); 65])
     });
 }

@@ -41,7 +41,8 @@ pub fn load_fabric(path: Option<&Path>, sets: &[String]) -> Result<FabricOnly, C
     imply(&mut document, implied)?;
     let raw: RawExperiment = document.read()?;
     let resolve = || -> Result<FabricOnly, ConfigError> {
-        let (fabric, routing, _) = fabric(&raw)?;
+        let dir = path.and_then(Path::parent).unwrap_or(Path::new(""));
+        let (fabric, routing, _) = fabric(&raw, dir)?;
         fabric.validate_but_datelines()?;
         Ok(FabricOnly { fabric, routing })
     };

@@ -2,10 +2,12 @@
 //! integers with the unit in the key, fractions as exact texts.
 
 use super::experiment::{Background, Experiment, Job, Measure, Placement, SendCompletion};
+use super::json_infiniband;
+use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::spec::{
     CentralQueues, FabricSpec, Pool, Qos, RingTie, Scheduler, Timing, TrunkSelection,
 };
-use crate::fabric::topology::Shape;
+use crate::fabric::topology::{Peer, Shape, Topology};
 use crate::replay::Repeat;
 use crate::replay::background::{Injection, Pattern};
 use crate::replay::collectives::Choices;
@@ -18,8 +20,9 @@ pub fn experiment_json(e: &Experiment) -> Value {
     json!({
         "seed": e.seed,
         "fabric": fabric_json(&e.fabric, e.routing),
-        "qos": qos(&e.fabric.qos),
-        "congestion_control": { "kind": "none" },
+        "qos": qos(&e.fabric),
+        "congestion_control":
+            json_infiniband::congestion(e.fabric.congestion_control.as_deref(), &e.fabric.qos),
         "jobs": e.jobs.iter().map(|j| job(j, &e.fabric.qos)).collect::<Vec<_>>(),
         "background": e.background.iter().map(|b| background(b, &e.fabric.qos)).collect::<Vec<_>>(),
         "measure": e.measure.as_ref().map(measure),
@@ -49,7 +52,13 @@ fn fnv1a_128(bytes: &[u8]) -> u128 {
 #[must_use]
 pub fn fabric_json(f: &FabricSpec, routing: &str) -> Value {
     let b = &f.buffers;
+    let (kind, voq) = match &f.kind {
+        SwitchKind::Hierarchical => ("hierarchical", Value::Null),
+        SwitchKind::Voq(voq) => ("voq", json_infiniband::voq(voq)),
+    };
     json!({
+        "kind": kind,
+        "voq": voq,
         "topology": topology(f),
         "routing": routing,
         "ring_tie": match f.routing.ring_tie {
@@ -87,6 +96,13 @@ fn topology(f: &FabricSpec) -> Value {
             "trunk": c.trunk(),
         }),
         Shape::Tree(tree) => json!({ "kind": "k-ary-n-tree", "k": tree.k(), "n": tree.n() }),
+        Shape::Xgft(tree) => json!({
+            "kind": "xgft",
+            "down": tree.down(),
+            "up": tree.up(),
+            "parallel": tree.parallel(),
+        }),
+        Shape::Graph(_) => graph(t),
     };
     if let Some(map) = value.as_object_mut() {
         map.insert("nics".into(), t.nics().into());
@@ -94,6 +110,20 @@ fn topology(f: &FabricSpec) -> Value {
         map.insert("radix".into(), t.radix().into());
     }
     value
+}
+
+/// A text per switch, `port:peer` for every port that is connected.
+fn graph(t: &Topology) -> Value {
+    let of_switch = |switch: u32| {
+        let ports = (0..t.radix()).filter_map(|port| match t.peer(switch, port) {
+            Peer::None => None,
+            Peer::Nic(nic) => Some(format!("{port}:n{nic}")),
+            Peer::Switch { switch, port: far } => Some(format!("{port}:s{switch}.{far}")),
+        });
+        ports.collect::<Vec<_>>().join(" ")
+    };
+    let ports: Vec<String> = (0..t.switches()).map(of_switch).collect();
+    json!({ "kind": "graph", "ports": ports })
 }
 
 fn timing(t: &Timing) -> Value {
@@ -120,11 +150,17 @@ fn pool(p: &Pool) -> Value {
     })
 }
 
-fn qos(q: &Qos) -> Value {
-    let scheduler = match &q.scheduler {
-        Scheduler::RrVl => json!({ "kind": "rr-vl" }),
-        Scheduler::Sbt { weights } => json!({ "kind": "sbt", "weights": weights }),
-        Scheduler::DTable { entries } => json!({
+fn qos(f: &FabricSpec) -> Value {
+    let q = &f.qos;
+    let scheduler = match (&f.kind, &q.scheduler) {
+        (SwitchKind::Voq(voq), _) => json!({
+            "kind": "ib-vlarb",
+            "vlarb": json_infiniband::arbiter(&voq.vlarb),
+            "hca_vlarb": json_infiniband::arbiter(&voq.hca.vlarb),
+        }),
+        (_, Scheduler::RrVl) => json!({ "kind": "rr-vl" }),
+        (_, Scheduler::Sbt { weights }) => json!({ "kind": "sbt", "weights": weights }),
+        (_, Scheduler::DTable { entries }) => json!({
             "kind": "dtable",
             "entries": entries.iter().map(|e| json!([e.sl, e.weight])).collect::<Vec<_>>(),
         }),

@@ -1,35 +1,144 @@
 //! Parameters of the publications.
 
-use super::raw::{
-    FabricPreset, QosPreset, RawDTable, RawScheduler, RawServiceLevel, RawTopology, TopologyKind,
+use super::error::ConfigError;
+use super::presets_infiniband::{
+    CONGESTION, CongestionDefaults, VoqDefaults, ib_ddr_testbed, ib_qdr_648,
 };
-use crate::units::{Bytes, Ratio, Space};
+use super::raw::{
+    FabricPreset, QosPreset, RawDTable, RawFabric, RawNics, RawScheduler, RawServiceLevel,
+    RawTopology, TopologyKind,
+};
+use super::raw_infiniband::RawKind;
+use crate::units::{Bytes, Latency, Ratio, Space};
 
-/// Every fabric default that a preset decides; latencies in ticks.
+/// Every fabric default that a preset decides.
 pub(super) struct FabricDefaults {
-    /// Bytes per second.
-    pub link_rate: u64,
+    pub topology: RawTopology,
     pub flit: u64,
+    pub header: u64,
     pub credit: u64,
-    pub link: u64,
-    pub host_link: u64,
-    pub input: u64,
-    pub routing: u64,
-    pub allocation: u64,
-    pub crossbar: u64,
-    pub output: u64,
-    pub mport_speedup: u32,
-    pub central_speedup: u32,
-    pub port_buffer: u64,
+    pub link: Latency,
+    pub host_link: Latency,
+    pub input: Latency,
+    pub routing: Latency,
+    pub allocation: Latency,
+    pub crossbar: Latency,
+    pub output: Latency,
+    pub input_buffer: u64,
+    pub output_buffer: u64,
     pub nic_queue: u64,
-    pub central_buffer: u64,
-    /// Exclusive quota of a VL, and what is taken where that does not fit.
-    pub exclusive: [Space; 2],
-    pub max: Space,
+    pub nic_sink: u64,
     /// MTU of service levels that have none.
     pub mtu: u64,
     /// Scheduler if none is given and the QoS preset has none.
     pub scheduler: RawScheduler,
+    pub kind: KindDefaults,
+    pub congestion: CongestionDefaults,
+}
+
+/// What only one kind of switch has.
+pub(super) enum KindDefaults {
+    Hierarchical(HierarchicalDefaults),
+    Voq(VoqDefaults),
+}
+
+pub(super) struct HierarchicalDefaults {
+    /// Bytes per second.
+    pub link_rate: u64,
+    pub mport_speedup: u32,
+    pub central_speedup: u32,
+    pub central_buffer: u64,
+    /// Exclusive quota of a VL, and what is taken where that does not fit.
+    pub exclusive: [Space; 2],
+    pub max: Space,
+}
+
+impl FabricDefaults {
+    /// The defaults of the hierarchical switch, if that is the kind.
+    pub(super) fn hierarchical(&self) -> Option<&HierarchicalDefaults> {
+        match &self.kind {
+            KindDefaults::Hierarchical(h) => Some(h),
+            KindDefaults::Voq(_) => None,
+        }
+    }
+}
+
+/// The defaults that a `[fabric]` asks for: of its preset, or of the usual preset of its
+/// kind.
+pub(super) fn fabric(raw: &RawFabric) -> Result<FabricDefaults, ConfigError> {
+    let preset = match (raw.preset, raw.kind) {
+        (Some(preset), _) => preset,
+        (None, None | Some(RawKind::Hierarchical)) => FabricPreset::OpaGen1,
+        (None, Some(RawKind::Voq)) => FabricPreset::IbQdr648,
+    };
+    let defaults = match preset {
+        FabricPreset::OpaGen1 => opa_gen1(),
+        FabricPreset::OpaSim => opasim(),
+        FabricPreset::IbDdrTestbed => ib_ddr_testbed(),
+        FabricPreset::IbQdr648 => ib_qdr_648(),
+    };
+    let is = match defaults.kind {
+        KindDefaults::Hierarchical(_) => RawKind::Hierarchical,
+        KindDefaults::Voq(_) => RawKind::Voq,
+    };
+    if raw.kind.is_some_and(|kind| kind != is) {
+        return Err(ConfigError::new(
+            "fabric.kind",
+            "the preset has switches of the other kind; \"opa-gen1\" and \"opasim\" are \
+             \"hierarchical\", \"ib-ddr-testbed\" and \"ib-qdr-648\" are \"voq\"",
+        ));
+    }
+    only_keys_of(raw, is)?;
+    Ok(defaults)
+}
+
+/// Refuses keys that mean nothing for the kind of switch.
+fn only_keys_of(raw: &RawFabric, kind: RawKind) -> Result<(), ConfigError> {
+    let hierarchical = [
+        ("link_rate", raw.link_rate.is_some()),
+        ("mport_speedup", raw.mport_speedup.is_some()),
+        ("central_speedup", raw.central_speedup.is_some()),
+        ("central_buffer", raw.central_buffer.is_some()),
+        ("exclusive", raw.exclusive.is_some()),
+        ("max", raw.max.is_some()),
+        ("central_exclusive", raw.central_exclusive.is_some()),
+        ("central_max", raw.central_max.is_some()),
+        ("central_queues", raw.central_queues.is_some()),
+    ];
+    let voq = [
+        ("link_speed", raw.link_speed.is_some()),
+        ("host_link_speed", raw.host_link_speed.is_some()),
+        ("link_speeds", raw.link_speeds.is_some()),
+        ("tick", raw.tick.is_some()),
+        ("crossbar_speedup", raw.crossbar_speedup.is_some()),
+        ("input_buffer_vls", raw.input_buffer_vls.is_some()),
+        ("nic_sink_vls", raw.nic_sink_vls.is_some()),
+        ("hca_send_rate", raw.hca_send_rate.is_some()),
+        ("hca_sink_rate", raw.hca_sink_rate.is_some()),
+        ("acks", raw.acks.is_some()),
+        ("ack", raw.ack.is_some()),
+        ("sl2vl", raw.sl2vl.is_some()),
+        ("forwarding", raw.forwarding.is_some()),
+    ];
+    let (foreign, other, cure): (&[(&str, bool)], _, _) = match kind {
+        RawKind::Hierarchical => (
+            &voq,
+            "voq",
+            "remove it, or take fabric.kind = \"voq\" or an InfiniBand preset",
+        ),
+        RawKind::Voq => (
+            &hierarchical,
+            "hierarchical",
+            "remove it (docs/experiment.md has the keys of the \"voq\" switch)",
+        ),
+    };
+    match foreign.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((name, _)) => Err(ConfigError::new(
+            format!("fabric.{name}"),
+            format!("belongs to the \"{other}\" kind of switch; {cure}"),
+        )),
+    }
 }
 
 /// OpaSim (DIAB-18-12-1) Table 1: RT 32, SB 50 twice, X 2 twice, FLY 8. The table
@@ -38,64 +147,64 @@ pub(super) struct FabricDefaults {
 /// crossbar, 50+32+8+2+50+8 = 150 inside an MPort. INJ has no value there: 8.
 /// Hiperion section 4.1: 64 KiB per port buffer, 32 KiB per NIC, 128 KiB central
 /// per MPort (two of 64 KiB), 64 B credits. Quotas are ours.
-const OPA_GEN1: FabricDefaults = FabricDefaults {
-    link_rate: 12_500_000_000,
-    flit: 8,
-    credit: 64,
-    link: 8,
-    host_link: 8,
-    input: 50,
-    routing: 32,
-    allocation: 8,
-    crossbar: 2,
-    output: 50,
-    mport_speedup: 3,
-    central_speedup: 4,
-    port_buffer: 65_536,
-    nic_queue: 32_768,
-    central_buffer: 65_536,
-    exclusive: [Space::Packets(4), Space::Packets(1)],
-    max: Space::Credits(0), // three quarters; see `fabric`
-    mtu: 1024,
-    scheduler: RawScheduler::Rr,
-};
-
-/// The fabric defaults of a preset.
-pub(super) fn fabric(preset: FabricPreset) -> FabricDefaults {
-    let three_quarters = Space::Share(Ratio::new(3, 4).unwrap_or(Ratio::ONE));
-    match preset {
-        FabricPreset::OpaGen1 => FabricDefaults {
-            max: three_quarters,
-            ..OPA_GEN1
+fn opa_gen1() -> FabricDefaults {
+    FabricDefaults {
+        // OpaSim's NUMBER_OF_PORTS.
+        topology: RawTopology {
+            nics: Some(RawNics::Count(48)),
+            ..RawTopology::of(TopologyKind::Single)
         },
-        // OpaSim section 2.3: QUEUE_SIZE 256 flits of 8 B, FLITS_PER_CREDIT 4, so
-        // 64 credits; MAX_VC_CREDITS 48. Its EXCLUSIVE_VC_CREDITS of 16 times 8
-        // VLs do not fit in 64: 4 here. PACKET_SIZE 16 flits.
-        FabricPreset::OpaSim => FabricDefaults {
-            credit: 32,
-            port_buffer: 2048,
-            nic_queue: 2048,
-            central_buffer: 2048,
-            exclusive: [Space::Credits(4), Space::Credits(4)],
-            max: Space::Credits(48),
-            mtu: 128,
-            scheduler: RawScheduler::RrVl,
-            ..OPA_GEN1
-        },
+        flit: 8,
+        header: 0,
+        credit: 64,
+        link: Latency::Ticks(8),
+        host_link: Latency::Ticks(8),
+        input: Latency::Ticks(50),
+        routing: Latency::Ticks(32),
+        allocation: Latency::Ticks(8),
+        crossbar: Latency::Ticks(2),
+        output: Latency::Ticks(50),
+        input_buffer: 65_536,
+        output_buffer: 65_536,
+        nic_queue: 32_768,
+        nic_sink: 32_768,
+        mtu: 1024,
+        scheduler: RawScheduler::Rr,
+        kind: KindDefaults::Hierarchical(HierarchicalDefaults {
+            link_rate: 12_500_000_000,
+            mport_speedup: 3,
+            central_speedup: 4,
+            central_buffer: 65_536,
+            exclusive: [Space::Packets(4), Space::Packets(1)],
+            max: Space::Share(Ratio::new(3, 4).unwrap_or(Ratio::ONE)),
+        }),
+        congestion: CONGESTION,
     }
 }
 
-/// The topology where none is given: OpaSim's NUMBER_OF_PORTS.
-pub(super) const DEFAULT_TOPOLOGY: RawTopology = RawTopology {
-    kind: TopologyKind::Single,
-    nics: Some(48),
-    dimensions: None,
-    concentration: None,
-    trunk: None,
-    k: None,
-    n: None,
-    hosts: None,
-};
+/// OpaSim section 2.3: QUEUE_SIZE 256 flits of 8 B, FLITS_PER_CREDIT 4, so 64 credits;
+/// MAX_VC_CREDITS 48. Its EXCLUSIVE_VC_CREDITS of 16 times 8 VLs do not fit in 64: 4
+/// here. PACKET_SIZE 16 flits.
+fn opasim() -> FabricDefaults {
+    FabricDefaults {
+        credit: 32,
+        input_buffer: 2048,
+        output_buffer: 2048,
+        nic_queue: 2048,
+        nic_sink: 2048,
+        mtu: 128,
+        scheduler: RawScheduler::RrVl,
+        kind: KindDefaults::Hierarchical(HierarchicalDefaults {
+            link_rate: 12_500_000_000,
+            mport_speedup: 3,
+            central_speedup: 4,
+            central_buffer: 2048,
+            exclusive: [Space::Credits(4), Space::Credits(4)],
+            max: Space::Credits(48),
+        }),
+        ..opa_gen1()
+    }
+}
 
 /// Every QoS default that a preset decides.
 pub(super) struct QosDefaults {
@@ -119,6 +228,19 @@ pub(super) const OPA_5SL: [(&str, [u8; 2], u64, u64, u32); 5] = [
 /// The QoS defaults of a preset; `rings` tells whether the topology has any.
 pub(super) fn qos(preset: QosPreset, rings: bool) -> QosDefaults {
     match preset {
+        // One VL; two dateline classes on rings.
+        QosPreset::Ib => QosDefaults {
+            scheduler: None,
+            service_levels: vec![RawServiceLevel {
+                name: "default".to_owned(),
+                tc: Some(0),
+                scs: if rings { vec![0, 1] } else { vec![0] },
+                mtu: None,
+                share: Some(Ratio::ONE),
+            }],
+            sc2vl: vec![0, 1],
+            dtable: RawDTable::default(),
+        },
         QosPreset::Single => QosDefaults {
             scheduler: None,
             service_levels: vec![RawServiceLevel {

@@ -1,6 +1,10 @@
 //! The experiment file as written: every key optional, every unknown key an
 //! error. What it means is decided in `resolve`.
 
+use super::raw_infiniband::{
+    RawAcks, RawCongestionControl, RawForwarding, RawHcaRate, RawKind, RawLinkSpeed, RawSl2Vl,
+    RawSpeed, RawVlArb,
+};
 use super::raw_traffic::{RawBackground, RawMeasure};
 use crate::replay::collectives::Choices;
 use crate::replay::job::MAX_REPEAT;
@@ -37,6 +41,7 @@ pub(super) struct RawExperiment {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawFabric {
     pub preset: Option<FabricPreset>,
+    pub kind: Option<RawKind>,
     pub topology: Option<RawTopology>,
     pub routing: Option<RawRouting>,
     pub ring_tie: Option<RawRingTie>,
@@ -64,6 +69,19 @@ pub(super) struct RawFabric {
     pub central_exclusive: Option<Space>,
     pub central_max: Option<Space>,
     pub central_queues: Option<RawCentralQueues>,
+    pub link_speed: Option<RawSpeed>,
+    pub host_link_speed: Option<RawSpeed>,
+    pub link_speeds: Option<Vec<RawLinkSpeed>>,
+    pub tick: Option<Picoseconds>,
+    pub crossbar_speedup: Option<u32>,
+    pub input_buffer_vls: Option<Vec<Space>>,
+    pub nic_sink_vls: Option<Vec<Space>>,
+    pub hca_send_rate: Option<RawHcaRate>,
+    pub hca_sink_rate: Option<RawHcaRate>,
+    pub acks: Option<RawAcks>,
+    pub ack: Option<Bytes>,
+    pub sl2vl: Option<RawSl2Vl>,
+    pub forwarding: Option<RawForwarding>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -72,19 +90,51 @@ pub(super) enum FabricPreset {
     OpaGen1,
     #[serde(rename = "opasim")]
     OpaSim,
+    #[serde(rename = "ib-ddr-testbed")]
+    IbDdrTestbed,
+    #[serde(rename = "ib-qdr-648")]
+    IbQdr648,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawTopology {
     pub kind: TopologyKind,
-    pub nics: Option<u32>,
+    pub nics: Option<RawNics>,
     pub dimensions: Option<Vec<u32>>,
     pub concentration: Option<u32>,
     pub trunk: Option<u32>,
     pub k: Option<u32>,
     pub n: Option<u32>,
     pub hosts: Option<u32>,
+    pub down: Option<Vec<u32>>,
+    pub up: Option<Vec<u32>>,
+    pub parallel: Option<Vec<u32>>,
+    pub switches: Option<u32>,
+    pub links: Option<Vec<[u32; 4]>>,
+    pub file: Option<String>,
+}
+
+impl RawTopology {
+    /// A topology of which nothing but the kind is said.
+    pub(super) fn of(kind: TopologyKind) -> Self {
+        Self {
+            kind,
+            nics: None,
+            dimensions: None,
+            concentration: None,
+            trunk: None,
+            k: None,
+            n: None,
+            hosts: None,
+            down: None,
+            up: None,
+            parallel: None,
+            switches: None,
+            links: None,
+            file: None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -94,6 +144,37 @@ pub(super) enum TopologyKind {
     Torus,
     Mesh,
     KAryNTree,
+    Xgft,
+    Graph,
+    Ibnetdiscover,
+}
+
+/// How many NICs there are, or the [switch, port] of each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum RawNics {
+    Count(u32),
+    At(Vec<[u32; 2]>),
+}
+
+impl<'de> Deserialize<'de> for RawNics {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = RawNics;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of NICs, or [switch, port] of each: [[0, 0], [0, 1]]")
+            }
+            fn visit_i64<E: Error>(self, value: i64) -> Result<RawNics, E> {
+                let unfit = |_| E::invalid_value(Unexpected::Signed(value), &self);
+                u32::try_from(value).map(RawNics::Count).map_err(unfit)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<RawNics, A::Error> {
+                let list = serde::de::value::SeqAccessDeserializer::new(list);
+                Vec::deserialize(list).map(RawNics::At)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -102,6 +183,7 @@ pub(super) enum RawRouting {
     Dor,
     Destro,
     DModK,
+    MinHop,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -136,10 +218,14 @@ pub(super) struct RawQos {
     pub sc2vl: Option<Vec<u8>>,
     #[serde(default)]
     pub dtable: RawDTable,
+    pub vlarb: Option<RawVlArb>,
+    pub hca_vlarb: Option<RawVlArb>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) enum QosPreset {
+    #[serde(rename = "ib")]
+    Ib,
     #[serde(rename = "single")]
     Single,
     #[serde(rename = "opa-5sl")]
@@ -154,6 +240,7 @@ pub(super) enum RawScheduler {
     Sbt,
     #[serde(rename = "dtable")]
     DTable,
+    IbVlarb,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -161,6 +248,8 @@ pub(super) enum RawScheduler {
 pub(super) struct RawServiceLevel {
     pub name: String,
     pub tc: Option<u8>,
+    /// Required, except where SL-to-VL tables decide the VLs.
+    #[serde(default)]
     pub scs: Vec<u8>,
     pub mtu: Option<Bytes>,
     pub share: Option<Ratio>,
@@ -174,12 +263,6 @@ pub(super) struct RawDTable {
     pub w: Option<u32>,
     pub k: Option<u32>,
     pub distances: Option<BTreeMap<String, u32>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawCongestionControl {
-    pub kind: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -3,10 +3,14 @@
 use super::document::{Document, Texts};
 use super::error::ConfigError;
 use super::experiment::{Baseline, Experiment, Job, Plan};
-use super::presets;
-use super::raw::{FabricPreset, RawExperiment};
+use super::presets::{self, KindDefaults};
+use super::raw::RawExperiment;
+use super::raw_infiniband::RawControlKind;
 use super::raw_traffic::RawMeasure;
-use super::{resolve_fabric, resolve_jobs, resolve_qos, resolve_traffic};
+use super::{
+    resolve_congestion, resolve_fabric, resolve_jobs, resolve_qos, resolve_topology,
+    resolve_traffic, resolve_voq,
+};
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::FabricSpec;
 use crate::replay::Repeat;
@@ -233,7 +237,7 @@ pub(super) fn implied_preset(file: &Document<'_>) -> &'static str {
 }
 
 /// Writes the implied preset into a document that, with all that was laid over it,
-/// has neither a preset nor service levels of its own.
+/// has neither a preset nor service levels of its own; on `voq` switches it is `ib`.
 pub(super) fn imply(document: &mut Document<'_>, preset: &'static str) -> Result<(), ConfigError> {
     let table = matches!(document.get("qos"), None | Some(DeValue::Table(_)));
     if !table
@@ -242,23 +246,19 @@ pub(super) fn imply(document: &mut Document<'_>, preset: &'static str) -> Result
     {
         return Ok(());
     }
+    let text = |key| match document.get(key) {
+        Some(DeValue::String(text)) => Some(text.as_ref()),
+        _ => None,
+    };
+    let voq = text("fabric.kind") == Some("voq")
+        || text("fabric.preset").is_some_and(|preset| preset.starts_with("ib-"));
+    let preset = if voq { "ib" } else { preset };
     let preset = Spanned::new(0..0, DeValue::String(preset.into()));
     document.set("qos.preset", preset)
 }
 
 fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError> {
-    if let Some(kind) = raw
-        .congestion_control
-        .kind
-        .as_deref()
-        .filter(|&k| k != "none")
-    {
-        return Err(ConfigError::new(
-            "congestion_control.kind",
-            format!("\"{kind}\" is not in this version; only \"none\" is"),
-        ));
-    }
-    let (fabric, routing_name, dtable) = fabric(raw)?;
+    let (fabric, routing_name, dtable) = fabric(raw, dir)?;
     fabric.validate()?;
     if fabric.needs_classes() {
         resolve_qos::classes_apart(&fabric.qos)?;
@@ -292,20 +292,43 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
     })
 }
 
-/// The fabric, not yet validated, the name of its routing, and its DTable.
+/// The fabric, not yet validated, the name of its routing, and its DTable. Files are
+/// looked for in `dir`.
 pub(super) fn fabric(
     raw: &RawExperiment,
+    dir: &Path,
 ) -> Result<(FabricSpec, &'static str, Option<DTableTable>), ConfigError> {
-    let defaults = presets::fabric(raw.fabric.preset.unwrap_or(FabricPreset::OpaGen1));
-    let topology = resolve_fabric::topology(raw.fabric.topology.as_ref())?;
-    let (routing_name, routing) = resolve_fabric::routing(&raw.fabric)?;
+    let defaults = presets::fabric(&raw.fabric)?;
+    let graph = raw.fabric.topology.as_ref().unwrap_or(&defaults.topology);
+    let (topology, imported) = resolve_topology::topology(graph, dir)?;
+    let imported = imported.as_ref();
+    let (routing_name, routing) = resolve_topology::routing(&raw.fabric, graph.kind)?;
     let timing = resolve_fabric::timing(&raw.fabric, &defaults)?;
-    let header = resolve_fabric::header(&raw.fabric)?;
+    let header = resolve_fabric::header(&raw.fabric, &defaults)?;
     let flits_per_credit = resolve_fabric::flits_per_credit(&raw.fabric, &defaults, &timing)?;
-    let (qos, dtable) = resolve_qos::qos(&raw.qos, &defaults, topology.has_rings(), header)?;
+    let tables = resolve_voq::sl2vl(&raw.fabric, imported, dir)?;
+    let classes = resolve_voq::classes(&topology, tables.as_ref());
+    let (qos, dtable) = resolve_qos::qos(&raw.qos, &defaults, classes, header, tables.as_ref())?;
     let mut fabric =
         resolve_fabric::without_buffers(topology, routing, timing, qos, header, flits_per_credit);
-    resolve_fabric::buffers(&raw.fabric, &defaults, &mut fabric)?;
+    match &defaults.kind {
+        KindDefaults::Hierarchical(d) => {
+            resolve_fabric::buffers(&raw.fabric, &defaults, d, &mut fabric)?;
+        }
+        KindDefaults::Voq(d) => {
+            let forwarding = resolve_voq::forwarding(&raw.fabric, imported, dir)?;
+            let tables = (tables, forwarding);
+            resolve_voq::complete(&raw.fabric, &raw.qos, &defaults, d, tables, &mut fabric)?;
+        }
+    }
+    let control = &raw.congestion_control;
+    let levels = &fabric.qos.service_levels;
+    let (d, tick) = (&defaults.congestion, fabric.timing.tick_ps);
+    let mut parameters = resolve_congestion::congestion(control, d, levels, tick, dir)?;
+    if control.kind == Some(RawControlKind::Ib) {
+        resolve_congestion::exceptions(control, &mut parameters, &fabric.topology)?;
+        fabric.congestion_control = Some(Box::new(parameters));
+    }
     Ok((fabric, routing_name, dtable))
 }
 

@@ -5,9 +5,9 @@
 use super::document::{Document, Texts};
 use super::error::ConfigError;
 use super::presets;
-use super::raw::{FabricPreset, RawExperiment};
+use super::raw::RawExperiment;
 use super::resolve::{implied_preset, imply, read};
-use super::{resolve_fabric, resolve_qos};
+use super::{resolve_fabric, resolve_qos, resolve_topology};
 use crate::fabric::qos::dtable_table::{DTableError, DTableParameters, DTableSl};
 use crate::units::{Bytes, Ratio};
 use serde::Deserialize;
@@ -113,9 +113,12 @@ pub fn dtable_text(name: &str, text: &str, sets: &[String]) -> Result<DTableInpu
 }
 
 fn experiment(raw: &RawExperiment) -> Result<DTableInput, ConfigError> {
-    let defaults = presets::fabric(raw.fabric.preset.unwrap_or(FabricPreset::OpaGen1));
-    let rings = resolve_fabric::topology(raw.fabric.topology.as_ref())?.has_rings();
-    let header = resolve_fabric::header(&raw.fabric)?;
+    let defaults = presets::fabric(&raw.fabric)?;
+    let graph = raw.fabric.topology.as_ref().unwrap_or(&defaults.topology);
+    let rings = resolve_topology::topology(graph, Path::new(""))?
+        .0
+        .has_rings();
+    let header = resolve_fabric::header(&raw.fabric, &defaults)?;
     let (parameters, levels) = resolve_qos::dtable_of(&raw.qos, &defaults, rings, header)?;
     Ok(DTableInput {
         form: DTableForm::Experiment,

@@ -1,15 +1,12 @@
-//! `[fabric]`: topology, routing, timing and buffers.
+//! `[fabric]`: timing, and the buffers of the hierarchical switch.
 
 use super::error::ConfigError;
-use super::presets::{DEFAULT_TOPOLOGY, FabricDefaults};
-use super::raw::{
-    RawCentralQueues, RawFabric, RawRingTie, RawRouting, RawTopology, RawTrunkSelection,
-    TopologyKind,
-};
+use super::presets::{FabricDefaults, HierarchicalDefaults, KindDefaults};
+use super::raw::{RawCentralQueues, RawFabric};
+use super::resolve_voq;
 use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::spec::{
-    Buffers, CentralQueues, FabricSpec, Pool, Qos, Quota, RingTie, Routing, SpecError, Timing,
-    TrunkSelection,
+    Buffers, CentralQueues, FabricSpec, Pool, Qos, Quota, Routing, SpecError, Timing,
 };
 use crate::fabric::topology::Topology;
 use crate::units::{Bytes, Latency, PS_PER_S, Rate, Ratio, Space};
@@ -20,138 +17,24 @@ impl From<SpecError> for ConfigError {
     }
 }
 
-/// Builds the graph.
-pub(super) fn topology(raw: Option<&RawTopology>) -> Result<Topology, ConfigError> {
-    const KEY: &str = "fabric.topology";
-    let t = raw.unwrap_or(&DEFAULT_TOPOLOGY);
-    let cube = matches!(t.kind, TopologyKind::Torus | TopologyKind::Mesh);
-    let tree = t.kind == TopologyKind::KAryNTree;
-    let kind = match t.kind {
-        TopologyKind::Single => "single",
-        TopologyKind::Torus => "torus",
-        TopologyKind::Mesh => "mesh",
-        TopologyKind::KAryNTree => "k-ary-n-tree",
-    };
-    for (name, given, applies) in [
-        ("nics", t.nics.is_some(), !cube && !tree),
-        ("dimensions", t.dimensions.is_some(), cube),
-        ("concentration", t.concentration.is_some(), cube),
-        ("trunk", t.trunk.is_some(), cube),
-        ("k", t.k.is_some(), tree),
-        ("n", t.n.is_some(), tree),
-        ("hosts", t.hosts.is_some(), cube || tree),
-    ] {
-        if given && !applies {
-            let keys = match (cube, tree) {
-                (true, _) => "dimensions, concentration, trunk, hosts",
-                (_, true) => "k, n, hosts",
-                _ => "nics",
-            };
-            return Err(ConfigError::new(
-                format!("{KEY}.{name}"),
-                format!("`{name}` means nothing for kind \"{kind}\", which takes {keys}"),
-            ));
-        }
-    }
-    let need = |value: Option<u32>, name: &str| {
-        value.ok_or_else(|| ConfigError::new(KEY, format!("kind \"{kind}\" needs `{name}`")))
-    };
-    let topology = match t.kind {
-        TopologyKind::Single => Topology::single(need(t.nics, "nics")?),
-        TopologyKind::KAryNTree => {
-            Topology::k_ary_n_tree(need(t.k, "k")?, need(t.n, "n")?, t.hosts)
-        }
-        TopologyKind::Torus | TopologyKind::Mesh => {
-            let Some(dimensions) = &t.dimensions else {
-                return Err(ConfigError::new(
-                    KEY,
-                    format!("kind \"{kind}\" needs `dimensions`, e.g. [4, 4]"),
-                ));
-            };
-            let (concentration, trunk) = (t.concentration.unwrap_or(1), t.trunk.unwrap_or(1));
-            Topology::cube(
-                dimensions,
-                t.kind == TopologyKind::Torus,
-                concentration,
-                trunk,
-                t.hosts,
-            )
-        }
-    };
-    Ok(topology?)
-}
-
-/// Checks the routing against the topology; returns its name.
-pub(super) fn routing(raw: &RawFabric) -> Result<(&'static str, Routing), ConfigError> {
-    let kind = raw
-        .topology
-        .as_ref()
-        .map_or(DEFAULT_TOPOLOGY.kind, |t| t.kind);
-    let default = match kind {
-        TopologyKind::Torus | TopologyKind::Mesh => RawRouting::Dor,
-        TopologyKind::Single | TopologyKind::KAryNTree => RawRouting::Destro,
-    };
-    let routing = raw.routing.unwrap_or(default);
-    let problem = match (kind, routing) {
-        (TopologyKind::Torus | TopologyKind::Mesh, RawRouting::Destro | RawRouting::DModK) => {
-            Some("\"destro\" and \"d-mod-k\" route trees; a torus or mesh takes \"dor\"")
-        }
-        (TopologyKind::KAryNTree, RawRouting::Dor) => Some(
-            "\"dor\" routes tori and meshes; a tree takes \"destro\" (the same as \"d-mod-k\")",
-        ),
-        _ => None,
-    };
-    if let Some(problem) = problem {
-        return Err(ConfigError::new("fabric.routing", problem));
-    }
-    let name = match (kind, routing) {
-        (TopologyKind::Single, _) => "direct",
-        (_, RawRouting::Dor) => "dor",
-        (_, RawRouting::Destro) => "destro",
-        (_, RawRouting::DModK) => "d-mod-k",
-    };
-    let ring_tie = match raw.ring_tie {
-        None | Some(RawRingTie::Positive) => RingTie::Positive,
-        Some(RawRingTie::SourceParity) => RingTie::SourceParity,
-    };
-    let trunk = match raw.trunk_selection {
-        None | Some(RawTrunkSelection::Destination) => TrunkSelection::Destination,
-        Some(RawTrunkSelection::RoundRobin) => TrunkSelection::RoundRobin,
-        Some(RawTrunkSelection::LeastQueued) => TrunkSelection::LeastQueued,
-    };
-    Ok((name, Routing { ring_tie, trunk }))
-}
-
 /// Latencies and rates in ticks.
 pub(super) fn timing(raw: &RawFabric, d: &FabricDefaults) -> Result<Timing, ConfigError> {
     let flit = raw.flit.map_or(d.flit, |b| b.0);
-    let rate = raw.link_rate.unwrap_or(Rate(Ratio::whole(d.link_rate))).0;
-    for (key, zero) in [
-        ("fabric.flit", flit == 0),
-        ("fabric.link_rate", rate.is_zero()),
-    ] {
-        if zero {
-            return Err(ConfigError::new(
-                key,
-                "is 0; nothing would ever move: write e.g. flit = \"8B\" and link_rate = \"12.5GB/s\"",
-            ));
-        }
+    if flit == 0 {
+        return Err(ConfigError::new(
+            "fabric.flit",
+            "is 0; nothing would ever move: write e.g. flit = \"8B\"",
+        ));
     }
-    // One tick moves one flit: tick = flit / rate.
-    let num = u128::from(flit) * u128::from(PS_PER_S) * u128::from(rate.den());
-    let tick = Ratio::reduced(num, rate.num().into())
-        .filter(|t| t.den() == 1 && t.num() > 0)
-        .ok_or_else(|| {
-            ConfigError::new(
-                "fabric.link_rate",
-                format!(
-                    "a flit of {flit} B at {rate} B/s takes no whole number of picoseconds; \
-                 choose another rate or flit size (12.5GB/s and 8B give 640 ps)"
-                ),
-            )
-        })?;
-    let tick_ps = tick.num();
-    let ticks = |value: Option<Latency>, default: u64| value.map_or(default, |l| l.ticks(tick_ps));
+    let (tick_ps, mport_speedup, central_speedup) = match &d.kind {
+        KindDefaults::Hierarchical(h) => (
+            tick_of_link_rate(raw, h, flit)?,
+            raw.mport_speedup.unwrap_or(h.mport_speedup),
+            raw.central_speedup.unwrap_or(h.central_speedup),
+        ),
+        KindDefaults::Voq(v) => (resolve_voq::tick(raw, v, flit)?, 1, 1),
+    };
+    let ticks = |given: Option<Latency>, default: Latency| given.unwrap_or(default).ticks(tick_ps);
     Ok(Timing {
         tick_ps,
         flit_bytes: small(flit, "fabric.flit")?,
@@ -162,25 +45,64 @@ pub(super) fn timing(raw: &RawFabric, d: &FabricDefaults) -> Result<Timing, Conf
         allocation: ticks(raw.allocation_latency, d.allocation),
         crossbar: ticks(raw.crossbar_latency, d.crossbar),
         output_store: ticks(raw.output_latency, d.output),
-        mport_speedup: raw.mport_speedup.unwrap_or(d.mport_speedup),
-        central_speedup: raw.central_speedup.unwrap_or(d.central_speedup),
+        mport_speedup,
+        central_speedup,
     })
 }
 
-fn small(value: u64, key: &str) -> Result<u32, ConfigError> {
+/// One tick of the hierarchical switch moves one flit: flit / rate, in picoseconds.
+fn tick_of_link_rate(
+    raw: &RawFabric,
+    d: &HierarchicalDefaults,
+    flit: u64,
+) -> Result<u64, ConfigError> {
+    let rate = raw.link_rate.unwrap_or(Rate(Ratio::whole(d.link_rate))).0;
+    if rate.is_zero() {
+        return Err(ConfigError::new(
+            "fabric.link_rate",
+            "is 0; nothing would ever move: write e.g. link_rate = \"12.5GB/s\"",
+        ));
+    }
+    let num = u128::from(flit) * u128::from(PS_PER_S) * u128::from(rate.den());
+    let tick = Ratio::reduced(num, rate.num().into()).filter(|t| t.den() == 1 && t.num() > 0);
+    let problem = || {
+        format!(
+            "a flit of {flit} B at {rate} B/s takes no whole number of picoseconds; \
+             choose another rate or flit size (12.5GB/s and 8B give 640 ps)"
+        )
+    };
+    tick.map(Ratio::num)
+        .ok_or_else(|| ConfigError::new("fabric.link_rate", problem()))
+}
+
+pub(super) fn small(value: u64, key: &str) -> Result<u32, ConfigError> {
     u32::try_from(value).map_err(|_| ConfigError::new(key, "is larger than 4 GiB"))
 }
 
 /// What a quota is computed from.
-struct Sizes {
-    flit: u64,
-    flits_per_credit: u32,
+pub(super) struct Sizes {
+    pub flit: u64,
+    pub flits_per_credit: u32,
     /// Credits of the largest packet of all.
-    packet: u32,
+    pub packet: u32,
 }
 
 impl Sizes {
-    fn credits(&self, space: Space, total: u32, packet: u32) -> u32 {
+    /// Credits of the whole buffer `key`.
+    pub fn total(&self, value: Option<Bytes>, default: u64, key: &str) -> Result<u32, ConfigError> {
+        let credit = self.flit * u64::from(self.flits_per_credit);
+        let bytes = value.map_or(default, |b| b.0);
+        if bytes < credit || !bytes.is_multiple_of(credit) {
+            return Err(ConfigError::new(
+                key,
+                format!("{bytes} B must be a whole number of credits of {credit} B"),
+            ));
+        }
+        small(bytes / credit, key)
+    }
+
+    /// Credits that `space` is in a buffer of `total` credits.
+    pub fn credits(&self, space: Space, total: u32, packet: u32) -> u32 {
         let credit = self.flit * u64::from(self.flits_per_credit);
         let credits = match space {
             Space::Packets(n) => n.saturating_mul(packet.into()),
@@ -209,10 +131,11 @@ pub(super) fn flits_per_credit(
     small(credit / flit, "fabric.credit")
 }
 
-/// All buffers; `spec.buffers` is replaced.
+/// All buffers of a hierarchical fabric; `spec.buffers` is replaced.
 pub(super) fn buffers(
     raw: &RawFabric,
-    d: &FabricDefaults,
+    all: &FabricDefaults,
+    d: &HierarchicalDefaults,
     spec: &mut FabricSpec,
 ) -> Result<(), ConfigError> {
     let flits_per_credit = spec.buffers.flits_per_credit;
@@ -225,17 +148,7 @@ pub(super) fn buffers(
         flits_per_credit,
         packet: packets.iter().copied().max().unwrap_or(1),
     };
-    let total = |value: Option<Bytes>, default: u64, key: &str| {
-        let credit = sizes.flit * u64::from(flits_per_credit);
-        let bytes = value.map_or(default, |b| b.0);
-        if bytes < credit || !bytes.is_multiple_of(credit) {
-            return Err(ConfigError::new(
-                key,
-                format!("{bytes} B must be a whole number of credits of {credit} B"),
-            ));
-        }
-        small(bytes / credit, key)
-    };
+    let total = |value, default, key| sizes.total(value, default, key);
     let max = raw.max.unwrap_or(d.max);
     let pool = |total: u32| {
         let quota = |space: Space| sizes.credits(space, total, sizes.packet);
@@ -292,16 +205,16 @@ pub(super) fn buffers(
     };
     spec.buffers = Buffers {
         flits_per_credit,
-        nic_queue: pool(total(raw.nic_queue, d.nic_queue, "fabric.nic_queue")?),
-        nic_sink: pool(total(raw.nic_sink, d.nic_queue, "fabric.nic_sink")?),
+        nic_queue: pool(total(raw.nic_queue, all.nic_queue, "fabric.nic_queue")?),
+        nic_sink: pool(total(raw.nic_sink, all.nic_sink, "fabric.nic_sink")?),
         input: pool(total(
             raw.input_buffer,
-            d.port_buffer,
+            all.input_buffer,
             "fabric.input_buffer",
         )?),
         output: pool(total(
             raw.output_buffer,
-            d.port_buffer,
+            all.output_buffer,
             "fabric.output_buffer",
         )?),
         central: Pool {
@@ -351,6 +264,6 @@ pub(super) fn without_buffers(
 }
 
 /// Header bytes of a packet.
-pub(super) fn header(raw: &RawFabric) -> Result<u32, ConfigError> {
-    small(raw.header.map_or(0, |b| b.0), "fabric.header")
+pub(super) fn header(raw: &RawFabric, d: &FabricDefaults) -> Result<u32, ConfigError> {
+    small(raw.header.map_or(d.header, |b| b.0), "fabric.header")
 }

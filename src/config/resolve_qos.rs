@@ -3,6 +3,7 @@
 use super::error::{ConfigError, suggestion};
 use super::presets::{self, FabricDefaults, QosDefaults};
 use super::raw::{QosPreset, RawDTable, RawQos, RawScheduler, RawServiceLevel};
+use crate::fabric::infiniband::SlToVl;
 use crate::fabric::qos::dtable_table::{
     self, DTableError, DTableParameters, DTableSl, DTableTable,
 };
@@ -11,12 +12,14 @@ use crate::fabric::validate::{MANAGEMENT_SC, MAX_LEVELS};
 use crate::units::Ratio;
 
 /// The QoS of the fabric and, for DTable, how its table was made. `flit_bytes`
-/// and `header` give the size of a packet on the wire.
+/// and `header` give the size of a packet on the wire; SL-to-VL `tables` take the place of
+/// service channels.
 pub(super) fn qos(
     raw: &RawQos,
     fabric: &FabricDefaults,
     rings: bool,
     header: u32,
+    tables: Option<&SlToVl>,
 ) -> Result<(Qos, Option<DTableTable>), ConfigError> {
     let defaults = defaults(raw, rings)?;
     let levels = raw
@@ -29,20 +32,36 @@ pub(super) fn qos(
         .sc2vl
         .as_ref()
         .or(Some(&defaults.sc2vl).filter(|list| !list.is_empty()));
-    let sc2vl = sc2vl(given, &service_levels)?;
-    let mut qos = Qos {
-        vls: sc2vl.iter().flatten().max().map_or(1, |&vl| vl + 1),
-        service_levels,
-        sc2vl,
-        scheduler: Scheduler::RrVl,
+    let mut qos = match tables {
+        None => {
+            let sc2vl = sc2vl(given, &service_levels)?;
+            Qos {
+                vls: sc2vl.iter().flatten().max().map_or(1, |&vl| vl + 1),
+                service_levels,
+                sc2vl,
+                scheduler: Scheduler::RrVl,
+            }
+        }
+        Some(tables) => by_tables(raw, tables, service_levels)?,
     };
     // Before the scheduler, whose tables go by the service levels.
     qos.validate_levels(if rings { 2 } else { usize::MAX })?;
+    if fabric.hierarchical().is_none() {
+        // The arbiters of the `voq` switch are its own.
+        return Ok((qos, None));
+    }
     let (scheduler, table) = match raw
         .scheduler
         .or(defaults.scheduler)
         .unwrap_or(fabric.scheduler)
     {
+        RawScheduler::IbVlarb => {
+            return Err(ConfigError::new(
+                "qos.scheduler",
+                "\"ib-vlarb\" belongs to the \"voq\" kind of switch (fabric.kind); the \
+                 \"hierarchical\" one takes rr, rr-vl, sbt or dtable",
+            ));
+        }
         RawScheduler::RrVl => (Scheduler::RrVl, None),
         RawScheduler::Rr => (equal_weights(levels.len()), None),
         RawScheduler::Sbt => (sbt(levels)?, None),
@@ -65,6 +84,55 @@ pub(super) fn qos(
     };
     qos.scheduler = scheduler;
     Ok((qos, table))
+}
+
+/// Service levels whose VLs SL-to-VL tables decide: each has an SC of its own, which stands
+/// for the default table.
+fn by_tables(
+    raw: &RawQos,
+    tables: &SlToVl,
+    mut service_levels: Vec<ServiceLevel>,
+) -> Result<Qos, ConfigError> {
+    let problem = "SL-to-VL tables (fabric.sl2vl) decide the VLs in place of service channels; remove \
+                   one of the two";
+    if raw.sc2vl.is_some() {
+        return Err(ConfigError::new("qos.sc2vl", problem));
+    }
+    let levels = raw.service_levels.iter().flatten();
+    if let Some(i) = levels
+        .enumerate()
+        .find_map(|(i, l)| (!l.scs.is_empty()).then_some(i))
+    {
+        return Err(ConfigError::new(
+            format!("qos.service_levels.{i}.scs"),
+            problem,
+        ));
+    }
+    let count = service_levels.len();
+    if tables.default.len() < count || count > MAX_LEVELS {
+        return Err(ConfigError::new(
+            "fabric.sl2vl",
+            format!(
+                "{} entries for {count} service levels",
+                tables.default.len()
+            ),
+        ));
+    }
+    let mut sc2vl = [None; 32];
+    for (sc, level) in (0u8..).zip(&mut service_levels) {
+        level.scs = vec![sc];
+        sc2vl[usize::from(sc)] = Some(tables.default[usize::from(sc)]);
+    }
+    let own = tables.hcas.values().chain(tables.ports.values());
+    let all = own.chain([&tables.default]);
+    let highest = all.flat_map(|table| table.iter().take(count)).max();
+    let vls = highest.map_or(1, |&vl| vl.saturating_add(1));
+    Ok(Qos {
+        vls,
+        service_levels,
+        sc2vl,
+        scheduler: Scheduler::RrVl,
+    })
 }
 
 /// What the preset says; nothing where the file defines the service levels.

@@ -6,5 +6,6 @@
 pub mod infiniband;
 pub mod random;
 pub mod random_infiniband;
+pub mod resolved;
 pub mod script;
 pub mod specs;

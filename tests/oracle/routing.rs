@@ -3,7 +3,7 @@
 
 use super::packet::Packet;
 use flitwise::fabric::spec::{FabricSpec, RingTie, TrunkSelection};
-use flitwise::fabric::topology::{Cube, Shape, Tree};
+use flitwise::fabric::topology::{Cube, Peer, Shape, Topology, Tree, Xgft};
 
 /// Where a switch sends a packet, and the dateline class it has from there on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,16 +31,23 @@ pub struct Router {
     switch: u32,
     /// Next link of the trunk in each direction (two per dimension).
     next_link: Vec<u32>,
+    /// Port for every NIC, in explicit graphs.
+    table: Vec<usize>,
 }
 
 impl Router {
     pub fn new(spec: &FabricSpec, switch: u32) -> Self {
         let directions = match spec.topology.shape() {
             Shape::Cube(cube) => 2 * cube.dimensions().len(),
-            Shape::Single | Shape::Tree(_) => 0,
+            Shape::Single | Shape::Tree(_) | Shape::Xgft(_) | Shape::Graph(_) => 0,
+        };
+        let table = match spec.topology.shape() {
+            Shape::Graph(_) => nearest_and_least_used(&spec.topology, switch),
+            _ => Vec::new(),
         };
         Self {
             switch,
+            table,
             next_link: vec![0; directions],
         }
     }
@@ -61,6 +68,8 @@ impl Router {
                 return self.route_on_cube(spec, cube, home, input, packet, queued);
             }
             Shape::Tree(tree) => route_on_tree(*tree, self.switch, packet.dst),
+            Shape::Xgft(tree) => route_on_xgft(tree, self.switch, packet.dst),
+            Shape::Graph(_) => self.table[packet.dst as usize],
             Shape::Single => unreachable!("every NIC is at the only switch"),
         };
         Way { output, class: 0 }
@@ -154,4 +163,78 @@ fn route_on_tree(tree: Tree, switch: u32, dst: u32) -> usize {
     let below = w / k.pow(level) == leaf / k.pow(level);
     let digit = dst / k.pow(level) % k;
     (if below { digit } else { k + digit }) as usize
+}
+
+/// D-mod-k: the switch is known by its level, the subtree it tops and its number among the
+/// tops. Hosts are numbered through all subtrees.
+fn route_on_xgft(tree: &Xgft, switch: u32, dst: u32) -> usize {
+    let (m, w, p) = (tree.down(), tree.up(), tree.parallel());
+    let all: u32 = m.iter().product();
+    // `below`: hosts under a switch of the level; `tops`: switches that share them.
+    let (mut level, mut below, mut tops, mut number) = (0, m[0], 1, switch);
+    while number >= all / below * tops {
+        number -= all / below * tops;
+        level += 1;
+        below *= m[level];
+        tops *= w[level];
+    }
+    let subtree = number / tops;
+    if subtree * below <= dst && dst < (subtree + 1) * below {
+        // The children's subtrees have `below / m` hosts; they send packets for `dst` up by
+        // way `dst / tops'` in turn, parents first, and that link leads down again.
+        let child = (dst - subtree * below) / (below / m[level]);
+        let way = dst / (tops / w[level]) % (w[level] * p[level]);
+        return (child + m[level] * (way / w[level])) as usize;
+    }
+    let way = dst / tops % (w[level + 1] * p[level + 1]);
+    (m[level] * p[level] + way) as usize
+}
+
+/// Ports of `switch` in an explicit graph: for one NIC after the other the neighbour must
+/// be nearer, and of several such ports the one used by the fewest NICs yet is taken.
+fn nearest_and_least_used(topology: &Topology, switch: u32) -> Vec<usize> {
+    let mut used = vec![0; topology.radix() as usize];
+    let mut table = Vec::new();
+    for nic in 0..topology.nics() {
+        let (home, port) = topology.attachment(nic);
+        if home == switch {
+            table.push(port as usize);
+            continue;
+        }
+        let hops = distances(topology, home);
+        let mut best: Option<usize> = None;
+        for port in 0..topology.radix() {
+            let Peer::Switch { switch: next, .. } = topology.peer(switch, port) else {
+                continue;
+            };
+            let nearer = hops[next as usize] < hops[switch as usize];
+            if nearer && best.is_none_or(|best| used[port as usize] < used[best]) {
+                best = Some(port as usize);
+            }
+        }
+        let best = best.expect("graphs are connected");
+        used[best] += 1;
+        table.push(best);
+    }
+    table
+}
+
+/// Hops from every switch to `home`, by relaxing all links until nothing changes.
+fn distances(topology: &Topology, home: u32) -> Vec<u32> {
+    let mut hops = vec![u32::MAX - 1; topology.switches() as usize];
+    hops[home as usize] = 0;
+    loop {
+        let before = hops.clone();
+        for switch in 0..topology.switches() {
+            for port in 0..topology.radix() {
+                if let Peer::Switch { switch: next, .. } = topology.peer(switch, port) {
+                    let through = hops[next as usize] + 1;
+                    hops[switch as usize] = hops[switch as usize].min(through);
+                }
+            }
+        }
+        if hops == before {
+            return hops;
+        }
+    }
 }

@@ -4,6 +4,7 @@ use super::{CheckArgs, CliError, names, print};
 use crate::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Space, Towards};
 use crate::fabric::analysis::routes::RouteAnalysis;
 use crate::fabric::analysis::{QUICK_STEPS, TooLarge, steps};
+use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::spec::{CentralQueues, FabricSpec};
 use crate::units::human_count;
 use serde_json::{Value, json};
@@ -109,7 +110,12 @@ impl<'a> Verdict<'a> {
         if any(&central) && self.spec.buffers.central_queues == CentralQueues::PerVl {
             return "take fabric.central_queues = \"per-neighbour\"";
         }
-        "take a routing without such turns"
+        match self.spec.kind {
+            SwitchKind::Hierarchical => "take a routing without such turns",
+            SwitchKind::Voq(_) => {
+                "take a routing without such turns, or SL-to-VL tables that change the VL on them"
+            }
+        }
     }
 
     /// A VL serves both dateline classes.

@@ -2,7 +2,8 @@
 
 use super::{CliError, ExportArgs, Format};
 use crate::config::{FabricOnly, fabric_json};
-use crate::fabric::routing::{NextHop, next_hop};
+use crate::fabric::analysis::Routes;
+use crate::fabric::routing::NextHop;
 use crate::fabric::topology::{Peer, Shape, Topology};
 use std::io::{self, BufWriter, ErrorKind, Write};
 
@@ -57,7 +58,13 @@ fn dot(out: &mut impl Write, topology: &Topology, ports: bool, nics: bool) -> io
                 writeln!(out, "  {{ rank=same; {}; }}", names.join("; "))?;
             }
         }
-        _ => {
+        Shape::Xgft(tree) => {
+            for level in (1..=tree.levels()).rev() {
+                let names: Vec<String> = tree.switches_of(level).map(|s| format!("s{s}")).collect();
+                writeln!(out, "  {{ rank=same; {}; }}", names.join("; "))?;
+            }
+        }
+        Shape::Single | Shape::Cube(_) | Shape::Graph(_) => {
             for switch in 0..topology.switches() {
                 writeln!(out, "  s{switch};")?;
             }
@@ -70,7 +77,7 @@ fn dot(out: &mut impl Write, topology: &Topology, ports: bool, nics: bool) -> io
         let head = head.map_or(String::new(), |p| format!(", headlabel=\"{p}/{}\"", p / 4));
         format!(" [taillabel=\"{tail}/{}\"{head}]", tail / 4)
     };
-    if let Shape::Tree(_) = topology.shape() {
+    if let Shape::Tree(_) | Shape::Xgft(_) = topology.shape() {
         for (a, b) in links(topology) {
             // Upper end first.
             writeln!(out, "  s{} -- s{}{};", b.0, a.0, label(b.1, Some(a.1)))?;
@@ -114,7 +121,7 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
     writeln!(out, "  \"radix\": {},", topology.radix())?;
     let trunk = match topology.shape() {
         Shape::Cube(cube) => cube.trunk(),
-        Shape::Single | Shape::Tree(_) => 1,
+        _ => 1,
     };
     writeln!(out, "  \"trunk\": {trunk},")?;
     let switches = (0..topology.switches()).map(|switch| switch_json(topology, switch));
@@ -127,7 +134,7 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
     let links = links(topology).map(|(a, b)| {
         let wrap = match topology.shape() {
             Shape::Cube(cube) => cube.is_wrap_link(a.0, a.1),
-            Shape::Single | Shape::Tree(_) => false,
+            _ => false,
         };
         format!(
             "{{ \"a\": [{}, {}], \"b\": [{}, {}], \"wrap\": {wrap} }}",
@@ -137,8 +144,9 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
     list(out, "links", links, if lft { "," } else { "" })?;
     if lft {
         let tables = (0..topology.switches()).map(|switch| {
-            let port = |dst| match next_hop(topology, spec.routing.ring_tie, switch, dst) {
-                NextHop::Local(port) | NextHop::Trunk { first: port, .. } => port.to_string(),
+            let port = |dst| match spec.next_hop(switch, dst) {
+                Some(NextHop::Local(port) | NextHop::Trunk { first: port, .. }) => port.to_string(),
+                None => "null".to_owned(),
             };
             let ports: Vec<String> = (0..topology.nics()).map(port).collect();
             format!("[{}]", ports.join(","))
@@ -150,13 +158,17 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
 
 fn switch_json(topology: &Topology, switch: u32) -> String {
     let place = match topology.shape() {
-        Shape::Single => String::new(),
+        Shape::Single | Shape::Graph(_) => String::new(),
         Shape::Cube(cube) => {
             let coordinates = (0..cube.dimensions().len()).map(|d| cube.coordinate(switch, d));
             let coordinates: Vec<String> = coordinates.map(|c| c.to_string()).collect();
             format!(", \"coordinates\": [{}]", coordinates.join(", "))
         }
         Shape::Tree(tree) => {
+            let (level, position) = tree.position(switch);
+            format!(", \"level\": {level}, \"position\": {position}")
+        }
+        Shape::Xgft(tree) => {
             let (level, position) = tree.position(switch);
             format!(", \"level\": {level}, \"position\": {position}")
         }

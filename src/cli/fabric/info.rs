@@ -6,10 +6,11 @@ use crate::config::{FabricOnly, fabric_json};
 use crate::fabric::analysis::bisection::Bisection;
 use crate::fabric::analysis::distance::Distances;
 use crate::fabric::analysis::routes::RouteAnalysis;
+use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::spec::{FabricSpec, Pool};
 use crate::fabric::topology::Peer;
 use crate::results::table::write_table;
-use crate::units::{PS_PER_S, human_bytes, human_count};
+use crate::units::{PS_PER_S, Ratio, human_bytes, human_count};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -120,10 +121,26 @@ impl Info<'_> {
         &self.loaded.fabric
     }
 
-    /// Rate of one direction of a link.
+    /// Rate of one direction of the usual link between switches.
     fn link_bytes_per_s(&self) -> f64 {
+        self.bytes_per_s(match &self.spec().kind {
+            SwitchKind::Hierarchical => Ratio::ONE,
+            SwitchKind::Voq(voq) => voq.links.switch,
+        })
+    }
+
+    /// Rate of one direction of the usual link to a NIC.
+    fn host_link_bytes_per_s(&self) -> f64 {
+        self.bytes_per_s(match &self.spec().kind {
+            SwitchKind::Hierarchical => Ratio::ONE,
+            SwitchKind::Voq(voq) => voq.links.host,
+        })
+    }
+
+    fn bytes_per_s(&self, flits_per_tick: Ratio) -> f64 {
         let t = &self.spec().timing;
-        f64::from(t.flit_bytes) * PS_PER_S as f64 / t.tick_ps as f64
+        let flits_per_s = flits_per_tick.to_f64() * PS_PER_S as f64 / t.tick_ps as f64;
+        f64::from(t.flit_bytes) * flits_per_s
     }
 
     /// Switch-to-switch links and host links, both directions counted once.
@@ -133,8 +150,20 @@ impl Info<'_> {
     }
 
     fn capacity_bytes_per_s(&self) -> f64 {
-        let (switch, host) = self.links();
-        2.0 * (switch + host) as f64 * self.link_bytes_per_s()
+        let spec = self.spec();
+        let topology = &spec.topology;
+        if spec.kind == SwitchKind::Hierarchical {
+            let (switch, host) = self.links();
+            return 2.0 * (switch + host) as f64 * self.link_bytes_per_s();
+        }
+        let ports = (0..topology.switches())
+            .flat_map(|switch| (0..topology.radix()).map(move |port| (switch, port)));
+        let directions = |(switch, port)| match topology.peer(switch, port) {
+            Peer::None => 0.0,
+            Peer::Switch { .. } => self.bytes_per_s(spec.link_rate(switch, port)),
+            Peer::Nic(_) => 2.0 * self.bytes_per_s(spec.link_rate(switch, port)),
+        };
+        ports.map(directions).sum()
     }
 
     /// The busiest link as (switch, port), with its load per flit offered by a NIC.
@@ -156,24 +185,34 @@ impl Info<'_> {
         row("routing", self.loaded.routing.into())?;
         row("NICs", human_count(topology.nics().into()))?;
         row("switches", human_count(topology.switches().into()))?;
-        let mports = topology.radix() / 4;
+        let radix = topology.radix();
         row(
             "ports",
-            format!("{} per switch on {mports} MPorts", topology.radix()),
+            match spec.kind {
+                SwitchKind::Hierarchical => format!("{radix} per switch on {} MPorts", radix / 4),
+                SwitchKind::Voq(_) => format!("{radix} per switch"),
+            },
         )?;
         for (&(nic, link, free), &count) in &self.ports {
             let kind = names::counted(count, "switch");
             row("", format!("{kind}: {nic} NIC, {link} link, {free} free"))?;
         }
         let between = names::counted(switch_links, "link");
+        let (link, host) = (self.link_bytes_per_s(), self.host_link_bytes_per_s());
+        let (hosts, all) = (human_count(host_links), giga(self.capacity_bytes_per_s()));
         row(
             "links",
-            format!(
-                "{between} between switches, {} to NICs, {} each way; {} in all",
-                human_count(host_links),
-                giga(self.link_bytes_per_s()),
-                giga(self.capacity_bytes_per_s())
-            ),
+            match link == host {
+                true => format!(
+                    "{between} between switches, {hosts} to NICs, {} each way; {all} in all",
+                    giga(link)
+                ),
+                false => format!(
+                    "{between} between switches, {} each way, {hosts} to NICs, {}; {all} in all",
+                    giga(link),
+                    giga(host)
+                ),
+            },
         )?;
         let hops = |diameter: usize, total: u64, pairs: u64| {
             format!("diameter {diameter}, average {:.4}", mean(total, pairs))
@@ -310,6 +349,7 @@ impl Info<'_> {
             "port_kinds": kinds.collect::<Vec<_>>(),
             "links": { "between_switches": switch_links, "to_nics": host_links },
             "link_bytes_per_s": self.link_bytes_per_s(),
+            "host_link_bytes_per_s": self.host_link_bytes_per_s(),
             "capacity_bytes_per_s": self.capacity_bytes_per_s(),
             "routed": routed,
             "minimal": minimal,

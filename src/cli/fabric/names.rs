@@ -19,13 +19,20 @@ pub(super) fn fabric(spec: &FabricSpec) -> String {
             )
         }
         Shape::Tree(tree) => format!("{}-ary {}-tree", tree.k(), tree.n()),
+        Shape::Xgft(tree) => format!(
+            "fat tree, down {:?}, up {:?}, parallel {:?}",
+            tree.down(),
+            tree.up(),
+            tree.parallel()
+        ),
+        Shape::Graph(_) => "graph".to_owned(),
     }
 }
 
 /// "switch 5 (1,1)": with coordinates on cubes, level and position in trees.
 pub(super) fn switch(topology: &Topology, switch: u32) -> String {
     match topology.shape() {
-        Shape::Single => format!("switch {switch}"),
+        Shape::Single | Shape::Graph(_) => format!("switch {switch}"),
         Shape::Cube(cube) => {
             let coordinates: Vec<String> = (0..cube.dimensions().len())
                 .map(|d| cube.coordinate(switch, d).to_string())
@@ -33,6 +40,10 @@ pub(super) fn switch(topology: &Topology, switch: u32) -> String {
             format!("switch {switch} ({})", coordinates.join(","))
         }
         Shape::Tree(tree) => {
+            let (level, position) = tree.position(switch);
+            format!("switch {switch} (level {level}, {position})")
+        }
+        Shape::Xgft(tree) => {
             let (level, position) = tree.position(switch);
             format!("switch {switch} (level {level}, {position})")
         }

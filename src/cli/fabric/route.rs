@@ -2,6 +2,7 @@
 
 use super::{CliError, InfoArgs, names};
 use crate::fabric::analysis::path::{Path, path};
+use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::spec::{FabricSpec, Tick};
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
@@ -90,9 +91,14 @@ impl<'a> Route<'a> {
         )?;
         writeln!(out, "  tick 0: leaves NIC {} on SC {sc}, VL {vl}", self.src)?;
         for step in &path.steps {
-            let through = match step.central {
-                None => format!("within MPort {}", step.port_in / 4),
-                Some(central) => format!("through central buffer {central}"),
+            let on_mport = |port: u32| match self.spec.kind {
+                SwitchKind::Hierarchical => format!(" (MPort {})", port / 4),
+                SwitchKind::Voq(_) => String::new(),
+            };
+            let through = match (&self.spec.kind, step.central) {
+                (SwitchKind::Voq(_), _) => String::new(),
+                (_, None) => format!(" within MPort {},", step.port_in / 4),
+                (_, Some(central)) => format!(" through central buffer {central},"),
             };
             let (first, links) = step.trunk;
             let trunk = match links {
@@ -102,14 +108,14 @@ impl<'a> Route<'a> {
             let (sc, vl) = step.channel;
             writeln!(
                 out,
-                "  tick {}: {} port {} (MPort {}), {through}, out of port {}{trunk} (MPort {}) at \
-                 tick {} on SC {sc}, VL {vl} to {}",
+                "  tick {}: {} port {}{},{through} out of port {}{trunk}{} at tick {} on SC {sc}, VL \
+                 {vl} to {}",
                 step.arrives,
                 names::switch(topology, step.switch),
                 step.port_in,
-                step.port_in / 4,
+                on_mport(step.port_in),
                 step.port_out,
-                step.port_out / 4,
+                on_mport(step.port_out),
                 step.leaves,
                 names::peer(topology, step.switch, step.port_out),
             )?;

@@ -2,7 +2,7 @@
 
 use super::nics_at;
 use crate::fabric::spec::FabricSpec;
-use crate::fabric::topology::{Cube, Peer, Shape};
+use crate::fabric::topology::{Cube, Peer, Shape, Xgft};
 
 /// The fewest switch-to-switch links between two halves of the NICs, or a bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,8 +80,21 @@ fn closed_form(spec: &FabricSpec) -> Option<(u64, String)> {
             (complete && tree.n() > 1 && tree.k() % 2 == 0)
                 .then(|| (nics / 2, "N / 2: a k-ary n-tree has full bisection".into()))
         }
-        Shape::Single => None,
+        Shape::Xgft(tree) => xgft_form(tree, nics),
+        Shape::Single | Shape::Graph(_) => None,
     }
+}
+
+/// N / 2 for complete trees that are as wide at every level as below it.
+fn xgft_form(tree: &Xgft, nics: u64) -> Option<(u64, String)> {
+    let levels = tree.levels();
+    let links = |list: &[u32], at: usize| u64::from(list[at]) * u64::from(tree.parallel()[at]);
+    let even_width = (1..levels).all(|l| links(tree.up(), l) == links(tree.down(), l - 1));
+    let complete = nics == u64::from(tree.hosts_below(levels));
+    (complete && levels > 1 && even_width && tree.down()[levels - 1].is_multiple_of(2)).then(|| {
+        let formula = "N / 2: as many links up as down at every level";
+        (nics / 2, formula.into())
+    })
 }
 
 /// Orders of the switches, with what they are.

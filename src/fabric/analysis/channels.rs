@@ -10,6 +10,7 @@ use super::graph::Graph;
 use super::routes::RouteAnalysis;
 use super::{MAX_TURNS, TooLarge};
 use crate::fabric::central::Classes;
+use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::spec::{CentralQueues, FabricSpec, Quota};
 use crate::fabric::topology::Peer;
 
@@ -98,8 +99,12 @@ impl<'a> ChannelGraph<'a> {
             edges: Vec::new(),
         };
         let pairs = VlPairs::new(spec);
+        let voq = matches!(spec.kind, SwitchKind::Voq(_));
         for switch in 0..topology.switches() {
-            builder.add_switch(switch, routes, &classes, &pairs);
+            match voq {
+                true => builder.add_voq_switch(switch, routes, &pairs),
+                false => builder.add_switch(switch, routes, &classes, &pairs),
+            }
             let edges = builder.edges.len() as u64;
             TooLarge::check("dependencies between queues:", edges, MAX_TURNS)?;
         }
@@ -260,6 +265,14 @@ impl Quotas {
             Buffer::Output => &spec.buffers.output,
             Buffer::Central => &spec.buffers.central,
         };
+        if spec.kind != SwitchKind::Hierarchical {
+            // Static buffers hold the largest packet of every VL, or the fabric is refused.
+            let none = vec![false; usize::from(spec.qos.vls)];
+            return Self {
+                borrows: none.clone(),
+                holds_shared: none,
+            };
+        }
         let short = |(vl, q): (u8, &Quota)| q.exclusive < spec.max_credits_on_vl(vl);
         Self {
             borrows: (0..).zip(&pool.per_vl).map(short).collect(),
@@ -349,6 +362,58 @@ impl Builder<'_> {
             }
         }
         self.add_links(switch);
+    }
+
+    /// A `voq` switch (`docs/model-infiniband.md`): a packet waits in an input buffer, whose
+    /// VLs have space of their own, until the next one has credits. Output buffers hold
+    /// only packets that have them, so they always drain.
+    fn add_voq_switch(&mut self, switch: u32, routes: &RouteAnalysis, pairs: &VlPairs) {
+        let topology = &self.spec.topology;
+        let radix = topology.radix();
+        let tables = super::table_turns::tables(self.spec);
+        for port_in in 0..radix {
+            let own = |vl| {
+                let at = (switch * radix + port_in) as usize;
+                self.nodes.queue(Buffer::Input, at, 0, vl)
+            };
+            let from = topology.peer(switch, port_in);
+            if let (Peer::Nic(nic), Some(tables)) = (from, tables) {
+                let levels = 0..self.spec.qos.service_levels.len();
+                let vls = levels.filter_map(|sl| tables.at_hca(nic, sl as u8));
+                for vl in vls.filter(|&vl| usize::from(vl) < self.nodes.vls) {
+                    self.used[own(vl.into())] = true;
+                }
+            }
+            for port_out in (0..radix).filter(|&out| out != port_in) {
+                let turns: Vec<(usize, usize)> = match from {
+                    Peer::None => continue,
+                    Peer::Nic(_) if tables.is_some() => continue,
+                    Peer::Nic(_) => pairs.of(routes.turns.injected(switch, port_out)).collect(),
+                    Peer::Switch { .. } => {
+                        match routes.turns.by_tables(switch, port_in, port_out) {
+                            Some(turns) => turns.collect(),
+                            None => {
+                                let turn = routes.turns.through(switch, port_in, port_out);
+                                pairs.of(turn).collect()
+                            }
+                        }
+                    }
+                };
+                for (before, after) in turns {
+                    self.used[own(before)] = true;
+                    let Peer::Switch { switch: next, port } = topology.peer(switch, port_out)
+                    else {
+                        continue;
+                    };
+                    let into = (next * radix + port) as usize;
+                    let next = self.nodes.queue(Buffer::Input, into, 0, after);
+                    self.used[next] = true;
+                    if let Peer::Switch { .. } = from {
+                        self.edges.push((own(before) as u32, next as u32));
+                    }
+                }
+            }
+        }
     }
 
     /// What output buffers wait for. Called when the turns of the switch are known.

@@ -8,7 +8,10 @@ pub mod distance;
 pub mod graph;
 pub mod path;
 pub mod routes;
+mod table_turns;
+mod train;
 
+use super::infiniband::SwitchKind;
 use super::routing::{NextHop, next_hop};
 use super::spec::FabricSpec;
 use thiserror::Error;
@@ -20,9 +23,24 @@ pub trait Routes {
 }
 
 impl Routes for FabricSpec {
+    /// By the forwarding tables, if there are any, else as the topology routes.
     fn next_hop(&self, switch: u32, dst: u32) -> Option<NextHop> {
-        let tie = self.routing.ring_tie;
-        Some(next_hop(&self.topology, tie, switch, dst))
+        let tables = match &self.kind {
+            SwitchKind::Voq(voq) => voq.forwarding.as_ref(),
+            SwitchKind::Hierarchical => None,
+        };
+        let Some(tables) = tables else {
+            let tie = self.routing.ring_tie;
+            return Some(next_hop(&self.topology, tie, switch, dst));
+        };
+        let port = u32::from(*tables.ports.get(switch as usize)?.get(dst as usize)?);
+        Some(match self.topology.attachment(dst) == (switch, port) {
+            true => NextHop::Local(port),
+            false => NextHop::Trunk {
+                first: port,
+                links: 1,
+            },
+        })
     }
 }
 

@@ -1,6 +1,8 @@
 //! The way of one packet through an idle fabric, tick by tick.
 
 use super::Routes;
+use super::train::Train;
+use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::routing::NextHop;
 use crate::fabric::spec::{FabricSpec, Tick, TrunkSelection};
 use crate::fabric::topology::{Peer, Shape};
@@ -9,7 +11,7 @@ use thiserror::Error;
 /// A packet's way from NIC to NIC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
-    /// Service channel and VL on the link from the NIC.
+    /// Service channel (with SL-to-VL tables the SL) and VL on the link from the NIC.
     pub injection: (u8, u8),
     /// The switches on the way.
     pub steps: Vec<Step>,
@@ -33,7 +35,8 @@ pub struct Step {
     pub port_out: u32,
     /// Ports it may leave by: the first, and how many.
     pub trunk: (u32, u32),
-    /// Central buffer within the switch; `None` if both ports are on one MPort.
+    /// Central buffer within the switch; `None` if both ports are on one MPort, or the
+    /// switch has none.
     pub central: Option<u32>,
     /// Service channel and VL from here to the next switch or the NIC.
     pub channel: (u8, u8),
@@ -77,6 +80,13 @@ pub fn path(
         _ => None,
     };
     let scs = &spec.qos.service_levels[sl].scs;
+    let voq = match &spec.kind {
+        SwitchKind::Voq(voq) => Some(voq.as_ref()),
+        SwitchKind::Hierarchical => None,
+    };
+    let by_tables = super::table_turns::tables(spec);
+    let flits = timing.flits(payload, spec.header_bytes);
+    let mut train = voq.map(|voq| Train::start(spec, voq, src, flits));
     let channel = |class: usize| {
         let index = match rings {
             true => class.min(scs.len().saturating_sub(1)),
@@ -86,9 +96,18 @@ pub fn path(
         let vl = spec.qos.sc2vl.get(usize::from(sc)).copied().flatten()?;
         Some((sc, vl))
     };
-    let injection = channel(0).ok_or(NoWay::NoVl)?;
+    // With SL-to-VL tables the service level takes the place of the SC.
+    let of_table = |vl: Option<u8>| Some((sl as u8, vl?));
+    let injection = match by_tables {
+        Some(tables) => of_table(tables.at_hca(src, sl as u8)),
+        None => channel(0),
+    };
+    let injection = injection.ok_or(NoWay::NoVl)?;
     let (mut switch, mut port_in) = topology.attachment(src);
     let (mut class, mut tick) = (0, timing.host_link);
+    if let Some(train) = &train {
+        tick = train.header();
+    }
     let mut steps: Vec<Step> = Vec::new();
     loop {
         if steps.iter().any(|step| step.switch == switch) {
@@ -112,39 +131,49 @@ pub fn path(
                 dimension(port_out).is_some() && dimension(port_in) == dimension(port_out);
             class = usize::from(goes_on && class == 1 || cube.is_wrap_link(switch, port_out));
         }
-        let central = (port_in / 4 != port_out / 4).then_some(2 * (port_in / 4) + port_out % 2);
+        let flight = match topology.peer(switch, port_out) {
+            Peer::Switch { .. } => timing.link,
+            _ => timing.host_link,
+        };
+        let other_mport = voq.is_none() && port_in / 4 != port_out / 4;
+        let central = other_mport.then_some(2 * (port_in / 4) + port_out % 2);
         let crossings = 1 + u64::from(central.is_some());
-        let leaves = tick
-            + timing.input_store
-            + timing.routing
-            + crossings * (timing.allocation + timing.crossbar)
-            + timing.output_store;
+        let arrives = tick;
+        let leaves = match train.as_mut().zip(voq) {
+            Some((train, voq)) => train.through(spec, voq, (switch, port_out), flight),
+            None => {
+                tick + timing.input_store
+                    + timing.routing
+                    + crossings * (timing.allocation + timing.crossbar)
+                    + timing.output_store
+            }
+        };
+        tick = train.as_ref().map_or(leaves + flight, Train::header);
+        let leaves_on = match by_tables {
+            Some(tables) => of_table(tables.at_switch(switch, port_in, port_out, sl as u8)),
+            None => channel(class),
+        };
         steps.push(Step {
             switch,
             port_in,
             port_out,
             trunk: (first, links),
             central,
-            channel: channel(class).ok_or(NoWay::NoVl)?,
-            arrives: tick,
+            channel: leaves_on.ok_or(NoWay::NoVl)?,
+            arrives,
             leaves,
         });
         match topology.peer(switch, port_out) {
             Peer::Nic(nic) if nic == dst => break,
-            Peer::Switch { switch: next, port } => {
-                tick = leaves + timing.link;
-                (switch, port_in) = (next, port);
-            }
+            Peer::Switch { switch: next, port } => (switch, port_in) = (next, port),
             _ => return Err(NoWay::Lost(switch)),
         }
     }
-    let header = steps.last().map_or(0, |step| step.leaves) + timing.host_link;
-    let flits = timing.flits(payload, spec.header_bytes);
     Ok(Path {
         injection,
         steps,
         flits,
-        header,
-        tail: header + u64::from(flits) - 1,
+        header: tick,
+        tail: train.map_or(tick + u64::from(flits) - 1, |train| train.tail()),
     })
 }

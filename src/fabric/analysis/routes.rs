@@ -4,10 +4,13 @@
 //! The routes to one destination form a tree towards it. It is walked from its
 //! leaves, which costs one step per (switch, destination).
 
+use super::table_turns::{TableTurns, TableWalk};
 use super::{MAX_STEPS, MAX_TURNS, Routes, TooLarge, nics_at, steps};
+use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::routing::NextHop;
 use crate::fabric::spec::{FabricSpec, TrunkSelection};
 use crate::fabric::topology::{Peer, Shape};
+use crate::units::Ratio;
 
 /// What the routes of a fabric amount to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +30,10 @@ pub struct RouteAnalysis {
     pub share: u64,
     /// Turns taken at each switch.
     pub turns: Turns,
+    /// Rates of the links in flits per tick, as `link_pairs`; none where all are 1.
+    rates: Vec<Ratio>,
+    /// Rate of the slowest link of a NIC.
+    nic_rate: Ratio,
 }
 
 /// Pairs without a way that are named.
@@ -42,6 +49,8 @@ pub struct Turns {
     through: Vec<u32>,
     /// Of packets that begin here, by `switch * radix + out`.
     injected: Vec<u32>,
+    /// Where SL-to-VL tables decide, the VLs of turns; the bits above do not then.
+    by_tables: Option<TableTurns>,
 }
 
 impl Turns {
@@ -50,6 +59,18 @@ impl Turns {
     pub fn through(&self, switch: u32, port_in: u32, port_out: u32) -> u32 {
         let row = switch as usize * self.radix + port_in as usize;
         self.through[row * self.radix + port_out as usize]
+    }
+
+    /// Pairs of VLs (before, after) of packets from link `port_in` of `switch` to
+    /// `port_out`, where SL-to-VL tables decide the VLs.
+    pub(super) fn by_tables(
+        &self,
+        switch: u32,
+        port_in: u32,
+        port_out: u32,
+    ) -> Option<impl Iterator<Item = (usize, usize)> + '_> {
+        let turns = self.by_tables.as_ref()?;
+        Some(turns.pairs(switch * self.radix as u32 + port_in, port_out))
     }
 
     /// Turns of packets that enter from NICs of `switch`; on rings they begin in
@@ -76,6 +97,7 @@ impl RouteAnalysis {
             walk.follow(routes, dst);
             walk.add_up(dst);
         }
+        walk.result.turns.by_tables = walk.tables.map(|tables| tables.found);
         Ok(walk.result)
     }
 
@@ -97,26 +119,54 @@ impl RouteAnalysis {
         (0..).zip(&self.pairs_by_hops).map(|(h, n)| h * n).sum()
     }
 
-    /// The directed link `switch * radix + port` that most pairs cross, the first
-    /// of several, with the pairs in units of 1/`share`; `None` if no pair
-    /// crosses any.
+    /// The directed link `switch * radix + port` that is full first under uniform traffic, the
+    /// first of several, with the pairs that cross it in units of 1/`share`; `None` if no
+    /// pair crosses any.
     #[must_use]
     pub fn busiest_link(&self) -> Option<(usize, u64)> {
+        // Pairs over rate, as a fraction.
+        let load = |&(at, pairs): &(usize, u64)| {
+            let rate = self.rates.get(at).copied().unwrap_or(Ratio::ONE);
+            (
+                u128::from(pairs) * u128::from(rate.den()),
+                u128::from(rate.num()),
+            )
+        };
+        let fuller = |a: &(usize, u64), b: &(usize, u64)| {
+            let ((a, p), (b, q)) = (load(a), load(b));
+            // Rates have at most 40 bits, pairs as good as never more than 44.
+            (a.saturating_mul(q)).cmp(&b.saturating_mul(p))
+        };
         let links = self.link_pairs.iter().copied().enumerate();
-        links
-            .max_by_key(|&(at, pairs)| (pairs, std::cmp::Reverse(at)))
-            .filter(|&(_, pairs)| pairs > 0)
+        links.filter(|&(_, pairs)| pairs > 0).reduce(|best, link| {
+            if fuller(&link, &best).is_gt() {
+                link
+            } else {
+                best
+            }
+        })
     }
 
     /// What every NIC can send at most under uniform traffic before a link is
-    /// full, in flits per tick: (numerator, denominator), at most 1.
+    /// full, in flits per tick: (numerator, denominator), at most the rate of the NICs.
     #[must_use]
     pub fn uniform_bound(&self, nics: u32) -> (u64, u64) {
         let others = u64::from(nics.saturating_sub(1)) * self.share;
-        match self.busiest_link() {
-            Some((_, pairs)) if pairs > others => (others, pairs),
-            _ => (1, 1),
-        }
+        let Some((at, pairs)) = self.busiest_link() else {
+            return (self.nic_rate.num(), self.nic_rate.den());
+        };
+        let Some(&rate) = self.rates.get(at) else {
+            return if pairs > others {
+                (others, pairs)
+            } else {
+                (1, 1)
+            };
+        };
+        let num = u128::from(others) * u128::from(rate.num());
+        let bound = Ratio::reduced(num, u128::from(pairs) * u128::from(rate.den()));
+        let bound = bound.filter(|&bound| bound < self.nic_rate);
+        let bound = bound.unwrap_or(self.nic_rate);
+        (bound.num(), bound.den())
     }
 }
 
@@ -153,6 +203,7 @@ struct Walk<'a> {
     /// Switches on the way of some source, each after its next hop.
     order: Vec<u32>,
     way: Vec<u32>,
+    tables: Option<TableWalk<'a>>,
 
     result: RouteAnalysis,
 }
@@ -195,6 +246,7 @@ impl<'a> Walk<'a> {
             classes: vec![0; switches],
             order: Vec::with_capacity(switches),
             way: Vec::new(),
+            tables: TableWalk::new(spec),
             nics_at,
             result: RouteAnalysis {
                 pairs: nics * nics.saturating_sub(1),
@@ -202,11 +254,26 @@ impl<'a> Walk<'a> {
                 lost: Vec::new(),
                 circle: None,
                 link_pairs: vec![0; switches * radix],
+                rates: match &spec.kind {
+                    SwitchKind::Hierarchical => Vec::new(),
+                    SwitchKind::Voq(_) => {
+                        let at = |i| spec.link_rate((i / radix) as u32, (i % radix) as u32);
+                        (0..switches * radix).map(at).collect()
+                    }
+                },
+                nic_rate: (0..topology.nics())
+                    .map(|nic| topology.attachment(nic))
+                    .map(|(switch, port)| spec.link_rate(switch, port))
+                    .fold(
+                        Ratio::ONE,
+                        |least, rate| if rate < least { rate } else { least },
+                    ),
                 share,
                 turns: Turns {
                     radix,
                     through: vec![0; switches * radix * radix],
                     injected: vec![0; switches * radix],
+                    by_tables: None,
                 },
             },
         }
@@ -336,6 +403,12 @@ impl<'a> Walk<'a> {
             }
             if hop.links > 0 {
                 self.pass_on(switch, dst, vls);
+                let ports = self.choices(hop, dst);
+                if let Some(tables) = &mut self.tables {
+                    tables.pass(switch, ports);
+                }
+            } else if let Some(tables) = &mut self.tables {
+                tables.end(switch);
             }
         }
     }

@@ -7,12 +7,14 @@ mod speed;
 mod validate;
 
 pub use congestion::{
-    CctEntry, CongestionControl, FillComparison, FlowLevel, Notification, PortCongestion,
-    SlCongestion, TimerScope,
+    CctEntry, CongestionControl, FillComparison, FlowLevel, MAX_CCT_ENTRIES, MAX_CCT_MULTIPLIER,
+    MAX_CCT_SHIFT, MAX_THRESHOLD, MIN_CCT_ENTRIES, Notification, PortCongestion, SlCongestion,
+    TimerScope,
 };
 pub use speed::{LinkSpeed, flits_per_tick};
 pub use validate::MAX_DATA_VLS;
 
+use super::spec::FabricSpec;
 use super::topology::{Peer, Topology};
 use crate::units::Ratio;
 use std::collections::BTreeMap;
@@ -70,6 +72,17 @@ impl LinkRates {
                 other.copied().unwrap_or(self.switch)
             }
             (None, Peer::Nic(_) | Peer::None) => self.host,
+        }
+    }
+}
+
+impl FabricSpec {
+    /// Rate of the link at `port` of `switch` in flits per tick: 1 on hierarchical fabrics.
+    #[must_use]
+    pub fn link_rate(&self, switch: u32, port: u32) -> Ratio {
+        match &self.kind {
+            SwitchKind::Hierarchical => Ratio::ONE,
+            SwitchKind::Voq(voq) => voq.links.at(&self.topology, switch, port),
         }
     }
 }

@@ -38,15 +38,15 @@ impl LinkSpeed {
 impl FromStr for LinkSpeed {
     type Err = String;
 
-    /// Reads `QDR x4`, in any case, the blank optional.
+    /// Reads `QDR x4`, in any case, the blank optional; `QDR` alone has the usual four lanes.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "`{text}` is no link speed; write SDR, DDR, QDR, FDR10, FDR, EDR or HDR and x1, x2, x4, x8 or x12, as in \"QDR x4\""
+                "`{text}` is no link speed; write SDR, DDR, QDR, FDR10, FDR, EDR or HDR and, if not x4, x1, x2, x8 or x12, as in \"QDR x4\""
             )
         };
         let upper = text.trim().to_ascii_uppercase();
-        let (name, lanes) = upper.rsplit_once('X').ok_or_else(wrong)?;
+        let (name, lanes) = upper.rsplit_once('X').unwrap_or((&upper, "4"));
         let generation = GENERATIONS
             .iter()
             .position(|(known, ..)| *known == name.trim_end())
@@ -107,6 +107,7 @@ mod tests {
             ("SDR x12", 24.0),
             ("DDR x4", 16.0),
             ("qdr X4", 32.0),
+            ("DDR", 16.0),
             ("FDR10x4", 40.0),
             ("EDR x4", 100.0),
             ("HDR x4", 200.0),
@@ -122,7 +123,7 @@ mod tests {
         );
         assert_eq!(fdr.to_string(), "FDR x4");
         for wrong in [
-            "", "x4", "QDR", "QDR x3", "QDR 4", "XDR x4", "QDR x", "QDR x-1",
+            "", "x4", "XDR", "QDR x3", "QDR 4", "XDR x4", "QDR x", "QDR x-1",
         ] {
             assert!(wrong.parse::<LinkSpeed>().is_err(), "{wrong}");
         }

@@ -80,10 +80,7 @@ impl FabricSpec {
             validate_forwarding(&self.topology, tables)?;
         }
         let used = self.vls_used(voq);
-        for (key, arbiter) in [
-            ("fabric.vlarb", &voq.vlarb),
-            ("fabric.hca_vlarb", &voq.hca.vlarb),
-        ] {
+        for (key, arbiter) in [("qos.vlarb", &voq.vlarb), ("qos.hca_vlarb", &voq.hca.vlarb)] {
             validate_arbiter(key, arbiter, &used)?;
         }
         if voq.hca.ack_bytes == 0 {
@@ -189,7 +186,7 @@ impl FabricSpec {
     }
 
     /// True for each VL that packets may travel on.
-    fn vls_used(&self, voq: &Voq) -> Vec<bool> {
+    pub(crate) fn vls_used(&self, voq: &Voq) -> Vec<bool> {
         let levels = self.qos.service_levels.len();
         let mut used = vec![false; usize::from(self.qos.vls)];
         match &voq.vl_map {
@@ -203,8 +200,10 @@ impl FabricSpec {
                     .into_iter()
                     .chain(t.hcas.values())
                     .chain(t.ports.values());
-                for &vl in all.flat_map(|table| &table[..levels]) {
-                    used[usize::from(vl)] = true;
+                for &vl in all.flat_map(|table| table.iter().take(levels)) {
+                    if let Some(used) = used.get_mut(usize::from(vl)) {
+                        *used = true;
+                    }
                 }
             }
         }

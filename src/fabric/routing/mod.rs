@@ -2,6 +2,7 @@
 
 mod cube;
 mod tree;
+mod xgft;
 
 use super::prefetch::prefetch;
 use super::spec::{FabricSpec, RingTie};
@@ -22,7 +23,7 @@ pub enum NextHop {
 }
 
 /// Next hop from `switch` to NIC `dst`: dimension order on torus and mesh,
-/// DESTRO (D-mod-k) on trees.
+/// DESTRO (D-mod-k) on trees, balanced minimal hops in explicit graphs.
 #[must_use]
 pub fn next_hop(topology: &Topology, tie: RingTie, switch: u32, dst: u32) -> NextHop {
     let (home, port) = topology.attachment(dst);
@@ -32,11 +33,14 @@ pub fn next_hop(topology: &Topology, tie: RingTie, switch: u32, dst: u32) -> Nex
     match topology.shape() {
         Shape::Single => NextHop::Local(port),
         Shape::Cube(c) => cube::next_hop(c, tie, switch, home),
-        Shape::Tree(t) => NextHop::Trunk {
-            first: tree::next_port(t, switch, dst),
-            links: 1,
-        },
+        Shape::Tree(t) => single(tree::next_port(t, switch, dst)),
+        Shape::Xgft(t) => single(xgft::next_port(t, switch, dst)),
+        Shape::Graph(g) => single(g.port(switch, dst)),
     }
+}
+
+fn single(first: u32) -> NextHop {
+    NextHop::Trunk { first, links: 1 }
 }
 
 /// Largest next-hop table that is stored; beyond it hops are computed.
@@ -171,6 +175,114 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The fat tree of 1,944 hosts and 36-port switches: three levels, six links between
+    /// a switch of the second and one of the third level.
+    fn of_36_port_switches() -> Topology {
+        Topology::xgft(&[18, 18, 6], &[1, 18, 3], &[1, 1, 6], None).unwrap()
+    }
+
+    #[test]
+    fn an_xgft_is_connected_by_shortest_paths() {
+        let tapered = Topology::xgft(&[3, 2, 4], &[1, 2, 1], &[1, 1, 3], Some(23)).unwrap();
+        let Shape::Xgft(tree) = tapered.shape() else {
+            panic!("no XGFT");
+        };
+        assert_eq!((tapered.switches(), tree.levels()), (18, 3));
+        for src in 0..tapered.nics() {
+            for dst in 0..tapered.nics() {
+                let apart =
+                    |level: usize| src / tree.hosts_below(level) != dst / tree.hosts_below(level);
+                let up = (1..=3).find(|&level| !apart(level)).unwrap();
+                let visited = walk(&tapered, RingTie::Positive, src, dst);
+                assert_eq!(visited, 2 * up - 1, "{src} to {dst}");
+            }
+        }
+    }
+
+    #[test]
+    fn d_mod_k_spreads_destinations_evenly_over_an_xgft() {
+        let tree = of_36_port_switches();
+        assert_eq!(
+            (tree.nics(), tree.switches(), tree.radix()),
+            (1944, 270, 36)
+        );
+        // Every switch uses every port; away from the hosts the same number of
+        // destinations on each port up, and on each port down.
+        for switch in 0..tree.switches() {
+            let mut ports = vec![0; 36];
+            for dst in 0..tree.nics() {
+                ports[first_port(next_hop(&tree, RingTie::Positive, switch, dst)) as usize] += 1;
+            }
+            for side in [0..18, 18..36] {
+                let mut counts = ports[side].to_vec();
+                counts.dedup();
+                assert_eq!(counts.len(), 1, "switch {switch}: {ports:?}");
+            }
+        }
+        // All packets for a destination come down from one top switch by one link.
+        for dst in [0, 17, 18, 700, 1943] {
+            let mut ways = Vec::new();
+            for src in (0..1944).filter(|src| src / 324 != dst / 324) {
+                let (mut switch, _) = tree.attachment(src);
+                let mut above = None;
+                for _ in 0..4 {
+                    let port = first_port(next_hop(&tree, RingTie::Positive, switch, dst));
+                    if switch >= 216 {
+                        above = Some((switch, port));
+                    }
+                    let Peer::Switch { switch: next, .. } = tree.peer(switch, port) else {
+                        panic!("{src} to {dst} ends at switch {switch}");
+                    };
+                    switch = next;
+                }
+                ways.push(above);
+            }
+            ways.dedup();
+            assert_eq!(ways.len(), 1, "{dst}: {ways:?}");
+        }
+    }
+
+    #[test]
+    fn graphs_are_routed_by_minimal_hops_in_balance() {
+        // A square with a double link on one side; two NICs at each corner.
+        let nics: Vec<_> = (0..4).flat_map(|s| [(s, 0), (s, 1)]).collect();
+        let links = [
+            ((0, 2), (1, 2)),
+            ((0, 3), (1, 3)),
+            ((1, 4), (2, 2)),
+            ((2, 3), (3, 2)),
+            ((3, 3), (0, 4)),
+        ];
+        let square = Topology::graph(4, &nics, &links).unwrap();
+        for src in 0..8u32 {
+            for dst in 0..8u32 {
+                let sides = (src / 2).abs_diff(dst / 2);
+                let hops = sides.min(4 - sides) as usize;
+                assert_eq!(walk(&square, RingTie::Positive, src, dst), hops + 1);
+            }
+        }
+        let port = |dst| first_port(next_hop(&square, RingTie::Positive, 0, dst));
+        // To switch 1 by both links in turn; to switch 2 by those least used so far; to
+        // switch 3 there is one way.
+        assert_eq!((2..8).map(port).collect::<Vec<_>>(), [2, 3, 4, 2, 4, 4]);
+        assert!(matches!(
+            next_hop(&square, RingTie::Positive, 0, 1),
+            NextHop::Local(1)
+        ));
+        for (nics, links, part) in [
+            (vec![(0, 0), (0, 0)], vec![], "listed twice"),
+            (vec![(0, 0), (2, 0)], vec![], "names switch 2"),
+            (vec![(0, 0)], vec![((1, 1), (1, 2))], "to itself"),
+            (vec![(0, 0)], vec![], "no way to NIC 0"),
+            (vec![], vec![], "at least one switch"),
+        ] {
+            let error = Topology::graph(2, &nics, &links).unwrap_err();
+            assert!(error.problem.contains(part), "{error}");
+        }
+        let huge = Topology::graph(1, &[(0, u32::MAX)], &[]);
+        assert!(huge.is_err());
     }
 
     #[test]

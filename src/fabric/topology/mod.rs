@@ -1,16 +1,20 @@
 //! Topologies: switches, ports, NICs and the links between them.
 //!
 //! Switch ports are numbered per switch: NICs first, then links (by dimension,
-//! `+`, `-`, trunk index on cubes; down before up on trees). The radix is
-//! rounded up to a multiple of 4 and is at least 8; the surplus ports stay
-//! unconnected. Port `p` belongs to MPort `p / 4`.
+//! `+`, `-`, trunk index on cubes; down before up on trees), in explicit graphs as
+//! listed. The radix is rounded up to a multiple of 4 and is at least 8; the surplus
+//! ports stay unconnected. Port `p` belongs to MPort `p / 4`.
 
 mod cube;
+mod graph;
 mod single;
 mod tree;
+mod xgft;
 
 pub use cube::{Cube, Direction};
+pub use graph::{Graph, Link};
 pub use tree::Tree;
+pub use xgft::Xgft;
 
 use super::spec::SpecError;
 
@@ -39,6 +43,10 @@ pub enum Shape {
     Cube(Cube),
     /// k-ary n-tree.
     Tree(Tree),
+    /// Generalised fat tree.
+    Xgft(Xgft),
+    /// Explicit graph.
+    Graph(Graph),
 }
 
 /// A fabric's graph. NICs are `0..nics`, switches `0..switches`.
@@ -92,6 +100,32 @@ impl Topology {
     /// fabric more than 2^22.
     pub fn k_ary_n_tree(k: u32, n: u32, hosts: Option<u32>) -> Result<Self, SpecError> {
         Tree::build(k, n, hosts)
+    }
+
+    /// A generalised fat tree XGFT(h; m1 … mh; w1 … wh) with parallel links (PGFT): nodes
+    /// of level l have `down[l-1]` children and `up[l-1]` is the number of parents of
+    /// their children, `parallel[l-1]` links to each; hosts are level 0 and have one link.
+    ///
+    /// # Errors
+    /// If the lists are empty or of different lengths, a number is 0, hosts have more
+    /// than one link, a switch has more than 120 ports, or the fabric more than 2^22.
+    pub fn xgft(
+        down: &[u32],
+        up: &[u32],
+        parallel: &[u32],
+        hosts: Option<u32>,
+    ) -> Result<Self, SpecError> {
+        Xgft::build(down, up, parallel, hosts)
+    }
+
+    /// An explicit graph: the (switch, port) of every NIC, and of both ends of every link.
+    ///
+    /// # Errors
+    /// If a port is listed twice or a switch does not exist, a switch cannot reach a NIC, a
+    /// link leads back to its switch, a switch has more than 120 ports, or the fabric more
+    /// than 2^22.
+    pub fn graph(switches: u32, nics: &[(u32, u32)], links: &[Link]) -> Result<Self, SpecError> {
+        Graph::build(switches, nics, links)
     }
 
     /// The family and its parameters.

@@ -1,0 +1,177 @@
+//! Fabrics that InfiniBand's own tools described: cables, forwarding tables, SL-to-VL
+//! tables. Switches and NICs (ports of adapters) are numbered in the order of their
+//! GUIDs; port p of a device is port p − 1 here.
+
+use super::error::ConfigError;
+use crate::fabric::infiniband::{ForwardingTables, SlToVl};
+use crate::fabric::topology::{Peer, Topology};
+use flitwise_formats::Source;
+use flitwise_formats::infiniband::{Discovery, LineError, Port, VlTables, forwarding};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Most bytes of a file, unpacked: some ten times the tables of the largest fabrics.
+const MAX_FILE: usize = 1 << 28;
+
+/// A fabric found by `ibnetdiscover`.
+pub(super) struct Imported {
+    pub topology: Topology,
+    /// Index by GUID.
+    switches: BTreeMap<u64, u32>,
+    /// NIC by LID.
+    nics: BTreeMap<u16, u32>,
+}
+
+impl Imported {
+    pub(super) fn read(path: &Path) -> Result<Self, ConfigError> {
+        const KEY: &str = "fabric.topology.file";
+        let found = Discovery::parse(&text(path, KEY)?).map_err(|e| wrong(KEY, path, &e))?;
+        let broken = |line, problem: String| wrong(KEY, path, &LineError { line, problem });
+        let index: BTreeMap<u64, u32> = found.switches.keys().copied().zip(0..).collect();
+        let place = |port: Port| Some((*index.get(&port.node)?, u32::from(port.port) - 1));
+        let mut attached = Vec::new();
+        let mut nics = BTreeMap::new();
+        let mut links = Vec::new();
+        for (&own, cable) in &found.cables {
+            if found
+                .cables
+                .get(&cable.to)
+                .is_none_or(|back| back.to != own)
+            {
+                let problem = format!(
+                    "port {} of node {:#x} does not lead back here; the file is cut or was edited",
+                    cable.to.port, cable.to.node
+                );
+                return Err(broken(cable.line, problem));
+            }
+            match (place(own), place(cable.to)) {
+                (None, Some(at)) => {
+                    let lid = found.lids.get(&own).copied().unwrap_or(0);
+                    if nics.insert(lid, attached.len() as u32).is_some() {
+                        return Err(broken(cable.line, format!("a second port with LID {lid}")));
+                    }
+                    attached.push(at);
+                }
+                (Some(a), Some(b)) if own < cable.to => links.push((a, b)),
+                (Some(_), _) => {}
+                (None, None) => {
+                    let problem = "an adapter that is connected to no switch; leave it out";
+                    return Err(broken(cable.line, problem.into()));
+                }
+            }
+        }
+        Ok(Self {
+            topology: Topology::graph(index.len() as u32, &attached, &links)?,
+            switches: index,
+            nics,
+        })
+    }
+
+    /// Forwarding tables of this fabric.
+    pub(super) fn forwarding(&self, path: &Path) -> Result<ForwardingTables, ConfigError> {
+        const KEY: &str = "fabric.forwarding";
+        let entries = forwarding(&text(path, KEY)?).map_err(|e| wrong(KEY, path, &e))?;
+        let mut ports = Vec::with_capacity(self.switches.len());
+        let lids: Vec<u16> = {
+            let mut all: Vec<_> = self.nics.iter().map(|(&lid, &nic)| (nic, lid)).collect();
+            all.sort_unstable();
+            all.into_iter().map(|(_, lid)| lid).collect()
+        };
+        for &guid in self.switches.keys() {
+            let port = |&lid: &u16| match entries.get(&(guid, lid)) {
+                // 255 stands for no way; 0 is the switch itself.
+                Some(&port @ 1..=254) => Ok(u16::from(port) - 1),
+                _ => Err(ConfigError::new(
+                    KEY,
+                    format!(
+                        "{}: switch {guid:#x} has no port for LID {lid}; the tables are not of \
+                         this fabric, or leave it out",
+                        path.display()
+                    ),
+                )),
+            };
+            ports.push(lids.iter().map(port).collect::<Result<_, _>>()?);
+        }
+        Ok(ForwardingTables { ports })
+    }
+
+    /// SL-to-VL tables of this fabric. Those that are as the default, that of the first
+    /// adapter, are left out.
+    pub(super) fn sl2vl(&self, path: &Path) -> Result<SlToVl, ConfigError> {
+        const KEY: &str = "fabric.sl2vl";
+        let found = VlTables::parse(&text(path, KEY)?).map_err(|e| wrong(KEY, path, &e))?;
+        let hca = |(lid, table): (&u16, &[u8; 16])| Some((*self.nics.get(lid)?, table.to_vec()));
+        let mut hcas: BTreeMap<u32, Vec<u8>> = found.adapters.iter().filter_map(hca).collect();
+        let nics = self.topology.nics();
+        let missing = (0..nics).find(|nic| !hcas.contains_key(nic));
+        let Some((None, default)) = hcas.get(&0).cloned().map(|first| (missing, first)) else {
+            let nic = missing.unwrap_or(0);
+            return Err(ConfigError::new(
+                KEY,
+                format!(
+                    "{}: there is no table of NIC {nic}; the tables are not of this fabric",
+                    path.display()
+                ),
+            ));
+        };
+        hcas.retain(|_, table| *table != default);
+        let mut ports = BTreeMap::new();
+        for (guid, &switch) in &self.switches {
+            let used = |port: &u32| self.topology.peer(switch, *port) != Peer::None;
+            let used: Vec<u32> = (0..self.topology.radix()).filter(used).collect();
+            for (&input, &output) in used.iter().flat_map(|i| used.iter().map(move |o| (i, o))) {
+                let table = found
+                    .switches
+                    .get(&(*guid, input as u8 + 1, output as u8 + 1));
+                let Some(table) = table else {
+                    return Err(ConfigError::new(
+                        KEY,
+                        format!(
+                            "{}: there is no table of switch {guid:#x} from port {} to port {}",
+                            path.display(),
+                            input + 1,
+                            output + 1
+                        ),
+                    ));
+                };
+                if table[..] != default[..] {
+                    ports.insert((switch, input, output), table.to_vec());
+                }
+            }
+        }
+        Ok(SlToVl {
+            default,
+            hcas,
+            ports,
+        })
+    }
+}
+
+fn wrong(key: &str, path: &Path, error: &LineError) -> ConfigError {
+    let LineError { line, problem } = error;
+    ConfigError::new(key, format!("{}:{line}: {problem}", path.display()))
+}
+
+/// The text of a file, plain or packed.
+fn text(path: &Path, key: &str) -> Result<String, ConfigError> {
+    let failed = |e: flitwise_formats::Error| ConfigError::new(key, e.to_string());
+    let mut source = Source::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    loop {
+        let (buffer, end) = source.buffer();
+        let read = buffer.len();
+        bytes.extend_from_slice(buffer);
+        source.consume(read);
+        if bytes.len() > MAX_FILE {
+            let name = path.display();
+            let problem = format!("`{name}` has more than {MAX_FILE} bytes; no fabric needs that");
+            return Err(ConfigError::new(key, problem));
+        }
+        if end {
+            break;
+        }
+        source.more().map_err(failed)?;
+    }
+    // Names of nodes may be in any encoding; nothing else is beyond ASCII.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,110 @@
+//! VLs before and after every switch where SL-to-VL tables decide them.
+
+use crate::fabric::infiniband::{SlToVl, SwitchKind, VlMap};
+use crate::fabric::spec::FabricSpec;
+use crate::fabric::topology::{Peer, Topology};
+use std::collections::BTreeMap;
+
+/// Most SLs, and most VLs, of an InfiniBand fabric.
+const LEVELS: usize = 16;
+
+/// Sets of VLs, by SL.
+type VlSets = [u16; LEVELS];
+
+/// The tables of a fabric, if it has any.
+pub(super) fn tables(spec: &FabricSpec) -> Option<&SlToVl> {
+    match &spec.kind {
+        SwitchKind::Voq(voq) => match &voq.vl_map {
+            VlMap::SlToVl(tables) => Some(tables),
+            VlMap::ServiceChannels => None,
+        },
+        SwitchKind::Hierarchical => None,
+    }
+}
+
+/// Turns from VL to VL at all switches, for all SLs and destinations.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct TableTurns {
+    /// Set of VLs after, by VL before; by (input port over all switches, output port).
+    turns: BTreeMap<(u32, u32), VlSets>,
+}
+
+impl TableTurns {
+    /// Pairs of VLs (before, after) of packets from link `port_in` of `switch` to
+    /// `port_out`.
+    pub fn pairs(&self, port_in: u32, port_out: u32) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let sets = self.turns.get(&(port_in, port_out)).into_iter().flatten();
+        sets.enumerate().flat_map(|(before, set)| {
+            let after = (0..LEVELS).filter(move |vl| set >> vl & 1 == 1);
+            after.map(move |after| (before, after))
+        })
+    }
+}
+
+/// Follows packets of all SLs to one destination after the other.
+pub(super) struct TableWalk<'a> {
+    topology: &'a Topology,
+    tables: &'a SlToVl,
+    levels: usize,
+    /// Links by which packets for the present destination come to each switch, with the
+    /// VLs on which they come.
+    arriving: Vec<Vec<(u32, VlSets)>>,
+    nic_ports: Vec<Vec<u32>>,
+    pub found: TableTurns,
+}
+
+impl<'a> TableWalk<'a> {
+    pub fn new(spec: &'a FabricSpec) -> Option<Self> {
+        let (topology, tables) = (&spec.topology, tables(spec)?);
+        let switches = topology.switches();
+        let nic_ports = |switch: u32| {
+            let is_nic = |&port: &u32| matches!(topology.peer(switch, port), Peer::Nic(_));
+            (0..topology.radix()).filter(is_nic).collect()
+        };
+        Some(Self {
+            topology,
+            tables,
+            levels: spec.qos.service_levels.len().min(LEVELS),
+            arriving: vec![Vec::new(); switches as usize],
+            nic_ports: (0..switches).map(nic_ports).collect(),
+            found: TableTurns::default(),
+        })
+    }
+
+    /// Sends all that comes to `switch`, by link or from its NICs, out of `port_out` to the
+    /// present destination. Called for the switches of a destination from the farthest on;
+    /// at that of the destination itself what came is forgotten.
+    pub fn pass(&mut self, switch: u32, ports_out: std::ops::Range<u32>) {
+        let came = std::mem::take(&mut self.arriving[switch as usize]);
+        for port_out in ports_out {
+            let mut leaving = VlSets::default();
+            let after = |port_in, sl: usize| {
+                let vl = self.tables.at_switch(switch, port_in, port_out, sl as u8);
+                vl.filter(|&vl| usize::from(vl) < LEVELS).unwrap_or(0)
+            };
+            for &port_in in &self.nic_ports[switch as usize] {
+                for (sl, set) in leaving.iter_mut().enumerate().take(self.levels) {
+                    *set |= 1 << after(port_in, sl);
+                }
+            }
+            for (port_in, sets) in &came {
+                let at = (switch * self.topology.radix() + port_in, port_out);
+                let turns = self.found.turns.entry(at).or_default();
+                for sl in 0..self.levels {
+                    let vl = after(*port_in, sl);
+                    leaving[sl] |= 1 << vl;
+                    let before = (0..LEVELS).filter(|before| sets[sl] >> before & 1 == 1);
+                    before.for_each(|before| turns[before] |= 1 << vl);
+                }
+            }
+            if let Peer::Switch { switch: next, port } = self.topology.peer(switch, port_out) {
+                self.arriving[next as usize].push((port, leaving));
+            }
+        }
+    }
+
+    /// Forgets what came to the switch of the destination, whose packets go on to a NIC.
+    pub fn end(&mut self, home: u32) {
+        self.arriving[home as usize].clear();
+    }
+}

@@ -1,0 +1,173 @@
+//! Extended generalised fat trees with parallel links (XGFT and PGFT): the trees that
+//! are built from switches of one size, tapered or not (Öhring et al., On generalized
+//! fat trees, 1995; Zahavi, D-Mod-K routing providing non-blocking traffic for shift
+//! permutations on real life fat trees, 2010).
+
+use super::{Shape, Topology, host_count, invalid};
+use crate::fabric::spec::SpecError;
+
+/// Parameters of an XGFT. Levels count from 1 at the hosts' switches; a switch of level
+/// l has `down[l-1]` children and `up[l]` parents, `parallel[l-1]` and `parallel[l]`
+/// links to each. Within a level switch `subtree · W(l) + b` is the b-th of the W(l)
+/// tops of a subtree with M(l) hosts. Down ports come first: child c by its i-th link is
+/// port c + children · i; parent r by its i-th link is r + parents · i after those.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Xgft {
+    down: Vec<u32>,
+    up: Vec<u32>,
+    parallel: Vec<u32>,
+    /// M(l): hosts below a switch of level l; M(0) = 1.
+    hosts_below: Vec<u32>,
+    /// W(l): tops of a subtree of level l; W(0) = 1.
+    tops: Vec<u32>,
+    /// First switch of every level from 1 on, and the number of switches.
+    first: Vec<u32>,
+}
+
+impl Xgft {
+    pub(super) fn build(
+        down: &[u32],
+        up: &[u32],
+        parallel: &[u32],
+        hosts: Option<u32>,
+    ) -> Result<Topology, SpecError> {
+        let levels = down.len();
+        if levels == 0 || up.len() != levels || parallel.len() != levels {
+            return Err(invalid(format!(
+                "down = {down:?}, up = {up:?}, parallel = {parallel:?}: there must be at least one \
+                 level, and as many numbers in each list"
+            )));
+        }
+        if [down, up, parallel].iter().any(|list| list.contains(&0)) {
+            return Err(invalid(format!(
+                "down = {down:?}, up = {up:?}, parallel = {parallel:?}: every number must be at least 1"
+            )));
+        }
+        if up[0] != 1 || parallel[0] != 1 {
+            return Err(invalid(format!(
+                "a NIC has one port, so `up` and `parallel` begin with 1, not {} and {}",
+                up[0], parallel[0]
+            )));
+        }
+        let tree = Self::new(down, up, parallel).ok_or_else(|| {
+            invalid(format!(
+                "down = {down:?}, up = {up:?} make more than 2^32 hosts or switches; take a smaller \
+                 fabric"
+            ))
+        })?;
+        let switches = tree.first[levels];
+        let nics = host_count(tree.hosts_below[levels].into(), hosts)?;
+        let ports = (1..=levels).map(|l| tree.down_ports(l) + tree.up_ports(l));
+        let ports = ports.max().unwrap_or(0);
+        let shape = Shape::Xgft(tree.clone());
+        let mut topology = Topology::unconnected(shape, switches.into(), ports, nics)?;
+        for nic in 0..nics as u32 {
+            topology.attach_next(nic / down[0], nic % down[0]);
+        }
+        for level in 1..levels {
+            let own_down = down[level - 1] * parallel[level - 1];
+            for at in 0..tree.first[level] - tree.first[level - 1] {
+                let (subtree, b) = (at / tree.tops[level], at % tree.tops[level]);
+                let child = subtree % down[level];
+                for link in 0..up[level] * parallel[level] {
+                    let (parent, i) = (link % up[level], link / up[level]);
+                    let above = subtree / down[level] * tree.tops[level + 1]
+                        + b
+                        + tree.tops[level] * parent;
+                    topology.connect(
+                        (tree.first[level - 1] + at, own_down + link),
+                        (tree.first[level] + above, child + down[level] * i),
+                    );
+                }
+            }
+        }
+        Ok(topology)
+    }
+
+    /// `None` if a product needs more than 32 bits.
+    fn new(down: &[u32], up: &[u32], parallel: &[u32]) -> Option<Self> {
+        let products = |list: &[u32]| {
+            let mut all = vec![1u32];
+            for &n in list {
+                all.push(all.last()?.checked_mul(n)?);
+            }
+            Some(all)
+        };
+        let (hosts_below, tops) = (products(down)?, products(up)?);
+        let hosts = *hosts_below.last()?;
+        let mut first = vec![0u32];
+        for level in 1..=down.len() {
+            let here = (hosts / hosts_below[level]).checked_mul(tops[level])?;
+            first.push(first.last()?.checked_add(here)?);
+            down[level - 1].checked_mul(parallel[level - 1])?;
+            up[level - 1].checked_mul(parallel[level - 1])?;
+        }
+        Some(Self {
+            down: down.to_vec(),
+            up: up.to_vec(),
+            parallel: parallel.to_vec(),
+            hosts_below,
+            tops,
+            first,
+        })
+    }
+
+    /// Children of a switch, level by level from the hosts on.
+    #[must_use]
+    pub fn down(&self) -> &[u32] {
+        &self.down
+    }
+
+    /// Parents of a node, from the hosts on; the first is 1.
+    #[must_use]
+    pub fn up(&self) -> &[u32] {
+        &self.up
+    }
+
+    /// Links to each parent, from the hosts on; the first is 1.
+    #[must_use]
+    pub fn parallel(&self) -> &[u32] {
+        &self.parallel
+    }
+
+    /// Levels of switches.
+    #[must_use]
+    pub fn levels(&self) -> usize {
+        self.down.len()
+    }
+
+    /// Hosts below a switch of `level`.
+    #[must_use]
+    pub fn hosts_below(&self, level: usize) -> u32 {
+        self.hosts_below[level]
+    }
+
+    /// Top switches of a subtree of `level`.
+    #[must_use]
+    pub fn tops(&self, level: usize) -> u32 {
+        self.tops[level]
+    }
+
+    /// Switches of `level`, from 1 on, as a range of ids.
+    #[must_use]
+    pub fn switches_of(&self, level: usize) -> std::ops::Range<u32> {
+        self.first[level - 1]..self.first[level]
+    }
+
+    /// `(level, position in the level)` of a switch id; the level is from 1 on.
+    #[must_use]
+    pub fn position(&self, switch: u32) -> (usize, u32) {
+        let level = self.first.partition_point(|&first| first <= switch);
+        (level, switch - self.first[level - 1])
+    }
+
+    fn down_ports(&self, level: usize) -> u64 {
+        u64::from(self.down[level - 1]) * u64::from(self.parallel[level - 1])
+    }
+
+    fn up_ports(&self, level: usize) -> u64 {
+        let parents = self.up.get(level).copied().unwrap_or(0);
+        let links = self.parallel.get(level).copied().unwrap_or(0);
+        u64::from(parents) * u64::from(links)
+    }
+}

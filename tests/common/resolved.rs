@@ -1,0 +1,49 @@
+//! Experiments as resolved.
+
+use flitwise::config::{ConfigError, Plan, resolve_text};
+use flitwise::fabric::infiniband::{CongestionControl, SwitchKind, Voq};
+use flitwise::fabric::spec::FabricSpec;
+use flitwise::units::Ratio;
+use std::path::PathBuf;
+
+pub fn corpus() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/experiments")
+}
+
+/// An experiment with some traffic, and `text`.
+pub fn plan_with(text: &str, sets: &[&str]) -> Result<Plan, ConfigError> {
+    let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
+    let sl = match text.contains("name = \"A\"") {
+        true => ", sl = \"A\"",
+        false => "",
+    };
+    let text = format!("background = [{{ rate = 0.1{sl} }}]\n{text}");
+    resolve_text("test.toml", &text, &corpus(), &sets)
+}
+
+pub fn fabric(text: &str) -> FabricSpec {
+    let plan = plan_with(text, &[]).unwrap_or_else(|e| panic!("{e}"));
+    plan.experiment.fabric
+}
+
+pub fn voq(spec: &FabricSpec) -> &Voq {
+    match &spec.kind {
+        SwitchKind::Voq(voq) => voq,
+        SwitchKind::Hierarchical => panic!("hierarchical"),
+    }
+}
+
+pub fn control(spec: &FabricSpec) -> &CongestionControl {
+    spec.congestion_control.as_deref().expect("switched on")
+}
+
+pub fn refused(text: &str) -> String {
+    match plan_with(text, &[]) {
+        Ok(_) => panic!("accepted: {text}"),
+        Err(e) => e.to_string(),
+    }
+}
+
+pub fn ratio(num: u64, den: u64) -> Ratio {
+    Ratio::new(num, den).unwrap()
+}

@@ -1,0 +1,102 @@
+//! The presets of the test bed, simulated: what *InfiniBand Congestion Control: Modelling and
+//! validation* (Gran and Reinemo, 2011) says in section 6.1 must hold with their parameters,
+//! in a time scale of some hundredth.
+
+mod common;
+
+use common::resolved;
+use common::script::{Cue, Script, message};
+use flitwise::fabric::engine::Engine;
+use flitwise::fabric::spec::{FabricSpec, Tick};
+
+/// Source and destination NIC of F1 to F5 of scenario 1.
+const SCENARIO_1: [(u32, u32); 5] = [(0, 3), (1, 4), (2, 4), (5, 4), (6, 4)];
+const SCENARIO_2: [(u32, u32); 3] = [(0, 3), (1, 4), (2, 5)];
+/// Ticks from one flow to the next, and of the time in which a new one is not yet judged:
+/// 6 ms and 2 ms.
+const STEP: Tick = 400_000;
+const SETTLING: Tick = 130_000;
+
+/// Gb/s of payload that each flow delivers while the first 1, 2, … flows are active.
+fn throughput(spec: &FabricSpec, flows: &[(u32, u32)]) -> Vec<Vec<f64>> {
+    let count = flows.len() as u64;
+    let lines = flows.iter().zip(0..).map(|(&(from, to), i)| {
+        // More than a host can send in the time that is left.
+        let bytes = (count - i) * STEP * 32;
+        (Cue::At(i * STEP), message(i, from, to, 0, bytes))
+    });
+    let mut script = Script::new(lines);
+    Engine::new(spec).unwrap().run(&mut script);
+    let rate = |active: u64, flow: u64| {
+        let (from, to) = ((active - 1) * STEP + SETTLING, active * STEP);
+        let own = script.packets.iter().filter(|p| p.token == flow);
+        let count = own.filter(|p| (from..to).contains(&p.delivered)).count() as f64;
+        count * 2048.0 * 8000.0 / ((to - from) as f64 * spec.timing.tick_ps as f64)
+    };
+    (1..=count)
+        .map(|active| (0..active).map(|flow| rate(active, flow)).collect())
+        .collect()
+}
+
+const ENDPOINT: f64 = 13.1;
+
+fn assert_shares(rates: &[f64], expected: &[f64]) {
+    for (rate, share) in rates.iter().zip(expected) {
+        let error = (rate / ENDPOINT - share).abs();
+        assert!(
+            error < 0.01,
+            "{rates:.2?} Gb/s, not {expected:.3?} of {ENDPOINT}"
+        );
+    }
+}
+
+#[test]
+fn scenario_1_without_control() {
+    let rates = throughput(
+        &resolved::fabric("fabric.preset = \"ib-ddr-testbed\""),
+        &SCENARIO_1,
+    );
+    println!("{rates:.2?}");
+    assert_shares(&rates[0], &[1.0]);
+    assert_shares(&rates[1], &[1.0; 2]);
+    assert_shares(&rates[2], &[0.5; 3]);
+    assert_shares(&rates[3], &[0.25, 0.25, 0.25, 0.5]);
+    let (sixth, third) = (1.0 / 6.0, 1.0 / 3.0);
+    assert_shares(&rates[4], &[sixth, sixth, sixth, third, third]);
+}
+
+#[test]
+fn scenario_1_with_control() {
+    let on = "fabric.preset = \"ib-ddr-testbed\"\ncongestion_control.kind = \"ib\"";
+    let rates = throughput(&resolved::fabric(on), &SCENARIO_1);
+    println!("{rates:.2?}");
+    for active in [1, 2, 4, 5] {
+        let victim = rates[active - 1][0] / ENDPOINT;
+        assert!(victim > 0.97, "F1 of {active}: {victim:.3} of an endpoint");
+    }
+    let contributors = &rates[4][1..];
+    let sum: f64 = contributors.iter().sum();
+    let squares: f64 = contributors.iter().map(|x| x * x).sum();
+    let jain = sum * sum / (4.0 * squares);
+    println!("Jain {jain:.4}, bottleneck {:.3}", sum / ENDPOINT);
+    assert!(jain >= 0.98, "Jain index {jain:.4} of {contributors:.2?}");
+    assert!(
+        sum / ENDPOINT >= 0.9,
+        "the bottleneck is used to {:.3}",
+        sum / ENDPOINT
+    );
+}
+
+#[test]
+fn scenario_2_without_control_shares_the_link_between_the_switches() {
+    let rates = throughput(
+        &resolved::fabric("fabric.preset = \"ib-ddr-testbed\""),
+        &SCENARIO_2,
+    );
+    println!("{rates:.2?}");
+    // 34.2 Gb/s with headers and padding: 2,112 B a packet.
+    let third = 34.2 / 3.0 * 2048.0 / 2112.0;
+    for rate in &rates[2] {
+        assert!((rate - third).abs() < 0.1, "{rates:.2?}, not {third:.2}");
+    }
+}
