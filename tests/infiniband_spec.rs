@@ -3,11 +3,12 @@
 mod common;
 
 use common::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
+use common::specs;
 use flitwise::fabric::infiniband::{
     Acks, CctEntry, CongestionControl, ForwardingTables, Notification, SlToVl, VlArb, VlMap,
     VlWeight,
 };
-use flitwise::fabric::spec::FabricSpec;
+use flitwise::fabric::spec::{FabricSpec, Scheduler};
 use flitwise::fabric::topology::Topology;
 use flitwise::units::Ratio;
 use std::collections::BTreeMap;
@@ -114,7 +115,8 @@ fn levels_and_lanes() {
     refused("qos.service_levels", "InfiniBand has 16", |s| {
         let one = s.qos.service_levels[0].clone();
         s.qos.sc2vl = [Some(0); 32];
-        s.qos.service_levels = (0..17)
+        s.qos.service_levels = (0..18)
+            .filter(|&sc| sc != 15)
             .map(|sc| flitwise::fabric::spec::ServiceLevel {
                 scs: vec![sc],
                 ..one.clone()
@@ -256,4 +258,21 @@ fn settings_of_ports_and_delays() {
         shift: 2,
     };
     assert_eq!(entry.delay(10, ratio(2, 3)), 26);
+}
+
+/// Of either kind of switch.
+#[test]
+fn the_service_channel_of_fabric_management() {
+    let reserve = |s: &mut FabricSpec| {
+        s.qos.service_levels[0].scs[0] = 15;
+        s.qos.sc2vl[15] = Some(0);
+    };
+    refused("qos.service_levels", "SC 15 is reserved", reserve);
+
+    let tree = Topology::k_ary_n_tree(2, 2, None).unwrap();
+    let mut spec = specs::opa_gen1(tree, Scheduler::RrVl);
+    spec.validate().unwrap();
+    reserve(&mut spec);
+    let error = spec.validate().unwrap_err();
+    assert!(error.problem.contains("SC 15 is reserved"), "{error}");
 }

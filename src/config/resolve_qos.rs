@@ -8,7 +8,7 @@ use crate::fabric::qos::dtable_table::{
     self, DTableError, DTableParameters, DTableSl, DTableTable,
 };
 use crate::fabric::spec::{DTABLE_UNIT_BYTES, Qos, Scheduler, ServiceLevel};
-use crate::fabric::validate::{MANAGEMENT_SC, MAX_LEVELS};
+use crate::fabric::validate::MAX_LEVELS;
 use crate::units::Ratio;
 
 /// The QoS of the fabric and, for DTable, how its table was made. `flit_bytes`
@@ -194,15 +194,6 @@ fn service_levels(
             return Err(ConfigError::new(
                 key("tc"),
                 format!("traffic class {traffic_class} is above 31"),
-            ));
-        }
-        if level.scs.contains(&MANAGEMENT_SC) {
-            return Err(ConfigError::new(
-                key("scs"),
-                format!(
-                    "{}: SC 15 is reserved for fabric management; take another SC",
-                    level.name
-                ),
             ));
         }
         let mtu = level.mtu.map_or(default_mtu, |b| b.0);

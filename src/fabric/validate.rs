@@ -13,8 +13,7 @@ pub const MAX_LATENCY_TICKS: u64 = 1 << 18;
 /// Largest weight of a DTable entry in units of 64 B (64 GiB), so that sums of a few stay
 /// in range.
 pub const MAX_DTABLE_WEIGHT: u32 = 1 << 30;
-/// Service channel reserved for fabric management: no limit of the fabric, but
-/// experiments may not use it.
+/// Service channel reserved for fabric management (Hiperion, section 2.1).
 pub const MANAGEMENT_SC: u8 = 15;
 
 fn error<T>(key: &'static str, problem: String) -> Result<T, SpecError> {
@@ -340,6 +339,11 @@ impl Qos {
         let Some(slot) = owner.get_mut(usize::from(sc)) else {
             return error("qos.service_levels", format!("{name}: SC {sc} is above 31"));
         };
+        if sc == MANAGEMENT_SC {
+            let problem =
+                format!("{name}: SC {sc} is reserved for fabric management; take another SC");
+            return error("qos.service_levels", problem);
+        }
         if let Some(other) = slot.replace(name) {
             return error(
                 "qos.service_levels",
