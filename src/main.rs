@@ -1,14 +1,14 @@
 //! The `flitwise` command.
 
 use clap::Parser;
-use flitwise::cli::{Cli, execute};
+use flitwise::cli::{Cli, execute, tell};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match execute(Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            tell(format_args!("error: {error}"));
             ExitCode::from(error.exit_code())
         }
     }

@@ -114,20 +114,44 @@ pub struct RunResult {
 }
 
 impl RunResult {
-    /// True if the user stopped the experiment or one of its baselines.
+    /// How all of it ended: stalled if the experiment did at one of its loads, or a baseline;
+    /// else interrupted if the user stopped any of them.
     #[must_use]
-    pub fn interrupted(&self, plan: &Plan) -> bool {
-        let runs = std::iter::once(&self.main).chain(&self.baselines);
-        let mut runs = runs.chain(&self.curve);
-        let loads = plan
-            .experiment
-            .measure
-            .as_ref()
-            .map_or(0, |m| m.loads.len());
-        self.baselines.len() < plan.baselines.len()
-            || self.curve.len() < loads
-            || runs.any(|run| run.status == Status::Interrupted)
+    pub fn status(&self, plan: &Plan) -> Status {
+        let mut runs: Vec<(String, &Simulation)> = match &self.curve[..] {
+            [] | [_] => vec![(String::new(), &self.main)],
+            curve => curve.iter().map(|run| (place(run), run)).collect(),
+        };
+        runs.extend(
+            self.baselines
+                .iter()
+                .map(|run| ("in a baseline: ".into(), run)),
+        );
+        let stall = runs.iter().find_map(|(place, run)| match &run.status {
+            Status::Stalled(why) => Some(format!("{place}{why}")),
+            Status::Complete | Status::Interrupted => None,
+        });
+        if let Some(why) = stall {
+            return Status::Stalled(why);
+        }
+        let measure = plan.experiment.measure.as_ref();
+        let missing = self.baselines.len() < plan.baselines.len()
+            || self.curve.len() < measure.map_or(0, |m| m.loads.len());
+        match missing
+            || runs
+                .iter()
+                .any(|(_, run)| run.status == Status::Interrupted)
+        {
+            true => Status::Interrupted,
+            false => Status::Complete,
+        }
     }
+}
+
+/// Which load of several a run had, as the beginning of a message.
+fn place(run: &Simulation) -> String {
+    let load = |measured: &Measured| format!("at load {}: ", measured.load);
+    run.measured.as_ref().map_or_else(String::new, load)
 }
 
 /// Why there is no result.

@@ -1,11 +1,10 @@
 //! What `flitwise run` leaves behind: the same bytes every time, every key documented,
-//! and partial results that say so.
+//! and results of a frozen fabric that say so.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::process::{Command, Output};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const TRACE: &str = "job.0.trace=traces/randomaccess-16.vef.gz";
@@ -143,50 +142,68 @@ fn collect(value: &Value, path: &str, keys: &mut BTreeSet<String>) {
     }
 }
 
+/// A torus whose central queues undo what the datelines are for, with room for one packet
+/// everywhere; all traffic begins at 30 us.
+const FREEZES: &str = r#"
+[fabric]
+topology = { kind = "torus", dimensions = [4, 4], concentration = 3 }
+central_queues = "per-vl"
+input_buffer = "256B"
+output_buffer = "256B"
+nic_queue = "256B"
+nic_sink = "256B"
+central_buffer = "1536B"
+exclusive = "2 credits"
+max = "2 credits"
+central_exclusive = "2 credits"
+central_max = "2 credits"
+[qos]
+preset = "single"
+mtu = "128B"
+scheduler = "rr-vl"
+[[background]]
+rate = 1
+start = "30us"
+[measure]
+warm_up = "20us"
+max_warm_up = "20us"
+"#;
+
+/// The load that freezes comes first: that the last one does not must not hide it.
 #[test]
-fn an_interrupted_run_gives_partial_results() {
+fn a_fabric_that_freezes_in_a_window_fails_the_run() {
     let dir = tempfile::tempdir().unwrap();
-    let out = dir.path().to_str().unwrap();
-    // The job starts after 28 hours of background traffic.
-    let mut child = Command::new(env!("CARGO_BIN_EXE_flitwise"))
-        .args(["run", "configs/hpl-16-tree.toml", "--json", "--out", out])
-        .args(["--set", "job.0.start=100000s"])
-        .current_dir(ROOT)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // Once the outputs are open, the handler follows within moments.
-    while !dir.path().join(".summary.txt.part").exists() {
-        std::thread::sleep(Duration::from_millis(10));
+    let file = dir.path().join("freezes.toml");
+    std::fs::write(&file, FREEZES).unwrap();
+    let (file, out) = (file.to_str().unwrap(), dir.path().join("out"));
+    let folder = out.to_str().unwrap();
+    for (loads, place) in [("[1]", ""), ("[1, 0.01]", "at load 1: ")] {
+        let loads = format!("measure.loads={loads}");
+        let run = flitwise(&["run", file, "--set", &loads, "--out", folder, "--json"]);
+        let message = String::from_utf8(run.stderr).unwrap();
+        assert_eq!(run.status.code(), Some(1), "{message}");
+        let begin = format!("error: the run stalled: {place}deadlock: ");
+        let (_, cycle) = message
+            .split_once(&begin)
+            .unwrap_or_else(|| panic!("{message}"));
+        assert!(cycle.contains("wait in a cycle:\n  switch "), "{message}");
+
+        // What was counted until then, all of it marked.
+        let json: Value = serde_json::from_slice(&run.stdout).unwrap();
+        assert_eq!(json["status"], "stalled");
+        let stall = json["stall"].as_str().unwrap();
+        assert_eq!(
+            format!("{place}deadlock: {cycle}"),
+            format!("{}\n", stall.trim_end())
+        );
+        let first = &json["curve"][0];
+        assert_eq!(first["status"], "stalled");
+        assert_eq!(first["warm_up_ticks"], 31_250, "not in the window");
+        let accepted = first["accepted_flits_per_cycle_per_nic"].as_f64().unwrap();
+        assert!(accepted > 0.0, "nothing moved in the window");
+        for name in ["result.json", "summary.txt", "curve.csv"] {
+            let text = std::fs::read_to_string(out.join(name)).unwrap();
+            assert!(text.contains("stalled"), "{name}: {text}");
+        }
     }
-    std::thread::sleep(Duration::from_millis(500));
-    let pid = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &pid])
-            .status()
-            .unwrap()
-            .success()
-    );
-    let status = child.wait().unwrap();
-    let mut text = String::new();
-    std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut text).unwrap();
-    let mut message = String::new();
-    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut message).unwrap();
-    assert_eq!(status.code(), Some(1), "{message}");
-    assert_eq!(
-        message,
-        "error: interrupted; the results hold what was simulated so far\n"
-    );
-    let json: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(json["status"], "interrupted");
-    assert_eq!(json["jobs"][0]["complete"], false);
-    assert_eq!(json["slowdown"], Value::Null);
-    let file = std::fs::read_to_string(dir.path().join("result.json")).unwrap();
-    assert_eq!(file, text);
-    let summary = std::fs::read_to_string(dir.path().join("summary.txt")).unwrap();
-    assert!(summary.contains("(interrupted: so far)"), "{summary}");
-    let left = std::fs::read_dir(dir.path()).unwrap().count();
-    assert_eq!(left, 2, "partial files are left");
 }

@@ -97,6 +97,12 @@ impl Sink {
         &self.path
     }
 
+    /// The name the file has until it is complete, if that is another one.
+    #[must_use]
+    pub fn part(&self) -> Option<&Path> {
+        self.part.as_deref()
+    }
+
     /// Completes the file and gives it its name.
     ///
     /// # Errors
@@ -174,6 +180,7 @@ mod tests {
             let mut sink = Sink::create(&path).unwrap();
             sink.write_all(&text).unwrap();
             assert!(!path.exists(), "{name}: not before it is complete");
+            assert!(sink.part().is_some_and(Path::exists), "{name}: meanwhile");
             sink.finish().unwrap();
             assert_eq!(Encoding::of(&std::fs::read(&path).unwrap()), encoding);
             assert!(read(&path) == text, "{name}");

@@ -9,6 +9,8 @@ mod trace;
 
 use crate::config::ConfigError;
 use clap::{Parser, Subcommand};
+use std::fmt;
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use thiserror::Error;
 
@@ -95,10 +97,14 @@ fn bad_config(file: Option<&Path>, e: &ConfigError) -> CliError {
     CliError::BadInput(format!("{place}{e}"))
 }
 
+/// Writes a line for people to standard error; if nobody reads it, that is no reason to fail.
+pub fn tell(line: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
 /// Writes results to standard output; a reader that has gone away is no error.
 fn print(text: &str) -> Result<(), CliError> {
-    use std::io::{ErrorKind, Write};
-    let mut out = std::io::stdout().lock();
+    let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
             Err(CliError::Failed(format!("cannot write the results: {e}")))

@@ -1,7 +1,7 @@
 //! `flitwise run`.
 
 use super::progress::{Bar, terminal};
-use super::{CliError, bad_config, fabric, print, signal};
+use super::{CliError, bad_config, fabric, print, signal, tell};
 use crate::config;
 use crate::results::{curve_csv, curve_svg, result_json, summary};
 use crate::runner::{Control, Progress, RunError, Silent, Status, run_plan};
@@ -55,7 +55,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let outputs = args.out.as_deref().map(open).transpose()?;
     let spec = &plan.experiment.fabric;
     if let Some(warning) = fabric::warning(spec, &args.experiment, &args.sets) {
-        eprintln!("warning: {warning}");
+        tell(format_args!("warning: {warning}"));
     }
     let stop = signal::stop_on_interrupt();
     let bar = (!args.quiet && terminal()).then(Bar::new);
@@ -81,12 +81,15 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     } else if !args.quiet {
         print(&text)?;
     }
-    match &result.main.status {
-        Status::Stalled(why) => Err(CliError::Failed(format!("the run stalled: {why}"))),
-        _ if result.interrupted(&plan) => Err(CliError::Failed(
+    match result.status(&plan) {
+        Status::Complete => Ok(()),
+        Status::Stalled(why) => Err(CliError::Failed(format!(
+            "the run stalled: {}",
+            why.trim_end()
+        ))),
+        Status::Interrupted => Err(CliError::Failed(
             "interrupted; the results hold what was simulated so far".into(),
         )),
-        _ => Ok(()),
     }
 }
 
@@ -124,6 +127,7 @@ impl Outputs {
             }
             let part = dir.join(format!(".{name}.part"));
             let file = File::create(&part).map_err(|e| bad(&part, &e))?;
+            signal::remove_if_aborted(&part);
             Ok(Output { path, part, file })
         };
         let names = ["result.json", "summary.txt", "curve.csv", "curve.svg"];

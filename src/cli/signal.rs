@@ -1,21 +1,52 @@
-//! Ctrl-C: the first one ends the run with what it has, the second one at once.
+//! Ctrl-C: it ends a run with what it has, and at once what has nothing to show before its
+//! end. What is aborted at once leaves no unfinished file.
 
 use super::progress::terminal;
+use super::tell;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 static STOP: AtomicBool = AtomicBool::new(false);
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Installs the handler and returns the flag it sets.
+/// What shells report of a process that Ctrl-C has ended.
+const INTERRUPTED: i32 = 130;
+
+/// Installs a handler and returns the flag that the first Ctrl-C sets; the second one aborts.
 pub(super) fn stop_on_interrupt() -> &'static AtomicBool {
     let installed = ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+            abort();
         }
         if terminal() {
-            eprintln!("stopping; press Ctrl-C again to abort at once");
+            tell(format_args!(
+                "stopping; press Ctrl-C again to abort at once"
+            ));
         }
     });
     // Without a handler Ctrl-C ends the process, which is no reason not to run.
     drop(installed);
     &STOP
+}
+
+/// Installs a handler with which Ctrl-C aborts.
+pub(super) fn abort_on_interrupt() {
+    // As above.
+    drop(ctrlc::set_handler(|| abort()));
+}
+
+/// An abort removes this file, which is there under this name only until it is complete.
+pub(super) fn remove_if_aborted(part: &Path) {
+    let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    unfinished.push(part.to_owned());
+}
+
+fn abort() -> ! {
+    let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    for part in &*unfinished {
+        // Complete, removed already, or nothing can be done about it.
+        let _ = std::fs::remove_file(part);
+    }
+    std::process::exit(INTERRUPTED);
 }

@@ -23,13 +23,14 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
     let topology = &experiment.fabric.topology;
     let time = execution_time_ps(experiment, main);
     let baseline = baseline_time_ps(plan, result);
-    let stall = match &main.status {
+    let overall = result.status(plan);
+    let stall = match &overall {
         Status::Stalled(why) => Some(why),
         Status::Complete | Status::Interrupted => None,
     };
     json!({
         "schema": SCHEMA,
-        "status": overall(plan, result),
+        "status": status(&overall),
         "stall": stall,
         "experiment": experiment_json(experiment),
         "experiment_hash": experiment_hash(experiment),
@@ -73,14 +74,6 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         })).collect::<Vec<_>>(),
         "engine": engine(result),
     })
-}
-
-/// A run whose baseline was cut short is interrupted as well.
-fn overall(plan: &Plan, result: &RunResult) -> &'static str {
-    if result.main.status == Status::Complete && result.interrupted(plan) {
-        return status(&Status::Interrupted);
-    }
-    status(&result.main.status)
 }
 
 fn status(status: &Status) -> &'static str {

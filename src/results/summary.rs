@@ -43,17 +43,20 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         let factor = slowdown(time, main.status == Status::Complete, Some(base))
             .map_or_else(String::new, |s| format!("   slowdown {s:.4}"));
         writeln!(out, "baseline        {}{factor}", human_time(base))?;
-    } else if result.interrupted(plan) {
-        writeln!(out, "baseline        interrupted: no slowdown")?;
     } else if !plan.baselines.is_empty() {
-        writeln!(out, "baseline        stalled: no slowdown")?;
+        let stalled = |run: &Simulation| matches!(run.status, Status::Stalled(_));
+        let why = match result.baselines.iter().any(stalled) {
+            true => "stalled",
+            false => "interrupted",
+        };
+        writeln!(out, "baseline        {why}: no slowdown")?;
     }
     let awaited = main.jobs.iter().flatten().filter(|o| !o.endless);
     let last = awaited.max_by_key(|o| o.end_ps);
     if let Some(last) = last {
         writeln!(out, "bound by        {}", bound(last))?;
     }
-    if let Status::Stalled(why) = &main.status {
+    if let Status::Stalled(why) = result.status(plan) {
         writeln!(out, "\nstalled\n{}", why.trim_end())?;
     }
     write_jobs(out, plan, result, explain)?;
@@ -89,7 +92,7 @@ fn write_measured(out: &mut String, plan: &Plan, result: &RunResult, explain: bo
             time(measured.warm_up),
         )?;
     }
-    if let Status::Stalled(why) = &main.status {
+    if let Status::Stalled(why) = result.status(plan) {
         writeln!(out, "\nstalled\n{}", why.trim_end())?;
     }
     let points = curve::points(plan, result);

@@ -1,6 +1,6 @@
 //! Where commands write traces to, and what they say about it.
 
-use crate::cli::{CliError, print};
+use crate::cli::{CliError, print, signal};
 use crate::units::{human_bytes, human_count};
 use flitwise_formats::Sink;
 use serde_json::json;
@@ -20,13 +20,19 @@ pub(super) enum Output {
 }
 
 impl Output {
-    /// Opens an output before the work that fills it.
+    /// Opens an output before the work that fills it; from then on Ctrl-C removes what there
+    /// is of a file.
     pub fn open(path: &Path) -> Result<Self, CliError> {
         if path == Path::new("-") {
             let out = BufWriter::with_capacity(BUFFER, io::stdout());
             return Ok(Self::Stdout(out));
         }
-        let sink = Sink::create(path).map_err(|e| CliError::BadInput(e.to_string()))?;
+        let sink =
+            Sink::create(path).map_err(|e| CliError::BadInput(format!("cannot write {e}")))?;
+        if let Some(part) = sink.part() {
+            signal::remove_if_aborted(part);
+            signal::abort_on_interrupt();
+        }
         Ok(Self::File(Box::new(sink)))
     }
 

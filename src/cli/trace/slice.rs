@@ -4,7 +4,7 @@ use super::output::{Output, Written, or_gone};
 use super::{broken, info::format_name, read_twice};
 use crate::cli::CliError;
 use crate::units::Picoseconds;
-use clap::Args;
+use clap::{ArgGroup, Args};
 use flitwise_formats::limits::MAX_TASKS;
 use flitwise_formats::vef::{Cut, Plan, SliceError};
 use std::path::PathBuf;
@@ -13,6 +13,7 @@ use std::str::FromStr;
 /// Arguments of `flitwise trace slice`.
 #[derive(Debug, Args)]
 #[command(
+    group = ArgGroup::new("part").args(["from", "to", "ranks"]).required(true).multiple(true),
     after_help = "Example:\n  flitwise trace slice traces/hpl-16.vef.gz middle.vef.gz --from 40ms --to 80ms\n  flitwise trace slice traces/hpl-16.vef.gz half.vef.gz --ranks 0-3,8-11\n\nTimes are those of the ideal clock, on which messages take no time: `trace info` shows how\nlong it runs. docs/trace-tools.md says what remains and what becomes of the rest."
 )]
 pub struct SliceArgs {
@@ -21,7 +22,7 @@ pub struct SliceArgs {
     /// File to write: .gz is gzip, .zst zstd, everything else plain; - is standard output.
     output: PathBuf,
     /// Start of the window [default: that of the trace].
-    #[arg(long, value_name = "TIME", required_unless_present_any = ["to", "ranks"])]
+    #[arg(long, value_name = "TIME")]
     from: Option<Picoseconds>,
     /// End of the window, not part of it [default: that of the trace].
     #[arg(long, value_name = "TIME")]
