@@ -1,5 +1,6 @@
 //! The runs: every cell of the grid, one CSV row each.
 
+use crate::application::{APPLICATIONS, Application};
 use anyhow::{Context, Result, bail, ensure};
 use flitwise::config::{Plan, experiment_hash, load};
 use flitwise::fabric::stats::FabricStats;
@@ -12,14 +13,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Applications: name in the tables and trace beside the base experiment.
-pub const APPLICATIONS: [(&str, &str); 4] = [
-    ("HPL", "hpl-16"),
-    ("GROMACS", "gromacs_water-16"),
-    ("LAMMPS", "lammps_melt-16"),
-    ("RandomAccess", "randomaccess-16"),
-];
-
 /// Service level of the job, that of the background and its message size in Hiperion's
 /// Table 8.
 const LEVELS: [(&str, &str, &str); 2] = [("CL", "BK", "1024B"), ("BK", "CL", "512B")];
@@ -27,17 +20,24 @@ pub const SCHEDULERS: [&str; 2] = ["dtable", "rr"];
 /// Background in flits per cycle and NIC.
 pub const RATES: [&str; 4] = ["0.01", "0.05", "0.1", "0.2"];
 
-const HEADER: &str = "application,compute_scale,seed,job_sl,background_sl,rate,scheduler,\
+const HEADER: &str = "application,tasks_per_node,compute_scale,seed,job_sl,background_sl,rate,scheduler,\
 execution_ps,baseline_ps,job_latency_mean_ns,job_latency_p99_ns,\
 background_latency_mean_ns,background_latency_p99_ns";
 /// Columns that say which run a row belongs to.
-const KEY: usize = 7;
+const KEY: usize = 8;
+
+/// What runs: all that rows of one line of a table have in common, but for levels and scheduler.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    pub application: String,
+    pub tasks_per_node: String,
+    pub compute_scale: String,
+}
 
 /// One run that was compared with its baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    pub application: String,
-    pub compute_scale: String,
+    pub subject: Subject,
     pub seed: String,
     pub job_sl: String,
     pub rate: String,
@@ -59,12 +59,15 @@ pub fn read(csv: &Path) -> Result<Vec<Row>> {
         Ok(Row {
             slowdown: time(KEY)? / time(KEY + 1)?,
             alone_ms: time(KEY + 1)? / 1e9,
-            application: cells[0].to_owned(),
-            compute_scale: cells[1].to_owned(),
-            seed: cells[2].to_owned(),
-            job_sl: cells[3].to_owned(),
-            rate: cells[5].to_owned(),
-            scheduler: cells[6].to_owned(),
+            subject: Subject {
+                application: cells[0].to_owned(),
+                tasks_per_node: cells[1].to_owned(),
+                compute_scale: cells[2].to_owned(),
+            },
+            seed: cells[3].to_owned(),
+            job_sl: cells[4].to_owned(),
+            rate: cells[6].to_owned(),
+            scheduler: cells[7].to_owned(),
         })
     });
     rows.collect::<Result<_>>()
@@ -72,8 +75,10 @@ pub fn read(csv: &Path) -> Result<Vec<Row>> {
 }
 
 /// Runs that share their baseline: one application and seed on one service level.
-struct Group {
-    application: usize,
+struct Group<'a> {
+    application: &'a Application,
+    /// File with its trace.
+    trace: &'a Path,
     seed: u64,
     levels: usize,
 }
@@ -84,6 +89,10 @@ pub struct Grid {
     pub base: PathBuf,
     /// Experiments run at a time.
     pub threads: usize,
+    /// What to run.
+    pub applications: Vec<&'static Application>,
+    /// Ranks of the application behind a NIC.
+    pub tasks_per_node: u32,
     /// Seeds 1 to this.
     pub seeds: u64,
     /// Size of background messages, if not that of the service level.
@@ -109,12 +118,19 @@ pub fn run(grid: &Grid, csv: &Path) -> Result<()> {
         std::fs::write(csv, &old)?;
     }
     let file = Mutex::new(OpenOptions::new().append(true).open(csv)?);
+    let generated = tempfile::tempdir()?;
+    let traces: Vec<PathBuf> = grid
+        .applications
+        .iter()
+        .map(|a| a.trace(generated.path()))
+        .collect::<Result<_>>()?;
     let mut groups = Vec::new();
     for seed in 1..=grid.seeds {
-        for application in 0..APPLICATIONS.len() {
+        for (application, trace) in grid.applications.iter().zip(&traces) {
             for levels in 0..LEVELS.len() {
                 groups.push(Group {
                     application,
+                    trace,
                     seed,
                     levels,
                 });
@@ -149,7 +165,7 @@ pub fn run(grid: &Grid, csv: &Path) -> Result<()> {
 
 /// Reads factors: one for all applications or `APPLICATION=FACTOR`, by default 0.
 pub fn scales(given: &[String]) -> Result<HashMap<&'static str, String>> {
-    let names = APPLICATIONS.iter().map(|&(name, _)| name);
+    let names = APPLICATIONS.iter().map(|a| a.name);
     let mut scales: HashMap<_, _> = names.map(|name| (name, "0".to_owned())).collect();
     for text in given {
         match text.split_once('=') {
@@ -168,21 +184,24 @@ fn key_of(row: &str) -> String {
 }
 
 fn run_group(group: &Group, grid: &Grid, done: &HashSet<String>, file: &Mutex<File>) -> Result<()> {
-    let (name, trace) = APPLICATIONS[group.application];
+    let (name, trace) = (group.application.name, group.trace.display().to_string());
     let (job_sl, background_sl, message) = LEVELS[group.levels];
-    let (seed, scale) = (group.seed, &grid.scales[name]);
+    let (seed, scale, tasks) = (group.seed, &grid.scales[name], grid.tasks_per_node);
     let message = grid.message.as_deref().unwrap_or(message);
     let mut baseline: Option<(String, u64)> = None;
     for scheduler in SCHEDULERS {
         for rate in RATES {
-            let key = format!("{name},{scale},{seed},{job_sl},{background_sl},{rate},{scheduler}");
+            let key = format!(
+                "{name},{tasks},{scale},{seed},{job_sl},{background_sl},{rate},{scheduler}"
+            );
             if done.contains(&key) {
                 continue;
             }
             let sets = [
                 format!("seed={seed}"),
                 format!("qos.scheduler=\"{scheduler}\""),
-                format!("job.0.trace=\"../../traces/{trace}.vef.gz\""),
+                format!("job.0.trace={trace:?}"),
+                format!("job.0.tasks_per_node={tasks}"),
                 format!("job.0.sl=\"{job_sl}\""),
                 format!("job.0.compute_scale={scale}"),
                 format!("background.0.sl=\"{background_sl}\""),

@@ -3,10 +3,13 @@
 //!
 //! ```text
 //! cargo run --release --example interference -- run configs/interference/tree.toml tree.csv
+//! cargo run --release --example interference -- run configs/interference/tree.toml \
+//!     tree-512.csv --application HPL-512 --application RandomAccess-512 --tasks-per-node 8
 //! cargo run --release --example interference -- table tree.csv
 //! cargo run --release --example interference -- chart tree.csv > tree.svg
 //! ```
 
+mod application;
 mod chart;
 mod grid;
 mod summary;
@@ -29,6 +32,13 @@ enum Command {
         /// Experiments run at a time.
         #[arg(long, default_value_t = 1)]
         threads: usize,
+        /// What to run, once per application: HPL, GROMACS, LAMMPS, RandomAccess,
+        /// HPL-512, RandomAccess-512 [default: the first four].
+        #[arg(long = "application", value_name = "NAME")]
+        applications: Vec<String>,
+        /// Ranks of the application behind a NIC.
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        tasks_per_node: u32,
         /// Seeds 1 to N.
         #[arg(long, default_value_t = 5)]
         seeds: u64,
@@ -60,6 +70,8 @@ fn main() -> Result<()> {
             base,
             csv,
             threads,
+            applications,
+            tasks_per_node,
             seeds,
             scales,
             message,
@@ -67,6 +79,8 @@ fn main() -> Result<()> {
             let grid = Grid {
                 base,
                 threads,
+                applications: application::select(&applications)?,
+                tasks_per_node,
                 seeds,
                 message,
                 scales: grid::scales(&scales)?,
@@ -75,7 +89,9 @@ fn main() -> Result<()> {
             print!("{}", summary::table(&grid::read(&csv)?));
         }
         Command::Table { csv } => print!("{}", summary::table(&grid::read(&csv)?)),
-        Command::Chart { csv, title } => print!("{}", chart::svg(&grid::read(&csv)?, &title)),
+        Command::Chart { csv, title } => {
+            print!("{}", chart::svg(&grid::read(&csv)?, &title)?);
+        }
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Means over the seeds with their 95 % confidence intervals.
 
-use crate::grid::{APPLICATIONS, RATES, Row, SCHEDULERS};
+use crate::application::APPLICATIONS;
+use crate::grid::{RATES, Row, SCHEDULERS, Subject};
 use std::fmt::Write;
 
 /// Mean of a cell.
@@ -51,20 +52,20 @@ pub fn scheduler_name(scheduler: &str) -> &str {
 /// Rows of one cell of the table, one per seed.
 fn rows_of<'a>(
     rows: &'a [Row],
-    application: &'a str,
+    subject: &'a Subject,
     series: (&'a str, &'a str),
     rate: &'a str,
 ) -> impl Iterator<Item = &'a Row> {
     rows.iter().filter(move |r| {
-        r.application == application
+        r.subject == *subject
             && (r.job_sl.as_str(), r.scheduler.as_str()) == series
             && r.rate == rate
     })
 }
 
 /// One cell of the table.
-pub fn cell(rows: &[Row], application: &str, series: (&str, &str), rate: &str) -> Option<Mean> {
-    let values: Vec<f64> = rows_of(rows, application, series, rate)
+pub fn cell(rows: &[Row], subject: &Subject, series: (&str, &str), rate: &str) -> Option<Mean> {
+    let values: Vec<f64> = rows_of(rows, subject, series, rate)
         .map(|r| r.slowdown)
         .collect();
     mean(&values)
@@ -73,23 +74,29 @@ pub fn cell(rows: &[Row], application: &str, series: (&str, &str), rate: &str) -
 /// Slowdown of one series less that of another, seed by seed.
 fn difference(
     rows: &[Row],
-    application: &str,
+    subject: &Subject,
     [more, less]: [(&str, &str); 2],
     rate: &str,
 ) -> Option<Mean> {
-    let values: Vec<f64> = rows_of(rows, application, more, rate)
+    let values: Vec<f64> = rows_of(rows, subject, more, rate)
         .filter_map(|a| {
-            let b = rows_of(rows, application, less, rate).find(|b| b.seed == a.seed)?;
+            let b = rows_of(rows, subject, less, rate).find(|b| b.seed == a.seed)?;
             Some(a.slowdown - b.slowdown)
         })
         .collect();
     mean(&values)
 }
 
-/// Factor on the computation of an application, as it was given.
-pub fn scale<'a>(rows: &'a [Row], application: &str) -> Option<&'a str> {
-    let row = rows.iter().find(|r| r.application == application)?;
-    Some(&row.compute_scale)
+/// What the rows are about, in the order of [`APPLICATIONS`].
+pub fn subjects(rows: &[Row]) -> Vec<&Subject> {
+    let mut subjects: Vec<&Subject> = Vec::new();
+    for Row { subject, .. } in rows {
+        if !subjects.contains(&subject) {
+            subjects.push(subject);
+        }
+    }
+    subjects.sort_by_key(|s| APPLICATIONS.iter().position(|a| a.name == s.application));
+    subjects
 }
 
 pub fn percent(rate: &str) -> String {
@@ -99,24 +106,27 @@ pub fn percent(rate: &str) -> String {
 
 /// The slowdowns, then their differences, as Markdown.
 pub fn table(rows: &[Row]) -> String {
-    let mut text = String::from("| application | compute | job | alone | scheduler |");
-    head(&mut text, 5);
-    let applications = APPLICATIONS
-        .iter()
-        .filter_map(|&(name, _)| Some((name, scale(rows, name)?)));
-    for (application, scale) in applications.clone() {
+    let mut text = String::from("| application | per NIC | compute | job | alone | scheduler |");
+    head(&mut text, 6);
+    let subjects = subjects(rows);
+    for &subject in &subjects {
+        let Subject {
+            application,
+            tasks_per_node,
+            compute_scale,
+        } = subject;
         for series in SERIES {
-            let alone: Vec<f64> = rows_of(rows, application, series, RATES[0])
+            let alone: Vec<f64> = rows_of(rows, subject, series, RATES[0])
                 .map(|r| r.alone_ms)
                 .collect();
             let alone = mean(&alone).map_or(f64::NAN, |m| m.mean);
             let (sl, name) = (series.0, scheduler_name(series.1));
             let _ = write!(
                 text,
-                "| {application} | ×{scale} | {sl} | {alone:.3} ms | {name} |"
+                "| {application} | {tasks_per_node} | ×{compute_scale} | {sl} | {alone:.3} ms | {name} |"
             );
             for rate in RATES {
-                let _ = match cell(rows, application, series, rate) {
+                let _ = match cell(rows, subject, series, rate) {
                     Some(m) => write!(text, " {:.4} ± {:.4} |", m.mean, m.half),
                     None => write!(text, " |"),
                 };
@@ -126,11 +136,12 @@ pub fn table(rows: &[Row]) -> String {
     }
     text.push_str("\n| application | difference in percentage points |");
     head(&mut text, 2);
-    for (application, _) in applications {
+    for subject in subjects {
+        let application = &subject.application;
         for (name, pair) in DIFFERENCES {
             let _ = write!(text, "| {application} | {name} |");
             for rate in RATES {
-                let _ = match difference(rows, application, pair, rate) {
+                let _ = match difference(rows, subject, pair, rate) {
                     Some(m) => write!(text, " {:+.2} ± {:.2} |", m.mean * 100.0, m.half * 100.0),
                     None => write!(text, " |"),
                 };
@@ -156,4 +167,46 @@ fn head(text: &mut String, columns: usize) {
     text.push_str("\n|");
     text.push_str(&"---|".repeat(columns + RATES.len()));
     text.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn intervals_of_known_values() {
+        let m = mean(&[1.0, 2.0, 3.0]).unwrap();
+        assert_eq!(m.mean, 2.0);
+        // Standard error 1/√3, times 4.303.
+        assert!((m.half - 2.484).abs() < 1e-3, "{m:?}");
+        assert!(mean(&[1.0]).unwrap().half.is_nan());
+        assert_eq!(mean(&[]), None);
+    }
+
+    /// The tables of the document are those of the results beside it.
+    #[test]
+    fn the_document_shows_the_results() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+        let document = std::fs::read_to_string(docs.join("interference.md")).unwrap();
+        let mut files = 0;
+        for entry in std::fs::read_dir(docs.join("interference")).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|e| e != "csv") {
+                continue;
+            }
+            files += 1;
+            let table = table(&crate::grid::read(&path).unwrap());
+            let (slowdowns, differences) = table.split_once("\n\n").unwrap();
+            assert!(document.contains(slowdowns), "{}:\n{table}", path.display());
+            // Of the recorded computation there is no difference to show.
+            let shown = document.contains(differences.trim_end());
+            assert!(
+                shown || path.ends_with("tree-recorded.csv"),
+                "{}:\n{table}",
+                path.display()
+            );
+        }
+        assert_eq!(files, 7);
+    }
 }
