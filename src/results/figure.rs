@@ -75,7 +75,8 @@ fn draw(points: &[Point<'_>]) -> Result<String, Refused> {
     let values = || latency.iter().flat_map(|line| &line.values).map(|v| v.1);
     let low = values().fold(f64::INFINITY, f64::min).clamp(1.0, 1e15);
     let high = values().fold(2.0 * low, f64::max);
-    let range = (low / 1.5..high * 1.5).log_scale();
+    let (low, high) = (low / 1.5, high * 1.5);
+    let range = (low..high).log_scale().with_key_points(ticks(low, high));
     panel(
         &right,
         "mean end-to-end latency (ns)",
@@ -86,6 +87,19 @@ fn draw(points: &[Point<'_>]) -> Result<String, Refused> {
     root.present()?;
     drop((left, right, root));
     Ok(svg)
+}
+
+/// Labels of a logarithmic axis: 1, 2 and 5 times powers of ten, or only these.
+fn ticks(low: f64, high: f64) -> Vec<f64> {
+    let steps: &[f64] = match high / low > 1e3 {
+        true => &[1.0],
+        false => &[1.0, 2.0, 5.0],
+    };
+    let powers = (0..=18).map(|exponent| 10_f64.powi(exponent));
+    powers
+        .flat_map(|power| steps.iter().map(move |step| step * power))
+        .filter(|tick| (low..=high).contains(tick))
+        .collect()
 }
 
 /// A line per service level with traffic.
