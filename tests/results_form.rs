@@ -40,7 +40,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         status,
         stats: FabricStats {
             start_tick: 0,
-            end_tick: 2000,
+            end_tick: 1999,
             messages: 2,
             messages_delivered: 2,
             packets: 2,
@@ -169,10 +169,10 @@ fn only_simulated_time_is_reported() {
         job.end_ps = plan.experiment.jobs[0].start_ps + execution_ps;
         execution_time_ps(&plan.experiment, &run)
     };
-    // 2000 ticks of 640 ps were simulated.
+    // Up to tick 1999, of 640 ps.
     assert_eq!(time("1ns", 1_000_000, true), 1_001_000);
     assert_eq!(time("1ns", 1_000_000, false), 1_001_000);
-    assert_eq!(time("1us", 1_000_000, false), 1_280_000);
+    assert_eq!(time("1us", 1_000_000, false), 1_279_360);
     assert_eq!(time("100us", 0, false), 0);
 }
 

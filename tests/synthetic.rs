@@ -197,7 +197,8 @@ fn a_window_counts_what_happens_in_it() {
     let result = measure(&plan(TINY), 1);
     let main = &result.main;
     assert_eq!(main.status, Status::Complete);
-    assert_eq!((main.stats.start_tick, main.stats.end_tick), (640, 1280));
+    assert_eq!((main.stats.start_tick, main.stats.end_tick), (641, 1280));
+    assert_eq!(main.stats.ticks(), 640);
     // One message of each NIC per 64 ticks, whatever the phase: 10 in 640 ticks.
     let flow = &main.background[0];
     assert_eq!((flow.messages, flow.messages_delivered), (20, 20));

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 /// same experiment give equal values.
 #[derive(Debug, Clone)]
 pub struct FabricStats {
-    /// Tick after which counting began: 0 unless it was restarted.
+    /// First tick that was counted: 0 unless counting was restarted.
     pub start_tick: Tick,
     /// Last tick that was simulated.
     pub end_tick: Tick,
@@ -55,10 +55,11 @@ pub struct CongestionStats {
 }
 
 impl FabricStats {
-    /// Ticks that were counted.
+    /// Ticks that were counted, from `start_tick` to `end_tick`; 0 if counting was restarted
+    /// and nothing simulated since.
     #[must_use]
     pub fn ticks(&self) -> Tick {
-        self.end_tick.saturating_sub(self.start_tick)
+        (self.end_tick + 1).saturating_sub(self.start_tick)
     }
 }
 

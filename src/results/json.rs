@@ -200,7 +200,7 @@ fn engine(result: &RunResult) -> Value {
     let main = &result.main;
     let wall = main.wall.as_secs_f64();
     // Those of the warm-up are not counted.
-    let part = main.stats.ticks() as f64 / main.stats.end_tick.max(1) as f64;
+    let part = main.stats.ticks() as f64 / (main.stats.end_tick + 1) as f64;
     let hops = main.stats.flit_hops as f64;
     json!({
         "version": env!("CARGO_PKG_VERSION"),

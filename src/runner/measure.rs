@@ -174,10 +174,14 @@ fn measure_load(
         Ok((warm_up, steady)) => (RunEnd::Finished, warm_up, steady),
         Err(end) => (end, run.engine.progress().tick, None),
     };
-    let at_start = run.replay.background(warm_up);
-    run.engine.restart_statistics();
+    // Without a warm-up tick 0 is the first of the window, else the last of the warm-up.
+    let warmed_up = warm_up > 0 || end != RunEnd::Finished;
+    let at_start = warmed_up.then(|| run.replay.background(warm_up));
+    if warmed_up {
+        run.engine.restart_statistics();
+    }
     let end = match end {
-        RunEnd::Finished => run.advance(warm_up + measure.window),
+        RunEnd::Finished => run.advance(warm_up + measure.window - Tick::from(!warmed_up)),
         end => end,
     };
     // Sources go on whatever happens, so a fabric that froze looks like a saturated one.
@@ -187,8 +191,13 @@ fn measure_load(
     };
     let stats = run.engine.stats();
     let at_end = run.replay.background(stats.end_tick);
-    let pairs = at_end.iter().zip(&at_start);
-    let background: Vec<_> = pairs.map(|(end, start)| end.since(start)).collect();
+    let background: Vec<_> = match &at_start {
+        Some(at_start) => {
+            let pairs = at_end.iter().zip(at_start);
+            pairs.map(|(end, start)| end.since(start)).collect()
+        }
+        None => at_end.clone(),
+    };
     Ok(Simulation {
         status: status_of(end, &run.replay)?,
         stats,

@@ -20,7 +20,7 @@ pub(super) struct Arrived {
 /// Counters kept while running.
 #[derive(Debug)]
 pub(super) struct Counters {
-    /// Counting began after this tick.
+    /// First tick that is counted.
     start: Tick,
     /// Flits in flight then.
     in_flight_at_start: u64,
@@ -110,7 +110,7 @@ impl Counters {
         let series = self.series.take();
         *self = Self {
             series,
-            start: now,
+            start: now + 1,
             in_flight_at_start: in_flight,
             events: self.events,
             congestion: self.congestion.map(|_| CongestionStats::default()),
