@@ -350,6 +350,7 @@ fn hpl(args: &Args, name: &str, background: &str) {
         let control = Control {
             stop: &stop,
             progress: &Silent,
+            recorder: None,
         };
         let result = run_plan(&plan(&text), &control, 1).expect("a run");
         let baselines = result.baselines.iter();

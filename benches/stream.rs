@@ -47,6 +47,7 @@ fn run(path: &Path) {
     let control = Control {
         stop: &stop,
         progress: &Silent,
+        recorder: None,
     };
     let result = run_plan(&plan, &control, 1).expect("a run");
     assert_eq!(result.main.status, Status::Complete);

@@ -1,8 +1,8 @@
 //! The one place where configuration, replay and engine meet.
 
-use crate::config::experiment::{self, Job};
+use crate::config::experiment;
 use crate::config::{ConfigError, Experiment, Plan};
-use crate::fabric::engine::{Engine, RunEnd};
+use crate::fabric::engine::{self, Engine, RunEnd};
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::FabricStats;
 use crate::replay::background::{
@@ -12,16 +12,20 @@ use crate::replay::outcome::JobOutcome;
 use crate::replay::vef::VefProgram;
 use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use anyhow::anyhow;
-use flitwise_formats::source::Input;
-use flitwise_formats::vef::Check;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
 mod measure;
+mod recorder;
+mod traces;
 
 pub use measure::Measured;
+pub use recorder::{Recorder, Recording, Run};
+pub use traces::TraceDigest;
+
+use traces::Traces;
 
 /// What a run is told from outside; shared by the runs of a plan.
 pub struct Control<'a> {
@@ -29,6 +33,8 @@ pub struct Control<'a> {
     pub stop: &'a AtomicBool,
     /// Told about the progress of the main run, a few times a second.
     pub progress: &'a dyn Progress,
+    /// Takes time series; `None`: nobody wants them.
+    pub recorder: Option<&'a dyn Recorder>,
 }
 
 impl Control<'_> {
@@ -111,6 +117,8 @@ pub struct RunResult {
     pub baselines: Vec<Simulation>,
     /// Without a job: the experiment at each load; fewer if the user stopped the run.
     pub curve: Vec<Simulation>,
+    /// The traces of the experiment and its baselines, each once.
+    pub traces: Vec<TraceDigest>,
 }
 
 impl RunResult {
@@ -170,47 +178,6 @@ pub enum RunError {
 
 /// Asked now and then: true ends the run.
 type Stopped<'a> = &'a (dyn Fn() -> bool + Sync);
-
-/// The traces of some experiments, each checked once.
-struct Traces {
-    checked: Vec<(Input, Check)>,
-}
-
-impl Traces {
-    fn none() -> Self {
-        Self {
-            checked: Vec::new(),
-        }
-    }
-
-    fn check(experiments: &[&Experiment], stopped: Stopped<'_>) -> Result<Self, RunError> {
-        let mut checked: Vec<(Input, Check)> = Vec::new();
-        for job in experiments.iter().flat_map(|experiment| &experiment.jobs) {
-            if !checked
-                .iter()
-                .any(|(input, _)| input.path() == job.trace_path)
-            {
-                let opened = VefProgram::open_while(&job.trace_path, &mut || !stopped())
-                    .map_err(RunError::Trace)?;
-                let Some((program, check)) = opened else {
-                    return Err(RunError::Failed(anyhow!(
-                        "interrupted while trace `{}` was checked: nothing was simulated",
-                        job.trace
-                    )));
-                };
-                checked.push((program.input().clone(), check));
-            }
-        }
-        Ok(Self { checked })
-    }
-
-    fn of(&self, job: &Job) -> Result<&(Input, Check), RunError> {
-        self.checked
-            .iter()
-            .find(|(input, _)| input.path() == job.trace_path)
-            .ok_or_else(|| RunError::Failed(anyhow!("trace `{}` was not checked", job.trace)))
-    }
-}
 
 /// Places all jobs, also those that are not replayed, and opens the traces of the
 /// others.
@@ -329,13 +296,14 @@ fn run_experiment(
     experiment: &Experiment,
     traces: &Traces,
     progress: &dyn Progress,
+    mut recording: Option<Recording<'_>>,
     stopped: Stopped<'_>,
 ) -> Result<Simulation, RunError> {
     let started = Instant::now();
     let (mut replay, records) = replay_of(experiment, traces, None)?;
     let mut engine = engine_of(experiment)?;
     let mut reported = started;
-    let end = engine.run_controlled(&mut replay, &mut |engine, replay: &Replay| {
+    let mut control = |engine: &engine::Progress, replay: &Replay| {
         if reported.elapsed() >= REPORT_EVERY {
             reported = Instant::now();
             let replayed = replay.progress();
@@ -353,7 +321,9 @@ fn run_experiment(
         } else {
             ControlFlow::Continue(())
         }
-    });
+    };
+    let sampling = recording.as_mut().map(Recording::sampling);
+    let end = engine.run_sampled(&mut replay, &mut control, sampling);
     if let Some(error) = replay.take_error() {
         return Err(RunError::Trace(error));
     }
@@ -425,7 +395,7 @@ fn stall_of(replay: &Replay) -> String {
 /// "#;
 /// let plan = resolve_text("example.toml", text, Path::new(""), &[])?;
 /// let (stop, progress) = (AtomicBool::new(false), Silent);
-/// let control = Control { stop: &stop, progress: &progress };
+/// let control = Control { stop: &stop, progress: &progress, recorder: None };
 /// let result = run_plan(&plan, &control, 1)?;
 /// assert_eq!(result.main.status, Status::Complete);
 /// let stats = &result.main.stats;
@@ -444,19 +414,25 @@ pub fn run_plan(plan: &Plan, control: &Control<'_>, threads: usize) -> Result<Ru
     // Without the experiment nobody needs the baselines.
     let failed = AtomicBool::new(false);
     let stopped = || control.stopped() || failed.load(Ordering::Relaxed);
+    let recording = |run| control.recorder.and_then(|recorder| recorder.begin(run));
     // A baseline that is the experiment itself is not simulated again.
     let baselines = || -> Result<Vec<Option<Simulation>>, RunError> {
         let wanted = plan.baselines.iter().take_while(|_| !stopped());
         wanted
-            .map(|b| match b.experiment == plan.experiment {
+            .enumerate()
+            .map(|(i, b)| match b.experiment == plan.experiment {
                 true => Ok(None),
-                false => run_experiment(&b.experiment, traces, &Silent, &stopped).map(Some),
+                false => {
+                    let recording = recording(Run::Baseline(i));
+                    run_experiment(&b.experiment, traces, &Silent, recording, &stopped).map(Some)
+                }
             })
             .collect()
     };
     let main = || {
         let experiment = &plan.experiment;
-        run_experiment(experiment, traces, control.progress, &stopped)
+        let recording = recording(Run::Experiment);
+        run_experiment(experiment, traces, control.progress, recording, &stopped)
             .inspect_err(|_| failed.store(true, Ordering::Relaxed))
     };
     let result = |main: Simulation, baselines: Vec<Option<Simulation>>| {
@@ -469,6 +445,7 @@ pub fn run_plan(plan: &Plan, control: &Control<'_>, threads: usize) -> Result<Ru
             baselines: baselines.map(|run| run.unwrap_or_else(same)).collect(),
             main,
             curve: Vec::new(),
+            traces: traces.digests(),
         }
     };
     if threads < 2 || plan.baselines.is_empty() {
@@ -502,7 +479,13 @@ mod tests {
         let run = |stop| {
             let stop = &AtomicBool::new(stop);
             let progress = &Silent;
-            run_plan(&plan, &Control { stop, progress }, 2)
+            let recorder = None;
+            let control = Control {
+                stop,
+                progress,
+                recorder,
+            };
+            run_plan(&plan, &control, 2)
         };
         let Err(RunError::Failed(error)) = run(true) else {
             panic!("the check went on");

@@ -10,6 +10,7 @@
 //! stdout: part                     must occur; `stdout:` alone: nothing at all
 //! stderr: part                     likewise
 //! exists: out/result.json          a file that the command must have made
+//! absent: out/curve.csv            a file that is not there
 //! ```
 //!
 //! `$ROOT` stands for the repository. Every command runs in an empty directory of the
@@ -128,6 +129,8 @@ fn run_step(step: &Step, dir: &Path) -> Result<(), String> {
             "exit" => return fail(format!("expected exit code {value}")),
             "exists" if dir.join(value).exists() => continue,
             "exists" => return fail(format!("there is no {value}")),
+            "absent" if !dir.join(value).exists() => continue,
+            "absent" => return fail(format!("there is a {value}")),
             "stdout" => &stdout,
             "stderr" => &stderr,
             other => return Err(format!("the case says `{other}`, which means nothing")),

@@ -102,6 +102,7 @@ impl Generated {
         let control = Control {
             stop: &AtomicBool::new(false),
             progress: &Silent,
+            recorder: None,
         };
         let run = run_plan(&plan, &control, 1).unwrap().main;
         assert_eq!(run.status, Status::Complete);

@@ -25,6 +25,7 @@ fn run(plan: &Plan, threads: usize) -> RunResult {
     let control = Control {
         stop: &AtomicBool::new(false),
         progress: &Silent,
+        recorder: None,
     };
     run_plan(plan, &control, threads).unwrap()
 }

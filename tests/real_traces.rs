@@ -101,6 +101,7 @@ fn simulate(plan: &Plan, name: &str) -> Simulation {
     let control = Control {
         stop: &AtomicBool::new(false),
         progress: &Silent,
+        recorder: None,
     };
     run_plan(plan, &control, 1)
         .unwrap_or_else(|e| panic!("{name}: {e}"))

@@ -1,11 +1,11 @@
 //! `result.json` and the summary, from hand-made counters.
 
 use flitwise::config::{Plan, resolve_text};
-use flitwise::fabric::stats::{FabricStats, Latency, LinkEnd, LinkStats, SlStats};
+use flitwise::fabric::stats::{CongestionStats, FabricStats, Latency, LinkEnd, LinkStats, SlStats};
 use flitwise::replay::background::BackgroundOutcome;
 use flitwise::replay::outcome::JobOutcome;
 use flitwise::results::{SCHEMA, execution_time_ps, result_json, summary};
-use flitwise::runner::{RunResult, Simulation, Status};
+use flitwise::runner::{RunResult, Simulation, Status, TraceDigest};
 use std::path::Path;
 use std::time::Duration;
 
@@ -96,6 +96,7 @@ fn result(wall_ms: u64) -> RunResult {
         main: simulation(1_280_000, Status::Complete, wall_ms),
         baselines: vec![simulation(1_000_000, Status::Complete, wall_ms)],
         curve: Vec::new(),
+        traces: Vec::new(),
     }
 }
 
@@ -212,4 +213,69 @@ fn a_stall_says_who_waits() {
         text.contains("(stalled: so far)") && text.contains("rank 1 waits for message 7"),
         "{text}"
     );
+}
+
+#[test]
+fn congestion_control_is_told() {
+    let mut result = result(5);
+    let json = result_json(&plan(), &result);
+    assert_eq!(json["congestion"], serde_json::Value::Null);
+    assert!(!summary(&plan(), &result, false).contains("congestion"));
+    result.main.stats.congestion = Some(CongestionStats {
+        marked: 1234,
+        notifications: 900,
+        becns: 890,
+        ccti_sum: 5000,
+        packets: 2000,
+        ccti_max: 17,
+    });
+    let expected = serde_json::json!({
+        "marked_packets": 1234,
+        "notifications": 900,
+        "becns": 890,
+        "data_packets": 2000,
+        "mean_ccti": 2.5,
+        "max_ccti": 17,
+    });
+    assert_eq!(result_json(&plan(), &result)["congestion"], expected);
+    let text = summary(&plan(), &result, false);
+    let line = "congestion      1,234 packets marked, 900 notifications, 890 BECNs; CCTI mean 2.50, \
+                max 17\n";
+    assert!(text.contains(line), "{text}");
+    // Nothing sent: no division by 0.
+    result.main.stats.congestion = Some(CongestionStats::default());
+    assert_eq!(
+        result_json(&plan(), &result)["congestion"]["mean_ccti"],
+        0.0
+    );
+}
+
+#[test]
+fn another_trace_under_the_same_name_has_another_hash() {
+    let mut result = result(5);
+    let hash = |result: &RunResult| result_json(&plan(), result)["experiment_hash"].clone();
+    let unread = hash(&result);
+    let mut trace = |xxh3| {
+        let trace = "tiny.vef".to_owned();
+        result.traces = vec![TraceDigest { trace, xxh3 }];
+        hash(&result)
+    };
+    let (one, two) = (trace(1), trace(2));
+    assert!(one != two && one != unread);
+    assert_eq!(one, trace(1));
+    let json = result_json(&plan(), &result);
+    assert_eq!(json["jobs"][0]["trace_xxh3"], format!("{:032x}", 1));
+}
+
+#[test]
+fn ticks_are_counted_from_the_first_to_the_last() {
+    let mut stats = simulation(0, Status::Complete, 5).stats;
+    let mut ticks = |start, end| {
+        (stats.start_tick, stats.end_tick) = (start, end);
+        stats.ticks()
+    };
+    assert_eq!(ticks(0, 1999), 2000);
+    assert_eq!(ticks(641, 1280), 640);
+    // Restarted after tick 640, and nothing simulated since.
+    assert_eq!(ticks(641, 640), 0);
 }

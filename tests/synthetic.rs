@@ -22,7 +22,16 @@ fn plan(text: &str) -> Plan {
 fn measure(plan: &Plan, threads: usize) -> RunResult {
     let stop = &AtomicBool::new(false);
     let progress = &Silent;
-    run_plan(plan, &Control { stop, progress }, threads).unwrap()
+    run_plan(
+        plan,
+        &Control {
+            stop,
+            progress,
+            recorder: None,
+        },
+        threads,
+    )
+    .unwrap()
 }
 
 /// A replay, with notes of what it created and what became of it.
@@ -219,6 +228,18 @@ fn a_window_counts_what_happens_in_it() {
         assert_eq!((link.flits, link.packets), (160, 10));
     }
     assert!((4..=6).contains(&main.backlog), "{}", main.backlog);
+}
+
+#[test]
+fn a_window_without_a_warm_up_begins_with_the_first_tick() {
+    let text = TINY.replace("warm_up = \"640 ticks\"", "warm_up = \"0 ticks\"");
+    let main = measure(&plan(&text), 1).main;
+    assert_eq!((main.stats.start_tick, main.stats.end_tick), (0, 639));
+    assert_eq!(main.stats.ticks(), 640);
+    // A message of each NIC per 64 ticks, from their phases on.
+    assert_eq!(main.background[0].messages, 20);
+    assert_eq!(main.messages, main.background[0].messages);
+    assert!(main.stats.messages_delivered < 20, "{:?}", main.stats);
 }
 
 #[test]

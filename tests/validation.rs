@@ -15,7 +15,16 @@ fn curve(config: &str, sets: &[&str]) -> Vec<Value> {
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
     let plan = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(path), &sets).unwrap();
     let (stop, progress) = (&AtomicBool::new(false), &Silent);
-    let result = run_plan(&plan, &Control { stop, progress }, 2).unwrap();
+    let result = run_plan(
+        &plan,
+        &Control {
+            stop,
+            progress,
+            recorder: None,
+        },
+        2,
+    )
+    .unwrap();
     result_json(&plan, &result)["curve"]
         .as_array()
         .unwrap()

@@ -240,6 +240,7 @@ fn only(experiment: &flitwise::config::Experiment) -> Plan {
     Plan {
         experiment: experiment.clone(),
         baselines: Vec::new(),
+        series: None,
     }
 }
 
@@ -247,6 +248,7 @@ fn simulate(plan: &Plan) -> Result<Simulation> {
     let control = Control {
         stop: &AtomicBool::new(false),
         progress: &Silent,
+        recorder: None,
     };
     let run = run_plan(plan, &control, 1)?.main;
     ensure!(run.status == Status::Complete, "{:?}", run.status);

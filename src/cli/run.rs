@@ -3,8 +3,8 @@
 use super::progress::{Bar, terminal};
 use super::{CliError, bad_config, fabric, print, signal, tell};
 use crate::config;
-use crate::results::{curve_csv, curve_svg, result_json, summary};
-use crate::runner::{Control, Progress, RunError, Silent, Status, run_plan};
+use crate::results::{SeriesFiles, curve_csv, curve_svg, result_json, summary};
+use crate::runner::{Control, Progress, Recorder, RunError, Silent, Status, run_plan};
 use clap::Args;
 use std::fmt::Display;
 use std::fs::File;
@@ -23,7 +23,7 @@ pub struct RunArgs {
     #[arg(long = "set", value_name = "a.b=c")]
     sets: Vec<String>,
     /// Directory for result.json and summary.txt, without a job also curve.csv and
-    /// curve.svg; created if need be.
+    /// curve.svg, and for time series and their figures ([series]); created if need be.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Seed, instead of that of the file.
@@ -53,6 +53,17 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let curve = plan.experiment.measure.is_some();
     let open = |dir| Outputs::open(dir, curve);
     let outputs = args.out.as_deref().map(open).transpose()?;
+    let series = match (&plan.series, args.out.as_deref()) {
+        (Some(series), Some(dir)) => {
+            let files = SeriesFiles::open(dir, &plan, series);
+            Some(files.map_err(|e| CliError::BadInput(format!("--out: cannot write {e:#}")))?)
+        }
+        (Some(_), None) => {
+            eprintln!("warning: [series] is not recorded: --out DIR says where to");
+            None
+        }
+        (None, _) => None,
+    };
     let spec = &plan.experiment.fabric;
     if let Some(warning) = fabric::warning(spec, &args.experiment, &args.sets) {
         tell(format_args!("warning: {warning}"));
@@ -60,7 +71,12 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let stop = signal::stop_on_interrupt();
     let bar = (!args.quiet && terminal()).then(Bar::new);
     let progress: &dyn Progress = bar.as_ref().map_or(&Silent, |bar| bar);
-    let outcome = run_plan(&plan, &Control { stop, progress }, threads(args));
+    let control = Control {
+        stop,
+        progress,
+        recorder: series.as_ref().map(|files| files as &dyn Recorder),
+    };
+    let outcome = run_plan(&plan, &control, threads(args));
     if let Some(bar) = &bar {
         bar.finish();
     }
@@ -76,11 +92,13 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
         let svg = curve_svg(&plan, &result).map_err(CliError::Failed)?;
         outputs.write(&[&json, &text, &curve_csv(&plan, &result), &svg])?;
     }
+    let recorded = series.map_or(Ok(()), |series| series.finish(&result));
     if args.json {
         print(&json)?;
     } else if !args.quiet {
         print(&text)?;
     }
+    recorded.map_err(|e| CliError::Failed(format!("{e:#}")))?;
     match result.status(&plan) {
         Status::Complete => Ok(()),
         Status::Stalled(why) => Err(CliError::Failed(format!(

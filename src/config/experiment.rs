@@ -146,6 +146,60 @@ pub struct Plan {
     pub experiment: Experiment,
     /// Runs that slowdown is measured against; empty if switched off.
     pub baselines: Vec<Baseline>,
+    /// Time series to record: no part of the experiment, whose results do not depend on them.
+    pub series: Option<Series>,
+}
+
+/// What time series are recorded, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Series {
+    /// Ticks from one sample to the next, at least 1.
+    pub interval: Tick,
+    /// Which, at least one, in the order of [`SeriesKind::ALL`].
+    pub record: Vec<SeriesKind>,
+    /// In which files.
+    pub format: SeriesFormat,
+    /// True if the baselines are recorded as well.
+    pub baselines: bool,
+    /// Most lines of a figure; 0: no figures.
+    pub figure_lines: u32,
+}
+
+/// A time series; the lists of a [`Sample`](crate::fabric::series::Sample).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeriesKind {
+    /// Payload delivered per queue pair.
+    Flows,
+    /// Flits waiting and packets marked per Port VL.
+    PortVls,
+    /// CCTI and injection rate delay per source.
+    Sources,
+}
+
+impl SeriesKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Flows, Self::PortVls, Self::Sources];
+
+    /// The name in experiment files and of the files written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Flows => "flows",
+            Self::PortVls => "port_vls",
+            Self::Sources => "sources",
+        }
+    }
+}
+
+/// Files that time series are written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeriesFormat {
+    /// RFC 4180.
+    Csv,
+    /// Apache Parquet.
+    Parquet,
+    /// One file of each.
+    Both,
 }
 
 /// One run that slowdown is measured against.

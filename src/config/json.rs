@@ -29,14 +29,22 @@ pub fn experiment_json(e: &Experiment) -> Value {
     })
 }
 
-/// FNV-1a, 128 bits, of the compact form of [`experiment_json`], as 32 hex
-/// digits. It tells configurations apart; it is no protection against forgery.
+/// FNV-1a, 128 bits, of the compact form of [`experiment_json`], as 32 hex digits. It tells
+/// configurations apart; it is no protection against forgery.
 #[must_use]
 pub fn experiment_hash(e: &Experiment) -> String {
-    format!(
-        "{:032x}",
-        fnv1a_128(experiment_json(e).to_string().as_bytes())
-    )
+    experiment_hash_with(e, &[])
+}
+
+/// Like [`experiment_hash`], of the digests of the traces as well: those of the jobs in their
+/// order.
+#[must_use]
+pub fn experiment_hash_with(e: &Experiment, traces: &[u128]) -> String {
+    let mut text = experiment_json(e).to_string();
+    for digest in traces {
+        text += &format!(" {digest:032x}");
+    }
+    format!("{:032x}", fnv1a_128(text.as_bytes()))
 }
 
 /// draft-eastlake-fnv, 128-bit parameters.

@@ -6,6 +6,7 @@ use super::raw_infiniband::{
     RawSpeed, RawVlArb,
 };
 use super::raw_traffic::{RawBackground, RawMeasure};
+use super::resolve_series::RawSeries;
 use crate::replay::collectives::Choices;
 use crate::replay::job::MAX_REPEAT;
 use crate::units::{Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio, Space};
@@ -33,6 +34,7 @@ pub(super) struct RawExperiment {
     #[serde(default)]
     pub background: Vec<RawBackground>,
     pub measure: Option<RawMeasure>,
+    pub series: Option<RawSeries>,
     #[serde(default)]
     pub baseline: RawBaseline,
 }

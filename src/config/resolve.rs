@@ -2,14 +2,15 @@
 
 use super::document::{Document, Texts};
 use super::error::ConfigError;
-use super::experiment::{Baseline, Experiment, Job, Plan};
+use super::experiment::{Baseline, Experiment, Job, Plan, Series};
 use super::presets::{self, KindDefaults};
 use super::raw::RawExperiment;
 use super::raw_infiniband::RawControlKind;
 use super::raw_traffic::RawMeasure;
+use super::resolve_series::RawSeries;
 use super::{
-    resolve_congestion, resolve_fabric, resolve_jobs, resolve_qos, resolve_topology,
-    resolve_traffic, resolve_voq,
+    resolve_congestion, resolve_fabric, resolve_jobs, resolve_qos, resolve_series,
+    resolve_topology, resolve_traffic, resolve_voq,
 };
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::FabricSpec;
@@ -98,6 +99,7 @@ pub fn resolve_text(
     imply(&mut document, implied)?;
     let raw: RawExperiment = document.read()?;
     let experiment = experiment(&raw, dir).map_err(|e| document.locate(e))?;
+    let series = series(&raw, &experiment).map_err(|e| document.locate(e))?;
     if experiment.measure.is_some() {
         if document.get("baseline.overrides").is_some() || document.get("baseline.file").is_some() {
             let e = ConfigError::new(
@@ -110,6 +112,7 @@ pub fn resolve_text(
         return Ok(Plan {
             experiment,
             baselines: Vec::new(),
+            series,
         });
     }
     if experiment.jobs.iter().all(|job| !job.enabled) {
@@ -142,12 +145,21 @@ pub fn resolve_text(
             None => base.merge("", Document::parse(&texts, default)?.root())?,
         }
         imply(&mut base, implied)?;
-        baselines = self::baselines(&base, &experiment, raw.baseline.alone.unwrap_or(true), dir)?;
+        let alone = raw.baseline.alone.unwrap_or(true);
+        baselines = self::baselines(&base, &experiment, &raw.series, alone, dir)?;
     }
     Ok(Plan {
         experiment,
         baselines,
+        series,
     })
+}
+
+fn series(raw: &RawExperiment, experiment: &Experiment) -> Result<Option<Series>, ConfigError> {
+    let given = raw.series.as_ref();
+    given
+        .map(|raw| resolve_series::series(raw, &experiment.fabric))
+        .transpose()
 }
 
 /// One baseline for all jobs, or one per job with the others switched off (they
@@ -155,11 +167,20 @@ pub fn resolve_text(
 fn baselines(
     base: &Document<'_>,
     main: &Experiment,
+    series: &Option<RawSeries>,
     alone: bool,
     dir: &Path,
 ) -> Result<Vec<Baseline>, ConfigError> {
     let raw: RawExperiment = base.read()?;
     let experiment = experiment(&raw, dir).map_err(|e| base.locate(e))?;
+    if raw.series != *series {
+        let e = ConfigError::new(
+            "series",
+            "holds for the experiment and its baselines alike; remove it from the baseline \
+             (series.baselines = true records the baselines as well)",
+        );
+        return Err(base.locate(e));
+    }
     let pairs: Vec<(usize, usize)> = main
         .jobs
         .iter()

@@ -54,6 +54,15 @@ pub struct CongestionStats {
     pub ccti_max: u16,
 }
 
+impl CongestionStats {
+    /// Mean over all data packets of the CCTI of their flow when they were sent; 0 without
+    /// data packets.
+    #[must_use]
+    pub fn mean_ccti(&self) -> f64 {
+        self.ccti_sum as f64 / self.packets.max(1) as f64
+    }
+}
+
 impl FabricStats {
     /// Ticks that were counted, from `start_tick` to `end_tick`; 0 if counting was restarted
     /// and nothing simulated since.

@@ -94,6 +94,7 @@ pub(super) fn curve_json(plan: &Plan, result: &RunResult) -> Vec<Value> {
             "accepted_flits_per_cycle_per_nic": point.accepted,
             "saturated": point.saturated,
             "backlog_messages": point.run.backlog,
+            "congestion": point.run.stats.congestion.as_ref().map(super::json::congestion),
             "service_levels": levels.collect::<Map<_, _>>(),
         })
     };

@@ -7,16 +7,16 @@ use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 
 /// What the drawing library may say.
-type Refused = DrawingAreaErrorKind<std::io::Error>;
+pub(super) type Refused = DrawingAreaErrorKind<std::io::Error>;
 
 const SIZE: (u32, u32) = (1000, 440);
 /// Width of the panel on the left.
 const SPLIT: u32 = SIZE.0 / 2;
-const FONT: &str = "sans-serif";
+pub(super) const FONT: &str = "sans-serif";
 /// Of the sum over all service levels.
 const TOTAL: RGBColor = RGBColor(0x33, 0x33, 0x33);
 /// Of the service levels in their order, round and round.
-const COLOURS: [RGBColor; 8] = [
+pub(super) const COLOURS: [RGBColor; 8] = [
     RGBColor(0x1f, 0x5f, 0xa8),
     RGBColor(0xc2, 0x57, 0x1a),
     RGBColor(0x2a, 0x8a, 0x4a),

@@ -4,8 +4,9 @@ use super::{
     Latency, baseline_time_ps, curve::curve_json, execution_time_ps, job_baseline_ps, latency,
     link_end, most_contended, peak_rss_bytes, per_slot, saturated, slowdown, throughput,
 };
-use crate::config::{Plan, experiment_hash, experiment_json};
-use crate::fabric::stats::FabricStats;
+use crate::config::experiment::Job;
+use crate::config::{Experiment, Plan, experiment_hash_with, experiment_json};
+use crate::fabric::stats::{CongestionStats, FabricStats};
 use crate::runner::{RunResult, Status};
 use serde_json::{Map, Value, json};
 
@@ -28,12 +29,15 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         Status::Stalled(why) => Some(why),
         Status::Complete | Status::Interrupted => None,
     };
+    let hash = |experiment: &Experiment| {
+        experiment_hash_with(experiment, &trace_digests(experiment, result))
+    };
     json!({
         "schema": SCHEMA,
         "status": status(&overall),
         "stall": stall,
         "experiment": experiment_json(experiment),
-        "experiment_hash": experiment_hash(experiment),
+        "experiment_hash": hash(experiment),
         "seed": experiment.seed,
         "execution_time_ps": (!experiment.jobs.is_empty()).then_some(time),
         "baseline_time_ps": baseline,
@@ -61,18 +65,40 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         "throughput_flits_per_cycle_per_nic": throughput(experiment, stats),
         "latency_ns": latencies(plan, stats),
         "service_levels": service_levels(plan, stats),
+        "congestion": stats.congestion.as_ref().map(congestion),
         // Not modelled in this version.
-        "congestion": null,
         "energy": null,
         "links": links(stats),
         "baselines": plan.baselines.iter().zip(&result.baselines).map(|(baseline, run)| json!({
             "status": status(&run.status),
-            "experiment_hash": experiment_hash(&baseline.experiment),
+            "experiment_hash": hash(&baseline.experiment),
             "experiment": experiment_json(&baseline.experiment),
             "execution_time_ps": execution_time_ps(&baseline.experiment, run),
             "flit_hops": run.stats.flit_hops,
         })).collect::<Vec<_>>(),
         "engine": engine(result),
+    })
+}
+
+/// XXH3 of the trace of each job, as far as they were read.
+fn trace_digests(experiment: &Experiment, result: &RunResult) -> Vec<u128> {
+    let digest = |job: &Job| {
+        let mut traces = result.traces.iter();
+        traces
+            .find(|digest| digest.trace == job.trace)
+            .map(|digest| digest.xxh3)
+    };
+    experiment.jobs.iter().filter_map(digest).collect()
+}
+
+pub(super) fn congestion(stats: &CongestionStats) -> Value {
+    json!({
+        "marked_packets": stats.marked,
+        "notifications": stats.notifications,
+        "becns": stats.becns,
+        "data_packets": stats.packets,
+        "mean_ccti": stats.mean_ccti(),
+        "max_ccti": stats.ccti_max,
     })
 }
 
@@ -86,6 +112,10 @@ fn status(status: &Status) -> &'static str {
 
 fn jobs(plan: &Plan, result: &RunResult) -> Vec<Value> {
     let levels = &plan.experiment.fabric.qos.service_levels;
+    let digest = |trace: &String| {
+        let found = result.traces.iter().find(|digest| digest.trace == *trace);
+        found.map(|digest| format!("{:032x}", digest.xxh3))
+    };
     let pairs = plan
         .experiment
         .jobs
@@ -100,6 +130,7 @@ fn jobs(plan: &Plan, result: &RunResult) -> Vec<Value> {
                 "name": o.name,
                 "sl": levels[usize::from(job.sl)].name,
                 "ranks": o.ranks,
+                "trace_xxh3": digest(&job.trace),
                 "complete": o.complete,
                 "start_ps": job.start_ps,
                 "repetitions": o.repetitions_ps.len(),

@@ -5,6 +5,7 @@ mod dtable;
 mod figure;
 mod json;
 mod latency;
+mod series;
 mod summary;
 pub(crate) mod table;
 
@@ -13,6 +14,7 @@ pub use dtable::{DTABLE_SCHEMA, DTableReport};
 pub use figure::curve_svg;
 pub use json::{SCHEMA, result_json};
 pub use latency::{Latency, latency};
+pub use series::SeriesFiles;
 pub use summary::summary;
 
 use crate::config::{Experiment, Plan};

@@ -204,6 +204,17 @@ fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Resul
         "throughput      {:.4} flits/cycle/NIC",
         throughput(&plan.experiment, stats)
     )?;
+    if let Some(c) = &stats.congestion {
+        writeln!(
+            out,
+            "congestion      {} packets marked, {} notifications, {} BECNs; CCTI mean {:.2}, max {}",
+            human_count(c.marked),
+            human_count(c.notifications),
+            human_count(c.becns),
+            c.mean_ccti(),
+            c.ccti_max,
+        )?;
+    }
     if saturated(&plan.experiment, main) {
         let rate = |flits: fn(&BackgroundOutcome) -> u64| {
             let sum = main.background.iter().map(flits).sum();

@@ -1,11 +1,13 @@
 //! Experiments without a job: synthetic traffic is simulated until the fabric is steady,
 //! then counted in a window, once for every load (`docs/experiment.md`, `[measure]`).
 
-use super::{Control, Progress, RunError, RunResult, Simulation, Snapshot, Stopped, Traces};
-use super::{engine_of, replay_of, status_of};
+use super::{
+    Control, Progress, Recording, Run, RunError, RunResult, Simulation, Snapshot, Stopped,
+};
+use super::{Traces, engine_of, replay_of, status_of};
 use crate::config::experiment::Measure;
 use crate::config::{ConfigError, Experiment};
-use crate::fabric::engine::{Engine, RunEnd};
+use crate::fabric::engine::{self, Engine, RunEnd};
 use crate::fabric::spec::Tick;
 use crate::replay::Replay;
 use crate::replay::background::BackgroundOutcome;
@@ -79,15 +81,16 @@ fn steady(batches: &[Batch], tolerance: Ratio) -> bool {
 }
 
 /// One fabric under one load.
-struct Run<'a> {
+struct UnderLoad<'a> {
     engine: Engine,
     replay: Replay,
     experiment: &'a Experiment,
     stopped: Stopped<'a>,
     report: &'a dyn Fn(&Snapshot),
+    recording: Option<Recording<'a>>,
 }
 
-impl Run<'_> {
+impl UnderLoad<'_> {
     /// Simulates up to the end of tick `until`.
     fn advance(&mut self, until: Tick) -> RunEnd {
         if (self.stopped)() {
@@ -96,21 +99,23 @@ impl Run<'_> {
         self.replay.go_on_until(until);
         let (stopped, report) = (self.stopped, self.report);
         let tick_ps = self.experiment.fabric.timing.tick_ps;
+        let mut control = |engine: &engine::Progress, _: &Replay| {
+            report(&Snapshot {
+                tick: engine.tick,
+                tick_ps,
+                records: 0,
+                records_total: 0,
+                messages: engine.messages,
+                flit_hops: engine.flit_hops,
+            });
+            match stopped() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        };
+        let sampling = self.recording.as_mut().map(Recording::sampling);
         self.engine
-            .run_controlled(&mut self.replay, &mut |engine, _| {
-                report(&Snapshot {
-                    tick: engine.tick,
-                    tick_ps,
-                    records: 0,
-                    records_total: 0,
-                    messages: engine.messages,
-                    flit_hops: engine.flit_hops,
-                });
-                match stopped() {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                }
-            })
+            .run_sampled(&mut self.replay, &mut control, sampling)
     }
 
     /// Simulates until the fabric is steady or its time is up: how many ticks, and which of
@@ -158,17 +163,19 @@ fn measure_load(
     load: Ratio,
     stopped: Stopped<'_>,
     report: &dyn Fn(&Snapshot),
+    recording: Option<Recording<'_>>,
 ) -> Result<Simulation, RunError> {
     let started = Instant::now();
     let scaled = experiment
         .at_load(load)
         .ok_or_else(|| ConfigError::new("measure.loads", format!("{load} has too many digits")))?;
-    let mut run = Run {
+    let mut run = UnderLoad {
         engine: engine_of(&scaled)?,
         replay: replay_of(&scaled, &Traces::none(), None)?.0,
         experiment: &scaled,
         stopped,
         report,
+        recording,
     };
     let (end, warm_up, steady) = match run.warm_up(measure) {
         Ok((warm_up, steady)) => (RunEnd::Finished, warm_up, steady),
@@ -248,7 +255,9 @@ pub(super) fn run_curve(
                     ..*snapshot
                 });
             };
-            let run = measure_load(experiment, measure, load, &stopped, &report);
+            let recorder = control.recorder;
+            let recording = recorder.and_then(|recorder| recorder.begin(Run::Load(index)));
+            let run = measure_load(experiment, measure, load, &stopped, &report, recording);
             failed.fetch_or(run.is_err(), Ordering::Relaxed);
             done[index].store(WHOLE, Ordering::Relaxed);
             runs.push((index, run));
@@ -283,6 +292,7 @@ pub(super) fn run_curve(
         main: main.ok_or_else(|| RunError::Failed(anyhow!("no load was measured")))?,
         baselines: Vec::new(),
         curve,
+        traces: Vec::new(),
     })
 }
 

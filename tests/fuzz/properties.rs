@@ -173,7 +173,16 @@ fn replay(path: &Path, tasks: u32) {
     let plan = resolve_text("replay.toml", &text, Path::new(""), &[]).unwrap();
     let stop = &AtomicBool::new(false);
     let progress = &Silent;
-    let run = run_plan(&plan, &Control { stop, progress }, 1).unwrap();
+    let run = run_plan(
+        &plan,
+        &Control {
+            stop,
+            progress,
+            recorder: None,
+        },
+        1,
+    )
+    .unwrap();
     assert_eq!(run.main.status, Status::Complete);
 }
 

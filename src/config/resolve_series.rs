@@ -1,0 +1,92 @@
+//! `[series]`: as written, and what it means.
+
+use super::error::ConfigError;
+use super::experiment::{Series, SeriesFormat, SeriesKind};
+use crate::fabric::spec::FabricSpec;
+use crate::units::Latency;
+use serde::Deserialize;
+
+/// Most ticks between two samples.
+const MAX_INTERVAL: u64 = 1 << 40;
+/// Lines of a figure without a word in the file.
+const LINES: u32 = 8;
+/// Most lines of a figure: the legend has room for no more.
+const MAX_LINES: u32 = 16;
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawSeries {
+    pub interval: Latency,
+    pub record: Option<Vec<RawSeriesKind>>,
+    pub format: Option<RawSeriesFormat>,
+    pub baselines: Option<bool>,
+    pub figure_lines: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RawSeriesKind {
+    Flows,
+    PortVls,
+    Sources,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawSeriesFormat {
+    Csv,
+    Parquet,
+    Both,
+}
+
+/// The time series to record on `fabric`.
+pub(super) fn series(raw: &RawSeries, fabric: &FabricSpec) -> Result<Series, ConfigError> {
+    let interval = raw.interval.ticks(fabric.timing.tick_ps);
+    if !(1..=MAX_INTERVAL).contains(&interval) {
+        let problem = format!("{interval} ticks; it must be 1 to 2^40 ticks");
+        return Err(ConfigError::new("series.interval", problem));
+    }
+    let record: Vec<SeriesKind> = match &raw.record {
+        // Without congestion control no source is under it.
+        None => SeriesKind::ALL
+            .into_iter()
+            .filter(|&kind| kind != SeriesKind::Sources || fabric.congestion_control.is_some())
+            .collect(),
+        Some(list) => {
+            let wanted = |&kind: &SeriesKind| list.iter().any(|&raw| kind == meant(raw));
+            SeriesKind::ALL.into_iter().filter(wanted).collect()
+        }
+    };
+    if record.is_empty() {
+        return Err(ConfigError::new(
+            "series.record",
+            "names nothing; list some of \"flows\", \"port_vls\", \"sources\", or remove [series]",
+        ));
+    }
+    let figure_lines = raw.figure_lines.unwrap_or(LINES);
+    if figure_lines > MAX_LINES {
+        let problem = format!(
+            "is {figure_lines}; a figure has at most {MAX_LINES} lines (0: no figures are drawn)"
+        );
+        return Err(ConfigError::new("series.figure_lines", problem));
+    }
+    Ok(Series {
+        interval,
+        record,
+        format: match raw.format.unwrap_or(RawSeriesFormat::Csv) {
+            RawSeriesFormat::Csv => SeriesFormat::Csv,
+            RawSeriesFormat::Parquet => SeriesFormat::Parquet,
+            RawSeriesFormat::Both => SeriesFormat::Both,
+        },
+        baselines: raw.baselines.unwrap_or(false),
+        figure_lines,
+    })
+}
+
+fn meant(raw: RawSeriesKind) -> SeriesKind {
+    match raw {
+        RawSeriesKind::Flows => SeriesKind::Flows,
+        RawSeriesKind::PortVls => SeriesKind::PortVls,
+        RawSeriesKind::Sources => SeriesKind::Sources,
+    }
+}

@@ -1,0 +1,189 @@
+//! What a figure shows: the largest lines of a series, in no more points than can be seen.
+
+use super::gbit_per_s;
+use super::spool::{Key, NONE, Spool};
+use crate::config::Experiment;
+use crate::config::experiment::SeriesKind;
+use crate::fabric::stats::{LinkEnd, LinkStats};
+use crate::units::human_time;
+use std::collections::BTreeMap;
+
+/// Most points of a line.
+const POINTS: u64 = 400;
+
+/// What is to be drawn.
+pub(super) struct Request<'a> {
+    pub kind: SeriesKind,
+    pub experiment: &'a Experiment,
+    /// Where switch ports lead.
+    pub links: &'a [LinkStats],
+    /// Of several.
+    pub load: Option<f64>,
+    /// Ticks from one sample to the next.
+    pub interval: u64,
+    /// Most lines.
+    pub lines: usize,
+    /// Samples of the run.
+    pub samples: u64,
+}
+
+/// A figure: lines over time.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Figure {
+    pub title: String,
+    /// What was left out, and what a point is.
+    pub note: String,
+    /// What the lines tell, with the unit.
+    pub value: String,
+    /// Length of the time axis in picoseconds.
+    pub end_ps: u64,
+    pub lines: Vec<Line>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Line {
+    pub name: String,
+    /// Time in picoseconds, and value.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Sums over the samples that a point stands for.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    value: u64,
+    rows: u64,
+}
+
+/// Reads the rows twice: which lines are the largest, and their points.
+pub(super) fn figure(request: &Request<'_>, spool: &mut Spool) -> anyhow::Result<Figure> {
+    let mut totals: BTreeMap<Key, u64> = BTreeMap::new();
+    for row in spool.rows()? {
+        let row = row?;
+        let total = totals.entry(row.key).or_default();
+        *total = total.saturating_add(row.values[0]);
+    }
+    let mut keys: Vec<Key> = totals.keys().copied().collect();
+    keys.sort_by_key(|key| (std::cmp::Reverse(totals[key]), *key));
+    keys.truncate(request.lines);
+    // In the legend by their names.
+    keys.sort_unstable();
+
+    let per_point = request.samples.div_ceil(POINTS).max(1);
+    let points = request.samples.div_ceil(per_point) as usize;
+    let mut sums: BTreeMap<Key, Vec<Sum>> = BTreeMap::new();
+    sums.extend(keys.iter().map(|&key| (key, vec![Sum::default(); points])));
+    for row in spool.rows()? {
+        let row = row?;
+        let sample = (row.ticks / request.interval).saturating_sub(1);
+        let line = sums.get_mut(&row.key);
+        if let Some(sum) = line.and_then(|line| line.get_mut((sample / per_point) as usize)) {
+            sum.value = sum.value.saturating_add(row.values[0]);
+            sum.rows += 1;
+        }
+    }
+    let line = |(&key, sums): (&Key, &Vec<Sum>)| Line {
+        name: request.name(key),
+        points: request.points(sums, per_point),
+    };
+    Ok(Figure {
+        title: request.title(),
+        note: request.note(keys.len(), totals.len(), per_point),
+        value: request.value().to_owned(),
+        end_ps: request.ps(request.samples),
+        lines: sums.iter().map(line).collect(),
+    })
+}
+
+impl Request<'_> {
+    /// Picoseconds of `samples`.
+    fn ps(&self, samples: u64) -> u64 {
+        let tick_ps = self.experiment.fabric.timing.tick_ps;
+        samples
+            .saturating_mul(self.interval)
+            .saturating_mul(tick_ps)
+    }
+
+    fn title(&self) -> String {
+        let title = match self.kind {
+            SeriesKind::Flows => "Payload delivered per flow",
+            SeriesKind::PortVls => "Data waiting per Port VL",
+            SeriesKind::Sources => "Congestion control table index (CCTI) per source",
+        };
+        match self.load {
+            Some(load) => format!("{title}, load {load}"),
+            None => title.to_owned(),
+        }
+    }
+
+    fn value(&self) -> &'static str {
+        match self.kind {
+            SeriesKind::Flows => "bandwidth (Gb/s)",
+            SeriesKind::PortVls => "waiting (KiB)",
+            SeriesKind::Sources => "CCTI",
+        }
+    }
+
+    fn note(&self, shown: usize, all: usize, per_point: u64) -> String {
+        let (what, most) = match self.kind {
+            SeriesKind::Flows => ("flows", "most bytes"),
+            SeriesKind::PortVls => ("Port VLs", "most data waiting"),
+            SeriesKind::Sources => ("sources", "largest sum of CCTIs"),
+        };
+        let lines = match shown == all {
+            true if all == 0 => return "nothing was recorded".to_owned(),
+            true => format!("all {all} {what} seen"),
+            false => format!("{shown} of {all} {what}: those with the {most}"),
+        };
+        let time = human_time(self.ps(per_point));
+        match per_point {
+            1 => format!("{lines}; a point per {time}"),
+            n => format!("{lines}; a point is the mean over {time}, {n} samples"),
+        }
+    }
+
+    fn name(&self, [a, b, c]: Key) -> String {
+        let levels = &self.experiment.fabric.qos.service_levels;
+        // With one service level there is nothing to tell apart.
+        let sl = |sl: u32| match levels.get(sl as usize) {
+            Some(level) if levels.len() > 1 => format!(" ({})", level.name),
+            _ => String::new(),
+        };
+        match self.kind {
+            SeriesKind::Flows => format!("NIC {a} -> NIC {b}{}", sl(c)),
+            SeriesKind::PortVls => {
+                let from = LinkEnd::Port { switch: a, port: b };
+                let link = self.links.iter().find(|link| link.from == from);
+                let to = match link.map(|link| link.to) {
+                    Some(LinkEnd::Nic(nic)) => format!(" to NIC {nic}"),
+                    Some(LinkEnd::Port { switch, .. }) => format!(" to S{switch}"),
+                    None => String::new(),
+                };
+                format!("S{a} port {b}{to}, VL {c}")
+            }
+            SeriesKind::Sources if c == NONE => format!("NIC {a}{}", sl(b)),
+            SeriesKind::Sources => format!("NIC {a} -> NIC {c}{}", sl(b)),
+        }
+    }
+
+    /// The mean of each point in its middle. Flows and Port VLs without a row were at 0;
+    /// sources without one have not sent yet.
+    fn points(&self, sums: &[Sum], per_point: u64) -> Vec<(f64, f64)> {
+        let flit_bytes = self.experiment.fabric.timing.flit_bytes;
+        let point = |(i, sum): (u64, &Sum)| {
+            let first = i * per_point;
+            let n = per_point.min(self.samples - first);
+            let middle = self.ps(first) as f64 + self.ps(n) as f64 / 2.0;
+            let value = match self.kind {
+                SeriesKind::Flows => gbit_per_s(sum.value, self.ps(n)),
+                SeriesKind::PortVls => {
+                    let bytes = u128::from(sum.value) * u128::from(flit_bytes);
+                    bytes as f64 / (n * 1024) as f64
+                }
+                SeriesKind::Sources if sum.rows == 0 => return None,
+                SeriesKind::Sources => sum.value as f64 / sum.rows as f64,
+            };
+            Some((middle, value))
+        };
+        (0..).zip(sums).filter_map(point).collect()
+    }
+}

@@ -1,0 +1,348 @@
+//! Time series as files and figures (`docs/result.md`, "Time series").
+//!
+//! While the runs go on, each appends its rows to a [`spool`] of its own; in the end the
+//! spools of all runs become one [`table`] per series, in the order of the runs, and those
+//! of the experiment its [`figure`]s. So memory is bounded, and the files do not depend on
+//! which runs were side by side.
+
+mod draw;
+mod figure;
+mod spool;
+mod table;
+
+use crate::config::experiment::{Series, SeriesFormat, SeriesKind};
+use crate::config::{Experiment, Plan};
+use crate::fabric::series::Sample;
+use crate::runner::{Recorder, Recording, Run, RunResult};
+use anyhow::{Context, anyhow};
+use flitwise_formats::sink::Sink;
+use spool::{NONE, Row, Spool};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use table::{Cell, Column, ColumnKind, CsvTable, ParquetTable, Table};
+
+/// The files of the time series of a plan. What is not finished disappears.
+pub struct SeriesFiles<'a> {
+    series: &'a Series,
+    dir: PathBuf,
+    /// In the order of `series.record`.
+    outputs: Vec<Output>,
+    /// In the order of the rows.
+    runs: Vec<RunFiles<'a>>,
+}
+
+/// The files of one series.
+struct Output {
+    tables: Vec<Box<dyn Table>>,
+    figure: Option<Sink>,
+}
+
+/// What is recorded of one run.
+struct RunFiles<'a> {
+    run: Run,
+    experiment: &'a Experiment,
+    /// Of a run without a job.
+    load: Option<f64>,
+    recorded: Mutex<Option<Recorded>>,
+}
+
+struct Recorded {
+    /// In the order of `series.record`.
+    spools: Vec<(SeriesKind, Spool)>,
+    /// Ticks from the start to the last sample.
+    ticks: u64,
+    /// What ended the recording.
+    error: Option<std::io::Error>,
+}
+
+impl<'a> SeriesFiles<'a> {
+    /// Opens the files of `series` in `dir`, which exists.
+    ///
+    /// # Errors
+    /// If one cannot be written.
+    pub fn open(dir: &Path, plan: &'a Plan, series: &'a Series) -> anyhow::Result<Self> {
+        let outputs = series.record.iter().map(|&kind| {
+            let columns = columns(kind);
+            let path = |extension: &str| dir.join(format!("{}.{extension}", kind.name()));
+            let mut tables: Vec<Box<dyn Table>> = Vec::new();
+            if series.format != SeriesFormat::Parquet {
+                tables.push(Box::new(CsvTable::create(&path("csv"), &columns)?));
+            }
+            if series.format != SeriesFormat::Csv {
+                let path = path("parquet");
+                tables.push(Box::new(ParquetTable::create(
+                    &path,
+                    kind.name(),
+                    &columns,
+                )?));
+            }
+            let drawn = series.figure_lines > 0;
+            let figure = drawn.then(|| Sink::create(&path("svg"))).transpose()?;
+            Ok(Output { tables, figure })
+        });
+        let run = |run, experiment, load| RunFiles {
+            run,
+            experiment,
+            load,
+            recorded: Mutex::new(None),
+        };
+        let main = &plan.experiment;
+        let runs = match &main.measure {
+            Some(measure) => (measure.loads.iter().enumerate())
+                .map(|(i, load)| run(Run::Load(i), main, Some(load.to_f64())))
+                .collect(),
+            None => {
+                let baselines = plan.baselines.iter().enumerate();
+                let baselines = baselines.filter(|_| series.baselines);
+                let baselines = baselines.map(|(i, b)| run(Run::Baseline(i), &b.experiment, None));
+                std::iter::once(run(Run::Experiment, main, None))
+                    .chain(baselines)
+                    .collect()
+            }
+        };
+        Ok(Self {
+            series,
+            dir: dir.to_owned(),
+            outputs: outputs.collect::<anyhow::Result<_>>()?,
+            runs,
+        })
+    }
+
+    /// Writes the tables of all runs and the figures of the experiment, of several loads
+    /// the last.
+    ///
+    /// # Errors
+    /// If something could not be written, now or during the run.
+    pub fn finish(mut self, result: &RunResult) -> anyhow::Result<()> {
+        for (index, output) in std::mem::take(&mut self.outputs).into_iter().enumerate() {
+            self.write(index, output, result)
+                .with_context(|| format!("cannot write the series in `{}`", self.dir.display()))?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, index: usize, mut output: Output, result: &RunResult) -> anyhow::Result<()> {
+        let main = self.main();
+        for run in &self.runs {
+            let mut recorded = run.recorded();
+            let Some(recorded) = recorded.as_mut() else {
+                continue;
+            };
+            if let Some(e) = recorded.error.take() {
+                return Err(anyhow!(e).context("recording ended before the run"));
+            }
+            let samples = recorded.ticks / self.series.interval;
+            let Some((kind, spool)) = recorded.spools.get_mut(index) else {
+                continue;
+            };
+            let label = run.label();
+            for row in spool.rows()? {
+                let row = row?;
+                for table in &mut output.tables {
+                    run.with_cells(&label, *kind, self.series.interval, &row, |cells| {
+                        table.row(cells)
+                    })?;
+                }
+            }
+            if let Some(sink) = output.figure.take_if(|_| run.run == main) {
+                let request = figure::Request {
+                    kind: *kind,
+                    experiment: run.experiment,
+                    links: &result.main.stats.links,
+                    load: run.load.filter(|_| self.runs.len() > 1),
+                    interval: self.series.interval,
+                    lines: self.series.figure_lines as usize,
+                    samples,
+                };
+                finish_figure(sink, &request, spool)?;
+            }
+        }
+        output.tables.into_iter().try_for_each(Table::finish)
+    }
+
+    /// The run that is drawn: the experiment, or the last load that was begun.
+    fn main(&self) -> Run {
+        let mut begun = self.runs.iter().filter(|run| run.recorded().is_some());
+        let last = begun.by_ref().filter(|run| matches!(run.run, Run::Load(_)));
+        last.last().map_or(Run::Experiment, |run| run.run)
+    }
+
+    fn begin_run(&self, index: usize) -> std::io::Result<Recorded> {
+        let spool = |&kind: &SeriesKind| {
+            let name = format!(".{}-{index}.spool", kind.name());
+            Ok((kind, Spool::create(&self.dir.join(name))?))
+        };
+        Ok(Recorded {
+            spools: self
+                .series
+                .record
+                .iter()
+                .map(spool)
+                .collect::<Result<_, std::io::Error>>()?,
+            ticks: 0,
+            error: None,
+        })
+    }
+}
+
+fn finish_figure(
+    mut sink: Sink,
+    request: &figure::Request<'_>,
+    spool: &mut Spool,
+) -> anyhow::Result<()> {
+    let figure = figure::figure(request, spool)?;
+    let svg = draw::svg(&figure).map_err(|e| anyhow!("cannot draw: {e}"))?;
+    sink.write_all(svg.as_bytes())?;
+    Ok(sink.finish()?)
+}
+
+impl Recorder for SeriesFiles<'_> {
+    fn begin(&self, run: Run) -> Option<Recording<'_>> {
+        let index = self.runs.iter().position(|files| files.run == run)?;
+        let files = &self.runs[index];
+        *files.recorded() = Some(self.begin_run(index).unwrap_or_else(|e| Recorded {
+            spools: Vec::new(),
+            ticks: 0,
+            error: Some(e),
+        }));
+        Some(Recording {
+            interval: self.series.interval,
+            take: Box::new(|sample| {
+                if let Some(recorded) = files.recorded().as_mut() {
+                    recorded.take(sample);
+                }
+            }),
+        })
+    }
+}
+
+impl RunFiles<'_> {
+    fn recorded(&self) -> MutexGuard<'_, Option<Recorded>> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As it stands in the column `run`.
+    fn label(&self) -> String {
+        match self.run {
+            Run::Experiment | Run::Load(_) => "experiment".to_owned(),
+            Run::Baseline(i) => format!("baseline-{}", i + 1),
+        }
+    }
+
+    /// Calls `write` with the row as cells, in the order of [`columns`].
+    fn with_cells<T>(
+        &self,
+        label: &str,
+        kind: SeriesKind,
+        interval: u64,
+        row: &Row,
+        write: impl FnOnce(&[Cell<'_>]) -> T,
+    ) -> T {
+        let timing = &self.experiment.fabric.timing;
+        let ps = |ticks: u64| ticks.saturating_mul(timing.tick_ps);
+        let levels = &self.experiment.fabric.qos.service_levels;
+        let sl = |sl: u32| Cell::Text(levels.get(sl as usize).map_or("", |level| &level.name));
+        let [run, load] = [Cell::Text(label), self.load.map_or(Cell::Empty, Cell::Real)];
+        let time = Cell::Integer(ps(row.ticks));
+        let id = |id: u32| Cell::Integer(id.into());
+        let ([a, b, c], [x, y]) = (row.key, row.values);
+        match kind {
+            SeriesKind::Flows => {
+                let rate = Cell::Real(gbit_per_s(x, ps(interval)));
+                write(&[run, load, time, id(a), id(b), sl(c), Cell::Integer(x), rate])
+            }
+            SeriesKind::PortVls => {
+                let bytes = x.saturating_mul(timing.flit_bytes.into());
+                let [flits, bytes, marked] = [x, bytes, y].map(Cell::Integer);
+                write(&[run, load, time, id(a), id(b), id(c), flits, bytes, marked])
+            }
+            SeriesKind::Sources => {
+                let to = match c {
+                    NONE => Cell::Empty,
+                    nic => id(nic),
+                };
+                let [ccti, delay] = [x, ps(y)].map(Cell::Integer);
+                write(&[run, load, time, id(a), sl(b), to, ccti, delay])
+            }
+        }
+    }
+}
+
+impl Recorded {
+    fn take(&mut self, sample: &Sample) {
+        self.ticks = sample.tick.saturating_add(1);
+        if self.error.is_none() {
+            self.error = self.push(self.ticks, sample).err();
+        }
+    }
+
+    fn push(&mut self, ticks: u64, seen: &Sample) -> std::io::Result<()> {
+        for (kind, spool) in &mut self.spools {
+            let mut push = |key, values| spool.push(&Row { ticks, key, values });
+            match kind {
+                SeriesKind::Flows => (seen.flows.iter())
+                    .try_for_each(|f| push([f.src, f.dst, f.sl.into()], [f.bytes, 0]))?,
+                SeriesKind::PortVls => (seen.port_vls.iter())
+                    .try_for_each(|p| push([p.switch, p.port, p.vl.into()], [p.flits, p.marked]))?,
+                SeriesKind::Sources => seen.sources.iter().try_for_each(|s| {
+                    let to = s.dst.unwrap_or(NONE);
+                    push([s.nic, s.sl.into(), to], [s.ccti.into(), s.delay])
+                })?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Gb/s of `bytes` in `ps`: an integer divided once, so that every machine prints the same
+/// digits.
+fn gbit_per_s(bytes: u64, ps: u64) -> f64 {
+    (u128::from(bytes) * 8000) as f64 / ps.max(1) as f64
+}
+
+/// The columns of a series; `docs/result.md` describes them.
+fn columns(kind: SeriesKind) -> Vec<Column> {
+    let column = |kind: ColumnKind, optional: bool| {
+        move |name: &'static str| Column {
+            name,
+            kind,
+            optional,
+        }
+    };
+    let text = column(ColumnKind::Text, false);
+    let integer = column(ColumnKind::Integer, false);
+    let real = column(ColumnKind::Real, false);
+    let mut columns = vec![
+        text("run"),
+        column(ColumnKind::Real, true)("load"),
+        integer("time_ps"),
+    ];
+    columns.extend(match kind {
+        SeriesKind::Flows => vec![
+            integer("from_nic"),
+            integer("to_nic"),
+            text("sl"),
+            integer("bytes"),
+            real("gbit_per_s"),
+        ],
+        SeriesKind::PortVls => [
+            "switch",
+            "port",
+            "vl",
+            "waiting_flits",
+            "waiting_bytes",
+            "marked",
+        ]
+        .map(integer)
+        .to_vec(),
+        SeriesKind::Sources => vec![
+            integer("nic"),
+            text("sl"),
+            column(ColumnKind::Integer, true)("to_nic"),
+            integer("ccti"),
+            integer("delay_ps"),
+        ],
+    });
+    columns
+}

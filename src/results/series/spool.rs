@@ -1,0 +1,127 @@
+//! Rows of a time series between the run and the files: a run appends them as they come,
+//! and afterwards they are read as often as needed.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// One row of any of the series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Row {
+    /// Ticks from the start to the end of the tick in which the sample was taken.
+    pub ticks: u64,
+    /// What the row is about.
+    pub key: Key,
+    /// What was seen of it.
+    pub values: [u64; 2],
+}
+
+/// Sender, receiver and SL; switch, port and VL; or adapter, SL and receiver ([`NONE`]
+/// where control is per SL).
+pub(super) type Key = [u32; 3];
+
+/// No receiver.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A row as it lies in the file: little-endian, in the order of the fields.
+const ROW_BYTES: usize = 8 + 3 * 4 + 2 * 8;
+
+/// A file of rows that disappears with it.
+#[derive(Debug)]
+pub(super) struct Spool {
+    path: PathBuf,
+    out: BufWriter<File>,
+}
+
+impl Spool {
+    pub(super) fn create(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            path: path.to_owned(),
+            out: BufWriter::new(File::create(path)?),
+        })
+    }
+
+    pub(super) fn push(&mut self, row: &Row) -> io::Result<()> {
+        let mut bytes = [0; ROW_BYTES];
+        bytes[..8].copy_from_slice(&row.ticks.to_le_bytes());
+        for (i, part) in row.key.iter().enumerate() {
+            bytes[8 + 4 * i..12 + 4 * i].copy_from_slice(&part.to_le_bytes());
+        }
+        for (i, value) in row.values.iter().enumerate() {
+            bytes[20 + 8 * i..28 + 8 * i].copy_from_slice(&value.to_le_bytes());
+        }
+        self.out.write_all(&bytes)
+    }
+
+    /// All rows so far, in their order.
+    pub(super) fn rows(&mut self) -> io::Result<Rows> {
+        self.out.flush()?;
+        Ok(Rows(BufReader::new(File::open(&self.path)?)))
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        // Nothing more can be done about a file that can't be removed.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Reads a [`Spool`].
+pub(super) struct Rows(BufReader<File>);
+
+impl Iterator for Rows {
+    type Item = io::Result<Row>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut bytes = [0; ROW_BYTES];
+        match self.0.read_exact(&mut bytes) {
+            Ok(()) => Some(Ok(Row::of(&bytes))),
+            Err(e) if e.kind() == ErrorKind::UnexpectedEof => None,
+            Err(e) => Some(Err(e)),
+        }
+    }
+}
+
+impl Row {
+    fn of(bytes: &[u8; ROW_BYTES]) -> Self {
+        let long = |at: usize| {
+            let mut part = [0; 8];
+            part.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_le_bytes(part)
+        };
+        let short = |at: usize| {
+            let mut part = [0; 4];
+            part.copy_from_slice(&bytes[at..at + 4]);
+            u32::from_le_bytes(part)
+        };
+        Self {
+            ticks: long(0),
+            key: [short(8), short(12), short(16)],
+            values: [long(20), long(28)],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_pushed_can_be_read_twice_and_disappears() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut spool = Spool::create(&dir.path().join("a")).unwrap();
+        let row = |ticks| Row {
+            ticks,
+            key: [1, NONE, 1 << 31],
+            values: [u64::MAX, ticks << 40],
+        };
+        (1..=5000).for_each(|ticks| spool.push(&row(ticks)).unwrap());
+        for _ in 0..2 {
+            let rows: Vec<Row> = spool.rows().unwrap().map(Result::unwrap).collect();
+            assert_eq!(rows, (1..=5000).map(row).collect::<Vec<_>>());
+        }
+        drop(spool);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,38 @@
+//! Time series of the runs of a plan.
+
+use crate::fabric::series::{Sample, Sampling};
+use crate::fabric::spec::Tick;
+
+/// One of the runs of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Run {
+    /// The experiment with its jobs.
+    Experiment,
+    /// The baseline of this index.
+    Baseline(usize),
+    /// The experiment without a job, at the load of this index.
+    Load(usize),
+}
+
+/// Takes the samples of one run.
+pub struct Recording<'a> {
+    /// Ticks from one sample to the next, at least 1.
+    pub interval: Tick,
+    /// Called with them in order.
+    pub take: Box<dyn FnMut(&Sample) + Send + 'a>,
+}
+
+impl Recording<'_> {
+    pub(super) fn sampling(&mut self) -> Sampling<'_> {
+        Sampling {
+            interval: self.interval,
+            take: &mut *self.take,
+        }
+    }
+}
+
+/// Takes the time series of the runs of a plan, which may be side by side.
+pub trait Recorder: Sync {
+    /// A run begins; `None` if it is not recorded. Called at most once for each.
+    fn begin(&self, run: Run) -> Option<Recording<'_>>;
+}
