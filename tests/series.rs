@@ -1,7 +1,11 @@
 //! Time series: what a run records, and the files and figures that come of it.
 
+mod common;
+
+use common::infiniband::{control, voq_fabric};
 use flitwise::config::{Plan, resolve_text};
 use flitwise::fabric::series::{FlowSample, PortVlSample, Sample, SourceSample};
+use flitwise::fabric::topology::Topology;
 use flitwise::results::SeriesFiles;
 use flitwise::runner::{
     Control, Progress, Recorder, Run, RunResult, Silent, Snapshot, Status, run_plan,
@@ -393,4 +397,67 @@ fn figures_show_the_largest_and_say_so() {
             "{src} {dst}"
         );
     }
+}
+
+/// NICs 1 to 3 send all they can to NIC 0 of an InfiniBand switch with congestion control, and
+/// everything is in the window.
+#[test]
+fn congestion_control_shows_in_its_series() {
+    let text = r#"
+        fabric.topology = { kind = "single", nics = 4 }
+        [[background]]
+        rate = 1
+        pattern = { flows = [{ from = 1, to = 0 }, { from = 2, to = 0 }, { from = 3, to = 0 }] }
+        [measure]
+        warm_up = "0 ticks"
+        max_warm_up = "0 ticks"
+        window = "40000 ticks"
+        [series]
+        interval = "400 ticks"
+        record = ["flows", "port_vls", "sources"]
+    "#;
+    let mut plan = plan(text, &[]);
+    let mut fabric = voq_fabric(Topology::single(4).unwrap());
+    fabric.congestion_control = Some(Box::new(control(8, 1, 400)));
+    fabric.validate().unwrap();
+    plan.experiment.fabric = fabric;
+    let dir = tempfile::tempdir().unwrap();
+    let stats = run(&plan, dir.path(), 1).main.stats;
+    assert_eq!(stats.ticks(), 40_000);
+    let congestion = stats.congestion.unwrap();
+    let read = |name: &str| rows(&dir.path().join(name));
+    let number = |text: &String| text.parse::<u64>().unwrap();
+
+    let bytes: u64 = read("flows.csv").iter().map(|row| number(&row[6])).sum();
+    let packets: u64 = stats.service_levels.iter().map(|sl| sl.packets).sum();
+    assert_eq!(bytes, packets * 256);
+
+    // Everything waits for NIC 0, and every mark is in some sample.
+    let port_vls = read("port_vls.csv");
+    assert!(
+        port_vls.iter().all(|row| row[3..6] == ["0", "0", "0"]),
+        "{port_vls:?}"
+    );
+    let marked: u64 = port_vls.iter().map(|row| number(&row[8])).sum();
+    assert!(marked > 100, "{marked}");
+    assert_eq!(marked, congestion.marked);
+    for row in &port_vls {
+        assert_eq!(number(&row[7]), 64 * number(&row[6]));
+    }
+
+    // A row per flow and sample from the first on, all 100 of them.
+    let sources = read("sources.csv");
+    assert_eq!(sources.len(), 300);
+    for row in &sources {
+        let (ccti, delay) = (number(&row[6]), number(&row[7]));
+        assert_eq!(row[5], "0");
+        // Entry i of the table: i/2 times the 4 ticks of the packet before.
+        assert_eq!(delay, ccti * 4 / 2 * 16_000);
+    }
+    assert!(sources.iter().any(|row| number(&row[6]) > 0));
+    let svg = fs::read_to_string(dir.path().join("sources.svg")).unwrap();
+    assert!(
+        svg.contains("all 3 sources seen") && svg.contains("NIC 3 -&gt; NIC 0"),
+        "{svg}"
+    );
 }
