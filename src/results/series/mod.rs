@@ -206,13 +206,10 @@ impl Recorder for SeriesFiles<'_> {
             ticks: 0,
             error: Some(e),
         }));
+        let end = End(files);
         Some(Recording {
             interval: self.series.interval,
-            take: Box::new(|sample| {
-                if let Some(recorded) = files.recorded().as_mut() {
-                    recorded.take(sample);
-                }
-            }),
+            take: Box::new(move |sample| end.take(sample)),
         })
     }
 }
@@ -264,6 +261,29 @@ impl RunFiles<'_> {
                 };
                 let [ccti, delay] = [x, ps(y)].map(Cell::Integer);
                 write(&[run, load, time, id(a), sl(b), to, ccti, delay])
+            }
+        }
+    }
+}
+
+/// Records a run, and closes its spools when nobody records it any more.
+struct End<'a, 'b>(&'a RunFiles<'b>);
+
+impl End<'_, '_> {
+    fn take(&self, sample: &Sample) {
+        if let Some(recorded) = self.0.recorded().as_mut() {
+            recorded.take(sample);
+        }
+    }
+}
+
+impl Drop for End<'_, '_> {
+    fn drop(&mut self) {
+        if let Some(recorded) = self.0.recorded().as_mut() {
+            for (_, spool) in &mut recorded.spools {
+                if let Err(e) = spool.close() {
+                    recorded.error.get_or_insert(e);
+                }
             }
         }
     }

@@ -30,14 +30,15 @@ const ROW_BYTES: usize = 8 + 3 * 4 + 2 * 8;
 #[derive(Debug)]
 pub(super) struct Spool {
     path: PathBuf,
-    out: BufWriter<File>,
+    /// `None` once it is closed.
+    out: Option<BufWriter<File>>,
 }
 
 impl Spool {
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         Ok(Self {
             path: path.to_owned(),
-            out: BufWriter::new(File::create(path)?),
+            out: Some(BufWriter::new(File::create(path)?)),
         })
     }
 
@@ -50,12 +51,23 @@ impl Spool {
         for (i, value) in row.values.iter().enumerate() {
             bytes[20 + 8 * i..28 + 8 * i].copy_from_slice(&value.to_le_bytes());
         }
-        self.out.write_all(&bytes)
+        match &mut self.out {
+            Some(out) => out.write_all(&bytes),
+            None => Err(ErrorKind::BrokenPipe.into()),
+        }
     }
 
-    /// All rows so far, in their order.
+    /// Takes no more rows, and no file handle: a curve may have thousands of runs.
+    pub(super) fn close(&mut self) -> io::Result<()> {
+        match self.out.take() {
+            Some(mut out) => out.flush(),
+            None => Ok(()),
+        }
+    }
+
+    /// All rows, in their order; closes the file.
     pub(super) fn rows(&mut self) -> io::Result<Rows> {
-        self.out.flush()?;
+        self.close()?;
         Ok(Rows(BufReader::new(File::open(&self.path)?)))
     }
 }
@@ -117,6 +129,8 @@ mod tests {
             values: [u64::MAX, ticks << 40],
         };
         (1..=5000).for_each(|ticks| spool.push(&row(ticks)).unwrap());
+        spool.close().unwrap();
+        assert!(spool.push(&row(1)).is_err());
         for _ in 0..2 {
             let rows: Vec<Row> = spool.rows().unwrap().map(Result::unwrap).collect();
             assert_eq!(rows, (1..=5000).map(row).collect::<Vec<_>>());
