@@ -27,7 +27,7 @@ fn run_at_once(spec: &FabricSpec, messages: impl IntoIterator<Item = Message>) -
 
 /// Ticks and senders of the headers of message `token`.
 fn way(run: &OracleRun, token: u64) -> Vec<(u64, End)> {
-    let departures = run.departures.iter().filter(|d| d.token == token);
+    let departures = run.departures.iter().filter(|d| d.token == Some(token));
     departures.map(|d| (d.tick, d.from)).collect()
 }
 

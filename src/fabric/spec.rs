@@ -1,7 +1,7 @@
 //! The fabric as plain data: what the experiment file resolves to, and the
 //! only thing that the engine and the oracle share besides the topology.
 
-use super::infiniband::{CongestionControl, SwitchKind, VlMap};
+use super::infiniband::{CongestionControl, Notification, SwitchKind, VlMap};
 use super::topology::Topology;
 use thiserror::Error;
 
@@ -215,11 +215,21 @@ impl Timing {
 }
 
 impl FabricSpec {
-    /// Flits of the largest packet of service level `sl`.
+    /// Flits of the largest packet of service level `sl`, be it a CNP.
     #[must_use]
     pub fn max_flits(&self, sl: usize) -> u32 {
         let mtu = self.qos.service_levels[sl].mtu_bytes;
-        self.timing.flits(mtu, self.header_bytes)
+        let data = self.timing.flits(mtu, self.header_bytes);
+        data.max(self.cnp_flits().unwrap_or(0))
+    }
+
+    /// Flits of a congestion notification packet, if there are any.
+    #[must_use]
+    pub fn cnp_flits(&self) -> Option<u32> {
+        match self.congestion_control.as_ref()?.notification {
+            Notification::Cnp { bytes } => Some(self.timing.flits(bytes, 0)),
+            Notification::Ack => None,
+        }
     }
 
     /// Credits taken by a packet of `flits` flits.

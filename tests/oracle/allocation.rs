@@ -122,6 +122,9 @@ fn carry_out(
     let packet = &mut packets[id];
     switch.space(target).take(to_queue, packet.credits);
     assert_eq!(switch.buffer(source).remove_head(from_queue), id);
+    if let (Place::Output(_), Some(marking)) = (target, &mut switch.marking) {
+        marking.granted(id, packet);
+    }
 
     let start = now + spec.timing.allocation;
     let store = match source {

@@ -2,26 +2,29 @@
 
 use super::allocation::{self, Request};
 use super::blocked;
+use super::control::CctiChange;
 use super::counts::LevelCounts;
 use super::link::{End, Link};
 use super::nic::Nic;
 use super::packet::{self, Flit, Packet, PacketId};
 use super::routing;
+use super::sample::Sample;
 use super::sender::Choice;
 use super::switch::Switch;
 use super::{Departure, OracleRun, RunEnd};
 use flitwise::fabric::spec::{FabricSpec, Tick, TrunkSelection};
+use flitwise::fabric::stats::CongestionStats;
 use flitwise::fabric::topology::Peer;
 use flitwise::fabric::workload::{Message, PacketReport, Workload};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Everything there is, at one moment.
 pub struct Fabric<'s> {
-    spec: &'s FabricSpec,
-    nics: Vec<Nic>,
-    switches: Vec<Switch>,
+    pub spec: &'s FabricSpec,
+    pub nics: Vec<Nic<'s>>,
+    pub switches: Vec<Switch<'s>>,
     links: Vec<Link>,
-    packets: Vec<Packet>,
+    pub packets: Vec<Packet>,
     messages: Vec<MessageState>,
     messages_delivered: u64,
     /// Requests of each switch, between phases 5 and 6.
@@ -31,11 +34,19 @@ pub struct Fabric<'s> {
     /// Packets created and delivered so far of each (source, destination, SL).
     flows: HashMap<(u32, u32, u8), (u64, u64)>,
     /// Flits that have left a NIC, and that have reached one.
-    flits_injected: u64,
-    flits_delivered: u64,
+    flits_sent: u64,
+    flits_received: u64,
+    /// Data packets that NICs have scheduled, and their flits.
+    pub packets_injected: u64,
+    pub flits_scheduled: u64,
     levels: Vec<LevelCounts>,
     reports: Vec<PacketReport>,
     departures: Vec<Departure>,
+    pub congestion: CongestionStats,
+    pub ccti: Vec<CctiChange>,
+    pub samples: Vec<Sample>,
+    /// Payload delivered of each (source, destination, SL) since the sample before.
+    pub payload: BTreeMap<(u32, u32, u8), u64>,
     /// Things that happened in this tick.
     pub moved: usize,
 }
@@ -105,11 +116,17 @@ impl<'s> Fabric<'s> {
             requests: vec![Vec::new(); count],
             left_nic: Vec::new(),
             flows: HashMap::new(),
-            flits_injected: 0,
-            flits_delivered: 0,
+            flits_sent: 0,
+            flits_received: 0,
+            packets_injected: 0,
+            flits_scheduled: 0,
             levels: vec![LevelCounts::default(); spec.qos.service_levels.len()],
             reports: Vec::new(),
             departures: Vec::new(),
+            congestion: CongestionStats::default(),
+            ccti: Vec::new(),
+            samples: Vec::new(),
+            payload: BTreeMap::new(),
             moved: 0,
         }
     }
@@ -157,6 +174,7 @@ impl<'s> Fabric<'s> {
         for switch in &mut self.switches {
             switch.arrive(now);
         }
+        self.expire(now);
     }
 
     /// A flit has reached its NIC: the tail delivers the packet, and the last
@@ -165,10 +183,19 @@ impl<'s> Fabric<'s> {
         let packet = &self.packets[flit.packet];
         assert_eq!(nic, packet.dst as usize, "delivered to the wrong NIC");
         assert_eq!(flit.sl, packet.sl, "the SL is constant end to end");
-        self.flits_delivered += 1;
+        self.flits_received += 1;
         if flit.index + 1 < packet.flits {
             return;
         }
+        if let Some(message) = packet.message {
+            self.deliver(now, flit.packet, message, workload);
+        }
+        self.notify(now, flit.packet);
+    }
+
+    /// The tail of data packet `id` has reached its NIC.
+    fn deliver(&mut self, now: Tick, id: PacketId, message: usize, workload: &mut impl Workload) {
+        let packet = &self.packets[id];
         if self.spec.routing.trunk == TrunkSelection::Destination {
             let flow = (packet.src, packet.dst, packet.sl);
             let (_, delivered) = self.flows.get_mut(&flow).expect("created before");
@@ -178,7 +205,10 @@ impl<'s> Fabric<'s> {
         let level = &mut self.levels[usize::from(packet.sl)];
         level.flits += u64::from(packet.flits);
         level.network.push(now - packet.injected);
-        let state = &mut self.messages[packet.message];
+        let state = &mut self.messages[message];
+        let (payload, _) = packet::payload(self.spec, &state.message, packet.index);
+        let flow = (packet.src, packet.dst, packet.sl);
+        *self.payload.entry(flow).or_default() += u64::from(payload);
         let token = state.message.token;
         let report = PacketReport {
             token,
@@ -217,28 +247,42 @@ impl<'s> Fabric<'s> {
 
     /// Phase 3: the workload creates messages; NICs fill their send queues.
     fn create(&mut self, now: Tick, workload: &mut impl Workload) {
+        let controlled = self.spec.congestion_control.is_some();
         if workload.next_tick().is_some_and(|due| due <= now) {
             let mut created = Vec::new();
             workload.act(now, &mut created);
+            let mut queues: Vec<(u32, u8)> = Vec::new();
             for message in created {
                 self.moved += 1;
-                self.enqueue(message);
+                if controlled && !queues.contains(&(message.src, message.sl)) {
+                    queues.push((message.src, message.sl));
+                }
+                self.enqueue(now, message);
+            }
+            // What the workload kept back: it may belong to another queue pair.
+            for (nic, sl) in queues {
+                while let Some(message) = workload.replenish(now, nic, sl) {
+                    self.moved += 1;
+                    self.enqueue(now, message);
+                }
             }
         }
         for nic in 0..self.nics.len() {
-            while let Some(sl) = self.nics[nic].fill(now, &mut self.packets) {
+            while let Some(id) = self.nics[nic].fill(now, &mut self.packets) {
                 self.moved += 1;
-                if self.nics[nic].waiting[sl].is_empty()
-                    && let Some(next) = workload.replenish(now, nic as u32, sl as u8)
+                let packet = &self.packets[id];
+                if !controlled
+                    && self.nics[nic].is_empty_behind(packet)
+                    && let Some(next) = workload.replenish(now, nic as u32, packet.sl)
                 {
-                    self.enqueue(next);
+                    self.enqueue(now, next);
                 }
             }
         }
     }
 
     /// Cuts a message into packets and puts them in the application queue.
-    fn enqueue(&mut self, message: Message) {
+    fn enqueue(&mut self, now: Tick, message: Message) {
         assert_ne!(message.src, message.dst, "a NIC does not send to itself");
         let spec = self.spec;
         let mut index = 0;
@@ -246,27 +290,18 @@ impl<'s> Fabric<'s> {
             let (bytes, last) = packet::payload(spec, &message, index);
             let flits = spec.timing.flits(bytes, spec.header_bytes);
             let flow = (message.src, message.dst, message.sl);
+            let packet = self.packet(flow, flits, now);
             let (place_in_flow, _) = self.flows.entry(flow).or_default();
             self.packets.push(Packet {
-                message: self.messages.len(),
+                message: Some(self.messages.len()),
                 index,
                 last,
-                src: message.src,
-                dst: message.dst,
-                sl: message.sl,
-                flits,
-                credits: spec.credits(flits),
                 place_in_flow: *place_in_flow,
-                ready: 0,
-                injected: 0,
-                class: 0,
-                vl: routing::vl(spec, message.sl, message.dst, 0),
-                output: usize::MAX,
-                dates: Vec::new(),
+                ..packet
             });
             *place_in_flow += 1;
-            let queue = &mut self.nics[message.src as usize].waiting[usize::from(message.sl)];
-            queue.push_back(self.packets.len() - 1);
+            let id = self.packets.len() - 1;
+            self.nics[message.src as usize].enqueue(id, &self.packets[id]);
             index += 1;
             if last {
                 break;
@@ -278,6 +313,29 @@ impl<'s> Fabric<'s> {
             packets: index,
             delivered: 0,
         });
+    }
+
+    /// A packet without a message, of (source, destination, SL), ready at `now`.
+    pub fn packet(&self, (src, dst, sl): (u32, u32, u8), flits: u32, now: Tick) -> Packet {
+        Packet {
+            message: None,
+            index: 0,
+            last: false,
+            src,
+            dst,
+            sl,
+            flits,
+            credits: self.spec.credits(flits),
+            place_in_flow: 0,
+            ready: now,
+            injected: 0,
+            class: 0,
+            fecn: false,
+            input: usize::MAX,
+            vl: routing::vl(self.spec, sl, dst, 0),
+            output: usize::MAX,
+            dates: Vec::new(),
+        }
     }
 
     /// Phase 4: routing completes, headers become ready.
@@ -301,6 +359,7 @@ impl<'s> Fabric<'s> {
     fn allocate_switch(&mut self, now: Tick) {
         for (switch, requests) in self.switches.iter_mut().zip(&self.requests) {
             self.moved += allocation::grant(switch, requests, now, self.spec, &mut self.packets);
+            switch.judge(&self.packets);
         }
     }
 
@@ -308,6 +367,11 @@ impl<'s> Fabric<'s> {
     fn schedule(&mut self, now: Tick) {
         for at in 0..self.links.len() {
             let from = self.links[at].from;
+            if let End::Nic(nic) = from
+                && let Some(cnp) = self.nics[nic].respond(&self.packets)
+            {
+                self.departs(now, cnp, at);
+            }
             let sender = match from {
                 End::Nic(nic) => &mut self.nics[nic].sender,
                 End::Port { switch, port } => &mut self.switches[switch].outputs[port].sender,
@@ -316,8 +380,9 @@ impl<'s> Fabric<'s> {
                 Choice::Nothing => {}
                 Choice::NoQuota => self.links[at].counts.waited.push(now),
                 Choice::Send(id) => {
-                    if matches!(from, End::Nic(_)) {
-                        self.packets[id].injected = now;
+                    match from {
+                        End::Nic(nic) => self.starts_at_nic(now, nic, id),
+                        End::Port { switch, port } => self.starts_at_switch(switch, port, id),
                     }
                     self.departs(now, id, at);
                 }
@@ -335,10 +400,12 @@ impl<'s> Fabric<'s> {
         self.departures.push(Departure {
             tick,
             from: link.from,
-            token: self.messages[packet.message].message.token,
+            way: (packet.src, packet.dst),
+            token: packet.message.map(|at| self.messages[at].message.token),
             index: packet.index,
             sl: packet.sl,
             vl: packet.vl,
+            fecn: packet.fecn,
         });
         let (flits, latency) = (Tick::from(packet.flits), link.latency());
         packet.dates = (0..flits).map(|i| tick + i + latency).collect();
@@ -350,12 +417,11 @@ impl<'s> Fabric<'s> {
             let before = self.links[nic.sender.link.expect("a NIC has a link")].carried;
             if let Some(id) = nic.sender.send(now, &mut self.links) {
                 let packet = &self.packets[id];
-                if packet.last {
-                    self.left_nic.push(packet.message);
-                }
+                let last = packet.message.filter(|_| packet.last);
+                self.left_nic.extend(last);
             }
             let after = self.links[nic.sender.link.expect("a NIC has a link")].carried;
-            self.flits_injected += after - before;
+            self.flits_sent += after - before;
             nic.drain(now, self.spec, &self.packets, &mut self.links);
         }
         for switch in &mut self.switches {
@@ -379,8 +445,8 @@ impl<'s> Fabric<'s> {
         let switches: usize = self.switches.iter().map(Switch::flits).sum();
         let in_flight = (links + switches) as u64;
         assert_eq!(
-            self.flits_injected,
-            self.flits_delivered + in_flight,
+            self.flits_sent,
+            self.flits_received + in_flight,
             "flits were lost"
         );
     }
@@ -391,7 +457,7 @@ impl<'s> Fabric<'s> {
 
     pub fn report(mut self, end: RunEnd, end_tick: Tick) -> OracleRun {
         let blocked = blocked::blocked(self.spec, &mut self.switches, &self.packets);
-        if end == RunEnd::Drained {
+        if end == RunEnd::Drained && self.spec.congestion_control.is_none() {
             let all_left = |link: &Link| link.counts.flits == link.carried;
             assert!(self.links.iter().all(all_left), "what was scheduled left");
         }
@@ -401,10 +467,6 @@ impl<'s> Fabric<'s> {
             links.map(|link| link.flits).sum()
         };
         let (flit_hops, host_flit_hops) = (hops(false), hops(true));
-        let injecting = || {
-            let links = links.iter();
-            links.filter(|link| matches!(link.from, End::Nic(_)))
-        };
         OracleRun {
             end,
             end_tick,
@@ -414,12 +476,15 @@ impl<'s> Fabric<'s> {
             departures: self.departures,
             messages: self.messages.len() as u64,
             messages_delivered: self.messages_delivered,
-            packets_injected: injecting().map(|link| link.packets).sum(),
-            flits_injected: injecting().map(|link| link.flits).sum(),
+            packets_injected: self.packets_injected,
+            flits_injected: self.flits_scheduled,
             flits_delivered: self.levels.iter().map(|level| level.flits).sum(),
             links,
             levels: self.levels,
             blocked,
+            congestion: self.congestion,
+            ccti: self.ccti,
+            samples: self.samples,
         }
     }
 }

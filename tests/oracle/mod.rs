@@ -1,4 +1,5 @@
-//! The oracle: the fabric of `docs/model.md` in its most obvious form.
+//! The oracle: the fabric of `docs/model.md` in its most obvious form, with congestion
+//! control as in `docs/model-infiniband.md` §12.
 //!
 //! It goes tick by tick and flit by flit. Every flit is an entry in the queue
 //! of the buffer, link or crossbar that it is in; a tick is eight functions
@@ -13,24 +14,34 @@
 mod allocation;
 mod blocked;
 mod buffer;
+#[path = "../oracle_ib/congestion.rs"]
+mod congestion;
+mod control;
 mod counts;
 mod delay_line;
 mod fabric;
 mod link;
+mod marking;
 mod nic;
 mod packet;
 mod routing;
+#[path = "../oracle_ib/sample.rs"]
+mod sample;
 mod scheduler;
 mod sender;
 mod switch;
 
 pub use blocked::Blocked;
+pub use congestion::FlowKey;
+pub use control::CctiChange;
 pub use counts::{LevelCounts, LinkCounts, quantile};
 pub use link::End;
+pub use sample::{FlowSample, Sample};
 pub use switch::Place;
 
 use fabric::Fabric;
 use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::stats::CongestionStats;
 use flitwise::fabric::workload::{PacketReport, Workload};
 
 /// Why a run ended.
@@ -51,10 +62,14 @@ pub enum RunEnd {
 pub struct Departure {
     pub tick: Tick,
     pub from: End,
-    pub token: u64,
+    /// Source and destination of the packet.
+    pub way: (u32, u32),
+    /// Token of the message of a data packet; none of a congestion notification packet.
+    pub token: Option<u64>,
     pub index: u32,
     pub sl: u8,
     pub vl: usize,
+    pub fecn: bool,
 }
 
 /// What came of a run.
@@ -82,6 +97,12 @@ pub struct OracleRun {
     pub levels: Vec<LevelCounts>,
     /// Heads in switches that have no quota in their next buffer when the run ends.
     pub blocked: Vec<Blocked>,
+    /// Counters of congestion control.
+    pub congestion: CongestionStats,
+    /// Every change of an index into the congestion control table, in order.
+    pub ccti: Vec<CctiChange>,
+    /// Time series, if an interval was given.
+    pub samples: Vec<Sample>,
 }
 
 impl OracleRun {
@@ -96,9 +117,19 @@ impl OracleRun {
 /// The run ends at the end of the first tick in which the workload is
 /// finished, or has nothing more to send and everything is delivered.
 pub fn run(spec: &FabricSpec, workload: &mut impl Workload, max_ticks: u64) -> OracleRun {
+    run_sampled(spec, workload, max_ticks, None)
+}
+
+/// The same, with a sample every `interval` ticks.
+pub fn run_sampled(
+    spec: &FabricSpec,
+    workload: &mut impl Workload,
+    max_ticks: u64,
+    interval: Option<Tick>,
+) -> OracleRun {
     let mut fabric = Fabric::new(spec);
-    // Whatever is going to happen without the workload happens within the
-    // longest chain of latencies.
+    // Whatever is going to happen without the workload, and without an injection delay,
+    // happens within the longest chain of latencies.
     let timing = &spec.timing;
     let patience = timing.link
         + timing.host_link
@@ -113,8 +144,12 @@ pub fn run(spec: &FabricSpec, workload: &mut impl Workload, max_ticks: u64) -> O
         fabric.moved = 0;
         fabric.tick(now, workload);
         fabric.check_conservation();
+        if interval.is_some_and(|interval| (now + 1) % interval == 0) {
+            fabric.sample(now);
+        }
         let more_to_come = workload.next_tick().is_some();
-        quiet = if fabric.moved > 0 || more_to_come {
+        let waits = more_to_come || fabric.holds_for_now(now);
+        quiet = if fabric.moved > 0 || waits {
             0
         } else {
             quiet + 1

@@ -1,52 +1,79 @@
-//! NICs: application queues, the send queue, and the receive buffer.
+//! NICs: application queues, the send queue, CNPs, and the receive buffer.
 
+use super::congestion::{FlowKey, Flows};
 use super::link::Link;
 use super::packet::{Flit, Packet, PacketId, completes_credit};
 use super::sender::Sender;
 use flitwise::fabric::spec::{FabricSpec, Tick};
-use std::collections::VecDeque;
+use flitwise::units::Ratio;
+use std::collections::{BTreeMap, VecDeque};
 
 /// One NIC.
 #[derive(Debug, Clone)]
-pub struct Nic {
-    /// Application queues, one per SL: packets that have not left the host.
-    pub waiting: Vec<VecDeque<PacketId>>,
-    /// SL at which the next packet for the send queue is looked for.
-    pointer: usize,
+pub struct Nic<'s> {
+    /// Application queues: packets that have not left the host. One per SL (as destination
+    /// 0), with congestion control one per SL and destination.
+    waiting: BTreeMap<(u8, u32), VecDeque<PacketId>>,
+    /// Queue at which the next packet for the send queue is looked for.
+    pointer: (u8, u32),
     /// Send queue, scheduler and link.
     pub sender: Sender,
+    /// Packets in the send queue that the link has not started.
+    queued: Vec<PacketId>,
+    /// Congestion notification packets that wait for the link.
+    pub cnps: VecDeque<PacketId>,
+    /// With congestion control only.
+    pub flows: Option<Flows<'s>>,
     /// Receive buffer.
     pub received: VecDeque<Flit>,
     /// The link that arrives here, to which credits return.
     pub arriving: usize,
 }
 
-impl Nic {
-    pub fn new(spec: &FabricSpec, leaving: usize, arriving: usize) -> Self {
+impl<'s> Nic<'s> {
+    pub fn new(spec: &'s FabricSpec, leaving: usize, arriving: usize) -> Self {
         let buffers = &spec.buffers;
+        let control = spec.congestion_control.as_deref();
         Self {
-            waiting: vec![VecDeque::new(); spec.qos.service_levels.len()],
-            pointer: 0,
+            waiting: BTreeMap::new(),
+            pointer: (0, 0),
             sender: Sender::new(spec, &buffers.nic_queue, 0, &buffers.input, Some(leaving)),
+            queued: Vec::new(),
+            cnps: VecDeque::new(),
+            flows: control.map(|control| Flows::new(control, Ratio::ONE)),
             received: VecDeque::new(),
             arriving,
         }
     }
 
+    fn queue(&mut self, sl: u8, dst: u32) -> &mut VecDeque<PacketId> {
+        let dst = if self.flows.is_some() { dst } else { 0 };
+        self.waiting.entry((sl, dst)).or_default()
+    }
+
+    /// Phase 3: a packet joins its application queue.
+    pub fn enqueue(&mut self, id: PacketId, packet: &Packet) {
+        self.queue(packet.sl, packet.dst).push_back(id);
+    }
+
+    /// No packet of the application queue of `packet` is left.
+    pub fn is_empty_behind(&mut self, packet: &Packet) -> bool {
+        self.queue(packet.sl, packet.dst).is_empty()
+    }
+
     /// Phase 3: the next packet moves from the application queues to the send queue, one
-    /// SL after the other, if there is one that fits. Its SL.
-    pub fn fill(&mut self, now: Tick, packets: &mut [Packet]) -> Option<usize> {
-        let sls = self.waiting.len();
-        let (sl, id) = (0..sls)
-            .map(|step| (self.pointer + step) % sls)
-            .filter_map(|sl| Some((sl, *self.waiting[sl].front()?)))
-            .find(|&(_, id)| {
-                self.sender
-                    .space
-                    .has_quota(packets[id].vl, packets[id].credits)
-            })?;
-        self.waiting[sl].pop_front();
-        self.pointer = (sl + 1) % sls;
+    /// queue after the other, if there is one that fits and is not held.
+    pub fn fill(&mut self, now: Tick, packets: &mut [Packet]) -> Option<PacketId> {
+        let after = self.waiting.range(self.pointer..);
+        let queues = after.chain(self.waiting.range(..self.pointer));
+        let heads = queues.filter_map(|(&key, queue)| Some((key, *queue.front()?)));
+        let (key, id) = heads.into_iter().find(|&(_, id)| {
+            let packet = &packets[id];
+            self.sender.space.has_quota(packet.vl, packet.credits)
+                && !self.holds(now, packet, packets)
+        })?;
+        self.waiting.get_mut(&key).expect("has a head").pop_front();
+        self.pointer = (key.0, key.1 + 1);
         let packet = &mut packets[id];
         self.sender.space.take(packet.vl, packet.credits);
         for index in 0..packet.flits {
@@ -54,7 +81,32 @@ impl Nic {
                 .buffer
                 .arrive(now, packet.vl, packet.flit(id, index));
         }
-        Some(sl)
+        self.queued.push(id);
+        Some(id)
+    }
+
+    /// Does congestion control hold `packet` in its application queue?
+    fn holds(&self, now: Tick, packet: &Packet, packets: &[Packet]) -> bool {
+        let Some(flows) = &self.flows else {
+            return false;
+        };
+        let key = flows.key(packet.sl, packet.dst);
+        let same = |&&id: &&PacketId| flows.key(packets[id].sl, packets[id].dst) == key;
+        flows.ccti(key) > 0 && (self.queued.iter().any(|id| same(&id)) || flows.holds(now, key))
+    }
+
+    /// True if time alone may let a packet go that congestion control holds.
+    pub fn holds_for_now(&self, now: Tick, packets: &[Packet]) -> bool {
+        let Some(flows) = &self.flows else {
+            return false;
+        };
+        let heads = self.waiting.values().filter_map(VecDeque::front);
+        let held = heads.map(|&id| &packets[id]);
+        let mut held = held.filter(|packet| self.holds(now, packet, packets));
+        held.any(|packet| {
+            let key = flows.key(packet.sl, packet.dst);
+            flows.holds(now, key) || flows.ccti(key) > flows.least(key)
+        })
     }
 
     /// Phase 4: what has just moved in can be scheduled at once.
@@ -62,6 +114,26 @@ impl Nic {
         while let Some(id) = self.sender.buffer.next_ready(now) {
             packets[id].ready = now;
         }
+    }
+
+    /// Phase 7: a congestion notification packet starts, if the link is free and there is
+    /// quota for it.
+    pub fn respond(&mut self, packets: &[Packet]) -> Option<PacketId> {
+        let &id = self.cnps.front()?;
+        if !self.sender.start_directly(id, &packets[id]) {
+            return None;
+        }
+        self.cnps.pop_front()
+    }
+
+    /// Phase 7: the link starts data packet `id`. Returns the flow's index into the
+    /// table.
+    pub fn starts(&mut self, now: Tick, id: PacketId, packet: &Packet) -> Option<u16> {
+        self.queued.retain(|&other| other != id);
+        let flows = self.flows.as_mut()?;
+        let key = flows.key(packet.sl, packet.dst);
+        flows.sent(key, now + Tick::from(packet.flits), packet.flits);
+        Some(flows.ccti(key))
     }
 
     /// Phase 8: the receive buffer is read as fast as flits come in.
@@ -72,5 +144,14 @@ impl Nic {
                 links[self.arriving].return_credit(now, flit.vl);
             }
         }
+    }
+
+    /// Every flow that has sent: its index and the delay after its previous packet.
+    pub fn sample(&self) -> Vec<(FlowKey, (u16, Tick))> {
+        let flows = self.flows.iter().flat_map(|flows| {
+            let sent = flows.all().filter(|(_, flow)| flow.previous.is_some());
+            sent.map(|(key, flow)| (key, (flow.ccti, flows.delay(flow))))
+        });
+        flows.collect()
     }
 }

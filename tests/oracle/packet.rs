@@ -21,7 +21,8 @@ pub struct Flit {
 /// A packet: what every flit of it has in common, and where its header is.
 #[derive(Debug, Clone)]
 pub struct Packet {
-    pub message: usize,
+    /// Message of a data packet; none of a congestion notification packet.
+    pub message: Option<usize>,
     pub index: u32,
     /// True for the last packet of its message.
     pub last: bool,
@@ -40,6 +41,10 @@ pub struct Packet {
     pub injected: Tick,
     /// Dateline class, 0 or 1; only means something on rings.
     pub class: usize,
+    /// Forward explicit congestion notification: it met congestion.
+    pub fecn: bool,
+    /// The input port at the switch that routed the packet last.
+    pub input: usize,
     /// The VL decided last: at injection, then at every switch.
     pub vl: usize,
     /// The output port at the switch that routed the packet last.

@@ -3,7 +3,7 @@
 
 use super::buffer::{Buffer, Ledger};
 use super::link::Link;
-use super::packet::{Packet, PacketId, completes_credit};
+use super::packet::{Flit, Packet, PacketId, completes_credit};
 use super::scheduler::{Candidate, Scheduler};
 use flitwise::fabric::spec::{FabricSpec, Pool, Tick};
 
@@ -42,6 +42,8 @@ struct Sending {
     vl: usize,
     next: u32,
     flits: u32,
+    /// The header, if the packet does not come from the buffer.
+    direct: Option<Flit>,
 }
 
 impl Sender {
@@ -102,8 +104,26 @@ impl Sender {
             vl,
             next: 0,
             flits: packet.flits,
+            direct: None,
         });
         Choice::Send(id)
+    }
+
+    /// Phase 7: a packet from outside the buffer starts, if the link is free and there is
+    /// quota for it; false if it does not.
+    pub fn start_directly(&mut self, id: PacketId, packet: &Packet) -> bool {
+        if self.sending.is_some() || !self.far.has_quota(packet.vl, packet.credits) {
+            return false;
+        }
+        self.far.take(packet.vl, packet.credits);
+        self.sending = Some(Sending {
+            packet: id,
+            vl: packet.vl,
+            next: 0,
+            flits: packet.flits,
+            direct: Some(packet.flit(id, 0)),
+        });
+        true
     }
 
     /// Phase 8: the next flit of the packet on the link leaves. Returns the
@@ -113,14 +133,18 @@ impl Sender {
         let link = self
             .link
             .expect("a packet was routed to a port without a link");
-        let flit = self
-            .buffer
-            .leave(now, sending.vl, sending.packet, sending.next)
-            .expect("a link is never starved in the middle of a packet");
+        let index = sending.next;
+        let flit = if let Some(header) = sending.direct {
+            Flit { index, ..header }
+        } else {
+            if completes_credit(index, sending.flits, self.per_credit) {
+                self.freed.push(sending.vl);
+            }
+            self.buffer
+                .leave(now, sending.vl, sending.packet, index)
+                .expect("a link is never starved in the middle of a packet")
+        };
         links[link].send(now, flit);
-        if completes_credit(sending.next, sending.flits, self.per_credit) {
-            self.freed.push(sending.vl);
-        }
         sending.next += 1;
         if sending.next < sending.flits {
             return None;

@@ -3,6 +3,7 @@
 
 use super::buffer::{Buffer, Ledger};
 use super::delay_line::DelayLine;
+use super::marking::Marking;
 use super::packet::{Flit, Packet, PacketId, completes_credit};
 use super::routing::{self, Router};
 use super::sender::Sender;
@@ -78,20 +79,22 @@ pub struct Crossing {
 
 /// One switch.
 #[derive(Debug, Clone)]
-pub struct Switch {
+pub struct Switch<'s> {
     pub inputs: Vec<Input>,
     pub centrals: Vec<Central>,
     pub outputs: Vec<Output>,
     pub crossings: Vec<Crossing>,
     router: Router,
+    /// With congestion control only.
+    pub marking: Option<Marking<'s>>,
     /// Class of each port: 0 for NICs, then one for each neighbour.
     class_of: Vec<Option<usize>>,
 }
 
-impl Switch {
+impl<'s> Switch<'s> {
     /// Switch `id`; `arriving` and `leaving` are the links of each port.
     pub fn new(
-        spec: &FabricSpec,
+        spec: &'s FabricSpec,
         id: u32,
         arriving: &[Option<usize>],
         leaving: &[Option<usize>],
@@ -144,6 +147,7 @@ impl Switch {
             outputs: (0..radix).map(output).collect(),
             crossings: Vec::new(),
             router: Router::new(spec, id),
+            marking: Marking::new(spec, id),
             class_of,
         }
     }
@@ -244,6 +248,10 @@ impl Switch {
                 packet.output = way.output;
                 packet.class = way.class;
                 packet.vl = routing::vl(spec, packet.sl, packet.dst, way.class);
+                packet.input = port;
+                if let Some(marking) = &mut self.marking {
+                    marking.join(id, packet);
+                }
             }
         }
         for central in &mut self.centrals {
@@ -253,6 +261,17 @@ impl Switch {
             while let Some(id) = output.sender.buffer.next_ready(now) {
                 packets[id].ready = now;
             }
+        }
+    }
+
+    /// End of phase 6: the state of Port VLs changes.
+    pub fn judge(&mut self, packets: &[Packet]) {
+        let outputs = &self.outputs;
+        let has_quota = |output: usize, vl: usize, credits: u32| {
+            outputs[output].sender.far.has_quota(vl, credits)
+        };
+        if let Some(marking) = &mut self.marking {
+            marking.judge(packets, has_quota);
         }
     }
 

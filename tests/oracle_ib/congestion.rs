@@ -100,10 +100,21 @@ impl<'s> Flows<'s> {
         }
     }
 
+    /// The index that a flow has at first, and never falls below.
+    pub fn least(&self, key: FlowKey) -> u16 {
+        self.control.service_levels[key.sl()].ccti_min.into()
+    }
+
+    /// The index of a flow.
+    pub fn ccti(&self, key: FlowKey) -> u16 {
+        let flow = self.flows.get(&key);
+        flow.map_or(self.least(key), |flow| flow.ccti)
+    }
+
     fn flow(&mut self, key: FlowKey) -> &mut Flow {
-        let least = self.control.service_levels[key.sl()].ccti_min;
+        let ccti = self.least(key);
         self.flows.entry(key).or_insert(Flow {
-            ccti: least.into(),
+            ccti,
             timer: None,
             previous: None,
         })

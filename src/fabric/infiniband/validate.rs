@@ -89,7 +89,7 @@ impl FabricSpec {
         self.validate_static_buffers(&used, voq)
     }
 
-    /// Credits of the largest packet of any SL.
+    /// Credits of the largest packet of any SL, or of a CNP.
     #[must_use]
     pub fn largest_packet_credits(&self) -> u32 {
         (0..self.qos.service_levels.len())
@@ -212,17 +212,8 @@ impl FabricSpec {
 
     fn validate_static_buffers(&self, used: &[bool], voq: &Voq) -> Result<(), SpecError> {
         let b = &self.buffers;
-        let mut largest = self.largest_packet_credits();
-        let cnp =
-            self.congestion_control
-                .as_ref()
-                .map_or(0, |control| match control.notification {
-                    Notification::Cnp { bytes } => bytes,
-                    Notification::Ack => 0,
-                });
-        for bytes in [voq.hca.ack_bytes, cnp] {
-            largest = largest.max(self.credits(self.timing.flits(bytes, 0)));
-        }
+        let ack = self.credits(self.timing.flits(voq.hca.ack_bytes, 0));
+        let largest = self.largest_packet_credits().max(ack);
         for (key, pool) in [
             ("fabric.input_buffer", &b.input),
             ("fabric.nic_sink", &b.nic_sink),

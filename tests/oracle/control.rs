@@ -1,0 +1,117 @@
+//! Congestion control in the whole fabric: notifications, timers, and what is seen of it
+//! (`docs/model-infiniband.md` §10 to §13).
+
+use super::congestion::FlowKey;
+use super::fabric::Fabric;
+use super::packet::PacketId;
+use super::sample::{FlowSample, Sample};
+use flitwise::fabric::spec::Tick;
+use std::collections::BTreeMap;
+
+/// An index into the congestion control table changed, or its timer was set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CctiChange {
+    pub tick: Tick,
+    pub nic: usize,
+    pub flow: FlowKey,
+    pub ccti: u16,
+}
+
+impl Fabric<'_> {
+    /// Phase 1: the tail of packet `id` is at its NIC, and if it was data, it was delivered.
+    pub fn notify(&mut self, now: Tick, id: PacketId) {
+        let packet = self.packets[id].clone();
+        let here = packet.dst as usize;
+        let Some(flows) = &mut self.nics[here].flows else {
+            return;
+        };
+        if packet.message.is_none() {
+            let flow = flows.key(packet.sl, packet.src);
+            let ccti = flows.becn(now, flow);
+            self.note_ccti(now, here, flow, ccti);
+            self.congestion.becns += 1;
+        } else if packet.fecn {
+            let cnp = self.spec.cnp_flits().expect("no ACKs here");
+            let way = (packet.dst, packet.src, packet.sl);
+            self.packets.push(self.packet(way, cnp, now));
+            let cnp = self.packets.len() - 1;
+            self.nics[here].cnps.push_back(cnp);
+            self.congestion.notifications += 1;
+        }
+    }
+
+    /// Phase 1, after everything that arrived: timers expire.
+    pub fn expire(&mut self, now: Tick) {
+        for nic in 0..self.nics.len() {
+            let flows = self.nics[nic].flows.as_mut();
+            for (flow, ccti) in flows.map_or_else(Vec::new, |flows| flows.expire(now)) {
+                self.note_ccti(now, nic, flow, ccti);
+            }
+        }
+    }
+
+    fn note_ccti(&mut self, tick: Tick, nic: usize, flow: FlowKey, ccti: u16) {
+        self.ccti.push(CctiChange {
+            tick,
+            nic,
+            flow,
+            ccti,
+        });
+    }
+
+    /// Phase 7: the link of `nic` starts data packet `id`.
+    pub fn starts_at_nic(&mut self, now: Tick, nic: usize, id: PacketId) {
+        let packet = &mut self.packets[id];
+        packet.injected = now;
+        self.packets_injected += 1;
+        self.flits_scheduled += u64::from(packet.flits);
+        let Some(ccti) = self.nics[nic].starts(now, id, packet) else {
+            return;
+        };
+        let counts = &mut self.congestion;
+        counts.packets += 1;
+        counts.ccti_sum += u64::from(ccti);
+        counts.ccti_max = counts.ccti_max.max(ccti);
+    }
+
+    /// Phase 7: the scheduler at `port` of `switch` picked packet `id`.
+    pub fn starts_at_switch(&mut self, switch: usize, port: usize, id: PacketId) {
+        let packet = &mut self.packets[id];
+        if let Some(marking) = &mut self.switches[switch].marking
+            && marking.mark(port, packet)
+        {
+            packet.fecn = true;
+            self.congestion.marked += 1;
+        }
+    }
+
+    /// True if time alone may let a packet go that congestion control holds.
+    pub fn holds_for_now(&self, now: Tick) -> bool {
+        let mut nics = self.nics.iter();
+        nics.any(|nic| nic.holds_for_now(now, &self.packets))
+    }
+
+    /// A sample at the end of tick `now`.
+    pub fn sample(&mut self, now: Tick) {
+        let mut port_vls = BTreeMap::new();
+        for (id, switch) in self.switches.iter_mut().enumerate() {
+            let seen = switch.marking.as_mut();
+            let seen = seen.map_or_else(Vec::new, |marking| marking.sample(&self.packets));
+            for ((output, vl), seen) in seen {
+                port_vls.insert((id, output, vl), seen);
+            }
+        }
+        let mut flows = BTreeMap::new();
+        for (id, nic) in (0..).zip(&self.nics) {
+            for (key, (ccti, delay)) in nic.sample() {
+                flows.insert((id, key), FlowSample { ccti, delay });
+            }
+        }
+        self.samples.push(Sample {
+            tick: now,
+            payload: std::mem::take(&mut self.payload),
+            port_vls,
+            flows,
+        });
+    }
+}

@@ -1,0 +1,117 @@
+//! Congestion at a switch: the fill of each Port VL, its state, and marks
+//! (`docs/model-infiniband.md` §9 and §12).
+
+use super::congestion::{PortVl, crossed};
+use super::packet::{Packet, PacketId};
+use flitwise::fabric::infiniband::{CongestionControl, PortCongestion};
+use flitwise::fabric::spec::FabricSpec;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The Port VLs of one switch, by (output, VL).
+#[derive(Debug, Clone)]
+pub struct Marking<'s> {
+    spec: &'s FabricSpec,
+    control: &'s CongestionControl,
+    switch: u32,
+    port_vls: BTreeMap<(usize, usize), PortVl>,
+    /// Packets on their way to an output buffer, by (output, VL) and input port.
+    bound: BTreeMap<(usize, usize), BTreeMap<usize, Vec<PacketId>>>,
+    /// Packets routed in this tick.
+    joined: Vec<PacketId>,
+    /// Port VLs whose fill changed in this tick.
+    changed: BTreeSet<(usize, usize)>,
+}
+
+impl<'s> Marking<'s> {
+    pub fn new(spec: &'s FabricSpec, switch: u32) -> Option<Self> {
+        Some(Self {
+            spec,
+            control: spec.congestion_control.as_deref()?,
+            switch,
+            port_vls: BTreeMap::new(),
+            bound: BTreeMap::new(),
+            joined: Vec::new(),
+            changed: BTreeSet::new(),
+        })
+    }
+
+    fn settings(&self, output: usize) -> PortCongestion {
+        let topology = &self.spec.topology;
+        self.control.port(topology, self.switch, output as u32)
+    }
+
+    /// Phase 4: a packet was routed.
+    pub fn join(&mut self, id: PacketId, packet: &Packet) {
+        let at = (packet.output, packet.vl);
+        let inputs = self.bound.entry(at).or_default();
+        inputs.entry(packet.input).or_default().push(id);
+        self.joined.push(id);
+        self.changed.insert(at);
+    }
+
+    /// Phase 6: a packet was granted its way into its output buffer.
+    pub fn granted(&mut self, id: PacketId, packet: &Packet) {
+        let at = (packet.output, packet.vl);
+        let inputs = self.bound.get_mut(&at).expect("it was routed");
+        let of_input = inputs.get_mut(&packet.input).expect("it came in");
+        let place = of_input.iter().position(|&other| other == id);
+        of_input.remove(place.expect("it was routed"));
+        self.changed.insert(at);
+    }
+
+    /// Flits of each input that wait for (output, VL).
+    fn fills(&self, at: (usize, usize), packets: &[Packet]) -> Vec<u64> {
+        let flits = |ids: &Vec<PacketId>| ids.iter().map(|&id| u64::from(packets[id].flits)).sum();
+        let inputs = self.bound.get(&at).into_iter().flat_map(BTreeMap::values);
+        inputs.map(flits).collect()
+    }
+
+    /// End of phase 6: Port VLs whose fill changed enter or leave the congestion state;
+    /// `has_quota` tells of (output, VL, credits) whether they fit into the next buffer.
+    pub fn judge(&mut self, packets: &[Packet], has_quota: impl Fn(usize, usize, u32) -> bool) {
+        let joined = std::mem::take(&mut self.joined);
+        for at in std::mem::take(&mut self.changed) {
+            let (output, vl) = at;
+            let settings = self.settings(output);
+            let quota = self.spec.buffers.input.per_vl[vl];
+            let size = u64::from(quota.max) * u64::from(self.spec.buffers.flits_per_credit);
+            let fills = self.fills(at, packets);
+            let still_waits = |id: &PacketId| {
+                let inputs = self.bound.get(&at).into_iter().flat_map(BTreeMap::values);
+                inputs.flatten().any(|other| other == id)
+            };
+            let rises = joined.iter().any(still_waits);
+            let root = has_quota(output, vl, self.spec.max_credits_on_vl(vl as u8));
+            let state = self.port_vls.entry(at).or_default();
+            if !crossed(self.control.compare, settings.threshold, &fills, size) {
+                state.congested = false;
+            } else if rises && (root || settings.victim_mask) {
+                state.congested = true;
+            }
+        }
+    }
+
+    /// Phase 7: the scheduler of `output` picked a packet. Is it marked?
+    pub fn mark(&mut self, output: usize, packet: &Packet) -> bool {
+        let settings = self.settings(output);
+        let bytes = u64::from(packet.flits) * u64::from(self.spec.timing.flit_bytes);
+        let state = self.port_vls.entry((output, packet.vl)).or_default();
+        state.mark(settings, bytes)
+    }
+
+    /// Flits waiting and packets marked since the last call, per (output, VL) that has any.
+    pub fn sample(&mut self, packets: &[Packet]) -> Vec<((usize, usize), (u64, u64))> {
+        let all: BTreeSet<_> = self.bound.keys().chain(self.port_vls.keys()).collect();
+        let all: Vec<_> = all.into_iter().copied().collect();
+        let mut found = Vec::new();
+        for at in all {
+            let waiting: u64 = self.fills(at, packets).iter().sum();
+            let state = self.port_vls.entry(at).or_default();
+            let marked = std::mem::take(&mut state.marked);
+            if waiting + marked > 0 {
+                found.push((at, (waiting, marked)));
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,344 @@
+//! Congestion control on the hierarchical switch, in the oracle: marks, notifications and
+//! delays computed by hand from `docs/model-infiniband.md`, section 12.
+
+mod common;
+mod oracle;
+
+use common::infiniband::{control, static_pool, voq_fabric};
+use common::script::{Cue, Script, message};
+use flitwise::fabric::infiniband::{
+    CctEntry, CongestionControl, FillComparison, FlowLevel, Notification, SwitchKind, TimerScope,
+};
+use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::topology::Topology;
+use flitwise::fabric::workload::Message;
+use oracle::{Departure, End, FlowKey, OracleRun};
+
+const OUTPUT: End = End::Port { switch: 0, port: 3 };
+
+/// Eight NICs at a switch of two MPorts, with the latencies of [`voq_fabric`]:
+/// packets of 4 flits, input buffers of 64 flits per VL, send queues and output buffers of
+/// two packets. Two packets of an input are at the threshold: weight 14 is 2/16 of 64 flits.
+fn fabric(change: impl FnOnce(&mut CongestionControl)) -> FabricSpec {
+    let mut spec = voq_fabric(Topology::single(8).unwrap());
+    spec.kind = SwitchKind::Hierarchical;
+    let buffers = &mut spec.buffers;
+    buffers.nic_queue = static_pool(2, 8);
+    buffers.output = static_pool(2, 8);
+    buffers.central = static_pool(2, 64);
+    let mut congestion = control(14, 0, 100);
+    change(&mut congestion);
+    spec.congestion_control = Some(Box::new(congestion));
+    spec
+}
+
+fn run(
+    spec: &FabricSpec,
+    lines: impl IntoIterator<Item = (Tick, Message)>,
+    ticks: Tick,
+) -> OracleRun {
+    let lines = lines
+        .into_iter()
+        .map(|(tick, message)| (Cue::At(tick), message));
+    oracle::run(spec, &mut Script::new(lines), ticks)
+}
+
+/// NICs 1 and 2 send `packets` packets of 4 flits each to NIC 3, from tick 0 on.
+fn collide(spec: &FabricSpec, packets: u64, ticks: Tick) -> OracleRun {
+    run(spec, contributors(packets), ticks)
+}
+
+fn contributors(packets: u64) -> [(Tick, Message); 2] {
+    [1, 2].map(|src| (0, message(src, src as u32, 3, 0, 256 * packets)))
+}
+
+fn of(run: &OracleRun, from: End) -> impl Iterator<Item = &Departure> {
+    run.departures.iter().filter(move |d| d.from == from)
+}
+
+/// Ticks in which marked packets left for NIC 3.
+fn marks(run: &OracleRun) -> Vec<Tick> {
+    of(run, OUTPUT).filter(|d| d.fecn).map(|d| d.tick).collect()
+}
+
+#[test]
+fn packets_are_marked_once_a_queue_is_at_the_threshold() {
+    // Both inputs get a packet at 6, 10, 14, …; the output buffer takes one in the same
+    // ticks, of 1, 2, 1, 2, …. Flits waiting after ticks 6, 10, 14: input 1 0, 4, 4; input 2
+    // 4, 4, 8. So the Port VL is congested from 14 on. Packets leave 3 ticks after the grant.
+    let run = collide(&fabric(|_| ()), 20, 35);
+    assert_eq!(marks(&run), [17, 21, 25, 29, 33]);
+    assert_eq!(run.congestion.marked, 5);
+    // Two packets between two marks.
+    let run = collide(&fabric(|c| c.host_ports.marking_rate = 2), 20, 60);
+    assert_eq!(marks(&run), [17, 29, 41, 53]);
+    // Weight 0 marks nothing; neither does a packet size above 256 bytes.
+    let run = collide(&fabric(|c| c.host_ports.threshold = 0), 20, 60);
+    assert!(marks(&run).is_empty());
+    let run = collide(&fabric(|c| c.host_ports.packet_size = 5), 20, 60);
+    assert!(marks(&run).is_empty());
+    let run = collide(&fabric(|c| c.host_ports.packet_size = 4), 20, 25);
+    assert_eq!(marks(&run), [17, 21]);
+}
+
+#[test]
+fn fill_is_compared_in_three_ways() {
+    // The sum is 8 flits from tick 10 on; shared by two inputs the threshold is 4, which is
+    // reached in tick 6 already, by one input.
+    for (weight, compare, first) in [
+        (14, FillComparison::AnyQueue, 17),
+        (14, FillComparison::Sum, 13),
+        (14, FillComparison::SumShared, 13),
+        // Of 12 flits: the sum is 12 at 14, and twice the sum 16 at 10.
+        (13, FillComparison::Sum, 17),
+        (13, FillComparison::SumShared, 13),
+    ] {
+        let change = |c: &mut CongestionControl| {
+            c.compare = compare;
+            c.host_ports.threshold = weight;
+        };
+        let run = collide(&fabric(change), 20, 30);
+        assert_eq!(marks(&run)[0], first, "{compare:?}, weight {weight}");
+    }
+}
+
+#[test]
+fn packets_in_central_buffers_wait_too() {
+    // To NIC 5, of the other MPort. Central buffer 1 takes a packet at 6, 10, …, the output
+    // buffer at 8, 12, …. Input 2 has its first packet on the way until 12 and gets its
+    // second at 10: 8 flits. The packet granted at 8 leaves at 11.
+    let lines = [1, 2].map(|src| (0, message(src, src as u32, 5, 0, 256 * 20)));
+    let run = run(&fabric(|_| ()), lines, 25);
+    let output = End::Port { switch: 0, port: 5 };
+    let marked = of(&run, output).filter(|d| d.fecn).map(|d| d.tick);
+    assert_eq!(marked.collect::<Vec<_>>(), [11, 15, 19, 23]);
+}
+
+#[test]
+fn port_without_credits_is_a_victim_unless_masked() {
+    // The receive buffer takes one packet, whose credits are all back 10 ticks after its
+    // header left: packets leave at 9, 19, 29, …, and headers are routed at 6, 10, 14, ….
+    let slow = |mask: bool| {
+        let mut spec = fabric(|c| c.host_ports.victim_mask = mask);
+        spec.buffers.nic_sink = static_pool(2, 4);
+        collide(&spec, 20, 45)
+    };
+    assert!(marks(&slow(false)).is_empty());
+    assert_eq!(marks(&slow(true)), [19, 29, 39]);
+}
+
+#[test]
+fn congestion_ends_below_the_threshold() {
+    // Five packets each: joins end at 22, with 2 and 3 packets waiting; after the grants at
+    // 26, 30 and 34 these are 2 and 2, 1 and 2, 1 and 1. The packet granted at 30 leaves at
+    // 33, before the state is left.
+    let run = collide(&fabric(|_| ()), 5, 300);
+    assert_eq!(of(&run, OUTPUT).count(), 10);
+    assert_eq!(marks(&run), [17, 21, 25, 29, 33]);
+}
+
+/// One mark only: the packet of NIC 1 that leaves at 17. Its index rises by 4 at once;
+/// entry i of the table delays by 2i packets.
+fn one_mark(change: impl FnOnce(&mut CongestionControl)) -> FabricSpec {
+    fabric(|c| {
+        c.host_ports.marking_rate = u16::MAX;
+        c.service_levels[0].ccti_increase = 4;
+        c.cct = (0..128u16)
+            .map(|i| CctEntry {
+                multiplier: 2 * i,
+                shift: 0,
+            })
+            .collect();
+        change(c);
+    })
+}
+
+/// Starts of the data packets of NIC 1.
+fn starts(run: &OracleRun) -> Vec<Tick> {
+    let own = of(run, End::Nic(1)).filter(|d| d.token.is_some());
+    own.map(|d| d.tick).collect()
+}
+
+fn indices(run: &OracleRun) -> Vec<(Tick, u16)> {
+    run.ccti.iter().map(|c| (c.tick, c.ccti)).collect()
+}
+
+#[test]
+fn fecn_becn_delay_and_timer() {
+    let run = collide(&one_mark(|_| ()), 60, 460);
+    // The tail of the packet marked at 17 is dated 23. The CNP leaves at 23 and is at NIC 1
+    // at 23 + 9 + 3 = 35.
+    let cnps: Vec<_> = of(&run, End::Nic(3)).map(|d| (d.tick, d.way)).collect();
+    assert_eq!(cnps, [(23, (3, 1))]);
+    // The timer of 100 ticks starts with the BECN.
+    assert_eq!(
+        indices(&run),
+        [(35, 4), (135, 3), (235, 2), (335, 1), (435, 0)]
+    );
+    let flow = FlowKey::Qp { sl: 0, dst: 3 };
+    assert!(run.ccti.iter().all(|c| c.nic == 1 && c.flow == flow));
+    // The send queue holds the packets that leave at 32 and 36 when the BECN comes. A packet
+    // takes 4 ticks; index 4 delays it by 32. The packet after 108 would wait until 144, but
+    // the index falls at 135, and 112 + 24 is later; likewise after 220 and 320.
+    let expected = [
+        0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 72, 108, 136, 164, 192, 220, 240, 260, 280, 300, 320,
+        335, 347, 359,
+    ];
+    assert_eq!(starts(&run)[..expected.len()], expected);
+    let counts = run.congestion;
+    assert_eq!(
+        (counts.marked, counts.notifications, counts.becns),
+        (1, 1, 1)
+    );
+    assert_eq!(counts.ccti_max, 4);
+    // Packets of NIC 1 that start from 35 on with an index: 3 with 4 (at 36, 72, 108), …
+    let with = |from, to| {
+        starts(&run)
+            .iter()
+            .filter(|&&t| from <= t && t < to)
+            .count() as u64
+    };
+    let sum = 4 * with(35, 135) + 3 * with(135, 235) + 2 * with(235, 335) + with(335, 435);
+    assert_eq!(counts.ccti_sum, sum);
+    assert_eq!(counts.packets, run.packets_injected);
+}
+
+#[test]
+fn cnp_goes_before_data() {
+    // NIC 3 sends all the time; the CNP of 23 has the link at 24, data again at 25.
+    let stream = (0, message(3, 3, 5, 0, 256 * 20));
+    let lines = contributors(60).into_iter().chain([stream]);
+    let run = run(&one_mark(|_| ()), lines, 60);
+    let sent: Vec<_> = of(&run, End::Nic(3)).map(|d| (d.tick, d.token)).collect();
+    assert_eq!(sent[5..8], [(20, Some(3)), (24, None), (25, Some(3))]);
+    // It follows the data through the input buffer, to the other output, without delay.
+    assert_eq!(indices(&run)[0], (36, 4));
+    // CNPs are neither injected nor delivered, but links carry them.
+    let nic = run
+        .links
+        .iter()
+        .find(|link| link.from == End::Nic(3))
+        .unwrap();
+    let data = sent.iter().filter(|(_, token)| token.is_some()).count() as u64;
+    assert_eq!((nic.packets, nic.flits), (data + 1, 4 * data + 1));
+}
+
+#[test]
+fn held_flow_lets_others_pass() {
+    for (level, passes) in [(FlowLevel::Qp, true), (FlowLevel::Sl, false)] {
+        let spec = one_mark(|c| c.level = level);
+        let other = (40, message(9, 1, 5, 0, 256));
+        let run = run(&spec, contributors(20).into_iter().chain([other]), 200);
+        let start = of(&run, End::Nic(1)).find(|d| d.token == Some(9));
+        // At the level of SLs the turn is at NIC 5 when the delay is over.
+        assert_eq!(
+            start.unwrap().tick,
+            if passes { 40 } else { 72 },
+            "{level:?}"
+        );
+    }
+}
+
+#[test]
+fn send_queue_has_one_packet_of_a_flow_with_an_index() {
+    // Index 1 delays by nothing. Packets of SL 1 to NIC 6 share the link, packet by packet;
+    // the index of SL 0 is at least 1.
+    let spec = |least| {
+        fabric(|c| {
+            c.cct[1].multiplier = 0;
+            c.service_levels[0].ccti_min = least;
+        })
+    };
+    let lines = [
+        (0, message(1, 1, 3, 0, 256 * 3)),
+        (0, message(2, 1, 6, 1, 256 * 3)),
+    ];
+    // Without it, both flows of the NIC have two packets in the send queue from the start.
+    let waits = |run: &OracleRun| {
+        let link = run.links.iter().find(|link| link.from == End::Nic(1));
+        link.unwrap().queue_wait
+    };
+    let free = run(&spec(0), lines, 100);
+    assert_eq!(starts(&free), [0, 4, 8, 12, 16, 20]);
+    // Moved at 0, 0, 0, 0 and, when all credits of the first packets are back, at 4 and 8.
+    assert_eq!(waits(&free), 4 + 8 + 12 + (16 - 4) + (20 - 8));
+    let held = run(&spec(1), lines, 100);
+    assert_eq!(starts(&held), [0, 4, 8, 12, 16, 20]);
+    // SL 0: moved at 0, at 4 and at 12, each after the tail of the one before.
+    assert_eq!(waits(&held), 4 + (8 - 4) + 12 + (16 - 12) + (20 - 8));
+}
+
+#[test]
+fn timer_of_a_service_level_runs_freely() {
+    let run = collide(&one_mark(|c| c.timer = TimerScope::PerSl), 60, 460);
+    assert_eq!(
+        indices(&run),
+        [(35, 4), (100, 3), (200, 2), (300, 1), (400, 0)]
+    );
+}
+
+#[test]
+fn index_stays_between_minimum_and_limit() {
+    let change = |c: &mut CongestionControl| {
+        c.host_ports.threshold = 15;
+        c.ccti_limit = 5;
+        c.service_levels[0].ccti_min = 2;
+    };
+    let run = collide(&one_mark(change), 20, 460);
+    // Index 2 delays by 16, so packets meet at 6, 26, …: one waits, 4 flits, which is the
+    // threshold. The packet that leaves at 9 is marked, its BECN is back at 27.
+    assert_eq!(indices(&run), [(27, 5), (127, 4), (227, 3), (327, 2)]);
+    // The third packet waits for 24 + 40.
+    assert_eq!(starts(&run)[..3], [0, 20, 64]);
+}
+
+#[test]
+fn becn_restarts_the_timer() {
+    // Marks at 17 and, three packets later, at 33: both of NIC 1.
+    let run = collide(&fabric(|c| c.host_ports.marking_rate = 3), 20, 1000);
+    let own: Vec<_> = run.ccti.iter().filter(|c| c.nic == 1).collect();
+    let first: Vec<_> = own.iter().map(|c| (c.tick, c.ccti)).take(2).collect();
+    assert_eq!(first, [(35, 1), (51, 2)]);
+    let mut falls = 0;
+    for pair in own.windows(2).filter(|pair| pair[1].ccti < pair[0].ccti) {
+        assert_eq!(pair[1].tick, pair[0].tick + 100);
+        falls += 1;
+    }
+    assert!(falls > 0);
+}
+
+#[test]
+fn samples_show_port_vls_and_flows() {
+    let script = contributors(60).map(|(tick, message)| (Cue::At(tick), message));
+    let run = oracle::run_sampled(&one_mark(|_| ()), &mut Script::new(script), 100, Some(40));
+    assert_eq!(
+        run.samples.iter().map(|s| s.tick).collect::<Vec<_>>(),
+        [39, 79]
+    );
+    let first = &run.samples[0];
+    // Tails are dated 15, 19, … 39: four packets of NIC 1, three of NIC 2.
+    assert_eq!(first.payload[&(1, 3, 0)], 4 * 256);
+    assert_eq!(first.payload[&(2, 3, 0)], 3 * 256);
+    // Each has had 9 packets routed (at 6, 10, … 38), 9 of them all were granted.
+    assert_eq!(first.port_vls[&(0, 3, 0)], (9 * 4, 1));
+    let seen: Vec<_> = first
+        .flows
+        .iter()
+        .map(|(key, f)| (key.0, f.ccti, f.delay))
+        .collect();
+    assert_eq!(seen, [(1, 4, 32), (2, 0, 0)]);
+}
+
+#[test]
+fn cnp_must_fit_everywhere() {
+    // A CNP of 9 flits is larger than the output buffer for its VL.
+    let mut spec = fabric(|c| c.notification = Notification::Cnp { bytes: 9 * 64 });
+    assert_eq!(spec.validate().unwrap_err().key, "fabric.nic_queue");
+    spec.buffers.nic_queue = static_pool(2, 9);
+    assert_eq!(spec.validate().unwrap_err().key, "fabric.output_buffer");
+    spec.congestion_control.as_mut().unwrap().notification = Notification::Ack;
+    assert_eq!(
+        spec.validate().unwrap_err().key,
+        "congestion_control.notification"
+    );
+}
