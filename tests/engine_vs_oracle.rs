@@ -5,10 +5,10 @@ mod common;
 mod compare;
 mod oracle;
 
-use common::random::{Kind, config, fabric, script, traffic};
+use common::random::{Kind, config, controlled_fabric, fabric, script, traffic};
 use common::script::{Cue, Script, jam, message};
 use common::specs::{even_pool, jamming_ring, opa_gen1, opasim};
-use compare::compare;
+use compare::{compare, compare_sampled};
 use flitwise::fabric::spec::{DTableEntry, FabricSpec, Scheduler};
 use flitwise::fabric::topology::Topology;
 use proptest::prelude::*;
@@ -123,6 +123,23 @@ proptest! {
     #[test]
     fn sound_fabrics_agree(spec in fabric(Kind::Sound), traffic in traffic()) {
         compare(&spec, &script(&spec, &traffic))?;
+    }
+
+    #[test]
+    fn congestion_control_agrees(
+        spec in controlled_fabric(Kind::Sound),
+        traffic in traffic(),
+        interval in 1u64..=2000,
+    ) {
+        compare_sampled(&spec, &script(&spec, &traffic), Some(interval))?;
+    }
+
+    #[test]
+    fn congestion_control_agrees_even_in_deadlock(
+        spec in controlled_fabric(Kind::Any),
+        traffic in traffic(),
+    ) {
+        compare_sampled(&spec, &script(&spec, &traffic), Some(100))?;
     }
 
     #[test]

@@ -3,8 +3,9 @@
 //! Everything is drawn as plain numbers first and made to fit afterwards, so
 //! that a failing case shrinks to a small one.
 
+use super::random_infiniband;
 use super::script::{Cue, Script};
-use flitwise::fabric::infiniband::SwitchKind;
+use flitwise::fabric::infiniband::{CongestionControl, Notification, SwitchKind};
 use flitwise::fabric::spec::{
     Buffers, CentralQueues, DTABLE_UNIT_BYTES, DTableEntry, FabricSpec, Pool, Qos, Quota, RingTie,
     Routing, Scheduler, ServiceLevel, Timing, TrunkSelection,
@@ -131,6 +132,8 @@ prop_compose! {
     }
 }
 
+/// Most service levels of a fabric.
+const MAX_LEVELS: usize = 12;
 /// Most VLs of a fabric.
 const MAX_VLS: u8 = 32;
 /// SCs that service levels can have: 0 to 31 but for 15, which is reserved.
@@ -145,7 +148,7 @@ fn raw_levels() -> impl Strategy<Value = (Vec<RawLevel>, u8)> {
     let scs = prop_oneof![4 => vec(any::<u8>(), 2..=2), 1 => vec(any::<u8>(), 1..=6)];
     let levels = prop_oneof![
         8 => vec((scs.clone(), 1u32..=20), 1..=5),
-        1 => vec((scs, 1u32..=20), 6..=12),
+        1 => vec((scs, 1u32..=20), 6..=MAX_LEVELS),
     ];
     let vls = prop_oneof![10 => Just(6u8), 1 => Just(2), 1 => Just(16), 1 => Just(MAX_VLS)];
     (levels, vls)
@@ -288,9 +291,24 @@ fn scheduler(raw: &RawScheduler, spec: &FabricSpec) -> Scheduler {
     }
 }
 
+/// A random small fabric.
+pub fn fabric(kind: Kind) -> impl Strategy<Value = FabricSpec> {
+    fabric_with(kind, Just(None))
+}
+
+/// A random small fabric with congestion control.
+pub fn controlled_fabric(kind: Kind) -> impl Strategy<Value = FabricSpec> {
+    fabric_with(
+        kind,
+        random_infiniband::congestion(MAX_LEVELS).prop_map(Some),
+    )
+}
+
 prop_compose! {
-    /// A random small fabric.
-    pub fn fabric(kind: Kind)(
+    fn fabric_with(
+        kind: Kind,
+        control: impl Strategy<Value = Option<CongestionControl>>,
+    )(
         topology in topology(),
         timing in timing(),
         levels in raw_levels(),
@@ -304,6 +322,7 @@ prop_compose! {
             Just(TrunkSelection::LeastQueued),
         ],
         raw_scheduler in (0u8..3, vec((any::<u8>(), 0u32..=8), 5..=12)),
+        control in control,
     ) -> FabricSpec {
         // A central buffer taken literally couples the directions of a mesh.
         let per_vl = per_vl && (kind == Kind::Any || topology.switches() == 1);
@@ -332,6 +351,13 @@ prop_compose! {
             kind: SwitchKind::Hierarchical,
             congestion_control: None,
         };
+        spec.congestion_control = control.map(|mut control| {
+            control.service_levels.truncate(spec.qos.service_levels.len());
+            if control.notification == Notification::Ack {
+                control.notification = Notification::Cnp { bytes: 8 };
+            }
+            Box::new(control)
+        });
         let largest: Vec<u32> = (0..spec.qos.vls).map(|vl| spec.max_credits_on_vl(vl)).collect();
         spec.buffers.nic_queue = pool(kind, &pools.0, &largest, None);
         spec.buffers.nic_sink = pool(kind, &pools.1, &largest, None);

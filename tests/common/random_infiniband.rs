@@ -70,7 +70,8 @@ fn port() -> impl Strategy<Value = PortCongestion> {
     )
 }
 
-fn congestion(sls: usize) -> impl Strategy<Value = CongestionControl> {
+/// Congestion control of fabrics with `sls` service levels.
+pub fn congestion(sls: usize) -> impl Strategy<Value = CongestionControl> {
     let level = (0u8..8, 0u8..3, 10u64..400).prop_map(|(ccti_increase, ccti_min, ccti_timer)| {
         SlCongestion {
             ccti_increase,

@@ -4,11 +4,13 @@
 #![allow(dead_code)]
 
 use crate::common::script::Script;
-use crate::oracle::{self, Blocked, End, LevelCounts, OracleRun};
-use flitwise::fabric::engine::{Engine, Place, RunEnd, Stall, Waiting};
+use crate::oracle::{self, Blocked, End, FlowKey, LevelCounts, OracleRun};
+use flitwise::fabric::engine::{Engine, Place, Progress, RunEnd, Stall, Waiting};
+use flitwise::fabric::series::{FlowSample, PortVlSample, Sample, Sampling, SourceSample};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::stats::{FabricStats, Latency, LinkEnd};
 use proptest::prelude::*;
+use std::ops::ControlFlow;
 
 /// More ticks than any script here takes.
 const TICKS: u64 = 2_000_000;
@@ -16,11 +18,24 @@ const TICKS: u64 = 2_000_000;
 /// Runs both and compares all that they tell the workload, how they end, what
 /// they counted, and who waits for whom. Returns what the engine said.
 pub fn compare(spec: &FabricSpec, script: &Script) -> Result<RunEnd, TestCaseError> {
+    compare_sampled(spec, script, None)
+}
+
+/// The same, with samples every `interval` ticks compared too.
+pub fn compare_sampled(
+    spec: &FabricSpec,
+    script: &Script,
+    interval: Option<Tick>,
+) -> Result<RunEnd, TestCaseError> {
     let mut for_oracle = script.clone();
-    let oracle = oracle::run(spec, &mut for_oracle, TICKS);
+    let oracle = oracle::run_sampled(spec, &mut for_oracle, TICKS, interval);
     let mut for_engine = script.clone();
     let mut engine = Engine::new(spec).map_err(|e| TestCaseError::fail(e.to_string()))?;
-    let end = engine.run(&mut for_engine);
+    let mut samples = Vec::new();
+    let take = &mut |sample: &Sample| samples.push(sample.clone());
+    let sampling = interval.map(|interval| Sampling { interval, take });
+    let go_on = &mut |_: &Progress, _: &Script| ControlFlow::Continue(());
+    let end = engine.run_sampled(&mut for_engine, go_on, sampling);
     let same_end = match end {
         RunEnd::Finished => oracle::RunEnd::Finished,
         RunEnd::Drained => oracle::RunEnd::Drained,
@@ -47,6 +62,13 @@ pub fn compare(spec: &FabricSpec, script: &Script) -> Result<RunEnd, TestCaseErr
     } else {
         prop_assert_eq!(stats.end_tick, oracle.end_tick, "end_tick");
     }
+    let stalled = oracle.end == oracle::RunEnd::Stalled;
+    prop_assert!(samples.len() == oracle.samples.len() || stalled);
+    for (sample, expected) in samples.iter().zip(&oracle.samples) {
+        prop_assert_eq!(sample, &expected_sample(expected));
+    }
+    let congestion = spec.congestion_control.as_ref();
+    prop_assert_eq!(stats.congestion, congestion.map(|_| oracle.congestion));
     compare_counts(&stats, &oracle)?;
     if let RunEnd::Deadlock(stall) = &end {
         check_stall(stall, &oracle.blocked)?;
@@ -100,6 +122,44 @@ fn compare_counts(stats: &FabricStats, oracle: &OracleRun) -> Result<(), TestCas
         prop_assert_eq!(link.credit_wait_ticks, credit, "credit wait of {:?}", from);
     }
     Ok(())
+}
+
+/// A sample of the oracle as the engine gives it.
+fn expected_sample(sample: &oracle::Sample) -> Sample {
+    let flow = |(&(src, dst, sl), &bytes): (&(u32, u32, u8), &u64)| FlowSample {
+        src,
+        dst,
+        sl,
+        bytes,
+    };
+    let port_vl =
+        |(&(switch, port, vl), &(flits, marked)): (&(usize, usize, usize), &_)| PortVlSample {
+            switch: switch as u32,
+            port: port as u32,
+            vl: vl as u8,
+            flits,
+            marked,
+        };
+    let source = |(&(nic, key), flow): (&(u32, FlowKey), &oracle::FlowSample)| {
+        let (sl, dst) = match key {
+            FlowKey::Qp { sl, dst } => (sl, Some(dst)),
+            FlowKey::Sl { sl } => (sl, None),
+        };
+        SourceSample {
+            nic,
+            sl,
+            dst,
+            ccti: flow.ccti,
+            delay: flow.delay,
+        }
+    };
+    let flows = sample.payload.iter().map(flow);
+    Sample {
+        tick: sample.tick,
+        flows: flows.filter(|flow| flow.bytes > 0).collect(),
+        port_vls: sample.port_vls.iter().map(port_vl).collect(),
+        sources: sample.flows.iter().map(source).collect(),
+    }
 }
 
 fn link_end(end: End) -> LinkEnd {

@@ -181,10 +181,6 @@ impl<'s> Flows<'s> {
             .is_some_and(|(end, _)| flow.ccti > 0 && now < end + delay)
     }
 
-    pub fn ccti(&mut self, key: FlowKey) -> u16 {
-        self.flow(key).ccti
-    }
-
     /// A packet of `key` was picked; the engine is done with it at `end`.
     pub fn sent(&mut self, key: FlowKey, end: Tick, flits: u32) {
         self.flow(key).previous = Some((end, flits));

@@ -94,7 +94,8 @@ pub struct Engine {
 
 #[derive(Debug)]
 enum Kind {
-    Hierarchical(Box<hierarchical::Fabric>),
+    Hierarchical(Box<hierarchical::Fabric<hierarchical::Off>>),
+    HierarchicalControlled(Box<hierarchical::Fabric<hierarchical::Congestion>>),
     /// By the number of different rates, at most, and whether switches have more than 64 ports.
     Voq1(Box<voq::Fabric<1, 1>>),
     Voq3(Box<voq::Fabric<3, 1>>),
@@ -104,8 +105,16 @@ enum Kind {
 impl Kind {
     fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
         let SwitchKind::Voq(voq) = &spec.kind else {
-            let fabric = hierarchical::Fabric::new(spec)?;
-            return Ok(Self::Hierarchical(Box::new(fabric)));
+            return Ok(match hierarchical::Congestion::new(spec)? {
+                None => {
+                    let fabric = hierarchical::Fabric::new(spec, hierarchical::Off)?;
+                    Self::Hierarchical(Box::new(fabric))
+                }
+                Some(congestion) => {
+                    let fabric = hierarchical::Fabric::new(spec, congestion)?;
+                    Self::HierarchicalControlled(Box::new(fabric))
+                }
+            });
         };
         voq::layout::check_limits(spec, voq)?;
         let small = spec.topology.radix() <= 64;
@@ -122,6 +131,7 @@ macro_rules! with_machine {
     ($kind:expr, $machine:ident => $do:expr) => {
         match $kind {
             Kind::Hierarchical($machine) => $do,
+            Kind::HierarchicalControlled($machine) => $do,
             Kind::Voq1($machine) => $do,
             Kind::Voq3($machine) => $do,
             Kind::Voq8($machine) => $do,

@@ -143,12 +143,22 @@ impl Sources {
         if now >= until || state.ccti == 0 {
             return None;
         }
-        let period = self.control.service_levels[usize::from(state.sl)].ccti_timer;
-        let falls = match self.control.timer {
-            TimerScope::PerFlow => state.timer,
-            TimerScope::PerSl => (now / period + 1).saturating_mul(period),
-        };
-        Some(until.min(falls))
+        Some(until.min(self.falls(&state, now)))
+    }
+
+    /// First tick after `now` in which the index of `flow` falls, unless a BECN comes before;
+    /// `Tick::MAX` if it is at its minimum.
+    pub(in crate::fabric::engine) fn next_fall(&self, flow: FlowId, now: Tick) -> Tick {
+        self.falls(&self.at(flow, now), now)
+    }
+
+    fn falls(&self, flow: &Flow, now: Tick) -> Tick {
+        let level = &self.control.service_levels[usize::from(flow.sl)];
+        match self.control.timer {
+            _ if flow.ccti <= level.ccti_min.into() => Tick::MAX,
+            TimerScope::PerFlow => flow.timer,
+            TimerScope::PerSl => (now / level.ccti_timer + 1).saturating_mul(level.ccti_timer),
+        }
     }
 
     /// The flows that have sent, at the end of tick `now`.

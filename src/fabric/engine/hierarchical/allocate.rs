@@ -2,6 +2,7 @@
 //! OpaSim §2.1, VA-SA).
 
 use super::Fabric;
+use super::control::Control;
 use super::space::Chance;
 use crate::fabric::engine::bits::first_from;
 use crate::fabric::engine::pool::PacketId;
@@ -15,7 +16,7 @@ enum Look {
     Waiting,
 }
 
-impl Fabric {
+impl<C: Control> Fabric<C> {
     #[inline]
     pub(super) fn allocate(&mut self) {
         // None of these lists grows while it is worked off: looks that are asked
@@ -36,6 +37,7 @@ impl Fabric {
             self.grant_output(self.requested_outputs[i]);
         }
         self.requested_outputs.clear();
+        self.judge();
     }
 
     /// Virtual allocation of an input buffer: picks a VL and requests its
@@ -60,7 +62,8 @@ impl Fabric {
             let heads = &self.inputs[port as usize].heads;
             let id = self.input_buffers.head(heads, port as usize, vl as usize);
             let packet = &self.packets[id];
-            let (output, credits, position) = (packet.output, packet.credits, port % 4);
+            let (output, position) = (packet.output, port % 4);
+            let credits = u32::from(packet.credits);
             let next_vl = usize::from(packet.vl);
             let local = port / 4 == output / 4;
             let central = 2 * (port / 4) + output % 2;
@@ -156,7 +159,8 @@ impl Fabric {
         let at = central as usize;
         let id = self.central_buffers.head(&[], at, queue as usize);
         let packet = &self.packets[id];
-        let (output, vl, credits) = (packet.output, packet.vl.into(), packet.credits);
+        let (output, vl) = (packet.output, packet.vl.into());
+        let credits = u32::from(packet.credits);
         let position = u32::from(self.centrals[at].position);
         match self.look_at_output(output, vl, credits, position) {
             Look::Waiting => false,
@@ -249,8 +253,21 @@ impl Fabric {
         };
         self.outputs[output as usize].port_free_at = free_at;
         let packet = &self.packets[id];
+        let credits = u32::from(packet.credits);
         self.output_buffers
-            .take(output as usize, packet.vl.into(), packet.credits);
+            .take(output as usize, packet.vl.into(), credits);
+        if let Some(congestion) = self.control.get_mut() {
+            let mport = if winner < 4 {
+                output / 4
+            } else {
+                (first_central + winner - 4) / 2
+            };
+            let queue = (4 * mport + u32::from(packet.entry), output, packet.vl);
+            let joined = packet.arrival + self.timing.input_store + self.timing.routing;
+            congestion
+                .port_vls
+                .granted(queue, packet.flits, joined == self.now);
+        }
         let ready =
             self.now + self.timing.allocation + self.timing.crossbar + self.timing.output_store;
         self.output_ready.push(&mut self.wheel, ready, (output, id));
@@ -272,7 +289,7 @@ impl Fabric {
         let packet = &self.packets[id];
         let queue = self.central_queue(packet.output, packet.vl);
         self.central_buffers
-            .take(central as usize, queue, packet.credits);
+            .take(central as usize, queue, packet.credits.into());
         let ready = self.now + self.timing.allocation + self.timing.crossbar;
         self.central_ready
             .push(&mut self.wheel, ready, (central, queue as u32, id));
@@ -297,7 +314,7 @@ impl Fabric {
         packet.crossing = start;
         let train = self.input_buffers.track().train(
             vl as u32,
-            (packet.flits, packet.credits),
+            (packet.flits, packet.credits.into()),
             start,
             // Flits 1.. may leave the input buffer from here on.
             packet.arrival + self.timing.input_store,
@@ -341,7 +358,7 @@ impl Fabric {
         let crossbar = self.timing.crossbar;
         let train = self.central_buffers.track().train(
             queue,
-            (packet.flits, packet.credits),
+            (packet.flits, packet.credits.into()),
             self.now + self.timing.allocation,
             packet.arrival + self.timing.input_store + crossbar,
             packet.crossing + crossbar,

@@ -106,13 +106,6 @@ impl CentralQueues {
 
 /// Checks the limits of this engine, beyond what any fabric must satisfy.
 pub(super) fn check_limits(spec: &FabricSpec) -> Result<(), SpecError> {
-    if spec.congestion_control.is_some() {
-        return Err(SpecError {
-            key: "congestion_control.kind",
-            problem: "congestion control of hierarchical switches is specified, but not simulated by this version; use none"
-                .into(),
-        });
-    }
     let ports = u64::from(spec.topology.switches()) * u64::from(spec.topology.radix());
     let classes = Classes::new(&spec.topology, spec.buffers.central_queues).count as u64;
     let queues = (2 * ports + ports / 2 * classes).saturating_mul(spec.qos.vls.into());

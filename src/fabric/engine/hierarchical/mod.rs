@@ -9,6 +9,7 @@
 
 mod account;
 mod allocate;
+mod control;
 mod layout;
 mod nic;
 mod output;
@@ -22,6 +23,8 @@ mod stall;
 mod statistics;
 mod train;
 
+use self::control::Control;
+pub(super) use self::control::{Congestion, Off};
 use self::packet::Packet;
 use self::parts::{Central, Input, Link, Nic, Output, Ports};
 use self::scheduler::Schedulers;
@@ -37,13 +40,14 @@ use crate::fabric::central::Classes;
 use crate::fabric::routing::Router;
 use crate::fabric::series::Sample;
 use crate::fabric::spec::{self, FabricSpec, SpecError, Tick, Timing, TrunkSelection};
-use crate::fabric::stats::FabricStats;
+use crate::fabric::stats::{CongestionStats, FabricStats};
 use crate::fabric::topology::Shape;
 use crate::fabric::workload::{Message, Workload};
 
-/// A fabric in motion.
+/// A fabric in motion, with congestion control or without.
 #[derive(Debug)]
-pub(super) struct Fabric {
+pub(super) struct Fabric<C> {
+    control: C,
     now: Tick,
     timing: Timing,
     radix: u32,
@@ -138,12 +142,12 @@ mod event {
 /// port are in use, and a core has about 1 MiB of its own. Few enough in debug
 /// builds that the comparison with the oracle goes both ways.
 const PREFETCH_PORTS: usize = if cfg!(debug_assertions) { 40 } else { 1024 };
-impl Fabric {
+impl<C: Control> Fabric<C> {
     /// An idle fabric at tick 0.
     ///
     /// # Errors
     /// If the specification contradicts itself or exceeds a limit of the engine.
-    pub(super) fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
+    pub(super) fn new(spec: &FabricSpec, control: C) -> Result<Self, SpecError> {
         layout::check_limits(spec)?;
         let topology = &spec.topology;
         let (timing, buffers) = (spec.timing.clone(), &spec.buffers);
@@ -202,7 +206,10 @@ impl Fabric {
             + 2 * timing.link.max(timing.host_link)
             + 8;
         let far_words = queues.count().div_ceil(64).saturating_sub(1);
+        let mut counters = Counters::new(spec.qos.service_levels.len());
+        counters.congestion = control.get().map(|_| CongestionStats::default());
         Ok(Self {
+            control,
             now: 0,
             radix,
             vls,
@@ -259,7 +266,7 @@ impl Fabric {
             requested_outputs: Vec::new(),
             arrivals: Vec::new(),
             outbox: Vec::new(),
-            counters: Counters::new(spec.qos.service_levels.len()),
+            counters,
             timing,
         })
     }
@@ -307,6 +314,7 @@ impl Fabric {
                 self.enqueue(&message);
             }
             self.outbox = outbox;
+            self.take_backlog(workload);
         }
     }
 
@@ -368,7 +376,7 @@ impl Fabric {
     }
 }
 
-impl Machine for Fabric {
+impl<C: Control> Machine for Fabric<C> {
     fn now(&self) -> Tick {
         self.now
     }
@@ -419,14 +427,25 @@ impl Machine for Fabric {
         let mtu = &self.mtu;
         let recorder = || Box::new(Recorder::new(mtu.clone()));
         self.counters.series.get_or_insert_with(recorder);
+        if let Some(congestion) = self.control.get_mut() {
+            congestion.port_vls.start_series();
+        }
     }
 
     fn sample(&mut self, tick: Tick) -> Sample {
         let series = self.counters.series.as_mut();
+        let control = self.control.get_mut();
+        let (port_vls, sources) = control.map_or_else(Default::default, |congestion| {
+            (
+                congestion.port_vls.sample(),
+                congestion.sources.sample(tick),
+            )
+        });
         Sample {
             tick,
             flows: series.map_or_else(Vec::new, |series| series.flows()),
-            ..Sample::default()
+            port_vls,
+            sources,
         }
     }
 }

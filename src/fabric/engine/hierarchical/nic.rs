@@ -2,6 +2,7 @@
 //! packets as their send queues have room (`docs/model.md` §5.3).
 
 use super::Fabric;
+use super::control::Control;
 use super::packet::Packet;
 use super::space::Chance;
 use crate::fabric::engine::bits::from_on;
@@ -9,7 +10,7 @@ use crate::fabric::engine::pool::{InFlight, MessageId, NONE};
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{Message, Workload};
 
-impl Fabric {
+impl<C: Control> Fabric<C> {
     /// Adds a message to the FIFO of its (NIC, SL), and the NIC to those that look again.
     #[inline]
     pub(super) fn enqueue(&mut self, message: &Message) {
@@ -43,6 +44,10 @@ impl Fabric {
             report_injection: message.report_injection,
         });
         self.counters.messages += 1;
+        if self.control.get().is_some() {
+            self.append_to_pair(message, id);
+            return;
+        }
         let nic = &mut self.nics[message.src as usize];
         if nic.fifos.len() <= sl {
             nic.fifos.resize(sl + 1, (NONE, NONE));
@@ -63,7 +68,11 @@ impl Fabric {
         for i in 0..self.dirty_nics.len() {
             let nic = self.dirty_nics[i];
             self.nics[nic as usize].dirty = false;
-            self.fill(nic, workload);
+            if self.control.get().is_some() {
+                self.fill_from_pairs(nic);
+            } else {
+                self.fill(nic, workload);
+            }
         }
         self.dirty_nics.clear();
     }
@@ -82,7 +91,10 @@ impl Fabric {
                     let id = self.nics[at].fifos[sl].0;
                     let packet = self.next_packet(id);
                     let vl = usize::from(packet.vl);
-                    if self.send_queues.has_quota(at, vl, packet.credits, self.now) {
+                    if self
+                        .send_queues
+                        .has_quota(at, vl, packet.credits.into(), self.now)
+                    {
                         self.move_packet(nic, sl, packet);
                         moved = true;
                         if self.nics[at].waiting_sls & (1 << sl) == 0
@@ -91,7 +103,7 @@ impl Fabric {
                             self.append(&next);
                         }
                     } else {
-                        match self.send_queues.chance(at, vl, packet.credits) {
+                        match self.send_queues.chance(at, vl, packet.credits.into()) {
                             Chance::At(tick) => again = again.min(tick),
                             Chance::AfterDeparture => waits = true,
                         }
@@ -111,25 +123,19 @@ impl Fabric {
 
     /// The packet that message `id` is cut into next.
     #[inline]
-    fn next_packet(&self, id: MessageId) -> Packet {
+    pub(super) fn next_packet(&self, id: MessageId) -> Packet {
         let message = &self.messages[id];
         let sl = usize::from(message.sl);
         let payload = message.bytes_left.min(self.mtu[sl].into());
         let flits = self.timing.flits(payload as u32, self.header_bytes);
-        let table = &self.vl_tables[sl];
-        let class = if self.dateline {
-            0
-        } else {
-            message.dst as usize % table.len()
-        };
         Packet {
             message: id,
             dst: message.dst,
             flits,
             index: message.next_index,
-            credits: flits.div_ceil(self.flits_per_credit),
+            credits: flits.div_ceil(self.flits_per_credit) as u16,
             sl: message.sl,
-            vl: table[class],
+            vl: self.first_vl(sl, message.dst),
             last: message.bytes_left == payload,
             ready: self.now,
             next: NONE,
@@ -137,21 +143,46 @@ impl Fabric {
         }
     }
 
+    /// VL on which packets of `sl` to `dst` leave their NIC.
+    #[inline]
+    pub(super) fn first_vl(&self, sl: usize, dst: u32) -> u8 {
+        let table = &self.vl_tables[sl];
+        let class = if self.dateline {
+            0
+        } else {
+            dst as usize % table.len()
+        };
+        table[class]
+    }
+
     fn move_packet(&mut self, nic: u32, sl: usize, packet: Packet) {
-        let at = nic as usize;
-        let vl = usize::from(packet.vl);
-        let message = &mut self.messages[packet.message];
-        message.bytes_left -= message.bytes_left.min(self.mtu[sl].into());
-        message.next_index = message.next_index.wrapping_add(1);
-        let state = &mut self.nics[at];
+        let next = self.cut_off(&packet);
+        let state = &mut self.nics[nic as usize];
         state.next = sl as u8 + 1;
         if packet.last {
-            state.fifos[sl].0 = message.next;
-            if message.next == NONE {
+            state.fifos[sl].0 = next;
+            if next == NONE {
                 state.waiting_sls &= !(1 << sl);
             }
         }
-        self.send_queues.take(at, vl, packet.credits);
+        self.put_into_send_queue(nic, packet);
+    }
+
+    /// Takes `packet` from its message; returns the message behind it in the FIFO.
+    #[inline]
+    pub(super) fn cut_off(&mut self, packet: &Packet) -> MessageId {
+        let message = &mut self.messages[packet.message];
+        message.bytes_left -= message
+            .bytes_left
+            .min(self.mtu[usize::from(packet.sl)].into());
+        message.next_index = message.next_index.wrapping_add(1);
+        message.next
+    }
+
+    #[inline]
+    pub(super) fn put_into_send_queue(&mut self, nic: u32, packet: Packet) {
+        let (at, vl) = (nic as usize, usize::from(packet.vl));
+        self.send_queues.take(at, vl, packet.credits.into());
         let id = self.packets.insert(packet);
         let heads = &mut self.links[self.ports + at].heads;
         self.send_queues.push(heads, at, vl, id, &mut self.packets);

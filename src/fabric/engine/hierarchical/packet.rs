@@ -16,17 +16,30 @@ pub(super) struct Packet {
     pub injected: Tick,
     /// Next packet of the same FIFO.
     pub next: PacketId,
+    /// [`NONE`](crate::fabric::engine::pool::NONE) for a CNP.
     pub message: MessageId,
     pub dst: u32,
     /// Output port of the present switch, counted over all switches.
     pub output: u32,
     pub flits: u32,
+    /// Position within the message; of a CNP the NIC that sent it.
     pub index: u32,
-    pub credits: u32,
+    pub credits: u16,
     pub sl: u8,
     pub vl: u8,
     /// Dateline class.
     pub class: u8,
     /// Last packet of its message.
     pub last: bool,
+    /// With congestion control: it met congestion, and it came in by this port of its MPort.
+    pub fecn: bool,
+    pub entry: u8,
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn packets_fill_a_cache_line() {
+        assert_eq!(size_of::<super::Packet>(), 64);
+    }
 }

@@ -2,6 +2,7 @@
 //! (`docs/model.md` §7).
 
 use super::Fabric;
+use super::control::Control;
 use super::layout::NO_DIMENSION;
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::prefetch::prefetch;
@@ -12,7 +13,7 @@ use crate::fabric::spec::TrunkSelection;
 const FAR: usize = 16;
 const NEAR: usize = 6;
 
-impl Fabric {
+impl<C: Control> Fabric<C> {
     /// Fetches what headers that are ready soon in input buffers will need.
     #[inline]
     fn prefetch_input(&self, line: usize) {
@@ -186,6 +187,11 @@ impl Fabric {
             let keeps = came_in == goes_on && goes_on != NO_DIMENSION;
             packet.class = u8::from(keeps && packet.class == 1 || self.wrap[output as usize]);
             packet.vl = self.vl_tables[usize::from(packet.sl)][usize::from(packet.class)];
+        }
+        if let Some(congestion) = self.control.get_mut() {
+            packet.entry = (port % 4) as u8;
+            let queue = (port, output, packet.vl);
+            congestion.port_vls.joined(queue, packet.flits);
         }
         // The allocator will look at the target.
         if !self.prefetching {

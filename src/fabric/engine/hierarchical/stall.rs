@@ -5,6 +5,7 @@
 //! live head. What is left when all live packets are struck out can never move.
 
 use super::Fabric;
+use super::control::Control;
 use crate::fabric::engine::pool::NONE;
 use crate::fabric::engine::stall::{Place, Stall, Waiting};
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 /// A FIFO: the kind of its buffer, which of these, and the queue in it.
 type Node = (Place, usize, usize);
 
-impl Fabric {
+impl<C: Control> Fabric<C> {
     /// A cycle of packets that can never move, if there is one.
     pub(super) fn find_cycle(&mut self) -> Option<Stall> {
         // FIFOs whose head waits for space, with the FIFOs that hold that space.
@@ -106,11 +107,11 @@ impl Fabric {
             }
             Place::Input | Place::Central => (Place::Output, output, vl),
         };
-        let now = self.now;
+        let (credits, now) = (packet.credits.into(), self.now);
         let holders = match next {
-            Place::Input => self.input_buffers.holders(at, queue, packet.credits, now),
-            Place::Central => self.central_buffers.holders(at, queue, packet.credits, now),
-            Place::Output => self.output_buffers.holders(at, queue, packet.credits, now),
+            Place::Input => self.input_buffers.holders(at, queue, credits, now),
+            Place::Central => self.central_buffers.holders(at, queue, credits, now),
+            Place::Output => self.output_buffers.holders(at, queue, credits, now),
         };
         // A holder without a head is being filled: its header is on the way.
         let gives = |&q: &usize| {

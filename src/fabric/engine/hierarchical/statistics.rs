@@ -1,11 +1,12 @@
 //! Counting.
 
 use super::Fabric;
+use super::control::Control;
 use super::parts::Sent;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 
-impl Fabric {
+impl<C: Control> Fabric<C> {
     pub(super) fn restart_counting(&mut self) {
         self.counters.restart(self.now);
         for (output, link) in self.outputs.iter_mut().zip(&mut self.links) {
