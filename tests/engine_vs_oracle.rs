@@ -5,10 +5,13 @@ mod common;
 mod compare;
 mod oracle;
 
+use common::infiniband::control;
 use common::random::{Kind, config, controlled_fabric, fabric, script, traffic};
 use common::script::{Cue, Script, jam, message};
 use common::specs::{even_pool, jamming_ring, opa_gen1, opasim};
 use compare::{compare, compare_sampled};
+use flitwise::fabric::engine::Engine;
+use flitwise::fabric::infiniband::{FillComparison, FlowLevel};
 use flitwise::fabric::spec::{DTableEntry, FabricSpec, Scheduler};
 use flitwise::fabric::topology::Topology;
 use proptest::prelude::*;
@@ -115,6 +118,36 @@ fn long_messages_agree() {
         )
     });
     compare(&spec, &Script::new(lines)).unwrap();
+}
+
+/// Everybody sends to NIC 0, and some to each other: with thresholds of a sixteenth of the
+/// buffers, long before they are full.
+#[test]
+fn controlled_hotspots_agree() {
+    let tree = Topology::k_ary_n_tree(4, 2, Some(16)).unwrap();
+    for (level, shift) in [(FlowLevel::Qp, 2), (FlowLevel::Sl, 3)] {
+        let mut spec = opa_gen1(tree.clone(), table_10());
+        let mut control = control(15, shift, 10_000);
+        control.service_levels = vec![control.service_levels[0]; 5];
+        control.compare = FillComparison::Sum;
+        control.level = level;
+        spec.congestion_control = Some(Box::new(control));
+        let hot = (1..16).map(|nic| (Cue::At(0), message(nic.into(), nic, 0, 2, 16384)));
+        let others = (1..16).map(|nic| {
+            let to = 1 + (nic + 4) % 15;
+            (
+                Cue::At(3000),
+                message(100 + u64::from(nic), nic, to, 2, 2048),
+            )
+        });
+        let script = Script::new(hot.chain(others));
+        compare_sampled(&spec, &script, Some(1000)).unwrap();
+        let mut engine = Engine::new(&spec).unwrap();
+        engine.run(&mut script.clone());
+        let counts = engine.stats().congestion.unwrap();
+        assert!(counts.marked > 20 && counts.becns == counts.notifications);
+        assert!(counts.ccti_sum > 0);
+    }
 }
 
 proptest! {

@@ -4,7 +4,7 @@
 mod common;
 mod oracle;
 
-use common::random::{Kind, classes, config, fabric, script, traffic};
+use common::random::{Kind, classes, config, controlled_fabric, fabric, script, traffic};
 use flitwise::fabric::spec::{FabricSpec, Scheduler};
 use flitwise::fabric::topology::Shape;
 use oracle::RunEnd;
@@ -37,6 +37,37 @@ proptest! {
         let run = oracle::run(&spec, &mut script, TICKS);
         prop_assert!(run.end != RunEnd::OutOfTicks);
     }
+}
+
+/// Random congestion control does something: in many of the runs that hold the engine to
+/// the oracle, packets are marked and sources slowed down.
+#[test]
+fn random_congestion_control_acts() {
+    let mut runner = TestRunner::deterministic();
+    let (mut marked, mut slowed, mut with_scarce_credits) = (0, 0, 0);
+    for _ in 0..100 {
+        let spec = controlled_fabric(Kind::Sound).new_tree(&mut runner);
+        let spec = spec.unwrap().current();
+        let traffic = traffic().new_tree(&mut runner).unwrap().current();
+        let run = oracle::run(&spec, &mut script(&spec, &traffic), TICKS);
+        assert_eq!(run.end, RunEnd::Drained);
+        marked += u32::from(run.congestion.marked > 0);
+        slowed += u32::from(run.congestion.ccti_sum > 0);
+        let cnp_waits = |link: &oracle::LinkCounts| {
+            matches!(link.from, oracle::End::Nic(_)) && !link.waited.is_empty()
+        };
+        let waits = run.links.iter().any(cnp_waits);
+        with_scarce_credits += u32::from(waits && run.congestion.notifications > 0);
+    }
+    assert!(marked >= 20, "packets are marked in {marked} of 100 runs");
+    assert!(
+        slowed >= 10,
+        "sources are slowed down in {slowed} of 100 runs"
+    );
+    assert!(
+        with_scarce_credits >= 5,
+        "{with_scarce_credits} of 100 runs"
+    );
 }
 
 /// What the random fabrics must not leave out.

@@ -1,0 +1,99 @@
+//! Congestion notification packets (CNPs) at NICs: created in phase 1, sent before data in
+//! phase 7 (`docs/model-infiniband.md` §10 and §12).
+
+use super::Fabric;
+use super::control::{Control, count};
+use super::packet::Packet;
+use super::space::Chance;
+use crate::fabric::engine::pool::NONE;
+
+impl<C: Control> Fabric<C> {
+    /// Phase 1: the tail of `packet` is at its NIC; if it is data, it will be delivered.
+    pub(super) fn notify(&mut self, packet: &Packet) {
+        let nic = packet.dst;
+        if packet.message == NONE {
+            let Some(congestion) = self.control.get_mut() else {
+                return;
+            };
+            let flow = congestion.flow(nic, packet.sl, packet.index);
+            congestion.sources.becn(flow, self.now);
+            count(&mut self.counters.congestion, |counts| counts.becns += 1);
+            // The table need not rise: the delay may be shorter now.
+            self.touch_nic(nic);
+        } else if packet.fecn && !self.packets.is_full() {
+            let src = self.messages[packet.message].src;
+            self.answer(nic, src, packet.sl);
+        }
+    }
+
+    /// Creates a CNP from `nic` to `dst`.
+    fn answer(&mut self, nic: u32, dst: u32, sl: u8) {
+        let vl = self.first_vl(sl.into(), dst);
+        let Some(congestion) = self.control.get_mut() else {
+            return;
+        };
+        let flits = congestion.cnp_flits;
+        let id = self.packets.insert(Packet {
+            message: NONE,
+            index: nic,
+            dst,
+            sl,
+            vl,
+            flits,
+            credits: flits.div_ceil(self.flits_per_credit) as u16,
+            ready: self.now,
+            next: NONE,
+            ..Packet::default()
+        });
+        congestion.nics[nic as usize].cnps.push_back(id);
+        count(&mut self.counters.congestion, |counts| {
+            counts.notifications += 1;
+        });
+        // When its link is busy, this asks for another look.
+        self.dirty_outputs.push(self.ports as u32 + nic);
+    }
+
+    /// Phase 7: a CNP goes before data. True if nothing else can start at `output` in this
+    /// tick.
+    pub(super) fn send_cnp(&mut self, output: u32) -> bool {
+        let now = self.now;
+        let Some(nic) = (output as usize).checked_sub(self.ports) else {
+            return false;
+        };
+        let Some(congestion) = self.control.get_mut() else {
+            return false;
+        };
+        let adapter = &mut congestion.nics[nic];
+        let Some(&id) = adapter.cnps.front() else {
+            return false;
+        };
+        let link = &self.links[output as usize];
+        let free_at = link.free_at;
+        if free_at > now {
+            self.wake_output(output, free_at);
+            return true;
+        }
+        let packet = &self.packets[id];
+        let (peer, vl) = (link.peer() as usize, usize::from(packet.vl));
+        let credits = u32::from(packet.credits);
+        if !self.input_buffers.has_quota(peer, vl, credits, now) {
+            match self.input_buffers.chance(peer, vl, credits) {
+                Chance::At(tick) => self.wake_output(output, tick),
+                Chance::AfterDeparture => self.inputs[peer].upstream_waits = true,
+            }
+            return false;
+        }
+        adapter.cnps.pop_front();
+        adapter.was_idle |= now > free_at;
+        let more = !adapter.cnps.is_empty() || link.ready != 0;
+        let size = (packet.flits, credits);
+        let track = self.send_queues.track();
+        let train = track.train(vl as u32, size, now + 1, now + 1, 0);
+        self.launch(output, vl, id, train);
+        if more {
+            let free_at = self.links[output as usize].free_at;
+            self.wake_output(output, free_at);
+        }
+        true
+    }
+}
