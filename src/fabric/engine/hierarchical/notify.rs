@@ -3,6 +3,7 @@
 
 use super::Fabric;
 use super::control::{Control, count};
+use super::output::Start;
 use super::packet::Packet;
 use super::space::Chance;
 use crate::fabric::engine::pool::NONE;
@@ -85,11 +86,8 @@ impl<C: Control> Fabric<C> {
         }
         adapter.cnps.pop_front();
         adapter.was_idle |= now > free_at;
-        let more = !adapter.cnps.is_empty() || link.ready != 0;
-        let size = (packet.flits, credits);
-        let track = self.send_queues.track();
-        let train = track.train(vl as u32, size, now + 1, now + 1, 0);
-        self.launch(output, vl, id, train);
+        let more = !adapter.cnps.is_empty();
+        self.transmit(output, Start::Cnp(id, vl));
         if more {
             let free_at = self.links[output as usize].free_at;
             self.wake_output(output, free_at);

@@ -5,11 +5,19 @@ use super::control::{Control, count, count_sent};
 use super::event;
 use super::scheduler::Head;
 use super::space::{Chance, VlBank};
-use super::train::Train;
 use crate::fabric::engine::counters::Arrived;
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::Workload;
+
+/// A packet that starts on a link.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Start {
+    /// The head of a VL.
+    Head(usize),
+    /// A CNP, which lies in no queue, and its VL.
+    Cnp(PacketId, usize),
+}
 
 impl<C: Control> Fabric<C> {
     /// A packet became ready on `vl` of `output`.
@@ -98,81 +106,65 @@ impl<C: Control> Fabric<C> {
         let vl = self
             .schedulers
             .pick(output as usize, candidates, head, was_idle);
-        self.transmit(output, vl);
+        self.transmit(output, Start::Head(vl));
     }
 
-    /// Sends the head packet of `vl`: flit i leaves in tick now + i.
+    /// Sends a packet: flit i leaves in tick now + i.
     #[inline]
-    fn transmit(&mut self, output: u32, vl: usize) {
+    pub(super) fn transmit(&mut self, output: u32, start: Start) {
         let now = self.now;
+        let ports = self.ports;
         let link = &mut self.links[output as usize];
-        let nic = output.checked_sub(self.ports as u32);
-        let (bank, buffer) = match nic {
-            Some(nic) => (&mut self.send_queues, nic as usize),
-            None => (&mut self.output_buffers, output as usize),
+        let from_nic = output as usize >= ports;
+        let (bank, buffer) = if from_nic {
+            (&mut self.send_queues, output as usize - ports)
+        } else {
+            (&mut self.output_buffers, output as usize)
         };
-        let id = bank.head(&link.heads, buffer, vl);
+        let (id, vl, queued) = match start {
+            Start::Head(vl) => (bank.head(&link.heads, buffer, vl), vl, true),
+            Start::Cnp(id, vl) => (id, vl, false),
+        };
         let packet = &mut self.packets[id];
-        if bank.pop(&mut link.heads, buffer, vl, packet.next) {
+        if queued && bank.pop(&mut link.heads, buffer, vl, packet.next) {
             link.ready &= !(1 << vl);
         }
-        let (freed, size) = (now + 1, (packet.flits, packet.credits.into()));
-        let train = bank.track().train(vl as u32, size, freed, freed, 0);
-        bank.depart(buffer, train, now);
-        let first_credit = bank.first_credit_of(&train);
-        if let Some(congestion) = self.control.get_mut() {
-            let counts = &mut self.counters.congestion;
-            match nic {
-                Some(nic) => {
-                    let (index, look) = congestion.sent(now, nic, packet);
-                    count_sent(counts, index);
-                    if let Some(at) = look {
-                        self.wake_nic(nic, at);
-                    }
-                }
-                None if congestion.port_vls.mark(output, vl as u8, packet.flits) => {
-                    packet.fecn = true;
-                    count(counts, |counts| counts.marked += 1);
-                }
-                None => {}
-            }
-        }
-        self.launch(output, vl, id, train);
-        if let Some(nic) = nic {
-            if std::mem::take(&mut self.nics[nic as usize].waiting) {
-                self.wake_nic(nic, first_credit);
-            }
-        } else {
-            let waiting = std::mem::take(&mut self.outputs[output as usize].sources_waiting);
-            if waiting != 0 {
-                self.wake_sources_of_output(output, waiting, first_credit);
-            }
-        }
-        let link = &self.links[output as usize];
-        if link.ready != 0 {
-            let free_at = link.free_at;
-            self.wake_output(output, free_at);
-        }
-    }
-
-    /// Puts a packet on the link of `output`, which it leaves for as `train`.
-    #[inline]
-    pub(super) fn launch(&mut self, output: u32, vl: usize, id: PacketId, train: Train) {
-        let now = self.now;
-        let packet = &mut self.packets[id];
         let (flits, credits) = (packet.flits, u32::from(packet.credits));
-        let from_nic = output as usize >= self.ports;
-        let link = &mut self.links[output as usize];
-        let (peer, to_nic) = (link.peer(), link.is_to_nic());
+        let freed = now + 1;
+        let train = bank
+            .track()
+            .train(vl as u32, (flits, credits), freed, freed, 0);
+        if queued {
+            bank.depart(buffer, train, now);
+        }
+        let first_credit = bank.first_credit_of(&train);
+
+        let (peer, to_nic, more) = (link.peer(), link.is_to_nic(), link.ready != 0);
         let free_at = now + Tick::from(flits);
         link.free_at = free_at;
         let blocked_since = std::mem::replace(&mut link.blocked_since, Tick::MAX);
-        let sent = &mut self.outputs[output as usize].sent;
-        sent.credit_wait += now.saturating_sub(blocked_since);
-        sent.flits += u64::from(flits);
-        sent.packets += 1;
-        sent.queue_wait += now - packet.ready;
+        let out = &mut self.outputs[output as usize];
+        out.sent.credit_wait += now.saturating_sub(blocked_since);
+        out.sent.flits += u64::from(flits);
+        out.sent.packets += 1;
+        out.sent.queue_wait += now - packet.ready;
+        let waiting = std::mem::take(&mut out.sources_waiting);
         let counters = &mut self.counters;
+
+        let mut look_again = None;
+        if let Some(congestion) = self.control.get_mut() {
+            if !from_nic {
+                if congestion.port_vls.mark(output, vl as u8, flits) {
+                    packet.fecn = true;
+                    count(&mut counters.congestion, |counts| counts.marked += 1);
+                }
+            } else if queued {
+                let nic = buffer as u32;
+                let index;
+                (index, look_again) = congestion.sent(now, nic, packet);
+                count_sent(&mut counters.congestion, index);
+            }
+        }
 
         if to_nic {
             let latency = self.timing.host_link;
@@ -186,28 +178,42 @@ impl<C: Control> Fabric<C> {
             self.wheel
                 .push(now, tail, event::DELIVERY << event::SHIFT | id);
             counters.host_flit_hops += u64::from(flits);
-            return;
-        }
-        self.input_buffers.take(peer as usize, vl, credits);
-        let latency = if from_nic {
-            counters.host_flit_hops += u64::from(flits);
-            if self.control.get().is_none() || packet.message != NONE {
-                packet.injected = now;
-                counters.packets += 1;
-                counters.flits_injected += u64::from(flits);
-                if packet.last && self.messages[packet.message].report_injection {
-                    let event = event::INJECTION << event::SHIFT | packet.message;
-                    self.wheel.push(now, free_at, event);
-                }
-            }
-            self.timing.host_link
         } else {
-            counters.flit_hops += u64::from(flits);
-            self.timing.link
-        };
-        packet.arrival = now + latency;
-        let routed = packet.arrival + self.timing.input_store + self.timing.routing;
-        self.input_ready[usize::from(from_nic)].push(&mut self.wheel, routed, (peer, id));
+            self.input_buffers.take(peer as usize, vl, credits);
+            let latency = if from_nic {
+                if queued {
+                    packet.injected = now;
+                    counters.packets += 1;
+                    counters.flits_injected += u64::from(flits);
+                }
+                counters.host_flit_hops += u64::from(flits);
+                self.timing.host_link
+            } else {
+                counters.flit_hops += u64::from(flits);
+                self.timing.link
+            };
+            packet.arrival = now + latency;
+            let routed = packet.arrival + self.timing.input_store + self.timing.routing;
+            if from_nic && queued && packet.last && self.messages[packet.message].report_injection {
+                let event = event::INJECTION << event::SHIFT | packet.message;
+                self.wheel.push(now, free_at, event);
+            }
+            self.input_ready[usize::from(from_nic)].push(&mut self.wheel, routed, (peer, id));
+        }
+        if from_nic {
+            let nic = output - ports as u32;
+            if queued && std::mem::take(&mut self.nics[nic as usize].waiting) {
+                self.wake_nic(nic, first_credit);
+            }
+            if let Some(at) = look_again {
+                self.wake_nic(nic, at);
+            }
+        } else if waiting != 0 {
+            self.wake_sources_of_output(output, waiting, first_credit);
+        }
+        if more {
+            self.wake_output(output, free_at);
+        }
     }
 
     /// The tail of a packet reached its NIC.
