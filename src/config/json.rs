@@ -143,6 +143,7 @@ fn timing(t: &Timing) -> Value {
         "input_ticks": t.input_store,
         "routing_ticks": t.routing,
         "allocation_ticks": t.allocation,
+        "allocation_gap_ticks": t.allocation_gap,
         "crossbar_ticks": t.crossbar,
         "output_ticks": t.output_store,
         "mport_speedup": t.mport_speedup,

@@ -56,6 +56,7 @@ pub(super) struct RawFabric {
     pub input_latency: Option<Latency>,
     pub routing_latency: Option<Latency>,
     pub allocation_latency: Option<Latency>,
+    pub allocation_gap: Option<Latency>,
     pub crossbar_latency: Option<Latency>,
     pub output_latency: Option<Latency>,
     pub mport_speedup: Option<u32>,

@@ -48,6 +48,10 @@ pub struct Timing {
     pub routing: Tick,
     /// AT: one allocation (virtual and switch allocation together), at least 1.
     pub allocation: Tick,
+    /// Ticks, 0 to [`Timing::allocation`], in which a crossbar port stands still between two
+    /// packets: so much of an allocation waits for the transfer before it to end. Ours; no
+    /// publication says how far the two overlap (`docs/validation.md`).
+    pub allocation_gap: Tick,
     /// X: crossing a crossbar, either kind, at least 1.
     pub crossbar: Tick,
     /// SB: storing a flit in an output buffer.
@@ -203,6 +207,12 @@ pub struct SpecError {
 }
 
 impl Timing {
+    /// Ticks of an allocation that may pass before the ports it is for are free.
+    #[must_use]
+    pub fn allocation_overlap(&self) -> Tick {
+        self.allocation.saturating_sub(self.allocation_gap)
+    }
+
     /// Flits of a packet with `payload` bytes and `header` bytes; at least 1.
     #[must_use]
     pub fn flits(&self, payload: u32, header: u32) -> u32 {

@@ -100,6 +100,18 @@ impl FabricSpec {
                 return error(key, problem);
             }
         }
+        if t.allocation_gap > t.allocation {
+            let problem = format!(
+                "{} ticks are more than the {} of an allocation; at most all of it can wait for the \
+                 transfer before it: lower the gap or raise allocation_latency",
+                t.allocation_gap, t.allocation
+            );
+            return error("fabric.allocation_gap", problem);
+        }
+        if t.allocation_gap > 0 && matches!(self.kind, SwitchKind::Voq(_)) {
+            let problem = "is for the hierarchical switch; leave it out with switch = \"voq\"";
+            return error("fabric.allocation_gap", problem.into());
+        }
         Ok(())
     }
 

@@ -50,6 +50,7 @@ pub fn voq_fabric(topology: Topology) -> FabricSpec {
             input_store: 1,
             routing: 2,
             allocation: 1,
+            allocation_gap: 0,
             crossbar: 1,
             output_store: 1,
             mport_speedup: 1,

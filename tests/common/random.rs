@@ -114,6 +114,7 @@ prop_compose! {
         (link, host_link) in (1u64..=20, 1u64..=9),
         (input_store, routing, output_store) in (0u64..=3, 0u64..=12, 0u64..=8),
         (allocation, crossbar) in (1u64..=9, 1u64..=3),
+        gap in prop_oneof![2 => Just(0u64), 1 => 1u64..=9],
         (mport_speedup, central_speedup) in (speedup(), speedup()),
     ) -> Timing {
         Timing {
@@ -124,6 +125,7 @@ prop_compose! {
             input_store,
             routing,
             allocation,
+            allocation_gap: gap.min(allocation),
             crossbar,
             output_store,
             mport_speedup,

@@ -17,6 +17,7 @@ pub fn opa_timing() -> Timing {
         input_store: 50,
         routing: 32,
         allocation: 8,
+        allocation_gap: 0,
         crossbar: 2,
         output_store: 50,
         mport_speedup: 3,

@@ -22,12 +22,12 @@ pub fn requests(
     spec: &FabricSpec,
     packets: &[Packet],
 ) -> Vec<Request> {
-    // A grant now starts a crossing one allocation later: what is free by then
-    // is idle. The allocation overlaps the transfer before it.
-    let start = now + spec.timing.allocation;
+    // A port whose transfer ends while the allocation is under way is idle, if the rest of
+    // the allocation, at least the gap, lies behind that transfer.
+    let soon = now + spec.timing.allocation - spec.timing.allocation_gap;
     let mut requests = Vec::new();
     for source in switch.sources() {
-        if switch.read_port(source).free_from > start {
+        if switch.read_port(source).free_from > soon {
             continue;
         }
         let queues = switch.buffer(source).queues();
@@ -37,7 +37,7 @@ pub fn requests(
                 continue;
             };
             let (target, to_queue) = switch.next_place(source, &packets[packet]);
-            let idle = switch.write_port(target).free_from <= start;
+            let idle = switch.write_port(target).free_from <= soon;
             if idle
                 && switch
                     .space(target)

@@ -65,6 +65,7 @@ fn run(send_queue: u32, count: usize, bytes: u64) -> RunEnd {
             input_store: 0,
             routing: 0,
             allocation: 1,
+            allocation_gap: 0,
             crossbar: 1,
             output_store: 0,
             mport_speedup: 1,

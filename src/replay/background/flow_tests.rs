@@ -255,6 +255,7 @@ fn flits_of_a_message_count_every_packet() {
         input_store: 0,
         routing: 0,
         allocation: 1,
+        allocation_gap: 0,
         crossbar: 1,
         output_store: 0,
         mport_speedup: 1,

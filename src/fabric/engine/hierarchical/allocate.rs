@@ -47,7 +47,9 @@ impl<C: Control> Fabric<C> {
         let input = &mut self.inputs[port as usize];
         input.dirty = false;
         let input = &*input;
-        let idle_at = input.free_at.saturating_sub(self.timing.allocation);
+        let idle_at = input
+            .free_at
+            .saturating_sub(self.timing.allocation_overlap());
         if idle_at > self.now {
             if input.ready != 0 {
                 self.wake_input(port, idle_at);
@@ -109,7 +111,9 @@ impl<C: Control> Fabric<C> {
         let from = &mut self.centrals[at];
         from.dirty = false;
         let (next, ready) = (from.next, from.ready);
-        let idle_at = from.free_at.saturating_sub(self.timing.allocation);
+        let idle_at = from
+            .free_at
+            .saturating_sub(self.timing.allocation_overlap());
         if idle_at > self.now {
             if self.central_has_ready(central) {
                 self.wake_central(central, idle_at);
@@ -184,7 +188,9 @@ impl<C: Control> Fabric<C> {
     #[inline]
     fn look_at_output(&mut self, output: u32, vl: usize, credits: u32, position: u32) -> Look {
         let to = &mut self.outputs[output as usize];
-        let idle_at = to.port_free_at.saturating_sub(self.timing.allocation);
+        let idle_at = to
+            .port_free_at
+            .saturating_sub(self.timing.allocation_overlap());
         if idle_at > self.now {
             return Look::NotBefore(idle_at);
         }
@@ -207,7 +213,9 @@ impl<C: Control> Fabric<C> {
     #[inline]
     fn look_at_central(&mut self, central: u32, queue: usize, credits: u32, position: u32) -> Look {
         let to = &mut self.centrals[central as usize];
-        let idle_at = to.port_free_at.saturating_sub(self.timing.allocation);
+        let idle_at = to
+            .port_free_at
+            .saturating_sub(self.timing.allocation_overlap());
         if idle_at > self.now {
             return Look::NotBefore(idle_at);
         }
@@ -342,7 +350,10 @@ impl<C: Control> Fabric<C> {
             self.wake_output(upstream, self.input_buffers.first_credit_of(&train));
         }
         if has_more {
-            self.wake_input(port, free_at.saturating_sub(self.timing.allocation));
+            self.wake_input(
+                port,
+                free_at.saturating_sub(self.timing.allocation_overlap()),
+            );
         }
         (id, free_at)
     }
@@ -380,7 +391,10 @@ impl<C: Control> Fabric<C> {
             self.wake_input(port, self.central_buffers.first_credit_of(&train));
         }
         if self.central_has_ready(central) {
-            self.wake_central(central, free_at.saturating_sub(self.timing.allocation));
+            self.wake_central(
+                central,
+                free_at.saturating_sub(self.timing.allocation_overlap()),
+            );
         }
         (id, free_at)
     }
