@@ -1,4 +1,4 @@
-//! Speed of the engine: budgets 1a, 1b, 1c and 1f of `docs/performance.md`.
+//! Speed of the engine: budgets 1a, 1b, 1c, 1f and 3a to 3c of `docs/performance.md`.
 //!
 //! ```text
 //! cargo bench --bench fabric [-- [--runs N] [--scale X] [WORD …]]
@@ -58,6 +58,23 @@ const LEVELS: [(&str, &str, Tick); 3] = [
     ("1c tree 4096", "4", 10_000),
 ];
 
+/// Budget 3c: the case of 1a on InfiniBand switches.
+const VOQ_TORUS: &str = r#"
+fabric = { preset = "ib-qdr-648", topology = { kind = "torus", dimensions = [8, 8] }, header = "0B" }
+qos = { mtu = "1024B" }
+"#;
+
+/// Budget 3a: the 648-port Clos network with congestion control, a hundredth of its time: 1 GB.
+const CLOS: &str = r#"
+fabric = { preset = "ib-qdr-648" }
+congestion_control = { kind = "ib" }
+"#;
+
+/// Budget 3b: 1,944 hosts on three levels of 36-port switches, for 20 us.
+const BIG_TREE: &str = r#"
+fabric = { preset = "ib-qdr-648", topology = { kind = "xgft", down = [18, 18, 6], up = [1, 18, 3], parallel = [1, 1, 6] } }
+"#;
+
 /// Budget 1f: 65,536 NICs, idle.
 const IDLE: &str = r#"
 fabric = { preset = "opa-gen1", topology = { kind = "k-ary-n-tree", k = 16, n = 4 }, central_buffer = "128KiB" }
@@ -91,6 +108,20 @@ fn cases() -> Vec<Case> {
             ticks: 100_000,
         },
     ];
+    cases.extend(
+        [
+            ("3a 1 %", CLOS, "0.4", 62_500),
+            ("3b", BIG_TREE, "0.5", 1_250),
+            ("3c 0.4", VOQ_TORUS, "0.4", 400_000),
+            ("3c 0.1", VOQ_TORUS, "0.1", 1_600_000),
+        ]
+        .map(|(name, fabric, load, ticks)| Case {
+            name,
+            fabric: fabric.to_owned(),
+            flows: uniform(load),
+            ticks,
+        }),
+    );
     cases.extend(LEVELS.map(|(name, levels, ticks)| Case {
         name,
         fabric: TREE.replace("n = N", &format!("n = {levels}")),

@@ -43,7 +43,7 @@ pub(super) fn timing(raw: &RawFabric, d: &FabricDefaults) -> Result<Timing, Conf
         input_store: ticks(raw.input_latency, d.input),
         routing: ticks(raw.routing_latency, d.routing),
         allocation: ticks(raw.allocation_latency, d.allocation),
-        allocation_gap: ticks(raw.allocation_gap, 0),
+        allocation_gap: ticks(raw.allocation_gap, Latency::Ticks(0)),
         crossbar: ticks(raw.crossbar_latency, d.crossbar),
         output_store: ticks(raw.output_latency, d.output),
         mport_speedup,

@@ -8,7 +8,7 @@ use crate::fabric::infiniband::{CongestionControl, FlowLevel, TimerScope};
 use crate::fabric::series::SourceSample;
 use crate::fabric::spec::Tick;
 use crate::units::Ratio;
-use hashbrown::HashMap;
+use std::collections::BTreeMap;
 
 /// Index of a flow in [`Sources`].
 pub(in crate::fabric::engine) type FlowId = u32;
@@ -34,7 +34,7 @@ pub(in crate::fabric::engine) struct Sources {
     control: CongestionControl,
     /// Rate of the link of each adapter, in flits per tick.
     rates: Vec<Ratio>,
-    by_key: HashMap<(u32, u8, u32), FlowId>,
+    by_key: BTreeMap<(u32, u8, u32), FlowId>,
     flows: Vec<Flow>,
 }
 
@@ -44,7 +44,7 @@ impl Sources {
         Self {
             control: control.clone(),
             rates,
-            by_key: HashMap::new(),
+            by_key: BTreeMap::new(),
             flows: Vec::new(),
         }
     }
@@ -188,7 +188,6 @@ mod tests {
         CctEntry, FillComparison, Notification, PortCongestion, SlCongestion,
     };
     use proptest::prelude::*;
-    use std::collections::BTreeMap;
 
     fn control(timer: TimerScope, level: SlCongestion) -> CongestionControl {
         let port = PortCongestion {

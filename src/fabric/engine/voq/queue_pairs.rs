@@ -2,7 +2,7 @@
 
 use crate::fabric::engine::congestion::FlowId;
 use crate::fabric::engine::pool::{MessageId, NONE};
-use hashbrown::HashMap;
+use std::collections::BTreeMap;
 
 /// A queue pair, and its FIFO of messages.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +32,8 @@ pub(super) struct Waiting {
 pub(super) struct QueuePairs {
     nics: u32,
     vls: usize,
-    by_key: HashMap<(u32, u32), u32>,
+    /// By key, per adapter.
+    by_key: Vec<BTreeMap<u32, u32>>,
     pairs: Vec<QueuePair>,
     /// Those that have a packet to send, per adapter · VLs + VL, in their order.
     waiting: Vec<Vec<Waiting>>,
@@ -43,7 +44,7 @@ impl QueuePairs {
         Self {
             nics,
             vls,
-            by_key: HashMap::new(),
+            by_key: vec![BTreeMap::new(); nics as usize],
             pairs: Vec::new(),
             waiting: vec![Vec::new(); nics as usize * vls],
         }
@@ -64,7 +65,7 @@ impl QueuePairs {
     ) -> u32 {
         let key = self.key(sl, dst);
         let pairs = &mut self.pairs;
-        *self.by_key.entry((nic, key)).or_insert_with(|| {
+        *self.by_key[nic as usize].entry(key).or_insert_with(|| {
             let (vl, flow) = new();
             pairs.push(QueuePair {
                 dst,
