@@ -150,13 +150,6 @@ fn random_fabrics_reach_the_corners() {
 #[test]
 fn the_engine_refuses_what_it_does_not_do() {
     use flitwise::fabric::topology::Topology;
-    let mut spec = common::specs::opasim(Topology::single(8).unwrap());
-    let mut control = common::infiniband::control(8, 0, 100);
-    control.service_levels.truncate(1);
-    spec.congestion_control = Some(Box::new(control));
-    let refused = Engine::new(&spec).unwrap_err();
-    assert_eq!(refused.key, "congestion_control.kind");
-
     // More different rates than it keeps lines for.
     let mut spec = common::infiniband::voq_fabric(Topology::single(12).unwrap());
     let links = &mut voq_of(&mut spec).links;

@@ -8,7 +8,7 @@ use crate::fabric::qos::dtable_table::{
     self, DTableError, DTableParameters, DTableSl, DTableTable,
 };
 use crate::fabric::spec::{DTABLE_UNIT_BYTES, Qos, Scheduler, ServiceLevel};
-use crate::fabric::validate::MAX_LEVELS;
+use crate::fabric::validate::{MANAGEMENT_SC, MAX_LEVELS};
 use crate::units::Ratio;
 
 /// The QoS of the fabric and, for DTable, how its table was made. `flit_bytes`
@@ -109,7 +109,7 @@ fn by_tables(
         ));
     }
     let count = service_levels.len();
-    if tables.default.len() < count || count > MAX_LEVELS {
+    if tables.default.len() < count || count >= MAX_LEVELS {
         return Err(ConfigError::new(
             "fabric.sl2vl",
             format!(
@@ -119,9 +119,11 @@ fn by_tables(
         ));
     }
     let mut sc2vl = [None; 32];
-    for (sc, level) in (0u8..).zip(&mut service_levels) {
+    // A service channel each, in name only: the one of management is not theirs.
+    let channels = (0u8..).filter(|&sc| sc != MANAGEMENT_SC);
+    for ((sc, level), &vl) in channels.zip(&mut service_levels).zip(&tables.default) {
         level.scs = vec![sc];
-        sc2vl[usize::from(sc)] = Some(tables.default[usize::from(sc)]);
+        sc2vl[usize::from(sc)] = Some(vl);
     }
     let own = tables.hcas.values().chain(tables.ports.values());
     let all = own.chain([&tables.default]);
