@@ -2,6 +2,7 @@
 
 use super::error::ConfigError;
 use super::experiment::{Series, SeriesFormat, SeriesKind};
+use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::spec::FabricSpec;
 use crate::units::Latency;
 use serde::Deserialize;
@@ -47,10 +48,9 @@ pub(super) fn series(raw: &RawSeries, fabric: &FabricSpec) -> Result<Series, Con
         return Err(ConfigError::new("series.interval", problem));
     }
     let record: Vec<SeriesKind> = match &raw.record {
-        // Without congestion control no source is under it.
         None => SeriesKind::ALL
             .into_iter()
-            .filter(|&kind| kind != SeriesKind::Sources || fabric.congestion_control.is_some())
+            .filter(|&kind| can_be_seen(kind, fabric))
             .collect(),
         Some(list) => {
             let wanted = |&kind: &SeriesKind| list.iter().any(|&raw| kind == meant(raw));
@@ -81,6 +81,18 @@ pub(super) fn series(raw: &RawSeries, fabric: &FabricSpec) -> Result<Series, Con
         baselines: raw.baselines.unwrap_or(false),
         figure_lines,
     })
+}
+
+/// False if nothing is ever recorded: fills of hierarchical switches belong to their congestion
+/// control, and so do sources.
+fn can_be_seen(kind: SeriesKind, fabric: &FabricSpec) -> bool {
+    match kind {
+        SeriesKind::Flows => true,
+        SeriesKind::PortVls => {
+            fabric.congestion_control.is_some() || matches!(fabric.kind, SwitchKind::Voq(_))
+        }
+        SeriesKind::Sources => fabric.congestion_control.is_some(),
+    }
 }
 
 fn meant(raw: RawSeriesKind) -> SeriesKind {
