@@ -183,7 +183,9 @@ impl Discovery {
         }
         if !switch {
             let comment = rest.split_once('#').map_or("", |(_, comment)| comment);
-            let lid = after(comment, "lid").and_then(|lid| lid.parse().ok());
+            // The first words: the LID behind the name is that of the other end.
+            let words = comment.trim_start().strip_prefix("lid ");
+            let lid = words.and_then(|words| words.split_whitespace().next()?.parse().ok());
             let Some(lid) = lid.filter(|&lid: &u16| lid > 0) else {
                 return error(line, "the port of an adapter without its LID (`# lid 22`)");
             };
