@@ -1,13 +1,14 @@
-//! The presets of the test bed, simulated: what *InfiniBand Congestion Control: Modelling and
+//! The test bed of `configs/ib-testbed-scenario1.toml` and `-scenario2.toml`, simulated: what *InfiniBand Congestion Control: Modelling and
 //! validation* (Gran and Reinemo, 2011) says in section 6.1 must hold with their parameters,
 //! in a time scale of some hundredth.
 
 mod common;
 
-use common::resolved;
 use common::script::{Cue, Script, message};
+use flitwise::config::load;
 use flitwise::fabric::engine::Engine;
 use flitwise::fabric::spec::{FabricSpec, Tick};
+use std::path::Path;
 
 /// Source and destination NIC of F1 to F5 of scenario 1.
 const SCENARIO_1: [(u32, u32); 5] = [(0, 3), (1, 4), (2, 4), (5, 4), (6, 4)];
@@ -16,6 +17,14 @@ const SCENARIO_2: [(u32, u32); 3] = [(0, 3), (1, 4), (2, 5)];
 /// 6 ms and 2 ms.
 const STEP: Tick = 400_000;
 const SETTLING: Tick = 130_000;
+
+/// The fabric of `configs/ib-testbed-CONFIG.toml`, congestion control `none` or `ib`.
+fn test_bed(config: &str, control: &str) -> FabricSpec {
+    let path = format!("configs/ib-testbed-{config}.toml");
+    let sets = [format!("congestion_control.kind={control}")];
+    let plan = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(path), &sets).unwrap();
+    plan.experiment.fabric
+}
 
 /// Gb/s of payload that each flow delivers while the first 1, 2, … flows are active.
 fn throughput(spec: &FabricSpec, flows: &[(u32, u32)]) -> Vec<Vec<f64>> {
@@ -52,10 +61,7 @@ fn assert_shares(rates: &[f64], expected: &[f64]) {
 
 #[test]
 fn scenario_1_without_control() {
-    let rates = throughput(
-        &resolved::fabric("fabric.preset = \"ib-ddr-testbed\""),
-        &SCENARIO_1,
-    );
+    let rates = throughput(&test_bed("scenario1", "none"), &SCENARIO_1);
     println!("{rates:.2?}");
     assert_shares(&rates[0], &[1.0]);
     assert_shares(&rates[1], &[1.0; 2]);
@@ -67,8 +73,7 @@ fn scenario_1_without_control() {
 
 #[test]
 fn scenario_1_with_control() {
-    let on = "fabric.preset = \"ib-ddr-testbed\"\ncongestion_control.kind = \"ib\"";
-    let rates = throughput(&resolved::fabric(on), &SCENARIO_1);
+    let rates = throughput(&test_bed("scenario1", "ib"), &SCENARIO_1);
     println!("{rates:.2?}");
     for active in [1, 2, 4, 5] {
         let victim = rates[active - 1][0] / ENDPOINT;
@@ -89,14 +94,40 @@ fn scenario_1_with_control() {
 
 #[test]
 fn scenario_2_without_control_shares_the_link_between_the_switches() {
-    let rates = throughput(
-        &resolved::fabric("fabric.preset = \"ib-ddr-testbed\""),
-        &SCENARIO_2,
-    );
+    let rates = throughput(&test_bed("scenario2", "none"), &SCENARIO_2);
     println!("{rates:.2?}");
     // 34.2 Gb/s with headers and padding: 2,112 B a packet.
     let third = 34.2 / 3.0 * 2048.0 / 2112.0;
     for rate in &rates[2] {
         assert!((rate - third).abs() < 0.1, "{rates:.2?}, not {third:.2}");
     }
+}
+
+#[test]
+fn scenario_2_with_control_is_lower_and_oscillates() {
+    let spec = test_bed("scenario2", "ib");
+    let rates = throughput(&spec, &SCENARIO_2);
+    println!("{rates:.2?}");
+    let uncontrolled = throughput(&test_bed("scenario2", "none"), &SCENARIO_2);
+    for (rate, uncontrolled) in rates[2].iter().zip(&uncontrolled[2]) {
+        assert!(*rate > 6.0 && *rate < 0.9 * uncontrolled, "{rates:.2?}");
+    }
+    // Packets of F1 in each tenth of a millisecond: constant without control.
+    let spread = |spec: &FabricSpec| {
+        let lines = SCENARIO_2.iter().zip(0..);
+        let lines = lines.map(|(&(from, to), i)| (Cue::At(0), message(i, from, to, 0, STEP * 32)));
+        let mut script = Script::new(lines);
+        Engine::new(spec).unwrap().run(&mut script);
+        let slot = 100_000_000 / spec.timing.tick_ps;
+        let mut counts = vec![0u32; (STEP / slot) as usize];
+        for packet in script.packets.iter().filter(|p| p.token == 0) {
+            if let Some(count) = counts.get_mut((packet.delivered / slot) as usize) {
+                *count += 1;
+            }
+        }
+        let settled = &counts[counts.len() / 3..];
+        settled.iter().max().unwrap() - settled.iter().min().unwrap()
+    };
+    let (on, off) = (spread(&spec), spread(&test_bed("scenario2", "none")));
+    assert!(off <= 2 && on > 10, "{off} without control, {on} with it");
 }
