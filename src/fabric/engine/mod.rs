@@ -14,6 +14,7 @@ mod bits;
 mod calendar;
 mod congestion;
 mod counters;
+mod far_end;
 #[cfg(test)]
 mod full_tests;
 mod hierarchical;

@@ -180,9 +180,9 @@ impl<C: Control> Fabric<C> {
         let largest = &congestion.largest;
         congestion.port_vls.judge(|output, vl| {
             let link = &links[output as usize];
-            let (peer, lane) = (link.peer() as usize, usize::from(vl));
+            let (peer, lane) = (link.to.peer() as usize, usize::from(vl));
             let credits = largest[lane];
-            if link.is_to_nic() {
+            if link.to.is_nic() {
                 unlimited || sinks.has_quota(peer, lane, credits, now)
             } else {
                 inputs.has_quota(peer, lane, credits, now)

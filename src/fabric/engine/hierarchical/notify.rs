@@ -75,7 +75,7 @@ impl<C: Control> Fabric<C> {
             return true;
         }
         let packet = &self.packets[id];
-        let (peer, vl) = (link.peer() as usize, usize::from(packet.vl));
+        let (peer, vl) = (link.to.peer() as usize, usize::from(packet.vl));
         let credits = u32::from(packet.credits);
         if !self.input_buffers.has_quota(peer, vl, credits, now) {
             match self.input_buffers.chance(peer, vl, credits) {

@@ -58,9 +58,9 @@ impl<C: Control> Fabric<C> {
             self.wake_output(output, free_at);
             return;
         }
-        let peer = link.peer() as usize;
+        let peer = link.to.peer() as usize;
         let (bank, buffer) = buffer_of(&self.output_buffers, &self.send_queues, self.ports, output);
-        let (beyond, unlimited) = if link.is_to_nic() {
+        let (beyond, unlimited) = if link.to.is_nic() {
             (&mut self.sinks, !self.sinks_fill)
         } else {
             (&mut self.input_buffers, false)
@@ -83,7 +83,7 @@ impl<C: Control> Fabric<C> {
         if candidates == 0 {
             let link = &mut self.links[output as usize];
             link.blocked_since = link.blocked_since.min(now);
-            if waits && !link.is_to_nic() {
+            if waits && !link.to.is_nic() {
                 self.inputs[peer].upstream_waits = true;
             }
             if again != Tick::MAX {
@@ -139,7 +139,7 @@ impl<C: Control> Fabric<C> {
         }
         let first_credit = bank.first_credit_of(&train);
 
-        let (peer, to_nic, more) = (link.peer(), link.is_to_nic(), link.ready != 0);
+        let (peer, to_nic, more) = (link.to.peer(), link.to.is_nic(), link.ready != 0);
         let free_at = now + Tick::from(flits);
         link.free_at = free_at;
         let blocked_since = std::mem::replace(&mut link.blocked_since, Tick::MAX);

@@ -2,6 +2,7 @@
 
 use super::space::{Heads, NEAR_VLS};
 use crate::fabric::engine::calendar::Wake;
+use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::pool::{MessageId, NONE, PacketId};
 use crate::fabric::spec::Tick;
 use crate::fabric::topology::{Peer, Topology};
@@ -117,14 +118,11 @@ pub(super) struct Link {
     /// VLs with a packet that is ready.
     pub ready: u32,
     /// The other end.
-    to: u32,
+    pub to: FarEnd,
 }
 
-/// Marks the other end of a link as a NIC.
-const NIC: u32 = 1 << 31;
-
 impl Link {
-    fn new(to: u32) -> Self {
+    fn new(to: FarEnd) -> Self {
         Self {
             free_at: 0,
             wake: Wake::default(),
@@ -133,22 +131,6 @@ impl Link {
             ready: 0,
             to,
         }
-    }
-
-    /// Input port or NIC at the other end.
-    #[inline]
-    pub(super) fn peer(&self) -> u32 {
-        self.to & !NIC
-    }
-
-    /// The other end is a NIC.
-    #[inline]
-    pub(super) fn is_to_nic(&self) -> bool {
-        self.to & NIC != 0
-    }
-
-    pub(super) fn is_connected(&self) -> bool {
-        self.to != NONE
     }
 }
 
@@ -209,21 +191,21 @@ impl Ports {
         let mut links = Vec::with_capacity((ports + topology.nics()) as usize);
         for port in 0..ports {
             links.push(match topology.peer(port / radix, port % radix) {
-                Peer::None => Link::new(NONE),
+                Peer::None => Link::new(FarEnd::NOTHING),
                 Peer::Nic(nic) => {
                     inputs[port as usize].upstream = ports + nic;
-                    Link::new(NIC | nic)
+                    Link::new(FarEnd::nic(nic))
                 }
                 Peer::Switch { switch, port: at } => {
                     let peer = switch * radix + at;
                     inputs[peer as usize].upstream = port;
-                    Link::new(peer)
+                    Link::new(FarEnd::input(peer))
                 }
             });
         }
         for nic in 0..topology.nics() {
             let (switch, port) = topology.attachment(nic);
-            links.push(Link::new(switch * radix + port));
+            links.push(Link::new(FarEnd::input(switch * radix + port)));
         }
         let outputs = (0..links.len() as u32)
             .map(|output| Output::new((output / radix * radix / 2).min(ports / 2)))

@@ -58,7 +58,7 @@ impl<C: Control> Fabric<C> {
             self.schedulers.prefetch(output as usize);
         }
         if let Some(&(output, id)) = self.output_ready.peek(NEAR) {
-            let peer = self.links[output as usize].peer() as usize;
+            let peer = self.links[output as usize].to.peer() as usize;
             self.input_buffers.prefetch_account(peer);
             let vl = self.packets[id].vl.into();
             self.output_buffers.prefetch_head(output as usize, vl);

@@ -7,7 +7,7 @@
 use super::Fabric;
 use super::control::Control;
 use crate::fabric::engine::pool::NONE;
-use crate::fabric::engine::stall::{Place, Stall, Waiting};
+use crate::fabric::engine::stall::{Place, Stall, Waiting, dead_cycle};
 use std::collections::BTreeMap;
 
 /// A FIFO: the kind of its buffer, which of these, and the queue in it.
@@ -30,32 +30,12 @@ impl<C: Control> Fabric<C> {
                 }
             }
         }
-        loop {
-            let lives = |holders: &Vec<Node>| holders.iter().any(|h| !dead.contains_key(h));
-            let live: Vec<Node> = dead
-                .iter()
-                .filter(|(_, holders)| lives(holders))
-                .map(|(&node, _)| node)
-                .collect();
-            if live.is_empty() {
-                break;
-            }
-            for node in live {
-                dead.remove(&node);
-            }
-        }
-        // Every dead packet waits for dead ones: following them must close a cycle.
-        let (mut path, mut node) = (Vec::new(), *dead.keys().next()?);
-        while !path.contains(&node) {
-            path.push(node);
-            node = *dead.get(&node)?.first()?;
-        }
-        let start = path.iter().position(|&n| n == node)?;
-        let cycle = path[start..].iter().map(|&n| self.describe(n)).collect();
-        Some(Stall {
-            cycle,
-            blocked: dead.len(),
-        })
+        let (cycle, blocked) = dead_cycle(dead)?;
+        let cycle = cycle
+            .into_iter()
+            .map(|queue| self.describe(queue))
+            .collect();
+        Some(Stall { cycle, blocked })
     }
 
     fn buffers(&self, place: Place) -> usize {
@@ -96,10 +76,10 @@ impl<C: Control> Fabric<C> {
         let (next, at, queue) = match place {
             Place::Output => {
                 let link = &self.links[buffer];
-                if link.is_to_nic() {
+                if link.to.is_nic() {
                     return None;
                 }
-                (Place::Input, link.peer() as usize, vl)
+                (Place::Input, link.to.peer() as usize, vl)
             }
             Place::Input if buffer / 4 != output / 4 => {
                 let queue = self.central_queue(packet.output, packet.vl);

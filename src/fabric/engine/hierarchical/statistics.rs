@@ -25,7 +25,7 @@ impl<C: Control> Fabric<C> {
         let nics = self.nics.len();
         let order = (self.ports..self.ports + nics).chain(0..self.ports);
         let links = order
-            .filter(|&o| self.links[o].is_connected())
+            .filter(|&o| self.links[o].to.is_connected())
             .map(|o| {
                 let (link, sent) = (&self.links[o], &self.outputs[o].sent);
                 LinkStats {
@@ -33,10 +33,10 @@ impl<C: Control> Fabric<C> {
                         Some(nic) => LinkEnd::Nic(nic as u32),
                         None => port(o as u32),
                     },
-                    to: if link.is_to_nic() {
-                        LinkEnd::Nic(link.peer())
+                    to: if link.to.is_nic() {
+                        LinkEnd::Nic(link.to.peer())
                     } else {
-                        port(link.peer())
+                        port(link.to.peer())
                     },
                     flits: sent.flits,
                     packets: sent.packets,

@@ -39,8 +39,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let mut give = |vl: u8, count| lanes[usize::from(vl)].credits += count;
         self.returning[output as usize].settle(&self.pace, self.now, &mut give);
         let to = &self.outputs[output as usize];
-        if self.sink_rate.is_some() && to.is_to_nic() {
-            let answers = &mut self.returning_answers[to.peer() as usize];
+        if self.sink_rate.is_some() && to.to.is_nic() {
+            let answers = &mut self.returning_answers[to.to.peer() as usize];
             answers.settle(&self.pace, self.now, give);
         }
     }
@@ -49,9 +49,9 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     pub(super) fn credits_at(&mut self, output: u32, vl: u8, missing: u32) -> Option<Tick> {
         let to = &self.outputs[output as usize];
         let data = &self.returning[output as usize];
-        if self.sink_rate.is_some() && to.is_to_nic() {
+        if self.sink_rate.is_some() && to.to.is_nic() {
             // Of two streams together: each alone tells when to look again.
-            let answers = &self.returning_answers[to.peer() as usize];
+            let answers = &self.returning_answers[to.to.peer() as usize];
             let next = [data, answers].map(|stream| stream.date_of(&self.pace, vl, 1));
             return next.into_iter().flatten().min();
         }
@@ -303,7 +303,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         packet.waiting_since = ready;
         packet.buffer_vl = pick.vl;
         packet.dates = leaves.later(port.flight);
-        let (peer, to_nic) = (port.peer(), port.is_to_nic());
+        let (peer, to_nic) = (port.to.peer(), port.to.is_nic());
         if port.lanes != 0 {
             let again = port.free_at - self.timing.allocation;
             self.wake_output(output, again);

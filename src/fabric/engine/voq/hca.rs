@@ -393,7 +393,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         self.counters.host_flit_hops += u64::from(flits);
         packet.injected = now;
         packet.dates = leaves.later(port.flight);
-        packet.input = port.peer();
+        packet.input = port.to.peer();
         if packet.purpose == Purpose::Data {
             self.counters.packets += 1;
             self.counters.flits_injected += u64::from(flits);

@@ -158,7 +158,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let lanes = outputs
             .iter()
             .flat_map(|output| {
-                let pool = if output.is_to_nic() {
+                let pool = if output.to.is_nic() {
                     &buffers.nic_sink
                 } else {
                     &buffers.input

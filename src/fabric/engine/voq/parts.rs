@@ -6,6 +6,7 @@ use super::layout::Rates;
 use super::line::{Moment, Rate};
 use super::ports::Ports;
 use crate::fabric::engine::calendar::Wake;
+use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::infiniband::Voq;
 use crate::fabric::spec::{FabricSpec, Tick};
@@ -78,7 +79,7 @@ pub(super) struct Output {
     /// Credits free in the output buffer, as of the last look.
     pub room: u16,
     /// The other end: input port, or adapter.
-    to: u32,
+    pub to: FarEnd,
     /// First port of the switch, and which of its ports this is.
     pub first_port: u32,
     pub local: u8,
@@ -101,26 +102,7 @@ pub(super) struct Sent {
     pub queue_wait: u64,
 }
 
-/// Marks the other end of a link as an adapter.
-const NIC: u32 = 1 << 31;
-
 impl Output {
-    /// Input port or adapter at the other end.
-    #[inline]
-    pub(super) fn peer(&self) -> u32 {
-        self.to & !NIC
-    }
-
-    /// The other end is an adapter.
-    #[inline]
-    pub(super) fn is_to_nic(&self) -> bool {
-        self.to & NIC != 0
-    }
-
-    pub(super) fn is_connected(&self) -> bool {
-        self.to != NONE
-    }
-
     /// Packets wait at `now`, and none of them has credits.
     #[inline]
     pub(super) fn is_blocked(&mut self, now: Tick) {
@@ -200,8 +182,8 @@ pub(super) fn ports<const W: usize>(
             ahead: Ports::ALL,
         })
         .collect();
-    let output = |to: u32, port: u32, room: u32, latency: Tick| {
-        let rate = rates.index(if to == NONE {
+    let output = |to: FarEnd, port: u32, room: u32, latency: Tick| {
+        let rate = rates.index(if !to.is_connected() {
             voq.links.host
         } else {
             voq.links.at(topology, port / radix, port % radix)
@@ -229,15 +211,15 @@ pub(super) fn ports<const W: usize>(
     let mut outputs = Vec::with_capacity((ports + topology.nics()) as usize);
     for port in 0..ports {
         outputs.push(match topology.peer(port / radix, port % radix) {
-            Peer::None => output(NONE, port, 0, 0),
+            Peer::None => output(FarEnd::NOTHING, port, 0, 0),
             Peer::Nic(nic) => {
                 inputs[port as usize].upstream = ports + nic;
-                output(NIC | nic, port, room, timing.host_link)
+                output(FarEnd::nic(nic), port, room, timing.host_link)
             }
             Peer::Switch { switch, port: at } => {
                 let peer = switch * radix + at;
                 inputs[peer as usize].upstream = port;
-                output(peer, port, room, timing.link)
+                output(FarEnd::input(peer), port, room, timing.link)
             }
         });
     }
@@ -245,7 +227,7 @@ pub(super) fn ports<const W: usize>(
         let (switch, port) = topology.attachment(nic);
         let at = switch * radix + port;
         outputs.push(output(
-            at,
+            FarEnd::input(at),
             at,
             spec.buffers.nic_queue.total,
             timing.host_link,

@@ -6,7 +6,7 @@
 
 use super::Fabric;
 use crate::fabric::engine::pool::NONE;
-use crate::fabric::engine::stall::{Place, Stall, Waiting};
+use crate::fabric::engine::stall::{Place, Stall, Waiting, dead_cycle};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<const L: usize, const W: usize> Fabric<L, W> {
@@ -35,35 +35,12 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                 dead.insert(queue, waits_for);
             }
         }
-        loop {
-            let lives = |holders: &Vec<usize>| holders.iter().any(|h| !dead.contains_key(h));
-            let live: Vec<usize> = dead
-                .iter()
-                .filter(|(_, holders)| lives(holders))
-                .map(|(&queue, _)| queue)
-                .collect();
-            if live.is_empty() {
-                break;
-            }
-            for queue in live {
-                dead.remove(&queue);
-            }
-        }
-        // Every dead head waits for dead ones: following them must close a cycle.
-        let (mut path, mut queue) = (Vec::new(), *dead.keys().next()?);
-        while !path.contains(&queue) {
-            path.push(queue);
-            queue = *dead.get(&queue)?.first()?;
-        }
-        let start = path.iter().position(|&known| known == queue)?;
-        let cycle = path[start..]
-            .iter()
-            .map(|&queue| self.describe(queue))
+        let (cycle, blocked) = dead_cycle(dead)?;
+        let cycle = cycle
+            .into_iter()
+            .map(|queue| self.describe(queue))
             .collect();
-        Some(Stall {
-            cycle,
-            blocked: dead.len(),
-        })
+        Some(Stall { cycle, blocked })
     }
 
     /// Queues that hold the credits which the head of `queue` waits for; `None` if it does
@@ -76,10 +53,10 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let packet = self.packets[self.queues[queue].head];
         let (output, vl) = (packet.output, packet.vl);
         let port = &self.outputs[output as usize];
-        if port.is_to_nic() {
+        if port.to.is_nic() {
             return None;
         }
-        let peer = port.peer();
+        let peer = port.to.peer();
         let lane = output as usize * self.vls + usize::from(vl);
         let free = self.credits(output, lane, packet.credits);
         if free >= packet.credits || self.returning[output as usize].any_of(vl) {

@@ -31,7 +31,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             sent.packets += 1;
             sent.flits += flits;
             sent.queue_wait += starts - packet.waiting_since;
-            if self.outputs[packet.output as usize].is_to_nic() {
+            if self.outputs[packet.output as usize].to.is_nic() {
                 host_hops += flits;
             } else {
                 hops += flits;
@@ -64,16 +64,16 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             sent.queue_wait += starts - packet.waiting_since;
         }
         let links = order
-            .filter(|&output| self.outputs[output].is_connected())
+            .filter(|&output| self.outputs[output].to.is_connected())
             .map(|at| {
                 let output = &self.outputs[at];
                 let later = pending.get(&(at as u32)).copied().unwrap_or_default();
                 LinkStats {
                     from: end(at),
-                    to: if output.is_to_nic() {
-                        LinkEnd::Nic(output.peer())
+                    to: if output.to.is_nic() {
+                        LinkEnd::Nic(output.to.peer())
                     } else {
-                        end(output.peer() as usize)
+                        end(output.to.peer() as usize)
                     },
                     flits: output.sent.flits - later.flits,
                     packets: output.sent.packets - later.packets,
@@ -86,7 +86,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             .collect();
         let mut stats = self.counters.stats(self.now, links);
         for (output, later) in pending {
-            if self.outputs[output as usize].is_to_nic() {
+            if self.outputs[output as usize].to.is_nic() {
                 stats.host_flit_hops -= later.flits;
             } else {
                 stats.flit_hops -= later.flits;
