@@ -38,20 +38,20 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let lanes = &mut self.lanes[first..first + self.vls];
         let mut give = |vl: u8, count| lanes[usize::from(vl)].credits += count;
         self.returning[output as usize].settle(&self.pace, self.now, &mut give);
-        let to = &self.outputs[output as usize];
-        if self.sink_rate.is_some() && to.to.is_nic() {
-            let answers = &mut self.returning_answers[to.to.peer() as usize];
+        let port = &self.outputs[output as usize];
+        if self.sink_rate.is_some() && port.to.is_nic() {
+            let answers = &mut self.returning_answers[port.to.peer() as usize];
             answers.settle(&self.pace, self.now, give);
         }
     }
 
     /// When `missing` more credits of `vl` will be at `output`; if nobody knows, it is woken.
     pub(super) fn credits_at(&mut self, output: u32, vl: u8, missing: u32) -> Option<Tick> {
-        let to = &self.outputs[output as usize];
+        let port = &self.outputs[output as usize];
         let data = &self.returning[output as usize];
-        if self.sink_rate.is_some() && to.to.is_nic() {
+        if self.sink_rate.is_some() && port.to.is_nic() {
             // Of two streams together: each alone tells when to look again.
-            let answers = &self.returning_answers[to.to.peer() as usize];
+            let answers = &self.returning_answers[port.to.peer() as usize];
             let next = [data, answers].map(|stream| stream.date_of(&self.pace, vl, 1));
             return next.into_iter().flatten().min();
         }
