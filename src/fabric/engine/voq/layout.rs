@@ -18,8 +18,8 @@ const MAX_PORTS: u32 = 128;
 const MAX_SPEEDUP: u32 = u8::MAX as u32;
 /// Most different rates of links, send engines and sinks in a fabric.
 pub(in crate::fabric::engine) const MAX_RATES: usize = 8;
-/// Most virtual output queues, of 12 bytes each.
-const MAX_QUEUES: u64 = 1 << 30;
+/// Most virtual output queues, of 8 bytes each, and 4 more with congestion control.
+const MAX_QUEUES: u64 = 1 << 28;
 
 /// The different rates of a fabric, from fast to slow.
 pub(in crate::fabric::engine) fn rates(spec: &FabricSpec, voq: &Voq) -> Vec<Ratio> {
