@@ -90,6 +90,23 @@ fn names(dir: &Path) -> Vec<String> {
 }
 
 #[test]
+fn a_receiver_of_several_flows_is_drawn() {
+    let dir = tempfile::tempdir().unwrap();
+    let flows = "background=[{ rate = 0.2, pattern = { flows = [{ from = 0, to = 2 }, { from = 1, to = 2 }] } }]";
+    run(
+        &plan(TINY, &["fabric.topology.nics=3", flows]),
+        dir.path(),
+        1,
+    );
+    assert_eq!(names(dir.path()), ["flows.csv", "flows.svg", "shares.svg"]);
+    let svg = fs::read_to_string(dir.path().join("shares.svg")).unwrap();
+    assert!(svg.contains("Shares of what NIC 2 receives"), "{svg}");
+    for name in ["NIC 0 -&gt; NIC 2", "NIC 1 -&gt; NIC 2"] {
+        assert!(svg.contains(name), "{svg}");
+    }
+}
+
+#[test]
 fn a_constant_flow_gives_constant_rows() {
     let dir = tempfile::tempdir().unwrap();
     run(&plan(TINY, &[]), dir.path(), 1);

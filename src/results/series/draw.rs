@@ -1,4 +1,4 @@
-//! Draws a [`Figure`] as SVG: the lines on the left, their names beside them, where they
+//! Draws a [`Figure`] as SVG: the lines, or the areas, on the left, their names beside them, where they
 //! hide nothing.
 
 use super::figure::{Figure, Line};
@@ -73,7 +73,11 @@ fn chart(area: &DrawingArea<SVGBackend<'_>, Shift>, figure: &Figure) -> Result<(
         .unwrap_or(UNITS[4]);
     let values = figure.lines.iter().flat_map(|line: &Line| &line.points);
     let high = values.map(|point| point.1).fold(0.0, f64::max);
-    let high = if high > 0.0 { 1.08 * high } else { 1.0 };
+    let high = match figure.stacked {
+        true => 100.0,
+        false if high > 0.0 => 1.08 * high,
+        false => 1.0,
+    };
     let mut chart = ChartBuilder::on(area)
         .margin(10)
         .margin_right(20)
@@ -93,6 +97,14 @@ fn chart(area: &DrawingArea<SVGBackend<'_>, Shift>, figure: &Figure) -> Result<(
         .x_desc(format!("time ({unit})"))
         .y_desc(figure.value.as_str())
         .draw()?;
+    if figure.stacked {
+        // The last line bounds all of them: its area comes first, and shows where others end.
+        for (i, line) in figure.lines.iter().enumerate().rev() {
+            let points = line.points.iter().map(|&(at, value)| (at / ps, value));
+            chart.draw_series(AreaSeries::new(points, 0.0, colour(i).filled()))?;
+        }
+        return Ok(());
+    }
     for (i, line) in figure.lines.iter().enumerate() {
         let points = line.points.iter().map(|&(at, value)| (at / ps, value));
         let style = colour(i).stroke_width(2);

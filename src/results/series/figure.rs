@@ -30,6 +30,8 @@ pub(super) struct Request<'a> {
 /// A figure: lines over time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Figure {
+    /// The lines bound areas: each holds those before it.
+    pub stacked: bool,
     pub title: String,
     /// What was left out, and what a point is.
     pub note: String,
@@ -54,8 +56,18 @@ struct Sum {
     rows: u64,
 }
 
+/// The largest lines of a series.
+struct Largest {
+    /// Sums per point, by line.
+    sums: BTreeMap<Key, Vec<Sum>>,
+    /// All lines of the series.
+    all: usize,
+    /// Samples in a point.
+    per_point: u64,
+}
+
 /// Reads the rows twice: which lines are the largest, and their points.
-pub(super) fn figure(request: &Request<'_>, spool: &mut Spool) -> anyhow::Result<Figure> {
+fn largest(request: &Request<'_>, spool: &mut Spool) -> anyhow::Result<Largest> {
     let mut totals: BTreeMap<Key, u64> = BTreeMap::new();
     for row in spool.rows()? {
         let row = row?;
@@ -65,11 +77,10 @@ pub(super) fn figure(request: &Request<'_>, spool: &mut Spool) -> anyhow::Result
     let mut keys: Vec<Key> = totals.keys().copied().collect();
     keys.sort_by_key(|key| (std::cmp::Reverse(totals[key]), *key));
     keys.truncate(request.lines);
-    // In the legend by their names.
-    keys.sort_unstable();
 
     let per_point = request.samples.div_ceil(POINTS).max(1);
     let points = request.samples.div_ceil(per_point) as usize;
+    // In the legend by their names.
     let mut sums: BTreeMap<Key, Vec<Sum>> = BTreeMap::new();
     sums.extend(keys.iter().map(|&key| (key, vec![Sum::default(); points])));
     for row in spool.rows()? {
@@ -81,16 +92,80 @@ pub(super) fn figure(request: &Request<'_>, spool: &mut Spool) -> anyhow::Result
             sum.rows += 1;
         }
     }
+    Ok(Largest {
+        sums,
+        all: totals.len(),
+        per_point,
+    })
+}
+
+/// The lines of a series, and, of flows, the [`shares`] of a NIC.
+pub(super) fn figures(
+    request: &Request<'_>,
+    spool: &mut Spool,
+) -> anyhow::Result<(Figure, Option<Figure>)> {
+    let largest = largest(request, spool)?;
+    let Largest {
+        sums,
+        all,
+        per_point,
+    } = &largest;
     let line = |(&key, sums): (&Key, &Vec<Sum>)| Line {
         name: request.name(key),
-        points: request.points(sums, per_point),
+        points: request.points(sums, *per_point),
     };
-    Ok(Figure {
+    let figure = Figure {
+        stacked: false,
         title: request.title(),
-        note: request.note(keys.len(), totals.len(), per_point),
+        note: request.note(sums.len(), *all, *per_point),
         value: request.value().to_owned(),
         end_ps: request.ps(request.samples),
         lines: sums.iter().map(line).collect(),
+    };
+    let shares = match request.kind {
+        SeriesKind::Flows => shares(request, &largest),
+        SeriesKind::PortVls | SeriesKind::Sources => None,
+    };
+    Ok((figure, shares))
+}
+
+/// How the NIC that receives most of several flows is shared among them.
+fn shares(request: &Request<'_>, largest: &Largest) -> Option<Figure> {
+    let Largest {
+        sums, per_point, ..
+    } = largest;
+    let mut received: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
+    for (&[_, to, _], sums) in sums {
+        let (flows, bytes) = received.entry(to).or_default();
+        *flows += 1;
+        *bytes = sums
+            .iter()
+            .fold(*bytes, |all, sum| all.saturating_add(sum.value));
+    }
+    let several = received.iter().filter(|(_, (flows, _))| *flows > 1);
+    let (&nic, _) = several.max_by_key(|&(&nic, &(_, bytes))| (bytes, std::cmp::Reverse(nic)))?;
+    let own: Vec<_> = sums.iter().filter(|(key, _)| key[1] == nic).collect();
+    let points = own.first().map_or(0, |(_, sums)| sums.len());
+    let value = |flow: usize, point: usize| u128::from(own[flow].1[point].value);
+    let line = |flow: usize| {
+        let point = |at: usize| {
+            let all: u128 = (0..own.len()).map(|flow| value(flow, at)).sum();
+            let below: u128 = (0..=flow).map(|flow| value(flow, at)).sum();
+            let (middle, _) = request.span(at as u64, *per_point);
+            (all > 0).then(|| (middle, 100.0 * below as f64 / all as f64))
+        };
+        Line {
+            name: request.name(*own[flow].0),
+            points: (0..points).filter_map(point).collect(),
+        }
+    };
+    Some(Figure {
+        stacked: true,
+        title: format!("Shares of what NIC {nic} receives"),
+        note: request.note(sums.len(), largest.all, *per_point),
+        value: "share of the payload (%)".to_owned(),
+        end_ps: request.ps(request.samples),
+        lines: (0..own.len()).map(line).collect(),
     })
 }
 
@@ -165,14 +240,19 @@ impl Request<'_> {
         }
     }
 
+    /// Middle of point `i` in picoseconds, and its samples.
+    fn span(&self, i: u64, per_point: u64) -> (f64, u64) {
+        let first = i * per_point;
+        let n = per_point.min(self.samples - first);
+        (self.ps(first) as f64 + self.ps(n) as f64 / 2.0, n)
+    }
+
     /// The mean of each point in its middle. Flows and Port VLs without a row were at 0;
     /// sources without one have not sent yet.
     fn points(&self, sums: &[Sum], per_point: u64) -> Vec<(f64, f64)> {
         let flit_bytes = self.experiment.fabric.timing.flit_bytes;
         let point = |(i, sum): (u64, &Sum)| {
-            let first = i * per_point;
-            let n = per_point.min(self.samples - first);
-            let middle = self.ps(first) as f64 + self.ps(n) as f64 / 2.0;
+            let (middle, n) = self.span(i, per_point);
             let value = match self.kind {
                 SeriesKind::Flows => gbit_per_s(sum.value, self.ps(n)),
                 SeriesKind::PortVls => {

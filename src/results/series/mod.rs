@@ -36,6 +36,8 @@ pub struct SeriesFiles<'a> {
 struct Output {
     tables: Vec<Box<dyn Table>>,
     figure: Option<Sink>,
+    /// Of flows: how a NIC is shared among several of them.
+    shares: Option<Sink>,
 }
 
 /// What is recorded of one run.
@@ -79,7 +81,15 @@ impl<'a> SeriesFiles<'a> {
             }
             let drawn = series.figure_lines > 0;
             let figure = drawn.then(|| Sink::create(&path("svg"))).transpose()?;
-            Ok(Output { tables, figure })
+            let shared = drawn && kind == SeriesKind::Flows;
+            let shares = shared
+                .then(|| Sink::create(&dir.join("shares.svg")))
+                .transpose()?;
+            Ok(Output {
+                tables,
+                figure,
+                shares,
+            })
         });
         let run = |run, experiment, load| RunFiles {
             run,
@@ -155,7 +165,11 @@ impl<'a> SeriesFiles<'a> {
                     lines: self.series.figure_lines as usize,
                     samples,
                 };
-                finish_figure(sink, &request, spool)?;
+                let (figure, shares) = figure::figures(&request, spool)?;
+                finish_figure(sink, &figure)?;
+                if let (Some(sink), Some(shares)) = (output.shares.take(), shares) {
+                    finish_figure(sink, &shares)?;
+                }
             }
         }
         output.tables.into_iter().try_for_each(Table::finish)
@@ -186,13 +200,8 @@ impl<'a> SeriesFiles<'a> {
     }
 }
 
-fn finish_figure(
-    mut sink: Sink,
-    request: &figure::Request<'_>,
-    spool: &mut Spool,
-) -> anyhow::Result<()> {
-    let figure = figure::figure(request, spool)?;
-    let svg = draw::svg(&figure).map_err(|e| anyhow!("cannot draw: {e}"))?;
+fn finish_figure(mut sink: Sink, figure: &figure::Figure) -> anyhow::Result<()> {
+    let svg = draw::svg(figure).map_err(|e| anyhow!("cannot draw: {e}"))?;
     sink.write_all(svg.as_bytes())?;
     Ok(sink.finish()?)
 }
