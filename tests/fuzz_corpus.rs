@@ -68,3 +68,11 @@ fn dtable_spec() {
 fn quantity() {
     replay(properties::quantity, &["fuzz/corpus/quantity"]);
 }
+
+#[test]
+fn infiniband_dumps() {
+    replay(
+        properties::infiniband_dumps,
+        &["fuzz/corpus/infiniband_dumps"],
+    );
+}

@@ -126,11 +126,12 @@ impl Discovery {
                     );
                 }
                 let name = quoted(rest).map_or("", |(name, _)| name).to_owned();
-                let nodes = match switch {
-                    true => &mut found.switches,
-                    false => &mut found.adapters,
+                let (nodes, others) = match switch {
+                    true => (&mut found.switches, &found.adapters),
+                    false => (&mut found.adapters, &found.switches),
                 };
-                if nodes.insert(guid, name).is_some() {
+                // Cables and tables name nodes by GUID only, whatever their kind.
+                if nodes.insert(guid, name).is_some() || others.contains_key(&guid) {
                     return error(number, format!("node {guid:#x} stands in the file twice"));
                 }
                 current = Some((switch, guid));
@@ -337,6 +338,7 @@ Ca	1 "H-0000000000000010"		# "host"
                 "Switch	8 \"S-0000000000000020",
                 7,
             ),
+            ("Ca	1 \"H-0000000000000010", "Ca	1 \"H-0000000000000020", 10),
         ] {
             assert!(CABLES.contains(from));
             let e = Discovery::parse(&CABLES.replace(from, to)).unwrap_err();

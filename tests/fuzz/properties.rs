@@ -8,9 +8,12 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use flitwise::config::{dtable_text, experiment_json, resolve_text};
+use flitwise::fabric::analysis::channels::ChannelGraph;
+use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::results::DTableReport;
 use flitwise::runner::{Control, Silent, Status, run_plan};
 use flitwise::units::{Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio, Space};
+use flitwise_formats::infiniband::{Discovery, LineError, VlTables, forwarding};
 use flitwise_formats::vef::{
     Check, Info, ParseError, Parser, Reader, Record, Step, check_file, write,
 };
@@ -212,6 +215,110 @@ pub fn experiment(data: &[u8]) {
         }
         _ => panic!("accepted once and refused once"),
     }
+}
+
+/// Between the dumps of one fabric: `ibnetdiscover`, forwarding tables, SL-to-VL tables.
+const NEXT_DUMP: &str = "=====\n";
+
+/// A dump reads the same below an empty line, and the line of its error is one further. The
+/// dumps of a fabric together are refused with the line of the first error, or give a fabric
+/// with all their switches and ports, in which every pair has a way.
+pub fn infiniband_dumps(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let mut parts = text.splitn(3, NEXT_DUMP);
+    let cables = parts.next().unwrap_or("");
+    let tables = parts.next().unwrap_or("");
+    let vls = parts.next().unwrap_or("");
+    let found = below_an_empty_line(cables, Discovery::parse, |found| {
+        found.cables.values_mut().for_each(|cable| cable.line += 1);
+    });
+    let tables_read = below_an_empty_line(tables, forwarding, |_| ());
+    let vls_read = below_an_empty_line(vls, VlTables::parse, |_| ());
+
+    let dir = tempfile::tempdir().unwrap();
+    // SL-to-VL tables give every level its VLs; without them one level is enough.
+    let levels = match vls.is_empty() {
+        true => "background = [{ rate = 0.1 }]\n",
+        false => {
+            "background = [{ rate = 0.1, sl = \"A\" }]\n\
+             [qos]\nservice_levels = [{ name = \"A\" }, { name = \"B\" }]\n"
+        }
+    };
+    let mut experiment = format!(
+        "{levels}[fabric]\nkind = \"voq\"\nnic_sink = \"128KiB\"\ninput_buffer = \"128KiB\"\n\
+         topology = {{ kind = \"ibnetdiscover\", file = \"cables\" }}\n"
+    );
+    std::fs::write(dir.path().join("cables"), cables).unwrap();
+    for (key, part) in [("forwarding", tables), ("sl2vl", vls)] {
+        if !part.is_empty() {
+            std::fs::write(dir.path().join(key), part).unwrap();
+            experiment += &format!("{key} = \"{key}\"\n");
+        }
+    }
+    let resolve = || resolve_text("fuzz.toml", &experiment, dir.path(), &[]);
+    let (first, again) = (resolve(), resolve());
+    let plan = match (first, again) {
+        (Err(error), again) => {
+            assert_eq!(Some(&error), again.err().as_ref());
+            assert!(
+                !error.problem.is_empty() && !error.key.is_empty(),
+                "{error}"
+            );
+            if let Err(LineError { line, problem }) = found {
+                let place = format!("cables:{line}: {problem}");
+                assert!(error.problem.ends_with(&place), "{error}, not {place}");
+            }
+            return;
+        }
+        (Ok(plan), again) => {
+            let again = again.unwrap_or_else(|e| panic!("accepted once, then {e}"));
+            let json = experiment_json(&plan.experiment);
+            assert_eq!(json, experiment_json(&again.experiment));
+            plan
+        }
+    };
+    let found = found.unwrap();
+    assert!(tables.is_empty() || tables_read.is_ok());
+    assert!(vls.is_empty() || vls_read.is_ok());
+    let spec = &plan.experiment.fabric;
+    spec.validate().unwrap();
+    assert_eq!(spec.topology.switches() as usize, found.switches.len());
+    assert_eq!(spec.topology.nics() as usize, found.lids.len());
+    let routes = RouteAnalysis::new(spec, spec).unwrap();
+    assert_eq!((&routes.lost, &routes.circle), (&Vec::new(), &None));
+    assert_eq!(routes.connected(), routes.pairs);
+    let cycle = ChannelGraph::new(spec, &routes).unwrap().cycle();
+    assert!(cycle.is_none_or(|channels| !channels.is_empty()));
+}
+
+/// What `parse` says of `text`, compared with what it says below an empty line; `moved` gives
+/// the lines that a result names.
+fn below_an_empty_line<T: PartialEq + std::fmt::Debug>(
+    text: &str,
+    parse: fn(&str) -> Result<T, LineError>,
+    moved: fn(&mut T),
+) -> Result<T, LineError> {
+    let lines = text.lines().count().max(1);
+    let whole = match parse(text) {
+        Ok(mut found) => {
+            moved(&mut found);
+            Ok(found)
+        }
+        Err(error) => {
+            assert!((1..=lines).contains(&error.line) && !error.problem.is_empty());
+            Err(error)
+        }
+    };
+    match (&whole, parse(&format!("\n{text}"))) {
+        (Ok(found), again) => assert_eq!(again.as_ref(), Ok(found)),
+        (Err(error), again) => {
+            let again = again.unwrap_err();
+            // What misses in the whole file is reported for its first line.
+            assert!(again.line == error.line + 1 || (again.line, error.line) == (1, 1));
+            assert_eq!(again.problem, error.problem);
+        }
+    }
+    whole
 }
 
 /// A DTable is made or refused with one message; what is made has the entries it was asked
