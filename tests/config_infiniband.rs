@@ -295,7 +295,7 @@ fn sl_to_vl_and_forwarding_tables() {
         (
             "[1, 1]",
             "[1, 15]",
-            "16 VLs; an InfiniBand port has at most 15",
+            "VL 15; an InfiniBand port has at most 15",
         ),
         ("hca = 5", "hca = 6", "there is no adapter 6"),
         (

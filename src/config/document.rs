@@ -391,6 +391,8 @@ fn friendly(message: &str) -> String {
 fn in_words(expected: &str) -> &str {
     match expected {
         "u8" => "a whole number from 0 to 255",
+        "u16" => "a whole number from 0 to 65535",
+        "a tuple of size 2" => "a list of two values",
         "u32" => "a whole number from 0 to 4294967295",
         "u64" => "a whole number from 0 to 18446744073709551615",
         "a sequence" => "a list",

@@ -3,7 +3,7 @@
 use super::error::{ConfigError, suggestion};
 use super::presets::{self, FabricDefaults, QosDefaults};
 use super::raw::{QosPreset, RawDTable, RawQos, RawScheduler, RawServiceLevel};
-use crate::fabric::infiniband::SlToVl;
+use crate::fabric::infiniband::{MAX_DATA_VLS, SlToVl};
 use crate::fabric::qos::dtable_table::{
     self, DTableError, DTableParameters, DTableSl, DTableTable,
 };
@@ -129,6 +129,14 @@ fn by_tables(
     let all = own.chain([&tables.default]);
     let highest = all.flat_map(|table| table.iter().take(count)).max();
     let vls = highest.map_or(1, |&vl| vl.saturating_add(1));
+    if vls > MAX_DATA_VLS {
+        let problem = format!(
+            "VL {}; an InfiniBand port has at most {MAX_DATA_VLS} for data, VL 0 to VL {}",
+            vls - 1,
+            MAX_DATA_VLS - 1
+        );
+        return Err(ConfigError::new("fabric.sl2vl", problem));
+    }
     Ok(Qos {
         vls,
         service_levels,

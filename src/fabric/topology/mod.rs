@@ -184,7 +184,7 @@ impl Topology {
         let radix = ports.next_multiple_of(4).max(8);
         if ports > MAX_RADIX {
             return Err(invalid(format!(
-                "switches of {ports} ports; the hierarchical switch model takes at most {MAX_RADIX}: \
+                "switches of {ports} ports; at most {MAX_RADIX} are possible: \
                  build a tree, torus or mesh of smaller ones"
             )));
         }
