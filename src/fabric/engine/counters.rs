@@ -2,6 +2,7 @@
 
 use super::pool::{InFlight, MessageId, Pool};
 use super::recorder::Recorder;
+use crate::fabric::series::FlowSample;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::{CongestionStats, FabricStats, Latency, LinkStats, SlStats};
 use crate::fabric::workload::{PacketReport, Workload};
@@ -35,7 +36,7 @@ pub(super) struct Counters {
     /// With congestion control only.
     pub congestion: Option<CongestionStats>,
     /// While a time series is taken.
-    pub series: Option<Box<Recorder>>,
+    series: Option<Box<Recorder>>,
     service_levels: Vec<SlStats>,
 }
 
@@ -102,6 +103,36 @@ impl Counters {
             messages.remove(packet.message);
             workload.delivered(now, token);
         }
+    }
+
+    /// Counts something of congestion control.
+    #[inline]
+    pub(super) fn count(&mut self, add: impl Fn(&mut CongestionStats)) {
+        if let Some(counts) = &mut self.congestion {
+            add(counts);
+        }
+    }
+
+    /// Counts a data packet that was sent with this index into the table.
+    #[inline]
+    pub(super) fn count_sent(&mut self, ccti: u16) {
+        self.count(|counts| {
+            counts.packets += 1;
+            counts.ccti_sum += u64::from(ccti);
+            counts.ccti_max = counts.ccti_max.max(ccti);
+        });
+    }
+
+    /// From now on, notes what was delivered to whom; `mtu_bytes`: per SL.
+    pub(super) fn start_series(&mut self, mtu_bytes: &[u32]) {
+        let recorder = || Box::new(Recorder::new(mtu_bytes.to_vec()));
+        self.series.get_or_insert_with(recorder);
+    }
+
+    /// What was delivered since the last call.
+    pub(super) fn take_flows(&mut self) -> Vec<FlowSample> {
+        let series = self.series.as_mut();
+        series.map_or_else(Vec::new, |series| series.flows())
     }
 
     /// Counts anew from the tick after `now` on.

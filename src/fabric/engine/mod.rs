@@ -22,6 +22,7 @@ mod pool;
 mod recorder;
 mod stall;
 mod voq;
+mod ways;
 
 use self::counters::Counters;
 pub use self::stall::{Place, Stall, Waiting};

@@ -2,6 +2,7 @@
 
 use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::Tick;
+use crate::fabric::workload::Message;
 
 /// Index of a packet in its [`Pool`]; [`NONE`] is no packet.
 pub(super) type PacketId = u32;
@@ -27,6 +28,26 @@ pub(super) struct InFlight {
     pub next_index: u32,
     pub sl: u8,
     pub report_injection: bool,
+}
+
+impl InFlight {
+    /// A message that was just created; `mtu_bytes`: largest payload of its packets.
+    #[inline]
+    pub(super) fn new(message: &Message, mtu_bytes: u32) -> Self {
+        Self {
+            token: message.token,
+            created: message.created,
+            bytes_left: message.bytes,
+            bytes: message.bytes,
+            undelivered: message.bytes.div_ceil(mtu_bytes.into()).max(1),
+            next: NONE,
+            src: message.src,
+            dst: message.dst,
+            next_index: 0,
+            sl: message.sl,
+            report_injection: message.report_injection,
+        }
+    }
 }
 
 /// Most messages, and most packets, at a time: events carry their numbers beside what

@@ -7,7 +7,6 @@ use super::pairs::{Fifo, Pair};
 use crate::fabric::engine::congestion::{FlowId, PortVls, Sources};
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::spec::{FabricSpec, SpecError, Tick};
-use crate::fabric::stats::CongestionStats;
 use crate::units::Ratio;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
@@ -149,22 +148,6 @@ impl Congestion {
     pub(super) fn was_idle_before_cnp(&mut self, nic: Option<u32>) -> bool {
         nic.is_some_and(|nic| std::mem::take(&mut self.nics[nic as usize].was_idle))
     }
-}
-
-/// Counts something of congestion control.
-pub(super) fn count(counts: &mut Option<CongestionStats>, add: impl Fn(&mut CongestionStats)) {
-    if let Some(counts) = counts {
-        add(counts);
-    }
-}
-
-/// Counts a data packet that was sent with this index.
-pub(super) fn count_sent(counts: &mut Option<CongestionStats>, index: u16) {
-    count(counts, |counts| {
-        counts.packets += 1;
-        counts.ccti_sum += u64::from(index);
-        counts.ccti_max = counts.ccti_max.max(index);
-    });
 }
 
 impl<C: Control> Fabric<C> {

@@ -8,7 +8,6 @@ use super::account::MAX_CREDITS;
 use super::train::{MAX_FLITS, MAX_SPEEDUP};
 use crate::fabric::central::Classes;
 use crate::fabric::spec::{FabricSpec, Quota, SpecError};
-use crate::fabric::topology::{Shape, Topology};
 
 /// Most MPorts of a switch: sources of an output are kept in a 64-bit mask, four
 /// inputs and two central buffers per MPort.
@@ -16,31 +15,6 @@ const MAX_MPORTS: u32 = 30;
 
 /// Most queues in all buffers, of 10 bytes each.
 const MAX_QUEUES: u64 = 1 << 28;
-
-/// Dimension of each port within a switch ([`NO_DIMENSION`] for NICs), which
-/// decides whether a packet keeps its dateline class.
-pub(super) fn dimensions(topology: &Topology) -> Vec<u8> {
-    (0..topology.radix())
-        .map(|port| match topology.shape() {
-            Shape::Cube(cube) => cube.link_of(port).map_or(NO_DIMENSION, |(d, _, _)| d as u8),
-            _ => NO_DIMENSION,
-        })
-        .collect()
-}
-
-/// Not a port of a dimension.
-pub(super) const NO_DIMENSION: u8 = u8::MAX;
-
-/// True for each port, over all switches, whose link closes a ring.
-pub(super) fn wrap_links(topology: &Topology) -> Vec<bool> {
-    let mut wraps = Vec::new();
-    if let Shape::Cube(cube) = topology.shape() {
-        for switch in 0..topology.switches() {
-            wraps.extend((0..topology.radix()).map(|port| cube.is_wrap_link(switch, port)));
-        }
-    }
-    wraps
-}
 
 /// True if a receive buffer may ever hold up its link. It is emptied as it is
 /// filled, so that only credits whose last flit left the switch less than two

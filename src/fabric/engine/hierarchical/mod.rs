@@ -36,14 +36,13 @@ use super::Machine;
 use super::calendar::{DelayLine, Wheel};
 use super::counters::Counters;
 use super::pool::{InFlight, PacketId, Pool};
-use super::recorder::Recorder;
 use super::stall::Stall;
+use super::ways::{Dimensions, Trunks};
 use crate::fabric::central::Classes;
 use crate::fabric::routing::Router;
 use crate::fabric::series::Sample;
-use crate::fabric::spec::{self, FabricSpec, SpecError, Tick, Timing, TrunkSelection};
+use crate::fabric::spec::{self, FabricSpec, SpecError, Tick, Timing};
 use crate::fabric::stats::{CongestionStats, FabricStats};
-use crate::fabric::topology::Shape;
 use crate::fabric::workload::{Message, Workload};
 
 /// A fabric in motion, with congestion control or without.
@@ -59,8 +58,6 @@ pub(super) struct Fabric<C> {
     prefetching: bool,
     flits_per_credit: u32,
     header_bytes: u32,
-    trunk_links: u32,
-    trunk: TrunkSelection,
 
     // The parts, numbered as in `layout`.
     inputs: Vec<Input>,
@@ -87,16 +84,12 @@ pub(super) struct Fabric<C> {
     /// First central queue for packets to each port, and what their VL adds to it.
     first_queue: Vec<u16>,
     queue_of_vl: Vec<u8>,
-    /// Dimension of each port within a switch.
-    dimension_of: Vec<u8>,
-    /// Ports whose link closes a ring.
-    wrap: Vec<bool>,
+    dimensions: Dimensions,
+    trunks: Trunks,
     /// VL per (SL, class) on a torus, else per (SL, destination modulo length).
     vl_tables: Vec<Vec<u8>>,
     dateline: bool,
     mtu: Vec<u32>,
-    /// Next trunk link per (switch, side), for round-robin trunks.
-    trunk_next: Vec<u32>,
 
     packets: Pool<Packet>,
     messages: Pool<InFlight>,
@@ -192,10 +185,6 @@ impl<C: Control> Fabric<C> {
         let vl_tables = (0..spec.qos.service_levels.len())
             .map(|sl| spec.qos.vls_of(sl).collect())
             .collect();
-        let trunk_links = match topology.shape() {
-            Shape::Cube(cube) => cube.trunk(),
-            _ => 1,
-        };
         let longest = (0..spec.qos.service_levels.len())
             .map(|sl| u64::from(spec.max_flits(sl)))
             .max()
@@ -219,8 +208,6 @@ impl<C: Control> Fabric<C> {
             ports,
             flits_per_credit: fpc,
             header_bytes: spec.header_bytes,
-            trunk_links,
-            trunk: spec.routing.trunk,
             inputs,
             centrals: (0..centrals as u32).map(centrals_of).collect(),
             far_ready: vec![0; centrals * far_words],
@@ -242,8 +229,8 @@ impl<C: Control> Fabric<C> {
             router: Router::new(spec),
             first_queue: queues.first_of_ports(&classes),
             queue_of_vl: queues.of_vl,
-            dimension_of: layout::dimensions(topology),
-            wrap: layout::wrap_links(topology),
+            dimensions: Dimensions::new(topology),
+            trunks: Trunks::new(spec),
             vl_tables,
             dateline,
             mtu: spec
@@ -252,7 +239,6 @@ impl<C: Control> Fabric<C> {
                 .iter()
                 .map(|sl| sl.mtu_bytes)
                 .collect(),
-            trunk_next: vec![0; ports],
             packets: Pool::new(),
             messages: Pool::new(),
             wheel: Wheel::new(reach),
@@ -426,16 +412,13 @@ impl<C: Control> Machine for Fabric<C> {
     }
 
     fn start_series(&mut self) {
-        let mtu = &self.mtu;
-        let recorder = || Box::new(Recorder::new(mtu.clone()));
-        self.counters.series.get_or_insert_with(recorder);
+        self.counters.start_series(&self.mtu);
         if let Some(congestion) = self.control.get_mut() {
             congestion.port_vls.start_series();
         }
     }
 
     fn sample(&mut self, tick: Tick) -> Sample {
-        let series = self.counters.series.as_mut();
         let control = self.control.get_mut();
         let (port_vls, sources) = control.map_or_else(Default::default, |congestion| {
             (
@@ -445,7 +428,7 @@ impl<C: Control> Machine for Fabric<C> {
         });
         Sample {
             tick,
-            flows: series.map_or_else(Vec::new, |series| series.flows()),
+            flows: self.counters.take_flows(),
             port_vls,
             sources,
         }

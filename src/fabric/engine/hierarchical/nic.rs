@@ -30,19 +30,7 @@ impl<C: Control> Fabric<C> {
             return;
         }
         let sl = usize::from(message.sl);
-        let id = self.messages.insert(InFlight {
-            token: message.token,
-            created: message.created,
-            bytes_left: message.bytes,
-            bytes: message.bytes,
-            undelivered: message.bytes.div_ceil(self.mtu[sl].into()).max(1),
-            next: NONE,
-            src: message.src,
-            dst: message.dst,
-            next_index: 0,
-            sl: message.sl,
-            report_injection: message.report_injection,
-        });
+        let id = self.messages.insert(InFlight::new(message, self.mtu[sl]));
         self.counters.messages += 1;
         if self.control.get().is_some() {
             self.append_to_pair(message, id);

@@ -2,7 +2,7 @@
 //! phase 7 (`docs/model-infiniband.md` §10 and §12).
 
 use super::Fabric;
-use super::control::{Control, count};
+use super::control::Control;
 use super::output::Start;
 use super::packet::Packet;
 use super::space::Chance;
@@ -18,7 +18,7 @@ impl<C: Control> Fabric<C> {
             };
             let flow = congestion.flow(nic, packet.sl, packet.index);
             congestion.sources.becn(flow, self.now);
-            count(&mut self.counters.congestion, |counts| counts.becns += 1);
+            self.counters.count(|counts| counts.becns += 1);
             // The table need not rise: the delay may be shorter now.
             self.touch_nic(nic);
         } else if packet.fecn && !self.packets.is_full() {
@@ -47,9 +47,7 @@ impl<C: Control> Fabric<C> {
             ..Packet::default()
         });
         congestion.nics[nic as usize].cnps.push_back(id);
-        count(&mut self.counters.congestion, |counts| {
-            counts.notifications += 1;
-        });
+        self.counters.count(|counts| counts.notifications += 1);
         // When its link is busy, this asks for another look.
         self.dirty_outputs.push(self.ports as u32 + nic);
     }

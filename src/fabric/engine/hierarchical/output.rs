@@ -1,7 +1,7 @@
 //! Phase 7: outputs and NICs send (`docs/model.md` §8), and packets arrive.
 
 use super::Fabric;
-use super::control::{Control, count, count_sent};
+use super::control::Control;
 use super::event;
 use super::scheduler::Head;
 use super::space::{Chance, VlBank};
@@ -156,13 +156,13 @@ impl<C: Control> Fabric<C> {
             if !from_nic {
                 if congestion.port_vls.mark(output, vl as u8, flits) {
                     packet.fecn = true;
-                    count(&mut counters.congestion, |counts| counts.marked += 1);
+                    counters.count(|counts| counts.marked += 1);
                 }
             } else if queued {
                 let nic = buffer as u32;
                 let index;
                 (index, look_again) = congestion.sent(now, nic, packet);
-                count_sent(&mut counters.congestion, index);
+                counters.count_sent(index);
             }
         }
 

@@ -3,10 +3,8 @@
 
 use super::Fabric;
 use super::control::Control;
-use super::layout::NO_DIMENSION;
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::prefetch::prefetch;
-use crate::fabric::spec::TrunkSelection;
 
 /// Events ahead whose parts are fetched: far enough for the outer cache, and the
 /// distance at which a second step can follow what the first has brought in.
@@ -69,7 +67,7 @@ impl<C: Control> Fabric<C> {
     /// reached central and output buffers join their queues.
     #[inline]
     pub(super) fn complete_routing(&mut self) {
-        if self.trunk_links > 1 && self.trunk != TrunkSelection::Destination {
+        if self.trunks.by_others() {
             self.route_in_port_order();
         } else {
             for line in 0..2 {
@@ -79,12 +77,7 @@ impl<C: Control> Fabric<C> {
                         self.prefetch_input(line);
                     }
                     let first = self.first_port(port, id);
-                    let dst = self.packets[id].dst;
-                    let link = if self.trunk_links > 1 && self.is_link(first) {
-                        dst % self.trunk_links
-                    } else {
-                        0
-                    };
+                    let link = self.choose_link(first, id);
                     self.join_input(port, id, first + link);
                 }
             }
@@ -131,35 +124,22 @@ impl<C: Control> Fabric<C> {
         arrivals.sort_unstable();
         for &(port, id) in &arrivals {
             let first = self.first_port(port, id);
-            let link = if self.is_link(first) {
-                self.choose_link(first)
-            } else {
-                0
-            };
+            let link = self.choose_link(first, id);
             self.join_input(port, id, first + link);
         }
         arrivals.clear();
         self.arrivals = arrivals;
     }
 
-    fn choose_link(&mut self, first: u32) -> u32 {
-        match self.trunk {
-            TrunkSelection::Destination => 0,
-            TrunkSelection::RoundRobin => {
-                let next = &mut self.trunk_next[first as usize];
-                let link = *next;
-                *next = (link + 1) % self.trunk_links;
-                link
-            }
-            TrunkSelection::LeastQueued => {
-                let mut best = (u32::MAX, 0);
-                for link in 0..self.trunk_links {
-                    let output = (first + link) as usize;
-                    best = best.min((self.output_buffers.credits_in_use(output, self.now), link));
-                }
-                best.1
-            }
+    /// Link, from 0, of packet `id` at the port `first`, if that begins a trunk.
+    #[inline]
+    fn choose_link(&mut self, first: u32, id: PacketId) -> u32 {
+        if !self.trunks.has_several() || !self.dimensions.is_link(first % self.radix) {
+            return 0;
         }
+        let (outputs, now) = (&mut self.output_buffers, self.now);
+        let used = |output: u32| outputs.credits_in_use(output as usize, now);
+        self.trunks.choose(first, self.packets[id].dst, used)
     }
 
     /// First port, over all switches, of the next hop of packet `id`.
@@ -167,11 +147,6 @@ impl<C: Control> Fabric<C> {
     fn first_port(&self, port: u32, id: PacketId) -> u32 {
         let input = &self.inputs[port as usize];
         input.switch * self.radix + self.router.first_port(input.switch, self.packets[id].dst)
-    }
-
-    #[inline]
-    fn is_link(&self, port: u32) -> bool {
-        self.dimension_of[(port % self.radix) as usize] != NO_DIMENSION
     }
 
     /// Puts a routed header into its input FIFO.
@@ -182,10 +157,8 @@ impl<C: Control> Fabric<C> {
         let vl = usize::from(packet.vl);
         if self.dateline {
             let first_port = self.inputs[port as usize].switch * self.radix;
-            let came_in = self.dimension_of[(port - first_port) as usize];
-            let goes_on = self.dimension_of[(output - first_port) as usize];
-            let keeps = came_in == goes_on && goes_on != NO_DIMENSION;
-            packet.class = u8::from(keeps && packet.class == 1 || self.wrap[output as usize]);
+            let (entry, exit) = (port - first_port, output - first_port);
+            packet.class = self.dimensions.class(entry, exit, output, packet.class);
             packet.vl = self.vl_tables[usize::from(packet.sl)][usize::from(packet.class)];
         }
         if let Some(congestion) = self.control.get_mut() {

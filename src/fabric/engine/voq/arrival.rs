@@ -60,9 +60,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         };
         let flow = congestion.sources.flow(packet.dst, packet.sl, packet.src);
         congestion.sources.becn(flow, self.now);
-        if let Some(counted) = &mut self.counters.congestion {
-            counted.becns += 1;
-        }
+        self.counters.count(|counts| counts.becns += 1);
         self.touch_hca(packet.dst);
     }
 
@@ -91,8 +89,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let hca = &mut self.hcas[src as usize];
         let queue = if is_cnp { &mut hca.cnps } else { &mut hca.acks };
         append(queue, id, |tail| &mut self.packets[tail].next);
-        if becn && let Some(counted) = &mut self.counters.congestion {
-            counted.notifications += 1;
+        if becn {
+            self.counters.count(|counts| counts.notifications += 1);
         }
         self.touch_hca(src);
     }

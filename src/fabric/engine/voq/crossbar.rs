@@ -388,7 +388,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         };
         congestion.port_vls.judge(|output, vl| {
             let lane = output as usize * self.vls + usize::from(vl);
-            self.credits(output, lane, self.largest) >= self.largest_data
+            self.credits(output, lane, self.largest) >= self.largest_but_acks
         });
         self.congestion = Some(congestion);
     }
@@ -407,9 +407,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                 .mark(packet.output, packet.buffer_vl, flits)
             {
                 packet.fecn = true;
-                if let Some(counted) = &mut self.counters.congestion {
-                    counted.marked += 1;
-                }
+                self.counters.count(|counts| counts.marked += 1);
             }
         }
         self.marking = marking;

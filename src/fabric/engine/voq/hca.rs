@@ -52,26 +52,9 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             // The run ends with this tick.
             return;
         }
-        let Message {
-            src,
-            dst,
-            sl,
-            bytes,
-            ..
-        } = *message;
-        let id = self.messages.insert(InFlight {
-            token: message.token,
-            created: message.created,
-            bytes_left: bytes,
-            bytes,
-            undelivered: bytes.div_ceil(self.mtu[usize::from(sl)].into()).max(1),
-            next: NONE,
-            src,
-            dst,
-            next_index: 0,
-            sl,
-            report_injection: message.report_injection,
-        });
+        let Message { src, dst, sl, .. } = *message;
+        let mtu = self.mtu[usize::from(sl)];
+        let id = self.messages.insert(InFlight::new(message, mtu));
         self.counters.messages += 1;
         let (ways, congestion) = (&self.ways, &mut self.congestion);
         let pair = self.queue_pairs.find(src, (sl, dst), || {
@@ -344,11 +327,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             let ccti = congestion.sources.ccti(state.flow, now);
             let end = free.first_whole_tick();
             congestion.sources.sent(state.flow, end, flits);
-            if let Some(counted) = &mut self.counters.congestion {
-                counted.packets += 1;
-                counted.ccti_sum += u64::from(ccti);
-                counted.ccti_max = counted.ccti_max.max(ccti);
-            }
+            self.counters.count_sent(ccti);
         }
     }
 

@@ -4,7 +4,7 @@
 //! `0..ports` are switch ports, `ports + nic` is an adapter; inputs are switch ports.
 
 use super::line::{MAX_NUMERATOR, Rate};
-use crate::fabric::infiniband::{Acks, Notification, SlToVl, Voq};
+use crate::fabric::infiniband::{Acks, SlToVl, Voq};
 use crate::fabric::spec::{FabricSpec, Pool, SpecError, TrunkSelection};
 use crate::units::Ratio;
 
@@ -119,10 +119,10 @@ impl PortTables {
         self.tables[usize::from(self.of_hcas[nic as usize])][usize::from(sl)]
     }
 
-    /// VL of a packet of `sl` from `input` to `output` of its switch.
+    /// VL of a packet of `sl` from `input` to port `exit` of its switch.
     #[inline]
-    pub(super) fn at_switch(&self, input: u32, output: u32, sl: u8) -> u8 {
-        let pair = input as usize * self.radix + output as usize % self.radix;
+    pub(super) fn at_switch(&self, input: u32, exit: u8, sl: u8) -> u8 {
+        let pair = input as usize * self.radix + usize::from(exit);
         let table = self.of_ports.get(pair).copied().unwrap_or(0);
         self.tables[usize::from(table)][usize::from(sl)]
     }
@@ -135,16 +135,11 @@ fn limit<T>(key: &'static str, what: String, most: u64) -> Result<T, SpecError> 
 
 /// Flits of the longest packet, answers included.
 fn longest_packet(spec: &FabricSpec, voq: &Voq) -> u32 {
-    let ack = (voq.hca.acks != Acks::None).then_some(voq.hca.ack_bytes);
-    let control = spec.congestion_control.as_ref();
-    let cnp = control.and_then(|control| match control.notification {
-        Notification::Cnp { bytes } => Some(bytes),
-        Notification::Ack => None,
-    });
-    let answers = [ack, cnp].into_iter().flatten();
-    (0..spec.qos.service_levels.len())
+    let ack = (voq.hca.acks != Acks::None).then(|| spec.timing.flits(voq.hca.ack_bytes, 0));
+    let levels = 0..spec.qos.service_levels.len();
+    levels
         .map(|sl| spec.max_flits(sl))
-        .chain(answers.map(|bytes| spec.timing.flits(bytes, 0)))
+        .chain(ack)
         .max()
         .unwrap_or(1)
 }

@@ -37,13 +37,13 @@ use super::calendar::{EVENT_ID, EVENT_SHIFT, Wheel};
 use super::congestion::{PortVls, Sources};
 use super::counters::Counters;
 use super::pool::{InFlight, PacketId, Pool};
-use super::recorder::Recorder;
 use super::stall::Stall;
 use crate::fabric::infiniband::{Acks, CongestionControl, Notification, Voq};
 use crate::fabric::series::Sample;
 use crate::fabric::spec::{FabricSpec, SpecError, Tick, Timing};
 use crate::fabric::stats::{CongestionStats, FabricStats};
 use crate::fabric::workload::{Message, Workload};
+use crate::units::Ratio;
 
 /// A fabric in motion.
 #[derive(Debug)]
@@ -58,9 +58,9 @@ pub(super) struct Fabric<const L: usize, const W: usize> {
     mtu: Vec<u32>,
     acks: Acks,
     ack_bytes: u32,
-    /// Credits of the largest packet of all, and of the largest data packet.
+    /// Credits of the largest packet of all, and of the largest but for ACKs.
     largest: u16,
-    largest_data: u16,
+    largest_but_acks: u16,
     /// Credits that an input buffer has for each VL.
     buffer_credits: Vec<u32>,
     pace: Pace,
@@ -212,7 +212,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             acks: voq.hca.acks,
             ack_bytes: voq.hca.ack_bytes,
             largest: layout::most_credits(spec, voq),
-            largest_data: spec.largest_packet_credits() as u16,
+            largest_but_acks: spec.largest_packet_credits() as u16,
             buffer_credits: buffers.input.per_vl.iter().map(|quota| quota.max).collect(),
             send_rates,
             sink_rate: voq.hca.sink_rate.map(|rate| rates.index(rate)),
@@ -366,11 +366,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
 }
 
 impl Congestion {
-    fn new(
-        spec: &FabricSpec,
-        control: &CongestionControl,
-        host_rates: Vec<crate::units::Ratio>,
-    ) -> Self {
+    fn new(spec: &FabricSpec, control: &CongestionControl, host_rates: Vec<Ratio>) -> Self {
         Self {
             notification: control.notification,
             port_vls: PortVls::new(spec, control),
@@ -435,14 +431,10 @@ impl<const L: usize, const W: usize> Machine for Fabric<L, W> {
         if let Some(congestion) = &mut self.congestion {
             congestion.port_vls.start_series();
         }
-        let mtu = &self.mtu;
-        let recorder = || Box::new(Recorder::new(mtu.clone()));
-        self.counters.series.get_or_insert_with(recorder);
+        self.counters.start_series(&self.mtu);
     }
 
     fn sample(&mut self, tick: Tick) -> Sample {
-        let series = self.counters.series.as_mut();
-        let flows = series.map_or_else(Vec::new, |series| series.flows());
         let (port_vls, sources) = match &mut self.congestion {
             Some(congestion) => (
                 congestion.port_vls.sample(),
@@ -452,7 +444,7 @@ impl<const L: usize, const W: usize> Machine for Fabric<L, W> {
         };
         Sample {
             tick,
-            flows,
+            flows: self.counters.take_flows(),
             port_vls,
             sources,
         }

@@ -4,13 +4,10 @@ use super::layout::PortTables;
 use super::parts::Input;
 use super::{Fabric, event};
 use crate::fabric::engine::pool::{NONE, PacketId};
+use crate::fabric::engine::ways::{Dimensions, Trunks};
 use crate::fabric::infiniband::{VlMap, Voq};
 use crate::fabric::routing::Router;
-use crate::fabric::spec::{FabricSpec, SpecError, TrunkSelection};
-use crate::fabric::topology::Shape;
-
-/// Not a port of a dimension.
-const NO_DIMENSION: u8 = u8::MAX;
+use crate::fabric::spec::{FabricSpec, SpecError};
 
 /// The ways of packets: which port, which VL.
 #[derive(Debug)]
@@ -20,14 +17,8 @@ pub(super) struct Ways {
     /// Linear forwarding tables: port per switch · NICs + destination.
     forwarding: Option<Vec<u16>>,
     nics: usize,
-    trunk_links: u32,
-    trunk: TrunkSelection,
-    /// Next trunk link per first port, for round-robin trunks.
-    trunk_next: Vec<u32>,
-    /// Dimension of each port within a switch.
-    dimension_of: Vec<u8>,
-    /// Ports whose link closes a ring.
-    wrap: Vec<bool>,
+    dimensions: Dimensions,
+    trunks: Trunks,
     dateline: bool,
     vls: Vls,
 }
@@ -50,17 +41,13 @@ enum Vls {
 impl Ways {
     pub(super) fn new(spec: &FabricSpec, voq: &Voq) -> Result<Self, SpecError> {
         let topology = &spec.topology;
-        let (radix, ports) = (topology.radix(), topology.switches() * topology.radix());
-        let mut ways = Self {
-            radix,
+        Ok(Self {
+            radix: topology.radix(),
             router: Router::new(spec),
             forwarding: voq.forwarding.as_ref().map(|tables| tables.ports.concat()),
             nics: topology.nics() as usize,
-            trunk_links: 1,
-            trunk: spec.routing.trunk,
-            trunk_next: vec![0; ports as usize],
-            dimension_of: vec![NO_DIMENSION; radix as usize],
-            wrap: Vec::new(),
+            dimensions: Dimensions::new(topology),
+            trunks: Trunks::new(spec),
             dateline: spec.needs_classes(),
             vls: match &voq.vl_map {
                 VlMap::ServiceChannels => Vls::ServiceChannels(
@@ -70,22 +57,12 @@ impl Ways {
                 ),
                 VlMap::SlToVl(tables) => Vls::Tables(PortTables::new(spec, tables)?),
             },
-        };
-        if let Shape::Cube(cube) = topology.shape() {
-            ways.trunk_links = cube.trunk();
-            let dimension = |port| cube.link_of(port).map_or(NO_DIMENSION, |(d, _, _)| d as u8);
-            ways.dimension_of = (0..radix).map(dimension).collect();
-            let wraps = |port: u32| cube.is_wrap_link(port / radix, port % radix);
-            ways.wrap = (0..ports).map(wraps).collect();
-        }
-        Ok(ways)
+        })
     }
 
     /// True if the order in which packets are routed counts.
     fn takes_turns(&self) -> bool {
-        self.trunk_links > 1
-            && self.trunk == TrunkSelection::RoundRobin
-            && self.forwarding.is_none()
+        self.trunks.by_others() && self.forwarding.is_none()
     }
 
     /// VL of a packet that leaves adapter `nic`.
@@ -104,45 +81,30 @@ impl Ways {
         }
     }
 
-    /// Output, over all switches, of a packet for `dst` at `switch`. `in_use`: credits in the
-    /// output buffer of a port.
+    /// Output, over all switches, of a packet for `dst` at `switch`. `used`: what the output
+    /// buffer of a port holds.
     #[inline]
-    fn output(&mut self, switch: u32, dst: u32, mut in_use: impl FnMut(u32) -> u32) -> u32 {
+    fn output(&mut self, switch: u32, dst: u32, used: impl FnMut(u32) -> u32) -> u32 {
         if let Some(tables) = &self.forwarding {
             let port = tables[switch as usize * self.nics + dst as usize];
             return switch * self.radix + u32::from(port);
         }
         let port = self.router.first_port(switch, dst);
         let first = switch * self.radix + port;
-        if self.trunk_links == 1 || self.dimension_of[port as usize] == NO_DIMENSION {
+        if !self.trunks.has_several() || !self.dimensions.is_link(port) {
             return first;
         }
-        first
-            + match self.trunk {
-                TrunkSelection::Destination => dst % self.trunk_links,
-                TrunkSelection::RoundRobin => {
-                    let next = &mut self.trunk_next[first as usize];
-                    let link = *next;
-                    *next = (link + 1) % self.trunk_links;
-                    link
-                }
-                TrunkSelection::LeastQueued => {
-                    let links = (0..self.trunk_links).map(|link| (in_use(first + link), link));
-                    links.min().map_or(0, |(_, link)| link)
-                }
-            }
+        first + self.trunks.choose(first, dst, used)
     }
 
     /// VL and dateline class of a packet of `sl` for `dst` from `input` to `output`.
     #[inline]
     fn vl(&self, way: &Way, sl: u8, dst: u32, class: u8) -> (u8, u8) {
         match &self.vls {
-            Vls::Tables(tables) => (tables.at_switch(way.input, way.output, sl), class),
+            Vls::Tables(tables) => (tables.at_switch(way.input, way.exit, sl), class),
             Vls::ServiceChannels(vls) if self.dateline => {
-                let came_in = self.dimension_of[usize::from(way.entry)];
-                let goes_on = self.dimension_of[usize::from(way.exit)];
-                let keeps = came_in == goes_on && goes_on != NO_DIMENSION;
-                let class = u8::from(keeps && class == 1 || self.wrap[way.output as usize]);
+                let (entry, exit) = (way.entry.into(), way.exit.into());
+                let class = self.dimensions.class(entry, exit, way.output, class);
                 (vls[usize::from(sl)][usize::from(class)], class)
             }
             Vls::ServiceChannels(vls) => {
