@@ -7,6 +7,7 @@ pub mod cli;
 pub mod config;
 pub mod fabric;
 pub mod generate;
+pub mod random;
 pub mod replay;
 pub mod results;
 pub mod runner;

@@ -115,7 +115,7 @@ fn simulations_see_no_clock_and_no_map_order() {
                 "rand::rng",
             ],
             "a simulation is a function of experiment and seed: wall-clock time belongs into \
-             src/runner.rs, randomness into src/replay/rng.rs",
+             src/runner.rs, randomness into src/random.rs",
         );
     }
     forbid(

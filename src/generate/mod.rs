@@ -24,7 +24,7 @@ use flitwise_formats::limits::MAX_TASKS;
 use flitwise_formats::vef::{Comm, Header, Record, Version, Writer};
 
 use self::builder::Builder;
-use crate::replay::rng::{Purpose, Stream};
+use crate::random::{Purpose, Stream};
 use crate::units::Ratio;
 
 /// What to generate.

@@ -3,7 +3,7 @@
 
 use super::builder::Builder;
 use super::{GenerateError, Spec};
-use crate::replay::rng::{Purpose, Stream};
+use crate::random::{Purpose, Stream};
 
 pub(super) fn run(
     spec: &Spec,

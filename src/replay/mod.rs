@@ -18,7 +18,6 @@ mod player;
 pub mod program;
 mod queue;
 mod rank;
-pub mod rng;
 mod running;
 mod stall;
 #[cfg(test)]

@@ -13,7 +13,7 @@
 //!
 //! With one task per node, linear and round robin are the same.
 
-use super::rng::{Purpose, Stream};
+use crate::random::{Purpose, Stream};
 use thiserror::Error;
 
 /// How the ranks of a job are spread over the NICs.

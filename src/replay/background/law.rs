@@ -2,7 +2,7 @@
 
 use super::BackgroundError;
 use crate::fabric::spec::Tick;
-use crate::replay::rng::Stream;
+use crate::random::Stream;
 
 /// A rate of `flits / ticks` flits per tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -238,7 +238,7 @@ fn square(x: u128) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::rng::Purpose;
+    use crate::random::Purpose;
     use proptest::prelude::*;
 
     fn stream(seed: u64) -> Stream {

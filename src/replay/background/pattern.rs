@@ -2,7 +2,7 @@
 //! Practices of Interconnection Networks (2004), section 3.2, on the numbers of the NICs.
 
 use crate::fabric::topology::{Shape, Topology};
-use crate::replay::rng::{Purpose, Stream};
+use crate::random::{Purpose, Stream};
 use crate::units::Ratio;
 use std::collections::BTreeMap;
 use thiserror::Error;

@@ -8,8 +8,8 @@ use super::decide::{
     Allgather, Allreduce, Alltoall, Barrier, Bcast, Reduce, ReduceScatter, Rooted,
 };
 use super::*;
+use crate::random::{Purpose, Stream};
 use crate::replay::program::AlltoallBlocks;
-use crate::replay::rng::{Purpose, Stream};
 use crate::units::Bytes;
 use model::{Origins, PREFIX, blocks_of, carry_out};
 

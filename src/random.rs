@@ -19,6 +19,8 @@ pub enum Purpose {
     Background = 2,
     /// Who sends to whom in a random traffic pattern; components: flow, 0.
     Pattern = 3,
+    /// Which eligible packets a switch marks; components: switch · ports + port, VL.
+    Marking = 4,
     /// How long a rank of a generated trace computes; component: rank.
     Imbalance = 10,
     /// Whom a rank of a generated trace sends to; component: rank.
