@@ -5,8 +5,8 @@ mod common;
 use common::resolved::{control, corpus, fabric, plan_with, refused, voq};
 use flitwise::config::{experiment_json, resolve_text};
 use flitwise::fabric::infiniband::{
-    CctEntry, FillComparison, FlowLevel, Notification, PortCongestion, SlCongestion, SwitchKind,
-    TimerScope, VlArb,
+    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, Notification, PortCongestion,
+    SlCongestion, SlScope, SwitchKind, TimerRestart, TimerScope, VlArb,
 };
 
 const QUIET: &str = "fabric.preset = \"ib-ddr-testbed\"\n[congestion_control]\n";
@@ -20,7 +20,16 @@ fn congestion_control_has_the_names_of_the_specification() {
         victim_mask,
         packet_size: 0,
         marking_rate: 3,
+        credit_mask: false,
+        cs_threshold: 0,
+        cs_return_delay: CctEntry::NONE,
     };
+    assert_eq!((c.marking, c.marking_seed), (Marking::Random, 1));
+    assert_eq!((c.sl_scope, c.ird_base), (SlScope::Flow, IrdBase::Packet));
+    assert_eq!(
+        (c.timer_restart, c.ccti_bound),
+        (TimerRestart::AtExpiry, CctiBound::Saturate)
+    );
     assert_eq!(
         (c.host_ports, c.switch_ports),
         (port(12, true), port(12, false))
@@ -35,6 +44,7 @@ fn congestion_control_has_the_names_of_the_specification() {
         ccti_increase: 1,
         ccti_min: 0,
         ccti_timer: timer,
+        trigger_threshold: 0,
     };
     assert_eq!(c.service_levels, [level]);
 
@@ -48,8 +58,11 @@ fn congestion_control_has_the_names_of_the_specification() {
         Victim_Mask = false
         Packet_Size = 4
         Marking_Rate = 10
+        Credit_Mask = true
+        CS_Threshold = 11
+        CS_ReturnDelay = "3:16"
         host_ports = { Threshold = 7, Victim_Mask = true }
-        switch_ports = { Marking_Rate = 0 }
+        switch_ports = { Marking_Rate = 0, CS_Threshold = 2, CS_ReturnDelay = "0:1" }
         port = [{ switch = 1, port = 1, Threshold = 0 }, { switch = 0, port = 3, Packet_Size = 9 }]
         compare = "sum-shared"
         notification = "ack"
@@ -69,6 +82,12 @@ fn congestion_control_has_the_names_of_the_specification() {
         victim_mask: false,
         packet_size: 4,
         marking_rate: 10,
+        credit_mask: true,
+        cs_threshold: 11,
+        cs_return_delay: CctEntry {
+            multiplier: 16,
+            shift: 3,
+        },
     };
     let host = PortCongestion {
         threshold: 7,
@@ -77,6 +96,11 @@ fn congestion_control_has_the_names_of_the_specification() {
     };
     let switch = PortCongestion {
         marking_rate: 0,
+        cs_threshold: 2,
+        cs_return_delay: CctEntry {
+            multiplier: 1,
+            shift: 0,
+        },
         ..all
     };
     assert_eq!((c.host_ports, c.switch_ports), (host, switch));
@@ -115,7 +139,8 @@ fn congestion_control_has_the_names_of_the_specification() {
         [SlCongestion {
             ccti_increase: 2,
             ccti_min: 5,
-            ccti_timer: timer
+            ccti_timer: timer,
+            trigger_threshold: 0,
         }]
     );
     let json = experiment_json(&plan_with(text, &[]).unwrap().experiment);
@@ -188,6 +213,9 @@ fn tables_are_generated() {
         ("{ linear = 1, entries = 70000 }", "CCT.entries: 70000"),
         ("{ linear = 1, exponential = 2, first = 1 }", "give one of"),
         ("{ }", "give one of"),
+        ("{ quadratic = 2 }", "entry 91 has a multiplier above 16383"),
+        ("{ last = \"1ns\" }", "CCT.last: 1000 ps are 0 / 2^3"),
+        ("{ last = \"1s\" }", "CCT.last: 1000000000000 ps are"),
         ("[[0, 0]]", "1 entries; there must be 128"),
         ("{ file = \"no-such-file\" }", "cannot read"),
         (
@@ -226,6 +254,26 @@ fn parameters_out_of_range_are_named() {
         (
             "port = [{ switch = 1, port = 0 }, { switch = 1, port = 0 }]",
             "congestion_control.port.1: this port is listed twice",
+        ),
+        (
+            "CS_Threshold = 16",
+            "congestion_control.CS_Threshold: a weight of 16; it goes from 0",
+        ),
+        (
+            "switch_ports = { CS_ReturnDelay = \"4:1\" }",
+            "congestion_control.switch_ports.CS_ReturnDelay: \"4:1\"; a shift goes to 3",
+        ),
+        ("CS_ReturnDelay = \"12\"", "a shift and a multiplier"),
+        ("Trigger_Threshold = 256", "from 0 to 255"),
+        ("marking = \"often\"", "unknown value `often`"),
+        ("preset = \"ofed\"", "unknown value `ofed`"),
+        (
+            "sl_scope = \"link\"",
+            "congestion_control.sl_scope: `link` takes the largest index",
+        ),
+        (
+            "timer = \"per-sl\"\ntimer_restart = \"on-becn\"",
+            "congestion_control.timer_restart: the timer of a service level runs freely",
         ),
         ("Packet_Size = 256", "from 0 to 255"),
         ("Marking_Rate = -1", "Marking_Rate"),
@@ -324,4 +372,95 @@ fn hierarchical_switches_have_congestion_control_too() {
         .map(|level| level.ccti_min)
         .collect();
     assert_eq!(mins, [0, 0, 0, 0, 3]);
+}
+
+#[test]
+fn readings_of_the_specification_are_keys() {
+    let text = format!(
+        "seed = 7\n{QUIET}kind = \"ib\"\nmarking = \"fixed\"\nlevel = \"sl\"\nsl_scope = \"link\"\n\
+         timer_restart = \"on-becn\"\nccti_bound = \"skip\"\nird_base = \"max-packet\"\n\
+         notification = \"ack-at-once\"\nTrigger_Threshold = 3\n\
+         service_levels = {{ default = {{ Trigger_Threshold = 4 }} }}\n"
+    );
+    let spec = fabric(&text);
+    let c = control(&spec);
+    assert_eq!((c.marking, c.marking_seed), (Marking::Fixed, 7));
+    assert_eq!(
+        (c.sl_scope, c.ird_base),
+        (SlScope::Link, IrdBase::MaxPacket)
+    );
+    assert_eq!(
+        (c.timer_restart, c.ccti_bound),
+        (TimerRestart::OnBecn, CctiBound::Skip)
+    );
+    assert_eq!(c.notification, Notification::AckNow);
+    assert_eq!(c.service_levels[0].trigger_threshold, 4);
+    let json = experiment_json(&plan_with(&text, &[]).unwrap().experiment);
+    let json = &json["congestion_control"];
+    for (key, value) in [
+        ("marking", "fixed"),
+        ("sl_scope", "link"),
+        ("timer_restart", "on-becn"),
+        ("ccti_bound", "skip"),
+        ("ird_base", "max-packet"),
+        ("notification", "ack-at-once"),
+    ] {
+        assert_eq!(json[key], value);
+    }
+    assert_eq!(json["host_ports"]["CS_ReturnDelay"], "0:0");
+    assert_eq!(json["service_levels"]["default"]["Trigger_Threshold"], 4);
+}
+
+#[test]
+fn presets_are_what_was_published() {
+    let with = |preset: &str, more: &str| {
+        let spec = fabric(&format!(
+            "fabric.preset = \"ib-qdr-648\"\n[congestion_control]\nkind = \"ib\"\n\
+             preset = \"{preset}\"\n{more}"
+        ));
+        (control(&spec).clone(), spec)
+    };
+    let units = |spec: &flitwise::fabric::spec::FabricSpec, units: u64| {
+        (units * 1_024_000).div_ceil(spec.timing.tick_ps)
+    };
+    let (c, spec) = with("simula", "");
+    assert_eq!((c.host_ports.threshold, c.host_ports.marking_rate), (15, 0));
+    assert_eq!(
+        (c.host_ports.victim_mask, c.switch_ports.victim_mask),
+        (true, false)
+    );
+    let level = c.service_levels[0];
+    assert_eq!(
+        (level.ccti_increase, level.ccti_timer),
+        (1, units(&spec, 150))
+    );
+    let multipliers = |c: &flitwise::fabric::infiniband::CongestionControl| {
+        [16, 32, 64, 106, 127].map(|i| c.cct[i].multiplier)
+    };
+    assert_eq!(multipliers(&c), [0, 1, 6, 17, 24]);
+    assert!(c.cct.iter().all(|entry| entry.shift == 3));
+    let (c, _) = with(
+        "simula",
+        "Marking_Rate = 9\nCCT = { quadratic = \"875/573036\" }",
+    );
+    assert_eq!(c.switch_ports.marking_rate, 9);
+    assert_eq!((multipliers(&c), c.cct[5].shift), ([0, 1, 6, 17, 24], 0));
+
+    let (c, _) = with("mellanox", "");
+    let port = c.switch_ports;
+    assert_eq!(
+        (port.threshold, port.marking_rate, port.packet_size),
+        (15, 10, 8)
+    );
+    assert_eq!(c.service_levels[0].trigger_threshold, 2);
+
+    let (c, spec) = with("opa-fm", "");
+    assert_eq!((c.host_ports.threshold, c.host_ports.marking_rate), (8, 0));
+    assert!(!c.host_ports.victim_mask);
+    let level = c.service_levels[0];
+    assert_eq!((level.ccti_increase, level.trigger_threshold), (5, 8));
+    assert_eq!(level.ccti_timer, units(&spec, 10));
+    // A packet of 33 flits of 16 ns: 8 us are 15.15 of them, 121 eighths.
+    assert_eq!((c.cct[127].multiplier, c.cct[127].shift), (121, 3));
+    assert_eq!((c.cct[1].multiplier, c.cct[64].multiplier), (0, 60));
 }

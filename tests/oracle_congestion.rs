@@ -7,7 +7,8 @@ mod oracle;
 use common::infiniband::{control, static_pool, voq_fabric};
 use common::script::{Cue, Script, message};
 use flitwise::fabric::infiniband::{
-    CctEntry, CongestionControl, FillComparison, FlowLevel, Notification, SwitchKind, TimerScope,
+    CctEntry, CongestionControl, FillComparison, FlowLevel, Notification, SwitchKind, TimerRestart,
+    TimerScope,
 };
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::topology::Topology;
@@ -293,9 +294,13 @@ fn index_stays_between_minimum_and_limit() {
 }
 
 #[test]
-fn becn_restarts_the_timer() {
+fn becn_restarts_the_timer_if_it_shall() {
     // Marks at 17 and, three packets later, at 33: both of NIC 1.
-    let run = collide(&fabric(|c| c.host_ports.marking_rate = 3), 20, 1000);
+    let change = |c: &mut CongestionControl| {
+        c.host_ports.marking_rate = 3;
+        c.timer_restart = TimerRestart::OnBecn;
+    };
+    let run = collide(&fabric(change), 20, 1000);
     let own: Vec<_> = run.ccti.iter().filter(|c| c.nic == 1).collect();
     let first: Vec<_> = own.iter().map(|c| (c.tick, c.ccti)).take(2).collect();
     assert_eq!(first, [(35, 1), (51, 2)]);

@@ -7,10 +7,12 @@ mod oracle_ib;
 use common::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
 use common::script::{Cue, Script, message};
 use flitwise::fabric::infiniband::{
-    Acks, CctEntry, CongestionControl, FillComparison, FlowLevel, Notification, TimerScope,
+    Acks, CctEntry, CctiBound, CongestionControl, FillComparison, FlowLevel, IrdBase, Marking,
+    Notification, SlScope, TimerRestart, TimerScope,
 };
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::topology::Topology;
+use flitwise::random::{Purpose, Stream};
 use oracle_ib::{End, FlowKey, IbRun, PacketKind};
 
 const OUTPUT: End = End::Port { switch: 0, port: 3 };
@@ -56,6 +58,30 @@ fn packets_are_marked_once_a_queue_is_at_the_threshold() {
 }
 
 #[test]
+fn marks_are_drawn_from_a_stream_of_the_port_vl() {
+    let drawn = |seed, rate| {
+        let change = |c: &mut CongestionControl| {
+            c.marking = Marking::Random;
+            c.marking_seed = seed;
+            c.host_ports.marking_rate = rate;
+            // One increase only, so that the queues stay at the threshold.
+            c.ccti_limit = 0;
+        };
+        collide(&fabric(change), 600, 4000)
+    };
+    // Eligible packets leave at 17, 21, 25, …; one in three words is below 2^64 / 3.
+    let mut stream = Stream::new(7, Purpose::Marking, [3, 0]);
+    let expected: Vec<Tick> = (17..4000)
+        .step_by(4)
+        .filter(|_| stream.bits() <= u64::MAX / 3)
+        .collect();
+    assert_eq!(marks(&drawn(7, 2)), expected);
+    assert!((270..390).contains(&expected.len()), "{}", expected.len());
+    assert_ne!(marks(&drawn(8, 2)), expected);
+    assert_eq!(marks(&drawn(7, 0)).len(), (17..4000).step_by(4).count());
+}
+
+#[test]
 fn fill_is_compared_in_three_ways() {
     // The sum is 8 flits from tick 10 on; shared by two inputs the threshold is 4, which is
     // reached in tick 6, when one packet waits and one is granted: one input is in use then.
@@ -91,6 +117,45 @@ fn port_without_credits_is_a_victim_unless_masked() {
     // Congested from 14 on. The host takes the packets' flits from 12, 34, 56, … on, four
     // ticks each; credits are back 16 ticks later, so packets are granted at 28, 50, 72, 94.
     assert_eq!(marks(&slow(true)), [31, 53, 75, 97]);
+}
+
+#[test]
+fn starved_port_marks_and_holds_credits_back() {
+    // As above, but not a victim: starved from 14 on, after each grant again.
+    let starved = |change: fn(&mut CongestionControl)| {
+        let mut spec = fabric(|c| {
+            c.host_ports.threshold = 0;
+            c.host_ports.credit_mask = true;
+            c.host_ports.cs_threshold = 14;
+            change(c);
+        });
+        spec.buffers.nic_sink = static_pool(2, 4);
+        voq_of(&mut spec).hca.sink_rate = Some(ratio(1, 4));
+        spec.congestion_control.as_mut().unwrap().ccti_limit = 0;
+        collide(&spec, 20, 140)
+    };
+    let run = starved(|_| ());
+    assert_eq!(marks(&run), [31, 53, 75, 97, 119]);
+    // Input 1 holds 16 packets. Those granted at 6, 50 and 94 have given all credits back at
+    // 14, 58 and 102; a packet takes 4 ticks.
+    assert_eq!(starts(&run)[15..], [60, 64, 68, 102]);
+    // Five times the four ticks of a packet later; the first was granted before 14.
+    let run = starved(|c| {
+        c.host_ports.cs_return_delay = CctEntry {
+            multiplier: 20,
+            shift: 2,
+        };
+    });
+    assert_eq!(starts(&run)[15..], [60, 64, 78, 122]);
+    // Neither without the mask nor below the threshold.
+    for change in [
+        (|c| c.host_ports.credit_mask = false) as fn(&mut CongestionControl),
+        |c| c.host_ports.cs_threshold = 0,
+    ] {
+        let run = starved(change);
+        assert!(marks(&run).is_empty());
+        assert_eq!(starts(&run)[15..], [60, 64, 68, 102]);
+    }
 }
 
 #[test]
@@ -208,19 +273,98 @@ fn index_stays_between_minimum_and_limit() {
     assert_eq!(starts(&run)[..3], [0, 20, 64]);
 }
 
+/// Indices of adapter 1 after marks at 17 and, three packets later, at 33: both of it.
+fn two_marks(restart: TimerRestart) -> Vec<(Tick, u16)> {
+    let change = |c: &mut CongestionControl| {
+        c.host_ports.marking_rate = 3;
+        c.timer_restart = restart;
+    };
+    let run = collide(&fabric(change), 20, 1000);
+    let own = run.ccti.iter().filter(|c| c.hca == 1);
+    let own: Vec<_> = own.map(|c| (c.tick, c.ccti)).collect();
+    assert_eq!(own[..2], [(35, 1), (51, 2)]);
+    own
+}
+
 #[test]
-fn becn_restarts_the_timer() {
-    // Marks at 17 and, three packets later, at 33: both of adapter 1.
-    let run = collide(&fabric(|c| c.host_ports.marking_rate = 3), 20, 1000);
-    let own: Vec<_> = run.ccti.iter().filter(|c| c.hca == 1).collect();
-    let first: Vec<_> = own.iter().map(|c| (c.tick, c.ccti)).take(2).collect();
-    assert_eq!(first, [(35, 1), (51, 2)]);
+fn timer_runs_on_beside_becns() {
+    let own = two_marks(TimerRestart::AtExpiry);
+    let fall = own.windows(2).find(|pair| pair[1].1 < pair[0].1).unwrap()[1].0;
+    assert_eq!(fall, 135);
+}
+
+#[test]
+fn becn_restarts_the_timer_if_it_shall() {
+    let own = two_marks(TimerRestart::OnBecn);
     let mut falls = 0;
-    for pair in own.windows(2).filter(|pair| pair[1].ccti < pair[0].ccti) {
-        assert_eq!(pair[1].tick, pair[0].tick + 100);
+    for pair in own.windows(2).filter(|pair| pair[1].1 < pair[0].1) {
+        assert_eq!(pair[1].0, pair[0].0 + 100);
         falls += 1;
     }
     assert!(falls > 0);
+}
+
+#[test]
+fn increase_beyond_the_limit_saturates_or_is_skipped() {
+    for (bound, second) in [(CctiBound::Saturate, 5), (CctiBound::Skip, 4)] {
+        let change = |c: &mut CongestionControl| {
+            c.host_ports.marking_rate = 3;
+            c.service_levels[0].ccti_increase = 4;
+            c.ccti_limit = 5;
+            c.ccti_bound = bound;
+        };
+        let run = collide(&fabric(change), 20, 60);
+        let own = run.ccti.iter().filter(|c| c.hca == 1);
+        let own: Vec<_> = own.map(|c| (c.tick, c.ccti)).collect();
+        assert_eq!(own, [(35, 4), (51, second)], "{bound:?}");
+    }
+}
+
+#[test]
+fn trigger_threshold_counts_events_and_changes_nothing() {
+    let with = |trigger| {
+        collide(
+            &one_mark(|c| c.service_levels[0].trigger_threshold = trigger),
+            60,
+            460,
+        )
+    };
+    let without = with(0);
+    assert_eq!(without.congestion.threshold_events, 0);
+    for (trigger, events) in [(1, 1), (4, 1), (5, 0)] {
+        let run = with(trigger);
+        assert_eq!(run.congestion.threshold_events, events, "{trigger}");
+        assert_eq!(starts(&run), starts(&without));
+    }
+}
+
+#[test]
+fn delay_may_count_largest_packets() {
+    for (base, flits) in [(IrdBase::Packet, 1), (IrdBase::MaxPacket, 4)] {
+        let spec = one_mark(|c| {
+            c.ird_base = base;
+            c.host_ports.threshold = 15;
+        });
+        // Packets of one flit.
+        let lines = (0..60).map(|i| (Cue::At(0), message(i, 1 + i as u32 % 2, 3, 0, 64)));
+        let run = oracle_ib::run_sampled(&spec, &mut Script::new(lines), 80, Some(10));
+        let controlled = run.samples.iter().flat_map(|sample| sample.flows.values());
+        let mut controlled = controlled.filter(|flow| flow.ccti > 0);
+        let first = controlled.next().unwrap();
+        assert_eq!((first.ccti, first.delay), (4, 8 * flits), "{base:?}");
+    }
+}
+
+#[test]
+fn largest_index_may_hold_the_whole_adapter() {
+    for (scope, start) in [(SlScope::Flow, 40), (SlScope::Link, 68)] {
+        let spec = one_mark(|c| (c.level, c.sl_scope) = (FlowLevel::Sl, scope));
+        let lines = [1, 2].map(|src| (Cue::At(0), message(src, src as u32, 3, 0, 256 * 20)));
+        let other = [(Cue::At(40), message(9, 1, 5, 1, 256))];
+        let run = oracle_ib::run(&spec, &mut Script::new(lines.into_iter().chain(other)), 200);
+        let first = run.departures.iter().find(|d| d.token == Some(9)).unwrap();
+        assert_eq!(first.tick, start, "{scope:?}");
+    }
 }
 
 #[test]
@@ -252,4 +396,16 @@ fn acks_carry_becns_of_reliable_connections() {
     let told: Vec<_> = acks(&run).iter().map(|&(_, to, becn)| (to, becn)).collect();
     assert_eq!(told, [(1, true), (2, false)]);
     assert!(run.departures.iter().all(|d| d.kind != PacketKind::Cnp));
+    // An ACK at once comes beside that of the message.
+    let mut spec = one_mark(|c| c.notification = Notification::AckNow);
+    voq_of(&mut spec).hca.acks = Acks::PerMessage;
+    let run = collide(&spec, 20, 460);
+    assert_eq!(acks(&run)[0], (23, 1, true));
+    let told: Vec<_> = acks(&run)[1..]
+        .iter()
+        .map(|&(_, to, becn)| (to, becn))
+        .collect();
+    assert_eq!(told.len(), 2);
+    assert!(told.contains(&(1, false)) && told.contains(&(2, false)));
+    assert_eq!(indices(&run)[0], (35, 4));
 }

@@ -228,6 +228,7 @@ fn congestion_control_is_told() {
         ccti_sum: 5000,
         packets: 2000,
         ccti_max: 17,
+        threshold_events: 12,
     });
     let expected = serde_json::json!({
         "marked_packets": 1234,
@@ -236,6 +237,7 @@ fn congestion_control_is_told() {
         "data_packets": 2000,
         "mean_ccti": 2.5,
         "max_ccti": 17,
+        "threshold_events": 12,
     });
     assert_eq!(result_json(&plan(), &result)["congestion"], expected);
     let text = summary(&plan(), &result, false);

@@ -1,8 +1,8 @@
 //! The InfiniBand side of a resolved experiment as JSON.
 
 use crate::fabric::infiniband::{
-    Acks, CongestionControl, FillComparison, FlowLevel, Notification, PortCongestion, TimerScope,
-    VlArb, VlMap, VlWeight, Voq,
+    Acks, CctiBound, CongestionControl, FillComparison, FlowLevel, IrdBase, Marking, Notification,
+    PortCongestion, SlScope, TimerRestart, TimerScope, VlArb, VlMap, VlWeight, Voq,
 };
 use crate::fabric::spec::Qos;
 use serde_json::{Map, Value, json};
@@ -77,6 +77,11 @@ fn port(port: &PortCongestion) -> Value {
         "Victim_Mask": port.victim_mask,
         "Packet_Size": port.packet_size,
         "Marking_Rate": port.marking_rate,
+        "Credit_Mask": port.credit_mask,
+        "CS_Threshold": port.cs_threshold,
+        "CS_ReturnDelay": format!(
+            "{}:{}", port.cs_return_delay.shift, port.cs_return_delay.multiplier
+        ),
     })
 }
 
@@ -97,6 +102,7 @@ pub(super) fn congestion(control: Option<&CongestionControl>, qos: &Qos) -> Valu
             "CCTI_Increase": own.ccti_increase,
             "CCTI_Min": own.ccti_min,
             "CCTI_Timer_ticks": own.ccti_timer,
+            "Trigger_Threshold": own.trigger_threshold,
         });
         (level.name.clone(), value)
     });
@@ -112,17 +118,38 @@ pub(super) fn congestion(control: Option<&CongestionControl>, qos: &Qos) -> Valu
             FillComparison::Sum => "sum",
             FillComparison::SumShared => "sum-shared",
         },
+        "marking": match c.marking {
+            Marking::Random => "random",
+            Marking::Fixed => "fixed",
+        },
         "notification": match c.notification {
             Notification::Cnp { .. } => "cnp",
             Notification::Ack => "ack",
+            Notification::AckNow => "ack-at-once",
         },
         "cnp_bytes": match c.notification {
             Notification::Cnp { bytes } => Some(bytes),
-            Notification::Ack => None,
+            Notification::Ack | Notification::AckNow => None,
         },
         "level": match c.level {
             FlowLevel::Qp => "qp",
             FlowLevel::Sl => "sl",
+        },
+        "sl_scope": match c.sl_scope {
+            SlScope::Flow => "flow",
+            SlScope::Link => "link",
+        },
+        "timer_restart": match c.timer_restart {
+            TimerRestart::AtExpiry => "at-expiry",
+            TimerRestart::OnBecn => "on-becn",
+        },
+        "ccti_bound": match c.ccti_bound {
+            CctiBound::Saturate => "saturate",
+            CctiBound::Skip => "skip",
+        },
+        "ird_base": match c.ird_base {
+            IrdBase::Packet => "packet",
+            IrdBase::MaxPacket => "max-packet",
         },
         "timer": match c.timer {
             TimerScope::PerFlow => "per-flow",

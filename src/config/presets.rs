@@ -1,9 +1,8 @@
 //! Parameters of the publications.
 
 use super::error::ConfigError;
-use super::presets_infiniband::{
-    CONGESTION, CongestionDefaults, VoqDefaults, ib_ddr_testbed, ib_qdr_648,
-};
+use super::presets_congestion::{CONGESTION, CongestionDefaults};
+use super::presets_infiniband::{VoqDefaults, ib_ddr_testbed, ib_qdr_648};
 use super::raw::{
     FabricPreset, QosPreset, RawDTable, RawFabric, RawNics, RawScheduler, RawServiceLevel,
     RawTopology, TopologyKind,

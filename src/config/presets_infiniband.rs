@@ -1,10 +1,11 @@
-//! Parameters of the InfiniBand presets and of congestion control. Sections are those of
+//! Parameters of the InfiniBand presets. Sections are those of
 //! *InfiniBand Congestion Control: Modelling and validation* (Gran and Reinemo, 2011).
 
 use super::presets::{FabricDefaults, KindDefaults};
+use super::presets_congestion::CONGESTION;
 use super::raw::{RawNics, RawScheduler, RawTopology, TopologyKind};
-use super::raw_infiniband::{RawHcaRate, TIMER_UNIT_PS};
-use crate::fabric::infiniband::{Acks, PortCongestion};
+use super::raw_infiniband::RawHcaRate;
+use crate::fabric::infiniband::Acks;
 use crate::units::{Latency, Rate, Ratio};
 
 /// What only the `voq` switch and its adapters have.
@@ -18,46 +19,6 @@ pub(super) struct VoqDefaults {
     pub acks: Acks,
     pub ack: u64,
 }
-
-/// Congestion control where the experiment does not say otherwise.
-pub(super) struct CongestionDefaults {
-    pub host_ports: PortCongestion,
-    pub switch_ports: PortCongestion,
-    pub ccti_limit: u16,
-    pub ccti_increase: u8,
-    pub ccti_min: u8,
-    pub ccti_timer_ps: u64,
-    /// Delay of entry i of the table: i times this, in times of a packet.
-    pub cct_step: (u64, u64),
-    pub cnp: u64,
-}
-
-const PORT: PortCongestion = PortCongestion {
-    threshold: 12,
-    victim_mask: false,
-    packet_size: 0,
-    marking_rate: 3,
-};
-
-/// The paper states no values: these are ours, tried on its scenario 1
-/// (`tests/infiniband_testbed.rs`). A quarter of an input buffer is a queue, not a packet that
-/// passes; one mark per 4 packets and a fall of the index per 64 of the specification's units
-/// keep contributors at their shares. `Victim_Mask` is set towards adapters, as section 2.1
-/// has it.
-pub(super) const CONGESTION: CongestionDefaults = CongestionDefaults {
-    host_ports: PortCongestion {
-        victim_mask: true,
-        ..PORT
-    },
-    switch_ports: PORT,
-    ccti_limit: 127,
-    ccti_increase: 1,
-    ccti_min: 0,
-    ccti_timer_ps: 64 * TIMER_UNIT_PS,
-    cct_step: (1, 4),
-    // LRH 8, BTH 12, payload 16, ICRC 4, VCRC 2.
-    cnp: 42,
-};
 
 const fn gigabits(tenths: u64) -> Ratio {
     Ratio::whole(tenths * 100_000_000)

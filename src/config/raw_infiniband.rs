@@ -1,6 +1,10 @@
 //! The keys of InfiniBand as written: links, adapters, tables and
 //! `[congestion_control]`.
 
+use super::raw_congestion::{
+    RawCctiBound, RawControlPreset, RawIrdBase, RawMarking, RawReturnDelay, RawSlScope,
+    RawTimerRestart,
+};
 use crate::fabric::infiniband::LinkSpeed;
 use crate::units::{Bytes, Picoseconds, Rate, Ratio};
 use serde::Deserialize;
@@ -102,6 +106,7 @@ pub(super) struct RawVlArb {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawCongestionControl {
     pub kind: Option<RawControlKind>,
+    pub preset: Option<RawControlPreset>,
     #[serde(rename = "Threshold")]
     pub threshold: Option<u8>,
     #[serde(rename = "Victim_Mask")]
@@ -110,6 +115,12 @@ pub(super) struct RawCongestionControl {
     pub packet_size: Option<u8>,
     #[serde(rename = "Marking_Rate")]
     pub marking_rate: Option<u16>,
+    #[serde(rename = "Credit_Mask")]
+    pub credit_mask: Option<bool>,
+    #[serde(rename = "CS_Threshold")]
+    pub cs_threshold: Option<u8>,
+    #[serde(rename = "CS_ReturnDelay")]
+    pub cs_return_delay: Option<RawReturnDelay>,
     #[serde(default)]
     pub host_ports: RawPortCongestion,
     #[serde(default)]
@@ -117,10 +128,15 @@ pub(super) struct RawCongestionControl {
     #[serde(default)]
     pub port: Vec<RawOnePort>,
     pub compare: Option<RawCompare>,
+    pub marking: Option<RawMarking>,
     pub notification: Option<RawNotification>,
     pub cnp: Option<Bytes>,
     pub level: Option<RawLevel>,
+    pub sl_scope: Option<RawSlScope>,
     pub timer: Option<RawTimerScope>,
+    pub timer_restart: Option<RawTimerRestart>,
+    pub ccti_bound: Option<RawCctiBound>,
+    pub ird_base: Option<RawIrdBase>,
     #[serde(rename = "CCT")]
     pub cct: Option<RawCct>,
     #[serde(rename = "CCTI_Limit")]
@@ -131,6 +147,8 @@ pub(super) struct RawCongestionControl {
     pub ccti_min: Option<u8>,
     #[serde(rename = "CCTI_Timer")]
     pub ccti_timer: Option<RawTimer>,
+    #[serde(rename = "Trigger_Threshold")]
+    pub trigger_threshold: Option<u8>,
     #[serde(default)]
     pub service_levels: BTreeMap<String, RawSlCongestion>,
 }
@@ -153,6 +171,12 @@ pub(super) struct RawPortCongestion {
     pub packet_size: Option<u8>,
     #[serde(rename = "Marking_Rate")]
     pub marking_rate: Option<u16>,
+    #[serde(rename = "Credit_Mask")]
+    pub credit_mask: Option<bool>,
+    #[serde(rename = "CS_Threshold")]
+    pub cs_threshold: Option<u8>,
+    #[serde(rename = "CS_ReturnDelay")]
+    pub cs_return_delay: Option<RawReturnDelay>,
 }
 
 /// A port with settings of its own.
@@ -169,6 +193,12 @@ pub(super) struct RawOnePort {
     pub packet_size: Option<u8>,
     #[serde(rename = "Marking_Rate")]
     pub marking_rate: Option<u16>,
+    #[serde(rename = "Credit_Mask")]
+    pub credit_mask: Option<bool>,
+    #[serde(rename = "CS_Threshold")]
+    pub cs_threshold: Option<u8>,
+    #[serde(rename = "CS_ReturnDelay")]
+    pub cs_return_delay: Option<RawReturnDelay>,
 }
 
 impl RawOnePort {
@@ -178,6 +208,9 @@ impl RawOnePort {
             victim_mask: self.victim_mask,
             packet_size: self.packet_size,
             marking_rate: self.marking_rate,
+            credit_mask: self.credit_mask,
+            cs_threshold: self.cs_threshold,
+            cs_return_delay: self.cs_return_delay,
         }
     }
 }
@@ -195,6 +228,7 @@ pub(super) enum RawCompare {
 pub(super) enum RawNotification {
     Cnp,
     Ack,
+    AckAtOnce,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -220,6 +254,8 @@ pub(super) struct RawSlCongestion {
     pub ccti_min: Option<u8>,
     #[serde(rename = "CCTI_Timer")]
     pub ccti_timer: Option<RawTimer>,
+    #[serde(rename = "Trigger_Threshold")]
+    pub trigger_threshold: Option<u8>,
 }
 
 /// A time, in picoseconds; written as such or in the specification's units.
@@ -236,10 +272,13 @@ pub(super) enum RawCct {
     Made(RawCctTable),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawCctTable {
     pub linear: Option<Ratio>,
+    /// A linear table up to this delay.
+    pub last: Option<Picoseconds>,
+    pub quadratic: Option<Ratio>,
     pub exponential: Option<Ratio>,
     pub first: Option<Ratio>,
     pub file: Option<String>,

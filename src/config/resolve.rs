@@ -25,6 +25,9 @@ use toml::de::DeValue;
 const BASELINE_DEFAULT: &str =
     "background = []\n[qos]\nscheduler = \"rr\"\n[congestion_control]\nkind = \"none\"\n";
 
+/// Seed of an experiment that has none.
+const DEFAULT_SEED: u64 = 1;
+
 /// Most bytes read from one file: experiments fit on a screen.
 const MAX_FILE: u64 = 16 << 20;
 
@@ -286,7 +289,7 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
     }
     let nics = fabric.topology.nics();
     let jobs = resolve_jobs::jobs(raw, &fabric.qos, nics, dir)?;
-    let seed = raw.seed.unwrap_or(1);
+    let seed = raw.seed.unwrap_or(DEFAULT_SEED);
     let background = resolve_traffic::background(&raw.background, &fabric, seed)?;
     let measure = match (jobs.is_empty() && !background.is_empty(), &raw.measure) {
         (true, given) => {
@@ -343,9 +346,8 @@ pub(super) fn fabric(
         }
     }
     let control = &raw.congestion_control;
-    let levels = &fabric.qos.service_levels;
-    let (d, tick) = (&defaults.congestion, fabric.timing.tick_ps);
-    let mut parameters = resolve_congestion::congestion(control, d, levels, tick, dir)?;
+    let (d, seed) = (&defaults.congestion, raw.seed.unwrap_or(DEFAULT_SEED));
+    let mut parameters = resolve_congestion::congestion(control, d, &fabric, seed, dir)?;
     if control.kind == Some(RawControlKind::Ib) {
         resolve_congestion::exceptions(control, &mut parameters, &fabric.topology)?;
         fabric.congestion_control = Some(Box::new(parameters));

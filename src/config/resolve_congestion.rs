@@ -1,20 +1,19 @@
-//! `[congestion_control]`, and the generators of congestion control tables.
+//! `[congestion_control]`.
 
 use super::error::{ConfigError, suggestion};
-use super::presets_infiniband::CongestionDefaults;
+use super::presets_congestion::{CongestionDefaults, published};
+use super::raw_congestion::{RawCctiBound, RawIrdBase, RawMarking, RawSlScope, RawTimerRestart};
 use super::raw_infiniband::{
-    RawCct, RawCctTable, RawCompare, RawCongestionControl, RawLevel, RawNotification,
-    RawPortCongestion, RawTimerScope,
+    RawCompare, RawCongestionControl, RawLevel, RawNotification, RawPortCongestion, RawTimerScope,
 };
-use super::resolve::read;
+use super::resolve_cct::table;
 use super::resolve_fabric::small;
 use crate::fabric::infiniband::{
-    CctEntry, CongestionControl, FillComparison, FlowLevel, MAX_CCT_ENTRIES, MAX_CCT_MULTIPLIER,
-    MAX_CCT_SHIFT, MAX_THRESHOLD, MIN_CCT_ENTRIES, Notification, PortCongestion, SlCongestion,
-    TimerScope,
+    CctEntry, CctiBound, CongestionControl, FillComparison, FlowLevel, IrdBase, MAX_CCT_MULTIPLIER,
+    MAX_CCT_SHIFT, MAX_THRESHOLD, Marking, Notification, PortCongestion, SlCongestion, SlScope,
+    TimerRestart, TimerScope,
 };
-use crate::fabric::spec::ServiceLevel;
-use crate::units::Ratio;
+use crate::fabric::spec::{FabricSpec, ServiceLevel};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -23,15 +22,22 @@ use std::path::Path;
 pub(super) fn congestion(
     raw: &RawCongestionControl,
     d: &CongestionDefaults,
-    levels: &[ServiceLevel],
-    tick_ps: u64,
+    spec: &FabricSpec,
+    marking_seed: u64,
     dir: &Path,
 ) -> Result<CongestionControl, ConfigError> {
+    let d = match raw.preset {
+        None => d,
+        Some(preset) => published(preset),
+    };
     let all = RawPortCongestion {
         threshold: raw.threshold,
         victim_mask: raw.victim_mask,
         packet_size: raw.packet_size,
         marking_rate: raw.marking_rate,
+        credit_mask: raw.credit_mask,
+        cs_threshold: raw.cs_threshold,
+        cs_return_delay: raw.cs_return_delay,
     };
     // Ranges first, under the key that was written.
     settings(&all, d.host_ports, "congestion_control")?;
@@ -58,24 +64,57 @@ pub(super) fn congestion(
             Some(RawCompare::Sum) => FillComparison::Sum,
             Some(RawCompare::SumShared) => FillComparison::SumShared,
         },
+        marking: match raw.marking {
+            None | Some(RawMarking::Random) => Marking::Random,
+            Some(RawMarking::Fixed) => Marking::Fixed,
+        },
+        marking_seed,
         notification: match raw.notification {
             None | Some(RawNotification::Cnp) => Notification::Cnp {
                 bytes: small(raw.cnp.map_or(d.cnp, |b| b.0), "congestion_control.cnp")?,
             },
             Some(RawNotification::Ack) => Notification::Ack,
+            Some(RawNotification::AckAtOnce) => Notification::AckNow,
         },
         level: match raw.level {
             None | Some(RawLevel::Qp) => FlowLevel::Qp,
             Some(RawLevel::Sl) => FlowLevel::Sl,
         },
+        sl_scope: match raw.sl_scope {
+            None | Some(RawSlScope::Flow) => SlScope::Flow,
+            Some(RawSlScope::Link) => SlScope::Link,
+        },
         timer: match raw.timer {
             None | Some(RawTimerScope::PerFlow) => TimerScope::PerFlow,
             Some(RawTimerScope::PerSl) => TimerScope::PerSl,
         },
-        cct: table(raw, d, dir)?,
+        timer_restart: timer_restart(raw)?,
+        ccti_bound: match raw.ccti_bound {
+            None | Some(RawCctiBound::Saturate) => CctiBound::Saturate,
+            Some(RawCctiBound::Skip) => CctiBound::Skip,
+        },
+        ird_base: match raw.ird_base {
+            None | Some(RawIrdBase::Packet) => IrdBase::Packet,
+            Some(RawIrdBase::MaxPacket) => IrdBase::MaxPacket,
+        },
+        cct: table(raw, d, spec, dir)?,
         ccti_limit: raw.ccti_limit.unwrap_or(d.ccti_limit),
-        service_levels: service_levels(raw, d, levels, tick_ps)?,
+        service_levels: service_levels(raw, d, &spec.qos.service_levels, spec.timing.tick_ps)?,
     })
+}
+
+fn timer_restart(raw: &RawCongestionControl) -> Result<TimerRestart, ConfigError> {
+    match (raw.timer_restart, raw.timer) {
+        (None | Some(RawTimerRestart::AtExpiry), _) => Ok(TimerRestart::AtExpiry),
+        (Some(RawTimerRestart::OnBecn), None | Some(RawTimerScope::PerFlow)) => {
+            Ok(TimerRestart::OnBecn)
+        }
+        (Some(RawTimerRestart::OnBecn), Some(RawTimerScope::PerSl)) => Err(ConfigError::new(
+            "congestion_control.timer_restart",
+            "the timer of a service level runs freely, no BECN restarts it; remove this key or \
+             take `timer = \"per-flow\"`",
+        )),
+    }
 }
 
 /// Settings of single ports; what they leave out is as for all ports of their kind.
@@ -123,11 +162,36 @@ fn settings(
             format!("a weight of {threshold}; it goes from 0 (never mark) to {MAX_THRESHOLD}"),
         ));
     }
+    let cs_threshold = raw.cs_threshold.unwrap_or(d.cs_threshold);
+    if cs_threshold > MAX_THRESHOLD {
+        return Err(ConfigError::new(
+            format!("{key}.CS_Threshold"),
+            format!(
+                "a weight of {cs_threshold}; it goes from 0 (never starved) to {MAX_THRESHOLD}"
+            ),
+        ));
+    }
+    let delay = raw.cs_return_delay.map(|delay| CctEntry {
+        multiplier: delay.multiplier,
+        shift: delay.shift,
+    });
+    if let Some(CctEntry { multiplier, shift }) = delay.filter(|delay| !delay.is_valid()) {
+        return Err(ConfigError::new(
+            format!("{key}.CS_ReturnDelay"),
+            format!(
+                "\"{shift}:{multiplier}\"; a shift goes to {MAX_CCT_SHIFT}, a multiplier to \
+                 {MAX_CCT_MULTIPLIER}"
+            ),
+        ));
+    }
     Ok(PortCongestion {
         threshold,
         victim_mask: raw.victim_mask.unwrap_or(d.victim_mask),
         packet_size: raw.packet_size.unwrap_or(d.packet_size),
         marking_rate: raw.marking_rate.unwrap_or(d.marking_rate),
+        credit_mask: raw.credit_mask.unwrap_or(d.credit_mask),
+        cs_threshold,
+        cs_return_delay: delay.unwrap_or(d.cs_return_delay),
     })
 }
 
@@ -171,210 +235,13 @@ fn service_levels(
             ));
         }
         let increase = own.ccti_increase.or(raw.ccti_increase);
+        let trigger = own.trigger_threshold.or(raw.trigger_threshold);
         Ok(SlCongestion {
             ccti_increase: increase.unwrap_or(d.ccti_increase),
             ccti_min,
             ccti_timer: timer.div_ceil(tick_ps.max(1)),
+            trigger_threshold: trigger.unwrap_or(d.trigger_threshold),
         })
     };
     names.iter().map(level).collect()
-}
-
-const CCT: &str = "congestion_control.CCT";
-
-fn table(
-    raw: &RawCongestionControl,
-    d: &CongestionDefaults,
-    dir: &Path,
-) -> Result<Vec<CctEntry>, ConfigError> {
-    let entry = |&(multiplier, shift): &(u16, u8)| CctEntry { multiplier, shift };
-    let limit = raw.ccti_limit.unwrap_or(d.ccti_limit);
-    let usual = (usize::from(limit) + 1).max(MIN_CCT_ENTRIES);
-    let table = match &raw.cct {
-        None => linear(
-            Ratio::new(d.cct_step.0, d.cct_step.1).unwrap_or(Ratio::ONE),
-            usual,
-            None,
-        )?,
-        Some(RawCct::Entries(list)) => list.iter().map(entry).collect(),
-        Some(RawCct::Made(made)) => make(made, usual, dir)?,
-    };
-    check(&table)?;
-    if usize::from(limit) >= table.len() {
-        return Err(ConfigError::new(
-            "congestion_control.CCTI_Limit",
-            format!(
-                "{limit} is no index of the {} entries of CCT; lower it or add entries",
-                table.len()
-            ),
-        ));
-    }
-    Ok(table)
-}
-
-fn check(table: &[CctEntry]) -> Result<(), ConfigError> {
-    let entries = table.len();
-    if !(MIN_CCT_ENTRIES..=MAX_CCT_ENTRIES).contains(&entries) {
-        return Err(ConfigError::new(
-            CCT,
-            format!("{entries} entries; there must be {MIN_CCT_ENTRIES} to {MAX_CCT_ENTRIES}"),
-        ));
-    }
-    let out = |e: &&CctEntry| e.multiplier > MAX_CCT_MULTIPLIER || e.shift > MAX_CCT_SHIFT;
-    match table.iter().find(out) {
-        None => Ok(()),
-        Some(entry) => Err(ConfigError::new(
-            CCT,
-            format!(
-                "[{}, {}]: a multiplier goes to {MAX_CCT_MULTIPLIER}, a shift to {MAX_CCT_SHIFT}",
-                entry.multiplier, entry.shift
-            ),
-        )),
-    }
-}
-
-fn make(made: &RawCctTable, usual: usize, dir: &Path) -> Result<Vec<CctEntry>, ConfigError> {
-    let entries = made.entries.map_or(usual, |n| n as usize);
-    if entries > MAX_CCT_ENTRIES {
-        return Err(ConfigError::new(
-            format!("{CCT}.entries"),
-            format!("{entries}; there must be {MIN_CCT_ENTRIES} to {MAX_CCT_ENTRIES}"),
-        ));
-    }
-    if let Some(shift) = made.shift.filter(|&shift| shift > MAX_CCT_SHIFT) {
-        return Err(ConfigError::new(
-            format!("{CCT}.shift"),
-            format!("{shift}; a shift has 2 bits, 0 to {MAX_CCT_SHIFT}"),
-        ));
-    }
-    if made.first.is_some() && made.exponential.is_none() {
-        return Err(ConfigError::new(
-            format!("{CCT}.first"),
-            "belongs to an exponential table; remove it or add `exponential`",
-        ));
-    }
-    match (made.linear, made.exponential, &made.file) {
-        (Some(step), None, None) => linear(step, entries, made.shift),
-        (None, Some(factor), None) => {
-            let first = made.first.ok_or_else(|| {
-                ConfigError::new(
-                    CCT,
-                    "an exponential table needs `first`, e.g. first = \"1/4\"",
-                )
-            })?;
-            exponential(first, factor, entries, made.shift)
-        }
-        (None, None, Some(_)) if made.entries.is_some() || made.shift.is_some() => {
-            Err(ConfigError::new(
-                CCT,
-                "a file has its own entries and shifts; remove `entries` and `shift`",
-            ))
-        }
-        (None, None, Some(file)) => from_file(&dir.join(file)),
-        _ => Err(ConfigError::new(
-            CCT,
-            "give one of `linear`, `exponential` and `file`",
-        )),
-    }
-}
-
-/// An entry with a delay of `delay(shift)` / 2^shift: with the given shift, or the largest
-/// that fits.
-fn fitting(
-    index: usize,
-    shift: Option<u8>,
-    delay: impl Fn(u8) -> Option<u64>,
-) -> Result<CctEntry, ConfigError> {
-    let shifts = match shift {
-        Some(shift) => shift..=shift,
-        None => 0..=MAX_CCT_SHIFT,
-    };
-    let fits = |shift: u8| {
-        let multiplier = u16::try_from(delay(shift)?).ok()?;
-        (multiplier <= MAX_CCT_MULTIPLIER).then_some(CctEntry { multiplier, shift })
-    };
-    shifts.rev().find_map(fits).ok_or_else(|| {
-        ConfigError::new(
-            CCT,
-            format!(
-                "entry {index} is a delay of more than {MAX_CCT_MULTIPLIER} / 2^shift packets, which \
-                 14 bits do not hold; take a flatter table or fewer entries"
-            ),
-        )
-    })
-}
-
-/// Entry i is a delay of i × step.
-fn linear(step: Ratio, entries: usize, shift: Option<u8>) -> Result<Vec<CctEntry>, ConfigError> {
-    let entry = |i: usize| {
-        fitting(i, shift, |shift| {
-            step.mul_round((i as u64).checked_shl(shift.into())?)
-        })
-    };
-    (0..entries).map(entry).collect()
-}
-
-/// Bits after the point of the delays of an exponential table.
-const POINT: u32 = 32;
-
-/// Entry 0 is no delay, entry i one of first × factor^(i − 1), computed with 32 bits after
-/// the point.
-fn exponential(
-    first: Ratio,
-    factor: Ratio,
-    entries: usize,
-    shift: Option<u8>,
-) -> Result<Vec<CctEntry>, ConfigError> {
-    if first.is_zero() || factor < Ratio::ONE {
-        return Err(ConfigError::new(
-            CCT,
-            format!(
-                "exponential = {factor}, first = {first}: the factor is at least 1, the first delay \
-                 above 0"
-            ),
-        ));
-    }
-    let times = |delay: u64, factor: Ratio| factor.mul_round(delay);
-    let mut delay = first.mul_round(1 << POINT);
-    let mut table = vec![CctEntry {
-        multiplier: 0,
-        shift: shift.unwrap_or(MAX_CCT_SHIFT),
-    }];
-    for i in 1..entries {
-        let entry = fitting(i, shift, |shift| {
-            let fixed = u128::from(delay?) << shift;
-            u64::try_from((fixed + (1 << (POINT - 1))) >> POINT).ok()
-        })?;
-        table.push(entry);
-        delay = delay.and_then(|delay| times(delay, factor));
-    }
-    Ok(table)
-}
-
-/// A line per entry: multiplier and shift; empty lines and what follows a # do not count.
-fn from_file(path: &Path) -> Result<Vec<CctEntry>, ConfigError> {
-    let key = format!("{CCT}.file");
-    let text = read(path).map_err(|e| ConfigError::new(key.as_str(), e.problem))?;
-    let mut table = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        let line = line.split('#').next().unwrap_or("");
-        let numbers: Vec<&str> = line.split_whitespace().collect();
-        let entry = match numbers[..] {
-            [] => continue,
-            [multiplier, shift] => multiplier.parse().ok().zip(shift.parse().ok()),
-            _ => None,
-        };
-        let Some((multiplier, shift)) = entry else {
-            return Err(ConfigError::new(
-                key,
-                format!(
-                    "{}:{number}: `{}` is no entry; write a multiplier and a shift, as in `12 3`",
-                    path.display(),
-                    line.trim()
-                ),
-            ));
-        };
-        table.push(CctEntry { multiplier, shift });
-    }
-    Ok(table)
 }

@@ -238,8 +238,18 @@ impl FabricSpec {
     pub fn cnp_flits(&self) -> Option<u32> {
         match self.congestion_control.as_ref()?.notification {
             Notification::Cnp { bytes } => Some(self.timing.flits(bytes, 0)),
-            Notification::Ack => None,
+            Notification::Ack | Notification::AckNow => None,
         }
+    }
+
+    /// Flits of the largest data packet of any service level.
+    #[must_use]
+    pub fn largest_data_flits(&self) -> u32 {
+        let levels = self.qos.service_levels.iter();
+        levels
+            .map(|level| self.timing.flits(level.mtu_bytes, self.header_bytes))
+            .max()
+            .unwrap_or(1)
     }
 
     /// Credits taken by a packet of `flits` flits.

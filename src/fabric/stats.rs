@@ -52,6 +52,8 @@ pub struct CongestionStats {
     pub packets: u64,
     /// Largest CCTI a data packet was sent with.
     pub ccti_max: u16,
+    /// BECNs that left an index at `Trigger_Threshold` or above: events that an adapter logs.
+    pub threshold_events: u64,
 }
 
 impl CongestionStats {

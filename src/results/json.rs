@@ -99,6 +99,7 @@ pub(super) fn congestion(stats: &CongestionStats) -> Value {
         "data_packets": stats.packets,
         "mean_ccti": stats.mean_ccti(),
         "max_ccti": stats.ccti_max,
+        "threshold_events": stats.threshold_events,
     })
 }
 

@@ -2,8 +2,9 @@
 
 use super::specs::{sc2vl, service_level};
 use flitwise::fabric::infiniband::{
-    Acks, CctEntry, CongestionControl, FillComparison, FlowLevel, Hca, LinkRates, Notification,
-    PortCongestion, SlCongestion, SwitchKind, TimerScope, VlArb, VlMap, Voq,
+    Acks, CctEntry, CctiBound, CongestionControl, FillComparison, FlowLevel, Hca, IrdBase,
+    LinkRates, Marking, Notification, PortCongestion, SlCongestion, SlScope, SwitchKind,
+    TimerRestart, TimerScope, VlArb, VlMap, Voq,
 };
 use flitwise::fabric::spec::{
     Buffers, CentralQueues, FabricSpec, Pool, Qos, Quota, RingTie, Routing, Scheduler,
@@ -103,27 +104,37 @@ pub fn voq_of(spec: &mut FabricSpec) -> &mut Voq {
 }
 
 /// Congestion control at the level of queue pairs: threshold of `weight` at every port, every
-/// eligible packet marked, entry i of the table a delay of i / 2^`shift` packets.
+/// eligible packet marked, gaps between marks fixed if a test wants some, entry i of the table a delay of i / 2^`shift` packets.
 pub fn control(weight: u8, shift: u8, timer: Tick) -> CongestionControl {
     let port = PortCongestion {
         threshold: weight,
         victim_mask: false,
         packet_size: 0,
         marking_rate: 0,
+        credit_mask: false,
+        cs_threshold: 0,
+        cs_return_delay: CctEntry::NONE,
     };
     let level = SlCongestion {
         ccti_increase: 1,
         ccti_min: 0,
         ccti_timer: timer,
+        trigger_threshold: 0,
     };
     CongestionControl {
         host_ports: port,
         switch_ports: port,
         exceptions: BTreeMap::new(),
         compare: FillComparison::AnyQueue,
+        marking: Marking::Fixed,
+        marking_seed: 1,
         notification: Notification::Cnp { bytes: 42 },
         level: FlowLevel::Qp,
+        sl_scope: SlScope::Flow,
         timer: TimerScope::PerFlow,
+        timer_restart: TimerRestart::AtExpiry,
+        ccti_bound: CctiBound::Saturate,
+        ird_base: IrdBase::Packet,
         cct: (0..128)
             .map(|multiplier| CctEntry { multiplier, shift })
             .collect(),

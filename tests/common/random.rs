@@ -355,7 +355,7 @@ prop_compose! {
         };
         spec.congestion_control = control.map(|mut control| {
             control.service_levels.truncate(spec.qos.service_levels.len());
-            if control.notification == Notification::Ack {
+            if !matches!(control.notification, Notification::Cnp { .. }) {
                 control.notification = Notification::Cnp { bytes: 8 };
             }
             Box::new(control)

@@ -4,8 +4,9 @@ use super::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
 use super::script::{Cue, Script, message};
 use super::specs::sc2vl;
 use flitwise::fabric::infiniband::{
-    Acks, CctEntry, CongestionControl, FillComparison, FlowLevel, LinkRates, Notification,
-    PortCongestion, SlCongestion, SlToVl, TimerScope, VlArb, VlMap, VlWeight,
+    Acks, CctEntry, CctiBound, CongestionControl, FillComparison, FlowLevel, IrdBase, LinkRates,
+    Marking, Notification, PortCongestion, SlCongestion, SlScope, SlToVl, TimerRestart, TimerScope,
+    VlArb, VlMap, VlWeight,
 };
 use flitwise::fabric::spec::{FabricSpec, RingTie, ServiceLevel, TrunkSelection};
 use flitwise::fabric::topology::{Peer, Topology};
@@ -60,25 +61,39 @@ fn arbiter(vls: u8) -> impl Strategy<Value = VlArb> {
 }
 
 fn port() -> impl Strategy<Value = PortCongestion> {
-    (0u8..=15, any::<bool>(), 0u8..8, 0u16..4).prop_map(
-        |(threshold, victim_mask, packet_size, marking_rate)| PortCongestion {
-            threshold,
-            victim_mask,
-            packet_size,
-            marking_rate,
+    let marks = (0u8..=15, any::<bool>(), 0u8..8, 0u16..4);
+    let delay = prop_oneof![
+        Just(CctEntry::NONE),
+        (0u16..40, 0u8..=3).prop_map(|(multiplier, shift)| CctEntry { multiplier, shift }),
+        (0u16..400, 0u8..=3).prop_map(|(multiplier, shift)| CctEntry { multiplier, shift }),
+    ];
+    (marks, any::<bool>(), 0u8..=15, delay).prop_map(
+        |(marks, credit_mask, cs_threshold, cs_return_delay)| PortCongestion {
+            threshold: marks.0,
+            victim_mask: marks.1,
+            packet_size: marks.2,
+            marking_rate: marks.3,
+            credit_mask,
+            cs_threshold,
+            cs_return_delay,
+        },
+    )
+}
+
+/// What belongs to a service level.
+fn level() -> impl Strategy<Value = SlCongestion> {
+    (0u8..8, 0u8..3, 10u64..400, 0u8..6).prop_map(
+        |(ccti_increase, ccti_min, ccti_timer, trigger_threshold)| SlCongestion {
+            ccti_increase,
+            ccti_min,
+            ccti_timer,
+            trigger_threshold,
         },
     )
 }
 
 /// Congestion control of fabrics with `sls` service levels.
 pub fn congestion(sls: usize) -> impl Strategy<Value = CongestionControl> {
-    let level = (0u8..8, 0u8..3, 10u64..400).prop_map(|(ccti_increase, ccti_min, ccti_timer)| {
-        SlCongestion {
-            ccti_increase,
-            ccti_min,
-            ccti_timer,
-        }
-    });
     let compare = prop_oneof![
         Just(FillComparison::AnyQueue),
         Just(FillComparison::Sum),
@@ -88,26 +103,39 @@ pub fn congestion(sls: usize) -> impl Strategy<Value = CongestionControl> {
         Just(Notification::Cnp { bytes: 42 }),
         Just(Notification::Cnp { bytes: 100 }),
         Just(Notification::Ack),
+        Just(Notification::AckNow),
     ];
-    let modes = (compare, notification, any::<bool>(), any::<bool>());
+    let scope = prop_oneof![
+        Just((FlowLevel::Qp, SlScope::Flow)),
+        Just((FlowLevel::Sl, SlScope::Flow)),
+        Just((FlowLevel::Sl, SlScope::Link)),
+    ];
+    let timer = prop_oneof![
+        Just((TimerScope::PerFlow, TimerRestart::AtExpiry)),
+        Just((TimerScope::PerFlow, TimerRestart::OnBecn)),
+        Just((TimerScope::PerSl, TimerRestart::AtExpiry)),
+    ];
+    let marking = prop_oneof![Just(Marking::Random), Just(Marking::Fixed)];
+    let bound = prop_oneof![Just(CctiBound::Saturate), Just(CctiBound::Skip)];
+    let base = prop_oneof![Just(IrdBase::Packet), Just(IrdBase::MaxPacket)];
+    let modes = (compare, notification, scope, timer);
+    let choices = (marking, any::<u64>(), bound, base);
     let table = (3u16..=127, 0u16..20, 0u8..=3);
-    (port(), port(), modes, table, vec(level, sls)).prop_map(
-        |(host_ports, switch_ports, modes, (ccti_limit, step, shift), service_levels)| {
+    (port(), port(), modes, choices, table, vec(level(), sls)).prop_map(
+        |(host_ports, switch_ports, modes, choices, (ccti_limit, step, shift), service_levels)| {
             CongestionControl {
                 host_ports,
                 switch_ports,
                 compare: modes.0,
                 notification: modes.1,
-                level: if modes.2 {
-                    FlowLevel::Qp
-                } else {
-                    FlowLevel::Sl
-                },
-                timer: if modes.3 {
-                    TimerScope::PerFlow
-                } else {
-                    TimerScope::PerSl
-                },
+                level: modes.2.0,
+                sl_scope: modes.2.1,
+                timer: modes.3.0,
+                timer_restart: modes.3.1,
+                marking: choices.0,
+                marking_seed: choices.1,
+                ccti_bound: choices.2,
+                ird_base: choices.3,
                 cct: (0..128)
                     .map(|i| CctEntry {
                         multiplier: i * step,
@@ -249,7 +277,8 @@ pub fn fabric() -> impl Strategy<Value = FabricSpec> {
                     spec.buffers.output = static_pool(1, least + c);
                     spec.buffers.nic_queue = static_pool(1, least + d);
                     spec.congestion_control = congestion.map(|mut control| {
-                        if control.notification == Notification::Ack && !reliable {
+                        let by_ack = !matches!(control.notification, Notification::Cnp { .. });
+                        if by_ack && !reliable {
                             control.notification = Notification::Cnp { bytes: 42 };
                         }
                         Box::new(control)

@@ -140,6 +140,10 @@ fn carry_out(
         .iter()
         .map(|tick| tick + spec.timing.crossbar)
         .collect();
+    let held_back = match (source, &mut switch.marking) {
+        (Place::Input(_), Some(marking)) => marking.held_back(packet),
+        _ => 0,
+    };
     switch.crossings.push(Crossing {
         source,
         target,
@@ -151,6 +155,7 @@ fn carry_out(
         start,
         next: 0,
         foreseen,
+        held_back,
     });
 }
 

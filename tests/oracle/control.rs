@@ -27,7 +27,8 @@ impl Fabric<'_> {
         };
         if packet.message.is_none() {
             let flow = flows.key(packet.sl, packet.src);
-            let ccti = flows.becn(now, flow);
+            let (ccti, event) = flows.becn(now, flow);
+            self.congestion.threshold_events += u64::from(event);
             self.note_ccti(now, here, flow, ccti);
             self.congestion.becns += 1;
         } else if packet.fecn {
@@ -85,8 +86,14 @@ impl Fabric<'_> {
         }
     }
 
-    /// True if time alone may let a packet go that congestion control holds.
+    /// True if time alone may let a packet go: congestion control holds it, or may have held
+    /// back the credits that it waits for.
     pub fn holds_for_now(&self, now: Tick) -> bool {
+        let mut links = self.links.iter();
+        let controlled = self.spec.congestion_control.is_some();
+        if controlled && links.any(|link| link.has_credits_under_way()) {
+            return true;
+        }
         let mut nics = self.nics.iter();
         nics.any(|nic| nic.holds_for_now(now, &self.packets))
     }

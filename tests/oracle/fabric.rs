@@ -23,7 +23,7 @@ pub struct Fabric<'s> {
     pub spec: &'s FabricSpec,
     pub nics: Vec<Nic<'s>>,
     pub switches: Vec<Switch<'s>>,
-    links: Vec<Link>,
+    pub links: Vec<Link>,
     pub packets: Vec<Packet>,
     messages: Vec<MessageState>,
     messages_delivered: u64,
@@ -427,11 +427,11 @@ impl<'s> Fabric<'s> {
         for switch in &mut self.switches {
             let (freed, moved) = switch.cross(now, self.spec);
             self.moved += moved;
-            for (port, vl) in freed {
+            for (port, vl, held_back) in freed {
                 let link = switch.inputs[port]
                     .link
                     .expect("flits came in by this port");
-                self.links[link].return_credit(now, vl);
+                self.links[link].return_credit(now, vl, held_back);
             }
             for output in &mut switch.outputs {
                 output.sender.send(now, &mut self.links);

@@ -22,6 +22,8 @@ pub struct Link {
     flits: DelayLine<Flit>,
     /// VL of each credit on its way back.
     credits: DelayLine<usize>,
+    /// When the last of them is seen: none that is returned later overtakes it.
+    last_credit: Tick,
     last_sent: Option<Tick>,
     /// Flits that have entered the link.
     pub carried: u64,
@@ -36,6 +38,7 @@ impl Link {
             latency,
             flits: DelayLine::new(),
             credits: DelayLine::new(),
+            last_credit: 0,
             last_sent: None,
             carried: 0,
         }
@@ -54,9 +57,16 @@ impl Link {
     }
 
     /// The last flit of a credit leaves the receiving buffer: the credit is
-    /// free in the next tick, and seen a flight later.
-    pub fn return_credit(&mut self, now: Tick, vl: usize) {
-        self.credits.push(now + 1 + self.latency, vl);
+    /// free in the next tick, and seen a flight later, or later by `held_back`.
+    pub fn return_credit(&mut self, now: Tick, vl: usize, held_back: Tick) {
+        let seen = now + 1 + self.latency + held_back;
+        self.last_credit = self.last_credit.max(seen);
+        self.credits.push(self.last_credit, vl);
+    }
+
+    /// Credits that have not been seen.
+    pub fn has_credits_under_way(&self) -> bool {
+        self.credits.len() > 0
     }
 
     pub fn arriving_flit(&mut self, now: Tick) -> Option<Flit> {

@@ -1,10 +1,11 @@
 //! Congestion at a switch: the fill of each Port VL, its state, and marks
 //! (`docs/model-infiniband.md` §9 and §12).
 
-use super::congestion::{PortVl, crossed};
+use super::congestion::PortVl;
 use super::packet::{Packet, PacketId};
-use flitwise::fabric::infiniband::{CongestionControl, PortCongestion};
-use flitwise::fabric::spec::FabricSpec;
+use flitwise::fabric::infiniband::CongestionControl;
+use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::units::Ratio;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The Port VLs of one switch, by (output, VL).
@@ -35,9 +36,16 @@ impl<'s> Marking<'s> {
         })
     }
 
-    fn settings(&self, output: usize) -> PortCongestion {
-        let topology = &self.spec.topology;
-        self.control.port(topology, self.switch, output as u32)
+    fn port_vl(&mut self, at: (usize, usize)) -> &mut PortVl {
+        let new = || PortVl::new(self.spec, self.control, self.switch, at);
+        self.port_vls.entry(at).or_insert_with(new)
+    }
+
+    /// Phase 6: how much later the credits of `packet`, which leaves its input buffer, come
+    /// back.
+    pub fn held_back(&mut self, packet: &Packet) -> Tick {
+        let port_vl = self.port_vl((packet.output, packet.vl));
+        port_vl.held_back(packet.flits, Ratio::ONE)
     }
 
     /// Phase 4: a packet was routed.
@@ -72,7 +80,6 @@ impl<'s> Marking<'s> {
         let joined = std::mem::take(&mut self.joined);
         for at in std::mem::take(&mut self.changed) {
             let (output, vl) = at;
-            let settings = self.settings(output);
             let quota = self.spec.buffers.input.per_vl[vl];
             let size = u64::from(quota.max) * u64::from(self.spec.buffers.flits_per_credit);
             let fills = self.fills(at, packets);
@@ -82,21 +89,14 @@ impl<'s> Marking<'s> {
             };
             let rises = joined.iter().any(still_waits);
             let root = has_quota(output, vl, self.spec.max_credits_on_vl(vl as u8));
-            let state = self.port_vls.entry(at).or_default();
-            if !crossed(self.control.compare, settings.threshold, &fills, size) {
-                state.congested = false;
-            } else if rises && (root || settings.victim_mask) {
-                state.congested = true;
-            }
+            self.port_vl(at).judge(&fills, size, rises, root);
         }
     }
 
     /// Phase 7: the scheduler of `output` picked a packet. Is it marked?
     pub fn mark(&mut self, output: usize, packet: &Packet) -> bool {
-        let settings = self.settings(output);
         let bytes = u64::from(packet.flits) * u64::from(self.spec.timing.flit_bytes);
-        let state = self.port_vls.entry((output, packet.vl)).or_default();
-        state.mark(settings, bytes)
+        self.port_vl((output, packet.vl)).mark(bytes)
     }
 
     /// Flits waiting and packets marked since the last call, per (output, VL) that has any.
@@ -106,8 +106,7 @@ impl<'s> Marking<'s> {
         let mut found = Vec::new();
         for at in all {
             let waiting: u64 = self.fills(at, packets).iter().sum();
-            let state = self.port_vls.entry(at).or_default();
-            let marked = std::mem::take(&mut state.marked);
+            let marked = std::mem::take(&mut self.port_vl(at).marked);
             if waiting + marked > 0 {
                 found.push((at, (waiting, marked)));
             }

@@ -33,14 +33,13 @@ pub struct Nic<'s> {
 impl<'s> Nic<'s> {
     pub fn new(spec: &'s FabricSpec, leaving: usize, arriving: usize) -> Self {
         let buffers = &spec.buffers;
-        let control = spec.congestion_control.as_deref();
         Self {
             waiting: BTreeMap::new(),
             pointer: (0, 0),
             sender: Sender::new(spec, &buffers.nic_queue, 0, &buffers.input, Some(leaving)),
             queued: Vec::new(),
             cnps: VecDeque::new(),
-            flows: control.map(|control| Flows::new(control, Ratio::ONE)),
+            flows: Flows::new(spec, Ratio::ONE),
             received: VecDeque::new(),
             arriving,
         }
@@ -90,8 +89,9 @@ impl<'s> Nic<'s> {
         let Some(flows) = &self.flows else {
             return false;
         };
+        let holder = |packet: &Packet| flows.holder(flows.key(packet.sl, packet.dst));
         let key = flows.key(packet.sl, packet.dst);
-        let same = |&&id: &&PacketId| flows.key(packets[id].sl, packets[id].dst) == key;
+        let same = |&&id: &&PacketId| holder(&packets[id]) == holder(packet);
         flows.ccti(key) > 0 && (self.queued.iter().any(|id| same(&id)) || flows.holds(now, key))
     }
 
@@ -141,17 +141,13 @@ impl<'s> Nic<'s> {
         for flit in self.received.drain(..) {
             let flits = packets[flit.packet].flits;
             if completes_credit(flit.index, flits, spec.buffers.flits_per_credit) {
-                links[self.arriving].return_credit(now, flit.vl);
+                links[self.arriving].return_credit(now, flit.vl, 0);
             }
         }
     }
 
     /// Every flow that has sent: its index and the delay after its previous packet.
     pub fn sample(&self) -> Vec<(FlowKey, (u16, Tick))> {
-        let flows = self.flows.iter().flat_map(|flows| {
-            let sent = flows.all().filter(|(_, flow)| flow.previous.is_some());
-            sent.map(|(key, flow)| (key, (flow.ccti, flows.delay(flow))))
-        });
-        flows.collect()
+        self.flows.as_ref().map_or_else(Vec::new, Flows::sample)
     }
 }

@@ -75,6 +75,8 @@ pub struct Crossing {
     pub next: u32,
     /// Tick in which each flit will cross, as foreseen at the grant.
     pub foreseen: Vec<Tick>,
+    /// How much later the credits of an input buffer come back.
+    pub held_back: Tick,
 }
 
 /// One switch.
@@ -275,9 +277,9 @@ impl<'s> Switch<'s> {
         }
     }
 
-    /// Phase 8: flits cross. Returns the input ports and VLs of the credits
-    /// that they leave behind in input buffers, and the number of flits moved.
-    pub fn cross(&mut self, now: Tick, spec: &FabricSpec) -> (Vec<(usize, usize)>, usize) {
+    /// Phase 8: flits cross. Returns the input ports and VLs of the credits that they leave
+    /// behind in input buffers, how much later these come back, and the number of flits moved.
+    pub fn cross(&mut self, now: Tick, spec: &FabricSpec) -> (Vec<(usize, usize, Tick)>, usize) {
         let mut freed = Vec::new();
         let mut moved = 0;
         let mut crossings = std::mem::take(&mut self.crossings);
@@ -313,7 +315,7 @@ impl<'s> Switch<'s> {
                 );
                 if completes_credit(index, crossing.flits, spec.buffers.flits_per_credit) {
                     match source {
-                        Place::Input(port) => freed.push((port, queue)),
+                        Place::Input(port) => freed.push((port, queue, crossing.held_back)),
                         Place::Central(number) => self.centrals[number].freed.push(queue),
                         Place::Output(_) => unreachable!("an output buffer feeds a link"),
                     }

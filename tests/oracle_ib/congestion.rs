@@ -1,36 +1,102 @@
 //! Congestion control: Port VLs of switches (section 9), flows of adapters (section 11).
 
 use flitwise::fabric::infiniband::{
-    CongestionControl, FillComparison, FlowLevel, PortCongestion, TimerScope,
+    CctEntry, CctiBound, CongestionControl, FillComparison, FlowLevel, IrdBase, Marking,
+    PortCongestion, SlScope, TimerRestart, TimerScope,
 };
-use flitwise::fabric::spec::Tick;
+use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::random::{Purpose, Stream};
 use flitwise::units::Ratio;
 use std::collections::BTreeMap;
 
-/// The congestion state of an (output, VL).
-#[derive(Debug, Clone, Default)]
+/// The state of an (output, VL).
+#[derive(Debug, Clone)]
 pub struct PortVl {
-    pub congested: bool,
+    settings: PortCongestion,
+    compare: FillComparison,
+    marking: Marking,
+    congested: bool,
+    starved: bool,
     /// Eligible packets still to pass before the next mark.
     passing: u16,
+    stream: Stream,
     /// Packets marked since the last sample.
     pub marked: u64,
 }
 
 impl PortVl {
-    /// A packet of `bytes` bytes starts: is it marked?
-    pub fn mark(&mut self, settings: PortCongestion, bytes: u64) -> bool {
-        if !self.congested || bytes < 64 * u64::from(settings.packet_size) {
-            return false;
+    pub fn new(
+        spec: &FabricSpec,
+        control: &CongestionControl,
+        switch: u32,
+        (port, vl): (usize, usize),
+    ) -> Self {
+        let topology = &spec.topology;
+        let output = u64::from(switch) * u64::from(topology.radix()) + port as u64;
+        Self {
+            settings: control.port(topology, switch, port as u32),
+            compare: control.compare,
+            marking: control.marking,
+            congested: false,
+            starved: false,
+            passing: 0,
+            stream: Stream::new(control.marking_seed, Purpose::Marking, [output, vl as u64]),
+            marked: 0,
         }
-        if self.passing > 0 {
-            self.passing -= 1;
-            return false;
-        }
-        self.passing = settings.marking_rate;
-        self.marked += 1;
-        true
     }
+
+    /// End of phase 6, if the fill has changed: `queues` of so many flits, `size` flits for
+    /// the VL in an input buffer. `rises`: a packet joined and still waits. `root`: the next
+    /// buffer has credits.
+    pub fn judge(&mut self, queues: &[u64], size: u64, rises: bool, root: bool) {
+        let settings = self.settings;
+        let crossed = |weight| crossed(self.compare, weight, queues, size);
+        if !crossed(settings.threshold) {
+            self.congested = false;
+        } else if rises && (root || settings.victim_mask) {
+            self.congested = true;
+        }
+        self.starved = settings.credit_mask && crossed(settings.cs_threshold) && !root;
+    }
+
+    /// How much later the credits of a packet come back that is granted now, and takes
+    /// `flits` / `rate` ticks on the link it came by.
+    pub fn held_back(&self, flits: u32, rate: Ratio) -> Tick {
+        if self.starved {
+            times(self.settings.cs_return_delay, flits, rate)
+        } else {
+            0
+        }
+    }
+
+    /// A packet of `bytes` bytes starts: is it marked?
+    pub fn mark(&mut self, bytes: u64) -> bool {
+        let eligible = self.congested || self.starved;
+        if !eligible || bytes < 64 * u64::from(self.settings.packet_size) {
+            return false;
+        }
+        let marked = match self.marking {
+            Marking::Random => {
+                let share = u64::MAX / (u64::from(self.settings.marking_rate) + 1);
+                self.stream.bits() <= share
+            }
+            Marking::Fixed => self.passing == 0,
+        };
+        self.passing = if marked {
+            self.settings.marking_rate
+        } else {
+            self.passing.saturating_sub(1)
+        };
+        self.marked += u64::from(marked);
+        marked
+    }
+}
+
+/// The delay of an entry after `flits` flits on a link of `rate`.
+fn times(entry: CctEntry, flits: u32, rate: Ratio) -> Tick {
+    let (p, q) = (u128::from(rate.num()), u128::from(rate.den()));
+    let over = u128::from(flits) * q * u128::from(entry.multiplier);
+    (over / (p << entry.shift)) as Tick
 }
 
 /// Do queues of so many flits cross the threshold of `weight`, if the buffer of a VL
@@ -78,45 +144,75 @@ impl FlowKey {
 pub struct Flow {
     pub ccti: u16,
     timer: Option<Tick>,
-    /// End and flits of the previous packet.
-    pub previous: Option<(Tick, u32)>,
+    /// It has sent a packet.
+    pub has_sent: bool,
 }
 
 /// The flows of one adapter.
 #[derive(Debug, Clone)]
 pub struct Flows<'s> {
+    spec: &'s FabricSpec,
     control: &'s CongestionControl,
     /// Rate of the adapter's link.
     rate: Ratio,
     flows: BTreeMap<FlowKey, Flow>,
+    /// End and flits of the previous packet of each holder.
+    previous: BTreeMap<Option<FlowKey>, (Tick, u32)>,
 }
 
 impl<'s> Flows<'s> {
-    pub fn new(control: &'s CongestionControl, rate: Ratio) -> Self {
-        Self {
-            control,
+    pub fn new(spec: &'s FabricSpec, rate: Ratio) -> Option<Self> {
+        Some(Self {
+            spec,
+            control: spec.congestion_control.as_deref()?,
             rate,
             flows: BTreeMap::new(),
+            previous: BTreeMap::new(),
+        })
+    }
+
+    /// What holds the packets of a flow: the flow, or (`None`) the adapter.
+    pub fn holder(&self, key: FlowKey) -> Option<FlowKey> {
+        match self.control.sl_scope {
+            SlScope::Flow => Some(key),
+            SlScope::Link => None,
         }
     }
 
     /// The index that a flow has at first, and never falls below.
-    pub fn least(&self, key: FlowKey) -> u16 {
+    fn minimum(&self, key: FlowKey) -> u16 {
         self.control.service_levels[key.sl()].ccti_min.into()
     }
 
-    /// The index of a flow.
+    /// Below which the index that holds packets of `key` never falls.
+    pub fn least(&self, key: FlowKey) -> u16 {
+        match self.control.sl_scope {
+            SlScope::Flow => self.minimum(key),
+            SlScope::Link => {
+                let levels = self.control.service_levels.iter();
+                levels.map(|level| level.ccti_min).max().unwrap().into()
+            }
+        }
+    }
+
+    /// The index that holds packets of `key`.
     pub fn ccti(&self, key: FlowKey) -> u16 {
-        let flow = self.flows.get(&key);
-        flow.map_or(self.least(key), |flow| flow.ccti)
+        let least = self.least(key);
+        match self.holder(key) {
+            Some(key) => self.flows.get(&key).map_or(least, |flow| flow.ccti),
+            None => {
+                let indices = self.flows.values().map(|flow| flow.ccti);
+                indices.chain([least]).max().unwrap()
+            }
+        }
     }
 
     fn flow(&mut self, key: FlowKey) -> &mut Flow {
-        let ccti = self.least(key);
+        let ccti = self.minimum(key);
         self.flows.entry(key).or_insert(Flow {
             ccti,
             timer: None,
-            previous: None,
+            has_sent: false,
         })
     }
 
@@ -124,15 +220,22 @@ impl<'s> Flows<'s> {
         FlowKey::of(self.control.level, sl, dst)
     }
 
-    /// A BECN arrives. Returns the new index.
-    pub fn becn(&mut self, now: Tick, key: FlowKey) -> u16 {
+    /// A BECN arrives. Returns the new index, and whether that is an event of the log.
+    pub fn becn(&mut self, now: Tick, key: FlowKey) -> (u16, bool) {
         let (control, level) = (self.control, self.control.service_levels[key.sl()]);
         let flow = self.flow(key);
-        flow.ccti = (flow.ccti + u16::from(level.ccti_increase)).min(control.ccti_limit);
-        if control.timer == TimerScope::PerFlow {
+        let raised = flow.ccti + u16::from(level.ccti_increase);
+        if raised <= control.ccti_limit {
+            flow.ccti = raised;
+        } else if control.ccti_bound == CctiBound::Saturate {
+            flow.ccti = control.ccti_limit;
+        }
+        let restarts = control.timer_restart == TimerRestart::OnBecn;
+        if control.timer == TimerScope::PerFlow && (flow.timer.is_none() || restarts) {
             flow.timer = Some(now + level.ccti_timer);
         }
-        flow.ccti
+        let trigger = u16::from(level.trigger_threshold);
+        (flow.ccti, trigger != 0 && flow.ccti >= trigger)
     }
 
     /// Timers that expire at `now`, after the BECNs. Returns what changed.
@@ -159,34 +262,44 @@ impl<'s> Flows<'s> {
     }
 
     /// The delay after the previous packet, as the index stands now.
-    pub fn delay(&self, flow: &Flow) -> Tick {
-        match flow.previous {
-            Some((_, flits)) if flow.ccti > 0 => {
-                let entry = self.control.cct[usize::from(flow.ccti)];
-                let (p, q) = (u128::from(self.rate.num()), u128::from(self.rate.den()));
-                let over = u128::from(flits) * q * u128::from(entry.multiplier);
-                (over / (p << entry.shift)) as Tick
+    pub fn delay(&self, key: FlowKey) -> Tick {
+        let ccti = self.ccti(key);
+        match self.previous.get(&self.holder(key)) {
+            Some(&(_, flits)) if ccti > 0 => {
+                let flits = match self.control.ird_base {
+                    IrdBase::Packet => flits,
+                    IrdBase::MaxPacket => self.largest(),
+                };
+                times(self.control.cct[usize::from(ccti)], flits, self.rate)
             }
             _ => 0,
         }
     }
 
+    /// Flits of the largest data packet of any SL.
+    fn largest(&self) -> u32 {
+        let bytes = |mtu: u32| (mtu + self.spec.header_bytes).max(1);
+        let levels = self.spec.qos.service_levels.iter();
+        let largest = levels.map(|level| bytes(level.mtu_bytes)).max().unwrap();
+        largest.div_ceil(self.spec.timing.flit_bytes)
+    }
+
     /// Is the next packet of `key` held at `now`?
     pub fn holds(&self, now: Tick, key: FlowKey) -> bool {
-        let Some(flow) = self.flows.get(&key) else {
-            return false;
-        };
-        let delay = self.delay(flow);
-        flow.previous
-            .is_some_and(|(end, _)| flow.ccti > 0 && now < end + delay)
+        let previous = self.previous.get(&self.holder(key));
+        previous.is_some_and(|&(end, _)| self.ccti(key) > 0 && now < end + self.delay(key))
     }
 
     /// A packet of `key` was picked; the engine is done with it at `end`.
     pub fn sent(&mut self, key: FlowKey, end: Tick, flits: u32) {
-        self.flow(key).previous = Some((end, flits));
+        self.flow(key).has_sent = true;
+        self.previous.insert(self.holder(key), (end, flits));
     }
 
-    pub fn all(&self) -> impl Iterator<Item = (FlowKey, &Flow)> {
-        self.flows.iter().map(|(&key, flow)| (key, flow))
+    /// Every flow that has sent: its index, and the delay that holds its next packet.
+    pub fn sample(&self) -> Vec<(FlowKey, (u16, Tick))> {
+        let sent = self.flows.iter().filter(|(_, flow)| flow.has_sent);
+        sent.map(|(&key, flow)| (key, (flow.ccti, self.delay(key))))
+            .collect()
     }
 }

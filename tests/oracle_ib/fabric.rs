@@ -40,6 +40,7 @@ pub struct Fabric<'s> {
     marked: u64,
     notifications: u64,
     becns: u64,
+    threshold_events: u64,
     now: Tick,
     /// Things that happened in this tick.
     pub moved: usize,
@@ -124,6 +125,7 @@ impl<'s> Fabric<'s> {
             marked: 0,
             notifications: 0,
             becns: 0,
+            threshold_events: 0,
             now: 0,
             moved: 0,
         }
@@ -166,7 +168,7 @@ impl<'s> Fabric<'s> {
                         packet.flits,
                         self.spec.buffers.flits_per_credit,
                     ) {
-                        self.links[at].return_credit(now, flit.vl);
+                        self.links[at].return_credit(now, flit.vl, 0);
                     }
                     if flit.index + 1 == packet.flits {
                         tails.push(flit.packet);
@@ -214,8 +216,9 @@ impl<'s> Fabric<'s> {
                 Acks::PerMessage => packet.last,
                 Acks::PerPacket => true,
             };
-            if acknowledge {
-                let becn = self.hcas[here].congested.remove(&flow);
+            let at_once = told && notice == Some(Notification::AckNow);
+            if acknowledge || at_once {
+                let becn = self.hcas[here].congested.remove(&flow) || at_once;
                 let bytes = self.voq.hca.ack_bytes;
                 let ack = self.answer(now, &packet, PacketKind::Ack, bytes, becn);
                 self.hcas[here].acks.push_back(ack);
@@ -229,7 +232,8 @@ impl<'s> Fabric<'s> {
         {
             let flow = flows.key(packet.sl, packet.src);
             self.becns += 1;
-            let ccti = flows.becn(now, flow);
+            let (ccti, event) = flows.becn(now, flow);
+            self.threshold_events += u64::from(event);
             self.ccti.push(CctiChange {
                 tick: now,
                 hca: packet.dst,
@@ -479,6 +483,12 @@ impl<'s> Fabric<'s> {
         self.hcas.iter().any(|hca| hca.holds_something(self.now))
     }
 
+    /// True if credits are on their way that congestion control may have held back.
+    pub fn has_credits_under_way(&self) -> bool {
+        self.spec.congestion_control.is_some()
+            && self.links.iter().any(|link| link.has_credits_under_way())
+    }
+
     pub fn all_delivered(&self) -> bool {
         self.messages_delivered == self.messages.len() as u64
     }
@@ -494,9 +504,7 @@ impl<'s> Fabric<'s> {
         let mut flows = BTreeMap::new();
         for (id, hca) in (0..).zip(&self.hcas) {
             let Some(all) = &hca.flows else { continue };
-            for (key, flow) in all.all().filter(|(_, flow)| flow.previous.is_some()) {
-                let delay = all.delay(flow);
-                let ccti = flow.ccti;
+            for (key, (ccti, delay)) in all.sample() {
                 flows.insert((id, key), FlowSample { ccti, delay });
             }
         }
@@ -526,6 +534,7 @@ impl<'s> Fabric<'s> {
                 marked: self.marked,
                 notifications: self.notifications,
                 becns: self.becns,
+                threshold_events: self.threshold_events,
                 ccti_sum: sent.iter().copied().map(u64::from).sum(),
                 packets: sent.len() as u64,
                 ccti_max: sent.iter().copied().max().unwrap_or(0),

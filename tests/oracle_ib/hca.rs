@@ -58,7 +58,6 @@ impl<'s> Hca<'s> {
         let (switch, port) = spec.topology.attachment(id);
         let rate = voq.links.at(&spec.topology, switch, port);
         let vls = usize::from(spec.qos.vls);
-        let control = spec.congestion_control.as_deref();
         Self {
             spec,
             id,
@@ -70,7 +69,7 @@ impl<'s> Hca<'s> {
             pointers: vec![(0, 0); vls],
             cnps: VecDeque::new(),
             acks: VecDeque::new(),
-            flows: control.map(|control| Flows::new(control, rate)),
+            flows: Flows::new(spec, rate),
             ccti_of_sent: Vec::new(),
             congested: BTreeSet::new(),
             sink: voq.hca.sink_rate.map(Server::new),
@@ -205,7 +204,7 @@ impl<'s> Hca<'s> {
         let per_credit = self.spec.buffers.flits_per_credit;
         let mut back = |flit: Flit| {
             if completes_credit(flit.index, packets[flit.packet].flits, per_credit) {
-                arriving.return_credit(now, flit.vl);
+                arriving.return_credit(now, flit.vl, 0);
             }
         };
         let Some(sink) = &mut self.sink else {

@@ -51,6 +51,8 @@ pub struct Link {
     flits: DelayLine<Flit>,
     /// VL of each credit on its way back.
     credits: DelayLine<usize>,
+    /// When the last of them is seen: none that is returned later overtakes it.
+    last_credit: Tick,
 }
 
 /// The packet on the link.
@@ -102,6 +104,7 @@ impl Link {
             sending: None,
             flits: DelayLine::new(),
             credits: DelayLine::new(),
+            last_credit: 0,
         }
     }
 
@@ -241,9 +244,16 @@ impl Link {
     }
 
     /// The last flit of a credit leaves the buffer at the far end: the credit is free
-    /// in the next tick, and seen a flight later.
-    pub fn return_credit(&mut self, now: Tick, vl: usize) {
-        self.credits.push(now + 1 + self.latency, vl);
+    /// in the next tick, and seen a flight later, or later by `held_back`.
+    pub fn return_credit(&mut self, now: Tick, vl: usize, held_back: Tick) {
+        let seen = now + 1 + self.latency + held_back;
+        self.last_credit = self.last_credit.max(seen);
+        self.credits.push(self.last_credit, vl);
+    }
+
+    /// Credits that have not been seen.
+    pub fn has_credits_under_way(&self) -> bool {
+        self.credits.len() > 0
     }
 
     /// Phase 1: a flit comes out.

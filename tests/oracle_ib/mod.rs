@@ -139,7 +139,7 @@ pub fn run_sampled(
             fabric.sample(now);
         }
         let more_to_come = workload.next_tick().is_some();
-        let waiting = fabric.holds_something();
+        let waiting = fabric.holds_something() || fabric.has_credits_under_way();
         quiet = if fabric.moved > 0 || more_to_come || waiting {
             0
         } else {

@@ -1,13 +1,13 @@
 //! Switches: input buffers with virtual output queues, the crossbar, the arbiters of
 //! the outputs (sections 4 and 6), and their Port VLs (section 9).
 
-use super::congestion::{self, PortVl};
+use super::congestion::PortVl;
 use super::delay_line::DelayLine;
 use super::link::Link;
 use super::packet::{Flit, Packet, PacketId, completes_credit};
 use super::routing::{self, Router};
 use super::vlarb::{Arbiter, Pick};
-use flitwise::fabric::infiniband::{PortCongestion, SwitchKind, VlMap, Voq};
+use flitwise::fabric::infiniband::{SwitchKind, VlMap, Voq};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::topology::Peer;
 use std::collections::{BTreeMap, VecDeque};
@@ -51,7 +51,7 @@ struct Output {
     pointers: Vec<usize>,
     /// Flits in the crossbar, with the tick from which they may leave the buffer.
     line: DelayLine<Flit>,
-    settings: Option<PortCongestion>,
+    /// With congestion control only.
     port_vls: Vec<PortVl>,
 }
 
@@ -68,6 +68,8 @@ struct Crossing {
     vl: usize,
     /// When each flit crosses.
     foreseen: Vec<Tick>,
+    /// How much later its credits come back.
+    held_back: Tick,
 }
 
 /// What an output offers to an input.
@@ -114,15 +116,16 @@ impl<'s> Switch<'s> {
             read: CrossbarPort::default(),
             pointer: 0,
         };
-        let control = spec.congestion_control.as_ref();
+        let control = spec.congestion_control.as_deref();
         let output = |port: usize| Output {
             link: leaving[port],
             write: CrossbarPort::default(),
             arbiter: Arbiter::new(&voq.vlarb),
             pointers: vec![0; vls],
             line: DelayLine::new(),
-            settings: control.map(|c| c.port(&spec.topology, id, port as u32)),
-            port_vls: vec![PortVl::default(); vls],
+            port_vls: (0..vls)
+                .filter_map(|vl| Some(PortVl::new(spec, control?, id, (port, vl))))
+                .collect(),
         };
         Self {
             id,
@@ -307,6 +310,9 @@ impl<'s> Switch<'s> {
         link.grant(offer.packet, packet);
         link.counts.queue_wait += now - packet.waiting_since;
         packet.waiting_since = packet.available[0];
+        let from = (self.id, offer.input as u32);
+        let rate = self.voq.links.at(&self.spec.topology, from.0, from.1);
+        let port_vl = output.port_vls.get(vl);
         self.crossings.push(Crossing {
             packet: offer.packet,
             input: offer.input,
@@ -316,6 +322,7 @@ impl<'s> Switch<'s> {
             flits: packet.flits,
             vl,
             foreseen,
+            held_back: port_vl.map_or(0, |port_vl| port_vl.held_back(packet.flits, rate)),
         });
         self.changed.push((offer.output, vl));
     }
@@ -334,12 +341,11 @@ impl<'s> Switch<'s> {
     fn judge(&mut self, packets: &[Packet], links: &[Link]) {
         let changed = std::mem::take(&mut self.changed);
         let joined = std::mem::take(&mut self.joined);
-        let Some(control) = &self.spec.congestion_control else {
+        if self.spec.congestion_control.is_none() {
             return;
-        };
+        }
         for (at, vl) in changed {
             let queues = self.waiting(at, vl, packets);
-            let settings = self.outputs[at].settings.expect("set with the control");
             let still_waits = |id: &PacketId| {
                 let here = (packets[*id].output, packets[*id].vl) == (at, vl);
                 here && self
@@ -350,17 +356,8 @@ impl<'s> Switch<'s> {
             let rises = joined.iter().any(still_waits);
             let link = &links[self.outputs[at].link.expect("connected")];
             let root = link.has_credits(vl, self.spec.largest_packet_credits());
-            let state = &mut self.outputs[at].port_vls[vl];
-            if !congestion::crossed(
-                control.compare,
-                settings.threshold,
-                &queues,
-                size(self.spec, vl),
-            ) {
-                state.congested = false;
-            } else if rises && (root || settings.victim_mask) {
-                state.congested = true;
-            }
+            let size = size(self.spec, vl);
+            self.outputs[at].port_vls[vl].judge(&queues, size, rises, root);
         }
     }
 
@@ -369,10 +366,8 @@ impl<'s> Switch<'s> {
     pub fn mark(&mut self, output: usize, packet: &mut Packet) -> bool {
         let output = &mut self.outputs[output];
         let bytes = u64::from(packet.flits) * u64::from(self.spec.timing.flit_bytes);
-        let state = &mut output.port_vls[packet.vl];
-        let marked = output
-            .settings
-            .is_some_and(|settings| state.mark(settings, bytes));
+        let port_vl = output.port_vls.get_mut(packet.vl);
+        let marked = port_vl.is_some_and(|port_vl| port_vl.mark(bytes));
         packet.fecn |= marked;
         marked
     }
@@ -415,7 +410,8 @@ impl<'s> Switch<'s> {
                     "a crossing goes as was foreseen at its grant"
                 );
                 if completes_credit(index, crossing.flits, self.spec.buffers.flits_per_credit) {
-                    links[input.link.expect("connected")].return_credit(now, flit.vl);
+                    let link = &mut links[input.link.expect("connected")];
+                    link.return_credit(now, flit.vl, crossing.held_back);
                 }
                 flit.vl = crossing.vl;
                 self.outputs[crossing.output]
@@ -440,7 +436,8 @@ impl<'s> Switch<'s> {
         for output in 0..self.outputs.len() {
             for vl in 0..self.vls {
                 let waiting = self.waiting(output, vl, packets).iter().sum();
-                let marked = std::mem::take(&mut self.outputs[output].port_vls[vl].marked);
+                let port_vl = self.outputs[output].port_vls.get_mut(vl);
+                let marked = port_vl.map_or(0, |port_vl| std::mem::take(&mut port_vl.marked));
                 if waiting + marked > 0 {
                     found.push(((output, vl), (waiting, marked)));
                 }

@@ -113,6 +113,14 @@ impl Counters {
         }
     }
 
+    /// Counts a BECN at a source, which may be an event that the adapter logs.
+    pub(super) fn count_becn(&mut self, is_event: bool) {
+        self.count(|counts| {
+            counts.becns += 1;
+            counts.threshold_events += u64::from(is_event);
+        });
+    }
+
     /// Counts a data packet that was sent with this index into the table.
     #[inline]
     pub(super) fn count_sent(&mut self, ccti: u16) {

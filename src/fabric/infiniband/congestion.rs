@@ -29,12 +29,24 @@ pub struct CongestionControl {
     pub exceptions: BTreeMap<(u32, u32), PortCongestion>,
     /// How fill and threshold are compared.
     pub compare: FillComparison,
+    /// Which eligible packets are marked.
+    pub marking: Marking,
+    /// Seed of the streams of [`Marking::Random`].
+    pub marking_seed: u64,
     /// How the destination tells the source.
     pub notification: Notification,
     /// What an index into the table belongs to.
     pub level: FlowLevel,
+    /// Whose index holds a packet.
+    pub sl_scope: SlScope,
     /// What a timer belongs to.
     pub timer: TimerScope,
+    /// What a BECN does to a timer of a flow that runs.
+    pub timer_restart: TimerRestart,
+    /// An increase beyond `CCTI_Limit`.
+    pub ccti_bound: CctiBound,
+    /// The time that an entry of the table multiplies.
+    pub ird_base: IrdBase,
     /// The congestion control table, at least 128 entries.
     pub cct: Vec<CctEntry>,
     /// `CCTI_Limit`: largest index used, below the number of entries.
@@ -52,8 +64,24 @@ pub struct PortCongestion {
     pub victim_mask: bool,
     /// `Packet_Size`: smaller packets are not marked, in units of 64 bytes.
     pub packet_size: u8,
-    /// `Marking_Rate`: eligible packets between two marks.
+    /// `Marking_Rate`: mean number of eligible packets between two marks.
     pub marking_rate: u16,
+    /// `Credit_Mask`: credit starvation applies to the port.
+    pub credit_mask: bool,
+    /// `CS_Threshold`: weight 0–15, a fill of (16 − weight)/16; 0: never starved.
+    pub cs_threshold: u8,
+    /// `CS_ReturnDelay`: how much later the credits of a packet come back that was granted
+    /// to a starved Port VL, in times of the packet on the link that it came by.
+    pub cs_return_delay: CctEntry,
+}
+
+/// Which of the eligible packets of a Port VL are marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Marking {
+    /// Each with probability 1 / (`Marking_Rate` + 1), from a stream of the Port VL's own.
+    Random,
+    /// One, then none of the next `Marking_Rate`, and so on.
+    Fixed,
 }
 
 /// How the fill of the queues of a Port VL is compared with its threshold.
@@ -77,6 +105,8 @@ pub enum Notification {
     },
     /// The next ACK of the connection.
     Ack,
+    /// An ACK that is sent at once.
+    AckNow,
 }
 
 /// What holds an index into the congestion control table.
@@ -88,10 +118,46 @@ pub enum FlowLevel {
     Sl,
 }
 
+/// Whose index holds a packet of a service level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SlScope {
+    /// That of its own flow.
+    Flow,
+    /// The largest of all SLs of the adapter, after any packet of the adapter.
+    Link,
+}
+
+/// What a BECN does to a timer that runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimerRestart {
+    /// Nothing: only an expiry sets it again.
+    AtExpiry,
+    /// It sets it again.
+    OnBecn,
+}
+
+/// What becomes of an increase that would lead beyond `CCTI_Limit`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CctiBound {
+    /// The index becomes `CCTI_Limit`.
+    Saturate,
+    /// The index stays.
+    Skip,
+}
+
+/// The time on the link that an entry of the table multiplies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IrdBase {
+    /// That of the packet just sent.
+    Packet,
+    /// That of the largest data packet of any SL.
+    MaxPacket,
+}
+
 /// What a `CCTI_Timer` belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimerScope {
-    /// Each flow; a BECN starts it anew.
+    /// Each flow; a BECN starts it.
     PerFlow,
     /// Each SL of an adapter; it runs freely.
     PerSl,
@@ -106,6 +172,9 @@ pub struct SlCongestion {
     pub ccti_min: u8,
     /// `CCTI_Timer` in ticks, at least 1 (the specification counts 1.024 us).
     pub ccti_timer: Tick,
+    /// `Trigger_Threshold`: a BECN that leaves the index at it or above is an event of the
+    /// log; 0: no events.
+    pub trigger_threshold: u8,
 }
 
 /// Entry of the congestion control table: a delay of multiplier / 2^shift times the
@@ -119,6 +188,18 @@ pub struct CctEntry {
 }
 
 impl CctEntry {
+    /// No delay.
+    pub const NONE: Self = Self {
+        multiplier: 0,
+        shift: 0,
+    };
+
+    /// True if both parts are within their bits.
+    #[must_use]
+    pub fn is_valid(self) -> bool {
+        self.multiplier <= MAX_CCT_MULTIPLIER && self.shift <= MAX_CCT_SHIFT
+    }
+
     /// The delay in ticks after a packet of `flits` flits on a link of `rate` flits per
     /// tick, rounded down.
     #[must_use]
@@ -147,13 +228,7 @@ impl CongestionControl {
     pub(super) fn validate(&self, topology: &Topology, sls: usize) -> Result<(), SpecError> {
         let ports = [&self.host_ports, &self.switch_ports];
         for port in ports.into_iter().chain(self.exceptions.values()) {
-            if port.threshold > MAX_THRESHOLD {
-                let weight = port.threshold;
-                return error(
-                    "congestion_control.Threshold",
-                    format!("a weight of {weight}; it goes from 0 (never mark) to {MAX_THRESHOLD}"),
-                );
-            }
+            port.validate()?;
         }
         for &(switch, port) in self.exceptions.keys() {
             if switch >= topology.switches() || port >= topology.radix() {
@@ -163,6 +238,11 @@ impl CongestionControl {
                 );
             }
         }
+        self.validate_table()?;
+        self.validate_levels(sls)
+    }
+
+    fn validate_table(&self) -> Result<(), SpecError> {
         let entries = self.cct.len();
         if !(MIN_CCT_ENTRIES..=MAX_CCT_ENTRIES).contains(&entries) {
             return error(
@@ -171,7 +251,7 @@ impl CongestionControl {
             );
         }
         for (index, entry) in self.cct.iter().enumerate() {
-            if entry.multiplier > MAX_CCT_MULTIPLIER || entry.shift > MAX_CCT_SHIFT {
+            if !entry.is_valid() {
                 let CctEntry { multiplier, shift } = entry;
                 return error(
                     "congestion_control.CCT",
@@ -186,6 +266,18 @@ impl CongestionControl {
             return error(
                 "congestion_control.CCTI_Limit",
                 format!("{} is no index of the {entries} entries", self.ccti_limit),
+            );
+        }
+        Ok(())
+    }
+
+    fn validate_levels(&self, sls: usize) -> Result<(), SpecError> {
+        if self.sl_scope == SlScope::Link && self.level == FlowLevel::Qp {
+            return error(
+                "congestion_control.sl_scope",
+                "`link` takes the largest index of all service levels, but `level` is `qp`; set \
+                 `level = \"sl\"`"
+                    .into(),
             );
         }
         if self.service_levels.len() != sls {
@@ -213,6 +305,43 @@ impl CongestionControl {
             }
         }
         Ok(())
+    }
+}
+
+impl PortCongestion {
+    fn validate(&self) -> Result<(), SpecError> {
+        for (key, weight, zero) in [
+            ("congestion_control.Threshold", self.threshold, "never mark"),
+            (
+                "congestion_control.CS_Threshold",
+                self.cs_threshold,
+                "never starved",
+            ),
+        ] {
+            if weight > MAX_THRESHOLD {
+                return error(
+                    key,
+                    format!("a weight of {weight}; it goes from 0 ({zero}) to {MAX_THRESHOLD}"),
+                );
+            }
+        }
+        if !self.cs_return_delay.is_valid() {
+            let CctEntry { multiplier, shift } = self.cs_return_delay;
+            return error(
+                "congestion_control.CS_ReturnDelay",
+                format!(
+                    "\"{shift}:{multiplier}\"; the shift has 2 bits (at most {MAX_CCT_SHIFT}), the \
+                     multiplier 14 (at most {MAX_CCT_MULTIPLIER})"
+                ),
+            );
+        }
+        Ok(())
+    }
+
+    /// True if the Port VLs of this port may be credit-starved.
+    #[must_use]
+    pub fn may_starve(&self) -> bool {
+        self.credit_mask && self.cs_threshold > 0
     }
 }
 

@@ -7,9 +7,9 @@ mod speed;
 mod validate;
 
 pub use congestion::{
-    CctEntry, CongestionControl, FillComparison, FlowLevel, MAX_CCT_ENTRIES, MAX_CCT_MULTIPLIER,
-    MAX_CCT_SHIFT, MAX_THRESHOLD, MIN_CCT_ENTRIES, Notification, PortCongestion, SlCongestion,
-    TimerScope,
+    CctEntry, CctiBound, CongestionControl, FillComparison, FlowLevel, IrdBase, MAX_CCT_ENTRIES,
+    MAX_CCT_MULTIPLIER, MAX_CCT_SHIFT, MAX_THRESHOLD, MIN_CCT_ENTRIES, Marking, Notification,
+    PortCongestion, SlCongestion, SlScope, TimerRestart, TimerScope,
 };
 pub use speed::{LinkSpeed, flits_per_tick};
 pub use validate::MAX_DATA_VLS;

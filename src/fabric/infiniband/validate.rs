@@ -34,13 +34,13 @@ impl FabricSpec {
             Notification::Cnp { bytes: 0 } => {
                 error("congestion_control.cnp", "a CNP of 0 bytes".into())
             }
-            Notification::Ack if !acks => error(
+            Notification::Ack | Notification::AckNow if !acks => error(
                 "congestion_control.notification",
                 "a BECN cannot travel on ACKs, because adapters send none; use CNPs or set \
                  `fabric.acks`"
                     .into(),
             ),
-            Notification::Cnp { .. } | Notification::Ack => Ok(()),
+            Notification::Cnp { .. } | Notification::Ack | Notification::AckNow => Ok(()),
         }
     }
 

@@ -1,9 +1,12 @@
 //! Port VLs: how full the queues in front of each (output, VL) are, whether it is
-//! congested, and which packets it marks (`docs/model-infiniband.md` §9).
+//! congested or starved of credits, and which packets it marks (`docs/model-infiniband.md` §9).
 
-use crate::fabric::infiniband::{CongestionControl, FillComparison, PortCongestion};
+use crate::fabric::infiniband::{
+    CctEntry, CongestionControl, FillComparison, Marking, PortCongestion,
+};
 use crate::fabric::series::PortVlSample;
 use crate::fabric::spec::FabricSpec;
+use crate::random::{Purpose, Stream};
 
 /// Bytes of one unit of `Packet_Size`.
 const PACKET_SIZE_BYTES: u32 = 64;
@@ -15,11 +18,14 @@ struct PortVl {
     flits: u64,
     /// Queues that hold something.
     in_use: u32,
-    /// Queues that reach the threshold.
+    /// Queues that reach `Threshold`, and `CS_Threshold`.
     over: u32,
-    /// Eligible packets still to pass before the next mark.
+    over_cs: u32,
+    /// Eligible packets still to pass before the next mark, if the gap is fixed.
     passing: u16,
     congested: bool,
+    /// Starved of credits.
+    starved: bool,
     /// Its fill changed in this tick.
     changed: bool,
     /// A packet joined in this tick and has not been granted.
@@ -33,6 +39,10 @@ struct PortVl {
 #[derive(Debug)]
 pub(in crate::fabric::engine) struct PortVls {
     compare: FillComparison,
+    marking: Marking,
+    marking_seed: u64,
+    /// Some port may be starved of credits.
+    may_starve: bool,
     vls: usize,
     radix: usize,
     flit_bytes: u32,
@@ -40,6 +50,8 @@ pub(in crate::fabric::engine) struct PortVls {
     /// Flits that an input buffer has for each VL.
     size: Vec<u64>,
     states: Vec<PortVl>,
+    /// Random numbers of the Port VLs that have needed some.
+    streams: Vec<Option<Box<Stream>>>,
     /// Flits waiting in each queue.
     fill: Vec<u32>,
     /// Port VLs whose fill changed in this tick.
@@ -52,12 +64,16 @@ impl PortVls {
         let topology = &spec.topology;
         let (radix, vls) = (topology.radix(), usize::from(spec.qos.vls));
         let ports = topology.switches() * radix;
-        let settings = (0..ports)
+        let settings: Vec<_> = (0..ports)
             .map(|port| control.port(topology, port / radix, port % radix))
             .collect();
+        let port_vls = ports as usize * vls;
         let flits = |credits: u32| u64::from(credits) * u64::from(spec.buffers.flits_per_credit);
         Self {
             compare: control.compare,
+            marking: control.marking,
+            marking_seed: control.marking_seed,
+            may_starve: settings.iter().any(PortCongestion::may_starve),
             vls,
             radix: radix as usize,
             flit_bytes: spec.timing.flit_bytes,
@@ -69,7 +85,8 @@ impl PortVls {
                 .iter()
                 .map(|q| flits(q.max))
                 .collect(),
-            states: vec![PortVl::default(); ports as usize * vls],
+            states: vec![PortVl::default(); port_vls],
+            streams: vec![None; port_vls],
             fill: vec![0; ports as usize * radix as usize * vls],
             changed: Vec::new(),
             taking_series: false,
@@ -77,9 +94,21 @@ impl PortVls {
     }
 
     /// True if a queue of `flits` reaches 1/16 × (16 − `weight`) of the buffer.
-    fn reaches(&self, output: usize, vl: usize, flits: u64) -> bool {
-        let weight = self.settings[output].threshold;
+    fn reaches(&self, weight: u8, vl: usize, flits: u64) -> bool {
         weight > 0 && 16 * flits >= u64::from(16 - weight) * self.size[vl]
+    }
+
+    /// True if the fills of a Port VL reach the threshold of `weight`, which `over` of its
+    /// queues do.
+    fn crosses(&self, weight: u8, vl: usize, state: &PortVl, over: u32) -> bool {
+        let PortVl { flits, in_use, .. } = *state;
+        match self.compare {
+            FillComparison::AnyQueue => over > 0,
+            FillComparison::Sum => self.reaches(weight, vl, flits),
+            FillComparison::SumShared => {
+                in_use > 0 && self.reaches(weight, vl, flits * u64::from(in_use))
+            }
+        }
     }
 
     fn queue(&self, input: u32, output: u32, vl: u8) -> usize {
@@ -92,10 +121,17 @@ impl PortVls {
         let (before, after) = (self.fill[queue], new(self.fill[queue]));
         self.fill[queue] = after;
         let (at, lane) = (output as usize, usize::from(vl));
-        let reached = self.reaches(at, lane, before.into());
-        let reaches = self.reaches(at, lane, after.into());
+        let weight = self.settings[at].threshold;
+        let reached = self.reaches(weight, lane, before.into());
+        let reaches = self.reaches(weight, lane, after.into());
+        let mut cs = [false; 2];
+        if self.may_starve {
+            let weight = self.settings[at].cs_threshold;
+            cs = [before, after].map(|flits| self.reaches(weight, lane, flits.into()));
+        }
         let id = at * self.vls + lane;
         let state = &mut self.states[id];
+        state.over_cs = state.over_cs + u32::from(cs[1]) - u32::from(cs[0]);
         state.flits = state.flits + u64::from(after) - u64::from(before);
         state.in_use = state.in_use + u32::from(after > 0) - u32::from(before > 0);
         state.over = state.over + u32::from(reaches) - u32::from(reached);
@@ -124,51 +160,72 @@ impl PortVls {
         self.states[id].joined -= u32::from(joined_now);
     }
 
-    /// End of phase 6: Port VLs whose fill changed enter or leave the congestion state.
+    /// End of phase 6: Port VLs whose fill changed enter or leave the congestion state, and
+    /// are starved or not.
     /// `is_root(output, vl)`: the next buffer has credits for the largest packet.
     pub(in crate::fabric::engine) fn judge(&mut self, mut is_root: impl FnMut(u32, u8) -> bool) {
         while let Some(id) = self.changed.pop() {
             let (output, vl) = (id as usize / self.vls, id as usize % self.vls);
-            let PortVl {
-                flits,
-                in_use,
-                over,
-                joined,
-                ..
-            } = self.states[id as usize];
-            let crossed = match self.compare {
-                FillComparison::AnyQueue => over > 0,
-                FillComparison::Sum => self.reaches(output, vl, flits),
-                FillComparison::SumShared => {
-                    in_use > 0 && self.reaches(output, vl, flits * u64::from(in_use))
-                }
-            };
-            let enters = crossed
-                && joined > 0
-                && (self.settings[output].victim_mask || is_root(output as u32, vl as u8));
+            let settings = self.settings[output];
+            let state = self.states[id as usize];
+            let crossed = self.crosses(settings.threshold, vl, &state, state.over);
+            let starving = settings.may_starve()
+                && self.crosses(settings.cs_threshold, vl, &state, state.over_cs);
+            let may_enter = crossed && state.joined > 0;
+            let root = (may_enter && !settings.victim_mask || starving)
+                && is_root(output as u32, vl as u8);
+            let enters = may_enter && (settings.victim_mask || root);
             let state = &mut self.states[id as usize];
             state.congested = crossed && (state.congested || enters);
+            state.starved = starving && !root;
             (state.changed, state.joined) = (false, 0);
         }
+    }
+
+    /// Phase 6: how much later the credits of a packet come back that is granted its way
+    /// out of an input buffer to (`output`, `vl`), if that is starved.
+    #[inline]
+    pub(in crate::fabric::engine) fn return_delay(&self, output: u32, vl: u8) -> Option<CctEntry> {
+        if !self.may_starve {
+            return None;
+        }
+        let state = &self.states[output as usize * self.vls + usize::from(vl)];
+        let delay = self.settings[output as usize].cs_return_delay;
+        (state.starved && delay.multiplier > 0).then_some(delay)
     }
 
     /// Phase 7: a packet of `flits` starts on the link of `output`: true if it is marked.
     #[inline]
     pub(in crate::fabric::engine) fn mark(&mut self, output: u32, vl: u8, flits: u32) -> bool {
-        let settings = &self.settings[output as usize];
-        let state = &mut self.states[output as usize * self.vls + usize::from(vl)];
+        let settings = self.settings[output as usize];
+        let id = output as usize * self.vls + usize::from(vl);
+        let state = &mut self.states[id];
         let bytes = u64::from(flits) * u64::from(self.flit_bytes);
         let least = u64::from(settings.packet_size) * u64::from(PACKET_SIZE_BYTES);
-        if !state.congested || bytes < least {
+        if !(state.congested || state.starved) || bytes < least {
             return false;
         }
-        if state.passing > 0 {
-            state.passing -= 1;
-            return false;
-        }
-        state.passing = settings.marking_rate;
-        state.marked += u64::from(self.taking_series);
-        true
+        let marked = match self.marking {
+            Marking::Fixed if state.passing > 0 => {
+                state.passing -= 1;
+                false
+            }
+            Marking::Fixed => {
+                state.passing = settings.marking_rate;
+                true
+            }
+            Marking::Random => {
+                let component = [u64::from(output), u64::from(vl)];
+                let stream = self.streams[id].get_or_insert_with(|| {
+                    Box::new(Stream::new(self.marking_seed, Purpose::Marking, component))
+                });
+                // One in Marking_Rate + 1 of all words stays below 2^64.
+                let packets = u64::from(settings.marking_rate) + 1;
+                stream.bits().checked_mul(packets).is_some()
+            }
+        };
+        state.marked += u64::from(marked && self.taking_series);
+        marked
     }
 
     /// From now on, counts marks for samples.

@@ -4,9 +4,11 @@
 //! Timers take no events: between two BECNs an index only falls, at known ticks, so it is
 //! brought up to date when somebody looks.
 
-use crate::fabric::infiniband::{CongestionControl, FlowLevel, TimerScope};
+use crate::fabric::infiniband::{
+    CctiBound, CongestionControl, FlowLevel, IrdBase, SlScope, TimerRestart, TimerScope,
+};
 use crate::fabric::series::SourceSample;
-use crate::fabric::spec::Tick;
+use crate::fabric::spec::{FabricSpec, Tick};
 use crate::units::Ratio;
 use std::collections::BTreeMap;
 
@@ -21,11 +23,19 @@ struct Flow {
     /// Per flow: the tick in which the timer expires, `Tick::MAX` if it is off. Per SL: the
     /// tick up to which the index is up to date.
     timer: Tick,
-    /// End and flits of the previous packet; no flits before the first.
-    end: Tick,
-    flits: u32,
+    /// It has sent a packet.
+    has_sent: bool,
     nic: u32,
     dst: u32,
+}
+
+/// The packet that a delay follows.
+#[derive(Debug, Clone, Copy, Default)]
+struct Previous {
+    /// When the sender was done with it.
+    end: Tick,
+    /// Its flits; none before the first packet.
+    flits: u32,
 }
 
 /// All flows.
@@ -34,18 +44,47 @@ pub(in crate::fabric::engine) struct Sources {
     control: CongestionControl,
     /// Rate of the link of each adapter, in flits per tick.
     rates: Vec<Ratio>,
+    /// Flits that every delay multiplies, if not those of the previous packet.
+    base_flits: Option<u32>,
+    /// The largest `CCTI_Min`, below which the index of an adapter never falls.
+    least: u16,
     by_key: BTreeMap<(u32, u8, u32), FlowId>,
     flows: Vec<Flow>,
+    /// Per holder of packets.
+    previous: Vec<Previous>,
+    /// Flows of each adapter, if an adapter holds all of its packets.
+    of_nic: Vec<Vec<FlowId>>,
 }
 
 impl Sources {
     /// `rates`: of the link of each adapter.
-    pub(in crate::fabric::engine) fn new(control: &CongestionControl, rates: Vec<Ratio>) -> Self {
+    pub(in crate::fabric::engine) fn new(
+        spec: &FabricSpec,
+        control: &CongestionControl,
+        rates: Vec<Ratio>,
+    ) -> Self {
+        let base_flits = match control.ird_base {
+            IrdBase::Packet => None,
+            IrdBase::MaxPacket => Some(spec.largest_data_flits()),
+        };
+        Self::with_base(control, rates, base_flits)
+    }
+
+    fn with_base(control: &CongestionControl, rates: Vec<Ratio>, base_flits: Option<u32>) -> Self {
+        let holders = match control.sl_scope {
+            SlScope::Flow => 0,
+            SlScope::Link => rates.len(),
+        };
+        let levels = control.service_levels.iter();
         Self {
             control: control.clone(),
             rates,
+            base_flits,
+            least: levels.map(|level| level.ccti_min).max().unwrap_or(0).into(),
             by_key: BTreeMap::new(),
             flows: Vec::new(),
+            previous: vec![Previous::default(); holders],
+            of_nic: vec![Vec::new(); holders],
         }
     }
 
@@ -56,8 +95,14 @@ impl Sources {
             FlowLevel::Sl => u32::MAX,
         };
         let level = &self.control.service_levels[usize::from(sl)];
-        let flows = &mut self.flows;
+        let (flows, previous) = (&mut self.flows, &mut self.previous);
+        let of_nic = &mut self.of_nic;
         *self.by_key.entry((nic, sl, dst)).or_insert_with(|| {
+            let id = flows.len() as FlowId;
+            match of_nic.get_mut(nic as usize) {
+                Some(of_nic) => of_nic.push(id),
+                None => previous.push(Previous::default()),
+            }
             flows.push(Flow {
                 ccti: level.ccti_min.into(),
                 sl,
@@ -65,13 +110,21 @@ impl Sources {
                     TimerScope::PerFlow => Tick::MAX,
                     TimerScope::PerSl => 0,
                 },
-                end: 0,
-                flits: 0,
+                has_sent: false,
                 nic,
                 dst,
             });
-            flows.len() as u32 - 1
+            id
         })
+    }
+
+    /// Who holds the packets of `flow`: the flow, or its adapter.
+    #[inline]
+    pub(in crate::fabric::engine) fn holder(&self, flow: FlowId) -> usize {
+        match self.control.sl_scope {
+            SlScope::Flow => flow as usize,
+            SlScope::Link => self.flows[flow as usize].nic as usize,
+        }
     }
 
     /// `flow` with all timers up to tick `now`, included.
@@ -98,35 +151,68 @@ impl Sources {
         flow
     }
 
-    /// Index of `flow` in phase 7 of tick `now`.
-    pub(in crate::fabric::engine) fn ccti(&self, flow: FlowId, now: Tick) -> u16 {
-        self.at(flow, now).ccti
+    /// The index that holds packets of `flow` in phase 7 of tick `now`, and the first tick
+    /// after it in which it may fall, unless a BECN comes before; `Tick::MAX` if it is at its
+    /// minimum.
+    fn index(&self, flow: FlowId, now: Tick) -> (u16, Tick) {
+        if self.control.sl_scope == SlScope::Flow {
+            let flow = self.at(flow, now);
+            return (flow.ccti, self.falls(&flow, now));
+        }
+        let nic = self.flows[flow as usize].nic as usize;
+        let (mut ccti, mut falls) = (self.least, Tick::MAX);
+        for &other in &self.of_nic[nic] {
+            let other = self.at(other, now);
+            if other.ccti > ccti {
+                (ccti, falls) = (other.ccti, self.falls(&other, now));
+            } else if other.ccti == ccti {
+                falls = falls.min(self.falls(&other, now));
+            }
+        }
+        (ccti, falls)
     }
 
-    /// Phase 1 of tick `now`: a BECN for `flow`. Timers of this tick come after it.
-    pub(in crate::fabric::engine) fn becn(&mut self, flow: FlowId, now: Tick) {
+    /// Index that holds packets of `flow` in phase 7 of tick `now`.
+    pub(in crate::fabric::engine) fn ccti(&self, flow: FlowId, now: Tick) -> u16 {
+        self.index(flow, now).0
+    }
+
+    /// Phase 1 of tick `now`: a BECN for `flow`. Timers of this tick come after it. True if
+    /// the adapter logs an event.
+    pub(in crate::fabric::engine) fn becn(&mut self, flow: FlowId, now: Tick) -> bool {
         let mut state = self.at(flow, now.saturating_sub(1));
         let level = &self.control.service_levels[usize::from(state.sl)];
+        let limit = self.control.ccti_limit;
         let raised = state.ccti.saturating_add(level.ccti_increase.into());
-        state.ccti = raised.min(self.control.ccti_limit);
-        if self.control.timer == TimerScope::PerFlow {
+        state.ccti = match self.control.ccti_bound {
+            CctiBound::Saturate => raised.min(limit),
+            CctiBound::Skip if raised > limit => state.ccti,
+            CctiBound::Skip => raised,
+        };
+        let starts = self.control.timer_restart == TimerRestart::OnBecn || state.timer == Tick::MAX;
+        if self.control.timer == TimerScope::PerFlow && starts {
             state.timer = now.saturating_add(level.ccti_timer);
         }
+        let trigger = u16::from(level.trigger_threshold);
         self.flows[flow as usize] = state;
+        trigger > 0 && state.ccti >= trigger
     }
 
     /// A packet of `flits` flits was sent; the send engine is done with it at `end`.
     pub(in crate::fabric::engine) fn sent(&mut self, flow: FlowId, end: Tick, flits: u32) {
-        let state = &mut self.flows[flow as usize];
-        (state.end, state.flits) = (end, flits);
+        self.flows[flow as usize].has_sent = true;
+        let holder = self.holder(flow);
+        self.previous[holder] = Previous { end, flits };
     }
 
-    fn delay(&self, flow: &Flow) -> Tick {
-        if flow.ccti == 0 || flow.flits == 0 {
+    /// The delay after `previous` at an index of `ccti`.
+    fn delay(&self, ccti: u16, previous: Previous, nic: u32) -> Tick {
+        if ccti == 0 || previous.flits == 0 {
             return 0;
         }
-        let entry = self.control.cct[usize::from(flow.ccti)];
-        entry.delay(flow.flits, self.rates[flow.nic as usize])
+        let entry = self.control.cct[usize::from(ccti)];
+        let flits = self.base_flits.unwrap_or(previous.flits);
+        entry.delay(flits, self.rates[nic as usize])
     }
 
     /// `None` if a packet of `flow` may be sent in phase 7 of tick `now`, else the tick in
@@ -134,22 +220,23 @@ impl Sources {
     #[inline]
     pub(in crate::fabric::engine) fn held_until(&self, flow: FlowId, now: Tick) -> Option<Tick> {
         let raw = &self.flows[flow as usize];
-        if raw.ccti == 0 || raw.flits == 0 {
+        let previous = self.previous[self.holder(flow)];
+        if previous.flits == 0 || raw.ccti == 0 && self.control.sl_scope == SlScope::Flow {
             // Timers only lower an index.
             return None;
         }
-        let state = self.at(flow, now);
-        let until = state.end.saturating_add(self.delay(&state));
-        if now >= until || state.ccti == 0 {
+        let (ccti, falls) = self.index(flow, now);
+        let delay = self.delay(ccti, previous, raw.nic);
+        let until = previous.end.saturating_add(delay);
+        if now >= until || ccti == 0 {
             return None;
         }
-        Some(until.min(self.falls(&state, now)))
+        Some(until.min(falls))
     }
 
-    /// First tick after `now` in which the index of `flow` falls, unless a BECN comes before;
-    /// `Tick::MAX` if it is at its minimum.
+    /// First tick after `now` in which the index that holds packets of `flow` may fall.
     pub(in crate::fabric::engine) fn next_fall(&self, flow: FlowId, now: Tick) -> Tick {
-        self.falls(&self.at(flow, now), now)
+        self.index(flow, now).1
     }
 
     fn falls(&self, flow: &Flow, now: Tick) -> Tick {
@@ -163,16 +250,17 @@ impl Sources {
 
     /// The flows that have sent, at the end of tick `now`.
     pub(in crate::fabric::engine) fn sample(&self, now: Tick) -> Vec<SourceSample> {
-        let sent = (0..self.flows.len() as u32).filter(|&id| self.flows[id as usize].flits > 0);
+        let sent = (0..self.flows.len() as u32).filter(|&id| self.flows[id as usize].has_sent);
         let mut samples: Vec<_> = sent
             .map(|id| {
                 let flow = self.at(id, now);
+                let previous = self.previous[self.holder(id)];
                 SourceSample {
                     nic: flow.nic,
                     sl: flow.sl,
                     dst: (flow.dst != u32::MAX).then_some(flow.dst),
                     ccti: flow.ccti,
-                    delay: self.delay(&flow),
+                    delay: self.delay(self.ccti(id, now), previous, flow.nic),
                 }
             })
             .collect();
@@ -185,7 +273,7 @@ impl Sources {
 mod tests {
     use super::*;
     use crate::fabric::infiniband::{
-        CctEntry, FillComparison, Notification, PortCongestion, SlCongestion,
+        CctEntry, FillComparison, Marking, Notification, PortCongestion, SlCongestion,
     };
     use proptest::prelude::*;
 
@@ -195,15 +283,24 @@ mod tests {
             victim_mask: false,
             packet_size: 0,
             marking_rate: 0,
+            credit_mask: false,
+            cs_threshold: 0,
+            cs_return_delay: CctEntry::NONE,
         };
         CongestionControl {
             host_ports: port,
             switch_ports: port,
             exceptions: BTreeMap::new(),
             compare: FillComparison::Sum,
+            marking: Marking::Fixed,
+            marking_seed: 0,
             notification: Notification::Cnp { bytes: 42 },
             level: FlowLevel::Qp,
+            sl_scope: SlScope::Flow,
             timer,
+            timer_restart: TimerRestart::AtExpiry,
+            ccti_bound: CctiBound::Saturate,
+            ird_base: IrdBase::Packet,
             cct: (0..128)
                 .map(|i| CctEntry {
                     multiplier: i,
@@ -220,7 +317,7 @@ mod tests {
         /// every tick.
         #[test]
         fn timers_need_no_events(
-            per_flow in any::<bool>(),
+            (per_flow, on_becn, skip) in any::<(bool, bool, bool)>(),
             (increase, least, period) in (0u8..6, 0u8..3, 1u64..12),
             becns in prop::collection::vec(0u64..100, 0..20),
             looks in prop::collection::vec(0u64..140, 0..30),
@@ -230,15 +327,27 @@ mod tests {
                 ccti_increase: increase,
                 ccti_min: least,
                 ccti_timer: period,
+                trigger_threshold: 0,
             };
-            let mut sources = Sources::new(&control(scope, level), vec![Ratio::ONE]);
+            let mut control = control(scope, level);
+            if on_becn {
+                control.timer_restart = TimerRestart::OnBecn;
+            }
+            if skip {
+                control.ccti_bound = CctiBound::Skip;
+            }
+            let mut sources = Sources::with_base(&control, vec![Ratio::ONE], None);
             let flow = sources.flow(0, 0, 1);
             let (mut ccti, mut timer) = (u16::from(least), None);
             for now in 0..140u64 {
                 for _ in becns.iter().filter(|&&at| at == now) {
                     sources.becn(flow, now);
-                    ccti = (ccti + u16::from(increase)).min(20);
-                    timer = Some(now + period);
+                    if !skip || ccti + u16::from(increase) <= 20 {
+                        ccti = (ccti + u16::from(increase)).min(20);
+                    }
+                    if on_becn || timer.is_none() {
+                        timer = Some(now + period);
+                    }
                 }
                 let expires = match scope {
                     TimerScope::PerFlow => timer == Some(now),

@@ -342,12 +342,18 @@ impl<C: Control> Fabric<C> {
         } else {
             self.timing.host_link
         };
-        let train = train.delayed(1 + latency);
+        let mut train = train.delayed(1 + latency);
+        let mut after = 0;
+        if let Some(congestion) = self.control.get() {
+            train = train.delayed(congestion.return_delay(packet));
+            (train, after) = self.input_buffers.in_order(at, train);
+        }
         let (upstream, has_more) = (input.upstream, input.ready != 0);
         let upstream_waits = std::mem::take(&mut input.upstream_waits);
         self.input_buffers.depart(at, train, self.now);
         if upstream_waits {
-            self.wake_output(upstream, self.input_buffers.first_credit_of(&train));
+            let first_credit = self.input_buffers.first_credit_of(&train);
+            self.wake_output(upstream, first_credit.max(after));
         }
         if has_more {
             self.wake_input(

@@ -43,7 +43,7 @@ pub(in crate::fabric::engine) struct Congestion {
     largest: Vec<u32>,
     pub(super) cnp_flits: u32,
     pub(super) nics: Vec<Adapter>,
-    /// Packets of each flow in the send queue.
+    /// Packets of each holder in the send queue: of each flow, or of each NIC.
     pub(super) queued: Vec<u32>,
     /// (NIC, SL) that were given a message in this tick.
     pub(super) given: Vec<(u32, u8)>,
@@ -104,7 +104,7 @@ impl Congestion {
         let nics = topology.nics() as usize;
         Ok(Some(Self {
             port_vls: PortVls::new(spec, control),
-            sources: Sources::new(control, vec![Ratio::ONE; nics]),
+            sources: Sources::new(spec, control, vec![Ratio::ONE; nics]),
             largest: (0..spec.qos.vls)
                 .map(|vl| spec.max_credits_on_vl(vl))
                 .collect(),
@@ -118,8 +118,9 @@ impl Congestion {
     /// The flow of packets from `nic` to `dst` on `sl`.
     pub(super) fn flow(&mut self, nic: u32, sl: u8, dst: u32) -> FlowId {
         let flow = self.sources.flow(nic, sl, dst);
-        if self.queued.len() <= flow as usize {
-            self.queued.resize(flow as usize + 1, 0);
+        let holder = self.sources.holder(flow);
+        if self.queued.len() <= holder {
+            self.queued.resize(holder + 1, 0);
         }
         flow
     }
@@ -127,7 +128,7 @@ impl Congestion {
     /// `None` if a packet of `flow` may move to the send queue at `now`, else the tick in
     /// which to look again, unless something else happens before.
     pub(super) fn held_until(&self, flow: FlowId, now: Tick) -> Option<Tick> {
-        if self.queued[flow as usize] == 0 {
+        if self.queued[self.sources.holder(flow)] == 0 {
             return self.sources.held_until(flow, now);
         }
         (self.sources.ccti(flow, now) > 0).then(|| self.sources.next_fall(flow, now))
@@ -137,11 +138,18 @@ impl Congestion {
     /// when the NIC must look again, if the flow holds its next packet.
     pub(super) fn sent(&mut self, now: Tick, nic: u32, packet: &Packet) -> (u16, Option<Tick>) {
         let flow = self.flow(nic, packet.sl, packet.dst);
-        self.queued[flow as usize] -= 1;
+        self.queued[self.sources.holder(flow)] -= 1;
         let end = now + Tick::from(packet.flits);
         self.sources.sent(flow, end, packet.flits);
         let index = self.sources.ccti(flow, now);
         (index, (index > 0).then_some(end))
+    }
+
+    /// Phase 6: how much later the credits of `packet`, which leaves its input buffer, come
+    /// back.
+    pub(super) fn return_delay(&self, packet: &Packet) -> Tick {
+        let delay = self.port_vls.return_delay(packet.output, packet.vl);
+        delay.map_or(0, |delay| delay.delay(packet.flits, Ratio::ONE))
     }
 
     /// True, once, if the link of `nic` was idle before it sent a CNP.

@@ -17,8 +17,8 @@ impl<C: Control> Fabric<C> {
                 return;
             };
             let flow = congestion.flow(nic, packet.sl, packet.index);
-            congestion.sources.becn(flow, self.now);
-            self.counters.count(|counts| counts.becns += 1);
+            let is_event = congestion.sources.becn(flow, self.now);
+            self.counters.count_becn(is_event);
             // The table need not rise: the delay may be shorter now.
             self.touch_nic(nic);
         } else if packet.fecn && !self.packets.is_full() {

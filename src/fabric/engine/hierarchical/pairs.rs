@@ -90,7 +90,8 @@ impl<C: Control> Fabric<C> {
                 break;
             };
             if let Some(congestion) = self.control.get_mut() {
-                congestion.queued[fifo.flow as usize] += 1;
+                let holder = congestion.sources.holder(fifo.flow);
+                congestion.queued[holder] += 1;
             }
             if packet.last {
                 fifo.first = next;

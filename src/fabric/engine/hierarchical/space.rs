@@ -258,6 +258,17 @@ impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
         self.accounts[buffer].shared -= fewer as u16;
     }
 
+    /// A departure that gives nothing back before the end of the last one, which may have
+    /// been held back; and that end.
+    #[inline]
+    pub(super) fn in_order(&self, buffer: usize, train: Train) -> (Train, Tick) {
+        let after = self.departures(buffer).last().map_or(0, |last| last.end);
+        if after > train.end {
+            return (train.at_once(after), after);
+        }
+        (train, after)
+    }
+
     /// Adds a departure; dates are those of use by the writer.
     #[inline]
     pub(super) fn depart(&mut self, buffer: usize, train: Train, now: Tick) {
@@ -338,7 +349,9 @@ impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
     pub(super) fn chance(&self, buffer: usize, q: usize, credits: u32) -> Chance {
         let (own, any) = self.missing(buffer, q, credits);
         let (mut seen_own, mut seen_any) = (0, 0);
+        let mut after = 0;
         for train in self.departures(buffer) {
+            let before = std::mem::replace(&mut after, train.end);
             let left = u32::from(train.cars.credits - train.cars.done);
             let is_own = usize::from(train.cars.queue) == q;
             // Credits of this train needed to satisfy what is still missing.
@@ -350,7 +363,7 @@ impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
             let own_after = seen_own + if is_own { need.min(left) } else { 0 };
             if need <= left && own_after >= own {
                 let c = u32::from(train.cars.done) + need.max(1) - 1;
-                return Chance::At(self.track.credit_date(&train, c));
+                return Chance::At(self.track.credit_date(&train, c).max(before));
             }
             seen_any += left;
             if is_own {

@@ -121,7 +121,8 @@ impl Track {
         if c + 1 >= u32::from(train.cars.credits) {
             train.end
         } else {
-            self.date(train, (c + 1) * self.flits_per_credit.value() - 1)
+            let date = self.date(train, (c + 1) * self.flits_per_credit.value() - 1);
+            date.min(train.end)
         }
     }
 
@@ -155,6 +156,14 @@ impl Train {
     #[inline]
     pub(super) fn delayed(mut self, delay: Tick) -> Self {
         self.end += delay;
+        self
+    }
+
+    /// All dates are `date`.
+    #[inline]
+    pub(super) fn at_once(mut self, date: Tick) -> Self {
+        self.end = date;
+        (self.cars.start, self.cars.arrival, self.cars.fed) = (0, 0, 0);
         self
     }
 }

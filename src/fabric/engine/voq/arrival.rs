@@ -41,12 +41,14 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             Acks::PerMessage => packet.last,
             Acks::PerPacket => true,
         };
-        if acknowledged {
+        let at_once = told && notice == Some(Notification::AckNow);
+        if acknowledged || at_once {
             let remembered = congested.iter().position(|&known| known == flow);
             if let Some(at) = remembered {
                 congested.swap_remove(at);
             }
-            self.answer_to(&packet, self.ack_bytes, false, remembered.is_some());
+            let becn = at_once || remembered.is_some();
+            self.answer_to(&packet, self.ack_bytes, false, becn);
         }
         if let (true, Some(Notification::Cnp { bytes })) = (told, notice) {
             self.answer_to(&packet, bytes, true, true);
@@ -59,8 +61,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             return;
         };
         let flow = congestion.sources.flow(packet.dst, packet.sl, packet.src);
-        congestion.sources.becn(flow, self.now);
-        self.counters.count(|counts| counts.becns += 1);
+        let is_event = congestion.sources.becn(flow, self.now);
+        self.counters.count_becn(is_event);
         self.touch_hca(packet.dst);
     }
 

@@ -261,7 +261,11 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let crosses = crossing + Tick::from(self.pace.speedup.floor(flits - 1));
         let tail = crosses.max(stored.of(&self.pace.rates, flits - 1));
         (state.free_at, port.free_at) = (tail + 1, tail + 1);
-        let back = 1 + self.outputs[upstream as usize].latency;
+        let from = &self.outputs[upstream as usize];
+        let mut back = 1 + from.latency;
+        if let Some(congestion) = &self.congestion {
+            back += congestion.held_back((output, pick.vl), from.rate, flits);
+        }
         let departure = Departure {
             end: tail + back,
             crossing: crossing + back,
@@ -336,9 +340,9 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let first = output as usize * self.vls;
         let lanes = &mut self.lanes[first..first + self.vls];
         let give = |vl: u8, count| lanes[usize::from(vl)].credits += count;
-        self.returning[output as usize].push(departure, self.now, give);
+        let after = self.returning[output as usize].push(departure, self.now, give);
         let waits = &mut self.outputs[output as usize].waits_for_credits;
-        std::mem::take(waits).then(|| departure.credit_date(&self.pace, 0))
+        std::mem::take(waits).then(|| departure.credit_date(&self.pace, 0).max(after))
     }
 
     /// A packet will reach adapter `nic` over `output`: when its flits leave the receive

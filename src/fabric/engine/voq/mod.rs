@@ -115,6 +115,8 @@ struct Congestion {
     notification: Notification,
     port_vls: PortVls,
     sources: Sources,
+    /// The rates of links by their index.
+    link_rates: Vec<Ratio>,
 }
 
 /// Kinds of events on the wheel.
@@ -194,7 +196,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let mut counters = Counters::new(spec.qos.service_levels.len());
         let congestion = spec.congestion_control.as_deref().map(|control| {
             counters.congestion = Some(CongestionStats::default());
-            Box::new(Congestion::new(spec, control, host_rates))
+            Box::new(Congestion::new(spec, voq, control, host_rates))
         });
         Ok(Self {
             now: 0,
@@ -366,12 +368,28 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
 }
 
 impl Congestion {
-    fn new(spec: &FabricSpec, control: &CongestionControl, host_rates: Vec<Ratio>) -> Self {
+    fn new(
+        spec: &FabricSpec,
+        voq: &Voq,
+        control: &CongestionControl,
+        host_rates: Vec<Ratio>,
+    ) -> Self {
         Self {
             notification: control.notification,
             port_vls: PortVls::new(spec, control),
-            sources: Sources::new(control, host_rates),
+            sources: Sources::new(spec, control, host_rates),
+            link_rates: layout::rates(spec, voq),
         }
+    }
+
+    /// Phase 6: how much later the credits of a packet of `flits` flits come back that came
+    /// by a link of `rate` and is granted to a Port VL, if that is starved of credits.
+    #[inline]
+    fn held_back(&self, (output, vl): (u32, u8), rate: u8, flits: u32) -> Tick {
+        let delay = self.port_vls.return_delay(output, vl);
+        delay.map_or(0, |delay| {
+            delay.delay(flits, self.link_rates[usize::from(rate)])
+        })
     }
 }
 

@@ -1,6 +1,10 @@
 //! Space that comes back: credits of packets on their way out of a buffer, dated in
 //! closed form. Every buffer is emptied by one crossbar port, link or sink, so its packets
 //! leave one after the other, and at most one has left in part.
+//!
+//! The credits of a packet may be held back (`docs/model-infiniband.md` §9). None of a later
+//! packet overtakes them: a departure gives nothing back before the end of the one before
+//! it. That one stays in its place until its end is past, so nothing else must be noted.
 
 use super::line::{Dates, Rate};
 use crate::fabric::engine::bits::Divisor;
@@ -79,18 +83,22 @@ impl<const L: usize> Default for Departures<L> {
 }
 
 impl<const L: usize> Departures<L> {
-    /// A packet begins to leave. Now and then, what has come back is given away.
+    /// A packet begins to leave. Now and then, what has come back is given away. Returns the
+    /// tick before which it gives nothing back.
     #[inline(always)]
-    pub(super) fn push(&mut self, departure: Departure<L>, now: Tick, give: impl FnMut(u8, u16)) {
-        debug_assert!(
-            self.queue
-                .back()
-                .is_none_or(|last| last.end <= departure.end)
-        );
+    pub(super) fn push(
+        &mut self,
+        mut departure: Departure<L>,
+        now: Tick,
+        give: impl FnMut(u8, u16),
+    ) -> Tick {
+        let after = self.queue.back().map_or(0, |last| last.end);
+        departure.end = departure.end.max(after);
         if self.queue.len() == self.queue.capacity() {
             self.make_room(now, give);
         }
         self.queue.push_back(departure);
+        after
     }
 
     #[inline(never)]
@@ -126,11 +134,16 @@ impl<const L: usize> Departures<L> {
 
     /// When `missing` more credits of `vl` will have come back, if they are on their way.
     pub(super) fn date_of(&self, pace: &Pace, vl: u8, mut missing: u32) -> Option<Tick> {
-        for departure in self.queue.iter().filter(|d| d.vl == vl) {
+        let mut after = 0;
+        for departure in &self.queue {
+            let before = std::mem::replace(&mut after, departure.end);
+            if departure.vl != vl {
+                continue;
+            }
             let left = u32::from(departure.credits - departure.done);
             if left >= missing {
                 let credit = u32::from(departure.done) + missing - 1;
-                return Some(departure.credit_date(pace, credit));
+                return Some(departure.credit_date(pace, credit).max(before));
             }
             missing -= left;
         }
