@@ -5,13 +5,13 @@ mod common;
 mod compare;
 mod oracle;
 
-use common::infiniband::control;
+use common::infiniband::{control, static_pool, voq_fabric};
 use common::random::{Kind, config, controlled_fabric, fabric, script, traffic};
 use common::script::{Cue, Script, jam, message};
 use common::specs::{even_pool, jamming_ring, opa_gen1, opasim};
 use compare::{compare, compare_sampled};
 use flitwise::fabric::engine::Engine;
-use flitwise::fabric::infiniband::{FillComparison, FlowLevel};
+use flitwise::fabric::infiniband::{CctEntry, FillComparison, FlowLevel, SwitchKind};
 use flitwise::fabric::spec::{DTableEntry, FabricSpec, Scheduler};
 use flitwise::fabric::topology::Topology;
 use proptest::prelude::*;
@@ -148,6 +148,44 @@ fn controlled_hotspots_agree() {
         assert!(counts.marked > 20 && counts.becns == counts.notifications);
         assert!(counts.ccti_sum > 0);
     }
+}
+
+/// Port VLs that are starved of credits hold those of their own packets back, and those of
+/// the other VL keep their place behind them.
+#[test]
+fn starved_port_vls_agree() {
+    let ends = [0, 1, 7, 64, 1000].map(|multiplier| {
+        let mut spec = voq_fabric(Topology::cube(&[3], false, 4, 1, None).unwrap());
+        spec.kind = SwitchKind::Hierarchical;
+        let buffers = &mut spec.buffers;
+        (buffers.nic_queue, buffers.output) = (static_pool(2, 8), static_pool(2, 8));
+        (buffers.input, buffers.central) = (static_pool(2, 16), static_pool(2, 16));
+        buffers.nic_sink = static_pool(2, 4);
+        let mut control = control(0, 1, 3000);
+        for port in [&mut control.host_ports, &mut control.switch_ports] {
+            (port.credit_mask, port.cs_threshold) = (true, 12);
+            port.cs_return_delay = CctEntry {
+                multiplier,
+                shift: 1,
+            };
+        }
+        spec.congestion_control = Some(Box::new(control));
+        let lines = (0..60u64).map(|i| {
+            let from = (i % 11) as u32;
+            let to = if i % 3 == 0 { 4 + from % 7 } else { 11 };
+            let to = if to == from { 0 } else { to };
+            (Cue::At(40 * i), message(i, from, to, (i % 2) as u8, 4000))
+        });
+        let script = Script::new(lines);
+        compare_sampled(&spec, &script, Some(500)).unwrap();
+        let mut engine = Engine::new(&spec).unwrap();
+        engine.run(&mut script.clone());
+        let marked = engine.stats().congestion.unwrap().marked;
+        assert!(marked > 10, "{multiplier}: {marked}");
+        engine.stats().end_tick
+    });
+    assert!(ends.windows(2).all(|pair| pair[0] != pair[1]), "{ends:?}");
+    assert!(ends[4] > ends[0], "{ends:?}");
 }
 
 proptest! {

@@ -10,6 +10,7 @@ use common::random::config;
 use common::random_infiniband::{fabric, script, traffic};
 use common::script::{Cue, Script, message};
 use flitwise::fabric::engine::{Engine, RunEnd};
+use flitwise::fabric::infiniband::CctEntry;
 use flitwise::fabric::series::{FlowSample, PortVlSample, Sample, Sampling, SourceSample};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::stats::{FabricStats, LinkEnd};
@@ -243,4 +244,42 @@ fn a_controlled_hotspot_agrees() {
         .map(|((from, to), i)| (Cue::At(i * 2000), message(i, from, to, 0, 200_000)));
     let run = compare(&spec, &Script::new(lines), Some(1000)).unwrap();
     assert!(run.congestion.marked > 100 && run.congestion.ccti_max > 3);
+}
+
+/// Two VLs through links whose far ends are slow: Port VLs are starved of credits, hold those
+/// of their own packets back, and those of the other VL keep their place behind them.
+#[test]
+fn starved_port_vls_agree() {
+    let mut spec = voq_fabric(Topology::cube(&[3], false, 3, 1, None).unwrap());
+    spec.buffers.input = static_pool(2, 24);
+    let voq = voq_of(&mut spec);
+    voq.links.host = ratio(1, 2);
+    voq.hca.sink_rate = Some(ratio(1, 5));
+    spec.buffers.nic_sink = static_pool(2, 8);
+    let with = |multiplier| {
+        let mut spec = spec.clone();
+        let mut control = control(0, 1, 3000);
+        for port in [&mut control.host_ports, &mut control.switch_ports] {
+            (port.credit_mask, port.cs_threshold) = (true, 12);
+            port.cs_return_delay = CctEntry {
+                multiplier,
+                shift: 1,
+            };
+        }
+        spec.congestion_control = Some(Box::new(control));
+        let lines = (0..60u64).map(|i| {
+            let from = (i % 8) as u32;
+            let to = if i % 3 == 0 { 3 + from % 5 } else { 8 };
+            let to = if to == from { 0 } else { to };
+            (Cue::At(40 * i), message(i, from, to, (i % 2) as u8, 4000))
+        });
+        compare(&spec, &Script::new(lines), Some(500)).unwrap()
+    };
+    let ends = [0, 1, 7, 64, 1000].map(|multiplier| {
+        let run = with(multiplier);
+        assert!(run.congestion.marked > 10, "{multiplier}");
+        run.end_tick
+    });
+    assert!(ends.windows(2).all(|pair| pair[0] != pair[1]), "{ends:?}");
+    assert!(ends[4] > ends[0], "{ends:?}");
 }

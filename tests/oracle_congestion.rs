@@ -129,6 +129,36 @@ fn port_without_credits_is_a_victim_unless_masked() {
 }
 
 #[test]
+fn starved_port_marks_and_holds_credits_back() {
+    // As above, but not a victim: starved from 10 on, when a packet waits in each queue.
+    let starved = |change: fn(&mut CongestionControl)| {
+        let mut spec = fabric(|c| {
+            c.host_ports.threshold = 0;
+            c.host_ports.credit_mask = true;
+            c.host_ports.cs_threshold = 14;
+            c.ccti_limit = 0;
+            change(c);
+        });
+        spec.buffers.nic_sink = static_pool(2, 4);
+        spec.buffers.input = static_pool(2, 16);
+        collide(&spec, 20, 200)
+    };
+    let run = starved(|_| ());
+    let free = starts(&run);
+    assert!(marks(&run).len() > 5);
+    // Credits come back 20 ticks later.
+    let held = starts(&starved(|c| {
+        c.host_ports.cs_return_delay = CctEntry {
+            multiplier: 20,
+            shift: 2,
+        };
+    }));
+    let first = (0..20).find(|&at| free[at] != held[at]).unwrap();
+    assert!(first >= 4 && held[first] > free[first]);
+    assert!(marks(&starved(|c| c.host_ports.credit_mask = false)).is_empty());
+}
+
+#[test]
 fn congestion_ends_below_the_threshold() {
     // Five packets each: joins end at 22, with 2 and 3 packets waiting; after the grants at
     // 26, 30 and 34 these are 2 and 2, 1 and 2, 1 and 1. The packet granted at 30 leaves at

@@ -8,6 +8,7 @@ mod oracle_ib;
 
 use common::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
 use common::script::{Cue, Script, message};
+use flitwise::fabric::infiniband::TimerRestart;
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::topology::Topology;
 use oracle_ib::{Departure, End, IbRun, RunEnd};
@@ -107,14 +108,15 @@ fn without_control_three_flows_share_the_link_between_the_switches() {
 }
 
 /// The test bed with congestion control: every fourth packet is marked while a queue fills a
-/// quarter of its buffer; the index falls every 2000 ticks (32 us), an index of 4 is a delay
-/// of one packet.
+/// quarter of its buffer; the index falls when no BECN has come for 2000 ticks (32 us), an index
+/// of 4 is a delay of one packet.
 fn controlled() -> FabricSpec {
     let mut spec = test_bed();
     let mut congestion = control(12, 2, 2000);
     congestion.host_ports.victim_mask = true;
     congestion.host_ports.marking_rate = 3;
     congestion.switch_ports.marking_rate = 3;
+    congestion.timer_restart = TimerRestart::OnBecn;
     spec.congestion_control = Some(Box::new(congestion));
     spec
 }
