@@ -18,6 +18,8 @@ pub struct FabricSpec {
     pub routing: Routing,
     /// Latencies and rates.
     pub timing: Timing,
+    /// How the sources of the hierarchical switch pick a queue.
+    pub virtual_allocation: VirtualAllocation,
     /// Buffer sizes and quotas.
     pub buffers: Buffers,
     /// Service levels, channels, virtual lanes and the output scheduler.
@@ -28,6 +30,17 @@ pub struct FabricSpec {
     pub kind: SwitchKind,
     /// InfiniBand congestion control, which either kind may have.
     pub congestion_control: Option<Box<CongestionControl>>,
+}
+
+/// Which of its queues a buffer of the hierarchical switch picks in virtual allocation
+/// (`docs/model.md` §6).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum VirtualAllocation {
+    /// The next one with a ready header that its target can take now.
+    #[default]
+    Informed,
+    /// The next one with a ready header, as OpaSim and Hiperion describe it.
+    Blind,
 }
 
 /// Latencies in ticks and rates in flits per tick of the hierarchical switch
