@@ -3,6 +3,7 @@
 
 use super::infiniband::{CongestionControl, Notification, SwitchKind, VlMap};
 use super::topology::Topology;
+use super::workload::Queueing;
 use thiserror::Error;
 
 /// Simulated time in ticks; one tick is one switch clock period
@@ -252,6 +253,16 @@ impl FabricSpec {
         match self.congestion_control.as_ref()?.notification {
             Notification::Cnp { bytes } => Some(self.timing.flits(bytes, 0)),
             Notification::Ack => None,
+        }
+    }
+
+    /// How messages queue at NICs: congestion control holds flows to one destination and lets
+    /// others pass.
+    #[must_use]
+    pub fn queueing(&self) -> Queueing {
+        match self.kind {
+            SwitchKind::Hierarchical if self.congestion_control.is_none() => Queueing::PerLevel,
+            SwitchKind::Hierarchical | SwitchKind::Voq(_) => Queueing::PerPair,
         }
     }
 

@@ -306,7 +306,6 @@ impl<C: Control> Fabric<C> {
                 self.enqueue(&message);
             }
             self.outbox = outbox;
-            self.take_backlog(workload);
         }
     }
 
