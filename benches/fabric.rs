@@ -177,7 +177,8 @@ fn generate(experiment: &Experiment, ticks: Tick) -> f64 {
         while let Some(tick) = traffic.next_tick() {
             traffic.act(tick, &mut out);
             for message in out.drain(..) {
-                while traffic.replenish(tick, message.src, message.sl).is_some() {}
+                let queue = experiment.fabric.queueing().queue_of(&message);
+                while traffic.replenish(tick, queue).is_some() {}
             }
         }
     })

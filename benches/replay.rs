@@ -17,7 +17,7 @@ use flitwise::config::{Experiment, Plan, resolve_text};
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::Tick;
 use flitwise::fabric::stats::FabricStats;
-use flitwise::fabric::workload::{Message, Workload};
+use flitwise::fabric::workload::{AppQueue, Message, Queueing, Workload};
 use flitwise::replay::collectives::Choices;
 use flitwise::replay::program::{
     Action, After, AlltoallBlocks, Collective, CollectiveKind, Op, Program,
@@ -84,8 +84,8 @@ impl Workload for Recorder {
         self.end = now;
     }
 
-    fn replenish(&mut self, now: Tick, nic: u32, sl: u8) -> Option<Message> {
-        let message = self.replay.replenish(now, nic, sl)?;
+    fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
+        let message = self.replay.replenish(now, queue)?;
         self.messages.push((now, message));
         Some(message)
     }
@@ -323,6 +323,7 @@ fn script_replay(experiment: &Experiment, ops: Vec<Vec<Op>>) -> Replay {
     Replay::new(ReplaySpec {
         tick_ps: experiment.fabric.timing.tick_ps,
         nics: experiment.fabric.topology.nics(),
+        queueing: Queueing::PerLevel,
         seed: 1,
         jobs: vec![job],
         background: Vec::new(),

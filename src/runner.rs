@@ -232,6 +232,7 @@ fn replay_of(
     let replay = Replay::new(ReplaySpec {
         tick_ps: fabric.timing.tick_ps,
         nics: fabric.topology.nics(),
+        queueing: fabric.queueing(),
         seed: experiment.seed,
         background: flows_of(experiment)?,
         jobs,

@@ -10,15 +10,33 @@ use common::random::{Kind, config, controlled_fabric, fabric, script, traffic};
 use common::script::{Cue, Script, jam, message};
 use common::specs::{even_pool, jamming_ring, opa_gen1, opasim};
 use compare::{compare, compare_sampled};
-use flitwise::fabric::engine::Engine;
+use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::infiniband::{CctEntry, FillComparison, FlowLevel, SwitchKind};
-use flitwise::fabric::spec::{DTableEntry, FabricSpec, Scheduler};
+use flitwise::fabric::spec::{DTableEntry, FabricSpec, Scheduler, VirtualAllocation};
 use flitwise::fabric::topology::Topology;
 use proptest::prelude::*;
 
+/// Compares a run with either kind of virtual allocation.
+fn compare_both(mut spec: FabricSpec, script: &Script) {
+    for allocation in [VirtualAllocation::Informed, VirtualAllocation::Blind] {
+        spec.virtual_allocation = allocation;
+        compare(&spec, script).unwrap();
+    }
+}
+
 #[test]
 fn jammed_ring_agrees() {
-    compare(&jamming_ring(), &jam()).unwrap();
+    compare_both(jamming_ring(), &jam());
+}
+
+/// A jammed fabric has no events left, though its sources pick in every tick.
+#[test]
+fn blind_sources_of_a_jammed_ring_sleep() {
+    let mut spec = jamming_ring();
+    spec.virtual_allocation = VirtualAllocation::Blind;
+    let mut engine = Engine::new(&spec).unwrap();
+    assert!(matches!(engine.run(&mut jam()), RunEnd::Deadlock(_)));
+    assert!(engine.progress().tick < 100_000);
 }
 
 /// Messages of all service levels between random NICs: mostly small, some of many
@@ -74,7 +92,7 @@ fn preset_fabrics_agree() {
     let sbt = Scheduler::Sbt {
         weights: vec![10, 30, 50, 5, 5],
     };
-    for (seed, spec) in [
+    for (seed, mut spec) in [
         opa_gen1(tree(4, 16), table_10()),
         opa_gen1(tree(8, 20), sbt),
         opa_gen1(torus, table_10()),
@@ -84,7 +102,12 @@ fn preset_fabrics_agree() {
     .into_iter()
     .enumerate()
     {
-        compare(&spec, &mixed(&spec, 250, 1500, 50_000, seed as u64 + 1)).unwrap();
+        let script = mixed(&spec, 250, 1500, 50_000, seed as u64 + 1);
+        compare(&spec, &script).unwrap();
+        if seed % 3 == 1 {
+            spec.virtual_allocation = VirtualAllocation::Blind;
+            compare(&spec, &script).unwrap();
+        }
     }
 }
 
@@ -103,7 +126,8 @@ fn many_central_queues_agree() {
     buffers.input = even_pool(16, 1024, 32, 768);
     buffers.output = buffers.input.clone();
     buffers.central = even_pool(16, 1024, 16, 768);
-    compare(&spec, &mixed(&spec, 120, 100, 4096, 7)).unwrap();
+    let script = mixed(&spec, 120, 100, 4096, 7);
+    compare_both(spec, &script);
 }
 
 /// A message of many packets, beside others.

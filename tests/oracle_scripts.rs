@@ -6,7 +6,9 @@ mod oracle;
 
 use common::script::{Cue, Script, jam, message};
 use common::specs::{even_pool, jamming_ring, opa_gen1, opasim};
-use flitwise::fabric::spec::{DTableEntry, FabricSpec, RingTie, Scheduler, TrunkSelection};
+use flitwise::fabric::spec::{
+    DTableEntry, FabricSpec, RingTie, Scheduler, TrunkSelection, VirtualAllocation,
+};
 use flitwise::fabric::topology::Topology;
 use flitwise::fabric::workload::Message;
 use oracle::{Departure, End, OracleRun, RunEnd};
@@ -123,6 +125,42 @@ fn a_port_stands_still_for_the_gap() {
         // read at 108 and, where the gap is as long again, at 109 + gap.
         assert_eq!(ticks(&run, port(0, 8)), [160]);
         assert_eq!(ticks(&run, port(0, 10)), [161 + gap]);
+    }
+}
+
+#[test]
+fn blind_sources_pick_heads_that_must_wait() {
+    const VI: u8 = 1;
+    const CL: u8 = 2;
+    let run = |allocation| {
+        let mut spec = single(4);
+        spec.virtual_allocation = allocation;
+        spec.timing.mport_speedup = 1;
+        // 15 flits of NIC 1 cross to output 2 in 98-112: it is idle for allocation from 105.
+        let mut script = Script::new([
+            (Cue::At(0), message(0, 1, 2, VO, 120)),
+            (Cue::At(4), message(1, 0, 2, CL, 8)),
+            (Cue::At(5), message(2, 0, 2, VI, 8)),
+            (Cue::At(6), message(3, 0, 3, VO, 8)),
+        ]);
+        oracle::run(&spec, &mut script, 10_000)
+    };
+    let tokens = |run: &OracleRun| {
+        let to_2 = run.departures.iter().filter(|d| d.from == port(0, 2));
+        to_2.filter_map(|d| d.token).collect::<Vec<_>>()
+    };
+    // In input 0, heads on VL 4 from 94, VL 2 from 95 and VL 1 from 96. The last is for
+    // output 3: granted at 96, it crosses at 104, and the pointer is 2.
+    let informed = run(VirtualAllocation::Informed);
+    assert_eq!(ticks(&informed, port(0, 3)), [156]);
+    assert_eq!(tokens(&informed), [0, 2, 1]);
+    // Picked in 94: VL 4; 95: VL 2; 96: VL 4; 97: VL 1, granted a tick later. From 98 on,
+    // VLs 2 and 4 in turn: in 105 VL 4.
+    let blind = run(VirtualAllocation::Blind);
+    assert_eq!(ticks(&blind, port(0, 3)), [157]);
+    assert_eq!(tokens(&blind), [0, 1, 2]);
+    for run in [informed, blind] {
+        assert_eq!(ticks(&run, port(0, 2)), [150, 165, 166]);
     }
 }
 

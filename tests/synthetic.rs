@@ -2,14 +2,19 @@
 //! one that the fabric holds, in the engine and in the oracle; and what a window counts,
 //! worked out by hand.
 
+// The two oracles share some files.
+#![allow(clippy::duplicate_mod)]
+
 mod common;
 mod oracle;
+mod oracle_ib;
 
 use common::script::{Cue, Script};
 use flitwise::config::{Plan, resolve_text};
 use flitwise::fabric::engine::{Engine, RunEnd};
+use flitwise::fabric::infiniband::SwitchKind;
 use flitwise::fabric::spec::Tick;
-use flitwise::fabric::workload::{Message, PacketReport, Workload};
+use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
 use flitwise::replay::Replay;
 use flitwise::runner::{Control, RunResult, Silent, Status, run_plan, workload};
 use std::path::Path;
@@ -79,8 +84,8 @@ impl Workload for Recorder {
         out.iter().for_each(|message| self.note(message));
     }
 
-    fn replenish(&mut self, now: Tick, nic: u32, sl: u8) -> Option<Message> {
-        let message = self.replay.replenish(now, nic, sl)?;
+    fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
+        let message = self.replay.replenish(now, queue)?;
         self.note(&message);
         Some(message)
     }
@@ -130,9 +135,32 @@ pattern = { hotspot = 3, fraction = 0.8 }
 stop = "1280ns"
 "#;
 
+/// The same with a FIFO per queue pair.
+fn overload_of_pairs() -> [String; 3] {
+    let controlled = format!("{OVERLOAD}[congestion_control]\nkind = \"ib\"\n");
+    let voq = OVERLOAD
+        .replace("\"opasim\"", "\"ib-qdr-648\"")
+        .replace("scheduler = \"rr\"\n", "")
+        .replace("\"64B\"\nservice", "\"256B\"\nservice")
+        .replace("1280ns", "32us");
+    let both = format!("{voq}[congestion_control]\nkind = \"ib\"\n");
+    [controlled, voq, both]
+}
+
 #[test]
 fn a_backlog_that_is_kept_back_changes_no_packet() {
-    let plan = plan(OVERLOAD);
+    kept_back_changes_no_packet(OVERLOAD);
+}
+
+#[test]
+fn nor_does_it_with_queue_pairs() {
+    for text in overload_of_pairs() {
+        kept_back_changes_no_packet(&text);
+    }
+}
+
+fn kept_back_changes_no_packet(text: &str) {
+    let plan = plan(text);
     let fabric = &plan.experiment.fabric;
     let mut kept = Recorder::new(&plan, 40_000);
     let mut engine = Engine::new(fabric).unwrap();
@@ -162,8 +190,17 @@ fn a_backlog_that_is_kept_back_changes_no_packet() {
     }
 
     let mut in_oracle = Recorder::new(&plan, 40_000);
-    let run = oracle::run(fabric, &mut in_oracle, 50_000);
-    assert_eq!(run.messages, run.messages_delivered);
+    let (messages, delivered) = match fabric.kind {
+        SwitchKind::Hierarchical => {
+            let run = oracle::run(fabric, &mut in_oracle, 50_000);
+            (run.messages, run.messages_delivered)
+        }
+        SwitchKind::Voq(_) => {
+            let run = oracle_ib::run(fabric, &mut in_oracle, 50_000);
+            (run.messages, run.messages_delivered)
+        }
+    };
+    assert_eq!(messages, delivered);
     assert_eq!(in_oracle.packets(), kept);
 }
 
@@ -185,6 +222,38 @@ fn a_backlog_takes_no_memory() {
         traffic.replay.background(100_000)[0].messages,
         traffic.created.len() as u64 + waiting
     );
+}
+
+/// Nor with queue pairs: the fabric has a message of each that was created and not delivered,
+/// and those on their way.
+#[test]
+fn a_backlog_of_queue_pairs_takes_no_memory() {
+    for pattern in ["{ hotspot = 3, fraction = 1 }", "\"uniform\""] {
+        let text = format!(
+            "[fabric]\npreset = \"ib-qdr-648\"\nhca_send_rate = \"4Gb/s\"\n\
+             topology = {{ kind = \"single\", nics = 16 }}\n\
+             [[background]]\nrate = 1\nmessage = \"512B\"\npattern = {pattern}\n"
+        );
+        let plan = plan(&text);
+        let mut traffic = Recorder::new(&plan, 100_000);
+        let mut engine = Engine::new(&plan.experiment.fabric).unwrap();
+        assert_eq!(engine.run(&mut traffic), RunEnd::Finished);
+        let waiting = traffic.replay.waiting(100_000);
+        assert!(waiting > 80_000, "{waiting}");
+        // The first of each of the 15 queue pairs of a NIC, and what the buffers hold.
+        let fabric = &plan.experiment.fabric;
+        let buffers = &fabric.buffers;
+        let pools = [&buffers.nic_queue, &buffers.input, &buffers.output];
+        let room: u32 = pools.iter().map(|pool| pool.total).sum();
+        let size = fabric.credits(fabric.timing.flits(512, fabric.header_bytes));
+        let most = 16 * (15 + u64::from(room / size) + 1);
+        assert!(traffic.inside.1 <= most, "{:?} of {most}", traffic.inside);
+        assert!(most < 5_000);
+        assert_eq!(
+            traffic.replay.background(100_000)[0].messages,
+            traffic.created.len() as u64 + waiting
+        );
+    }
 }
 
 /// Two NICs of one MPort send to each other: 16 flits every 64 ticks.

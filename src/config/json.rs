@@ -6,6 +6,7 @@ use super::json_infiniband;
 use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::spec::{
     CentralQueues, FabricSpec, Pool, Qos, RingTie, Scheduler, Timing, TrunkSelection,
+    VirtualAllocation,
 };
 use crate::fabric::topology::{Peer, Shape, Topology};
 use crate::replay::Repeat;
@@ -79,6 +80,11 @@ pub fn fabric_json(f: &FabricSpec, routing: &str) -> Value {
             TrunkSelection::LeastQueued => "least-queued",
         },
         "timing": timing(&f.timing),
+        "virtual_allocation": match (&f.kind, f.virtual_allocation) {
+            (SwitchKind::Voq(_), _) => Value::Null,
+            (_, VirtualAllocation::Informed) => json!("informed"),
+            (_, VirtualAllocation::Blind) => json!("blind"),
+        },
         "header_bytes": f.header_bytes,
         "flits_per_credit": b.flits_per_credit,
         "nic_queue": pool(&b.nic_queue),

@@ -103,6 +103,7 @@ fn only_keys_of(raw: &RawFabric, kind: RawKind) -> Result<(), ConfigError> {
         ("central_exclusive", raw.central_exclusive.is_some()),
         ("central_max", raw.central_max.is_some()),
         ("central_queues", raw.central_queues.is_some()),
+        ("virtual_allocation", raw.virtual_allocation.is_some()),
     ];
     let voq = [
         ("link_speed", raw.link_speed.is_some()),

@@ -57,6 +57,7 @@ pub(super) struct RawFabric {
     pub routing_latency: Option<Latency>,
     pub allocation_latency: Option<Latency>,
     pub allocation_gap: Option<Latency>,
+    pub virtual_allocation: Option<RawVirtualAllocation>,
     pub crossbar_latency: Option<Latency>,
     pub output_latency: Option<Latency>,
     pub mport_speedup: Option<u32>,
@@ -202,6 +203,13 @@ pub(super) enum RawTrunkSelection {
     Destination,
     RoundRobin,
     LeastQueued,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawVirtualAllocation {
+    Informed,
+    Blind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -2,11 +2,12 @@
 
 use super::error::ConfigError;
 use super::presets::{FabricDefaults, HierarchicalDefaults, KindDefaults};
-use super::raw::{RawCentralQueues, RawFabric};
+use super::raw::{RawCentralQueues, RawFabric, RawVirtualAllocation};
 use super::resolve_voq;
 use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::spec::{
     Buffers, CentralQueues, FabricSpec, Pool, Qos, Quota, Routing, SpecError, Timing,
+    VirtualAllocation,
 };
 use crate::fabric::topology::Topology;
 use crate::units::{Bytes, Latency, PS_PER_S, Rate, Ratio, Space};
@@ -132,7 +133,8 @@ pub(super) fn flits_per_credit(
     small(credit / flit, "fabric.credit")
 }
 
-/// All buffers of a hierarchical fabric; `spec.buffers` is replaced.
+/// All that only a hierarchical fabric has: virtual allocation and its buffers, which are
+/// replaced in `spec`.
 pub(super) fn buffers(
     raw: &RawFabric,
     all: &FabricDefaults,
@@ -204,6 +206,10 @@ pub(super) fn buffers(
             quota
         }
     };
+    spec.virtual_allocation = match raw.virtual_allocation {
+        None | Some(RawVirtualAllocation::Informed) => VirtualAllocation::Informed,
+        Some(RawVirtualAllocation::Blind) => VirtualAllocation::Blind,
+    };
     spec.buffers = Buffers {
         flits_per_credit,
         nic_queue: pool(total(raw.nic_queue, all.nic_queue, "fabric.nic_queue")?),
@@ -256,6 +262,7 @@ pub(super) fn without_buffers(
         topology,
         routing,
         timing,
+        virtual_allocation: VirtualAllocation::Informed,
         buffers,
         qos,
         header_bytes,

@@ -3,6 +3,7 @@
 
 use super::infiniband::{CongestionControl, Notification, SwitchKind, VlMap};
 use super::topology::Topology;
+use super::workload::Queueing;
 use thiserror::Error;
 
 /// Simulated time in ticks; one tick is one switch clock period
@@ -18,6 +19,8 @@ pub struct FabricSpec {
     pub routing: Routing,
     /// Latencies and rates.
     pub timing: Timing,
+    /// How the sources of the hierarchical switch pick a queue.
+    pub virtual_allocation: VirtualAllocation,
     /// Buffer sizes and quotas.
     pub buffers: Buffers,
     /// Service levels, channels, virtual lanes and the output scheduler.
@@ -28,6 +31,17 @@ pub struct FabricSpec {
     pub kind: SwitchKind,
     /// InfiniBand congestion control, which either kind may have.
     pub congestion_control: Option<Box<CongestionControl>>,
+}
+
+/// Which of its queues a buffer of the hierarchical switch picks in virtual allocation
+/// (`docs/model.md` §6).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum VirtualAllocation {
+    /// The next one with a ready header that its target can take now.
+    #[default]
+    Informed,
+    /// The next one with a ready header, as OpaSim and Hiperion describe it.
+    Blind,
 }
 
 /// Latencies in ticks and rates in flits per tick of the hierarchical switch
@@ -250,6 +264,16 @@ impl FabricSpec {
             .map(|level| self.timing.flits(level.mtu_bytes, self.header_bytes))
             .max()
             .unwrap_or(1)
+    }
+
+    /// How messages queue at NICs: congestion control holds flows to one destination and lets
+    /// others pass.
+    #[must_use]
+    pub fn queueing(&self) -> Queueing {
+        match self.kind {
+            SwitchKind::Hierarchical if self.congestion_control.is_none() => Queueing::PerLevel,
+            SwitchKind::Hierarchical | SwitchKind::Voq(_) => Queueing::PerPair,
+        }
     }
 
     /// Credits taken by a packet of `flits` flits.

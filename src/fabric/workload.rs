@@ -2,7 +2,7 @@
 //! [`Workload`] for messages and tells it what happened to them. Neither side
 //! knows anything else of the other.
 //!
-//! An application queue is unbounded, but only its head matters to the fabric. So a
+//! An application queue ([`AppQueue`]) is unbounded, but only its head matters to the fabric. So a
 //! workload may keep the rest of a queue to itself, in whatever compact form it likes,
 //! and give the next message when it is asked to [`replenish`](Workload::replenish).
 
@@ -26,6 +26,38 @@ pub struct Message {
     pub token: u64,
     /// Ask for a call of [`Workload::injected`].
     pub report_injection: bool,
+}
+
+/// How the messages of a NIC queue before the fabric cuts them into packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Queueing {
+    /// A FIFO per service level (`docs/model.md` §2).
+    PerLevel,
+    /// A FIFO per queue pair: service level and destination (`docs/model-infiniband.md` §2).
+    PerPair,
+}
+
+/// One such FIFO.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AppQueue {
+    /// Sending NIC.
+    pub nic: u32,
+    /// Service level.
+    pub sl: u8,
+    /// Receiving NIC; only with [`Queueing::PerPair`].
+    pub dst: Option<u32>,
+}
+
+impl Queueing {
+    /// The queue that `message` joins.
+    #[must_use]
+    pub fn queue_of(self, message: &Message) -> AppQueue {
+        AppQueue {
+            nic: message.src,
+            sl: message.sl,
+            dst: (self == Self::PerPair).then_some(message.dst),
+        }
+    }
 }
 
 /// What is known of a packet when its tail reaches the destination NIC.
@@ -61,12 +93,12 @@ pub trait Workload {
     /// is the order in which they enter the application queues.
     fn act(&mut self, now: Tick, out: &mut Vec<Message>);
 
-    /// The application queue of (`nic`, `sl`) ran empty in tick `now`, after `act` was
-    /// called if it was due: the next message of that queue if the workload kept one
-    /// back, created by `now`. Asked again when that message has left the queue. Without
-    /// one, the next message comes through `act`.
-    fn replenish(&mut self, now: Tick, nic: u32, sl: u8) -> Option<Message> {
-        let _ = (now, nic, sl);
+    /// Application queue `queue` ran empty in tick `now`, after `act` was called if it was
+    /// due: the next message of that queue if the workload kept one back, created by `now`.
+    /// Asked again when that message has left the queue. Without one, the next message comes
+    /// through `act`.
+    fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
+        let _ = (now, queue);
         None
     }
 

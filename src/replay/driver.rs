@@ -9,7 +9,7 @@ use super::player::Player;
 use super::queue::{Event, Queue, What};
 use super::stall;
 use crate::fabric::spec::Tick;
-use crate::fabric::workload::{Message, Workload};
+use crate::fabric::workload::{AppQueue, Message, Queueing, Workload};
 use anyhow::{Context, ensure};
 use std::collections::VecDeque;
 
@@ -19,6 +19,8 @@ pub struct ReplaySpec {
     pub tick_ps: u64,
     /// NICs of the fabric.
     pub nics: u32,
+    /// How messages queue at these.
+    pub queueing: Queueing,
     /// Seed of the experiment.
     pub seed: u64,
     /// The applications.
@@ -92,7 +94,7 @@ impl Replay {
             spec.jobs.is_empty() || !spec.jobs.iter().all(endless),
             "every job repeats until the others end, so none would"
         );
-        let background = Background::new(&spec.background, spec.nics, spec.seed)
+        let background = Background::new(&spec.background, spec.nics, spec.seed, spec.queueing)
             .context("background traffic")?;
         let mut queue = Queue::new(spec.jobs.len());
         let mut messages = Messages::new(spec.jobs.len());
@@ -331,11 +333,11 @@ impl Workload for Replay {
         self.due = self.find_due();
     }
 
-    fn replenish(&mut self, now: Tick, nic: u32, sl: u8) -> Option<Message> {
+    fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
         if !self.creates() {
             return None;
         }
-        let message = self.background.replenish(now, nic, sl);
+        let message = self.background.replenish(now, queue);
         if message.is_none() && !self.finished {
             let next = self.background.next_tick();
             self.due = Some(self.due.map_or(next, |due| due.min(next)));

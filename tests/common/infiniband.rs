@@ -8,7 +8,7 @@ use flitwise::fabric::infiniband::{
 };
 use flitwise::fabric::spec::{
     Buffers, CentralQueues, FabricSpec, Pool, Qos, Quota, RingTie, Routing, Scheduler,
-    ServiceLevel, Tick, Timing, TrunkSelection,
+    ServiceLevel, Tick, Timing, TrunkSelection, VirtualAllocation,
 };
 use flitwise::fabric::topology::Topology;
 use flitwise::units::Ratio;
@@ -73,6 +73,7 @@ pub fn voq_fabric(topology: Topology) -> FabricSpec {
             scheduler: Scheduler::RrVl,
         },
         header_bytes: 0,
+        virtual_allocation: VirtualAllocation::Informed,
         kind: SwitchKind::Voq(Box::new(Voq {
             links: LinkRates {
                 host: Ratio::ONE,

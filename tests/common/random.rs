@@ -8,7 +8,7 @@ use super::script::{Cue, Script};
 use flitwise::fabric::infiniband::{CongestionControl, Notification, SwitchKind};
 use flitwise::fabric::spec::{
     Buffers, CentralQueues, DTABLE_UNIT_BYTES, DTableEntry, FabricSpec, Pool, Qos, Quota, RingTie,
-    Routing, Scheduler, ServiceLevel, Timing, TrunkSelection,
+    Routing, Scheduler, ServiceLevel, Timing, TrunkSelection, VirtualAllocation,
 };
 use flitwise::fabric::topology::{Peer, Topology};
 use flitwise::fabric::workload::Message;
@@ -325,6 +325,7 @@ prop_compose! {
         ],
         raw_scheduler in (0u8..3, vec((any::<u8>(), 0u32..=8), 5..=12)),
         control in control,
+        blind in any::<bool>(),
     ) -> FabricSpec {
         // A central buffer taken literally couples the directions of a mesh.
         let per_vl = per_vl && (kind == Kind::Any || topology.switches() == 1);
@@ -350,6 +351,11 @@ prop_compose! {
             },
             qos,
             header_bytes,
+            virtual_allocation: if blind {
+                VirtualAllocation::Blind
+            } else {
+                VirtualAllocation::Informed
+            },
             kind: SwitchKind::Hierarchical,
             congestion_control: None,
         };

@@ -3,7 +3,7 @@
 use flitwise::fabric::infiniband::SwitchKind;
 use flitwise::fabric::spec::{
     Buffers, CentralQueues, FabricSpec, Pool, Qos, Quota, RingTie, Routing, Scheduler,
-    ServiceLevel, Timing, TrunkSelection,
+    ServiceLevel, Timing, TrunkSelection, VirtualAllocation,
 };
 use flitwise::fabric::topology::Topology;
 
@@ -86,6 +86,7 @@ pub fn opa_gen1(topology: Topology, scheduler: Scheduler) -> FabricSpec {
             scheduler,
         },
         header_bytes: 0,
+        virtual_allocation: VirtualAllocation::Informed,
         kind: SwitchKind::Hierarchical,
         congestion_control: None,
     }
@@ -124,6 +125,7 @@ pub fn opasim(topology: Topology) -> FabricSpec {
             scheduler: Scheduler::RrVl,
         },
         header_bytes: 0,
+        virtual_allocation: VirtualAllocation::Informed,
         kind: SwitchKind::Hierarchical,
         congestion_control: None,
     }

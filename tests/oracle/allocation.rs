@@ -3,7 +3,7 @@
 
 use super::packet::{Packet, PacketId};
 use super::switch::{Crossing, Place, Switch, speedup};
-use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::spec::{FabricSpec, Tick, VirtualAllocation};
 
 /// What a source asks for: the way of one packet to its next buffer.
 #[derive(Debug, Clone, Copy)]
@@ -22,12 +22,9 @@ pub fn requests(
     spec: &FabricSpec,
     packets: &[Packet],
 ) -> Vec<Request> {
-    // A port whose transfer ends while the allocation is under way is idle, if the rest of
-    // the allocation, at least the gap, lies behind that transfer.
-    let soon = now + spec.timing.allocation - spec.timing.allocation_gap;
     let mut requests = Vec::new();
     for source in switch.sources() {
-        if switch.read_port(source).free_from > soon {
+        if switch.read_port(source).free_from > idle_by(now, spec) {
             continue;
         }
         let queues = switch.buffer(source).queues();
@@ -37,20 +34,20 @@ pub fn requests(
                 continue;
             };
             let (target, to_queue) = switch.next_place(source, &packets[packet]);
-            let idle = switch.write_port(target).free_from <= soon;
-            if idle
-                && switch
-                    .space(target)
-                    .has_quota(to_queue, packets[packet].credits)
-            {
+            let request = Request {
+                source,
+                from_queue,
+                target,
+                to_queue,
+                packet,
+            };
+            let pick = match spec.virtual_allocation {
+                VirtualAllocation::Informed => takes(switch, &request, now, spec, packets),
+                VirtualAllocation::Blind => true,
+            };
+            if pick {
                 switch.read_port(source).pointer = (from_queue + 1) % queues;
-                requests.push(Request {
-                    source,
-                    from_queue,
-                    target,
-                    to_queue,
-                    packet,
-                });
+                requests.push(request);
                 break;
             }
         }
@@ -58,8 +55,30 @@ pub fn requests(
     requests
 }
 
-/// Phase 6, switch allocation: every target grants at most one request.
-/// Returns the number of grants.
+/// The tick from which a port must be free to be idle for allocation at `now`: its transfer
+/// may end while the allocation is under way, if the rest of the allocation, at least the
+/// gap, lies behind that transfer.
+fn idle_by(now: Tick, spec: &FabricSpec) -> Tick {
+    now + spec.timing.allocation - spec.timing.allocation_gap
+}
+
+/// Whether the target is idle and has quota for the packet.
+fn takes(
+    switch: &mut Switch,
+    request: &Request,
+    now: Tick,
+    spec: &FabricSpec,
+    packets: &[Packet],
+) -> bool {
+    let credits = packets[request.packet].credits;
+    switch.write_port(request.target).free_from <= idle_by(now, spec)
+        && switch
+            .space(request.target)
+            .has_quota(request.to_queue, credits)
+}
+
+/// Phase 6, switch allocation: every target grants at most one request of those that it
+/// can take. Returns the number of grants.
 pub fn grant(
     switch: &mut Switch,
     requests: &[Request],
@@ -68,7 +87,9 @@ pub fn grant(
     packets: &mut [Packet],
 ) -> usize {
     let mut targets: Vec<Place> = Vec::new();
-    for request in requests {
+    let taken = |request: &&Request| takes(switch, request, now, spec, packets);
+    let requests: Vec<Request> = requests.iter().filter(taken).copied().collect();
+    for request in &requests {
         if !targets.contains(&request.target) {
             targets.push(request.target);
         }

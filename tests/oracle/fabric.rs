@@ -15,7 +15,7 @@ use super::{Departure, OracleRun, RunEnd};
 use flitwise::fabric::spec::{FabricSpec, Tick, TrunkSelection};
 use flitwise::fabric::stats::CongestionStats;
 use flitwise::fabric::topology::Peer;
-use flitwise::fabric::workload::{Message, PacketReport, Workload};
+use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
 use std::collections::{BTreeMap, HashMap};
 
 /// Everything there is, at one moment.
@@ -251,29 +251,22 @@ impl<'s> Fabric<'s> {
         if workload.next_tick().is_some_and(|due| due <= now) {
             let mut created = Vec::new();
             workload.act(now, &mut created);
-            let mut queues: Vec<(u32, u8)> = Vec::new();
             for message in created {
                 self.moved += 1;
-                if controlled && !queues.contains(&(message.src, message.sl)) {
-                    queues.push((message.src, message.sl));
-                }
                 self.enqueue(now, message);
-            }
-            // What the workload kept back: it may belong to another queue pair.
-            for (nic, sl) in queues {
-                while let Some(message) = workload.replenish(now, nic, sl) {
-                    self.moved += 1;
-                    self.enqueue(now, message);
-                }
             }
         }
         for nic in 0..self.nics.len() {
             while let Some(id) = self.nics[nic].fill(now, &mut self.packets) {
                 self.moved += 1;
                 let packet = &self.packets[id];
-                if !controlled
-                    && self.nics[nic].is_empty_behind(packet)
-                    && let Some(next) = workload.replenish(now, nic as u32, packet.sl)
+                let queue = AppQueue {
+                    nic: packet.src,
+                    sl: packet.sl,
+                    dst: controlled.then_some(packet.dst),
+                };
+                if self.nics[nic].is_empty_behind(packet)
+                    && let Some(next) = workload.replenish(now, queue)
                 {
                     self.enqueue(now, next);
                 }

@@ -40,7 +40,7 @@ pub use sample::{FlowSample, Sample};
 pub use switch::Place;
 
 use fabric::Fabric;
-use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::spec::{FabricSpec, Tick, VirtualAllocation};
 use flitwise::fabric::stats::CongestionStats;
 use flitwise::fabric::workload::{PacketReport, Workload};
 
@@ -112,6 +112,16 @@ impl OracleRun {
     }
 }
 
+/// Ticks within which a source has picked each of its queues once, wanted or not.
+fn turn_of_picks(spec: &FabricSpec) -> Tick {
+    match spec.virtual_allocation {
+        VirtualAllocation::Informed => 0,
+        VirtualAllocation::Blind => {
+            u64::from(spec.qos.vls) * (u64::from(spec.topology.radix()) + 1)
+        }
+    }
+}
+
 /// Runs `workload` on the fabric of `spec` for at most `max_ticks` ticks.
 ///
 /// The run ends at the end of the first tick in which the workload is
@@ -138,7 +148,8 @@ pub fn run_sampled(
         + timing.allocation
         + timing.crossbar
         + timing.output_store
-        + 10;
+        + 10
+        + turn_of_picks(spec);
     let mut quiet = 0;
     for now in 0..max_ticks {
         fabric.moved = 0;

@@ -12,7 +12,7 @@ use flitwise::fabric::infiniband::{Acks, Notification, VlMap, Voq};
 use flitwise::fabric::spec::{FabricSpec, Pool, Tick};
 use flitwise::fabric::stats::CongestionStats;
 use flitwise::fabric::topology::Peer;
-use flitwise::fabric::workload::{Message, PacketReport, Workload};
+use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
 use std::collections::BTreeMap;
 
 /// Everything there is, at one moment.
@@ -140,7 +140,7 @@ impl<'s> Fabric<'s> {
         self.route(now);
         self.offer(now);
         self.accept(now);
-        self.start(now);
+        self.start(now, workload);
         self.leave(now);
     }
 
@@ -312,20 +312,9 @@ impl<'s> Fabric<'s> {
         if workload.next_tick().is_some_and(|due| due <= now) {
             let mut created = Vec::new();
             workload.act(now, &mut created);
-            let mut queues: Vec<(u32, u8)> = Vec::new();
             for message in created {
                 self.moved += 1;
-                if !queues.contains(&(message.src, message.sl)) {
-                    queues.push((message.src, message.sl));
-                }
                 self.enqueue(message);
-            }
-            // What the workload kept back: it may belong to another queue pair.
-            for (nic, sl) in queues {
-                while let Some(message) = workload.replenish(now, nic, sl) {
-                    self.moved += 1;
-                    self.enqueue(message);
-                }
             }
         }
     }
@@ -384,7 +373,7 @@ impl<'s> Fabric<'s> {
     }
 
     /// Phase 7: adapters pick, links start, sinks start.
-    fn start(&mut self, now: Tick) {
+    fn start(&mut self, now: Tick, workload: &mut impl Workload) {
         for nic in 0..self.hcas.len() {
             let (hca, packets) = (&mut self.hcas[nic], &mut self.packets);
             let link = hca.leaving;
@@ -394,6 +383,17 @@ impl<'s> Fabric<'s> {
             }
             let (hca, packets) = (&mut self.hcas[nic], &mut self.packets);
             self.moved += hca.pick(now, packets, &mut self.links[link]);
+            for (sl, dst) in self.hcas[nic].emptied() {
+                let queue = AppQueue {
+                    nic: nic as u32,
+                    sl,
+                    dst: Some(dst),
+                };
+                if let Some(message) = workload.replenish(now, queue) {
+                    self.enqueue(message);
+                }
+            }
+            let hca = &mut self.hcas[nic];
             hca.start_reading(now);
         }
         for link in 0..self.links.len() {

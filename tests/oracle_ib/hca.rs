@@ -183,6 +183,14 @@ impl<'s> Hca<'s> {
         1
     }
 
+    /// Queue pairs whose send queue has run empty since the last call.
+    pub fn emptied(&mut self) -> Vec<(u8, u32)> {
+        let empty = self.send.iter().filter(|(_, queue)| queue.is_empty());
+        let empty: Vec<_> = empty.map(|(&qp, _)| qp).collect();
+        self.send.retain(|_, queue| !queue.is_empty());
+        empty
+    }
+
     /// Phase 7: the sink starts the next packet, if its header is here.
     pub fn start_reading(&mut self, now: Tick) {
         let Some(sink) = &mut self.sink else { return };

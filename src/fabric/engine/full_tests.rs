@@ -5,7 +5,7 @@ use super::{Engine, RunEnd};
 use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::spec::{
     Buffers, CentralQueues, FabricSpec, Pool, Qos, Quota, RingTie, Routing, Scheduler,
-    ServiceLevel, Tick, Timing, TrunkSelection,
+    ServiceLevel, Tick, Timing, TrunkSelection, VirtualAllocation,
 };
 use crate::fabric::topology::Topology;
 use crate::fabric::workload::{Message, Workload};
@@ -92,6 +92,7 @@ fn run(send_queue: u32, count: usize, bytes: u64) -> RunEnd {
             scheduler: Scheduler::RrVl,
         },
         header_bytes: 0,
+        virtual_allocation: VirtualAllocation::Informed,
         kind: SwitchKind::Hierarchical,
         congestion_control: None,
     };

@@ -3,7 +3,7 @@
 
 use super::*;
 
-fn flow(sl: u8, flits: u64, per_tick: (u64, u64), nics: u32) -> BackgroundFlow {
+pub(super) fn flow(sl: u8, flits: u64, per_tick: (u64, u64), nics: u32) -> BackgroundFlow {
     BackgroundFlow {
         sl,
         sizes: vec![MessageSize {
@@ -22,9 +22,26 @@ fn flow(sl: u8, flits: u64, per_tick: (u64, u64), nics: u32) -> BackgroundFlow {
     }
 }
 
-/// Every message at its creation, with a fabric whose queues are empty at once.
-fn run(flows: &[BackgroundFlow], nics: u32, until: Tick) -> Vec<Message> {
-    let mut background = Background::new(flows, nics, 1).unwrap();
+/// Every message at its creation, with a fabric whose queues are empty at once: the same
+/// ones however they queue.
+pub(super) fn run(flows: &[BackgroundFlow], nics: u32, until: Tick) -> Vec<Message> {
+    let all = run_queueing(Queueing::PerLevel, flows, nics, until);
+    let mut others = run_queueing(Queueing::PerPair, flows, nics, until);
+    let key = |m: &Message| (m.created, m.src, m.sl, std::cmp::Reverse(m.token), m.dst);
+    others.sort_by_key(key);
+    let mut sorted = all.clone();
+    sorted.sort_by_key(key);
+    assert_eq!(sorted, others);
+    all
+}
+
+fn run_queueing(
+    queueing: Queueing,
+    flows: &[BackgroundFlow],
+    nics: u32,
+    until: Tick,
+) -> Vec<Message> {
+    let mut background = Background::new(flows, nics, 1, queueing).unwrap();
     let mut all = Vec::new();
     let mut out = Vec::new();
     loop {
@@ -34,9 +51,9 @@ fn run(flows: &[BackgroundFlow], nics: u32, until: Tick) -> Vec<Message> {
         }
         background.act(tick, &mut out);
         for message in out.drain(..) {
-            let (src, sl) = (message.src, message.sl);
+            let queue = queueing.queue_of(&message);
             all.push(message);
-            while let Some(next) = background.replenish(tick, src, sl) {
+            while let Some(next) = background.replenish(tick, queue) {
                 all.push(next);
             }
         }
@@ -171,51 +188,20 @@ fn flows_start_and_stop() {
         if injection == Injection::Cbr {
             assert_eq!(all.len(), 800);
         }
-        let background = Background::new(&[part], 8, 1).unwrap();
+        let background = Background::new(&[part], 8, 1, Queueing::PerPair).unwrap();
         assert_eq!(background.outcomes(50_000)[0].messages, all.len() as u64);
     }
 }
 
-/// A backlog worked off later is the same messages with the same ticks of creation.
-#[test]
-fn a_backlog_keeps_messages_and_order() {
-    let bernoulli = BackgroundFlow {
-        injection: Injection::Bernoulli,
-        ..flow(1, 3, (1, 7), 5)
-    };
-    let flows = [flow(0, 4, (1, 9), 5), flow(0, 6, (1, 5), 5), bernoulli];
-    let at_once = run(&flows, 5, 2_000);
-    let mut background = Background::new(&flows, 5, 1).unwrap();
-    let (mut late, mut out) = (Vec::new(), Vec::new());
-    for tick in (0..2_000).filter(|tick| tick % 137 == 0).chain([1_999]) {
-        background.act(tick, &mut out);
-        let waiting = background.waiting(tick);
-        let created = background.outcomes(tick);
-        let before = at_once.iter().filter(|m| m.created <= tick).count() as u64;
-        assert_eq!(created.iter().map(|o| o.messages).sum::<u64>(), before);
-        assert_eq!(before, waiting + background.messages());
-        late.append(&mut out);
-        for (nic, sl) in (0..5).flat_map(|nic| [(nic, 0), (nic, 1)]) {
-            while let Some(message) = background.replenish(tick, nic, sl) {
-                late.push(message);
-            }
-        }
-    }
-    let by_queue = |list: &[Message], nic: u32, sl: u8| {
-        let mine = list.iter().filter(|m| (m.src, m.sl) == (nic, sl));
-        mine.copied().collect::<Vec<_>>()
-    };
-    for (nic, sl) in (0..5).flat_map(|nic| [(nic, 0), (nic, 1)]) {
-        let mine = by_queue(&late, nic, sl);
-        assert_eq!(mine, by_queue(&at_once, nic, sl));
-        let order = |m: &Message| (m.created, std::cmp::Reverse(m.token));
-        assert!(mine.is_sorted_by_key(order));
-    }
-}
-
+/// What they queue behind: uniform traffic between two NICs has one destination.
 #[test]
 fn messages_of_jobs_queue_behind_what_was_created_before() {
-    let mut background = Background::new(&[flow(3, 4, (1, 10), 2)], 2, 1).unwrap();
+    jobs_queue_behind_flows(Queueing::PerLevel);
+    jobs_queue_behind_flows(Queueing::PerPair);
+}
+
+fn jobs_queue_behind_flows(queueing: Queueing) {
+    let mut background = Background::new(&[flow(3, 4, (1, 10), 2)], 2, 1, queueing).unwrap();
     let job = |created, token| Message {
         src: 0,
         dst: 1,
@@ -235,8 +221,9 @@ fn messages_of_jobs_queue_behind_what_was_created_before() {
     background.admit(job(100, 4), &mut out);
     assert_eq!(out.len(), 2);
     assert!(background.waiting(100) > 2);
+    background.act(200, &mut out);
     let mut queue = Vec::new();
-    while let Some(message) = background.replenish(200, 0, 3) {
+    while let Some(message) = background.replenish(200, queueing.queue_of(&job(0, 2))) {
         queue.push(message);
     }
     assert!(queue.is_sorted_by_key(|m| m.created));
@@ -270,7 +257,9 @@ fn flits_of_a_message_count_every_packet() {
 
 #[test]
 fn impossible_flows_are_errors() {
-    let new = |flow: BackgroundFlow, nics| Background::new(&[flow], nics, 1).map(|_| ());
+    let new = |flow: BackgroundFlow, nics| {
+        Background::new(&[flow], nics, 1, Queueing::PerLevel).map(|_| ())
+    };
     let nothing = Err(BackgroundError::Nothing);
     assert_eq!(new(flow(0, 1, (0, 1), 4), 4), nothing);
     assert_eq!(new(flow(0, 0, (1, 1), 4), 4), nothing);
@@ -292,5 +281,10 @@ fn impossible_flows_are_errors() {
         };
         assert_eq!(new(odd, 4), Err(BackgroundError::Sender(from, to, 3)));
     }
-    assert_eq!(Background::new(&[], 1, 1).unwrap().next_tick(), Tick::MAX);
+    assert_eq!(
+        Background::new(&[], 1, 1, Queueing::PerLevel)
+            .unwrap()
+            .next_tick(),
+        Tick::MAX
+    );
 }

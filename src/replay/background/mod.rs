@@ -7,19 +7,22 @@
 
 mod agenda;
 #[cfg(test)]
+mod backlog_tests;
+#[cfg(test)]
 mod flow_tests;
+mod hand_over;
 mod law;
 mod pattern;
+mod queues;
 
 use self::agenda::Agenda;
 pub use self::law::{Injection, Rate};
 use self::law::{Law, Moment};
 pub use self::pattern::{Pattern, PatternError, Target};
+use self::queues::Queues;
 use crate::fabric::spec::{Tick, Timing};
-use crate::fabric::workload::Message;
+use crate::fabric::workload::{Message, Queueing};
 use crate::random::{Purpose, Stream};
-use std::collections::VecDeque;
-use std::ops::Range;
 use thiserror::Error;
 
 /// Token of the messages of the first size of the first flow; each further size has one
@@ -146,15 +149,15 @@ impl BackgroundOutcome {
 pub struct Background {
     nics: u32,
     flows: Vec<Flow>,
-    /// Ordered by queue, then by flow.
+    /// Ordered as [`Queues::new`] says.
     sources: Vec<Source>,
-    /// First queue of each service level that has flows; one queue per NIC.
-    first_queue: Vec<Option<u32>>,
-    queues: Vec<Queue>,
-    /// Queues that the fabric has nothing of, at the tick of their next message.
+    queues: Queues,
+    /// Lasting queues that the fabric has nothing of, at the tick of their next message; and
+    /// beyond their number sources that draw destinations for many queues, at theirs.
     agenda: Agenda,
-    /// Of one tick; kept for its memory.
+    /// Of one tick; kept for their memory.
     due: Vec<u32>,
+    reached: Vec<u32>,
     handed: u64,
     handed_bytes: u64,
 }
@@ -167,6 +170,7 @@ struct Flow {
     weights: u64,
     law: Law,
     stop: Tick,
+    /// Messages that have left their sources, and those that were delivered.
     handed: BackgroundOutcome,
 }
 
@@ -183,39 +187,23 @@ struct Source {
     stream: Stream,
 }
 
-/// The application queue of a (NIC, service level), as far as the fabric does not have it.
-#[derive(Debug, Clone, Default)]
-struct Queue {
-    /// Its sources.
-    sources: Range<u32>,
-    /// The fabric has a message of this queue.
-    busy: bool,
-    /// The agenda has an entry, no later than the next message of the sources.
-    noted: bool,
-    /// Messages of jobs, behind what the fabric has.
-    held: VecDeque<Message>,
-}
-
 impl Background {
-    /// The flows on a fabric with `nics` NICs under the experiment's `seed`.
+    /// The flows on a fabric with `nics` NICs, where messages queue as `queueing` says, under
+    /// the experiment's `seed`.
     ///
     /// # Errors
     /// If a flow sends nothing or has nowhere to send to.
-    pub fn new(flows: &[BackgroundFlow], nics: u32, seed: u64) -> Result<Self, BackgroundError> {
+    pub fn new(
+        flows: &[BackgroundFlow],
+        nics: u32,
+        seed: u64,
+        queueing: Queueing,
+    ) -> Result<Self, BackgroundError> {
         if !flows.is_empty() && nics < 2 {
             return Err(BackgroundError::TooFewNics(nics));
         }
         if flows.len() > MAX_FLOWS {
             return Err(BackgroundError::TooMany);
-        }
-        let levels = flows.iter().map(|flow| usize::from(flow.sl) + 1).max();
-        let mut first_queue = vec![None; levels.unwrap_or(0)];
-        let mut queues = 0;
-        for flow in flows {
-            first_queue[usize::from(flow.sl)].get_or_insert_with(|| {
-                queues += nics;
-                queues - nics
-            });
         }
         let (mut laws, mut sources) = (Vec::with_capacity(flows.len()), Vec::new());
         for (index, flow) in (0..).zip(flows) {
@@ -223,33 +211,28 @@ impl Background {
             law.add_sources(flow, index, nics, seed, &mut sources)?;
             laws.push(law);
         }
-        let queue_of = |source: &Source| {
-            let sl = usize::from(laws[source.flow as usize].sl);
-            first_queue[sl].map_or(0, |first| first + source.nic)
-        };
-        sources.sort_by_key(|source| (queue_of(source), source.flow));
+        let queues = Queues::new(queueing, &laws, nics, &mut sources);
+        let lasting = queues.lasting();
         let mut background = Self {
             nics,
-            queues: vec![Queue::default(); queues as usize],
-            agenda: Agenda::new(queues as usize),
+            agenda: Agenda::new(lasting as usize + sources.len()),
+            queues,
             due: Vec::new(),
+            reached: Vec::new(),
             handed: 0,
             handed_bytes: 0,
-            first_queue: first_queue.clone(),
-            sources: Vec::new(),
-            flows: Vec::new(),
+            sources,
+            flows: laws,
         };
-        for (at, source) in (0..).zip(&sources) {
-            let range = &mut background.queues[queue_of(source) as usize].sources;
-            if range.start == range.end {
-                *range = at..at;
-            }
-            range.end = at + 1;
-        }
-        background.flows = laws;
-        background.sources = sources;
-        for queue in 0..queues {
+        for queue in 0..lasting {
             background.note(queue);
+        }
+        if queueing == Queueing::PerPair {
+            for (at, source) in (0..).zip(&background.sources) {
+                if source.target == Target::Uniform && source.next.tick < Tick::MAX {
+                    background.agenda.insert(lasting + at, source.next.tick);
+                }
+            }
         }
         Ok(background)
     }
@@ -260,56 +243,6 @@ impl Background {
     #[must_use]
     pub fn next_tick(&self) -> Tick {
         self.agenda.soonest()
-    }
-
-    /// A job sends `message`: to `out` if it is the next of its queue, else it is kept back.
-    #[inline]
-    pub fn admit(&mut self, message: Message, out: &mut Vec<Message>) {
-        let Some(queue) = self.queue(message.src, message.sl) else {
-            out.push(message);
-            return;
-        };
-        let queue = &mut self.queues[queue as usize];
-        if std::mem::replace(&mut queue.busy, true) {
-            queue.held.push_back(message);
-        } else {
-            out.push(message);
-        }
-    }
-
-    /// Hands over the first message of every queue in which one is due by tick `now`. The
-    /// others are for [`Background::replenish`].
-    pub fn act(&mut self, now: Tick, out: &mut Vec<Message>) {
-        let mut due = std::mem::take(&mut self.due);
-        self.agenda.take(now, &mut due);
-        for queue in due.drain(..) {
-            let state = &mut self.queues[queue as usize];
-            state.noted = false;
-            if state.busy {
-                continue;
-            }
-            match self.next_message(queue, now) {
-                Some(message) => {
-                    self.queues[queue as usize].busy = true;
-                    out.push(message);
-                }
-                None => self.note(queue),
-            }
-        }
-        self.due = due;
-    }
-
-    /// The fabric has no message of the queue of (`nic`, `sl`) any more: the next one, if it
-    /// was created by `now`. In a tick, those of jobs come before those of flows, and these
-    /// in the order of the flows.
-    pub fn replenish(&mut self, now: Tick, nic: u32, sl: u8) -> Option<Message> {
-        let queue = self.queue(nic, sl)?;
-        let message = self.next_message(queue, now);
-        if message.is_none() {
-            self.queues[queue as usize].busy = false;
-            self.note(queue);
-        }
-        message
     }
 
     /// A message with this token was delivered.
@@ -373,58 +306,6 @@ impl Background {
     pub fn bytes(&self) -> u64 {
         self.handed_bytes
     }
-
-    #[inline]
-    fn queue(&self, nic: u32, sl: u8) -> Option<u32> {
-        let first = self.first_queue.get(usize::from(sl)).copied().flatten()?;
-        Some(first + nic)
-    }
-
-    /// Takes the next message of `queue` if it was created by `now`.
-    fn next_message(&mut self, queue: u32, now: Tick) -> Option<Message> {
-        let state = &mut self.queues[queue as usize];
-        let first = state
-            .sources
-            .clone()
-            .min_by_key(|&source| self.sources[source as usize].next.tick);
-        let tick = first.map_or(Tick::MAX, |source| self.sources[source as usize].next.tick);
-        // Those of jobs first, in the tick as well.
-        if state.held.front().is_some_and(|held| held.created <= tick) {
-            return state.held.pop_front();
-        }
-        let source = first.filter(|_| tick <= now && tick < Tick::MAX)?;
-        let source = &mut self.sources[source as usize];
-        let flow = &mut self.flows[source.flow as usize];
-        let size = flow.sizes[source.size as usize];
-        let message = Message {
-            src: source.nic,
-            dst: source.draw_target(self.nics),
-            sl: flow.sl,
-            bytes: size.bytes,
-            created: tick,
-            token: BACKGROUND_TOKEN
-                - u64::from(source.flow) * MAX_SIZES as u64
-                - u64::from(source.size),
-            report_injection: false,
-        };
-        flow.handed.messages += 1;
-        flow.handed.flits = flow.handed.flits.saturating_add(size.flits);
-        source.advance(flow);
-        self.handed += 1;
-        self.handed_bytes = self.handed_bytes.saturating_add(size.bytes);
-        Some(message)
-    }
-
-    /// Notes when `queue`, of which the fabric has nothing, gets its next message.
-    fn note(&mut self, queue: u32) {
-        let state = &mut self.queues[queue as usize];
-        let sources = &self.sources[state.sources.start as usize..state.sources.end as usize];
-        let next = sources.iter().map(|source| source.next.tick).min();
-        if let Some(tick) = next.filter(|&tick| tick < Tick::MAX && !state.noted) {
-            state.noted = true;
-            self.agenda.insert(queue, tick);
-        }
-    }
 }
 
 impl Flow {
@@ -482,6 +363,14 @@ impl Flow {
         Ok(())
     }
 
+    /// A message of size number `size` has left its source.
+    #[inline]
+    fn count(&mut self, size: u32) {
+        let flits = self.sizes[size as usize].flits;
+        self.handed.messages += 1;
+        self.handed.flits = self.handed.flits.saturating_add(flits);
+    }
+
     #[inline]
     fn draw_size(&self, stream: &mut Stream) -> u32 {
         if self.sizes.len() == 1 {
@@ -507,6 +396,33 @@ impl Flow {
 }
 
 impl Source {
+    /// The message that it is at, to `dst`.
+    #[inline]
+    fn message(&self, flow: &Flow, dst: u32) -> Message {
+        Message {
+            src: self.nic,
+            dst,
+            sl: flow.sl,
+            bytes: flow.sizes[self.size as usize].bytes,
+            created: self.next.tick,
+            token: BACKGROUND_TOKEN
+                - u64::from(self.flow) * MAX_SIZES as u64
+                - u64::from(self.size),
+            report_injection: false,
+        }
+    }
+
+    /// Goes on to its next message to `dst`, if there is one, and draws its destination.
+    #[inline]
+    fn seek(&mut self, dst: u32, nics: u32, flow: &Flow) {
+        loop {
+            self.advance(flow);
+            if self.next.tick == Tick::MAX || self.draw_target(nics) == dst {
+                return;
+            }
+        }
+    }
+
     /// Destination of the next message.
     #[inline]
     fn draw_target(&mut self, nics: u32) -> u32 {

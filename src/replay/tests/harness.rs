@@ -1,7 +1,7 @@
 //! An ideal fabric and programs in memory.
 
 use crate::fabric::spec::Tick;
-use crate::fabric::workload::{Message, Workload};
+use crate::fabric::workload::{Message, Queueing, Workload};
 use crate::replay::background::{BackgroundFlow, Injection, MessageSize, Rate, Target};
 use crate::replay::collectives::Choices;
 use crate::replay::program::{Action, After, Collective, CollectiveKind, Op, Program};
@@ -49,8 +49,9 @@ pub fn play(workload: &mut dyn Workload, backwards: bool) -> Vec<(Tick, Message)
             workload.act(now, &mut out);
             // Every application queue is empty at once.
             let mut at = 0;
-            while let Some(&Message { src, sl, .. }) = out.get(at) {
-                out.extend(workload.replenish(now, src, sl));
+            while let Some(message) = out.get(at) {
+                let queue = Queueing::PerLevel.queue_of(message);
+                out.extend(workload.replenish(now, queue));
                 at += 1;
             }
             for message in out {
@@ -154,6 +155,7 @@ pub fn replay(jobs: Vec<JobSpec>) -> Replay {
     Replay::new(ReplaySpec {
         tick_ps: TICK_PS,
         nics: 64,
+        queueing: Queueing::PerLevel,
         seed: 1,
         jobs,
         background: Vec::new(),

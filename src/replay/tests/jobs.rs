@@ -1,7 +1,7 @@
 //! Several jobs, background, and replays that go wrong.
 
 use super::harness::*;
-use crate::fabric::workload::Workload;
+use crate::fabric::workload::{Queueing, Workload};
 use crate::replay::background::BACKGROUND_TOKEN;
 use crate::replay::program::{After, CollectiveKind, Op};
 use crate::replay::{JobSpec, Replay, ReplaySpec, SendCompletion};
@@ -56,6 +56,7 @@ fn with_background(jobs: Vec<JobSpec>, background_until: Option<u64>) -> Replay 
     Replay::new(ReplaySpec {
         tick_ps: TICK_PS,
         nics: 8,
+        queueing: Queueing::PerLevel,
         seed: 1,
         jobs,
         background: vec![flow],
@@ -209,6 +210,7 @@ fn jobs_that_do_not_fit_are_refused() {
         let spec = ReplaySpec {
             tick_ps: TICK_PS,
             nics: 4,
+            queueing: Queueing::PerLevel,
             seed: 1,
             jobs: vec![spec],
             background: Vec::new(),

@@ -1,7 +1,7 @@
 //! Jobs that run more than once.
 
 use super::harness::*;
-use crate::fabric::workload::Workload;
+use crate::fabric::workload::{Queueing, Workload};
 use crate::replay::outcome::JobOutcome;
 use crate::replay::program::{After, CollectiveKind, Op};
 use crate::replay::{JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
@@ -141,6 +141,7 @@ fn jobs_that_cannot_repeat_are_refused() {
     let spec = |jobs| ReplaySpec {
         tick_ps: TICK_PS,
         nics: 64,
+        queueing: Queueing::PerLevel,
         seed: 1,
         jobs,
         background: Vec::new(),
@@ -179,6 +180,7 @@ fn a_stall_beside_what_goes_on_for_ever_is_found() {
     let mut replay = Replay::new(ReplaySpec {
         tick_ps: TICK_PS,
         nics: 8,
+        queueing: Queueing::PerLevel,
         seed: 1,
         jobs: vec![endless, stuck(), ends],
         background: vec![flow],

@@ -9,7 +9,7 @@ use crate::fabric::engine::pool::PacketId;
 use crate::fabric::spec::Tick;
 
 /// What a look at the head of a queue gave.
-enum Look {
+pub(super) enum Look {
     Eligible,
     NotBefore(Tick),
     /// Registered with the target, which wakes the source.
@@ -56,51 +56,69 @@ impl<C: Control> Fabric<C> {
             }
             return;
         }
+        if self.blind.is_on() {
+            self.pick_from_input(port);
+            return;
+        }
         let mut again = Tick::MAX;
         let (mut vls, from) = (u64::from(input.ready), input.next);
         while vls != 0 {
             let vl = first_from(vls, from);
             vls &= !(1 << vl);
-            let heads = &self.inputs[port as usize].heads;
-            let id = self.input_buffers.head(heads, port as usize, vl as usize);
-            let packet = &self.packets[id];
-            let (output, position) = (packet.output, port % 4);
-            let credits = u32::from(packet.credits);
-            let next_vl = usize::from(packet.vl);
-            let local = port / 4 == output / 4;
-            let central = 2 * (port / 4) + output % 2;
-            let look = if local {
-                self.look_at_output(output, next_vl, credits, position)
-            } else {
-                let queue = self.central_queue(output, packet.vl);
-                self.look_at_central(central, queue, credits, position)
-            };
+            let (look, output) = self.look_from_input(port, vl);
             match look {
                 Look::Waiting => {}
                 Look::NotBefore(tick) => again = again.min(tick),
                 Look::Eligible => {
-                    let input = &mut self.inputs[port as usize];
-                    input.pick = vl as u8;
-                    input.next = if vl as usize + 1 == self.vls {
-                        0
-                    } else {
-                        vl as u8 + 1
-                    };
-                    if local {
-                        self.request_output(output, position);
-                    } else {
-                        let to = &mut self.centrals[central as usize];
-                        if to.requests == 0 {
-                            self.requested_centrals.push(central);
-                        }
-                        to.requests |= 1 << position;
-                    }
+                    self.request_for_vl(port, vl, output);
                     return;
                 }
             }
         }
         if again != Tick::MAX {
             self.wake_input(port, again);
+        }
+    }
+
+    /// Looks at the head of a VL of an input buffer; returns its output as well.
+    #[inline(always)]
+    pub(super) fn look_from_input(&mut self, port: u32, vl: u32) -> (Look, u32) {
+        let heads = &self.inputs[port as usize].heads;
+        let id = self.input_buffers.head(heads, port as usize, vl as usize);
+        let packet = &self.packets[id];
+        let (output, position) = (packet.output, port % 4);
+        let credits = u32::from(packet.credits);
+        let next_vl = usize::from(packet.vl);
+        let look = if port / 4 == output / 4 {
+            self.look_at_output(output, next_vl, credits, position)
+        } else {
+            let central = 2 * (port / 4) + output % 2;
+            let queue = self.central_queue(output, packet.vl);
+            self.look_at_central(central, queue, credits, position)
+        };
+        (look, output)
+    }
+
+    /// An input buffer picks `vl`, whose head goes to `output`, and requests its target.
+    #[inline(always)]
+    pub(super) fn request_for_vl(&mut self, port: u32, vl: u32, output: u32) {
+        let input = &mut self.inputs[port as usize];
+        input.pick = vl as u8;
+        input.next = if vl as usize + 1 == self.vls {
+            0
+        } else {
+            vl as u8 + 1
+        };
+        let position = port % 4;
+        if port / 4 == output / 4 {
+            self.request_output(output, position);
+        } else {
+            let central = 2 * (port / 4) + output % 2;
+            let to = &mut self.centrals[central as usize];
+            if to.requests == 0 {
+                self.requested_centrals.push(central);
+            }
+            to.requests |= 1 << position;
         }
     }
 
@@ -118,6 +136,10 @@ impl<C: Control> Fabric<C> {
             if self.central_has_ready(central) {
                 self.wake_central(central, idle_at);
             }
+            return;
+        }
+        if self.blind.is_on() {
+            self.pick_from_central(central);
             return;
         }
         let mut again = Tick::MAX;
@@ -159,14 +181,10 @@ impl<C: Control> Fabric<C> {
 
     /// Looks at the head of a queue of a central buffer; true if it requests its output.
     #[inline]
-    fn request_for_queue(&mut self, central: u32, queue: u32, again: &mut Tick) -> bool {
+    pub(super) fn request_for_queue(&mut self, central: u32, queue: u32, again: &mut Tick) -> bool {
         let at = central as usize;
-        let id = self.central_buffers.head(&[], at, queue as usize);
-        let packet = &self.packets[id];
-        let (output, vl) = (packet.output, packet.vl.into());
-        let credits = u32::from(packet.credits);
-        let position = u32::from(self.centrals[at].position);
-        match self.look_at_output(output, vl, credits, position) {
+        let (look, id) = self.look_from_central(central, queue);
+        match look {
             Look::Waiting => false,
             Look::NotBefore(tick) => {
                 *again = (*again).min(tick);
@@ -178,10 +196,24 @@ impl<C: Control> Fabric<C> {
                 from.pick = queue;
                 from.picked = id;
                 from.next = if queue + 1 == queues { 0 } else { queue + 1 };
+                let position = from.position.into();
+                let output = self.packets[id].output;
                 self.request_output(output, position);
                 true
             }
         }
+    }
+
+    /// Looks at the head of a queue of a central buffer, and returns it as well.
+    #[inline(always)]
+    pub(super) fn look_from_central(&mut self, central: u32, queue: u32) -> (Look, PacketId) {
+        let at = central as usize;
+        let id = self.central_buffers.head(&[], at, queue as usize);
+        let packet = &self.packets[id];
+        let (output, vl) = (packet.output, packet.vl.into());
+        let credits = u32::from(packet.credits);
+        let position = u32::from(self.centrals[at].position);
+        (self.look_at_output(output, vl, credits, position), id)
     }
 
     /// Whether a packet can be granted its way into an output buffer now.
@@ -330,6 +362,7 @@ impl<C: Control> Fabric<C> {
         );
         let free_at = train.end + 1;
         input.free_at = free_at;
+        self.blind.granted_input(port);
         if self
             .input_buffers
             .pop(&mut input.heads, at, vl, packet.next)
@@ -382,6 +415,7 @@ impl<C: Control> Fabric<C> {
         );
         let free_at = train.end + 1;
         from.free_at = free_at;
+        self.blind.granted_central(central);
         let mut waiting = std::mem::take(&mut from.inputs_waiting);
         if self
             .central_buffers
@@ -430,7 +464,7 @@ impl<C: Control> Fabric<C> {
     }
 
     #[inline]
-    fn central_has_ready(&self, central: u32) -> bool {
+    pub(super) fn central_has_ready(&self, central: u32) -> bool {
         let far = central as usize * self.far_words;
         self.centrals[central as usize].ready != 0
             || self.far_ready[far..far + self.far_words]

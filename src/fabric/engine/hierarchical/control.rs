@@ -45,8 +45,6 @@ pub(in crate::fabric::engine) struct Congestion {
     pub(super) nics: Vec<Adapter>,
     /// Packets of each holder in the send queue: of each flow, or of each NIC.
     pub(super) queued: Vec<u32>,
-    /// (NIC, SL) that were given a message in this tick.
-    pub(super) given: Vec<(u32, u8)>,
 }
 
 impl Control for Congestion {
@@ -73,8 +71,6 @@ pub(super) struct Adapter {
     pub cnps: VecDeque<PacketId>,
     /// The link was free and sent nothing, between the last data packet and a CNP.
     pub was_idle: bool,
-    /// SLs that were given a message in this tick.
-    pub given: u32,
 }
 
 /// Most queues in front of all Port VLs, of 4 bytes each.
@@ -111,7 +107,6 @@ impl Congestion {
             cnp_flits: spec.cnp_flits().unwrap_or(1),
             nics: (0..nics).map(|_| Adapter::default()).collect(),
             queued: Vec::new(),
-            given: Vec::new(),
         }))
     }
 

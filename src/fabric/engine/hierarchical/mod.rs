@@ -9,6 +9,7 @@
 
 mod account;
 mod allocate;
+mod blind;
 mod control;
 mod layout;
 mod nic;
@@ -25,6 +26,7 @@ mod stall;
 mod statistics;
 mod train;
 
+use self::blind::Blind;
 use self::control::Control;
 pub(super) use self::control::{Congestion, Off};
 use self::packet::Packet;
@@ -65,6 +67,7 @@ pub(super) struct Fabric<C> {
     /// Queues with a ready head from the 64th on, `far_words` words per central buffer.
     far_ready: Vec<u64>,
     far_words: usize,
+    blind: Blind,
     outputs: Vec<Output>,
     links: Vec<Link>,
     nics: Vec<Nic>,
@@ -212,6 +215,7 @@ impl<C: Control> Fabric<C> {
             centrals: (0..centrals as u32).map(centrals_of).collect(),
             far_ready: vec![0; centrals * far_words],
             far_words,
+            blind: Blind::new(spec.virtual_allocation, ports, centrals),
             nics: vec![Nic::default(); nic_count],
             schedulers: Schedulers::new(spec, outputs.len()),
             outputs,
@@ -302,7 +306,6 @@ impl<C: Control> Fabric<C> {
                 self.enqueue(&message);
             }
             self.outbox = outbox;
-            self.take_backlog(workload);
         }
     }
 

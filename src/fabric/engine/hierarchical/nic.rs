@@ -8,7 +8,7 @@ use super::space::Chance;
 use crate::fabric::engine::bits::from_on;
 use crate::fabric::engine::pool::{InFlight, MessageId, NONE};
 use crate::fabric::spec::Tick;
-use crate::fabric::workload::{Message, Workload};
+use crate::fabric::workload::{AppQueue, Message, Workload};
 
 impl<C: Control> Fabric<C> {
     /// Adds a message to the FIFO of its (NIC, SL), and the NIC to those that look again.
@@ -18,20 +18,30 @@ impl<C: Control> Fabric<C> {
         self.touch_nic(message.src);
     }
 
+    /// Takes note of a message; `None` if there are too many, which ends the run with this
+    /// tick.
     #[inline]
-    fn append(&mut self, message: &Message) {
+    pub(super) fn insert_message(&mut self, message: &Message) -> Option<MessageId> {
         debug_assert!(message.created <= self.now, "a message from the future");
         debug_assert_ne!(
             message.src, message.dst,
             "the fabric carries no message to oneself"
         );
         if self.messages.is_full() {
-            // The run ends with this tick.
-            return;
+            return None;
         }
-        let sl = usize::from(message.sl);
-        let id = self.messages.insert(InFlight::new(message, self.mtu[sl]));
+        let mtu = self.mtu[usize::from(message.sl)];
+        let id = self.messages.insert(InFlight::new(message, mtu));
         self.counters.messages += 1;
+        Some(id)
+    }
+
+    #[inline]
+    fn append(&mut self, message: &Message) {
+        let Some(id) = self.insert_message(message) else {
+            return;
+        };
+        let sl = usize::from(message.sl);
         if self.control.get().is_some() {
             self.append_to_pair(message, id);
             return;
@@ -57,7 +67,7 @@ impl<C: Control> Fabric<C> {
             let nic = self.dirty_nics[i];
             self.nics[nic as usize].dirty = false;
             if self.control.get().is_some() {
-                self.fill_from_pairs(nic);
+                self.fill_from_pairs(nic, workload);
             } else {
                 self.fill(nic, workload);
             }
@@ -86,7 +96,14 @@ impl<C: Control> Fabric<C> {
                         self.move_packet(nic, sl, packet);
                         moved = true;
                         if self.nics[at].waiting_sls & (1 << sl) == 0
-                            && let Some(next) = workload.replenish(self.now, nic, sl as u8)
+                            && let Some(next) = workload.replenish(
+                                self.now,
+                                AppQueue {
+                                    nic,
+                                    sl: sl as u8,
+                                    dst: None,
+                                },
+                            )
                         {
                             self.append(&next);
                         }

@@ -8,7 +8,7 @@ use super::space::Chance;
 use crate::fabric::engine::congestion::FlowId;
 use crate::fabric::engine::pool::{MessageId, NONE};
 use crate::fabric::spec::Tick;
-use crate::fabric::workload::{Message, Workload};
+use crate::fabric::workload::{AppQueue, Message, Workload};
 
 /// A queue pair of a NIC: SL and destination.
 pub(super) type Pair = (u8, u32);
@@ -22,29 +22,6 @@ pub(super) struct Fifo {
 }
 
 impl<C: Control> Fabric<C> {
-    /// Phase 3: what the workload kept back of the application queues that it has just given
-    /// a message: it may belong to another queue pair.
-    #[inline]
-    pub(super) fn take_backlog(&mut self, workload: &mut impl Workload) {
-        let Some(congestion) = self.control.get_mut() else {
-            return;
-        };
-        let mut given = std::mem::take(&mut congestion.given);
-        for &(nic, sl) in &given {
-            while !self.messages.is_full()
-                && let Some(message) = workload.replenish(self.now, nic, sl)
-            {
-                self.enqueue(&message);
-            }
-        }
-        if let Some(congestion) = self.control.get_mut() {
-            for (nic, _) in given.drain(..) {
-                congestion.nics[nic as usize].given = 0;
-            }
-            congestion.given = given;
-        }
-    }
-
     /// Phase 3: adds message `id` to the FIFO of its queue pair.
     pub(super) fn append_to_pair(&mut self, message: &Message, id: MessageId) {
         let Message { src, dst, sl, .. } = *message;
@@ -54,10 +31,6 @@ impl<C: Control> Fabric<C> {
         };
         let flow = congestion.flow(src, sl, dst);
         let adapter = &mut congestion.nics[src as usize];
-        if adapter.given & (1 << sl) == 0 {
-            adapter.given |= 1 << sl;
-            congestion.given.push((src, sl));
-        }
         adapter.vls |= 1 << vl;
         let new = Fifo {
             first: id,
@@ -73,7 +46,7 @@ impl<C: Control> Fabric<C> {
 
     /// Phase 3: moves packets to the send queue while the head packet of some queue pair has
     /// quota and is not held.
-    pub(super) fn fill_from_pairs(&mut self, nic: u32) {
+    pub(super) fn fill_from_pairs(&mut self, nic: u32, workload: &mut impl Workload) {
         let at = nic as usize;
         let Some(congestion) = self.control.get_mut() else {
             return;
@@ -96,7 +69,12 @@ impl<C: Control> Fabric<C> {
             if packet.last {
                 fifo.first = next;
                 if next == NONE {
-                    adapter.pairs.remove(&pair);
+                    let (sl, dst) = (pair.0, Some(pair.1));
+                    let more = workload.replenish(self.now, AppQueue { nic, sl, dst });
+                    match more.and_then(|message| self.insert_message(&message)) {
+                        Some(id) => (fifo.first, fifo.last) = (id, id),
+                        None => _ = adapter.pairs.remove(&pair),
+                    }
                 }
             }
         }

@@ -87,6 +87,7 @@ impl<C: Control> Fabric<C> {
             if self.prefetching {
                 self.prefetch_central(id);
             }
+            self.catch_up_central(central);
             self.central_buffers.push(
                 &mut [],
                 central as usize,
@@ -177,6 +178,7 @@ impl<C: Control> Fabric<C> {
             prefetch(&self.centrals, central);
             self.central_buffers.prefetch_account(central);
         }
+        self.catch_up_input(port);
         let input = &mut self.inputs[port as usize];
         input.ready |= 1 << vl;
         self.input_buffers

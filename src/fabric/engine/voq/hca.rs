@@ -9,7 +9,7 @@ use super::{Fabric, event};
 use crate::fabric::engine::pool::{InFlight, MessageId, NONE, PacketId};
 use crate::fabric::infiniband::MAX_DATA_VLS;
 use crate::fabric::spec::Tick;
-use crate::fabric::workload::{Message, Workload};
+use crate::fabric::workload::{AppQueue, Message, Workload};
 
 /// What keeps a send engine from sending.
 struct Obstacles {
@@ -74,7 +74,6 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         } else {
             self.messages[tail].next = id;
         }
-        self.touch_hca(src);
     }
 
     /// Flits and last-ness of the next packet of a message.
@@ -94,7 +93,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
 
     /// Phase 7: adapters that something happened to.
     #[inline]
-    pub(super) fn send(&mut self) {
+    pub(super) fn send(&mut self, workload: &mut impl Workload) {
         for i in 0..self.dirty_hcas.len() {
             let nic = self.dirty_hcas[i];
             self.hcas[nic as usize].dirty = false;
@@ -103,6 +102,22 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             }
         }
         self.dirty_hcas.clear();
+        self.replenish(workload);
+    }
+
+    /// What the workload kept back of queue pairs whose last packet was picked in this tick.
+    /// None of it could have been picked: the send engines are not free.
+    fn replenish(&mut self, workload: &mut impl Workload) {
+        for i in 0..self.exhausted.len() {
+            let (nic, pair) = self.exhausted[i];
+            let pair = self.queue_pairs.pair(pair);
+            let (sl, dst) = (pair.sl, Some(pair.dst));
+            if let Some(message) = workload.replenish(self.now, AppQueue { nic, sl, dst }) {
+                self.enqueue(&message);
+                self.wake_hca(nic, self.hcas[nic as usize].engine_free.tick);
+            }
+        }
+        self.exhausted.clear();
     }
 
     fn send_from(&mut self, nic: u32) {
@@ -290,6 +305,9 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             self.queue_pairs.pair_mut(pair).head = next;
         }
         let next = (next != NONE).then(|| self.first_credits(next));
+        if next.is_none() {
+            self.exhausted.push((nic, pair));
+        }
         if self.queue_pairs.advance(nic, vl, at, next) {
             self.hcas[nic as usize].lanes &= !(1 << vl);
         }

@@ -105,7 +105,8 @@ pub(super) struct Fabric<const L: usize, const W: usize> {
     dirty_outputs: Vec<u32>,
     dirty_hcas: Vec<u32>,
     offered: Vec<u32>,
-    given: Vec<(u32, u8)>,
+    /// Queue pairs, each with its adapter, whose last packet was picked.
+    exhausted: Vec<(u32, u32)>,
     outbox: Vec<Message>,
 }
 
@@ -244,7 +245,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             dirty_outputs: Vec::new(),
             dirty_hcas: Vec::new(),
             offered: Vec::new(),
-            given: Vec::new(),
+            exhausted: Vec::new(),
             outbox: Vec::new(),
         })
     }
@@ -299,7 +300,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         self.due = due;
     }
 
-    /// Phase 3: messages, and what the workload kept back beside them.
+    /// Phase 3.
     #[inline]
     fn create_messages(&mut self, workload: &mut impl Workload) {
         if workload.next_tick().is_none_or(|tick| tick > self.now) {
@@ -308,25 +309,10 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let mut outbox = std::mem::take(&mut self.outbox);
         workload.act(self.now, &mut outbox);
         for message in outbox.drain(..) {
-            let hca = &mut self.hcas[message.src as usize];
-            let before = hca.given_sls;
-            hca.given_sls |= 1 << message.sl;
-            if hca.given_sls != before {
-                self.given.push((message.src, message.sl));
-            }
             self.enqueue(&message);
+            self.touch_hca(message.src);
         }
         self.outbox = outbox;
-        let mut given = std::mem::take(&mut self.given);
-        for (nic, sl) in given.drain(..) {
-            self.hcas[nic as usize].given_sls = 0;
-            while !self.messages.is_full()
-                && let Some(message) = workload.replenish(self.now, nic, sl)
-            {
-                self.enqueue(&message);
-            }
-        }
-        self.given = given;
     }
 
     #[inline]
@@ -417,7 +403,7 @@ impl<const L: usize, const W: usize> Machine for Fabric<L, W> {
             self.judge();
             self.mark();
         }
-        self.send();
+        self.send(workload);
     }
 
     #[inline]

@@ -124,8 +124,6 @@ pub(super) struct Hca {
     pub dirty: bool,
     /// VLs with a queue pair that has a packet to send.
     pub lanes: u32,
-    /// SLs that messages were created on in this tick.
-    pub given_sls: u32,
     /// Moment from which the send engine, and the sink, is free.
     pub engine_free: Moment,
     pub sink_free: Moment,
@@ -147,7 +145,6 @@ impl Hca {
             wake: Wake::default(),
             dirty: false,
             lanes: 0,
-            given_sls: 0,
             engine_free: Moment::default(),
             sink_free: Moment::default(),
             buffer: Queue::default(),

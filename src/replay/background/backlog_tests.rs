@@ -1,0 +1,156 @@
+//! Messages that the fabric cannot take: they keep their ticks and their order, and take no
+//! memory.
+
+use super::flow_tests::{flow, run};
+use super::*;
+use crate::fabric::workload::AppQueue;
+use proptest::prelude::*;
+
+/// Hands over what waits in queue after queue, a few messages at a time.
+struct Drain {
+    background: Background,
+    queueing: Queueing,
+    taken: Vec<Message>,
+    /// Queues that the fabric has a message of.
+    busy: Vec<AppQueue>,
+}
+
+impl Drain {
+    fn new(flows: &[BackgroundFlow], nics: u32, queueing: Queueing) -> Self {
+        Self {
+            background: Background::new(flows, nics, 1, queueing).unwrap(),
+            queueing,
+            taken: Vec::new(),
+            busy: Vec::new(),
+        }
+    }
+
+    fn act(&mut self, now: Tick) {
+        let before = self.taken.len();
+        self.background.act(now, &mut self.taken);
+        let new = self.taken[before..].iter();
+        self.busy.extend(new.map(|m| self.queueing.queue_of(m)));
+    }
+
+    /// Every queue for which `wanted` is true loses what the fabric has of it, `times` times.
+    fn replenish(&mut self, now: Tick, times: usize, wanted: impl Fn(AppQueue) -> bool) {
+        for queue in std::mem::take(&mut self.busy) {
+            let times = if wanted(queue) { times } else { 0 };
+            let next = (0..times).map_while(|_| self.background.replenish(now, queue));
+            let next: Vec<Message> = next.collect();
+            if next.len() == times {
+                self.busy.push(queue);
+            }
+            self.taken.extend(next);
+        }
+    }
+
+    /// Things kept of messages that wait, whatever their number.
+    fn kept(&self) -> usize {
+        let queues = self.background.queues.iter();
+        queues
+            .map(|queue| queue.drawn.len() + queue.held.len())
+            .sum()
+    }
+}
+
+fn by_queue(list: &[Message], queueing: Queueing) -> Vec<(AppQueue, Vec<Message>)> {
+    let mut queues: Vec<(AppQueue, Vec<Message>)> = Vec::new();
+    for message in list {
+        let queue = queueing.queue_of(message);
+        match queues.iter_mut().find(|(other, _)| *other == queue) {
+            Some((_, messages)) => messages.push(*message),
+            None => queues.push((queue, vec![*message])),
+        }
+    }
+    queues.sort_by_key(|(queue, _)| (queue.nic, queue.sl, queue.dst));
+    queues
+}
+
+/// Flows of all kinds on shared service levels.
+fn mixture() -> Vec<BackgroundFlow> {
+    let bernoulli = BackgroundFlow {
+        injection: Injection::Bernoulli,
+        ..flow(1, 3, (1, 7), 5)
+    };
+    let fixed = BackgroundFlow {
+        senders: vec![
+            (0, Target::Nic(3)),
+            (4, Target::Nic(3)),
+            (2, Target::Nic(1)),
+        ],
+        ..flow(0, 2, (1, 6), 5)
+    };
+    let sizes = [(1, 3), (9, 1)].map(|(flits, weight)| MessageSize {
+        bytes: flits * 8,
+        flits,
+        weight,
+    });
+    let mixed = BackgroundFlow {
+        sizes: sizes.to_vec(),
+        stop: 1_500,
+        ..flow(1, 3, (1, 4), 5)
+    };
+    let ends = [flow(0, 4, (1, 9), 5), flow(0, 6, (1, 5), 5)];
+    ends.into_iter().chain([bernoulli, fixed, mixed]).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Whenever the queues are emptied, and by how much: each gives the same messages with
+    /// the same ticks in the same order.
+    #[test]
+    fn a_backlog_keeps_messages_and_order(
+        steps in proptest::collection::vec((1_u64..200, 0_usize..6, any::<u32>()), 5..20),
+    ) {
+        let flows = mixture();
+        let end: Tick = steps.iter().map(|step| step.0).sum();
+        for queueing in [Queueing::PerLevel, Queueing::PerPair] {
+            let at_once = run(&flows, 5, end + 1);
+            let mut drain = Drain::new(&flows, 5, queueing);
+            let mut now = 0;
+            for &(ticks, times, which) in &steps {
+                now += ticks;
+                drain.act(now);
+                let created = drain.background.outcomes(now);
+                let messages: u64 = created.iter().map(|flow| flow.messages).sum();
+                let before = at_once.iter().filter(|m| m.created <= now).count() as u64;
+                prop_assert_eq!(messages, before);
+                let waiting = drain.background.waiting(now);
+                prop_assert_eq!(before, waiting + drain.background.messages());
+                let wanted = |queue: AppQueue| {
+                    which >> ((queue.nic + 5 * queue.dst.unwrap_or(0)) % 32) & 1 == 1
+                };
+                drain.replenish(now, times, wanted);
+            }
+            drain.act(now);
+            drain.replenish(now, usize::MAX, |_| true);
+            prop_assert_eq!(drain.background.waiting(now), 0);
+            prop_assert_eq!(drain.kept(), 0);
+            let expected = by_queue(&at_once, queueing);
+            prop_assert_eq!(by_queue(&drain.taken, queueing), expected);
+        }
+    }
+}
+
+#[test]
+fn a_backlog_takes_no_memory() {
+    let all_to_one = BackgroundFlow {
+        senders: (1..8).map(|nic| (nic, Target::Nic(0))).collect(),
+        ..flow(0, 4, (1, 4), 8)
+    };
+    let mut fixed = Drain::new(&[all_to_one], 8, Queueing::PerPair);
+    let mut uniform = Drain::new(&[flow(0, 4, (1, 4), 8)], 8, Queueing::PerPair);
+    for now in 0..20_000 {
+        fixed.act(now);
+        uniform.act(now);
+    }
+    // The fabric has the first message of each queue.
+    assert_eq!(fixed.taken.len(), 7);
+    assert_eq!(fixed.background.waiting(19_999), 7 * 1_249);
+    assert_eq!(fixed.kept(), 0);
+    assert_eq!(uniform.taken.len(), 8 * 7);
+    assert_eq!(uniform.background.waiting(19_999), 8 * 1_250 - 8 * 7);
+    assert_eq!(uniform.kept(), 8 * 7);
+}
