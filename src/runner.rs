@@ -21,7 +21,7 @@ mod measure;
 mod recorder;
 mod traces;
 
-pub use measure::Measured;
+pub use measure::{LevelBatch, Measured, WINDOW_BATCHES, WindowBatch};
 pub use recorder::{Recorder, Recording, Run};
 pub use traces::TraceDigest;
 

@@ -283,7 +283,7 @@ fn a_window_counts_what_happens_in_it() {
     assert_eq!((flow.flits, flow.flits_delivered), (320, 320));
     assert_eq!((main.messages, main.stats.messages_delivered), (20, 20));
     assert_eq!(main.stats.flits_delivered, 320);
-    let measured = main.measured.unwrap();
+    let measured = main.measured.clone().unwrap();
     assert_eq!((measured.warm_up, measured.steady), (640, None));
     // 8 on the link to the switch, 150 through an MPort and to the NIC (docs/model.md §4),
     // 15 until the tail. Nobody is in the way.
@@ -297,6 +297,28 @@ fn a_window_counts_what_happens_in_it() {
         assert_eq!((link.flits, link.packets), (160, 10));
     }
     assert!((4..=6).contains(&main.backlog), "{}", main.backlog);
+}
+
+#[test]
+fn the_batches_of_a_window_are_the_window() {
+    for (warm_up, window) in [("0", 640), ("640", 640), ("640", 999)] {
+        let (head, _) = TINY.split_once("warm_up").unwrap();
+        let warm_up = format!("warm_up = \"{warm_up} ticks\"\nmax_warm_up = \"{warm_up} ticks\"");
+        let text = format!("{head}{warm_up}\nwindow = \"{window} ticks\"\n");
+        let main = measure(&plan(&text), 1).main;
+        let (stats, batches) = (&main.stats, main.measured.unwrap().batches);
+        assert_eq!(batches.len(), 32);
+        let ticks: u64 = batches.iter().map(|batch| batch.ticks).sum();
+        assert_eq!(ticks, stats.ticks());
+        let levels = || batches.iter().map(|batch| batch.service_levels[0]);
+        let level = &stats.service_levels[0];
+        assert_eq!(levels().map(|of| of.flits).sum::<u64>(), level.flits);
+        let whole = (level.messages, level.end_to_end.sum());
+        let counts = levels().map(|of| of.end_to_end);
+        assert_eq!(counts.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1)), whole);
+    }
+    let text = TINY.replace("window = \"640", "window = \"31");
+    assert_eq!(measure(&plan(&text), 1).main.measured.unwrap().batches, []);
 }
 
 #[test]
@@ -320,7 +342,7 @@ fn a_warm_up_in_parts_changes_nothing() {
         "max_warm_up = \"1940 ticks\"",
     );
     let judged = measure(&plan(&format!("{judged}{parts}")), 1);
-    let measured = judged.main.measured.unwrap();
+    let measured = judged.main.measured.clone().unwrap();
     assert_eq!((measured.warm_up, measured.steady), (1940, Some(false)));
     let once = text.replace("\"640 ticks\"", "\"1940 ticks\"");
     let once = once.replace("window = \"1940", "window = \"640");

@@ -1,19 +1,21 @@
 //! Latency and throughput over load: a point per run of an experiment without a job.
 
-use super::{Latency, latency, per_slot, saturated, throughput};
+use super::interval::batch_means;
+use super::{Interval, Latency, latency, per_slot, saturated, throughput};
 use crate::config::Plan;
-use crate::runner::{Measured, RunResult, Simulation, Status};
+use crate::runner::{LevelBatch, Measured, RunResult, Simulation, Status};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 /// What one run gave.
 pub(super) struct Point<'a> {
     pub run: &'a Simulation,
-    pub measured: Measured,
+    pub measured: &'a Measured,
     /// Flits created per tick and NIC.
     pub offered: f64,
     /// Flits delivered per tick and NIC.
     pub accepted: f64,
+    pub accepted_interval: Option<Interval>,
     pub saturated: bool,
     /// In their order.
     pub levels: Vec<Level<'a>>,
@@ -24,10 +26,42 @@ pub(super) struct Level<'a> {
     pub name: &'a str,
     pub offered: f64,
     pub accepted: f64,
+    pub accepted_interval: Option<Interval>,
     /// Part of what was delivered in all, 0 to 1.
     pub share: f64,
     pub end_to_end: Option<Latency>,
+    pub end_to_end_interval: Option<Interval>,
     pub network: Option<Latency>,
+    pub network_interval: Option<Interval>,
+}
+
+/// Interval of the accepted load of the levels that `counts` takes, in flits per tick and NIC.
+fn accepted_interval(
+    measured: &Measured,
+    nics: u32,
+    counts: impl Fn(&[LevelBatch]) -> u64,
+) -> Option<Interval> {
+    let rates = measured.batches.iter().map(|batch| {
+        let slots = u128::from(batch.ticks) * u128::from(nics);
+        counts(&batch.service_levels) as f64 / slots.max(1) as f64
+    });
+    batch_means(&rates.collect::<Vec<_>>())
+}
+
+/// Interval of a latency in ns, given what a batch counted and their sum; `None` also if a
+/// batch has none.
+fn latency_interval(
+    measured: &Measured,
+    tick_ps: u64,
+    sums: impl Fn(&[LevelBatch]) -> (u64, u128),
+) -> Option<Interval> {
+    let means = measured.batches.iter().map(|batch| {
+        let (count, sum) = sums(&batch.service_levels);
+        let ns =
+            |count: u64| (sum * u128::from(tick_ps)) as f64 / (u128::from(count) * 1000) as f64;
+        (count > 0).then(|| ns(count))
+    });
+    batch_means(&means.collect::<Option<Vec<_>>>()?)
 }
 
 /// The points in the order of the loads. Those that did not come to their window are left
@@ -36,19 +70,23 @@ pub(super) fn points<'a>(plan: &'a Plan, result: &'a RunResult) -> Vec<Point<'a>
     let experiment = &plan.experiment;
     let (fabric, tick_ps) = (&experiment.fabric, experiment.fabric.timing.tick_ps);
     let one = |run: &'a Simulation| {
-        let measured = run.measured.filter(|_| run.stats.ticks() > 0)?;
-        let stats = &run.stats;
+        let measured = run.measured.as_ref().filter(|_| run.stats.ticks() > 0)?;
+        let (stats, nics) = (&run.stats, fabric.topology.nics());
         let rate = |flits| per_slot(experiment, stats, flits);
         let levels = fabric.qos.service_levels.iter().zip(&stats.service_levels);
-        let levels = (0..).zip(levels).map(|(index, (level, sl))| {
-            let flows = run.background.iter().filter(|flow| flow.sl == index);
+        let levels = levels.enumerate().map(|(i, (level, sl))| {
+            let flows = run.background.iter();
+            let flows = flows.filter(|flow| usize::from(flow.sl) == i);
             Level {
                 name: &level.name,
                 offered: rate(flows.map(|flow| flow.flits).sum()),
                 accepted: rate(sl.flits),
+                accepted_interval: accepted_interval(measured, nics, |of| of[i].flits),
                 share: sl.flits as f64 / stats.flits_delivered.max(1) as f64,
                 end_to_end: latency(&sl.end_to_end, tick_ps),
+                end_to_end_interval: latency_interval(measured, tick_ps, |of| of[i].end_to_end),
                 network: latency(&sl.network, tick_ps),
+                network_interval: latency_interval(measured, tick_ps, |of| of[i].network),
             }
         });
         Some(Point {
@@ -56,6 +94,9 @@ pub(super) fn points<'a>(plan: &'a Plan, result: &'a RunResult) -> Vec<Point<'a>
             measured,
             offered: rate(run.background.iter().map(|flow| flow.flits).sum()),
             accepted: throughput(experiment, stats),
+            accepted_interval: accepted_interval(measured, nics, |of| {
+                of.iter().map(|level| level.flits).sum()
+            }),
             saturated: saturated(experiment, run),
             levels: levels.collect(),
         })
@@ -78,9 +119,12 @@ pub(super) fn curve_json(plan: &Plan, result: &RunResult) -> Vec<Value> {
             let value = json!({
                 "offered_flits_per_cycle_per_nic": level.offered,
                 "accepted_flits_per_cycle_per_nic": level.accepted,
+                "accepted_interval": Interval::json(level.accepted_interval),
                 "share": level.share,
                 "end_to_end_ns": Latency::json(level.end_to_end),
+                "end_to_end_interval_ns": Interval::json(level.end_to_end_interval),
                 "network_ns": Latency::json(level.network),
+                "network_interval_ns": Interval::json(level.network_interval),
             });
             (level.name.to_owned(), value)
         });
@@ -92,6 +136,7 @@ pub(super) fn curve_json(plan: &Plan, result: &RunResult) -> Vec<Value> {
             "window_ticks": point.run.stats.ticks(),
             "offered_flits_per_cycle_per_nic": point.offered,
             "accepted_flits_per_cycle_per_nic": point.accepted,
+            "accepted_interval": Interval::json(point.accepted_interval),
             "saturated": point.saturated,
             "backlog_messages": point.run.backlog,
             "congestion": point.run.stats.congestion.as_ref().map(super::json::congestion),
@@ -111,6 +156,10 @@ pub fn curve_csv(plan: &Plan, result: &RunResult) -> String {
         for part in ["mean", "p50", "p99", "max"] {
             let _ = write!(out, ",{kind}_{part}_ns");
         }
+    }
+    for of in ["accepted", "sl_accepted", "end_to_end", "network"] {
+        let unit = if of.contains("accepted") { "" } else { "_ns" };
+        let _ = write!(out, ",{of}_half_width{unit}");
     }
     out.push('\n');
     for point in points(plan, result) {
@@ -136,6 +185,17 @@ pub fn curve_csv(plan: &Plan, result: &RunResult) -> String {
                 let _ = match latency {
                     Some(l) => write!(out, ",{},{},{},{}", l.mean, l.p50, l.p99, l.max),
                     None => write!(out, ",,,,"),
+                };
+            }
+            for interval in [
+                point.accepted_interval,
+                level.accepted_interval,
+                level.end_to_end_interval,
+                level.network_interval,
+            ] {
+                let _ = match interval {
+                    Some(of) => write!(out, ",{}", of.half_width),
+                    None => write!(out, ","),
                 };
             }
             out.push('\n');

@@ -3,6 +3,7 @@
 mod curve;
 mod dtable;
 mod figure;
+mod interval;
 mod json;
 mod latency;
 mod series;
@@ -12,6 +13,7 @@ pub(crate) mod table;
 pub use curve::curve_csv;
 pub use dtable::{DTABLE_SCHEMA, DTableReport};
 pub use figure::curve_svg;
+pub use interval::{Interval, interval_95};
 pub use json::{SCHEMA, result_json};
 pub use latency::{Latency, latency};
 pub use series::SeriesFiles;

@@ -9,6 +9,7 @@ use crate::config::experiment::Measure;
 use crate::config::{ConfigError, Experiment};
 use crate::fabric::engine::{self, Engine, RunEnd};
 use crate::fabric::spec::Tick;
+use crate::fabric::stats::FabricStats;
 use crate::replay::Replay;
 use crate::replay::background::BackgroundOutcome;
 use crate::units::Ratio;
@@ -18,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// How a measurement went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measured {
     /// Factor on the rates of the flows.
     pub load: Ratio,
@@ -26,6 +27,55 @@ pub struct Measured {
     pub warm_up: Tick,
     /// The fabric was steady when the window began; `None` if nobody looked.
     pub steady: Option<bool>,
+    /// The parts of the window, in their order; fewer than [`WINDOW_BATCHES`] if it was cut
+    /// short, none if it has fewer ticks.
+    pub batches: Vec<WindowBatch>,
+}
+
+/// Equal parts that a window is cut into.
+pub const WINDOW_BATCHES: u32 = 32;
+
+/// What was counted in a part of the window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WindowBatch {
+    /// Its length.
+    pub ticks: Tick,
+    /// Per service level.
+    pub service_levels: Vec<LevelBatch>,
+}
+
+/// Deliveries of one service level in a part of the window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LevelBatch {
+    /// Flits.
+    pub flits: u64,
+    /// Messages and the sum of their end-to-end latencies in ticks.
+    pub end_to_end: (u64, u128),
+    /// Packets and the sum of their network latencies in ticks.
+    pub network: (u64, u128),
+}
+
+/// What `stats` has counted per service level.
+fn counted(stats: &FabricStats) -> Vec<LevelBatch> {
+    let levels = stats.service_levels.iter();
+    levels
+        .map(|sl| LevelBatch {
+            flits: sl.flits,
+            end_to_end: (sl.messages, sl.end_to_end.sum()),
+            network: (sl.packets, sl.network.sum()),
+        })
+        .collect()
+}
+
+impl LevelBatch {
+    fn since(&self, earlier: &Self) -> Self {
+        let less = |(a, sum): (u64, u128), (b, earlier): (u64, u128)| (a - b, sum - earlier);
+        Self {
+            flits: self.flits - earlier.flits,
+            end_to_end: less(self.end_to_end, earlier.end_to_end),
+            network: less(self.network, earlier.network),
+        }
+    }
 }
 
 /// Part of a warm-up.
@@ -154,6 +204,32 @@ impl UnderLoad<'_> {
             }
         }
     }
+
+    /// Simulates the `window` ticks from tick `first` on; fills `batches`.
+    fn window(&mut self, first: Tick, window: Tick, batches: &mut Vec<WindowBatch>) -> RunEnd {
+        let parts = Tick::from(WINDOW_BATCHES);
+        if window < parts {
+            return self.advance(first + window - 1);
+        }
+        let levels = self.experiment.fabric.qos.service_levels.len();
+        let (mut before, mut done) = (vec![LevelBatch::default(); levels], 0);
+        for part in 1..=parts {
+            // Windows have at most 2^40 ticks.
+            let until = window * part / parts;
+            match self.advance(first + until - 1) {
+                RunEnd::Finished => {}
+                end => return end,
+            }
+            let now = counted(&self.engine.stats());
+            let pairs = now.iter().zip(&before);
+            batches.push(WindowBatch {
+                ticks: until - done,
+                service_levels: pairs.map(|(now, before)| now.since(before)).collect(),
+            });
+            (before, done) = (now, until);
+        }
+        RunEnd::Finished
+    }
 }
 
 /// Measures the experiment under one of its loads.
@@ -187,8 +263,12 @@ fn measure_load(
     if warmed_up {
         run.engine.restart_statistics();
     }
+    let mut batches = Vec::new();
     let end = match end {
-        RunEnd::Finished => run.advance(warm_up + measure.window - Tick::from(!warmed_up)),
+        RunEnd::Finished => {
+            let first = warm_up + Tick::from(warmed_up);
+            run.window(first, measure.window, &mut batches)
+        }
         end => end,
     };
     // Sources go on whatever happens, so a fabric that froze looks like a saturated one.
@@ -216,6 +296,7 @@ fn measure_load(
             load,
             warm_up,
             steady,
+            batches,
         }),
         wall: started.elapsed(),
     })

@@ -1,0 +1,119 @@
+//! Confidence intervals of 95 %: of independent values, and of a mean over time by batch
+//! means.
+
+use serde_json::{Value, json};
+
+/// Mean of independent values with its 95 % confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Mean of the values.
+    pub mean: f64,
+    /// Half the width of the interval (Student's t).
+    pub half_width: f64,
+    /// Number of values.
+    pub values: usize,
+}
+
+/// 97.5 % quantiles of Student's t with 1, 2, … 31 degrees of freedom.
+const T: [f64; 31] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
+    2.052, 2.048, 2.045, 2.042, 2.040,
+];
+
+/// 95 % quantile of the normal distribution.
+const ONE_SIDED: f64 = 1.645;
+
+/// Fewest batches that an interval is made of.
+const FEWEST: usize = 8;
+
+/// Mean of `values` and its interval; `None` for fewer than two. Beyond 32 values the
+/// interval is that of 32, which is wider by less than 4 %.
+#[must_use]
+pub fn interval_95(values: &[f64]) -> Option<Interval> {
+    if values.len() < 2 {
+        return None;
+    }
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let t = T[(values.len() - 2).min(T.len() - 1)];
+    Some(Interval {
+        mean,
+        half_width: t * (squares / (n - 1.0) / n).sqrt(),
+        values: values.len(),
+    })
+}
+
+/// Interval of the mean over a window that was cut into batches, which have these means.
+///
+/// While the batches are correlated (coefficient of neighbours above what one in twenty
+/// independent series reaches), neighbours are merged. `None` if fewer than eight batches
+/// are left by then, as of a quantity that grows throughout the window.
+pub(super) fn batch_means(means: &[f64]) -> Option<Interval> {
+    let mut means = means.to_vec();
+    while means.len() >= FEWEST {
+        if correlation(&means) <= ONE_SIDED / (means.len() as f64).sqrt() {
+            return interval_95(&means);
+        }
+        means = means
+            .chunks_exact(2)
+            .map(|pair| (pair[0] + pair[1]) / 2.0)
+            .collect();
+    }
+    None
+}
+
+/// Correlation coefficient of neighbours; 0 if all values are equal.
+fn correlation(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let products = values
+        .windows(2)
+        .map(|pair| (pair[0] - mean) * (pair[1] - mean));
+    match squares > 0.0 {
+        true => products.sum::<f64>() / squares,
+        false => 0.0,
+    }
+}
+
+impl Interval {
+    /// As it stands in `result.json`.
+    pub(super) fn json(interval: Option<Self>) -> Value {
+        match interval {
+            None => Value::Null,
+            Some(of) => json!({ "half_width": of.half_width, "batches": of.values }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_students() {
+        // Mean 2, deviation 1: 4.303 / √3.
+        let of = interval_95(&[1.0, 2.0, 3.0]).unwrap();
+        assert_eq!((of.mean, of.values), (2.0, 3));
+        assert!((of.half_width - 4.303 / 3f64.sqrt()).abs() < 1e-12);
+        assert_eq!(interval_95(&[1.0]), None);
+        assert_eq!(interval_95(&[5.0; 40]).unwrap().half_width, 0.0);
+    }
+
+    #[test]
+    fn correlated_batches_are_merged() {
+        let alternating: Vec<f64> = (0..32).map(|i| f64::from(i % 2)).collect();
+        assert_eq!(batch_means(&alternating).unwrap().values, 32);
+        // Pairs that go together: independent once merged.
+        let of = |i: i32| f64::from(i / 2 % 2);
+        let pairs: Vec<f64> = (0..32).map(of).collect();
+        assert!(correlation(&pairs).abs() < 0.1);
+        let of = |i: i32| f64::from(i / 4 % 2);
+        let fours: Vec<f64> = (0..32).map(of).collect();
+        assert_eq!(batch_means(&fours).unwrap().values, 16);
+        let growing: Vec<f64> = (0..32).map(f64::from).collect();
+        assert_eq!(batch_means(&growing), None);
+        assert_eq!(batch_means(&[1.0; 4]), None);
+    }
+}
