@@ -321,7 +321,7 @@ fn script_replay(experiment: &Experiment, ops: Vec<Vec<Op>>) -> Replay {
         collectives: Choices::default(),
     };
     Replay::new(ReplaySpec {
-        tick_ps: experiment.fabric.timing.tick_ps,
+        tick: experiment.fabric.timing.tick,
         nics: experiment.fabric.topology.nics(),
         queueing: Queueing::PerLevel,
         seed: 1,

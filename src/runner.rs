@@ -3,14 +3,15 @@
 use crate::config::experiment;
 use crate::config::{ConfigError, Experiment, Plan};
 use crate::fabric::engine::{self, Engine, RunEnd};
-use crate::fabric::spec::Tick;
+use crate::fabric::spec::{FabricSpec, Tick};
 use crate::fabric::stats::FabricStats;
 use crate::replay::background::{
-    BackgroundFlow, BackgroundOutcome, MessageSize, Rate, message_flits,
+    BackgroundFlow, BackgroundOutcome, MessageSize, Rate, message_units,
 };
 use crate::replay::outcome::JobOutcome;
 use crate::replay::vef::VefProgram;
 use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
+use crate::units::{Ratio, TickLength};
 use anyhow::anyhow;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,8 +51,8 @@ impl Control<'_> {
 pub struct Snapshot {
     /// Simulated time in ticks.
     pub tick: Tick,
-    /// Length of a tick in picoseconds.
-    pub tick_ps: u64,
+    /// Length of a tick.
+    pub tick_length: TickLength,
     /// Trace records that have started, of the jobs that the run waits for; without a job
     /// thousandths of the loads.
     pub records: u64,
@@ -230,7 +231,7 @@ fn replay_of(
         });
     }
     let replay = Replay::new(ReplaySpec {
-        tick_ps: fabric.timing.tick_ps,
+        tick: fabric.timing.tick,
         nics: fabric.topology.nics(),
         queueing: fabric.queueing(),
         seed: experiment.seed,
@@ -242,6 +243,25 @@ fn replay_of(
     Ok((replay, records))
 }
 
+/// A load in flits per cycle, in units of link time per tick.
+fn rate_of(load: Ratio, fabric: &FabricSpec) -> Result<Rate, RunError> {
+    let units = Ratio::whole(fabric.link_units_per_flit().into());
+    let rate = fabric
+        .fastest_link()
+        .checked_mul(units)
+        .and_then(|fastest| fastest.checked_mul(load));
+    let rate = rate.ok_or_else(|| {
+        ConfigError::new(
+            "background",
+            format!("a rate of {load} on these links is no fraction of 64-bit numbers; round it"),
+        )
+    })?;
+    Ok(Rate {
+        flits: rate.num(),
+        ticks: rate.den(),
+    })
+}
+
 /// The background flows with everything that follows from the fabric.
 fn flows_of(experiment: &Experiment) -> Result<Vec<BackgroundFlow>, RunError> {
     let fabric = &experiment.fabric;
@@ -250,20 +270,17 @@ fn flows_of(experiment: &Experiment) -> Result<Vec<BackgroundFlow>, RunError> {
         let mtu = fabric.qos.service_levels[usize::from(flow.sl)].mtu_bytes;
         let size = |&(bytes, weight): &(u64, u64)| MessageSize {
             bytes,
-            flits: message_flits(&fabric.timing, mtu, fabric.header_bytes, bytes),
+            flits: message_units(fabric, mtu, bytes).max(1),
             weight,
         };
-        let ticks = |ps: u64| ps.div_ceil(fabric.timing.tick_ps);
+        let ticks = |ps: u64| fabric.timing.tick.ticks(ps);
         let senders = flow
             .pattern
             .senders(&fabric.topology, experiment.seed, index);
         let flow = BackgroundFlow {
             sl: flow.sl,
             sizes: flow.sizes.iter().map(size).collect(),
-            rate: Rate {
-                flits: flow.rate.num(),
-                ticks: flow.rate.den(),
-            },
+            rate: rate_of(flow.rate, fabric)?,
             injection: flow.injection,
             start: ticks(flow.start_ps),
             stop: flow.stop_ps.map_or(Tick::MAX, ticks),
@@ -310,7 +327,7 @@ fn run_experiment(
             let replayed = replay.progress();
             progress.update(&Snapshot {
                 tick: engine.tick,
-                tick_ps: experiment.fabric.timing.tick_ps,
+                tick_length: experiment.fabric.timing.tick,
                 records: replayed.operations,
                 records_total: records,
                 messages: replayed.messages_delivered,

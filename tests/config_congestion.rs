@@ -39,7 +39,7 @@ fn congestion_control_has_the_names_of_the_specification() {
     let quarter = |i: usize| c.cct[i].multiplier as usize * 4 == i << c.cct[i].shift;
     assert!((0..128).all(quarter));
     // 64 units of 1.024 us.
-    let timer = 65_536_000_u64.div_ceil(spec.timing.tick_ps);
+    let timer = spec.timing.tick.ticks(65_536_000);
     let level = SlCongestion {
         ccti_increase: 1,
         ccti_min: 0,
@@ -133,7 +133,7 @@ fn congestion_control_has_the_names_of_the_specification() {
             shift: 1
         }
     );
-    let timer = 10_240_000_u64.div_ceil(spec.timing.tick_ps);
+    let timer = spec.timing.tick.ticks(10_240_000);
     assert_eq!(
         c.service_levels,
         [SlCongestion {
@@ -421,7 +421,7 @@ fn presets_are_what_was_published() {
         (control(&spec).clone(), spec)
     };
     let units = |spec: &flitwise::fabric::spec::FabricSpec, units: u64| {
-        (units * 1_024_000).div_ceil(spec.timing.tick_ps)
+        spec.timing.tick.ticks(units * 1_024_000)
     };
     let (c, spec) = with("simula", "");
     assert_eq!((c.host_ports.threshold, c.host_ports.marking_rate), (15, 0));

@@ -7,12 +7,12 @@ use flitwise::config::experiment_json;
 use flitwise::fabric::infiniband::{Acks, VlArb, VlMap, VlWeight};
 use flitwise::fabric::spec::{FabricSpec, Quota};
 use flitwise::fabric::topology::{Peer, Shape};
-use flitwise::units::Ratio;
+use flitwise::units::{Ratio, TickLength};
 
 /// Flits per tick times the flits of a second: the rate in bit/s, in lowest terms.
 fn bits_per_second(spec: &FabricSpec, rate: Ratio) -> f64 {
     let t = &spec.timing;
-    rate.to_f64() * f64::from(t.flit_bytes) * 8e12 / t.tick_ps as f64
+    rate.to_f64() * f64::from(t.flit_bytes) * 8e12 / t.tick.length_ps().to_f64()
 }
 
 #[test]
@@ -23,15 +23,18 @@ fn the_test_bed_has_the_rates_of_the_paper() {
     let at = |nic| t.attachment(nic).0;
     assert_eq!((0..7).map(at).collect::<Vec<_>>(), [0, 0, 0, 1, 1, 1, 1]);
     assert_eq!(t.peer(0, 3), Peer::Switch { switch: 1, port: 4 });
-    // 512 bits at 34.2 Gb/s take 14970.76 ps.
-    assert_eq!((spec.timing.tick_ps, spec.timing.flit_bytes), (14_970, 64));
+    // An eighth of 512 bits at 34.2 Gb/s of payload, 2,048 of 2,074 B.
+    let link = 34.2e9 * 2074.0 / 2048.0;
+    let tick = spec.timing.tick.length_ps().to_f64();
+    assert!((tick - 64e12 / link).abs() < 1e-6, "{tick}");
+    assert_eq!(spec.timing.flit_bytes, 64);
     let v = voq(&spec);
     let close = |rate, bits: f64| (bits_per_second(&spec, rate) / bits - 1.0).abs() < 1e-12;
-    assert!(close(v.links.host, 16e9) && close(v.links.switch, 34.2e9));
+    assert!(close(v.links.host, 16e9) && close(v.links.switch, link));
     // 13.1 Gb/s of payload in packets of 2,048 B, which take 33 flits with their headers.
     assert_eq!(spec.max_flits(0), 33);
     for rate in [v.hca.send_rate.unwrap(), v.hca.sink_rate.unwrap()] {
-        assert!(close(rate, 13.1e9 * 33.0 * 64.0 / 2048.0));
+        assert!(close(rate, 13.1e9 * 2074.0 / 2048.0));
     }
     assert_eq!((v.hca.acks, v.hca.ack_bytes), (Acks::PerMessage, 30));
     assert_eq!(spec.header_bytes, 26);
@@ -54,9 +57,9 @@ fn the_648_port_switch_is_a_clos_network_of_36_port_switches() {
     };
     assert_eq!((tree.switches_of(1), tree.switches_of(2)), (0..36, 36..54));
     assert!((0..54).all(|s| (0..36).all(|p| t.peer(s, p) != Peer::None)));
-    assert_eq!(spec.timing.tick_ps, 16_000);
+    assert_eq!(spec.timing.tick, TickLength::whole(2_000));
     let v = voq(&spec);
-    assert_eq!((v.links.host, v.links.switch), (Ratio::ONE, Ratio::ONE));
+    assert_eq!((v.links.host, v.links.switch), (ratio(1, 8), ratio(1, 8)));
     assert_eq!((v.hca.send_rate, v.hca.sink_rate), (None, None));
 }
 
@@ -79,7 +82,7 @@ fn links_and_adapters_have_rates_of_their_own() {
         "#,
     );
     let v = voq(&spec);
-    assert_eq!(spec.timing.tick_ps, 10_000);
+    assert_eq!(spec.timing.tick, TickLength::whole(10_000));
     assert_eq!((v.links.switch, v.links.host), (ratio(5, 8), ratio(5, 32)));
     let at = |switch, port| v.links.at(&spec.topology, switch, port);
     // Both directions alike: switch 1 has the other end of the link at port 1 of switch 0.
@@ -93,13 +96,14 @@ fn links_and_adapters_have_rates_of_their_own() {
     assert_eq!((at(3, 0), at(2, 0)), (ratio(5, 64), ratio(5, 32)));
     assert_eq!(
         (v.hca.send_rate, v.hca.sink_rate),
-        (Some(ratio(1, 7)), Some(ratio(1, 4)))
+        // Flits per cycle, the time of a flit on the fastest link: 5/8 flits per tick.
+        (Some(ratio(5, 56)), Some(ratio(5, 32)))
     );
     assert_eq!(
         (v.crossbar_speedup, v.hca.acks, v.hca.ack_bytes),
         (2, Acks::PerPacket, 64)
     );
-    // Without `tick` it is a flit of the fastest link, single ones included.
+    // Without `tick` it is an eighth of a flit of the fastest link, single ones included.
     let text = r#"
         [fabric]
         kind = "voq"
@@ -107,7 +111,8 @@ fn links_and_adapters_have_rates_of_their_own() {
         host_link_speed = "SDR x1"
         link_speeds = [{ switch = 0, port = 2, speed = "150Gb/s" }]
         "#;
-    assert_eq!(fabric(text).timing.tick_ps, 3413);
+    let tick = fabric(text).timing.tick.length_ps();
+    assert_eq!((tick.num(), tick.den()), (1280, 3));
     for (change, part) in [
         ("link_speed = \"QDR x5\"", "`QDR x5` is no link speed"),
         ("link_speed = \"0Gb/s\"", "is no rate of a link"),
@@ -115,7 +120,7 @@ fn links_and_adapters_have_rates_of_their_own() {
         ("tick = \"20ns\"", "at most 1 is possible: shorten the tick"),
         ("tick = \"0ns\"", "fabric.tick: is 0"),
         ("hca_send_rate = \"fast\"", "unknown value `fast`"),
-        ("hca_send_rate = \"40Gb/s\"", "fabric.hca_send_rate"),
+        ("hca_send_rate = \"400Gb/s\"", "fabric.hca_send_rate"),
         ("hca_sink_rate = 0", "a rate of 0 moves nothing"),
         (
             "link_speeds = [{ switch = 0, port = 40, speed = \"SDR\" }]",

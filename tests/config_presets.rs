@@ -3,7 +3,7 @@
 use flitwise::config::experiment::{Placement, SendCompletion};
 use flitwise::config::{ConfigError, Plan, experiment_hash, experiment_json, resolve_text};
 use flitwise::fabric::spec::{Quota, Scheduler};
-use flitwise::units::Ratio;
+use flitwise::units::{Ratio, TickLength};
 use std::path::PathBuf;
 
 fn corpus() -> PathBuf {
@@ -25,7 +25,7 @@ const JOB: &str = "job = [{ trace = \"tiny.vef\" }]\n";
 fn opa_gen1_numbers() {
     let e = plan(JOB).experiment;
     let t = &e.fabric.timing;
-    assert_eq!((t.tick_ps, t.flit_bytes), (640, 8));
+    assert_eq!((t.tick, t.flit_bytes), (TickLength::whole(640), 8));
     let central =
         t.input_store + t.routing + 2 * (t.allocation + t.crossbar) + t.output_store + t.link;
     let inside = t.input_store + t.routing + t.allocation + t.crossbar + t.output_store + t.link;

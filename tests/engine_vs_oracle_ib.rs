@@ -160,6 +160,7 @@ fn compare_counts(
         prop_assert_eq!(link.from, from);
         prop_assert_eq!(link.to, link_end(expected.to), "link from {:?}", from);
         prop_assert_eq!(link.flits, expected.flits, "flits from {:?}", from);
+        prop_assert_eq!(link.units, expected.bytes, "bytes from {:?}", from);
         prop_assert_eq!(link.packets, expected.packets, "packets from {:?}", from);
         let (queue, credit) = (expected.queue_wait, expected.credit_wait);
         prop_assert_eq!(link.queue_wait_ticks, queue, "queue wait of {:?}", from);
@@ -282,4 +283,10 @@ fn starved_port_vls_agree() {
     });
     assert!(ends.windows(2).all(|pair| pair[0] != pair[1]), "{ends:?}");
     assert!(ends[4] > ends[0], "{ends:?}");
+}
+
+#[test]
+fn a_run_without_messages_has_a_first_tick() {
+    let spec = voq_fabric(Topology::single(2).unwrap());
+    compare(&spec, &Script::new([]), Some(1)).unwrap();
 }

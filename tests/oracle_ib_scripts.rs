@@ -10,6 +10,7 @@ use flitwise::fabric::infiniband::{ForwardingTables, SlToVl, VlArb, VlMap, VlWei
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::topology::Topology;
 use flitwise::fabric::workload::Message;
+use flitwise::units::TickLength;
 use oracle_ib::{Arbiter, End, IbRun, RunEnd, Server};
 use std::collections::BTreeMap;
 
@@ -68,29 +69,63 @@ fn header_takes_nine_ticks_through_an_idle_switch() {
 fn headers_are_counted_and_rounded_up() {
     let mut spec = single();
     spec.header_bytes = 26;
-    // 256 + 26 bytes are 5 flits, 5 + 26 are one: the second packet starts at 5.
+    // 256 + 26 bytes are 5 flits and take 4.4 ticks, 5 + 26 are one: the second packet starts in 4.
     let run = run_lines(&spec, [(0, message(0, 1, 2, 0, 261))]);
     let flits: Vec<_> = run.reports.iter().map(|r| r.flits).collect();
     assert_eq!(flits, [5, 1]);
-    assert_eq!(ticks(&run, End::Nic(1)), [0, 5]);
+    assert_eq!(ticks(&run, End::Nic(1)), [0, 4]);
 }
 
 #[test]
 fn servers_lose_nothing_to_rounding() {
-    // 2/3 flits per tick: a flit takes 1.5 ticks.
-    let mut server = Server::new(ratio(2, 3));
-    let line = server.start(0);
-    assert_eq!([0, 1, 2].map(|i| line.tick(i)), [0, 1, 3]);
-    server.finish(line, 3, 0);
+    // 2/3 flits per tick: a flit of 64 B takes 1.5 ticks.
+    let mut server = Server::new(ratio(2, 3), 64);
+    let service = server.serve(0, (192, 3), None);
+    assert_eq!((service.leaves, service.last), (vec![0, 1, 3], 4));
     // Free from 4.5 on, so in tick 4; the next packet starts at 4.5.
     assert!(!server.is_free(3) && server.is_free(4));
     assert_eq!(server.end(), 5);
-    let line = server.start(4);
-    assert_eq!([0, 1, 2].map(|i| line.tick(i)), [4, 6, 7]);
-    // A last flit that was available at 20 only.
-    server.finish(line, 3, 20);
+    // Its last flit was available at 20 only.
+    let service = server.serve(4, (192, 3), Some(&[4, 4, 20]));
+    assert_eq!((service.leaves, service.last), (vec![4, 6, 20], 21));
     assert!(!server.is_free(20) && server.is_free(21));
-    assert_eq!(server.start(30).tick(1), 31);
+    assert_eq!(server.serve(30, (128, 2), None).leaves[1], 31);
+}
+
+#[test]
+fn servers_count_bytes() {
+    // A flit of 64 B takes 8 ticks: 90 B take 11.25, and 30 B 3.75.
+    let mut server = Server::new(ratio(1, 8), 64);
+    let service = server.serve(0, (90, 2), None);
+    assert_eq!((service.leaves, service.last), (vec![0, 8], 11));
+    assert!(!server.is_free(10) && server.is_free(11));
+    // Begins at 11.25, ends at 15.
+    let service = server.serve(11, (30, 1), None);
+    assert_eq!((service.leaves, service.last), (vec![11], 14));
+    // Less than a tick counts as one.
+    let mut server = Server::new(ratio(1, 1), 64);
+    server.serve(0, (30, 1), None);
+    assert!(!server.is_free(0) && server.is_free(1));
+}
+
+#[test]
+fn short_packets_follow_each_other_at_the_pace_of_their_bytes() {
+    let mut spec = single();
+    spec.header_bytes = 26;
+    spec.timing.tick = TickLength::whole(2_000);
+    let links = &mut voq_of(&mut spec).links;
+    (links.host, links.switch) = (ratio(1, 8), ratio(1, 8));
+    // 64 + 26 bytes take 11.25 ticks: the engine and the link start packets at 0, 11.25, 22.5,
+    // 33.75 and 45.
+    let lines = (0..5).map(|i| (0, message(i, 1, 2, 0, 64)));
+    let run = run_lines(&spec, lines);
+    assert_eq!(ticks(&run, End::Nic(1)), [0, 11, 22, 33, 45]);
+    let ends: Vec<_> = run.reports.iter().map(|r| r.delivered).collect();
+    let apart: Vec<_> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(
+        apart[1..].iter().all(|apart| (11..=12).contains(apart)),
+        "{ends:?}"
+    );
 }
 
 #[test]

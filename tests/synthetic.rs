@@ -312,7 +312,7 @@ fn the_batches_of_a_window_are_the_window() {
         assert_eq!(ticks, stats.ticks());
         let levels = || batches.iter().map(|batch| batch.service_levels[0]);
         let level = &stats.service_levels[0];
-        assert_eq!(levels().map(|of| of.flits).sum::<u64>(), level.flits);
+        assert_eq!(levels().map(|of| of.units).sum::<u64>(), level.units);
         let whole = (level.messages, level.end_to_end.sum());
         let counts = levels().map(|of| of.end_to_end);
         assert_eq!(counts.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1)), whole);

@@ -6,7 +6,7 @@ use flitwise::config::{Plan, load};
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::Tick;
 use flitwise::fabric::stats::LinkEnd;
-use flitwise::fabric::workload::{Message, Workload};
+use flitwise::fabric::workload::{AppQueue, Message, Workload};
 use flitwise::replay::Replay;
 use flitwise::runner::{Control, RunResult, Silent, run_plan, workload};
 use std::collections::BTreeMap;
@@ -138,8 +138,8 @@ impl Workload for Noting {
         self.created.extend(out.iter());
     }
 
-    fn replenish(&mut self, now: Tick, nic: u32, sl: u8) -> Option<Message> {
-        let message = self.replay.replenish(now, nic, sl)?;
+    fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
+        let message = self.replay.replenish(now, queue)?;
         self.created.push(message);
         Some(message)
     }

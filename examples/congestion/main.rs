@@ -71,8 +71,8 @@ impl fmt::Display for Outcome {
 }
 
 fn simulate(experiment: &Experiment, settling_ms: u64, window_ms: u64) -> Result<Outcome> {
-    let tick_ps = experiment.fabric.timing.tick_ps;
-    let ticks = |ms: u64| -> Tick { ms * PS_PER_MS / tick_ps };
+    let tick = experiment.fabric.timing.tick;
+    let ticks = |ms: u64| -> Tick { tick.ticks(ms * PS_PER_MS) };
     let (from, to) = (ticks(settling_ms), ticks(settling_ms + window_ms));
     let mut traffic = workload(experiment, Some(to))?;
     let mut engine = Engine::new(&experiment.fabric)?;

@@ -47,7 +47,7 @@ impl Progress for Bar {
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
         self.bar.set_message(format!(
             "{} simulated, {} messages, {:.1} M flit-hops/s",
-            human_time(s.tick.saturating_mul(s.tick_ps)),
+            human_time(s.tick_length.ps(s.tick)),
             human_count(s.messages),
             s.flit_hops as f64 / seconds / 1e6,
         ));

@@ -106,7 +106,8 @@ pub enum SendCompletion {
 pub struct Background {
     /// Service level.
     pub sl: u8,
-    /// Offered load in flits per tick and sending NIC, above 0 and at most 1.
+    /// Offered load in flits per cycle (the time of a flit on the fastest link) and sending NIC,
+    /// above 0 and at most 1.
     pub rate: Ratio,
     /// How it is spread over time.
     pub injection: Injection,

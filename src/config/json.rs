@@ -140,9 +140,17 @@ fn graph(t: &Topology) -> Value {
     json!({ "kind": "graph", "ports": ports })
 }
 
+/// A whole number as such, any other as the nearest floating-point number.
+fn number(value: Ratio) -> Value {
+    match value.den() {
+        1 => json!(value.num()),
+        _ => json!(value.to_f64()),
+    }
+}
+
 fn timing(t: &Timing) -> Value {
     json!({
-        "tick_ps": t.tick_ps,
+        "tick_ps": number(t.tick.length_ps()),
         "flit_bytes": t.flit_bytes,
         "link_ticks": t.link,
         "host_link_ticks": t.host_link,

@@ -2,7 +2,9 @@
 
 use super::error::ConfigError;
 use super::presets_congestion::{CONGESTION, CongestionDefaults};
-use super::presets_infiniband::{VoqDefaults, ib_ddr_testbed, ib_qdr_648};
+use super::presets_infiniband::{
+    CABLE_PS, EDR, FDR, HDR, NDR, QDR, VoqDefaults, ib_ddr_testbed, ib_qdr_648, infiniband,
+};
 use super::raw::{
     FabricPreset, QosPreset, RawDTable, RawFabric, RawNics, RawScheduler, RawServiceLevel,
     RawTopology, TopologyKind,
@@ -75,6 +77,12 @@ pub(super) fn fabric(raw: &RawFabric) -> Result<FabricDefaults, ConfigError> {
         FabricPreset::OpaSim => opasim(),
         FabricPreset::IbDdrTestbed => ib_ddr_testbed(),
         FabricPreset::IbQdr648 => ib_qdr_648(),
+        FabricPreset::IbQdr => infiniband(&QDR),
+        FabricPreset::IbFdr => infiniband(&FDR),
+        FabricPreset::IbEdr => infiniband(&EDR),
+        FabricPreset::IbHdr => infiniband(&HDR),
+        FabricPreset::IbNdr => infiniband(&NDR),
+        FabricPreset::Opa400 => opa_400(),
     };
     let is = match defaults.kind {
         KindDefaults::Hierarchical(_) => RawKind::Hierarchical,
@@ -83,8 +91,8 @@ pub(super) fn fabric(raw: &RawFabric) -> Result<FabricDefaults, ConfigError> {
     if raw.kind.is_some_and(|kind| kind != is) {
         return Err(ConfigError::new(
             "fabric.kind",
-            "the preset has switches of the other kind; \"opa-gen1\" and \"opasim\" are \
-             \"hierarchical\", \"ib-ddr-testbed\" and \"ib-qdr-648\" are \"voq\"",
+            "the preset has switches of the other kind; \"opa-gen1\", \"opa-400\" and \"opasim\" are \
+             \"hierarchical\", those that begin with \"ib-\" are \"voq\"",
         ));
     }
     only_keys_of(raw, is)?;
@@ -145,6 +153,8 @@ fn only_keys_of(raw: &RawFabric, kind: RawKind) -> Result<(), ConfigError> {
 /// prints AT 16; 8 per allocation, 16 in total, make the table, the formula and
 /// the printed 160 cycles agree: 50+32+8+2+8+2+50+8 through the central
 /// crossbar, 50+32+8+2+50+8 = 150 inside an MPort. INJ has no value there: 8.
+/// Its cycle is 640 ps, a flit of 8 B at 100 Gb/s; latencies are times, so that they stay when
+/// the link rate changes. FLY, 5.12 ns, is a metre of cable.
 /// Hiperion section 4.1: 64 KiB per port buffer, 32 KiB per NIC, 128 KiB central
 /// per MPort (two of 64 KiB), 64 B credits. Quotas are ours.
 fn opa_gen1() -> FabricDefaults {
@@ -157,13 +167,13 @@ fn opa_gen1() -> FabricDefaults {
         flit: 8,
         header: 0,
         credit: 64,
-        link: Latency::Ticks(8),
-        host_link: Latency::Ticks(8),
-        input: Latency::Ticks(50),
-        routing: Latency::Ticks(32),
-        allocation: Latency::Ticks(8),
-        crossbar: Latency::Ticks(2),
-        output: Latency::Ticks(50),
+        link: cycles(8),
+        host_link: cycles(8),
+        input: cycles(50),
+        routing: cycles(32),
+        allocation: cycles(8),
+        crossbar: cycles(2),
+        output: cycles(50),
         input_buffer: 65_536,
         output_buffer: 65_536,
         nic_queue: 32_768,
@@ -179,6 +189,30 @@ fn opa_gen1() -> FabricDefaults {
             max: Space::Share(Ratio::new(3, 4).unwrap_or(Ratio::ONE)),
         }),
         congestion: CONGESTION,
+    }
+}
+
+/// Cycles of OpaSim, 640 ps each.
+const fn cycles(count: u64) -> Latency {
+    Latency::Time(640 * count)
+}
+
+/// Omni-Path at 400 Gb/s. The pipeline of `opa-gen1`, 97 ns through the central crossbar, agrees
+/// with the "< 100 ns" of a switch in Cornelis' *CN5000 Topologies and Routing* (4.2.3); cables of
+/// 5 m at the 5 ns/m of NVIDIA's *DGX SuperPOD Cabling Data Centers Design Guide*.
+fn opa_400() -> FabricDefaults {
+    FabricDefaults {
+        link: Latency::Time(CABLE_PS),
+        host_link: Latency::Time(CABLE_PS),
+        kind: KindDefaults::Hierarchical(HierarchicalDefaults {
+            link_rate: 50_000_000_000,
+            mport_speedup: 3,
+            central_speedup: 4,
+            central_buffer: 65_536,
+            exclusive: [Space::Packets(4), Space::Packets(1)],
+            max: Space::Share(Ratio::new(3, 4).unwrap_or(Ratio::ONE)),
+        }),
+        ..opa_gen1()
     }
 }
 

@@ -98,6 +98,18 @@ pub(super) enum FabricPreset {
     IbDdrTestbed,
     #[serde(rename = "ib-qdr-648")]
     IbQdr648,
+    #[serde(rename = "ib-qdr")]
+    IbQdr,
+    #[serde(rename = "ib-fdr")]
+    IbFdr,
+    #[serde(rename = "ib-edr")]
+    IbEdr,
+    #[serde(rename = "ib-hdr")]
+    IbHdr,
+    #[serde(rename = "ib-ndr")]
+    IbNdr,
+    #[serde(rename = "opa-400")]
+    Opa400,
 }
 
 #[derive(Debug, Clone, Deserialize)]

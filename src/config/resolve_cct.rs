@@ -144,11 +144,19 @@ impl Maker<'_> {
             SwitchKind::Hierarchical => Ratio::ONE,
             SwitchKind::Voq(voq) => voq.links.host,
         };
-        let flits = u128::from(self.spec.largest_data_flits());
-        let tick = u128::from(self.spec.timing.tick_ps);
-        let packet = (flits * u128::from(rate.den()) * tick).max(1);
-        let scaled = (u128::from(last) << shift) * u128::from(rate.num());
-        let longest = (scaled + packet / 2) / packet;
+        let timing = &self.spec.timing;
+        let ticks = Ratio::new(
+            self.spec.largest_data_bytes().into(),
+            timing.flit_bytes.into(),
+        );
+        let packet = ticks
+            .and_then(|flits| flits.checked_div(rate))
+            .and_then(|ticks| ticks.checked_mul(timing.tick.length_ps()));
+        let packet = packet.unwrap_or(Ratio::ONE);
+        // Times of the packet, rounded to the nearest.
+        let (num, den) = (u128::from(packet.num()).max(1), u128::from(packet.den()));
+        let scaled = (u128::from(last) << shift) * den;
+        let longest = (scaled + num / 2) / num;
         if longest > u128::from(MAX_CCT_MULTIPLIER) || longest == 0 {
             return Err(ConfigError::new(
                 format!("{CCT}.last"),

@@ -14,6 +14,7 @@ use crate::fabric::infiniband::{
     TimerRestart, TimerScope,
 };
 use crate::fabric::spec::{FabricSpec, ServiceLevel};
+use crate::units::TickLength;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -99,7 +100,7 @@ pub(super) fn congestion(
         },
         cct: table(raw, d, spec, dir)?,
         ccti_limit: raw.ccti_limit.unwrap_or(d.ccti_limit),
-        service_levels: service_levels(raw, d, &spec.qos.service_levels, spec.timing.tick_ps)?,
+        service_levels: service_levels(raw, d, &spec.qos.service_levels, spec.timing.tick)?,
     })
 }
 
@@ -199,7 +200,7 @@ fn service_levels(
     raw: &RawCongestionControl,
     d: &CongestionDefaults,
     levels: &[ServiceLevel],
-    tick_ps: u64,
+    tick: TickLength,
 ) -> Result<Vec<SlCongestion>, ConfigError> {
     let names: Vec<&str> = levels.iter().map(|level| level.name.as_str()).collect();
     let mut given = raw.service_levels.keys();
@@ -239,7 +240,7 @@ fn service_levels(
         Ok(SlCongestion {
             ccti_increase: increase.unwrap_or(d.ccti_increase),
             ccti_min,
-            ccti_timer: timer.div_ceil(tick_ps.max(1)),
+            ccti_timer: tick.ticks(timer),
             trigger_threshold: trigger.unwrap_or(d.trigger_threshold),
         })
     };

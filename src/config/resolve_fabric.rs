@@ -10,7 +10,7 @@ use crate::fabric::spec::{
     VirtualAllocation,
 };
 use crate::fabric::topology::Topology;
-use crate::units::{Bytes, Latency, PS_PER_S, Rate, Ratio, Space};
+use crate::units::{Bytes, Latency, PS_PER_S, Rate, Ratio, Space, TickLength};
 
 impl From<SpecError> for ConfigError {
     fn from(e: SpecError) -> Self {
@@ -27,7 +27,7 @@ pub(super) fn timing(raw: &RawFabric, d: &FabricDefaults) -> Result<Timing, Conf
             "is 0; nothing would ever move: write e.g. flit = \"8B\"",
         ));
     }
-    let (tick_ps, mport_speedup, central_speedup) = match &d.kind {
+    let (tick, mport_speedup, central_speedup) = match &d.kind {
         KindDefaults::Hierarchical(h) => (
             tick_of_link_rate(raw, h, flit)?,
             raw.mport_speedup.unwrap_or(h.mport_speedup),
@@ -35,9 +35,9 @@ pub(super) fn timing(raw: &RawFabric, d: &FabricDefaults) -> Result<Timing, Conf
         ),
         KindDefaults::Voq(v) => (resolve_voq::tick(raw, v, flit)?, 1, 1),
     };
-    let ticks = |given: Option<Latency>, default: Latency| given.unwrap_or(default).ticks(tick_ps);
+    let ticks = |given: Option<Latency>, default: Latency| given.unwrap_or(default).ticks(tick);
     Ok(Timing {
-        tick_ps,
+        tick,
         flit_bytes: small(flit, "fabric.flit")?,
         link: ticks(raw.link_latency, d.link),
         host_link: ticks(raw.host_link_latency, d.host_link),
@@ -52,12 +52,12 @@ pub(super) fn timing(raw: &RawFabric, d: &FabricDefaults) -> Result<Timing, Conf
     })
 }
 
-/// One tick of the hierarchical switch moves one flit: flit / rate, in picoseconds.
+/// One tick of the hierarchical switch moves one flit: flit / rate.
 fn tick_of_link_rate(
     raw: &RawFabric,
     d: &HierarchicalDefaults,
     flit: u64,
-) -> Result<u64, ConfigError> {
+) -> Result<TickLength, ConfigError> {
     let rate = raw.link_rate.unwrap_or(Rate(Ratio::whole(d.link_rate))).0;
     if rate.is_zero() {
         return Err(ConfigError::new(
@@ -66,15 +66,14 @@ fn tick_of_link_rate(
         ));
     }
     let num = u128::from(flit) * u128::from(PS_PER_S) * u128::from(rate.den());
-    let tick = Ratio::reduced(num, rate.num().into()).filter(|t| t.den() == 1 && t.num() > 0);
+    let tick = Ratio::reduced(num, rate.num().into()).and_then(TickLength::new);
     let problem = || {
         format!(
-            "a flit of {flit} B at {rate} B/s takes no whole number of picoseconds; \
-             choose another rate or flit size (12.5GB/s and 8B give 640 ps)"
+            "a flit of {flit} B at {rate} B/s takes less than a picosecond; choose a lower rate or a \
+             larger flit"
         )
     };
-    tick.map(Ratio::num)
-        .ok_or_else(|| ConfigError::new("fabric.link_rate", problem()))
+    tick.ok_or_else(|| ConfigError::new("fabric.link_rate", problem()))
 }
 
 pub(super) fn small(value: u64, key: &str) -> Result<u32, ConfigError> {

@@ -42,7 +42,7 @@ pub(super) enum RawSeriesFormat {
 
 /// The time series to record on `fabric`.
 pub(super) fn series(raw: &RawSeries, fabric: &FabricSpec) -> Result<Series, ConfigError> {
-    let interval = raw.interval.ticks(fabric.timing.tick_ps);
+    let interval = raw.interval.ticks(fabric.timing.tick);
     if !(1..=MAX_INTERVAL).contains(&interval) {
         let problem = format!("{interval} ticks; it must be 1 to 2^40 ticks");
         return Err(ConfigError::new("series.interval", problem));

@@ -8,9 +8,10 @@ use super::raw_traffic::{
     RawPatternName, RawPatternTable, RawTrafficPreset,
 };
 use super::resolve_jobs::service_level;
+use crate::fabric::infiniband::flits_per_tick;
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::replay::background::{Injection, MAX_FLOWS, MAX_SIZES, Pattern};
-use crate::units::{Latency, PS_PER_S, Ratio};
+use crate::units::{Latency, Ratio};
 
 /// Most loads in one experiment.
 const MAX_LOADS: usize = 10_000;
@@ -190,15 +191,17 @@ fn too_fine(key: &str) -> ConfigError {
     )
 }
 
-/// In flits per tick.
+/// In flits per cycle, the time of a flit on the fastest link.
 fn rate(raw: RawInjectionRate, fabric: &FabricSpec, key: &str) -> Result<Ratio, ConfigError> {
     let load = match raw {
         RawInjectionRate::Load(load) => load,
         RawInjectionRate::Absolute(rate) => {
-            let timing = &fabric.timing;
-            let flit_bytes = u128::from(timing.flit_bytes);
-            let per_byte = Ratio::reduced(timing.tick_ps.into(), u128::from(PS_PER_S) * flit_bytes);
-            let load = per_byte.and_then(|factor| rate.0.checked_mul(factor));
+            let bits = rate.0.checked_mul(Ratio::whole(8));
+            let (timing, fastest) = (&fabric.timing, fabric.fastest_link());
+            let load = bits.and_then(|bits| {
+                let flits = flits_per_tick(bits, timing.tick, timing.flit_bytes, "background");
+                flits.ok()?.checked_div(fastest)
+            });
             load.ok_or_else(|| too_fine(key))?
         }
     };
@@ -311,9 +314,9 @@ pub(super) fn measure(
     fabric: &FabricSpec,
     flows: &[Background],
 ) -> Result<Measure, ConfigError> {
-    let tick_ps = fabric.timing.tick_ps;
+    let tick = fabric.timing.tick;
     let ticks = |name: &str, given: Option<Latency>, default_ps: u64, least: Tick| {
-        let ticks = given.unwrap_or(Latency::Time(default_ps)).ticks(tick_ps);
+        let ticks = given.unwrap_or(Latency::Time(default_ps)).ticks(tick);
         if (least..=MAX_TICKS).contains(&ticks) {
             return Ok(ticks);
         }
@@ -330,14 +333,14 @@ pub(super) fn measure(
             format!("is {batches}; at least 2 and at most {MAX_BATCHES} batches are compared"),
         ));
     }
-    let latest = Latency::Time(MAX_WARM_UP_PS).ticks(tick_ps).max(warm_up);
+    let latest = Latency::Time(MAX_WARM_UP_PS).ticks(tick).max(warm_up);
     let max_warm_up = match raw.max_warm_up {
         None => latest,
         given => ticks("max_warm_up", given, 0, warm_up)?,
     };
     // Without a batch of one's own, those of a shorter warm-up are shorter.
     let share = warm_up / Tick::from(batches);
-    let default = Latency::Time(BATCH_PS).ticks(tick_ps).min(share).max(1);
+    let default = Latency::Time(BATCH_PS).ticks(tick).min(share).max(1);
     let batch = match raw.batch {
         None => default,
         given => ticks("batch", given, 0, 1)?,

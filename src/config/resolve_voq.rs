@@ -15,7 +15,7 @@ use crate::fabric::infiniband::{
 };
 use crate::fabric::spec::{Buffers, CentralQueues, FabricSpec, Pool, Quota};
 use crate::fabric::topology::Topology;
-use crate::units::{Bytes, PS_PER_S, Ratio, Space};
+use crate::units::{Bytes, PS_PER_S, Ratio, Space, TickLength};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -28,47 +28,45 @@ fn speeds(raw: &RawFabric, d: &VoqDefaults) -> (Ratio, Ratio) {
     )
 }
 
-/// Length of a tick in picoseconds: as given, or the time of a flit on the fastest link,
-/// rounded down.
-pub(super) fn tick(raw: &RawFabric, d: &VoqDefaults, flit: u64) -> Result<u64, ConfigError> {
+/// Ticks in which the fastest link sends a flit. Latencies are whole ticks, so a tick is a
+/// fraction of a flit: 2 ns at QDR x4, where a flit of 64 B takes 16 ns.
+const TICKS_PER_FLIT: u64 = 8;
+
+/// Length of a tick: as given, or an eighth of the time of a flit on the fastest link.
+pub(super) fn tick(raw: &RawFabric, d: &VoqDefaults, flit: u64) -> Result<TickLength, ConfigError> {
     if let Some(tick) = raw.tick {
-        return Ok(tick.0).and_then(|tick| match tick {
-            0 => Err(ConfigError::new(
-                "fabric.tick",
-                "is 0; a tick lasts at least 1 ps",
-            )),
-            tick => Ok(tick),
-        });
+        return TickLength::new(Ratio::whole(tick.0))
+            .ok_or_else(|| ConfigError::new("fabric.tick", "is 0; a tick lasts at least 1 ps"));
     }
     let (host, switch) = speeds(raw, d);
     let single = raw.link_speeds.iter().flatten().map(|link| link.speed.0);
-    let all = single.chain([switch]);
-    let fastest = all.fold(
-        host,
-        |fastest, speed| if speed > fastest { speed } else { fastest },
-    );
+    let fastest = single.chain([switch]).fold(host, Ratio::max);
     let bits = u128::from(flit) * 8 * u128::from(PS_PER_S) * u128::from(fastest.den());
-    let tick = u64::try_from(bits / u128::from(fastest.num().max(1))).unwrap_or(u64::MAX);
-    if tick == 0 {
-        return Err(ConfigError::new(
+    let tick = u128::from(fastest.num())
+        .checked_mul(TICKS_PER_FLIT.into())
+        .and_then(|rate| Ratio::reduced(bits, rate));
+    tick.and_then(TickLength::new).ok_or_else(|| {
+        ConfigError::new(
             "fabric.link_speed",
-            format!("a flit of {flit} B at {fastest} bit/s takes less than 1 ps; lower the speed"),
-        ));
-    }
-    Ok(tick)
+            format!(
+                "an eighth of a flit of {flit} B at {fastest} bit/s takes less than 1 ps; lower \
+                 the speed, or give a longer fabric.tick"
+            ),
+        )
+    })
 }
 
 /// Rates of the links in flits per tick.
 fn links(
     raw: &RawFabric,
     d: &VoqDefaults,
-    tick_ps: u64,
+    tick: TickLength,
     flit: u32,
 ) -> Result<LinkRates, ConfigError> {
     let (host, switch) = speeds(raw, d);
     let mut exceptions = BTreeMap::new();
     for (i, link) in raw.link_speeds.iter().flatten().enumerate() {
-        let rate = flits_per_tick(link.speed.0, tick_ps, flit, "fabric.link_speeds")?;
+        let rate = flits_per_tick(link.speed.0, tick, flit, "fabric.link_speeds")?;
         if exceptions.insert((link.switch, link.port), rate).is_some() {
             return Err(ConfigError::new(
                 format!("fabric.link_speeds.{i}"),
@@ -80,37 +78,41 @@ fn links(
         }
     }
     Ok(LinkRates {
-        host: flits_per_tick(host, tick_ps, flit, "fabric.host_link_speed")?,
-        switch: flits_per_tick(switch, tick_ps, flit, "fabric.link_speed")?,
+        host: flits_per_tick(host, tick, flit, "fabric.host_link_speed")?,
+        switch: flits_per_tick(switch, tick, flit, "fabric.link_speed")?,
         exceptions,
     })
 }
 
-/// A rate of an adapter in flits per tick; a rate of payload is in packets of `mtu` bytes.
+/// A rate of an adapter in flits per tick. A rate of payload is in packets of the largest MTU;
+/// flits are per cycle, the time of a flit on the `fastest` link.
 fn hca_rate(
     rate: RawHcaRate,
     spec: &FabricSpec,
+    fastest: Ratio,
     key: &'static str,
 ) -> Result<Option<Ratio>, ConfigError> {
+    let too_fine = || {
+        ConfigError::new(
+            key,
+            "is no fraction of 64-bit numbers in flits per tick; take a rounder number",
+        )
+    };
     let payload = match rate {
         RawHcaRate::Unlimited => return Ok(None),
-        RawHcaRate::Flits(flits) => return Ok(Some(flits)),
+        RawHcaRate::Flits(flits) => {
+            let rate = fastest.checked_mul(flits);
+            return rate.map(Some).ok_or_else(too_fine);
+        }
         RawHcaRate::Payload(rate) => rate.0,
     };
     let t = &spec.timing;
     let mtu = spec.qos.service_levels.iter().map(|sl| sl.mtu_bytes).max();
     let mtu = mtu.unwrap_or(1).max(1);
-    let flits = u128::from(t.flits(mtu, spec.header_bytes)) * u128::from(t.tick_ps);
-    let num = flits.checked_mul(payload.num().into());
-    let den = u128::from(mtu) * u128::from(PS_PER_S);
-    let den = den.checked_mul(payload.den().into());
-    let rate = num.zip(den).and_then(|(num, den)| Ratio::reduced(num, den));
-    rate.map(Some).ok_or_else(|| {
-        ConfigError::new(
-            key,
-            "is no fraction of 64-bit numbers in flits per tick; take a rounder number",
-        )
-    })
+    let wire = u64::from(mtu) + u64::from(spec.header_bytes);
+    let bits = Ratio::new(8 * wire, mtu.into()).and_then(|factor| payload.checked_mul(factor));
+    let rate = bits.and_then(|bits| flits_per_tick(bits, t.tick, t.flit_bytes, key).ok());
+    rate.map(Some).ok_or_else(too_fine)
 }
 
 /// What a file of tables needs: the fabric that they belong to.
@@ -232,13 +234,15 @@ pub(super) fn complete(
     let (vlarb, hca_vlarb) = arbiters(qos, qos.scheduler.unwrap_or(all.scheduler))?;
     let send = raw.hca_send_rate.unwrap_or(d.send_rate);
     let sink = raw.hca_sink_rate.unwrap_or(d.sink_rate);
+    let links = links(raw, d, t.tick, t.flit_bytes)?;
+    let fastest = links.fastest();
     let voq = Voq {
-        links: links(raw, d, t.tick_ps, t.flit_bytes)?,
+        links,
         crossbar_speedup: raw.crossbar_speedup.unwrap_or(d.crossbar_speedup),
         vlarb,
         hca: Hca {
-            send_rate: hca_rate(send, spec, "fabric.hca_send_rate")?,
-            sink_rate: hca_rate(sink, spec, "fabric.hca_sink_rate")?,
+            send_rate: hca_rate(send, spec, fastest, "fabric.hca_send_rate")?,
+            sink_rate: hca_rate(sink, spec, fastest, "fabric.hca_sink_rate")?,
             vlarb: hca_vlarb,
             acks: match raw.acks {
                 None => d.acks,

@@ -4,10 +4,11 @@
 use super::infiniband::{CongestionControl, Notification, SwitchKind, VlMap};
 use super::topology::Topology;
 use super::workload::Queueing;
+use crate::units::TickLength;
 use thiserror::Error;
 
 /// Simulated time in ticks; one tick is one switch clock period
-/// ([`Timing::tick_ps`]).
+/// ([`Timing::tick`]).
 pub type Tick = u64;
 
 /// A complete, resolved fabric.
@@ -48,8 +49,8 @@ pub enum VirtualAllocation {
 /// (OpaSim, DIAB-18-12-1, Table 1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timing {
-    /// Length of one tick in picoseconds (640 for 8-byte flits at 12.5 GB/s).
-    pub tick_ps: u64,
+    /// Length of one tick (640 ps for 8-byte flits at 12.5 GB/s).
+    pub tick: TickLength,
     /// Bytes in one flit.
     pub flit_bytes: u32,
     /// FLY: flight over a switch-to-switch link, at least 1.
@@ -256,14 +257,13 @@ impl FabricSpec {
         }
     }
 
-    /// Flits of the largest data packet of any service level.
+    /// Bytes for which the largest data packet of any service level takes a link.
     #[must_use]
-    pub fn largest_data_flits(&self) -> u32 {
+    pub fn largest_data_bytes(&self) -> u32 {
         let levels = self.qos.service_levels.iter();
-        levels
-            .map(|level| self.timing.flits(level.mtu_bytes, self.header_bytes))
-            .max()
-            .unwrap_or(1)
+        let units = levels.map(|level| self.link_units(level.mtu_bytes)).max();
+        let bytes_per_unit = self.timing.flit_bytes / self.link_units_per_flit().max(1);
+        units.unwrap_or(1).saturating_mul(bytes_per_unit)
     }
 
     /// How messages queue at NICs: congestion control holds flows to one destination and lets

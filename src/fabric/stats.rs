@@ -83,6 +83,9 @@ pub struct SlStats {
     pub packets: u64,
     /// Flits delivered.
     pub flits: u64,
+    /// The same in units of link time
+    /// ([`FabricSpec::link_units`](super::spec::FabricSpec::link_units)).
+    pub units: u64,
     /// Payload bytes of delivered messages.
     pub bytes: u64,
     /// Ticks from the creation of a message to its delivery, per message.
@@ -178,8 +181,11 @@ pub struct LinkStats {
     pub from: LinkEnd,
     /// Receiving end.
     pub to: LinkEnd,
-    /// Flits sent: on a link of one flit per tick also the ticks in which it was busy.
+    /// Flits sent.
     pub flits: u64,
+    /// The same in units of link time
+    /// ([`FabricSpec::link_units`](super::spec::FabricSpec::link_units)).
+    pub units: u64,
     /// Packets sent.
     pub packets: u64,
     /// Ticks in which packets were ready, the link free, and none had credits

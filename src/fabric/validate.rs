@@ -69,7 +69,6 @@ impl FabricSpec {
     fn validate_timing(&self) -> Result<(), SpecError> {
         let t = &self.timing;
         for (key, value) in [
-            ("fabric.link_rate", t.tick_ps),
             ("fabric.flit", t.flit_bytes.into()),
             ("fabric.link_latency", t.link),
             ("fabric.host_link_latency", t.host_link),
@@ -95,7 +94,7 @@ impl FabricSpec {
             if ticks > MAX_LATENCY_TICKS {
                 let problem = format!(
                     "{ticks} ticks of {} ps; at most {MAX_LATENCY_TICKS} ticks are supported",
-                    t.tick_ps
+                    t.tick.length_ps()
                 );
                 return error(key, problem);
             }

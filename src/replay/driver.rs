@@ -10,13 +10,14 @@ use super::queue::{Event, Queue, What};
 use super::stall;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{AppQueue, Message, Queueing, Workload};
+use crate::units::TickLength;
 use anyhow::{Context, ensure};
 use std::collections::VecDeque;
 
 /// Everything that is replayed in one run.
 pub struct ReplaySpec {
-    /// Length of a tick of the fabric in picoseconds; at least 1.
-    pub tick_ps: u64,
+    /// Length of a tick of the fabric.
+    pub tick: TickLength,
     /// NICs of the fabric.
     pub nics: u32,
     /// How messages queue at these.
@@ -35,11 +36,11 @@ pub struct ReplaySpec {
 /// Replays jobs and background flows through a fabric.
 ///
 /// Time runs in picoseconds. A message created at time p enters the fabric in
-/// tick ⌈p / tick⌉; a report in tick T happens at T × tick. Everything at one time
+/// tick ⌈p / tick⌉; a report in tick T happens at ⌊T × tick⌋. Everything at one time
 /// is worked off in the order of job, rank and record; within a tick messages of
 /// jobs come before those of background flows.
 pub struct Replay {
-    tick_ps: u64,
+    tick: TickLength,
     jobs: Vec<Player>,
     background: Background,
     background_until: Tick,
@@ -88,7 +89,6 @@ impl Replay {
     /// # Errors
     /// If a job or a flow does not fit the fabric.
     pub fn new(spec: ReplaySpec) -> anyhow::Result<Self> {
-        ensure!(spec.tick_ps > 0, "the tick of the fabric is 0 ps long");
         let endless = |job: &JobSpec| job.repeat == Repeat::UntilOthersEnd;
         ensure!(
             spec.jobs.is_empty() || !spec.jobs.iter().all(endless),
@@ -110,7 +110,7 @@ impl Replay {
             jobs.push(Player::new(job, spec_of_job, shared));
         }
         let mut replay = Self {
-            tick_ps: spec.tick_ps,
+            tick: spec.tick,
             jobs,
             background,
             background_until: spec.background_until.unwrap_or(0),
@@ -203,7 +203,7 @@ impl Replay {
     /// Works off the reports up to tick `now` and the events up to its time.
     fn catch_up(&mut self, now: Tick, out: &mut Vec<Message>) -> anyhow::Result<()> {
         while let Some(&(tick, _)) = self.reports.front() {
-            let ps = tick.saturating_mul(self.tick_ps);
+            let ps = self.tick.ps(tick);
             if ps > 0 {
                 self.work_off(ps - 1, out)?;
             }
@@ -212,7 +212,7 @@ impl Replay {
                 self.note(what, ps, out)?;
             }
         }
-        self.work_off(now.saturating_mul(self.tick_ps), out)
+        self.work_off(self.tick.ps(now), out)
     }
 
     /// Works off the events up to `limit` picoseconds.
@@ -299,7 +299,7 @@ impl Replay {
             return None;
         }
         let report = self.reports.front().map(|&(tick, _)| tick);
-        let event = self.queue.next_ps().map(|ps| ps.div_ceil(self.tick_ps));
+        let event = self.queue.next_ps().map(|ps| self.tick.ticks(ps));
         let background = Some(self.background.next_tick()).filter(|&tick| tick < Tick::MAX);
         // Ends the run when nothing else is left to do.
         let end = self.jobs_ended.then_some(self.background_until);

@@ -1,9 +1,10 @@
 //! Latency and throughput over load: a point per run of an experiment without a job.
 
 use super::interval::batch_means;
-use super::{Interval, Latency, latency, per_slot, saturated, throughput};
-use crate::config::Plan;
+use super::{Interval, Latency, latency, load, per_slot, saturated, throughput, units_delivered};
+use crate::config::{Experiment, Plan};
 use crate::runner::{LevelBatch, Measured, RunResult, Simulation, Status};
+use crate::units::TickLength;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -35,16 +36,15 @@ pub(super) struct Level<'a> {
     pub network_interval: Option<Interval>,
 }
 
-/// Interval of the accepted load of the levels that `counts` takes, in flits per tick and NIC.
+/// Interval of the accepted load of the levels whose units of link time `counts` adds up, in
+/// flits per cycle and NIC.
 fn accepted_interval(
+    experiment: &Experiment,
     measured: &Measured,
-    nics: u32,
     counts: impl Fn(&[LevelBatch]) -> u64,
 ) -> Option<Interval> {
-    let rates = measured.batches.iter().map(|batch| {
-        let slots = u128::from(batch.ticks) * u128::from(nics);
-        counts(&batch.service_levels) as f64 / slots.max(1) as f64
-    });
+    let batches = measured.batches.iter();
+    let rates = batches.map(|batch| load(experiment, batch.ticks, counts(&batch.service_levels)));
     batch_means(&rates.collect::<Vec<_>>())
 }
 
@@ -52,14 +52,12 @@ fn accepted_interval(
 /// batch has none.
 fn latency_interval(
     measured: &Measured,
-    tick_ps: u64,
+    tick: TickLength,
     sums: impl Fn(&[LevelBatch]) -> (u64, u128),
 ) -> Option<Interval> {
     let means = measured.batches.iter().map(|batch| {
         let (count, sum) = sums(&batch.service_levels);
-        let ns =
-            |count: u64| (sum * u128::from(tick_ps)) as f64 / (u128::from(count) * 1000) as f64;
-        (count > 0).then(|| ns(count))
+        (count > 0).then(|| tick.mean_ns(sum, count))
     });
     batch_means(&means.collect::<Option<Vec<_>>>()?)
 }
@@ -68,11 +66,11 @@ fn latency_interval(
 /// out.
 pub(super) fn points<'a>(plan: &'a Plan, result: &'a RunResult) -> Vec<Point<'a>> {
     let experiment = &plan.experiment;
-    let (fabric, tick_ps) = (&experiment.fabric, experiment.fabric.timing.tick_ps);
+    let (fabric, tick) = (&experiment.fabric, experiment.fabric.timing.tick);
     let one = |run: &'a Simulation| {
         let measured = run.measured.as_ref().filter(|_| run.stats.ticks() > 0)?;
-        let (stats, nics) = (&run.stats, fabric.topology.nics());
-        let rate = |flits| per_slot(experiment, stats, flits);
+        let stats = &run.stats;
+        let rate = |units| per_slot(experiment, stats, units);
         let levels = fabric.qos.service_levels.iter().zip(&stats.service_levels);
         let levels = levels.enumerate().map(|(i, (level, sl))| {
             let flows = run.background.iter();
@@ -80,13 +78,13 @@ pub(super) fn points<'a>(plan: &'a Plan, result: &'a RunResult) -> Vec<Point<'a>
             Level {
                 name: &level.name,
                 offered: rate(flows.map(|flow| flow.flits).sum()),
-                accepted: rate(sl.flits),
-                accepted_interval: accepted_interval(measured, nics, |of| of[i].flits),
-                share: sl.flits as f64 / stats.flits_delivered.max(1) as f64,
-                end_to_end: latency(&sl.end_to_end, tick_ps),
-                end_to_end_interval: latency_interval(measured, tick_ps, |of| of[i].end_to_end),
-                network: latency(&sl.network, tick_ps),
-                network_interval: latency_interval(measured, tick_ps, |of| of[i].network),
+                accepted: rate(sl.units),
+                accepted_interval: accepted_interval(experiment, measured, |of| of[i].units),
+                share: sl.units as f64 / units_delivered(stats).max(1) as f64,
+                end_to_end: latency(&sl.end_to_end, tick),
+                end_to_end_interval: latency_interval(measured, tick, |of| of[i].end_to_end),
+                network: latency(&sl.network, tick),
+                network_interval: latency_interval(measured, tick, |of| of[i].network),
             }
         });
         Some(Point {
@@ -94,8 +92,8 @@ pub(super) fn points<'a>(plan: &'a Plan, result: &'a RunResult) -> Vec<Point<'a>
             measured,
             offered: rate(run.background.iter().map(|flow| flow.flits).sum()),
             accepted: throughput(experiment, stats),
-            accepted_interval: accepted_interval(measured, nics, |of| {
-                of.iter().map(|level| level.flits).sum()
+            accepted_interval: accepted_interval(experiment, measured, |of| {
+                of.iter().map(|sl| sl.units).sum()
             }),
             saturated: saturated(experiment, run),
             levels: levels.collect(),

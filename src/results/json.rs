@@ -3,6 +3,7 @@
 use super::{
     Latency, baseline_time_ps, curve::curve_json, execution_time_ps, job_baseline_ps, latency,
     link_end, most_contended, peak_rss_bytes, per_slot, saturated, slowdown, throughput,
+    utilisation,
 };
 use crate::config::experiment::Job;
 use crate::config::{Experiment, Plan, experiment_hash_with, experiment_json};
@@ -68,7 +69,7 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         "congestion": stats.congestion.as_ref().map(congestion),
         // Not modelled in this version.
         "energy": null,
-        "links": links(stats),
+        "links": links(plan, stats),
         "baselines": plan.baselines.iter().zip(&result.baselines).map(|(baseline, run)| json!({
             "status": status(&run.status),
             "experiment_hash": hash(&baseline.experiment),
@@ -154,7 +155,7 @@ fn jobs(plan: &Plan, result: &RunResult) -> Vec<Value> {
 
 fn background(plan: &Plan, result: &RunResult) -> Vec<Value> {
     let levels = &plan.experiment.fabric.qos.service_levels;
-    let rate = |flits| per_slot(&plan.experiment, &result.main.stats, flits);
+    let rate = |units| per_slot(&plan.experiment, &result.main.stats, units);
     let flows = result.main.background.iter();
     flows
         .map(|flow| {
@@ -171,7 +172,7 @@ fn background(plan: &Plan, result: &RunResult) -> Vec<Value> {
 }
 
 fn latencies(plan: &Plan, stats: &FabricStats) -> Value {
-    let tick_ps = plan.experiment.fabric.timing.tick_ps;
+    let tick = plan.experiment.fabric.timing.tick;
     let levels = plan
         .experiment
         .fabric
@@ -181,8 +182,8 @@ fn latencies(plan: &Plan, stats: &FabricStats) -> Value {
         .zip(&stats.service_levels);
     let by_name = levels.map(|(level, sl)| {
         let value = json!({
-            "end_to_end": Latency::json(latency(&sl.end_to_end, tick_ps)),
-            "network": Latency::json(latency(&sl.network, tick_ps)),
+            "end_to_end": Latency::json(latency(&sl.end_to_end, tick)),
+            "network": Latency::json(latency(&sl.network, tick)),
         });
         (level.name.clone(), value)
     });
@@ -205,21 +206,20 @@ fn service_levels(plan: &Plan, stats: &FabricStats) -> Vec<Value> {
                 "packets": sl.packets,
                 "flits": sl.flits,
                 "bytes": sl.bytes,
-                "throughput_flits_per_cycle_per_nic": per_slot(&plan.experiment, stats, sl.flits),
+                "throughput_flits_per_cycle_per_nic": per_slot(&plan.experiment, stats, sl.units),
             })
         })
         .collect()
 }
 
-fn links(stats: &FabricStats) -> Vec<Value> {
-    let ticks = stats.ticks().max(1) as f64;
+fn links(plan: &Plan, stats: &FabricStats) -> Vec<Value> {
     let one = |l: &crate::fabric::stats::LinkStats| {
         json!({
             "from": link_end(l.from),
             "to": link_end(l.to),
             "flits": l.flits,
             "packets": l.packets,
-            "utilisation": l.flits as f64 / ticks,
+            "utilisation": utilisation(&plan.experiment, stats, l),
             "credit_wait_ticks": l.credit_wait_ticks,
             "queue_wait_ticks": l.queue_wait_ticks,
         })

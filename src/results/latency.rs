@@ -1,6 +1,7 @@
 //! Latencies in nanoseconds.
 
 use crate::fabric::stats;
+use crate::units::TickLength;
 use serde_json::{Value, json};
 
 /// Latency of one kind, in nanoseconds.
@@ -22,15 +23,15 @@ pub struct Latency {
 /// divided once, so that every machine prints the same digits. Mean and maximum
 /// are exact, quantiles have three significant digits.
 #[must_use]
-pub fn latency(ticks: &stats::Latency, tick_ps: u64) -> Option<Latency> {
+pub fn latency(ticks: &stats::Latency, tick: TickLength) -> Option<Latency> {
     let count = ticks.count();
     if count == 0 {
         return None;
     }
-    let ns = |value: u64| (u128::from(value) * u128::from(tick_ps)) as f64 / 1000.0;
+    let ns = |value: u64| tick.ns(value.into());
     Some(Latency {
         count,
-        mean: (ticks.sum() * u128::from(tick_ps)) as f64 / (u128::from(count) * 1000) as f64,
+        mean: tick.mean_ns(ticks.sum(), count),
         p50: ns(ticks.quantile(0.5)),
         p99: ns(ticks.quantile(0.99)),
         max: ns(ticks.max()),
@@ -56,8 +57,11 @@ mod tests {
         for value in [100, 200, 300, 400] {
             ticks.record(value);
         }
-        let l = latency(&ticks, 640).unwrap();
+        let l = latency(&ticks, TickLength::whole(640)).unwrap();
         assert_eq!((l.count, l.mean, l.p50, l.max), (4, 160.0, 128.0, 256.0));
-        assert_eq!(latency(&stats::Latency::default(), 640), None);
+        assert_eq!(
+            latency(&stats::Latency::default(), TickLength::whole(640)),
+            None
+        );
     }
 }

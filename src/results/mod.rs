@@ -20,9 +20,10 @@ pub use series::SeriesFiles;
 pub use summary::summary;
 
 use crate::config::{Experiment, Plan};
+use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 use crate::replay::Repeat;
-use crate::replay::background::{BackgroundOutcome, message_flits};
+use crate::replay::background::{BackgroundOutcome, message_units};
 use crate::runner::{RunResult, Simulation, Status};
 
 /// Time from 0 to the end of the last job, in picoseconds, without those that repeat
@@ -31,8 +32,8 @@ use crate::runner::{RunResult, Simulation, Status};
 #[must_use]
 pub fn execution_time_ps(experiment: &Experiment, simulation: &Simulation) -> u64 {
     let ends = experiment.jobs.iter().zip(&simulation.jobs);
-    let tick_ps = experiment.fabric.timing.tick_ps;
-    let simulated = simulation.stats.end_tick.saturating_mul(tick_ps);
+    let tick = experiment.fabric.timing.tick;
+    let simulated = tick.ps(simulation.stats.end_tick);
     ends.filter_map(|(job, outcome)| {
         let outcome = outcome.as_ref().filter(|outcome| !outcome.endless)?;
         match outcome.complete {
@@ -83,17 +84,51 @@ pub fn slowdown(time: u64, complete: bool, baseline: Option<u64>) -> Option<f64>
         .map(|b| time as f64 / b as f64)
 }
 
-/// Flits delivered per tick and NIC.
+/// What was delivered, in flits per cycle and NIC.
 #[must_use]
 pub fn throughput(experiment: &Experiment, stats: &FabricStats) -> f64 {
-    per_slot(experiment, stats, stats.flits_delivered)
+    per_slot(experiment, stats, units_delivered(stats))
 }
 
-/// `flits` per tick that was counted and NIC.
+/// What was delivered, in units of link time.
+fn units_delivered(stats: &FabricStats) -> u64 {
+    stats.service_levels.iter().map(|sl| sl.units).sum()
+}
+
+/// `units` of link time, in flits per cycle that was counted and NIC. A cycle is the time of a
+/// flit on the fastest link.
 #[must_use]
-pub fn per_slot(experiment: &Experiment, stats: &FabricStats, flits: u64) -> f64 {
-    let slots = u128::from(stats.ticks()) * u128::from(experiment.fabric.topology.nics());
-    flits as f64 / slots.max(1) as f64
+pub fn per_slot(experiment: &Experiment, stats: &FabricStats, units: u64) -> f64 {
+    load(experiment, stats.ticks(), units)
+}
+
+/// The same of `ticks` ticks.
+fn load(experiment: &Experiment, ticks: Tick, units: u64) -> f64 {
+    let fabric = &experiment.fabric;
+    let fastest = fabric.fastest_link();
+    let slots = u128::from(ticks)
+        * u128::from(fabric.topology.nics())
+        * u128::from(fastest.num())
+        * u128::from(fabric.link_units_per_flit());
+    let units = u128::from(units) * u128::from(fastest.den());
+    units as f64 / slots.max(1) as f64
+}
+
+/// Part of the counted time in which a link was busy.
+#[must_use]
+pub fn utilisation(experiment: &Experiment, stats: &FabricStats, link: &LinkStats) -> f64 {
+    let fabric = &experiment.fabric;
+    let port = |end| match end {
+        LinkEnd::Port { switch, port } => (switch, port),
+        LinkEnd::Nic(nic) => fabric.topology.attachment(nic),
+    };
+    let (switch, port) = port(link.from);
+    let rate = fabric.link_rate(switch, port);
+    let units = u128::from(link.units) * u128::from(rate.den());
+    let most = u128::from(stats.ticks())
+        * u128::from(rate.num())
+        * u128::from(fabric.link_units_per_flit());
+    units as f64 / most.max(1) as f64
 }
 
 /// True if the fabric did not keep up with the background. Beside jobs: more than one
@@ -110,14 +145,12 @@ pub fn saturated(experiment: &Experiment, simulation: &Simulation) -> bool {
         return backlog > sum(|flow| flow.messages) / 100 && backlog > 10 * nics;
     }
     let offered = sum(|flow| flow.flits);
-    let missing = offered.saturating_sub(simulation.stats.flits_delivered);
+    let missing = offered.saturating_sub(units_delivered(&simulation.stats));
     let (fabric, sizes) = (&experiment.fabric, experiment.background.iter());
     let longest = sizes.flat_map(|flow| {
         let mtu = fabric.qos.service_levels[usize::from(flow.sl)].mtu_bytes;
-        let flits = move |&(bytes, _): &(u64, u64)| {
-            message_flits(&fabric.timing, mtu, fabric.header_bytes, bytes)
-        };
-        flow.sizes.iter().map(flits)
+        let units = move |&(bytes, _): &(u64, u64)| message_units(fabric, mtu, bytes);
+        flow.sizes.iter().map(units)
     });
     let longest = longest.max().unwrap_or(0);
     missing > offered / 100 && missing > longest.saturating_mul(nics)

@@ -3,7 +3,7 @@
 use super::table::write_table;
 use super::{
     baseline_time_ps, curve, execution_time_ps, job_baseline_ps, latency, link_end, most_contended,
-    per_slot, saturated, slowdown, throughput,
+    per_slot, saturated, slowdown, throughput, utilisation,
 };
 use crate::config::Plan;
 use crate::config::experiment::Job;
@@ -62,14 +62,19 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
     write_jobs(out, plan, result, explain)?;
     write_traffic(out, plan, main)?;
     write_latencies(out, plan, &main.stats)?;
-    write_links(out, &main.stats, if explain { 4 * LINKS } else { LINKS })
+    write_links(
+        out,
+        plan,
+        &main.stats,
+        if explain { 4 * LINKS } else { LINKS },
+    )
 }
 
 /// An experiment without a job: the curve, and details of its last point.
 fn write_measured(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -> fmt::Result {
     let main = &result.main;
-    let tick_ps = plan.experiment.fabric.timing.tick_ps;
-    let time = |ticks: u64| human_time(ticks.saturating_mul(tick_ps));
+    let tick = plan.experiment.fabric.timing.tick;
+    let time = |ticks: u64| human_time(tick.ps(ticks));
     if let Some(measured) = &main.measured {
         let steady = match measured.steady {
             Some(true) => "steady",
@@ -113,7 +118,12 @@ fn write_measured(out: &mut String, plan: &Plan, result: &RunResult, explain: bo
         writeln!(out, "* saturated: less accepted than offered")?;
     }
     write_traffic(out, plan, main)?;
-    write_links(out, &main.stats, if explain { 4 * LINKS } else { LINKS })
+    write_links(
+        out,
+        plan,
+        &main.stats,
+        if explain { 4 * LINKS } else { LINKS },
+    )
 }
 
 /// What the last rank of the job spent its time on.
@@ -231,7 +241,7 @@ fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Resul
 }
 
 fn write_latencies(out: &mut String, plan: &Plan, stats: &FabricStats) -> fmt::Result {
-    let tick_ps = plan.experiment.fabric.timing.tick_ps;
+    let tick = plan.experiment.fabric.timing.tick;
     let header = ["latency (ns)", "count", "mean", "p50", "p99", "max"];
     let mut rows = vec![header.map(String::from).to_vec()];
     for (level, sl) in plan
@@ -243,7 +253,7 @@ fn write_latencies(out: &mut String, plan: &Plan, stats: &FabricStats) -> fmt::R
         .zip(&stats.service_levels)
     {
         for (kind, histogram) in [("end to end", &sl.end_to_end), ("network", &sl.network)] {
-            let Some(l) = latency(histogram, tick_ps) else {
+            let Some(l) = latency(histogram, tick) else {
                 continue;
             };
             let ns = |value: f64| format!("{value:.1}");
@@ -260,7 +270,7 @@ fn write_latencies(out: &mut String, plan: &Plan, stats: &FabricStats) -> fmt::R
     write_table(out, &rows)
 }
 
-fn write_links(out: &mut String, stats: &FabricStats, n: usize) -> fmt::Result {
+fn write_links(out: &mut String, plan: &Plan, stats: &FabricStats, n: usize) -> fmt::Result {
     let ticks = stats.ticks().max(1) as f64;
     let mut rows = vec![
         [
@@ -275,7 +285,7 @@ fn write_links(out: &mut String, stats: &FabricStats, n: usize) -> fmt::Result {
     for l in most_contended(stats, n) {
         rows.push(vec![
             format!("{} -> {}", link_end(l.from), link_end(l.to)),
-            format!("{:.1} %", 100.0 * l.flits as f64 / ticks),
+            format!("{:.1} %", 100.0 * utilisation(&plan.experiment, stats, l)),
             format!("{:.1} %", 100.0 * l.credit_wait_ticks as f64 / ticks),
             format!(
                 "{:.1} ticks",

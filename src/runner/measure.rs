@@ -47,8 +47,8 @@ pub struct WindowBatch {
 /// Deliveries of one service level in a part of the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LevelBatch {
-    /// Flits.
-    pub flits: u64,
+    /// Units of link time ([`FabricSpec::link_units`](crate::fabric::spec::FabricSpec::link_units)).
+    pub units: u64,
     /// Messages and the sum of their end-to-end latencies in ticks.
     pub end_to_end: (u64, u128),
     /// Packets and the sum of their network latencies in ticks.
@@ -60,7 +60,7 @@ fn counted(stats: &FabricStats) -> Vec<LevelBatch> {
     let levels = stats.service_levels.iter();
     levels
         .map(|sl| LevelBatch {
-            flits: sl.flits,
+            units: sl.units,
             end_to_end: (sl.messages, sl.end_to_end.sum()),
             network: (sl.packets, sl.network.sum()),
         })
@@ -71,7 +71,7 @@ impl LevelBatch {
     fn since(&self, earlier: &Self) -> Self {
         let less = |(a, sum): (u64, u128), (b, earlier): (u64, u128)| (a - b, sum - earlier);
         Self {
-            flits: self.flits - earlier.flits,
+            units: self.units - earlier.units,
             end_to_end: less(self.end_to_end, earlier.end_to_end),
             network: less(self.network, earlier.network),
         }
@@ -148,11 +148,11 @@ impl UnderLoad<'_> {
         }
         self.replay.go_on_until(until);
         let (stopped, report) = (self.stopped, self.report);
-        let tick_ps = self.experiment.fabric.timing.tick_ps;
+        let tick_length = self.experiment.fabric.timing.tick;
         let mut control = |engine: &engine::Progress, _: &Replay| {
             report(&Snapshot {
                 tick: engine.tick,
-                tick_ps,
+                tick_length,
                 records: 0,
                 records_total: 0,
                 messages: engine.messages,

@@ -5,8 +5,10 @@
 mod parse;
 mod ratio;
 mod serde_impls;
+mod tick;
 
 pub use ratio::Ratio;
+pub use tick::TickLength;
 
 use std::fmt;
 use thiserror::Error;
@@ -64,12 +66,12 @@ pub enum Space {
 }
 
 impl Latency {
-    /// The latency in ticks of `tick_ps` picoseconds, rounded up.
+    /// The latency in whole ticks, rounded up.
     #[must_use]
-    pub fn ticks(self, tick_ps: u64) -> u64 {
+    pub fn ticks(self, tick: TickLength) -> u64 {
         match self {
             Self::Ticks(ticks) => ticks,
-            Self::Time(ps) => ps.div_ceil(tick_ps.max(1)),
+            Self::Time(ps) => tick.ticks(ps),
         }
     }
 }
@@ -183,8 +185,18 @@ mod tests {
     #[test]
     fn latencies_round_up_to_ticks() {
         assert_eq!("8 ticks".parse(), Ok(Latency::Ticks(8)));
-        assert_eq!("100ns".parse::<Latency>().map(|l| l.ticks(640)), Ok(157));
-        assert_eq!("5120ps".parse::<Latency>().map(|l| l.ticks(640)), Ok(8));
+        assert_eq!(
+            "100ns"
+                .parse::<Latency>()
+                .map(|l| l.ticks(TickLength::whole(640))),
+            Ok(157)
+        );
+        assert_eq!(
+            "5120ps"
+                .parse::<Latency>()
+                .map(|l| l.ticks(TickLength::whole(640))),
+            Ok(8)
+        );
     }
 
     #[test]

@@ -101,6 +101,15 @@ impl Ratio {
         Self::reduced(cross, b * d)
     }
 
+    /// The quotient; `None` if `other` is 0 or a term needs more than 64 bits.
+    #[must_use]
+    pub fn checked_div(self, other: Self) -> Option<Self> {
+        Self::reduced(
+            u128::from(self.num) * u128::from(other.den),
+            u128::from(self.den) * u128::from(other.num),
+        )
+    }
+
     /// The product; `None` if a term needs more than 64 bits.
     #[must_use]
     pub fn checked_mul(self, other: Self) -> Option<Self> {

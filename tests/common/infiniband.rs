@@ -11,7 +11,7 @@ use flitwise::fabric::spec::{
     ServiceLevel, Tick, Timing, TrunkSelection, VirtualAllocation,
 };
 use flitwise::fabric::topology::Topology;
-use flitwise::units::Ratio;
+use flitwise::units::{Ratio, TickLength};
 use std::collections::BTreeMap;
 
 pub fn ratio(num: u64, den: u64) -> Ratio {
@@ -44,7 +44,7 @@ pub fn voq_fabric(topology: Topology) -> FabricSpec {
             trunk: TrunkSelection::Destination,
         },
         timing: Timing {
-            tick_ps: 16_000,
+            tick: TickLength::whole(16_000),
             flit_bytes: 64,
             link: 5,
             host_link: 3,

@@ -12,6 +12,7 @@ use flitwise::fabric::spec::{
 };
 use flitwise::fabric::topology::{Peer, Topology};
 use flitwise::fabric::workload::Message;
+use flitwise::units::TickLength;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -118,7 +119,7 @@ prop_compose! {
         (mport_speedup, central_speedup) in (speedup(), speedup()),
     ) -> Timing {
         Timing {
-            tick_ps: 640,
+            tick: TickLength::whole(640),
             flit_bytes,
             link,
             host_link,

@@ -43,6 +43,15 @@ fn rate() -> impl Strategy<Value = Ratio> {
     ]
 }
 
+/// Parts of a flit that a tick is, on links of rate 1.
+fn fineness() -> impl Strategy<Value = Ratio> {
+    prop_oneof![
+        3 => Just(Ratio::ONE),
+        1 => Just(ratio(1, 3)),
+        2 => Just(ratio(1, 8)),
+    ]
+}
+
 fn arbiter(vls: u8) -> impl Strategy<Value = VlArb> {
     let entry = (0..vls, 0u8..20).prop_map(|(vl, weight)| VlWeight { vl, weight });
     let limit = prop_oneof![Just(0u8), Just(1), Just(255)];
@@ -239,7 +248,7 @@ pub fn fabric() -> impl Strategy<Value = FabricSpec> {
         let sizes = (0u32..8, 0u32..8, 0u32..6, 0u32..6);
         (
             Just(spec),
-            (rate(), rate(), vec(rate(), 0..4)),
+            (fineness(), rate(), rate(), vec(rate(), 0..4)),
             (option::of(rate()), option::of(rate()), acks),
             (arbiter(vls), arbiter(vls), 1u32..4),
             option::of(tables).prop_map(move |tables| tables.filter(|_| !ring)),
@@ -248,16 +257,20 @@ pub fn fabric() -> impl Strategy<Value = FabricSpec> {
         )
             .prop_map(
                 |(mut spec, links, hca, arbiters, tables, sizes, congestion)| {
-                    let (host, switch, differing) = links;
+                    let (fineness, host, switch, differing) = links;
+                    let fine = |rate: Ratio| rate.checked_mul(fineness).unwrap();
+                    let differing: Vec<_> = differing.into_iter().map(fine).collect();
                     let rates = LinkRates {
-                        host,
-                        switch,
+                        host: fine(host),
+                        switch: fine(switch),
                         exceptions: exceptions(&spec.topology, &differing),
                     };
                     let nics = spec.topology.nics();
                     let voq = voq_of(&mut spec);
                     voq.links = rates;
-                    (voq.hca.send_rate, voq.hca.sink_rate, voq.hca.acks) = hca;
+                    let (send, sink, acks) = hca;
+                    (voq.hca.send_rate, voq.hca.sink_rate) = (send.map(fine), sink.map(fine));
+                    voq.hca.acks = acks;
                     (voq.vlarb, voq.hca.vlarb, voq.crossbar_speedup) = arbiters;
                     if let Some((default, others)) = tables {
                         let mut others = others.into_iter();

@@ -6,11 +6,12 @@ use flitwise::fabric::spec::{
     ServiceLevel, Timing, TrunkSelection, VirtualAllocation,
 };
 use flitwise::fabric::topology::Topology;
+use flitwise::units::TickLength;
 
 /// Table 1 of OpaSim, with 8 ticks per allocation (16 in all).
 pub fn opa_timing() -> Timing {
     Timing {
-        tick_ps: 640,
+        tick: TickLength::whole(640),
         flit_bytes: 8,
         link: 8,
         host_link: 8,

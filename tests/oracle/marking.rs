@@ -44,8 +44,10 @@ impl<'s> Marking<'s> {
     /// Phase 6: how much later the credits of `packet`, which leaves its input buffer, come
     /// back.
     pub fn held_back(&mut self, packet: &Packet) -> Tick {
+        let flit_bytes = self.spec.timing.flit_bytes;
+        let bytes = packet.flits * flit_bytes;
         let port_vl = self.port_vl((packet.output, packet.vl));
-        port_vl.held_back(packet.flits, Ratio::ONE)
+        port_vl.held_back(bytes, (Ratio::ONE, flit_bytes))
     }
 
     /// Phase 4: a packet was routed.

@@ -22,6 +22,7 @@ pub struct Nic<'s> {
     queued: Vec<PacketId>,
     /// Congestion notification packets that wait for the link.
     pub cnps: VecDeque<PacketId>,
+    flit_bytes: u32,
     /// With congestion control only.
     pub flows: Option<Flows<'s>>,
     /// Receive buffer.
@@ -39,6 +40,7 @@ impl<'s> Nic<'s> {
             sender: Sender::new(spec, &buffers.nic_queue, 0, &buffers.input, Some(leaving)),
             queued: Vec::new(),
             cnps: VecDeque::new(),
+            flit_bytes: spec.timing.flit_bytes,
             flows: Flows::new(spec, Ratio::ONE),
             received: VecDeque::new(),
             arriving,
@@ -132,7 +134,8 @@ impl<'s> Nic<'s> {
         self.queued.retain(|&other| other != id);
         let flows = self.flows.as_mut()?;
         let key = flows.key(packet.sl, packet.dst);
-        flows.sent(key, now + Tick::from(packet.flits), packet.flits);
+        let bytes = packet.flits * self.flit_bytes;
+        flows.sent(key, now + Tick::from(packet.flits), bytes);
         Some(flows.ccti(key))
     }
 

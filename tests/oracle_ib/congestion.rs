@@ -2,7 +2,7 @@
 
 use flitwise::fabric::infiniband::{
     CctEntry, CctiBound, CongestionControl, FillComparison, FlowLevel, IrdBase, Marking,
-    PortCongestion, SlScope, TimerRestart, TimerScope,
+    PortCongestion, SlScope, SwitchKind, TimerRestart, TimerScope,
 };
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::random::{Purpose, Stream};
@@ -60,10 +60,10 @@ impl PortVl {
     }
 
     /// How much later the credits of a packet come back that is granted now, and takes
-    /// `flits` / `rate` ticks on the link it came by.
-    pub fn held_back(&self, flits: u32, rate: Ratio) -> Tick {
+    /// the time of `bytes` bytes on the link it came by, of `rate` flits of so many bytes.
+    pub fn held_back(&self, bytes: u32, rate: (Ratio, u32)) -> Tick {
         if self.starved {
-            times(self.settings.cs_return_delay, flits, rate)
+            times(self.settings.cs_return_delay, bytes, rate)
         } else {
             0
         }
@@ -92,10 +92,11 @@ impl PortVl {
     }
 }
 
-/// The delay of an entry after `flits` flits on a link of `rate`.
-fn times(entry: CctEntry, flits: u32, rate: Ratio) -> Tick {
-    let (p, q) = (u128::from(rate.num()), u128::from(rate.den()));
-    let over = u128::from(flits) * q * u128::from(entry.multiplier);
+/// The delay of an entry after `bytes` bytes on a link of `rate` flits of `flit_bytes` per tick.
+fn times(entry: CctEntry, bytes: u32, (rate, flit_bytes): (Ratio, u32)) -> Tick {
+    let p = u128::from(rate.num()) * u128::from(flit_bytes);
+    let q = u128::from(rate.den());
+    let over = u128::from(bytes) * q * u128::from(entry.multiplier);
     (over / (p << entry.shift)) as Tick
 }
 
@@ -153,10 +154,10 @@ pub struct Flow {
 pub struct Flows<'s> {
     spec: &'s FabricSpec,
     control: &'s CongestionControl,
-    /// Rate of the adapter's link.
+    /// Rate of the adapter's link, in flits per tick.
     rate: Ratio,
     flows: BTreeMap<FlowKey, Flow>,
-    /// End and flits of the previous packet of each holder.
+    /// End and bytes of the previous packet of each holder.
     previous: BTreeMap<Option<FlowKey>, (Tick, u32)>,
 }
 
@@ -265,23 +266,28 @@ impl<'s> Flows<'s> {
     pub fn delay(&self, key: FlowKey) -> Tick {
         let ccti = self.ccti(key);
         match self.previous.get(&self.holder(key)) {
-            Some(&(_, flits)) if ccti > 0 => {
-                let flits = match self.control.ird_base {
-                    IrdBase::Packet => flits,
+            Some(&(_, bytes)) if ccti > 0 => {
+                let bytes = match self.control.ird_base {
+                    IrdBase::Packet => bytes,
                     IrdBase::MaxPacket => self.largest(),
                 };
-                times(self.control.cct[usize::from(ccti)], flits, self.rate)
+                let rate = (self.rate, self.spec.timing.flit_bytes);
+                times(self.control.cct[usize::from(ccti)], bytes, rate)
             }
             _ => 0,
         }
     }
 
-    /// Flits of the largest data packet of any SL.
+    /// Bytes of link time of the largest data packet of any SL: whole flits on hierarchical
+    /// fabrics.
     fn largest(&self) -> u32 {
-        let bytes = |mtu: u32| (mtu + self.spec.header_bytes).max(1);
         let levels = self.spec.qos.service_levels.iter();
-        let largest = levels.map(|level| bytes(level.mtu_bytes)).max().unwrap();
-        largest.div_ceil(self.spec.timing.flit_bytes)
+        let largest = levels.map(|level| level.mtu_bytes).max().unwrap() + self.spec.header_bytes;
+        let flit = self.spec.timing.flit_bytes;
+        match self.spec.kind {
+            SwitchKind::Hierarchical => largest.max(1).div_ceil(flit) * flit,
+            SwitchKind::Voq(_) => largest,
+        }
     }
 
     /// Is the next packet of `key` held at `now`?
@@ -291,9 +297,9 @@ impl<'s> Flows<'s> {
     }
 
     /// A packet of `key` was picked; the engine is done with it at `end`.
-    pub fn sent(&mut self, key: FlowKey, end: Tick, flits: u32) {
+    pub fn sent(&mut self, key: FlowKey, end: Tick, bytes: u32) {
         self.flow(key).has_sent = true;
-        self.previous.insert(self.holder(key), (end, flits));
+        self.previous.insert(self.holder(key), (end, bytes));
     }
 
     /// Every flow that has sent: its index, and the delay that holds its next packet.

@@ -66,7 +66,7 @@ impl<'s> Fabric<'s> {
             for port in 0..radix {
                 let here = End::Port { switch, port };
                 let (id, at) = (switch as u32, port as u32);
-                let rate = voq.links.at(topology, id, at);
+                let rate = (voq.links.at(topology, id, at), spec.timing.flit_bytes);
                 let mut connect = |from, to, latency, own: &Pool, far: &Pool| {
                     let per_credit = b.flits_per_credit;
                     let link =
@@ -150,30 +150,9 @@ impl<'s> Fabric<'s> {
         let mut tails = Vec::new();
         for at in 0..self.links.len() {
             self.moved += self.links[at].see_credits(now);
-            let Some(flit) = self.links[at].arriving_flit(now) else {
-                continue;
-            };
-            self.moved += 1;
-            match self.links[at].to {
-                End::Port { switch, port } => self.switches[switch].arrive(now, port, flit),
-                End::Nic(nic) => {
-                    self.flits_received += 1;
-                    let packet = &self.packets[flit.packet];
-                    assert_eq!(nic, packet.dst as usize, "delivered to the wrong adapter");
-                    assert_eq!(now, packet.dated[flit.index as usize]);
-                    if packet.kind == PacketKind::Data {
-                        self.hcas[nic].receive(flit);
-                    } else if completes_credit(
-                        flit.index,
-                        packet.flits,
-                        self.spec.buffers.flits_per_credit,
-                    ) {
-                        self.links[at].return_credit(now, flit.vl, 0);
-                    }
-                    if flit.index + 1 == packet.flits {
-                        tails.push(flit.packet);
-                    }
-                }
+            while let Some(flit) = self.links[at].arriving_flit(now) {
+                self.moved += 1;
+                tails.extend(self.arrive_at(now, at, flit));
             }
         }
         for switch in &mut self.switches {
@@ -194,6 +173,32 @@ impl<'s> Fabric<'s> {
                     flow,
                     ccti,
                 });
+            }
+        }
+    }
+
+    /// A flit comes out of link `at`. Returns its packet if it is the tail, and at its adapter.
+    fn arrive_at(&mut self, now: Tick, at: usize, flit: Flit) -> Option<PacketId> {
+        match self.links[at].to {
+            End::Port { switch, port } => {
+                self.switches[switch].arrive(now, port, flit);
+                None
+            }
+            End::Nic(nic) => {
+                self.flits_received += 1;
+                let packet = &self.packets[flit.packet];
+                assert_eq!(nic, packet.dst as usize, "delivered to the wrong adapter");
+                assert_eq!(now, packet.dated[flit.index as usize]);
+                if packet.kind == PacketKind::Data {
+                    self.hcas[nic].receive(flit);
+                } else if completes_credit(
+                    flit.index,
+                    packet.flits,
+                    self.spec.buffers.flits_per_credit,
+                ) {
+                    self.links[at].return_credit(now, flit.vl, 0);
+                }
+                (flit.index + 1 == packet.flits).then_some(flit.packet)
             }
         }
     }
@@ -281,6 +286,7 @@ impl<'s> Fabric<'s> {
             kind,
             becn,
             waiting_since: now,
+            bytes,
             ..blank(self.spec, (src, dst, sl), flits, vl)
         });
         self.packets.len() - 1
@@ -339,6 +345,7 @@ impl<'s> Fabric<'s> {
                 index,
                 last: index + 1 == count,
                 payload,
+                bytes: payload + spec.header_bytes,
                 ..blank(spec, way, flits, vl)
             });
             let id = self.packets.len() - 1;
@@ -393,8 +400,7 @@ impl<'s> Fabric<'s> {
                     self.enqueue(message);
                 }
             }
-            let hca = &mut self.hcas[nic];
-            hca.start_reading(now);
+            self.hcas[nic].start_reading(now, &self.packets);
         }
         for link in 0..self.links.len() {
             if let Some(id) = self.links[link].ready(now) {
@@ -433,14 +439,13 @@ impl<'s> Fabric<'s> {
     /// Phase 8: flits leave buffers.
     fn leave(&mut self, now: Tick) {
         for link in &mut self.links {
-            let (moved, tail) = link.leave(now);
+            let (moved, tails) = link.leave(now);
             self.moved += moved;
             if matches!(link.from, End::Nic(_)) {
                 self.flits_sent += moved as u64;
-                let last = tail
-                    .map(|id| &self.packets[id])
-                    .filter(|packet| packet.last);
-                self.left.extend(last.and_then(|packet| packet.message));
+                let packets = tails.iter().map(|&id| &self.packets[id]);
+                let last = packets.filter(|packet| packet.last);
+                self.left.extend(last.filter_map(|packet| packet.message));
             }
         }
         for switch in &mut self.switches {
@@ -554,6 +559,7 @@ fn blank(spec: &FabricSpec, (src, dst, sl): (u32, u32, u8), flits: u32, vl: usiz
         dst,
         sl,
         payload: 0,
+        bytes: 0,
         flits,
         credits: spec.credits(flits),
         fecn: false,

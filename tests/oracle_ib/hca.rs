@@ -4,7 +4,7 @@
 use super::congestion::Flows;
 use super::link::Link;
 use super::packet::{Flit, Packet, PacketId, completes_credit};
-use super::server::{Line, Server};
+use super::server::Server;
 use super::vlarb::Arbiter;
 use flitwise::fabric::infiniband::Voq;
 use flitwise::fabric::spec::{FabricSpec, Tick};
@@ -36,14 +36,14 @@ pub struct Hca<'s> {
     unread: VecDeque<PacketId>,
     /// Flits in the receive buffer, in the order of arrival.
     received: VecDeque<Flit>,
-    reading: Option<Reading>,
+    reading: VecDeque<Reading>,
 }
 
 /// The packet that the sink is at.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Reading {
     packet: PacketId,
-    line: Line,
+    leaves: Vec<Tick>,
     next: u32,
 }
 
@@ -64,7 +64,7 @@ impl<'s> Hca<'s> {
             leaving,
             arriving,
             send: BTreeMap::new(),
-            engine: Server::new(voq.hca.send_rate.unwrap_or(rate)),
+            engine: Server::new(voq.hca.send_rate.unwrap_or(rate), spec.timing.flit_bytes),
             arbiter: Arbiter::new(&voq.hca.vlarb),
             pointers: vec![(0, 0); vls],
             cnps: VecDeque::new(),
@@ -72,10 +72,10 @@ impl<'s> Hca<'s> {
             flows: Flows::new(spec, rate),
             ccti_of_sent: Vec::new(),
             congested: BTreeSet::new(),
-            sink: voq.hca.sink_rate.map(Server::new),
+            sink: (voq.hca.sink_rate).map(|rate| Server::new(rate, spec.timing.flit_bytes)),
             unread: VecDeque::new(),
             received: VecDeque::new(),
-            reading: None,
+            reading: VecDeque::new(),
         }
     }
 
@@ -152,8 +152,8 @@ impl<'s> Hca<'s> {
             .find(|&(_, &id)| packets[id].vl == pick.vl)
             .expect("a candidate has an eligible queue pair");
         let packet = &mut packets[id];
-        let bytes = u64::from(packet.flits) * u64::from(self.spec.timing.flit_bytes);
-        self.arbiter.grant(pick, self.pointers.len(), bytes);
+        self.arbiter
+            .grant(pick, self.pointers.len(), packet.bytes.into());
         self.pointers[pick.vl] = if qp.1 + 1 < self.spec.topology.nics() {
             (qp.0, qp.1 + 1)
         } else {
@@ -161,8 +161,10 @@ impl<'s> Hca<'s> {
         };
         self.send.get_mut(&qp).expect("has a head").pop_front();
 
-        let line = self.engine.start(now);
-        packet.available = (0..packet.flits).map(|i| line.tick(i)).collect();
+        packet.available = self
+            .engine
+            .serve(now, (packet.bytes, packet.flits), None)
+            .leaves;
         packet.waiting_since = now;
         link.grant(id, packet);
         for index in 0..packet.flits {
@@ -172,13 +174,12 @@ impl<'s> Hca<'s> {
                 index,
                 vl,
             };
-            link.store(line.tick(index), flit);
+            link.store(packet.available[index as usize], flit);
         }
-        self.engine.finish(line, packet.flits, 0);
         if let Some(flows) = &mut self.flows {
             let key = flows.key(qp.0, qp.1);
             self.ccti_of_sent.push(flows.ccti(key));
-            flows.sent(key, self.engine.end(), packet.flits);
+            flows.sent(key, self.engine.end(), packet.bytes);
         }
         1
     }
@@ -192,16 +193,18 @@ impl<'s> Hca<'s> {
     }
 
     /// Phase 7: the sink starts the next packet, if its header is here.
-    pub fn start_reading(&mut self, now: Tick) {
+    pub fn start_reading(&mut self, now: Tick, packets: &[Packet]) {
         let Some(sink) = &mut self.sink else { return };
-        if self.reading.is_some() || !sink.is_free(now) {
+        if !sink.is_free(now) {
             return;
         }
-        if let Some(packet) = self.unread.pop_front() {
-            let line = sink.start(now);
-            self.reading = Some(Reading {
-                packet,
-                line,
+        if let Some(id) = self.unread.pop_front() {
+            let packet = &packets[id];
+            let length = (packet.bytes, packet.flits);
+            let leaves = sink.serve(now, length, Some(&packet.dated)).leaves;
+            self.reading.push_back(Reading {
+                packet: id,
+                leaves,
                 next: 0,
             });
         }
@@ -215,30 +218,30 @@ impl<'s> Hca<'s> {
                 arriving.return_credit(now, flit.vl, 0);
             }
         };
-        let Some(sink) = &mut self.sink else {
+        if self.sink.is_none() {
             self.unread.clear();
             let moved = self.received.len();
             self.received.drain(..).for_each(back);
             return moved;
-        };
-        let Some(reading) = &mut self.reading else {
-            return 0;
-        };
-        if reading.line.tick(reading.next) > now || self.received.is_empty() {
-            return 0;
         }
-        let flit = self.received.pop_front().expect("not empty");
-        assert_eq!((flit.packet, flit.index), (reading.packet, reading.next));
-        let packet = &packets[reading.packet];
-        let dated = packet.dated[flit.index as usize];
-        assert_eq!(now, dated.max(reading.line.tick(flit.index)));
-        back(flit);
-        reading.next += 1;
-        if reading.next == packet.flits {
-            sink.finish(reading.line, packet.flits, dated);
-            self.reading = None;
+        let mut moved = 0;
+        while let Some(reading) = self.reading.front_mut()
+            && reading.leaves[reading.next as usize] <= now
+        {
+            assert_eq!(reading.leaves[reading.next as usize], now);
+            let flit = self
+                .received
+                .pop_front()
+                .expect("a flit that leaves is here");
+            assert_eq!((flit.packet, flit.index), (reading.packet, reading.next));
+            back(flit);
+            moved += 1;
+            reading.next += 1;
+            if reading.next == packets[flit.packet].flits {
+                self.reading.pop_front();
+            }
         }
-        1
+        moved
     }
 
     /// True if congestion control holds a packet.

@@ -2,7 +2,7 @@
 
 use super::delay_line::DelayLine;
 use super::packet::{Flit, Packet, PacketId, PacketKind, completes_credit};
-use super::server::{Line, Server};
+use super::server::Server;
 use flitwise::fabric::spec::Tick;
 use flitwise::units::Ratio;
 use std::collections::VecDeque;
@@ -19,6 +19,7 @@ pub enum End {
 pub struct LinkCounts {
     pub from: End,
     pub to: End,
+    pub bytes: u64,
     pub flits: u64,
     pub packets: u64,
     pub queue_wait: Tick,
@@ -47,7 +48,9 @@ pub struct Link {
     queue: VecDeque<PacketId>,
     /// Flits in the output buffer, with the ticks from which they may leave.
     stored: VecDeque<(Tick, Flit)>,
-    sending: Option<Sending>,
+    /// The packets on the link, one behind the other: a tail and the next header may leave in
+    /// one tick.
+    sending: VecDeque<Sending>,
     flits: DelayLine<Flit>,
     /// VL of each credit on its way back.
     credits: DelayLine<usize>,
@@ -60,13 +63,11 @@ pub struct Link {
 struct Sending {
     packet: PacketId,
     vl: usize,
-    line: Line,
     next: u32,
     flits: u32,
-    /// When each flit is dated, and when the last one may leave the buffer: its header may
-    /// be far away by then.
+    /// When each flit leaves, and when it is dated: the header may be far away by then.
+    leaves: Vec<Tick>,
     dated: Vec<Tick>,
-    tail_available: Tick,
     /// Not from the output buffer: a CNP or an ACK.
     direct: bool,
 }
@@ -75,7 +76,7 @@ impl Link {
     pub fn new(
         (from, to): (End, End),
         latency: Tick,
-        rate: Ratio,
+        (rate, flit_bytes): (Ratio, u32),
         own: u32,
         far: Vec<u32>,
         per_credit: u32,
@@ -84,10 +85,11 @@ impl Link {
             from,
             to,
             latency,
-            server: Server::new(rate),
+            server: Server::new(rate, flit_bytes),
             counts: LinkCounts {
                 from,
                 to,
+                bytes: 0,
                 flits: 0,
                 packets: 0,
                 queue_wait: 0,
@@ -101,7 +103,7 @@ impl Link {
             per_credit,
             queue: VecDeque::new(),
             stored: VecDeque::new(),
-            sending: None,
+            sending: VecDeque::new(),
             flits: DelayLine::new(),
             credits: DelayLine::new(),
             last_credit: 0,
@@ -147,14 +149,16 @@ impl Link {
     }
 
     pub fn is_free(&self, now: Tick) -> bool {
-        self.sending.is_none() && self.server.is_free(now)
+        self.server.is_free(now)
     }
 
-    /// Phase 7: the first packet of the output buffer, if it may start now.
+    /// Phase 7: the first packet of the output buffer, if it may start now. The tail of the
+    /// packet before may still be ahead: it leaves in this tick.
     pub fn ready(&self, now: Tick) -> Option<PacketId> {
         let &first = self.queue.front()?;
-        let &(available, flit) = self.stored.front()?;
-        let here = flit.packet == first && flit.index == 0 && available <= now;
+        let is_header = |flit: &Flit| flit.packet == first && flit.index == 0;
+        let header = self.stored.iter().find(|(_, flit)| is_header(flit));
+        let here = header.is_some_and(|&(available, _)| available <= now);
         (here && self.is_free(now)).then_some(first)
     }
 
@@ -164,44 +168,49 @@ impl Link {
         if !direct {
             assert_eq!(self.queue.pop_front(), Some(id));
         }
-        let line = self.server.start(now);
-        if direct {
-            packet.available = vec![now; packet.flits as usize];
-        }
-        let flight = self.flight();
-        packet.dated = (0..packet.flits)
-            .map(|i| line.tick(i).max(packet.available[i as usize]) + flight)
-            .collect();
-        self.sending = Some(Sending {
+        let available = (!direct).then_some(packet.available.as_slice());
+        let service = self
+            .server
+            .serve(now, (packet.bytes, packet.flits), available);
+        // All flits but the last are whole.
+        let flight = self.latency + self.server.flit_ticks() - 1;
+        packet.dated = service.leaves.iter().map(|tick| tick + flight).collect();
+        *packet.dated.last_mut().expect("a packet has flits") = service.last + self.latency;
+        self.sending.push_back(Sending {
             packet: id,
             vl: packet.vl,
-            line,
             next: 0,
             flits: packet.flits,
+            leaves: service.leaves,
             dated: packet.dated.clone(),
-            tail_available: *packet.available.last().expect("a packet has flits"),
             direct,
         });
+        self.counts.bytes += u64::from(packet.bytes);
         self.counts.packets += 1;
         self.counts.flits += u64::from(packet.flits);
         self.counts.queue_wait += now - packet.waiting_since;
     }
 
-    /// From leaving to being dated.
-    fn flight(&self) -> Tick {
-        self.latency + self.server.flit_ticks() - 1
+    /// Phase 8: flits leave. Returns how many, and the packets whose tails were among them.
+    pub fn leave(&mut self, now: Tick) -> (usize, Vec<PacketId>) {
+        let (mut left, mut tails) = (0, Vec::new());
+        while let Some((id, is_tail)) = self.leave_one(now) {
+            left += 1;
+            tails.extend(is_tail.then_some(id));
+        }
+        (left, tails)
     }
 
-    /// Phase 8: at most one flit leaves. Returns how many, and the packet whose tail it was.
-    pub fn leave(&mut self, now: Tick) -> (usize, Option<PacketId>) {
-        let flight = self.flight();
-        let Some(sending) = &mut self.sending else {
-            return (0, None);
-        };
+    fn leave_one(&mut self, now: Tick) -> Option<(PacketId, bool)> {
+        let sending = self.sending.front_mut()?;
         let (id, index) = (sending.packet, sending.next);
-        if sending.line.tick(index) > now {
-            return (0, None);
+        if sending.leaves[index as usize] > now {
+            return None;
         }
+        assert_eq!(
+            sending.leaves[index as usize], now,
+            "a flit leaves in its tick"
+        );
         let flit = if sending.direct {
             Flit {
                 packet: id,
@@ -209,13 +218,11 @@ impl Link {
                 vl: sending.vl,
             }
         } else {
-            let here = self
-                .stored
-                .front()
-                .filter(|&&(available, _)| available <= now);
-            let Some(&(_, flit)) = here else {
-                return (0, None);
-            };
+            let &(available, flit) = self.stored.front().expect("a flit that leaves is here");
+            assert!(
+                available <= now,
+                "a flit leaves as was foreseen when its header left"
+            );
             assert_eq!(
                 (flit.packet, flit.index),
                 (id, index),
@@ -227,20 +234,13 @@ impl Link {
             }
             flit
         };
-        assert_eq!(
-            now + flight,
-            sending.dated[index as usize],
-            "a flit leaves as was foreseen when its header left"
-        );
-        self.flits.push(now + flight, flit);
+        self.flits.push(sending.dated[index as usize], flit);
         sending.next += 1;
-        if sending.next < sending.flits {
-            return (1, None);
+        let is_tail = sending.next == sending.flits;
+        if is_tail {
+            self.sending.pop_front();
         }
-        self.server
-            .finish(sending.line, sending.flits, sending.tail_available);
-        self.sending = None;
-        (1, Some(id))
+        Some((id, is_tail))
     }
 
     /// The last flit of a credit leaves the buffer at the far end: the credit is free
@@ -275,8 +275,9 @@ impl Link {
     /// Flits in the output buffer and on the link.
     pub fn flits(&self) -> usize {
         let from_buffer = self.stored.len();
-        let direct = self.sending.as_ref().filter(|s| s.direct);
-        from_buffer + self.flits.len() + direct.map_or(0, |s| (s.flits - s.next) as usize)
+        let direct = self.sending.iter().filter(|sending| sending.direct);
+        let rest = direct.map(|sending| (sending.flits - sending.next) as usize);
+        from_buffer + self.flits.len() + rest.sum::<usize>()
     }
 
     /// Flits that have left and not arrived.

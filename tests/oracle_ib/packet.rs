@@ -37,6 +37,8 @@ pub struct Packet {
     pub sl: u8,
     pub payload: u32,
     pub flits: u32,
+    /// Whole length on the wire.
+    pub bytes: u32,
     pub credits: u32,
     pub fecn: bool,
     pub becn: bool,

@@ -13,16 +13,23 @@ use flitwise::fabric::topology::Peer;
 use std::collections::{BTreeMap, VecDeque};
 
 /// A crossbar port that carries one packet at a time.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct CrossbarPort {
-    /// First tick in which it is free.
-    free: Tick,
+    /// The moment from which it is free, in parts of a tick.
+    free: u128,
+    /// Parts of a tick.
+    tick: u128,
 }
 
 impl CrossbarPort {
+    fn new(spec: &FabricSpec, voq: &Voq) -> Self {
+        let tick = u128::from(voq.crossbar_rate().num()) * u128::from(spec.timing.flit_bytes);
+        Self { free: 0, tick }
+    }
+
     /// May a grant at `now` begin to use it after the allocation?
     fn is_idle(&self, now: Tick, spec: &FabricSpec) -> bool {
-        self.free <= now + spec.timing.allocation
+        self.free < u128::from(now + spec.timing.allocation + 1) * self.tick
     }
 }
 
@@ -113,13 +120,13 @@ impl<'s> Switch<'s> {
             flits: BTreeMap::new(),
             routing: DelayLine::new(),
             queues: vec![VecDeque::new(); radix * vls],
-            read: CrossbarPort::default(),
+            read: CrossbarPort::new(spec, voq),
             pointer: 0,
         };
         let control = spec.congestion_control.as_deref();
         let output = |port: usize| Output {
             link: leaving[port],
-            write: CrossbarPort::default(),
+            write: CrossbarPort::new(spec, voq),
             arbiter: Arbiter::new(&voq.vlarb),
             pointers: vec![0; vls],
             line: DelayLine::new(),
@@ -290,18 +297,26 @@ impl<'s> Switch<'s> {
         assert_eq!(queue.pop_front(), Some(offer.packet));
         input.pointer = (offer.output + 1) % radix;
         output.pointers[vl] = (offer.input + 1) % radix;
-        let bytes = u64::from(packet.flits) * u64::from(timing.flit_bytes);
-        output.arbiter.grant(offer.pick, self.vls, bytes);
+        output
+            .arbiter
+            .grant(offer.pick, self.vls, packet.bytes.into());
 
         let start = now + timing.allocation;
         let foreseen: Vec<Tick> = (0..packet.flits)
             .map(|i| {
-                let by_rate = start + Tick::from(i / self.voq.crossbar_speedup);
+                let rate = self.voq.crossbar_rate();
+                let by_rate = start + u64::from(i) * rate.den() / rate.num();
                 by_rate.max(packet.dated[i as usize] + timing.input_store)
             })
             .collect();
-        let tail = *foreseen.last().expect("a packet has flits");
-        (input.read.free, output.write.free) = (tail + 1, tail + 1);
+        let (tick, byte) = (input.read.tick, u128::from(self.voq.crossbar_rate().den()));
+        let tail = packet.dated.last().expect("a packet has flits") + timing.input_store;
+        let begin = (u128::from(start) * tick)
+            .max(input.read.free)
+            .max(output.write.free);
+        let by_rate = begin + (u128::from(packet.bytes) * byte).max(tick);
+        let free = by_rate.max(u128::from(tail + 1) * tick);
+        (input.read.free, output.write.free) = (free, free);
         packet.available = foreseen
             .iter()
             .map(|crosses| crosses + timing.crossbar + timing.output_store)
@@ -312,6 +327,7 @@ impl<'s> Switch<'s> {
         packet.waiting_since = packet.available[0];
         let from = (self.id, offer.input as u32);
         let rate = self.voq.links.at(&self.spec.topology, from.0, from.1);
+        let rate = (rate, timing.flit_bytes);
         let port_vl = output.port_vls.get(vl);
         self.crossings.push(Crossing {
             packet: offer.packet,
@@ -322,7 +338,7 @@ impl<'s> Switch<'s> {
             flits: packet.flits,
             vl,
             foreseen,
-            held_back: port_vl.map_or(0, |port_vl| port_vl.held_back(packet.flits, rate)),
+            held_back: port_vl.map_or(0, |port_vl| port_vl.held_back(packet.bytes, rate)),
         });
         self.changed.push((offer.output, vl));
     }
@@ -365,7 +381,7 @@ impl<'s> Switch<'s> {
     /// True if it is marked.
     pub fn mark(&mut self, output: usize, packet: &mut Packet) -> bool {
         let output = &mut self.outputs[output];
-        let bytes = u64::from(packet.flits) * u64::from(self.spec.timing.flit_bytes);
+        let bytes = packet.bytes.into();
         let port_vl = output.port_vls.get_mut(packet.vl);
         let marked = port_vl.is_some_and(|port_vl| port_vl.mark(bytes));
         packet.fecn |= marked;
@@ -377,38 +393,22 @@ impl<'s> Switch<'s> {
         let timing = &self.spec.timing;
         let mut moved = 0;
         let mut crossings = std::mem::take(&mut self.crossings);
-        let (mut reading, mut writing) = (Vec::new(), Vec::new());
+        // The order of the grants: the tail of a packet and the next header may cross in one tick.
         for crossing in crossings.iter_mut().filter(|c| c.start <= now) {
-            assert!(
-                !reading.contains(&crossing.input),
-                "an input reads one packet at a time"
-            );
-            assert!(
-                !writing.contains(&crossing.output),
-                "an output takes one packet at a time"
-            );
-            reading.push(crossing.input);
-            writing.push(crossing.output);
             let input = &mut self.inputs[crossing.input];
-            for _ in 0..self.voq.crossbar_speedup {
+            while crossing.foreseen[crossing.next as usize] <= now {
                 let index = crossing.next;
+                assert_eq!(
+                    now, crossing.foreseen[index as usize],
+                    "a crossing goes as was foreseen at its grant"
+                );
                 let stored = input
                     .flits
                     .get_mut(&crossing.packet)
                     .expect("granted packets are here");
-                let Some(&(date, mut flit)) = stored.front() else {
-                    break;
-                };
-                if date + timing.input_store > now {
-                    break;
-                }
-                stored.pop_front();
+                let (date, mut flit) = stored.pop_front().expect("a flit that crosses is here");
+                assert!(date + timing.input_store <= now);
                 assert_eq!((flit.packet, flit.index), (crossing.packet, index));
-                let foreseen = crossing.foreseen[index as usize];
-                assert_eq!(
-                    now, foreseen,
-                    "a crossing goes as was foreseen at its grant"
-                );
                 if completes_credit(index, crossing.flits, self.spec.buffers.flits_per_credit) {
                     let link = &mut links[input.link.expect("connected")];
                     link.return_credit(now, flit.vl, crossing.held_back);

@@ -10,7 +10,7 @@ use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::spec::{FabricSpec, Pool};
 use crate::fabric::topology::Peer;
 use crate::results::table::write_table;
-use crate::units::{PS_PER_S, Ratio, human_bytes, human_count};
+use crate::units::{Ratio, human_bytes, human_count};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -139,7 +139,7 @@ impl Info<'_> {
 
     fn bytes_per_s(&self, flits_per_tick: Ratio) -> f64 {
         let t = &self.spec().timing;
-        let flits_per_s = flits_per_tick.to_f64() * PS_PER_S as f64 / t.tick_ps as f64;
+        let flits_per_s = flits_per_tick.to_f64() * t.tick.per_second();
         f64::from(t.flit_bytes) * flits_per_s
     }
 
@@ -282,10 +282,18 @@ impl Info<'_> {
         )
     }
 
+    /// `num` / `den` flits per tick in flits per cycle, the time of a flit on the fastest link.
+    fn per_cycle(&self, num: u64, den: u64) -> f64 {
+        mean(num, den) / self.spec().fastest_link().to_f64()
+    }
+
     fn uniform_text(&self, routes: &RouteAnalysis) -> String {
         let topology = &self.spec().topology;
         let (num, den) = routes.uniform_bound(topology.nics());
-        let bound = format!("saturation bound {:.4} flits/tick/NIC", mean(num, den));
+        let bound = format!(
+            "saturation bound {:.4} flits/cycle/NIC",
+            self.per_cycle(num, den)
+        );
         match self.busiest(routes) {
             None => format!("{bound}: no link between switches is used"),
             Some((switch, port, load)) => format!(
@@ -322,8 +330,7 @@ impl Info<'_> {
         let uniform = self.routes.as_ref().ok().map(|r| {
             let (num, den) = r.uniform_bound(topology.nics());
             json!({
-                "saturation_bound_flits_per_tick_per_nic": mean(num, den),
-                "saturation_bound_exact": format!("{num}/{den}"),
+                "saturation_bound_flits_per_cycle_per_nic": self.per_cycle(num, den),
                 "busiest_link": self.busiest(r).map(|(switch, port, load)| json!({
                     "switch": switch, "port": port, "load_per_offered": load,
                 })),

@@ -72,8 +72,7 @@ impl<'a> Route<'a> {
     }
 
     fn ns(&self, ticks: Tick) -> String {
-        let ps = ticks as f64 * self.spec.timing.tick_ps as f64;
-        format!("{:.2} ns", ps / 1000.0)
+        format!("{:.2} ns", self.spec.timing.tick.ns(ticks.into()))
     }
 
     pub(super) fn write(&self, out: &mut String) -> fmt::Result {
@@ -130,7 +129,7 @@ impl<'a> Route<'a> {
             "  {}, latency without load {} ticks of {} ps, {}",
             names::counted(path.steps.len() as u64 - 1, "hop"),
             path.tail,
-            timing.tick_ps,
+            timing.tick.length_ps(),
             self.ns(path.tail)
         )
     }
@@ -164,7 +163,7 @@ impl<'a> Route<'a> {
             "switches": steps.collect::<Vec<_>>(),
             "header_ticks": path.header,
             "latency_ticks": path.tail,
-            "latency_ps": path.tail.saturating_mul(self.spec.timing.tick_ps),
+            "latency_ps": self.spec.timing.tick.ps(path.tail),
         })
     }
 }

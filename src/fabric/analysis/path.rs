@@ -86,7 +86,7 @@ pub fn path(
     };
     let by_tables = super::table_turns::tables(spec);
     let flits = timing.flits(payload, spec.header_bytes);
-    let mut train = voq.map(|voq| Train::start(spec, voq, src, flits));
+    let mut train = voq.map(|voq| Train::start(spec, voq, src, payload));
     let channel = |class: usize| {
         let index = match rings {
             true => class.min(scs.len().saturating_sub(1)),

@@ -14,6 +14,8 @@ pub(super) struct Arrived {
     /// Position within the message.
     pub index: u32,
     pub flits: u32,
+    /// Units of link time.
+    pub units: u32,
     /// Tick in which the header left the source.
     pub injected: Tick,
 }
@@ -60,6 +62,7 @@ impl Counters {
                     messages: 0,
                     packets: 0,
                     flits: 0,
+                    units: 0,
                     bytes: 0,
                     end_to_end: Latency::default(),
                     network: Latency::default(),
@@ -89,6 +92,7 @@ impl Counters {
         let sl = &mut self.service_levels[usize::from(message.sl)];
         sl.packets += 1;
         sl.flits += u64::from(packet.flits);
+        sl.units += u64::from(packet.units);
         sl.network.record(now - packet.injected);
         if let Some(series) = &mut self.series {
             series.delivered(message, packet.index);

@@ -9,6 +9,7 @@ use crate::fabric::spec::{
 };
 use crate::fabric::topology::Topology;
 use crate::fabric::workload::{Message, Workload};
+use crate::units::TickLength;
 
 /// `count` messages of `bytes` bytes, all in tick 0.
 struct Burst {
@@ -58,7 +59,7 @@ fn run(send_queue: u32, count: usize, bytes: u64) -> RunEnd {
             trunk: TrunkSelection::Destination,
         },
         timing: Timing {
-            tick_ps: 640,
+            tick: TickLength::whole(640),
             flit_bytes: 8,
             link: 1,
             host_link: 1,

@@ -280,6 +280,7 @@ fn drive<M: Machine, W: Workload>(
     while !workload.finished() {
         let wanted = workload.next_tick();
         if wanted.is_none() && machine.is_idle() {
+            sample_first_tick(&mut sampler, *earliest, machine);
             return RunEnd::Drained;
         }
         let next = machine
@@ -319,5 +320,19 @@ fn drive<M: Machine, W: Workload>(
             }
         }
     }
+    sample_first_tick(&mut sampler, *earliest, machine);
     RunEnd::Finished
+}
+
+/// A run in which nothing happens has tick 0, too.
+fn sample_first_tick(
+    sampler: &mut Option<Sampler<'_>>,
+    earliest: Tick,
+    machine: &mut impl Machine,
+) {
+    if earliest == 0
+        && let Some(sampler) = sampler
+    {
+        sampler.take_before(1, machine);
+    }
 }

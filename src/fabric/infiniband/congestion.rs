@@ -200,11 +200,11 @@ impl CctEntry {
         self.multiplier <= MAX_CCT_MULTIPLIER && self.shift <= MAX_CCT_SHIFT
     }
 
-    /// The delay in ticks after a packet of `flits` flits on a link of `rate` flits per
+    /// The delay in ticks after a packet of `bytes` on a link of `rate` bytes per
     /// tick, rounded down.
     #[must_use]
-    pub fn delay(self, flits: u32, rate: Ratio) -> Tick {
-        let num = u128::from(flits) * u128::from(rate.den()) * u128::from(self.multiplier);
+    pub fn delay(self, bytes: u32, rate: Ratio) -> Tick {
+        let num = u128::from(bytes) * u128::from(rate.den()) * u128::from(self.multiplier);
         let ticks = num / (u128::from(rate.num().max(1)) << self.shift);
         Tick::try_from(ticks).unwrap_or(Tick::MAX)
     }

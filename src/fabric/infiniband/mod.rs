@@ -37,7 +37,7 @@ pub enum SwitchKind {
 pub struct Voq {
     /// Rates of the links.
     pub links: LinkRates,
-    /// Flits per tick from an input buffer to an output buffer, at least 1.
+    /// Rate of the crossbar over that of the fastest link, at least 1.
     pub crossbar_speedup: u32,
     /// Arbiter of every switch output.
     pub vlarb: VlArb,
@@ -61,6 +61,13 @@ pub struct LinkRates {
 }
 
 impl LinkRates {
+    /// Rate of the fastest link in flits per tick.
+    #[must_use]
+    pub fn fastest(&self) -> Ratio {
+        let exceptions = self.exceptions.values().copied();
+        exceptions.chain([self.switch]).fold(self.host, Ratio::max)
+    }
+
     /// Rate of the link at `port` of `switch`, in flits per tick.
     #[must_use]
     pub fn at(&self, topology: &Topology, switch: u32, port: u32) -> Ratio {
@@ -76,7 +83,47 @@ impl LinkRates {
     }
 }
 
+impl Voq {
+    /// Flits per tick from an input buffer to an output buffer.
+    #[must_use]
+    pub fn crossbar_rate(&self) -> Ratio {
+        let fastest = self.links.fastest();
+        let rate = fastest.checked_mul(Ratio::whole(self.crossbar_speedup.into()));
+        rate.unwrap_or(fastest)
+    }
+}
+
 impl FabricSpec {
+    /// Rate of the fastest link in flits per tick; its inverse is a *cycle*, in which loads are
+    /// given. 1 on hierarchical fabrics.
+    #[must_use]
+    pub fn fastest_link(&self) -> Ratio {
+        match &self.kind {
+            SwitchKind::Hierarchical => Ratio::ONE,
+            SwitchKind::Voq(voq) => voq.links.fastest(),
+        }
+    }
+
+    /// Units in which the links of this fabric count time, per flit: a link of a hierarchical
+    /// fabric is taken for whole flits, an InfiniBand link for the bytes of a packet.
+    #[must_use]
+    pub fn link_units_per_flit(&self) -> u32 {
+        match &self.kind {
+            SwitchKind::Hierarchical => 1,
+            SwitchKind::Voq(_) => self.timing.flit_bytes,
+        }
+    }
+
+    /// Units of [`FabricSpec::link_units_per_flit`] for which a packet with `payload` bytes
+    /// takes a link.
+    #[must_use]
+    pub fn link_units(&self, payload: u32) -> u32 {
+        match &self.kind {
+            SwitchKind::Hierarchical => self.timing.flits(payload, self.header_bytes),
+            SwitchKind::Voq(_) => payload.saturating_add(self.header_bytes),
+        }
+    }
+
     /// Rate of the link at `port` of `switch` in flits per tick: 1 on hierarchical fabrics.
     #[must_use]
     pub fn link_rate(&self, switch: u32, port: u32) -> Ratio {

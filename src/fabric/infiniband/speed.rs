@@ -1,7 +1,7 @@
 //! Link speeds by name.
 
 use crate::fabric::spec::SpecError;
-use crate::units::Ratio;
+use crate::units::{PS_PER_S, Ratio, TickLength};
 use std::fmt;
 use std::str::FromStr;
 
@@ -14,8 +14,8 @@ pub struct LinkSpeed {
 
 /// Data rate of one lane in bit/s, a fraction: what 8b/10b (SDR 2.5, DDR 5, QDR 10
 /// GBd) or 64b/66b encoding (FDR10 10.3125, FDR 14.0625, EDR 25.78125 GBd) leaves of
-/// the signalling rate; HDR carries 50 Gb/s.
-const GENERATIONS: [(&str, u64, u64); 7] = [
+/// the signalling rate; HDR carries 50, NDR 100 Gb/s.
+const GENERATIONS: [(&str, u64, u64); 8] = [
     ("SDR", 2_000_000_000, 1),
     ("DDR", 4_000_000_000, 1),
     ("QDR", 8_000_000_000, 1),
@@ -23,6 +23,7 @@ const GENERATIONS: [(&str, u64, u64); 7] = [
     ("FDR", 150_000_000_000, 11),
     ("EDR", 25_000_000_000, 1),
     ("HDR", 50_000_000_000, 1),
+    ("NDR", 100_000_000_000, 1),
 ];
 const WIDTHS: [u8; 5] = [1, 2, 4, 8, 12];
 
@@ -42,7 +43,7 @@ impl FromStr for LinkSpeed {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "`{text}` is no link speed; write SDR, DDR, QDR, FDR10, FDR, EDR or HDR and, if not x4, x1, x2, x8 or x12, as in \"QDR x4\""
+                "`{text}` is no link speed; write SDR, DDR, QDR, FDR10, FDR, EDR, HDR or NDR and, if not x4, x1, x2, x8 or x12, as in \"QDR x4\""
             )
         };
         let upper = text.trim().to_ascii_uppercase();
@@ -63,27 +64,29 @@ impl fmt::Display for LinkSpeed {
     }
 }
 
-/// A rate in bit/s as flits of `flit_bytes` per tick of `tick_ps` picoseconds.
+/// A rate in bit/s as flits of `flit_bytes` per tick.
 ///
 /// # Errors
 /// If a term of the fraction needs more than 64 bits, or the flit has no bytes; `key`
 /// names the setting to change.
 pub fn flits_per_tick(
     bits_per_second: Ratio,
-    tick_ps: u64,
+    tick: TickLength,
     flit_bytes: u32,
     key: &'static str,
 ) -> Result<Ratio, SpecError> {
-    const PS_PER_S: u128 = 1_000_000_000_000;
-    let num = u128::from(bits_per_second.num()) * u128::from(tick_ps);
-    let den = u128::from(bits_per_second.den()) * u128::from(flit_bytes);
-    den.checked_mul(8 * PS_PER_S)
-        .and_then(|den| Ratio::reduced(num, den))
+    let bytes_per_s = bits_per_second.checked_mul(Ratio::new(1, 8).unwrap_or(Ratio::ONE));
+    let flit = Ratio::new(1, u64::from(flit_bytes).saturating_mul(PS_PER_S));
+    bytes_per_s
+        .and_then(|rate| rate.checked_mul(tick.length_ps()))
+        .zip(flit)
+        .and_then(|(bytes, flit)| bytes.checked_mul(flit))
         .ok_or_else(|| SpecError {
             key,
             problem: format!(
-                "{bits_per_second} bit/s in flits of {flit_bytes} B per tick of {tick_ps} ps is no \
-                 fraction of 64-bit numbers; round the rate or the tick"
+                "{bits_per_second} bit/s in flits of {flit_bytes} B per tick of {} ps is no \
+                 fraction of 64-bit numbers; round the rate or the tick",
+                tick.length_ps()
             ),
         })
 }
@@ -131,19 +134,25 @@ mod tests {
 
     #[test]
     fn rates_are_exact_fractions() {
-        let rate = |name: &str, tick_ps, flit| {
+        let rate = |name: &str, tick_ps: u64, flit| {
             let speed: LinkSpeed = name.parse().unwrap();
-            flits_per_tick(speed.bits_per_second(), tick_ps, flit, "k").unwrap()
+            flits_per_tick(
+                speed.bits_per_second(),
+                TickLength::whole(tick_ps),
+                flit,
+                "k",
+            )
+            .unwrap()
         };
         assert_eq!(rate("QDR x4", 16_000, 64), Ratio::ONE);
         assert_eq!(rate("DDR x4", 16_000, 64), Ratio::new(1, 2).unwrap());
         assert_eq!(rate("FDR x4", 8_000, 64), Ratio::new(75, 88).unwrap());
         // The link between the switches of the test bed: 34.2 Gb/s.
         let bed = Ratio::whole(34_200_000_000);
-        let rate = flits_per_tick(bed, 10_000, 64, "k").unwrap();
+        let rate = flits_per_tick(bed, TickLength::whole(10_000), 64, "k").unwrap();
         assert_eq!(rate, Ratio::new(171, 256).unwrap());
-        assert!(flits_per_tick(bed, 10_000, 0, "k").is_err());
+        assert!(flits_per_tick(bed, TickLength::whole(10_000), 0, "k").is_err());
         let odd = Ratio::new(u64::MAX, 3).unwrap();
-        assert!(flits_per_tick(odd, u64::MAX - 1, 7, "k").is_err());
+        assert!(flits_per_tick(odd, TickLength::whole(u64::MAX - 1), 7, "k").is_err());
     }
 }

@@ -233,29 +233,6 @@ fn jobs_queue_behind_flows(queueing: Queueing) {
 }
 
 #[test]
-fn flits_of_a_message_count_every_packet() {
-    let timing = Timing {
-        tick_ps: 640,
-        flit_bytes: 8,
-        link: 1,
-        host_link: 1,
-        input_store: 0,
-        routing: 0,
-        allocation: 1,
-        allocation_gap: 0,
-        crossbar: 1,
-        output_store: 0,
-        mport_speedup: 1,
-        central_speedup: 1,
-    };
-    assert_eq!(message_flits(&timing, 64, 0, 0), 1);
-    assert_eq!(message_flits(&timing, 64, 0, 64), 8);
-    assert_eq!(message_flits(&timing, 64, 0, 65), 9);
-    assert_eq!(message_flits(&timing, 64, 4, 128), 18);
-    assert_eq!(message_flits(&timing, 60, 0, 125), 8 + 8 + 1);
-}
-
-#[test]
 fn impossible_flows_are_errors() {
     let new = |flow: BackgroundFlow, nics| {
         Background::new(&[flow], nics, 1, Queueing::PerLevel).map(|_| ())

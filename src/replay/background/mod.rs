@@ -20,7 +20,7 @@ pub use self::law::{Injection, Rate};
 use self::law::{Law, Moment};
 pub use self::pattern::{Pattern, PatternError, Target};
 use self::queues::Queues;
-use crate::fabric::spec::{Tick, Timing};
+use crate::fabric::spec::{FabricSpec, Tick};
 use crate::fabric::workload::{Message, Queueing};
 use crate::random::{Purpose, Stream};
 use thiserror::Error;
@@ -87,15 +87,15 @@ pub enum BackgroundError {
     TooMany,
 }
 
-/// Flits of a message of `bytes` bytes, cut into packets of `mtu_bytes` with
-/// `header_bytes` each (`docs/model.md` §1).
+/// Units of link time ([`FabricSpec::link_units`]) that a message of `bytes` takes, cut into
+/// packets of `mtu_bytes` (`docs/model.md` §1).
 #[must_use]
-pub fn message_flits(timing: &Timing, mtu_bytes: u32, header_bytes: u32, bytes: u64) -> u64 {
+pub fn message_units(fabric: &FabricSpec, mtu_bytes: u32, bytes: u64) -> u64 {
     let mtu = u64::from(mtu_bytes.max(1));
-    let whole = (bytes / mtu).saturating_mul(timing.flits(mtu_bytes, header_bytes).into());
+    let whole = (bytes / mtu).saturating_mul(fabric.link_units(mtu_bytes).into());
     match (bytes % mtu) as u32 {
         0 if bytes > 0 => whole,
-        rest => whole.saturating_add(timing.flits(rest, header_bytes).into()),
+        rest => whole.saturating_add(fabric.link_units(rest).into()),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::replay::background::{BackgroundFlow, Injection, MessageSize, Rate, Ta
 use crate::replay::collectives::Choices;
 use crate::replay::program::{Action, After, Collective, CollectiveKind, Op, Program};
 use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
-use crate::units::Ratio;
+use crate::units::{Ratio, TickLength};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -153,7 +153,7 @@ pub fn job(ranks: Vec<Vec<Op>>) -> JobSpec {
 
 pub fn replay(jobs: Vec<JobSpec>) -> Replay {
     Replay::new(ReplaySpec {
-        tick_ps: TICK_PS,
+        tick: TickLength::whole(TICK_PS),
         nics: 64,
         queueing: Queueing::PerLevel,
         seed: 1,

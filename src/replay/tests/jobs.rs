@@ -5,6 +5,7 @@ use crate::fabric::workload::{Queueing, Workload};
 use crate::replay::background::BACKGROUND_TOKEN;
 use crate::replay::program::{After, CollectiveKind, Op};
 use crate::replay::{JobSpec, Replay, ReplaySpec, SendCompletion};
+use crate::units::TickLength;
 
 fn ping(compute_ps: u64) -> Vec<Vec<Op>> {
     vec![
@@ -54,7 +55,7 @@ fn equal_times_go_by_job() {
 fn with_background(jobs: Vec<JobSpec>, background_until: Option<u64>) -> Replay {
     let flow = background_flow(5);
     Replay::new(ReplaySpec {
-        tick_ps: TICK_PS,
+        tick: TickLength::whole(TICK_PS),
         nics: 8,
         queueing: Queueing::PerLevel,
         seed: 1,
@@ -208,7 +209,7 @@ fn broken_traces_end_the_run_with_their_line() {
 fn jobs_that_do_not_fit_are_refused() {
     let refused = |spec: JobSpec| {
         let spec = ReplaySpec {
-            tick_ps: TICK_PS,
+            tick: TickLength::whole(TICK_PS),
             nics: 4,
             queueing: Queueing::PerLevel,
             seed: 1,

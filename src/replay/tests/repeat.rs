@@ -5,6 +5,7 @@ use crate::fabric::workload::{Queueing, Workload};
 use crate::replay::outcome::JobOutcome;
 use crate::replay::program::{After, CollectiveKind, Op};
 use crate::replay::{JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
+use crate::units::TickLength;
 
 /// 80 bytes after `compute_ps`; they take 110 ticks. The receiver then computes `after_ps`.
 fn ping(compute_ps: u64, after_ps: u64) -> Vec<Vec<Op>> {
@@ -139,7 +140,7 @@ fn jobs_that_cannot_repeat_are_refused() {
         ..job(vec![vec![marker(After::Previous, 0)]])
     };
     let spec = |jobs| ReplaySpec {
-        tick_ps: TICK_PS,
+        tick: TickLength::whole(TICK_PS),
         nics: 64,
         queueing: Queueing::PerLevel,
         seed: 1,
@@ -178,7 +179,7 @@ fn a_stall_beside_what_goes_on_for_ever_is_found() {
         ..job(ping(50_000, 0))
     };
     let mut replay = Replay::new(ReplaySpec {
-        tick_ps: TICK_PS,
+        tick: TickLength::whole(TICK_PS),
         nics: 8,
         queueing: Queueing::PerLevel,
         seed: 1,

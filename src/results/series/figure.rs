@@ -172,10 +172,8 @@ fn shares(request: &Request<'_>, largest: &Largest) -> Option<Figure> {
 impl Request<'_> {
     /// Picoseconds of `samples`.
     fn ps(&self, samples: u64) -> u64 {
-        let tick_ps = self.experiment.fabric.timing.tick_ps;
-        samples
-            .saturating_mul(self.interval)
-            .saturating_mul(tick_ps)
+        let tick = self.experiment.fabric.timing.tick;
+        tick.ps(samples.saturating_mul(self.interval))
     }
 
     fn title(&self) -> String {

@@ -246,7 +246,7 @@ impl RunFiles<'_> {
         write: impl FnOnce(&[Cell<'_>]) -> T,
     ) -> T {
         let timing = &self.experiment.fabric.timing;
-        let ps = |ticks: u64| ticks.saturating_mul(timing.tick_ps);
+        let ps = |ticks: u64| timing.tick.ps(ticks);
         let levels = &self.experiment.fabric.qos.service_levels;
         let sl = |sl: u32| Cell::Text(levels.get(sl as usize).map_or("", |level| &level.name));
         let [run, load] = [Cell::Text(label), self.load.map_or(Cell::Empty, Cell::Real)];

@@ -45,7 +45,6 @@ pub(in crate::fabric::engine) struct PortVls {
     may_starve: bool,
     vls: usize,
     radix: usize,
-    flit_bytes: u32,
     settings: Vec<PortCongestion>,
     /// Flits that an input buffer has for each VL.
     size: Vec<u64>,
@@ -76,7 +75,6 @@ impl PortVls {
             may_starve: settings.iter().any(PortCongestion::may_starve),
             vls,
             radix: radix as usize,
-            flit_bytes: spec.timing.flit_bytes,
             settings,
             size: spec
                 .buffers
@@ -194,14 +192,13 @@ impl PortVls {
         (state.starved && delay.multiplier > 0).then_some(delay)
     }
 
-    /// Phase 7: a packet of `flits` starts on the link of `output`: true if it is marked.
+    /// Phase 7: a packet of `bytes` starts on the link of `output`: true if it is marked.
     #[inline]
-    pub(in crate::fabric::engine) fn mark(&mut self, output: u32, vl: u8, flits: u32) -> bool {
+    pub(in crate::fabric::engine) fn mark(&mut self, output: u32, vl: u8, bytes: u32) -> bool {
         let settings = self.settings[output as usize];
         let id = output as usize * self.vls + usize::from(vl);
         let state = &mut self.states[id];
-        let bytes = u64::from(flits) * u64::from(self.flit_bytes);
-        let least = u64::from(settings.packet_size) * u64::from(PACKET_SIZE_BYTES);
+        let least = u32::from(settings.packet_size) * PACKET_SIZE_BYTES;
         if !(state.congested || state.starved) || bytes < least {
             return false;
         }

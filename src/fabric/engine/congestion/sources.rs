@@ -34,18 +34,18 @@ struct Flow {
 struct Previous {
     /// When the sender was done with it.
     end: Tick,
-    /// Its flits; none before the first packet.
-    flits: u32,
+    /// Its bytes; none before the first packet.
+    bytes: u32,
 }
 
 /// All flows.
 #[derive(Debug)]
 pub(in crate::fabric::engine) struct Sources {
     control: CongestionControl,
-    /// Rate of the link of each adapter, in flits per tick.
+    /// Rate of the link of each adapter, in bytes per tick.
     rates: Vec<Ratio>,
-    /// Flits that every delay multiplies, if not those of the previous packet.
-    base_flits: Option<u32>,
+    /// Bytes whose time every delay multiplies, if not those of the previous packet.
+    base_bytes: Option<u32>,
     /// The largest `CCTI_Min`, below which the index of an adapter never falls.
     least: u16,
     by_key: BTreeMap<(u32, u8, u32), FlowId>,
@@ -57,20 +57,20 @@ pub(in crate::fabric::engine) struct Sources {
 }
 
 impl Sources {
-    /// `rates`: of the link of each adapter.
+    /// `rates`: of the link of each adapter, in bytes per tick.
     pub(in crate::fabric::engine) fn new(
         spec: &FabricSpec,
         control: &CongestionControl,
         rates: Vec<Ratio>,
     ) -> Self {
-        let base_flits = match control.ird_base {
+        let base_bytes = match control.ird_base {
             IrdBase::Packet => None,
-            IrdBase::MaxPacket => Some(spec.largest_data_flits()),
+            IrdBase::MaxPacket => Some(spec.largest_data_bytes()),
         };
-        Self::with_base(control, rates, base_flits)
+        Self::with_base(control, rates, base_bytes)
     }
 
-    fn with_base(control: &CongestionControl, rates: Vec<Ratio>, base_flits: Option<u32>) -> Self {
+    fn with_base(control: &CongestionControl, rates: Vec<Ratio>, base_bytes: Option<u32>) -> Self {
         let holders = match control.sl_scope {
             SlScope::Flow => 0,
             SlScope::Link => rates.len(),
@@ -79,7 +79,7 @@ impl Sources {
         Self {
             control: control.clone(),
             rates,
-            base_flits,
+            base_bytes,
             least: levels.map(|level| level.ccti_min).max().unwrap_or(0).into(),
             by_key: BTreeMap::new(),
             flows: Vec::new(),
@@ -198,21 +198,21 @@ impl Sources {
         trigger > 0 && state.ccti >= trigger
     }
 
-    /// A packet of `flits` flits was sent; the send engine is done with it at `end`.
-    pub(in crate::fabric::engine) fn sent(&mut self, flow: FlowId, end: Tick, flits: u32) {
+    /// A packet of `bytes` was sent; the send engine is done with it at `end`.
+    pub(in crate::fabric::engine) fn sent(&mut self, flow: FlowId, end: Tick, bytes: u32) {
         self.flows[flow as usize].has_sent = true;
         let holder = self.holder(flow);
-        self.previous[holder] = Previous { end, flits };
+        self.previous[holder] = Previous { end, bytes };
     }
 
     /// The delay after `previous` at an index of `ccti`.
     fn delay(&self, ccti: u16, previous: Previous, nic: u32) -> Tick {
-        if ccti == 0 || previous.flits == 0 {
+        if ccti == 0 || previous.bytes == 0 {
             return 0;
         }
         let entry = self.control.cct[usize::from(ccti)];
-        let flits = self.base_flits.unwrap_or(previous.flits);
-        entry.delay(flits, self.rates[nic as usize])
+        let bytes = self.base_bytes.unwrap_or(previous.bytes);
+        entry.delay(bytes, self.rates[nic as usize])
     }
 
     /// `None` if a packet of `flow` may be sent in phase 7 of tick `now`, else the tick in
@@ -221,7 +221,7 @@ impl Sources {
     pub(in crate::fabric::engine) fn held_until(&self, flow: FlowId, now: Tick) -> Option<Tick> {
         let raw = &self.flows[flow as usize];
         let previous = self.previous[self.holder(flow)];
-        if previous.flits == 0 || raw.ccti == 0 && self.control.sl_scope == SlScope::Flow {
+        if previous.bytes == 0 || raw.ccti == 0 && self.control.sl_scope == SlScope::Flow {
             // Timers only lower an index.
             return None;
         }

@@ -39,6 +39,7 @@ impl Control for Off {
 pub(in crate::fabric::engine) struct Congestion {
     pub(super) port_vls: PortVls,
     pub(super) sources: Sources,
+    flit_bytes: u32,
     /// Credits of the largest packet on each VL.
     largest: Vec<u32>,
     pub(super) cnp_flits: u32,
@@ -98,9 +99,11 @@ impl Congestion {
             });
         }
         let nics = topology.nics() as usize;
+        let flit_bytes = spec.timing.flit_bytes;
         Ok(Some(Self {
             port_vls: PortVls::new(spec, control),
-            sources: Sources::new(spec, control, vec![Ratio::ONE; nics]),
+            sources: Sources::new(spec, control, vec![Ratio::whole(flit_bytes.into()); nics]),
+            flit_bytes,
             largest: (0..spec.qos.vls)
                 .map(|vl| spec.max_credits_on_vl(vl))
                 .collect(),
@@ -135,7 +138,7 @@ impl Congestion {
         let flow = self.flow(nic, packet.sl, packet.dst);
         self.queued[self.sources.holder(flow)] -= 1;
         let end = now + Tick::from(packet.flits);
-        self.sources.sent(flow, end, packet.flits);
+        self.sources.sent(flow, end, packet.flits * self.flit_bytes);
         let index = self.sources.ccti(flow, now);
         (index, (index > 0).then_some(end))
     }

@@ -154,7 +154,8 @@ impl<C: Control> Fabric<C> {
         let mut look_again = None;
         if let Some(congestion) = self.control.get_mut() {
             if !from_nic {
-                if congestion.port_vls.mark(output, vl as u8, flits) {
+                let bytes = flits * self.timing.flit_bytes;
+                if congestion.port_vls.mark(output, vl as u8, bytes) {
                     packet.fecn = true;
                     counters.count(|counts| counts.marked += 1);
                 }
@@ -231,6 +232,7 @@ impl<C: Control> Fabric<C> {
             message: packet.message,
             index: packet.index,
             flits: packet.flits,
+            units: packet.flits,
             injected: packet.injected,
         };
         self.counters

@@ -39,6 +39,7 @@ impl<C: Control> Fabric<C> {
                         port(link.to.peer())
                     },
                     flits: sent.flits,
+                    units: sent.flits,
                     packets: sent.packets,
                     // The last tick counts too.
                     credit_wait_ticks: sent.credit_wait

@@ -24,6 +24,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             message: packet.message,
             index: packet.index,
             flits: packet.flits.into(),
+            units: packet.bytes,
             injected: packet.injected,
         };
         self.counters
@@ -79,6 +80,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             waiting_since: self.now,
             src,
             dst,
+            bytes,
             flits: flits as u16,
             credits: flits.div_ceil(self.flits_per_credit) as u16,
             sl,

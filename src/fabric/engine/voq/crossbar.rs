@@ -3,7 +3,7 @@
 //! buffer (§4).
 
 use super::arbiter::Pick;
-use super::line::Dates;
+use super::line::{Dates, Moment};
 use super::parts::Lane;
 use super::ports::Ports;
 use super::release::Departure;
@@ -81,8 +81,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         if port.lanes == 0 || port.offered_to != NOT_OFFERED {
             return;
         }
-        if port.free_at > begin {
-            let again = port.free_at - self.timing.allocation;
+        if port.free_at.tick > begin {
+            let again = port.free_at.tick - self.timing.allocation;
             self.wake_output(output, again);
             return;
         }
@@ -109,7 +109,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             'inputs: for mut inputs in heads.split(ahead) {
                 while let Some(local) = inputs.pop() {
                     let input = first_port + u32::from(local);
-                    let free_at = self.inputs[input as usize].free_at;
+                    let free_at = self.inputs[input as usize].free_at.tick;
                     let needs = if fits_all {
                         1
                     } else {
@@ -177,7 +177,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let input = port.first_port + u32::from(local);
         let state = &self.inputs[input as usize];
         let can = state.queues == 1
-            && state.free_at <= self.now + self.timing.allocation
+            && state.free_at.tick <= self.now + self.timing.allocation
             && lane.credits >= self.largest
             && (port.room >= self.largest || !self.room_binds);
         if can {
@@ -246,8 +246,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         served.credits -= packet.credits;
         let upstream = state.upstream;
         let flits = u32::from(packet.flits);
-        let bytes = u64::from(flits) * u64::from(self.timing.flit_bytes);
-        self.switch_arbiters.grant(at, pick, bytes);
+        let length = packet.length();
+        self.switch_arbiters.grant(at, pick, length.bytes.into());
         if let Some(congestion) = &mut self.congestion {
             let joined_now = packet.waiting_since == now;
             congestion
@@ -258,13 +258,16 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         // The crossing, and the credits that it gives back.
         let crossing = now + self.timing.allocation;
         let stored = packet.dates.later(self.timing.input_store);
-        let crosses = crossing + Tick::from(self.pace.speedup.floor(flits - 1));
-        let tail = crosses.max(stored.of(&self.pace.rates, flits - 1));
-        (state.free_at, port.free_at) = (tail + 1, tail + 1);
+        let crosses = crossing + self.pace.crossbar.flit(flits - 1);
+        let tail = crosses.max(stored.tail());
+        let begin = Moment::at(crossing).max(state.free_at).max(port.free_at);
+        let free = self.pace.crossbar.rate.after_packet(begin, length.bytes);
+        let free = free.max(Moment::at(stored.tail() + 1));
+        (state.free_at, port.free_at) = (free, free);
         let from = &self.outputs[upstream as usize];
         let mut back = 1 + from.latency;
         if let Some(congestion) = &self.congestion {
-            back += congestion.held_back((output, pick.vl), from.rate, flits);
+            back += congestion.held_back((output, pick.vl), from.rate, length.bytes);
         }
         let departure = Departure {
             end: tail + back,
@@ -283,14 +286,14 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let inside = self.timing.crossbar + self.timing.output_store;
         let ready = crossing + inside;
         let start = ready.max(port.link_free.tick);
-        let available = stored.later(inside);
+        let available = stored.later(inside).with_tail(tail + inside);
         let rates = &self.pace.rates;
-        let (leaves, free) = available.served(rates, port.rate, port.link_free, start, flits);
+        let (leaves, free) = available.served(rates, port.rate, port.link_free, start, length);
         port.link_free = free;
         if self.room_binds {
             port.room -= packet.credits;
             let departure = Departure {
-                end: leaves.of(rates, flits - 1) + 1,
+                end: leaves.tail() + 1,
                 crossing: 0,
                 dates: leaves.later(1),
                 flits: packet.flits,
@@ -303,13 +306,15 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         }
         port.sent.packets += 1;
         port.sent.flits += u64::from(flits);
+        port.sent.bytes += u64::from(length.bytes);
         port.sent.queue_wait += now - packet.waiting_since + start - ready;
         packet.waiting_since = ready;
         packet.buffer_vl = pick.vl;
-        packet.dates = leaves.later(port.flight);
+        packet.starts = start;
+        packet.dates = leaves.arriving(port.flight, port.arrival_of_tail(free), flits);
         let (peer, to_nic) = (port.to.peer(), port.to.is_nic());
         if port.lanes != 0 {
-            let again = port.free_at - self.timing.allocation;
+            let again = port.free_at.tick - self.timing.allocation;
             self.wake_output(output, again);
         }
         if self.congestion.is_some() {
@@ -318,7 +323,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         if to_nic {
             self.counters.host_flit_hops += u64::from(flits);
             self.sink(id, output, peer);
-            let tail = self.packets[id].dates.of(&self.pace.rates, flits - 1);
+            let tail = self.packets[id].dates.tail();
             self.push(tail, event::DELIVERY, id);
         } else {
             self.counters.flit_hops += u64::from(flits);
@@ -349,7 +354,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     /// buffer.
     fn sink(&mut self, id: u32, output: u32, nic: u32) {
         let packet = &self.packets[id];
-        let flits = u32::from(packet.flits);
+        let length = packet.length();
         let back = 1 + self.outputs[output as usize].latency;
         let rates = &self.pace.rates;
         let is_data = packet.purpose == super::packet::Purpose::Data;
@@ -359,14 +364,14 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                 let start = packet.dates.header().max(hca.sink_free.tick);
                 let (gone, free) = packet
                     .dates
-                    .served(rates, rate, hca.sink_free, start, flits);
+                    .served(rates, rate, hca.sink_free, start, length);
                 hca.sink_free = free;
                 gone
             }
             _ => packet.dates,
         };
         let departure = Departure {
-            end: dates.of(rates, flits - 1) + back,
+            end: dates.tail() + back,
             crossing: 0,
             dates: dates.later(back),
             flits: packet.flits,
@@ -405,10 +410,10 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         };
         for id in marking.drain(..) {
             let packet = &mut self.packets[id];
-            let flits = packet.flits.into();
+            let bytes = packet.bytes;
             if congestion
                 .port_vls
-                .mark(packet.output, packet.buffer_vl, flits)
+                .mark(packet.output, packet.buffer_vl, bytes)
             {
                 packet.fecn = true;
                 self.counters.count(|counts| counts.marked += 1);

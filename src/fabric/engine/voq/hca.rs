@@ -1,6 +1,7 @@
 //! Phases 3 and 7: what adapters send (`docs/model-infiniband.md` §8).
 
 use super::arbiter::Pick;
+use super::line::Length;
 use super::packet::{Packet, Purpose};
 use super::parts::Queue;
 use super::queue_pairs::Waiting;
@@ -76,19 +77,23 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         }
     }
 
-    /// Flits and last-ness of the next packet of a message.
+    /// Length of the next packet of a message, and whether it is the last one.
     #[inline]
-    fn next_flits(&self, message: MessageId) -> (u32, bool) {
+    fn next_packet(&self, message: MessageId) -> (Length, bool) {
         let message = &self.messages[message];
         let payload = message
             .bytes_left
             .min(self.mtu[usize::from(message.sl)].into());
-        let flits = self.timing.flits(payload as u32, self.header_bytes);
-        (flits, payload == message.bytes_left)
+        let length = Length {
+            bytes: payload as u32 + self.header_bytes,
+            flits: self.timing.flits(payload as u32, self.header_bytes),
+        };
+        (length, payload == message.bytes_left)
     }
 
     fn first_credits(&self, message: MessageId) -> u16 {
-        self.next_flits(message).0.div_ceil(self.flits_per_credit) as u16
+        let (length, _) = self.next_packet(message);
+        length.flits.div_ceil(self.flits_per_credit) as u16
     }
 
     /// Phase 7: adapters that something happened to.
@@ -293,7 +298,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let Waiting { key, pair, credits } = self.queue_pairs.waiting(nic, vl)[at];
         let state = *self.queue_pairs.pair(pair);
         let id = state.head;
-        let (flits, last) = self.next_flits(id);
+        let (length, last) = self.next_packet(id);
         let message = &mut self.messages[id];
         let mtu = u64::from(self.mtu[usize::from(state.sl)]);
         let index = message.next_index;
@@ -312,14 +317,16 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             self.hcas[nic as usize].lanes &= !(1 << vl);
         }
         self.hcas[nic as usize].pointers[vl] = key + 1;
-        let bytes = u64::from(flits) * u64::from(self.timing.flit_bytes);
-        self.hca_arbiters.grant(nic as usize, pick, bytes);
+        self.hca_arbiters
+            .grant(nic as usize, pick, length.bytes.into());
 
         let rates = &self.pace.rates;
         let hca = &mut self.hcas[nic as usize];
         let blank = Packet::<L>::default();
         let rate = self.send_rates[nic as usize];
-        let (dates, free) = blank.dates.served(rates, rate, hca.engine_free, now, flits);
+        let (dates, free) = blank
+            .dates
+            .served(rates, rate, hca.engine_free, now, length);
         hca.engine_free = free;
         let packet = self.packets.insert(Packet {
             dates,
@@ -328,7 +335,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             index,
             src: nic,
             dst: state.dst,
-            flits: flits as u16,
+            bytes: length.bytes,
+            flits: length.flits as u16,
             credits,
             sl: state.sl,
             vl: pick.vl,
@@ -344,7 +352,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         if let Some(congestion) = &mut self.congestion {
             let ccti = congestion.sources.ccti(state.flow, now);
             let end = free.first_whole_tick();
-            congestion.sources.sent(state.flow, end, flits);
+            congestion.sources.sent(state.flow, end, length.bytes);
             self.counters.count_sent(ccti);
         }
     }
@@ -357,10 +365,9 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         buffer.head = self.packets[id].next;
         let leaves = self.start(nic, output, id);
         let packet = &self.packets[id];
-        let flits = u32::from(packet.flits);
         let port = &mut self.outputs[output as usize];
         let departure = Departure {
-            end: leaves.of(&self.pace.rates, flits - 1) + 1,
+            end: leaves.tail() + 1,
             crossing: 0,
             dates: leaves.later(1),
             flits: packet.flits,
@@ -377,26 +384,28 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     fn start(&mut self, nic: u32, output: u32, id: PacketId) -> super::line::Dates<L> {
         let now = self.now;
         let packet = &mut self.packets[id];
-        let flits = u32::from(packet.flits);
+        let length = packet.length();
+        let flits = length.flits;
         let port = &mut self.outputs[output as usize];
         let rates = &self.pace.rates;
         let (leaves, free) = packet
             .dates
-            .served(rates, port.rate, port.link_free, now, flits);
+            .served(rates, port.rate, port.link_free, now, length);
         port.link_free = free;
         port.sent.packets += 1;
         port.sent.flits += u64::from(flits);
+        port.sent.bytes += u64::from(length.bytes);
         port.sent.queue_wait += now - packet.waiting_since;
         self.counters.host_flit_hops += u64::from(flits);
         packet.injected = now;
-        packet.dates = leaves.later(port.flight);
+        packet.dates = leaves.arriving(port.flight, port.arrival_of_tail(free), flits);
         packet.input = port.to.peer();
         if packet.purpose == Purpose::Data {
             self.counters.packets += 1;
             self.counters.flits_injected += u64::from(flits);
             let message = &self.messages[packet.message];
             if packet.last && message.report_injection {
-                let left = leaves.of(rates, flits - 1) + 1;
+                let left = leaves.tail() + 1;
                 let injections = &mut self.hcas[nic as usize].injections;
                 injections.push_back((left, message.token));
                 if injections.len() == 1 {

@@ -3,7 +3,7 @@
 //! Switch ports are numbered over all switches, `switch * radix + port`. Outputs
 //! `0..ports` are switch ports, `ports + nic` is an adapter; inputs are switch ports.
 
-use super::line::{MAX_NUMERATOR, Rate};
+use super::line::{MAX_PARTS, Rate};
 use crate::fabric::infiniband::{Acks, SlToVl, Voq};
 use crate::fabric::spec::{FabricSpec, Pool, SpecError, TrunkSelection};
 use crate::units::Ratio;
@@ -56,8 +56,9 @@ impl Rates {
         found.unwrap_or(0) as u8
     }
 
-    pub(super) fn all(&self) -> Vec<Rate> {
-        self.0.iter().map(|&rate| Rate::new(rate)).collect()
+    pub(super) fn all(&self, flit_bytes: u32) -> Vec<Rate> {
+        let rate = |&rate: &Ratio| Rate::new(rate, flit_bytes);
+        self.0.iter().map(rate).collect()
     }
 }
 
@@ -152,16 +153,16 @@ pub(super) fn most_credits(spec: &FabricSpec, voq: &Voq) -> u16 {
 /// True if the output buffers of switches may be too full for a packet, or if somebody asks
 /// how full they are.
 ///
-/// Without speed-up, and with links of one flit per tick, packets are written as fast as they
-/// are sent: each finds its link free. Then a buffer holds the packet that asks, and those of
-/// which a flit is between the grant and the link: at most a flit for every tick of this way,
-/// and a credit more for each end of it.
+/// Without speed-up, and with links of one speed, packets are written as fast as they
+/// are sent: each finds its link free, or within a tick. Then a buffer holds the packet that
+/// asks, and those of which a flit is between the grant and the link: at most a flit for every
+/// tick of this way, and a credit more for each end of it.
 pub(super) fn room_binds(spec: &FabricSpec, voq: &Voq) -> bool {
     let timing = &spec.timing;
     let way = timing.allocation + timing.crossbar + timing.output_store;
-    let most = 2 * u64::from(most_credits(spec, voq)) + way + 2;
+    let most = 2 * u64::from(most_credits(spec, voq)) + way + 3;
     voq.crossbar_speedup > 1
-        || rates(spec, voq) != [Ratio::ONE]
+        || rates(spec, voq) != [voq.crossbar_rate()]
         || spec.routing.trunk == TrunkSelection::LeastQueued
         || most > u64::from(spec.buffers.output.total)
 }
@@ -180,11 +181,14 @@ pub(in crate::fabric::engine) fn check_limits(
             MAX_RATES as u64,
         );
     }
-    if let Some(rate) = rates.iter().find(|rate| rate.num() > MAX_NUMERATOR) {
+    let flit_bytes = spec.timing.flit_bytes;
+    let too_fine = |rate: &&Ratio| Rate::new(**rate, flit_bytes).parts() > MAX_PARTS;
+    let crossbar = voq.crossbar_rate();
+    if let Some(rate) = rates.iter().chain([&crossbar]).find(too_fine) {
         return limit(
             "fabric.link_speed",
             format!("{rate} flits per tick is too fine a fraction: its terms"),
-            MAX_NUMERATOR,
+            MAX_PARTS,
         );
     }
     let topology = &spec.topology;
@@ -230,7 +234,7 @@ pub(in crate::fabric::engine) fn check_limits(
     if voq.crossbar_speedup > MAX_SPEEDUP {
         return limit(
             "fabric.crossbar_speedup",
-            format!("{} flits per tick", voq.crossbar_speedup),
+            format!("{} times the fastest link", voq.crossbar_speedup),
             MAX_SPEEDUP.into(),
         );
     }

@@ -29,7 +29,7 @@ use self::packet::Packet;
 use self::parts::{Hca, Input, Lane, Output, Queue};
 use self::ports::Ports;
 use self::queue_pairs::QueuePairs;
-use self::release::{Departures, Pace};
+use self::release::{Crossbar, Departures, Pace};
 use self::route::Ways;
 use super::Machine;
 use super::bits::Divisor;
@@ -153,9 +153,9 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let ports = (topology.switches() * radix) as usize;
         let nics = topology.nics();
         let pace = Pace {
-            rates: rates.all(),
+            rates: rates.all(timing.flit_bytes),
             flits_per_credit: Divisor::new(buffers.flits_per_credit.min(1 << 15)),
-            speedup: Divisor::new(voq.crossbar_speedup),
+            crossbar: Crossbar::new(voq.crossbar_rate(), timing.flit_bytes),
         };
         let (inputs, outputs) = parts::ports(spec, voq, &rates, &pace.rates);
         let lanes = outputs
@@ -276,9 +276,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                     self.touch_hca(id);
                 }
                 event::DELIVERY => {
-                    let packet = &self.packets[id];
-                    let last = u32::from(packet.flits) - 1;
-                    let at = packet.dates.of(&self.pace.rates, last);
+                    let at = self.packets[id].dates.tail();
                     if at > self.now {
                         self.push(at, event::DELIVERY, id);
                     } else {
@@ -287,7 +285,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                 }
                 event::INJECTION => self.report_injections(id, workload),
                 _ => {
-                    let at = self.starts_at(id);
+                    let at = self.packets[id].starts;
                     if at > self.now {
                         self.push(at, event::MARK, id);
                     } else {
@@ -326,13 +324,6 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         self.packets[id].dates.header() + self.timing.input_store + self.timing.routing
     }
 
-    /// Tick in which the link of the output that granted a packet starts it.
-    #[inline]
-    fn starts_at(&self, id: PacketId) -> Tick {
-        let packet = &self.packets[id];
-        packet.dates.header() - self.outputs[packet.output as usize].flight
-    }
-
     #[inline]
     fn wake_output(&mut self, output: u32, at: Tick) {
         let wake = &mut self.outputs[output as usize].wake;
@@ -360,21 +351,24 @@ impl Congestion {
         control: &CongestionControl,
         host_rates: Vec<Ratio>,
     ) -> Self {
+        let flit = Ratio::whole(spec.timing.flit_bytes.into());
+        let bytes = |rate: Ratio| rate.checked_mul(flit).unwrap_or(rate);
+        let rates = host_rates.into_iter().map(bytes).collect();
         Self {
             notification: control.notification,
             port_vls: PortVls::new(spec, control),
-            sources: Sources::new(spec, control, host_rates),
-            link_rates: layout::rates(spec, voq),
+            sources: Sources::new(spec, control, rates),
+            link_rates: layout::rates(spec, voq).into_iter().map(bytes).collect(),
         }
     }
 
-    /// Phase 6: how much later the credits of a packet of `flits` flits come back that came
+    /// Phase 6: how much later the credits of a packet of `bytes` come back that came
     /// by a link of `rate` and is granted to a Port VL, if that is starved of credits.
     #[inline]
-    fn held_back(&self, (output, vl): (u32, u8), rate: u8, flits: u32) -> Tick {
+    fn held_back(&self, (output, vl): (u32, u8), rate: u8, bytes: u32) -> Tick {
         let delay = self.port_vls.return_delay(output, vl);
         delay.map_or(0, |delay| {
-            delay.delay(flits, self.link_rates[usize::from(rate)])
+            delay.delay(bytes, self.link_rates[usize::from(rate)])
         })
     }
 }

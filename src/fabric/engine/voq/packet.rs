@@ -1,6 +1,6 @@
 //! A packet in flight.
 
-use super::line::Dates;
+use super::line::{Dates, Length};
 use crate::fabric::engine::pool::{MessageId, NONE, PacketId};
 use crate::fabric::spec::Tick;
 
@@ -35,6 +35,10 @@ pub(super) struct Packet<const L: usize> {
     pub input: u32,
     /// Output, over all switches, that it is routed to; at first and at last an adapter.
     pub output: u32,
+    /// Whole length on the wire.
+    pub bytes: u32,
+    /// Tick in which the link behind the output that granted it starts it.
+    pub starts: Tick,
     pub flits: u16,
     pub credits: u16,
     pub sl: u8,
@@ -66,6 +70,8 @@ impl<const L: usize> Default for Packet<L> {
             dst: 0,
             input: NONE,
             output: NONE,
+            bytes: 1,
+            starts: 0,
             flits: 1,
             credits: 1,
             sl: 0,
@@ -77,6 +83,16 @@ impl<const L: usize> Default for Packet<L> {
             fecn: false,
             becn: false,
             alive: true,
+        }
+    }
+}
+
+impl<const L: usize> Packet<L> {
+    #[inline]
+    pub(super) fn length(&self) -> Length {
+        Length {
+            bytes: self.bytes,
+            flits: self.flits.into(),
         }
     }
 }

@@ -46,8 +46,8 @@ pub(super) struct Lane<const W: usize> {
 pub(super) struct Input<const W: usize> {
     /// Outputs of the switch that offer in this tick.
     pub offers: Ports<W>,
-    /// Tick from which its port into the crossbar is free.
-    pub free_at: Tick,
+    /// Moment from which its port into the crossbar is free.
+    pub free_at: Moment,
     /// Output at the other end of the link.
     pub upstream: u32,
     pub switch: u32,
@@ -64,8 +64,8 @@ pub(super) struct Input<const W: usize> {
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Output {
-    /// Tick from which the port out of the crossbar is free.
-    pub free_at: Tick,
+    /// Moment from which the port out of the crossbar is free.
+    pub free_at: Moment,
     pub wake: Wake,
     /// VLs with a packet in some virtual output queue.
     pub lanes: u32,
@@ -96,6 +96,7 @@ pub(super) struct Output {
 /// What went over a link.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sent {
+    pub bytes: u64,
     pub flits: u64,
     pub packets: u64,
     pub credit_wait: u64,
@@ -103,6 +104,12 @@ pub(super) struct Sent {
 }
 
 impl Output {
+    /// When the last flit of a packet reaches the other end, the link being free again at `free`.
+    #[inline]
+    pub(super) fn arrival_of_tail(&self, free: Moment) -> Tick {
+        free.first_whole_tick() - 1 + self.latency
+    }
+
     /// Packets wait at `now`, and none of them has credits.
     #[inline]
     pub(super) fn is_blocked(&mut self, now: Tick) {
@@ -170,7 +177,7 @@ pub(super) fn ports<const W: usize>(
     let mut inputs: Vec<_> = (0..ports)
         .map(|port| Input {
             offers: Ports::NONE,
-            free_at: 0,
+            free_at: Moment::default(),
             upstream: NONE,
             switch: port / radix,
             first_port: port - port % radix,
@@ -186,7 +193,7 @@ pub(super) fn ports<const W: usize>(
             voq.links.at(topology, port / radix, port % radix)
         });
         Output {
-            free_at: 0,
+            free_at: Moment::default(),
             wake: Wake::default(),
             lanes: 0,
             offer: Pick::default(),

@@ -9,6 +9,7 @@
 use super::line::{Dates, Rate};
 use crate::fabric::engine::bits::Divisor;
 use crate::fabric::spec::Tick;
+use crate::units::Ratio;
 use std::collections::VecDeque;
 
 /// What all departures have in common.
@@ -16,7 +17,44 @@ use std::collections::VecDeque;
 pub(super) struct Pace {
     pub rates: Vec<Rate>,
     pub flits_per_credit: Divisor,
-    pub speedup: Divisor,
+    pub crossbar: Crossbar,
+}
+
+/// When the crossbar takes the flits of a packet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Crossbar {
+    /// Its rate is `flits` / `ticks`.
+    flits: u64,
+    ticks: u64,
+    /// The same, in bytes.
+    pub rate: Rate,
+}
+
+impl Crossbar {
+    /// `rate`: flits per tick.
+    pub(super) fn new(rate: Ratio, flit_bytes: u32) -> Self {
+        Self {
+            flits: rate.num().max(1),
+            ticks: rate.den(),
+            rate: Rate::new(rate, flit_bytes),
+        }
+    }
+
+    /// Ticks from the header crossing to flit `i`, if nothing delays it.
+    #[inline]
+    pub(super) fn flit(self, i: u32) -> Tick {
+        let ticks = u64::from(i) * self.ticks;
+        if self.flits == 1 {
+            ticks
+        } else {
+            ticks / self.flits
+        }
+    }
+
+    /// Flits that have crossed in the first `ticks` ticks.
+    fn flits_in(self, ticks: Tick) -> u64 {
+        ticks.saturating_mul(self.flits).div_ceil(self.ticks)
+    }
 }
 
 /// A packet that leaves a buffer; all dates are those on which the space may be used.
@@ -24,7 +62,7 @@ pub(super) struct Pace {
 pub(super) struct Departure<const L: usize> {
     /// Date of the last credit.
     pub end: Tick,
-    /// The crossing begins: flit i goes ⌊i / speed-up⌋ later, or when it is there.
+    /// The crossing begins: flit i goes [`Crossbar::flit`] later, or when it is there.
     pub crossing: Tick,
     pub dates: Dates<L>,
     pub flits: u16,
@@ -41,7 +79,7 @@ impl<const L: usize> Departure<L> {
             return self.end;
         }
         let last = (c + 1) * pace.flits_per_credit.value() - 1;
-        let crosses = self.crossing + Tick::from(pace.speedup.floor(last));
+        let crosses = self.crossing + pace.crossbar.flit(last);
         crosses.max(self.dates.of(&pace.rates, last))
     }
 
@@ -53,7 +91,7 @@ impl<const L: usize> Departure<L> {
         if now < self.crossing {
             return 0;
         }
-        let crossed = (now - self.crossing + 1).saturating_mul(pace.speedup.value().into());
+        let crossed = pace.crossbar.flits_in(now - self.crossing + 1);
         let flits = u32::from(self.flits);
         let flits = self
             .dates

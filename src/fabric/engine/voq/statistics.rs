@@ -16,9 +16,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     /// tick in which it will.
     fn to_start(&self) -> impl Iterator<Item = (Tick, &Packet<L>)> {
         self.packets.entries().iter().filter_map(|packet| {
-            let output = self.outputs.get(packet.output as usize)?;
-            let starts = packet.dates.header().checked_sub(output.flight)?;
-            (packet.alive && starts > self.now).then_some((starts, packet))
+            let pending = packet.alive && packet.starts > self.now;
+            pending.then_some((packet.starts, packet))
         })
     }
 
@@ -30,6 +29,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             let sent = &mut pending[packet.output as usize];
             sent.packets += 1;
             sent.flits += flits;
+            sent.bytes += u64::from(packet.bytes);
             sent.queue_wait += starts - packet.waiting_since;
             if self.outputs[packet.output as usize].to.is_nic() {
                 host_hops += flits;
@@ -61,6 +61,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             let sent = pending.entry(packet.output).or_default();
             sent.packets += 1;
             sent.flits += u64::from(packet.flits);
+            sent.bytes += u64::from(packet.bytes);
             sent.queue_wait += starts - packet.waiting_since;
         }
         let links = order
@@ -76,6 +77,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                         end(output.to.peer() as usize)
                     },
                     flits: output.sent.flits - later.flits,
+                    units: output.sent.bytes - later.bytes,
                     packets: output.sent.packets - later.packets,
                     // The last tick counts too.
                     credit_wait_ticks: output.sent.credit_wait
