@@ -68,8 +68,9 @@ proptest! {
             for level in &mut control.service_levels {
                 level.ccti_min = 0;
             }
-            control.host_ports.threshold = 0;
-            control.switch_ports.threshold = 0;
+            for port in [&mut control.host_ports, &mut control.switch_ports] {
+                (port.threshold, port.credit_mask) = (0, false);
+            }
             let mut idle = spec.clone();
             idle.congestion_control = Some(Box::new(control));
             prop_assert_eq!(&told(&idle), &expected);
