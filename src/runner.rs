@@ -257,7 +257,7 @@ fn rate_of(load: Ratio, fabric: &FabricSpec) -> Result<Rate, RunError> {
         )
     })?;
     Ok(Rate {
-        flits: rate.num(),
+        units: rate.num(),
         ticks: rate.den(),
     })
 }
@@ -270,7 +270,7 @@ fn flows_of(experiment: &Experiment) -> Result<Vec<BackgroundFlow>, RunError> {
         let mtu = fabric.qos.service_levels[usize::from(flow.sl)].mtu_bytes;
         let size = |&(bytes, weight): &(u64, u64)| MessageSize {
             bytes,
-            flits: message_units(fabric, mtu, bytes).max(1),
+            units: message_units(fabric, mtu, bytes).max(1),
             weight,
         };
         let ticks = |ps: u64| fabric.timing.tick.ticks(ps);

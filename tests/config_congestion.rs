@@ -460,7 +460,7 @@ fn presets_are_what_was_published() {
     let level = c.service_levels[0];
     assert_eq!((level.ccti_increase, level.trigger_threshold), (5, 8));
     assert_eq!(level.ccti_timer, units(&spec, 10));
-    // A packet of 33 flits of 16 ns: 8 us are 15.15 of them, 121 eighths.
-    assert_eq!((c.cct[127].multiplier, c.cct[127].shift), (121, 3));
-    assert_eq!((c.cct[1].multiplier, c.cct[64].multiplier), (0, 60));
+    // A packet of 2,074 B takes 518.5 ns: 8 us are 15.43 of them, 123 eighths.
+    assert_eq!((c.cct[127].multiplier, c.cct[127].shift), (123, 3));
+    assert_eq!((c.cct[1].multiplier, c.cct[64].multiplier), (0, 61));
 }

@@ -77,7 +77,7 @@ pub(super) fn points<'a>(plan: &'a Plan, result: &'a RunResult) -> Vec<Point<'a>
             let flows = flows.filter(|flow| usize::from(flow.sl) == i);
             Level {
                 name: &level.name,
-                offered: rate(flows.map(|flow| flow.flits).sum()),
+                offered: rate(flows.map(|flow| flow.units).sum()),
                 accepted: rate(sl.units),
                 accepted_interval: accepted_interval(experiment, measured, |of| of[i].units),
                 share: sl.units as f64 / units_delivered(stats).max(1) as f64,
@@ -90,7 +90,7 @@ pub(super) fn points<'a>(plan: &'a Plan, result: &'a RunResult) -> Vec<Point<'a>
         Some(Point {
             run,
             measured,
-            offered: rate(run.background.iter().map(|flow| flow.flits).sum()),
+            offered: rate(run.background.iter().map(|flow| flow.units).sum()),
             accepted: throughput(experiment, stats),
             accepted_interval: accepted_interval(experiment, measured, |of| {
                 of.iter().map(|sl| sl.units).sum()

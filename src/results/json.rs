@@ -164,8 +164,8 @@ fn background(plan: &Plan, result: &RunResult) -> Vec<Value> {
                 "offered_messages": flow.messages,
                 "delivered_messages": flow.messages_delivered,
                 "backlog_messages": flow.backlog(),
-                "offered_flits_per_cycle_per_nic": rate(flow.flits),
-                "accepted_flits_per_cycle_per_nic": rate(flow.flits_delivered),
+                "offered_flits_per_cycle_per_nic": rate(flow.units),
+                "accepted_flits_per_cycle_per_nic": rate(flow.units_delivered),
             })
         })
         .collect()

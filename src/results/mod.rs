@@ -144,7 +144,7 @@ pub fn saturated(experiment: &Experiment, simulation: &Simulation) -> bool {
         let backlog = sum(BackgroundOutcome::backlog);
         return backlog > sum(|flow| flow.messages) / 100 && backlog > 10 * nics;
     }
-    let offered = sum(|flow| flow.flits);
+    let offered = sum(|flow| flow.units);
     let missing = offered.saturating_sub(units_delivered(&simulation.stats));
     let (fabric, sizes) = (&experiment.fabric, experiment.background.iter());
     let longest = sizes.flat_map(|flow| {

@@ -233,8 +233,8 @@ fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Resul
         writeln!(
             out,
             "saturated: offered {:.4}, accepted {:.4} flits/cycle/NIC of background traffic",
-            rate(|flow| flow.flits),
-            rate(|flow| flow.flits_delivered)
+            rate(|flow| flow.units),
+            rate(|flow| flow.units_delivered)
         )?;
     }
     Ok(())

@@ -81,9 +81,9 @@ fn mixture() -> Vec<BackgroundFlow> {
         ],
         ..flow(0, 2, (1, 6), 5)
     };
-    let sizes = [(1, 3), (9, 1)].map(|(flits, weight)| MessageSize {
-        bytes: flits * 8,
-        flits,
+    let sizes = [(1, 3), (9, 1)].map(|(units, weight)| MessageSize {
+        bytes: units * 8,
+        units,
         weight,
     });
     let mixed = BackgroundFlow {

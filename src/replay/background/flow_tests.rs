@@ -3,16 +3,16 @@
 
 use super::*;
 
-pub(super) fn flow(sl: u8, flits: u64, per_tick: (u64, u64), nics: u32) -> BackgroundFlow {
+pub(super) fn flow(sl: u8, units: u64, per_tick: (u64, u64), nics: u32) -> BackgroundFlow {
     BackgroundFlow {
         sl,
         sizes: vec![MessageSize {
-            bytes: flits.saturating_mul(8),
-            flits,
+            bytes: units.saturating_mul(8),
+            units,
             weight: 1,
         }],
         rate: Rate {
-            flits: per_tick.0,
+            units: per_tick.0,
             ticks: per_tick.1,
         },
         injection: Injection::Cbr,
@@ -109,9 +109,9 @@ fn a_further_flow_does_not_disturb_the_first() {
         let mixed = BackgroundFlow {
             injection,
             sizes: [(16, 3), (2, 5)]
-                .map(|(flits, weight)| MessageSize {
-                    bytes: flits * 8,
-                    flits,
+                .map(|(units, weight)| MessageSize {
+                    bytes: units * 8,
+                    units,
                     weight,
                 })
                 .to_vec(),
@@ -134,9 +134,9 @@ fn a_further_flow_does_not_disturb_the_first() {
 #[test]
 fn mixes_have_their_shares_and_their_rate() {
     for injection in [Injection::Cbr, Injection::Bernoulli] {
-        let sizes = [(64, 1), (4, 3)].map(|(flits, weight)| MessageSize {
-            bytes: flits * 8,
-            flits,
+        let sizes = [(64, 1), (4, 3)].map(|(units, weight)| MessageSize {
+            bytes: units * 8,
+            units,
             weight,
         });
         let mix = BackgroundFlow {
@@ -147,8 +147,8 @@ fn mixes_have_their_shares_and_their_rate() {
         let all = run(&[mix], 20, 100_000);
         let long = all.iter().filter(|m| m.bytes == 512).count() as f64;
         assert!((long / all.len() as f64 - 0.25).abs() < 0.01);
-        let flits: u64 = all.iter().map(|m| m.bytes / 8).sum();
-        let rate = flits as f64 / 20.0 / 100_000.0;
+        let units: u64 = all.iter().map(|m| m.bytes / 8).sum();
+        let rate = units as f64 / 20.0 / 100_000.0;
         assert!((rate - 0.5).abs() < 0.01, "{rate}");
     }
 }

@@ -4,11 +4,11 @@ use super::BackgroundError;
 use crate::fabric::spec::Tick;
 use crate::random::Stream;
 
-/// A rate of `flits / ticks` flits per tick.
+/// A rate of `units / ticks` units per tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     /// Numerator, at least 1.
-    pub flits: u64,
+    pub units: u64,
     /// Denominator, at least 1.
     pub ticks: u64,
 }
@@ -16,10 +16,10 @@ pub struct Rate {
 /// How the messages of a source are spread over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Injection {
-    /// Constant bit rate: the next message follows one of m flits after m / rate ticks.
+    /// Constant bit rate: the next message follows one of m units after m / rate ticks.
     Cbr,
     /// In every tick a message is created with the same probability: the rate divided by
-    /// the mean number of flits of a message.
+    /// the mean number of units of a message.
     Bernoulli,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Law {
 }
 
 impl Law {
-    /// The law of messages of `sizes` flits, each with its weight, at `rate`.
+    /// The law of messages of `sizes` units, each with its weight, at `rate`.
     ///
     /// # Errors
     /// If there is nothing to send or the time between two messages exceeds 2⁶⁴ ticks.
@@ -55,28 +55,28 @@ impl Law {
     ) -> Result<Self, BackgroundError> {
         let nothing = sizes
             .iter()
-            .any(|&(flits, weight)| flits == 0 || weight == 0);
-        if sizes.is_empty() || nothing || rate.flits == 0 || rate.ticks == 0 {
+            .any(|&(units, weight)| units == 0 || weight == 0);
+        if sizes.is_empty() || nothing || rate.units == 0 || rate.ticks == 0 {
             return Err(BackgroundError::Nothing);
         }
         match injection {
             Injection::Cbr => {
-                let unit = rate.flits;
-                let span = |&(flits, _): &(u64, u64)| {
-                    let units = u128::from(flits) * u128::from(rate.ticks);
+                let unit = rate.units;
+                let span = |&(units, _): &(u64, u64)| {
+                    let units = u128::from(units) * u128::from(rate.ticks);
                     Moment::of(units, unit).ok_or(BackgroundError::TooSlow)
                 };
                 let spans = sizes.iter().map(span).collect::<Result<_, _>>()?;
                 Ok(Self::Cbr { unit, spans })
             }
             Injection::Bernoulli => {
-                // rate / (Σ flits × weight / Σ weight)
-                let flits = sizes.iter().try_fold(0_u128, |sum, &(flits, weight)| {
-                    sum.checked_add(u128::from(flits) * u128::from(weight))
+                // rate / (Σ units × weight / Σ weight)
+                let units = sizes.iter().try_fold(0_u128, |sum, &(units, weight)| {
+                    sum.checked_add(u128::from(units) * u128::from(weight))
                 });
                 let weights: u128 = sizes.iter().map(|&(_, weight)| u128::from(weight)).sum();
-                let p = u128::from(rate.flits).checked_mul(weights);
-                let q = flits.and_then(|flits| flits.checked_mul(rate.ticks.into()));
+                let p = u128::from(rate.units).checked_mul(weights);
+                let q = units.and_then(|units| units.checked_mul(rate.ticks.into()));
                 let (Some(p), Some(q)) = (p, q) else {
                     return Err(BackgroundError::TooSlow);
                 };
@@ -245,9 +245,9 @@ mod tests {
         Stream::new(seed, Purpose::Background, [0, 0])
     }
 
-    fn cbr(flits: u64, (p, q): (u64, u64)) -> Law {
-        let rate = Rate { flits: p, ticks: q };
-        Law::new(Injection::Cbr, &[(flits, 1)], rate).unwrap()
+    fn cbr(units: u64, (p, q): (u64, u64)) -> Law {
+        let rate = Rate { units: p, ticks: q };
+        Law::new(Injection::Cbr, &[(units, 1)], rate).unwrap()
     }
 
     #[test]
@@ -272,20 +272,20 @@ mod tests {
     proptest! {
         #[test]
         fn every_message_comes_at_its_own_tick(
-            flits in 1_u64..300,
+            units in 1_u64..300,
             p in 1_u64..1000,
             q in 1_u64..1000,
             start in 0_u64..100,
             seed: u64,
         ) {
-            let law = cbr(flits, (p, q));
+            let law = cbr(units, (p, q));
             let mut random = stream(seed);
             let first = law.first(start, 0, &mut random);
             let phase = first.units(p) - u128::from(start * p);
-            prop_assert!(phase < u128::from(flits * q));
+            prop_assert!(phase < u128::from(units * q));
             let mut moment = first;
             for i in 0..200_u128 {
-                let exact = (first.units(p) + i * u128::from(flits * q)) / u128::from(p);
+                let exact = (first.units(p) + i * u128::from(units * q)) / u128::from(p);
                 prop_assert_eq!(u128::from(moment.tick), exact);
                 // Up to its own tick there are i + 1 or, with several in a tick, more.
                 let counted = law.count(first, moment.tick).unwrap();

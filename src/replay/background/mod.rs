@@ -39,8 +39,8 @@ pub const MAX_FLOWS: usize = 1 << 24;
 pub struct MessageSize {
     /// Payload in bytes.
     pub bytes: u64,
-    /// Flits (see [`message_flits`]), at least 1.
-    pub flits: u64,
+    /// Units of link time (see [`message_units`]), at least 1.
+    pub units: u64,
     /// Share of the messages that have this size, among the sum of the weights; at least 1.
     pub weight: u64,
 }
@@ -106,12 +106,12 @@ pub struct BackgroundOutcome {
     pub sl: u8,
     /// Messages created.
     pub messages: u64,
-    /// Their flits.
-    pub flits: u64,
+    /// Their units.
+    pub units: u64,
     /// Messages delivered.
     pub messages_delivered: u64,
-    /// Their flits.
-    pub flits_delivered: u64,
+    /// Their units.
+    pub units_delivered: u64,
 }
 
 impl BackgroundFlow {
@@ -137,9 +137,9 @@ impl BackgroundOutcome {
         Self {
             sl: self.sl,
             messages: self.messages - earlier.messages,
-            flits: self.flits - earlier.flits,
+            units: self.units - earlier.units,
             messages_delivered: self.messages_delivered - earlier.messages_delivered,
-            flits_delivered: self.flits_delivered - earlier.flits_delivered,
+            units_delivered: self.units_delivered - earlier.units_delivered,
         }
     }
 }
@@ -252,7 +252,7 @@ impl Background {
             && let Some(size) = flow.sizes.get(index % MAX_SIZES)
         {
             flow.handed.messages_delivered += 1;
-            flow.handed.flits_delivered = flow.handed.flits_delivered.saturating_add(size.flits);
+            flow.handed.units_delivered = flow.handed.units_delivered.saturating_add(size.units);
         }
     }
 
@@ -270,15 +270,15 @@ impl Background {
             }
             if let Some(messages) = flow.law.count(source.next, end) {
                 outcome.messages += messages;
-                let flits = messages.saturating_mul(flow.sizes[0].flits);
-                outcome.flits = outcome.flits.saturating_add(flits);
+                let units = messages.saturating_mul(flow.sizes[0].units);
+                outcome.units = outcome.units.saturating_add(units);
                 continue;
             }
             let mut ahead = source.clone();
             while ahead.next.tick <= end {
                 let size = flow.sizes[ahead.size as usize];
                 outcome.messages += 1;
-                outcome.flits = outcome.flits.saturating_add(size.flits);
+                outcome.units = outcome.units.saturating_add(size.units);
                 ahead.draw_target(self.nics);
                 ahead.advance(flow);
             }
@@ -313,7 +313,7 @@ impl Flow {
         if flow.sizes.len() > MAX_SIZES {
             return Err(BackgroundError::TooMany);
         }
-        let sizes: Vec<(u64, u64)> = flow.sizes.iter().map(|s| (s.flits, s.weight)).collect();
+        let sizes: Vec<(u64, u64)> = flow.sizes.iter().map(|s| (s.units, s.weight)).collect();
         let weights = sizes
             .iter()
             .try_fold(0_u64, |sum, size| sum.checked_add(size.1));
@@ -366,9 +366,9 @@ impl Flow {
     /// A message of size number `size` has left its source.
     #[inline]
     fn count(&mut self, size: u32) {
-        let flits = self.sizes[size as usize].flits;
+        let units = self.sizes[size as usize].units;
         self.handed.messages += 1;
-        self.handed.flits = self.handed.flits.saturating_add(flits);
+        self.handed.units = self.handed.units.saturating_add(units);
     }
 
     #[inline]

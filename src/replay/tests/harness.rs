@@ -193,11 +193,11 @@ pub(super) fn background_flow(sl: u8) -> BackgroundFlow {
         sl,
         sizes: vec![MessageSize {
             bytes: 16,
-            flits: 2,
+            units: 2,
             weight: 1,
         }],
         rate: Rate {
-            flits: 1,
+            units: 1,
             ticks: 10,
         },
         injection: Injection::Cbr,
