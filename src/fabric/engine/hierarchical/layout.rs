@@ -18,14 +18,21 @@ const MAX_QUEUES: u64 = 1 << 28;
 
 /// True if a receive buffer may ever hold up its link. It is emptied as it is
 /// filled, so that only credits whose last flit left the switch less than two
-/// flights ago are in use, at most one per tick, besides the packet that asks.
+/// flights ago are in use, at most one per tick, besides the packet that asks. Congestion
+/// control asks in every tick whether it may, so also while the link carries a packet, all of
+/// whose credits are in use.
 pub(super) fn sinks_can_fill(spec: &FabricSpec) -> bool {
     let pool = &spec.buffers.nic_sink;
     let largest = (0..spec.qos.vls)
         .map(|vl| spec.max_credits_on_vl(vl))
         .max()
         .unwrap_or(0);
-    let most = 2 * spec.timing.host_link + 1 + u64::from(largest);
+    let packets = if spec.congestion_control.is_some() {
+        2
+    } else {
+        1
+    };
+    let most = 2 * spec.timing.host_link + 1 + packets * u64::from(largest);
     let exclusive: u64 = pool.per_vl.iter().map(|q| u64::from(q.exclusive)).sum();
     let shareable = u64::from(pool.total).saturating_sub(exclusive);
     pool.per_vl
