@@ -280,7 +280,7 @@ fn a_window_counts_what_happens_in_it() {
     // One message of each NIC per 64 ticks, whatever the phase: 10 in 640 ticks.
     let flow = &main.background[0];
     assert_eq!((flow.messages, flow.messages_delivered), (20, 20));
-    assert_eq!((flow.flits, flow.flits_delivered), (320, 320));
+    assert_eq!((flow.units, flow.units_delivered), (320, 320));
     assert_eq!((main.messages, main.stats.messages_delivered), (20, 20));
     assert_eq!(main.stats.flits_delivered, 320);
     let measured = main.measured.clone().unwrap();
@@ -378,7 +378,7 @@ fn loads_scale_every_flow() {
     for (run, load) in result.curve.iter().zip([0.8, 0.2]) {
         let slots = 16.0 * run.stats.ticks() as f64;
         for (flow, share) in run.background.iter().zip([0.1, 0.3, 0.5, 0.05, 0.05]) {
-            let offered = flow.flits as f64 / slots;
+            let offered = flow.units as f64 / slots;
             // Within one message of each NIC.
             let exact = load * share;
             assert!(
