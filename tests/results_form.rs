@@ -82,9 +82,9 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         background: vec![BackgroundOutcome {
             sl: 0,
             messages: 100,
-            flits: 12_800,
+            units: 12_800,
             messages_delivered: 98,
-            flits_delivered: 98 * 128,
+            units_delivered: 98 * 128,
         }],
         messages: 2,
         backlog: 0,
@@ -191,10 +191,10 @@ fn saturation_is_told() {
     );
     // 4 NICs: 40 messages are not yet too many.
     result.main.background[0].messages_delivered = 60;
-    result.main.background[0].flits_delivered = 60 * 128;
+    result.main.background[0].units_delivered = 60 * 128;
     assert_eq!(result_json(&plan(), &result)["saturated"], false);
     result.main.background[0].messages_delivered = 50;
-    result.main.background[0].flits_delivered = 50 * 128;
+    result.main.background[0].units_delivered = 50 * 128;
     assert_eq!(result_json(&plan(), &result)["saturated"], true);
     let text = summary(&plan(), &result, false);
     let line = "saturated: offered 1.6000, accepted 0.8000 flits/cycle/NIC";
