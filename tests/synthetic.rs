@@ -139,7 +139,7 @@ stop = "1280ns"
 fn overload_of_pairs() -> [String; 3] {
     let controlled = format!("{OVERLOAD}[congestion_control]\nkind = \"ib\"\n");
     let voq = OVERLOAD
-        .replace("\"opasim\"", "\"ib-qdr-648\"")
+        .replace("\"opasim\"", "\"ib-qdr-648\"\ntick = \"16ns\"")
         .replace("scheduler = \"rr\"\n", "")
         .replace("\"64B\"\nservice", "\"256B\"\nservice")
         .replace("1280ns", "32us");
@@ -230,7 +230,7 @@ fn a_backlog_takes_no_memory() {
 fn a_backlog_of_queue_pairs_takes_no_memory() {
     for pattern in ["{ hotspot = 3, fraction = 1 }", "\"uniform\""] {
         let text = format!(
-            "[fabric]\npreset = \"ib-qdr-648\"\nhca_send_rate = \"4Gb/s\"\n\
+            "[fabric]\npreset = \"ib-qdr-648\"\ntick = \"16ns\"\nhca_send_rate = \"4Gb/s\"\n\
              topology = {{ kind = \"single\", nics = 16 }}\n\
              [[background]]\nrate = 1\nmessage = \"512B\"\npattern = {pattern}\n"
         );
