@@ -280,6 +280,10 @@ fn drive<M: Machine, W: Workload>(
     while !workload.finished() {
         let wanted = workload.next_tick();
         if wanted.is_none() && machine.is_idle() {
+            if let Some(sampler) = &mut sampler {
+                // A run in which nothing happens has tick 0 nevertheless.
+                sampler.take_before(machine.now() + 1, machine);
+            }
             return RunEnd::Drained;
         }
         let next = machine
