@@ -30,7 +30,8 @@ struct Case {
     fabric: String,
     /// Flows by service level: flits per tick and NIC.
     flows: Vec<(&'static str, String)>,
-    ticks: Tick,
+    /// Time that is simulated: a cycle is the time of a flit on the fastest link.
+    cycles: Tick,
 }
 
 /// Budget 1a: 16-flit packets on two VLs, one for each side of the dateline.
@@ -58,9 +59,9 @@ const LEVELS: [(&str, &str, Tick); 3] = [
     ("1c tree 4096", "4", 10_000),
 ];
 
-/// Budget 3c: the case of 1a on InfiniBand switches.
+/// Budget 3c: the case of 1a on InfiniBand switches, with crossbars as fast as the links.
 const VOQ_TORUS: &str = r#"
-fabric = { preset = "ib-qdr-648", topology = { kind = "torus", dimensions = [8, 8] }, header = "0B" }
+fabric = { preset = "ib-qdr-648", topology = { kind = "torus", dimensions = [8, 8] }, header = "0B", crossbar_speedup = 1 }
 qos = { mtu = "1024B" }
 "#;
 
@@ -91,13 +92,13 @@ fn cases() -> Vec<Case> {
             name: "1a 0.4",
             fabric: TORUS.to_owned(),
             flows: uniform("0.4"),
-            ticks: 400_000,
+            cycles: 400_000,
         },
         Case {
             name: "1a 0.1",
             fabric: TORUS.to_owned(),
             flows: uniform("0.1"),
-            ticks: 1_600_000,
+            cycles: 1_600_000,
         },
         Case {
             name: "1b 0.7",
@@ -105,7 +106,7 @@ fn cases() -> Vec<Case> {
             flows: SHARES
                 .map(|(sl, percent)| (sl, format!("{}/1000", 7 * percent)))
                 .into(),
-            ticks: 100_000,
+            cycles: 100_000,
         },
     ];
     cases.extend(
@@ -115,18 +116,18 @@ fn cases() -> Vec<Case> {
             ("3c 0.4", VOQ_TORUS, "0.4", 400_000),
             ("3c 0.1", VOQ_TORUS, "0.1", 1_600_000),
         ]
-        .map(|(name, fabric, load, ticks)| Case {
+        .map(|(name, fabric, load, cycles)| Case {
             name,
             fabric: fabric.to_owned(),
             flows: uniform(load),
-            ticks,
+            cycles,
         }),
     );
-    cases.extend(LEVELS.map(|(name, levels, ticks)| Case {
+    cases.extend(LEVELS.map(|(name, levels, cycles)| Case {
         name,
         fabric: TREE.replace("n = N", &format!("n = {levels}")),
         flows: uniform("0.4"),
-        ticks,
+        cycles,
     }));
     cases
 }
@@ -147,7 +148,7 @@ fn build(args: &Args) {
         name: "1f idle 65536",
         fabric: IDLE.to_owned(),
         flows: vec![("CL", "1/1000".to_owned())],
-        ticks: 0,
+        cycles: 0,
     };
     if !args.wants(case.name) {
         return;
@@ -203,8 +204,10 @@ fn main() {
         if !args.wants(case.name) {
             continue;
         }
-        let ticks = args.scaled(case.ticks);
+        let cycles = args.scaled(case.cycles);
         let experiment = experiment(&case);
+        let fastest = experiment.fabric.fastest_link();
+        let ticks = cycles * fastest.den() / fastest.num();
         let alone = generate(&experiment, ticks);
         reset_peak();
         let runs: Vec<(f64, FabricStats)> = (0..args.runs)
@@ -220,10 +223,10 @@ fn main() {
         let rates = Spread::new(runs.iter().map(|run| stats.flit_hops as f64 / run.0 / 1e6));
         let hops = packet_hops(stats) as f64;
         let nics = f64::from(experiment.fabric.topology.nics());
-        let accepted = stats.flits_delivered as f64 / ticks as f64 / nics;
+        let accepted = stats.flits_delivered as f64 / cycles as f64 / nics;
         println!(
             "{:13} {rates:.1}; {:.2} events per packet-hop, {:.1} ns per event, traffic alone {:.1} %, \
-             peak {peak:.0} MB ({ticks} ticks, {:.1} M flit-hops, accepted load {accepted:.3}, {:.2} s)",
+             peak {peak:.0} MB ({cycles} cycles, {:.1} M flit-hops, accepted load {accepted:.3}, {:.2} s)",
             case.name,
             stats.events as f64 / hops,
             seconds.median() * 1e9 / stats.events as f64,
