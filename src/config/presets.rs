@@ -158,6 +158,11 @@ fn only_keys_of(raw: &RawFabric, kind: RawKind) -> Result<(), ConfigError> {
 /// Hiperion section 4.1: 64 KiB per port buffer, 32 KiB per NIC, 128 KiB central
 /// per MPort (two of 64 KiB), 64 B credits. Quotas are ours.
 fn opa_gen1() -> FabricDefaults {
+    omni_path(12_500_000_000, cycles(8))
+}
+
+/// Switches of 48 ports behind links of `link_rate` bytes per second.
+fn omni_path(link_rate: u64, cable: Latency) -> FabricDefaults {
     FabricDefaults {
         // OpaSim's NUMBER_OF_PORTS.
         topology: RawTopology {
@@ -167,8 +172,8 @@ fn opa_gen1() -> FabricDefaults {
         flit: 8,
         header: 0,
         credit: 64,
-        link: cycles(8),
-        host_link: cycles(8),
+        link: cable,
+        host_link: cable,
         input: cycles(50),
         routing: cycles(32),
         allocation: cycles(8),
@@ -181,7 +186,7 @@ fn opa_gen1() -> FabricDefaults {
         mtu: 1024,
         scheduler: RawScheduler::Rr,
         kind: KindDefaults::Hierarchical(HierarchicalDefaults {
-            link_rate: 12_500_000_000,
+            link_rate,
             mport_speedup: 3,
             central_speedup: 4,
             central_buffer: 65_536,
@@ -201,19 +206,7 @@ const fn cycles(count: u64) -> Latency {
 /// with the "< 100 ns" of a switch in Cornelis' *CN5000 Topologies and Routing* (4.2.3); cables of
 /// 5 m at the 5 ns/m of NVIDIA's *DGX SuperPOD Cabling Data Centers Design Guide*.
 fn opa_400() -> FabricDefaults {
-    FabricDefaults {
-        link: Latency::Time(CABLE_PS),
-        host_link: Latency::Time(CABLE_PS),
-        kind: KindDefaults::Hierarchical(HierarchicalDefaults {
-            link_rate: 50_000_000_000,
-            mport_speedup: 3,
-            central_speedup: 4,
-            central_buffer: 65_536,
-            exclusive: [Space::Packets(4), Space::Packets(1)],
-            max: Space::Share(Ratio::new(3, 4).unwrap_or(Ratio::ONE)),
-        }),
-        ..opa_gen1()
-    }
+    omni_path(50_000_000_000, Latency::Time(CABLE_PS))
 }
 
 /// OpaSim section 2.3: QUEUE_SIZE 256 flits of 8 B, FLITS_PER_CREDIT 4, so 64 credits;
