@@ -28,7 +28,7 @@ use self::counters::Counters;
 pub use self::stall::{Place, Stall, Waiting};
 use super::infiniband::SwitchKind;
 use super::series::{Sample, Sampling};
-use super::spec::{FabricSpec, SpecError, Tick};
+use super::spec::{FabricSpec, SpecError, Tick, VirtualAllocation};
 use super::stats::FabricStats;
 use super::workload::Workload;
 use std::ops::ControlFlow;
@@ -98,6 +98,7 @@ pub struct Engine {
 enum Kind {
     Hierarchical(Box<hierarchical::Fabric<hierarchical::Off>>),
     HierarchicalControlled(Box<hierarchical::Fabric<hierarchical::Congestion>>),
+    HierarchicalBlind(Box<hierarchical::Fabric<hierarchical::Blindly>>),
     /// By the number of different rates, at most, and whether switches have more than 64 ports.
     Voq1(Box<voq::Fabric<1, 1>>),
     Voq3(Box<voq::Fabric<3, 1>>),
@@ -107,7 +108,12 @@ enum Kind {
 impl Kind {
     fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
         let SwitchKind::Voq(voq) = &spec.kind else {
-            return Ok(match hierarchical::Congestion::new(spec)? {
+            let congestion = hierarchical::Congestion::new(spec)?;
+            if spec.virtual_allocation == VirtualAllocation::Blind {
+                let fabric = hierarchical::Fabric::new(spec, hierarchical::Blindly(congestion))?;
+                return Ok(Self::HierarchicalBlind(Box::new(fabric)));
+            }
+            return Ok(match congestion {
                 None => {
                     let fabric = hierarchical::Fabric::new(spec, hierarchical::Off)?;
                     Self::Hierarchical(Box::new(fabric))
@@ -134,6 +140,7 @@ macro_rules! with_machine {
         match $kind {
             Kind::Hierarchical($machine) => $do,
             Kind::HierarchicalControlled($machine) => $do,
+            Kind::HierarchicalBlind($machine) => $do,
             Kind::Voq1($machine) => $do,
             Kind::Voq3($machine) => $do,
             Kind::Voq8($machine) => $do,

@@ -109,46 +109,38 @@ impl Background {
         let own = state
             .sources
             .clone()
-            .map(|source| (self.sources[source as usize].next.tick, source))
-            .min();
-        let drawn = state.first_drawn();
-        let tick = |first: Option<(Tick, u32)>| first.map_or(Tick::MAX, |(tick, _)| tick);
+            .min_by_key(|&source| self.sources[source as usize].next.tick);
+        let own = own.map(|source| &mut self.sources[source as usize]);
         // With equal ticks the order of the flows decides.
-        let flow = |source: u32| self.sources[source as usize].flow;
-        let is_drawn = match (own, drawn) {
-            (Some((own_tick, own)), Some((at, tick))) => {
-                (tick, state.drawn[at].source.flow) < (own_tick, flow(own))
-            }
-            (_, drawn) => drawn.is_some(),
+        let of_own = own.as_ref().map(|source| (source.next.tick, source.flow));
+        let drawn = match state.drawn.is_empty() {
+            true => None,
+            false => state
+                .first_drawn()
+                .filter(|&(_, first)| of_own.is_none_or(|own| first < own)),
         };
-        let first = match drawn.filter(|_| is_drawn) {
-            Some((_, tick)) => tick,
-            None => tick(own),
-        };
+        let first = drawn.map(|(_, first)| first).or(of_own);
+        let tick = first.map_or(Tick::MAX, |(tick, _)| tick);
         // Those of jobs first, in the tick as well.
-        if state.held.front().is_some_and(|held| held.created <= first) {
+        if state.held.front().is_some_and(|held| held.created <= tick) {
             return state.held.pop_front();
         }
-        if first > now || first == Tick::MAX {
+        if tick > now || tick == Tick::MAX {
             return None;
         }
-        let message = match drawn.filter(|_| is_drawn) {
-            Some((at, _)) => {
-                let source = &state.drawn[at].source;
-                let flow = &self.flows[source.flow as usize];
-                let message = source.message(flow, state.destination());
-                state.advance_drawn(at, self.nics, flow);
-                message
-            }
-            None => {
-                let source = &mut self.sources[own?.1 as usize];
-                let flow = &mut self.flows[source.flow as usize];
-                let dst = source.draw_target(self.nics);
-                let message = source.message(flow, dst);
-                flow.count(source.size);
-                source.advance(flow);
-                message
-            }
+        let message = if let Some((at, (_, flow))) = drawn {
+            let flow = &self.flows[flow as usize];
+            let message = state.drawn[at].source.message(flow, state.destination());
+            state.advance_drawn(at, self.nics, flow);
+            message
+        } else {
+            let source = own?;
+            let flow = &mut self.flows[source.flow as usize];
+            let dst = source.draw_target(self.nics);
+            let message = source.message(flow, dst);
+            flow.count(source.size);
+            source.advance(flow);
+            message
         };
         self.handed += 1;
         self.handed_bytes = self.handed_bytes.saturating_add(message.bytes);

@@ -301,13 +301,13 @@ impl Queue {
         });
     }
 
-    /// The entry of `drawn` whose message was created first, with that tick; the flows in
-    /// their order.
+    /// The entry of `drawn` whose message was created first, with that tick and its flow; the
+    /// flows in their order.
     #[inline]
-    pub(super) fn first_drawn(&self) -> Option<(usize, Tick)> {
+    pub(super) fn first_drawn(&self) -> Option<(usize, (Tick, u32))> {
         let entries = self.drawn.iter().enumerate();
         let first = entries.min_by_key(|(_, drawn)| (drawn.source.next.tick, drawn.of));
-        first.map(|(at, drawn)| (at, drawn.source.next.tick))
+        first.map(|(at, Drawn { source, .. })| (at, (source.next.tick, source.flow)))
     }
 
     /// The first message of entry `at` was taken.

@@ -56,7 +56,7 @@ impl<C: Control> Fabric<C> {
             }
             return;
         }
-        if self.blind.is_on() {
+        if C::BLIND {
             self.pick_from_input(port);
             return;
         }
@@ -138,7 +138,7 @@ impl<C: Control> Fabric<C> {
             }
             return;
         }
-        if self.blind.is_on() {
+        if C::BLIND {
             self.pick_from_central(central);
             return;
         }
@@ -362,7 +362,9 @@ impl<C: Control> Fabric<C> {
         );
         let free_at = train.end + 1;
         input.free_at = free_at;
-        self.blind.granted_input(port);
+        if C::BLIND {
+            self.blind.granted_input(port);
+        }
         if self
             .input_buffers
             .pop(&mut input.heads, at, vl, packet.next)
@@ -415,7 +417,9 @@ impl<C: Control> Fabric<C> {
         );
         let free_at = train.end + 1;
         from.free_at = free_at;
-        self.blind.granted_central(central);
+        if C::BLIND {
+            self.blind.granted_central(central);
+        }
         let mut waiting = std::mem::take(&mut from.inputs_waiting);
         if self
             .central_buffers

@@ -10,7 +10,7 @@ use super::Fabric;
 use super::allocate::Look;
 use super::control::Control;
 use crate::fabric::engine::bits::first_from;
-use crate::fabric::spec::{Tick, VirtualAllocation};
+use crate::fabric::spec::Tick;
 
 /// Since when sources have been picking in vain; empty if they are informed.
 #[derive(Debug)]
@@ -22,36 +22,22 @@ pub(super) struct Blind {
 }
 
 impl Blind {
-    pub(super) fn new(allocation: VirtualAllocation, inputs: usize, centrals: usize) -> Self {
-        let picked = |sources: usize| match allocation {
-            VirtualAllocation::Informed => Vec::new(),
-            VirtualAllocation::Blind => vec![Tick::MAX; sources],
-        };
+    pub(super) fn new(is_blind: bool, inputs: usize, centrals: usize) -> Self {
+        let picked = |sources: usize| vec![Tick::MAX; if is_blind { sources } else { 0 }];
         Self {
             inputs: picked(inputs),
             centrals: picked(centrals),
         }
     }
 
-    #[inline(always)]
-    pub(super) fn is_on(&self) -> bool {
-        !self.inputs.is_empty()
-    }
-
     /// The pick of an input buffer was granted: it is not idle.
-    #[inline(always)]
     pub(super) fn granted_input(&mut self, port: u32) {
-        if let Some(picked) = self.inputs.get_mut(port as usize) {
-            *picked = Tick::MAX;
-        }
+        self.inputs[port as usize] = Tick::MAX;
     }
 
     /// The pick of a central buffer was granted.
-    #[inline(always)]
     pub(super) fn granted_central(&mut self, central: u32) {
-        if let Some(picked) = self.centrals.get_mut(central as usize) {
-            *picked = Tick::MAX;
-        }
+        self.centrals[central as usize] = Tick::MAX;
     }
 }
 
@@ -80,20 +66,21 @@ impl<C: Control> Fabric<C> {
     /// called before another of its heads becomes ready.
     #[inline(always)]
     pub(super) fn catch_up_input(&mut self, port: u32) {
-        if let Some(picked) = self.blind.inputs.get_mut(port as usize) {
-            let input = &mut self.inputs[port as usize];
-            let picks = missed(picked, self.now);
-            for _ in 0..steps(picks, input.ready.count_ones()) {
-                let vl = first_from(input.ready.into(), input.next);
-                input.next = ((vl as usize + 1) % self.vls) as u8;
-            }
+        if !C::BLIND {
+            return;
+        }
+        let input = &mut self.inputs[port as usize];
+        let picks = missed(&mut self.blind.inputs[port as usize], self.now);
+        for _ in 0..steps(picks, input.ready.count_ones()) {
+            let vl = first_from(input.ready.into(), input.next);
+            input.next = ((vl as usize + 1) % self.vls) as u8;
         }
     }
 
     /// The same for a central buffer.
     #[inline(always)]
     pub(super) fn catch_up_central(&mut self, central: u32) {
-        if self.blind.is_on() {
+        if C::BLIND {
             self.move_pointer_of_central(central);
         }
     }

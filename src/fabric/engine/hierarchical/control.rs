@@ -14,6 +14,8 @@ use std::fmt::Debug;
 /// A fabric has congestion control or not, from the start on: code behind `get` is not
 /// there where it has not.
 pub(in crate::fabric::engine) trait Control: Debug {
+    /// Virtual allocation is blind.
+    const BLIND: bool = false;
     fn get(&self) -> Option<&Congestion>;
     fn get_mut(&mut self) -> Option<&mut Congestion>;
 }
@@ -72,6 +74,23 @@ pub(super) struct Adapter {
     pub cnps: VecDeque<PacketId>,
     /// The link was free and sent nothing, between the last data packet and a CNP.
     pub was_idle: bool,
+}
+
+/// Blind virtual allocation, whether there is congestion control or not: these fabrics are
+/// for comparisons, and need not be as fast.
+#[derive(Debug)]
+pub(in crate::fabric::engine) struct Blindly(pub Option<Congestion>);
+
+impl Control for Blindly {
+    const BLIND: bool = true;
+
+    fn get(&self) -> Option<&Congestion> {
+        self.0.as_ref()
+    }
+
+    fn get_mut(&mut self) -> Option<&mut Congestion> {
+        self.0.as_mut()
+    }
 }
 
 /// Most queues in front of all Port VLs, of 4 bytes each.

@@ -28,7 +28,7 @@ mod train;
 
 use self::blind::Blind;
 use self::control::Control;
-pub(super) use self::control::{Congestion, Off};
+pub(super) use self::control::{Blindly, Congestion, Off};
 use self::packet::Packet;
 use self::parts::{Central, Input, Link, Nic, Output, Ports};
 use self::scheduler::Schedulers;
@@ -215,7 +215,7 @@ impl<C: Control> Fabric<C> {
             centrals: (0..centrals as u32).map(centrals_of).collect(),
             far_ready: vec![0; centrals * far_words],
             far_words,
-            blind: Blind::new(spec.virtual_allocation, ports, centrals),
+            blind: Blind::new(C::BLIND, ports, centrals),
             nics: vec![Nic::default(); nic_count],
             schedulers: Schedulers::new(spec, outputs.len()),
             outputs,
