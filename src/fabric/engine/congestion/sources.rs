@@ -34,8 +34,8 @@ struct Flow {
 struct Previous {
     /// When the sender was done with it.
     end: Tick,
-    /// Its bytes; none before the first packet.
-    bytes: u32,
+    /// Its bytes, perhaps 0; none before the first packet.
+    bytes: Option<u32>,
 }
 
 /// All flows.
@@ -202,16 +202,19 @@ impl Sources {
     pub(in crate::fabric::engine) fn sent(&mut self, flow: FlowId, end: Tick, bytes: u32) {
         self.flows[flow as usize].has_sent = true;
         let holder = self.holder(flow);
-        self.previous[holder] = Previous { end, bytes };
+        self.previous[holder] = Previous {
+            end,
+            bytes: Some(bytes),
+        };
     }
 
     /// The delay after `previous` at an index of `ccti`.
     fn delay(&self, ccti: u16, previous: Previous, nic: u32) -> Tick {
-        if ccti == 0 || previous.bytes == 0 {
+        let Some(bytes) = previous.bytes.filter(|_| ccti > 0) else {
             return 0;
-        }
+        };
         let entry = self.control.cct[usize::from(ccti)];
-        let bytes = self.base_bytes.unwrap_or(previous.bytes);
+        let bytes = self.base_bytes.unwrap_or(bytes);
         entry.delay(bytes, self.rates[nic as usize])
     }
 
@@ -221,7 +224,7 @@ impl Sources {
     pub(in crate::fabric::engine) fn held_until(&self, flow: FlowId, now: Tick) -> Option<Tick> {
         let raw = &self.flows[flow as usize];
         let previous = self.previous[self.holder(flow)];
-        if previous.bytes == 0 || raw.ccti == 0 && self.control.sl_scope == SlScope::Flow {
+        if previous.bytes.is_none() || raw.ccti == 0 && self.control.sl_scope == SlScope::Flow {
             // Timers only lower an index.
             return None;
         }
