@@ -134,7 +134,8 @@ fn scenario_2_with_control_is_lower_and_oscillates() {
     // in the long run not alike: that row of docs/validation.md is not met.
     let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
     let (on, off) = (mean(&rates[2]), mean(&uncontrolled[2]));
-    assert!(on > 0.75 * off && on < 0.93 * off, "{on:.2} of {off:.2}");
+    assert!(on < 0.9 * off, "{on:.2} of {off:.2}");
+    assert!(rates[2].iter().all(|&rate| rate > 6.0), "{rates:.2?}");
     // Packets of F1 in each tenth of a millisecond: constant without control.
     let spread = |spec: &FabricSpec| {
         let lines = SCENARIO_2.iter().zip(0..);
