@@ -75,17 +75,6 @@ impl Fabric<'_> {
         counts.ccti_max = counts.ccti_max.max(ccti);
     }
 
-    /// Phase 7: the scheduler at `port` of `switch` picked packet `id`.
-    pub fn starts_at_switch(&mut self, switch: usize, port: usize, id: PacketId) {
-        let packet = &mut self.packets[id];
-        if let Some(marking) = &mut self.switches[switch].marking
-            && marking.mark(port, packet)
-        {
-            packet.fecn = true;
-            self.congestion.marked += 1;
-        }
-    }
-
     /// True if time alone may let a packet go: congestion control holds it, or may have held
     /// back the credits that it waits for.
     pub fn holds_for_now(&self, now: Tick) -> bool {

@@ -5,6 +5,7 @@ use super::blocked;
 use super::control::CctiChange;
 use super::counts::LevelCounts;
 use super::link::{End, Link};
+use super::marking::Marking;
 use super::nic::Nic;
 use super::packet::{self, Flit, Packet, PacketId};
 use super::routing;
@@ -373,9 +374,8 @@ impl<'s> Fabric<'s> {
                 Choice::Nothing => {}
                 Choice::NoQuota => self.links[at].counts.waited.push(now),
                 Choice::Send(id) => {
-                    match from {
-                        End::Nic(nic) => self.starts_at_nic(now, nic, id),
-                        End::Port { switch, port } => self.starts_at_switch(switch, port, id),
+                    if let End::Nic(nic) = from {
+                        self.starts_at_nic(now, nic, id);
                     }
                     self.departs(now, id, at);
                 }
@@ -460,6 +460,9 @@ impl<'s> Fabric<'s> {
             links.map(|link| link.flits).sum()
         };
         let (flit_hops, host_flit_hops) = (hops(false), hops(true));
+        let switches = self.switches.iter();
+        let marked = switches.filter_map(|switch| switch.marking.as_ref());
+        let marked = marked.map(Marking::marked).sum();
         OracleRun {
             end,
             end_tick,
@@ -475,7 +478,10 @@ impl<'s> Fabric<'s> {
             links,
             levels: self.levels,
             blocked,
-            congestion: self.congestion,
+            congestion: CongestionStats {
+                marked,
+                ..self.congestion
+            },
             ccti: self.ccti,
             samples: self.samples,
         }

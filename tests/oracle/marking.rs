@@ -59,9 +59,11 @@ impl<'s> Marking<'s> {
         self.changed.insert(at);
     }
 
-    /// Phase 6: a packet was granted its way into its output buffer.
-    pub fn granted(&mut self, id: PacketId, packet: &Packet) {
+    /// Phase 6: a packet was granted its way into its output buffer, and may be marked.
+    pub fn granted(&mut self, id: PacketId, packet: &mut Packet) {
         let at = (packet.output, packet.vl);
+        let bytes = u64::from(packet.flits) * u64::from(self.spec.timing.flit_bytes);
+        packet.fecn |= self.port_vl(at).mark(bytes);
         let inputs = self.bound.get_mut(&at).expect("it was routed");
         let of_input = inputs.get_mut(&packet.input).expect("it came in");
         let place = of_input.iter().position(|&other| other == id);
@@ -95,10 +97,12 @@ impl<'s> Marking<'s> {
         }
     }
 
-    /// Phase 7: the scheduler of `output` picked a packet. Is it marked?
-    pub fn mark(&mut self, output: usize, packet: &Packet) -> bool {
-        let bytes = u64::from(packet.flits) * u64::from(self.spec.timing.flit_bytes);
-        self.port_vl((output, packet.vl)).mark(bytes)
+    /// Packets marked in all.
+    pub fn marked(&self) -> u64 {
+        self.port_vls
+            .values()
+            .map(|port_vl| port_vl.marked_in_all)
+            .sum()
     }
 
     /// Flits waiting and packets marked since the last call, per (output, VL) that has any.

@@ -20,8 +20,9 @@ pub struct PortVl {
     /// Eligible packets still to pass before the next mark.
     passing: u16,
     stream: Stream,
-    /// Packets marked since the last sample.
+    /// Packets marked since the last sample, and in all.
     pub marked: u64,
+    pub marked_in_all: u64,
 }
 
 impl PortVl {
@@ -42,6 +43,7 @@ impl PortVl {
             passing: 0,
             stream: Stream::new(control.marking_seed, Purpose::Marking, [output, vl as u64]),
             marked: 0,
+            marked_in_all: 0,
         }
     }
 
@@ -69,7 +71,7 @@ impl PortVl {
         }
     }
 
-    /// A packet of `bytes` bytes starts: is it marked?
+    /// A packet of `bytes` bytes is granted: is it marked?
     pub fn mark(&mut self, bytes: u64) -> bool {
         let eligible = self.congested || self.starved;
         if !eligible || bytes < 64 * u64::from(self.settings.packet_size) {
@@ -88,6 +90,7 @@ impl PortVl {
             self.passing.saturating_sub(1)
         };
         self.marked += u64::from(marked);
+        self.marked_in_all += u64::from(marked);
         marked
     }
 }

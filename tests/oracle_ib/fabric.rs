@@ -37,7 +37,6 @@ pub struct Fabric<'s> {
     ccti: Vec<CctiChange>,
     samples: Vec<Sample>,
     payload: BTreeMap<(u32, u32, u8), u64>,
-    marked: u64,
     notifications: u64,
     becns: u64,
     threshold_events: u64,
@@ -122,7 +121,6 @@ impl<'s> Fabric<'s> {
             ccti: Vec::new(),
             samples: Vec::new(),
             payload: BTreeMap::new(),
-            marked: 0,
             notifications: 0,
             becns: 0,
             threshold_events: 0,
@@ -412,11 +410,8 @@ impl<'s> Fabric<'s> {
     fn start_on(&mut self, now: Tick, link: usize, id: PacketId) {
         let from = self.links[link].from;
         let packet = &mut self.packets[id];
-        match from {
-            End::Nic(_) => packet.injected = now,
-            End::Port { switch, port } => {
-                self.marked += u64::from(self.switches[switch].mark(port, packet));
-            }
+        if let End::Nic(_) = from {
+            packet.injected = now;
         }
         self.links[link].start(now, id, packet);
         self.moved += 1;
@@ -536,7 +531,7 @@ impl<'s> Fabric<'s> {
             links: self.links.into_iter().map(|link| link.counts).collect(),
             samples: self.samples,
             congestion: CongestionStats {
-                marked: self.marked,
+                marked: self.switches.iter().map(Switch::marked).sum(),
                 notifications: self.notifications,
                 becns: self.becns,
                 threshold_events: self.threshold_events,

@@ -328,7 +328,10 @@ impl<'s> Switch<'s> {
         let from = (self.id, offer.input as u32);
         let rate = self.voq.links.at(&self.spec.topology, from.0, from.1);
         let rate = (rate, timing.flit_bytes);
-        let port_vl = output.port_vls.get(vl);
+        let held_back = output.port_vls.get_mut(vl).map_or(0, |port_vl| {
+            packet.fecn |= port_vl.mark(packet.bytes.into());
+            port_vl.held_back(packet.bytes, rate)
+        });
         self.crossings.push(Crossing {
             packet: offer.packet,
             input: offer.input,
@@ -338,7 +341,7 @@ impl<'s> Switch<'s> {
             flits: packet.flits,
             vl,
             foreseen,
-            held_back: port_vl.map_or(0, |port_vl| port_vl.held_back(packet.bytes, rate)),
+            held_back,
         });
         self.changed.push((offer.output, vl));
     }
@@ -377,15 +380,10 @@ impl<'s> Switch<'s> {
         }
     }
 
-    /// Phase 7: the link at `output` starts `packet`: FECN is decided.
-    /// True if it is marked.
-    pub fn mark(&mut self, output: usize, packet: &mut Packet) -> bool {
-        let output = &mut self.outputs[output];
-        let bytes = packet.bytes.into();
-        let port_vl = output.port_vls.get_mut(packet.vl);
-        let marked = port_vl.is_some_and(|port_vl| port_vl.mark(bytes));
-        packet.fecn |= marked;
-        marked
+    /// Packets marked in all.
+    pub fn marked(&self) -> u64 {
+        let port_vls = self.outputs.iter().flat_map(|output| &output.port_vls);
+        port_vls.map(|port_vl| port_vl.marked_in_all).sum()
     }
 
     /// Phase 8: flits cross.

@@ -146,16 +146,19 @@ impl PortVls {
         self.states[id].joined += 1;
     }
 
-    /// Phase 6: a packet was granted; `joined_now` if it joined in the same tick.
+    /// Phase 6: a packet of (flits, bytes) was granted; `joined_now` if it joined in the same
+    /// tick. True if it is marked.
     #[inline]
     pub(in crate::fabric::engine) fn granted(
         &mut self,
         queue: (u32, u32, u8),
-        flits: u32,
+        (flits, bytes): (u32, u32),
         joined_now: bool,
-    ) {
+    ) -> bool {
+        let marked = self.mark(queue.1, queue.2, bytes);
         let id = self.change(queue, |fill| fill - flits);
         self.states[id].joined -= u32::from(joined_now);
+        marked
     }
 
     /// End of phase 6: Port VLs whose fill changed enter or leave the congestion state, and
@@ -192,9 +195,9 @@ impl PortVls {
         (state.starved && delay.multiplier > 0).then_some(delay)
     }
 
-    /// Phase 7: a packet of `bytes` starts on the link of `output`: true if it is marked.
+    /// True if a packet of `bytes` that leaves its queue now is marked.
     #[inline]
-    pub(in crate::fabric::engine) fn mark(&mut self, output: u32, vl: u8, bytes: u32) -> bool {
+    fn mark(&mut self, output: u32, vl: u8, bytes: u32) -> bool {
         let settings = self.settings[output as usize];
         let id = output as usize * self.vls + usize::from(vl);
         let state = &mut self.states[id];

@@ -292,7 +292,7 @@ impl<C: Control> Fabric<C> {
             self.leave_central(first_central + winner - 4)
         };
         self.outputs[output as usize].port_free_at = free_at;
-        let packet = &self.packets[id];
+        let packet = &mut self.packets[id];
         let credits = u32::from(packet.credits);
         self.output_buffers
             .take(output as usize, packet.vl.into(), credits);
@@ -304,9 +304,12 @@ impl<C: Control> Fabric<C> {
             };
             let queue = (4 * mport + u32::from(packet.entry), output, packet.vl);
             let joined = packet.arrival + self.timing.input_store + self.timing.routing;
-            congestion
-                .port_vls
-                .granted(queue, packet.flits, joined == self.now);
+            let bytes = packet.flits * self.timing.flit_bytes;
+            let port_vls = &mut congestion.port_vls;
+            if port_vls.granted(queue, (packet.flits, bytes), joined == self.now) {
+                packet.fecn = true;
+                self.counters.count(|counts| counts.marked += 1);
+            }
         }
         let ready =
             self.now + self.timing.allocation + self.timing.crossbar + self.timing.output_store;

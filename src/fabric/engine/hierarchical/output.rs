@@ -152,19 +152,14 @@ impl<C: Control> Fabric<C> {
         let counters = &mut self.counters;
 
         let mut look_again = None;
-        if let Some(congestion) = self.control.get_mut() {
-            if !from_nic {
-                let bytes = flits * self.timing.flit_bytes;
-                if congestion.port_vls.mark(output, vl as u8, bytes) {
-                    packet.fecn = true;
-                    counters.count(|counts| counts.marked += 1);
-                }
-            } else if queued {
-                let nic = buffer as u32;
-                let index;
-                (index, look_again) = congestion.sent(now, nic, packet);
-                counters.count_sent(index);
-            }
+        if from_nic
+            && queued
+            && let Some(congestion) = self.control.get_mut()
+        {
+            let nic = buffer as u32;
+            let index;
+            (index, look_again) = congestion.sent(now, nic, packet);
+            counters.count_sent(index);
         }
 
         if to_nic {

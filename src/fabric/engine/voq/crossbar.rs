@@ -249,10 +249,12 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let length = packet.length();
         self.switch_arbiters.grant(at, pick, length.bytes.into());
         if let Some(congestion) = &mut self.congestion {
-            let joined_now = packet.waiting_since == now;
-            congestion
-                .port_vls
-                .granted((input, output, pick.vl), flits, joined_now);
+            let port_vls = &mut congestion.port_vls;
+            let (queue, joined_now) = ((input, output, pick.vl), packet.waiting_since == now);
+            if port_vls.granted(queue, (flits, length.bytes), joined_now) {
+                packet.fecn = true;
+                self.counters.count(|counts| counts.marked += 1);
+            }
         }
 
         // The crossing, and the credits that it gives back.
@@ -316,9 +318,6 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         if port.lanes != 0 {
             let again = port.free_at.tick - self.timing.allocation;
             self.wake_output(output, again);
-        }
-        if self.congestion.is_some() {
-            self.push(start, event::MARK, id);
         }
         if to_nic {
             self.counters.host_flit_hops += u64::from(flits);
@@ -400,26 +399,6 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             self.credits(output, lane, self.largest) >= self.largest_but_acks
         });
         self.congestion = Some(congestion);
-    }
-
-    /// Phase 7: links of switches mark what they start.
-    pub(super) fn mark(&mut self) {
-        let mut marking = std::mem::take(&mut self.marking);
-        let Some(congestion) = &mut self.congestion else {
-            return;
-        };
-        for id in marking.drain(..) {
-            let packet = &mut self.packets[id];
-            let bytes = packet.bytes;
-            if congestion
-                .port_vls
-                .mark(packet.output, packet.buffer_vl, bytes)
-            {
-                packet.fecn = true;
-                self.counters.count(|counts| counts.marked += 1);
-            }
-        }
-        self.marking = marking;
     }
 }
 

@@ -101,7 +101,6 @@ pub(super) struct Fabric<const L: usize, const W: usize> {
     // Work of the present tick; empty between ticks.
     due: Vec<u32>,
     joining: Vec<PacketId>,
-    marking: Vec<PacketId>,
     dirty_outputs: Vec<u32>,
     dirty_hcas: Vec<u32>,
     offered: Vec<u32>,
@@ -132,8 +131,6 @@ mod event {
     pub(super) const DELIVERY: u32 = 3;
     /// Tails of messages have left an adapter.
     pub(super) const INJECTION: u32 = 4;
-    /// The link of a switch starts a packet, which it may mark: packet.
-    pub(super) const MARK: u32 = 5;
 }
 
 /// Buckets of the wheel: what lies beyond is looked at on the way.
@@ -241,7 +238,6 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             timing: timing.clone(),
             due: Vec::new(),
             joining: Vec::new(),
-            marking: Vec::new(),
             dirty_outputs: Vec::new(),
             dirty_hcas: Vec::new(),
             offered: Vec::new(),
@@ -283,15 +279,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                         self.arrive(id, workload);
                     }
                 }
-                event::INJECTION => self.report_injections(id, workload),
-                _ => {
-                    let at = self.packets[id].starts;
-                    if at > self.now {
-                        self.push(at, event::MARK, id);
-                    } else {
-                        self.marking.push(id);
-                    }
-                }
+                _ => self.report_injections(id, workload),
             }
         }
         due.clear();
@@ -395,7 +383,6 @@ impl<const L: usize, const W: usize> Machine for Fabric<L, W> {
         self.accept();
         if self.congestion.is_some() {
             self.judge();
-            self.mark();
         }
         self.send(workload);
     }
