@@ -17,6 +17,9 @@ const SCENARIO_2: [(u32, u32); 3] = [(0, 3), (1, 4), (2, 5)];
 /// judged: 6 ms and 2 ms.
 const STEP: Tick = 3_200_000;
 const SETTLING: Tick = 1_040_000;
+/// The same for means with control, 95 ms: every 15 to 30 ms or so the victim loses up to a third of
+/// its rate for a millisecond, so that a few milliseconds may hold no such dip, or one too many.
+const LONG: Tick = 16 * STEP;
 
 /// The fabric of `configs/ib-testbed-CONFIG.toml`, congestion control `none` or `ib`.
 fn test_bed(config: &str, control: &str) -> FabricSpec {
@@ -26,18 +29,19 @@ fn test_bed(config: &str, control: &str) -> FabricSpec {
     plan.experiment.fabric
 }
 
-/// Gb/s of payload that each flow delivers while the first 1, 2, … flows are active.
-fn throughput(spec: &FabricSpec, flows: &[(u32, u32)]) -> Vec<Vec<f64>> {
+/// Gb/s of payload that each flow delivers while the first 1, 2, … flows are active, if one
+/// starts every `step` ticks.
+fn throughput(spec: &FabricSpec, flows: &[(u32, u32)], step: Tick) -> Vec<Vec<f64>> {
     let count = flows.len() as u64;
     let lines = flows.iter().zip(0..).map(|(&(from, to), i)| {
         // More than a host can send in the time that is left.
-        let bytes = (count - i) * STEP * 4;
-        (Cue::At(i * STEP), message(i, from, to, 0, bytes))
+        let bytes = (count - i) * step * 4;
+        (Cue::At(i * step), message(i, from, to, 0, bytes))
     });
     let mut script = Script::new(lines);
     Engine::new(spec).unwrap().run(&mut script);
     let rate = |active: u64, flow: u64| {
-        let (from, to) = ((active - 1) * STEP + SETTLING, active * STEP);
+        let (from, to) = ((active - 1) * step + SETTLING, active * step);
         let own = script.packets.iter().filter(|p| p.token == flow);
         let count = own.filter(|p| (from..to).contains(&p.delivered)).count() as f64;
         count * 2048.0 * 8000.0 / ((to - from) as f64 * spec.timing.tick.length_ps().to_f64())
@@ -61,7 +65,7 @@ fn assert_shares(rates: &[f64], expected: &[f64]) {
 
 #[test]
 fn scenario_1_without_control() {
-    let rates = throughput(&test_bed("scenario1", "none"), &SCENARIO_1);
+    let rates = throughput(&test_bed("scenario1", "none"), &SCENARIO_1, STEP);
     println!("{rates:.2?}");
     assert_shares(&rates[0], &[1.0]);
     assert_shares(&rates[1], &[1.0; 2]);
@@ -73,7 +77,7 @@ fn scenario_1_without_control() {
 
 #[test]
 fn scenario_1_with_control() {
-    let rates = throughput(&test_bed("scenario1", "ib"), &SCENARIO_1);
+    let rates = throughput(&test_bed("scenario1", "ib"), &SCENARIO_1, LONG);
     println!("{rates:.2?}");
     for active in [1, 2, 4, 5] {
         let victim = rates[active - 1][0] / ENDPOINT;
@@ -92,11 +96,12 @@ fn scenario_1_with_control() {
     );
 }
 
-/// Between 2 and 3 s of scenario 1, F2 and F3 contribute alike, and get alike.
+/// Between 2 and 3 s of scenario 1, F2 and F3 contribute alike, and get alike over the whole second:
+/// the shares wander, so that a tenth of it may be 10 % off.
 #[test]
 fn two_contributors_get_equal_shares() {
     let spec = test_bed("scenario1", "ib");
-    let end = 12 * STEP;
+    let end = 170 * STEP;
     let lines = SCENARIO_1[..3].iter().zip(0..);
     let lines = lines.map(|(&(from, to), i)| (Cue::At(0), message(i, from, to, 0, end * 4)));
     let mut script = Script::new(lines);
@@ -107,12 +112,13 @@ fn two_contributors_get_equal_shares() {
             .count()
     };
     let [f2, f3] = [1, 2].map(|flow| packets(flow) as f64);
+    println!("{f2} and {f3} packets");
     assert!((f2 / f3 - 1.0).abs() < 0.03, "{f2} and {f3} packets");
 }
 
 #[test]
 fn scenario_2_without_control_shares_the_link_between_the_switches() {
-    let rates = throughput(&test_bed("scenario2", "none"), &SCENARIO_2);
+    let rates = throughput(&test_bed("scenario2", "none"), &SCENARIO_2, STEP);
     println!("{rates:.2?}");
     // 34.2 Gb/s of payload.
     let third = 34.2 / 3.0;
@@ -127,15 +133,22 @@ fn scenario_2_without_control_shares_the_link_between_the_switches() {
 #[test]
 fn scenario_2_with_control_is_lower_and_oscillates() {
     let spec = test_bed("scenario2", "ib");
-    let rates = throughput(&spec, &SCENARIO_2);
+    let rates = throughput(&spec, &SCENARIO_2, STEP);
     println!("{rates:.2?}");
-    let uncontrolled = throughput(&test_bed("scenario2", "none"), &SCENARIO_2);
-    // The reference loses a fifth (9 of 11.4 Gb/s). Here all three together lose a tenth, and
-    // in the long run not alike: that row of docs/validation.md is not met.
+    let uncontrolled = throughput(&test_bed("scenario2", "none"), &SCENARIO_2, STEP);
+    // The reference loses a fifth (9 of 11.4 Gb/s). Here all three together lose a tenth: they
+    // have 0.89 of the uncontrolled rate in these 4 ms, and 0.91 in the long run.
     let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
     let (on, off) = (mean(&rates[2]), mean(&uncontrolled[2]));
     assert!(on < 0.9 * off, "{on:.2} of {off:.2}");
     assert!(rates[2].iter().all(|&rate| rate > 6.0), "{rates:.2?}");
+    // Equal flows get equal shares in the long run, and each of them loses.
+    let long = throughput(&spec, &SCENARIO_2, LONG);
+    println!("{long:.2?}");
+    for rate in &long[2] {
+        assert!((rate / mean(&long[2]) - 1.0).abs() < 0.03, "{long:.2?}");
+        assert!(*rate > 0.75 * off && *rate < 0.93 * off, "{long:.2?}");
+    }
     // Packets of F1 in each tenth of a millisecond: constant without control.
     let spread = |spec: &FabricSpec| {
         let lines = SCENARIO_2.iter().zip(0..);

@@ -66,33 +66,37 @@ fn marks(run: &OracleRun) -> Vec<Tick> {
 fn packets_are_marked_once_a_queue_is_at_the_threshold() {
     // Both inputs get a packet at 6, 10, 14, …; the output buffer takes one in the same
     // ticks, of 1, 2, 1, 2, …. Flits waiting after ticks 6, 10, 14: input 1 0, 4, 4; input 2
-    // 4, 4, 8. So the Port VL is congested from 14 on. Packets leave 3 ticks after the grant.
+    // 4, 4, 8. So the Port VL is congested from the end of 14 on, and the first packet that is
+    // granted in that state is that of 18. Packets leave 3 ticks after the grant.
     let run = collide(&fabric(|_| ()), 20, 35);
-    assert_eq!(marks(&run), [17, 21, 25, 29, 33]);
+    assert_eq!(marks(&run), [21, 25, 29, 33]);
+    // That granted at 34 is marked, too, but has not left.
     assert_eq!(run.congestion.marked, 5);
-    // Two packets between two marks.
+    // Two packets between two marks: granted at 18, 30, 42, 54.
     let run = collide(&fabric(|c| c.host_ports.marking_rate = 2), 20, 60);
-    assert_eq!(marks(&run), [17, 29, 41, 53]);
+    assert_eq!(marks(&run), [21, 33, 45, 57]);
     // Weight 0 marks nothing; neither does a packet size above 256 bytes.
     let run = collide(&fabric(|c| c.host_ports.threshold = 0), 20, 60);
     assert!(marks(&run).is_empty());
     let run = collide(&fabric(|c| c.host_ports.packet_size = 5), 20, 60);
     assert!(marks(&run).is_empty());
-    let run = collide(&fabric(|c| c.host_ports.packet_size = 4), 20, 25);
-    assert_eq!(marks(&run), [17, 21]);
+    let run = collide(&fabric(|c| c.host_ports.packet_size = 4), 20, 29);
+    assert_eq!(marks(&run), [21, 25]);
 }
 
 #[test]
 fn fill_is_compared_in_three_ways() {
-    // The sum is 8 flits from tick 10 on; shared by two inputs the threshold is 4, which is
-    // reached in tick 6 already, by one input.
+    // The threshold is 8 flits. One queue has them at the end of 14, both together at that of
+    // 10. With the threshold shared, 4 flits would do, but only where two inputs are in use:
+    // after 6, when 4 flits wait, input 2 alone is. The grant after 14 is at 18, that after 10
+    // at 14; packets leave 3 ticks later.
     for (weight, compare, first) in [
-        (14, FillComparison::AnyQueue, 17),
-        (14, FillComparison::Sum, 13),
-        (14, FillComparison::SumShared, 13),
+        (14, FillComparison::AnyQueue, 21),
+        (14, FillComparison::Sum, 17),
+        (14, FillComparison::SumShared, 17),
         // Of 12 flits: the sum is 12 at 14, and twice the sum 16 at 10.
-        (13, FillComparison::Sum, 17),
-        (13, FillComparison::SumShared, 13),
+        (13, FillComparison::Sum, 21),
+        (13, FillComparison::SumShared, 17),
     ] {
         let change = |c: &mut CongestionControl| {
             c.compare = compare;
@@ -107,30 +111,39 @@ fn fill_is_compared_in_three_ways() {
 fn packets_in_central_buffers_wait_too() {
     // To NIC 5, of the other MPort. Central buffer 1 takes a packet at 6, 10, …, the output
     // buffer at 8, 12, …. Input 2 has its first packet on the way until 12 and gets its
-    // second at 10: 8 flits. The packet granted at 8 leaves at 11.
+    // second at 10: 8 flits, so that the one granted at 12 is marked and leaves at 15. That grant
+    // ends the congestion, but at 14 both inputs have two packets again, and from then on one
+    // always has. (Were those in the central buffer not counted, no input would have two before
+    // 14.)
     let lines = [1, 2].map(|src| (0, message(src, src as u32, 5, 0, 256 * 20)));
-    let run = run(&fabric(|_| ()), lines, 25);
+    let run = run(&fabric(|_| ()), lines, 29);
     let output = End::Port { switch: 0, port: 5 };
     let marked = of(&run, output).filter(|d| d.fecn).map(|d| d.tick);
-    assert_eq!(marked.collect::<Vec<_>>(), [11, 15, 19, 23]);
+    assert_eq!(marked.collect::<Vec<_>>(), [15, 19, 23, 27]);
 }
 
 #[test]
 fn port_without_credits_is_a_victim_unless_masked() {
     // The receive buffer takes one packet, whose credits are all back 10 ticks after its
-    // header left: packets leave at 9, 19, 29, …, and headers are routed at 6, 10, 14, ….
+    // header left: packets leave at 9, 19, 29, …, and headers are routed at 6, 10, 14, …. So
+    // there never are credits in a tick in which a packet joins its queue, after the first.
     let slow = |mask: bool| {
         let mut spec = fabric(|c| c.host_ports.victim_mask = mask);
         spec.buffers.nic_sink = static_pool(2, 4);
-        collide(&spec, 20, 45)
+        collide(&spec, 20, 65)
     };
     assert!(marks(&slow(false)).is_empty());
-    assert_eq!(marks(&slow(true)), [19, 29, 39]);
+    // Congested from the end of 14 on. The output buffer takes two packets, so grants wait for
+    // those before to leave it: after 6 and 10 they are at 14, when the packet of 9 has left, then
+    // at 23, 33, 43, …, 4 ticks after the packets of 19, 29, 39, … start. The fourth packet,
+    // granted at 23, is the first that is marked; it leaves at 39.
+    assert_eq!(marks(&slow(true)), [39, 49, 59]);
 }
 
 #[test]
 fn starved_port_marks_and_holds_credits_back() {
-    // As above, but not a victim: starved from 10 on, when a packet waits in each queue.
+    // As above, but not a victim: starved from the end of 10 on, when a packet waits in each
+    // queue and the receive buffer has no credits.
     let starved = |change: fn(&mut CongestionControl)| {
         let mut spec = fabric(|c| {
             c.host_ports.threshold = 0;
@@ -144,15 +157,16 @@ fn starved_port_marks_and_holds_credits_back() {
         collide(&spec, 20, 200)
     };
     let run = starved(|_| ());
-    let free = starts(&run);
+    let free = starts(&run, 1);
     assert!(marks(&run).len() > 5);
     // Credits come back 20 ticks later.
-    let held = starts(&starved(|c| {
+    let held = starved(|c| {
         c.host_ports.cs_return_delay = CctEntry {
             multiplier: 20,
             shift: 2,
         };
-    }));
+    });
+    let held = starts(&held, 1);
     let first = (0..20).find(|&at| free[at] != held[at]).unwrap();
     assert!(first >= 4 && held[first] > free[first]);
     assert!(marks(&starved(|c| c.host_ports.credit_mask = false)).is_empty());
@@ -161,15 +175,15 @@ fn starved_port_marks_and_holds_credits_back() {
 #[test]
 fn congestion_ends_below_the_threshold() {
     // Five packets each: joins end at 22, with 2 and 3 packets waiting; after the grants at
-    // 26, 30 and 34 these are 2 and 2, 1 and 2, 1 and 1. The packet granted at 30 leaves at
-    // 33, before the state is left.
+    // 26, 30 and 34 these are 2 and 2, 1 and 2, 1 and 1: below the threshold. The packet granted
+    // at 34 is marked, being the one whose grant ends the congestion, and leaves at 37.
     let run = collide(&fabric(|_| ()), 5, 300);
     assert_eq!(of(&run, OUTPUT).count(), 10);
-    assert_eq!(marks(&run), [17, 21, 25, 29, 33]);
+    assert_eq!(marks(&run), [21, 25, 29, 33, 37]);
 }
 
-/// One mark only: the packet of NIC 1 that leaves at 17. Its index rises by 4 at once;
-/// entry i of the table delays by 2i packets.
+/// One mark only: the packet that is granted at 18 and leaves at 21, NIC 2's second one. The NIC's
+/// index rises by 4 at once; entry i of the table delays by 2i packets.
 fn one_mark(change: impl FnOnce(&mut CongestionControl)) -> FabricSpec {
     fabric(|c| {
         c.host_ports.marking_rate = u16::MAX;
@@ -184,9 +198,9 @@ fn one_mark(change: impl FnOnce(&mut CongestionControl)) -> FabricSpec {
     })
 }
 
-/// Starts of the data packets of NIC 1.
-fn starts(run: &OracleRun) -> Vec<Tick> {
-    let own = of(run, End::Nic(1)).filter(|d| d.token.is_some());
+/// Starts of the data packets of `nic`.
+fn starts(run: &OracleRun, nic: usize) -> Vec<Tick> {
+    let own = of(run, End::Nic(nic)).filter(|d| d.token.is_some());
     own.map(|d| d.tick).collect()
 }
 
@@ -197,53 +211,55 @@ fn indices(run: &OracleRun) -> Vec<(Tick, u16)> {
 #[test]
 fn fecn_becn_delay_and_timer() {
     let run = collide(&one_mark(|_| ()), 60, 460);
-    // The tail of the packet marked at 17 is dated 23. The CNP leaves at 23 and is at NIC 1
-    // at 23 + 9 + 3 = 35.
+    // The tail of the marked packet leaves at 24 and is dated 27. The CNP leaves at 27 and is at
+    // NIC 2 at 27 + 9 + 3 = 39.
     let cnps: Vec<_> = of(&run, End::Nic(3)).map(|d| (d.tick, d.way)).collect();
-    assert_eq!(cnps, [(23, (3, 1))]);
+    assert_eq!(cnps, [(27, (3, 2))]);
     // The timer of 100 ticks starts with the BECN.
     assert_eq!(
         indices(&run),
-        [(35, 4), (135, 3), (235, 2), (335, 1), (435, 0)]
+        [(39, 4), (139, 3), (239, 2), (339, 1), (439, 0)]
     );
     let flow = FlowKey::Qp { sl: 0, dst: 3 };
-    assert!(run.ccti.iter().all(|c| c.nic == 1 && c.flow == flow));
-    // The send queue holds the packets that leave at 32 and 36 when the BECN comes. A packet
-    // takes 4 ticks; index 4 delays it by 32. The packet after 108 would wait until 144, but
-    // the index falls at 135, and 112 + 24 is later; likewise after 220 and 320.
+    assert!(run.ccti.iter().all(|c| c.nic == 2 && c.flow == flow));
+    // The send queue holds the packets that leave at 36 and 40 when the BECN comes. A packet
+    // takes 4 ticks; index 4 delays the next one by 32, 3 by 24, 2 by 16, 1 by 8. The packet after
+    // 112 would wait until 148; the index falls at 139, so it goes at 116 + 24. That after 224 would
+    // wait until 252; the index falls at 239, so it goes at 228 + 16. That after 324 would wait
+    // until 344, but the index falls at 339, and 328 + 8 has passed.
     let expected = [
-        0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 72, 108, 136, 164, 192, 220, 240, 260, 280, 300, 320,
-        335, 347, 359,
+        0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 76, 112, 140, 168, 196, 224, 244, 264, 284, 304,
+        324, 339, 351, 363,
     ];
-    assert_eq!(starts(&run)[..expected.len()], expected);
+    assert_eq!(starts(&run, 2)[..expected.len()], expected);
     let counts = run.congestion;
     assert_eq!(
         (counts.marked, counts.notifications, counts.becns),
         (1, 1, 1)
     );
     assert_eq!(counts.ccti_max, 4);
-    // Packets of NIC 1 that start from 35 on with an index: 3 with 4 (at 36, 72, 108), …
+    // Packets of NIC 2 that start from 39 on with an index: 3 with 4 (at 40, 76, 112), …
     let with = |from, to| {
-        starts(&run)
+        starts(&run, 2)
             .iter()
             .filter(|&&t| from <= t && t < to)
             .count() as u64
     };
-    let sum = 4 * with(35, 135) + 3 * with(135, 235) + 2 * with(235, 335) + with(335, 435);
+    let sum = 4 * with(39, 139) + 3 * with(139, 239) + 2 * with(239, 339) + with(339, 439);
     assert_eq!(counts.ccti_sum, sum);
     assert_eq!(counts.packets, run.packets_injected);
 }
 
 #[test]
 fn cnp_goes_before_data() {
-    // NIC 3 sends all the time; the CNP of 23 has the link at 24, data again at 25.
+    // NIC 3 sends all the time; the CNP of 27 has the link at 28, data again at 29.
     let stream = (0, message(3, 3, 5, 0, 256 * 20));
     let lines = contributors(60).into_iter().chain([stream]);
     let run = run(&one_mark(|_| ()), lines, 60);
     let sent: Vec<_> = of(&run, End::Nic(3)).map(|d| (d.tick, d.token)).collect();
-    assert_eq!(sent[5..8], [(20, Some(3)), (24, None), (25, Some(3))]);
+    assert_eq!(sent[6..9], [(24, Some(3)), (28, None), (29, Some(3))]);
     // It follows the data through the input buffer, to the other output, without delay.
-    assert_eq!(indices(&run)[0], (36, 4));
+    assert_eq!(indices(&run)[0], (40, 4));
     // CNPs are neither injected nor delivered, but links carry them.
     let nic = run
         .links
@@ -258,13 +274,14 @@ fn cnp_goes_before_data() {
 fn held_flow_lets_others_pass() {
     for (level, passes) in [(FlowLevel::Qp, true), (FlowLevel::Sl, false)] {
         let spec = one_mark(|c| c.level = level);
-        let other = (40, message(9, 1, 5, 0, 256));
+        // The link of NIC 2 is free from 44 on, when it has sent what was in the send queue.
+        let other = (44, message(9, 2, 5, 0, 256));
         let run = run(&spec, contributors(20).into_iter().chain([other]), 200);
-        let start = of(&run, End::Nic(1)).find(|d| d.token == Some(9));
-        // At the level of SLs the turn is at NIC 5 when the delay is over.
+        let start = of(&run, End::Nic(2)).find(|d| d.token == Some(9));
+        // At the level of SLs the turn is at NIC 5 when the delay is over, at 44 + 32.
         assert_eq!(
             start.unwrap().tick,
-            if passes { 40 } else { 72 },
+            if passes { 44 } else { 76 },
             "{level:?}"
         );
     }
@@ -290,11 +307,11 @@ fn send_queue_has_one_packet_of_a_flow_with_an_index() {
         link.unwrap().queue_wait
     };
     let free = run(&spec(0), lines, 100);
-    assert_eq!(starts(&free), [0, 4, 8, 12, 16, 20]);
+    assert_eq!(starts(&free, 1), [0, 4, 8, 12, 16, 20]);
     // Moved at 0, 0, 0, 0 and, when all credits of the first packets are back, at 4 and 8.
     assert_eq!(waits(&free), 4 + 8 + 12 + (16 - 4) + (20 - 8));
     let held = run(&spec(1), lines, 100);
-    assert_eq!(starts(&held), [0, 4, 8, 12, 16, 20]);
+    assert_eq!(starts(&held, 1), [0, 4, 8, 12, 16, 20]);
     // SL 0: moved at 0, at 4 and at 12, each after the tail of the one before.
     assert_eq!(waits(&held), 4 + (8 - 4) + 12 + (16 - 12) + (20 - 8));
 }
@@ -304,7 +321,7 @@ fn timer_of_a_service_level_runs_freely() {
     let run = collide(&one_mark(|c| c.timer = TimerScope::PerSl), 60, 460);
     assert_eq!(
         indices(&run),
-        [(35, 4), (100, 3), (200, 2), (300, 1), (400, 0)]
+        [(39, 4), (100, 3), (200, 2), (300, 1), (400, 0)]
     );
 }
 
@@ -317,23 +334,26 @@ fn index_stays_between_minimum_and_limit() {
     };
     let run = collide(&one_mark(change), 20, 460);
     // Index 2 delays by 16, so packets meet at 6, 26, …: one waits, 4 flits, which is the
-    // threshold. The packet that leaves at 9 is marked, its BECN is back at 27.
-    assert_eq!(indices(&run), [(27, 5), (127, 4), (227, 3), (327, 2)]);
+    // threshold. At 6 it is that of NIC 2, which is granted at 10 in the congestion state it has
+    // caused, leaves at 13, and is at NIC 3 at 19. Its BECN is back 12 ticks later.
+    assert_eq!(indices(&run), [(31, 5), (131, 4), (231, 3), (331, 2)]);
     // The third packet waits for 24 + 40.
-    assert_eq!(starts(&run)[..3], [0, 20, 64]);
+    assert_eq!(starts(&run, 2)[..3], [0, 20, 64]);
 }
 
 #[test]
 fn becn_restarts_the_timer_if_it_shall() {
-    // Marks at 17 and, three packets later, at 33: both of NIC 1.
+    // Every fourth packet is marked, from the one granted at 18 on. The next one is granted at 34;
+    // as inputs take turns, both come from NIC 2. They leave at 21 and 37, and their BECNs are
+    // back 18 ticks later.
     let change = |c: &mut CongestionControl| {
         c.host_ports.marking_rate = 3;
         c.timer_restart = TimerRestart::OnBecn;
     };
     let run = collide(&fabric(change), 20, 1000);
-    let own: Vec<_> = run.ccti.iter().filter(|c| c.nic == 1).collect();
+    let own: Vec<_> = run.ccti.iter().filter(|c| c.nic == 2).collect();
     let first: Vec<_> = own.iter().map(|c| (c.tick, c.ccti)).take(2).collect();
-    assert_eq!(first, [(35, 1), (51, 2)]);
+    assert_eq!(first, [(39, 1), (55, 2)]);
     let mut falls = 0;
     for pair in own.windows(2).filter(|pair| pair[1].ccti < pair[0].ccti) {
         assert_eq!(pair[1].tick, pair[0].tick + 100);
@@ -361,7 +381,8 @@ fn samples_show_port_vls_and_flows() {
         .iter()
         .map(|(key, f)| (key.0, f.ccti, f.delay))
         .collect();
-    assert_eq!(seen, [(1, 4, 32), (2, 0, 0)]);
+    // The BECN comes at 39.
+    assert_eq!(seen, [(1, 0, 0), (2, 4, 32)]);
 }
 
 #[test]
