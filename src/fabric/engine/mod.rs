@@ -7,7 +7,7 @@
 //! to. No effect of one part on another is earlier than the next tick, so the order within
 //! a phase does not matter.
 //!
-//! Each kind of switch has a fabric of its own, a [`Machine`]; [`Engine`] drives it from
+//! Each kind of switch has a fabric of its own, a [`FabricModel`]; [`Engine`] drives it from
 //! tick to tick.
 
 mod bits;
@@ -21,8 +21,8 @@ mod hierarchical;
 mod pool;
 mod recorder;
 mod stall;
+mod trunks;
 mod voq;
-mod ways;
 
 use self::counters::Counters;
 pub use self::stall::{Place, Stall, Waiting};
@@ -61,10 +61,10 @@ pub struct Progress {
 }
 
 /// A fabric of one kind of switch, moved tick by tick.
-trait Machine {
+trait FabricModel {
     /// Tick that was simulated last.
     fn now(&self) -> Tick;
-    /// The next tick after [`Machine::now`] in which something may happen without the
+    /// The next tick after [`FabricModel::now`] in which something may happen without the
     /// workload.
     fn next_event(&self) -> Option<Tick>;
     /// Simulates tick `now`, after ticks in which nothing happened.
@@ -79,9 +79,9 @@ trait Machine {
     fn find_stall(&mut self, at: Tick) -> Option<Stall>;
     fn restart_statistics(&mut self);
     fn stats(&self) -> FabricStats;
-    /// From now on, notes what [`Machine::sample`] needs.
+    /// From now on, notes what [`FabricModel::sample`] needs.
     fn start_series(&mut self);
-    /// What is to be seen at the end of `tick`, which is [`Machine::now`] or a later one in
+    /// What is to be seen at the end of `tick`, which is [`FabricModel::now`] or a later one in
     /// which nothing happened.
     fn sample(&mut self, tick: Tick) -> Sample;
 }
@@ -89,7 +89,7 @@ trait Machine {
 /// A fabric in motion.
 #[derive(Debug)]
 pub struct Engine {
-    machine: Kind,
+    model: Kind,
     /// First tick that has not been simulated.
     earliest: Tick,
     next_stall_check: Tick,
@@ -136,15 +136,15 @@ impl Kind {
 }
 
 /// Does the same for every kind.
-macro_rules! with_machine {
-    ($kind:expr, $machine:ident => $do:expr) => {
+macro_rules! with_model {
+    ($kind:expr, $model:ident => $do:expr) => {
         match $kind {
-            Kind::Hierarchical($machine) => $do,
-            Kind::HierarchicalControlled($machine) => $do,
-            Kind::HierarchicalBlind($machine) => $do,
-            Kind::Voq1($machine) => $do,
-            Kind::Voq3($machine) => $do,
-            Kind::Voq8($machine) => $do,
+            Kind::Hierarchical($model) => $do,
+            Kind::HierarchicalControlled($model) => $do,
+            Kind::HierarchicalBlind($model) => $do,
+            Kind::Voq1($model) => $do,
+            Kind::Voq3($model) => $do,
+            Kind::Voq8($model) => $do,
         }
     };
 }
@@ -167,7 +167,7 @@ impl Engine {
     pub fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
         spec.validate()?;
         Ok(Self {
-            machine: Kind::new(spec)?,
+            model: Kind::new(spec)?,
             earliest: 0,
             next_stall_check: STALL_CHECK_TICKS,
         })
@@ -205,49 +205,49 @@ impl Engine {
         sampling: Option<Sampling<'_>>,
     ) -> RunEnd {
         let (earliest, next_check) = (&mut self.earliest, &mut self.next_stall_check);
-        with_machine!(&mut self.machine, machine => {
-            drive(machine.as_mut(), earliest, next_check, workload, control, sampling)
+        with_model!(&mut self.model, model => {
+            drive(model.as_mut(), earliest, next_check, workload, control, sampling)
         })
     }
 
     /// Where the run stands.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        with_machine!(&self.machine, machine => progress(machine.as_ref()))
+        with_model!(&self.model, model => progress(model.as_ref()))
     }
 
     /// A cycle of packets that can never move, if there is one.
     pub fn find_stall(&mut self) -> Option<Stall> {
-        with_machine!(&mut self.machine, machine => {
-            let now = machine.now();
-            machine.find_stall(now)
+        with_model!(&mut self.model, model => {
+            let now = model.now();
+            model.find_stall(now)
         })
     }
 
     /// Counts anew from the next tick on: of what is on its way, deliveries and latencies
     /// count when they happen.
     pub fn restart_statistics(&mut self) {
-        with_machine!(&mut self.machine, machine => machine.restart_statistics());
+        with_model!(&mut self.model, model => model.restart_statistics());
     }
 
     /// Flits and packets delivered so far, and the sum of the network latencies of these
     /// packets in ticks: a part of [`Engine::stats`] that takes no walk over the links.
     #[must_use]
     pub fn delivered(&self) -> (u64, u64, u128) {
-        with_machine!(&self.machine, machine => machine.counters().delivered())
+        with_model!(&self.model, model => model.counters().delivered())
     }
 
     /// What has been counted so far.
     #[must_use]
     pub fn stats(&self) -> FabricStats {
-        with_machine!(&self.machine, machine => machine.stats())
+        with_model!(&self.model, model => model.stats())
     }
 }
 
-fn progress(machine: &impl Machine) -> Progress {
-    let counters = machine.counters();
+fn progress(model: &impl FabricModel) -> Progress {
+    let counters = model.counters();
     Progress {
-        tick: machine.now(),
+        tick: model.now(),
         messages: counters.messages_delivered,
         flit_hops: counters.flit_hops,
     }
@@ -268,17 +268,17 @@ impl<'a> Sampler<'a> {
     }
 
     /// Takes the samples of all ticks before `tick`.
-    fn take_before(&mut self, tick: Tick, machine: &mut impl Machine) {
+    fn take_before(&mut self, tick: Tick, model: &mut impl FabricModel) {
         while self.next < tick {
-            (self.sampling.take)(&machine.sample(self.next));
+            (self.sampling.take)(&model.sample(self.next));
             self.next = self.next.saturating_add(self.sampling.interval.max(1));
         }
     }
 }
 
-/// Moves `machine` from tick to tick until the run ends.
-fn drive<M: Machine, W: Workload>(
-    machine: &mut M,
+/// Moves `model` from tick to tick until the run ends.
+fn drive<M: FabricModel, W: Workload>(
+    model: &mut M,
     earliest: &mut Tick,
     next_stall_check: &mut Tick,
     workload: &mut W,
@@ -287,55 +287,55 @@ fn drive<M: Machine, W: Workload>(
 ) -> RunEnd {
     let mut sampler = sampling.map(|sampling| Sampler::new(sampling, *earliest));
     if sampler.is_some() {
-        machine.start_series();
+        model.start_series();
     }
     let mut until_control = CONTROL_TICKS;
-    let mut events_at_control = machine.counters().events + CONTROL_EVENTS;
+    let mut events_at_control = model.counters().events + CONTROL_EVENTS;
     while !workload.finished() {
         let wanted = workload.next_tick();
-        if wanted.is_none() && machine.is_idle() {
-            sample_first_tick(&mut sampler, *earliest, machine);
+        if wanted.is_none() && model.is_idle() {
+            sample_first_tick(&mut sampler, *earliest, model);
             return RunEnd::Drained;
         }
-        let next = machine
+        let next = model
             .next_event()
             .unwrap_or(Tick::MAX)
             .min(wanted.unwrap_or(Tick::MAX))
             .max(*earliest);
         if next == Tick::MAX {
             // All that is under way has long arrived, and was not enough for anybody.
-            return match machine.find_stall(machine.now().saturating_add(LONG_AFTER)) {
+            return match model.find_stall(model.now().saturating_add(LONG_AFTER)) {
                 Some(stall) => RunEnd::Deadlock(stall),
                 None => RunEnd::Drained,
             };
         }
         if next >= *next_stall_check {
             *next_stall_check = next + STALL_CHECK_TICKS;
-            if let Some(stall) = machine.find_stall(machine.now()) {
+            if let Some(stall) = model.find_stall(model.now()) {
                 return RunEnd::Deadlock(stall);
             }
         }
         if let Some(sampler) = &mut sampler {
-            sampler.take_before(next, machine);
+            sampler.take_before(next, model);
         }
-        machine.tick(next, workload);
+        model.tick(next, workload);
         *earliest = next + 1;
         if let Some(sampler) = &mut sampler {
-            sampler.take_before(next + 1, machine);
+            sampler.take_before(next + 1, model);
         }
-        if machine.is_full() {
+        if model.is_full() {
             return RunEnd::Exhausted;
         }
         until_control -= 1;
-        if until_control == 0 || machine.counters().events >= events_at_control {
+        if until_control == 0 || model.counters().events >= events_at_control {
             until_control = CONTROL_TICKS;
-            events_at_control = machine.counters().events + CONTROL_EVENTS;
-            if control(&progress(machine), workload).is_break() {
+            events_at_control = model.counters().events + CONTROL_EVENTS;
+            if control(&progress(model), workload).is_break() {
                 return RunEnd::Interrupted;
             }
         }
     }
-    sample_first_tick(&mut sampler, *earliest, machine);
+    sample_first_tick(&mut sampler, *earliest, model);
     RunEnd::Finished
 }
 
@@ -343,11 +343,11 @@ fn drive<M: Machine, W: Workload>(
 fn sample_first_tick(
     sampler: &mut Option<Sampler<'_>>,
     earliest: Tick,
-    machine: &mut impl Machine,
+    model: &mut impl FabricModel,
 ) {
     if earliest == 0
         && let Some(sampler) = sampler
     {
-        sampler.take_before(1, machine);
+        sampler.take_before(1, model);
     }
 }

@@ -1,6 +1,6 @@
 //! Synthetic traffic: flows of messages beside the jobs, or instead of them.
 //!
-//! A source (a NIC within a flow) creates a message whenever its [law] says so, and an
+//! A source (a NIC within a flow) creates a message whenever its [process] says so, and an
 //! application queue may hold any number of them. They are kept in closed form: a source
 //! knows its next message only, with the tick of its creation, and makes it when the fabric
 //! has room ([`Background::replenish`]). So a backlog takes time to work off, but no memory.
@@ -11,13 +11,13 @@ mod backlog_tests;
 #[cfg(test)]
 mod flow_tests;
 mod hand_over;
-mod law;
+mod injection;
 mod pattern;
 mod queues;
 
 use self::agenda::Agenda;
-pub use self::law::{Injection, Rate};
-use self::law::{Law, Moment};
+pub use self::injection::{Injection, Rate};
+use self::injection::{InjectionProcess, Moment};
 pub use self::pattern::{Pattern, PatternError, Target};
 use self::queues::Queues;
 use crate::fabric::spec::{FabricSpec, Tick};
@@ -168,7 +168,7 @@ struct Flow {
     sizes: Vec<MessageSize>,
     /// Sum of the weights.
     weights: u64,
-    law: Law,
+    process: InjectionProcess,
     stop: Tick,
     /// Messages that have left their sources, and those that were delivered.
     handed: BackgroundOutcome,
@@ -205,13 +205,13 @@ impl Background {
         if flows.len() > MAX_FLOWS {
             return Err(BackgroundError::TooMany);
         }
-        let (mut laws, mut sources) = (Vec::with_capacity(flows.len()), Vec::new());
+        let (mut processes, mut sources) = (Vec::with_capacity(flows.len()), Vec::new());
         for (index, flow) in (0..).zip(flows) {
-            let law = Flow::new(flow)?;
-            law.add_sources(flow, index, nics, seed, &mut sources)?;
-            laws.push(law);
+            let process = Flow::new(flow)?;
+            process.add_sources(flow, index, nics, seed, &mut sources)?;
+            processes.push(process);
         }
-        let queues = Queues::new(queueing, &laws, nics, &mut sources);
+        let queues = Queues::new(queueing, &processes, nics, &mut sources);
         let lasting = queues.lasting();
         let mut background = Self {
             nics,
@@ -222,7 +222,7 @@ impl Background {
             handed: 0,
             handed_bytes: 0,
             sources,
-            flows: laws,
+            flows: processes,
         };
         for queue in 0..lasting {
             background.note(queue);
@@ -268,7 +268,7 @@ impl Background {
             if source.next.tick > end {
                 continue;
             }
-            if let Some(messages) = flow.law.count(source.next, end) {
+            if let Some(messages) = flow.process.count(source.next, end) {
                 outcome.messages += messages;
                 let units = messages.saturating_mul(flow.sizes[0].units);
                 outcome.units = outcome.units.saturating_add(units);
@@ -319,7 +319,7 @@ impl Flow {
             .try_fold(0_u64, |sum, size| sum.checked_add(size.1));
         Ok(Self {
             sl: flow.sl,
-            law: Law::new(flow.injection, &sizes, flow.rate)?,
+            process: InjectionProcess::new(flow.injection, &sizes, flow.rate)?,
             sizes: flow.sizes.clone(),
             weights: weights.ok_or(BackgroundError::TooMany)?,
             stop: flow.stop,
@@ -350,7 +350,7 @@ impl Flow {
             let component = [u64::from(index), u64::from(nic)];
             let mut stream = Stream::new(seed, Purpose::Background, component);
             let size = self.draw_size(&mut stream);
-            let next = self.law.first(flow.start, size as usize, &mut stream);
+            let next = self.process.first(flow.start, size as usize, &mut stream);
             sources.push(Source {
                 flow: index,
                 nic,
@@ -440,7 +440,7 @@ impl Source {
     fn advance(&mut self, flow: &Flow) {
         let size = self.size as usize;
         self.size = flow.draw_size(&mut self.stream);
-        let next = flow.law.after(self.next, size, &mut self.stream);
+        let next = flow.process.after(self.next, size, &mut self.stream);
         self.next = flow.until_stop(next);
     }
 }

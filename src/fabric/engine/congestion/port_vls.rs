@@ -118,16 +118,16 @@ impl PortVls {
         let queue = self.queue(input, output, vl);
         let (before, after) = (self.fill[queue], new(self.fill[queue]));
         self.fill[queue] = after;
-        let (at, lane) = (output as usize, usize::from(vl));
+        let (at, vl) = (output as usize, usize::from(vl));
         let weight = self.settings[at].threshold;
-        let reached = self.reaches(weight, lane, before.into());
-        let reaches = self.reaches(weight, lane, after.into());
+        let reached = self.reaches(weight, vl, before.into());
+        let reaches = self.reaches(weight, vl, after.into());
         let mut cs = [false; 2];
         if self.may_starve {
             let weight = self.settings[at].cs_threshold;
-            cs = [before, after].map(|flits| self.reaches(weight, lane, flits.into()));
+            cs = [before, after].map(|flits| self.reaches(weight, vl, flits.into()));
         }
-        let id = at * self.vls + lane;
+        let id = at * self.vls + vl;
         let state = &mut self.states[id];
         state.over_cs = state.over_cs + u32::from(cs[1]) - u32::from(cs[0]);
         state.flits = state.flits + u64::from(after) - u64::from(before);
@@ -164,7 +164,10 @@ impl PortVls {
     /// End of phase 6: Port VLs whose fill changed enter or leave the congestion state, and
     /// are starved or not.
     /// `is_root(output, vl)`: the next buffer has credits for the largest packet.
-    pub(in crate::fabric::engine) fn judge(&mut self, mut is_root: impl FnMut(u32, u8) -> bool) {
+    pub(in crate::fabric::engine) fn update_states(
+        &mut self,
+        mut is_root: impl FnMut(u32, u8) -> bool,
+    ) {
         while let Some(id) = self.changed.pop() {
             let (output, vl) = (id as usize / self.vls, id as usize % self.vls);
             let settings = self.settings[output];

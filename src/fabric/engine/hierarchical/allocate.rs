@@ -2,14 +2,14 @@
 //! OpaSim §2.1, VA-SA).
 
 use super::Fabric;
+use super::buffers::Retry;
 use super::control::Control;
-use super::space::Chance;
 use crate::fabric::engine::bits::first_from;
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::spec::Tick;
 
 /// What a look at the head of a queue gave.
-pub(super) enum Look {
+pub(super) enum Eligibility {
     Eligible,
     NotBefore(Tick),
     /// Registered with the target, which wakes the source.
@@ -37,7 +37,7 @@ impl<C: Control> Fabric<C> {
             self.grant_output(self.requested_outputs[i]);
         }
         self.requested_outputs.clear();
-        self.judge();
+        self.update_congestion_states();
     }
 
     /// Virtual allocation of an input buffer: picks a VL and requests its
@@ -67,9 +67,9 @@ impl<C: Control> Fabric<C> {
             vls &= !(1 << vl);
             let (look, output) = self.look_from_input(port, vl);
             match look {
-                Look::Waiting => {}
-                Look::NotBefore(tick) => again = again.min(tick),
-                Look::Eligible => {
+                Eligibility::Waiting => {}
+                Eligibility::NotBefore(tick) => again = again.min(tick),
+                Eligibility::Eligible => {
                     self.request_for_vl(port, vl, output);
                     return;
                 }
@@ -82,7 +82,7 @@ impl<C: Control> Fabric<C> {
 
     /// Looks at the head of a VL of an input buffer; returns its output as well.
     #[inline(always)]
-    pub(super) fn look_from_input(&mut self, port: u32, vl: u32) -> (Look, u32) {
+    pub(super) fn look_from_input(&mut self, port: u32, vl: u32) -> (Eligibility, u32) {
         let heads = &self.inputs[port as usize].heads;
         let id = self.input_buffers.head(heads, port as usize, vl as usize);
         let packet = &self.packets[id];
@@ -185,12 +185,12 @@ impl<C: Control> Fabric<C> {
         let at = central as usize;
         let (look, id) = self.look_from_central(central, queue);
         match look {
-            Look::Waiting => false,
-            Look::NotBefore(tick) => {
+            Eligibility::Waiting => false,
+            Eligibility::NotBefore(tick) => {
                 *again = (*again).min(tick);
                 false
             }
-            Look::Eligible => {
+            Eligibility::Eligible => {
                 let queues = self.central_buffers.stride() as u32;
                 let from = &mut self.centrals[at];
                 from.pick = queue;
@@ -206,7 +206,11 @@ impl<C: Control> Fabric<C> {
 
     /// Looks at the head of a queue of a central buffer, and returns it as well.
     #[inline(always)]
-    pub(super) fn look_from_central(&mut self, central: u32, queue: u32) -> (Look, PacketId) {
+    pub(super) fn look_from_central(
+        &mut self,
+        central: u32,
+        queue: u32,
+    ) -> (Eligibility, PacketId) {
         let at = central as usize;
         let id = self.central_buffers.head(&[], at, queue as usize);
         let packet = &self.packets[id];
@@ -218,53 +222,65 @@ impl<C: Control> Fabric<C> {
 
     /// Whether a packet can be granted its way into an output buffer now.
     #[inline]
-    fn look_at_output(&mut self, output: u32, vl: usize, credits: u32, position: u32) -> Look {
+    fn look_at_output(
+        &mut self,
+        output: u32,
+        vl: usize,
+        credits: u32,
+        position: u32,
+    ) -> Eligibility {
         let to = &mut self.outputs[output as usize];
         let idle_at = to
             .port_free_at
             .saturating_sub(self.timing.allocation_overlap());
         if idle_at > self.now {
-            return Look::NotBefore(idle_at);
+            return Eligibility::NotBefore(idle_at);
         }
         if self
             .output_buffers
             .has_quota(output as usize, vl, credits, self.now)
         {
-            return Look::Eligible;
+            return Eligibility::Eligible;
         }
-        match self.output_buffers.chance(output as usize, vl, credits) {
-            Chance::At(tick) => Look::NotBefore(tick),
-            Chance::AfterDeparture => {
+        match self.output_buffers.retry_at(output as usize, vl, credits) {
+            Retry::At(tick) => Eligibility::NotBefore(tick),
+            Retry::AfterCreditReturn => {
                 to.sources_waiting |= 1 << position;
-                Look::Waiting
+                Eligibility::Waiting
             }
         }
     }
 
     /// Whether a packet can be granted its way into a central buffer now.
     #[inline]
-    fn look_at_central(&mut self, central: u32, queue: usize, credits: u32, position: u32) -> Look {
+    fn look_at_central(
+        &mut self,
+        central: u32,
+        queue: usize,
+        credits: u32,
+        position: u32,
+    ) -> Eligibility {
         let to = &mut self.centrals[central as usize];
         let idle_at = to
             .port_free_at
             .saturating_sub(self.timing.allocation_overlap());
         if idle_at > self.now {
-            return Look::NotBefore(idle_at);
+            return Eligibility::NotBefore(idle_at);
         }
         if self
             .central_buffers
             .has_quota(central as usize, queue, credits, self.now)
         {
-            return Look::Eligible;
+            return Eligibility::Eligible;
         }
         match self
             .central_buffers
-            .chance(central as usize, queue, credits)
+            .retry_at(central as usize, queue, credits)
         {
-            Chance::At(tick) => Look::NotBefore(tick),
-            Chance::AfterDeparture => {
+            Retry::At(tick) => Eligibility::NotBefore(tick),
+            Retry::AfterCreditReturn => {
                 to.inputs_waiting |= 1 << position;
-                Look::Waiting
+                Eligibility::Waiting
             }
         }
     }
@@ -302,7 +318,7 @@ impl<C: Control> Fabric<C> {
             } else {
                 (first_central + winner - 4) / 2
             };
-            let queue = (4 * mport + u32::from(packet.entry), output, packet.vl);
+            let queue = (4 * mport + u32::from(packet.in_port), output, packet.vl);
             let joined = packet.arrival + self.timing.input_store + self.timing.routing;
             let bytes = packet.flits * self.timing.flit_bytes;
             let port_vls = &mut congestion.port_vls;
@@ -355,7 +371,7 @@ impl<C: Control> Fabric<C> {
         let id = self.input_buffers.head(&input.heads, at, vl);
         let packet = &mut self.packets[id];
         packet.crossing = start;
-        let train = self.input_buffers.track().train(
+        let credit_return = self.input_buffers.drain().credit_return(
             vl as u32,
             (packet.flits, packet.credits.into()),
             start,
@@ -363,7 +379,7 @@ impl<C: Control> Fabric<C> {
             packet.arrival + self.timing.input_store,
             0,
         );
-        let free_at = train.end + 1;
+        let free_at = credit_return.end + 1;
         input.free_at = free_at;
         if C::BLIND {
             self.blind.granted_input(port);
@@ -380,17 +396,17 @@ impl<C: Control> Fabric<C> {
         } else {
             self.timing.host_link
         };
-        let mut train = train.delayed(1 + latency);
+        let mut credit_return = credit_return.delayed(1 + latency);
         let mut after = 0;
         if let Some(congestion) = self.control.get() {
-            train = train.delayed(congestion.return_delay(packet));
-            (train, after) = self.input_buffers.in_order(at, train);
+            credit_return = credit_return.delayed(congestion.return_delay(packet));
+            (credit_return, after) = self.input_buffers.in_order(at, credit_return);
         }
         let (upstream, has_more) = (input.upstream, input.ready != 0);
         let upstream_waits = std::mem::take(&mut input.upstream_waits);
-        self.input_buffers.depart(at, train, self.now);
+        self.input_buffers.depart(at, credit_return, self.now);
         if upstream_waits {
-            let first_credit = self.input_buffers.first_credit_of(&train);
+            let first_credit = self.input_buffers.first_credit_of(&credit_return);
             self.wake_output(upstream, first_credit.max(after));
         }
         if has_more {
@@ -411,14 +427,14 @@ impl<C: Control> Fabric<C> {
         let id = from.picked;
         let packet = &self.packets[id];
         let crossbar = self.timing.crossbar;
-        let train = self.central_buffers.track().train(
+        let credit_return = self.central_buffers.drain().credit_return(
             queue,
             (packet.flits, packet.credits.into()),
             self.now + self.timing.allocation,
             packet.arrival + self.timing.input_store + crossbar,
             packet.crossing + crossbar,
         );
-        let free_at = train.end + 1;
+        let free_at = credit_return.end + 1;
         from.free_at = free_at;
         if C::BLIND {
             self.blind.granted_central(central);
@@ -430,12 +446,12 @@ impl<C: Control> Fabric<C> {
         {
             *self.ready_word(central, queue / 64) &= !(1 << (queue % 64));
         }
-        let train = train.delayed(1);
-        self.central_buffers.depart(at, train, self.now);
+        let credit_return = credit_return.delayed(1);
+        self.central_buffers.depart(at, credit_return, self.now);
         while waiting != 0 {
             let port = central / 2 * 4 + waiting.trailing_zeros();
             waiting &= waiting - 1;
-            self.wake_input(port, self.central_buffers.first_credit_of(&train));
+            self.wake_input(port, self.central_buffers.first_credit_of(&credit_return));
         }
         if self.central_has_ready(central) {
             self.wake_central(

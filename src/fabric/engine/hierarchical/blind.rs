@@ -7,7 +7,7 @@
 //! which nothing can move has none.
 
 use super::Fabric;
-use super::allocate::Look;
+use super::allocate::Eligibility;
 use super::control::Control;
 use crate::fabric::engine::bits::first_from;
 use crate::fabric::spec::Tick;
@@ -138,9 +138,9 @@ impl<C: Control> Fabric<C> {
         let pick = first_from(ready, from);
         let (look, output) = self.look_from_input(port, pick);
         let mut again = match look {
-            Look::Eligible => return self.request_for_vl(port, pick, output),
-            Look::NotBefore(tick) => tick,
-            Look::Waiting => Tick::MAX,
+            Eligibility::Eligible => return self.request_for_vl(port, pick, output),
+            Eligibility::NotBefore(tick) => tick,
+            Eligibility::Waiting => Tick::MAX,
         };
         self.inputs[at].next = ((pick as usize + 1) % self.vls) as u8;
         let mut others = ready & !(1 << pick);
@@ -149,9 +149,9 @@ impl<C: Control> Fabric<C> {
             others &= others - 1;
             again = again.min(match self.look_from_input(port, vl).0 {
                 // It is the turn of another; this one may be next.
-                Look::Eligible => self.now + 1,
-                Look::NotBefore(tick) => tick,
-                Look::Waiting => Tick::MAX,
+                Eligibility::Eligible => self.now + 1,
+                Eligibility::NotBefore(tick) => tick,
+                Eligibility::Waiting => Tick::MAX,
             });
         }
         if again != Tick::MAX {
@@ -180,9 +180,9 @@ impl<C: Control> Fabric<C> {
                 let queue = word * 64 + bits.trailing_zeros();
                 bits &= bits - 1;
                 again = again.min(match self.look_from_central(central, queue).0 {
-                    Look::Eligible => self.now + 1,
-                    Look::NotBefore(tick) => tick,
-                    Look::Waiting => Tick::MAX,
+                    Eligibility::Eligible => self.now + 1,
+                    Eligibility::NotBefore(tick) => tick,
+                    Eligibility::Waiting => Tick::MAX,
                 });
             }
         }

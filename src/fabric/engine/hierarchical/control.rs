@@ -178,7 +178,7 @@ impl Congestion {
 impl<C: Control> Fabric<C> {
     /// End of phase 6: Port VLs enter or leave the congestion state.
     #[inline]
-    pub(super) fn judge(&mut self) {
+    pub(super) fn update_congestion_states(&mut self) {
         let Some(congestion) = self.control.get_mut() else {
             return;
         };
@@ -186,7 +186,7 @@ impl<C: Control> Fabric<C> {
         let (links, unlimited) = (&self.links, !self.sinks_fill);
         let (inputs, sinks) = (&mut self.input_buffers, &mut self.sinks);
         let largest = &congestion.largest;
-        congestion.port_vls.judge(|output, vl| {
+        congestion.port_vls.update_states(|output, vl| {
             let link = &links[output as usize];
             let (peer, lane) = (link.to.peer() as usize, usize::from(vl));
             let credits = largest[lane];

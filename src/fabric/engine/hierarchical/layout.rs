@@ -4,8 +4,8 @@
 //! are MPorts, `port / 4`, because the radix is a multiple of 4. Central buffers
 //! are `2 * mport + j`. Outputs `0..ports` are switch ports, `ports + nic` is a NIC.
 
-use super::account::MAX_CREDITS;
-use super::train::{MAX_FLITS, MAX_SPEEDUP};
+use super::ledger::MAX_CREDITS;
+use super::schedule::{MAX_FLITS, MAX_SPEEDUP};
 use crate::fabric::central::Classes;
 use crate::fabric::spec::{FabricSpec, Quota, SpecError};
 

@@ -2,16 +2,17 @@
 //!
 //! A packet costs a handful of events per hop: its header becomes ready in an
 //! input, central and output buffer, and somebody waits for a port or for
-//! credits. Everything between follows in closed form ([`train`]). The events of
+//! credits. Everything between follows in closed form ([`credit_return`]). The events of
 //! one tick are collected first; then each phase of `docs/model.md` §5 runs once
 //! over the parts that something happened to. No effect of one part on another
 //! is earlier than the next tick, so the order within a phase does not matter.
 
-mod account;
 mod allocate;
 mod blind;
+mod buffers;
 mod control;
 mod layout;
+mod ledger;
 mod nic;
 mod notify;
 mod output;
@@ -20,26 +21,25 @@ mod pairs;
 mod parts;
 mod records;
 mod route;
+mod schedule;
 mod scheduler;
-mod space;
 mod stall;
 mod statistics;
-mod train;
 
 use self::blind::Blind;
+use self::buffers::{CentralBuffers, VlBuffers};
 use self::control::Control;
 pub(super) use self::control::{Blindly, Congestion, Off};
 use self::packet::Packet;
 use self::parts::{Central, Input, Link, Nic, Output, Ports};
+use self::schedule::DrainRate;
 use self::scheduler::Schedulers;
-use self::space::{CentralBank, VlBank};
-use self::train::Track;
-use super::Machine;
+use super::FabricModel;
 use super::calendar::{DelayLine, Wheel};
 use super::counters::Counters;
 use super::pool::{InFlight, PacketId, Pool};
 use super::stall::Stall;
-use super::ways::{Dimensions, Trunks};
+use super::trunks::{Dimensions, Trunks};
 use crate::fabric::central::Classes;
 use crate::fabric::routing::Router;
 use crate::fabric::series::Sample;
@@ -74,11 +74,11 @@ pub(super) struct Fabric<C> {
     schedulers: Schedulers,
 
     // Their buffers.
-    input_buffers: VlBank,
-    central_buffers: CentralBank,
-    output_buffers: VlBank,
-    send_queues: VlBank,
-    sinks: VlBank,
+    input_buffers: VlBuffers,
+    central_buffers: CentralBuffers,
+    output_buffers: VlBuffers,
+    send_queues: VlBuffers,
+    sinks: VlBuffers,
     /// False if the receive buffers are so large that they never hold up a link.
     sinks_fill: bool,
 
@@ -157,18 +157,18 @@ impl<C: Control> Fabric<C> {
         let classes = Classes::new(topology, buffers.central_queues);
         let fpc = buffers.flits_per_credit;
 
-        let bank = |count: usize, pool: &spec::Pool, track: Track| {
-            let mut bank = VlBank::new(count, pool.per_vl.clone(), track);
+        let bank = |count: usize, pool: &spec::Pool, drain: DrainRate| {
+            let mut buffers = VlBuffers::new(count, pool.per_vl.clone(), drain);
             for buffer in 0..count {
-                bank.set_space(buffer, pool.total, 0..vls);
+                buffers.set_space(buffer, pool.total, 0..vls);
             }
-            bank
+            buffers
         };
         let queues = layout::CentralQueues::new(spec, &classes);
-        let mut central_buffers = CentralBank::new(
+        let mut central_buffers = CentralBuffers::new(
             centrals,
             queues.quotas(&buffers.central.per_vl),
-            Track::crossbar(timing.central_speedup, Some(timing.mport_speedup), fpc),
+            DrainRate::crossbar(timing.central_speedup, Some(timing.mport_speedup), fpc),
         );
         for c in 0..centrals as u32 {
             let (switch, local) = (2 * c / radix, c % (radix / 2));
@@ -223,12 +223,12 @@ impl<C: Control> Fabric<C> {
             input_buffers: bank(
                 ports,
                 &buffers.input,
-                Track::crossbar(timing.mport_speedup, None, fpc),
+                DrainRate::crossbar(timing.mport_speedup, None, fpc),
             ),
             central_buffers,
-            output_buffers: bank(ports, &buffers.output, Track::link(fpc)),
-            send_queues: bank(nic_count, &buffers.nic_queue, Track::link(fpc)),
-            sinks: bank(nic_count, &buffers.nic_sink, Track::link(fpc)),
+            output_buffers: bank(ports, &buffers.output, DrainRate::link(fpc)),
+            send_queues: bank(nic_count, &buffers.nic_queue, DrainRate::link(fpc)),
+            sinks: bank(nic_count, &buffers.nic_sink, DrainRate::link(fpc)),
             sinks_fill: layout::sinks_can_fill(spec),
             router: Router::new(spec),
             first_queue: queues.first_of_ports(&classes),
@@ -367,7 +367,7 @@ impl<C: Control> Fabric<C> {
     }
 }
 
-impl<C: Control> Machine for Fabric<C> {
+impl<C: Control> FabricModel for Fabric<C> {
     fn now(&self) -> Tick {
         self.now
     }

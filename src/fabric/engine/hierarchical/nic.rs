@@ -2,9 +2,9 @@
 //! packets as their send queues have room (`docs/model.md` §5.3).
 
 use super::Fabric;
+use super::buffers::Retry;
 use super::control::Control;
 use super::packet::Packet;
-use super::space::Chance;
 use crate::fabric::engine::bits::from_on;
 use crate::fabric::engine::pool::{InFlight, MessageId, NONE};
 use crate::fabric::spec::Tick;
@@ -108,9 +108,9 @@ impl<C: Control> Fabric<C> {
                             self.append(&next);
                         }
                     } else {
-                        match self.send_queues.chance(at, vl, packet.credits.into()) {
-                            Chance::At(tick) => again = again.min(tick),
-                            Chance::AfterDeparture => waits = true,
+                        match self.send_queues.retry_at(at, vl, packet.credits.into()) {
+                            Retry::At(tick) => again = again.min(tick),
+                            Retry::AfterCreditReturn => waits = true,
                         }
                     }
                 }

@@ -2,10 +2,10 @@
 //! phase 7 (`docs/model-infiniband.md` §10 and §12).
 
 use super::Fabric;
+use super::buffers::Retry;
 use super::control::Control;
 use super::output::Start;
 use super::packet::Packet;
-use super::space::Chance;
 use crate::fabric::engine::pool::NONE;
 
 impl<C: Control> Fabric<C> {
@@ -76,9 +76,9 @@ impl<C: Control> Fabric<C> {
         let (peer, vl) = (link.to.peer() as usize, usize::from(packet.vl));
         let credits = u32::from(packet.credits);
         if !self.input_buffers.has_quota(peer, vl, credits, now) {
-            match self.input_buffers.chance(peer, vl, credits) {
-                Chance::At(tick) => self.wake_output(output, tick),
-                Chance::AfterDeparture => self.inputs[peer].upstream_waits = true,
+            match self.input_buffers.retry_at(peer, vl, credits) {
+                Retry::At(tick) => self.wake_output(output, tick),
+                Retry::AfterCreditReturn => self.inputs[peer].upstream_waits = true,
             }
             return false;
         }

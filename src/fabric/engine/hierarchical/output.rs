@@ -1,10 +1,10 @@
 //! Phase 7: outputs and NICs send (`docs/model.md` §8), and packets arrive.
 
 use super::Fabric;
+use super::buffers::{Retry, VlBuffers};
 use super::control::Control;
 use super::event;
 use super::scheduler::Head;
-use super::space::{Chance, VlBank};
 use crate::fabric::engine::counters::Arrived;
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::spec::Tick;
@@ -59,7 +59,8 @@ impl<C: Control> Fabric<C> {
             return;
         }
         let peer = link.to.peer() as usize;
-        let (bank, buffer) = buffer_of(&self.output_buffers, &self.send_queues, self.ports, output);
+        let (buffers, buffer) =
+            buffer_of(&self.output_buffers, &self.send_queues, self.ports, output);
         let (beyond, unlimited) = if link.to.is_nic() {
             (&mut self.sinks, !self.sinks_fill)
         } else {
@@ -70,13 +71,13 @@ impl<C: Control> Fabric<C> {
         while ready != 0 {
             let vl = ready.trailing_zeros() as usize;
             ready &= ready - 1;
-            let packet = &self.packets[bank.head(&link.heads, buffer, vl)];
+            let packet = &self.packets[buffers.head(&link.heads, buffer, vl)];
             if unlimited || beyond.has_quota(peer, vl, packet.credits.into(), now) {
                 candidates |= 1 << vl;
             } else if candidates == 0 {
-                match beyond.chance(peer, vl, packet.credits.into()) {
-                    Chance::At(tick) => again = again.min(tick),
-                    Chance::AfterDeparture => waits = true,
+                match beyond.retry_at(peer, vl, packet.credits.into()) {
+                    Retry::At(tick) => again = again.min(tick),
+                    Retry::AfterCreditReturn => waits = true,
                 }
             }
         }
@@ -97,7 +98,7 @@ impl<C: Control> Fabric<C> {
         let was_idle = now > link.free_at || idle_before;
         let packets = &self.packets;
         let head = |vl| {
-            let packet = &packets[bank.head(&link.heads, buffer, vl)];
+            let packet = &packets[buffers.head(&link.heads, buffer, vl)];
             Head {
                 sl: packet.sl,
                 flits: packet.flits,
@@ -116,28 +117,29 @@ impl<C: Control> Fabric<C> {
         let ports = self.ports;
         let link = &mut self.links[output as usize];
         let from_nic = output as usize >= ports;
-        let (bank, buffer) = if from_nic {
+        let (buffers, buffer) = if from_nic {
             (&mut self.send_queues, output as usize - ports)
         } else {
             (&mut self.output_buffers, output as usize)
         };
         let (id, vl, queued) = match start {
-            Start::Head(vl) => (bank.head(&link.heads, buffer, vl), vl, true),
+            Start::Head(vl) => (buffers.head(&link.heads, buffer, vl), vl, true),
             Start::Cnp(id, vl) => (id, vl, false),
         };
         let packet = &mut self.packets[id];
-        if queued && bank.pop(&mut link.heads, buffer, vl, packet.next) {
+        if queued && buffers.pop(&mut link.heads, buffer, vl, packet.next) {
             link.ready &= !(1 << vl);
         }
         let (flits, credits) = (packet.flits, u32::from(packet.credits));
         let freed = now + 1;
-        let train = bank
-            .track()
-            .train(vl as u32, (flits, credits), freed, freed, 0);
+        let credit_return =
+            buffers
+                .drain()
+                .credit_return(vl as u32, (flits, credits), freed, freed, 0);
         if queued {
-            bank.depart(buffer, train, now);
+            buffers.depart(buffer, credit_return, now);
         }
-        let first_credit = bank.first_credit_of(&train);
+        let first_credit = buffers.first_credit_of(&credit_return);
 
         let (peer, to_nic, more) = (link.to.peer(), link.to.is_nic(), link.ready != 0);
         let free_at = now + Tick::from(flits);
@@ -166,7 +168,7 @@ impl<C: Control> Fabric<C> {
             let latency = self.timing.host_link;
             if self.sinks_fill {
                 // The NIC consumes each flit in the tick of its arrival.
-                let sunk = train.delayed(2 * latency);
+                let sunk = credit_return.delayed(2 * latency);
                 self.sinks.take(peer as usize, vl, credits);
                 self.sinks.depart(peer as usize, sunk, now);
             }
@@ -238,11 +240,11 @@ impl<C: Control> Fabric<C> {
 /// Buffer that an output sends from.
 #[inline]
 fn buffer_of<'a>(
-    outputs: &'a VlBank,
-    send_queues: &'a VlBank,
+    outputs: &'a VlBuffers,
+    send_queues: &'a VlBuffers,
     ports: usize,
     output: u32,
-) -> (&'a VlBank, usize) {
+) -> (&'a VlBuffers, usize) {
     match (output as usize).checked_sub(ports) {
         Some(nic) => (send_queues, nic),
         None => (outputs, output as usize),

@@ -33,7 +33,7 @@ pub(super) struct Packet {
     pub last: bool,
     /// With congestion control: it met congestion, and it came in by this port of its MPort.
     pub fecn: bool,
-    pub entry: u8,
+    pub in_port: u8,
 }
 
 #[cfg(test)]

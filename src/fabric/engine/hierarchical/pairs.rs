@@ -2,9 +2,9 @@
 //! the packets of flows that met congestion (`docs/model-infiniband.md` §12).
 
 use super::Fabric;
+use super::buffers::Retry;
 use super::control::{Adapter, Control};
 use super::packet::Packet;
-use super::space::Chance;
 use crate::fabric::engine::congestion::FlowId;
 use crate::fabric::engine::pool::{MessageId, NONE};
 use crate::fabric::spec::Tick;
@@ -91,9 +91,9 @@ impl<C: Control> Fabric<C> {
     fn next_of_pairs(&mut self, nic: u32, adapter: &Adapter) -> Option<(Pair, Packet)> {
         let (at, now) = (nic as usize, self.now);
         let (mut again, mut waits) = (Tick::MAX, false);
-        let mut lacks = |chance: Chance| match chance {
-            Chance::At(tick) => again = again.min(tick),
-            Chance::AfterDeparture => waits = true,
+        let mut lacks = |chance: Retry| match chance {
+            Retry::At(tick) => again = again.min(tick),
+            Retry::AfterCreditReturn => waits = true,
         };
         // VLs without room for anything: there may be many pairs.
         let (mut full, mut vls) = (0u32, adapter.vls);
@@ -102,7 +102,7 @@ impl<C: Control> Fabric<C> {
             vls &= vls - 1;
             if !self.send_queues.has_quota(at, vl, 1, now) {
                 full |= 1 << vl;
-                lacks(self.send_queues.chance(at, vl, 1));
+                lacks(self.send_queues.retry_at(at, vl, 1));
             }
         }
         let mut held_until = Tick::MAX;
@@ -120,7 +120,7 @@ impl<C: Control> Fabric<C> {
                 } else if self.send_queues.has_quota(at, vl, credits, now) {
                     return Some((pair, packet));
                 } else {
-                    lacks(self.send_queues.chance(at, vl, credits));
+                    lacks(self.send_queues.retry_at(at, vl, credits));
                 }
             }
         }

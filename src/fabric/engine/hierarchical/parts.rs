@@ -1,6 +1,6 @@
 //! The parts that act: inputs, central buffers, outputs and NICs.
 
-use super::space::{Heads, NEAR_VLS};
+use super::buffers::{Heads, NEAR_VLS};
 use crate::fabric::engine::calendar::Wake;
 use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::pool::{MessageId, NONE, PacketId};

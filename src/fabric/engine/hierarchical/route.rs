@@ -163,7 +163,7 @@ impl<C: Control> Fabric<C> {
             packet.vl = self.vl_tables[usize::from(packet.sl)][usize::from(packet.class)];
         }
         if let Some(congestion) = self.control.get_mut() {
-            packet.entry = (port % 4) as u8;
+            packet.in_port = (port % 4) as u8;
             let queue = (port, output, packet.vl);
             congestion.port_vls.joined(queue, packet.flits);
         }

@@ -75,7 +75,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         }
         let (src, dst, sl) = (packet.dst, packet.src, packet.sl);
         let flits = self.timing.flits(bytes, 0);
-        let vl = self.ways.vl_at_hca(src, dst, sl);
+        let vl = self.routes.vl_at_hca(src, dst, sl);
         let id = self.packets.insert(Packet {
             waiting_since: self.now,
             src,

@@ -1,11 +1,11 @@
 //! Phases 3 and 7: what adapters send (`docs/model-infiniband.md` §8).
 
 use super::arbiter::Pick;
-use super::line::Length;
+use super::credit_returns::CreditReturn;
 use super::packet::{Packet, Purpose};
 use super::parts::Queue;
 use super::queue_pairs::Waiting;
-use super::release::Departure;
+use super::schedule::Length;
 use super::{Fabric, event};
 use crate::fabric::engine::pool::{InFlight, MessageId, NONE, PacketId};
 use crate::fabric::infiniband::MAX_DATA_VLS;
@@ -57,12 +57,12 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let mtu = self.mtu[usize::from(sl)];
         let id = self.messages.insert(InFlight::new(message, mtu));
         self.counters.messages += 1;
-        let (ways, congestion) = (&self.ways, &mut self.congestion);
+        let (routes, congestion) = (&self.routes, &mut self.congestion);
         let pair = self.queue_pairs.find(src, (sl, dst), || {
             let flow = congestion
                 .as_mut()
                 .map_or(0, |congestion| congestion.sources.flow(src, sl, dst));
-            (ways.vl_at_hca(src, dst, sl), flow)
+            (routes.vl_at_hca(src, dst, sl), flow)
         });
         let state = self.queue_pairs.pair_mut(pair);
         let tail = std::mem::replace(&mut state.tail, id);
@@ -71,7 +71,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             let vl = state.vl;
             let credits = self.first_credits(id);
             self.queue_pairs.insert(src, pair, credits);
-            self.hcas[src as usize].lanes |= 1 << vl;
+            self.hcas[src as usize].waiting_vls |= 1 << vl;
         } else {
             self.messages[tail].next = id;
         }
@@ -165,15 +165,15 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                 continue;
             }
             let Packet { vl, credits, .. } = self.packets[id];
-            let lane = output as usize * self.vls + usize::from(vl);
-            let there = self.credits(output, lane, credits);
+            let output_vl = output as usize * self.vls + usize::from(vl);
+            let there = self.credits(output, output_vl, credits);
             if there < credits {
                 let missing = u32::from(credits - there);
                 let date = self.credits_at(output, vl, missing);
                 again = again.min(date.unwrap_or(Tick::MAX));
                 continue;
             }
-            self.lanes[lane].credits -= credits;
+            self.output_vls[output_vl].credits -= credits;
             let hca = &mut self.hcas[nic as usize];
             let queue = if cnps { &mut hca.cnps } else { &mut hca.acks };
             queue.head = self.packets[id].next;
@@ -188,8 +188,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let now = self.now;
         let vls = self.vls;
         let hca = &self.hcas[nic as usize];
-        let lanes = hca.lanes;
-        if lanes == 0 {
+        let waiting_vls = hca.waiting_vls;
+        if waiting_vls == 0 {
             return Looks::at(Tick::MAX);
         }
         if hca.engine_free.tick > now {
@@ -203,12 +203,12 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             any_credits: false,
         };
         let (mut candidates, mut found) = (0u32, [0usize; MAX_DATA_VLS as usize]);
-        let mut rest = lanes;
+        let mut rest = waiting_vls;
         while rest != 0 {
             let vl = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let lane = output as usize * vls + vl;
-            let credits = self.credits(output, lane, self.largest);
+            let output_vl = output as usize * vls + vl;
+            let credits = self.credits(output, output_vl, self.largest);
             let pointer = self.hcas[nic as usize].pointers[vl];
             if let Some(at) = self.eligible(nic, vl, (credits, room), pointer, &mut obstacles) {
                 candidates |= 1 << vl;
@@ -225,7 +225,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             let pick = self.hca_arbiters.pick(nic as usize, candidates);
             self.take(nic, output, pick, found[usize::from(pick.vl)]);
             let hca = &self.hcas[nic as usize];
-            return Looks::at(match hca.lanes {
+            return Looks::at(match hca.waiting_vls {
                 0 => Tick::MAX,
                 _ => hca.engine_free.tick,
             });
@@ -233,7 +233,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let (mut again, mut waits_for_room) = (obstacles.again, false);
         for (vl, &needs) in obstacles.credits.iter().enumerate() {
             if needs != u16::MAX {
-                let there = self.lanes[output as usize * vls + vl].credits;
+                let there = self.output_vls[output as usize * vls + vl].credits;
                 let date = self.credits_at(output, vl as u8, u32::from(needs - there));
                 again = again.min(date.unwrap_or(Tick::MAX));
             }
@@ -241,7 +241,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         if obstacles.room != u16::MAX {
             let missing = u32::from(obstacles.room - room);
             let leaving = &self.leaving[output as usize];
-            match leaving.date_of(&self.pace, 0, missing) {
+            match leaving.date_of(&self.drain, 0, missing) {
                 Some(date) => again = again.min(date),
                 None => waits_for_room = true,
             }
@@ -314,22 +314,22 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             self.exhausted.push((nic, pair));
         }
         if self.queue_pairs.advance(nic, vl, at, next) {
-            self.hcas[nic as usize].lanes &= !(1 << vl);
+            self.hcas[nic as usize].waiting_vls &= !(1 << vl);
         }
         self.hcas[nic as usize].pointers[vl] = key + 1;
         self.hca_arbiters
             .grant(nic as usize, pick, length.bytes.into());
 
-        let rates = &self.pace.rates;
+        let rates = &self.drain.rates;
         let hca = &mut self.hcas[nic as usize];
         let blank = Packet::<L>::default();
         let rate = self.send_rates[nic as usize];
-        let (dates, free) = blank
-            .dates
+        let (schedule, free) = blank
+            .schedule
             .served(rates, rate, hca.engine_free, now, length);
         hca.engine_free = free;
         let packet = self.packets.insert(Packet {
-            dates,
+            schedule,
             waiting_since: now,
             message: id,
             index,
@@ -348,7 +348,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             &mut self.packets[tail].next
         });
         self.outputs[output as usize].room -= credits;
-        self.lanes[output as usize * self.vls + vl].credits -= credits;
+        self.output_vls[output as usize * self.vls + vl].credits -= credits;
         if let Some(congestion) = &mut self.congestion {
             let ccti = congestion.sources.ccti(state.flow, now);
             let end = free.first_whole_tick();
@@ -366,30 +366,30 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let leaves = self.start(nic, output, id);
         let packet = &self.packets[id];
         let port = &mut self.outputs[output as usize];
-        let departure = Departure {
+        let credit_return = CreditReturn {
             end: leaves.tail() + 1,
             crossing: 0,
-            dates: leaves.later(1),
+            schedule: leaves.later(1),
             flits: packet.flits,
             credits: packet.credits,
             done: 0,
             vl: 0,
         };
         let give = |_, credits| port.room += credits;
-        self.leaving[output as usize].push(departure, self.now, give);
-        departure.credit_date(&self.pace, 0)
+        self.leaving[output as usize].push(credit_return, self.now, give);
+        credit_return.credit_date(&self.drain, 0)
     }
 
     /// A packet starts on the link of an adapter; returns when its flits leave.
-    fn start(&mut self, nic: u32, output: u32, id: PacketId) -> super::line::Dates<L> {
+    fn start(&mut self, nic: u32, output: u32, id: PacketId) -> super::schedule::Schedule<L> {
         let now = self.now;
         let packet = &mut self.packets[id];
         let length = packet.length();
         let flits = length.flits;
         let port = &mut self.outputs[output as usize];
-        let rates = &self.pace.rates;
+        let rates = &self.drain.rates;
         let (leaves, free) = packet
-            .dates
+            .schedule
             .served(rates, port.rate, port.link_free, now, length);
         port.link_free = free;
         port.sent.packets += 1;
@@ -398,7 +398,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         port.sent.queue_wait += now - packet.waiting_since;
         self.counters.host_flit_hops += u64::from(flits);
         packet.injected = now;
-        packet.dates = leaves.arriving(port.flight, port.arrival_of_tail(free), flits);
+        packet.schedule = leaves.arriving(port.flight, port.arrival_of_tail(free), flits);
         packet.input = port.to.peer();
         if packet.purpose == Purpose::Data {
             self.counters.packets += 1;

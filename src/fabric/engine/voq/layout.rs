@@ -3,7 +3,7 @@
 //! Switch ports are numbered over all switches, `switch * radix + port`. Outputs
 //! `0..ports` are switch ports, `ports + nic` is an adapter; inputs are switch ports.
 
-use super::line::{MAX_PARTS, Rate};
+use super::schedule::{MAX_PARTS, Rate};
 use crate::fabric::infiniband::{Acks, SlToVl, Voq};
 use crate::fabric::spec::{FabricSpec, Pool, SpecError, TrunkSelection};
 use crate::units::Ratio;
@@ -120,10 +120,10 @@ impl PortTables {
         self.tables[usize::from(self.of_hcas[nic as usize])][usize::from(sl)]
     }
 
-    /// VL of a packet of `sl` from `input` to port `exit` of its switch.
+    /// VL of a packet of `sl` from `input` to port `out_port` of its switch.
     #[inline]
-    pub(super) fn at_switch(&self, input: u32, exit: u8, sl: u8) -> u8 {
-        let pair = input as usize * self.radix + usize::from(exit);
+    pub(super) fn at_switch(&self, input: u32, out_port: u8, sl: u8) -> u8 {
+        let pair = input as usize * self.radix + usize::from(out_port);
         let table = self.of_ports.get(pair).copied().unwrap_or(0);
         self.tables[usize::from(table)][usize::from(sl)]
     }

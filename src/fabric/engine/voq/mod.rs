@@ -5,33 +5,33 @@
 //! when every flit crosses, leaves by the link, and reaches the next buffer. So a packet takes
 //! one event per hop, plus one for each look of an output that finds nothing to offer.
 //!
-//! `L` is the number of lines that [`line::Dates`] keeps: at least the number of
+//! `L` is the number of lines that [`schedule::Schedule`] keeps: at least the number of
 //! different rates in the fabric. Switches have up to 64 · `W` ports.
 
 mod arbiter;
 mod arrival;
+mod credit_returns;
 mod crossbar;
 mod hca;
 pub(super) mod layout;
-mod line;
 mod packet;
 mod parts;
 mod ports;
 mod queue_pairs;
-mod release;
 mod route;
+mod schedule;
 mod stall;
 mod statistics;
 
 use self::arbiter::Arbiters;
+use self::credit_returns::{CreditReturns, Crossbar, DrainRates};
 use self::layout::Rates;
 use self::packet::Packet;
-use self::parts::{Hca, Input, Lane, Output, Queue};
+use self::parts::{Hca, Input, Output, OutputVl, Queue};
 use self::ports::Ports;
 use self::queue_pairs::QueuePairs;
-use self::release::{Crossbar, Departures, Pace};
-use self::route::Ways;
-use super::Machine;
+use self::route::Routes;
+use super::FabricModel;
 use super::bits::Divisor;
 use super::calendar::{EVENT_ID, EVENT_SHIFT, Wheel};
 use super::congestion::{PortVls, Sources};
@@ -63,7 +63,7 @@ pub(super) struct Fabric<const L: usize, const W: usize> {
     largest_but_acks: u16,
     /// Credits that an input buffer has for each VL.
     buffer_credits: Vec<u32>,
-    pace: Pace,
+    drain: DrainRates,
     /// Rates of the send engines, and of the sinks.
     send_rates: Vec<u8>,
     sink_rate: Option<u8>,
@@ -76,21 +76,21 @@ pub(super) struct Fabric<const L: usize, const W: usize> {
     /// Virtual output queues: (input · radix + output in the switch) · VLs + VL.
     queues: Vec<Queue>,
     /// Output · VLs + VL.
-    lanes: Vec<Lane<W>>,
+    output_vls: Vec<OutputVl<W>>,
     switch_arbiters: Arbiters,
     hca_arbiters: Arbiters,
 
     // Space.
     /// Credits on their way back to each output.
-    returning: Vec<Departures<L>>,
+    returning: Vec<CreditReturns<L>>,
     /// The same of answers, beside a sink that data wait for; per adapter.
-    returning_answers: Vec<Departures<L>>,
+    returning_answers: Vec<CreditReturns<L>>,
     /// Output buffers of switches may be full: see `layout::room_binds`.
     room_binds: bool,
     /// Packets that leave each output buffer.
-    leaving: Vec<Departures<L>>,
+    leaving: Vec<CreditReturns<L>>,
 
-    ways: Ways,
+    routes: Routes,
     packets: Pool<Packet<L>>,
     messages: Pool<InFlight>,
     wheel: Wheel,
@@ -103,7 +103,7 @@ pub(super) struct Fabric<const L: usize, const W: usize> {
     joining: Vec<PacketId>,
     dirty_outputs: Vec<u32>,
     dirty_hcas: Vec<u32>,
-    offered: Vec<u32>,
+    granted_inputs: Vec<u32>,
     /// Queue pairs, each with its adapter, whose last packet was picked.
     exhausted: Vec<(u32, u32)>,
     outbox: Vec<Message>,
@@ -133,7 +133,7 @@ mod event {
     pub(super) const INJECTION: u32 = 4;
 }
 
-/// Buckets of the wheel: what lies beyond is looked at on the way.
+/// Buckets of the wheel: what lies beyond is looked at on the hop.
 const MOST_BUCKETS: u64 = 1 << 14;
 
 impl<const L: usize, const W: usize> Fabric<L, W> {
@@ -149,13 +149,13 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let (radix, vls) = (topology.radix(), usize::from(spec.qos.vls));
         let ports = (topology.switches() * radix) as usize;
         let nics = topology.nics();
-        let pace = Pace {
+        let drain = DrainRates {
             rates: rates.all(timing.flit_bytes),
             flits_per_credit: Divisor::new(buffers.flits_per_credit.min(1 << 15)),
             crossbar: Crossbar::new(voq.crossbar_rate(), timing.flit_bytes),
         };
-        let (inputs, outputs) = parts::ports(spec, voq, &rates, &pace.rates);
-        let lanes = outputs
+        let (inputs, outputs) = parts::ports(spec, voq, &rates, &drain.rates);
+        let output_vls = outputs
             .iter()
             .flat_map(|output| {
                 let pool = if output.to.is_nic() {
@@ -163,7 +163,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                 } else {
                     &buffers.input
                 };
-                pool.per_vl.iter().map(|quota| Lane {
+                pool.per_vl.iter().map(|quota| OutputVl {
                     heads: Ports::NONE,
                     ahead: Ports::ALL,
                     credits: quota.max as u16,
@@ -179,7 +179,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             .iter()
             .map(|&rate| rates.index(voq.hca.send_rate.unwrap_or(rate)))
             .collect();
-        let slowest = pace.rates.last().map_or(1, |rate| rate.flit_ticks());
+        let slowest = drain.rates.last().map_or(1, |rate| rate.flit_ticks());
         let longest = u64::from(spec.largest_packet_credits())
             * u64::from(buffers.flits_per_credit)
             * slowest;
@@ -190,7 +190,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             + timing.crossbar
             + timing.output_store
             + 2 * timing.link.max(timing.host_link);
-        let departures = |count: usize| (0..count).map(|_| Departures::default()).collect();
+        let departures = |count: usize| (0..count).map(|_| CreditReturns::default()).collect();
         let mut counters = Counters::new(spec.qos.service_levels.len());
         let congestion = spec.congestion_control.as_deref().map(|control| {
             counters.congestion = Some(CongestionStats::default());
@@ -219,14 +219,14 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             hcas: (0..nics).map(|_| Hca::new(vls)).collect(),
             queue_pairs: QueuePairs::new(nics, vls),
             queues: vec![Queue::default(); ports * radix as usize * vls],
-            lanes,
+            output_vls,
             switch_arbiters: Arbiters::new(&voq.vlarb, ports),
             hca_arbiters: Arbiters::new(&voq.hca.vlarb, nics as usize),
             returning: departures(outputs.len()),
             returning_answers: departures(nics as usize),
             room_binds: layout::room_binds(spec, voq),
             leaving: departures(outputs.len()),
-            ways: Ways::new(spec, voq)?,
+            routes: Routes::new(spec, voq)?,
             packets: Pool::new(),
             messages: Pool::new(),
             wheel: Wheel::new(reach.min(MOST_BUCKETS)),
@@ -234,13 +234,13 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             counters,
             inputs,
             outputs,
-            pace,
+            drain,
             timing: timing.clone(),
             due: Vec::new(),
             joining: Vec::new(),
             dirty_outputs: Vec::new(),
             dirty_hcas: Vec::new(),
-            offered: Vec::new(),
+            granted_inputs: Vec::new(),
             exhausted: Vec::new(),
             outbox: Vec::new(),
         })
@@ -272,7 +272,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                     self.touch_hca(id);
                 }
                 event::DELIVERY => {
-                    let at = self.packets[id].dates.tail();
+                    let at = self.packets[id].schedule.tail();
                     if at > self.now {
                         self.push(at, event::DELIVERY, id);
                     } else {
@@ -309,7 +309,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     /// Tick in which the header of a packet that left for a switch joins its queue.
     #[inline]
     fn joins_at(&self, id: PacketId) -> Tick {
-        self.packets[id].dates.header() + self.timing.input_store + self.timing.routing
+        self.packets[id].schedule.header() + self.timing.input_store + self.timing.routing
     }
 
     #[inline]
@@ -361,7 +361,7 @@ impl Congestion {
     }
 }
 
-impl<const L: usize, const W: usize> Machine for Fabric<L, W> {
+impl<const L: usize, const W: usize> FabricModel for Fabric<L, W> {
     fn now(&self) -> Tick {
         self.now
     }
@@ -379,10 +379,10 @@ impl<const L: usize, const W: usize> Machine for Fabric<L, W> {
         self.collect_due(workload);
         self.create_messages(workload);
         self.complete_routing();
-        self.offer();
+        self.grant();
         self.accept();
         if self.congestion.is_some() {
-            self.judge();
+            self.update_congestion_states();
         }
         self.send(workload);
     }

@@ -1,6 +1,6 @@
 //! A packet in flight.
 
-use super::line::{Dates, Length};
+use super::schedule::{Length, Schedule};
 use crate::fabric::engine::pool::{MessageId, NONE, PacketId};
 use crate::fabric::spec::Tick;
 
@@ -19,7 +19,7 @@ pub(super) enum Purpose {
 pub(super) struct Packet<const L: usize> {
     /// When its flits reach the buffer that the header is in or on its way to; in the
     /// output buffer of an adapter, when they may leave.
-    pub dates: Dates<L>,
+    pub schedule: Schedule<L>,
     /// Tick from which it waits for what it waits for now.
     pub waiting_since: Tick,
     /// Tick in which the header left the adapter.
@@ -60,7 +60,7 @@ pub(super) struct Packet<const L: usize> {
 impl<const L: usize> Default for Packet<L> {
     fn default() -> Self {
         Self {
-            dates: Dates::default(),
+            schedule: Schedule::default(),
             waiting_since: 0,
             injected: 0,
             next: NONE,

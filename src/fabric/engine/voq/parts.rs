@@ -1,10 +1,10 @@
 //! The parts that act: inputs and outputs of switches, and adapters.
 
 use super::arbiter::Pick;
-use super::crossbar::NOT_OFFERED;
+use super::crossbar::NOT_GRANTED;
 use super::layout::Rates;
-use super::line::{Moment, Rate};
 use super::ports::Ports;
+use super::schedule::{Rate, SubTick};
 use crate::fabric::engine::calendar::Wake;
 use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::pool::{NONE, PacketId};
@@ -31,7 +31,7 @@ impl Default for Queue {
 
 /// An (output, VL): who has packets for it, and the credits at the far end of the link.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lane<const W: usize> {
+pub(super) struct OutputVl<const W: usize> {
     /// Inputs of the switch with a head.
     pub heads: Ports<W>,
     /// Inputs at or after the pointer: those behind the one served last.
@@ -45,9 +45,9 @@ pub(super) struct Lane<const W: usize> {
 #[repr(align(64))]
 pub(super) struct Input<const W: usize> {
     /// Outputs of the switch that offer in this tick.
-    pub offers: Ports<W>,
-    /// Moment from which its port into the crossbar is free.
-    pub free_at: Moment,
+    pub grants: Ports<W>,
+    /// SubTick from which its port into the crossbar is free.
+    pub free_at: SubTick,
     /// Output at the other end of the link.
     pub upstream: u32,
     pub switch: u32,
@@ -64,17 +64,17 @@ pub(super) struct Input<const W: usize> {
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Output {
-    /// Moment from which the port out of the crossbar is free.
-    pub free_at: Moment,
+    /// SubTick from which the port out of the crossbar is free.
+    pub free_at: SubTick,
     pub wake: Wake,
     /// VLs with a packet in some virtual output queue.
-    pub lanes: u32,
+    pub waiting_vls: u32,
     /// What is offered in this tick, and to which input of the switch.
-    pub offer: Pick,
-    pub offered_to: u8,
+    pub grant: Pick,
+    pub granted_to: u8,
     /// Index of the rate of the link.
     pub rate: u8,
-    /// A departure at the far end must wake this output.
+    /// A credit_return at the far end must wake this output.
     pub waits_for_credits: bool,
     /// Credits free in the output buffer, as of the last look.
     pub room: u16,
@@ -83,8 +83,8 @@ pub(super) struct Output {
     /// First port of the switch, and which of its ports this is.
     pub first_port: u32,
     pub local: u8,
-    /// Moment from which the link is free.
-    pub link_free: Moment,
+    /// SubTick from which the link is free.
+    pub link_free: SubTick,
     /// Ticks from a flit leaving to its date, and of a credit.
     pub flight: Tick,
     pub latency: Tick,
@@ -106,7 +106,7 @@ pub(super) struct Sent {
 impl Output {
     /// When the last flit of a packet reaches the other end, the link being free again at `free`.
     #[inline]
-    pub(super) fn arrival_of_tail(&self, free: Moment) -> Tick {
+    pub(super) fn arrival_of_tail(&self, free: SubTick) -> Tick {
         free.first_whole_tick() - 1 + self.latency
     }
 
@@ -130,10 +130,10 @@ pub(super) struct Hca {
     pub wake: Wake,
     pub dirty: bool,
     /// VLs with a queue pair that has a packet to send.
-    pub lanes: u32,
-    /// Moment from which the send engine, and the sink, is free.
-    pub engine_free: Moment,
-    pub sink_free: Moment,
+    pub waiting_vls: u32,
+    /// SubTick from which the send engine, and the sink, is free.
+    pub engine_free: SubTick,
+    pub sink_free: SubTick,
     /// Output buffer, CNP queue, ACK queue.
     pub buffer: Queue,
     pub cnps: Queue,
@@ -151,9 +151,9 @@ impl Hca {
         Self {
             wake: Wake::default(),
             dirty: false,
-            lanes: 0,
-            engine_free: Moment::default(),
-            sink_free: Moment::default(),
+            waiting_vls: 0,
+            engine_free: SubTick::default(),
+            sink_free: SubTick::default(),
             buffer: Queue::default(),
             cnps: Queue::default(),
             acks: Queue::default(),
@@ -169,15 +169,15 @@ pub(super) fn ports<const W: usize>(
     spec: &FabricSpec,
     voq: &Voq,
     rates: &Rates,
-    pace: &[Rate],
+    drain: &[Rate],
 ) -> (Vec<Input<W>>, Vec<Output>) {
     let (topology, timing) = (&spec.topology, &spec.timing);
     let radix = topology.radix();
     let ports = topology.switches() * radix;
     let mut inputs: Vec<_> = (0..ports)
         .map(|port| Input {
-            offers: Ports::NONE,
-            free_at: Moment::default(),
+            grants: Ports::NONE,
+            free_at: SubTick::default(),
             upstream: NONE,
             switch: port / radix,
             first_port: port - port % radix,
@@ -193,19 +193,19 @@ pub(super) fn ports<const W: usize>(
             voq.links.at(topology, port / radix, port % radix)
         });
         Output {
-            free_at: Moment::default(),
+            free_at: SubTick::default(),
             wake: Wake::default(),
-            lanes: 0,
-            offer: Pick::default(),
-            offered_to: NOT_OFFERED,
+            waiting_vls: 0,
+            grant: Pick::default(),
+            granted_to: NOT_GRANTED,
             rate,
             waits_for_credits: false,
             room: room as u16,
             to,
             first_port: port - port % radix,
             local: (port % radix) as u8,
-            link_free: Moment::default(),
-            flight: latency + pace[usize::from(rate)].flit_ticks() - 1,
+            link_free: SubTick::default(),
+            flight: latency + drain[usize::from(rate)].flit_ticks() - 1,
             latency,
             blocked_since: Tick::MAX,
             sent: Sent::default(),

@@ -4,14 +4,14 @@ use super::layout::PortTables;
 use super::parts::Input;
 use super::{Fabric, event};
 use crate::fabric::engine::pool::{NONE, PacketId};
-use crate::fabric::engine::ways::{Dimensions, Trunks};
+use crate::fabric::engine::trunks::{Dimensions, Trunks};
 use crate::fabric::infiniband::{VlMap, Voq};
 use crate::fabric::routing::Router;
 use crate::fabric::spec::{FabricSpec, SpecError};
 
 /// The ways of packets: which port, which VL.
 #[derive(Debug)]
-pub(super) struct Ways {
+pub(super) struct Routes {
     radix: u32,
     router: Router,
     /// Linear forwarding tables: port per switch · NICs + destination.
@@ -24,11 +24,11 @@ pub(super) struct Ways {
 }
 
 /// Through a switch: ports over all switches, and within it.
-struct Way {
+struct Hop {
     input: u32,
     output: u32,
-    entry: u8,
-    exit: u8,
+    in_port: u8,
+    out_port: u8,
 }
 
 #[derive(Debug)]
@@ -38,7 +38,7 @@ enum Vls {
     Tables(PortTables),
 }
 
-impl Ways {
+impl Routes {
     pub(super) fn new(spec: &FabricSpec, voq: &Voq) -> Result<Self, SpecError> {
         let topology = &spec.topology;
         Ok(Self {
@@ -99,12 +99,12 @@ impl Ways {
 
     /// VL and dateline class of a packet of `sl` for `dst` from `input` to `output`.
     #[inline]
-    fn vl(&self, way: &Way, sl: u8, dst: u32, class: u8) -> (u8, u8) {
+    fn vl(&self, hop: &Hop, sl: u8, dst: u32, class: u8) -> (u8, u8) {
         match &self.vls {
-            Vls::Tables(tables) => (tables.at_switch(way.input, way.exit, sl), class),
+            Vls::Tables(tables) => (tables.at_switch(hop.input, hop.out_port, sl), class),
             Vls::ServiceChannels(vls) if self.dateline => {
-                let (entry, exit) = (way.entry.into(), way.exit.into());
-                let class = self.dimensions.class(entry, exit, way.output, class);
+                let (in_port, out_port) = (hop.in_port.into(), hop.out_port.into());
+                let class = self.dimensions.class(in_port, out_port, hop.output, class);
                 (vls[usize::from(sl)][usize::from(class)], class)
             }
             Vls::ServiceChannels(vls) => {
@@ -123,7 +123,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     #[inline]
     pub(super) fn complete_routing(&mut self) {
         let mut joining = std::mem::take(&mut self.joining);
-        if joining.len() > 1 && self.ways.takes_turns() {
+        if joining.len() > 1 && self.routes.takes_turns() {
             joining.sort_unstable_by_key(|&id| self.packets[id].input);
         }
         for id in joining.drain(..) {
@@ -140,36 +140,36 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let Input {
             switch,
             first_port,
-            local: entry,
+            local: in_port,
             ..
         } = self.inputs[input as usize];
-        let (outputs, leaving, pace) = (&mut self.outputs, &mut self.leaving, &self.pace);
-        let output = self.ways.output(switch, dst, |output| {
+        let (outputs, leaving, drain) = (&mut self.outputs, &mut self.leaving, &self.drain);
+        let output = self.routes.output(switch, dst, |output| {
             let port = &mut outputs[output as usize];
-            leaving[output as usize].settle(pace, now, |_, credits| port.room += credits);
+            leaving[output as usize].apply(drain, now, |_, credits| port.room += credits);
             u32::MAX - u32::from(port.room)
         });
-        let exit = (output - first_port) as u8;
-        let way = Way {
+        let out_port = (output - first_port) as u8;
+        let hop = Hop {
             input,
             output,
-            entry,
-            exit,
+            in_port,
+            out_port,
         };
-        let (vl, class) = self.ways.vl(&way, sl, dst, class);
+        let (vl, class) = self.routes.vl(&hop, sl, dst, class);
         let packet = &mut self.packets[id];
         (packet.output, packet.vl, packet.class) = (output, vl, class);
         packet.waiting_since = now;
         packet.next = NONE;
 
-        let lane = output as usize * self.vls + usize::from(vl);
+        let output_vl = output as usize * self.vls + usize::from(vl);
         let queue = &mut self.queues
-            [(input * self.radix + u32::from(exit)) as usize * self.vls + usize::from(vl)];
+            [(input * self.radix + u32::from(out_port)) as usize * self.vls + usize::from(vl)];
         if queue.head == NONE {
             queue.head = id;
             self.inputs[input as usize].queues += 1;
-            self.lanes[lane].heads.insert(entry);
-            self.outputs[output as usize].lanes |= 1 << vl;
+            self.output_vls[output_vl].heads.insert(in_port);
+            self.outputs[output as usize].waiting_vls |= 1 << vl;
             self.dirty_outputs.push(output);
         } else {
             self.packets[queue.tail].next = id;

@@ -57,13 +57,13 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             return None;
         }
         let peer = port.to.peer();
-        let lane = output as usize * self.vls + usize::from(vl);
-        let free = self.credits(output, lane, packet.credits);
+        let output_vl = output as usize * self.vls + usize::from(vl);
+        let free = self.credits(output, output_vl, packet.credits);
         if free >= packet.credits || self.returning[output as usize].any_of(vl) {
             return None;
         }
         let (held_by, held) = holders.get(&(peer, vl))?;
-        // Credits that nobody holds are those of packets on their way.
+        // Credits that nobody holds are those of packets on their hop.
         let all = u32::from(free) + held;
         (all == self.buffer_credits[usize::from(vl)]).then(|| held_by.iter().copied().collect())
     }

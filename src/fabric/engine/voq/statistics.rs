@@ -101,9 +101,9 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     pub(super) fn occupancy(&self) -> Vec<PortVlSample> {
         let (vls, radix) = (self.vls, self.radix as usize);
         let mut found = Vec::new();
-        for (lane, state) in self.lanes[..self.ports * vls].iter().enumerate() {
+        for (output_vl, state) in self.output_vls[..self.ports * vls].iter().enumerate() {
             let mut inputs = state.heads;
-            let (output, vl) = (lane / vls, lane % vls);
+            let (output, vl) = (output_vl / vls, output_vl % vls);
             let first_port = output - output % radix;
             let mut flits = 0;
             while let Some(local) = inputs.pop() {

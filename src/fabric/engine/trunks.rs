@@ -37,17 +37,20 @@ impl Dimensions {
         dimensions
     }
 
-    /// True if port `local` of a switch leads along a dimension.
+    /// True if port `port` of a switch leads along a dimension.
     #[inline]
-    pub(super) fn is_link(&self, local: u32) -> bool {
-        self.of_port[local as usize] != NO_DIMENSION
+    pub(super) fn is_link(&self, port: u32) -> bool {
+        self.of_port[port as usize] != NO_DIMENSION
     }
 
-    /// Dateline class behind `output` of a packet of `class` that goes from port `entry` to
-    /// port `exit` of the switch.
+    /// Dateline class behind `output` of a packet of `class` that goes from port `in_port` to
+    /// port `out_port` of the switch.
     #[inline]
-    pub(super) fn class(&self, entry: u32, exit: u32, output: u32, class: u8) -> u8 {
-        let (came_in, goes_on) = (self.of_port[entry as usize], self.of_port[exit as usize]);
+    pub(super) fn class(&self, in_port: u32, out_port: u32, output: u32, class: u8) -> u8 {
+        let (came_in, goes_on) = (
+            self.of_port[in_port as usize],
+            self.of_port[out_port as usize],
+        );
         let keeps = came_in == goes_on && goes_on != NO_DIMENSION;
         u8::from(keeps && class == 1 || self.wrap[output as usize])
     }

@@ -34,7 +34,7 @@ pub(super) struct Moment {
 
 /// When the messages of one flow are created.
 #[derive(Debug, Clone)]
-pub(super) enum Law {
+pub(super) enum InjectionProcess {
     Cbr {
         unit: u64,
         /// Time that a message takes at the rate, by its size.
@@ -43,8 +43,8 @@ pub(super) enum Law {
     Bernoulli(Geometric),
 }
 
-impl Law {
-    /// The law of messages of `sizes` units, each with its weight, at `rate`.
+impl InjectionProcess {
+    /// The process of messages of `sizes` units, each with its weight, at `rate`.
     ///
     /// # Errors
     /// If there is nothing to send or the time between two messages exceeds 2⁶⁴ ticks.
@@ -245,17 +245,17 @@ mod tests {
         Stream::new(seed, Purpose::Background, [0, 0])
     }
 
-    fn cbr(units: u64, (p, q): (u64, u64)) -> Law {
+    fn cbr(units: u64, (p, q): (u64, u64)) -> InjectionProcess {
         let rate = Rate { units: p, ticks: q };
-        Law::new(Injection::Cbr, &[(units, 1)], rate).unwrap()
+        InjectionProcess::new(Injection::Cbr, &[(units, 1)], rate).unwrap()
     }
 
     #[test]
     fn ten_million_messages_do_not_drift() {
-        let law = cbr(129, (31, 997));
+        let process = cbr(129, (31, 997));
         let mut moment = Moment { tick: 5, rest: 30 };
         for _ in 0..10_000_000 {
-            moment = law.after(moment, 0, &mut stream(1));
+            moment = process.after(moment, 0, &mut stream(1));
         }
         let exact = (5 * 31 + 30 + 10_000_000_u128 * 129 * 997) / 31;
         assert_eq!(u128::from(moment.tick), exact);
@@ -263,9 +263,9 @@ mod tests {
 
     #[test]
     fn the_end_of_time_is_not_passed() {
-        let law = cbr(u64::MAX, (1, 1));
+        let process = cbr(u64::MAX, (1, 1));
         let start = Moment { tick: 1, rest: 0 };
-        let late = law.after(law.after(start, 0, &mut stream(1)), 0, &mut stream(1));
+        let late = process.after(process.after(start, 0, &mut stream(1)), 0, &mut stream(1));
         assert_eq!(late.tick, Tick::MAX);
     }
 
@@ -278,9 +278,9 @@ mod tests {
             start in 0_u64..100,
             seed: u64,
         ) {
-            let law = cbr(units, (p, q));
+            let process = cbr(units, (p, q));
             let mut random = stream(seed);
-            let first = law.first(start, 0, &mut random);
+            let first = process.first(start, 0, &mut random);
             let phase = first.units(p) - u128::from(start * p);
             prop_assert!(phase < u128::from(units * q));
             let mut moment = first;
@@ -288,8 +288,8 @@ mod tests {
                 let exact = (first.units(p) + i * u128::from(units * q)) / u128::from(p);
                 prop_assert_eq!(u128::from(moment.tick), exact);
                 // Up to its own tick there are i + 1 or, with several in a tick, more.
-                let counted = law.count(first, moment.tick).unwrap();
-                let next = law.after(moment, 0, &mut random);
+                let counted = process.count(first, moment.tick).unwrap();
+                let next = process.after(moment, 0, &mut random);
                 if next.tick > moment.tick {
                     prop_assert_eq!(u128::from(counted), i + 1);
                 }

@@ -1,4 +1,4 @@
-//! Flit trains in closed form: when each flit of a packet leaves a buffer, and
+//! Flit credit returns in closed form: when each flit of a packet leaves a buffer, and
 //! so when its credits come back, without an event per flit.
 //!
 //! Flit i leaves at the latest of up to three lines `start + ⌊i / rate⌋`
@@ -13,15 +13,15 @@ use crate::fabric::spec::Tick;
 /// The departure of one packet from one buffer, dated when the freed space can
 /// be used again.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Train {
+pub(super) struct CreditReturn {
     /// Date of the last credit; the other dates lie before it.
     pub end: Tick,
-    pub cars: Cars,
+    pub schedule: CompactSchedule,
 }
 
-/// What a train consists of. Kept in 12 bytes: every buffer has some.
+/// What a credit_return consists of. Kept in 12 bytes: every buffer has some.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Cars {
+pub(super) struct CompactSchedule {
     /// Queue whose credits come back, counted within the buffer.
     pub queue: u16,
     /// The crossing out of this buffer begins so long before the end.
@@ -35,9 +35,9 @@ pub(super) struct Cars {
     pub done: u16,
 }
 
-/// What all trains out of the buffers of one kind have in common.
+/// What all credit returns out of the buffers of one kind have in common.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Track {
+pub(super) struct DrainRate {
     /// Flits per tick out of the buffer.
     out: Divisor,
     /// Flits per tick into the buffer, where they may hold up what leaves it.
@@ -45,13 +45,13 @@ pub(super) struct Track {
     flits_per_credit: Divisor,
 }
 
-/// Most flits of a packet: the distances of a train have 16 bits, and one that
+/// Most flits of a packet: the distances of a credit_return have 16 bits, and one that
 /// is cut off at their maximum must still lie before every other date.
 pub(super) const MAX_FLITS: u32 = u16::MAX as u32 / 2;
 /// Largest crossbar speed-up.
 pub(super) const MAX_SPEEDUP: u32 = u8::MAX as u32;
 
-impl Track {
+impl DrainRate {
     /// Over a link, from a buffer that never lets it wait.
     pub(super) fn link(flits_per_credit: u32) -> Self {
         Self::crossbar(1, None, flits_per_credit)
@@ -68,19 +68,19 @@ impl Track {
         }
     }
 
-    /// A train of a packet whose flit i has left its link at `arrival + i` or before.
+    /// A credit_return of a packet whose flit i has left its link at `arrival + i` or before.
     ///
     /// `start`: the header leaves; flit i does `⌊i / out⌋` later, but not before
     /// `arrival + i` (i > 0), nor, if it is fed over a crossbar, before `fed + ⌊i / rate⌋`.
     #[inline]
-    pub(super) fn train(
+    pub(super) fn credit_return(
         &self,
         queue: u32,
         (flits, credits): (u32, u32),
         start: Tick,
         arrival: Tick,
         fed: Tick,
-    ) -> Train {
+    ) -> CreditReturn {
         let last = flits - 1;
         let mut end = (start + Tick::from(self.out.floor(last))).max(arrival + Tick::from(last));
         if let Some(rate) = self.fed {
@@ -88,9 +88,9 @@ impl Track {
         }
         // A header may have waited for long; what is cut off is long past.
         let before = |begin: Tick| (end - begin).min(u16::MAX.into()) as u16;
-        Train {
+        CreditReturn {
             end,
-            cars: Cars {
+            schedule: CompactSchedule {
                 queue: queue as u16,
                 start: (end - start) as u16,
                 arrival: before(arrival),
@@ -101,57 +101,60 @@ impl Track {
         }
     }
 
-    /// Date of flit `i` of a train.
+    /// Date of flit `i` of a credit_return.
     #[inline]
-    fn date(&self, train: &Train, i: u32) -> Tick {
-        let Train { end, cars } = train;
-        let mut date = end - Tick::from(cars.start) + Tick::from(self.out.floor(i));
+    fn date(&self, credit_return: &CreditReturn, i: u32) -> Tick {
+        let CreditReturn { end, schedule } = credit_return;
+        let mut date = end - Tick::from(schedule.start) + Tick::from(self.out.floor(i));
         if i > 0 {
-            date = date.max(end - Tick::from(cars.arrival) + Tick::from(i));
+            date = date.max(end - Tick::from(schedule.arrival) + Tick::from(i));
         }
         if let Some(rate) = self.fed {
-            date = date.max(end - Tick::from(cars.fed) + Tick::from(rate.floor(i)));
+            date = date.max(end - Tick::from(schedule.fed) + Tick::from(rate.floor(i)));
         }
         date
     }
 
-    /// Date of credit `c` (from 0) of a train.
+    /// Date of credit `c` (from 0) of a credit_return.
     #[inline]
-    pub(super) fn credit_date(&self, train: &Train, c: u32) -> Tick {
-        if c + 1 >= u32::from(train.cars.credits) {
-            train.end
+    pub(super) fn credit_date(&self, credit_return: &CreditReturn, c: u32) -> Tick {
+        if c + 1 >= u32::from(credit_return.schedule.credits) {
+            credit_return.end
         } else {
-            let date = self.date(train, (c + 1) * self.flits_per_credit.value() - 1);
-            date.min(train.end)
+            let date = self.date(credit_return, (c + 1) * self.flits_per_credit.value() - 1);
+            date.min(credit_return.end)
         }
     }
 
-    /// Credits of a train back by tick `now`, at most all.
+    /// Credits of a credit_return back by tick `now`, at most all.
     #[inline]
-    pub(super) fn credits_by(&self, train: &Train, now: Tick) -> u32 {
-        let cars = &train.cars;
-        if now >= train.end {
-            return cars.credits.into();
+    pub(super) fn credits_by(&self, credit_return: &CreditReturn, now: Tick) -> u32 {
+        let schedule = &credit_return.schedule;
+        if now >= credit_return.end {
+            return schedule.credits.into();
         }
-        let left = train.end - now;
+        let left = credit_return.end - now;
         let since = |begin: u16| Tick::from(begin).checked_sub(left).map(|ticks| ticks + 1);
-        let (Some(crossed), Some(arrived)) = (since(cars.start), since(cars.arrival)) else {
+        let (Some(crossed), Some(arrived)) = (since(schedule.start), since(schedule.arrival))
+        else {
             return 0;
         };
         let mut flits = arrived.min(crossed * Tick::from(self.out.value()));
         if let Some(rate) = self.fed {
-            let Some(fed) = since(cars.fed) else { return 0 };
+            let Some(fed) = since(schedule.fed) else {
+                return 0;
+            };
             flits = flits.min(fed * Tick::from(rate.value()));
         }
         // Not all flits have left, so the partial last credit is still out.
         let whole = self
             .flits_per_credit
             .floor(flits.min(MAX_FLITS.into()) as u32);
-        whole.min(u32::from(cars.credits) - 1)
+        whole.min(u32::from(schedule.credits) - 1)
     }
 }
 
-impl Train {
+impl CreditReturn {
     /// Moves all dates by `delay`: the way of the credits to who uses them.
     #[inline]
     pub(super) fn delayed(mut self, delay: Tick) -> Self {
@@ -163,7 +166,11 @@ impl Train {
     #[inline]
     pub(super) fn at_once(mut self, date: Tick) -> Self {
         self.end = date;
-        (self.cars.start, self.cars.arrival, self.cars.fed) = (0, 0, 0);
+        (
+            self.schedule.start,
+            self.schedule.arrival,
+            self.schedule.fed,
+        ) = (0, 0, 0);
         self
     }
 }
@@ -200,10 +207,10 @@ mod tests {
             let start = first + second;
             let dates = greedy(start, rate, &|i| into[i as usize]);
             let credits = flits.div_ceil(fpc);
-            let input = Track::crossbar(fed_rate, None, fpc);
-            let central = Track::crossbar(rate, Some(fed_rate), fpc);
-            let one = input.train(0, (flits, credits), first, 100 + store, 0);
-            let two = central.train(0, (flits, credits), start, 100 + store, first);
+            let input = DrainRate::crossbar(fed_rate, None, fpc);
+            let central = DrainRate::crossbar(rate, Some(fed_rate), fpc);
+            let one = input.credit_return(0, (flits, credits), first, 100 + store, 0);
+            let two = central.credit_return(0, (flits, credits), start, 100 + store, first);
             for c in 0..credits {
                 let last = ((c + 1) * fpc).min(flits) - 1;
                 prop_assert_eq!(input.credit_date(&one, c), into[last as usize]);

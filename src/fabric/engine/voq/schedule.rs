@@ -1,7 +1,7 @@
 //! Flits in closed form: when each flit of a packet is where, behind servers of exact
 //! rates (`docs/model-infiniband.md` §1 and §4).
 //!
-//! The dates of all flits of a packet but the last are the latest of a few lines
+//! The schedule of all flits of a packet but the last are the latest of a few lines
 //! ⌊start + i · q/p⌋, one for each rate that it has passed: of two lines of the same rate the
 //! later one decides. The last flit may be short, so its date is kept by itself.
 
@@ -60,15 +60,15 @@ impl Rate {
     }
 
     #[inline]
-    fn advance(self, start: Moment, parts: u64) -> Moment {
+    fn advance(self, start: SubTick, parts: u64) -> SubTick {
         let parts = u64::from(start.part) + parts;
         if self.power != NO_POWER {
-            return Moment {
+            return SubTick {
                 tick: start.tick + (parts >> self.power),
                 part: (parts & (self.tick - 1)) as u32,
             };
         }
-        Moment {
+        SubTick {
             tick: start.tick + parts / self.tick,
             part: (parts % self.tick) as u32,
         }
@@ -76,7 +76,7 @@ impl Rate {
 
     /// `start` and the time of `n` flits.
     #[inline]
-    fn after(self, start: Moment, n: u32) -> Moment {
+    fn after(self, start: SubTick, n: u32) -> SubTick {
         self.advance(start, u64::from(n) * self.flit)
     }
 
@@ -89,19 +89,19 @@ impl Rate {
 
     /// `start` and the time of a packet of `bytes`: at least a tick.
     #[inline]
-    pub(super) fn after_packet(self, start: Moment, bytes: u32) -> Moment {
+    pub(super) fn after_packet(self, start: SubTick, bytes: u32) -> SubTick {
         self.advance(start, (u64::from(bytes) * self.byte).max(self.tick))
     }
 }
 
 /// A moment: a tick and parts of it, in the parts of a [`Rate`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Moment {
+pub(super) struct SubTick {
     pub tick: Tick,
     part: u32,
 }
 
-impl Moment {
+impl SubTick {
     /// The beginning of `tick`.
     #[inline]
     pub(super) fn at(tick: Tick) -> Self {
@@ -122,10 +122,10 @@ pub(super) struct Length {
     pub flits: u32,
 }
 
-/// The dates ⌊start + i · q/p⌋ of flits i, of a server of rate p/q.
+/// The schedule ⌊start + i · q/p⌋ of flits i, of a server of rate p/q.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Line {
-    start: Moment,
+    start: SubTick,
     /// Index of the rate; [`NO_RATE`]: no line.
     rate: u8,
 }
@@ -134,7 +134,7 @@ const NO_RATE: u8 = u8::MAX;
 
 impl Line {
     const NONE: Self = Self {
-        start: Moment { tick: 0, part: 0 },
+        start: SubTick { tick: 0, part: 0 },
         rate: NO_RATE,
     };
 }
@@ -142,14 +142,14 @@ impl Line {
 /// When the flits of a packet reach a place: the latest of up to `L` lines, `L` being at
 /// least the number of different rates in the fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Dates<const L: usize> {
+pub(super) struct Schedule<const L: usize> {
     /// The line of the last server comes first; what is used comes before what is not.
     lines: [Line; L],
     /// Date of the last flit.
     tail: Tick,
 }
 
-impl<const L: usize> Default for Dates<L> {
+impl<const L: usize> Default for Schedule<L> {
     fn default() -> Self {
         Self {
             lines: [Line::NONE; L],
@@ -158,7 +158,7 @@ impl<const L: usize> Default for Dates<L> {
     }
 }
 
-impl<const L: usize> Dates<L> {
+impl<const L: usize> Schedule<L> {
     #[inline]
     fn used(&self) -> impl Iterator<Item = &Line> {
         self.lines
@@ -201,7 +201,7 @@ impl<const L: usize> Dates<L> {
         date
     }
 
-    /// All dates later by `ticks`.
+    /// All schedule later by `ticks`.
     #[inline]
     pub(super) fn later(mut self, ticks: Tick) -> Self {
         for line in &mut self.lines {
@@ -218,14 +218,14 @@ impl<const L: usize> Dates<L> {
         self
     }
 
-    /// Of flits that leave by a link at these dates: when they reach its other end, `flight`
+    /// Of flits that leave by a link at these schedule: when they reach its other end, `flight`
     /// later; the last one, which may be short, reaches it at `tail`.
     #[inline]
     pub(super) fn arriving(self, flight: Tick, tail: Tick, flits: u32) -> Self {
         let mut arriving = self.later(flight);
         arriving.tail = tail;
         if flits == 1 {
-            arriving.lines[0].start = Moment::at(tail);
+            arriving.lines[0].start = SubTick::at(tail);
         }
         arriving
     }
@@ -252,25 +252,25 @@ impl<const L: usize> Dates<L> {
     }
 
     /// A server of `rate`, free from `free` on, takes a packet whose flits are available at
-    /// these dates, in tick `start`, at or after the header: when its flits leave, and when the
+    /// these schedule, in tick `start`, at or after the header: when its flits leave, and when the
     /// server is free again.
     #[inline(always)]
     pub(super) fn served(
         &self,
         rates: &[Rate],
         rate: u8,
-        free: Moment,
+        free: SubTick,
         start: Tick,
         length: Length,
-    ) -> (Self, Moment) {
+    ) -> (Self, SubTick) {
         debug_assert!(free.tick <= start, "a server serves one packet at a time");
         let own = rates[if L == 1 { 0 } else { usize::from(rate) }];
-        let begin = free.max(Moment::at(start));
+        let begin = free.max(SubTick::at(start));
         let last = own.after(begin, length.flits - 1).tick.max(self.tail);
         let mut free = own.after_packet(begin, length.bytes);
         let short = own.last_flit(length);
         if self.lines[0].rate != NO_RATE {
-            free = free.max(own.advance(Moment::at(self.tail), short));
+            free = free.max(own.advance(SubTick::at(self.tail), short));
         }
         let mut leaving = Self {
             tail: last,
@@ -283,7 +283,7 @@ impl<const L: usize> Dates<L> {
             self.keep_lines(&mut leaving, start);
             if length.flits > 1 {
                 // The last flit follows the one before.
-                let before = Moment::at(self.of(rates, length.flits - 2));
+                let before = SubTick::at(self.of(rates, length.flits - 2));
                 free = free.max(own.advance(before, own.flit + short));
             }
         }
@@ -336,7 +336,7 @@ mod tests {
             let rates: Vec<Rate> = order.iter().map(|&i| rates()[i]).collect();
             let flits = bytes.div_ceil(FLIT);
             let length = Length { bytes, flits };
-            let mut dates = Dates::<7>::at_once();
+            let mut schedule = Schedule::<7>::at_once();
             let (mut available, mut delayed) = (vec![0u128; flits as usize], false);
             for (rate, wait, flight, before) in chain {
                 let (p, q) = RATES[order[rate]];
@@ -346,7 +346,7 @@ mod tests {
                 // A packet of `before` bytes went before at tick 0.
                 let before = Length { bytes: before, flits: before.div_ceil(FLIT) };
                 let (_, free) =
-                    Dates::<7>::at_once().served(&rates, rate as u8, Moment::default(), 0, before);
+                    Schedule::<7>::at_once().served(&rates, rate as u8, SubTick::default(), 0, before);
                 let exact_free = (u128::from(before.bytes) * byte).max(tick);
                 let start = ((exact_free / tick) as u64).max(available[0] as u64 + wait);
                 let first = exact_free.max(u128::from(start) * tick);
@@ -363,7 +363,7 @@ mod tests {
                     }
                 }
                 delayed = true;
-                let (leaving, free) = dates.served(&rates, rate as u8, free, start, length);
+                let (leaving, free) = schedule.served(&rates, rate as u8, free, start, length);
                 // The engine may have reduced the fraction.
                 let parts = u128::from(rates[rate].tick);
                 let moment = u128::from(free.tick) * parts + u128::from(free.part);
@@ -379,10 +379,10 @@ mod tests {
                 }
                 let flight = flight + rates[rate].flit_ticks();
                 let tail = free.first_whole_tick() - 1 + flight;
-                dates = leaving.arriving(flight, tail, flits);
+                schedule = leaving.arriving(flight, tail, flits);
                 available = leaves.iter().map(|date| date + u128::from(flight)).collect();
                 available[flits as usize - 1] = tail.into();
-                prop_assert_eq!(u128::from(dates.header()), available[0]);
+                prop_assert_eq!(u128::from(schedule.header()), available[0]);
             }
         }
     }

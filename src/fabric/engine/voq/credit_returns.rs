@@ -3,10 +3,10 @@
 //! leave one after the other, and at most one has left in part.
 //!
 //! The credits of a packet may be held back (`docs/model-infiniband.md` §9). None of a later
-//! packet overtakes them: a departure gives nothing back before the end of the one before
+//! packet overtakes them: a credit_return gives nothing back before the end of the one before
 //! it. That one stays in its place until its end is past, so nothing else must be noted.
 
-use super::line::{Dates, Rate};
+use super::schedule::{Rate, Schedule};
 use crate::fabric::engine::bits::Divisor;
 use crate::fabric::spec::Tick;
 use crate::units::Ratio;
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 /// What all departures have in common.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct DrainRates {
     pub rates: Vec<Rate>,
     pub flits_per_credit: Divisor,
     pub crossbar: Crossbar,
@@ -57,14 +57,14 @@ impl Crossbar {
     }
 }
 
-/// A packet that leaves a buffer; all dates are those on which the space may be used.
+/// A packet that leaves a buffer; all schedule are those on which the space may be used.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Departure<const L: usize> {
+pub(super) struct CreditReturn<const L: usize> {
     /// Date of the last credit.
     pub end: Tick,
     /// The crossing begins: flit i goes [`Crossbar::flit`] later, or when it is there.
     pub crossing: Tick,
-    pub dates: Dates<L>,
+    pub schedule: Schedule<L>,
     pub flits: u16,
     pub credits: u16,
     /// Credits that have come back.
@@ -72,47 +72,47 @@ pub(super) struct Departure<const L: usize> {
     pub vl: u8,
 }
 
-impl<const L: usize> Departure<L> {
+impl<const L: usize> CreditReturn<L> {
     /// Date of credit `c`, from 0.
-    pub(super) fn credit_date(&self, pace: &Pace, c: u32) -> Tick {
+    pub(super) fn credit_date(&self, drain: &DrainRates, c: u32) -> Tick {
         if c + 1 >= u32::from(self.credits) {
             return self.end;
         }
-        let last = (c + 1) * pace.flits_per_credit.value() - 1;
-        let crosses = self.crossing + pace.crossbar.flit(last);
-        crosses.max(self.dates.of(&pace.rates, last))
+        let last = (c + 1) * drain.flits_per_credit.value() - 1;
+        let crosses = self.crossing + drain.crossbar.flit(last);
+        crosses.max(self.schedule.of(&drain.rates, last))
     }
 
     /// Credits back by `now`.
-    fn credits_by(&self, pace: &Pace, now: Tick) -> u32 {
+    fn credits_by(&self, drain: &DrainRates, now: Tick) -> u32 {
         if now >= self.end {
             return self.credits.into();
         }
         if now < self.crossing {
             return 0;
         }
-        let crossed = pace.crossbar.flits_in(now - self.crossing + 1);
+        let crossed = drain.crossbar.flits_in(now - self.crossing + 1);
         let flits = u32::from(self.flits);
         let flits = self
-            .dates
-            .flits_by(&pace.rates, now, flits)
+            .schedule
+            .flits_by(&drain.rates, now, flits)
             .min(u32::try_from(crossed).unwrap_or(flits));
         // Not all flits have left, so the partial last credit is still out.
-        let whole = pace.flits_per_credit.floor(flits);
+        let whole = drain.flits_per_credit.floor(flits);
         whole.min(u32::from(self.credits) - 1)
     }
 }
 
-/// Departures that are kept, at least, before somebody looks which have ended.
+/// CreditReturns that are kept, at least, before somebody looks which have ended.
 const LEAST_DEPARTURES: usize = 8;
 
-/// Departures in their order.
+/// CreditReturns in their order.
 #[derive(Debug)]
-pub(super) struct Departures<const L: usize> {
-    queue: VecDeque<Departure<L>>,
+pub(super) struct CreditReturns<const L: usize> {
+    queue: VecDeque<CreditReturn<L>>,
 }
 
-impl<const L: usize> Default for Departures<L> {
+impl<const L: usize> Default for CreditReturns<L> {
     fn default() -> Self {
         Self {
             queue: VecDeque::new(),
@@ -120,22 +120,22 @@ impl<const L: usize> Default for Departures<L> {
     }
 }
 
-impl<const L: usize> Departures<L> {
+impl<const L: usize> CreditReturns<L> {
     /// A packet begins to leave. Now and then, what has come back is given away. Returns the
     /// tick before which it gives nothing back.
     #[inline(always)]
     pub(super) fn push(
         &mut self,
-        mut departure: Departure<L>,
+        mut credit_return: CreditReturn<L>,
         now: Tick,
         give: impl FnMut(u8, u16),
     ) -> Tick {
         let after = self.queue.back().map_or(0, |last| last.end);
-        departure.end = departure.end.max(after);
+        credit_return.end = credit_return.end.max(after);
         if self.queue.len() == self.queue.capacity() {
             self.make_room(now, give);
         }
-        self.queue.push_back(departure);
+        self.queue.push_back(credit_return);
         after
     }
 
@@ -154,14 +154,14 @@ impl<const L: usize> Departures<L> {
 
     /// Gives away what has come back by `now`.
     #[inline]
-    pub(super) fn settle(&mut self, pace: &Pace, now: Tick, mut give: impl FnMut(u8, u16)) {
+    pub(super) fn apply(&mut self, drain: &DrainRates, now: Tick, mut give: impl FnMut(u8, u16)) {
         while let Some(first) = self.queue.front_mut() {
             if first.end <= now {
                 give(first.vl, first.credits - first.done);
                 self.queue.pop_front();
                 continue;
             }
-            let by = first.credits_by(pace, now) as u16;
+            let by = first.credits_by(drain, now) as u16;
             if by > first.done {
                 give(first.vl, by - first.done);
                 first.done = by;
@@ -170,26 +170,28 @@ impl<const L: usize> Departures<L> {
         }
     }
 
-    /// When `missing` more credits of `vl` will have come back, if they are on their way.
-    pub(super) fn date_of(&self, pace: &Pace, vl: u8, mut missing: u32) -> Option<Tick> {
+    /// When `missing` more credits of `vl` will have come back, if they are on their hop.
+    pub(super) fn date_of(&self, drain: &DrainRates, vl: u8, mut missing: u32) -> Option<Tick> {
         let mut after = 0;
-        for departure in &self.queue {
-            let before = std::mem::replace(&mut after, departure.end);
-            if departure.vl != vl {
+        for credit_return in &self.queue {
+            let before = std::mem::replace(&mut after, credit_return.end);
+            if credit_return.vl != vl {
                 continue;
             }
-            let left = u32::from(departure.credits - departure.done);
+            let left = u32::from(credit_return.credits - credit_return.done);
             if left >= missing {
-                let credit = u32::from(departure.done) + missing - 1;
-                return Some(departure.credit_date(pace, credit).max(before));
+                let credit = u32::from(credit_return.done) + missing - 1;
+                return Some(credit_return.credit_date(drain, credit).max(before));
             }
             missing -= left;
         }
         None
     }
 
-    /// True if credits of `vl` are on their way.
+    /// True if credits of `vl` are on their hop.
     pub(super) fn any_of(&self, vl: u8) -> bool {
-        self.queue.iter().any(|departure| departure.vl == vl)
+        self.queue
+            .iter()
+            .any(|credit_return| credit_return.vl == vl)
     }
 }

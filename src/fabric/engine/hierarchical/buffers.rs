@@ -1,15 +1,15 @@
 //! Buffers of one kind: FIFOs of packets and the credits they take.
 //!
 //! The credits of a buffer are kept as its one writer sees them. They are given
-//! back lazily: a packet that leaves adds a [`Train`], and the credits are only
+//! back lazily: a packet that leaves adds a [`CreditReturn`], and the credits are only
 //! counted back when somebody needs to know.
 //!
-//! What every packet touches is kept on few cache lines: an [`Account`] is one or two,
+//! What every packet touches is kept on few cache lines: an [`Ledger`] is one or two,
 //! and the heads of the FIFOs lie in the part that reads the buffer ([`Heads`]).
 
-use super::account::Account;
+use super::ledger::Ledger;
 use super::packet::Packet;
-use super::train::{Track, Train};
+use super::schedule::{CreditReturn, DrainRate};
 use crate::fabric::engine::pool::{NONE, PacketId, Pool};
 use crate::fabric::prefetch::{prefetch, prefetch_second_line};
 use crate::fabric::spec::{Quota, Tick};
@@ -21,51 +21,51 @@ pub(super) const NEAR_VLS: usize = 8;
 pub(super) type Heads<const HEADS: usize> = [PacketId; HEADS];
 
 /// Buffers with a queue per VL.
-pub(super) type VlBank = Bank<NEAR_VLS, NEAR_VLS>;
+pub(super) type VlBuffers = Buffers<NEAR_VLS, NEAR_VLS>;
 /// Buffers with a queue per class and VL; those of one kind of switch with five VLs
-/// and eight classes fit into their accounts.
-pub(super) type CentralBank = Bank<0, 40>;
+/// and eight classes fit into their ledgers.
+pub(super) type CentralBuffers = Buffers<0, 40>;
 
 /// All buffers of one kind. The heads of the first `HEADS` queues lie in the parts,
-/// the credits of the first `USED` queues in the accounts.
+/// the credits of the first `USED` queues in the ledgers.
 #[derive(Debug)]
-pub(super) struct Bank<const HEADS: usize, const USED: usize> {
-    accounts: Vec<Account<USED>>,
+pub(super) struct Buffers<const HEADS: usize, const USED: usize> {
+    ledgers: Vec<Ledger<USED>>,
     /// Heads of the other queues of each buffer.
     far_heads: Vec<PacketId>,
     /// Credits in use by the other queues.
     far_used: Vec<u16>,
     /// Last packet of each FIFO, valid if it has more than one.
     tails: Vec<PacketId>,
-    /// Departures of each buffer that found no room in its account, in order.
-    spilled: Vec<VecDeque<Train>>,
+    /// Departures of each buffer that found no room in its ledger, in order.
+    spilled: Vec<VecDeque<CreditReturn>>,
     /// Quota of each queue, the same in every buffer.
     quotas: Vec<Quota>,
-    track: Track,
+    drain: DrainRate,
 }
 
 /// When a packet that has no quota now may have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Chance {
+pub(super) enum Retry {
     /// Not before this tick.
     At(Tick),
     /// Only after some packet has started to leave the buffer.
-    AfterDeparture,
+    AfterCreditReturn,
 }
 
-impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
+impl<const HEADS: usize, const USED: usize> Buffers<HEADS, USED> {
     /// `buffers` buffers with a queue per entry of `quotas`, and no space yet;
-    /// packets leave them over `track`.
-    pub(super) fn new(buffers: usize, quotas: Vec<Quota>, track: Track) -> Self {
+    /// packets leave them over `drain`.
+    pub(super) fn new(buffers: usize, quotas: Vec<Quota>, drain: DrainRate) -> Self {
         let beyond = |near| buffers * quotas.len().saturating_sub(near);
         Self {
-            accounts: vec![Account::new(0); buffers],
+            ledgers: vec![Ledger::new(0); buffers],
             far_heads: vec![NONE; beyond(HEADS)],
             far_used: vec![0; beyond(USED)],
             tails: vec![NONE; buffers * quotas.len()],
             spilled: vec![VecDeque::new(); buffers],
             quotas,
-            track,
+            drain,
         }
     }
 
@@ -77,7 +77,7 @@ impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
         existing: impl Iterator<Item = usize>,
     ) {
         let exclusive: u32 = existing.map(|q| self.quotas[q].exclusive).sum();
-        self.accounts[buffer].shareable = total.saturating_sub(exclusive) as u16;
+        self.ledgers[buffer].shareable = total.saturating_sub(exclusive) as u16;
     }
 
     /// Number of queues per buffer.
@@ -88,8 +88,8 @@ impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
 
     /// What packets leave these buffers over.
     #[inline]
-    pub(super) fn track(&self) -> &Track {
-        &self.track
+    pub(super) fn drain(&self) -> &DrainRate {
+        &self.drain
     }
 
     /// Place of a head that lies in no part.
@@ -98,7 +98,7 @@ impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
         buffer * (self.stride() - HEADS) + q - HEADS
     }
 
-    /// Place of the credits of a queue that lie in no account.
+    /// Place of the credits of a queue that lie in no ledger.
     #[inline]
     fn far_credits(&self, buffer: usize, q: usize) -> usize {
         buffer * (self.stride() - USED) + q - USED
@@ -115,9 +115,9 @@ impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
     /// Prefetches what decides whether a packet has quota.
     #[inline]
     pub(super) fn prefetch_account(&self, buffer: usize) {
-        prefetch(&self.accounts, buffer);
-        if size_of::<Account<USED>>() > 64 {
-            prefetch_second_line(&self.accounts, buffer);
+        prefetch(&self.ledgers, buffer);
+        if size_of::<Ledger<USED>>() > 64 {
+            prefetch_second_line(&self.ledgers, buffer);
         }
     }
 
@@ -188,7 +188,7 @@ impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
     #[inline]
     fn used(&self, buffer: usize, q: usize) -> u32 {
         if q < USED {
-            self.accounts[buffer].used[q].into()
+            self.ledgers[buffer].used[q].into()
         } else {
             self.far_used[self.far_credits(buffer, q)].into()
         }
@@ -197,7 +197,7 @@ impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
     #[inline]
     fn set_used(&mut self, buffer: usize, q: usize, used: u32) {
         if q < USED {
-            self.accounts[buffer].used[q] = used as u16;
+            self.ledgers[buffer].used[q] = used as u16;
         } else {
             let at = self.far_credits(buffer, q);
             self.far_used[at] = used as u16;
@@ -209,13 +209,13 @@ impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
     #[inline]
     fn missing(&self, buffer: usize, q: usize, credits: u32) -> (u32, u32) {
         let used = self.used(buffer, q);
-        let account = &self.accounts[buffer];
+        let ledger = &self.ledgers[buffer];
         let Quota { exclusive, max } = self.quotas[q];
         let after = used + credits;
         let more = after.saturating_sub(exclusive) - used.saturating_sub(exclusive);
         (
             after.saturating_sub(max),
-            (u32::from(account.shared) + more).saturating_sub(account.shareable.into()),
+            (u32::from(ledger.shared) + more).saturating_sub(ledger.shareable.into()),
         )
     }
 
@@ -224,12 +224,12 @@ impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
     pub(super) fn has_quota(&mut self, buffer: usize, q: usize, credits: u32, now: Tick) -> bool {
         // Credits not yet counted back only make the answer more cautious.
         self.missing(buffer, q, credits) == (0, 0) || {
-            self.settle(buffer, now);
+            self.apply_returns(buffer, now);
             self.missing(buffer, q, credits) == (0, 0)
         }
     }
 
-    /// Takes credits that [`Bank::has_quota`] granted.
+    /// Takes credits that [`Buffers::has_quota`] granted.
     #[inline]
     pub(super) fn take(&mut self, buffer: usize, q: usize, credits: u32) {
         let Quota { exclusive, max } = self.quotas[q];
@@ -237,11 +237,11 @@ impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
         let after = before + credits;
         self.set_used(buffer, q, after);
         let more = after.saturating_sub(exclusive) - before.saturating_sub(exclusive);
-        let account = &mut self.accounts[buffer];
-        account.shared += more as u16;
+        let ledger = &mut self.ledgers[buffer];
+        ledger.shared += more as u16;
         debug_assert!(after <= max, "a queue holds more than its maximum");
         debug_assert!(
-            account.shared <= account.shareable,
+            ledger.shared <= ledger.shareable,
             "a buffer holds more than its size"
         );
     }
@@ -255,89 +255,97 @@ impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
         let after = before - credits;
         self.set_used(buffer, q, after);
         let fewer = before.saturating_sub(exclusive) - after.saturating_sub(exclusive);
-        self.accounts[buffer].shared -= fewer as u16;
+        self.ledgers[buffer].shared -= fewer as u16;
     }
 
     /// A departure that gives nothing back before the end of the last one, which may have
     /// been held back; and that end.
     #[inline]
-    pub(super) fn in_order(&self, buffer: usize, train: Train) -> (Train, Tick) {
+    pub(super) fn in_order(
+        &self,
+        buffer: usize,
+        credit_return: CreditReturn,
+    ) -> (CreditReturn, Tick) {
         let after = self.departures(buffer).last().map_or(0, |last| last.end);
-        if after > train.end {
-            return (train.at_once(after), after);
+        if after > credit_return.end {
+            return (credit_return.at_once(after), after);
         }
-        (train, after)
+        (credit_return, after)
     }
 
     /// Adds a departure; dates are those of use by the writer.
     #[inline]
-    pub(super) fn depart(&mut self, buffer: usize, train: Train, now: Tick) {
+    pub(super) fn depart(&mut self, buffer: usize, credit_return: CreditReturn, now: Tick) {
         debug_assert!(
             self.departures(buffer)
                 .last()
-                .is_none_or(|last| last.end <= train.end),
+                .is_none_or(|last| last.end <= credit_return.end),
             "one packet leaves a buffer at a time"
         );
         // Mostly one: the last but one departure is long over.
-        while self.accounts[buffer].first_end() <= now {
+        while self.ledgers[buffer].first_end() <= now {
             self.finish_first(buffer);
         }
-        let account = &mut self.accounts[buffer];
-        if account.is_full() {
-            account.spilled = true;
-            self.spilled[buffer].push_back(train);
+        let ledger = &mut self.ledgers[buffer];
+        if ledger.is_full() {
+            ledger.spilled = true;
+            self.spilled[buffer].push_back(credit_return);
         } else {
-            account.push(train);
+            ledger.push(credit_return);
         }
     }
 
     /// Counts all of the first departure back and removes it.
     #[inline]
     fn finish_first(&mut self, buffer: usize) {
-        let account = &mut self.accounts[buffer];
-        let Some(Train { cars, .. }) = account.first() else {
+        let ledger = &mut self.ledgers[buffer];
+        let Some(CreditReturn { schedule, .. }) = ledger.first() else {
             return;
         };
-        account.pop();
-        if account.spilled {
+        ledger.pop();
+        if ledger.spilled {
             self.refill(buffer);
         }
-        self.give_back(buffer, cars.queue.into(), (cars.credits - cars.done).into());
+        self.give_back(
+            buffer,
+            schedule.queue.into(),
+            (schedule.credits - schedule.done).into(),
+        );
     }
 
-    /// Moves the first departure that found no room to its account.
+    /// Moves the first departure that found no room to its ledger.
     fn refill(&mut self, buffer: usize) {
-        let account = &mut self.accounts[buffer];
+        let ledger = &mut self.ledgers[buffer];
         if let Some(next) = self.spilled[buffer].pop_front() {
-            account.push(next);
+            ledger.push(next);
         }
-        account.spilled = !self.spilled[buffer].is_empty();
+        ledger.spilled = !self.spilled[buffer].is_empty();
     }
 
     /// Departures whose credits are not all counted back, in order.
-    fn departures(&self, buffer: usize) -> impl Iterator<Item = Train> {
+    fn departures(&self, buffer: usize) -> impl Iterator<Item = CreditReturn> {
         let spilled = self.spilled[buffer].iter().copied();
-        self.accounts[buffer].near().chain(spilled)
+        self.ledgers[buffer].near().chain(spilled)
     }
 
     /// Date of the first credit that a departure gives back.
     #[inline]
-    pub(super) fn first_credit_of(&self, train: &Train) -> Tick {
-        self.track.credit_date(train, 0)
+    pub(super) fn first_credit_of(&self, credit_return: &CreditReturn) -> Tick {
+        self.drain.credit_date(credit_return, 0)
     }
 
     /// Counts back all credits dated up to `now`.
-    pub(super) fn settle(&mut self, buffer: usize, now: Tick) {
-        while let Some(train) = self.accounts[buffer].first() {
-            let back = self.track.credits_by(&train, now);
-            if back == u32::from(train.cars.credits) {
+    pub(super) fn apply_returns(&mut self, buffer: usize, now: Tick) {
+        while let Some(credit_return) = self.ledgers[buffer].first() {
+            let back = self.drain.credits_by(&credit_return, now);
+            if back == u32::from(credit_return.schedule.credits) {
                 self.finish_first(buffer);
                 continue;
             }
-            let fresh = back - u32::from(train.cars.done);
+            let fresh = back - u32::from(credit_return.schedule.done);
             if fresh > 0 {
-                self.accounts[buffer].set_done(back);
-                self.give_back(buffer, train.cars.queue.into(), fresh);
+                self.ledgers[buffer].set_done(back);
+                self.give_back(buffer, credit_return.schedule.queue.into(), fresh);
             }
             break;
         }
@@ -346,15 +354,15 @@ impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
     /// When `credits` may fit, if they do not now. Every credit that comes back
     /// lowers each side of the rule by at most one, so the count of missing
     /// credits bounds the date from below.
-    pub(super) fn chance(&self, buffer: usize, q: usize, credits: u32) -> Chance {
+    pub(super) fn retry_at(&self, buffer: usize, q: usize, credits: u32) -> Retry {
         let (own, any) = self.missing(buffer, q, credits);
         let (mut seen_own, mut seen_any) = (0, 0);
         let mut after = 0;
-        for train in self.departures(buffer) {
-            let before = std::mem::replace(&mut after, train.end);
-            let left = u32::from(train.cars.credits - train.cars.done);
-            let is_own = usize::from(train.cars.queue) == q;
-            // Credits of this train needed to satisfy what is still missing.
+        for credit_return in self.departures(buffer) {
+            let before = std::mem::replace(&mut after, credit_return.end);
+            let left = u32::from(credit_return.schedule.credits - credit_return.schedule.done);
+            let is_own = usize::from(credit_return.schedule.queue) == q;
+            // Credits of this credit_return needed to satisfy what is still missing.
             let need = any.saturating_sub(seen_any).max(if is_own {
                 own.saturating_sub(seen_own)
             } else {
@@ -362,20 +370,20 @@ impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
             });
             let own_after = seen_own + if is_own { need.min(left) } else { 0 };
             if need <= left && own_after >= own {
-                let c = u32::from(train.cars.done) + need.max(1) - 1;
-                return Chance::At(self.track.credit_date(&train, c).max(before));
+                let c = u32::from(credit_return.schedule.done) + need.max(1) - 1;
+                return Retry::At(self.drain.credit_date(&credit_return, c).max(before));
             }
             seen_any += left;
             if is_own {
                 seen_own += left;
             }
         }
-        Chance::AfterDeparture
+        Retry::AfterCreditReturn
     }
 
     /// Credits in use in all queues of `buffer` at `now`.
     pub(super) fn credits_in_use(&mut self, buffer: usize, now: Tick) -> u32 {
-        self.settle(buffer, now);
+        self.apply_returns(buffer, now);
         (0..self.stride()).map(|q| self.used(buffer, q)).sum()
     }
 
@@ -388,7 +396,7 @@ impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
         credits: u32,
         now: Tick,
     ) -> Vec<usize> {
-        self.settle(buffer, now);
+        self.apply_returns(buffer, now);
         match self.missing(buffer, q, credits) {
             (0, 0) => Vec::new(),
             (0, _) => {
@@ -405,7 +413,7 @@ impl<const HEADS: usize, const USED: usize> Bank<HEADS, USED> {
     /// True if credits of queue `q` are on their way back.
     pub(super) fn is_draining(&self, buffer: usize, q: usize) -> bool {
         self.departures(buffer)
-            .any(|train| usize::from(train.cars.queue) == q)
+            .any(|credit_return| usize::from(credit_return.schedule.queue) == q)
     }
 }
 
@@ -419,24 +427,24 @@ mod tests {
             exclusive: 0,
             max: 100,
         };
-        let mut bank = VlBank::new(1, vec![quota], Track::link(1));
-        bank.set_space(0, 100, 0..1);
+        let mut buffers = VlBuffers::new(1, vec![quota], DrainRate::link(1));
+        buffers.set_space(0, 100, 0..1);
         let (mut pushed, mut popped) = (1, 1);
         for step in [3, -1, 2, -4, 1, 5, -6] {
             for _ in 0..i32::max(step, 0) {
-                bank.take(0, 0, 1);
-                let train = bank.track().train(0, (1, 1), pushed, pushed, 0);
-                bank.depart(0, train, 0);
+                buffers.take(0, 0, 1);
+                let credit_return = buffers.drain().credit_return(0, (1, 1), pushed, pushed, 0);
+                buffers.depart(0, credit_return, 0);
                 pushed += 1;
             }
             for _ in 0..i32::max(-step, 0) {
-                assert_eq!(bank.accounts[0].first_end(), popped);
-                bank.finish_first(0);
+                assert_eq!(buffers.ledgers[0].first_end(), popped);
+                buffers.finish_first(0);
                 popped += 1;
             }
-            let ends: Vec<_> = bank.departures(0).map(|t| t.end).collect();
+            let ends: Vec<_> = buffers.departures(0).map(|t| t.end).collect();
             assert_eq!(ends, (popped..pushed).collect::<Vec<_>>());
         }
-        assert_eq!(bank.credits_in_use(0, 0), 0);
+        assert_eq!(buffers.credits_in_use(0, 0), 0);
     }
 }
