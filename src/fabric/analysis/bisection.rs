@@ -1,4 +1,4 @@
-//! How many links connect the two halves of a fabric.
+//! The bisection: how many links connect the two halves of a fabric.
 
 use super::nics_at;
 use crate::fabric::spec::FabricSpec;
@@ -11,15 +11,15 @@ pub struct Bisection {
     pub links: u64,
     /// False: there may be a smaller cut.
     pub exact: bool,
-    /// Formula, or how the bound was found.
+    /// The formula, or how the bound was found.
     pub method: String,
     /// NICs in the smaller half.
     pub half: u64,
 }
 
 impl Bisection {
-    /// Closed form where there is one, else the best of several cuts; `None` with
-    /// one switch, or all NICs at one.
+    /// The closed form if there is one, else the best of several cuts. `None` if all NICs are
+    /// at one switch.
     #[must_use]
     pub fn new(spec: &FabricSpec) -> Option<Self> {
         let closed = closed_form(spec).map(|(links, method)| Self {
@@ -31,7 +31,8 @@ impl Bisection {
         closed.or_else(|| Self::bound(spec))
     }
 
-    /// The best of several cuts, an upper bound on any fabric.
+    /// The best of several cuts, which is an upper bound on any fabric. `None` if all NICs are
+    /// at one switch.
     #[must_use]
     pub fn bound(spec: &FabricSpec) -> Option<Self> {
         if nics_at(spec).iter().filter(|&&n| n > 0).count() < 2 {
@@ -44,7 +45,7 @@ impl Bisection {
                 let (links, half) = cuts.best_in(&order);
                 (links, half, name)
             })
-            // An even split comes first, then few links.
+            // Prefers an even split, then few links.
             .min_by_key(|&(links, half, _)| (std::cmp::Reverse(half), links))?;
         let (links, half, name) = best;
         Some(Self {
@@ -56,7 +57,7 @@ impl Bisection {
     }
 }
 
-/// Links and formula, for complete fabrics (`docs/fabric-command.md`).
+/// Links and formula, for complete fabrics of a known shape (`docs/fabric-command.md`).
 fn closed_form(spec: &FabricSpec) -> Option<(u64, String)> {
     let topology = &spec.topology;
     let nics = u64::from(topology.nics());
@@ -85,7 +86,7 @@ fn closed_form(spec: &FabricSpec) -> Option<(u64, String)> {
     }
 }
 
-/// N / 2 for complete trees that are as wide at every level as below it.
+/// N / 2, for complete trees with as many links up as down at every level.
 fn xgft_form(tree: &Xgft, nics: u64) -> Option<(u64, String)> {
     let levels = tree.levels();
     let links = |list: &[u32], at: usize| u64::from(list[at]) * u64::from(tree.parallel()[at]);
@@ -97,7 +98,8 @@ fn xgft_form(tree: &Xgft, nics: u64) -> Option<(u64, String)> {
     })
 }
 
-/// Orders of the switches, with what they are.
+/// Orders of the switches, each with its name. A cut puts the first switches of an order on
+/// one side.
 fn orders(spec: &FabricSpec) -> Vec<(String, Vec<u32>)> {
     let switches = spec.topology.switches();
     let mut orders = vec![(
@@ -111,17 +113,19 @@ fn orders(spec: &FabricSpec) -> Vec<(String, Vec<u32>)> {
     orders
 }
 
+/// The order by the coordinate in a dimension.
 fn along(cube: &Cube, dimension: usize, switches: u32) -> (String, Vec<u32>) {
     let mut order: Vec<u32> = (0..switches).collect();
     order.sort_by_key(|&s| (cube.coordinate(s, dimension), s));
     (format!("along dimension {dimension}"), order)
 }
 
+/// The order by distance from switch 0.
 fn by_distance(spec: &FabricSpec) -> Vec<u32> {
     let neighbours = super::distance::neighbours(spec);
     let mut seen = vec![false; neighbours.len()];
     let mut order = Vec::with_capacity(neighbours.len());
-    // Parts that are not connected follow one another.
+    // Components that are not connected follow one another.
     for start in 0..neighbours.len() as u32 {
         if std::mem::replace(&mut seen[start as usize], true) {
             continue;
@@ -143,7 +147,9 @@ fn by_distance(spec: &FabricSpec) -> Vec<u32> {
 /// Passes in which switches without NICs may change sides.
 const PASSES: usize = 64;
 
+/// Evaluates cuts of a fabric.
 struct Cuts {
+    /// Number of NICs at each switch.
     nics_at: Vec<u32>,
     nics: u64,
     /// Neighbours of each switch, once per link.
@@ -167,8 +173,8 @@ impl Cuts {
         }
     }
 
-    /// Links and NICs in the smaller half when the first switches of `order` make
-    /// one half: as even as it gets, by going just below or just above.
+    /// Links of the cut, and NICs in the smaller half, when the first switches of `order` make
+    /// one half. Tries the last size with at most half of the NICs, and the next larger one.
     fn best_in(&self, order: &[u32]) -> (u64, u64) {
         let mut best: Option<(u64, u64)> = None;
         let (mut taken, mut end) = (0, 0);
@@ -188,7 +194,7 @@ impl Cuts {
                 nics += u64::from(self.nics_at[switch as usize]);
             }
             let half = nics.min(self.nics - nics);
-            let links = self.settle(&mut side);
+            let links = self.count_after_moves(&mut side);
             let better = |&(l, h): &(u64, u64)| half > h || half == h && links < l;
             if best.as_ref().is_none_or(better) {
                 best = Some((links, half));
@@ -197,9 +203,9 @@ impl Cuts {
         best.unwrap_or((0, 0))
     }
 
-    /// Lets switches without NICs go where most of their links lead, and counts the
-    /// links between the sides.
-    fn settle(&self, side: &mut [bool]) -> u64 {
+    /// Moves each switch without NICs to the side that most of its links lead to. Returns the
+    /// number of links between the sides.
+    fn count_after_moves(&self, side: &mut [bool]) -> u64 {
         for _ in 0..PASSES {
             let mut moved = false;
             for switch in 0..side.len() {

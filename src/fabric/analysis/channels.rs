@@ -1,10 +1,11 @@
-//! The channel dependency graph: which queue can wait for space in which.
+//! The channel dependency graph: which queue can wait for credits of which other queue.
 //!
-//! A fabric whose graph has no cycle cannot deadlock (Dally and Seitz, 1987).
-//! Channels are the queues of `docs/model.md` §2 inside the fabric, those in the
-//! switches included. A packet of at most c credits waits for its own queue alone
-//! if c credits are reserved there; else also for the space shared by the queues
-//! of the buffer, which is a channel that waits for all queues that may borrow.
+//! A fabric whose graph has no cycle cannot deadlock (Dally and Seitz, 1987). The channels
+//! are the queues of `docs/model.md` §2 in switches. A packet of at most c credits waits for
+//! its own queue only, if c credits of that queue are exclusive. Otherwise it also waits for
+//! the credits that the queues of the buffer share. These are a channel of their own,
+//! which waits for all queues that may use them. Which turns packets take is found in
+//! [`routes`](super::routes).
 
 use super::graph::Graph;
 use super::routes::RouteAnalysis;
@@ -28,57 +29,57 @@ pub enum Buffer {
 /// What a packet waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Space {
-    /// Room in a queue of this VL. In central buffers a queue also has a class.
+    /// Credits of a queue of this VL. In central buffers a queue also has a class.
     Queue {
         /// Virtual lane.
         vl: u8,
-        /// What the queue of a central buffer leads to.
+        /// Where the packets of a queue of a central buffer go; `None` in other buffers.
         towards: Option<Towards>,
     },
-    /// Space that the queues of the buffer share.
+    /// Credits that the queues of the buffer share.
     Shared,
 }
 
-/// What a queue of a central buffer leads to.
+/// Where the packets of a queue of a central buffer go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Towards {
     /// The NICs of the switch.
     Nics,
     /// A neighbouring switch.
     Switch(u32),
-    /// Everything: one queue per VL.
+    /// Everywhere: there is one queue per VL.
     All,
 }
 
-/// A channel: space in one buffer of a switch.
+/// A channel: a queue, or the shared credits, of one buffer of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Channel {
     /// Kind of the buffer.
     pub buffer: Buffer,
     /// Switch.
     pub switch: u32,
-    /// Port within the switch; for central buffers their number, 2 × MPort + 0 or 1.
+    /// Port within the switch, or number of the central buffer: 2 × MPort + 0 or 1.
     pub index: u32,
-    /// Queue or shared space.
+    /// Queue or shared credits.
     pub space: Space,
 }
 
-/// Queues that packets use, and their dependencies.
+/// The queues that packets use, and their dependencies.
 #[derive(Debug)]
 pub struct ChannelGraph<'a> {
     spec: &'a FabricSpec,
     classes: Classes,
     nodes: Nodes,
     graph: Graph,
-    /// Queues in use.
+    /// Number of queues in use.
     pub queues: u64,
-    /// Queues in use without room of their own for the largest packet on their VL:
-    /// input, output, central buffers.
+    /// Number of queues in use with fewer exclusive credits than the largest packet on their VL
+    /// takes: in input, output and central buffers.
     pub without_room: [u64; 3],
 }
 
 impl<'a> ChannelGraph<'a> {
-    /// The graph of a fabric whose packets take the given routes.
+    /// The graph of a fabric whose packets take the routes of `routes`.
     ///
     /// # Errors
     /// If there are more queues or dependencies than [`MAX_TURNS`].
@@ -108,7 +109,7 @@ impl<'a> ChannelGraph<'a> {
             let edges = builder.edges.len() as u64;
             TooLarge::check("dependencies between queues:", edges, MAX_TURNS)?;
         }
-        builder.share();
+        builder.add_shared();
         let mut without_room = [0; 3];
         let mut queues = 0;
         for node in (0..nodes.queues()).filter(|&node| builder.used[node]) {
@@ -133,14 +134,15 @@ impl<'a> ChannelGraph<'a> {
         self.graph.edges() as u64
     }
 
-    /// Channels in an order in which each can wait for the next and the last for
-    /// the first; `None` if there is no such cycle.
+    /// A cycle of channels: each can wait for the next, and the last for the first. `None` if
+    /// there is no cycle.
     #[must_use]
     pub fn cycle(&self) -> Option<Vec<Channel>> {
         let cycle = self.graph.cycle()?;
         Some(cycle.iter().map(|&n| self.channel(n as usize)).collect())
     }
 
+    /// The channel of a node.
     fn channel(&self, node: usize) -> Channel {
         let (buffer, at) = self.nodes.buffer(node);
         let radix = self.spec.topology.radix() as usize;
@@ -169,7 +171,7 @@ impl<'a> ChannelGraph<'a> {
         }
     }
 
-    /// What class `class` of central buffer `central` of a switch leads to.
+    /// Where the packets of class `class` in central buffer `central` of a switch go.
     fn towards(&self, switch: u32, central: u32, class: usize) -> Towards {
         if self.spec.buffers.central_queues == CentralQueues::PerVl {
             return Towards::All;
@@ -190,9 +192,9 @@ impl<'a> ChannelGraph<'a> {
 /// The kinds of buffers, in the order of their nodes.
 const BUFFERS: [Buffer; 3] = [Buffer::Input, Buffer::Output, Buffer::Central];
 
-/// Numbering of the nodes: the queues of all input buffers, VL by VL, those of all
-/// output and central buffers (class by class), then the shared space of every
-/// buffer in the same order.
+/// Numbering of the nodes. First come the queues of all input buffers, of all output buffers
+/// and of all central buffers, by class and VL. Then come the shared credits of every buffer
+/// in the same order.
 #[derive(Debug, Clone, Copy)]
 struct Nodes {
     /// Switch ports; there are half as many central buffers.
@@ -203,14 +205,17 @@ struct Nodes {
 }
 
 impl Nodes {
+    /// Number of queues, which are the first nodes.
     fn queues(self) -> usize {
         (2 * self.ports + self.ports / 2 * self.classes) * self.vls
     }
 
+    /// Number of nodes.
     fn count(self) -> usize {
         self.queues() + 2 * self.ports + self.ports / 2
     }
 
+    /// Node of a queue. `class` only matters in central buffers.
     fn queue(self, buffer: Buffer, at: usize, class: usize, vl: usize) -> usize {
         let queue = match buffer {
             Buffer::Input => at,
@@ -225,6 +230,7 @@ impl Nodes {
         (node / self.vls - 2 * self.ports) % self.classes
     }
 
+    /// Node of the shared credits of a buffer.
     fn shared(self, buffer: Buffer, at: usize) -> usize {
         let before = match buffer {
             Buffer::Input => 0,
@@ -250,11 +256,11 @@ impl Nodes {
     }
 }
 
-/// What the quotas of one kind of buffer mean, by VL.
+/// What follows from the quotas of one kind of buffer, by VL.
 struct Quotas {
-    /// A packet may need more than is reserved for its queue.
+    /// A packet may take more than the exclusive credits of its queue.
     borrows: Vec<bool>,
-    /// A queue may hold more than is reserved for it.
+    /// A queue may hold more than its exclusive credits.
     holds_shared: Vec<bool>,
 }
 
@@ -266,7 +272,7 @@ impl Quotas {
             Buffer::Central => &spec.buffers.central,
         };
         if spec.kind != SwitchKind::Hierarchical {
-            // Static buffers hold the largest packet of every VL, or the fabric is refused.
+            // The buffer of every VL holds the largest packet: other fabrics are refused.
             let none = vec![false; usize::from(spec.qos.vls)];
             return Self {
                 borrows: none.clone(),
@@ -281,7 +287,7 @@ impl Quotas {
     }
 }
 
-/// Pairs of VLs (before, after the switch) that each bit of a turn stands for.
+/// The pairs of VLs (before, after the switch) that each bit of a turn stands for.
 struct VlPairs([Vec<(usize, usize)>; 32]);
 
 impl VlPairs {
@@ -307,22 +313,26 @@ impl VlPairs {
         Self(pairs)
     }
 
+    /// The pairs of a turn.
     fn of(&self, turn: u32) -> impl Iterator<Item = (usize, usize)> + '_ {
         let bits = (0..32).filter(move |bit| turn >> bit & 1 == 1);
         bits.flat_map(|bit| self.0[bit].iter().copied())
     }
 }
 
+/// Collects the edges of the graph.
 struct Builder<'a> {
     spec: &'a FabricSpec,
     nodes: Nodes,
     /// By [`Buffer`].
     quotas: [Quotas; 3],
+    /// Nodes that packets use.
     used: Vec<bool>,
     edges: Vec<(u32, u32)>,
 }
 
 impl Builder<'_> {
+    /// Adds the queues and dependencies of a hierarchical switch and its links.
     fn add_switch(
         &mut self,
         switch: u32,
@@ -347,7 +357,7 @@ impl Builder<'_> {
                 };
                 let out = base + port_out as usize;
                 for (before, after) in pairs.of(turn) {
-                    // Nobody but NICs waits for the input buffer of a NIC.
+                    // Only a NIC waits for the input buffer behind its link.
                     let mut waits = (!from_nic).then(|| {
                         self.nodes
                             .queue(Buffer::Input, base + port_in as usize, 0, before)
@@ -364,9 +374,10 @@ impl Builder<'_> {
         self.add_links(switch);
     }
 
-    /// A `voq` switch (`docs/model-infiniband.md`): a packet waits in an input buffer, whose
-    /// VLs have space of their own, until the next one has credits. Output buffers hold
-    /// only packets that have them, so they always drain.
+    /// Adds the queues and dependencies of a `voq` switch (`docs/model-infiniband.md`). A packet
+    /// waits in an input buffer, whose VLs share no credits, until the next input buffer has
+    /// credits. A packet in an output buffer has these credits, so output buffers always
+    /// drain.
     fn add_voq_switch(&mut self, switch: u32, routes: &RouteAnalysis, pairs: &VlPairs) {
         let topology = &self.spec.topology;
         let radix = topology.radix();
@@ -416,7 +427,8 @@ impl Builder<'_> {
         }
     }
 
-    /// What output buffers wait for. Called when the turns of the switch are known.
+    /// Adds what the output buffers of a switch wait for. The turns of the switch must have been
+    /// added.
     fn add_links(&mut self, switch: u32) {
         let topology = &self.spec.topology;
         let radix = topology.radix();
@@ -438,8 +450,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Notes that packets go on to a queue, and that `from` can wait for it.
-    /// Returns the node of the queue.
+    /// Adds that packets move on to a queue, and that `from` can wait for it. Returns the node
+    /// of the queue.
     fn wait(
         &mut self,
         from: Option<usize>,
@@ -461,8 +473,8 @@ impl Builder<'_> {
         queue
     }
 
-    /// Shared space is held by every queue of the buffer that may borrow.
-    fn share(&mut self) {
+    /// Adds that shared credits wait for every queue of the buffer that may hold them.
+    fn add_shared(&mut self) {
         for queue in 0..self.nodes.queues() {
             let (buffer, at) = self.nodes.buffer(queue);
             let shared = self.nodes.shared(buffer, at);

@@ -1,4 +1,4 @@
-//! Shortest paths in the graph, whatever the routing.
+//! Shortest paths between NICs in the topology, without regard to routing.
 
 use super::{MAX_STEPS, TooLarge, nics_at};
 use crate::fabric::spec::FabricSpec;
@@ -12,10 +12,10 @@ pub struct Distances {
 }
 
 impl Distances {
-    /// Searches the graph breadth first from every switch with NICs.
+    /// Searches breadth first from every switch with NICs.
     ///
     /// # Errors
-    /// If that takes more than [`MAX_STEPS`] steps.
+    /// If the search takes more than [`MAX_STEPS`] steps.
     pub fn new(spec: &FabricSpec) -> Result<Self, TooLarge> {
         let topology = &spec.topology;
         let nics_at = nics_at(spec);
@@ -68,7 +68,7 @@ impl Distances {
     }
 }
 
-/// Different switches beside each switch.
+/// The different neighbours of each switch, ascending.
 pub(super) fn neighbours(spec: &FabricSpec) -> Vec<Vec<u32>> {
     let topology = &spec.topology;
     let of = |switch: u32| {

@@ -1,16 +1,16 @@
-//! Directed graphs, and cycles in them.
+//! Directed graphs, and cycles in them. Nothing here knows of fabrics.
 
 /// A directed graph with nodes `0..nodes`, successors in ascending order.
 #[derive(Debug, Clone)]
 pub struct Graph {
-    /// Where the successors of each node begin in `to`; one more at the end.
+    /// Index in `to` of the first successor of each node, and the length of `to` at the end.
     first: Vec<usize>,
     to: Vec<u32>,
 }
 
-/// Searches for a shorter cycle end after about so many steps.
+/// Most steps of all searches for a shorter cycle, about.
 const SHORTEN_STEPS: usize = 1 << 26;
-/// Nodes of the cycle found first through which a shorter one is looked for.
+/// Most nodes of the first cycle through which a shorter one is searched.
 const SHORTEN_NODES: usize = 64;
 
 impl Graph {
@@ -48,9 +48,9 @@ impl Graph {
         &self.to[self.first[node as usize]..self.first[node as usize + 1]]
     }
 
-    /// A cycle, if there is one: every node has an edge to the next, the last to
-    /// the first, and no node occurs twice. Short, though not always the shortest;
-    /// the smallest node comes first.
+    /// A cycle, if there is one: every node has an edge to the next, the last has one to the
+    /// first, and no node occurs twice. It is short, though not always the shortest. The
+    /// smallest node comes first.
     #[must_use]
     pub fn cycle(&self) -> Option<Vec<u32>> {
         let left = self.behind_cycles()?;
@@ -70,8 +70,8 @@ impl Graph {
         Some(best)
     }
 
-    /// What is left when nodes without predecessors are struck out again and
-    /// again: the cycles and what they lead to.
+    /// The nodes that are left when nodes without predecessors are removed again and again:
+    /// the cycles and what they lead to. `None` if there is no cycle.
     fn behind_cycles(&self) -> Option<Vec<bool>> {
         let mut predecessors = vec![0u32; self.nodes()];
         for &node in &self.to {
@@ -80,21 +80,21 @@ impl Graph {
         let mut open: Vec<u32> = (0..self.nodes() as u32)
             .filter(|&node| predecessors[node as usize] == 0)
             .collect();
-        let mut struck = open.len();
+        let mut removed = open.len();
         while let Some(node) = open.pop() {
             for &next in self.successors(node) {
                 predecessors[next as usize] -= 1;
                 if predecessors[next as usize] == 0 {
                     open.push(next);
-                    struck += 1;
+                    removed += 1;
                 }
             }
         }
-        (struck < self.nodes()).then(|| predecessors.iter().map(|&n| n > 0).collect())
+        (removed < self.nodes()).then(|| predecessors.iter().map(|&n| n > 0).collect())
     }
 
-    /// Walks backwards among the nodes that are left, each of which has a
-    /// predecessor there, until a node comes again.
+    /// Walks backwards among the nodes that are left until a node is reached again. Each of
+    /// these nodes has a predecessor among them.
     fn any_cycle(&self, left: &[bool]) -> Vec<u32> {
         let mut predecessor = vec![u32::MAX; self.nodes()];
         for node in (0..self.nodes() as u32).rev().filter(|&n| left[n as usize]) {
@@ -115,7 +115,7 @@ impl Graph {
         cycle
     }
 
-    /// The shortest cycle through `start` of less than `limit` nodes.
+    /// The shortest cycle through `start` with fewer than `limit` nodes.
     fn cycle_through(
         &self,
         start: u32,
@@ -189,8 +189,8 @@ mod tests {
     }
 
     #[test]
-    fn the_short_way_round_is_found() {
-        // A cycle of six nodes with a chord that closes one of three, and tails.
+    fn a_short_cycle_is_found() {
+        // A cycle of six nodes, an edge that closes a cycle of three, and two tails.
         let edges = vec![
             (0, 1),
             (1, 2),

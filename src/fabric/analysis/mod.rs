@@ -1,29 +1,29 @@
-//! What can be said of a fabric before anything runs on it: hops and loads as
-//! routed, bisection, the way of a packet, and whether it can deadlock
-//! (`docs/fabric-command.md`).
+//! What follows from the specification of a fabric without a run: hops and loads of all
+//! routes, bisection, the route of one packet tick by tick, and whether the fabric can
+//! deadlock (`docs/fabric-command.md`). No traffic is simulated.
 
 pub mod bisection;
 pub mod channels;
 pub mod distance;
+mod flit_schedule;
 pub mod graph;
 pub mod path;
 pub mod routes;
 mod table_turns;
-mod train;
 
 use super::infiniband::SwitchKind;
 use super::routing::{NextHop, next_hop};
 use super::spec::FabricSpec;
 use thiserror::Error;
 
-/// How packets find their way, as a function of switch and destination.
+/// Routing as a function of switch and destination.
 pub trait Routes {
-    /// Next hop from `switch` to NIC `dst`; `None` if the switch knows no way.
+    /// Next hop from `switch` to NIC `dst`; `None` if the switch has no route to it.
     fn next_hop(&self, switch: u32, dst: u32) -> Option<NextHop>;
 }
 
 impl Routes for FabricSpec {
-    /// By the forwarding tables, if there are any, else as the topology routes.
+    /// By the forwarding tables if there are any, else by the routing of the topology.
     fn next_hop(&self, switch: u32, dst: u32) -> Option<NextHop> {
         let tables = match &self.kind {
             SwitchKind::Voq(voq) => voq.forwarding.as_ref(),
@@ -44,26 +44,26 @@ impl Routes for FabricSpec {
     }
 }
 
-/// Most (switch, destination) pairs that are walked: some minutes.
+/// Most (switch, destination) pairs that are analysed, which takes some minutes.
 pub const MAX_STEPS: u64 = 1 << 32;
-/// Most (switch, destination) pairs for which a check is worth its time before
-/// every run: about a second.
+/// Most (switch, destination) pairs for which the check is made before every run. It takes
+/// about a second.
 pub const QUICK_STEPS: u64 = 1 << 24;
-/// Most (switch, input port, output port) triples and most dependencies between
-/// queues, of 4 and 8 bytes each.
+/// Most (switch, in-port, out-port) triples, of 4 bytes each, and most dependencies between
+/// queues, of 8 bytes each.
 pub const MAX_TURNS: u64 = 1 << 28;
 
-/// A fabric too large to be analysed.
+/// The fabric is too large to be analysed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "the fabric is too large: {what} {count}, at most {limit} are analysed; take a smaller one of the same kind"
 )]
 pub struct TooLarge {
-    /// What there is too much of.
+    /// What is counted.
     pub what: &'static str,
-    /// How much there is.
+    /// The count.
     pub count: u64,
-    /// How much there may be.
+    /// The largest count that is analysed.
     pub limit: u64,
 }
 
@@ -76,13 +76,13 @@ impl TooLarge {
     }
 }
 
-/// (switch, destination) pairs of a fabric: the steps that an analysis takes.
+/// Number of (switch, destination) pairs of a fabric, which are the steps of an analysis.
 #[must_use]
 pub fn steps(spec: &FabricSpec) -> u64 {
     u64::from(spec.topology.switches()) * u64::from(spec.topology.nics())
 }
 
-/// NICs at each switch.
+/// Number of NICs at each switch.
 fn nics_at(spec: &FabricSpec) -> Vec<u32> {
     let mut count = vec![0; spec.topology.switches() as usize];
     for nic in 0..spec.topology.nics() {

@@ -1,26 +1,27 @@
-//! The way of one packet through an idle fabric, tick by tick.
+//! The route of one packet at zero load, tick by tick. The flits in a `voq` fabric follow in
+//! [`flit_schedule`](super::flit_schedule).
 
 use super::Routes;
-use super::train::Train;
+use super::flit_schedule::FlitSchedule;
 use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::routing::NextHop;
 use crate::fabric::spec::{FabricSpec, Tick, TrunkSelection};
 use crate::fabric::topology::{Peer, Shape};
 use thiserror::Error;
 
-/// A packet's way from NIC to NIC.
+/// The route of a packet from NIC to NIC, with times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
-    /// Service channel (with SL-to-VL tables the SL) and VL on the link from the NIC.
+    /// SC and VL on the link from the NIC. With SL-to-VL tables the SL stands for the SC.
     pub injection: (u8, u8),
-    /// The switches on the way.
+    /// What the packet does at each switch, in order.
     pub steps: Vec<Step>,
     /// Size of the packet in flits.
     pub flits: u32,
-    /// Ticks from the header leaving the NIC to its arrival at the other.
+    /// Ticks from the header leaving the NIC to its arrival at the receiving NIC.
     pub header: Tick,
-    /// Ticks from the header leaving the NIC to the arrival of the tail, which is
-    /// the network latency of the packet.
+    /// Ticks from the header leaving the NIC to the arrival of the tail: the network latency
+    /// of the packet.
     pub tail: Tick,
 }
 
@@ -29,30 +30,31 @@ pub struct Path {
 pub struct Step {
     /// Switch.
     pub switch: u32,
-    /// Port by which the packet comes.
+    /// In-port of the packet.
     pub port_in: u32,
-    /// Port by which it leaves.
+    /// Out-port of the packet.
     pub port_out: u32,
-    /// Ports it may leave by: the first, and how many.
+    /// Out-ports that routing may choose: the first, and their number.
     pub trunk: (u32, u32),
-    /// Central buffer within the switch; `None` if both ports are on one MPort, or the
-    /// switch has none.
+    /// Number of the central buffer within the switch. `None` if both ports are on one MPort,
+    /// or if the switch has no central buffers.
     pub central: Option<u32>,
-    /// Service channel and VL from here to the next switch or the NIC.
+    /// SC and VL from here to the next switch or the NIC. With SL-to-VL tables the SL stands for
+    /// the SC.
     pub channel: (u8, u8),
-    /// Ticks after leaving the NIC when the header arrives.
+    /// Ticks from the header leaving the NIC to its arrival here.
     pub arrives: Tick,
-    /// Ticks after leaving the NIC when the header leaves the output buffer.
+    /// Ticks from the header leaving the NIC to its leaving the output buffer.
     pub leaves: Tick,
 }
 
-/// A pair without a way.
+/// Why a pair of NICs has no route.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NoWay {
-    /// A switch has no next hop, or one that leads nowhere.
+    /// This switch has no next hop, or one over a port that is not connected.
     #[error("switch {0} has no way to it")]
     Lost(u32),
-    /// The way comes back to a switch.
+    /// The route is a loop: it comes back to this switch.
     #[error("the way comes back to switch {0}")]
     Circle(u32),
     /// The service level has no SC with a VL.
@@ -60,11 +62,12 @@ pub enum NoWay {
     NoVl,
 }
 
-/// Follows a packet of service level `sl` with `payload` bytes from NIC `src` to NIC
-/// `dst`, all below their numbers. On trunks that do not go by destination it takes the first link.
+/// Follows a packet of service level `sl` with `payload` bytes from NIC `src` to NIC `dst`.
+/// The fabric must have these NICs and this SL. Where the link of a trunk is not chosen by
+/// destination, the packet takes the first.
 ///
 /// # Errors
-/// If the routes do not lead there.
+/// If the routes do not lead to `dst`.
 pub fn path(
     spec: &FabricSpec,
     routes: &impl Routes,
@@ -86,7 +89,7 @@ pub fn path(
     };
     let by_tables = super::table_turns::tables(spec);
     let flits = timing.flits(payload, spec.header_bytes);
-    let mut train = voq.map(|voq| Train::start(spec, voq, src, payload));
+    let mut schedule = voq.map(|voq| FlitSchedule::start(spec, voq, src, payload));
     let channel = |class: usize| {
         let index = match rings {
             true => class.min(scs.len().saturating_sub(1)),
@@ -96,7 +99,7 @@ pub fn path(
         let vl = spec.qos.sc2vl.get(usize::from(sc)).copied().flatten()?;
         Some((sc, vl))
     };
-    // With SL-to-VL tables the service level takes the place of the SC.
+    // With SL-to-VL tables the SL stands for the SC.
     let of_table = |vl: Option<u8>| Some((sl as u8, vl?));
     let injection = match by_tables {
         Some(tables) => of_table(tables.at_hca(src, sl as u8)),
@@ -105,8 +108,8 @@ pub fn path(
     let injection = injection.ok_or(NoWay::NoVl)?;
     let (mut switch, mut port_in) = topology.attachment(src);
     let (mut class, mut tick) = (0, timing.host_link);
-    if let Some(train) = &train {
-        tick = train.header();
+    if let Some(schedule) = &schedule {
+        tick = schedule.header();
     }
     let mut steps: Vec<Step> = Vec::new();
     loop {
@@ -131,7 +134,7 @@ pub fn path(
                 dimension(port_out).is_some() && dimension(port_in) == dimension(port_out);
             class = usize::from(goes_on && class == 1 || cube.is_wrap_link(switch, port_out));
         }
-        let flight = match topology.peer(switch, port_out) {
+        let latency = match topology.peer(switch, port_out) {
             Peer::Switch { .. } => timing.link,
             _ => timing.host_link,
         };
@@ -139,8 +142,8 @@ pub fn path(
         let central = other_mport.then_some(2 * (port_in / 4) + port_out % 2);
         let crossings = 1 + u64::from(central.is_some());
         let arrives = tick;
-        let leaves = match train.as_mut().zip(voq) {
-            Some((train, voq)) => train.through(spec, voq, (switch, port_out), flight),
+        let leaves = match schedule.as_mut().zip(voq) {
+            Some((schedule, voq)) => schedule.through(spec, voq, (switch, port_out), latency),
             None => {
                 tick + timing.input_store
                     + timing.routing
@@ -148,7 +151,9 @@ pub fn path(
                     + timing.output_store
             }
         };
-        tick = train.as_ref().map_or(leaves + flight, Train::header);
+        tick = schedule
+            .as_ref()
+            .map_or(leaves + latency, FlitSchedule::header);
         let leaves_on = match by_tables {
             Some(tables) => of_table(tables.at_switch(switch, port_in, port_out, sl as u8)),
             None => channel(class),
@@ -174,6 +179,6 @@ pub fn path(
         steps,
         flits,
         header: tick,
-        tail: train.map_or(tick + u64::from(flits) - 1, |train| train.tail()),
+        tail: schedule.map_or(tick + u64::from(flits) - 1, |schedule| schedule.tail()),
     })
 }

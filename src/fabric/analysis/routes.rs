@@ -1,8 +1,9 @@
-//! All routes at once: who reaches whom in how many hops, how many pairs every
-//! link carries, and which turns packets take at each switch.
+//! All routes at once: the hops of every pair of NICs, the number of pairs that each link
+//! carries, and the turns that packets take at each switch. Whether the turns allow a
+//! deadlock is found in [`channels`](super::channels).
 //!
-//! The routes to one destination form a tree towards it. It is walked from its
-//! leaves, which costs one step per (switch, destination).
+//! The routes to one destination form a tree towards it. The tree is walked from its leaves,
+//! which costs one step per (switch, destination).
 
 use super::table_turns::{TableTurns, TableWalk};
 use super::{MAX_STEPS, MAX_TURNS, Routes, TooLarge, nics_at, steps};
@@ -12,44 +13,44 @@ use crate::fabric::spec::{FabricSpec, TrunkSelection};
 use crate::fabric::topology::{Peer, Shape};
 use crate::units::Ratio;
 
-/// What the routes of a fabric amount to.
+/// What follows from all routes of a fabric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteAnalysis {
     /// Ordered pairs of different NICs.
     pub pairs: u64,
-    /// Pairs by hops (switch-to-switch links crossed); those that are connected.
+    /// Connected pairs by hops, which are the switch-to-switch links crossed.
     pub pairs_by_hops: Vec<u64>,
-    /// First pairs (source, destination) without a way, at most [`EXAMPLES`].
+    /// The first pairs (source, destination) without a route, at most [`EXAMPLES`].
     pub lost: Vec<(u32, u32)>,
-    /// A destination and the switches that send its packets round in a circle.
+    /// A destination, and the switches of a routing loop of its packets.
     pub circle: Option<(u32, Vec<u32>)>,
     /// Pairs that cross each directed link between switches, in units of
     /// 1/[`RouteAnalysis::share`], by `switch * radix + port`.
     pub link_pairs: Vec<u64>,
-    /// Links that the pairs of a trunk are spread over.
+    /// Number of links that the pairs of a trunk are spread over.
     pub share: u64,
-    /// Turns taken at each switch.
+    /// Turns that packets take at each switch.
     pub turns: Turns,
-    /// Rates of the links in flits per tick, as `link_pairs`; none where all are 1.
+    /// Rates of the links in flits per tick, ordered as `link_pairs`. Empty if all are 1.
     rates: Vec<Ratio>,
-    /// Rate of the slowest link of a NIC.
+    /// Rate of the slowest link of a NIC in flits per tick.
     nic_rate: Ratio,
 }
 
-/// Pairs without a way that are named.
+/// Number of pairs without a route that are reported.
 pub const EXAMPLES: usize = 5;
 
-/// Which packets go from which port to which, for all destinations. A turn is a
-/// set of 32 bits: on rings bit 2i + o stands for dateline class i before and o
-/// after the switch, elsewhere bit v for VL v, which never changes.
+/// Which packets go from which port to which, for all destinations. A turn is a set of 32
+/// bits. On rings bit 2i + o stands for VL class i before the switch and o after it.
+/// Elsewhere bit v stands for VL v, which never changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turns {
     radix: usize,
-    /// By `(switch * radix + in) * radix + out`; `in` is a link.
+    /// Turns of packets from other switches, by `(switch * radix + in-port) * radix + out-port`.
     through: Vec<u32>,
-    /// Of packets that begin here, by `switch * radix + out`.
+    /// Turns of packets from NICs of the switch, by `switch * radix + out-port`.
     injected: Vec<u32>,
-    /// Where SL-to-VL tables decide, the VLs of turns; the bits above do not then.
+    /// The turns by VL, if SL-to-VL tables decide the VLs. The bits above say nothing then.
     by_tables: Option<TableTurns>,
 }
 
@@ -73,8 +74,7 @@ impl Turns {
         Some(turns.pairs(switch * self.radix as u32 + port_in, port_out))
     }
 
-    /// Turns of packets that enter from NICs of `switch`; on rings they begin in
-    /// class 0.
+    /// Turns of packets from NICs of `switch` to `port_out`. On rings they begin in class 0.
     #[must_use]
     pub fn injected(&self, switch: u32, port_out: u32) -> u32 {
         self.injected[switch as usize * self.radix + port_out as usize]
@@ -107,7 +107,7 @@ impl RouteAnalysis {
         self.pairs_by_hops.iter().sum()
     }
 
-    /// Most hops of a pair that is connected.
+    /// Most hops of a connected pair.
     #[must_use]
     pub fn diameter(&self) -> usize {
         self.pairs_by_hops.len().saturating_sub(1)
@@ -119,9 +119,9 @@ impl RouteAnalysis {
         (0..).zip(&self.pairs_by_hops).map(|(h, n)| h * n).sum()
     }
 
-    /// The directed link `switch * radix + port` that is full first under uniform traffic, the
-    /// first of several, with the pairs that cross it in units of 1/`share`; `None` if no
-    /// pair crosses any.
+    /// The directed link `switch * radix + port` that saturates first under uniform traffic,
+    /// and the pairs that cross it in units of 1/`share`. The first of several such links;
+    /// `None` if no pair crosses a link.
     #[must_use]
     pub fn busiest_link(&self) -> Option<(usize, u64)> {
         // Pairs over rate, as a fraction.
@@ -134,7 +134,7 @@ impl RouteAnalysis {
         };
         let fuller = |a: &(usize, u64), b: &(usize, u64)| {
             let ((a, p), (b, q)) = (load(a), load(b));
-            // Rates have at most 40 bits, pairs as good as never more than 44.
+            // Rates have at most 40 bits, and pairs practically at most 44.
             (a.saturating_mul(q)).cmp(&b.saturating_mul(p))
         };
         let links = self.link_pairs.iter().copied().enumerate();
@@ -147,8 +147,8 @@ impl RouteAnalysis {
         })
     }
 
-    /// What every NIC can send at most under uniform traffic before a link is
-    /// full, in flits per tick: (numerator, denominator), at most the rate of the NICs.
+    /// The most that every NIC can send under uniform traffic before a link saturates, in
+    /// flits per tick: (numerator, denominator). At most the rate of the NICs.
     #[must_use]
     pub fn uniform_bound(&self, nics: u32) -> (u64, u64) {
         let others = u64::from(nics.saturating_sub(1)) * self.share;
@@ -170,39 +170,48 @@ impl RouteAnalysis {
     }
 }
 
-/// Where a switch sends the packets of the present destination.
+/// The next hop of packets for the present destination.
 #[derive(Debug, Clone, Copy, Default)]
 struct Hop {
     first: u32,
-    /// Parallel links; 0 for the port of the destination itself.
+    /// Number of parallel links; 0 for the port of the destination itself.
     links: u32,
+    /// The next switch.
     next: u32,
 }
 
-/// Too far to be anywhere.
+/// Hops of a switch without a route to the destination.
 const LOST: u32 = u32::MAX;
 
+/// Follows the routes to one destination after the other.
 struct Walk<'a> {
     spec: &'a FabricSpec,
     nics_at: Vec<u32>,
     /// Switches with NICs.
     sources: Vec<u32>,
     rings: bool,
-    /// Dimension of each port of a switch; none for NICs and outside of cubes.
+    /// Dimension of each port of a switch; `None` for ports of NICs, and if the topology has no
+    /// dimensions.
     dimension: Vec<Option<usize>>,
-    /// Links that close a ring.
+    /// Links that close a ring, by `switch * radix + port`.
     wrap: Vec<bool>,
 
-    // Of the present destination, by switch.
-    /// 2 dst + 1: on the way that is being followed. 2 dst + 2: known.
+    // For the present destination dst, by switch.
+    /// 2 dst + 1: on the route that is being followed. 2 dst + 2: known.
     mark: Vec<u64>,
+    /// Next hop.
     hop: Vec<Hop>,
+    /// Hops to the destination, or [`LOST`].
     hops: Vec<u32>,
+    /// NICs whose packets pass the switch.
     sources_behind: Vec<u64>,
+    /// VL classes of these packets behind the switch, a bit each.
     classes: Vec<u8>,
-    /// Switches on the way of some source, each after its next hop.
+
+    /// Switches with a route to the destination, each after its next hop.
     order: Vec<u32>,
-    way: Vec<u32>,
+    /// Switches of the route that is being followed.
+    route: Vec<u32>,
     tables: Option<TableWalk<'a>>,
 
     result: RouteAnalysis,
@@ -245,7 +254,7 @@ impl<'a> Walk<'a> {
             sources_behind: vec![0; switches],
             classes: vec![0; switches],
             order: Vec::with_capacity(switches),
-            way: Vec::new(),
+            route: Vec::new(),
             tables: TableWalk::new(spec),
             nics_at,
             result: RouteAnalysis {
@@ -279,50 +288,51 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Finds the way of every source to `dst`.
+    /// Finds the route of every source to `dst`.
     fn follow(&mut self, routes: &impl Routes, dst: u32) {
-        let (on_way, known) = (2 * u64::from(dst) + 1, 2 * u64::from(dst) + 2);
+        let (on_route, known) = (2 * u64::from(dst) + 1, 2 * u64::from(dst) + 2);
         self.order.clear();
         for i in 0..self.sources.len() {
             let mut switch = self.sources[i];
-            self.way.clear();
-            // Hops from where the way ends.
+            self.route.clear();
+            // Hops from the end of the part that is followed here.
             let mut hops = loop {
                 let at = switch as usize;
                 if self.mark[at] == known {
                     break self.hops[at];
                 }
-                if self.mark[at] == on_way {
-                    let start = self.way.iter().position(|&s| s == switch).unwrap_or(0);
-                    let circle = &self.way[start..];
+                if self.mark[at] == on_route {
+                    let start = self.route.iter().position(|&s| s == switch).unwrap_or(0);
+                    let routing_loop = &self.route[start..];
                     self.result
                         .circle
-                        .get_or_insert_with(|| (dst, circle.to_vec()));
+                        .get_or_insert_with(|| (dst, routing_loop.to_vec()));
                     break LOST;
                 }
-                self.mark[at] = on_way;
-                self.way.push(switch);
+                self.mark[at] = on_route;
+                self.route.push(switch);
                 let Some(hop) = self.hop_of(routes, switch, dst) else {
                     break LOST;
                 };
                 self.hop[at] = hop;
                 if hop.links == 0 {
-                    self.way.pop();
-                    self.settle(switch, 0, known);
+                    self.route.pop();
+                    self.set_known(switch, 0, known);
                     break 0;
                 }
                 switch = hop.next;
             };
-            while let Some(switch) = self.way.pop() {
+            while let Some(switch) = self.route.pop() {
                 if hops != LOST {
                     hops += 1;
                 }
-                self.settle(switch, hops, known);
+                self.set_known(switch, hops, known);
             }
         }
     }
 
-    fn settle(&mut self, switch: u32, hops: u32, known: u64) {
+    /// Stores the hops from `switch` to the destination.
+    fn set_known(&mut self, switch: u32, hops: u32, known: u64) {
         let at = switch as usize;
         self.mark[at] = known;
         self.hops[at] = hops;
@@ -333,7 +343,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The next hop, if it leads to the destination or to a switch.
+    /// The next hop at `switch`, if it leads to the destination or to another switch.
     fn hop_of(&self, routes: &impl Routes, switch: u32, dst: u32) -> Option<Hop> {
         let topology = &self.spec.topology;
         let exists = |port: u32| port < topology.radix();
@@ -358,7 +368,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Ports that packets for `dst` may take at a switch.
+    /// The out-ports that packets for `dst` may take over `hop`.
     fn choices(&self, hop: Hop, dst: u32) -> std::ops::Range<u32> {
         if hop.links < 2 {
             return hop.first..hop.first + 1;
@@ -372,7 +382,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Counts pairs and notes turns, from the farthest switches on.
+    /// Adds the pairs and turns of the routes to `dst`, the farthest switches first.
     fn add_up(&mut self, dst: u32) {
         let radix = self.result.turns.radix;
         let home = self.spec.topology.attachment(dst).0;
@@ -413,7 +423,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Hands what leaves `switch` to the next one.
+    /// Adds the pairs that leave `switch` to its links and to the next switch, and their turns
+    /// there.
     fn pass_on(&mut self, switch: u32, dst: u32, vls: u32) {
         let radix = self.result.turns.radix;
         let at = switch as usize;
@@ -432,8 +443,9 @@ impl<'a> Walk<'a> {
             };
             let mut turn = vls;
             if self.rings {
-                let came = self.dimension[port_in as usize];
-                let goes_on = came.is_some() && came == self.dimension[on.first as usize];
+                let dimension_in = self.dimension[port_in as usize];
+                let goes_on =
+                    dimension_in.is_some() && dimension_in == self.dimension[on.first as usize];
                 turn = 0;
                 for class in 0..2u32 {
                     if classes >> class & 1 == 1 {
@@ -450,7 +462,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// VLs on which packets for `dst` travel outside of rings.
+    /// VLs of packets for `dst`, a bit each, where VLs do not change.
     fn vls_for(&self, dst: u32) -> u32 {
         let qos = &self.spec.qos;
         let levels = qos.service_levels.iter().filter(|sl| !sl.scs.is_empty());
@@ -462,7 +474,7 @@ impl<'a> Walk<'a> {
             .fold(0, |vls, vl| vls | 1 << (vl & 31))
     }
 
-    /// Notes pairs without a way.
+    /// Adds pairs without a route to `dst`.
     fn note_lost(&mut self, dst: u32) {
         if self.result.lost.len() >= EXAMPLES
             || self.sources.iter().all(|&s| self.hops[s as usize] != LOST)

@@ -1,4 +1,5 @@
-//! VLs before and after every switch where SL-to-VL tables decide them.
+//! Turns from VL to VL at every switch, where SL-to-VL tables decide the VLs.
+//! [`routes`](super::routes) walks the routes and calls this for each switch.
 
 use crate::fabric::infiniband::{SlToVl, SwitchKind, VlMap};
 use crate::fabric::spec::FabricSpec;
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 /// Most SLs, and most VLs, of an InfiniBand fabric.
 const LEVELS: usize = 16;
 
-/// Sets of VLs, by SL.
+/// Sets of VLs, a bit each, by SL or by VL.
 type VlSets = [u16; LEVELS];
 
 /// The tables of a fabric, if it has any.
@@ -25,7 +26,8 @@ pub(super) fn tables(spec: &FabricSpec) -> Option<&SlToVl> {
 /// Turns from VL to VL at all switches, for all SLs and destinations.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct TableTurns {
-    /// Set of VLs after, by VL before; by (input port over all switches, output port).
+    /// By (in-port over all switches, out-port), and by the VL before the switch: the VLs
+    /// after it.
     turns: BTreeMap<(u32, u32), VlSets>,
 }
 
@@ -41,14 +43,15 @@ impl TableTurns {
     }
 }
 
-/// Follows packets of all SLs to one destination after the other.
+/// Follows the packets of all SLs, one destination after the other.
 pub(super) struct TableWalk<'a> {
     topology: &'a Topology,
     tables: &'a SlToVl,
     levels: usize,
-    /// Links by which packets for the present destination come to each switch, with the
-    /// VLs on which they come.
+    /// In-ports of each switch by which packets for the present destination arrive, with their
+    /// VLs by SL.
     arriving: Vec<Vec<(u32, VlSets)>>,
+    /// Ports of each switch with NICs.
     nic_ports: Vec<Vec<u32>>,
     pub found: TableTurns,
 }
@@ -71,11 +74,11 @@ impl<'a> TableWalk<'a> {
         })
     }
 
-    /// Sends all that comes to `switch`, by link or from its NICs, out of `port_out` to the
-    /// present destination. Called for the switches of a destination from the farthest on;
-    /// at that of the destination itself what came is forgotten.
+    /// Passes the packets for the present destination that arrive at `switch`, or start at its
+    /// NICs, on to `ports_out`. Must be called for the farthest switch first. For the switch
+    /// of the destination itself [`end`](Self::end) is called instead.
     pub fn pass(&mut self, switch: u32, ports_out: std::ops::Range<u32>) {
-        let came = std::mem::take(&mut self.arriving[switch as usize]);
+        let arrived = std::mem::take(&mut self.arriving[switch as usize]);
         for port_out in ports_out {
             let mut leaving = VlSets::default();
             let after = |port_in, sl: usize| {
@@ -87,7 +90,7 @@ impl<'a> TableWalk<'a> {
                     *set |= 1 << after(port_in, sl);
                 }
             }
-            for (port_in, sets) in &came {
+            for (port_in, sets) in &arrived {
                 let at = (switch * self.topology.radix() + port_in, port_out);
                 let turns = self.found.turns.entry(at).or_default();
                 for sl in 0..self.levels {
@@ -103,7 +106,8 @@ impl<'a> TableWalk<'a> {
         }
     }
 
-    /// Forgets what came to the switch of the destination, whose packets go on to a NIC.
+    /// Drops what arrived at the switch of the destination, because the link to a NIC needs no
+    /// turn.
     pub fn end(&mut self, home: u32) {
         self.arriving[home as usize].clear();
     }

@@ -1,20 +1,20 @@
 //! Small integer helpers of the hot path.
 
-/// The first set bit of `bits` at or after `from`, once around; `bits` is not 0.
+/// The first set bit of `bits` at or after bit `from`, once around. `bits` is not 0.
 #[inline]
 pub(super) fn first_from(bits: u64, from: u8) -> u32 {
     // `from` may be 64: two shifts instead of a branch.
-    let ahead = bits & (!0 << (from / 2)) << (from - from / 2);
-    (if ahead != 0 { ahead } else { bits }).trailing_zeros()
+    let at_or_after = bits & (!0 << (from / 2)) << (from - from / 2);
+    (if at_or_after != 0 { at_or_after } else { bits }).trailing_zeros()
 }
 
-/// The bits of a mask from `from` on, which may be just beyond the last.
+/// The bits of `bits` at or after bit `from`, which is at most 32.
 #[inline]
 pub(super) fn from_on(bits: u32, from: u8) -> u32 {
     (u64::from(bits) & (!0u64 << from)) as u32
 }
 
-/// A divisor that is known long before the division: by its reciprocal.
+/// A divisor that is known long before the division, which multiplies by its reciprocal.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Divisor {
     value: u32,
@@ -37,8 +37,8 @@ impl Divisor {
         self.value
     }
 
-    /// ⌊n / value⌋ for n < 2^16: the reciprocal is too large by less than
-    /// value / 2^32, which n < 2^16 cannot make visible.
+    /// ⌊n / value⌋ for n < 2^16. The rounded reciprocal is too large by less than 1, so the
+    /// quotient by less than n / 2^32, too little to reach the next integer.
     #[inline]
     pub(super) fn floor(self, n: u32) -> u32 {
         debug_assert!(n < 1 << 16);

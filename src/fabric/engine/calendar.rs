@@ -1,27 +1,28 @@
-//! When things happen: a wheel for events at any near tick and lines for
-//! events that all have the same delay.
+//! When events happen: a wheel for events in any near tick, and delay lines for events that all
+//! have the same delay. What an event does is known to the fabric only.
 
 use crate::fabric::spec::Tick;
 use std::collections::VecDeque;
 
-/// Events are numbers: what they are in the top three bits, of what below.
+/// An event is a number: its kind in the top three bits, and below them the number of the packet
+/// or part that it concerns.
 pub(super) const EVENT_SHIFT: u32 = 29;
-/// The part that says of what.
+/// Mask of the number of the packet or part.
 pub(super) const EVENT_ID: u32 = (1 << EVENT_SHIFT) - 1;
 
-/// A bucketed calendar, one bucket per tick. Events lie at most
-/// [`Wheel::horizon`] ticks ahead; what would lie further is clipped, which is
-/// safe for events that only ask for another look.
+/// A calendar with one bucket per tick. An event lies at most [`Wheel::horizon`] ticks ahead; a
+/// later one comes out at the horizon. That is safe for events that only wake a part, and for
+/// events whose tick is checked when they come out.
 #[derive(Debug)]
 pub(super) struct Wheel {
     buckets: Vec<Vec<u32>>,
-    /// One bit per bucket: not empty, or marked.
+    /// One bit per bucket: it has an event or a mark.
     occupied: Vec<u64>,
     mask: u64,
 }
 
 impl Wheel {
-    /// A wheel that can look at least `reach` ticks ahead.
+    /// A wheel for events at least `reach` ticks ahead.
     pub(super) fn new(reach: u64) -> Self {
         let size = (reach + 2).next_power_of_two().max(64);
         Self {
@@ -31,11 +32,12 @@ impl Wheel {
         }
     }
 
-    /// Furthest distance that is kept exactly.
+    /// Ticks that an event may lie ahead.
     pub(super) fn horizon(&self) -> u64 {
         self.mask
     }
 
+    /// Puts `event` into the bucket of tick `at`, or of the horizon if that is earlier.
     #[inline]
     pub(super) fn push(&mut self, now: Tick, at: Tick, event: u32) {
         debug_assert!(at > now, "an event must lie in the future");
@@ -45,8 +47,7 @@ impl Wheel {
         self.occupied[slot / 64] |= 1 << (slot % 64);
     }
 
-    /// Notes that something happens at `at`, at most the horizon ahead, that is
-    /// kept elsewhere.
+    /// Marks tick `at`, which is within the horizon: an event of this tick is kept elsewhere.
     #[inline]
     pub(super) fn mark(&mut self, at: Tick) {
         let slot = (at & self.mask) as usize;
@@ -71,8 +72,8 @@ impl Wheel {
         None
     }
 
-    /// Moves the events of tick `at` to `into`, which must be empty; its
-    /// storage takes the bucket's place.
+    /// Moves the events of tick `at` to `into`, which must be empty, and clears the mark. The
+    /// bucket takes over the storage of `into`.
     #[inline]
     pub(super) fn take(&mut self, at: Tick, into: &mut Vec<u32>) {
         debug_assert!(into.is_empty());
@@ -85,20 +86,20 @@ impl Wheel {
     }
 }
 
-/// The earliest look that a part has asked for.
+/// The tick of the earliest wake-up of a part that is on the wheel; `Tick::MAX` if there is none.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wake(Tick);
 
 impl Default for Wake {
-    /// None.
+    /// No wake-up.
     fn default() -> Self {
         Self(Tick::MAX)
     }
 }
 
 impl Wake {
-    /// Puts a look at `at` on the wheel, unless one comes earlier. A look that
-    /// finds nothing to do is harmless.
+    /// Puts a wake-up in tick `at` on the wheel, unless an earlier one is there. `kind` and `id`
+    /// make up the event. A part that finds nothing to do when it is woken does nothing.
     #[inline]
     pub(super) fn ask(&mut self, wheel: &mut Wheel, now: Tick, at: Tick, kind: u32, id: u32) {
         let at = at.max(now + 1).min(now + wheel.horizon());
@@ -108,7 +109,7 @@ impl Wake {
         }
     }
 
-    /// A look of tick `now` takes place.
+    /// A wake-up has come out of the wheel in tick `now`.
     #[inline]
     pub(super) fn arrived(&mut self, now: Tick) {
         if self.0 == now {
@@ -117,8 +118,8 @@ impl Wake {
     }
 }
 
-/// Events of one constant delay: they come out in the order they went in. Their
-/// ticks are marked on the wheel.
+/// Events that all have the same delay, so that they come out in the order in which they went in.
+/// Their ticks are marked on the wheel.
 #[derive(Debug)]
 pub(super) struct DelayLine<T> {
     events: VecDeque<(Tick, T)>,
@@ -131,6 +132,7 @@ impl<T> DelayLine<T> {
         }
     }
 
+    /// Adds `event` for tick `at`, which is not before the tick of any event in the line.
     #[inline]
     pub(super) fn push(&mut self, wheel: &mut Wheel, at: Tick, event: T) {
         wheel.mark(at);
@@ -138,13 +140,13 @@ impl<T> DelayLine<T> {
         self.events.push_back((at, event));
     }
 
-    /// The event `ahead` places after the next one, whatever its date.
+    /// The event `ahead` places behind the next one, whatever its tick.
     #[inline]
     pub(super) fn peek(&self, ahead: usize) -> Option<&T> {
         self.events.get(ahead).map(|(_, event)| event)
     }
 
-    /// The next event dated `now`.
+    /// Takes the next event, if its tick is `now` or before.
     #[inline]
     pub(super) fn pop(&mut self, now: Tick) -> Option<T> {
         match self.events.front() {

@@ -1,4 +1,6 @@
-//! What both kinds of fabric count alike.
+//! What both kinds of fabric count alike: messages, packets, latencies, and the events of
+//! congestion control (`docs/model.md` §9, `docs/model-infiniband.md` §13). Each fabric counts the
+//! packets and waits of its links itself.
 
 use super::pool::{InFlight, MessageId, Pool};
 use super::recorder::Recorder;
@@ -7,14 +9,14 @@ use crate::fabric::spec::Tick;
 use crate::fabric::stats::{CongestionStats, FabricStats, Latency, LinkStats, SlStats};
 use crate::fabric::workload::{PacketReport, Workload};
 
-/// What is reported of a data packet whose tail reached its destination.
+/// A data packet whose tail has reached its destination.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrived {
     pub message: MessageId,
     /// Position within the message.
     pub index: u32,
     pub flits: u32,
-    /// Units of link time.
+    /// Its length in units of link time.
     pub units: u32,
     /// Tick in which the header left the source.
     pub injected: Tick,
@@ -25,20 +27,26 @@ pub(super) struct Arrived {
 pub(super) struct Counters {
     /// First tick that is counted.
     start: Tick,
-    /// Flits in flight then.
+    /// Flits in flight at the beginning of that tick.
     in_flight_at_start: u64,
+    /// Messages created.
     pub messages: u64,
     pub messages_delivered: u64,
+    /// Data packets that have left their source.
     pub packets: u64,
     pub flits_injected: u64,
     pub flits_delivered: u64,
+    /// Flits that crossed links between switches.
     pub flit_hops: u64,
+    /// Flits that crossed links of NICs.
     pub host_flit_hops: u64,
+    /// Events of the engine.
     pub events: u64,
     /// With congestion control only.
     pub congestion: Option<CongestionStats>,
     /// While a time series is taken.
     series: Option<Box<Recorder>>,
+    /// Per SL.
     service_levels: Vec<SlStats>,
 }
 
@@ -71,7 +79,8 @@ impl Counters {
         }
     }
 
-    /// Reports a packet whose tail arrived at `now`, and its message with the last one.
+    /// Counts a packet whose tail arrived in tick `now`, and reports it to the workload. The last
+    /// packet of a message also delivers the message, and removes it from `messages`.
     #[inline]
     pub(super) fn deliver(
         &mut self,
@@ -109,7 +118,7 @@ impl Counters {
         }
     }
 
-    /// Counts something of congestion control.
+    /// Lets `add` count an event of congestion control.
     #[inline]
     pub(super) fn count(&mut self, add: impl Fn(&mut CongestionStats)) {
         if let Some(counts) = &mut self.congestion {
@@ -117,7 +126,7 @@ impl Counters {
         }
     }
 
-    /// Counts a BECN at a source, which may be an event that the adapter logs.
+    /// Counts a BECN that arrived at a source. `is_event`: the NIC logs it as an event.
     pub(super) fn count_becn(&mut self, is_event: bool) {
         self.count(|counts| {
             counts.becns += 1;
@@ -125,7 +134,7 @@ impl Counters {
         });
     }
 
-    /// Counts a data packet that was sent with this index into the table.
+    /// Counts a data packet that was sent while its holder had this CCTI.
     #[inline]
     pub(super) fn count_sent(&mut self, ccti: u16) {
         self.count(|counts| {
@@ -135,13 +144,14 @@ impl Counters {
         });
     }
 
-    /// From now on, notes what was delivered to whom; `mtu_bytes`: per SL.
+    /// From now on, adds up the payload delivered per flow. `mtu_bytes`: per SL, the largest
+    /// payload of a packet.
     pub(super) fn start_series(&mut self, mtu_bytes: &[u32]) {
         let recorder = || Box::new(Recorder::new(mtu_bytes.to_vec()));
         self.series.get_or_insert_with(recorder);
     }
 
-    /// What was delivered since the last call.
+    /// Payload delivered per flow since the last call.
     pub(super) fn take_flows(&mut self) -> Vec<FlowSample> {
         let series = self.series.as_mut();
         series.map_or_else(Vec::new, |series| series.flows())
@@ -161,12 +171,13 @@ impl Counters {
         };
     }
 
-    /// Flits of packets that have left their source and not arrived.
+    /// Flits of packets that have left their source and have not been delivered.
     fn in_flight(&self) -> u64 {
         self.in_flight_at_start + self.flits_injected - self.flits_delivered
     }
 
-    /// Flits and packets delivered, and the sum of the network latencies of these packets.
+    /// Flits and packets delivered, and the sum of the network latencies of these packets in
+    /// ticks.
     pub(super) fn delivered(&self) -> (u64, u64, u128) {
         let levels = || self.service_levels.iter();
         (
@@ -176,7 +187,7 @@ impl Counters {
         )
     }
 
-    /// The whole, with what was counted at links.
+    /// All statistics up to the end of tick `now`, with the statistics of `links`.
     pub(super) fn stats(&self, now: Tick, links: Vec<LinkStats>) -> FabricStats {
         FabricStats {
             start_tick: self.start,

@@ -1,16 +1,16 @@
-//! What a link leads to.
+//! The far end of a link.
 
 use super::pool::NONE;
 
-/// An input port, counted over all switches, or a NIC; or nothing.
+/// An in-port, numbered over all switches, or a NIC, or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FarEnd(u32);
 
-/// Marks a NIC.
+/// Bit that marks a NIC.
 const NIC: u32 = 1 << 31;
 
 impl FarEnd {
-    /// The port is not connected.
+    /// The far end of a port that is not connected.
     pub(super) const NOTHING: Self = Self(NONE);
 
     pub(super) fn nic(nic: u32) -> Self {
@@ -21,13 +21,13 @@ impl FarEnd {
         Self(port)
     }
 
-    /// Number of the input port, or of the NIC.
+    /// Number of the in-port, or of the NIC.
     #[inline]
     pub(super) fn peer(self) -> u32 {
         self.0 & !NIC
     }
 
-    /// True for a NIC.
+    /// True if the far end is a NIC.
     #[inline]
     pub(super) fn is_nic(self) -> bool {
         self.0 & NIC != 0

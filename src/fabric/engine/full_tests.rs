@@ -1,4 +1,4 @@
-//! More messages or packets than events can carry end the run.
+//! More messages or packets than the engine can number end the run.
 
 use super::pool::MOST_ENTRIES;
 use super::{Engine, RunEnd};

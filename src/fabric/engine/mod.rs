@@ -1,14 +1,14 @@
 //! The engine: exact at flit level without an event per flit.
 //!
-//! A packet costs a handful of events per hop: its header becomes ready in a buffer, and
-//! somebody waits for a port or for credits. Everything between follows in closed form.
-//! The events of one tick are collected first; then each phase of a tick (`docs/model.md`
-//! §5, `docs/model-infiniband.md` §5) runs once over the parts that something happened
-//! to. No effect of one part on another is earlier than the next tick, so the order within
-//! a phase does not matter.
+//! A packet costs a handful of events per hop: its header becomes ready in a buffer, and a part
+//! waits for a port or for credits. The ticks of its flits follow in closed form. A tick first
+//! takes its events. Then each phase (`docs/model.md` §5, `docs/model-infiniband.md` §5) runs once
+//! over the parts that these events concern. A part affects other parts in the next tick at the
+//! earliest, so their order within a phase does not matter.
 //!
-//! Each kind of switch has a fabric of its own, a [`FabricModel`]; [`Engine`] drives it from
-//! tick to tick.
+//! Each switch model has a fabric of its own: `hierarchical` and `voq` implement
+//! [`FabricModel`]. [`Engine`] drives it from tick to tick, takes samples, and finds out how the
+//! run ends. It knows no ports, buffers or packets.
 
 mod bits;
 mod calendar;
@@ -44,15 +44,15 @@ pub enum RunEnd {
     Deadlock(Stall),
     /// The control function asked to stop.
     Interrupted,
-    /// There are more messages or packets at a time than the engine can number (2^28):
-    /// what does not fit is dropped, and the run cannot go on.
+    /// There are more messages or packets at a time than the engine can number (2^28). The engine
+    /// has dropped what does not fit, so the run cannot go on.
     Exhausted,
 }
 
 /// Where a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Present tick.
+    /// Tick that was simulated last.
     pub tick: Tick,
     /// Messages delivered so far.
     pub messages: u64,
@@ -60,7 +60,7 @@ pub struct Progress {
     pub flit_hops: u64,
 }
 
-/// A fabric of one kind of switch, moved tick by tick.
+/// A fabric of one switch model, simulated tick by tick.
 trait FabricModel {
     /// Tick that was simulated last.
     fn now(&self) -> Tick;
@@ -69,44 +69,56 @@ trait FabricModel {
     fn next_event(&self) -> Option<Tick>;
     /// Simulates tick `now`, after ticks in which nothing happened.
     fn tick(&mut self, now: Tick, workload: &mut impl Workload);
-    /// No message is on its way. What else still moves (answers, credits) ends with the run.
+    /// True if no message is on its way. CNPs, ACKs and credits may still be; they do not keep a
+    /// run going.
     fn is_idle(&self) -> bool;
-    /// More messages or packets than can be numbered.
+    /// True if no more messages or packets can be numbered.
     fn is_full(&self) -> bool;
+    /// What has been counted, but for the links.
     fn counters(&self) -> &Counters;
-    /// A cycle of packets that can never move, if there is one. Space that comes back until
-    /// `at` is taken as free.
+    /// A cycle of packets that can never move, if there is one. Credits that return until tick
+    /// `at` count as available.
     fn find_stall(&mut self, at: Tick) -> Option<Stall>;
+    /// Counts anew from the next tick on.
     fn restart_statistics(&mut self);
+    /// All that has been counted up to the end of tick [`FabricModel::now`].
     fn stats(&self) -> FabricStats;
-    /// From now on, notes what [`FabricModel::sample`] needs.
+    /// From now on, collects what [`FabricModel::sample`] needs.
     fn start_series(&mut self);
-    /// What is to be seen at the end of `tick`, which is [`FabricModel::now`] or a later one in
-    /// which nothing happened.
+    /// The observables at the end of `tick`, which is [`FabricModel::now`] or a later tick up to
+    /// which nothing happens.
     fn sample(&mut self, tick: Tick) -> Sample;
 }
 
-/// A fabric in motion.
+/// A simulated fabric, of either switch model.
 #[derive(Debug)]
 pub struct Engine {
-    model: Kind,
+    model: Model,
     /// First tick that has not been simulated.
     earliest: Tick,
-    next_stall_check: Tick,
+    /// First tick in which to look again for a deadlock.
+    next_deadlock_check: Tick,
 }
 
+/// The fabrics of all switch models. Each variant is compiled for what its fabric needs.
 #[derive(Debug)]
-enum Kind {
+enum Model {
+    /// Without congestion control.
     Hierarchical(Box<hierarchical::Fabric<hierarchical::Off>>),
+    /// With congestion control.
     HierarchicalControlled(Box<hierarchical::Fabric<hierarchical::Congestion>>),
+    /// With VL allocation that does not look at the buffers; with or without congestion control.
     HierarchicalBlind(Box<hierarchical::Fabric<hierarchical::Blindly>>),
-    /// By the number of different rates, at most, and whether switches have more than 64 ports.
+    /// With one rate, and at most 64 ports per switch.
     Voq1(Box<voq::Fabric<1, 1>>),
+    /// With at most three different rates, and at most 64 ports per switch.
     Voq3(Box<voq::Fabric<3, 1>>),
+    /// With any number of rates and ports within the limits.
     Voq8(Box<voq::Fabric<{ voq::layout::MAX_RATES }, 2>>),
 }
 
-impl Kind {
+impl Model {
+    /// An idle fabric of the kind that `spec` names.
     fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
         let SwitchKind::Voq(voq) = &spec.kind else {
             let congestion = hierarchical::Congestion::new(spec)?;
@@ -135,28 +147,29 @@ impl Kind {
     }
 }
 
-/// Does the same for every kind.
+/// Evaluates the same expression for the fabric of any variant.
 macro_rules! with_model {
-    ($kind:expr, $model:ident => $do:expr) => {
-        match $kind {
-            Kind::Hierarchical($model) => $do,
-            Kind::HierarchicalControlled($model) => $do,
-            Kind::HierarchicalBlind($model) => $do,
-            Kind::Voq1($model) => $do,
-            Kind::Voq3($model) => $do,
-            Kind::Voq8($model) => $do,
+    ($any:expr, $model:ident => $do:expr) => {
+        match $any {
+            Model::Hierarchical($model) => $do,
+            Model::HierarchicalControlled($model) => $do,
+            Model::HierarchicalBlind($model) => $do,
+            Model::Voq1($model) => $do,
+            Model::Voq3($model) => $do,
+            Model::Voq8($model) => $do,
         }
     };
 }
 
-/// Ticks in which whatever is under way has arrived.
+/// Ticks within which everything that is on its way arrives.
 const LONG_AFTER: Tick = 1 << 48;
 
-/// Ticks between looks for a deadlock among part of the packets.
-const STALL_CHECK_TICKS: Tick = 1 << 22;
-/// The control function is called after so many ticks with events, or so many
-/// events: a tick of a large fabric is long.
+/// Ticks between looks for a deadlock while other packets still move.
+const DEADLOCK_CHECK_TICKS: Tick = 1 << 22;
+/// Ticks with events after which the control function is called.
 const CONTROL_TICKS: u32 = 1 << 14;
+/// Events after which the control function is called at the latest, as a tick of a large fabric
+/// takes long.
 const CONTROL_EVENTS: u64 = 1 << 18;
 
 impl Engine {
@@ -167,16 +180,16 @@ impl Engine {
     pub fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
         spec.validate()?;
         Ok(Self {
-            model: Kind::new(spec)?,
+            model: Model::new(spec)?,
             earliest: 0,
-            next_stall_check: STALL_CHECK_TICKS,
+            next_deadlock_check: DEADLOCK_CHECK_TICKS,
         })
     }
 
     /// Runs until the workload has finished or nothing is left to do.
     ///
-    /// There is no error to return: every way in which a run can end, a deadlock
-    /// included, is a [`RunEnd`], and [`Engine::stats`] tells what was counted till then.
+    /// There is no error to return: however a run ends, even in a deadlock, its end is a
+    /// [`RunEnd`]. [`Engine::stats`] tells what was counted till then.
     ///
     /// # Panics
     /// Messages must name NICs and SLs of the specification and two different NICs:
@@ -186,8 +199,8 @@ impl Engine {
         self.run_controlled(workload, &mut |_, _| ControlFlow::Continue(()))
     }
 
-    /// Like [`Engine::run`]; calls `control` several times a second (after 2^14
-    /// ticks in which something happened, or 2^18 events), which may end the run.
+    /// Like [`Engine::run`], but `control` may end the run. It is called several times a second:
+    /// after 2^14 ticks with events, or after 2^18 events.
     pub fn run_controlled<W: Workload>(
         &mut self,
         workload: &mut W,
@@ -196,15 +209,15 @@ impl Engine {
         self.run_sampled(workload, control, None)
     }
 
-    /// Like [`Engine::run_controlled`]; takes samples, if asked to. What a sample counts
-    /// since the one before begins with the first run that takes samples.
+    /// Like [`Engine::run_controlled`], but takes samples if `sampling` is given. The first sample
+    /// counts from the beginning of the first run that takes samples.
     pub fn run_sampled<W: Workload>(
         &mut self,
         workload: &mut W,
         control: &mut dyn FnMut(&Progress, &W) -> ControlFlow<()>,
         sampling: Option<Sampling<'_>>,
     ) -> RunEnd {
-        let (earliest, next_check) = (&mut self.earliest, &mut self.next_stall_check);
+        let (earliest, next_check) = (&mut self.earliest, &mut self.next_deadlock_check);
         with_model!(&mut self.model, model => {
             drive(model.as_mut(), earliest, next_check, workload, control, sampling)
         })
@@ -224,14 +237,14 @@ impl Engine {
         })
     }
 
-    /// Counts anew from the next tick on: of what is on its way, deliveries and latencies
-    /// count when they happen.
+    /// Counts anew from the next tick on. Packets and messages that are on their way then count
+    /// when they are delivered, with their whole latency.
     pub fn restart_statistics(&mut self) {
         with_model!(&mut self.model, model => model.restart_statistics());
     }
 
-    /// Flits and packets delivered so far, and the sum of the network latencies of these
-    /// packets in ticks: a part of [`Engine::stats`] that takes no walk over the links.
+    /// Flits and packets delivered so far, and the sum of the network latencies of these packets
+    /// in ticks. [`Engine::stats`] has these too, but walks over all links.
     #[must_use]
     pub fn delivered(&self) -> (u64, u64, u128) {
         with_model!(&self.model, model => model.counters().delivered())
@@ -255,12 +268,13 @@ fn progress(model: &impl FabricModel) -> Progress {
 
 /// The samples of a run that are still to come.
 struct Sampler<'a> {
+    /// Tick of the next sample.
     next: Tick,
     sampling: Sampling<'a>,
 }
 
 impl<'a> Sampler<'a> {
-    /// From the end of tick `earliest` on.
+    /// Samples from the end of tick `earliest` on.
     fn new(sampling: Sampling<'a>, earliest: Tick) -> Self {
         let interval = sampling.interval.max(1);
         let next = (earliest / interval + 1).saturating_mul(interval) - 1;
@@ -280,7 +294,7 @@ impl<'a> Sampler<'a> {
 fn drive<M: FabricModel, W: Workload>(
     model: &mut M,
     earliest: &mut Tick,
-    next_stall_check: &mut Tick,
+    next_deadlock_check: &mut Tick,
     workload: &mut W,
     control: &mut dyn FnMut(&Progress, &W) -> ControlFlow<()>,
     sampling: Option<Sampling<'_>>,
@@ -303,14 +317,14 @@ fn drive<M: FabricModel, W: Workload>(
             .min(wanted.unwrap_or(Tick::MAX))
             .max(*earliest);
         if next == Tick::MAX {
-            // All that is under way has long arrived, and was not enough for anybody.
+            // No event is left. Packets that still wait do so although all credits have returned.
             return match model.find_stall(model.now().saturating_add(LONG_AFTER)) {
                 Some(stall) => RunEnd::Deadlock(stall),
                 None => RunEnd::Drained,
             };
         }
-        if next >= *next_stall_check {
-            *next_stall_check = next + STALL_CHECK_TICKS;
+        if next >= *next_deadlock_check {
+            *next_deadlock_check = next + DEADLOCK_CHECK_TICKS;
             if let Some(stall) = model.find_stall(model.now()) {
                 return RunEnd::Deadlock(stall);
             }
@@ -339,7 +353,7 @@ fn drive<M: FabricModel, W: Workload>(
     RunEnd::Finished
 }
 
-/// A run in which nothing happens has tick 0, too.
+/// Takes the sample of tick 0 if no tick was simulated: such a run has tick 0, too.
 fn sample_first_tick(
     sampler: &mut Option<Sampler<'_>>,
     earliest: Tick,

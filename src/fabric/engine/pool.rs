@@ -1,4 +1,5 @@
-//! Messages and packets in flight: slabs whose entries are reused.
+//! Pools of the messages and packets in flight. An entry is named by its index, and is reused
+//! after its removal.
 
 use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::Tick;
@@ -11,27 +12,30 @@ pub(super) type MessageId = u32;
 /// No packet, no message.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A message from its creation to its delivery.
+/// A message, from its creation to its delivery.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct InFlight {
+    /// The workload's name of the message.
     pub token: u64,
     pub created: Tick,
-    /// Payload not yet cut into packets.
+    /// Payload in bytes that has not been cut into packets yet.
     pub bytes_left: u64,
+    /// Payload in bytes.
     pub bytes: u64,
-    /// Packets not yet delivered, those not yet cut included.
+    /// Packets that have not been delivered yet, including packets that have not been cut yet.
     pub undelivered: u64,
-    /// Next message of the same application FIFO.
+    /// Next message of the same send queue or application FIFO.
     pub next: MessageId,
     pub src: u32,
     pub dst: u32,
+    /// Position within the message of the next packet to be cut.
     pub next_index: u32,
     pub sl: u8,
     pub report_injection: bool,
 }
 
 impl InFlight {
-    /// A message that was just created; `mtu_bytes`: largest payload of its packets.
+    /// A message that was just created. `mtu_bytes`: largest payload of a packet.
     #[inline]
     pub(super) fn new(message: &Message, mtu_bytes: u32) -> Self {
         Self {
@@ -50,11 +54,11 @@ impl InFlight {
     }
 }
 
-/// Most messages, and most packets, at a time: events carry their numbers beside what
-/// they are. Few in unit tests, which fill the pools.
+/// Most messages, and most packets, at a time, as an event must carry their number beside its
+/// kind. Fewer in unit tests, which fill the pools.
 pub(super) const MOST_ENTRIES: usize = if cfg!(test) { 1 << 14 } else { 1 << 28 };
 
-/// A slab: entries are reused last in, first out.
+/// A slab: the entry that was removed last is reused first.
 #[derive(Debug)]
 pub(super) struct Pool<T> {
     entries: Vec<T>,
@@ -81,7 +85,7 @@ impl<T> Pool<T> {
         }
     }
 
-    /// True if no entry may be added any more: events could not carry its id.
+    /// True if no entry may be added any more, as an event could not carry its number.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.entries.len() >= MOST_ENTRIES
@@ -93,7 +97,7 @@ impl<T> Pool<T> {
         self.free.len() == self.entries.len()
     }
 
-    /// All entries, those not in use included.
+    /// All entries, including entries that are not in use.
     pub(super) fn entries(&self) -> &[T] {
         &self.entries
     }

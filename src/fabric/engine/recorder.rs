@@ -1,4 +1,5 @@
-//! What a time series adds up between two samples.
+//! What a time series adds up between two samples: the payload delivered per flow
+//! (`docs/model-infiniband.md` §13). Port VLs and sources are sampled by the fabric.
 
 use super::pool::InFlight;
 use crate::fabric::series::FlowSample;
@@ -7,9 +8,9 @@ use std::collections::BTreeMap;
 /// Sums since the sample before.
 #[derive(Debug)]
 pub(super) struct Recorder {
-    /// Largest payload of a packet, per SL.
+    /// Per SL: largest payload of a packet in bytes.
     mtu_bytes: Vec<u32>,
-    /// Payload delivered per (source, destination, SL).
+    /// Payload delivered in bytes, per (source, destination, SL).
     payload: BTreeMap<(u32, u32, u8), u64>,
 }
 
@@ -21,7 +22,7 @@ impl Recorder {
         }
     }
 
-    /// Packet `index` of `message` was delivered.
+    /// Counts the payload of packet `index` of `message`, which was delivered.
     pub(super) fn delivered(&mut self, message: &InFlight, index: u32) {
         let mtu = u64::from(self.mtu_bytes[usize::from(message.sl)]);
         let bytes = message
@@ -32,16 +33,16 @@ impl Recorder {
         *self.payload.entry(flow).or_default() += bytes;
     }
 
-    /// Takes what was delivered.
+    /// Returns the sums, and begins anew.
     pub(super) fn flows(&mut self) -> Vec<FlowSample> {
         let payload = std::mem::take(&mut self.payload);
-        let moved = payload.into_iter().filter(|&(_, bytes)| bytes > 0);
+        let flows = payload.into_iter().filter(|&(_, bytes)| bytes > 0);
         let sample = |((src, dst, sl), bytes)| FlowSample {
             src,
             dst,
             sl,
             bytes,
         };
-        moved.map(sample).collect()
+        flows.map(sample).collect()
     }
 }

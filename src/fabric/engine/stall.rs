@@ -1,8 +1,8 @@
-//! Packets that wait for each other in a cycle.
+//! Deadlocks: packets that wait for each other in a cycle.
 //!
-//! Each fabric says which queues hold the space that the head of a queue waits for. A head
-//! *lives* if it waits for none, or if one of those queues has a head that lives. What is
-//! left when all that live are struck out can never move.
+//! Each fabric knows which queues hold the credits that the head of a queue waits for; this
+//! module finds the cycle. A head is *live* if it waits for no credits, or if one of the queues
+//! that hold them has a live head. All other heads can never move.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ pub enum Place {
     Output,
 }
 
-/// A packet that waits for space held by the next one of the cycle.
+/// A packet that waits for credits held by the next packet of the cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
     /// Kind of buffer it waits in.
@@ -38,7 +38,7 @@ pub struct Waiting {
 /// A cycle of packets that wait for each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stall {
-    /// The cycle: each packet waits for space that the next one holds.
+    /// The cycle: each packet waits for credits that the next packet holds.
     pub cycle: Vec<Waiting>,
     /// Head packets that can never move.
     pub blocked: usize,
@@ -67,16 +67,16 @@ impl fmt::Display for Stall {
     }
 }
 
-/// A cycle of queues whose heads can never move, and how many such heads there are.
-/// `waiting`: queues whose head waits for space, with those that hold it.
+/// A cycle of queues whose heads can never move, and how many such heads there are. `waiting`:
+/// the queues whose head waits for credits, each with the queues that hold these credits.
 pub(super) fn dead_cycle<N: Ord + Copy>(
     mut waiting: BTreeMap<N, Vec<N>>,
 ) -> Option<(Vec<N>, usize)> {
     loop {
-        let lives = |holders: &Vec<N>| holders.iter().any(|h| !waiting.contains_key(h));
+        let is_live = |holders: &Vec<N>| holders.iter().any(|h| !waiting.contains_key(h));
         let live: Vec<N> = waiting
             .iter()
-            .filter(|(_, holders)| lives(holders))
+            .filter(|(_, holders)| is_live(holders))
             .map(|(&node, _)| node)
             .collect();
         if live.is_empty() {
@@ -86,7 +86,7 @@ pub(super) fn dead_cycle<N: Ord + Copy>(
             waiting.remove(&node);
         }
     }
-    // Every dead head waits for dead ones: following them must close a cycle.
+    // Heads that can never move wait for such heads only: following them closes a cycle.
     let (mut path, mut node) = (Vec::new(), *waiting.keys().next()?);
     while !path.contains(&node) {
         path.push(node);
@@ -102,8 +102,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn only_what_waits_for_the_dead_is_dead() {
-        // 1 and 2 wait for each other, 3 for 1, 4 also for 9, which gives space, 5 for 4.
+    fn a_head_is_dead_if_it_waits_for_dead_heads_only() {
+        // 1 and 2 wait for each other, 3 for 1, 4 for 1 or 9, 5 for 4. The head of 9 is live.
         let waits = [
             (1, vec![2]),
             (2, vec![1]),

@@ -1,10 +1,11 @@
-//! What routing needs beside the next hop: which of the parallel links of a trunk, and
-//! which dateline class (`docs/model.md` §7).
+//! What routing decides beside the next hop: which of the parallel links of a trunk a packet
+//! takes, and its VL class at datelines (`docs/model.md` §7). The next hop itself comes from
+//! `fabric::routing`.
 
 use crate::fabric::spec::{FabricSpec, TrunkSelection};
 use crate::fabric::topology::{Shape, Topology};
 
-/// Not a port of a dimension.
+/// The dimension of a port that leads along none.
 const NO_DIMENSION: u8 = u8::MAX;
 
 /// The dimensions of a torus or mesh, and where its rings close.
@@ -12,15 +13,16 @@ const NO_DIMENSION: u8 = u8::MAX;
 pub(super) struct Dimensions {
     /// Dimension of each port within a switch.
     of_port: Vec<u8>,
-    /// Outputs, over all switches, whose link closes a ring; none where there are none.
-    wrap: Vec<bool>,
+    /// Per output, numbered over all switches: its link is a dateline, as it closes a ring. Empty
+    /// if the topology has no dimensions.
+    is_dateline: Vec<bool>,
 }
 
 impl Dimensions {
     pub(super) fn new(topology: &Topology) -> Self {
         let mut dimensions = Self {
             of_port: vec![NO_DIMENSION; topology.radix() as usize],
-            wrap: Vec::new(),
+            is_dateline: Vec::new(),
         };
         if let Shape::Cube(cube) = topology.shape() {
             for (port, dimension) in (0..).zip(&mut dimensions.of_port) {
@@ -31,37 +33,39 @@ impl Dimensions {
             for switch in 0..topology.switches() {
                 let ports = 0..topology.radix();
                 let wraps = ports.map(|port| cube.is_wrap_link(switch, port));
-                dimensions.wrap.extend(wraps);
+                dimensions.is_dateline.extend(wraps);
             }
         }
         dimensions
     }
 
-    /// True if port `port` of a switch leads along a dimension.
+    /// True if `port`, numbered within its switch, leads along a dimension.
     #[inline]
     pub(super) fn is_link(&self, port: u32) -> bool {
         self.of_port[port as usize] != NO_DIMENSION
     }
 
-    /// Dateline class behind `output` of a packet of `class` that goes from port `in_port` to
-    /// port `out_port` of the switch.
+    /// VL class behind `output` of a packet of VL class `class` that goes from `in_port` to
+    /// `out_port` of a switch: 0 before a dateline of the dimension, 1 behind it.
     #[inline]
     pub(super) fn class(&self, in_port: u32, out_port: u32, output: u32, class: u8) -> u8 {
-        let (came_in, goes_on) = (
+        let (came_along, goes_along) = (
             self.of_port[in_port as usize],
             self.of_port[out_port as usize],
         );
-        let keeps = came_in == goes_on && goes_on != NO_DIMENSION;
-        u8::from(keeps && class == 1 || self.wrap[output as usize])
+        let stays = came_along == goes_along && goes_along != NO_DIMENSION;
+        u8::from(stays && class == 1 || self.is_dateline[output as usize])
     }
 }
 
-/// Trunks of parallel links.
+/// The trunks of a fabric, and how a link is chosen.
 #[derive(Debug)]
 pub(super) struct Trunks {
+    /// Parallel links of each trunk.
     links: u32,
     selection: TrunkSelection,
-    /// Next link per first port, over all switches, of trunks that take turns.
+    /// With `TrunkSelection::RoundRobin`: the next link of each trunk, by the trunk's first port,
+    /// numbered over all switches.
     next: Vec<u32>,
 }
 
@@ -78,20 +82,21 @@ impl Trunks {
         }
     }
 
-    /// True if there are parallel links at all.
+    /// True if trunks have more than one link.
     #[inline]
     pub(super) fn has_several(&self) -> bool {
         self.links > 1
     }
 
-    /// True if the choice depends on other packets, and so on the order of the inputs.
+    /// True if the choice depends on other packets, and so on the order of the in-ports.
     #[inline]
     pub(super) fn by_others(&self) -> bool {
         self.links > 1 && self.selection != TrunkSelection::Destination
     }
 
-    /// The link, from 0, of a packet for `dst` on the trunk at `first`. `used`: what the
-    /// output buffer of a port holds.
+    /// The link, counted from 0, that a packet for `dst` takes of the trunk with first port
+    /// `first`. `used(port)`: how much the output buffer of `port` holds. Ports are numbered over
+    /// all switches.
     #[inline]
     pub(super) fn choose(&mut self, first: u32, dst: u32, mut used: impl FnMut(u32) -> u32) -> u32 {
         match self.selection {

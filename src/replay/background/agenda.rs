@@ -1,16 +1,17 @@
-//! When each queue of the background has to be looked at again.
+//! The agenda of background traffic: the tick in which each item is due next. What the items
+//! are is known to [`Background`](super::Background) only.
 
 use crate::fabric::spec::Tick;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Ticks ahead that the wheel covers; a power of two. What lies further is in a heap.
+/// Ticks ahead that the wheel covers, a power of two. Later items are in a heap.
 const SPAN: u64 = 1 << 12;
 const WORDS: usize = (SPAN / 64) as usize;
 /// No item.
 const NONE: u32 = u32::MAX;
 
-/// Items by tick. An item may be in the agenda once.
+/// Items by tick. An item is on the agenda at most once.
 #[derive(Debug, Clone)]
 pub(super) struct Agenda {
     /// First item of each tick of the wheel, by tick modulo [`SPAN`].
@@ -19,9 +20,11 @@ pub(super) struct Agenda {
     next: Vec<u32>,
     /// Ticks of the wheel that have items, a bit each.
     occupied: [u64; WORDS],
+    /// Items that were inserted beyond the wheel.
     far: BinaryHeap<Reverse<(Tick, u32)>>,
-    /// First tick that was not taken.
+    /// First tick whose items have not been taken.
     begin: Tick,
+    /// Tick of the first item; [`Tick::MAX`] without one.
     soonest: Tick,
 }
 
@@ -44,7 +47,7 @@ impl Agenda {
         self.soonest
     }
 
-    /// Notes `item` for `tick`, which must not have been taken.
+    /// Adds `item` at `tick`. The items of that tick must not have been taken.
     pub(super) fn insert(&mut self, item: u32, tick: Tick) {
         debug_assert!(tick >= self.begin);
         if tick - self.begin < SPAN {
@@ -76,12 +79,12 @@ impl Agenda {
                 due.push(item);
             }
             self.begin = tick + 1;
-            self.soonest = self.find();
+            self.soonest = self.first_tick();
         }
     }
 
     /// First tick with an item, from `begin` on.
-    fn find(&self) -> Tick {
+    fn first_tick(&self) -> Tick {
         let far = self.far.peek().map_or(Tick::MAX, |entry| entry.0.0);
         let start = (self.begin % SPAN) as usize;
         let (word, bit) = (start / 64, start % 64);
@@ -109,7 +112,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a sorted list; taken items come again at random distances.
+        /// Compares with a sorted list. Items that were taken are inserted again at random
+        /// distances.
         #[test]
         fn items_come_at_their_ticks(gaps in prop::collection::vec(0_u64..9000, 1..200)) {
             let items = 7_u32;
@@ -138,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_time_is_never_due() {
+    fn the_last_tick_is_never_due() {
         let mut agenda = Agenda::new(1);
         let mut due = Vec::new();
         assert_eq!(agenda.soonest(), Tick::MAX);

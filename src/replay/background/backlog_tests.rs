@@ -1,12 +1,12 @@
-//! Messages that the fabric cannot take: they keep their ticks and their order, and take no
-//! memory.
+//! Messages that the fabric cannot take yet: they keep their ticks and their order, and take
+//! no memory.
 
 use super::flow_tests::{flow, run};
 use super::*;
 use crate::fabric::workload::AppQueue;
 use proptest::prelude::*;
 
-/// Hands over what waits in queue after queue, a few messages at a time.
+/// A fabric that takes a few messages of some queues at a time.
 struct Drain {
     background: Background,
     queueing: Queueing,
@@ -32,7 +32,7 @@ impl Drain {
         self.busy.extend(new.map(|m| self.queueing.queue_of(m)));
     }
 
-    /// Every queue for which `wanted` is true loses what the fabric has of it, `times` times.
+    /// Takes up to `times` further messages of every busy queue for which `wanted` is true.
     fn replenish(&mut self, now: Tick, times: usize, wanted: impl Fn(AppQueue) -> bool) {
         for queue in std::mem::take(&mut self.busy) {
             let times = if wanted(queue) { times } else { 0 };
@@ -45,7 +45,7 @@ impl Drain {
         }
     }
 
-    /// Things kept of messages that wait, whatever their number.
+    /// Number of entries stored for messages that wait.
     fn kept(&self) -> usize {
         let queues = self.background.queues.iter();
         queues
@@ -98,8 +98,8 @@ fn mixture() -> Vec<BackgroundFlow> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Whenever the queues are emptied, and by how much: each gives the same messages with
-    /// the same ticks in the same order.
+    /// Whenever the fabric takes messages, and how many: each queue gives the same messages
+    /// with the same ticks in the same order.
     #[test]
     fn a_backlog_keeps_messages_and_order(
         steps in proptest::collection::vec((1_u64..200, 0_usize..6, any::<u32>()), 5..20),

@@ -1,5 +1,5 @@
-//! The generator against its definition, fed to a fabric that takes everything at once,
-//! and to one that has room now and then.
+//! The messages of flows compared with their definition, with a fabric that takes every
+//! message at once. [`backlog_tests`](super::backlog_tests) has one that does not.
 
 use super::*;
 
@@ -22,8 +22,8 @@ pub(super) fn flow(sl: u8, units: u64, per_tick: (u64, u64), nics: u32) -> Backg
     }
 }
 
-/// Every message at its creation, with a fabric whose queues are empty at once: the same
-/// ones however they queue.
+/// The messages of `flows` before tick `until`, with a fabric that takes each in the tick of
+/// its creation. Asserts that both kinds of queueing give the same messages.
 pub(super) fn run(flows: &[BackgroundFlow], nics: u32, until: Tick) -> Vec<Message> {
     let all = run_queueing(Queueing::PerLevel, flows, nics, until);
     let mut others = run_queueing(Queueing::PerPair, flows, nics, until);
@@ -118,7 +118,7 @@ fn a_further_flow_does_not_disturb_the_first() {
             ..flow(0, 16, (1, 10), 16)
         };
         let alone = run(std::slice::from_ref(&mixed), 16, 5_000);
-        // On the same service level, so that they share their queues.
+        // On the same service level, so that both flows share queues.
         let second = flow(0, 7, (2, 9), 16);
         let mut both = run(&[mixed, second], 16, 5_000);
         both.retain(|m| m.bytes != 56);
@@ -193,7 +193,8 @@ fn flows_start_and_stop() {
     }
 }
 
-/// What they queue behind: uniform traffic between two NICs has one destination.
+/// With two NICs uniform traffic has one destination, so that both kinds of queueing put a job
+/// behind it.
 #[test]
 fn messages_of_jobs_queue_behind_what_was_created_before() {
     jobs_queue_behind_flows(Queueing::PerLevel);
@@ -212,11 +213,11 @@ fn jobs_queue_behind_flows(queueing: Queueing) {
         report_injection: false,
     };
     let mut out = Vec::new();
-    // Another service level, or a queue that is empty: at once.
+    // On another service level or in an empty queue a message goes to the fabric at once.
     background.admit(Message { sl: 2, ..job(0, 1) }, &mut out);
     background.admit(job(0, 2), &mut out);
     assert_eq!(out.len(), 2);
-    // The fabric has one: behind it, in the order of creation.
+    // The fabric has a message of the queue: later ones wait, in the order of creation.
     background.admit(job(100, 3), &mut out);
     background.admit(job(100, 4), &mut out);
     assert_eq!(out.len(), 2);

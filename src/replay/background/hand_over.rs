@@ -1,12 +1,14 @@
-//! What the fabric gets when: the first message of every queue, and the next one whenever it
-//! has none of that queue any more.
+//! When the fabric gets messages, in phase 3 of a tick. It gets the first message of every
+//! queue when that is created, and the next one whenever it has used up those it has.
+//! [`queues`](super::queues) stores what waits.
 
 use super::Background;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{AppQueue, Message};
 
 impl Background {
-    /// A job sends `message`: to `out` if it is the next of its queue, else it is kept back.
+    /// Takes `message` of a job. It goes to `out` if the fabric has no message of its queue, and
+    /// waits in the queue otherwise.
     #[inline]
     pub fn admit(&mut self, message: Message, out: &mut Vec<Message>) {
         let Some(queue) = self.queues.get(message.src, message.sl, message.dst) else {
@@ -21,26 +23,26 @@ impl Background {
         }
     }
 
-    /// Hands over the first message of every queue in which one is due by tick `now`. The
-    /// others are for [`Background::replenish`].
+    /// Hands over the first message of every queue in which one is created by tick `now` and
+    /// of which the fabric has none. Further messages come by [`Background::replenish`].
     pub fn act(&mut self, now: Tick, out: &mut Vec<Message>) {
-        let in_time = self.next_tick() >= now;
+        let is_on_time = self.next_tick() >= now;
         let mut due = std::mem::take(&mut self.due);
         self.agenda.take(now, &mut due);
-        let lasting = self.queues.lasting();
-        if self.queues.come_and_go() {
-            // Sources in the order of their flows.
+        let permanent = self.queues.permanent();
+        if self.queues.has_drawing_sources() {
+            // Puts the sources into the order of their flows.
             due.sort_unstable();
         }
-        let queues = due.partition_point(|&item| item < lasting);
+        let queues = due.partition_point(|&item| item < permanent);
         for &queue in &due[..queues] {
-            self.queues[queue].noted = false;
+            self.queues[queue].on_agenda = false;
         }
         for &item in &due[queues..] {
-            self.draw_destinations(item - lasting, (now, in_time), out);
+            self.draw_destinations(item - permanent, (now, is_on_time), out);
         }
         due.truncate(queues);
-        due.append(&mut self.reached);
+        due.append(&mut self.drawn_queues);
         for queue in due.drain(..) {
             if self.queues[queue].busy {
                 continue;
@@ -50,60 +52,65 @@ impl Background {
                     self.queues[queue].busy = true;
                     out.push(message);
                 }
-                None => self.note(queue),
+                None => self.put_on_agenda(queue),
             }
         }
         self.due = due;
     }
 
-    /// A source that feeds many queues passes its messages up to tick `now`: each waits in
-    /// its queue, or goes to `out` if nothing can come before it; `in_time`: no message of an
-    /// earlier tick was due.
-    fn draw_destinations(&mut self, at: u32, (now, in_time): (Tick, bool), out: &mut Vec<Message>) {
+    /// Advances source number `at`, which feeds many queues, over its messages up to tick
+    /// `now`. Each message goes to `out` if no other can come before it, and waits in its queue
+    /// otherwise. `is_on_time`: no message of an earlier tick was due.
+    fn draw_destinations(
+        &mut self,
+        at: u32,
+        (now, is_on_time): (Tick, bool),
+        out: &mut Vec<Message>,
+    ) {
         let source = &mut self.sources[at as usize];
         let flow = &mut self.flows[source.flow as usize];
         while source.next.tick <= now && source.next.tick < Tick::MAX {
             let dst = source.draw_target(self.nics);
             flow.count(source.size);
             if let Some(queue) = self.queues.get(source.nic, flow.sl, dst) {
-                let queue_state = &mut self.queues[queue];
-                if in_time && queue_state.is_unused() {
-                    // Those of jobs and of earlier flows would have been here.
-                    queue_state.busy = true;
+                let state = &mut self.queues[queue];
+                if is_on_time && state.is_unused() {
+                    // A message of a job or of an earlier flow would be in the queue by now.
+                    state.busy = true;
                     let message = source.message(flow, dst);
                     self.handed += 1;
                     self.handed_bytes = self.handed_bytes.saturating_add(message.bytes);
                     out.push(message);
                 } else {
-                    queue_state.add_drawn(at, source);
-                    if !queue_state.busy {
-                        self.reached.push(queue);
+                    state.add_drawn(at, source);
+                    if !state.busy {
+                        self.drawn_queues.push(queue);
                     }
                 }
             }
             source.advance(flow);
         }
         if source.next.tick < Tick::MAX {
-            let item = self.queues.lasting() + at;
+            let item = self.queues.permanent() + at;
             self.agenda.insert(item, source.next.tick);
         }
     }
 
-    /// The fabric has no message of `queue` any more: the next one, if it was created by
-    /// `now`. In a tick, those of jobs come before those of flows, and these in the order of
-    /// the flows.
+    /// The next message of `queue`, of which the fabric has none left; `None` if no message was
+    /// created by tick `now`. Of messages created in the same tick, messages of jobs come first.
+    /// Messages of flows follow in the order of the flows.
     pub fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
         let queue = self.queues.find(queue)?;
         let message = self.next_message(queue, now);
         if message.is_none() {
             self.queues[queue].busy = false;
-            self.note(queue);
+            self.put_on_agenda(queue);
             self.queues.release(queue);
         }
         message
     }
 
-    /// Takes the next message of `queue` if it was created by `now`.
+    /// Takes the next message of `queue` if it was created by tick `now`.
     fn next_message(&mut self, queue: u32, now: Tick) -> Option<Message> {
         let state = &mut self.queues[queue];
         let own = state
@@ -111,17 +118,17 @@ impl Background {
             .clone()
             .min_by_key(|&source| self.sources[source as usize].next.tick);
         let own = own.map(|source| &mut self.sources[source as usize]);
-        // With equal ticks the order of the flows decides.
-        let of_own = own.as_ref().map(|source| (source.next.tick, source.flow));
+        // In the same tick the order of the flows decides.
+        let first_own = own.as_ref().map(|source| (source.next.tick, source.flow));
         let drawn = match state.drawn.is_empty() {
             true => None,
             false => state
                 .first_drawn()
-                .filter(|&(_, first)| of_own.is_none_or(|own| first < own)),
+                .filter(|&(_, first)| first_own.is_none_or(|own| first < own)),
         };
-        let first = drawn.map(|(_, first)| first).or(of_own);
+        let first = drawn.map(|(_, first)| first).or(first_own);
         let tick = first.map_or(Tick::MAX, |(tick, _)| tick);
-        // Those of jobs first, in the tick as well.
+        // Messages of jobs come first, also in the same tick.
         if state.held.front().is_some_and(|held| held.created <= tick) {
             return state.held.pop_front();
         }
@@ -147,13 +154,14 @@ impl Background {
         Some(message)
     }
 
-    /// Notes when `queue`, of which the fabric has nothing, gets its next message.
-    pub(super) fn note(&mut self, queue: u32) {
+    /// Puts `queue`, of which the fabric has no message, on the agenda at the tick of the next
+    /// message of its own sources.
+    pub(super) fn put_on_agenda(&mut self, queue: u32) {
         let state = &mut self.queues[queue];
         let sources = &self.sources[state.sources.start as usize..state.sources.end as usize];
         let next = sources.iter().map(|source| source.next.tick).min();
-        if let Some(tick) = next.filter(|&tick| tick < Tick::MAX && !state.noted) {
-            state.noted = true;
+        if let Some(tick) = next.filter(|&tick| tick < Tick::MAX && !state.on_agenda) {
+            state.on_agenda = true;
             self.agenda.insert(queue, tick);
         }
     }

@@ -1,10 +1,11 @@
-//! When a source creates its messages, in exact integer arithmetic.
+//! Injection processes: when a source creates its messages, in exact integer arithmetic. The
+//! offered load is exact; nothing here knows of queues or destinations.
 
 use super::BackgroundError;
 use crate::fabric::spec::Tick;
 use crate::random::Stream;
 
-/// A rate of `units / ticks` units per tick.
+/// A rate of `units / ticks`, in units of link time per tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     /// Numerator, at least 1.
@@ -13,38 +14,39 @@ pub struct Rate {
     pub ticks: u64,
 }
 
-/// How the messages of a source are spread over time.
+/// Kind of an injection process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Injection {
-    /// Constant bit rate: the next message follows one of m units after m / rate ticks.
+    /// Constant bit rate: after a message of m units the next one follows in m / rate ticks.
     Cbr,
-    /// In every tick a message is created with the same probability: the rate divided by
+    /// In every tick a message is created with the same probability, which is the rate over
     /// the mean number of units of a message.
     Bernoulli,
 }
 
-/// A point in time of a source: `tick + rest / unit` ticks, the unit being the numerator of
-/// the rate (always 0 with [`Injection::Bernoulli`]).
+/// Sub-tick time of a source, `tick + parts / parts_per_tick` in ticks. With
+/// [`Injection::Cbr`] a tick has as many parts as the numerator of the rate. With
+/// [`Injection::Bernoulli`] `parts` is always 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Moment {
-    /// Whole ticks; the message is created in this one.
+pub(super) struct SubTick {
+    /// Tick in which the message is created.
     pub tick: Tick,
-    rest: u64,
+    parts: u64,
 }
 
 /// When the messages of one flow are created.
 #[derive(Debug, Clone)]
 pub(super) enum InjectionProcess {
     Cbr {
-        unit: u64,
-        /// Time that a message takes at the rate, by its size.
-        spans: Vec<Moment>,
+        parts_per_tick: u64,
+        /// Time from a message to the next one, by the size of the first.
+        spans: Vec<SubTick>,
     },
     Bernoulli(Geometric),
 }
 
 impl InjectionProcess {
-    /// The process of messages of `sizes` units, each with its weight, at `rate`.
+    /// The injection process of messages with `sizes` (units of link time, weight) at `rate`.
     ///
     /// # Errors
     /// If there is nothing to send or the time between two messages exceeds 2⁶⁴ ticks.
@@ -61,16 +63,19 @@ impl InjectionProcess {
         }
         match injection {
             Injection::Cbr => {
-                let unit = rate.units;
+                let parts_per_tick = rate.units;
                 let span = |&(units, _): &(u64, u64)| {
-                    let units = u128::from(units) * u128::from(rate.ticks);
-                    Moment::of(units, unit).ok_or(BackgroundError::TooSlow)
+                    let parts = u128::from(units) * u128::from(rate.ticks);
+                    SubTick::of(parts, parts_per_tick).ok_or(BackgroundError::TooSlow)
                 };
                 let spans = sizes.iter().map(span).collect::<Result<_, _>>()?;
-                Ok(Self::Cbr { unit, spans })
+                Ok(Self::Cbr {
+                    parts_per_tick,
+                    spans,
+                })
             }
             Injection::Bernoulli => {
-                // rate / (Σ units × weight / Σ weight)
+                // p / q = rate / (Σ units × weight / Σ weight)
                 let units = sizes.iter().try_fold(0_u128, |sum, &(units, weight)| {
                     sum.checked_add(u128::from(units) * u128::from(weight))
                 });
@@ -90,92 +95,112 @@ impl InjectionProcess {
         }
     }
 
-    /// The first message of a source that starts at `start`; its size is `size`.
-    pub(super) fn first(&self, start: Tick, size: usize, stream: &mut Stream) -> Moment {
-        let start = Moment {
+    /// Time of the first message of a source that starts in tick `start`. The message has size
+    /// number `size`.
+    pub(super) fn first(&self, start: Tick, size: usize, stream: &mut Stream) -> SubTick {
+        let start = SubTick {
             tick: start,
-            rest: 0,
+            parts: 0,
         };
         match self {
-            Self::Cbr { unit, spans } => {
-                let phase = Moment::of(stream.below_wide(spans[size].units(*unit)), *unit);
-                phase.map_or(start, |phase| start.plus(phase, *unit))
+            Self::Cbr {
+                parts_per_tick,
+                spans,
+            } => {
+                let span = spans[size].total_parts(*parts_per_tick);
+                let phase = SubTick::of(stream.below_wide(span), *parts_per_tick);
+                phase.map_or(start, |phase| start.plus(phase, *parts_per_tick))
             }
             Self::Bernoulli(gap) => start.later(gap.draw(stream)),
         }
     }
 
-    /// The message after one of size `size` at `moment`; stays at the end of time.
+    /// Time of the message after one of size number `size` at `time`; at most
+    /// [`SubTick::NEVER`].
     #[inline]
-    pub(super) fn after(&self, moment: Moment, size: usize, stream: &mut Stream) -> Moment {
+    pub(super) fn after(&self, time: SubTick, size: usize, stream: &mut Stream) -> SubTick {
         match self {
-            Self::Cbr { unit, spans } => moment.plus(spans[size], *unit),
-            Self::Bernoulli(gap) => moment.later(gap.draw(stream).saturating_add(1)),
+            Self::Cbr {
+                parts_per_tick,
+                spans,
+            } => time.plus(spans[size], *parts_per_tick),
+            Self::Bernoulli(gap) => time.later(gap.draw(stream).saturating_add(1)),
         }
     }
 
-    /// Messages created up to tick `end` from the one at `moment` on, where that is known
-    /// without drawing: messages of one size at constant rate.
-    pub(super) fn count(&self, moment: Moment, end: Tick) -> Option<u64> {
+    /// Number of messages from the one at `time` on that are created up to tick `end`. `None`
+    /// unless it is known without drawing: with messages of one size at constant rate.
+    pub(super) fn count(&self, time: SubTick, end: Tick) -> Option<u64> {
         match self {
-            Self::Cbr { unit, spans } if spans.len() == 1 => {
-                if moment.tick > end {
+            Self::Cbr {
+                parts_per_tick,
+                spans,
+            } if spans.len() == 1 => {
+                if time.tick > end {
                     return Some(0);
                 }
-                let span = spans[0].units(*unit);
-                // ⌊(tick + rest / unit) + i × span / unit⌋ ≤ end
-                let room = (u128::from(end - moment.tick) + 1) * u128::from(*unit)
-                    - u128::from(moment.rest);
-                u64::try_from(room.div_ceil(span)).ok()
+                let span = spans[0].total_parts(*parts_per_tick);
+                // Message i counts if ⌊time + i × span⌋ ≤ end; all in parts of a tick.
+                let left = (u128::from(end - time.tick) + 1) * u128::from(*parts_per_tick)
+                    - u128::from(time.parts);
+                u64::try_from(left.div_ceil(span)).ok()
             }
             _ => None,
         }
     }
 }
 
-impl Moment {
-    /// The end of time.
+impl SubTick {
+    /// Later than every message.
     pub(super) const NEVER: Self = Self {
         tick: Tick::MAX,
-        rest: 0,
+        parts: 0,
     };
 
-    fn of(units: u128, unit: u64) -> Option<Self> {
-        let tick = Tick::try_from(units / u128::from(unit)).ok()?;
-        let rest = (units % u128::from(unit)) as u64;
-        Some(Self { tick, rest })
+    /// The time of `parts` parts; `None` beyond the range of ticks.
+    fn of(parts: u128, parts_per_tick: u64) -> Option<Self> {
+        let tick = Tick::try_from(parts / u128::from(parts_per_tick)).ok()?;
+        let parts = (parts % u128::from(parts_per_tick)) as u64;
+        Some(Self { tick, parts })
     }
 
-    fn units(self, unit: u64) -> u128 {
-        u128::from(self.tick) * u128::from(unit) + u128::from(self.rest)
+    /// The whole time in parts.
+    fn total_parts(self, parts_per_tick: u64) -> u128 {
+        u128::from(self.tick) * u128::from(parts_per_tick) + u128::from(self.parts)
     }
 
+    /// The time `ticks` whole ticks later.
     fn later(self, ticks: Tick) -> Self {
         Self {
             tick: self.tick.saturating_add(ticks),
-            rest: self.rest,
+            parts: self.parts,
         }
     }
 
+    /// The time `span` later.
     #[inline]
-    fn plus(self, span: Self, unit: u64) -> Self {
-        let (rest, over) = self.rest.overflowing_add(span.rest);
-        let carry = over || rest >= unit;
+    fn plus(self, span: Self, parts_per_tick: u64) -> Self {
+        let (parts, overflows) = self.parts.overflowing_add(span.parts);
+        let carry = overflows || parts >= parts_per_tick;
         Self {
             tick: self
                 .tick
                 .saturating_add(span.tick)
                 .saturating_add(carry.into()),
-            rest: if carry { rest.wrapping_sub(unit) } else { rest },
+            parts: if carry {
+                parts.wrapping_sub(parts_per_tick)
+            } else {
+                parts
+            },
         }
     }
 }
 
-/// Draws the number of failures before a success of probability p.
+/// Draws the number of failures before the first success, each trial of probability p.
 ///
-/// The bits of a geometric variate are independent: bit j is set with the probability
-/// q/(1+q), q = (1−p)^(2^j). The probabilities are kept in 64 bits, made from powers kept in
-/// 128 bits.
+/// The bits of a geometric variate are independent: bit j is set with probability q / (1 + q),
+/// where q = (1 − p)^(2^j). The powers are computed in 128 bits, and the probabilities are
+/// stored in 64 bits.
 #[derive(Debug, Clone)]
 pub(super) struct Geometric {
     /// Probability that bit j is set, times 2⁶⁴.
@@ -200,6 +225,7 @@ impl Geometric {
         (num >= den >> 60 && num > 0).then_some(Self { bits })
     }
 
+    /// Draws a variate.
     fn draw(&self, stream: &mut Stream) -> u64 {
         let ones = (0..).zip(&self.bits);
         ones.map(|(j, &bit)| u64::from(stream.bits() < bit) << j)
@@ -208,7 +234,7 @@ impl Geometric {
 }
 
 /// ⌊2^128 × num / den⌋ for num ≤ den, at most 2^128 − 1; `None` if `den` is so large that
-/// doubling a rest overflows.
+/// twice a remainder overflows.
 fn long_division(num: u128, den: u128) -> Option<u128> {
     if den >> 127 != 0 {
         return None;
@@ -216,12 +242,12 @@ fn long_division(num: u128, den: u128) -> Option<u128> {
     if num == den {
         return Some(u128::MAX);
     }
-    let (mut rest, mut quotient) = (num, 0_u128);
+    let (mut remainder, mut quotient) = (num, 0_u128);
     for _ in 0..128 {
-        rest *= 2;
-        quotient = quotient << 1 | u128::from(rest >= den);
-        if rest >= den {
-            rest -= den;
+        remainder *= 2;
+        quotient = quotient << 1 | u128::from(remainder >= den);
+        if remainder >= den {
+            remainder -= den;
         }
     }
     Some(quotient)
@@ -253,18 +279,18 @@ mod tests {
     #[test]
     fn ten_million_messages_do_not_drift() {
         let process = cbr(129, (31, 997));
-        let mut moment = Moment { tick: 5, rest: 30 };
+        let mut time = SubTick { tick: 5, parts: 30 };
         for _ in 0..10_000_000 {
-            moment = process.after(moment, 0, &mut stream(1));
+            time = process.after(time, 0, &mut stream(1));
         }
         let exact = (5 * 31 + 30 + 10_000_000_u128 * 129 * 997) / 31;
-        assert_eq!(u128::from(moment.tick), exact);
+        assert_eq!(u128::from(time.tick), exact);
     }
 
     #[test]
-    fn the_end_of_time_is_not_passed() {
+    fn times_do_not_pass_the_last_tick() {
         let process = cbr(u64::MAX, (1, 1));
-        let start = Moment { tick: 1, rest: 0 };
+        let start = SubTick { tick: 1, parts: 0 };
         let late = process.after(process.after(start, 0, &mut stream(1)), 0, &mut stream(1));
         assert_eq!(late.tick, Tick::MAX);
     }
@@ -281,19 +307,19 @@ mod tests {
             let process = cbr(units, (p, q));
             let mut random = stream(seed);
             let first = process.first(start, 0, &mut random);
-            let phase = first.units(p) - u128::from(start * p);
+            let phase = first.total_parts(p) - u128::from(start * p);
             prop_assert!(phase < u128::from(units * q));
-            let mut moment = first;
+            let mut time = first;
             for i in 0..200_u128 {
-                let exact = (first.units(p) + i * u128::from(units * q)) / u128::from(p);
-                prop_assert_eq!(u128::from(moment.tick), exact);
-                // Up to its own tick there are i + 1 or, with several in a tick, more.
-                let counted = process.count(first, moment.tick).unwrap();
-                let next = process.after(moment, 0, &mut random);
-                if next.tick > moment.tick {
+                let exact = (first.total_parts(p) + i * u128::from(units * q)) / u128::from(p);
+                prop_assert_eq!(u128::from(time.tick), exact);
+                // By its own tick there are i + 1, or more if several are in one tick.
+                let counted = process.count(first, time.tick).unwrap();
+                let next = process.after(time, 0, &mut random);
+                if next.tick > time.tick {
                     prop_assert_eq!(u128::from(counted), i + 1);
                 }
-                moment = next;
+                time = next;
             }
         }
 

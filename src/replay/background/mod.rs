@@ -1,9 +1,14 @@
 //! Synthetic traffic: flows of messages beside the jobs, or instead of them.
 //!
-//! A source (a NIC within a flow) creates a message whenever its [process] says so, and an
-//! application queue may hold any number of them. They are kept in closed form: a source
-//! knows its next message only, with the tick of its creation, and makes it when the fabric
-//! has room ([`Background::replenish`]). So a backlog takes time to work off, but no memory.
+//! A source (a NIC within a flow) creates messages at the ticks that the injection process of
+//! its flow gives. An application queue may hold any number of them, but no list of messages
+//! is kept: a source stores only its next message, and hands it over when the fabric asks for
+//! it ([`Background::replenish`]). So a backlog takes no memory.
+//!
+//! Phase 3 of a tick (`docs/model.md` §5) calls this module through the
+//! [`Workload`](crate::fabric::workload::Workload) of the replay. It creates messages and
+//! counts them; the fabric cuts them into packets. [`injection`] says when, [`pattern`] where
+//! to, and [`queues`] what waits.
 
 mod agenda;
 #[cfg(test)]
@@ -17,7 +22,7 @@ mod queues;
 
 use self::agenda::Agenda;
 pub use self::injection::{Injection, Rate};
-use self::injection::{InjectionProcess, Moment};
+use self::injection::{InjectionProcess, SubTick};
 pub use self::pattern::{Pattern, PatternError, Target};
 use self::queues::Queues;
 use crate::fabric::spec::{FabricSpec, Tick};
@@ -25,13 +30,13 @@ use crate::fabric::workload::{Message, Queueing};
 use crate::random::{Purpose, Stream};
 use thiserror::Error;
 
-/// Token of the messages of the first size of the first flow; each further size has one
-/// less, each further flow [`MAX_SIZES`] less. No message of a job has a token beyond 32
-/// bits.
+/// Token of the messages of the first flow that have its first size. Each further size
+/// subtracts 1 from it, and each further flow subtracts [`MAX_SIZES`]. Tokens of jobs have at
+/// most 32 bits.
 pub const BACKGROUND_TOKEN: u64 = u64::MAX;
 /// Most message sizes of a flow.
 pub const MAX_SIZES: usize = 64;
-/// Most flows: their tokens stay far from those of jobs.
+/// Most flows, so that their tokens differ from the tokens of jobs.
 pub const MAX_FLOWS: usize = 1 << 24;
 
 /// One size of the messages of a flow.
@@ -41,7 +46,7 @@ pub struct MessageSize {
     pub bytes: u64,
     /// Units of link time (see [`message_units`]), at least 1.
     pub units: u64,
-    /// Share of the messages that have this size, among the sum of the weights; at least 1.
+    /// Weight, at least 1: the share of this size is its weight over the sum of all weights.
     pub weight: u64,
 }
 
@@ -50,45 +55,45 @@ pub struct MessageSize {
 pub struct BackgroundFlow {
     /// Service level.
     pub sl: u8,
-    /// Sizes of its messages: at least one, at most [`MAX_SIZES`].
+    /// Sizes of its messages, from 1 to [`MAX_SIZES`] of them.
     pub sizes: Vec<MessageSize>,
     /// Offered load of every NIC that sends.
     pub rate: Rate,
-    /// How it is spread over time.
+    /// Injection process.
     pub injection: Injection,
-    /// First tick.
+    /// Tick from which on messages are created.
     pub start: Tick,
-    /// Tick from which on no message is created any more.
+    /// Tick from which on no message is created.
     pub stop: Tick,
-    /// The NICs that send, and where to.
+    /// The NICs that send, each with its target.
     pub senders: Vec<(u32, Target)>,
 }
 
 /// A flow that cannot be generated, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BackgroundError {
-    /// A rate of 0 in numerator or denominator, or messages without a flit.
+    /// The rate has a numerator or denominator of 0, or a message has no flit.
     #[error("a background flow needs a rate above 0 and messages of at least one flit")]
     Nothing,
-    /// The time between two messages does not fit.
+    /// The time between two messages exceeds the range of ticks.
     #[error("the time between two background messages is longer than 2^60 ticks")]
     TooSlow,
     /// More than one message would have to be created in every tick.
     #[error("a bernoulli source creates at most one message per tick; lower its rate")]
     TooFast,
-    /// There is nobody to send to.
+    /// The fabric has fewer than 2 NICs.
     #[error("background traffic needs at least 2 NICs, but the fabric has {0}")]
     TooFewNics(u32),
-    /// A sender or receiver does not exist, or sends to itself.
+    /// A sender or receiver does not exist, or a NIC sends to itself.
     #[error("a background flow from NIC {0} to NIC {1} cannot be: there are NICs 0 to {2}")]
     Sender(u32, u32, u32),
-    /// More than [`MAX_FLOWS`] flows or [`MAX_SIZES`] sizes.
+    /// There are more than [`MAX_FLOWS`] flows, or more than [`MAX_SIZES`] sizes in one.
     #[error("there are more than 2^24 background flows or more than 64 sizes in one")]
     TooMany,
 }
 
-/// Units of link time ([`FabricSpec::link_units`]) that a message of `bytes` takes, cut into
-/// packets of `mtu_bytes` (`docs/model.md` §1).
+/// Units of link time ([`FabricSpec::link_units`]) that a message of `bytes` takes when it is
+/// cut into packets of at most `mtu_bytes` (`docs/model.md` §1).
 #[must_use]
 pub fn message_units(fabric: &FabricSpec, mtu_bytes: u32, bytes: u64) -> u64 {
     let mtu = u64::from(mtu_bytes.max(1));
@@ -99,23 +104,23 @@ pub fn message_units(fabric: &FabricSpec, mtu_bytes: u32, bytes: u64) -> u64 {
     }
 }
 
-/// What became of one background flow.
+/// Messages of one background flow that were created and delivered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BackgroundOutcome {
     /// Service level.
     pub sl: u8,
     /// Messages created.
     pub messages: u64,
-    /// Their units.
+    /// Units of link time of the messages created.
     pub units: u64,
     /// Messages delivered.
     pub messages_delivered: u64,
-    /// Their units.
+    /// Units of link time of the messages delivered.
     pub units_delivered: u64,
 }
 
 impl BackgroundFlow {
-    /// Checks sizes and rate, before there is a fabric.
+    /// Checks sizes and rate without a fabric.
     ///
     /// # Errors
     /// As [`Background::new`].
@@ -125,13 +130,13 @@ impl BackgroundFlow {
 }
 
 impl BackgroundOutcome {
-    /// Messages created and not delivered.
+    /// Messages created and not yet delivered.
     #[must_use]
     pub fn backlog(&self) -> u64 {
         self.messages.saturating_sub(self.messages_delivered)
     }
 
-    /// What was added since `earlier`.
+    /// The messages since `earlier`, an outcome of the same flow.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -144,21 +149,25 @@ impl BackgroundOutcome {
     }
 }
 
-/// Generator of all flows, and the rest of the application queues that they feed.
+/// All flows, and the messages that wait in the application queues which they feed.
 #[derive(Debug, Clone)]
 pub struct Background {
     nics: u32,
     flows: Vec<Flow>,
-    /// Ordered as [`Queues::new`] says.
+    /// In the order of [`Queues::new`].
     sources: Vec<Source>,
     queues: Queues,
-    /// Lasting queues that the fabric has nothing of, at the tick of their next message; and
-    /// beyond their number sources that draw destinations for many queues, at theirs.
+    /// The tick of the next message, of each permanent queue of which the fabric has no
+    /// message. Items from the number of permanent queues on are the sources that draw
+    /// destinations for many queues.
     agenda: Agenda,
-    /// Of one tick; kept for their memory.
+    /// Items of the agenda that are due in the present tick.
     due: Vec<u32>,
-    reached: Vec<u32>,
+    /// Queues for which sources drew messages in the present tick.
+    drawn_queues: Vec<u32>,
+    /// Messages handed to the fabric.
     handed: u64,
+    /// Payload of these messages in bytes.
     handed_bytes: u64,
 }
 
@@ -170,8 +179,8 @@ struct Flow {
     weights: u64,
     process: InjectionProcess,
     stop: Tick,
-    /// Messages that have left their sources, and those that were delivered.
-    handed: BackgroundOutcome,
+    /// Messages that the sources have passed, and those that were delivered.
+    so_far: BackgroundOutcome,
 }
 
 /// A NIC within a flow.
@@ -180,19 +189,19 @@ struct Source {
     flow: u32,
     nic: u32,
     target: Target,
-    /// Size of the next message.
+    /// Index of the size of the next message.
     size: u32,
-    /// When the next message is created; [`Moment::NEVER`] after the last.
-    next: Moment,
+    /// Creation of the next message; [`SubTick::NEVER`] after the last.
+    next: SubTick,
     stream: Stream,
 }
 
 impl Background {
-    /// The flows on a fabric with `nics` NICs, where messages queue as `queueing` says, under
-    /// the experiment's `seed`.
+    /// The flows on a fabric with `nics` NICs. `queueing` says how messages queue there, and
+    /// `seed` is the seed of the experiment.
     ///
     /// # Errors
-    /// If a flow sends nothing or has nowhere to send to.
+    /// If a flow has nothing to send, or a NIC that does not exist.
     pub fn new(
         flows: &[BackgroundFlow],
         nics: u32,
@@ -205,62 +214,62 @@ impl Background {
         if flows.len() > MAX_FLOWS {
             return Err(BackgroundError::TooMany);
         }
-        let (mut processes, mut sources) = (Vec::with_capacity(flows.len()), Vec::new());
+        let (mut states, mut sources) = (Vec::with_capacity(flows.len()), Vec::new());
         for (index, flow) in (0..).zip(flows) {
-            let process = Flow::new(flow)?;
-            process.add_sources(flow, index, nics, seed, &mut sources)?;
-            processes.push(process);
+            let state = Flow::new(flow)?;
+            state.add_sources(flow, index, nics, seed, &mut sources)?;
+            states.push(state);
         }
-        let queues = Queues::new(queueing, &processes, nics, &mut sources);
-        let lasting = queues.lasting();
+        let queues = Queues::new(queueing, &states, nics, &mut sources);
+        let permanent = queues.permanent();
         let mut background = Self {
             nics,
-            agenda: Agenda::new(lasting as usize + sources.len()),
+            agenda: Agenda::new(permanent as usize + sources.len()),
             queues,
             due: Vec::new(),
-            reached: Vec::new(),
+            drawn_queues: Vec::new(),
             handed: 0,
             handed_bytes: 0,
             sources,
-            flows: processes,
+            flows: states,
         };
-        for queue in 0..lasting {
-            background.note(queue);
+        for queue in 0..permanent {
+            background.put_on_agenda(queue);
         }
         if queueing == Queueing::PerPair {
             for (at, source) in (0..).zip(&background.sources) {
                 if source.target == Target::Uniform && source.next.tick < Tick::MAX {
-                    background.agenda.insert(lasting + at, source.next.tick);
+                    background.agenda.insert(permanent + at, source.next.tick);
                 }
             }
         }
         Ok(background)
     }
 
-    /// Tick of the next message for a queue that the fabric has nothing of;
-    /// [`Tick::MAX`] if there will be none.
+    /// Tick in which [`Background::act`] is due: a message may be created for a queue of which
+    /// the fabric has none. [`Tick::MAX`] if there will be none.
     #[inline]
     #[must_use]
     pub fn next_tick(&self) -> Tick {
         self.agenda.soonest()
     }
 
-    /// A message with this token was delivered.
+    /// Counts a delivered message by its token. Ignores tokens of jobs.
     pub fn delivered(&mut self, token: u64) {
         let index = usize::try_from(BACKGROUND_TOKEN - token).unwrap_or(usize::MAX);
         if let Some(flow) = self.flows.get_mut(index / MAX_SIZES)
             && let Some(size) = flow.sizes.get(index % MAX_SIZES)
         {
-            flow.handed.messages_delivered += 1;
-            flow.handed.units_delivered = flow.handed.units_delivered.saturating_add(size.units);
+            flow.so_far.messages_delivered += 1;
+            flow.so_far.units_delivered = flow.so_far.units_delivered.saturating_add(size.units);
         }
     }
 
-    /// What became of each flow up to and including tick `end`, which must not be before the
-    /// last tick that anything was done in.
+    /// The outcome of each flow up to and including tick `end`, which must not be earlier than
+    /// the last call of any other method.
     #[must_use]
     pub fn outcomes(&self, end: Tick) -> Vec<BackgroundOutcome> {
-        let mut outcomes: Vec<_> = self.flows.iter().map(|flow| flow.handed).collect();
+        let mut outcomes: Vec<_> = self.flows.iter().map(|flow| flow.so_far).collect();
         for source in &self.sources {
             let outcome = &mut outcomes[source.flow as usize];
             let flow = &self.flows[source.flow as usize];
@@ -286,8 +295,7 @@ impl Background {
         outcomes
     }
 
-    /// Messages that are created by tick `end` and have not been handed over, those of jobs
-    /// included.
+    /// Messages, also of jobs, that are created by tick `end` and not handed to the fabric.
     #[must_use]
     pub fn waiting(&self, end: Tick) -> u64 {
         let created: u64 = self.outcomes(end).iter().map(|o| o.messages).sum();
@@ -309,6 +317,7 @@ impl Background {
 }
 
 impl Flow {
+    /// A flow at its start.
     fn new(flow: &BackgroundFlow) -> Result<Self, BackgroundError> {
         if flow.sizes.len() > MAX_SIZES {
             return Err(BackgroundError::TooMany);
@@ -323,14 +332,14 @@ impl Flow {
             sizes: flow.sizes.clone(),
             weights: weights.ok_or(BackgroundError::TooMany)?,
             stop: flow.stop,
-            handed: BackgroundOutcome {
+            so_far: BackgroundOutcome {
                 sl: flow.sl,
                 ..BackgroundOutcome::default()
             },
         })
     }
 
-    /// The NICs that send, each with a stream of its own.
+    /// Adds the sources of flow number `index`, each with a random stream of its own.
     fn add_sources(
         &self,
         flow: &BackgroundFlow,
@@ -363,14 +372,15 @@ impl Flow {
         Ok(())
     }
 
-    /// A message of size number `size` has left its source.
+    /// Counts a message of size number `size` that its source has passed.
     #[inline]
     fn count(&mut self, size: u32) {
         let units = self.sizes[size as usize].units;
-        self.handed.messages += 1;
-        self.handed.units = self.handed.units.saturating_add(units);
+        self.so_far.messages += 1;
+        self.so_far.units = self.so_far.units.saturating_add(units);
     }
 
+    /// Draws the index of a size.
     #[inline]
     fn draw_size(&self, stream: &mut Stream) -> u32 {
         if self.sizes.len() == 1 {
@@ -385,18 +395,19 @@ impl Flow {
         chosen.unwrap_or(0) as u32
     }
 
+    /// `time`, or never if the flow has stopped then.
     #[inline]
-    fn until_stop(&self, moment: Moment) -> Moment {
-        if moment.tick < self.stop {
-            moment
+    fn until_stop(&self, time: SubTick) -> SubTick {
+        if time.tick < self.stop {
+            time
         } else {
-            Moment::NEVER
+            SubTick::NEVER
         }
     }
 }
 
 impl Source {
-    /// The message that it is at, to `dst`.
+    /// The next message, whose destination is `dst`.
     #[inline]
     fn message(&self, flow: &Flow, dst: u32) -> Message {
         Message {
@@ -412,7 +423,7 @@ impl Source {
         }
     }
 
-    /// Goes on to its next message to `dst`, if there is one, and draws its destination.
+    /// Advances to the next message to `dst`, if there is one, with its destination drawn.
     #[inline]
     fn seek(&mut self, dst: u32, nics: u32, flow: &Flow) {
         loop {
@@ -423,7 +434,7 @@ impl Source {
         }
     }
 
-    /// Destination of the next message.
+    /// Draws the destination of the next message.
     #[inline]
     fn draw_target(&mut self, nics: u32) -> u32 {
         match self.target {
@@ -435,7 +446,7 @@ impl Source {
         }
     }
 
-    /// Goes on to the message after the next.
+    /// Advances to the message after the next.
     #[inline]
     fn advance(&mut self, flow: &Flow) {
         let size = self.size as usize;

@@ -1,5 +1,7 @@
-//! Who sends to whom. The definitions are those of Dally and Towles, Principles and
-//! Practices of Interconnection Networks (2004), section 3.2, on the numbers of the NICs.
+//! Patterns: which NICs of a flow send, and to which NIC each of them sends. When they send is
+//! in [`injection`](super::injection). The definitions are from Dally and Towles, Principles
+//! and Practices of Interconnection Networks (2004), section 3.2, applied to the numbers of
+//! the NICs.
 
 use crate::fabric::topology::{Shape, Topology};
 use crate::random::{Purpose, Stream};
@@ -7,10 +9,10 @@ use crate::units::Ratio;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// Destinations of a flow. A NIC whose destination is itself sends nothing.
+/// The destinations of a flow. A NIC whose destination is itself sends nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pattern {
-    /// Every other NIC, each equally likely, drawn anew for every message.
+    /// Any other NIC with equal probability, drawn anew for every message.
     Uniform,
     /// The bits of the number in reverse order; 2^b NICs.
     BitReversal,
@@ -28,16 +30,16 @@ pub enum Pattern {
         /// Not a multiple of N.
         offset: i64,
     },
-    /// Some NICs, drawn from the seed, send everything to `node`; the others send uniformly.
+    /// Some NICs, drawn from the seed, send every message to `node`; the others send uniformly.
     Hotspot {
-        /// The NIC that gets too much.
+        /// The destination of those NICs.
         node: u32,
-        /// Share of the other NICs that send to it, above 0.
+        /// Share of the other NICs that send every message to `node`, above 0.
         fraction: Ratio,
     },
     /// A random permutation without fixed points, drawn from the seed.
     Permutation,
-    /// NIC x sends to the x-th of the list, in which every NIC occurs once.
+    /// NIC x sends to entry x of the list, in which every NIC occurs once.
     List(Vec<u32>),
     /// One NIC sends to another.
     Pair {
@@ -48,23 +50,23 @@ pub enum Pattern {
     },
 }
 
-/// Where one NIC sends to.
+/// The destination of one NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// Every other NIC.
+    /// Any other NIC with equal probability.
     Uniform,
     /// One other NIC.
     Nic(u32),
 }
 
-/// A pattern that does not suit the fabric: why, and what would.
+/// Why a pattern is not defined on the fabric, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct PatternError(String);
 
 impl Pattern {
-    /// The NICs of `topology` that send, ascending, and where to; `flow` tells the random
-    /// streams of flows apart.
+    /// The NICs of `topology` that send, ascending, each with its target. `flow` is the number
+    /// of the flow, which has a random stream of its own.
     ///
     /// # Errors
     /// If the pattern is not defined on this topology.
@@ -79,13 +81,6 @@ impl Pattern {
             return bad("traffic needs a fabric with at least 2 NICs".to_owned());
         }
         let fixed = |to: &dyn Fn(u32) -> u32| (0..nics).map(|x| Target::Nic(to(x))).collect();
-        let exists = |nic: u32| match nic < nics {
-            true => Ok(()),
-            false => bad(format!(
-                "NIC {nic} does not exist: the fabric has NICs 0 to {}",
-                nics - 1
-            )),
-        };
         let mut stream = Stream::new(seed, Purpose::Pattern, [flow, 0]);
         let targets: Vec<Target> = match self {
             Self::Uniform => vec![Target::Uniform; nics as usize],
@@ -124,53 +119,17 @@ impl Pattern {
                 fixed(&|x| ((u64::from(x) + u64::from(shift)) % u64::from(nics)) as u32)
             }
             Self::Hotspot { node, fraction } => {
-                exists(*node)?;
-                let hot = fraction.mul_round((nics - 1).into()).unwrap_or(u64::MAX);
-                if hot == 0 || hot > u64::from(nics - 1) {
-                    return bad(format!(
-                        "a fraction of {fraction} of {} NICs is {hot} senders; take a fraction \
-                         above 0 and at most 1 that makes at least one",
-                        nics - 1
-                    ));
-                }
-                let mut others: Vec<u32> = (0..nics).filter(|nic| nic != node).collect();
-                stream.shuffle(&mut others);
-                let mut targets = vec![Target::Uniform; nics as usize];
-                for &sender in &others[..hot as usize] {
-                    targets[sender as usize] = Target::Nic(*node);
-                }
-                targets
+                check_exists(*node, nics)?;
+                hotspot(nics, *node, *fraction, &mut stream)?
             }
-            Self::Permutation => {
-                let mut to: Vec<u32> = (0..nics).collect();
-                // About one permutation in e has no fixed point.
-                while (0..).zip(&to).any(|(x, &y)| x == y) {
-                    stream.shuffle(&mut to);
-                }
-                to.into_iter().map(Target::Nic).collect()
-            }
+            Self::Permutation => permutation(nics, &mut stream),
             Self::List(list) => {
-                if list.len() != nics as usize {
-                    return bad(format!(
-                        "the permutation lists {} NICs, but the fabric has {nics}; list every \
-                         NIC once",
-                        list.len()
-                    ));
-                }
-                let mut seen = vec![false; nics as usize];
-                for &nic in list {
-                    exists(nic)?;
-                    if std::mem::replace(&mut seen[nic as usize], true) {
-                        return bad(format!(
-                            "NIC {nic} is listed twice; a permutation lists every NIC once"
-                        ));
-                    }
-                }
+                check_list(list, nics)?;
                 list.iter().map(|&nic| Target::Nic(nic)).collect()
             }
             Self::Pair { from, to } => {
-                exists(*from)?;
-                exists(*to)?;
+                check_exists(*from, nics)?;
+                check_exists(*to, nics)?;
                 if from == to {
                     return bad(format!(
                         "NIC {from} sends to itself; name two different NICs"
@@ -188,7 +147,72 @@ fn bad<T>(problem: String) -> Result<T, PatternError> {
     Err(PatternError(problem))
 }
 
-/// b of 2^b NICs.
+fn check_exists(nic: u32, nics: u32) -> Result<(), PatternError> {
+    match nic < nics {
+        true => Ok(()),
+        false => bad(format!(
+            "NIC {nic} does not exist: the fabric has NICs 0 to {}",
+            nics - 1
+        )),
+    }
+}
+
+/// Checks that `list` contains every NIC once.
+fn check_list(list: &[u32], nics: u32) -> Result<(), PatternError> {
+    if list.len() != nics as usize {
+        return bad(format!(
+            "the permutation lists {} NICs, but the fabric has {nics}; list every \
+             NIC once",
+            list.len()
+        ));
+    }
+    let mut seen = vec![false; nics as usize];
+    for &nic in list {
+        check_exists(nic, nics)?;
+        if std::mem::replace(&mut seen[nic as usize], true) {
+            return bad(format!(
+                "NIC {nic} is listed twice; a permutation lists every NIC once"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Targets of [`Pattern::Hotspot`], by sender.
+fn hotspot(
+    nics: u32,
+    node: u32,
+    fraction: Ratio,
+    stream: &mut Stream,
+) -> Result<Vec<Target>, PatternError> {
+    let hot = fraction.mul_round((nics - 1).into()).unwrap_or(u64::MAX);
+    if hot == 0 || hot > u64::from(nics - 1) {
+        return bad(format!(
+            "a fraction of {fraction} of {} NICs is {hot} senders; take a fraction \
+             above 0 and at most 1 that makes at least one",
+            nics - 1
+        ));
+    }
+    let mut others: Vec<u32> = (0..nics).filter(|&nic| nic != node).collect();
+    stream.shuffle(&mut others);
+    let mut targets = vec![Target::Uniform; nics as usize];
+    for &sender in &others[..hot as usize] {
+        targets[sender as usize] = Target::Nic(node);
+    }
+    Ok(targets)
+}
+
+/// Targets of [`Pattern::Permutation`], by sender.
+fn permutation(nics: u32, stream: &mut Stream) -> Vec<Target> {
+    let mut to: Vec<u32> = (0..nics).collect();
+    // About one permutation in e has no fixed point.
+    while (0..).zip(&to).any(|(x, &y)| x == y) {
+        stream.shuffle(&mut to);
+    }
+    to.into_iter().map(Target::Nic).collect()
+}
+
+/// b of 2^b NICs; an error for any other number.
 fn bits(nics: u32, pattern: &str) -> Result<u32, PatternError> {
     if nics.is_power_of_two() {
         return Ok(nics.trailing_zeros());
@@ -200,6 +224,7 @@ fn bits(nics: u32, pattern: &str) -> Result<u32, PatternError> {
     ))
 }
 
+/// Destinations of [`Pattern::Tornado`], by sender.
 fn tornado(topology: &Topology) -> Result<Vec<u32>, PatternError> {
     let nics = topology.nics();
     let Shape::Cube(cube) = topology.shape() else {
@@ -243,7 +268,7 @@ mod tests {
     use super::*;
 
     fn to(pattern: &Pattern, topology: &Topology) -> Vec<u32> {
-        // Who sends nothing stands for itself.
+        // A NIC that sends nothing stands for itself.
         let mut all: Vec<u32> = (0..topology.nics()).collect();
         for (sender, target) in pattern.senders(topology, 1, 0).unwrap() {
             assert_ne!(target, Target::Nic(sender));

@@ -1,9 +1,11 @@
-//! The application queues that flows feed, as far as the fabric does not have them.
+//! The application queues that flows feed: what waits in them until the fabric asks. When
+//! messages are handed over is in [`hand_over`](super::hand_over).
 //!
-//! A queue holds no messages of flows. A source with one destination remembers when it goes
-//! on. A source that draws a destination for every message feeds many queues, and goes on
-//! whatever they do; what waits in one of them is a [`Drawn`]: how many messages, and a copy of
-//! the source as it was at the first of them, which draws again to find the next.
+//! A queue does not list messages of flows. A source with one destination stores its next
+//! message and stays at it until the fabric takes it. A source that draws a destination for
+//! every message feeds many queues, and advances whether they empty or not. What waits in
+//! one of them is a [`Drawn`]: the number of messages, and a copy of the source at the first
+//! of them. The copy draws again to find the next one.
 
 use super::{Flow, Source};
 use crate::fabric::spec::Tick;
@@ -16,36 +18,36 @@ use std::ops::{Index, IndexMut, Range};
 /// An application queue.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Queue {
-    /// The sources that feed this queue alone.
+    /// The sources that feed only this queue.
     pub sources: Range<u32>,
     /// The fabric has a message of this queue.
     pub busy: bool,
-    /// The agenda has an entry, no later than the next message of `sources`.
-    pub noted: bool,
-    /// Messages of jobs, behind what the fabric has.
+    /// The queue is on the agenda, at or before the tick of the next message of `sources`.
+    pub on_agenda: bool,
+    /// Messages of jobs that wait, in order.
     pub held: VecDeque<Message>,
-    /// Messages for here of sources that draw destinations; one entry per source.
+    /// Messages that wait, of sources that draw destinations. One entry per source.
     pub drawn: Vec<Drawn>,
-    /// Where there is a queue per destination.
+    /// Only used with a queue per destination.
     key: Key,
 }
 
-/// Messages of one source for one destination that wait.
+/// Messages of one source to one destination that wait.
 #[derive(Debug, Clone)]
 pub(super) struct Drawn {
-    /// How many; at least 1.
+    /// Number of messages, at least 1.
     pub count: u64,
-    /// The source at the first of them, its destination drawn.
+    /// The source as it was at the first of them, with the destination drawn.
     pub source: Source,
-    /// Place of the source itself.
-    of: u32,
+    /// Index of the source itself.
+    index: u32,
 }
 
-/// SL, NIC and destination.
+/// SL, NIC and destination in one number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Key(u64);
 
-/// Bits of the number of a NIC; a fabric has at most 2^22 ports.
+/// Bits for the number of a NIC. A fabric has at most 2^22 ports.
 const NIC_BITS: u32 = 29;
 
 impl Key {
@@ -61,32 +63,36 @@ impl Key {
     }
 }
 
-/// All of them.
+/// All application queues that flows feed.
 #[derive(Debug, Clone)]
 pub(super) struct Queues {
     list: Vec<Queue>,
-    /// So many are there all the time; the others come and go.
-    lasting: u32,
+    /// Number of queues that exist all the time. They come first in `list`; the others are
+    /// temporary.
+    permanent: u32,
     nics: u32,
-    names: Names,
+    lookup: Lookup,
 }
 
+/// Finds a queue in the list.
 #[derive(Debug, Clone)]
-enum Names {
-    /// First queue of each service level that has flows; one queue per NIC.
+enum Lookup {
+    /// With a queue per SL: the queue of NIC 0 for each SL that has flows. The queues of the
+    /// other NICs follow it.
     Levels(Vec<Option<u32>>),
+    /// With a queue per queue pair.
     Pairs {
         by_key: HashMap<Key, u32>,
-        /// Queues not in use, behind the lasting ones.
+        /// Temporary queues that are not in use.
         free: Vec<u32>,
-        /// By SL · NICs + NIC: a source there draws destinations. Empty if none does.
+        /// By SL × NICs + NIC: true if a source there draws destinations. Empty if none does.
         draws: Vec<bool>,
     },
 }
 
 impl Queues {
-    /// The queues that `sources` feed, which are brought into their order: by queue, then by
-    /// flow, and last those that draw destinations for many queues.
+    /// The queues that `sources` feed. Sorts the sources by queue, then by flow. Sources that
+    /// draw destinations for many queues come last.
     pub(super) fn new(
         queueing: Queueing,
         flows: &[Flow],
@@ -94,12 +100,12 @@ impl Queues {
         sources: &mut [Source],
     ) -> Self {
         match queueing {
-            Queueing::PerLevel => Self::of_levels(flows, nics, sources),
-            Queueing::PerPair => Self::of_pairs(flows, nics, sources),
+            Queueing::PerLevel => Self::per_level(flows, nics, sources),
+            Queueing::PerPair => Self::per_pair(flows, nics, sources),
         }
     }
 
-    fn of_levels(flows: &[Flow], nics: u32, sources: &mut [Source]) -> Self {
+    fn per_level(flows: &[Flow], nics: u32, sources: &mut [Source]) -> Self {
         let mut first_queue = vec![None; levels(flows)];
         let mut queues = 0;
         for flow in flows {
@@ -119,13 +125,13 @@ impl Queues {
         }
         Self {
             list,
-            lasting: queues,
+            permanent: queues,
             nics,
-            names: Names::Levels(first_queue),
+            lookup: Lookup::Levels(first_queue),
         }
     }
 
-    fn of_pairs(flows: &[Flow], nics: u32, sources: &mut [Source]) -> Self {
+    fn per_pair(flows: &[Flow], nics: u32, sources: &mut [Source]) -> Self {
         let mut draws = vec![false; levels(flows) * nics as usize];
         let key_of = |source: &Source| match source.target {
             Target::Nic(dst) => Some(Key::new(flows[source.flow as usize].sl, source.nic, dst)),
@@ -155,10 +161,10 @@ impl Queues {
             draws.clear();
         }
         Self {
-            lasting: list.len() as u32,
+            permanent: list.len() as u32,
             list,
             nics,
-            names: Names::Pairs {
+            lookup: Lookup::Pairs {
                 by_key,
                 free: Vec::new(),
                 draws,
@@ -166,54 +172,54 @@ impl Queues {
         }
     }
 
-    /// Queues that are there all the time: the first ones.
+    /// Number of permanent queues, which come first.
     #[inline]
-    pub(super) fn lasting(&self) -> u32 {
-        self.lasting
+    pub(super) fn permanent(&self) -> u32 {
+        self.permanent
     }
 
-    /// There are sources that draw destinations for many queues.
+    /// True if there are sources that draw destinations for many queues.
     #[inline]
-    pub(super) fn come_and_go(&self) -> bool {
-        matches!(&self.names, Names::Pairs { draws, .. } if !draws.is_empty())
+    pub(super) fn has_drawing_sources(&self) -> bool {
+        matches!(&self.lookup, Lookup::Pairs { draws, .. } if !draws.is_empty())
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Queue> {
         self.list.iter()
     }
 
-    /// The queue `name`, if a flow feeds it and it is there.
+    /// Number of `queue`, if a flow feeds it and it exists.
     #[inline]
-    pub(super) fn find(&self, name: AppQueue) -> Option<u32> {
-        match &self.names {
-            Names::Levels(first_queue) => {
-                let first = first_queue.get(usize::from(name.sl)).copied().flatten()?;
-                Some(first + name.nic)
+    pub(super) fn find(&self, queue: AppQueue) -> Option<u32> {
+        match &self.lookup {
+            Lookup::Levels(first_queue) => {
+                let first = first_queue.get(usize::from(queue.sl)).copied().flatten()?;
+                Some(first + queue.nic)
             }
-            Names::Pairs { by_key, .. } => {
-                let key = Key::new(name.sl, name.nic, name.dst?);
+            Lookup::Pairs { by_key, .. } => {
+                let key = Key::new(queue.sl, queue.nic, queue.dst?);
                 by_key.get(&key).copied()
             }
         }
     }
 
-    /// The queue of messages from `nic` to `dst` on `sl`, made if it is not there; `None` if
-    /// no flow can ever put a message there.
+    /// Number of the queue of messages from `nic` to `dst` on `sl`, which is created if it does
+    /// not exist. `None` if no flow can put a message there.
     #[inline]
     pub(super) fn get(&mut self, nic: u32, sl: u8, dst: u32) -> Option<u32> {
-        let name = AppQueue {
+        let wanted = AppQueue {
             nic,
             sl,
             dst: Some(dst),
         };
-        if let Some(queue) = self.find(name) {
+        if let Some(queue) = self.find(wanted) {
             return Some(queue);
         }
-        let Names::Pairs {
+        let Lookup::Pairs {
             by_key,
             free,
             draws,
-        } = &mut self.names
+        } = &mut self.lookup
         else {
             return None;
         };
@@ -231,11 +237,12 @@ impl Queues {
         Some(queue)
     }
 
-    /// Neither the fabric nor the queue has a message: it goes, unless it is a lasting one.
+    /// Removes `queue` if it is temporary. Neither the fabric nor the queue may have a message
+    /// of it.
     #[inline]
     pub(super) fn release(&mut self, queue: u32) {
-        if queue >= self.lasting
-            && let Names::Pairs { by_key, free, .. } = &mut self.names
+        if queue >= self.permanent
+            && let Lookup::Pairs { by_key, free, .. } = &mut self.lookup
         {
             by_key.remove(&self.list[queue as usize].key);
             free.push(queue);
@@ -259,25 +266,27 @@ impl IndexMut<u32> for Queues {
     }
 }
 
-/// Service levels up to the last one that has a flow.
+/// Number of service levels up to the last one that has a flow.
 fn levels(flows: &[Flow]) -> usize {
     let levels = flows.iter().map(|flow| usize::from(flow.sl) + 1);
     levels.max().unwrap_or(0)
 }
 
 impl Queue {
-    /// Where its messages go, if there is a queue per destination.
+    /// Destination of its messages. Only with a queue per destination.
     #[inline]
     pub(super) fn destination(&self) -> u32 {
         self.key.destination()
     }
 
-    /// No message waits, and no source feeds this queue alone.
+    /// True if the fabric has no message of this queue, none was drawn for it, and no source
+    /// feeds only this queue.
     #[inline]
     pub(super) fn is_unused(&self) -> bool {
         !self.busy && self.drawn.is_empty() && self.sources.is_empty()
     }
 
+    /// Adds source number `at`, which follows those added before.
     fn add_source(&mut self, at: u32) {
         if self.sources.start == self.sources.end {
             self.sources = at..at;
@@ -285,32 +294,32 @@ impl Queue {
         self.sources.end = at + 1;
     }
 
-    /// Source number `of` has drawn this queue for the message it is at.
+    /// Adds the next message of source number `index`, which has drawn this queue for it.
     #[inline]
-    pub(super) fn add_drawn(&mut self, of: u32, source: &Source) {
-        if let Some(drawn) = self.drawn.iter_mut().find(|drawn| drawn.of == of) {
+    pub(super) fn add_drawn(&mut self, index: u32, source: &Source) {
+        if let Some(drawn) = self.drawn.iter_mut().find(|drawn| drawn.index == index) {
             drawn.count += 1;
             return;
         }
-        // Mostly there is one, and there may be many queues.
+        // Most queues have one entry, and there may be many queues.
         self.drawn.reserve_exact(1);
         self.drawn.push(Drawn {
             count: 1,
             source: source.clone(),
-            of,
+            index,
         });
     }
 
-    /// The entry of `drawn` whose message was created first, with that tick and its flow; the
-    /// flows in their order.
+    /// Index of the entry of `drawn` whose message was created first, with the tick of creation
+    /// and the flow. In the same tick the first flow comes first.
     #[inline]
     pub(super) fn first_drawn(&self) -> Option<(usize, (Tick, u32))> {
         let entries = self.drawn.iter().enumerate();
-        let first = entries.min_by_key(|(_, drawn)| (drawn.source.next.tick, drawn.of));
+        let first = entries.min_by_key(|(_, drawn)| (drawn.source.next.tick, drawn.index));
         first.map(|(at, Drawn { source, .. })| (at, (source.next.tick, source.flow)))
     }
 
-    /// The first message of entry `at` was taken.
+    /// Removes the first message of entry `at`.
     #[inline]
     pub(super) fn advance_drawn(&mut self, at: usize, nics: u32, flow: &Flow) {
         let dst = self.key.destination();

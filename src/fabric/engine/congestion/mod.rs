@@ -1,5 +1,6 @@
-//! Congestion control, the same for both kinds of switch (`docs/model-infiniband.md`,
-//! §9 and §11): the Port VLs of switches and the sources at adapters.
+//! Congestion control, the same for both kinds of switch: the Port VLs of switches
+//! (`docs/model-infiniband.md` §9) and the sources at NICs (§11). Notifications (§10) are packets,
+//! so each kind of fabric creates its own.
 
 mod port_vls;
 mod sources;

@@ -1,5 +1,10 @@
-//! Port VLs: how full the queues in front of each (output, VL) are, whether it is
-//! congested or starved of credits, and which packets it marks (`docs/model-infiniband.md` §9).
+//! Port VLs: how full the VoQs of each (output, VL) are, whether it is congested or starved of
+//! credits, and which packets it marks with FECN (`docs/model-infiniband.md` §9).
+//!
+//! The fabric reports each packet that joins a VoQ (phase 4) and each that is granted (phase 6).
+//! At the end of phase 6 the Port VLs whose fill changed enter or leave the congestion state.
+//! This module counts flits only: the fabric knows the packets and the credits. In a hierarchical
+//! switch a *queue* here is the packets of one in-port for one (output, VL), wherever they wait.
 
 use crate::fabric::infiniband::{
     CctEntry, CongestionControl, FillComparison, Marking, PortCongestion,
@@ -18,40 +23,43 @@ struct PortVl {
     flits: u64,
     /// Queues that hold something.
     in_use: u32,
-    /// Queues that reach `Threshold`, and `CS_Threshold`.
+    /// Queues that reach `Threshold`.
     over: u32,
+    /// Queues that reach `CS_Threshold`.
     over_cs: u32,
-    /// Eligible packets still to pass before the next mark, if the gap is fixed.
-    passing: u16,
+    /// With `Marking::Fixed`: eligible packets that still pass unmarked before the next mark.
+    unmarked_left: u16,
     congested: bool,
-    /// Starved of credits.
+    /// Starved of credits: its fills reach `CS_Threshold`, and it is no root.
     starved: bool,
     /// Its fill changed in this tick.
     changed: bool,
-    /// A packet joined in this tick and has not been granted.
+    /// Packets that joined in this tick and have not been granted.
     joined: u32,
     /// Packets marked since the sample before.
     marked: u64,
 }
 
-/// All Port VLs, numbered output · VLs + VL, outputs over all switches; and their queues,
-/// numbered (input · radix + output within the switch) · VLs + VL.
+/// All Port VLs, numbered output · VLs + VL, and their queues, numbered
+/// (input · radix + out-port) · VLs + VL. Inputs and outputs are numbered over all switches.
 #[derive(Debug)]
 pub(in crate::fabric::engine) struct PortVls {
     compare: FillComparison,
     marking: Marking,
     marking_seed: u64,
-    /// Some port may be starved of credits.
+    /// The settings let some port be starved of credits.
     may_starve: bool,
     vls: usize,
     radix: usize,
+    /// Per output.
     settings: Vec<PortCongestion>,
-    /// Flits that an input buffer has for each VL.
+    /// Per VL: size of an input buffer in flits.
     size: Vec<u64>,
+    /// Per Port VL.
     states: Vec<PortVl>,
-    /// Random numbers of the Port VLs that have needed some.
+    /// Per Port VL: its random numbers, once it has needed some.
     streams: Vec<Option<Box<Stream>>>,
-    /// Flits waiting in each queue.
+    /// Per queue: flits waiting.
     fill: Vec<u32>,
     /// Port VLs whose fill changed in this tick.
     changed: Vec<u32>,
@@ -91,14 +99,15 @@ impl PortVls {
         }
     }
 
-    /// True if a queue of `flits` reaches 1/16 × (16 − `weight`) of the buffer.
+    /// True if `flits` reach (16 − `weight`)/16 of the buffer's size on `vl`. A weight of 0 is never
+    /// reached.
     fn reaches(&self, weight: u8, vl: usize, flits: u64) -> bool {
         weight > 0 && 16 * flits >= u64::from(16 - weight) * self.size[vl]
     }
 
-    /// True if the fills of a Port VL reach the threshold of `weight`, which `over` of its
-    /// queues do.
-    fn crosses(&self, weight: u8, vl: usize, state: &PortVl, over: u32) -> bool {
+    /// True if the fills of a Port VL reach the threshold of `weight`, compared as `compare` says.
+    /// `over`: how many queues reach it by themselves.
+    fn fills_reach(&self, weight: u8, vl: usize, state: &PortVl, over: u32) -> bool {
         let PortVl { flits, in_use, .. } = *state;
         match self.compare {
             FillComparison::AnyQueue => over > 0,
@@ -109,45 +118,51 @@ impl PortVls {
         }
     }
 
+    /// Number of a queue.
     fn queue(&self, input: u32, output: u32, vl: u8) -> usize {
-        let local = output as usize % self.radix;
-        (input as usize * self.radix + local) * self.vls + usize::from(vl)
+        let out_port = output as usize % self.radix;
+        (input as usize * self.radix + out_port) * self.vls + usize::from(vl)
     }
 
-    fn change(&mut self, (input, output, vl): (u32, u32, u8), new: impl Fn(u32) -> u32) -> usize {
+    /// Changes the fill of a queue to what `new` makes of it. Returns the number of its Port VL.
+    fn change_fill(
+        &mut self,
+        (input, output, vl): (u32, u32, u8),
+        new: impl Fn(u32) -> u32,
+    ) -> usize {
         let queue = self.queue(input, output, vl);
         let (before, after) = (self.fill[queue], new(self.fill[queue]));
         self.fill[queue] = after;
         let (at, vl) = (output as usize, usize::from(vl));
         let weight = self.settings[at].threshold;
-        let reached = self.reaches(weight, vl, before.into());
-        let reaches = self.reaches(weight, vl, after.into());
-        let mut cs = [false; 2];
+        let reached_before = self.reaches(weight, vl, before.into());
+        let reaches_after = self.reaches(weight, vl, after.into());
+        let mut reaches_cs = [false; 2];
         if self.may_starve {
             let weight = self.settings[at].cs_threshold;
-            cs = [before, after].map(|flits| self.reaches(weight, vl, flits.into()));
+            reaches_cs = [before, after].map(|flits| self.reaches(weight, vl, flits.into()));
         }
         let id = at * self.vls + vl;
         let state = &mut self.states[id];
-        state.over_cs = state.over_cs + u32::from(cs[1]) - u32::from(cs[0]);
+        state.over_cs = state.over_cs + u32::from(reaches_cs[1]) - u32::from(reaches_cs[0]);
         state.flits = state.flits + u64::from(after) - u64::from(before);
         state.in_use = state.in_use + u32::from(after > 0) - u32::from(before > 0);
-        state.over = state.over + u32::from(reaches) - u32::from(reached);
+        state.over = state.over + u32::from(reaches_after) - u32::from(reached_before);
         if !std::mem::replace(&mut state.changed, true) {
             self.changed.push(id as u32);
         }
         id
     }
 
-    /// Phase 4: a packet of `flits` joined the queue of `input` for (`output`, `vl`).
+    /// Phase 4: a packet of `flits` flits joined `queue`, an (input, output, VL).
     #[inline]
     pub(in crate::fabric::engine) fn joined(&mut self, queue: (u32, u32, u8), flits: u32) {
-        let id = self.change(queue, |fill| fill + flits);
+        let id = self.change_fill(queue, |fill| fill + flits);
         self.states[id].joined += 1;
     }
 
-    /// Phase 6: a packet of (flits, bytes) was granted; `joined_now` if it joined in the same
-    /// tick. True if it is marked.
+    /// Phase 6: a packet of (flits, bytes on the wire) of `queue`, an (input, output, VL), was
+    /// granted. `joined_now`: it joined in this tick. Returns true if it is marked.
     #[inline]
     pub(in crate::fabric::engine) fn granted(
         &mut self,
@@ -156,14 +171,14 @@ impl PortVls {
         joined_now: bool,
     ) -> bool {
         let marked = self.mark(queue.1, queue.2, bytes);
-        let id = self.change(queue, |fill| fill - flits);
+        let id = self.change_fill(queue, |fill| fill - flits);
         self.states[id].joined -= u32::from(joined_now);
         marked
     }
 
-    /// End of phase 6: Port VLs whose fill changed enter or leave the congestion state, and
-    /// are starved or not.
-    /// `is_root(output, vl)`: the next buffer has credits for the largest packet.
+    /// End of phase 6: Port VLs whose fill changed in this tick enter or leave the congestion
+    /// state, and become starved or cease to be. `is_root(output, vl)`: the next buffer has
+    /// credits for the largest packet.
     pub(in crate::fabric::engine) fn update_states(
         &mut self,
         mut is_root: impl FnMut(u32, u8) -> bool,
@@ -172,22 +187,23 @@ impl PortVls {
             let (output, vl) = (id as usize / self.vls, id as usize % self.vls);
             let settings = self.settings[output];
             let state = self.states[id as usize];
-            let crossed = self.crosses(settings.threshold, vl, &state, state.over);
-            let starving = settings.may_starve()
-                && self.crosses(settings.cs_threshold, vl, &state, state.over_cs);
-            let may_enter = crossed && state.joined > 0;
-            let root = (may_enter && !settings.victim_mask || starving)
+            let reached = self.fills_reach(settings.threshold, vl, &state, state.over);
+            let reached_cs = settings.may_starve()
+                && self.fills_reach(settings.cs_threshold, vl, &state, state.over_cs);
+            let may_enter = reached && state.joined > 0;
+            let root = (may_enter && !settings.victim_mask || reached_cs)
                 && is_root(output as u32, vl as u8);
             let enters = may_enter && (settings.victim_mask || root);
             let state = &mut self.states[id as usize];
-            state.congested = crossed && (state.congested || enters);
-            state.starved = starving && !root;
+            state.congested = reached && (state.congested || enters);
+            state.starved = reached_cs && !root;
             (state.changed, state.joined) = (false, 0);
         }
     }
 
-    /// Phase 6: how much later the credits of a packet come back that is granted its way
-    /// out of an input buffer to (`output`, `vl`), if that is starved.
+    /// Phase 6: a packet for (`output`, `vl`) is granted and leaves its input buffer. If the
+    /// Port VL is starved, returns by how much its credits return later, in times of the packet
+    /// on the link by which it came.
     #[inline]
     pub(in crate::fabric::engine) fn return_delay(&self, output: u32, vl: u8) -> Option<CctEntry> {
         if !self.may_starve {
@@ -198,23 +214,23 @@ impl PortVls {
         (state.starved && delay.multiplier > 0).then_some(delay)
     }
 
-    /// True if a packet of `bytes` that leaves its queue now is marked.
+    /// Decides whether a packet of `bytes` bytes that is granted now is marked.
     #[inline]
     fn mark(&mut self, output: u32, vl: u8, bytes: u32) -> bool {
         let settings = self.settings[output as usize];
         let id = output as usize * self.vls + usize::from(vl);
         let state = &mut self.states[id];
-        let least = u32::from(settings.packet_size) * PACKET_SIZE_BYTES;
-        if !(state.congested || state.starved) || bytes < least {
+        let min_bytes = u32::from(settings.packet_size) * PACKET_SIZE_BYTES;
+        if !(state.congested || state.starved) || bytes < min_bytes {
             return false;
         }
         let marked = match self.marking {
-            Marking::Fixed if state.passing > 0 => {
-                state.passing -= 1;
+            Marking::Fixed if state.unmarked_left > 0 => {
+                state.unmarked_left -= 1;
                 false
             }
             Marking::Fixed => {
-                state.passing = settings.marking_rate;
+                state.unmarked_left = settings.marking_rate;
                 true
             }
             Marking::Random => {
@@ -222,7 +238,7 @@ impl PortVls {
                 let stream = self.streams[id].get_or_insert_with(|| {
                     Box::new(Stream::new(self.marking_seed, Purpose::Marking, component))
                 });
-                // One in Marking_Rate + 1 of all words stays below 2^64.
+                // One in Marking_Rate + 1 words stays below 2^64 when multiplied by that.
                 let packets = u64::from(settings.marking_rate) + 1;
                 stream.bits().checked_mul(packets).is_some()
             }
@@ -236,7 +252,7 @@ impl PortVls {
         self.taking_series = true;
     }
 
-    /// Occupancy of the Port VLs, and packets marked since the last call.
+    /// Flits waiting per Port VL, and packets marked since the last call.
     pub(in crate::fabric::engine) fn sample(&mut self) -> Vec<PortVlSample> {
         let (vls, radix) = (self.vls as u32, self.radix as u32);
         let mut found = Vec::new();

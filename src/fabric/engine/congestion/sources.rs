@@ -1,8 +1,10 @@
-//! Sources: the index of each flow into the congestion control table, its timer, and how
-//! long its next packet has to wait (`docs/model-infiniband.md` §11).
+//! Sources: the CCTI of each flow, its timer, and how long the next packet of its holder is held
+//! (`docs/model-infiniband.md` §11).
 //!
-//! Timers take no events: between two BECNs an index only falls, at known ticks, so it is
-//! brought up to date when somebody looks.
+//! A BECN in phase 1 raises a CCTI; a NIC asks when it sends whether a packet is held. Timers need
+//! no events: between two BECNs a CCTI only falls, in known ticks, so it is brought up to date
+//! when it is read. This module does not know the packets. The fabric reports each one that it
+//! sends, and asks again when a delay may be over.
 
 use crate::fabric::infiniband::{
     CctiBound, CongestionControl, FlowLevel, IrdBase, SlScope, TimerRestart, TimerScope,
@@ -15,49 +17,51 @@ use std::collections::BTreeMap;
 /// Index of a flow in [`Sources`].
 pub(in crate::fabric::engine) type FlowId = u32;
 
-/// A flow: a queue pair, or all packets of an SL of an adapter.
+/// A flow: a queue pair, or all packets of an SL of a NIC.
 #[derive(Debug, Clone, Copy)]
 struct Flow {
     ccti: u16,
     sl: u8,
-    /// Per flow: the tick in which the timer expires, `Tick::MAX` if it is off. Per SL: the
-    /// tick up to which the index is up to date.
+    /// `TimerScope::PerFlow`: the tick in which the timer expires, `Tick::MAX` if it is off.
+    /// `TimerScope::PerSl`: the tick up to which `ccti` is up to date, included.
     timer: Tick,
     /// It has sent a packet.
     has_sent: bool,
     nic: u32,
+    /// Destination; `u32::MAX` for all packets of an SL.
     dst: u32,
 }
 
-/// The packet that a delay follows.
+/// The previous packet of a holder, which a delay follows.
 #[derive(Debug, Clone, Copy, Default)]
 struct Previous {
-    /// When the sender was done with it.
+    /// First tick that begins after it was sent.
     end: Tick,
-    /// Its bytes, perhaps 0; none before the first packet.
+    /// Its length in bytes, which may be 0; `None` before the first packet.
     bytes: Option<u32>,
 }
 
-/// All flows.
+/// All flows that have been used, and the holders of their packets.
 #[derive(Debug)]
 pub(in crate::fabric::engine) struct Sources {
     control: CongestionControl,
-    /// Rate of the link of each adapter, in bytes per tick.
+    /// Per NIC: rate of its link in bytes per tick.
     rates: Vec<Ratio>,
-    /// Bytes whose time every delay multiplies, if not those of the previous packet.
+    /// Bytes whose time on the link a delay multiplies; `None`: the bytes of the previous packet.
     base_bytes: Option<u32>,
-    /// The largest `CCTI_Min`, below which the index of an adapter never falls.
-    least: u16,
+    /// The largest `CCTI_Min`: the CCTI of a NIC never falls below it.
+    largest_min: u16,
+    /// By (NIC, SL, destination).
     by_key: BTreeMap<(u32, u8, u32), FlowId>,
     flows: Vec<Flow>,
-    /// Per holder of packets.
+    /// Per holder.
     previous: Vec<Previous>,
-    /// Flows of each adapter, if an adapter holds all of its packets.
+    /// Per NIC: its flows, if NICs are the holders; else empty.
     of_nic: Vec<Vec<FlowId>>,
 }
 
 impl Sources {
-    /// `rates`: of the link of each adapter, in bytes per tick.
+    /// `rates`: per NIC, the rate of its link in bytes per tick.
     pub(in crate::fabric::engine) fn new(
         spec: &FabricSpec,
         control: &CongestionControl,
@@ -80,7 +84,7 @@ impl Sources {
             control: control.clone(),
             rates,
             base_bytes,
-            least: levels.map(|level| level.ccti_min).max().unwrap_or(0).into(),
+            largest_min: levels.map(|level| level.ccti_min).max().unwrap_or(0).into(),
             by_key: BTreeMap::new(),
             flows: Vec::new(),
             previous: vec![Previous::default(); holders],
@@ -118,7 +122,7 @@ impl Sources {
         })
     }
 
-    /// Who holds the packets of `flow`: the flow, or its adapter.
+    /// The holder of the packets of `flow`: the flow, or its NIC.
     #[inline]
     pub(in crate::fabric::engine) fn holder(&self, flow: FlowId) -> usize {
         match self.control.sl_scope {
@@ -127,11 +131,11 @@ impl Sources {
         }
     }
 
-    /// `flow` with all timers up to tick `now`, included.
-    fn at(&self, flow: FlowId, now: Tick) -> Flow {
+    /// The state of `flow` after the timers of tick `now`.
+    fn state_at(&self, flow: FlowId, now: Tick) -> Flow {
         let mut flow = self.flows[flow as usize];
         let level = &self.control.service_levels[usize::from(flow.sl)];
-        let (least, period) = (u16::from(level.ccti_min), level.ccti_timer);
+        let (min, period) = (u16::from(level.ccti_min), level.ccti_timer);
         let expired = match self.control.timer {
             TimerScope::PerFlow if flow.timer > now => 0,
             TimerScope::PerFlow => 1 + (now - flow.timer) / period,
@@ -139,9 +143,9 @@ impl Sources {
         };
         flow.ccti = u16::try_from(expired)
             .map_or(0, |expired| flow.ccti.saturating_sub(expired))
-            .max(least);
+            .max(min);
         match self.control.timer {
-            TimerScope::PerFlow if expired > 0 && flow.ccti > least => {
+            TimerScope::PerFlow if expired > 0 && flow.ccti > min => {
                 flow.timer += expired * period;
             }
             TimerScope::PerFlow if expired > 0 => flow.timer = Tick::MAX,
@@ -151,36 +155,35 @@ impl Sources {
         flow
     }
 
-    /// The index that holds packets of `flow` in phase 7 of tick `now`, and the first tick
-    /// after it in which it may fall, unless a BECN comes before; `Tick::MAX` if it is at its
-    /// minimum.
-    fn index(&self, flow: FlowId, now: Tick) -> (u16, Tick) {
+    /// The CCTI of the holder of `flow` in phase 7 of tick `now`, and the first tick after `now`
+    /// in which it may fall if no BECN comes. That is `Tick::MAX` if the CCTI is at its minimum.
+    fn holder_ccti(&self, flow: FlowId, now: Tick) -> (u16, Tick) {
         if self.control.sl_scope == SlScope::Flow {
-            let flow = self.at(flow, now);
-            return (flow.ccti, self.falls(&flow, now));
+            let flow = self.state_at(flow, now);
+            return (flow.ccti, self.next_fall_of(&flow, now));
         }
         let nic = self.flows[flow as usize].nic as usize;
-        let (mut ccti, mut falls) = (self.least, Tick::MAX);
+        let (mut ccti, mut next_fall) = (self.largest_min, Tick::MAX);
         for &other in &self.of_nic[nic] {
-            let other = self.at(other, now);
+            let other = self.state_at(other, now);
             if other.ccti > ccti {
-                (ccti, falls) = (other.ccti, self.falls(&other, now));
+                (ccti, next_fall) = (other.ccti, self.next_fall_of(&other, now));
             } else if other.ccti == ccti {
-                falls = falls.min(self.falls(&other, now));
+                next_fall = next_fall.min(self.next_fall_of(&other, now));
             }
         }
-        (ccti, falls)
+        (ccti, next_fall)
     }
 
-    /// Index that holds packets of `flow` in phase 7 of tick `now`.
+    /// The CCTI of the holder of `flow` in phase 7 of tick `now`.
     pub(in crate::fabric::engine) fn ccti(&self, flow: FlowId, now: Tick) -> u16 {
-        self.index(flow, now).0
+        self.holder_ccti(flow, now).0
     }
 
-    /// Phase 1 of tick `now`: a BECN for `flow`. Timers of this tick come after it. True if
-    /// the adapter logs an event.
+    /// Phase 1 of tick `now`: a BECN for `flow` arrives. Timers of this tick expire after it.
+    /// Returns true if the NIC logs an event.
     pub(in crate::fabric::engine) fn becn(&mut self, flow: FlowId, now: Tick) -> bool {
-        let mut state = self.at(flow, now.saturating_sub(1));
+        let mut state = self.state_at(flow, now.saturating_sub(1));
         let level = &self.control.service_levels[usize::from(state.sl)];
         let limit = self.control.ccti_limit;
         let raised = state.ccti.saturating_add(level.ccti_increase.into());
@@ -198,7 +201,7 @@ impl Sources {
         trigger > 0 && state.ccti >= trigger
     }
 
-    /// A packet of `bytes` was sent; the send engine is done with it at `end`.
+    /// A packet of `bytes` bytes was sent; `end` is the first tick after it.
     pub(in crate::fabric::engine) fn sent(&mut self, flow: FlowId, end: Tick, bytes: u32) {
         self.flows[flow as usize].has_sent = true;
         let holder = self.holder(flow);
@@ -208,7 +211,7 @@ impl Sources {
         };
     }
 
-    /// The delay after `previous` at an index of `ccti`.
+    /// The delay in ticks after packet `previous` of `nic`, at an index of `ccti`.
     fn delay(&self, ccti: u16, previous: Previous, nic: u32) -> Tick {
         let Some(bytes) = previous.bytes.filter(|_| ccti > 0) else {
             return 0;
@@ -218,31 +221,32 @@ impl Sources {
         entry.delay(bytes, self.rates[nic as usize])
     }
 
-    /// `None` if a packet of `flow` may be sent in phase 7 of tick `now`, else the tick in
-    /// which to look again: the delay may be over, or the index has fallen.
+    /// `None` if a packet of `flow` may be sent in phase 7 of tick `now`. Else the tick in which to
+    /// look again, as the delay is over or the CCTI may have fallen.
     #[inline]
     pub(in crate::fabric::engine) fn held_until(&self, flow: FlowId, now: Tick) -> Option<Tick> {
-        let raw = &self.flows[flow as usize];
+        let stored = &self.flows[flow as usize];
         let previous = self.previous[self.holder(flow)];
-        if previous.bytes.is_none() || raw.ccti == 0 && self.control.sl_scope == SlScope::Flow {
-            // Timers only lower an index.
+        if previous.bytes.is_none() || stored.ccti == 0 && self.control.sl_scope == SlScope::Flow {
+            // Timers that have not been applied yet only lower a CCTI.
             return None;
         }
-        let (ccti, falls) = self.index(flow, now);
-        let delay = self.delay(ccti, previous, raw.nic);
+        let (ccti, next_fall) = self.holder_ccti(flow, now);
+        let delay = self.delay(ccti, previous, stored.nic);
         let until = previous.end.saturating_add(delay);
         if now >= until || ccti == 0 {
             return None;
         }
-        Some(until.min(falls))
+        Some(until.min(next_fall))
     }
 
-    /// First tick after `now` in which the index that holds packets of `flow` may fall.
+    /// First tick after `now` in which the CCTI of the holder of `flow` may fall.
     pub(in crate::fabric::engine) fn next_fall(&self, flow: FlowId, now: Tick) -> Tick {
-        self.index(flow, now).1
+        self.holder_ccti(flow, now).1
     }
 
-    fn falls(&self, flow: &Flow, now: Tick) -> Tick {
+    /// First tick after `now` in which the CCTI of `flow`, which is up to date, falls.
+    fn next_fall_of(&self, flow: &Flow, now: Tick) -> Tick {
         let level = &self.control.service_levels[usize::from(flow.sl)];
         match self.control.timer {
             _ if flow.ccti <= level.ccti_min.into() => Tick::MAX,
@@ -251,12 +255,12 @@ impl Sources {
         }
     }
 
-    /// The flows that have sent, at the end of tick `now`.
+    /// The flows that have sent, as of the end of tick `now`.
     pub(in crate::fabric::engine) fn sample(&self, now: Tick) -> Vec<SourceSample> {
         let sent = (0..self.flows.len() as u32).filter(|&id| self.flows[id as usize].has_sent);
         let mut samples: Vec<_> = sent
             .map(|id| {
-                let flow = self.at(id, now);
+                let flow = self.state_at(id, now);
                 let previous = self.previous[self.holder(id)];
                 SourceSample {
                     nic: flow.nic,
@@ -316,14 +320,14 @@ mod tests {
     }
 
     proptest! {
-        /// Indices brought up to date when somebody looks are those of timers that act in
-        /// every tick.
+        /// A CCTI that is brought up to date when it is read equals one whose timer acts in every
+        /// tick.
         #[test]
         fn timers_need_no_events(
             (per_flow, on_becn, skip) in any::<(bool, bool, bool)>(),
             (increase, least, period) in (0u8..6, 0u8..3, 1u64..12),
             becns in prop::collection::vec(0u64..100, 0..20),
-            looks in prop::collection::vec(0u64..140, 0..30),
+            reads in prop::collection::vec(0u64..140, 0..30),
         ) {
             let scope = if per_flow { TimerScope::PerFlow } else { TimerScope::PerSl };
             let level = SlCongestion {
@@ -360,7 +364,7 @@ mod tests {
                     ccti = ccti.saturating_sub(1).max(least.into());
                     timer = (ccti > least.into()).then_some(now + period);
                 }
-                if looks.contains(&now) {
+                if reads.contains(&now) {
                     prop_assert_eq!(sources.ccti(flow, now), ccti, "at {}", now);
                 }
             }

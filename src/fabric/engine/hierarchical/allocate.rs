@@ -1,26 +1,25 @@
-//! Phases 5 and 6: two-stage allocation of crossbars (`docs/model.md` §6;
+//! Phases 5 and 6: two-stage allocation of the crossbars (`docs/model.md` §6;
 //! OpaSim §2.1, VA-SA).
+//!
+//! In phase 5 (virtual allocation) each listed source picks a queue and requests the
+//! target of its head. In phase 6 (switch allocation) each requested target grants one
+//! source, and the packet starts to cross. A source without an eligible head sleeps until
+//! the earliest tick in which one may be eligible. What a blind source picks is in
+//! [`blind`](super::blind), and links are scheduled in [`output`](super::output).
 
 use super::Fabric;
-use super::buffers::Retry;
 use super::control::Control;
+use super::eligibility::Eligibility;
 use crate::fabric::engine::bits::first_from;
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::spec::Tick;
 
-/// What a look at the head of a queue gave.
-pub(super) enum Eligibility {
-    Eligible,
-    NotBefore(Tick),
-    /// Registered with the target, which wakes the source.
-    Waiting,
-}
-
 impl<C: Control> Fabric<C> {
+    /// Phases 5 and 6.
     #[inline]
     pub(super) fn allocate(&mut self) {
-        // None of these lists grows while it is worked off: looks that are asked
-        // for now lie in later ticks.
+        // None of these lists grows while it is processed: a part that is woken now wakes
+        // in a later tick.
         for i in 0..self.dirty_inputs.len() {
             self.request_from_input(self.dirty_inputs[i]);
         }
@@ -40,8 +39,8 @@ impl<C: Control> Fabric<C> {
         self.update_congestion_states();
     }
 
-    /// Virtual allocation of an input buffer: picks a VL and requests its
-    /// target, or notes when to look again.
+    /// Virtual allocation of an input buffer: picks a VL and requests the target of its
+    /// head, or sets when to wake.
     #[inline]
     fn request_from_input(&mut self, port: u32) {
         let input = &mut self.inputs[port as usize];
@@ -60,46 +59,28 @@ impl<C: Control> Fabric<C> {
             self.pick_from_input(port);
             return;
         }
-        let mut again = Tick::MAX;
-        let (mut vls, from) = (u64::from(input.ready), input.next);
+        let mut wake_at = Tick::MAX;
+        let (mut vls, pointer) = (u64::from(input.ready), input.next);
         while vls != 0 {
-            let vl = first_from(vls, from);
+            let vl = first_from(vls, pointer);
             vls &= !(1 << vl);
-            let (look, output) = self.look_from_input(port, vl);
-            match look {
+            let (eligibility, output) = self.check_input_head(port, vl);
+            match eligibility {
                 Eligibility::Waiting => {}
-                Eligibility::NotBefore(tick) => again = again.min(tick),
+                Eligibility::NotBefore(tick) => wake_at = wake_at.min(tick),
                 Eligibility::Eligible => {
                     self.request_for_vl(port, vl, output);
                     return;
                 }
             }
         }
-        if again != Tick::MAX {
-            self.wake_input(port, again);
+        if wake_at != Tick::MAX {
+            self.wake_input(port, wake_at);
         }
     }
 
-    /// Looks at the head of a VL of an input buffer; returns its output as well.
-    #[inline(always)]
-    pub(super) fn look_from_input(&mut self, port: u32, vl: u32) -> (Eligibility, u32) {
-        let heads = &self.inputs[port as usize].heads;
-        let id = self.input_buffers.head(heads, port as usize, vl as usize);
-        let packet = &self.packets[id];
-        let (output, position) = (packet.output, port % 4);
-        let credits = u32::from(packet.credits);
-        let next_vl = usize::from(packet.vl);
-        let look = if port / 4 == output / 4 {
-            self.look_at_output(output, next_vl, credits, position)
-        } else {
-            let central = 2 * (port / 4) + output % 2;
-            let queue = self.central_queue(output, packet.vl);
-            self.look_at_central(central, queue, credits, position)
-        };
-        (look, output)
-    }
-
-    /// An input buffer picks `vl`, whose head goes to `output`, and requests its target.
+    /// Phase 5: an input buffer picks `vl` and requests the target of its head, which goes to
+    /// `output`.
     #[inline(always)]
     pub(super) fn request_for_vl(&mut self, port: u32, vl: u32, output: u32) {
         let input = &mut self.inputs[port as usize];
@@ -122,7 +103,7 @@ impl<C: Control> Fabric<C> {
         }
     }
 
-    /// Virtual allocation of a central buffer.
+    /// Virtual allocation of a central buffer, as for input buffers.
     #[inline]
     fn request_from_central(&mut self, central: u32) {
         let at = central as usize;
@@ -142,19 +123,19 @@ impl<C: Control> Fabric<C> {
             self.pick_from_central(central);
             return;
         }
-        let mut again = Tick::MAX;
+        let mut wake_at = Tick::MAX;
         if self.far_words == 0 {
             let mut bits = ready;
             while bits != 0 {
                 let queue = first_from(bits, next as u8);
                 bits &= !(1 << queue);
-                if self.request_for_queue(central, queue, &mut again) {
+                if self.request_for_queue(central, queue, &mut wake_at) {
                     return;
                 }
             }
         } else {
-            // Once around from the pointer: its word comes first, from the pointer
-            // on, and last, up to the pointer.
+            // Once around from the pointer. The first step takes the upper part of the word
+            // of the pointer, the last step its lower part.
             let words = 1 + self.far_words as u32;
             let (start_word, from_pointer) = (next / 64, !0u64 << (next % 64));
             for step in 0..=words {
@@ -168,26 +149,33 @@ impl<C: Control> Fabric<C> {
                 while bits != 0 {
                     let queue = word * 64 + bits.trailing_zeros();
                     bits &= bits - 1;
-                    if self.request_for_queue(central, queue, &mut again) {
+                    if self.request_for_queue(central, queue, &mut wake_at) {
                         return;
                     }
                 }
             }
         }
-        if again != Tick::MAX {
-            self.wake_central(central, again);
+        if wake_at != Tick::MAX {
+            self.wake_central(central, wake_at);
         }
     }
 
-    /// Looks at the head of a queue of a central buffer; true if it requests its output.
+    /// Phase 5: checks the head of a queue of a central buffer. If it is eligible, the
+    /// central buffer picks the queue, requests the output, and true is returned. Else
+    /// lowers `wake_at` to the tick in which the head may be eligible.
     #[inline]
-    pub(super) fn request_for_queue(&mut self, central: u32, queue: u32, again: &mut Tick) -> bool {
+    pub(super) fn request_for_queue(
+        &mut self,
+        central: u32,
+        queue: u32,
+        wake_at: &mut Tick,
+    ) -> bool {
         let at = central as usize;
-        let (look, id) = self.look_from_central(central, queue);
-        match look {
+        let (eligibility, id) = self.check_central_head(central, queue);
+        match eligibility {
             Eligibility::Waiting => false,
             Eligibility::NotBefore(tick) => {
-                *again = (*again).min(tick);
+                *wake_at = (*wake_at).min(tick);
                 false
             }
             Eligibility::Eligible => {
@@ -204,87 +192,7 @@ impl<C: Control> Fabric<C> {
         }
     }
 
-    /// Looks at the head of a queue of a central buffer, and returns it as well.
-    #[inline(always)]
-    pub(super) fn look_from_central(
-        &mut self,
-        central: u32,
-        queue: u32,
-    ) -> (Eligibility, PacketId) {
-        let at = central as usize;
-        let id = self.central_buffers.head(&[], at, queue as usize);
-        let packet = &self.packets[id];
-        let (output, vl) = (packet.output, packet.vl.into());
-        let credits = u32::from(packet.credits);
-        let position = u32::from(self.centrals[at].position);
-        (self.look_at_output(output, vl, credits, position), id)
-    }
-
-    /// Whether a packet can be granted its way into an output buffer now.
-    #[inline]
-    fn look_at_output(
-        &mut self,
-        output: u32,
-        vl: usize,
-        credits: u32,
-        position: u32,
-    ) -> Eligibility {
-        let to = &mut self.outputs[output as usize];
-        let idle_at = to
-            .port_free_at
-            .saturating_sub(self.timing.allocation_overlap());
-        if idle_at > self.now {
-            return Eligibility::NotBefore(idle_at);
-        }
-        if self
-            .output_buffers
-            .has_quota(output as usize, vl, credits, self.now)
-        {
-            return Eligibility::Eligible;
-        }
-        match self.output_buffers.retry_at(output as usize, vl, credits) {
-            Retry::At(tick) => Eligibility::NotBefore(tick),
-            Retry::AfterCreditReturn => {
-                to.sources_waiting |= 1 << position;
-                Eligibility::Waiting
-            }
-        }
-    }
-
-    /// Whether a packet can be granted its way into a central buffer now.
-    #[inline]
-    fn look_at_central(
-        &mut self,
-        central: u32,
-        queue: usize,
-        credits: u32,
-        position: u32,
-    ) -> Eligibility {
-        let to = &mut self.centrals[central as usize];
-        let idle_at = to
-            .port_free_at
-            .saturating_sub(self.timing.allocation_overlap());
-        if idle_at > self.now {
-            return Eligibility::NotBefore(idle_at);
-        }
-        if self
-            .central_buffers
-            .has_quota(central as usize, queue, credits, self.now)
-        {
-            return Eligibility::Eligible;
-        }
-        match self
-            .central_buffers
-            .retry_at(central as usize, queue, credits)
-        {
-            Retry::At(tick) => Eligibility::NotBefore(tick),
-            Retry::AfterCreditReturn => {
-                to.inputs_waiting |= 1 << position;
-                Eligibility::Waiting
-            }
-        }
-    }
-
+    /// Phase 5: the source at `position` requests an output.
     #[inline]
     fn request_output(&mut self, output: u32, position: u32) {
         let to = &mut self.outputs[output as usize];
@@ -294,7 +202,8 @@ impl<C: Control> Fabric<C> {
         to.requests |= 1 << position;
     }
 
-    /// Switch allocation of an output buffer.
+    /// Switch allocation of an output buffer: grants one source. The others wake in the next
+    /// tick.
     #[inline]
     fn grant_output(&mut self, output: u32) {
         let to = &mut self.outputs[output as usize];
@@ -319,10 +228,10 @@ impl<C: Control> Fabric<C> {
                 (first_central + winner - 4) / 2
             };
             let queue = (4 * mport + u32::from(packet.in_port), output, packet.vl);
-            let joined = packet.arrival + self.timing.input_store + self.timing.routing;
+            let ready_at = packet.arrival + self.timing.input_store + self.timing.routing;
             let bytes = packet.flits * self.timing.flit_bytes;
             let port_vls = &mut congestion.port_vls;
-            if port_vls.granted(queue, (packet.flits, bytes), joined == self.now) {
+            if port_vls.granted(queue, (packet.flits, bytes), ready_at == self.now) {
                 packet.fecn = true;
                 self.counters.count(|counts| counts.marked += 1);
             }
@@ -336,7 +245,8 @@ impl<C: Control> Fabric<C> {
         }
     }
 
-    /// Switch allocation of a central buffer.
+    /// Switch allocation of a central buffer: grants one input buffer. The others wake in the
+    /// next tick.
     #[inline]
     fn grant_central(&mut self, central: u32) {
         let to = &mut self.centrals[central as usize];
@@ -360,8 +270,8 @@ impl<C: Control> Fabric<C> {
         }
     }
 
-    /// Starts the crossing of the head that an input buffer picked; returns it
-    /// and the tick from which the ports it uses are free.
+    /// Starts the crossing of the head that an input buffer picked. Returns the packet, and
+    /// the tick from which the ports of the crossing are free.
     #[inline]
     fn leave_input(&mut self, port: u32) -> (PacketId, Tick) {
         let at = port as usize;
@@ -371,11 +281,11 @@ impl<C: Control> Fabric<C> {
         let id = self.input_buffers.head(&input.heads, at, vl);
         let packet = &mut self.packets[id];
         packet.crossing = start;
-        let credit_return = self.input_buffers.drain().credit_return(
+        let credit_return = self.input_buffers.drain_rate().credit_return(
             vl as u32,
             (packet.flits, packet.credits.into()),
             start,
-            // Flits 1.. may leave the input buffer from here on.
+            // Flit i > 0 may leave i ticks after this one.
             packet.arrival + self.timing.input_store,
             0,
         );
@@ -390,24 +300,24 @@ impl<C: Control> Fabric<C> {
         {
             input.ready &= !(1 << vl);
         }
-        // Freed in the tick after, seen upstream a link latency later.
+        // The credits are free in the next tick. The sender sees them a link latency later.
         let latency = if (input.upstream as usize) < self.ports {
             self.timing.link
         } else {
             self.timing.host_link
         };
         let mut credit_return = credit_return.delayed(1 + latency);
-        let mut after = 0;
+        let mut last_end = 0;
         if let Some(congestion) = self.control.get() {
             credit_return = credit_return.delayed(congestion.return_delay(packet));
-            (credit_return, after) = self.input_buffers.in_order(at, credit_return);
+            (credit_return, last_end) = self.input_buffers.in_order(at, credit_return);
         }
         let (upstream, has_more) = (input.upstream, input.ready != 0);
         let upstream_waits = std::mem::take(&mut input.upstream_waits);
-        self.input_buffers.depart(at, credit_return, self.now);
+        self.input_buffers.add_return(at, credit_return, self.now);
         if upstream_waits {
-            let first_credit = self.input_buffers.first_credit_of(&credit_return);
-            self.wake_output(upstream, first_credit.max(after));
+            let first_credit = self.input_buffers.first_credit_tick(&credit_return);
+            self.wake_output(upstream, first_credit.max(last_end));
         }
         if has_more {
             self.wake_input(
@@ -418,7 +328,8 @@ impl<C: Control> Fabric<C> {
         (id, free_at)
     }
 
-    /// Starts the crossing of the head that a central buffer picked.
+    /// Starts the crossing of the head that a central buffer picked. Returns the packet, and
+    /// the tick from which the ports of the crossing are free.
     #[inline]
     fn leave_central(&mut self, central: u32) -> (PacketId, Tick) {
         let at = central as usize;
@@ -427,7 +338,7 @@ impl<C: Control> Fabric<C> {
         let id = from.picked;
         let packet = &self.packets[id];
         let crossbar = self.timing.crossbar;
-        let credit_return = self.central_buffers.drain().credit_return(
+        let credit_return = self.central_buffers.drain_rate().credit_return(
             queue,
             (packet.flits, packet.credits.into()),
             self.now + self.timing.allocation,
@@ -447,11 +358,11 @@ impl<C: Control> Fabric<C> {
             *self.ready_word(central, queue / 64) &= !(1 << (queue % 64));
         }
         let credit_return = credit_return.delayed(1);
-        self.central_buffers.depart(at, credit_return, self.now);
+        self.central_buffers.add_return(at, credit_return, self.now);
         while waiting != 0 {
             let port = central / 2 * 4 + waiting.trailing_zeros();
             waiting &= waiting - 1;
-            self.wake_input(port, self.central_buffers.first_credit_of(&credit_return));
+            self.wake_input(port, self.central_buffers.first_credit_tick(&credit_return));
         }
         if self.central_has_ready(central) {
             self.wake_central(
@@ -462,7 +373,7 @@ impl<C: Control> Fabric<C> {
         (id, free_at)
     }
 
-    /// Wakes sources of an output, given by position, at `at`.
+    /// Wakes the sources of an output at `positions`, a bit each, in tick `at`.
     pub(super) fn wake_sources_of_output(&mut self, output: u32, mut positions: u64, at: Tick) {
         let first_central = self.outputs[output as usize].first_central;
         while positions != 0 {
@@ -476,7 +387,8 @@ impl<C: Control> Fabric<C> {
         }
     }
 
-    /// A bit for each queue of a central buffer from `64 * word` on: has a ready head.
+    /// Which of the queues from `64 * word` on of a central buffer have a ready head, a bit
+    /// each.
     #[inline]
     pub(super) fn ready_word(&mut self, central: u32, word: u32) -> &mut u64 {
         if word == 0 {
@@ -486,6 +398,7 @@ impl<C: Control> Fabric<C> {
         }
     }
 
+    /// True if a queue of a central buffer has a ready head.
     #[inline]
     pub(super) fn central_has_ready(&self, central: u32) -> bool {
         let far = central as usize * self.far_words;

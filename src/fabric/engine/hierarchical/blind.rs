@@ -1,60 +1,61 @@
-//! Virtual allocation that does not ask whether a target can take a packet
-//! (`docs/model.md` §6, `Blind`).
+//! Phase 5 with blind virtual allocation: a source picks a head without checking whether
+//! the target can take it (`docs/model.md` §6, `Blind`). Requests and grants are in
+//! [`allocate`](super::allocate).
 //!
 //! An idle source picks the next ready head in every tick. While no target can take any of
-//! its heads, all that moves is its pointer, which is made up for when the source looks
-//! again ([`Fabric::catch_up_input`]). So a source that waits costs no events, and a fabric in
-//! which nothing can move has none.
+//! its heads, only its pointer moves. The engine does not simulate these ticks: it moves the
+//! pointer when the source wakes ([`Fabric::catch_up_input`]). So a source that waits
+//! costs no events, and a fabric in which nothing can move has none.
 
 use super::Fabric;
-use super::allocate::Eligibility;
 use super::control::Control;
+use super::eligibility::Eligibility;
 use crate::fabric::engine::bits::first_from;
 use crate::fabric::spec::Tick;
 
-/// Since when sources have been picking in vain; empty if they are informed.
+/// How far the pointers of the sources have moved. Empty with informed virtual allocation.
 #[derive(Debug)]
 pub(super) struct Blind {
-    /// Last tick whose pick is in the pointer, per source; [`Tick::MAX`] if the source has
-    /// not picked since its last grant.
+    /// Per source, the last tick whose pick the pointer includes; [`Tick::MAX`] if the source
+    /// has not picked since its last grant.
     inputs: Vec<Tick>,
     centrals: Vec<Tick>,
 }
 
 impl Blind {
     pub(super) fn new(is_blind: bool, inputs: usize, centrals: usize) -> Self {
-        let picked = |sources: usize| vec![Tick::MAX; if is_blind { sources } else { 0 }];
+        let no_picks = |sources: usize| vec![Tick::MAX; if is_blind { sources } else { 0 }];
         Self {
-            inputs: picked(inputs),
-            centrals: picked(centrals),
+            inputs: no_picks(inputs),
+            centrals: no_picks(centrals),
         }
     }
 
-    /// The pick of an input buffer was granted: it is not idle.
+    /// Notes that the pick of an input buffer was granted, so that it is not idle.
     pub(super) fn granted_input(&mut self, port: u32) {
         self.inputs[port as usize] = Tick::MAX;
     }
 
-    /// The pick of a central buffer was granted.
+    /// Notes that the pick of a central buffer was granted, so that it is not idle.
     pub(super) fn granted_central(&mut self, central: u32) {
         self.centrals[central as usize] = Tick::MAX;
     }
 }
 
-/// Picks of ticks before `now` that are not in a pointer, the last one that is being of tick
-/// `picked`.
-fn missed(picked: &mut Tick, now: Tick) -> Tick {
-    if *picked >= now {
+/// Number of picks before tick `now` that a pointer does not include yet. `last_pick` is
+/// the tick of the last pick that it includes, and becomes `now - 1`.
+fn missed_picks(last_pick: &mut Tick, now: Tick) -> Tick {
+    if *last_pick >= now {
         return 0;
     }
-    let missed = now - 1 - *picked;
-    *picked = now - 1;
+    let missed = now - 1 - *last_pick;
+    *last_pick = now - 1;
     missed
 }
 
-/// Steps that take a pointer over `ready` heads as far as `picks` picks do: once around
-/// leads back to the same head.
-fn steps(picks: Tick, ready: u32) -> Tick {
+/// Number of steps that move a pointer over `ready` heads as `picks` picks do. It leaves out
+/// full rounds, which lead back to the same head.
+fn pointer_steps(picks: Tick, ready: u32) -> Tick {
     match picks {
         0 => 0,
         _ => (picks - 1) % Tick::from(ready.max(1)) + 1,
@@ -62,7 +63,7 @@ fn steps(picks: Tick, ready: u32) -> Tick {
 }
 
 impl<C: Control> Fabric<C> {
-    /// Moves the pointer of an input buffer by its picks before the present tick. To be
+    /// Moves the pointer of an input buffer by its picks before the present tick. Must be
     /// called before another of its heads becomes ready.
     #[inline(always)]
     pub(super) fn catch_up_input(&mut self, port: u32) {
@@ -70,14 +71,14 @@ impl<C: Control> Fabric<C> {
             return;
         }
         let input = &mut self.inputs[port as usize];
-        let picks = missed(&mut self.blind.inputs[port as usize], self.now);
-        for _ in 0..steps(picks, input.ready.count_ones()) {
+        let picks = missed_picks(&mut self.blind.inputs[port as usize], self.now);
+        for _ in 0..pointer_steps(picks, input.ready.count_ones()) {
             let vl = first_from(input.ready.into(), input.next);
             input.next = ((vl as usize + 1) % self.vls) as u8;
         }
     }
 
-    /// The same for a central buffer.
+    /// As [`catch_up_input`](Self::catch_up_input), for a central buffer.
     #[inline(always)]
     pub(super) fn catch_up_central(&mut self, central: u32) {
         if C::BLIND {
@@ -86,25 +87,26 @@ impl<C: Control> Fabric<C> {
     }
 
     fn move_pointer_of_central(&mut self, central: u32) {
-        let picks = missed(&mut self.blind.centrals[central as usize], self.now);
+        let picks = missed_picks(&mut self.blind.centrals[central as usize], self.now);
         if picks == 0 {
             return;
         }
         let ready = (0..=self.far_words as u32)
             .map(|word| self.ready_word(central, word).count_ones())
             .sum();
-        for _ in 0..steps(picks, ready) {
+        for _ in 0..pointer_steps(picks, ready) {
             let queue = self.next_ready(central);
-            self.centrals[central as usize].next = self.after(queue);
+            self.centrals[central as usize].next = self.queue_after(queue);
         }
     }
 
-    /// The queue after `queue` in a central buffer.
-    fn after(&self, queue: u32) -> u32 {
+    /// The queue after `queue` in a central buffer, in a circle.
+    fn queue_after(&self, queue: u32) -> u32 {
         (queue + 1) % self.central_buffers.stride() as u32
     }
 
-    /// The first queue with a ready head from the pointer of a central buffer on; there is one.
+    /// The first queue with a ready head at or after the pointer of a central buffer, in a
+    /// circle. There must be one.
     fn next_ready(&mut self, central: u32) -> u32 {
         let words = 1 + self.far_words as u32;
         let next = self.centrals[central as usize].next;
@@ -112,7 +114,7 @@ impl<C: Control> Fabric<C> {
         if first != 0 {
             return next / 64 * 64 + first.trailing_zeros();
         }
-        // Once around: what lies before the pointer in its word comes last.
+        // Once around: the part of the word before the pointer comes last.
         let others = (1..=words).map(|step| (next / 64 + step) % words);
         for word in others {
             let bits = *self.ready_word(central, word);
@@ -124,20 +126,20 @@ impl<C: Control> Fabric<C> {
         next
     }
 
-    /// Virtual allocation of an idle input buffer: picks a VL, and requests its target if
-    /// that can take the packet. Else notes when to look again.
+    /// Virtual allocation of an idle input buffer: picks a VL, and requests the target of its
+    /// head if that can take the packet. Else sets when to wake.
     #[inline(never)]
     pub(super) fn pick_from_input(&mut self, port: u32) {
         self.catch_up_input(port);
         let at = port as usize;
-        let (ready, from) = (u64::from(self.inputs[at].ready), self.inputs[at].next);
+        let (ready, pointer) = (u64::from(self.inputs[at].ready), self.inputs[at].next);
         if ready == 0 {
             return;
         }
         self.blind.inputs[at] = self.now;
-        let pick = first_from(ready, from);
-        let (look, output) = self.look_from_input(port, pick);
-        let mut again = match look {
+        let pick = first_from(ready, pointer);
+        let (eligibility, output) = self.check_input_head(port, pick);
+        let mut wake_at = match eligibility {
             Eligibility::Eligible => return self.request_for_vl(port, pick, output),
             Eligibility::NotBefore(tick) => tick,
             Eligibility::Waiting => Tick::MAX,
@@ -147,19 +149,19 @@ impl<C: Control> Fabric<C> {
         while others != 0 {
             let vl = others.trailing_zeros();
             others &= others - 1;
-            again = again.min(match self.look_from_input(port, vl).0 {
-                // It is the turn of another; this one may be next.
+            wake_at = wake_at.min(match self.check_input_head(port, vl).0 {
+                // Another VL was picked in this tick; this one may be picked in the next.
                 Eligibility::Eligible => self.now + 1,
                 Eligibility::NotBefore(tick) => tick,
                 Eligibility::Waiting => Tick::MAX,
             });
         }
-        if again != Tick::MAX {
-            self.wake_input(port, again);
+        if wake_at != Tick::MAX {
+            self.wake_input(port, wake_at);
         }
     }
 
-    /// The same for a central buffer.
+    /// As [`pick_from_input`](Self::pick_from_input), for a central buffer.
     #[inline(never)]
     pub(super) fn pick_from_central(&mut self, central: u32) {
         self.move_pointer_of_central(central);
@@ -169,25 +171,25 @@ impl<C: Control> Fabric<C> {
         }
         self.blind.centrals[at] = self.now;
         let pick = self.next_ready(central);
-        let mut again = Tick::MAX;
-        if self.request_for_queue(central, pick, &mut again) {
+        let mut wake_at = Tick::MAX;
+        if self.request_for_queue(central, pick, &mut wake_at) {
             return;
         }
-        self.centrals[at].next = self.after(pick);
+        self.centrals[at].next = self.queue_after(pick);
         for word in 0..=self.far_words as u32 {
             let mut bits = *self.ready_word(central, word);
             while bits != 0 {
                 let queue = word * 64 + bits.trailing_zeros();
                 bits &= bits - 1;
-                again = again.min(match self.look_from_central(central, queue).0 {
+                wake_at = wake_at.min(match self.check_central_head(central, queue).0 {
                     Eligibility::Eligible => self.now + 1,
                     Eligibility::NotBefore(tick) => tick,
                     Eligibility::Waiting => Tick::MAX,
                 });
             }
         }
-        if again != Tick::MAX {
-            self.wake_central(central, again);
+        if wake_at != Tick::MAX {
+            self.wake_central(central, wake_at);
         }
     }
 }

@@ -1,11 +1,14 @@
-//! Buffers of one kind: FIFOs of packets and the credits they take.
+//! Buffers of one kind: FIFOs of packets, and the credits that the packets take
+//! (`docs/model.md` §3). Phases 3 to 7 use them. What moves packets between buffers is
+//! in the modules of those phases.
 //!
-//! The credits of a buffer are kept as its one writer sees them. They are given
-//! back lazily: a packet that leaves adds a [`CreditReturn`], and the credits are only
-//! counted back when somebody needs to know.
+//! A credit ledger shows what the sender into the buffer sees: credits are free from the tick
+//! in which they reach the sender. When a packet starts to leave the buffer, a
+//! [`CreditReturn`] is added to the ledger. Returned credits are applied lazily, when the
+//! sender next needs more than the ledger shows as free.
 //!
-//! What every packet touches is kept on few cache lines: an [`Ledger`] is one or two,
-//! and the heads of the FIFOs lie in the part that reads the buffer ([`Heads`]).
+//! To touch few cache lines per packet, a [`Ledger`] takes one or two, and the heads of
+//! the first FIFOs lie in the part that reads the buffer ([`Heads`]).
 
 use super::ledger::Ledger;
 use super::packet::Packet;
@@ -15,19 +18,19 @@ use crate::fabric::prefetch::{prefetch, prefetch_second_line};
 use crate::fabric::spec::{Quota, Tick};
 use std::collections::VecDeque;
 
-/// VLs whose heads lie in the part that reads the buffer.
+/// VLs whose FIFO heads lie in the part that reads the buffer.
 pub(super) const NEAR_VLS: usize = 8;
-/// Heads of the first FIFOs of a buffer, [`NONE`] if empty.
+/// Heads of the first FIFOs of a buffer; [`NONE`] for an empty FIFO.
 pub(super) type Heads<const HEADS: usize> = [PacketId; HEADS];
 
 /// Buffers with a queue per VL.
 pub(super) type VlBuffers = Buffers<NEAR_VLS, NEAR_VLS>;
-/// Buffers with a queue per class and VL; those of one kind of switch with five VLs
-/// and eight classes fit into their ledgers.
+/// Buffers with a queue per class and VL. The ledger has room for five VLs in each of eight
+/// classes.
 pub(super) type CentralBuffers = Buffers<0, 40>;
 
-/// All buffers of one kind. The heads of the first `HEADS` queues lie in the parts,
-/// the credits of the first `USED` queues in the ledgers.
+/// All buffers of one kind. The heads of the first `HEADS` queues of a buffer lie in the
+/// part that reads it, and the credits in use by the first `USED` queues in its ledger.
 #[derive(Debug)]
 pub(super) struct Buffers<const HEADS: usize, const USED: usize> {
     ledgers: Vec<Ledger<USED>>,
@@ -37,26 +40,27 @@ pub(super) struct Buffers<const HEADS: usize, const USED: usize> {
     far_used: Vec<u16>,
     /// Last packet of each FIFO, valid if it has more than one.
     tails: Vec<PacketId>,
-    /// Departures of each buffer that found no room in its ledger, in order.
+    /// Pending returns of each buffer that do not fit into its ledger, in order.
     spilled: Vec<VecDeque<CreditReturn>>,
     /// Quota of each queue, the same in every buffer.
     quotas: Vec<Quota>,
-    drain: DrainRate,
+    drain_rate: DrainRate,
 }
 
-/// When a packet that has no quota now may have it.
+/// When to check again a packet that has no quota now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Retry {
-    /// Not before this tick.
+    /// In this tick: the packet cannot have quota earlier.
     At(Tick),
-    /// Only after some packet has started to leave the buffer.
+    /// After another packet has started to leave the buffer: the pending credit returns
+    /// do not suffice.
     AfterCreditReturn,
 }
 
 impl<const HEADS: usize, const USED: usize> Buffers<HEADS, USED> {
-    /// `buffers` buffers with a queue per entry of `quotas`, and no space yet;
-    /// packets leave them over `drain`.
-    pub(super) fn new(buffers: usize, quotas: Vec<Quota>, drain: DrainRate) -> Self {
+    /// `buffers` buffers with a queue per entry of `quotas`. They have no credits before
+    /// [`set_size`](Self::set_size).
+    pub(super) fn new(buffers: usize, quotas: Vec<Quota>, drain_rate: DrainRate) -> Self {
         let beyond = |near| buffers * quotas.len().saturating_sub(near);
         Self {
             ledgers: vec![Ledger::new(0); buffers],
@@ -65,12 +69,13 @@ impl<const HEADS: usize, const USED: usize> Buffers<HEADS, USED> {
             tails: vec![NONE; buffers * quotas.len()],
             spilled: vec![VecDeque::new(); buffers],
             quotas,
-            drain,
+            drain_rate,
         }
     }
 
-    /// Sets the size of `buffer`, in which the queues of `existing` can be used.
-    pub(super) fn set_space(
+    /// Sets the size of `buffer` to `total` credits; `existing` are the queues that packets
+    /// can use.
+    pub(super) fn set_size(
         &mut self,
         buffer: usize,
         total: u32,
@@ -86,35 +91,35 @@ impl<const HEADS: usize, const USED: usize> Buffers<HEADS, USED> {
         self.quotas.len()
     }
 
-    /// What packets leave these buffers over.
+    /// How fast packets leave these buffers.
     #[inline]
-    pub(super) fn drain(&self) -> &DrainRate {
-        &self.drain
+    pub(super) fn drain_rate(&self) -> &DrainRate {
+        &self.drain_rate
     }
 
-    /// Place of a head that lies in no part.
+    /// Index in `far_heads` of the head of queue `q`.
     #[inline]
-    fn far_head(&self, buffer: usize, q: usize) -> usize {
+    fn far_head_index(&self, buffer: usize, q: usize) -> usize {
         buffer * (self.stride() - HEADS) + q - HEADS
     }
 
-    /// Place of the credits of a queue that lie in no ledger.
+    /// Index in `far_used` of the credits in use by queue `q`.
     #[inline]
-    fn far_credits(&self, buffer: usize, q: usize) -> usize {
+    fn far_used_index(&self, buffer: usize, q: usize) -> usize {
         buffer * (self.stride() - USED) + q - USED
     }
 
-    /// Prefetches the head of a FIFO, if it lies in no part.
+    /// Prefetches the head of a FIFO, unless it lies in the part that reads the buffer.
     #[inline]
     pub(super) fn prefetch_head(&self, buffer: usize, q: usize) {
         if q >= HEADS {
-            prefetch(&self.far_heads, self.far_head(buffer, q));
+            prefetch(&self.far_heads, self.far_head_index(buffer, q));
         }
     }
 
-    /// Prefetches what decides whether a packet has quota.
+    /// Prefetches the ledger of a buffer.
     #[inline]
-    pub(super) fn prefetch_account(&self, buffer: usize) {
+    pub(super) fn prefetch_ledger(&self, buffer: usize) {
         prefetch(&self.ledgers, buffer);
         if size_of::<Ledger<USED>>() > 64 {
             prefetch_second_line(&self.ledgers, buffer);
@@ -127,7 +132,7 @@ impl<const HEADS: usize, const USED: usize> Buffers<HEADS, USED> {
         if q < HEADS {
             near[q]
         } else {
-            self.far_heads[self.far_head(buffer, q)]
+            self.far_heads[self.far_head_index(buffer, q)]
         }
     }
 
@@ -141,12 +146,12 @@ impl<const HEADS: usize, const USED: usize> Buffers<HEADS, USED> {
         if q < HEADS {
             &mut near[q]
         } else {
-            let at = self.far_head(buffer, q);
+            let at = self.far_head_index(buffer, q);
             &mut self.far_heads[at]
         }
     }
 
-    /// Appends a packet.
+    /// Appends packet `id` to the FIFO of queue `q`.
     #[inline]
     pub(super) fn push(
         &mut self,
@@ -164,14 +169,15 @@ impl<const HEADS: usize, const USED: usize> Buffers<HEADS, USED> {
         } else {
             let at = buffer * self.stride() + q;
             let tail = &mut self.tails[at];
-            let alone = packets[first].next == NONE;
-            let last = if alone { first } else { *tail };
+            let has_one = packets[first].next == NONE;
+            let last = if has_one { first } else { *tail };
             packets[last].next = id;
             *tail = id;
         }
     }
 
-    /// Removes the head, whose successor is `next`; true if the FIFO is empty now.
+    /// Removes the head of queue `q`, whose successor is `next`. Returns true if the FIFO is
+    /// empty now.
     #[inline]
     pub(super) fn pop(
         &mut self,
@@ -184,13 +190,13 @@ impl<const HEADS: usize, const USED: usize> Buffers<HEADS, USED> {
         next == NONE
     }
 
-    /// Credits in use by queue `q`.
+    /// Credits in use by queue `q`, as the ledger shows it.
     #[inline]
     fn used(&self, buffer: usize, q: usize) -> u32 {
         if q < USED {
             self.ledgers[buffer].used[q].into()
         } else {
-            self.far_used[self.far_credits(buffer, q)].into()
+            self.far_used[self.far_used_index(buffer, q)].into()
         }
     }
 
@@ -199,13 +205,14 @@ impl<const HEADS: usize, const USED: usize> Buffers<HEADS, USED> {
         if q < USED {
             self.ledgers[buffer].used[q] = used as u16;
         } else {
-            let at = self.far_credits(buffer, q);
+            let at = self.far_used_index(buffer, q);
             self.far_used[at] = used as u16;
         }
     }
 
-    /// Credits by which queue `q` and the shared space would be exceeded by
-    /// `credits` more, counting what has come back so far.
+    /// Credits that are missing for `credits` more in queue `q`: to the maximum of the
+    /// queue, and to the shared credits of the buffer. Both are 0 if there is quota.
+    /// Counts the credit returns applied so far.
     #[inline]
     fn missing(&self, buffer: usize, q: usize, credits: u32) -> (u32, u32) {
         let used = self.used(buffer, q);
@@ -219,17 +226,18 @@ impl<const HEADS: usize, const USED: usize> Buffers<HEADS, USED> {
         )
     }
 
-    /// The quota rule of `docs/model.md` §3 at tick `now`.
+    /// True if a packet of `credits` has quota in queue `q` at tick `now` (`docs/model.md`
+    /// §3).
     #[inline]
     pub(super) fn has_quota(&mut self, buffer: usize, q: usize, credits: u32, now: Tick) -> bool {
-        // Credits not yet counted back only make the answer more cautious.
+        // Returned credits that are not applied yet only make the first check stricter.
         self.missing(buffer, q, credits) == (0, 0) || {
             self.apply_returns(buffer, now);
             self.missing(buffer, q, credits) == (0, 0)
         }
     }
 
-    /// Takes credits that [`Buffers::has_quota`] granted.
+    /// Takes `credits` credits of queue `q`, for which there must be quota.
     #[inline]
     pub(super) fn take(&mut self, buffer: usize, q: usize, credits: u32) {
         let Quota { exclusive, max } = self.quotas[q];
@@ -246,9 +254,9 @@ impl<const HEADS: usize, const USED: usize> Buffers<HEADS, USED> {
         );
     }
 
-    /// Takes `credits` credits of a queue back.
+    /// Marks `credits` credits of queue `q` as free again.
     #[inline]
-    fn give_back(&mut self, buffer: usize, q: usize, credits: u32) {
+    fn free(&mut self, buffer: usize, q: usize, credits: u32) {
         let exclusive = self.quotas[q].exclusive;
         let before = self.used(buffer, q);
         debug_assert!(before >= credits, "more credits came back than were taken");
@@ -258,33 +266,33 @@ impl<const HEADS: usize, const USED: usize> Buffers<HEADS, USED> {
         self.ledgers[buffer].shared -= fewer as u16;
     }
 
-    /// A departure that gives nothing back before the end of the last one, which may have
-    /// been held back; and that end.
+    /// Delays `credit_return` so that it does not end before the last pending return, which
+    /// congestion control may have delayed. Returns it with the end of that last return.
     #[inline]
     pub(super) fn in_order(
         &self,
         buffer: usize,
         credit_return: CreditReturn,
     ) -> (CreditReturn, Tick) {
-        let after = self.departures(buffer).last().map_or(0, |last| last.end);
-        if after > credit_return.end {
-            return (credit_return.at_once(after), after);
+        let last_end = self.pending(buffer).last().map_or(0, |last| last.end);
+        if last_end > credit_return.end {
+            return (credit_return.all_at(last_end), last_end);
         }
-        (credit_return, after)
+        (credit_return, last_end)
     }
 
-    /// Adds a departure; dates are those of use by the writer.
+    /// Adds the credit return of a packet that starts to leave in tick `now`.
     #[inline]
-    pub(super) fn depart(&mut self, buffer: usize, credit_return: CreditReturn, now: Tick) {
+    pub(super) fn add_return(&mut self, buffer: usize, credit_return: CreditReturn, now: Tick) {
         debug_assert!(
-            self.departures(buffer)
+            self.pending(buffer)
                 .last()
                 .is_none_or(|last| last.end <= credit_return.end),
             "one packet leaves a buffer at a time"
         );
-        // Mostly one: the last but one departure is long over.
+        // About once per call: the return before the last has mostly ended by now.
         while self.ledgers[buffer].first_end() <= now {
-            self.finish_first(buffer);
+            self.apply_first(buffer);
         }
         let ledger = &mut self.ledgers[buffer];
         if ledger.is_full() {
@@ -295,26 +303,26 @@ impl<const HEADS: usize, const USED: usize> Buffers<HEADS, USED> {
         }
     }
 
-    /// Counts all of the first departure back and removes it.
+    /// Applies all credits of the first pending return, and removes it.
     #[inline]
-    fn finish_first(&mut self, buffer: usize) {
+    fn apply_first(&mut self, buffer: usize) {
         let ledger = &mut self.ledgers[buffer];
         let Some(CreditReturn { schedule, .. }) = ledger.first() else {
             return;
         };
         ledger.pop();
         if ledger.spilled {
-            self.refill(buffer);
+            self.refill_ledger(buffer);
         }
-        self.give_back(
+        self.free(
             buffer,
             schedule.queue.into(),
-            (schedule.credits - schedule.done).into(),
+            (schedule.credits - schedule.applied).into(),
         );
     }
 
-    /// Moves the first departure that found no room to its ledger.
-    fn refill(&mut self, buffer: usize) {
+    /// Moves the first spilled return to the ledger.
+    fn refill_ledger(&mut self, buffer: usize) {
         let ledger = &mut self.ledgers[buffer];
         if let Some(next) = self.spilled[buffer].pop_front() {
             ledger.push(next);
@@ -322,73 +330,76 @@ impl<const HEADS: usize, const USED: usize> Buffers<HEADS, USED> {
         ledger.spilled = !self.spilled[buffer].is_empty();
     }
 
-    /// Departures whose credits are not all counted back, in order.
-    fn departures(&self, buffer: usize) -> impl Iterator<Item = CreditReturn> {
+    /// The pending returns of `buffer`, in order.
+    fn pending(&self, buffer: usize) -> impl Iterator<Item = CreditReturn> {
         let spilled = self.spilled[buffer].iter().copied();
-        self.ledgers[buffer].near().chain(spilled)
+        self.ledgers[buffer].returns().chain(spilled)
     }
 
-    /// Date of the first credit that a departure gives back.
+    /// Tick of the first credit of `credit_return`.
     #[inline]
-    pub(super) fn first_credit_of(&self, credit_return: &CreditReturn) -> Tick {
-        self.drain.credit_date(credit_return, 0)
+    pub(super) fn first_credit_tick(&self, credit_return: &CreditReturn) -> Tick {
+        self.drain_rate.credit_tick(credit_return, 0)
     }
 
-    /// Counts back all credits dated up to `now`.
+    /// Applies all credits that have returned by tick `now`.
     pub(super) fn apply_returns(&mut self, buffer: usize, now: Tick) {
         while let Some(credit_return) = self.ledgers[buffer].first() {
-            let back = self.drain.credits_by(&credit_return, now);
-            if back == u32::from(credit_return.schedule.credits) {
-                self.finish_first(buffer);
+            let returned = self.drain_rate.credits_by(&credit_return, now);
+            if returned == u32::from(credit_return.schedule.credits) {
+                self.apply_first(buffer);
                 continue;
             }
-            let fresh = back - u32::from(credit_return.schedule.done);
-            if fresh > 0 {
-                self.ledgers[buffer].set_done(back);
-                self.give_back(buffer, credit_return.schedule.queue.into(), fresh);
+            let new = returned - u32::from(credit_return.schedule.applied);
+            if new > 0 {
+                self.ledgers[buffer].set_applied(returned);
+                self.free(buffer, credit_return.schedule.queue.into(), new);
             }
             break;
         }
     }
 
-    /// When `credits` may fit, if they do not now. Every credit that comes back
-    /// lowers each side of the rule by at most one, so the count of missing
-    /// credits bounds the date from below.
-    pub(super) fn retry_at(&self, buffer: usize, q: usize, credits: u32) -> Retry {
+    /// When to check again whether a packet of `credits` has quota in queue `q`, which it has
+    /// not now. The tick is a lower bound: each returned credit lowers each number of
+    /// [`missing`](Self::missing) credits by at most one.
+    pub(super) fn retry(&self, buffer: usize, q: usize, credits: u32) -> Retry {
         let (own, any) = self.missing(buffer, q, credits);
-        let (mut seen_own, mut seen_any) = (0, 0);
-        let mut after = 0;
-        for credit_return in self.departures(buffer) {
-            let before = std::mem::replace(&mut after, credit_return.end);
-            let left = u32::from(credit_return.schedule.credits - credit_return.schedule.done);
+        // Credits of the returns passed so far: of queue `q`, and of all queues.
+        let (mut passed_own, mut passed_any) = (0, 0);
+        let mut passed_end = 0;
+        for credit_return in self.pending(buffer) {
+            let earliest = std::mem::replace(&mut passed_end, credit_return.end);
+            let left = u32::from(credit_return.schedule.credits - credit_return.schedule.applied);
             let is_own = usize::from(credit_return.schedule.queue) == q;
-            // Credits of this credit_return needed to satisfy what is still missing.
-            let need = any.saturating_sub(seen_any).max(if is_own {
-                own.saturating_sub(seen_own)
+            // Credits of this return that are still needed.
+            let need = any.saturating_sub(passed_any).max(if is_own {
+                own.saturating_sub(passed_own)
             } else {
                 0
             });
-            let own_after = seen_own + if is_own { need.min(left) } else { 0 };
+            let own_after = passed_own + if is_own { need.min(left) } else { 0 };
             if need <= left && own_after >= own {
-                let c = u32::from(credit_return.schedule.done) + need.max(1) - 1;
-                return Retry::At(self.drain.credit_date(&credit_return, c).max(before));
+                let c = u32::from(credit_return.schedule.applied) + need.max(1) - 1;
+                let tick = self.drain_rate.credit_tick(&credit_return, c);
+                return Retry::At(tick.max(earliest));
             }
-            seen_any += left;
+            passed_any += left;
             if is_own {
-                seen_own += left;
+                passed_own += left;
             }
         }
         Retry::AfterCreditReturn
     }
 
-    /// Credits in use in all queues of `buffer` at `now`.
+    /// Credits in use by all queues of `buffer` at tick `now`.
     pub(super) fn credits_in_use(&mut self, buffer: usize, now: Tick) -> u32 {
         self.apply_returns(buffer, now);
         (0..self.stride()).map(|q| self.used(buffer, q)).sum()
     }
 
-    /// The queues that hold what `credits` more in queue `q` are missing at `now`
-    /// (none if they have quota): those that must shrink before they can fit.
+    /// The queues that hold the credits which a packet of `credits` in queue `q` lacks at
+    /// tick `now`: one of them must return credits before the packet can have quota. Empty
+    /// if it has quota.
     pub(super) fn holders(
         &mut self,
         buffer: usize,
@@ -410,9 +421,9 @@ impl<const HEADS: usize, const USED: usize> Buffers<HEADS, USED> {
         }
     }
 
-    /// True if credits of queue `q` are on their way back.
-    pub(super) fn is_draining(&self, buffer: usize, q: usize) -> bool {
-        self.departures(buffer)
+    /// True if a credit return of queue `q` is pending.
+    pub(super) fn has_pending_return(&self, buffer: usize, q: usize) -> bool {
+        self.pending(buffer)
             .any(|credit_return| usize::from(credit_return.schedule.queue) == q)
     }
 }
@@ -422,27 +433,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn departures_stay_in_order_when_they_spill() {
+    fn returns_stay_in_order_when_they_spill() {
         let quota = Quota {
             exclusive: 0,
             max: 100,
         };
         let mut buffers = VlBuffers::new(1, vec![quota], DrainRate::link(1));
-        buffers.set_space(0, 100, 0..1);
+        buffers.set_size(0, 100, 0..1);
         let (mut pushed, mut popped) = (1, 1);
         for step in [3, -1, 2, -4, 1, 5, -6] {
             for _ in 0..i32::max(step, 0) {
                 buffers.take(0, 0, 1);
-                let credit_return = buffers.drain().credit_return(0, (1, 1), pushed, pushed, 0);
-                buffers.depart(0, credit_return, 0);
+                let credit_return =
+                    buffers
+                        .drain_rate()
+                        .credit_return(0, (1, 1), pushed, pushed, 0);
+                buffers.add_return(0, credit_return, 0);
                 pushed += 1;
             }
             for _ in 0..i32::max(-step, 0) {
                 assert_eq!(buffers.ledgers[0].first_end(), popped);
-                buffers.finish_first(0);
+                buffers.apply_first(0);
                 popped += 1;
             }
-            let ends: Vec<_> = buffers.departures(0).map(|t| t.end).collect();
+            let ends: Vec<_> = buffers.pending(0).map(|r| r.end).collect();
             assert_eq!(ends, (popped..pushed).collect::<Vec<_>>());
         }
         assert_eq!(buffers.credits_in_use(0, 0), 0);

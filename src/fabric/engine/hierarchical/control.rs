@@ -1,5 +1,7 @@
-//! Congestion control of the hierarchical switch (`docs/model-infiniband.md` §12): whether
-//! there is any, and what it knows.
+//! Congestion control of the hierarchical switch (`docs/model-infiniband.md` §12): whether a
+//! fabric has it, and its state. The rules are in
+//! [`congestion`](crate::fabric::engine::congestion); the phases call them through this
+//! module.
 
 use super::Fabric;
 use super::packet::Packet;
@@ -11,16 +13,19 @@ use crate::units::Ratio;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 
-/// A fabric has congestion control or not, from the start on: code behind `get` is not
-/// there where it has not.
+/// The variant of the fabric, which the compiler knows: whether it has congestion control,
+/// and whether virtual allocation is blind. Where [`get`](Self::get) is always `None`, the
+/// compiler drops the code of congestion control.
 pub(in crate::fabric::engine) trait Control: Debug {
     /// Virtual allocation is blind.
     const BLIND: bool = false;
+    /// The state of congestion control; `None` if the fabric has none.
     fn get(&self) -> Option<&Congestion>;
+    /// As [`get`](Self::get).
     fn get_mut(&mut self) -> Option<&mut Congestion>;
 }
 
-/// No congestion control.
+/// Informed virtual allocation without congestion control.
 #[derive(Debug)]
 pub(in crate::fabric::engine) struct Off;
 
@@ -36,7 +41,7 @@ impl Control for Off {
     }
 }
 
-/// Congestion control.
+/// Informed virtual allocation with congestion control, and the state of that control.
 #[derive(Debug)]
 pub(in crate::fabric::engine) struct Congestion {
     pub(super) port_vls: PortVls,
@@ -45,8 +50,9 @@ pub(in crate::fabric::engine) struct Congestion {
     /// Credits of the largest packet on each VL.
     largest: Vec<u32>,
     pub(super) cnp_flits: u32,
-    pub(super) nics: Vec<Adapter>,
-    /// Packets of each holder in the send queue: of each flow, or of each NIC.
+    pub(super) nics: Vec<NicCongestion>,
+    /// Packets in the send queue, per flow or per NIC, whichever congestion control holds
+    /// back.
     pub(super) queued: Vec<u32>,
 }
 
@@ -64,20 +70,21 @@ impl Control for Congestion {
 
 /// What congestion control adds to a NIC.
 #[derive(Debug, Default)]
-pub(super) struct Adapter {
+pub(super) struct NicCongestion {
     /// Queue pairs with a message.
     pub pairs: BTreeMap<Pair, Fifo>,
-    /// Where the next search starts.
+    /// Queue pair at which the next search starts.
     pub pointer: Pair,
-    /// VLs that these pairs use, and perhaps others.
+    /// A bit for each VL that one of these pairs uses. Others may be set.
     pub vls: u32,
+    /// CNPs to send, in order.
     pub cnps: VecDeque<PacketId>,
-    /// The link was free and sent nothing, between the last data packet and a CNP.
+    /// The link was idle between the last data packet and a CNP behind it.
     pub was_idle: bool,
 }
 
-/// Blind virtual allocation, whether there is congestion control or not: these fabrics are
-/// for comparisons, and need not be as fast.
+/// Blind virtual allocation, with or without congestion control. Such fabrics serve for
+/// comparisons and need not be fast, so one variant does for both.
 #[derive(Debug)]
 pub(in crate::fabric::engine) struct Blindly(pub Option<Congestion>);
 
@@ -93,11 +100,11 @@ impl Control for Blindly {
     }
 }
 
-/// Most queues in front of all Port VLs, of 4 bytes each.
+/// Most pairs of an in-port and a Port VL; each takes 4 bytes.
 const MAX_PORT_VL_QUEUES: u64 = 1 << 28;
 
 impl Congestion {
-    /// That of `spec`, if there is any.
+    /// The congestion control of `spec`; `None` if it has none.
     ///
     /// # Errors
     /// If the fabric is too large.
@@ -127,7 +134,7 @@ impl Congestion {
                 .map(|vl| spec.max_credits_on_vl(vl))
                 .collect(),
             cnp_flits: spec.cnp_flits().unwrap_or(1),
-            nics: (0..nics).map(|_| Adapter::default()).collect(),
+            nics: (0..nics).map(|_| NicCongestion::default()).collect(),
             queued: Vec::new(),
         }))
     }
@@ -142,8 +149,8 @@ impl Congestion {
         flow
     }
 
-    /// `None` if a packet of `flow` may move to the send queue at `now`, else the tick in
-    /// which to look again, unless something else happens before.
+    /// `None` if a packet of `flow` may move to the send queue in tick `now`, else the tick in
+    /// which to check again. Another event may wake the NIC earlier.
     pub(super) fn held_until(&self, flow: FlowId, now: Tick) -> Option<Tick> {
         if self.queued[self.sources.holder(flow)] == 0 {
             return self.sources.held_until(flow, now);
@@ -151,8 +158,8 @@ impl Congestion {
         (self.sources.ccti(flow, now) > 0).then(|| self.sources.next_fall(flow, now))
     }
 
-    /// Phase 7: the link of `nic` starts a data packet. Returns the index of its flow, and
-    /// when the NIC must look again, if the flow holds its next packet.
+    /// Phase 7: the link of `nic` starts to send a data packet. Returns the CCTI of its flow,
+    /// and the tick in which the NIC must wake if the next packet of the flow is held back.
     pub(super) fn sent(&mut self, now: Tick, nic: u32, packet: &Packet) -> (u16, Option<Tick>) {
         let flow = self.flow(nic, packet.sl, packet.dst);
         self.queued[self.sources.holder(flow)] -= 1;
@@ -162,14 +169,14 @@ impl Congestion {
         (index, (index > 0).then_some(end))
     }
 
-    /// Phase 6: how much later the credits of `packet`, which leaves its input buffer, come
-    /// back.
+    /// Phase 6: ticks by which congestion control delays the credit return of `packet`, which
+    /// leaves its input buffer.
     pub(super) fn return_delay(&self, packet: &Packet) -> Tick {
         let delay = self.port_vls.return_delay(packet.output, packet.vl);
         delay.map_or(0, |delay| delay.delay(packet.flits, Ratio::ONE))
     }
 
-    /// True, once, if the link of `nic` was idle before it sent a CNP.
+    /// Returns true if the link of `nic` was idle before it sent a CNP, and forgets that.
     pub(super) fn was_idle_before_cnp(&mut self, nic: Option<u32>) -> bool {
         nic.is_some_and(|nic| std::mem::take(&mut self.nics[nic as usize].was_idle))
     }
@@ -188,12 +195,12 @@ impl<C: Control> Fabric<C> {
         let largest = &congestion.largest;
         congestion.port_vls.update_states(|output, vl| {
             let link = &links[output as usize];
-            let (peer, lane) = (link.to.peer() as usize, usize::from(vl));
-            let credits = largest[lane];
+            let (peer, vl) = (link.to.peer() as usize, usize::from(vl));
+            let credits = largest[vl];
             if link.to.is_nic() {
-                unlimited || sinks.has_quota(peer, lane, credits, now)
+                unlimited || sinks.has_quota(peer, vl, credits, now)
             } else {
-                inputs.has_quota(peer, lane, credits, now)
+                inputs.has_quota(peer, vl, credits, now)
             }
         });
     }

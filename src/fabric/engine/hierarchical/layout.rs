@@ -1,26 +1,31 @@
-//! Flat numbering of the fabric's parts.
+//! Flat numbering of the fabric's parts, sizes that follow from the specification, and the
+//! limits of this engine. It is used when a fabric is built, not in any phase.
 //!
-//! Switch ports are numbered over all switches, `switch * radix + port`, and so
-//! are MPorts, `port / 4`, because the radix is a multiple of 4. Central buffers
-//! are `2 * mport + j`. Outputs `0..ports` are switch ports, `ports + nic` is a NIC.
+//! Switch ports are numbered over all switches: port p of a switch is
+//! `switch * radix + p`. The radix is a multiple of 4, so an MPort is `port / 4`. A central
+//! buffer is `2 * mport + j`. Outputs `0..ports` are switch ports, and `ports + nic` is a
+//! NIC.
 
+use super::buffers::CentralBuffers;
 use super::ledger::MAX_CREDITS;
-use super::schedule::{MAX_FLITS, MAX_SPEEDUP};
+use super::schedule::{DrainRate, MAX_FLITS, MAX_SPEEDUP};
 use crate::fabric::central::Classes;
-use crate::fabric::spec::{FabricSpec, Quota, SpecError};
+use crate::fabric::spec::{self, FabricSpec, Quota, SpecError, Tick};
 
-/// Most MPorts of a switch: sources of an output are kept in a 64-bit mask, four
-/// inputs and two central buffers per MPort.
+/// Most MPorts of a switch. A mask of 64 bits holds the sources of an output: the four
+/// input buffers of its MPort and two central buffers per MPort.
 const MAX_MPORTS: u32 = 30;
 
-/// Most queues in all buffers, of 10 bytes each.
+/// Most queues in all buffers together; each takes 10 bytes.
 const MAX_QUEUES: u64 = 1 << 28;
 
-/// True if a receive buffer may ever hold up its link. It is emptied as it is
-/// filled, so that only credits whose last flit left the switch less than two
-/// flights ago are in use, at most one per tick, besides the packet that asks. Congestion
-/// control asks in every tick whether it may, so also while the link carries a packet, all of
-/// whose credits are in use.
+/// True if a link can ever wait for credits of a receive buffer.
+///
+/// A NIC consumes each flit in the tick in which it arrives. So a credit is in use for two
+/// link latencies after its last flit left the switch, and at most one credit per tick is
+/// taken. The packet that needs quota comes on top. With congestion control the switch also
+/// checks the quota while the link carries a packet, and all credits of that packet are
+/// then in use too.
 pub(super) fn sinks_can_fill(spec: &FabricSpec) -> bool {
     let pool = &spec.buffers.nic_sink;
     let largest = (0..spec.qos.vls)
@@ -40,12 +45,12 @@ pub(super) fn sinks_can_fill(spec: &FabricSpec) -> bool {
         .any(|q| most > u64::from(q.max) || most.saturating_sub(q.exclusive.into()) > shareable)
 }
 
-/// The queues of the central buffers: those of VLs that no packet uses are left out.
+/// The queues of the central buffers. VLs that no packet uses have none.
 pub(super) struct CentralQueues {
     classes: usize,
     /// VLs in use, ascending.
     vls: Vec<usize>,
-    /// Position of each VL among them.
+    /// Position of each VL among the VLs in use.
     pub of_vl: Vec<u8>,
 }
 
@@ -68,6 +73,7 @@ impl CentralQueues {
         self.classes * self.vls.len()
     }
 
+    /// Quota of each queue, from the quota of each VL.
     pub(super) fn quotas(&self, per_vl: &[Quota]) -> Vec<Quota> {
         let one_class: Vec<_> = self.vls.iter().map(|&vl| per_vl[vl]).collect();
         one_class.repeat(self.classes)
@@ -78,14 +84,59 @@ impl CentralQueues {
         class * self.vls.len()..(class + 1) * self.vls.len()
     }
 
-    /// First queue for packets to each port, over all switches.
+    /// First queue of packets to each port, over all switches.
     pub(super) fn first_of_ports(&self, classes: &Classes) -> Vec<u16> {
         let first = |&class: &u16| class * self.vls.len() as u16;
         classes.of_port.iter().map(first).collect()
     }
 }
 
-/// Checks the limits of this engine, beyond what any fabric must satisfy.
+/// The central buffers of all switches.
+pub(super) fn central_buffers(
+    spec: &FabricSpec,
+    queues: &CentralQueues,
+    classes: &Classes,
+) -> CentralBuffers {
+    let (topology, timing, buffers) = (&spec.topology, &spec.timing, &spec.buffers);
+    let radix = topology.radix();
+    let count = topology.switches() * radix / 2;
+    let mut central_buffers = CentralBuffers::new(
+        count as usize,
+        queues.quotas(&buffers.central.per_vl),
+        DrainRate::crossbar(
+            timing.central_speedup,
+            Some(timing.mport_speedup),
+            buffers.flits_per_credit,
+        ),
+    );
+    for c in 0..count {
+        let (switch, local) = (2 * c / radix, c % (radix / 2));
+        let existing = classes
+            .existing(topology, switch, local / 2, local % 2)
+            .flat_map(|class| queues.of_class(class));
+        central_buffers.set_size(c as usize, buffers.central.total, existing);
+    }
+    central_buffers
+}
+
+/// Ticks ahead, at most, of an event that must come in exactly its tick.
+pub(super) fn event_horizon(spec: &FabricSpec) -> Tick {
+    let timing = &spec.timing;
+    let longest = (0..spec.qos.service_levels.len())
+        .map(|sl| Tick::from(spec.max_flits(sl)))
+        .max()
+        .unwrap_or(1);
+    2 * longest
+        + timing.input_store
+        + timing.routing
+        + 2 * (timing.allocation + timing.crossbar)
+        + timing.output_store
+        + 2 * timing.link.max(timing.host_link)
+        + 8
+}
+
+/// Checks the limits of this engine, which are narrower than the limits of a
+/// [`FabricSpec`].
 pub(super) fn check_limits(spec: &FabricSpec) -> Result<(), SpecError> {
     let ports = u64::from(spec.topology.switches()) * u64::from(spec.topology.radix());
     let classes = Classes::new(&spec.topology, spec.buffers.central_queues).count as u64;
@@ -110,7 +161,11 @@ pub(super) fn check_limits(spec: &FabricSpec) -> Result<(), SpecError> {
             ),
         });
     }
-    let buffers = &spec.buffers;
+    check_buffers(&spec.buffers)?;
+    check_rates(spec)
+}
+
+fn check_buffers(buffers: &spec::Buffers) -> Result<(), SpecError> {
     for (key, pool) in [
         ("fabric.input_buffer", &buffers.input),
         ("fabric.central_buffer", &buffers.central),
@@ -128,6 +183,10 @@ pub(super) fn check_limits(spec: &FabricSpec) -> Result<(), SpecError> {
             });
         }
     }
+    Ok(())
+}
+
+fn check_rates(spec: &FabricSpec) -> Result<(), SpecError> {
     let longest = (0..spec.qos.service_levels.len())
         .map(|sl| spec.max_flits(sl))
         .max()

@@ -1,39 +1,45 @@
-//! The credits of one buffer, in one or two cache lines.
+//! The credit ledger of one buffer, in one or two cache lines.
+//!
+//! It stores how many credits are in use, and the next credit returns. The rules of quotas,
+//! and what does not fit into a ledger, are in [`buffers`](super::buffers).
 
 use super::schedule::{CompactSchedule, CreditReturn};
 use crate::fabric::spec::Tick;
 
-/// Departures that lie in the [`Ledger`] itself: nearly always enough.
-const DEPARTURES: usize = 2;
-/// Most credits of a buffer: an ledger counts them in 16 bits.
+/// Credit returns that a [`Ledger`] stores itself. More are rarely pending.
+const RETURNS: usize = 2;
+/// Most credits of a buffer: a ledger counts them in 16 bits.
 pub(super) const MAX_CREDITS: u32 = u16::MAX as u32;
 
-/// Credits in use, and the departures whose credits are not all counted back.
-/// `USED`: queues whose credits are kept here; the buffers has the others.
+/// Credits in use, and the pending credit returns, of which some credits are yet to be
+/// applied. Counts the credits in use by the first `USED` queues.
+/// [`Buffers`](super::buffers::Buffers) counts the credits of the other queues.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Ledger<const USED: usize> {
-    /// The first departures in order; the buffers has the others.
-    ends: [Tick; DEPARTURES],
-    schedule: [CompactSchedule; DEPARTURES],
-    /// Credits in use beyond the exclusive ones of their queues.
+    /// Ends of the first pending returns, in order.
+    ends: [Tick; RETURNS],
+    /// Schedules of the same returns.
+    schedules: [CompactSchedule; RETURNS],
+    /// Credits in use beyond the exclusive credits of their queues.
     pub shared: u16,
-    /// Credits that may be.
+    /// Limit of `shared`.
     pub shareable: u16,
-    /// Departures that lie here.
+    /// Returns stored here.
     len: u8,
-    /// More of them lie in the buffers.
+    /// Further pending returns have spilled to [`Buffers`](super::buffers::Buffers).
     pub spilled: bool,
-    /// Credits in use by each of the first queues, those on their way back included.
+    /// Credits in use by each of the first queues. Credits on their way back count until
+    /// they are applied.
     pub used: [u16; USED],
 }
 
 impl<const USED: usize> Ledger<USED> {
-    /// An empty buffer of which so many credits are shared between its queues.
+    /// The ledger of an empty buffer whose queues share `shareable` credits.
     pub(super) fn new(shareable: u16) -> Self {
         Self {
-            ends: [0; DEPARTURES],
-            schedule: [CompactSchedule::default(); DEPARTURES],
+            ends: [0; RETURNS],
+            schedules: [CompactSchedule::default(); RETURNS],
             shared: 0,
             shareable,
             len: 0,
@@ -42,16 +48,16 @@ impl<const USED: usize> Ledger<USED> {
         }
     }
 
-    /// The departure that ends first.
+    /// The pending return that ends first.
     #[inline]
     pub(super) fn first(&self) -> Option<CreditReturn> {
         (self.len > 0).then_some(CreditReturn {
             end: self.ends[0],
-            schedule: self.schedule[0],
+            schedule: self.schedules[0],
         })
     }
 
-    /// Date of the last credit of the first departure; the end of time without one.
+    /// Tick of the last credit of the first pending return; [`Tick::MAX`] without one.
     #[inline]
     pub(super) fn first_end(&self) -> Tick {
         if self.len > 0 {
@@ -61,40 +67,40 @@ impl<const USED: usize> Ledger<USED> {
         }
     }
 
-    /// Notes that so many credits of the first departure have come back.
+    /// Notes that `credits` credits of the first pending return have been applied.
     #[inline]
-    pub(super) fn set_done(&mut self, credits: u32) {
-        self.schedule[0].done = credits as u16;
+    pub(super) fn set_applied(&mut self, credits: u32) {
+        self.schedules[0].applied = credits as u16;
     }
 
-    /// True if there is no room for a departure here.
+    /// True if there is no room for another return.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
-        usize::from(self.len) == DEPARTURES
+        usize::from(self.len) == RETURNS
     }
 
-    /// Adds a departure; there is room for it.
+    /// Adds a return. There must be room for it.
     #[inline]
     pub(super) fn push(&mut self, credit_return: CreditReturn) {
         let at = usize::from(self.len);
         self.ends[at] = credit_return.end;
-        self.schedule[at] = credit_return.schedule;
+        self.schedules[at] = credit_return.schedule;
         self.len += 1;
     }
 
-    /// Removes the first departure; there is one.
+    /// Removes the first return. There must be one.
     #[inline]
     pub(super) fn pop(&mut self) {
         self.ends[0] = self.ends[1];
-        self.schedule[0] = self.schedule[1];
+        self.schedules[0] = self.schedules[1];
         self.len -= 1;
     }
 
-    /// The departures that lie here, in order.
-    pub(super) fn near(&self) -> impl Iterator<Item = CreditReturn> {
+    /// The returns stored here, in order.
+    pub(super) fn returns(&self) -> impl Iterator<Item = CreditReturn> {
         (0..usize::from(self.len)).map(|at| CreditReturn {
             end: self.ends[at],
-            schedule: self.schedule[at],
+            schedule: self.schedules[at],
         })
     }
 }
@@ -104,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn accounts_fill_cache_lines() {
+    fn ledgers_fill_cache_lines() {
         assert_eq!(size_of::<Ledger<8>>(), 64);
         assert_eq!(size_of::<Ledger<40>>(), 128);
     }

@@ -1,16 +1,32 @@
 //! The fabric of hierarchical switches (`docs/model.md`).
 //!
-//! A packet costs a handful of events per hop: its header becomes ready in an
-//! input, central and output buffer, and somebody waits for a port or for
-//! credits. Everything between follows in closed form ([`credit_return`]). The events of
-//! one tick are collected first; then each phase of `docs/model.md` §5 runs once
-//! over the parts that something happened to. No effect of one part on another
-//! is earlier than the next tick, so the order within a phase does not matter.
+//! [`Fabric`] owns all switches, NICs and links, and runs the phases of a tick
+//! (`docs/model.md` §5). It does not create traffic: a
+//! [`Workload`](crate::fabric::workload::Workload) does, and is told what was delivered.
+//!
+//! A packet costs a handful of events per hop. Its header becomes ready in an input,
+//! a central and an output buffer, and a part wakes when its port is free or credits
+//! have returned. The flits in between follow in closed form ([`schedule`]), without
+//! events.
+//!
+//! A tick first collects its events. Then each phase runs once, over the parts that
+//! an event or an earlier phase has listed. An action of one part affects another part
+//! in the next tick at the earliest, so the order within a phase does not matter.
+//!
+//! | phase | module |
+//! |---|---|
+//! | 1, 2 | this one; deliveries in [`output`], CNPs in [`notify`] |
+//! | 3 | [`nic`], or [`pairs`] with congestion control |
+//! | 4 | [`route`] |
+//! | 5, 6 | [`allocate`] and [`eligibility`]; [`blind`] for blind virtual allocation |
+//! | 7 | [`output`] and [`scheduler`]; CNPs in [`notify`] |
+//! | 8 | none: [`schedule`] has the ticks in closed form |
 
 mod allocate;
 mod blind;
 mod buffers;
 mod control;
+mod eligibility;
 mod layout;
 mod ledger;
 mod nic;
@@ -47,7 +63,8 @@ use crate::fabric::spec::{self, FabricSpec, SpecError, Tick, Timing};
 use crate::fabric::stats::{CongestionStats, FabricStats};
 use crate::fabric::workload::{Message, Workload};
 
-/// A fabric in motion, with congestion control or without.
+/// The state of a fabric. `C` says whether there is congestion control, and whether
+/// virtual allocation is blind.
 #[derive(Debug)]
 pub(super) struct Fabric<C> {
     control: C,
@@ -56,7 +73,7 @@ pub(super) struct Fabric<C> {
     radix: u32,
     vls: usize,
     ports: usize,
-    /// The fabric is too large for the near caches: see `fabric::prefetch`.
+    /// The fabric has more than [`PREFETCH_PORTS`] ports: see `fabric::prefetch`.
     prefetching: bool,
     flits_per_credit: u32,
     header_bytes: u32,
@@ -64,7 +81,8 @@ pub(super) struct Fabric<C> {
     // The parts, numbered as in `layout`.
     inputs: Vec<Input>,
     centrals: Vec<Central>,
-    /// Queues with a ready head from the 64th on, `far_words` words per central buffer.
+    /// A bit per queue of a central buffer that has a ready head, from queue 64 on;
+    /// `far_words` words per buffer. The first 64 bits lie in [`Central`].
     far_ready: Vec<u64>,
     far_words: usize,
     blind: Blind,
@@ -73,39 +91,44 @@ pub(super) struct Fabric<C> {
     nics: Vec<Nic>,
     schedulers: Schedulers,
 
-    // Their buffers.
+    // The buffers of the parts.
     input_buffers: VlBuffers,
     central_buffers: CentralBuffers,
     output_buffers: VlBuffers,
     send_queues: VlBuffers,
     sinks: VlBuffers,
-    /// False if the receive buffers are so large that they never hold up a link.
+    /// The receive buffers are so small that a link can wait for their credits.
     sinks_fill: bool,
 
     // Tables.
     router: Router,
-    /// First central queue for packets to each port, and what their VL adds to it.
+    /// First central queue of packets to each port, over all switches.
     first_queue: Vec<u16>,
-    queue_of_vl: Vec<u8>,
+    /// Offset of each VL from that first queue.
+    vl_offset: Vec<u8>,
     dimensions: Dimensions,
     trunks: Trunks,
-    /// VL per (SL, class) on a torus, else per (SL, destination modulo length).
+    /// Per SL the VLs, by VL class on a torus, else by destination modulo length.
     vl_tables: Vec<Vec<u8>>,
+    /// Packets change their VL class at datelines.
     dateline: bool,
-    mtu: Vec<u32>,
+    /// Largest payload of a packet in bytes, per SL.
+    mtu_bytes: Vec<u32>,
 
     packets: Pool<Packet>,
     messages: Pool<InFlight>,
 
-    // What happens next.
+    // Events to come.
     wheel: Wheel,
-    /// Headers ready in input buffers: from switches, from NICs.
+    /// Headers that become ready in input buffers, as (port, packet): those from switches,
+    /// and those from NICs.
     input_ready: [DelayLine<(u32, PacketId)>; 2],
-    /// Headers ready in central buffers: (central, queue, packet).
+    /// Headers that become ready in central buffers: (central buffer, queue, packet).
     central_ready: DelayLine<(u32, u32, PacketId)>,
+    /// Headers that become ready in output buffers: (output, packet).
     output_ready: DelayLine<(u32, PacketId)>,
 
-    // Work of the present tick; empty between ticks.
+    // Lists of the present tick; empty between ticks.
     due: Vec<u32>,
     dirty_inputs: Vec<u32>,
     dirty_centrals: Vec<u32>,
@@ -122,9 +145,9 @@ pub(super) struct Fabric<C> {
 /// Kinds of events on the wheel.
 mod event {
     pub(super) use crate::fabric::engine::calendar::{EVENT_ID as ID, EVENT_SHIFT as SHIFT};
-    /// An input buffer may have a head that can be granted.
+    /// An input buffer may have an eligible head.
     pub(super) const INPUT: u32 = 0;
-    /// A central buffer may have one.
+    /// A central buffer may have an eligible head.
     pub(super) const CENTRAL: u32 = 5;
     /// An output may have a packet that can be sent.
     pub(super) const OUTPUT: u32 = 1;
@@ -136,10 +159,11 @@ mod event {
     pub(super) const INJECTION: u32 = 4;
 }
 
-/// Switch ports beyond which parts are fetched ahead of their use: more than 500 bytes a
-/// port are in use, and a core has about 1 MiB of its own. Few enough in debug
-/// builds that the comparison with the oracle goes both ways.
+/// Number of switch ports beyond which parts are prefetched. A port takes more than 500
+/// bytes, and a core has about 1 MiB of cache of its own. In debug builds the number is
+/// so small that the comparison with the oracle covers both cases.
 const PREFETCH_PORTS: usize = if cfg!(debug_assertions) { 40 } else { 1024 };
+
 impl<C: Control> Fabric<C> {
     /// An idle fabric at tick 0.
     ///
@@ -157,48 +181,25 @@ impl<C: Control> Fabric<C> {
         let classes = Classes::new(topology, buffers.central_queues);
         let fpc = buffers.flits_per_credit;
 
-        let bank = |count: usize, pool: &spec::Pool, drain: DrainRate| {
-            let mut buffers = VlBuffers::new(count, pool.per_vl.clone(), drain);
+        let vl_buffers = |count: usize, pool: &spec::Pool, drain_rate: DrainRate| {
+            let mut buffers = VlBuffers::new(count, pool.per_vl.clone(), drain_rate);
             for buffer in 0..count {
-                buffers.set_space(buffer, pool.total, 0..vls);
+                buffers.set_size(buffer, pool.total, 0..vls);
             }
             buffers
         };
         let queues = layout::CentralQueues::new(spec, &classes);
-        let mut central_buffers = CentralBuffers::new(
-            centrals,
-            queues.quotas(&buffers.central.per_vl),
-            DrainRate::crossbar(timing.central_speedup, Some(timing.mport_speedup), fpc),
-        );
-        for c in 0..centrals as u32 {
-            let (switch, local) = (2 * c / radix, c % (radix / 2));
-            let existing = classes
-                .existing(topology, switch, local / 2, local % 2)
-                .flat_map(|class| queues.of_class(class));
-            central_buffers.set_space(c as usize, buffers.central.total, existing);
-        }
-
+        let central_buffers = layout::central_buffers(spec, &queues, &classes);
         let Ports {
             inputs,
             outputs,
             links,
         } = Ports::new(topology);
-        let centrals_of = |c: u32| Central::new(c % (radix / 2));
+        let central = |c: u32| Central::new(c % (radix / 2));
         let dateline = spec.needs_classes();
         let vl_tables = (0..spec.qos.service_levels.len())
             .map(|sl| spec.qos.vls_of(sl).collect())
             .collect();
-        let longest = (0..spec.qos.service_levels.len())
-            .map(|sl| u64::from(spec.max_flits(sl)))
-            .max()
-            .unwrap_or(1);
-        let reach = 2 * longest
-            + timing.input_store
-            + timing.routing
-            + 2 * (timing.allocation + timing.crossbar)
-            + timing.output_store
-            + 2 * timing.link.max(timing.host_link)
-            + 8;
         let far_words = queues.count().div_ceil(64).saturating_sub(1);
         let mut counters = Counters::new(spec.qos.service_levels.len());
         counters.congestion = control.get().map(|_| CongestionStats::default());
@@ -212,7 +213,7 @@ impl<C: Control> Fabric<C> {
             flits_per_credit: fpc,
             header_bytes: spec.header_bytes,
             inputs,
-            centrals: (0..centrals as u32).map(centrals_of).collect(),
+            centrals: (0..centrals as u32).map(central).collect(),
             far_ready: vec![0; centrals * far_words],
             far_words,
             blind: Blind::new(C::BLIND, ports, centrals),
@@ -220,24 +221,24 @@ impl<C: Control> Fabric<C> {
             schedulers: Schedulers::new(spec, outputs.len()),
             outputs,
             links,
-            input_buffers: bank(
+            input_buffers: vl_buffers(
                 ports,
                 &buffers.input,
                 DrainRate::crossbar(timing.mport_speedup, None, fpc),
             ),
             central_buffers,
-            output_buffers: bank(ports, &buffers.output, DrainRate::link(fpc)),
-            send_queues: bank(nic_count, &buffers.nic_queue, DrainRate::link(fpc)),
-            sinks: bank(nic_count, &buffers.nic_sink, DrainRate::link(fpc)),
+            output_buffers: vl_buffers(ports, &buffers.output, DrainRate::link(fpc)),
+            send_queues: vl_buffers(nic_count, &buffers.nic_queue, DrainRate::link(fpc)),
+            sinks: vl_buffers(nic_count, &buffers.nic_sink, DrainRate::link(fpc)),
             sinks_fill: layout::sinks_can_fill(spec),
             router: Router::new(spec),
             first_queue: queues.first_of_ports(&classes),
-            queue_of_vl: queues.of_vl,
+            vl_offset: queues.of_vl,
             dimensions: Dimensions::new(topology),
             trunks: Trunks::new(spec),
             vl_tables,
             dateline,
-            mtu: spec
+            mtu_bytes: spec
                 .qos
                 .service_levels
                 .iter()
@@ -245,7 +246,7 @@ impl<C: Control> Fabric<C> {
                 .collect(),
             packets: Pool::new(),
             messages: Pool::new(),
-            wheel: Wheel::new(reach),
+            wheel: Wheel::new(layout::event_horizon(spec)),
             input_ready: [DelayLine::new(), DelayLine::new()],
             central_ready: DelayLine::new(),
             output_ready: DelayLine::new(),
@@ -263,7 +264,7 @@ impl<C: Control> Fabric<C> {
         })
     }
 
-    /// Phases 1 and 2: reports what arrived, notes who has to look again.
+    /// Phases 1 and 2: delivers what arrived, and lists the parts that are woken.
     #[inline]
     fn collect_due(&mut self, workload: &mut impl Workload) {
         let mut due = std::mem::take(&mut self.due);
@@ -296,7 +297,7 @@ impl<C: Control> Fabric<C> {
         self.due = due;
     }
 
-    /// Phase 3, first half.
+    /// Phase 3, first half: the workload creates messages.
     #[inline]
     fn create_messages(&mut self, workload: &mut impl Workload) {
         if workload.next_tick().is_some_and(|tick| tick <= self.now) {
@@ -309,13 +310,13 @@ impl<C: Control> Fabric<C> {
         }
     }
 
-    /// Central queue of packets on `vl` to `output`.
+    /// Queue within a central buffer of packets on `vl` to `output`.
     #[inline]
     fn central_queue(&self, output: u32, vl: u8) -> usize {
-        usize::from(self.first_queue[output as usize]) + usize::from(self.queue_of_vl[vl as usize])
+        usize::from(self.first_queue[output as usize]) + usize::from(self.vl_offset[vl as usize])
     }
 
-    /// Asks for another look at an input buffer at `at`, unless one comes earlier.
+    /// Wakes an input buffer in tick `at`, unless it wakes earlier.
     #[inline]
     fn wake_input(&mut self, port: u32, at: Tick) {
         self.inputs[port as usize]
@@ -323,21 +324,21 @@ impl<C: Control> Fabric<C> {
             .ask(&mut self.wheel, self.now, at, event::INPUT, port);
     }
 
-    /// Asks for another look at a central buffer.
+    /// Wakes a central buffer in tick `at`, unless it wakes earlier.
     #[inline]
     fn wake_central(&mut self, central: u32, at: Tick) {
         let wake = &mut self.centrals[central as usize].wake;
         wake.ask(&mut self.wheel, self.now, at, event::CENTRAL, central);
     }
 
-    /// Asks for another look at an output.
+    /// Wakes an output in tick `at`, unless it wakes earlier.
     #[inline]
     fn wake_output(&mut self, output: u32, at: Tick) {
         let wake = &mut self.links[output as usize].wake;
         wake.ask(&mut self.wheel, self.now, at, event::OUTPUT, output);
     }
 
-    /// Asks for another look at a NIC's application queues.
+    /// Wakes a NIC in tick `at` to fill its send queue, unless it wakes earlier.
     #[inline]
     fn wake_nic(&mut self, nic: u32, at: Tick) {
         self.nics[nic as usize]
@@ -345,6 +346,7 @@ impl<C: Control> Fabric<C> {
             .ask(&mut self.wheel, self.now, at, event::NIC, nic);
     }
 
+    /// Lists an input buffer for phase 5 of this tick.
     #[inline]
     fn touch_input(&mut self, port: u32) {
         if !std::mem::replace(&mut self.inputs[port as usize].dirty, true) {
@@ -352,6 +354,7 @@ impl<C: Control> Fabric<C> {
         }
     }
 
+    /// Lists a central buffer for phase 5 of this tick.
     #[inline]
     fn touch_central(&mut self, central: u32) {
         if !std::mem::replace(&mut self.centrals[central as usize].dirty, true) {
@@ -359,6 +362,7 @@ impl<C: Control> Fabric<C> {
         }
     }
 
+    /// Lists a NIC for phase 3 of this tick.
     #[inline]
     fn touch_nic(&mut self, nic: u32) {
         if !std::mem::replace(&mut self.nics[nic as usize].dirty, true) {
@@ -418,7 +422,7 @@ impl<C: Control> FabricModel for Fabric<C> {
     }
 
     fn start_series(&mut self) {
-        self.counters.start_series(&self.mtu);
+        self.counters.start_series(&self.mtu_bytes);
         if let Some(congestion) = self.control.get_mut() {
             congestion.port_vls.start_series();
         }

@@ -1,5 +1,7 @@
-//! Phase 3: messages enter the application queues, and NICs cut them into
-//! packets as their send queues have room (`docs/model.md` §5.3).
+//! Phase 3: messages join the application queues, and NICs cut them into packets while their
+//! send queues have quota (`docs/model.md` §5). With congestion control a NIC chooses
+//! among queue pairs instead of SLs ([`pairs`](super::pairs)). Links send the packets in
+//! phase 7 ([`output`](super::output)).
 
 use super::Fabric;
 use super::buffers::Retry;
@@ -11,14 +13,14 @@ use crate::fabric::spec::Tick;
 use crate::fabric::workload::{AppQueue, Message, Workload};
 
 impl<C: Control> Fabric<C> {
-    /// Adds a message to the FIFO of its (NIC, SL), and the NIC to those that look again.
+    /// Adds a message to its application queue, and lists its NIC for this phase.
     #[inline]
     pub(super) fn enqueue(&mut self, message: &Message) {
         self.append(message);
         self.touch_nic(message.src);
     }
 
-    /// Takes note of a message; `None` if there are too many, which ends the run with this
+    /// Stores a message. Returns `None` if there are too many, which ends the run after this
     /// tick.
     #[inline]
     pub(super) fn insert_message(&mut self, message: &Message) -> Option<MessageId> {
@@ -30,12 +32,13 @@ impl<C: Control> Fabric<C> {
         if self.messages.is_full() {
             return None;
         }
-        let mtu = self.mtu[usize::from(message.sl)];
+        let mtu = self.mtu_bytes[usize::from(message.sl)];
         let id = self.messages.insert(InFlight::new(message, mtu));
         self.counters.messages += 1;
         Some(id)
     }
 
+    /// Adds a message to its application queue.
     #[inline]
     fn append(&mut self, message: &Message) {
         let Some(id) = self.insert_message(message) else {
@@ -60,7 +63,7 @@ impl<C: Control> Fabric<C> {
         fifo.1 = id;
     }
 
-    /// Lets every touched NIC fill its send queue.
+    /// Every listed NIC fills its send queue.
     #[inline]
     pub(super) fn fill_send_queues(&mut self, workload: &mut impl Workload) {
         for i in 0..self.dirty_nics.len() {
@@ -75,13 +78,13 @@ impl<C: Control> Fabric<C> {
         self.dirty_nics.clear();
     }
 
-    /// Moves packets while the head packet of some SL has quota.
+    /// Moves packets to the send queue while the head packet of some SL has quota.
     fn fill(&mut self, nic: u32, workload: &mut impl Workload) {
         let at = nic as usize;
         while !self.packets.is_full() {
             let (sls, next) = (self.nics[at].waiting_sls, self.nics[at].next);
             let ahead = from_on(sls, next);
-            let (mut again, mut waits, mut moved) = (Tick::MAX, false, false);
+            let (mut wake_at, mut waits, mut moved) = (Tick::MAX, false, false);
             for mut bits in [ahead, sls & !ahead] {
                 while bits != 0 && !moved {
                     let sl = bits.trailing_zeros() as usize;
@@ -108,8 +111,8 @@ impl<C: Control> Fabric<C> {
                             self.append(&next);
                         }
                     } else {
-                        match self.send_queues.retry_at(at, vl, packet.credits.into()) {
-                            Retry::At(tick) => again = again.min(tick),
+                        match self.send_queues.retry(at, vl, packet.credits.into()) {
+                            Retry::At(tick) => wake_at = wake_at.min(tick),
                             Retry::AfterCreditReturn => waits = true,
                         }
                     }
@@ -119,19 +122,19 @@ impl<C: Control> Fabric<C> {
                 continue;
             }
             self.nics[at].waiting |= waits;
-            if again != Tick::MAX {
-                self.wake_nic(nic, again);
+            if wake_at != Tick::MAX {
+                self.wake_nic(nic, wake_at);
             }
             return;
         }
     }
 
-    /// The packet that message `id` is cut into next.
+    /// The next packet of message `id`.
     #[inline]
     pub(super) fn next_packet(&self, id: MessageId) -> Packet {
         let message = &self.messages[id];
         let sl = usize::from(message.sl);
-        let payload = message.bytes_left.min(self.mtu[sl].into());
+        let payload = message.bytes_left.min(self.mtu_bytes[sl].into());
         let flits = self.timing.flits(payload as u32, self.header_bytes);
         Packet {
             message: id,
@@ -152,14 +155,15 @@ impl<C: Control> Fabric<C> {
     #[inline]
     pub(super) fn first_vl(&self, sl: usize, dst: u32) -> u8 {
         let table = &self.vl_tables[sl];
-        let class = if self.dateline {
+        let at = if self.dateline {
             0
         } else {
             dst as usize % table.len()
         };
-        table[class]
+        table[at]
     }
 
+    /// Moves `packet`, the head packet of `sl`, to the send queue.
     fn move_packet(&mut self, nic: u32, sl: usize, packet: Packet) {
         let next = self.cut_off(&packet);
         let state = &mut self.nics[nic as usize];
@@ -173,17 +177,18 @@ impl<C: Control> Fabric<C> {
         self.put_into_send_queue(nic, packet);
     }
 
-    /// Takes `packet` from its message; returns the message behind it in the FIFO.
+    /// Cuts `packet` off its message. Returns the next message of the FIFO.
     #[inline]
     pub(super) fn cut_off(&mut self, packet: &Packet) -> MessageId {
         let message = &mut self.messages[packet.message];
         message.bytes_left -= message
             .bytes_left
-            .min(self.mtu[usize::from(packet.sl)].into());
+            .min(self.mtu_bytes[usize::from(packet.sl)].into());
         message.next_index = message.next_index.wrapping_add(1);
         message.next
     }
 
+    /// Adds `packet` to the send queue of `nic`.
     #[inline]
     pub(super) fn put_into_send_queue(&mut self, nic: u32, packet: Packet) {
         let (at, vl) = (nic as usize, usize::from(packet.vl));
@@ -191,6 +196,6 @@ impl<C: Control> Fabric<C> {
         let id = self.packets.insert(packet);
         let heads = &mut self.links[self.ports + at].heads;
         self.send_queues.push(heads, at, vl, id, &mut self.packets);
-        self.output_gains(self.ports as u32 + nic, vl);
+        self.packet_ready_at_output(self.ports as u32 + nic, vl);
     }
 }

@@ -1,15 +1,19 @@
-//! Congestion notification packets (CNPs) at NICs: created in phase 1, sent before data in
-//! phase 7 (`docs/model-infiniband.md` §10 and §12).
+//! Congestion notification packets (CNPs) at NICs (`docs/model-infiniband.md` §10 and §12).
+//!
+//! A NIC creates a CNP in phase 1, when a marked packet arrives, and sends it before data
+//! in phase 7. In between, a CNP is routed like data. Which packets are marked is decided
+//! in [`allocate`](super::allocate).
 
 use super::Fabric;
 use super::buffers::Retry;
 use super::control::Control;
-use super::output::Start;
+use super::output::NextPacket;
 use super::packet::Packet;
 use crate::fabric::engine::pool::NONE;
 
 impl<C: Control> Fabric<C> {
-    /// Phase 1: the tail of `packet` is at its NIC; if it is data, it will be delivered.
+    /// Phase 1: the tail of `packet` has arrived at its NIC. A CNP lowers the rate of the flow;
+    /// a marked data packet is answered with a CNP.
     pub(super) fn notify(&mut self, packet: &Packet) {
         let nic = packet.dst;
         if packet.message == NONE {
@@ -19,16 +23,16 @@ impl<C: Control> Fabric<C> {
             let flow = congestion.flow(nic, packet.sl, packet.index);
             let is_event = congestion.sources.becn(flow, self.now);
             self.counters.count_becn(is_event);
-            // The table need not rise: the delay may be shorter now.
+            // The entries of the CCT need not rise, so the delay may be shorter now.
             self.touch_nic(nic);
         } else if packet.fecn && !self.packets.is_full() {
             let src = self.messages[packet.message].src;
-            self.answer(nic, src, packet.sl);
+            self.create_cnp(nic, src, packet.sl);
         }
     }
 
     /// Creates a CNP from `nic` to `dst`.
-    fn answer(&mut self, nic: u32, dst: u32, sl: u8) {
+    fn create_cnp(&mut self, nic: u32, dst: u32, sl: u8) {
         let vl = self.first_vl(sl.into(), dst);
         let Some(congestion) = self.control.get_mut() else {
             return;
@@ -48,12 +52,12 @@ impl<C: Control> Fabric<C> {
         });
         congestion.nics[nic as usize].cnps.push_back(id);
         self.counters.count(|counts| counts.notifications += 1);
-        // When its link is busy, this asks for another look.
+        // Phase 7 wakes the output later if its link is busy.
         self.dirty_outputs.push(self.ports as u32 + nic);
     }
 
-    /// Phase 7: a CNP goes before data. True if nothing else can start at `output` in this
-    /// tick.
+    /// Phase 7: sends a CNP, if `output` is a NIC that has one. Returns true if the link is
+    /// busy, so that data must wait.
     pub(super) fn send_cnp(&mut self, output: u32) -> bool {
         let now = self.now;
         let Some(nic) = (output as usize).checked_sub(self.ports) else {
@@ -62,8 +66,8 @@ impl<C: Control> Fabric<C> {
         let Some(congestion) = self.control.get_mut() else {
             return false;
         };
-        let adapter = &mut congestion.nics[nic];
-        let Some(&id) = adapter.cnps.front() else {
+        let state = &mut congestion.nics[nic];
+        let Some(&id) = state.cnps.front() else {
             return false;
         };
         let link = &self.links[output as usize];
@@ -76,17 +80,17 @@ impl<C: Control> Fabric<C> {
         let (peer, vl) = (link.to.peer() as usize, usize::from(packet.vl));
         let credits = u32::from(packet.credits);
         if !self.input_buffers.has_quota(peer, vl, credits, now) {
-            match self.input_buffers.retry_at(peer, vl, credits) {
+            match self.input_buffers.retry(peer, vl, credits) {
                 Retry::At(tick) => self.wake_output(output, tick),
                 Retry::AfterCreditReturn => self.inputs[peer].upstream_waits = true,
             }
             return false;
         }
-        adapter.cnps.pop_front();
-        adapter.was_idle |= now > free_at;
-        let more = !adapter.cnps.is_empty();
-        self.transmit(output, Start::Cnp(id, vl));
-        if more {
+        state.cnps.pop_front();
+        state.was_idle |= now > free_at;
+        let has_more = !state.cnps.is_empty();
+        self.transmit(output, NextPacket::Cnp(id, vl));
+        if has_more {
             let free_at = self.links[output as usize].free_at;
             self.wake_output(output, free_at);
         }

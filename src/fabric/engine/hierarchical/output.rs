@@ -1,28 +1,44 @@
-//! Phase 7: outputs and NICs send (`docs/model.md` §8), and packets arrive.
+//! Phase 7: outputs and NICs send (`docs/model.md` §8). Also phase 1: packets are delivered.
+//!
+//! The rule that chooses a VL is in [`scheduler`](super::scheduler), and what sends CNPs in
+//! [`notify`](super::notify).
 
 use super::Fabric;
 use super::buffers::{Retry, VlBuffers};
 use super::control::Control;
 use super::event;
+use super::schedule::CreditReturn;
 use super::scheduler::Head;
 use crate::fabric::engine::counters::Arrived;
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::Workload;
 
-/// A packet that starts on a link.
+/// The packet that a link sends next.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Start {
+pub(super) enum NextPacket {
     /// The head of a VL.
     Head(usize),
-    /// A CNP, which lies in no queue, and its VL.
+    /// A CNP, which is in no queue, and its VL.
     Cnp(PacketId, usize),
 }
 
+/// A packet that leaves its buffer over a link.
+struct Leaving {
+    id: PacketId,
+    vl: usize,
+    /// False for a CNP.
+    is_queued: bool,
+    /// Credit return of the buffer.
+    credit_return: CreditReturn,
+    /// Tick of the first credit of that return.
+    first_credit: Tick,
+}
+
 impl<C: Control> Fabric<C> {
-    /// A packet became ready on `vl` of `output`.
+    /// Notes that a packet became ready on `vl` of `output`.
     #[inline]
-    pub(super) fn output_gains(&mut self, output: u32, vl: usize) {
+    pub(super) fn packet_ready_at_output(&mut self, output: u32, vl: usize) {
         let link = &mut self.links[output as usize];
         link.ready |= 1 << vl;
         let free_at = link.free_at;
@@ -33,6 +49,7 @@ impl<C: Control> Fabric<C> {
         }
     }
 
+    /// Phase 7.
     #[inline]
     pub(super) fn send(&mut self) {
         for i in 0..self.dirty_outputs.len() {
@@ -41,8 +58,8 @@ impl<C: Control> Fabric<C> {
         self.dirty_outputs.clear();
     }
 
-    /// Runs the scheduler of `output` if its link is free. A second time in the same
-    /// tick does no harm: then the link is taken, or nothing has changed.
+    /// Runs the scheduler of `output` if its link is free. A second call in the same tick
+    /// does nothing: the link is then busy, or nothing has changed.
     #[inline]
     fn schedule(&mut self, output: u32) {
         let now = self.now;
@@ -58,40 +75,13 @@ impl<C: Control> Fabric<C> {
             self.wake_output(output, free_at);
             return;
         }
-        let peer = link.to.peer() as usize;
-        let (buffers, buffer) =
-            buffer_of(&self.output_buffers, &self.send_queues, self.ports, output);
-        let (beyond, unlimited) = if link.to.is_nic() {
-            (&mut self.sinks, !self.sinks_fill)
-        } else {
-            (&mut self.input_buffers, false)
-        };
-        let (mut candidates, mut again, mut waits) = (0u32, Tick::MAX, false);
-        let mut ready = link.ready;
-        while ready != 0 {
-            let vl = ready.trailing_zeros() as usize;
-            ready &= ready - 1;
-            let packet = &self.packets[buffers.head(&link.heads, buffer, vl)];
-            if unlimited || beyond.has_quota(peer, vl, packet.credits.into(), now) {
-                candidates |= 1 << vl;
-            } else if candidates == 0 {
-                match beyond.retry_at(peer, vl, packet.credits.into()) {
-                    Retry::At(tick) => again = again.min(tick),
-                    Retry::AfterCreditReturn => waits = true,
-                }
-            }
-        }
+        let candidates = self.candidates(output);
         if candidates == 0 {
-            let link = &mut self.links[output as usize];
-            link.blocked_since = link.blocked_since.min(now);
-            if waits && !link.to.is_nic() {
-                self.inputs[peer].upstream_waits = true;
-            }
-            if again != Tick::MAX {
-                self.wake_output(output, again);
-            }
             return;
         }
+        let link = &self.links[output as usize];
+        let (buffers, buffer) =
+            buffer_of(&self.output_buffers, &self.send_queues, self.ports, output);
         let idle_before = self.control.get_mut().is_some_and(|congestion| {
             congestion.was_idle_before_cnp(output.checked_sub(self.ports as u32))
         });
@@ -107,12 +97,113 @@ impl<C: Control> Fabric<C> {
         let vl = self
             .schedulers
             .pick(output as usize, candidates, head, was_idle);
-        self.transmit(output, Start::Head(vl));
+        self.transmit(output, NextPacket::Head(vl));
     }
 
-    /// Sends a packet: flit i leaves in tick now + i.
+    /// The candidate VLs of `output`, a bit each. If there is none, the credit wait of the
+    /// link begins or goes on, and the output will be woken.
     #[inline]
-    pub(super) fn transmit(&mut self, output: u32, start: Start) {
+    fn candidates(&mut self, output: u32) -> u32 {
+        let now = self.now;
+        let link = &self.links[output as usize];
+        let peer = link.to.peer() as usize;
+        let (buffers, buffer) =
+            buffer_of(&self.output_buffers, &self.send_queues, self.ports, output);
+        let (receiver, unlimited) = if link.to.is_nic() {
+            (&mut self.sinks, !self.sinks_fill)
+        } else {
+            (&mut self.input_buffers, false)
+        };
+        let (mut candidates, mut wake_at, mut waits) = (0u32, Tick::MAX, false);
+        let mut ready = link.ready;
+        while ready != 0 {
+            let vl = ready.trailing_zeros() as usize;
+            ready &= ready - 1;
+            let packet = &self.packets[buffers.head(&link.heads, buffer, vl)];
+            if unlimited || receiver.has_quota(peer, vl, packet.credits.into(), now) {
+                candidates |= 1 << vl;
+            } else if candidates == 0 {
+                match receiver.retry(peer, vl, packet.credits.into()) {
+                    Retry::At(tick) => wake_at = wake_at.min(tick),
+                    Retry::AfterCreditReturn => waits = true,
+                }
+            }
+        }
+        if candidates == 0 {
+            let link = &mut self.links[output as usize];
+            link.blocked_since = link.blocked_since.min(now);
+            if waits && !link.to.is_nic() {
+                self.inputs[peer].upstream_waits = true;
+            }
+            if wake_at != Tick::MAX {
+                self.wake_output(output, wake_at);
+            }
+        }
+        candidates
+    }
+
+    /// Sends a packet over the link of `output`: flit i leaves in tick now + i.
+    #[inline]
+    pub(super) fn transmit(&mut self, output: u32, next: NextPacket) {
+        let now = self.now;
+        let from_nic = output as usize >= self.ports;
+        let Leaving {
+            id,
+            vl,
+            is_queued,
+            credit_return,
+            first_credit,
+        } = self.leave_buffer(output, next);
+        let link = &mut self.links[output as usize];
+        let packet = &mut self.packets[id];
+        let flits = packet.flits;
+        let (to, has_more) = (link.to, link.ready != 0);
+        let free_at = now + Tick::from(flits);
+        link.free_at = free_at;
+        let blocked_since = std::mem::replace(&mut link.blocked_since, Tick::MAX);
+        let part = &mut self.outputs[output as usize];
+        part.sent.credit_wait += now.saturating_sub(blocked_since);
+        part.sent.flits += u64::from(flits);
+        part.sent.packets += 1;
+        part.sent.queue_wait += now - packet.ready;
+        let waiting = std::mem::take(&mut part.sources_waiting);
+
+        let mut wake_nic_at = None;
+        if from_nic
+            && is_queued
+            && let Some(congestion) = self.control.get_mut()
+        {
+            let nic = output - self.ports as u32;
+            let index;
+            (index, wake_nic_at) = congestion.sent(now, nic, packet);
+            self.counters.count_sent(index);
+        }
+
+        if to.is_nic() {
+            self.transmit_to_nic(to.peer(), id, vl, credit_return);
+        } else {
+            self.transmit_to_switch(to.peer(), id, vl, (from_nic, is_queued));
+        }
+        if from_nic {
+            let nic = output - self.ports as u32;
+            if is_queued && std::mem::take(&mut self.nics[nic as usize].waiting) {
+                self.wake_nic(nic, first_credit);
+            }
+            if let Some(at) = wake_nic_at {
+                self.wake_nic(nic, at);
+            }
+        } else if waiting != 0 {
+            self.wake_sources_of_output(output, waiting, first_credit);
+        }
+        if has_more {
+            self.wake_output(output, free_at);
+        }
+    }
+
+    /// First part of [`transmit`](Self::transmit): removes the packet from the buffer, and
+    /// adds its credit return.
+    #[inline]
+    fn leave_buffer(&mut self, output: u32, next: NextPacket) -> Leaving {
         let now = self.now;
         let ports = self.ports;
         let link = &mut self.links[output as usize];
@@ -122,99 +213,95 @@ impl<C: Control> Fabric<C> {
         } else {
             (&mut self.output_buffers, output as usize)
         };
-        let (id, vl, queued) = match start {
-            Start::Head(vl) => (buffers.head(&link.heads, buffer, vl), vl, true),
-            Start::Cnp(id, vl) => (id, vl, false),
+        let (id, vl, is_queued) = match next {
+            NextPacket::Head(vl) => (buffers.head(&link.heads, buffer, vl), vl, true),
+            NextPacket::Cnp(id, vl) => (id, vl, false),
         };
-        let packet = &mut self.packets[id];
-        if queued && buffers.pop(&mut link.heads, buffer, vl, packet.next) {
+        let packet = &self.packets[id];
+        if is_queued && buffers.pop(&mut link.heads, buffer, vl, packet.next) {
             link.ready &= !(1 << vl);
         }
         let (flits, credits) = (packet.flits, u32::from(packet.credits));
-        let freed = now + 1;
-        let credit_return =
-            buffers
-                .drain()
-                .credit_return(vl as u32, (flits, credits), freed, freed, 0);
-        if queued {
-            buffers.depart(buffer, credit_return, now);
+        // The credits of a flit that leaves now are free in the next tick.
+        let free_from = now + 1;
+        let credit_return = buffers.drain_rate().credit_return(
+            vl as u32,
+            (flits, credits),
+            free_from,
+            free_from,
+            0,
+        );
+        if is_queued {
+            buffers.add_return(buffer, credit_return, now);
         }
-        let first_credit = buffers.first_credit_of(&credit_return);
-
-        let (peer, to_nic, more) = (link.to.peer(), link.to.is_nic(), link.ready != 0);
-        let free_at = now + Tick::from(flits);
-        link.free_at = free_at;
-        let blocked_since = std::mem::replace(&mut link.blocked_since, Tick::MAX);
-        let out = &mut self.outputs[output as usize];
-        out.sent.credit_wait += now.saturating_sub(blocked_since);
-        out.sent.flits += u64::from(flits);
-        out.sent.packets += 1;
-        out.sent.queue_wait += now - packet.ready;
-        let waiting = std::mem::take(&mut out.sources_waiting);
-        let counters = &mut self.counters;
-
-        let mut look_again = None;
-        if from_nic
-            && queued
-            && let Some(congestion) = self.control.get_mut()
-        {
-            let nic = buffer as u32;
-            let index;
-            (index, look_again) = congestion.sent(now, nic, packet);
-            counters.count_sent(index);
-        }
-
-        if to_nic {
-            let latency = self.timing.host_link;
-            if self.sinks_fill {
-                // The NIC consumes each flit in the tick of its arrival.
-                let sunk = credit_return.delayed(2 * latency);
-                self.sinks.take(peer as usize, vl, credits);
-                self.sinks.depart(peer as usize, sunk, now);
-            }
-            let tail = now + latency + u64::from(flits - 1);
-            self.wheel
-                .push(now, tail, event::DELIVERY << event::SHIFT | id);
-            counters.host_flit_hops += u64::from(flits);
-        } else {
-            self.input_buffers.take(peer as usize, vl, credits);
-            let latency = if from_nic {
-                if queued {
-                    packet.injected = now;
-                    counters.packets += 1;
-                    counters.flits_injected += u64::from(flits);
-                }
-                counters.host_flit_hops += u64::from(flits);
-                self.timing.host_link
-            } else {
-                counters.flit_hops += u64::from(flits);
-                self.timing.link
-            };
-            packet.arrival = now + latency;
-            let routed = packet.arrival + self.timing.input_store + self.timing.routing;
-            if from_nic && queued && packet.last && self.messages[packet.message].report_injection {
-                let event = event::INJECTION << event::SHIFT | packet.message;
-                self.wheel.push(now, free_at, event);
-            }
-            self.input_ready[usize::from(from_nic)].push(&mut self.wheel, routed, (peer, id));
-        }
-        if from_nic {
-            let nic = output - ports as u32;
-            if queued && std::mem::take(&mut self.nics[nic as usize].waiting) {
-                self.wake_nic(nic, first_credit);
-            }
-            if let Some(at) = look_again {
-                self.wake_nic(nic, at);
-            }
-        } else if waiting != 0 {
-            self.wake_sources_of_output(output, waiting, first_credit);
-        }
-        if more {
-            self.wake_output(output, free_at);
+        let first_credit = buffers.first_credit_tick(&credit_return);
+        Leaving {
+            id,
+            vl,
+            is_queued,
+            credit_return,
+            first_credit,
         }
     }
 
-    /// The tail of a packet reached its NIC.
+    /// Second part of [`transmit`](Self::transmit) on a link to `nic`: takes credits of the
+    /// receive buffer, and schedules the delivery. `credit_return` belongs to the buffer that
+    /// the packet leaves.
+    #[inline]
+    fn transmit_to_nic(&mut self, nic: u32, id: PacketId, vl: usize, credit_return: CreditReturn) {
+        let (now, latency) = (self.now, self.timing.host_link);
+        let packet = &self.packets[id];
+        let (flits, credits) = (packet.flits, u32::from(packet.credits));
+        if self.sinks_fill {
+            // The NIC consumes each flit in the tick of its arrival.
+            let sink_return = credit_return.delayed(2 * latency);
+            self.sinks.take(nic as usize, vl, credits);
+            self.sinks.add_return(nic as usize, sink_return, now);
+        }
+        let tail = now + latency + u64::from(flits - 1);
+        self.wheel
+            .push(now, tail, event::DELIVERY << event::SHIFT | id);
+        self.counters.host_flit_hops += u64::from(flits);
+    }
+
+    /// Second part of [`transmit`](Self::transmit) on a link to in-port `port`, counted over
+    /// all switches: takes credits of its input buffer, and schedules the routing of the
+    /// header. `is_queued` is false for a CNP.
+    #[inline]
+    fn transmit_to_switch(
+        &mut self,
+        port: u32,
+        id: PacketId,
+        vl: usize,
+        (from_nic, is_queued): (bool, bool),
+    ) {
+        let now = self.now;
+        let packet = &mut self.packets[id];
+        let (flits, counters) = (packet.flits, &mut self.counters);
+        self.input_buffers
+            .take(port as usize, vl, packet.credits.into());
+        let latency = if from_nic {
+            if is_queued {
+                packet.injected = now;
+                counters.packets += 1;
+                counters.flits_injected += u64::from(flits);
+            }
+            counters.host_flit_hops += u64::from(flits);
+            self.timing.host_link
+        } else {
+            counters.flit_hops += u64::from(flits);
+            self.timing.link
+        };
+        packet.arrival = now + latency;
+        let ready_at = packet.arrival + self.timing.input_store + self.timing.routing;
+        if from_nic && is_queued && packet.last && self.messages[packet.message].report_injection {
+            let event = event::INJECTION << event::SHIFT | packet.message;
+            self.wheel.push(now, now + Tick::from(flits), event);
+        }
+        self.input_ready[usize::from(from_nic)].push(&mut self.wheel, ready_at, (port, id));
+    }
+
+    /// Phase 1: the tail of packet `id` has arrived at its NIC.
     #[inline]
     pub(super) fn deliver(&mut self, id: u32, workload: &mut impl Workload) {
         let packet = self.packets[id];
@@ -237,7 +324,7 @@ impl<C: Control> Fabric<C> {
     }
 }
 
-/// Buffer that an output sends from.
+/// The buffer that an output sends from: its kind and number.
 #[inline]
 fn buffer_of<'a>(
     outputs: &'a VlBuffers,

@@ -1,16 +1,16 @@
-//! A packet in flight.
+//! The state of a packet, which all phases read and write.
 
 use crate::fabric::engine::pool::{MessageId, PacketId};
 use crate::fabric::spec::Tick;
 
-/// A packet between the application queue and its destination.
+/// A packet from the send queue of its NIC to its delivery. It fills one cache line.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Packet {
     /// Tick in which the header arrived in the input buffer.
     pub arrival: Tick,
-    /// Tick in which the header crossed the MPort crossbar.
+    /// Tick in which the header started to cross out of the input buffer.
     pub crossing: Tick,
-    /// Tick from which the packet could leave the buffer it queues in for a link.
+    /// Tick in which the packet became ready to be scheduled onto its next link.
     pub ready: Tick,
     /// Tick in which the header left the NIC.
     pub injected: Tick,
@@ -19,20 +19,21 @@ pub(super) struct Packet {
     /// [`NONE`](crate::fabric::engine::pool::NONE) for a CNP.
     pub message: MessageId,
     pub dst: u32,
-    /// Output port of the present switch, counted over all switches.
+    /// Out-port of the present switch, counted over all switches.
     pub output: u32,
     pub flits: u32,
-    /// Position within the message; of a CNP the NIC that sent it.
+    /// Position within the message; for a CNP the NIC that sent it.
     pub index: u32,
     pub credits: u16,
     pub sl: u8,
     pub vl: u8,
-    /// Dateline class.
+    /// VL class, which changes at a dateline.
     pub class: u8,
     /// Last packet of its message.
     pub last: bool,
-    /// With congestion control: it met congestion, and it came in by this port of its MPort.
+    /// A switch has marked the packet. Only with congestion control.
     pub fecn: bool,
+    /// In-port within the MPort of the present switch. Only with congestion control.
     pub in_port: u8,
 }
 

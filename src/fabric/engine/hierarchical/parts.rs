@@ -1,4 +1,6 @@
-//! The parts that act: inputs, central buffers, outputs and NICs.
+//! The state of the parts that act in the phases: input buffers, central buffers,
+//! outputs, links and NICs. The phases themselves, and the FIFOs and credits of the buffers
+//! ([`buffers`](super::buffers)), are elsewhere.
 
 use super::buffers::{Heads, NEAR_VLS};
 use crate::fabric::engine::calendar::Wake;
@@ -7,8 +9,8 @@ use crate::fabric::engine::pool::{MessageId, NONE, PacketId};
 use crate::fabric::spec::Tick;
 use crate::fabric::topology::{Peer, Topology};
 
-/// An input buffer as the allocator sees it: one cache line, like all parts that
-/// every packet touches.
+/// An input buffer as the allocator sees it. Like every part that each packet touches, it
+/// fills one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Input {
@@ -16,17 +18,19 @@ pub(super) struct Input {
     pub free_at: Tick,
     pub wake: Wake,
     pub heads: Heads<NEAR_VLS>,
-    /// VLs with a ready head.
+    /// VLs with a ready head, a bit each.
     pub ready: u32,
-    /// Output at the other end of the link.
+    /// Output at the sending end of the link.
     pub upstream: u32,
     pub switch: u32,
     /// Virtual allocation pointer.
     pub next: u8,
     /// VL picked in this tick.
     pub pick: u8,
+    /// It is listed for phase 5 of this tick.
     pub dirty: bool,
-    /// A departure must wake the output at the other end.
+    /// The output at the sending end waits for credits: the next packet that leaves must
+    /// wake it.
     pub upstream_waits: bool,
 }
 
@@ -37,30 +41,32 @@ pub(super) struct Central {
     /// Tick from which its port into the central crossbar is free.
     pub free_at: Tick,
     pub wake: Wake,
-    /// Queues with a ready head, of the first 64.
+    /// Which of the first 64 queues have a ready head, a bit each.
     pub ready: u64,
     /// Virtual allocation pointer.
     pub next: u32,
-    /// Queue picked in this tick, and its head.
+    /// Queue picked in this tick.
     pub pick: u32,
+    /// Head of that queue.
     pub picked: PacketId,
 
     /// Tick from which its port out of the MPort crossbar is free.
     pub port_free_at: Tick,
-    /// Inputs of the MPort requesting it in this tick.
+    /// Input buffers of the MPort that request it in this tick, a bit each.
     pub requests: u8,
-    /// Inputs to wake when a packet starts to leave.
+    /// Input buffers to wake when the next packet starts to leave, a bit each.
     pub inputs_waiting: u8,
     /// Switch allocation pointer.
     pub next_source: u8,
 
     /// Its position among the sources of an output.
     pub position: u8,
+    /// It is listed for phase 5 of this tick.
     pub dirty: bool,
 }
 
 impl Central {
-    /// Central buffer `local` of a switch.
+    /// Central buffer number `local` of a switch, with an idle port.
     pub(super) fn new(local: u32) -> Self {
         Self {
             free_at: 0,
@@ -79,15 +85,16 @@ impl Central {
     }
 }
 
-/// An output buffer as the crossbars see it, and what has been sent from it.
+/// An output buffer as the crossbars see it, and the counts of its link. NICs have one
+/// too, of which only the counts are used.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Output {
     /// Tick from which its port out of the crossbars is free.
     pub port_free_at: Tick,
-    /// Sources requesting it in this tick, by position.
+    /// Sources that request it in this tick, a bit per position.
     pub requests: u64,
-    /// Sources to wake when a packet starts to leave, by position.
+    /// Sources to wake when the next packet starts to leave, a bit per position.
     pub sources_waiting: u64,
     /// First central buffer of the switch.
     pub first_central: u32,
@@ -96,12 +103,14 @@ pub(super) struct Output {
     pub sent: Sent,
 }
 
-/// What went over a link.
+/// What is counted of a link (`docs/model.md` §9).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sent {
     pub flits: u64,
     pub packets: u64,
+    /// In ticks.
     pub credit_wait: u64,
+    /// In ticks, summed over the packets.
     pub queue_wait: u64,
 }
 
@@ -112,12 +121,12 @@ pub(super) struct Link {
     /// Tick from which the link is free.
     pub free_at: Tick,
     pub wake: Wake,
-    /// Since when packets have been ready and the link free, but no credits.
+    /// First tick of the present credit wait; [`Tick::MAX`] if there is none.
     pub blocked_since: Tick,
     pub heads: Heads<NEAR_VLS>,
-    /// VLs with a packet that is ready.
+    /// VLs with a ready head, a bit each.
     pub ready: u32,
-    /// The other end.
+    /// The receiving end.
     pub to: FarEnd,
 }
 
@@ -150,23 +159,25 @@ impl Output {
 /// The application side of a NIC.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Nic {
-    /// FIFO of messages per SL: first and last; grown to the SLs in use.
+    /// First and last message of the FIFO of each SL, up to the last SL in use.
     pub fifos: Vec<(MessageId, MessageId)>,
-    /// SLs with a message.
+    /// SLs with a message, a bit each.
     pub waiting_sls: u32,
-    /// SL after the one that moved last.
+    /// SL after the one whose packet moved to the send queue last.
     pub next: u8,
     pub wake: Wake,
-    /// A departure from the send queue must wake this NIC.
+    /// The NIC waits for credits: the next packet that leaves the send queue must wake it.
     pub waiting: bool,
+    /// It is listed for phase 3.
     pub dirty: bool,
 }
 
-/// All parts at links.
+/// All parts at the ends of links.
 pub(super) struct Ports {
     pub inputs: Vec<Input>,
-    /// Switch ports, then NICs; and so the links.
+    /// Of switch ports, then of NICs.
     pub outputs: Vec<Output>,
+    /// The link of each output.
     pub links: Vec<Link>,
 }
 

@@ -1,13 +1,17 @@
-//! Fixed-size records of words that keep to cache lines.
+//! Records of a fixed number of words, aligned to cache lines. The deficit table scheduler
+//! keeps its state in them.
 
-/// Records of the same number of words, so placed that a record of up to 16 words
-/// lies within one cache line.
+/// Records with the same number of words. A record of up to 16 words lies within one cache
+/// line.
 #[derive(Debug)]
 pub(super) struct Records {
-    /// Never grows, so that the first record stays where it is.
+    /// Never grows, so that the alignment of the first record stays as it is.
     words: Vec<u32>,
+    /// Index of the first record in `words`.
     first: usize,
+    /// Words of a record.
     size: usize,
+    /// Words from one record to the next.
     stride: usize,
 }
 
@@ -38,7 +42,7 @@ impl Records {
         &mut self.words[at..at + self.size]
     }
 
-    /// Position of a record for a prefetch.
+    /// Prefetches a record.
     #[inline]
     pub(super) fn prefetch(&self, record: usize) {
         crate::fabric::prefetch::prefetch(&self.words, self.first + record * self.stride);

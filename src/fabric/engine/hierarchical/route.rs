@@ -1,24 +1,27 @@
-//! Phase 4: headers become ready; routing decides port, SC and VL
-//! (`docs/model.md` §7).
+//! Phase 4: headers become ready and join the FIFOs of their buffers. In input buffers,
+//! routing decides the out-port, the SC and the VL (`docs/model.md` §7). The next hops come
+//! from the [`Router`](crate::fabric::routing::Router). Allocation is in
+//! [`allocate`](super::allocate).
 
 use super::Fabric;
 use super::control::Control;
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::prefetch::prefetch;
 
-/// Events ahead whose parts are fetched: far enough for the outer cache, and the
-/// distance at which a second step can follow what the first has brought in.
+/// Number of events ahead whose parts are prefetched: far enough to hide a cache miss.
 const FAR: usize = 16;
+/// Number of events ahead at which the prefetched parts have arrived, so that what they
+/// refer to can be prefetched.
 const NEAR: usize = 6;
 
 impl<C: Control> Fabric<C> {
-    /// Fetches what headers that are ready soon in input buffers will need.
+    /// Prefetches what the next headers in input buffers will need.
     #[inline]
     fn prefetch_input(&self, line: usize) {
         if let Some(&(port, id)) = self.input_ready[line].peek(FAR) {
             self.packets.prefetch(id);
             prefetch(&self.inputs, port as usize);
-            self.input_buffers.prefetch_account(port as usize);
+            self.input_buffers.prefetch_ledger(port as usize);
         }
         if let Some(&(port, id)) = self.input_ready[line].peek(NEAR) {
             let packet = &self.packets[id];
@@ -29,8 +32,8 @@ impl<C: Control> Fabric<C> {
         }
     }
 
-    /// The same for central buffers, and the output of packet `id`, which the
-    /// allocator will look at.
+    /// The same for central buffers. Also prefetches the output of packet `id`, which the
+    /// allocator will check.
     #[inline]
     fn prefetch_central(&self, id: PacketId) {
         if let Some(&(central, queue, id)) = self.central_ready.peek(FAR) {
@@ -38,11 +41,11 @@ impl<C: Control> Fabric<C> {
             prefetch(&self.centrals, central as usize);
             self.central_buffers
                 .prefetch_head(central as usize, queue as usize);
-            self.central_buffers.prefetch_account(central as usize);
+            self.central_buffers.prefetch_ledger(central as usize);
         }
         let output = self.packets[id].output as usize;
         prefetch(&self.outputs, output);
-        self.output_buffers.prefetch_account(output);
+        self.output_buffers.prefetch_ledger(output);
     }
 
     /// The same for output buffers.
@@ -52,19 +55,19 @@ impl<C: Control> Fabric<C> {
             self.packets.prefetch(id);
             prefetch(&self.outputs, output as usize);
             prefetch(&self.links, output as usize);
-            self.output_buffers.prefetch_account(output as usize);
+            self.output_buffers.prefetch_ledger(output as usize);
             self.schedulers.prefetch(output as usize);
         }
         if let Some(&(output, id)) = self.output_ready.peek(NEAR) {
             let peer = self.links[output as usize].to.peer() as usize;
-            self.input_buffers.prefetch_account(peer);
+            self.input_buffers.prefetch_ledger(peer);
             let vl = self.packets[id].vl.into();
             self.output_buffers.prefetch_head(output as usize, vl);
         }
     }
 
-    /// Completes the routing of headers dated now, and lets the headers that
-    /// reached central and output buffers join their queues.
+    /// Phase 4: routes the headers that become ready now in input buffers. All headers that
+    /// become ready join their FIFOs.
     #[inline]
     pub(super) fn complete_routing(&mut self) {
         if self.trunks.by_others() {
@@ -108,12 +111,12 @@ impl<C: Control> Fabric<C> {
             let heads = &mut self.links[output as usize].heads;
             self.output_buffers
                 .push(heads, output as usize, vl, id, &mut self.packets);
-            self.output_gains(output, vl);
+            self.packet_ready_at_output(output, vl);
         }
     }
 
-    /// Trunk links chosen by what other packets do: the order of the input
-    /// ports counts.
+    /// Routes headers in the order of their in-ports, on which the choice of the link of a
+    /// trunk depends.
     fn route_in_port_order(&mut self) {
         let mut arrivals = std::mem::take(&mut self.arrivals);
         for line in 0..2 {
@@ -132,7 +135,8 @@ impl<C: Control> Fabric<C> {
         self.arrivals = arrivals;
     }
 
-    /// Link, from 0, of packet `id` at the port `first`, if that begins a trunk.
+    /// Number, from 0, of the link that packet `id` takes on the trunk that begins at port
+    /// `first`.
     #[inline]
     fn choose_link(&mut self, first: u32, id: PacketId) -> u32 {
         if !self.trunks.has_several() || !self.dimensions.is_link(first % self.radix) {
@@ -143,14 +147,14 @@ impl<C: Control> Fabric<C> {
         self.trunks.choose(first, self.packets[id].dst, used)
     }
 
-    /// First port, over all switches, of the next hop of packet `id`.
+    /// First port, counted over all switches, of the next hop of packet `id`.
     #[inline]
     fn first_port(&self, port: u32, id: PacketId) -> u32 {
         let input = &self.inputs[port as usize];
         input.switch * self.radix + self.router.first_port(input.switch, self.packets[id].dst)
     }
 
-    /// Puts a routed header into its input FIFO.
+    /// Adds packet `id` to the FIFO of its input buffer; it will leave by `output`.
     #[inline]
     fn join_input(&mut self, port: u32, id: PacketId, output: u32) {
         let packet = &mut self.packets[id];
@@ -158,8 +162,10 @@ impl<C: Control> Fabric<C> {
         let vl = usize::from(packet.vl);
         if self.dateline {
             let first_port = self.inputs[port as usize].switch * self.radix;
-            let (entry, exit) = (port - first_port, output - first_port);
-            packet.class = self.dimensions.class(entry, exit, output, packet.class);
+            let (in_port, out_port) = (port - first_port, output - first_port);
+            packet.class = self
+                .dimensions
+                .class(in_port, out_port, output, packet.class);
             packet.vl = self.vl_tables[usize::from(packet.sl)][usize::from(packet.class)];
         }
         if let Some(congestion) = self.control.get_mut() {
@@ -167,16 +173,16 @@ impl<C: Control> Fabric<C> {
             let queue = (port, output, packet.vl);
             congestion.port_vls.joined(queue, packet.flits);
         }
-        // The allocator will look at the target.
+        // The allocator will check the target.
         if !self.prefetching {
-            // Everything is near already.
+            // The fabric fits into the caches.
         } else if port / 4 == output / 4 {
             prefetch(&self.outputs, output as usize);
-            self.output_buffers.prefetch_account(output as usize);
+            self.output_buffers.prefetch_ledger(output as usize);
         } else {
             let central = (2 * (port / 4) + output % 2) as usize;
             prefetch(&self.centrals, central);
-            self.central_buffers.prefetch_account(central);
+            self.central_buffers.prefetch_ledger(central);
         }
         self.catch_up_input(port);
         let input = &mut self.inputs[port as usize];

@@ -1,77 +1,84 @@
-//! Flit credit returns in closed form: when each flit of a packet leaves a buffer, and
-//! so when its credits come back, without an event per flit.
+//! Flit schedules in closed form: in which tick each flit of a packet leaves a buffer, and
+//! so in which tick each of its credits returns. This takes the place of phase 8, in which
+//! flits leave buffers: there is no event per flit. The credits themselves are counted in
+//! [`buffers`](super::buffers).
 //!
-//! Flit i leaves at the latest of up to three lines `start + ⌊i / rate⌋`
-//! (`docs/model.md` §4: the crossing itself, and the arrival of the flits from
-//! the stages before). All lines are non-decreasing in i and each later stage is
-//! bounded by the stages before it, so their maximum is exactly what a greedy
-//! flit-by-flit transfer does; the oracle is the proof.
+//! Flit i leaves at the maximum of up to three lines `start + ⌊i / rate⌋`
+//! (`docs/model.md` §4). One line is the crossing itself; the others are the arrival of
+//! the flits from earlier stages. Every line is non-decreasing in i, and each stage is
+//! bounded by the stages before it. So the maximum is exactly what a greedy transfer,
+//! flit by flit, does. A test below and the comparison with the oracle check this.
 
 use crate::fabric::engine::bits::Divisor;
 use crate::fabric::spec::Tick;
 
-/// The departure of one packet from one buffer, dated when the freed space can
-/// be used again.
+/// The credits of one packet on their way back from one buffer. A credit returns in the tick
+/// from which the sender can use it again.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CreditReturn {
-    /// Date of the last credit; the other dates lie before it.
+    /// Tick of the last credit. No other credit returns later.
     pub end: Tick,
     pub schedule: CompactSchedule,
 }
 
-/// What a credit_return consists of. Kept in 12 bytes: every buffer has some.
+/// Which credits return, and the lines of the flit schedule in ticks before its end. It
+/// takes 12 bytes, because every buffer stores some.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CompactSchedule {
-    /// Queue whose credits come back, counted within the buffer.
+    /// Queue of the credits within the buffer.
     pub queue: u16,
-    /// The crossing out of this buffer begins so long before the end.
+    /// Ticks from the start of the transfer out of this buffer to the end.
     start: u16,
-    /// The link into the switch, one flit per tick, begins so long before the end.
+    /// Ticks from the arrival of the header over the link into the switch to the end. The
+    /// link carries one flit per tick.
     arrival: u16,
-    /// The crossing into this buffer begins so long before the end.
-    fed: u16,
+    /// Ticks from the start of the crossing into this buffer to the end.
+    inflow: u16,
     pub credits: u16,
-    /// Credits that have come back.
-    pub done: u16,
+    /// Credits that have been applied to the ledger.
+    pub applied: u16,
 }
 
-/// What all credit returns out of the buffers of one kind have in common.
+/// How fast packets leave the buffers of one kind.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DrainRate {
     /// Flits per tick out of the buffer.
     out: Divisor,
-    /// Flits per tick into the buffer, where they may hold up what leaves it.
-    fed: Option<Divisor>,
+    /// Flits per tick over the crossbar into the buffer; `None` if a link fills it. A slow
+    /// crossbar delays the flits that leave.
+    inflow: Option<Divisor>,
     flits_per_credit: Divisor,
 }
 
-/// Most flits of a packet: the distances of a credit_return have 16 bits, and one that
-/// is cut off at their maximum must still lie before every other date.
+/// Most flits of a packet. A [`CompactSchedule`] has 16 bits for each line, and a line that
+/// is clipped to them must still lie below the others.
 pub(super) const MAX_FLITS: u32 = u16::MAX as u32 / 2;
 /// Largest crossbar speed-up.
 pub(super) const MAX_SPEEDUP: u32 = u8::MAX as u32;
 
 impl DrainRate {
-    /// Over a link, from a buffer that never lets it wait.
+    /// The rate over a link: one flit per tick, without delay by the buffer.
     pub(super) fn link(flits_per_credit: u32) -> Self {
         Self::crossbar(1, None, flits_per_credit)
     }
 
-    /// Over a crossbar with a speed-up of `out`, from a buffer that was itself filled
-    /// over a crossbar (`fed`) or from a link.
-    pub(super) fn crossbar(out: u32, fed: Option<u32>, flits_per_credit: u32) -> Self {
+    /// The rate over a crossbar with a speed-up of `out` flits per tick. `inflow` is the
+    /// speed-up of the crossbar that fills the buffer; `None` if a link fills it.
+    pub(super) fn crossbar(out: u32, inflow: Option<u32>, flits_per_credit: u32) -> Self {
         Self {
             out: Divisor::new(out),
-            fed: fed.map(Divisor::new),
-            // No packet is larger: a larger credit is one credit all the same.
+            inflow: inflow.map(Divisor::new),
+            // No packet has more flits, so a credit of more flits changes nothing.
             flits_per_credit: Divisor::new(flits_per_credit.min(MAX_FLITS + 1)),
         }
     }
 
-    /// A credit_return of a packet whose flit i has left its link at `arrival + i` or before.
+    /// The credit return of a packet whose header leaves the buffer in tick `start`.
     ///
-    /// `start`: the header leaves; flit i does `⌊i / out⌋` later, but not before
-    /// `arrival + i` (i > 0), nor, if it is fed over a crossbar, before `fed + ⌊i / rate⌋`.
+    /// Flit i leaves `⌊i / out⌋` ticks after the header. A flit i > 0 does not leave before
+    /// `arrival + i`, when the link has delivered it. Behind a crossbar it does not leave
+    /// before `inflow + ⌊i / rate⌋` either, where `inflow` is the tick in which that
+    /// crossing starts.
     #[inline]
     pub(super) fn credit_return(
         &self,
@@ -79,14 +86,15 @@ impl DrainRate {
         (flits, credits): (u32, u32),
         start: Tick,
         arrival: Tick,
-        fed: Tick,
+        inflow: Tick,
     ) -> CreditReturn {
         let last = flits - 1;
         let mut end = (start + Tick::from(self.out.floor(last))).max(arrival + Tick::from(last));
-        if let Some(rate) = self.fed {
-            end = end.max(fed + Tick::from(rate.floor(last)));
+        if let Some(rate) = self.inflow {
+            end = end.max(inflow + Tick::from(rate.floor(last)));
         }
-        // A header may have waited for long; what is cut off is long past.
+        // After a long wait of the header the distance is clipped. That line is then
+        // below the others all the same.
         let before = |begin: Tick| (end - begin).min(u16::MAX.into()) as u16;
         CreditReturn {
             end,
@@ -94,39 +102,43 @@ impl DrainRate {
                 queue: queue as u16,
                 start: (end - start) as u16,
                 arrival: before(arrival),
-                fed: if self.fed.is_some() { before(fed) } else { 0 },
+                inflow: if self.inflow.is_some() {
+                    before(inflow)
+                } else {
+                    0
+                },
                 credits: credits as u16,
-                done: 0,
+                applied: 0,
             },
         }
     }
 
-    /// Date of flit `i` of a credit_return.
+    /// Tick of flit `i` of a credit return.
     #[inline]
-    fn date(&self, credit_return: &CreditReturn, i: u32) -> Tick {
+    fn flit_tick(&self, credit_return: &CreditReturn, i: u32) -> Tick {
         let CreditReturn { end, schedule } = credit_return;
-        let mut date = end - Tick::from(schedule.start) + Tick::from(self.out.floor(i));
+        let mut tick = end - Tick::from(schedule.start) + Tick::from(self.out.floor(i));
         if i > 0 {
-            date = date.max(end - Tick::from(schedule.arrival) + Tick::from(i));
+            tick = tick.max(end - Tick::from(schedule.arrival) + Tick::from(i));
         }
-        if let Some(rate) = self.fed {
-            date = date.max(end - Tick::from(schedule.fed) + Tick::from(rate.floor(i)));
+        if let Some(rate) = self.inflow {
+            tick = tick.max(end - Tick::from(schedule.inflow) + Tick::from(rate.floor(i)));
         }
-        date
+        tick
     }
 
-    /// Date of credit `c` (from 0) of a credit_return.
+    /// Tick of credit `c` (from 0) of a credit return.
     #[inline]
-    pub(super) fn credit_date(&self, credit_return: &CreditReturn, c: u32) -> Tick {
+    pub(super) fn credit_tick(&self, credit_return: &CreditReturn, c: u32) -> Tick {
         if c + 1 >= u32::from(credit_return.schedule.credits) {
             credit_return.end
         } else {
-            let date = self.date(credit_return, (c + 1) * self.flits_per_credit.value() - 1);
-            date.min(credit_return.end)
+            let tick = self.flit_tick(credit_return, (c + 1) * self.flits_per_credit.value() - 1);
+            tick.min(credit_return.end)
         }
     }
 
-    /// Credits of a credit_return back by tick `now`, at most all.
+    /// Number of credits of a credit return that have returned by tick `now`.
     #[inline]
     pub(super) fn credits_by(&self, credit_return: &CreditReturn, now: Tick) -> u32 {
         let schedule = &credit_return.schedule;
@@ -140,13 +152,14 @@ impl DrainRate {
             return 0;
         };
         let mut flits = arrived.min(crossed * Tick::from(self.out.value()));
-        if let Some(rate) = self.fed {
-            let Some(fed) = since(schedule.fed) else {
+        if let Some(rate) = self.inflow {
+            let Some(entered) = since(schedule.inflow) else {
                 return 0;
             };
-            flits = flits.min(fed * Tick::from(rate.value()));
+            flits = flits.min(entered * Tick::from(rate.value()));
         }
-        // Not all flits have left, so the partial last credit is still out.
+        // Not all flits have left, so the last credit, which may be partial, has not
+        // returned.
         let whole = self
             .flits_per_credit
             .floor(flits.min(MAX_FLITS.into()) as u32);
@@ -155,21 +168,21 @@ impl DrainRate {
 }
 
 impl CreditReturn {
-    /// Moves all dates by `delay`: the way of the credits to who uses them.
+    /// Moves all ticks by `delay` ticks, which the credits take to reach their sender.
     #[inline]
     pub(super) fn delayed(mut self, delay: Tick) -> Self {
         self.end += delay;
         self
     }
 
-    /// All dates are `date`.
+    /// Moves all credits to the same tick.
     #[inline]
-    pub(super) fn at_once(mut self, date: Tick) -> Self {
-        self.end = date;
+    pub(super) fn all_at(mut self, tick: Tick) -> Self {
+        self.end = tick;
         (
             self.schedule.start,
             self.schedule.arrival,
-            self.schedule.fed,
+            self.schedule.inflow,
         ) = (0, 0, 0);
         self
     }
@@ -181,14 +194,14 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Credits counted by date equal credits counted flit by flit with a
+        /// Credits returned by closed form equal credits counted flit by flit, with a
         /// greedy transfer out of a buffer that is filled by a greedy transfer.
         #[test]
         fn closed_form_equals_greedy_transfer(
-            flits in 1u32..200, fpc in 1u32..9, rate in 1u32..6, fed_rate in 1u32..6,
+            flits in 1u32..200, fpc in 1u32..9, rate in 1u32..6, inflow_rate in 1u32..6,
             wait in 0u64..60, second in 0u64..60, store in 0u64..40,
         ) {
-            // Header crosses no earlier than `store` ticks after its arrival at 100.
+            // The header crosses no earlier than `store` ticks after its arrival at 100.
             let first = 100 + store + wait;
             let greedy = |start: Tick, rate: u32, available: &dyn Fn(u32) -> Tick| {
                 let (mut out, mut tick, mut i) = (Vec::new(), start, 0);
@@ -203,22 +216,22 @@ mod tests {
                 }
                 out
             };
-            let into = greedy(first, fed_rate, &|i| 100 + store + u64::from(i));
+            let into = greedy(first, inflow_rate, &|i| 100 + store + u64::from(i));
             let start = first + second;
-            let dates = greedy(start, rate, &|i| into[i as usize]);
+            let ticks = greedy(start, rate, &|i| into[i as usize]);
             let credits = flits.div_ceil(fpc);
-            let input = DrainRate::crossbar(fed_rate, None, fpc);
-            let central = DrainRate::crossbar(rate, Some(fed_rate), fpc);
+            let input = DrainRate::crossbar(inflow_rate, None, fpc);
+            let central = DrainRate::crossbar(rate, Some(inflow_rate), fpc);
             let one = input.credit_return(0, (flits, credits), first, 100 + store, 0);
             let two = central.credit_return(0, (flits, credits), start, 100 + store, first);
             for c in 0..credits {
                 let last = ((c + 1) * fpc).min(flits) - 1;
-                prop_assert_eq!(input.credit_date(&one, c), into[last as usize]);
-                prop_assert_eq!(central.credit_date(&two, c), dates[last as usize]);
+                prop_assert_eq!(input.credit_tick(&one, c), into[last as usize]);
+                prop_assert_eq!(central.credit_tick(&two, c), ticks[last as usize]);
             }
             for now in 90..two.end + 3 {
                 let back = (0..credits)
-                    .filter(|&c| dates[(((c + 1) * fpc).min(flits) - 1) as usize] <= now).count();
+                    .filter(|&c| ticks[(((c + 1) * fpc).min(flits) - 1) as usize] <= now).count();
                 prop_assert_eq!(central.credits_by(&two, now) as usize, back, "at {}", now);
             }
         }

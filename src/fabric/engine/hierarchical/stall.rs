@@ -1,8 +1,10 @@
-//! Who waits for whom, when nothing moves any more.
+//! Deadlock: finds head packets that wait for each other in a cycle. It runs between ticks,
+//! when nothing has moved for a while, and changes nothing.
 //!
-//! A head packet is *live* if it has quota in its next buffer, or if a FIFO there
-//! that holds the space is giving credits back, is still being filled, or has a
-//! live head. What is left when all live packets are struck out can never move.
+//! A head packet is *live* if it has quota in its next buffer. It is also live if one of
+//! the FIFOs there that hold the missing credits has a pending credit return, is still
+//! being filled, or has a live head. Packets that are not live can never move. The search
+//! for the cycle itself is in [`stall`](crate::fabric::engine::stall).
 
 use super::Fabric;
 use super::control::Control;
@@ -10,13 +12,13 @@ use crate::fabric::engine::pool::NONE;
 use crate::fabric::engine::stall::{Place, Stall, Waiting, dead_cycle};
 use std::collections::BTreeMap;
 
-/// A FIFO: the kind of its buffer, which of these, and the queue in it.
+/// A FIFO: the kind of its buffer, the number of the buffer, and the queue within it.
 type Node = (Place, usize, usize);
 
 impl<C: Control> Fabric<C> {
-    /// A cycle of packets that can never move, if there is one.
+    /// A cycle of packets that can never move; `None` if there is none.
     pub(super) fn find_cycle(&mut self) -> Option<Stall> {
-        // FIFOs whose head waits for space, with the FIFOs that hold that space.
+        // FIFOs whose head waits for credits, with the FIFOs that hold those credits.
         let mut dead: BTreeMap<Node, Vec<Node>> = BTreeMap::new();
         for place in [Place::Input, Place::Central, Place::Output] {
             for buffer in 0..self.buffers(place) {
@@ -38,6 +40,7 @@ impl<C: Control> Fabric<C> {
         Some(Stall { cycle, blocked })
     }
 
+    /// Number of buffers of a kind.
     fn buffers(&self, place: Place) -> usize {
         match place {
             Place::Central => self.ports / 2,
@@ -45,6 +48,7 @@ impl<C: Control> Fabric<C> {
         }
     }
 
+    /// Number of queues in each buffer of a kind.
     fn queues(&self, place: Place) -> usize {
         match place {
             Place::Central => self.central_buffers.stride(),
@@ -52,6 +56,7 @@ impl<C: Control> Fabric<C> {
         }
     }
 
+    /// Head of a FIFO, or [`NONE`].
     fn head(&self, (place, buffer, queue): Node) -> u32 {
         match place {
             Place::Input => {
@@ -66,8 +71,8 @@ impl<C: Control> Fabric<C> {
         }
     }
 
-    /// FIFOs that hold the space which the head of `node` waits for; `None` if it
-    /// does not wait, or if such a FIFO is sure to give space.
+    /// FIFOs that hold the credits which the head of `node` waits for. `None` if it does not
+    /// wait, or if one of these FIFOs is sure to return credits.
     fn waits_for(&mut self, node: Node) -> Option<Vec<Node>> {
         let (place, buffer, _) = node;
         let packet = self.packets[self.head(node)];
@@ -93,21 +98,23 @@ impl<C: Control> Fabric<C> {
             Place::Central => self.central_buffers.holders(at, queue, credits, now),
             Place::Output => self.output_buffers.holders(at, queue, credits, now),
         };
-        // A holder without a head is being filled: its header is on the way.
-        let gives = |&q: &usize| {
+        // A FIFO that holds credits without a head is being filled: its header has yet to
+        // become ready.
+        let returns_credits = |&q: &usize| {
             self.head((next, at, q)) == NONE
                 || match next {
-                    Place::Input => self.input_buffers.is_draining(at, q),
-                    Place::Central => self.central_buffers.is_draining(at, q),
-                    Place::Output => self.output_buffers.is_draining(at, q),
+                    Place::Input => self.input_buffers.has_pending_return(at, q),
+                    Place::Central => self.central_buffers.has_pending_return(at, q),
+                    Place::Output => self.output_buffers.has_pending_return(at, q),
                 }
         };
-        if holders.is_empty() || holders.iter().any(gives) {
+        if holders.is_empty() || holders.iter().any(returns_credits) {
             return None;
         }
         Some(holders.into_iter().map(|q| (next, at, q)).collect())
     }
 
+    /// The head of a FIFO as it is reported.
     fn describe(&self, node: Node) -> Waiting {
         let packet = self.packets[self.head(node)];
         let (place, buffer, queue) = node;

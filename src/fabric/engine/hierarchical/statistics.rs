@@ -1,4 +1,6 @@
-//! Counting.
+//! What is counted per link (`docs/model.md` §9): read and restarted between ticks. Phase 7
+//! counts ([`output`](super::output)); what is counted per SL and per message is in
+//! [`counters`](crate::fabric::engine::counters).
 
 use super::Fabric;
 use super::control::Control;
@@ -7,6 +9,7 @@ use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 
 impl<C: Control> Fabric<C> {
+    /// Sets all counts to 0. A credit wait that goes on counts from the next tick.
     pub(super) fn restart_counting(&mut self) {
         self.counters.restart(self.now);
         for (output, link) in self.outputs.iter_mut().zip(&mut self.links) {
@@ -17,12 +20,14 @@ impl<C: Control> Fabric<C> {
         }
     }
 
+    /// The counts up to and including the present tick.
     pub(super) fn count_links(&self) -> FabricStats {
         let port = |port: u32| LinkEnd::Port {
             switch: port / self.radix,
             port: port % self.radix,
         };
         let nics = self.nics.len();
+        // NICs come first.
         let order = (self.ports..self.ports + nics).chain(0..self.ports);
         let links = order
             .filter(|&o| self.links[o].to.is_connected())
@@ -41,7 +46,7 @@ impl<C: Control> Fabric<C> {
                     flits: sent.flits,
                     units: sent.flits,
                     packets: sent.packets,
-                    // The last tick counts too.
+                    // The present tick counts too.
                     credit_wait_ticks: sent.credit_wait
                         + (self.now + 1).saturating_sub(link.blocked_since),
                     queue_wait_ticks: sent.queue_wait,

@@ -1,46 +1,57 @@
-//! The arbiters over VLs of switch outputs and adapters (`docs/model-infiniband.md` §6).
+//! VL arbitration: round robin, or the high and low tables of InfiniBand
+//! (`docs/model-infiniband.md` §6).
+//!
+//! A switch output asks its arbiter in phase 5, a NIC's send engine in phase 7 (b): which VL is
+//! next among those that have an eligible packet. [`Arbiters::pick`] changes nothing. The state
+//! moves with [`Arbiters::advance`], once the picked packet has been accepted or fetched.
+//! The arbiter does not choose among the in-ports or the queue pairs of a VL.
 
 use crate::fabric::engine::bits::first_from;
 use crate::fabric::infiniband::{HIGH_LIMIT_BYTES, VL_WEIGHT_BYTES, VlArb, VlWeight};
 
-/// The arbiters of all ports of a kind.
+/// The arbiters of all switch outputs, or of all NICs; a *port* is one of them.
 #[derive(Debug)]
 pub(super) enum Arbiters {
-    /// The VL after the one that was served last, of each port.
-    RoundRobin {
-        next: Vec<u8>,
-    },
+    /// Per port: the VL after the one that was served last.
+    RoundRobin { next: Vec<u8> },
+    /// The tables of InfiniBand.
     Tables(Box<Tables>),
 }
 
-/// Arbiters with tables.
+/// Arbiters with tables. Arrays of two hold what belongs to the high and to the low table.
 #[derive(Debug)]
 pub(super) struct Tables {
-    /// High- and low-priority entries.
+    /// Entries, in their order.
     entries: [Vec<VlWeight>; 2],
-    /// VLs with an entry that has weight.
-    served: [u32; 2],
-    /// Bytes that high-priority packets may send in a row; `None`: any number.
+    /// Bit set of the VLs with an entry of weight > 0.
+    listed: [u32; 2],
+    /// Bytes that high-priority packets may send in a row, unless `unlimited`.
     full_budget: i64,
+    /// High-priority packets use up no budget.
     unlimited: bool,
+    /// State per port.
     ports: Vec<TablePort>,
 }
 
 /// State of one port.
 #[derive(Debug, Clone, Copy)]
 struct TablePort {
+    /// Index of the entry that was served last.
     position: [u8; 2],
-    /// Weight left of the entry at the position.
+    /// Weight left of that entry, in units of 64 B; negative after a packet that exceeded it.
     rest: [i32; 2],
+    /// Bytes that high-priority packets may still send before a low-priority packet gets its
+    /// turn.
     budget: i64,
 }
 
-/// A VL picked, and how.
+/// A VL that an arbiter picked, and by which entry of its tables.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Pick {
     pub vl: u8,
-    /// 0: high-priority table, 1: low.
+    /// [`HIGH`] or [`LOW`].
     table: u8,
+    /// Index of the entry in its table.
     entry: u8,
     /// The entry begins with its whole weight.
     anew: bool,
@@ -62,13 +73,13 @@ impl Arbiters {
             };
         };
         let first = |table: &[VlWeight]| table.first().map_or(0, |entry| entry.weight.into());
-        let served = |table: &[VlWeight]| {
+        let listed = |table: &[VlWeight]| {
             let with_weight = table.iter().filter(|entry| entry.weight > 0);
             with_weight.fold(0, |vls, entry| vls | 1 << entry.vl)
         };
         let full_budget = (i64::from(*high_limit) * i64::from(HIGH_LIMIT_BYTES)).max(1);
         Self::Tables(Box::new(Tables {
-            served: [served(high), served(low)],
+            listed: [listed(high), listed(low)],
             full_budget,
             unlimited: *high_limit == u8::MAX,
             ports: vec![
@@ -83,7 +94,7 @@ impl Arbiters {
         }))
     }
 
-    /// The next VL of `port` among `candidates`, of which there is one at least.
+    /// Picks the next VL of `port` among `candidates`, a bit set of VLs that is not empty.
     #[inline]
     pub(super) fn pick(&self, port: usize, candidates: u32) -> Pick {
         match self {
@@ -95,12 +106,13 @@ impl Arbiters {
         }
     }
 
-    /// The packet picked, of `bytes` bytes, is granted.
+    /// The picked packet, of `bytes` bytes, has been accepted or fetched: moves the state of
+    /// `port` past it.
     #[inline]
-    pub(super) fn grant(&mut self, port: usize, pick: Pick, bytes: u64) {
+    pub(super) fn advance(&mut self, port: usize, pick: Pick, bytes: u64) {
         match self {
             Self::RoundRobin { next } => next[port] = pick.vl + 1,
-            Self::Tables(tables) => tables.grant(port, pick, bytes),
+            Self::Tables(tables) => tables.advance(port, pick, bytes),
         }
     }
 }
@@ -108,8 +120,8 @@ impl Arbiters {
 impl Tables {
     fn pick(&self, port: usize, candidates: u32) -> Pick {
         let state = &self.ports[port];
-        let [high, low] = self.served.map(|vls| vls & candidates);
-        // Every VL in use has an entry with weight: one of the tables has a candidate.
+        let [high, low] = self.listed.map(|vls| vls & candidates);
+        // Every VL in use has an entry of weight > 0, so one of the tables has a candidate.
         let table = if high != 0 && (state.budget > 0 || low == 0) {
             HIGH
         } else {
@@ -133,14 +145,14 @@ impl Tables {
         pick(entry.unwrap_or(at), true)
     }
 
-    fn grant(&mut self, port: usize, pick: Pick, bytes: u64) {
+    fn advance(&mut self, port: usize, pick: Pick, bytes: u64) {
         let table = usize::from(pick.table);
         let state = &mut self.ports[port];
         if pick.anew {
             state.position[table] = pick.entry;
             state.rest[table] = self.entries[table][usize::from(pick.entry)].weight.into();
         }
-        // A packet has at most 2^15 flits of at most 2^32 bytes.
+        // The rest saturates: a packet may have more bytes than it can hold.
         let units = bytes.div_ceil(VL_WEIGHT_BYTES.into());
         state.rest[table] =
             i32::try_from(units).map_or(i32::MIN, |units| state.rest[table].saturating_sub(units));

@@ -1,7 +1,11 @@
-//! Phase 1: packets reach their adapters (`docs/model-infiniband.md` §8 and §10).
+//! Phase 1: the tail of a packet reaches its NIC (`docs/model-infiniband.md` §8 and §10).
+//!
+//! The NIC delivers data, creates CNPs and ACKs, and raises the CCTI of a flow for a BECN.
+//! It does not empty the receive buffer here: when the sink takes the flits of a packet was
+//! decided with the last grant of the packet (`crossbar`).
 
 use super::Fabric;
-use super::hca::append;
+use super::nic::append;
 use super::packet::{Packet, Purpose};
 use crate::fabric::engine::counters::Arrived;
 use crate::fabric::engine::pool::PacketId;
@@ -9,7 +13,7 @@ use crate::fabric::infiniband::{Acks, Notification};
 use crate::fabric::workload::Workload;
 
 impl<const L: usize, const W: usize> Fabric<L, W> {
-    /// The tail of a packet is at its adapter.
+    /// The tail of packet `id` is at its NIC.
     pub(super) fn arrive(&mut self, id: PacketId, workload: &mut impl Workload) {
         let packet = self.packets[id];
         self.packets[id].alive = false;
@@ -30,11 +34,14 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         self.counters
             .deliver(self.now, &arrived, &mut self.messages, workload);
 
-        let notice = self.congestion.as_ref().map(|control| control.notification);
-        let told = packet.fecn && !packet.becn;
+        let notification = self
+            .congestion
+            .as_ref()
+            .map(|congestion| congestion.notification);
+        let must_notify = packet.fecn && !packet.becn;
         let flow = (packet.src, packet.sl);
-        let congested = &mut self.hcas[packet.dst as usize].congested;
-        if told && notice == Some(Notification::Ack) && !congested.contains(&flow) {
+        let congested = &mut self.nics[packet.dst as usize].congested;
+        if must_notify && notification == Some(Notification::Ack) && !congested.contains(&flow) {
             congested.push(flow);
         }
         let acknowledged = match self.acks {
@@ -42,7 +49,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             Acks::PerMessage => packet.last,
             Acks::PerPacket => true,
         };
-        let at_once = told && notice == Some(Notification::AckNow);
+        let at_once = must_notify && notification == Some(Notification::AckNow);
         if acknowledged || at_once {
             let remembered = congested.iter().position(|&known| known == flow);
             if let Some(at) = remembered {
@@ -51,12 +58,12 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             let becn = at_once || remembered.is_some();
             self.answer_to(&packet, self.ack_bytes, false, becn);
         }
-        if let (true, Some(Notification::Cnp { bytes })) = (told, notice) {
+        if let (true, Some(Notification::Cnp { bytes })) = (must_notify, notification) {
             self.answer_to(&packet, bytes, true, true);
         }
     }
 
-    /// A BECN is back at the source.
+    /// A BECN has reached the source of the flow that it slows down.
     fn receive_becn(&mut self, packet: &Packet<L>) {
         let Some(congestion) = &mut self.congestion else {
             return;
@@ -64,10 +71,10 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let flow = congestion.sources.flow(packet.dst, packet.sl, packet.src);
         let is_event = congestion.sources.becn(flow, self.now);
         self.counters.count_becn(is_event);
-        self.touch_hca(packet.dst);
+        self.mark_nic_dirty(packet.dst);
     }
 
-    /// A CNP or an ACK, back to the sender of `packet`.
+    /// Queues a CNP or an ACK of `bytes` bytes on the wire, back to the sender of `packet`.
     fn answer_to(&mut self, packet: &Packet<L>, bytes: u32, is_cnp: bool, becn: bool) {
         if self.packets.is_full() {
             // The run ends with this tick.
@@ -75,7 +82,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         }
         let (src, dst, sl) = (packet.dst, packet.src, packet.sl);
         let flits = self.timing.flits(bytes, 0);
-        let vl = self.routes.vl_at_hca(src, dst, sl);
+        let vl = self.routes.vl_at_nic(src, dst, sl);
         let id = self.packets.insert(Packet {
             waiting_since: self.now,
             src,
@@ -90,12 +97,16 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             becn,
             ..Packet::default()
         });
-        let hca = &mut self.hcas[src as usize];
-        let queue = if is_cnp { &mut hca.cnps } else { &mut hca.acks };
+        let state = &mut self.nics[src as usize];
+        let queue = if is_cnp {
+            &mut state.cnps
+        } else {
+            &mut state.acks
+        };
         append(queue, id, |tail| &mut self.packets[tail].next);
         if becn {
             self.counters.count(|counts| counts.notifications += 1);
         }
-        self.touch_hca(src);
+        self.mark_nic_dirty(src);
     }
 }

@@ -1,16 +1,18 @@
-//! Flat numbering of the fabric's parts, its rates, tables and limits.
+//! What is known of a fabric before tick 0: how its parts are numbered, its different rates, its
+//! SL-to-VL tables, and the limits of this engine.
 //!
-//! Switch ports are numbered over all switches, `switch * radix + port`. Outputs
-//! `0..ports` are switch ports, `ports + nic` is an adapter; inputs are switch ports.
+//! Switch ports are numbered over all switches: switch · radix + port. *Inputs* are in-ports of
+//! switches. *Outputs* are the sending ends of links: output `port` is a switch port, output
+//! `ports + nic` is a NIC.
 
 use super::schedule::{MAX_PARTS, Rate};
 use crate::fabric::infiniband::{Acks, SlToVl, Voq};
-use crate::fabric::spec::{FabricSpec, Pool, SpecError, TrunkSelection};
+use crate::fabric::spec::{Buffers, FabricSpec, Pool, SpecError, TrunkSelection};
 use crate::units::Ratio;
 
-/// Most flits of a packet.
+/// Most flits of a packet, answers included.
 const MAX_FLITS: u32 = 1 << 15;
-/// Most credits in a buffer.
+/// Most credits of a buffer, or of a VL in it.
 const MAX_CREDITS: u32 = u16::MAX as u32;
 /// Most ports of a switch.
 const MAX_PORTS: u32 = 128;
@@ -18,10 +20,10 @@ const MAX_PORTS: u32 = 128;
 const MAX_SPEEDUP: u32 = u8::MAX as u32;
 /// Most different rates of links, send engines and sinks in a fabric.
 pub(in crate::fabric::engine) const MAX_RATES: usize = 8;
-/// Most virtual output queues, of 8 bytes each, and 4 more with congestion control.
+/// Most VoQs: each takes 8 bytes, and 4 more with congestion control.
 const MAX_QUEUES: u64 = 1 << 28;
 
-/// The different rates of a fabric, from fast to slow.
+/// The different rates of links, send engines and sinks in flits per tick, from fast to slow.
 pub(in crate::fabric::engine) fn rates(spec: &FabricSpec, voq: &Voq) -> Vec<Ratio> {
     let links = &voq.links;
     let between_switches = spec.topology.directed_switch_links() > 0;
@@ -40,7 +42,7 @@ pub(in crate::fabric::engine) fn rates(spec: &FabricSpec, voq: &Voq) -> Vec<Rati
     rates
 }
 
-/// Position of each rate.
+/// The different rates of a fabric, which are known by their index.
 #[derive(Debug)]
 pub(super) struct Rates(Vec<Ratio>);
 
@@ -56,23 +58,23 @@ impl Rates {
         found.unwrap_or(0) as u8
     }
 
+    /// All rates by their index, exact to the byte.
     pub(super) fn all(&self, flit_bytes: u32) -> Vec<Rate> {
         let rate = |&rate: &Ratio| Rate::new(rate, flit_bytes);
         self.0.iter().map(rate).collect()
     }
 }
 
-/// SL-to-VL tables of switch ports: most are the same.
+/// The SL-to-VL tables of switches and NICs. Equal tables are kept once.
 #[derive(Debug)]
 pub(super) struct PortTables {
     /// The different tables.
     tables: Vec<Vec<u8>>,
-    /// Table of each (input over all switches, output within the switch); empty: the
-    /// default one everywhere.
+    /// Table of each (in-port over all switches, out-port); empty if all have the default one.
     of_ports: Vec<u16>,
     radix: usize,
-    /// Tables of adapters.
-    of_hcas: Vec<u16>,
+    /// Table of each NIC.
+    of_nics: Vec<u16>,
 }
 
 impl PortTables {
@@ -86,7 +88,7 @@ impl PortTables {
                 tables.len() - 1
             }) as u16
         };
-        let of_hcas = (0..nics)
+        let of_nics = (0..nics)
             .map(|nic| sl2vl.hcas.get(&nic).map_or(0, &mut position))
             .collect();
         let mut of_ports = Vec::new();
@@ -110,17 +112,18 @@ impl PortTables {
             tables,
             of_ports,
             radix: radix as usize,
-            of_hcas,
+            of_nics,
         })
     }
 
-    /// VL of a packet of `sl` that leaves an adapter.
+    /// VL of a packet of `sl` that leaves `nic`.
     #[inline]
-    pub(super) fn at_hca(&self, nic: u32, sl: u8) -> u8 {
-        self.tables[usize::from(self.of_hcas[nic as usize])][usize::from(sl)]
+    pub(super) fn at_nic(&self, nic: u32, sl: u8) -> u8 {
+        self.tables[usize::from(self.of_nics[nic as usize])][usize::from(sl)]
     }
 
-    /// VL of a packet of `sl` from `input` to port `out_port` of its switch.
+    /// VL of a packet of `sl` from in-port `input`, numbered over all switches, to `out_port` of the
+    /// same switch.
     #[inline]
     pub(super) fn at_switch(&self, input: u32, out_port: u8, sl: u8) -> u8 {
         let pair = input as usize * self.radix + usize::from(out_port);
@@ -129,6 +132,7 @@ impl PortTables {
     }
 }
 
+/// The error that `what` exceeds the limit of `most`.
 fn limit<T>(key: &'static str, what: String, most: u64) -> Result<T, SpecError> {
     let problem = format!("{what} exceed the limit of this engine, {most}");
     Err(SpecError { key, problem })
@@ -145,29 +149,32 @@ fn longest_packet(spec: &FabricSpec, voq: &Voq) -> u32 {
         .unwrap_or(1)
 }
 
-/// Credits of the largest packet, answers included; within the limits.
+/// Credits of the largest packet, answers included. `check_limits` has passed.
 pub(super) fn most_credits(spec: &FabricSpec, voq: &Voq) -> u16 {
     spec.credits(longest_packet(spec, voq)) as u16
 }
 
-/// True if the output buffers of switches may be too full for a packet, or if somebody asks
-/// how full they are.
+/// True if the output buffers of switches may be too full for a packet, or if routing reads how
+/// full they are.
 ///
-/// Without speed-up, and with links of one speed, packets are written as fast as they
-/// are sent: each finds its link free, or within a tick. Then a buffer holds the packet that
-/// asks, and those of which a flit is between the grant and the link: at most a flit for every
-/// tick of this way, and a credit more for each end of it.
+/// Without speed-up, and with links of one rate, the crossbar writes packets as fast as the links
+/// send them: each packet finds its link free, or waits less than a tick. Then a buffer holds
+/// the packet that requests it, and the packets with a flit between grant and link. These take at
+/// most a flit for every tick between grant and link, and one credit more at each end.
 pub(super) fn room_binds(spec: &FabricSpec, voq: &Voq) -> bool {
     let timing = &spec.timing;
-    let way = timing.allocation + timing.crossbar + timing.output_store;
-    let most = 2 * u64::from(most_credits(spec, voq)) + way + 3;
+    let grant_to_link = timing.allocation + timing.crossbar + timing.output_store;
+    let most = 2 * u64::from(most_credits(spec, voq)) + grant_to_link + 3;
     voq.crossbar_speedup > 1
         || rates(spec, voq) != [voq.crossbar_rate()]
         || spec.routing.trunk == TrunkSelection::LeastQueued
         || most > u64::from(spec.buffers.output.total)
 }
 
-/// Checks the limits of this engine, beyond what any fabric must satisfy.
+/// Checks the limits of this engine.
+///
+/// # Errors
+/// If `spec` exceeds one of them.
 pub(in crate::fabric::engine) fn check_limits(
     spec: &FabricSpec,
     voq: &Voq,
@@ -210,19 +217,7 @@ pub(in crate::fabric::engine) fn check_limits(
             MAX_PORTS.into(),
         );
     }
-    let buffers = &spec.buffers;
-    let of_a_vl = |pool: &Pool| pool.per_vl.iter().map(|quota| quota.max).max();
-    for (key, credits) in [
-        ("fabric.input_buffer", of_a_vl(&buffers.input)),
-        ("fabric.nic_sink", of_a_vl(&buffers.nic_sink)),
-        ("fabric.output_buffer", Some(buffers.output.total)),
-        ("fabric.nic_queue", Some(buffers.nic_queue.total)),
-    ] {
-        let credits = credits.unwrap_or(0);
-        if credits > MAX_CREDITS {
-            return limit(key, format!("{credits} credits"), MAX_CREDITS.into());
-        }
-    }
+    check_buffers(&spec.buffers)?;
     let longest = longest_packet(spec, voq);
     if longest > MAX_FLITS {
         return limit(
@@ -237,6 +232,23 @@ pub(in crate::fabric::engine) fn check_limits(
             format!("{} times the fastest link", voq.crossbar_speedup),
             MAX_SPEEDUP.into(),
         );
+    }
+    Ok(())
+}
+
+/// Checks that no buffer has more credits than the engine can count.
+fn check_buffers(buffers: &Buffers) -> Result<(), SpecError> {
+    let largest_vl = |pool: &Pool| pool.per_vl.iter().map(|quota| quota.max).max();
+    for (key, credits) in [
+        ("fabric.input_buffer", largest_vl(&buffers.input)),
+        ("fabric.nic_sink", largest_vl(&buffers.nic_sink)),
+        ("fabric.output_buffer", Some(buffers.output.total)),
+        ("fabric.nic_queue", Some(buffers.nic_queue.total)),
+    ] {
+        let credits = credits.unwrap_or(0);
+        if credits > MAX_CREDITS {
+            return limit(key, format!("{credits} credits"), MAX_CREDITS.into());
+        }
     }
     Ok(())
 }

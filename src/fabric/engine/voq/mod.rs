@@ -1,19 +1,33 @@
-//! The fabric of InfiniBand switches and adapters (`docs/model-infiniband.md`).
+//! The fabric of InfiniBand switches and NICs (`docs/model-infiniband.md`).
 //!
-//! An input and an output of a switch are bound to each other for one packet at a time,
-//! and after its grant nothing holds up a packet before the next switch: a grant decides
+//! The crossbar binds an in-port and an output of a switch to each other for one packet at a
+//! time. After its grant nothing holds up a packet before the next switch: the grant decides
 //! when every flit crosses, leaves by the link, and reaches the next buffer. So a packet takes
-//! one event per hop, plus one for each look of an output that finds nothing to offer.
+//! one event per hop, plus one for each wake-up of an output that then grants nothing.
 //!
-//! `L` is the number of lines that [`schedule::Schedule`] keeps: at least the number of
-//! different rates in the fabric. Switches have up to 64 · `W` ports.
+//! This module holds the state of the fabric and runs the phases of a tick (§5):
+//!
+//! | phase | what | module |
+//! |---|---|---|
+//! | 1 | arrivals at NICs | `arrival` |
+//! | 2 | credit returns, when a ledger is read | `credit_returns` |
+//! | 2 | injection reports | `nic` |
+//! | 3 | messages | `nic`, `queue_pairs` |
+//! | 4 | routing | `route` |
+//! | 5, 6 | grant, accept | `crossbar`, `arbiter` |
+//! | 7, 8 of switches | decided with the grant | `crossing` |
+//! | 7, 8 of NICs | send engine and link | `nic` |
+//!
+//! `L` is the number of lines of a flit [`schedule`]: at least the number of different rates in
+//! the fabric. Switches have up to 64 · `W` ports.
 
 mod arbiter;
 mod arrival;
 mod credit_returns;
 mod crossbar;
-mod hca;
+mod crossing;
 pub(super) mod layout;
+mod nic;
 mod packet;
 mod parts;
 mod ports;
@@ -27,8 +41,7 @@ use self::arbiter::Arbiters;
 use self::credit_returns::{CreditReturns, Crossbar, DrainRates};
 use self::layout::Rates;
 use self::packet::Packet;
-use self::parts::{Hca, Input, Output, OutputVl, Queue};
-use self::ports::Ports;
+use self::parts::{Input, Nic, Output, OutputVl, Queue};
 use self::queue_pairs::QueuePairs;
 use self::route::Routes;
 use super::FabricModel;
@@ -45,50 +58,57 @@ use crate::fabric::stats::{CongestionStats, FabricStats};
 use crate::fabric::workload::{Message, Workload};
 use crate::units::Ratio;
 
-/// A fabric in motion.
+/// The state of a fabric at the end of a tick.
 #[derive(Debug)]
 pub(super) struct Fabric<const L: usize, const W: usize> {
     now: Tick,
     timing: Timing,
     radix: u32,
     vls: usize,
+    /// Ports of all switches.
     ports: usize,
     flits_per_credit: u32,
+    /// Headers of a data packet in bytes.
     header_bytes: u32,
+    /// Per SL: largest payload of a packet in bytes.
     mtu: Vec<u32>,
     acks: Acks,
+    /// Length of an ACK on the wire in bytes.
     ack_bytes: u32,
-    /// Credits of the largest packet of all, and of the largest but for ACKs.
+    /// Credits of the largest packet.
     largest: u16,
+    /// Credits of the largest data packet or CNP.
     largest_but_acks: u16,
-    /// Credits that an input buffer has for each VL.
+    /// Per VL: credits of an input buffer.
     buffer_credits: Vec<u32>,
     drain: DrainRates,
-    /// Rates of the send engines, and of the sinks.
+    /// Per NIC: index of the rate of its send engine.
     send_rates: Vec<u8>,
+    /// Index of the rate of the sinks; `None` if a flit leaves in the tick of its arrival.
     sink_rate: Option<u8>,
 
     // The parts, numbered as in `layout`.
     inputs: Vec<Input<W>>,
     outputs: Vec<Output>,
-    hcas: Vec<Hca>,
+    nics: Vec<Nic>,
     queue_pairs: QueuePairs,
-    /// Virtual output queues: (input · radix + output in the switch) · VLs + VL.
+    /// VoQs, numbered (in-port over all switches · radix + out-port) · VLs + VL.
     queues: Vec<Queue>,
-    /// Output · VLs + VL.
+    /// Output VLs, numbered output · VLs + VL.
     output_vls: Vec<OutputVl<W>>,
     switch_arbiters: Arbiters,
-    hca_arbiters: Arbiters,
+    nic_arbiters: Arbiters,
 
-    // Space.
-    /// Credits on their way back to each output.
-    returning: Vec<CreditReturns<L>>,
-    /// The same of answers, beside a sink that data wait for; per adapter.
-    returning_answers: Vec<CreditReturns<L>>,
-    /// Output buffers of switches may be full: see `layout::room_binds`.
+    // Credits on their way back.
+    /// Per output: credits of the buffer at the far end of its link.
+    link_returns: Vec<CreditReturns<L>>,
+    /// Per NIC: credits of its receive buffer that answers return, if there is a sink rate. Answers
+    /// do not wait for the sink, so their credits may overtake the credits of data.
+    answer_returns: Vec<CreditReturns<L>>,
+    /// Output buffers of switches may be too full for a packet: see `layout::room_binds`.
     room_binds: bool,
-    /// Packets that leave each output buffer.
-    leaving: Vec<CreditReturns<L>>,
+    /// Per output: credits of its own buffer.
+    buffer_returns: Vec<CreditReturns<L>>,
 
     routes: Routes,
     packets: Pool<Packet<L>>,
@@ -99,13 +119,19 @@ pub(super) struct Fabric<const L: usize, const W: usize> {
     counters: Counters,
 
     // Work of the present tick; empty between ticks.
+    /// Events of this tick.
     due: Vec<u32>,
+    /// Packets whose header becomes ready in phase 4.
     joining: Vec<PacketId>,
+    /// Outputs of switches that may grant in phase 5.
     dirty_outputs: Vec<u32>,
-    dirty_hcas: Vec<u32>,
+    /// NICs that may send in phase 7.
+    dirty_nics: Vec<u32>,
+    /// In-ports with a grant in phase 6.
     granted_inputs: Vec<u32>,
-    /// Queue pairs, each with its adapter, whose last packet was picked.
+    /// Queue pairs, as (NIC, queue pair), whose last packet was fetched in phase 7.
     exhausted: Vec<(u32, u32)>,
+    /// Messages that the workload creates in phase 3.
     outbox: Vec<Message>,
 }
 
@@ -115,34 +141,34 @@ struct Congestion {
     notification: Notification,
     port_vls: PortVls,
     sources: Sources,
-    /// The rates of links by their index.
+    /// Rates in bytes per tick, by their index.
     link_rates: Vec<Ratio>,
 }
 
-/// Kinds of events on the wheel.
+/// Kinds of events on the wheel, and what their number names.
 mod event {
-    /// A header joins its queue: packet.
+    /// The header of this packet joins its VoQ.
     pub(super) const JOIN: u32 = 0;
-    /// An output may have something to offer.
+    /// This output may have something to grant.
     pub(super) const OUTPUT: u32 = 1;
-    /// An adapter may send.
-    pub(super) const HCA: u32 = 2;
-    /// The tail of a packet reaches its adapter: packet.
+    /// This NIC may send.
+    pub(super) const NIC: u32 = 2;
+    /// The tail of this packet reaches its NIC.
     pub(super) const DELIVERY: u32 = 3;
-    /// Tails of messages have left an adapter.
+    /// The tail of a message has left this NIC.
     pub(super) const INJECTION: u32 = 4;
 }
 
-/// Buckets of the wheel: what lies beyond is looked at on the hop.
+/// Ticks that the wheel looks ahead at most. A later event comes out early and is put back.
 const MOST_BUCKETS: u64 = 1 << 14;
 
 impl<const L: usize, const W: usize> Fabric<L, W> {
     /// An idle fabric at tick 0.
     ///
     /// # Errors
-    /// If it exceeds a limit of this engine. `spec` has been validated, is of the kind of
-    /// `voq`, is within the limits of `layout`, has
-    /// at most `L` different rates and 64 · `W` ports a switch.
+    /// If `spec` exceeds a limit of this engine that `layout::check_limits` does not check. The
+    /// caller has validated `spec` and checked the limits. `voq` is its switch model. There are
+    /// at most `L` different rates, and at most 64 · `W` ports per switch.
     pub(super) fn new(spec: &FabricSpec, voq: &Voq) -> Result<Self, SpecError> {
         let rates = Rates::new(spec, voq);
         let (topology, buffers, timing) = (&spec.topology, &spec.buffers, &spec.timing);
@@ -155,21 +181,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             crossbar: Crossbar::new(voq.crossbar_rate(), timing.flit_bytes),
         };
         let (inputs, outputs) = parts::ports(spec, voq, &rates, &drain.rates);
-        let output_vls = outputs
-            .iter()
-            .flat_map(|output| {
-                let pool = if output.to.is_nic() {
-                    &buffers.nic_sink
-                } else {
-                    &buffers.input
-                };
-                pool.per_vl.iter().map(|quota| OutputVl {
-                    heads: Ports::NONE,
-                    ahead: Ports::ALL,
-                    credits: quota.max as u16,
-                })
-            })
-            .collect();
+        let output_vls = parts::output_vls(&outputs, buffers);
         let host_rate = |nic| {
             let (switch, port) = topology.attachment(nic);
             voq.links.at(topology, switch, port)
@@ -179,18 +191,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             .iter()
             .map(|&rate| rates.index(voq.hca.send_rate.unwrap_or(rate)))
             .collect();
-        let slowest = drain.rates.last().map_or(1, |rate| rate.flit_ticks());
-        let longest = u64::from(spec.largest_packet_credits())
-            * u64::from(buffers.flits_per_credit)
-            * slowest;
-        let reach = 4 * longest
-            + timing.input_store
-            + timing.routing
-            + timing.allocation
-            + timing.crossbar
-            + timing.output_store
-            + 2 * timing.link.max(timing.host_link);
-        let departures = |count: usize| (0..count).map(|_| CreditReturns::default()).collect();
+        let reach = wheel_reach(spec, &drain);
+        let credit_returns = |count: usize| (0..count).map(|_| CreditReturns::default()).collect();
         let mut counters = Counters::new(spec.qos.service_levels.len());
         let congestion = spec.congestion_control.as_deref().map(|control| {
             counters.congestion = Some(CongestionStats::default());
@@ -216,16 +218,16 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             buffer_credits: buffers.input.per_vl.iter().map(|quota| quota.max).collect(),
             send_rates,
             sink_rate: voq.hca.sink_rate.map(|rate| rates.index(rate)),
-            hcas: (0..nics).map(|_| Hca::new(vls)).collect(),
+            nics: (0..nics).map(|_| Nic::new(vls)).collect(),
             queue_pairs: QueuePairs::new(nics, vls),
             queues: vec![Queue::default(); ports * radix as usize * vls],
             output_vls,
             switch_arbiters: Arbiters::new(&voq.vlarb, ports),
-            hca_arbiters: Arbiters::new(&voq.hca.vlarb, nics as usize),
-            returning: departures(outputs.len()),
-            returning_answers: departures(nics as usize),
+            nic_arbiters: Arbiters::new(&voq.hca.vlarb, nics as usize),
+            link_returns: credit_returns(outputs.len()),
+            answer_returns: credit_returns(nics as usize),
             room_binds: layout::room_binds(spec, voq),
-            leaving: departures(outputs.len()),
+            buffer_returns: credit_returns(outputs.len()),
             routes: Routes::new(spec, voq)?,
             packets: Pool::new(),
             messages: Pool::new(),
@@ -239,14 +241,16 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             due: Vec::new(),
             joining: Vec::new(),
             dirty_outputs: Vec::new(),
-            dirty_hcas: Vec::new(),
+            dirty_nics: Vec::new(),
             granted_inputs: Vec::new(),
             exhausted: Vec::new(),
             outbox: Vec::new(),
         })
     }
 
-    /// Phases 1 and 2: what arrives, and who has to look again.
+    /// Phases 1 and 2: takes the events of this tick off the wheel. Tails reach their NICs and
+    /// injections are reported. Notes which headers become ready, and which outputs and NICs may
+    /// act in later phases.
     #[inline]
     fn collect_due(&mut self, workload: &mut impl Workload) {
         let mut due = std::mem::take(&mut self.due);
@@ -267,9 +271,9 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                     self.outputs[id as usize].wake.arrived(self.now);
                     self.dirty_outputs.push(id);
                 }
-                event::HCA => {
-                    self.hcas[id as usize].wake.arrived(self.now);
-                    self.touch_hca(id);
+                event::NIC => {
+                    self.nics[id as usize].wake.arrived(self.now);
+                    self.mark_nic_dirty(id);
                 }
                 event::DELIVERY => {
                     let at = self.packets[id].schedule.tail();
@@ -286,7 +290,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         self.due = due;
     }
 
-    /// Phase 3.
+    /// Phase 3: the workload creates messages.
     #[inline]
     fn create_messages(&mut self, workload: &mut impl Workload) {
         if workload.next_tick().is_none_or(|tick| tick > self.now) {
@@ -296,43 +300,63 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         workload.act(self.now, &mut outbox);
         for message in outbox.drain(..) {
             self.enqueue(&message);
-            self.touch_hca(message.src);
+            self.mark_nic_dirty(message.src);
         }
         self.outbox = outbox;
     }
 
+    /// Puts an event for tick `at` on the wheel.
     #[inline]
     fn push(&mut self, at: Tick, kind: u32, id: u32) {
         self.wheel.push(self.now, at, kind << EVENT_SHIFT | id);
     }
 
-    /// Tick in which the header of a packet that left for a switch joins its queue.
+    /// Tick in which the header of a packet on its way to a switch joins its VoQ.
     #[inline]
     fn joins_at(&self, id: PacketId) -> Tick {
         self.packets[id].schedule.header() + self.timing.input_store + self.timing.routing
     }
 
+    /// Has `output` look in tick `at` whether it can grant, or earlier.
     #[inline]
     fn wake_output(&mut self, output: u32, at: Tick) {
         let wake = &mut self.outputs[output as usize].wake;
         wake.ask(&mut self.wheel, self.now, at, event::OUTPUT, output);
     }
 
+    /// Has `nic` look in tick `at` whether it can send, or earlier.
     #[inline]
-    fn wake_hca(&mut self, nic: u32, at: Tick) {
-        let wake = &mut self.hcas[nic as usize].wake;
-        wake.ask(&mut self.wheel, self.now, at, event::HCA, nic);
+    fn wake_nic(&mut self, nic: u32, at: Tick) {
+        let wake = &mut self.nics[nic as usize].wake;
+        wake.ask(&mut self.wheel, self.now, at, event::NIC, nic);
     }
 
+    /// Has `nic` look in phase 7 of this tick whether it can send.
     #[inline]
-    fn touch_hca(&mut self, nic: u32) {
-        if !std::mem::replace(&mut self.hcas[nic as usize].dirty, true) {
-            self.dirty_hcas.push(nic);
+    fn mark_nic_dirty(&mut self, nic: u32) {
+        if !std::mem::replace(&mut self.nics[nic as usize].dirty, true) {
+            self.dirty_nics.push(nic);
         }
     }
 }
 
+/// Ticks that an event usually lies ahead at most.
+fn wheel_reach(spec: &FabricSpec, drain: &DrainRates) -> Tick {
+    let (buffers, timing) = (&spec.buffers, &spec.timing);
+    let slowest = drain.rates.last().map_or(1, |rate| rate.flit_ticks());
+    let longest =
+        u64::from(spec.largest_packet_credits()) * u64::from(buffers.flits_per_credit) * slowest;
+    4 * longest
+        + timing.input_store
+        + timing.routing
+        + timing.allocation
+        + timing.crossbar
+        + timing.output_store
+        + 2 * timing.link.max(timing.host_link)
+}
+
 impl Congestion {
+    /// `host_rates`: rates of the links of the NICs, in flits per tick.
     fn new(
         spec: &FabricSpec,
         voq: &Voq,
@@ -340,20 +364,21 @@ impl Congestion {
         host_rates: Vec<Ratio>,
     ) -> Self {
         let flit = Ratio::whole(spec.timing.flit_bytes.into());
-        let bytes = |rate: Ratio| rate.checked_mul(flit).unwrap_or(rate);
-        let rates = host_rates.into_iter().map(bytes).collect();
+        let in_bytes = |rate: Ratio| rate.checked_mul(flit).unwrap_or(rate);
+        let rates = host_rates.into_iter().map(in_bytes).collect();
         Self {
             notification: control.notification,
             port_vls: PortVls::new(spec, control),
             sources: Sources::new(spec, control, rates),
-            link_rates: layout::rates(spec, voq).into_iter().map(bytes).collect(),
+            link_rates: layout::rates(spec, voq).into_iter().map(in_bytes).collect(),
         }
     }
 
-    /// Phase 6: how much later the credits of a packet of `bytes` come back that came
-    /// by a link of `rate` and is granted to a Port VL, if that is starved of credits.
+    /// Phase 6: a packet of `bytes` bytes came by a link of rate index `rate` and is granted to a
+    /// Port VL. Returns by how many ticks its credits return later: more than 0 only if the Port
+    /// VL is starved.
     #[inline]
-    fn held_back(&self, (output, vl): (u32, u8), rate: u8, bytes: u32) -> Tick {
+    fn credit_return_delay(&self, (output, vl): (u32, u8), rate: u8, bytes: u32) -> Tick {
         let delay = self.port_vls.return_delay(output, vl);
         delay.map_or(0, |delay| {
             delay.delay(bytes, self.link_rates[usize::from(rate)])
@@ -371,8 +396,8 @@ impl<const L: usize, const W: usize> FabricModel for Fabric<L, W> {
         self.wheel.next_after(self.now)
     }
 
-    /// The phases of `docs/model-infiniband.md` §5; what links of switches do in phase 7, and
-    /// phase 8, was decided with the grants.
+    /// The phases of `docs/model-infiniband.md` §5. Grants have decided what the links of
+    /// switches do in phase 7, and all of phase 8.
     #[inline]
     fn tick(&mut self, now: Tick, workload: &mut impl Workload) {
         self.now = now;
@@ -402,9 +427,9 @@ impl<const L: usize, const W: usize> FabricModel for Fabric<L, W> {
 
     fn find_stall(&mut self, at: Tick) -> Option<Stall> {
         let now = std::mem::replace(&mut self.now, at);
-        let found = self.find_cycle();
+        let stall = self.find_cycle();
         self.now = now;
-        found
+        stall
     }
 
     fn restart_statistics(&mut self) {
@@ -412,7 +437,7 @@ impl<const L: usize, const W: usize> FabricModel for Fabric<L, W> {
     }
 
     fn stats(&self) -> FabricStats {
-        self.count_links()
+        self.collect_stats()
     }
 
     fn start_series(&mut self) {

@@ -1,4 +1,4 @@
-//! A packet in flight.
+//! A packet between a NIC's send queue and its destination.
 
 use super::schedule::{Length, Schedule};
 use crate::fabric::engine::pool::{MessageId, NONE, PacketId};
@@ -10,19 +10,20 @@ pub(super) enum Purpose {
     /// Payload of a message.
     #[default]
     Data,
-    /// An ACK or a CNP: what an adapter answers.
+    /// An ACK or a CNP: the answer of a NIC to a data packet.
     Answer,
 }
 
-/// A packet between the send queue and its destination.
+/// A packet. Payload in a send queue is no packet yet: it belongs to its message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Packet<const L: usize> {
-    /// When its flits reach the buffer that the header is in or on its way to; in the
-    /// output buffer of an adapter, when they may leave.
+    /// When its flits reach the buffer that the header is in or on its way to. In a NIC: from
+    /// when they may leave the output buffer.
     pub schedule: Schedule<L>,
-    /// Tick from which it waits for what it waits for now.
+    /// Tick in which its present wait began: in a VoQ, in an output buffer or a queue of a NIC.
+    /// After a grant, the tick from which it may leave the output buffer.
     pub waiting_since: Tick,
-    /// Tick in which the header left the adapter.
+    /// Tick in which the header left the NIC.
     pub injected: Tick,
     /// Next packet of the same FIFO.
     pub next: PacketId,
@@ -31,29 +32,31 @@ pub(super) struct Packet<const L: usize> {
     pub index: u32,
     pub src: u32,
     pub dst: u32,
-    /// Input port, over all switches, that the header is at or on its way to.
+    /// In-port, numbered over all switches, that the header is at or on its way to.
     pub input: u32,
-    /// Output, over all switches, that it is routed to; at first and at last an adapter.
+    /// Output, numbered over all switches, that it was last routed to; [`NONE`] before the first
+    /// switch.
     pub output: u32,
-    /// Whole length on the wire.
+    /// Length on the wire in bytes, headers included.
     pub bytes: u32,
-    /// Tick in which the link behind the output that granted it starts it.
+    /// Tick in which the link behind `output` starts it.
     pub starts: Tick,
     pub flits: u16,
+    /// Credits that it takes in any buffer.
     pub credits: u16,
     pub sl: u8,
-    /// VL that was decided last.
+    /// VL of its VoQ and of the link that it goes on next.
     pub vl: u8,
     /// VL of the buffer that the header is in or on its way to.
     pub buffer_vl: u8,
-    /// Dateline class.
+    /// VL class with respect to the datelines: 0 before, 1 behind.
     pub class: u8,
     pub purpose: Purpose,
     /// Last packet of its message.
     pub last: bool,
     pub fecn: bool,
     pub becn: bool,
-    /// It has not been delivered: the entry of the pool is in use.
+    /// Not yet delivered: this entry of the pool is in use.
     pub alive: bool,
 }
 

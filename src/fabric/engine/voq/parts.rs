@@ -1,4 +1,7 @@
-//! The parts that act: inputs and outputs of switches, and adapters.
+//! The state of the parts that act: in-ports, outputs and output VLs of switches, and NICs.
+//!
+//! An *output* is the sending end of a link: an out-port of a switch, or the port of a NIC.
+//! The phases that change this state are in `arrival`, `route`, `crossbar` and `nic`.
 
 use super::arbiter::Pick;
 use super::crossbar::NOT_GRANTED;
@@ -9,8 +12,8 @@ use crate::fabric::engine::calendar::Wake;
 use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::infiniband::Voq;
-use crate::fabric::spec::{FabricSpec, Tick};
-use crate::fabric::topology::Peer;
+use crate::fabric::spec::{Buffers, FabricSpec, Tick};
+use crate::fabric::topology::{Peer, Topology};
 use std::collections::VecDeque;
 
 /// A FIFO of packets, linked by [`Packet::next`](super::packet::Packet::next).
@@ -29,124 +32,137 @@ impl Default for Queue {
     }
 }
 
-/// An (output, VL): who has packets for it, and the credits at the far end of the link.
+/// The state of an (output, VL): which in-ports request it, and the credits at the far end of
+/// the link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OutputVl<const W: usize> {
-    /// Inputs of the switch with a head.
+    /// In-ports of the switch whose VoQ for this output VL has a head.
     pub heads: Ports<W>,
-    /// Inputs at or after the pointer: those behind the one served last.
+    /// In-ports at or after the pointer of this output VL.
     pub ahead: Ports<W>,
-    /// Credits, as of the last look.
+    /// Credits without the returns that have not been applied yet.
     pub credits: u16,
 }
 
-/// An input port of a switch.
+/// An in-port of a switch.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Input<const W: usize> {
-    /// Outputs of the switch that offer in this tick.
+    /// Out-ports of the switch that grant to it in this tick.
     pub grants: Ports<W>,
-    /// SubTick from which its port into the crossbar is free.
+    /// Sub-tick time from which the crossbar port that reads its buffer is free.
     pub free_at: SubTick,
     /// Output at the other end of the link.
     pub upstream: u32,
     pub switch: u32,
-    /// First port of the switch, and which of its ports this is.
+    /// Port 0 of the switch, numbered over all switches.
     pub first_port: u32,
-    /// Virtual output queues that hold a packet.
+    /// Number of its VoQs that hold a packet.
     pub queues: u16,
-    pub local: u8,
-    /// Outputs behind the one accepted last.
+    /// Its number within the switch.
+    pub in_port: u8,
+    /// Out-ports at or after its pointer.
     pub ahead: Ports<W>,
 }
 
-/// The sending end of a link: an output port of a switch, or an adapter.
+/// The sending end of a link: an out-port of a switch, or the port of a NIC.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Output {
-    /// SubTick from which the port out of the crossbar is free.
+    /// Sub-tick time from which the crossbar port that writes its buffer is free.
     pub free_at: SubTick,
     pub wake: Wake,
-    /// VLs with a packet in some virtual output queue.
+    /// Bit set of the VLs with a packet in some VoQ for this output.
     pub waiting_vls: u32,
-    /// What is offered in this tick, and to which input of the switch.
+    /// The VL that it grants in this tick.
     pub grant: Pick,
+    /// The in-port of the switch that it grants to in this tick, or [`NOT_GRANTED`].
     pub granted_to: u8,
     /// Index of the rate of the link.
     pub rate: u8,
-    /// A credit_return at the far end must wake this output.
+    /// The next credit return of the link must wake this output.
     pub waits_for_credits: bool,
-    /// Credits free in the output buffer, as of the last look.
+    /// Credits free in the output buffer, without the returns that have not been applied yet.
     pub room: u16,
-    /// The other end: input port, or adapter.
+    /// The other end of the link: an in-port, or a NIC.
     pub to: FarEnd,
-    /// First port of the switch, and which of its ports this is.
+    /// Port 0 of the switch, numbered over all switches. For a NIC: of the switch it is
+    /// attached to.
     pub first_port: u32,
-    pub local: u8,
-    /// SubTick from which the link is free.
+    /// Its number within the switch. For a NIC: of the switch port it is attached to.
+    pub out_port: u8,
+    /// Sub-tick time from which the link is free.
     pub link_free: SubTick,
-    /// Ticks from a flit leaving to its date, and of a credit.
+    /// Ticks from the start of a flit to its arrival as a whole: L + ⌈q/p⌉ − 1.
     pub flight: Tick,
+    /// Latency L of the link in ticks: the time that a credit takes.
     pub latency: Tick,
-    /// Since when packets have waited for credits alone.
+    /// First tick in which all heads have lacked credits; `Tick::MAX` if one has them.
     pub blocked_since: Tick,
     pub sent: Sent,
 }
 
-/// What went over a link.
+/// Counters of a link (`docs/model-infiniband.md` §13).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sent {
     pub bytes: u64,
     pub flits: u64,
     pub packets: u64,
+    /// Ticks in which packets waited for credits alone.
     pub credit_wait: u64,
+    /// Ticks that packets waited for their turn, summed over packets.
     pub queue_wait: u64,
 }
 
 impl Output {
-    /// When the last flit of a packet reaches the other end, the link being free again at `free`.
+    /// Tick in which the last flit of a packet reaches the other end. The link is free again at
+    /// `free` after the packet.
     #[inline]
     pub(super) fn arrival_of_tail(&self, free: SubTick) -> Tick {
         free.first_whole_tick() - 1 + self.latency
     }
 
-    /// Packets wait at `now`, and none of them has credits.
+    /// From tick `now` on, packets wait and none of the heads has credits.
     #[inline]
-    pub(super) fn is_blocked(&mut self, now: Tick) {
+    pub(super) fn begin_credit_wait(&mut self, now: Tick) {
         self.blocked_since = self.blocked_since.min(now);
     }
 
-    /// That is over.
+    /// From tick `now` on, some head has credits.
     #[inline]
-    pub(super) fn is_not_blocked(&mut self, now: Tick) {
+    pub(super) fn end_credit_wait(&mut self, now: Tick) {
         let since = std::mem::replace(&mut self.blocked_since, Tick::MAX);
         self.sent.credit_wait += now.saturating_sub(since);
     }
 }
 
-/// A host channel adapter; its link is an [`Output`].
+/// A NIC; its link is an [`Output`].
 #[derive(Debug)]
-pub(super) struct Hca {
+pub(super) struct Nic {
     pub wake: Wake,
+    /// It is in the list of NICs that run phase 7 in this tick.
     pub dirty: bool,
-    /// VLs with a queue pair that has a packet to send.
+    /// Bit set of the VLs with a queue pair that has a packet to send.
     pub waiting_vls: u32,
-    /// SubTick from which the send engine, and the sink, is free.
+    /// Sub-tick time from which the send engine is free.
     pub engine_free: SubTick,
+    /// Sub-tick time from which the sink is free.
     pub sink_free: SubTick,
-    /// Output buffer, CNP queue, ACK queue.
+    /// The output buffer.
     pub buffer: Queue,
+    /// The CNP queue.
     pub cnps: Queue,
+    /// The ACK queue.
     pub acks: Queue,
-    /// Per VL: the queue pair after the one served last.
+    /// Pointer per VL: one more than the key of the queue pair served last.
     pub pointers: Vec<u32>,
-    /// Queue pairs, (source, SL), whose next ACK carries a BECN.
+    /// Queue pairs, as (source, SL), whose next ACK carries a BECN.
     pub congested: Vec<(u32, u8)>,
-    /// Tails of messages that leave, and must be reported in that tick: token.
+    /// Injection reports to come: the tick of the report, and the token of the message.
     pub injections: VecDeque<(Tick, u64)>,
 }
 
-impl Hca {
+impl Nic {
     pub(super) fn new(vls: usize) -> Self {
         Self {
             wake: Wake::default(),
@@ -164,7 +180,46 @@ impl Hca {
     }
 }
 
-/// All inputs, and all outputs: switch ports, then adapters.
+/// All output VLs, with all credits of the buffers at the far ends.
+pub(super) fn output_vls<const W: usize>(
+    outputs: &[Output],
+    buffers: &Buffers,
+) -> Vec<OutputVl<W>> {
+    outputs
+        .iter()
+        .flat_map(|output| {
+            let pool = if output.to.is_nic() {
+                &buffers.nic_sink
+            } else {
+                &buffers.input
+            };
+            pool.per_vl.iter().map(|quota| OutputVl {
+                heads: Ports::NONE,
+                ahead: Ports::ALL,
+                credits: quota.max as u16,
+            })
+        })
+        .collect()
+}
+
+/// All in-ports of switches, still without their upstream output.
+fn in_ports<const W: usize>(topology: &Topology) -> Vec<Input<W>> {
+    let radix = topology.radix();
+    (0..topology.switches() * radix)
+        .map(|port| Input {
+            grants: Ports::NONE,
+            free_at: SubTick::default(),
+            upstream: NONE,
+            switch: port / radix,
+            first_port: port - port % radix,
+            queues: 0,
+            in_port: (port % radix) as u8,
+            ahead: Ports::ALL,
+        })
+        .collect()
+}
+
+/// All in-ports of switches, and all outputs: first of switch ports, then of NICs.
 pub(super) fn ports<const W: usize>(
     spec: &FabricSpec,
     voq: &Voq,
@@ -174,18 +229,7 @@ pub(super) fn ports<const W: usize>(
     let (topology, timing) = (&spec.topology, &spec.timing);
     let radix = topology.radix();
     let ports = topology.switches() * radix;
-    let mut inputs: Vec<_> = (0..ports)
-        .map(|port| Input {
-            grants: Ports::NONE,
-            free_at: SubTick::default(),
-            upstream: NONE,
-            switch: port / radix,
-            first_port: port - port % radix,
-            queues: 0,
-            local: (port % radix) as u8,
-            ahead: Ports::ALL,
-        })
-        .collect();
+    let mut inputs = in_ports(topology);
     let output = |to: FarEnd, port: u32, room: u32, latency: Tick| {
         let rate = rates.index(if !to.is_connected() {
             voq.links.host
@@ -203,7 +247,7 @@ pub(super) fn ports<const W: usize>(
             room: room as u16,
             to,
             first_port: port - port % radix,
-            local: (port % radix) as u8,
+            out_port: (port % radix) as u8,
             link_free: SubTick::default(),
             flight: latency + drain[usize::from(rate)].flit_ticks() - 1,
             latency,

@@ -1,4 +1,5 @@
-//! Sets of the ports of a switch.
+//! Sets of the ports of a switch, for arbitration: in-ports that request an output, outputs that
+//! grant to an in-port, and the ports at or after a pointer.
 
 /// A set of up to 64 · `W` ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,14 +9,14 @@ impl<const W: usize> Ports<W> {
     pub(super) const NONE: Self = Self([0; W]);
     pub(super) const ALL: Self = Self([u64::MAX; W]);
 
-    /// All ports behind `port`.
+    /// All ports with a higher number than `port`.
     #[inline]
-    pub(super) fn behind(port: u8) -> Self {
+    pub(super) fn after(port: u8) -> Self {
         let (word, bit) = (usize::from(port / 64), port % 64);
         let mut words = [0; W];
         for (at, bits) in words.iter_mut().enumerate() {
             if W == 1 || at == word {
-                // Two shifts: there may be nothing behind.
+                // Two shifts: a single one would overflow at bit 63.
                 *bits = (u64::MAX << bit) << 1;
             } else if at > word {
                 *bits = u64::MAX;
@@ -25,20 +26,20 @@ impl<const W: usize> Ports<W> {
     }
 
     #[inline]
-    fn place(port: u8) -> (usize, u64) {
+    fn word_and_bit(port: u8) -> (usize, u64) {
         let word = if W == 1 { 0 } else { usize::from(port / 64) };
         (word, 1 << (port % 64))
     }
 
     #[inline]
     pub(super) fn insert(&mut self, port: u8) {
-        let (word, bit) = Self::place(port);
+        let (word, bit) = Self::word_and_bit(port);
         self.0[word] |= bit;
     }
 
     #[inline]
     pub(super) fn remove(&mut self, port: u8) {
-        let (word, bit) = Self::place(port);
+        let (word, bit) = Self::word_and_bit(port);
         self.0[word] &= !bit;
     }
 
@@ -47,7 +48,7 @@ impl<const W: usize> Ports<W> {
         self.0 == [0; W]
     }
 
-    /// Its lowest port, if it has one.
+    /// The lowest port, if there is one.
     #[inline]
     pub(super) fn first(&self) -> Option<u8> {
         let words = self.0.iter().enumerate();
@@ -59,7 +60,7 @@ impl<const W: usize> Ports<W> {
         None
     }
 
-    /// The port in it, if it is the only one.
+    /// The port of a set of one port.
     #[inline]
     pub(super) fn only(&self) -> Option<u8> {
         let port = self.first()?;
@@ -68,7 +69,7 @@ impl<const W: usize> Ports<W> {
         others.is_empty().then_some(port)
     }
 
-    /// Takes out its lowest port.
+    /// Removes and returns the lowest port.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<u8> {
         let port = self.first()?;
@@ -76,24 +77,25 @@ impl<const W: usize> Ports<W> {
         Some(port)
     }
 
-    /// Those that are in `other` too, and those that are not.
+    /// The ports that are also in `other`, and the ports that are not.
     #[inline]
     pub(super) fn split(&self, other: &Self) -> [Self; 2] {
-        let [mut within, mut without] = [self.0; 2];
-        for (bits, other) in within.iter_mut().zip(other.0) {
+        let [mut common, mut others] = [self.0; 2];
+        for (bits, other) in common.iter_mut().zip(other.0) {
             *bits &= other;
         }
-        for (bits, other) in without.iter_mut().zip(other.0) {
+        for (bits, other) in others.iter_mut().zip(other.0) {
             *bits &= !other;
         }
-        [Self(within), Self(without)]
+        [Self(common), Self(others)]
     }
 
-    /// The first port in `ahead`, else the first of all.
+    /// The lowest port that is also in `ahead`, else the lowest of all: the first at or after a
+    /// pointer, once around.
     #[inline]
     pub(super) fn first_in(&self, ahead: &Self) -> Option<u8> {
-        let [before, rest] = self.split(ahead);
-        before.first().or_else(|| rest.first())
+        let [at_or_after, before] = self.split(ahead);
+        at_or_after.first().or_else(|| before.first())
     }
 }
 
@@ -107,7 +109,7 @@ mod tests {
             set.insert(port);
         }
         for pointer in 0..(64 * W) as u8 {
-            let ahead = Ports::behind(pointer);
+            let ahead = Ports::after(pointer);
             let expected = ports.iter().find(|&&port| port > pointer).or(ports.first());
             assert_eq!(set.first_in(&ahead).as_ref(), expected, "{W} {pointer}");
         }

@@ -1,29 +1,34 @@
-//! Queue pairs: what each adapter has to send, per (SL, destination).
+//! Queue pairs: the send queues of each NIC, one per (SL, destination), filled in phase 3 and
+//! emptied in phase 7 (b) (`docs/model-infiniband.md` §2 and §8).
+//!
+//! A send queue is a FIFO of messages; `nic` cuts them into packets as it fetches them. Per VL,
+//! the queue pairs with a packet are kept in the order in which the NIC scans them. The NIC's
+//! pointers, and whether a queue pair is eligible, are no matter of this module.
 
 use crate::fabric::engine::congestion::FlowId;
 use crate::fabric::engine::pool::{MessageId, NONE};
 use std::collections::BTreeMap;
 
-/// A queue pair, and its FIFO of messages.
+/// A queue pair, and its send queue as a FIFO of messages.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QueuePair {
     pub dst: u32,
     pub head: MessageId,
     pub tail: MessageId,
-    /// With congestion control only.
+    /// Its flow; without congestion control 0, which means nothing.
     pub flow: FlowId,
     pub sl: u8,
-    /// VL on which its packets leave the adapter.
+    /// VL on which its packets leave the NIC.
     pub vl: u8,
 }
 
 /// A queue pair that has a packet to send.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Waiting {
-    /// sl · NICs + dst: the order of the queue pairs of an adapter.
+pub(super) struct WaitingPair {
+    /// sl · NICs + dst: the order of the queue pairs of a NIC.
     pub key: u32,
     pub pair: u32,
-    /// Credits of its first packet.
+    /// Credits that its first packet takes.
     pub credits: u16,
 }
 
@@ -32,11 +37,11 @@ pub(super) struct Waiting {
 pub(super) struct QueuePairs {
     nics: u32,
     vls: usize,
-    /// By key, per adapter.
+    /// Per NIC: number of the queue pair, by key.
     by_key: Vec<BTreeMap<u32, u32>>,
     pairs: Vec<QueuePair>,
-    /// Those that have a packet to send, per adapter · VLs + VL, in their order.
-    waiting: Vec<Vec<Waiting>>,
+    /// Queue pairs that have a packet to send, sorted by key; per NIC · VLs + VL.
+    waiting: Vec<Vec<WaitingPair>>,
 }
 
 impl QueuePairs {
@@ -54,8 +59,8 @@ impl QueuePairs {
         u32::from(sl) * self.nics + dst
     }
 
-    /// The queue pair of `nic` for (`sl`, `dst`), made by `new` (its VL, its flow) if it is
-    /// not there yet.
+    /// The queue pair of `nic` for (`sl`, `dst`). If it has not been used before, it is made with
+    /// the VL and the flow that `new` returns.
     #[inline]
     pub(super) fn find(
         &mut self,
@@ -89,24 +94,25 @@ impl QueuePairs {
         &mut self.pairs[pair as usize]
     }
 
-    /// What waits at `nic` for `vl`.
+    /// The queue pairs of `nic` that have a packet to send on `vl`, sorted by key.
     #[inline]
-    pub(super) fn waiting(&self, nic: u32, vl: usize) -> &[Waiting] {
+    pub(super) fn waiting(&self, nic: u32, vl: usize) -> &[WaitingPair] {
         &self.waiting[nic as usize * self.vls + vl]
     }
 
-    /// `pair` has a packet again: its first one takes `credits`.
+    /// `pair` has a packet to send again. Its first packet takes `credits`.
     #[inline]
     pub(super) fn insert(&mut self, nic: u32, pair: u32, credits: u16) {
         let QueuePair { sl, dst, vl, .. } = self.pairs[pair as usize];
         let key = self.key(sl, dst);
         let waiting = &mut self.waiting[nic as usize * self.vls + usize::from(vl)];
         let at = waiting.partition_point(|other| other.key < key);
-        waiting.insert(at, Waiting { key, pair, credits });
+        waiting.insert(at, WaitingPair { key, pair, credits });
     }
 
-    /// The packet of the queue pair at position `at` is sent; `next`: credits of the one
-    /// behind it, if there is one. True if nothing waits on the VL any more.
+    /// The first packet of the queue pair at position `at` has been fetched. `next`: credits that
+    /// its next packet takes, if there is one. Returns true if no queue pair of the VL has a
+    /// packet any more.
     #[inline]
     pub(super) fn advance(&mut self, nic: u32, vl: usize, at: usize, next: Option<u16>) -> bool {
         let waiting = &mut self.waiting[nic as usize * self.vls + vl];

@@ -1,4 +1,7 @@
-//! Phase 4: routing decides output, SC and VL (`docs/model-infiniband.md` §7).
+//! Phase 4: routing decides output, SC and VL of each packet whose header becomes ready, and the
+//! packet joins its VoQ (`docs/model-infiniband.md` §7).
+//!
+//! Headers at the head of output buffers need no phase: `crossing` has decided when they leave.
 
 use super::layout::PortTables;
 use super::parts::Input;
@@ -9,21 +12,23 @@ use crate::fabric::infiniband::{VlMap, Voq};
 use crate::fabric::routing::Router;
 use crate::fabric::spec::{FabricSpec, SpecError};
 
-/// The ways of packets: which port, which VL.
+/// What routing needs to know: forwarding, trunks, and the VLs.
 #[derive(Debug)]
 pub(super) struct Routes {
     radix: u32,
     router: Router,
-    /// Linear forwarding tables: port per switch · NICs + destination.
+    /// Linear forwarding tables: the out-port, per switch · NICs + destination.
     forwarding: Option<Vec<u16>>,
     nics: usize,
     dimensions: Dimensions,
     trunks: Trunks,
+    /// Packets change their VL class at datelines.
     dateline: bool,
     vls: Vls,
 }
 
-/// Through a switch: ports over all switches, and within it.
+/// The path of a packet through a switch: in-port and output numbered over all switches, and the
+/// same two ports numbered within the switch.
 struct Hop {
     input: u32,
     output: u32,
@@ -31,10 +36,13 @@ struct Hop {
     out_port: u8,
 }
 
+/// How the VL of a packet is decided.
 #[derive(Debug)]
 enum Vls {
-    /// Per SL: VL of each dateline class on rings, else of each destination modulo length.
+    /// Per SL a list of VLs. With datelines its index is the VL class, else the destination modulo
+    /// its length.
     ServiceChannels(Vec<Vec<u8>>),
+    /// SL-to-VL tables.
     Tables(PortTables),
 }
 
@@ -60,14 +68,14 @@ impl Routes {
         })
     }
 
-    /// True if the order in which packets are routed counts.
-    fn takes_turns(&self) -> bool {
+    /// True if the order in which packets are routed changes their routes.
+    fn depends_on_order(&self) -> bool {
         self.trunks.by_others() && self.forwarding.is_none()
     }
 
-    /// VL of a packet that leaves adapter `nic`.
+    /// VL of a packet of `sl` for `dst` that leaves `nic`.
     #[inline]
-    pub(super) fn vl_at_hca(&self, nic: u32, dst: u32, sl: u8) -> u8 {
+    pub(super) fn vl_at_nic(&self, nic: u32, dst: u32, sl: u8) -> u8 {
         match &self.vls {
             Vls::ServiceChannels(vls) => {
                 let table = &vls[usize::from(sl)];
@@ -77,12 +85,12 @@ impl Routes {
                     dst as usize % table.len()
                 }]
             }
-            Vls::Tables(tables) => tables.at_hca(nic, sl),
+            Vls::Tables(tables) => tables.at_nic(nic, sl),
         }
     }
 
-    /// Output, over all switches, of a packet for `dst` at `switch`. `used`: what the output
-    /// buffer of a port holds.
+    /// Output, numbered over all switches, of a packet for `dst` at `switch`. `used(output)`: how
+    /// much the output buffer of `output` holds, in units that need only compare.
     #[inline]
     fn output(&mut self, switch: u32, dst: u32, used: impl FnMut(u32) -> u32) -> u32 {
         if let Some(tables) = &self.forwarding {
@@ -97,7 +105,7 @@ impl Routes {
         first + self.trunks.choose(first, dst, used)
     }
 
-    /// VL and dateline class of a packet of `sl` for `dst` from `input` to `output`.
+    /// VL and VL class behind `hop` of a packet of `sl` for `dst`, whose VL class was `class`.
     #[inline]
     fn vl(&self, hop: &Hop, sl: u8, dst: u32, class: u8) -> (u8, u8) {
         match &self.vls {
@@ -108,7 +116,7 @@ impl Routes {
                 (vls[usize::from(sl)][usize::from(class)], class)
             }
             Vls::ServiceChannels(vls) => {
-                // Divisions take their time.
+                // Most lists have one VL: a division would cost more than this test.
                 match vls[usize::from(sl)].as_slice() {
                     [vl] => (*vl, class),
                     table => (table[dst as usize % table.len()], class),
@@ -119,11 +127,11 @@ impl Routes {
 }
 
 impl<const L: usize, const W: usize> Fabric<L, W> {
-    /// Headers dated now are routed and join their queues.
+    /// Phase 4: the headers that become ready in this tick are routed and join their VoQs.
     #[inline]
     pub(super) fn complete_routing(&mut self) {
         let mut joining = std::mem::take(&mut self.joining);
-        if joining.len() > 1 && self.routes.takes_turns() {
+        if joining.len() > 1 && self.routes.depends_on_order() {
             joining.sort_unstable_by_key(|&id| self.packets[id].input);
         }
         for id in joining.drain(..) {
@@ -132,6 +140,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         self.joining = joining;
     }
 
+    /// Routes packet `id` and appends it to its VoQ.
     fn join(&mut self, id: PacketId) {
         let now = self.now;
         let packet = &self.packets[id];
@@ -140,13 +149,13 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let Input {
             switch,
             first_port,
-            local: in_port,
+            in_port,
             ..
         } = self.inputs[input as usize];
-        let (outputs, leaving, drain) = (&mut self.outputs, &mut self.leaving, &self.drain);
+        let (outputs, returns, drain) = (&mut self.outputs, &mut self.buffer_returns, &self.drain);
         let output = self.routes.output(switch, dst, |output| {
             let port = &mut outputs[output as usize];
-            leaving[output as usize].apply(drain, now, |_, credits| port.room += credits);
+            returns[output as usize].apply(drain, now, |_, credits| port.room += credits);
             u32::MAX - u32::from(port.room)
         });
         let out_port = (output - first_port) as u8;
@@ -182,7 +191,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         }
     }
 
-    /// Notes that a packet left for a switch.
+    /// Packet `id` is on its way to a switch: schedules the tick in which it joins a VoQ.
     #[inline]
     pub(super) fn send_to_switch(&mut self, id: PacketId) {
         let at = self.joins_at(id);

@@ -1,33 +1,36 @@
-//! Flits in closed form: when each flit of a packet is where, behind servers of exact
-//! rates (`docs/model-infiniband.md` §1 and §4).
+//! Flit schedules: in which tick each flit of a packet passes a place, in closed form, behind
+//! servers of exact rates (`docs/model-infiniband.md` §1 and §4).
 //!
-//! The schedule of all flits of a packet but the last are the latest of a few lines
-//! ⌊start + i · q/p⌋, one for each rate that it has passed: of two lines of the same rate the
-//! later one decides. The last flit may be short, so its date is kept by itself.
+//! A flit schedule has one line ⌊start + i · q/p⌋ for each rate p/q that the packet has passed.
+//! Flit i passes in the latest tick of all lines. Of two lines of the same rate the later one
+//! decides, so one is kept. The last flit may be short, so its tick is kept by itself.
+//!
+//! This module computes. It belongs to no phase, and knows neither buffers nor credits.
 
 use crate::fabric::spec::Tick;
 use crate::units::Ratio;
 
-/// Most parts of a tick: they are kept in 32 bits.
+/// Most parts that a tick may have: a sub-tick time keeps its parts in 32 bits.
 pub(super) const MAX_PARTS: u64 = u32::MAX as u64;
 
-/// A rate, p/q flits per tick, in parts of a tick in which every byte takes a whole number of
-/// them.
+/// A rate of p/q flits per tick, exact to the byte. It divides the tick into equal parts such
+/// that every byte takes a whole number of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rate {
     /// Parts of a tick.
     tick: u64,
-    /// Parts that a byte takes, and a flit.
+    /// Parts that a byte takes.
     byte: u64,
+    /// Parts that a whole flit takes.
     flit: u64,
-    /// Parts of a tick as a power of two; [`NO_POWER`] if they are none.
+    /// Binary logarithm of `tick`; [`NO_POWER`] if that is no power of two.
     power: u8,
 }
 
 const NO_POWER: u8 = u8::MAX;
 
 impl Rate {
-    /// `flits` per tick, of `flit_bytes` each.
+    /// A rate of `flits` per tick, of `flit_bytes` bytes each.
     pub(super) fn new(flits: Ratio, flit_bytes: u32) -> Self {
         let (num, den) = (u128::from(flits.num()), u128::from(flits.den()));
         let bytes = Ratio::reduced(num * u128::from(flit_bytes), den).unwrap_or(Ratio::ONE);
@@ -43,7 +46,7 @@ impl Rate {
         }
     }
 
-    /// Parts of a tick: they are kept in 32 bits.
+    /// Parts of a tick.
     pub(super) fn parts(self) -> u64 {
         self.tick
     }
@@ -53,12 +56,13 @@ impl Rate {
         self.flit.div_ceil(self.tick)
     }
 
-    /// A flit takes a whole number of ticks.
+    /// True if a flit takes a whole number of ticks.
     #[inline]
     fn flits_take_whole_ticks(self) -> bool {
         self.flit.is_multiple_of(self.tick)
     }
 
+    /// `parts` after `start`.
     #[inline]
     fn advance(self, start: SubTick, parts: u64) -> SubTick {
         let parts = u64::from(start.part) + parts;
@@ -74,7 +78,7 @@ impl Rate {
         }
     }
 
-    /// `start` and the time of `n` flits.
+    /// The time of `n` whole flits after `start`.
     #[inline]
     fn after(self, start: SubTick, n: u32) -> SubTick {
         self.advance(start, u64::from(n) * self.flit)
@@ -82,19 +86,19 @@ impl Rate {
 
     /// Parts that the last flit of a packet takes.
     #[inline]
-    fn last_flit(self, length: Length) -> u64 {
+    fn last_flit_parts(self, length: Length) -> u64 {
         let before = u64::from(length.flits - 1) * self.flit;
         (u64::from(length.bytes) * self.byte).saturating_sub(before)
     }
 
-    /// `start` and the time of a packet of `bytes`: at least a tick.
+    /// The time of a packet of `bytes` bytes after `start`; at least a tick after it.
     #[inline]
     pub(super) fn after_packet(self, start: SubTick, bytes: u32) -> SubTick {
         self.advance(start, (u64::from(bytes) * self.byte).max(self.tick))
     }
 }
 
-/// A moment: a tick and parts of it, in the parts of a [`Rate`].
+/// A sub-tick time: a tick, and parts of it as the [`Rate`] of the server divides it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SubTick {
     pub tick: Tick,
@@ -108,25 +112,26 @@ impl SubTick {
         Self { tick, part: 0 }
     }
 
-    /// First tick that begins at this moment or after.
+    /// First tick that begins at this time or later.
     #[inline]
     pub(super) fn first_whole_tick(self) -> Tick {
         self.tick + Tick::from(self.part > 0)
     }
 }
 
-/// Length of a packet.
+/// Length of a packet on the wire, headers included.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Length {
     pub bytes: u32,
+    /// The last one may be short.
     pub flits: u32,
 }
 
-/// The schedule ⌊start + i · q/p⌋ of flits i, of a server of rate p/q.
+/// The ticks ⌊start + i · q/p⌋ in which a server of rate p/q takes flits i.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Line {
     start: SubTick,
-    /// Index of the rate; [`NO_RATE`]: no line.
+    /// Index of the rate; [`NO_RATE`] if there is no line.
     rate: u8,
 }
 
@@ -139,13 +144,13 @@ impl Line {
     };
 }
 
-/// When the flits of a packet reach a place: the latest of up to `L` lines, `L` being at
+/// In which ticks the flits of a packet pass a place: the latest of up to `L` lines. `L` is at
 /// least the number of different rates in the fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Schedule<const L: usize> {
-    /// The line of the last server comes first; what is used comes before what is not.
+    /// The line of the last server comes first. Unused entries are at the end.
     lines: [Line; L],
-    /// Date of the last flit.
+    /// Tick of the last flit.
     tail: Tick,
 }
 
@@ -159,6 +164,7 @@ impl<const L: usize> Default for Schedule<L> {
 }
 
 impl<const L: usize> Schedule<L> {
+    /// The lines in use.
     #[inline]
     fn used(&self) -> impl Iterator<Item = &Line> {
         self.lines
@@ -166,42 +172,43 @@ impl<const L: usize> Schedule<L> {
             .take_while(|line| L == 1 || line.rate != NO_RATE)
     }
 
-    /// Nothing has delayed the flits.
+    /// All flits are available from tick 0 on.
     #[cfg(test)]
     pub(super) fn at_once() -> Self {
         Self::default()
     }
 
-    /// Date of the header: no server lets it wait for later flits.
+    /// Tick of the header. The line of the last server decides it, as no server lets the header
+    /// wait for later flits.
     #[inline]
     pub(super) fn header(&self) -> Tick {
         self.lines[0].start.tick
     }
 
-    /// Date of the last flit.
+    /// Tick of the last flit.
     #[inline]
     pub(super) fn tail(&self) -> Tick {
         self.tail
     }
 
-    /// Date of flit `i`, not the last one; 0 if nothing delays it.
+    /// Tick of flit `i`, which is not the last one; 0 if it was available from the first.
     #[inline]
-    pub(super) fn of(&self, rates: &[Rate], i: u32) -> Tick {
+    pub(super) fn tick_of(&self, rates: &[Rate], i: u32) -> Tick {
         if L == 1 {
             return rates[0].after(self.lines[0].start, i).tick;
         }
-        let mut date = 0;
+        let mut tick = 0;
         for line in self.used() {
             let rate = match rates.get(usize::from(line.rate)) {
                 Some(rate) => *rate,
                 None => continue,
             };
-            date = date.max(rate.after(line.start, i).tick);
+            tick = tick.max(rate.after(line.start, i).tick);
         }
-        date
+        tick
     }
 
-    /// All schedule later by `ticks`.
+    /// The same schedule, later by `ticks`.
     #[inline]
     pub(super) fn later(mut self, ticks: Tick) -> Self {
         for line in &mut self.lines {
@@ -211,15 +218,15 @@ impl<const L: usize> Schedule<L> {
         self
     }
 
-    /// The same with another date of the last flit.
+    /// The same schedule, with the last flit in tick `tail`.
     #[inline]
     pub(super) fn with_tail(mut self, tail: Tick) -> Self {
         self.tail = tail;
         self
     }
 
-    /// Of flits that leave by a link at these schedule: when they reach its other end, `flight`
-    /// later; the last one, which may be short, reaches it at `tail`.
+    /// When flits that leave by a link on this schedule reach its other end: `flight` ticks
+    /// later. The last one of the `flits` flits may be short and reaches it in tick `tail`.
     #[inline]
     pub(super) fn arriving(self, flight: Tick, tail: Tick, flits: u32) -> Self {
         let mut arriving = self.later(flight);
@@ -230,10 +237,11 @@ impl<const L: usize> Schedule<L> {
         arriving
     }
 
-    /// Flits, of `flits`, dated `now` or before; the last one as if it were whole.
+    /// How many of `flits` flits pass in tick `now` or before. The last one counts as if it were
+    /// whole.
     #[inline]
     pub(super) fn flits_by(&self, rates: &[Rate], now: Tick, flits: u32) -> u32 {
-        let mut by = u64::from(flits);
+        let mut passed = u64::from(flits);
         for line in self.used() {
             let Some(rate) = rates.get(usize::from(line.rate)) else {
                 continue;
@@ -241,19 +249,20 @@ impl<const L: usize> Schedule<L> {
             if line.start.tick > now {
                 return 0;
             }
-            // start + i flits < now + 1
+            // Flits i with start + i · q/p < now + 1.
             let ticks = now - line.start.tick + 1;
             let parts = ticks
                 .saturating_mul(rate.tick)
                 .saturating_sub(line.start.part.into());
-            by = by.min(parts.div_ceil(rate.flit));
+            passed = passed.min(parts.div_ceil(rate.flit));
         }
-        by as u32
+        passed as u32
     }
 
-    /// A server of `rate`, free from `free` on, takes a packet whose flits are available at
-    /// these schedule, in tick `start`, at or after the header: when its flits leave, and when the
-    /// server is free again.
+    /// A server of rate index `rate` takes a packet whose flits become available on this
+    /// schedule. The server is free from `free` on and starts in tick `start`, not before the
+    /// header is available. Returns the schedule on which the flits leave, and the sub-tick time
+    /// from which the server is free again.
     #[inline(always)]
     pub(super) fn served(
         &self,
@@ -268,29 +277,30 @@ impl<const L: usize> Schedule<L> {
         let begin = free.max(SubTick::at(start));
         let last = own.after(begin, length.flits - 1).tick.max(self.tail);
         let mut free = own.after_packet(begin, length.bytes);
-        let short = own.last_flit(length);
+        let last_parts = own.last_flit_parts(length);
         if self.lines[0].rate != NO_RATE {
-            free = free.max(own.advance(SubTick::at(self.tail), short));
+            free = free.max(own.advance(SubTick::at(self.tail), last_parts));
         }
         let mut leaving = Self {
             tail: last,
             ..Self::default()
         };
         leaving.lines[0] = Line { start: begin, rate };
-        // With one rate of whole ticks, only the last flit may come later than the server
-        // would take it.
+        // With a single rate and flits of whole ticks, only the last flit can become available
+        // later than the server would take it.
         if L > 1 || !own.flits_take_whole_ticks() {
             self.keep_lines(&mut leaving, start);
             if length.flits > 1 {
                 // The last flit follows the one before.
-                let before = SubTick::at(self.of(rates, length.flits - 2));
-                free = free.max(own.advance(before, own.flit + short));
+                let before = SubTick::at(self.tick_of(rates, length.flits - 2));
+                free = free.max(own.advance(before, own.flit + last_parts));
             }
         }
         (leaving, free)
     }
 
-    /// Keeps the lines that may still decide behind the server whose line is in `leaving`.
+    /// Adds to `leaving`, which has the line of a server that starts in tick `start`, the lines of
+    /// this schedule that may still decide behind that server.
     #[inline(never)]
     fn keep_lines(&self, leaving: &mut Self, start: Tick) {
         let rate = leaving.lines[0].rate;
@@ -299,7 +309,8 @@ impl<const L: usize> Schedule<L> {
             if line.rate == rate {
                 leaving.lines[0].start = leaving.lines[0].start.max(line.start);
             } else if line.start.tick < start && line.rate < rate {
-                // A faster server that was ahead by more than a tick stays ahead.
+                // This line began before `start` and is faster: its flits stay ahead of the
+                // server's line.
             } else {
                 leaving.lines[count] = *line;
                 count += 1;
@@ -324,9 +335,9 @@ mod tests {
     }
 
     proptest! {
-        /// A chain of servers, flit by flit, against the lines.
+        /// The lines agree with a chain of servers that is simulated flit by flit.
         #[test]
-        fn lines_are_what_greedy_servers_do(
+        fn lines_agree_with_greedy_servers(
             chain in prop::collection::vec((0usize..7, 0u64..20, 0u64..9, 1u32..400), 1..6),
             bytes in 1u32..400,
         ) {
@@ -340,10 +351,10 @@ mod tests {
             let (mut available, mut delayed) = (vec![0u128; flits as usize], false);
             for (rate, wait, flight, before) in chain {
                 let (p, q) = RATES[order[rate]];
-                // Moments in 1/(p · FLIT) tick.
+                // Sub-tick times in units of 1/(p · FLIT) tick.
                 let (tick, byte) = (u128::from(p) * u128::from(FLIT), u128::from(q));
                 let flit = byte * u128::from(FLIT);
-                // A packet of `before` bytes went before at tick 0.
+                // The server sent a packet of `before` bytes from tick 0 on.
                 let before = Length { bytes: before, flits: before.div_ceil(FLIT) };
                 let (_, free) =
                     Schedule::<7>::at_once().served(&rates, rate as u8, SubTick::default(), 0, before);
@@ -366,21 +377,21 @@ mod tests {
                 let (leaving, free) = schedule.served(&rates, rate as u8, free, start, length);
                 // The engine may have reduced the fraction.
                 let parts = u128::from(rates[rate].tick);
-                let moment = u128::from(free.tick) * parts + u128::from(free.part);
-                prop_assert_eq!(moment * (tick / parts), end);
+                let found = u128::from(free.tick) * parts + u128::from(free.part);
+                prop_assert_eq!(found * (tick / parts), end);
                 for i in 0..flits - 1 {
-                    prop_assert_eq!(u128::from(leaving.of(&rates, i)), leaves[i as usize]);
+                    prop_assert_eq!(u128::from(leaving.tick_of(&rates, i)), leaves[i as usize]);
                 }
                 prop_assert_eq!(u128::from(leaving.tail()), leaves[flits as usize - 1]);
                 for now in start.saturating_sub(2)..leaving.tail() + 3 {
-                    let by = leaves.iter().filter(|&&date| date <= now.into()).count();
+                    let by = leaves.iter().filter(|&&tick| tick <= now.into()).count();
                     let found = leaving.flits_by(&rates, now, flits).min(flits - 1) as usize;
                     prop_assert_eq!(found, by.min(flits as usize - 1));
                 }
                 let flight = flight + rates[rate].flit_ticks();
                 let tail = free.first_whole_tick() - 1 + flight;
                 schedule = leaving.arriving(flight, tail, flits);
-                available = leaves.iter().map(|date| date + u128::from(flight)).collect();
+                available = leaves.iter().map(|tick| tick + u128::from(flight)).collect();
                 available[flits as usize - 1] = tail.into();
                 prop_assert_eq!(u128::from(schedule.header()), available[0]);
             }

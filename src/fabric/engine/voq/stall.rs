@@ -1,8 +1,10 @@
-//! Who waits for whom, when nothing moves any more.
+//! Deadlocks: which VoQs wait for each other's credits.
 //!
-//! The head of a virtual output queue is *live* if it has credits, or if the VL of the buffer
-//! that it waits for is giving credits back, is still being filled, or holds a packet of a
-//! queue with a live head. What is left can never move.
+//! The head of a VoQ waits for credits of a (next input buffer, VL). It is *live* if it has the
+//! credits, if some of them are on their way back, or if a packet is on its way into that buffer.
+//! It is also live if that buffer holds, on that VL, a packet of a VoQ with a live head. Heads for
+//! a NIC are live, as its sink takes everything. All other heads can never move. This is no phase of a tick: the engine asks now and then, and when
+//! no event is left.
 
 use super::Fabric;
 use crate::fabric::engine::pool::NONE;
@@ -12,7 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 impl<const L: usize, const W: usize> Fabric<L, W> {
     /// A cycle of packets that can never move, if there is one.
     pub(super) fn find_cycle(&mut self) -> Option<Stall> {
-        // Queues that hold packets, and credits that they hold, per (input, VL).
+        // Per (input buffer, VL): the VoQs with a packet in it, and the credits that their packets
+        // hold.
         let mut holders: BTreeMap<(u32, u8), (BTreeSet<usize>, u32)> = BTreeMap::new();
         let radix = self.radix as usize;
         for queue in 0..self.queues.len() {
@@ -26,16 +29,16 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                 at = packet.next;
             }
         }
-        // Queues whose head waits for credits that no one is giving back yet.
-        let mut dead: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        // VoQs whose head is not live by itself, each with the VoQs that hold its credits.
+        let mut waiting: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for queue in 0..self.queues.len() {
             if self.queues[queue].head != NONE
                 && let Some(waits_for) = self.waits_for(queue, &holders)
             {
-                dead.insert(queue, waits_for);
+                waiting.insert(queue, waits_for);
             }
         }
-        let (cycle, blocked) = dead_cycle(dead)?;
+        let (cycle, blocked) = dead_cycle(waiting)?;
         let cycle = cycle
             .into_iter()
             .map(|queue| self.describe(queue))
@@ -43,8 +46,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         Some(Stall { cycle, blocked })
     }
 
-    /// Queues that hold the credits which the head of `queue` waits for; `None` if it does
-    /// not wait, or if credits are sure to come.
+    /// The VoQs that hold the credits which the head of `queue` waits for. `None` if the head has
+    /// credits, or if some are sure to come.
     fn waits_for(
         &mut self,
         queue: usize,
@@ -59,15 +62,16 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let peer = port.to.peer();
         let output_vl = output as usize * self.vls + usize::from(vl);
         let free = self.credits(output, output_vl, packet.credits);
-        if free >= packet.credits || self.returning[output as usize].any_of(vl) {
+        if free >= packet.credits || self.link_returns[output as usize].any_on(vl) {
             return None;
         }
         let (held_by, held) = holders.get(&(peer, vl))?;
-        // Credits that nobody holds are those of packets on their hop.
-        let all = u32::from(free) + held;
-        (all == self.buffer_credits[usize::from(vl)]).then(|| held_by.iter().copied().collect())
+        // The other credits belong to packets on their way into the buffer.
+        let found = u32::from(free) + held;
+        (found == self.buffer_credits[usize::from(vl)]).then(|| held_by.iter().copied().collect())
     }
 
+    /// The head of `queue`, for the report.
     fn describe(&self, queue: usize) -> Waiting {
         let packet = &self.packets[self.queues[queue].head];
         let port = (queue / self.vls) as u32 / self.radix;

@@ -1,7 +1,8 @@
-//! Counting (`docs/model-infiniband.md` §13).
+//! Statistics of links, and the occupancy of Port VLs (`docs/model-infiniband.md` §13).
 //!
-//! A grant counts what the link behind the output will do; what has not begun by the
-//! time that somebody asks is taken out again.
+//! A link counts a packet when it starts there. `crossing` counts it earlier, at the grant. So the
+//! packets that their link has not started yet are subtracted here, when the statistics are read
+//! or begin anew.
 
 use super::Fabric;
 use super::packet::Packet;
@@ -12,19 +13,20 @@ use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 use std::collections::BTreeMap;
 
 impl<const L: usize, const W: usize> Fabric<L, W> {
-    /// Packets that an output was granted and whose link has not started them yet: with the
-    /// tick in which it will.
-    fn to_start(&self) -> impl Iterator<Item = (Tick, &Packet<L>)> {
+    /// The packets that were granted and that the link behind their output has not started yet,
+    /// each with the tick in which it will.
+    fn not_started(&self) -> impl Iterator<Item = (Tick, &Packet<L>)> {
         self.packets.entries().iter().filter_map(|packet| {
-            let pending = packet.alive && packet.starts > self.now;
-            pending.then_some((packet.starts, packet))
+            let not_started = packet.alive && packet.starts > self.now;
+            not_started.then_some((packet.starts, packet))
         })
     }
 
+    /// Counts anew from the next tick on. Packets that links start later stay counted.
     pub(super) fn restart_counting(&mut self) {
         let mut pending: Vec<Sent> = vec![Sent::default(); self.outputs.len()];
         let (mut hops, mut host_hops) = (0, 0);
-        for (starts, packet) in self.to_start() {
+        for (starts, packet) in self.not_started() {
             let flits = u64::from(packet.flits);
             let sent = &mut pending[packet.output as usize];
             sent.packets += 1;
@@ -47,8 +49,9 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         }
     }
 
-    pub(super) fn count_links(&self) -> FabricStats {
-        let end = |output: usize| match output.checked_sub(self.ports) {
+    /// The statistics up to the end of the present tick.
+    pub(super) fn collect_stats(&self) -> FabricStats {
+        let link_end = |output: usize| match output.checked_sub(self.ports) {
             Some(nic) => LinkEnd::Nic(nic as u32),
             None => LinkEnd::Port {
                 switch: output as u32 / self.radix,
@@ -57,7 +60,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         };
         let order = (self.ports..self.outputs.len()).chain(0..self.ports);
         let mut pending: BTreeMap<u32, Sent> = BTreeMap::new();
-        for (starts, packet) in self.to_start() {
+        for (starts, packet) in self.not_started() {
             let sent = pending.entry(packet.output).or_default();
             sent.packets += 1;
             sent.flits += u64::from(packet.flits);
@@ -68,47 +71,47 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             .filter(|&output| self.outputs[output].to.is_connected())
             .map(|at| {
                 let output = &self.outputs[at];
-                let later = pending.get(&(at as u32)).copied().unwrap_or_default();
+                let not_started = pending.get(&(at as u32)).copied().unwrap_or_default();
                 LinkStats {
-                    from: end(at),
+                    from: link_end(at),
                     to: if output.to.is_nic() {
                         LinkEnd::Nic(output.to.peer())
                     } else {
-                        end(output.to.peer() as usize)
+                        link_end(output.to.peer() as usize)
                     },
-                    flits: output.sent.flits - later.flits,
-                    units: output.sent.bytes - later.bytes,
-                    packets: output.sent.packets - later.packets,
-                    // The last tick counts too.
+                    flits: output.sent.flits - not_started.flits,
+                    units: output.sent.bytes - not_started.bytes,
+                    packets: output.sent.packets - not_started.packets,
+                    // A credit wait that goes on counts up to the present tick, included.
                     credit_wait_ticks: output.sent.credit_wait
                         + (self.now + 1).saturating_sub(output.blocked_since),
-                    queue_wait_ticks: output.sent.queue_wait - later.queue_wait,
+                    queue_wait_ticks: output.sent.queue_wait - not_started.queue_wait,
                 }
             })
             .collect();
         let mut stats = self.counters.stats(self.now, links);
-        for (output, later) in pending {
+        for (output, not_started) in pending {
             if self.outputs[output as usize].to.is_nic() {
-                stats.host_flit_hops -= later.flits;
+                stats.host_flit_hops -= not_started.flits;
             } else {
-                stats.flit_hops -= later.flits;
+                stats.flit_hops -= not_started.flits;
             }
         }
         stats
     }
 
-    /// Flits waiting per Port VL, counted anew.
+    /// The flits waiting per Port VL, counted packet by packet.
     pub(super) fn occupancy(&self) -> Vec<PortVlSample> {
         let (vls, radix) = (self.vls, self.radix as usize);
         let mut found = Vec::new();
         for (output_vl, state) in self.output_vls[..self.ports * vls].iter().enumerate() {
-            let mut inputs = state.heads;
+            let mut in_ports = state.heads;
             let (output, vl) = (output_vl / vls, output_vl % vls);
             let first_port = output - output % radix;
             let mut flits = 0;
-            while let Some(local) = inputs.pop() {
-                let local = usize::from(local);
-                let queue = ((first_port + local) * radix + output % radix) * vls + vl;
+            while let Some(in_port) = in_ports.pop() {
+                let input = first_port + usize::from(in_port);
+                let queue = (input * radix + output % radix) * vls + vl;
                 let mut at = self.queues[queue].head;
                 while let Some(packet) = self.packets.entries().get(at as usize) {
                     flits += u64::from(packet.flits);

@@ -9,21 +9,22 @@ use crate::fabric::spec::{DTABLE_UNIT_BYTES, DTableEntry};
 #[derive(Debug)]
 pub(in crate::fabric::engine) struct DTable {
     entries: Vec<DTableEntry>,
-    /// Entries from a position to the next one of an SL, `[position * sls + sl]`;
-    /// as many as there are entries if the SL has none.
+    /// Number of entries from a position to the next entry of an SL, at
+    /// `[position * sls + sl]`; the number of all entries if the SL has none.
     distance: Vec<u32>,
     sls: usize,
     flit_bytes: u32,
-    /// State of each output, one record of `4 + 2 * sls` words: accumulated weight
-    /// of the SL in turn in units of 64 bytes, position after the last entry used,
-    /// last SL, a spare; then per SL the deficit and the VL after the one served
-    /// last. In one piece, so that a decision touches one or two cache lines.
+    /// State of each output, a record of `4 + 2 * sls` words. They are the accumulated weight
+    /// of the last SL in units of 64 bytes, the position after the last entry used, the
+    /// last SL, and a spare word. Then follow, per SL, the deficit in units of 64 bytes
+    /// and the VL pointer. A decision touches one or two cache lines.
     state: Records,
 }
 
 const ACCUMULATED: usize = 0;
 const POSITION: usize = 1;
 const LAST_SL: usize = 2;
+/// Where the words per SL begin.
 const PER_SL: usize = 4;
 
 impl DTable {
@@ -50,11 +51,13 @@ impl DTable {
         }
     }
 
+    /// Prefetches the state of an output.
     #[inline]
     pub(super) fn prefetch(&self, output: usize) {
         self.state.prefetch(output);
     }
 
+    /// See [`Schedulers::pick`](super::Schedulers::pick).
     #[inline]
     pub(super) fn pick(
         &mut self,
@@ -67,7 +70,7 @@ impl DTable {
         let Head { sl, flits } = head(first);
         let sl = usize::from(sl);
         if candidates.is_power_of_two() {
-            // The usual case: no choice, but the state goes on.
+            // The usual case: there is no choice, but the state still changes.
             let only = (first, self.size(flits));
             return self.advance(
                 output,
@@ -88,7 +91,8 @@ impl DTable {
         was_idle: bool,
     ) -> usize {
         let (flit_bytes, sls) = (self.flit_bytes, self.sls);
-        // The packet of an SL: on its first candidate VL from `next` on.
+        // The packet of an SL: VL and size of the head of its first candidate VL at or
+        // after `next`.
         let packet_of = |sl: usize, next: u32| {
             let ahead = from_on(candidates, next as u8);
             for mut vls in [ahead, candidates & !ahead] {
@@ -117,8 +121,9 @@ impl DTable {
         })
     }
 
-    /// Algorithm 2 for one packet: `packet_of` gives the VL and size of the packet of an
-    /// active SL, `nearest` those of the active SL whose entry comes first.
+    /// Algorithm 2 for one packet. `packet_of` returns the VL of the packet of an SL and its
+    /// size in units of 64 bytes, or `None` if the SL is not active. `nearest` returns the
+    /// active SL whose entry comes first, with VL and size of its packet.
     #[inline]
     fn advance(
         &mut self,
@@ -130,12 +135,12 @@ impl DTable {
         let state = self.state.get_mut(output);
         let last = state[LAST_SL] as usize;
         if was_idle {
-            // Every tick with a free link and no active SL clears the last SL
-            // (lines 10-13); once is as good as many times.
+            // Every tick with a free link and no active SL clears the state of the last SL
+            // (lines 10-13). Clearing it once has the same effect.
             state[ACCUMULATED] = 0;
             state[deficit(last)] = 0;
         }
-        let goes_on = match packet_of(last, state[next_vl(last)]) {
+        let same_sl = match packet_of(last, state[next_vl(last)]) {
             None => {
                 state[ACCUMULATED] = 0;
                 state[deficit(last)] = 0;
@@ -147,7 +152,7 @@ impl DTable {
             }
             packet => packet,
         };
-        let (sl, (vl, size)) = match goes_on {
+        let (sl, (vl, size)) = match same_sl {
             Some(packet) => (last, packet),
             None => {
                 let position = state[POSITION];
@@ -173,30 +178,33 @@ impl DTable {
         vl
     }
 
+    /// Size of a packet of `flits` in units of 64 bytes.
     #[inline]
     fn size(&self, flits: u32) -> u32 {
         units(flits, self.flit_bytes)
     }
 }
 
-/// What decides whose turn it is.
+/// What decides which SL is next.
 struct Turn<'a> {
     state: &'a [u32],
-    /// Entries from the position to the next one of each SL.
+    /// Number of entries from the position to the next entry of each SL.
     distances: &'a [u32],
 }
 
-/// Size of a packet in units of 64 bytes.
+/// Size of a packet of `flits` in units of 64 bytes, rounded up.
 #[inline]
 fn units(flits: u32, flit_bytes: u32) -> u32 {
     (u64::from(flits) * u64::from(flit_bytes)).div_ceil(u64::from(DTABLE_UNIT_BYTES)) as u32
 }
 
+/// Where the deficit of an SL is in the record of an output.
 #[inline]
 fn deficit(sl: usize) -> usize {
     PER_SL + 2 * sl
 }
 
+/// Where the VL pointer of an SL is in the record of an output.
 #[inline]
 fn next_vl(sl: usize) -> usize {
     PER_SL + 2 * sl + 1

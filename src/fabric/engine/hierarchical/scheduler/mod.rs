@@ -1,4 +1,5 @@
-//! Output schedulers: which VL of an output sends next (`docs/model.md` §8).
+//! Output schedulers of phase 7: which VL of an output sends next (`docs/model.md` §8).
+//! [`output`](super::output) decides which VLs are candidates.
 
 mod dtable;
 mod rr_vl;
@@ -6,14 +7,14 @@ mod sbt;
 
 use crate::fabric::spec::{FabricSpec, Scheduler};
 
-/// Head packet of a candidate VL.
+/// What a scheduler knows of the head packet of a candidate VL.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
     pub sl: u8,
     pub flits: u32,
 }
 
-/// The scheduler of all outputs, with a state for each.
+/// The schedulers of all outputs, which are of one kind.
 #[derive(Debug)]
 pub(super) enum Schedulers {
     RrVl(rr_vl::RrVl),
@@ -38,7 +39,7 @@ impl Schedulers {
         }
     }
 
-    /// Prefetches the state of an output.
+    /// Prefetches the state of the scheduler of an output.
     #[inline]
     pub(super) fn prefetch(&self, output: usize) {
         if let Self::DTable(s) = self {
@@ -46,9 +47,9 @@ impl Schedulers {
         }
     }
 
-    /// Chooses a VL of `candidates` (a bit per VL, not empty) for `output`;
-    /// `head` gives the head packet of a VL.
-    /// `was_idle`: the link was free in an earlier tick and sent nothing.
+    /// Chooses one of the `candidates` (a bit per VL, not empty) for `output`. `head` returns
+    /// the head packet of a VL. `was_idle`: the link was free in an earlier tick and sent
+    /// nothing.
     #[inline]
     pub(super) fn pick(
         &mut self,

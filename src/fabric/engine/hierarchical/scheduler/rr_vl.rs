@@ -1,4 +1,4 @@
-//! One packet per VL in turn: OpaSim's own scheduler (DIAB-18-12-1 §2.1, OB).
+//! One packet per VL in turn, which is OpaSim's own scheduler (DIAB-18-12-1 §2.1, OB).
 
 use crate::fabric::engine::bits::first_from;
 
@@ -15,6 +15,7 @@ impl RrVl {
         }
     }
 
+    /// See [`Schedulers::pick`](super::Schedulers::pick).
     #[inline]
     pub(super) fn pick(&mut self, output: usize, candidates: u32) -> usize {
         let vl = first_from(candidates.into(), self.next[output]) as usize;

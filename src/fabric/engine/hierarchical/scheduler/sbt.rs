@@ -1,17 +1,18 @@
-//! Simple Bandwidth Table: a weight in packets per SL (Hiperion §3.2,
-//! Algorithm 1, without its comparison of VLs with table entries).
+//! Simple bandwidth table: a weight in packets per SL (Hiperion §3.2, Algorithm 1, without
+//! its comparison of VLs with table entries).
 
 use super::Head;
 
 #[derive(Debug)]
 pub(in crate::fabric::engine) struct Sbt {
     vls: usize,
+    /// Weight per SL.
     initial: Vec<u32>,
     /// Weight left per (output, SL).
     left: Vec<u32>,
-    /// Sum of the weights left per output.
+    /// Sum of the weights left, per output.
     sum: Vec<u32>,
-    /// VL selected last per output; the scan starts with it.
+    /// VL selected last, per output. The scan starts with it.
     last: Vec<u8>,
 }
 
@@ -26,6 +27,7 @@ impl Sbt {
         }
     }
 
+    /// See [`Schedulers::pick`](super::Schedulers::pick).
     pub(super) fn pick(
         &mut self,
         output: usize,
@@ -53,8 +55,8 @@ impl Sbt {
             }
             without_weight = vl;
         }
-        // Only SLs without weight are active: the last of them sends, so that
-        // the link is not wasted (Hiperion §3.2).
+        // No active SL has weight left. The last candidate of the scan sends all the same,
+        // so that the link does not idle (Hiperion §3.2).
         self.last[output] = without_weight as u8;
         without_weight
     }

@@ -1,47 +1,55 @@
-//! Phases 3 and 7: what adapters send (`docs/model-infiniband.md` §8).
+//! Phases 3 and 7 of NICs, and their injection reports in phase 2 (`docs/model-infiniband.md` §8).
+//!
+//! In phase 3 messages join the send queue of their queue pair. In phase 7 each NIC starts a CNP
+//! or an ACK (a), fetches a packet with its send engine (b), and starts a packet of its output
+//! buffer on the link (c). Messages are cut into packets in (b). What a NIC does with packets
+//! that arrive is in `arrival`; its sink is in `crossing`.
 
 use super::arbiter::Pick;
 use super::credit_returns::CreditReturn;
 use super::packet::{Packet, Purpose};
 use super::parts::Queue;
-use super::queue_pairs::Waiting;
-use super::schedule::Length;
+use super::queue_pairs::WaitingPair;
+use super::schedule::{Length, Schedule};
 use super::{Fabric, event};
 use crate::fabric::engine::pool::{InFlight, MessageId, NONE, PacketId};
 use crate::fabric::infiniband::MAX_DATA_VLS;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{AppQueue, Message, Workload};
 
-/// What keeps a send engine from sending.
+/// What keeps the packets of a NIC from being fetched.
 struct Obstacles {
-    /// When to look again for what is known.
-    again: Tick,
-    /// Fewest credits of a packet that lacks some, per VL.
+    /// First tick in which congestion control may stop holding a packet.
+    held_until: Tick,
+    /// Per VL: size in credits of the smallest packet that lacks credits; `u16::MAX` if none does.
     credits: [u16; MAX_DATA_VLS as usize],
-    /// Fewest credits of a packet that lacks room.
+    /// Size in credits of the smallest packet that does not fit into the output buffer;
+    /// `u16::MAX` if all fit.
     room: u16,
-    /// Some first packet has credits.
+    /// The first packet of some send queue has credits.
     any_credits: bool,
 }
 
 /// When the send engine looks again.
-struct Looks {
-    again: Tick,
-    /// Also when the next packet starts to leave the output buffer.
+struct Retry {
+    /// Tick; `Tick::MAX` if none is known.
+    at: Tick,
+    /// It also looks again when the next packet that starts on the link frees a credit of the
+    /// output buffer.
     waits_for_room: bool,
 }
 
-impl Looks {
-    fn at(again: Tick) -> Self {
+impl Retry {
+    fn at(at: Tick) -> Self {
         Self {
-            again,
+            at,
             waits_for_room: false,
         }
     }
 }
 
 impl<const L: usize, const W: usize> Fabric<L, W> {
-    /// Phase 3: a message joins the FIFO of its queue pair.
+    /// A message joins the send queue of its queue pair.
     #[inline]
     pub(super) fn enqueue(&mut self, message: &Message) {
         debug_assert!(message.created <= self.now, "a message from the future");
@@ -62,22 +70,22 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             let flow = congestion
                 .as_mut()
                 .map_or(0, |congestion| congestion.sources.flow(src, sl, dst));
-            (routes.vl_at_hca(src, dst, sl), flow)
+            (routes.vl_at_nic(src, dst, sl), flow)
         });
         let state = self.queue_pairs.pair_mut(pair);
         let tail = std::mem::replace(&mut state.tail, id);
         if state.head == NONE {
             state.head = id;
             let vl = state.vl;
-            let credits = self.first_credits(id);
+            let credits = self.next_packet_credits(id);
             self.queue_pairs.insert(src, pair, credits);
-            self.hcas[src as usize].waiting_vls |= 1 << vl;
+            self.nics[src as usize].waiting_vls |= 1 << vl;
         } else {
             self.messages[tail].next = id;
         }
     }
 
-    /// Length of the next packet of a message, and whether it is the last one.
+    /// Length of the next packet of `message`, and whether it is the last one.
     #[inline]
     fn next_packet(&self, message: MessageId) -> (Length, bool) {
         let message = &self.messages[message];
@@ -91,27 +99,28 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         (length, payload == message.bytes_left)
     }
 
-    fn first_credits(&self, message: MessageId) -> u16 {
+    /// Credits that the next packet of `message` takes.
+    fn next_packet_credits(&self, message: MessageId) -> u16 {
         let (length, _) = self.next_packet(message);
         length.flits.div_ceil(self.flits_per_credit) as u16
     }
 
-    /// Phase 7: adapters that something happened to.
+    /// Phase 7 of the NICs that may send.
     #[inline]
     pub(super) fn send(&mut self, workload: &mut impl Workload) {
-        for i in 0..self.dirty_hcas.len() {
-            let nic = self.dirty_hcas[i];
-            self.hcas[nic as usize].dirty = false;
+        for i in 0..self.dirty_nics.len() {
+            let nic = self.dirty_nics[i];
+            self.nics[nic as usize].dirty = false;
             if !self.packets.is_full() {
                 self.send_from(nic);
             }
         }
-        self.dirty_hcas.clear();
+        self.dirty_nics.clear();
         self.replenish(workload);
     }
 
-    /// What the workload kept back of queue pairs whose last packet was picked in this tick.
-    /// None of it could have been picked: the send engines are not free.
+    /// Asks the workload for the next message of each queue pair whose last packet was fetched in
+    /// this tick. No packet of it could have been fetched earlier, as the send engine is busy.
     fn replenish(&mut self, workload: &mut impl Workload) {
         for i in 0..self.exhausted.len() {
             let (nic, pair) = self.exhausted[i];
@@ -119,141 +128,162 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             let (sl, dst) = (pair.sl, Some(pair.dst));
             if let Some(message) = workload.replenish(self.now, AppQueue { nic, sl, dst }) {
                 self.enqueue(&message);
-                self.wake_hca(nic, self.hcas[nic as usize].engine_free.tick);
+                self.wake_nic(nic, self.nics[nic as usize].engine_free.tick);
             }
         }
         self.exhausted.clear();
     }
 
+    /// Phase 7 of a NIC. It is woken when it may be able to send again.
     fn send_from(&mut self, nic: u32) {
         let (now, output) = (self.now, self.ports as u32 + nic);
-        let mut again = Tick::MAX;
-        let is_free = |fabric: &Self| fabric.outputs[output as usize].link_free.tick <= now;
-        // (a) Answers.
-        if is_free(self) {
-            again = self.answer(nic, output);
+        let mut retry_at = Tick::MAX;
+        let link_is_free = |fabric: &Self| fabric.outputs[output as usize].link_free.tick <= now;
+        // (a) CNPs and ACKs.
+        if link_is_free(self) {
+            retry_at = self.start_answer(nic, output);
         }
         // (b) The send engine.
-        let looks = self.fetch(nic, output);
-        again = again.min(looks.again);
+        let engine = self.fetch(nic, output);
+        retry_at = retry_at.min(engine.at);
         // (c) The output buffer.
-        let hca = &self.hcas[nic as usize];
-        let (buffer, answers) = (hca.buffer.head, [hca.cnps.head, hca.acks.head]);
-        if buffer != NONE && is_free(self) {
+        let state = &self.nics[nic as usize];
+        let (buffer, answers) = (state.buffer.head, [state.cnps.head, state.acks.head]);
+        if buffer != NONE && link_is_free(self) {
             let room_at = self.start_from_buffer(nic, output);
-            if looks.waits_for_room {
-                again = again.min(room_at);
+            if engine.waits_for_room {
+                retry_at = retry_at.min(room_at);
             }
         }
-        // Whoever still waits for the link looks when it is free.
-        let hca = &self.hcas[nic as usize];
-        if !is_free(self) && (hca.buffer.head != NONE || answers.iter().any(|&id| id != NONE)) {
-            again = again.min(self.outputs[output as usize].link_free.tick);
+        // Packets that still wait for the link: the NIC looks again when it is free.
+        let state = &self.nics[nic as usize];
+        if !link_is_free(self)
+            && (state.buffer.head != NONE || answers.iter().any(|&id| id != NONE))
+        {
+            retry_at = retry_at.min(self.outputs[output as usize].link_free.tick);
         }
-        if again != Tick::MAX {
-            self.wake_hca(nic, again);
+        if retry_at != Tick::MAX {
+            self.wake_nic(nic, retry_at);
         }
     }
 
-    /// Sends the first CNP or ACK that has credits; else, when to look again.
-    fn answer(&mut self, nic: u32, output: u32) -> Tick {
-        let mut again = Tick::MAX;
-        for cnps in [true, false] {
-            let hca = &self.hcas[nic as usize];
-            let id = if cnps { hca.cnps.head } else { hca.acks.head };
+    /// Starts the head of the CNP queue, else of the ACK queue, if it has credits. If none of
+    /// them has, returns the tick in which to look again.
+    fn start_answer(&mut self, nic: u32, output: u32) -> Tick {
+        let mut retry_at = Tick::MAX;
+        for from_cnps in [true, false] {
+            let state = &self.nics[nic as usize];
+            let id = if from_cnps {
+                state.cnps.head
+            } else {
+                state.acks.head
+            };
             if id == NONE {
                 continue;
             }
             let Packet { vl, credits, .. } = self.packets[id];
             let output_vl = output as usize * self.vls + usize::from(vl);
-            let there = self.credits(output, output_vl, credits);
-            if there < credits {
-                let missing = u32::from(credits - there);
-                let date = self.credits_at(output, vl, missing);
-                again = again.min(date.unwrap_or(Tick::MAX));
+            let available = self.credits(output, output_vl, credits);
+            if available < credits {
+                let missing = u32::from(credits - available);
+                let due = self.credits_due(output, vl, missing);
+                retry_at = retry_at.min(due.unwrap_or(Tick::MAX));
                 continue;
             }
             self.output_vls[output_vl].credits -= credits;
-            let hca = &mut self.hcas[nic as usize];
-            let queue = if cnps { &mut hca.cnps } else { &mut hca.acks };
+            let state = &mut self.nics[nic as usize];
+            let queue = if from_cnps {
+                &mut state.cnps
+            } else {
+                &mut state.acks
+            };
             queue.head = self.packets[id].next;
             self.start(nic, output, id);
             return Tick::MAX;
         }
-        again
+        retry_at
     }
 
-    /// Lets the send engine take a packet, if it is free.
-    fn fetch(&mut self, nic: u32, output: u32) -> Looks {
+    /// The send engine fetches a packet, if it is free and some queue pair is eligible.
+    fn fetch(&mut self, nic: u32, output: u32) -> Retry {
         let now = self.now;
         let vls = self.vls;
-        let hca = &self.hcas[nic as usize];
-        let waiting_vls = hca.waiting_vls;
+        let state = &self.nics[nic as usize];
+        let waiting_vls = state.waiting_vls;
         if waiting_vls == 0 {
-            return Looks::at(Tick::MAX);
+            return Retry::at(Tick::MAX);
         }
-        if hca.engine_free.tick > now {
-            return Looks::at(hca.engine_free.tick);
+        if state.engine_free.tick > now {
+            return Retry::at(state.engine_free.tick);
         }
         let room = self.room(output, self.largest);
         let mut obstacles = Obstacles {
-            again: Tick::MAX,
+            held_until: Tick::MAX,
             credits: [u16::MAX; MAX_DATA_VLS as usize],
             room: u16::MAX,
             any_credits: false,
         };
-        let (mut candidates, mut found) = (0u32, [0usize; MAX_DATA_VLS as usize]);
+        let (mut candidates, mut positions) = (0u32, [0usize; MAX_DATA_VLS as usize]);
         let mut rest = waiting_vls;
         while rest != 0 {
             let vl = rest.trailing_zeros() as usize;
             rest &= rest - 1;
             let output_vl = output as usize * vls + vl;
             let credits = self.credits(output, output_vl, self.largest);
-            let pointer = self.hcas[nic as usize].pointers[vl];
-            if let Some(at) = self.eligible(nic, vl, (credits, room), pointer, &mut obstacles) {
+            let pointer = self.nics[nic as usize].pointers[vl];
+            if let Some(at) =
+                self.first_eligible_pair(nic, vl, (credits, room), pointer, &mut obstacles)
+            {
                 candidates |= 1 << vl;
-                found[vl] = at;
+                positions[vl] = at;
             }
         }
         let port = &mut self.outputs[output as usize];
         if obstacles.any_credits {
-            port.is_not_blocked(now);
+            port.end_credit_wait(now);
         } else {
-            port.is_blocked(now);
+            port.begin_credit_wait(now);
         }
         if candidates != 0 {
-            let pick = self.hca_arbiters.pick(nic as usize, candidates);
-            self.take(nic, output, pick, found[usize::from(pick.vl)]);
-            let hca = &self.hcas[nic as usize];
-            return Looks::at(match hca.waiting_vls {
+            let pick = self.nic_arbiters.pick(nic as usize, candidates);
+            self.fetch_from_pair(nic, output, pick, positions[usize::from(pick.vl)]);
+            let state = &self.nics[nic as usize];
+            return Retry::at(match state.waiting_vls {
                 0 => Tick::MAX,
-                _ => hca.engine_free.tick,
+                _ => state.engine_free.tick,
             });
         }
-        let (mut again, mut waits_for_room) = (obstacles.again, false);
+        self.retry_after(&obstacles, output, room)
+    }
+
+    /// When the send engine of the NIC with `output` looks again, as no queue pair is eligible.
+    /// `room`: credits free in the output buffer.
+    #[inline(always)]
+    fn retry_after(&mut self, obstacles: &Obstacles, output: u32, room: u16) -> Retry {
+        let vls = self.vls;
+        let (mut at, mut waits_for_room) = (obstacles.held_until, false);
         for (vl, &needs) in obstacles.credits.iter().enumerate() {
             if needs != u16::MAX {
-                let there = self.output_vls[output as usize * vls + vl].credits;
-                let date = self.credits_at(output, vl as u8, u32::from(needs - there));
-                again = again.min(date.unwrap_or(Tick::MAX));
+                let available = self.output_vls[output as usize * vls + vl].credits;
+                let due = self.credits_due(output, vl as u8, u32::from(needs - available));
+                at = at.min(due.unwrap_or(Tick::MAX));
             }
         }
         if obstacles.room != u16::MAX {
             let missing = u32::from(obstacles.room - room);
-            let leaving = &self.leaving[output as usize];
-            match leaving.date_of(&self.drain, 0, missing) {
-                Some(date) => again = again.min(date),
+            let returns = &self.buffer_returns[output as usize];
+            match returns.tick_of(&self.drain, 0, missing) {
+                Some(due) => at = at.min(due),
                 None => waits_for_room = true,
             }
         }
-        Looks {
-            again,
-            waits_for_room,
-        }
+        Retry { at, waits_for_room }
     }
 
-    /// Position of the first queue pair of `vl` at or after `pointer` that may send.
-    fn eligible(
+    /// Returns the position, among the queue pairs of `vl` with a packet, of the first eligible one
+    /// at or after `pointer`. `credits` are available on the VL, and `room` in the output buffer.
+    /// Notes in `obstacles` why the queue pairs before it are not eligible.
+    fn first_eligible_pair(
         &self,
         nic: u32,
         vl: usize,
@@ -264,7 +294,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let waiting = self.queue_pairs.waiting(nic, vl);
         let first = waiting.partition_point(|pair| pair.key < pointer);
         for at in (first..waiting.len()).chain(0..first) {
-            let Waiting {
+            let WaitingPair {
                 pair,
                 credits: needs,
                 ..
@@ -282,7 +312,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             if let Some(congestion) = &self.congestion {
                 let flow = self.queue_pairs.pair(pair).flow;
                 if let Some(until) = congestion.sources.held_until(flow, self.now) {
-                    obstacles.again = obstacles.again.min(until);
+                    obstacles.held_until = obstacles.held_until.min(until);
                     continue;
                 }
             }
@@ -291,43 +321,28 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         None
     }
 
-    /// The send engine takes the first packet of the queue pair at position `at`.
-    fn take(&mut self, nic: u32, output: u32, pick: Pick, at: usize) {
+    /// The send engine fetches the first packet of the queue pair at position `at` into the
+    /// output buffer. The packet takes room there, and credits at the switch.
+    fn fetch_from_pair(&mut self, nic: u32, output: u32, pick: Pick, at: usize) {
         let now = self.now;
         let vl = usize::from(pick.vl);
-        let Waiting { key, pair, credits } = self.queue_pairs.waiting(nic, vl)[at];
+        let WaitingPair { key, pair, credits } = self.queue_pairs.waiting(nic, vl)[at];
         let state = *self.queue_pairs.pair(pair);
         let id = state.head;
         let (length, last) = self.next_packet(id);
-        let message = &mut self.messages[id];
-        let mtu = u64::from(self.mtu[usize::from(state.sl)]);
-        let index = message.next_index;
-        message.bytes_left -= message.bytes_left.min(mtu);
-        message.next_index = index.wrapping_add(1);
-        let mut next = id;
-        if last {
-            next = message.next;
-            self.queue_pairs.pair_mut(pair).head = next;
-        }
-        let next = (next != NONE).then(|| self.first_credits(next));
-        if next.is_none() {
-            self.exhausted.push((nic, pair));
-        }
-        if self.queue_pairs.advance(nic, vl, at, next) {
-            self.hcas[nic as usize].waiting_vls &= !(1 << vl);
-        }
-        self.hcas[nic as usize].pointers[vl] = key + 1;
-        self.hca_arbiters
-            .grant(nic as usize, pick, length.bytes.into());
+        let index = self.cut_packet(nic, pair, at, last);
+        self.nics[nic as usize].pointers[vl] = key + 1;
+        self.nic_arbiters
+            .advance(nic as usize, pick, length.bytes.into());
 
         let rates = &self.drain.rates;
-        let hca = &mut self.hcas[nic as usize];
+        let sender = &mut self.nics[nic as usize];
         let blank = Packet::<L>::default();
         let rate = self.send_rates[nic as usize];
         let (schedule, free) = blank
             .schedule
-            .served(rates, rate, hca.engine_free, now, length);
-        hca.engine_free = free;
+            .served(rates, rate, sender.engine_free, now, length);
+        sender.engine_free = free;
         let packet = self.packets.insert(Packet {
             schedule,
             waiting_since: now,
@@ -344,7 +359,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             last,
             ..blank
         });
-        append(&mut self.hcas[nic as usize].buffer, packet, |tail| {
+        append(&mut self.nics[nic as usize].buffer, packet, |tail| {
             &mut self.packets[tail].next
         });
         self.outputs[output as usize].room -= credits;
@@ -357,10 +372,36 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         }
     }
 
-    /// The link takes the first packet of the output buffer; returns when its first credit
-    /// of room is free.
+    /// Cuts the next packet off the first message of `pair`, the queue pair at position `at`.
+    /// `last`: it is the last packet of the message. Returns its position within the message.
+    #[inline(always)]
+    fn cut_packet(&mut self, nic: u32, pair: u32, at: usize, last: bool) -> u32 {
+        let state = *self.queue_pairs.pair(pair);
+        let (id, vl) = (state.head, usize::from(state.vl));
+        let message = &mut self.messages[id];
+        let mtu = u64::from(self.mtu[usize::from(state.sl)]);
+        let index = message.next_index;
+        message.bytes_left -= message.bytes_left.min(mtu);
+        message.next_index = index.wrapping_add(1);
+        let mut next = id;
+        if last {
+            next = message.next;
+            self.queue_pairs.pair_mut(pair).head = next;
+        }
+        let next = (next != NONE).then(|| self.next_packet_credits(next));
+        if next.is_none() {
+            self.exhausted.push((nic, pair));
+        }
+        if self.queue_pairs.advance(nic, vl, at, next) {
+            self.nics[nic as usize].waiting_vls &= !(1 << vl);
+        }
+        index
+    }
+
+    /// The first packet of the output buffer starts on the link. Returns the tick from which its
+    /// first credit of the output buffer is free.
     fn start_from_buffer(&mut self, nic: u32, output: u32) -> Tick {
-        let buffer = &mut self.hcas[nic as usize].buffer;
+        let buffer = &mut self.nics[nic as usize].buffer;
         let id = buffer.head;
         buffer.head = self.packets[id].next;
         let leaves = self.start(nic, output, id);
@@ -372,16 +413,16 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             schedule: leaves.later(1),
             flits: packet.flits,
             credits: packet.credits,
-            done: 0,
+            applied: 0,
             vl: 0,
         };
-        let give = |_, credits| port.room += credits;
-        self.leaving[output as usize].push(credit_return, self.now, give);
-        credit_return.credit_date(&self.drain, 0)
+        let add = |_, credits| port.room += credits;
+        self.buffer_returns[output as usize].push(credit_return, self.now, add);
+        credit_return.credit_tick(&self.drain, 0)
     }
 
-    /// A packet starts on the link of an adapter; returns when its flits leave.
-    fn start(&mut self, nic: u32, output: u32, id: PacketId) -> super::schedule::Schedule<L> {
+    /// Packet `id` starts on the link of `nic`. Returns the schedule on which its flits leave.
+    fn start(&mut self, nic: u32, output: u32, id: PacketId) -> Schedule<L> {
         let now = self.now;
         let packet = &mut self.packets[id];
         let length = packet.length();
@@ -405,11 +446,11 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             self.counters.flits_injected += u64::from(flits);
             let message = &self.messages[packet.message];
             if packet.last && message.report_injection {
-                let left = leaves.tail() + 1;
-                let injections = &mut self.hcas[nic as usize].injections;
-                injections.push_back((left, message.token));
+                let report_at = leaves.tail() + 1;
+                let injections = &mut self.nics[nic as usize].injections;
+                injections.push_back((report_at, message.token));
                 if injections.len() == 1 {
-                    self.push(left, event::INJECTION, nic);
+                    self.push(report_at, event::INJECTION, nic);
                 }
             }
         }
@@ -417,9 +458,9 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         leaves
     }
 
-    /// Phase 2: tails that left in the tick before are reported.
+    /// Phase 2: reports the messages whose tail left `nic` in the tick before.
     pub(super) fn report_injections(&mut self, nic: u32, workload: &mut impl Workload) {
-        let injections = &mut self.hcas[nic as usize].injections;
+        let injections = &mut self.nics[nic as usize].injections;
         while let Some(&(at, token)) = injections.front() {
             if at > self.now {
                 self.push(at, event::INJECTION, nic);
@@ -431,7 +472,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     }
 }
 
-/// Appends a packet to a FIFO; `next_of`: the link of a packet.
+/// Appends packet `id` to a FIFO. `next_of` gives access to `Packet::next` of a packet.
 pub(super) fn append<'a>(
     queue: &mut Queue,
     id: PacketId,
