@@ -74,8 +74,9 @@ trait Machine {
     /// More messages or packets than can be numbered.
     fn is_full(&self) -> bool;
     fn counters(&self) -> &Counters;
-    /// A cycle of packets that can never move, if there is one.
-    fn find_stall(&mut self) -> Option<Stall>;
+    /// A cycle of packets that can never move, if there is one. Space that comes back until
+    /// `at` is taken as free.
+    fn find_stall(&mut self, at: Tick) -> Option<Stall>;
     fn restart_statistics(&mut self);
     fn stats(&self) -> FabricStats;
     /// From now on, notes what [`Machine::sample`] needs.
@@ -148,6 +149,9 @@ macro_rules! with_machine {
     };
 }
 
+/// Ticks in which whatever is under way has arrived.
+const LONG_AFTER: Tick = 1 << 48;
+
 /// Ticks between looks for a deadlock among part of the packets.
 const STALL_CHECK_TICKS: Tick = 1 << 22;
 /// The control function is called after so many ticks with events, or so many
@@ -214,7 +218,10 @@ impl Engine {
 
     /// A cycle of packets that can never move, if there is one.
     pub fn find_stall(&mut self) -> Option<Stall> {
-        with_machine!(&mut self.machine, machine => machine.find_stall())
+        with_machine!(&mut self.machine, machine => {
+            let now = machine.now();
+            machine.find_stall(now)
+        })
     }
 
     /// Counts anew from the next tick on: of what is on its way, deliveries and latencies
@@ -296,14 +303,15 @@ fn drive<M: Machine, W: Workload>(
             .min(wanted.unwrap_or(Tick::MAX))
             .max(*earliest);
         if next == Tick::MAX {
-            return match machine.find_stall() {
+            // All that is under way has long arrived, and was not enough for anybody.
+            return match machine.find_stall(machine.now().saturating_add(LONG_AFTER)) {
                 Some(stall) => RunEnd::Deadlock(stall),
                 None => RunEnd::Drained,
             };
         }
         if next >= *next_stall_check {
             *next_stall_check = next + STALL_CHECK_TICKS;
-            if let Some(stall) = machine.find_stall() {
+            if let Some(stall) = machine.find_stall(machine.now()) {
                 return RunEnd::Deadlock(stall);
             }
         }

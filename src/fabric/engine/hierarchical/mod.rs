@@ -402,8 +402,11 @@ impl<C: Control> Machine for Fabric<C> {
         &self.counters
     }
 
-    fn find_stall(&mut self) -> Option<Stall> {
-        self.find_cycle()
+    fn find_stall(&mut self, at: Tick) -> Option<Stall> {
+        let now = std::mem::replace(&mut self.now, at);
+        let found = self.find_cycle();
+        self.now = now;
+        found
     }
 
     fn restart_statistics(&mut self) {

@@ -400,8 +400,11 @@ impl<const L: usize, const W: usize> Machine for Fabric<L, W> {
         &self.counters
     }
 
-    fn find_stall(&mut self) -> Option<Stall> {
-        self.find_cycle()
+    fn find_stall(&mut self, at: Tick) -> Option<Stall> {
+        let now = std::mem::replace(&mut self.now, at);
+        let found = self.find_cycle();
+        self.now = now;
+        found
     }
 
     fn restart_statistics(&mut self) {
