@@ -26,10 +26,12 @@ struct PortVl {
     congested: bool,
     /// Starved of credits.
     starved: bool,
-    /// Its fill changed in this tick.
+    /// Its fill changed in this tick, or a packet joined.
     changed: bool,
-    /// A packet joined in this tick and has not been granted.
+    /// Packets that joined in this tick and have not been granted.
     joined: u32,
+    /// Its fills reach `Threshold` without those.
+    crossed_before: bool,
     /// Packets marked since the sample before.
     marked: u64,
 }
@@ -53,8 +55,11 @@ pub(in crate::fabric::engine) struct PortVls {
     streams: Vec<Option<Box<Stream>>>,
     /// Flits waiting in each queue.
     fill: Vec<u32>,
-    /// Port VLs whose fill changed in this tick.
+    /// Port VLs whose fill changed in this tick, or that a packet joined.
     changed: Vec<u32>,
+    /// Packets that joined in this tick and have not been granted: queue and flits. They
+    /// count from the end of the tick on.
+    joining: Vec<((u32, u32, u8), u32)>,
     taking_series: bool,
 }
 
@@ -87,6 +92,7 @@ impl PortVls {
             streams: vec![None; port_vls],
             fill: vec![0; ports as usize * radix as usize * vls],
             changed: Vec::new(),
+            joining: Vec::new(),
             taking_series: false,
         }
     }
@@ -114,7 +120,16 @@ impl PortVls {
         (input as usize * self.radix + local) * self.vls + usize::from(vl)
     }
 
-    fn change(&mut self, (input, output, vl): (u32, u32, u8), new: impl Fn(u32) -> u32) -> usize {
+    /// Notes that the state of a Port VL has to be looked at. Returns its number.
+    fn touch(&mut self, output: u32, vl: u8) -> usize {
+        let id = output as usize * self.vls + usize::from(vl);
+        if !std::mem::replace(&mut self.states[id].changed, true) {
+            self.changed.push(id as u32);
+        }
+        id
+    }
+
+    fn change(&mut self, (input, output, vl): (u32, u32, u8), new: impl Fn(u32) -> u32) {
         let queue = self.queue(input, output, vl);
         let (before, after) = (self.fill[queue], new(self.fill[queue]));
         self.fill[queue] = after;
@@ -127,23 +142,19 @@ impl PortVls {
             let weight = self.settings[at].cs_threshold;
             cs = [before, after].map(|flits| self.reaches(weight, lane, flits.into()));
         }
-        let id = at * self.vls + lane;
-        let state = &mut self.states[id];
+        let state = &mut self.states[at * self.vls + lane];
         state.over_cs = state.over_cs + u32::from(cs[1]) - u32::from(cs[0]);
         state.flits = state.flits + u64::from(after) - u64::from(before);
         state.in_use = state.in_use + u32::from(after > 0) - u32::from(before > 0);
         state.over = state.over + u32::from(reaches) - u32::from(reached);
-        if !std::mem::replace(&mut state.changed, true) {
-            self.changed.push(id as u32);
-        }
-        id
     }
 
     /// Phase 4: a packet of `flits` joined the queue of `input` for (`output`, `vl`).
     #[inline]
     pub(in crate::fabric::engine) fn joined(&mut self, queue: (u32, u32, u8), flits: u32) {
-        let id = self.change(queue, |fill| fill + flits);
+        let id = self.touch(queue.1, queue.2);
         self.states[id].joined += 1;
+        self.joining.push((queue, flits));
     }
 
     /// Phase 6: a packet of (flits, bytes) was granted; `joined_now` if it joined in the same
@@ -156,15 +167,45 @@ impl PortVls {
         joined_now: bool,
     ) -> bool {
         let marked = self.mark(queue.1, queue.2, bytes);
-        let id = self.change(queue, |fill| fill - flits);
-        self.states[id].joined -= u32::from(joined_now);
+        let id = self.touch(queue.1, queue.2);
+        if joined_now {
+            self.states[id].joined -= 1;
+            let place = self.joining.iter().position(|(joined, _)| *joined == queue);
+            if let Some(place) = place {
+                self.joining.swap_remove(place);
+            }
+        } else {
+            self.change(queue, |fill| fill - flits);
+        }
         marked
+    }
+
+    /// Packets that joined in this tick begin to count. Notes which Port VLs reach their
+    /// threshold without them.
+    fn count_joined(&mut self) {
+        if self.joining.is_empty() {
+            return;
+        }
+        for at in 0..self.changed.len() {
+            let id = self.changed[at] as usize;
+            let state = &self.states[id];
+            let threshold = self.settings[id / self.vls].threshold;
+            let crossed =
+                state.joined > 0 && self.crosses(threshold, id % self.vls, state, state.over);
+            self.states[id].crossed_before = crossed;
+        }
+        let mut joining = std::mem::take(&mut self.joining);
+        for (queue, flits) in joining.drain(..) {
+            self.change(queue, |fill| fill + flits);
+        }
+        self.joining = joining;
     }
 
     /// End of phase 6: Port VLs whose fill changed enter or leave the congestion state, and
     /// are starved or not.
     /// `is_root(output, vl)`: the next buffer has credits for the largest packet.
     pub(in crate::fabric::engine) fn judge(&mut self, mut is_root: impl FnMut(u32, u8) -> bool) {
+        self.count_joined();
         while let Some(id) = self.changed.pop() {
             let (output, vl) = (id as usize / self.vls, id as usize % self.vls);
             let settings = self.settings[output];
@@ -172,7 +213,7 @@ impl PortVls {
             let crossed = self.crosses(settings.threshold, vl, &state, state.over);
             let starving = settings.may_starve()
                 && self.crosses(settings.cs_threshold, vl, &state, state.over_cs);
-            let may_enter = crossed && state.joined > 0;
+            let may_enter = crossed && state.crossed_before && state.joined > 0;
             let root = (may_enter && !settings.victim_mask || starving)
                 && is_root(output as u32, vl as u8);
             let enters = may_enter && (settings.victim_mask || root);
