@@ -170,7 +170,8 @@ impl PortVls {
         let id = self.touch(queue.1, queue.2);
         if joined_now {
             self.states[id].joined -= 1;
-            let place = self.joining.iter().position(|(joined, _)| *joined == queue);
+            let granted = (queue, flits);
+            let place = self.joining.iter().position(|joined| *joined == granted);
             if let Some(place) = place {
                 self.joining.swap_remove(place);
             }
