@@ -71,9 +71,12 @@ impl<'s> Marking<'s> {
         self.changed.insert(at);
     }
 
-    /// Flits of each input that wait for (output, VL).
-    fn fills(&self, at: (usize, usize), packets: &[Packet]) -> Vec<u64> {
-        let flits = |ids: &Vec<PacketId>| ids.iter().map(|&id| u64::from(packets[id].flits)).sum();
+    /// Flits of each input that wait for (output, VL), but for those of the packets `without`.
+    fn fills(&self, at: (usize, usize), packets: &[Packet], without: &[PacketId]) -> Vec<u64> {
+        let flits = |ids: &Vec<PacketId>| {
+            let ids = ids.iter().filter(|id| !without.contains(id));
+            ids.map(|&id| u64::from(packets[id].flits)).sum()
+        };
         let inputs = self.bound.get(&at).into_iter().flat_map(BTreeMap::values);
         inputs.map(flits).collect()
     }
@@ -86,14 +89,16 @@ impl<'s> Marking<'s> {
             let (output, vl) = at;
             let quota = self.spec.buffers.input.per_vl[vl];
             let size = u64::from(quota.max) * u64::from(self.spec.buffers.flits_per_credit);
-            let fills = self.fills(at, packets);
+            let fills = self.fills(at, packets, &[]);
             let still_waits = |id: &PacketId| {
                 let inputs = self.bound.get(&at).into_iter().flat_map(BTreeMap::values);
                 inputs.flatten().any(|other| other == id)
             };
             let rises = joined.iter().any(still_waits);
+            let before = rises.then(|| self.fills(at, packets, &joined));
             let root = has_quota(output, vl, self.spec.max_credits_on_vl(vl as u8));
-            self.port_vl(at).judge(&fills, size, rises, root);
+            self.port_vl(at)
+                .judge(&fills, before.as_deref(), size, root);
         }
     }
 
@@ -111,7 +116,7 @@ impl<'s> Marking<'s> {
         let all: Vec<_> = all.into_iter().copied().collect();
         let mut found = Vec::new();
         for at in all {
-            let waiting: u64 = self.fills(at, packets).iter().sum();
+            let waiting: u64 = self.fills(at, packets, &[]).iter().sum();
             let marked = std::mem::take(&mut self.port_vl(at).marked);
             if waiting + marked > 0 {
                 found.push((at, (waiting, marked)));

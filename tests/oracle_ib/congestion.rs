@@ -48,17 +48,18 @@ impl PortVl {
     }
 
     /// End of phase 6, if the fill has changed: `queues` of so many flits, `size` flits for
-    /// the VL in an input buffer. `rises`: a packet joined and still waits. `root`: the next
-    /// buffer has credits.
-    pub fn judge(&mut self, queues: &[u64], size: u64, rises: bool, root: bool) {
+    /// the VL in an input buffer. `before`: the same without packets that joined in this
+    /// tick, if one did and still waits. `root`: the next buffer has credits.
+    pub fn judge(&mut self, queues: &[u64], before: Option<&[u64]>, size: u64, root: bool) {
         let settings = self.settings;
-        let crossed = |weight| crossed(self.compare, weight, queues, size);
-        if !crossed(settings.threshold) {
+        let crossed = |weight, queues: &[u64]| crossed(self.compare, weight, queues, size);
+        let found_crossed = before.is_some_and(|before| crossed(settings.threshold, before));
+        if !crossed(settings.threshold, queues) {
             self.congested = false;
-        } else if rises && (root || settings.victim_mask) {
+        } else if found_crossed && (root || settings.victim_mask) {
             self.congested = true;
         }
-        self.starved = settings.credit_mask && crossed(settings.cs_threshold) && !root;
+        self.starved = settings.credit_mask && crossed(settings.cs_threshold, queues) && !root;
     }
 
     /// How much later the credits of a packet come back that is granted now, and takes

@@ -346,14 +346,20 @@ impl<'s> Switch<'s> {
         self.changed.push((offer.output, vl));
     }
 
-    /// Flits that wait in each input for (output, vl).
-    fn waiting(&self, output: usize, vl: usize, packets: &[Packet]) -> Vec<u64> {
+    /// Flits that wait in each input for (output, vl), but for those of the packets `without`.
+    fn waiting(
+        &self,
+        output: usize,
+        vl: usize,
+        packets: &[Packet],
+        without: &[PacketId],
+    ) -> Vec<u64> {
         let flits = |id: &PacketId| u64::from(packets[*id].flits);
-        let queues = self
-            .inputs
-            .iter()
-            .map(|i| &i.queues[output * self.vls + vl]);
-        queues.map(|queue| queue.iter().map(flits).sum()).collect()
+        let waiting = |input: &Input| {
+            let queue = input.queues[output * self.vls + vl].iter();
+            queue.filter(|id| !without.contains(id)).map(flits).sum()
+        };
+        self.inputs.iter().map(waiting).collect()
     }
 
     /// End of phase 6: Port VLs whose fill changed enter or leave the congestion state.
@@ -364,7 +370,7 @@ impl<'s> Switch<'s> {
             return;
         }
         for (at, vl) in changed {
-            let queues = self.waiting(at, vl, packets);
+            let queues = self.waiting(at, vl, packets, &[]);
             let still_waits = |id: &PacketId| {
                 let here = (packets[*id].output, packets[*id].vl) == (at, vl);
                 here && self
@@ -373,10 +379,11 @@ impl<'s> Switch<'s> {
                     .any(|i| i.queues[at * self.vls + vl].contains(id))
             };
             let rises = joined.iter().any(still_waits);
+            let before = rises.then(|| self.waiting(at, vl, packets, &joined));
             let link = &links[self.outputs[at].link.expect("connected")];
             let root = link.has_credits(vl, self.spec.largest_packet_credits());
             let size = size(self.spec, vl);
-            self.outputs[at].port_vls[vl].judge(&queues, size, rises, root);
+            self.outputs[at].port_vls[vl].judge(&queues, before.as_deref(), size, root);
         }
     }
 
@@ -433,7 +440,7 @@ impl<'s> Switch<'s> {
         let mut found = Vec::new();
         for output in 0..self.outputs.len() {
             for vl in 0..self.vls {
-                let waiting = self.waiting(output, vl, packets).iter().sum();
+                let waiting = self.waiting(output, vl, packets, &[]).iter().sum();
                 let port_vl = self.outputs[output].port_vls.get_mut(vl);
                 let marked = port_vl.map_or(0, |port_vl| std::mem::take(&mut port_vl.marked));
                 if waiting + marked > 0 {

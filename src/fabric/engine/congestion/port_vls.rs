@@ -32,10 +32,12 @@ struct PortVl {
     congested: bool,
     /// Starved of credits: its fills reach `CS_Threshold`, and it is no root.
     starved: bool,
-    /// Its fill changed in this tick.
+    /// Its fill changed in this tick, or a packet joined.
     changed: bool,
     /// Packets that joined in this tick and have not been granted.
     joined: u32,
+    /// Its fills reach `Threshold` without these packets.
+    reached_before: bool,
     /// Packets marked since the sample before.
     marked: u64,
 }
@@ -61,8 +63,11 @@ pub(in crate::fabric::engine) struct PortVls {
     streams: Vec<Option<Box<Stream>>>,
     /// Per queue: flits waiting.
     fill: Vec<u32>,
-    /// Port VLs whose fill changed in this tick.
+    /// Port VLs whose fill changed in this tick, or that a packet joined.
     changed: Vec<u32>,
+    /// Packets that joined in this tick and have not been granted, as (queue, flits). They count
+    /// from the end of the tick on.
+    joining: Vec<((u32, u32, u8), u32)>,
     taking_series: bool,
 }
 
@@ -95,6 +100,7 @@ impl PortVls {
             streams: vec![None; port_vls],
             fill: vec![0; ports as usize * radix as usize * vls],
             changed: Vec::new(),
+            joining: Vec::new(),
             taking_series: false,
         }
     }
@@ -124,12 +130,17 @@ impl PortVls {
         (input as usize * self.radix + out_port) * self.vls + usize::from(vl)
     }
 
-    /// Changes the fill of a queue to what `new` makes of it. Returns the number of its Port VL.
-    fn change_fill(
-        &mut self,
-        (input, output, vl): (u32, u32, u8),
-        new: impl Fn(u32) -> u32,
-    ) -> usize {
+    /// Notes that the state of a Port VL must be updated. Returns the number of the Port VL.
+    fn touch(&mut self, output: u32, vl: u8) -> usize {
+        let id = output as usize * self.vls + usize::from(vl);
+        if !std::mem::replace(&mut self.states[id].changed, true) {
+            self.changed.push(id as u32);
+        }
+        id
+    }
+
+    /// Changes the fill of a queue to what `new` makes of it.
+    fn change_fill(&mut self, (input, output, vl): (u32, u32, u8), new: impl Fn(u32) -> u32) {
         let queue = self.queue(input, output, vl);
         let (before, after) = (self.fill[queue], new(self.fill[queue]));
         self.fill[queue] = after;
@@ -142,23 +153,19 @@ impl PortVls {
             let weight = self.settings[at].cs_threshold;
             reaches_cs = [before, after].map(|flits| self.reaches(weight, vl, flits.into()));
         }
-        let id = at * self.vls + vl;
-        let state = &mut self.states[id];
+        let state = &mut self.states[at * self.vls + vl];
         state.over_cs = state.over_cs + u32::from(reaches_cs[1]) - u32::from(reaches_cs[0]);
         state.flits = state.flits + u64::from(after) - u64::from(before);
         state.in_use = state.in_use + u32::from(after > 0) - u32::from(before > 0);
         state.over = state.over + u32::from(reaches_after) - u32::from(reached_before);
-        if !std::mem::replace(&mut state.changed, true) {
-            self.changed.push(id as u32);
-        }
-        id
     }
 
     /// Phase 4: a packet of `flits` flits joined `queue`, an (input, output, VL).
     #[inline]
     pub(in crate::fabric::engine) fn joined(&mut self, queue: (u32, u32, u8), flits: u32) {
-        let id = self.change_fill(queue, |fill| fill + flits);
+        let id = self.touch(queue.1, queue.2);
         self.states[id].joined += 1;
+        self.joining.push((queue, flits));
     }
 
     /// Phase 6: a packet of (flits, bytes on the wire) of `queue`, an (input, output, VL), was
@@ -171,9 +178,40 @@ impl PortVls {
         joined_now: bool,
     ) -> bool {
         let marked = self.mark(queue.1, queue.2, bytes);
-        let id = self.change_fill(queue, |fill| fill - flits);
-        self.states[id].joined -= u32::from(joined_now);
+        let id = self.touch(queue.1, queue.2);
+        if joined_now {
+            self.states[id].joined -= 1;
+            // Two packets of different length may have joined the same queue.
+            let granted = (queue, flits);
+            let place = self.joining.iter().position(|joined| *joined == granted);
+            if let Some(place) = place {
+                self.joining.swap_remove(place);
+            }
+        } else {
+            self.change_fill(queue, |fill| fill - flits);
+        }
         marked
+    }
+
+    /// Notes which Port VLs reach their threshold without the packets that joined in this tick.
+    /// Then these packets begin to count.
+    fn count_joined(&mut self) {
+        if self.joining.is_empty() {
+            return;
+        }
+        for at in 0..self.changed.len() {
+            let id = self.changed[at] as usize;
+            let state = &self.states[id];
+            let weight = self.settings[id / self.vls].threshold;
+            let reached =
+                state.joined > 0 && self.fills_reach(weight, id % self.vls, state, state.over);
+            self.states[id].reached_before = reached;
+        }
+        let mut joining = std::mem::take(&mut self.joining);
+        for (queue, flits) in joining.drain(..) {
+            self.change_fill(queue, |fill| fill + flits);
+        }
+        self.joining = joining;
     }
 
     /// End of phase 6: Port VLs whose fill changed in this tick enter or leave the congestion
@@ -183,6 +221,7 @@ impl PortVls {
         &mut self,
         mut is_root: impl FnMut(u32, u8) -> bool,
     ) {
+        self.count_joined();
         while let Some(id) = self.changed.pop() {
             let (output, vl) = (id as usize / self.vls, id as usize % self.vls);
             let settings = self.settings[output];
@@ -190,7 +229,7 @@ impl PortVls {
             let reached = self.fills_reach(settings.threshold, vl, &state, state.over);
             let reached_cs = settings.may_starve()
                 && self.fills_reach(settings.cs_threshold, vl, &state, state.over_cs);
-            let may_enter = reached && state.joined > 0;
+            let may_enter = reached && state.reached_before && state.joined > 0;
             let root = (may_enter && !settings.victim_mask || reached_cs)
                 && is_root(output as u32, vl as u8);
             let enters = may_enter && (settings.victim_mask || root);
