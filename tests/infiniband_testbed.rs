@@ -17,8 +17,8 @@ const SCENARIO_2: [(u32, u32); 3] = [(0, 3), (1, 4), (2, 5)];
 /// judged: 6 ms and 2 ms.
 const STEP: Tick = 3_200_000;
 const SETTLING: Tick = 1_040_000;
-/// The same for means with control, 95 ms: every 15 to 30 ms or so the victim loses up to a third of
-/// its rate for a millisecond, so that a few milliseconds may hold no such dip, or one too many.
+/// The same for means with control, 95 ms: every 3 to 30 ms the victim loses up to 35 % of its
+/// rate for a millisecond or two, so that a few milliseconds may hold no such dip, or one too many.
 const LONG: Tick = 16 * STEP;
 
 /// The fabric of `configs/ib-testbed-CONFIG.toml`, congestion control `none` or `ib`.
@@ -97,7 +97,7 @@ fn scenario_1_with_control() {
 }
 
 /// Between 2 and 3 s of scenario 1, F2 and F3 contribute alike, and get alike over the whole second:
-/// the shares wander, so that a tenth of it may be 10 % off.
+/// the shares wander, so that in a tenth of it they may be 8 % apart.
 #[test]
 fn two_contributors_get_equal_shares() {
     let spec = test_bed("scenario1", "ib");

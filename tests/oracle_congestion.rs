@@ -19,7 +19,8 @@ const OUTPUT: End = End::Port { switch: 0, port: 3 };
 
 /// Eight NICs at a switch of two MPorts, with the latencies of [`voq_fabric`]:
 /// packets of 4 flits, input buffers of 64 flits per VL, send queues and output buffers of
-/// two packets. Two packets of an input are at the threshold: weight 14 is 2/16 of 64 flits.
+/// two packets. One packet of an input is at the threshold: weight 15 is 1/16 of 64 flits. So
+/// there is congestion once a packet finds one that waits.
 fn fabric(change: impl FnOnce(&mut CongestionControl)) -> FabricSpec {
     let mut spec = voq_fabric(Topology::single(8).unwrap());
     spec.kind = SwitchKind::Hierarchical;
@@ -27,7 +28,7 @@ fn fabric(change: impl FnOnce(&mut CongestionControl)) -> FabricSpec {
     buffers.nic_queue = static_pool(2, 8);
     buffers.output = static_pool(2, 8);
     buffers.central = static_pool(2, 64);
-    let mut congestion = control(14, 0, 100);
+    let mut congestion = control(15, 0, 100);
     change(&mut congestion);
     spec.congestion_control = Some(Box::new(congestion));
     spec
@@ -63,11 +64,13 @@ fn marks(run: &OracleRun) -> Vec<Tick> {
 }
 
 #[test]
-fn packets_are_marked_once_a_queue_is_at_the_threshold() {
+fn packets_are_marked_once_one_finds_a_queue_at_the_threshold() {
     // Both inputs get a packet at 6, 10, 14, …; the output buffer takes one in the same
-    // ticks, of 1, 2, 1, 2, …. Flits waiting after ticks 6, 10, 14: input 1 0, 4, 4; input 2
-    // 4, 4, 8. So the Port VL is congested from the end of 14 on, and the first packet that is
-    // granted in that state is that of 18. Packets leave 3 ticks after the grant.
+    // ticks, of 1, 2, 1, 2, …. Packets waiting after ticks 6, 10, 14: input 1 0, 1, 1; input 2
+    // 1, 1, 2. Without those that joined in the tick, 0, 0, 0 and 0, 0, 1: at 6 and 10 packets
+    // find nothing that still waits, at 14 they find one of input 2. So the Port VL is congested
+    // from the end of 14 on, and the first packet that is granted in that state is that of 18.
+    // Packets leave 3 ticks after the grant.
     let run = collide(&fabric(|_| ()), 20, 35);
     assert_eq!(marks(&run), [21, 25, 29, 33]);
     // That granted at 34 is marked, too, but has not left.
@@ -85,18 +88,38 @@ fn packets_are_marked_once_a_queue_is_at_the_threshold() {
 }
 
 #[test]
+fn packet_that_waits_alone_is_no_congestion() {
+    // One packet of NICs 1 and 2 each; both are routed at 6. That of NIC 1 is granted at once, that
+    // of NIC 2 waits until 10: 4 flits, the threshold, but it has not found them.
+    assert!(marks(&collide(&fabric(|_| ()), 1, 100)).is_empty());
+    // A packet of NIC 0 that is routed at 7, 8 or 9 finds that one. Both are granted in the
+    // congestion state, at 10 and 14, because one packet still waits after 10; they leave 3
+    // ticks later. One that is routed at 6 finds nothing, as those it meets joined with it, nor
+    // does one of 10, as the one that waited is granted in that tick.
+    for third in 0..=4 {
+        let lines = contributors(1).into_iter();
+        let lines = lines.chain([(third, message(0, 0, 3, 0, 256))]);
+        let run = run(&fabric(|_| ()), lines, 100);
+        let finds = (1..=3).contains(&third);
+        let expected: &[Tick] = if finds { &[13, 17] } else { &[] };
+        assert_eq!(marks(&run), expected, "sent at {third}");
+    }
+}
+
+#[test]
 fn fill_is_compared_in_three_ways() {
-    // The threshold is 8 flits. One queue has them at the end of 14, both together at that of
-    // 10. With the threshold shared, 4 flits would do, but only where two inputs are in use:
-    // after 6, when 4 flits wait, input 2 alone is. The grant after 14 is at 18, that after 10
-    // at 14; packets leave 3 ticks later.
+    // Flits that packets find, which join at 14, 18, 22: in input 1 0, 4, 4; in input 2 4, 4, 8.
     for (weight, compare, first) in [
-        (14, FillComparison::AnyQueue, 21),
-        (14, FillComparison::Sum, 17),
-        (14, FillComparison::SumShared, 17),
-        // Of 12 flits: the sum is 12 at 14, and twice the sum 16 at 10.
-        (13, FillComparison::Sum, 21),
-        (13, FillComparison::SumShared, 17),
+        // The threshold is 8 flits. One queue has them at 22, both together at 18. With the
+        // threshold shared, 4 flits would do, but only where two inputs are in use: at 14,
+        // when 4 flits are found, input 2 alone is. The grant after 22 is at 26, that after 18 at
+        // 22; packets leave 3 ticks later.
+        (14, FillComparison::AnyQueue, 29),
+        (14, FillComparison::Sum, 25),
+        (14, FillComparison::SumShared, 25),
+        // Of 12 flits: the sum is 12 at 22, and twice the sum 16 at 18.
+        (13, FillComparison::Sum, 29),
+        (13, FillComparison::SumShared, 25),
     ] {
         let change = |c: &mut CongestionControl| {
             c.compare = compare;
@@ -110,11 +133,11 @@ fn fill_is_compared_in_three_ways() {
 #[test]
 fn packets_in_central_buffers_wait_too() {
     // To NIC 5, of the other MPort. Central buffer 1 takes a packet at 6, 10, …, the output
-    // buffer at 8, 12, …. Input 2 has its first packet on the way until 12 and gets its
-    // second at 10: 8 flits, so that the one granted at 12 is marked and leaves at 15. That grant
-    // ends the congestion, but at 14 both inputs have two packets again, and from then on one
-    // always has. (Were those in the central buffer not counted, no input would have two before
-    // 14.)
+    // buffer at 8, 12, …. Input 2 has its first packet on the way until 12, and those that
+    // join at 10 find it: congested from the end of 10 on, so that it is marked itself and
+    // leaves at 15. From then on one input always has a packet waiting. (Were packets in
+    // the central buffer not counted, nothing would be found at 10, when it takes that one. At 14
+    // the second packet of input 2 would be found, so that the first mark would leave at 19.)
     let lines = [1, 2].map(|src| (0, message(src, src as u32, 5, 0, 256 * 20)));
     let run = run(&fabric(|_| ()), lines, 29);
     let output = End::Port { switch: 0, port: 5 };
@@ -133,17 +156,18 @@ fn port_without_credits_is_a_victim_unless_masked() {
         collide(&spec, 20, 65)
     };
     assert!(marks(&slow(false)).is_empty());
-    // Congested from the end of 14 on. The output buffer takes two packets, so grants wait for
-    // those before to leave it: after 6 and 10 they are at 14, when the packet of 9 has left, then
-    // at 23, 33, 43, …, 4 ticks after the packets of 19, 29, 39, … start. The fourth packet,
-    // granted at 23, is the first that is marked; it leaves at 39.
+    // Packets find one of input 2 at 14: congested from the end of 14 on. The output buffer
+    // takes two packets, so grants wait for those before to leave it: after 6 and 10 they are at
+    // 14, when the packet of 9 has left, then at 23, 33, 43, …, 4 ticks after the packets of 19,
+    // 29, 39, … start. The fourth packet, granted at 23, is the first that is marked; it leaves
+    // at 39.
     assert_eq!(marks(&slow(true)), [39, 49, 59]);
 }
 
 #[test]
 fn starved_port_marks_and_holds_credits_back() {
     // As above, but not a victim: starved from the end of 10 on, when a packet waits in each
-    // queue and the receive buffer has no credits.
+    // queue, which has just joined and counts, and the receive buffer has no credits.
     let starved = |change: fn(&mut CongestionControl)| {
         let mut spec = fabric(|c| {
             c.host_ports.threshold = 0;
@@ -174,12 +198,17 @@ fn starved_port_marks_and_holds_credits_back() {
 
 #[test]
 fn congestion_ends_below_the_threshold() {
-    // Five packets each: joins end at 22, with 2 and 3 packets waiting; after the grants at
-    // 26, 30 and 34 these are 2 and 2, 1 and 2, 1 and 1: below the threshold. The packet granted
-    // at 34 is marked, being the one whose grant ends the congestion, and leaves at 37.
-    let run = collide(&fabric(|_| ()), 5, 300);
+    // Five packets each; two packets of an input are at the threshold. Joins end at 22, with 2
+    // and 3 packets waiting, which is the first time that a packet finds two: congested from the
+    // end of 22 on. After the grants at 26, 30 and 34 there are 2 and 2, 1 and 2, 1 and 1: below
+    // the threshold. The packet granted at 34 is marked, being the one whose grant ends the
+    // congestion, and leaves at 37.
+    let run = collide(&fabric(|c| c.host_ports.threshold = 14), 5, 300);
     assert_eq!(of(&run, OUTPUT).count(), 10);
-    assert_eq!(marks(&run), [21, 25, 29, 33, 37]);
+    assert_eq!(marks(&run), [29, 33, 37]);
+    // Where one packet is at the threshold, all are marked that are granted after 14.
+    let run = collide(&fabric(|_| ()), 5, 300);
+    assert_eq!(marks(&run), [21, 25, 29, 33, 37, 41, 45]);
 }
 
 /// One mark only: the packet that is granted at 18 and leaves at 21, NIC 2's second one. The NIC's
@@ -327,15 +356,15 @@ fn timer_of_a_service_level_runs_freely() {
 
 #[test]
 fn index_stays_between_minimum_and_limit() {
-    let change = |c: &mut CongestionControl| {
-        c.host_ports.threshold = 15;
+    let spec = one_mark(|c| {
         c.ccti_limit = 5;
         c.service_levels[0].ccti_min = 2;
-    };
-    let run = collide(&one_mark(change), 20, 460);
-    // Index 2 delays by 16, so packets meet at 6, 26, …: one waits, 4 flits, which is the
-    // threshold. At 6 it is that of NIC 2, which is granted at 10 in the congestion state it has
-    // caused, leaves at 13, and is at NIC 3 at 19. Its BECN is back 12 ticks later.
+    });
+    let third = (2, message(0, 0, 3, 0, 256));
+    let run = run(&spec, contributors(20).into_iter().chain([third]), 460);
+    // Index 2 delays by 16, so packets of NICs 1 and 2 meet at 6, 26, …. At 6 that of NIC 2 waits,
+    // and the packet of NIC 0 finds it at 8. So it is granted at 10 in the congestion state, leaves
+    // at 13, and is at NIC 3 at 19. Its BECN is back 12 ticks later.
     assert_eq!(indices(&run), [(31, 5), (131, 4), (231, 3), (331, 2)]);
     // The third packet waits for 24 + 40.
     assert_eq!(starts(&run, 2)[..3], [0, 20, 64]);

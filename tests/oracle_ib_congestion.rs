@@ -17,11 +17,11 @@ use oracle_ib::{End, FlowKey, IbRun, PacketKind};
 
 const OUTPUT: End = End::Port { switch: 0, port: 3 };
 
-/// Eight adapters at a switch; a queue of two packets is at the threshold: weight 14 is
-/// 2/16 of 64 flits.
+/// Eight adapters at a switch; a queue of one packet is at the threshold: weight 15 is 1/16 of
+/// 64 flits. So there is congestion once a packet finds one that waits.
 fn fabric(change: impl FnOnce(&mut CongestionControl)) -> FabricSpec {
     let mut spec = voq_fabric(Topology::single(8).unwrap());
-    let mut congestion = control(14, 0, 100);
+    let mut congestion = control(15, 0, 100);
     change(&mut congestion);
     spec.congestion_control = Some(Box::new(congestion));
     spec
@@ -39,11 +39,13 @@ fn marks(run: &IbRun) -> Vec<Tick> {
 }
 
 #[test]
-fn packets_are_marked_once_a_queue_is_at_the_threshold() {
+fn packets_are_marked_once_one_finds_a_queue_at_the_threshold() {
     // Both inputs get a packet at 6, 10, 14, …; the output grants 1, 2, 1, 2, … in the
-    // same ticks. Flits waiting after each tick: input 1 0, 4, 4, 8; input 2 4, 4, 8, 8.
-    // So the Port VL is congested from the end of 14 on, and the first packet that is granted
-    // in that state is that of 18. Packets leave 3 ticks after their grant.
+    // same ticks. Packets waiting after each tick: input 1 0, 1, 1, 2; input 2 1, 1, 2, 2.
+    // Without those that joined in it, 0, 0, 0, 1 and 0, 0, 1, 1: at 6 and 10 packets find
+    // nothing that still waits, at 14 they find one of input 2. So the Port VL is congested from
+    // the end of 14 on, and the first packet that is granted in that state is that of 18.
+    // Packets leave 3 ticks after their grant.
     let run = collide(&fabric(|_| ()), 20, 35);
     assert_eq!(marks(&run), [21, 25, 29, 33]);
     // Two packets between two marks: granted at 18, 30, 42, 54.
@@ -56,6 +58,28 @@ fn packets_are_marked_once_a_queue_is_at_the_threshold() {
     assert!(marks(&run).is_empty());
     let run = collide(&fabric(|c| c.host_ports.packet_size = 4), 20, 29);
     assert_eq!(marks(&run), [21, 25]);
+}
+
+#[test]
+fn packet_that_waits_alone_is_no_congestion() {
+    // One packet of adapters 1 and 2 each; both join at 6. That of adapter 1 is granted at once,
+    // that of adapter 2 waits until 10: 4 flits, the threshold, but it has not found them.
+    let two = [1, 2].map(|src| (Cue::At(0), message(src, src as u32, 3, 0, 256)));
+    let run = oracle_ib::run(&fabric(|_| ()), &mut Script::new(two), 100);
+    assert_eq!(starts(&run, 2), [0]);
+    assert!(marks(&run).is_empty());
+    // A packet of adapter 0 that joins at 7, 8 or 9 finds that one. Both are granted in the
+    // congestion state, at 10 and 14, because one packet still waits after 10; they leave 3
+    // ticks later. One that joins at 6 finds nothing, as those it meets joined with it, nor does
+    // one that joins at 10, as the one that waited is granted in that tick.
+    for third in 0..=4 {
+        let lines = two.into_iter();
+        let lines = lines.chain([(Cue::At(third), message(0, 0, 3, 0, 256))]);
+        let run = oracle_ib::run(&fabric(|_| ()), &mut Script::new(lines), 100);
+        let finds = (1..=3).contains(&third);
+        let expected: &[Tick] = if finds { &[13, 17] } else { &[] };
+        assert_eq!(marks(&run), expected, "sent at {third}");
+    }
 }
 
 #[test]
@@ -85,26 +109,25 @@ fn marks_are_drawn_from_a_stream_of_the_port_vl() {
 
 #[test]
 fn fill_is_compared_in_three_ways() {
-    // The threshold is 8 flits. One queue has them at the end of 14, both together at that of
-    // 10. With the threshold shared, 4 flits would do, but only where two inputs are in use:
-    // after 6, when 4 flits wait, input 2 alone is. The grant after 14 is at 18, that after 10
-    // at 14; packets leave 3 ticks later.
-    for (compare, first) in [
-        (FillComparison::AnyQueue, 21),
-        (FillComparison::Sum, 17),
-        (FillComparison::SumShared, 17),
+    // Flits that packets find, which join at 14, 18, 22: in input 1 0, 4, 4; in input 2 4, 4, 8.
+    for (weight, compare, first) in [
+        // The threshold is 8 flits. One queue has them at 22, both together at 18. With the
+        // threshold shared, 4 flits would do, but only where two inputs are in use: at 14,
+        // when 4 flits are found, input 2 alone is. The grant after 22 is at 26, that after 18 at
+        // 22; packets leave 3 ticks later.
+        (14, FillComparison::AnyQueue, 29),
+        (14, FillComparison::Sum, 25),
+        (14, FillComparison::SumShared, 25),
+        // Of 12 flits: the sum is 12 at 22, and twice the sum 16 at 18.
+        (13, FillComparison::Sum, 29),
+        (13, FillComparison::SumShared, 25),
     ] {
-        let run = collide(&fabric(|c| c.compare = compare), 20, 30);
-        assert_eq!(marks(&run)[0], first, "{compare:?}");
-    }
-    // With a threshold of 12 flits: the sum is 12 at 14; the sum times two is 16 at 10.
-    for (compare, first) in [(FillComparison::Sum, 21), (FillComparison::SumShared, 17)] {
         let change = |c: &mut CongestionControl| {
             c.compare = compare;
-            c.host_ports.threshold = 13;
+            c.host_ports.threshold = weight;
         };
         let run = collide(&fabric(change), 20, 30);
-        assert_eq!(marks(&run)[0], first, "{compare:?}");
+        assert_eq!(marks(&run)[0], first, "{compare:?}, weight {weight}");
     }
 }
 
@@ -118,17 +141,18 @@ fn port_without_credits_is_a_victim_unless_masked() {
         collide(&spec, 20, 100)
     };
     assert!(marks(&slow(false)).is_empty());
-    // The packet granted at 6 takes all credits, so nothing is granted at 10, and two packets
-    // of input 2 wait: congested from the end of 10 on. The host takes the packets' flits from
-    // 12, 34, 56, … on, four ticks each; credits are back 16 ticks later, so packets are granted
-    // at 28, 50, 72, 94, all in the congestion state.
+    // The packet granted at 6 takes all credits, so nothing is granted at 10, and packets that
+    // join then find one of input 2: congested from the end of 10 on. The host takes the packets'
+    // flits from 12, 34, 56, … on, four ticks each; credits are back 16 ticks later, so packets
+    // are granted at 28, 50, 72, 94, all in the congestion state.
     assert_eq!(marks(&slow(true)), [31, 53, 75, 97]);
 }
 
 #[test]
 fn starved_port_marks_and_holds_credits_back() {
-    // As above, but not a victim: starved from the end of 10 on. Each grant takes the credits
-    // in the tick in which they are back, so the Port VL stays so.
+    // As above, but not a victim. Starvation counts all packets, and two of input 2 are at its
+    // threshold of 14: starved from the end of 10 on. Each grant takes the credits in the tick
+    // in which they are back, so the Port VL stays so.
     let starved = |change: fn(&mut CongestionControl)| {
         let mut spec = fabric(|c| {
             c.host_ports.threshold = 0;
@@ -168,15 +192,19 @@ fn starved_port_marks_and_holds_credits_back() {
 
 #[test]
 fn congestion_ends_below_the_threshold() {
-    // Five packets each: the queues run empty.
-    let run = collide(&fabric(|_| ()), 5, 300);
+    // Five packets each: the queues run empty. A queue of two packets is at the threshold.
+    let run = collide(&fabric(|c| c.host_ports.threshold = 14), 5, 300);
     let all: Vec<_> = run.departures.iter().filter(|d| d.from == OUTPUT).collect();
     assert_eq!(all.len(), 10);
-    // Grants at 6, 10, …, 42; congested from the end of 14 on. Joins end at 22 with 2 and 3
-    // packets waiting; after the grants at 26, 30 and 34 these are 2 and 2, 1 and 2, 1 and 1:
-    // below the threshold from the end of 34 on. So the packets granted from 18 to 34 are
-    // marked, the last being the one whose grant ends the congestion.
-    assert_eq!(marks(&run), [21, 25, 29, 33, 37]);
+    // Grants at 6, 10, …, 42. Joins end at 22 with 2 and 3 packets waiting, which is the first
+    // time that a packet finds two: congested from the end of 22 on. After the grants at 26, 30 and
+    // 34 there are 2 and 2, 1 and 2, 1 and 1: below the threshold from the end of 34 on. So
+    // the packets granted from 26 to 34 are marked, the last being the one whose grant ends the
+    // congestion.
+    assert_eq!(marks(&run), [29, 33, 37]);
+    // Where one packet is at the threshold, all are marked that are granted after 14.
+    let run = collide(&fabric(|_| ()), 5, 300);
+    assert_eq!(marks(&run), [21, 25, 29, 33, 37, 41, 45]);
 }
 
 /// Starts of the data packets of `adapter`.
@@ -269,18 +297,16 @@ fn timer_of_a_service_level_runs_freely() {
 
 #[test]
 fn index_stays_between_minimum_and_limit() {
-    let run = collide(
-        &one_mark(|c| {
-            c.host_ports.threshold = 15;
-            c.ccti_limit = 5;
-            c.service_levels[0].ccti_min = 2;
-        }),
-        20,
-        460,
-    );
-    // Index 2 delays by 16, so packets meet at 6, 26, …: one waits, 4 flits, which is the
-    // threshold. At 6 it is that of adapter 2, which is granted at 10 in the congestion state it
-    // has caused, leaves at 13, and is at adapter 3 at 19. Its BECN is back 12 ticks later.
+    let spec = one_mark(|c| {
+        c.ccti_limit = 5;
+        c.service_levels[0].ccti_min = 2;
+    });
+    let lines = [1, 2].map(|src| (Cue::At(0), message(src, src as u32, 3, 0, 256 * 20)));
+    let third = [(Cue::At(2), message(0, 0, 3, 0, 256))];
+    let run = oracle_ib::run(&spec, &mut Script::new(lines.into_iter().chain(third)), 460);
+    // Index 2 delays by 16, so packets of adapters 1 and 2 meet at 6, 26, …. At 6 that of adapter 2
+    // waits, and the packet of adapter 0 finds it at 8. So it is granted at 10 in the congestion
+    // state, leaves at 13, and is at adapter 3 at 19. Its BECN is back 12 ticks later.
     assert_eq!(indices(&run), [(31, 5), (131, 4), (231, 3), (331, 2)]);
     // The third packet waits for 24 + 40.
     assert_eq!(starts(&run, 2)[..3], [0, 20, 64]);
@@ -358,10 +384,7 @@ fn trigger_threshold_counts_events_and_changes_nothing() {
 #[test]
 fn delay_may_count_largest_packets() {
     for (base, flits) in [(IrdBase::Packet, 1), (IrdBase::MaxPacket, 4)] {
-        let spec = one_mark(|c| {
-            c.ird_base = base;
-            c.host_ports.threshold = 15;
-        });
+        let spec = one_mark(|c| c.ird_base = base);
         // Packets of one flit.
         let lines = (0..60).map(|i| (Cue::At(0), message(i, 1 + i as u32 % 2, 3, 0, 64)));
         let run = oracle_ib::run_sampled(&spec, &mut Script::new(lines), 80, Some(10));

@@ -29,15 +29,15 @@ const ENDPOINT: (u64, u64) = (2, 5);
 const PACKET: f64 = (512.0 + 26.0) / 64.0;
 
 /// Host links DDR x4 (half a flit per tick), QDR x4 between the switches, endpoints that are
-/// slower than their links, packets of 512 B and buffers of 16 of them, as `ib-ddr-testbed` has.
+/// slower than their links, packets of 512 B and buffers of 8 of them.
 fn test_bed() -> FabricSpec {
     let mut spec = voq_fabric(Topology::cube(&[2], false, 4, 1, None).unwrap());
     for level in &mut spec.qos.service_levels {
         level.mtu_bytes = 512;
     }
     spec.header_bytes = 26;
-    spec.buffers.input = static_pool(2, 144);
-    spec.buffers.nic_sink = static_pool(2, 144);
+    spec.buffers.input = static_pool(2, 72);
+    spec.buffers.nic_sink = static_pool(2, 72);
     spec.buffers.output = static_pool(1, 18);
     spec.buffers.nic_queue = static_pool(1, 18);
     let voq = voq_of(&mut spec);
@@ -108,8 +108,7 @@ fn without_control_three_flows_share_the_link_between_the_switches() {
 
 /// The test bed with congestion control: every fourth packet is marked while a queue fills a
 /// quarter of its buffer; the index falls when no BECN has come for 2000 ticks (32 us), an index
-/// of 4 is a delay of one packet. A quarter is four packets: at two, whatever the buffer, the first
-/// switch marks the victim often enough to cost it 4 to 5 % of its rate.
+/// of 4 is a delay of one packet. A quarter is two packets, so a third one causes congestion.
 fn controlled() -> FabricSpec {
     let mut spec = test_bed();
     let mut congestion = control(12, 2, 2000);
