@@ -130,7 +130,9 @@ pub(super) struct Length {
 /// The ticks ⌊start + i · q/p⌋ in which a server of rate p/q takes flits i.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Line {
-    start: SubTick,
+    /// The start, a [`SubTick`] in two fields: so a line takes 16 bytes.
+    tick: Tick,
+    part: u32,
     /// Index of the rate; [`NO_RATE`] if there is no line.
     rate: u8,
 }
@@ -139,9 +141,24 @@ const NO_RATE: u8 = u8::MAX;
 
 impl Line {
     const NONE: Self = Self {
-        start: SubTick { tick: 0, part: 0 },
+        tick: 0,
+        part: 0,
         rate: NO_RATE,
     };
+
+    #[inline]
+    fn new(start: SubTick, rate: u8) -> Self {
+        let SubTick { tick, part } = start;
+        Self { tick, part, rate }
+    }
+
+    #[inline]
+    fn start(&self) -> SubTick {
+        SubTick {
+            tick: self.tick,
+            part: self.part,
+        }
+    }
 }
 
 /// In which ticks the flits of a packet pass a place: the latest of up to `L` lines. `L` is at
@@ -182,7 +199,7 @@ impl<const L: usize> Schedule<L> {
     /// wait for later flits.
     #[inline]
     pub(super) fn header(&self) -> Tick {
-        self.lines[0].start.tick
+        self.lines[0].tick
     }
 
     /// Tick of the last flit.
@@ -195,7 +212,7 @@ impl<const L: usize> Schedule<L> {
     #[inline]
     pub(super) fn tick_of(&self, rates: &[Rate], i: u32) -> Tick {
         if L == 1 {
-            return rates[0].after(self.lines[0].start, i).tick;
+            return rates[0].after(self.lines[0].start(), i).tick;
         }
         let mut tick = 0;
         for line in self.used() {
@@ -203,7 +220,7 @@ impl<const L: usize> Schedule<L> {
                 Some(rate) => *rate,
                 None => continue,
             };
-            tick = tick.max(rate.after(line.start, i).tick);
+            tick = tick.max(rate.after(line.start(), i).tick);
         }
         tick
     }
@@ -212,7 +229,7 @@ impl<const L: usize> Schedule<L> {
     #[inline]
     pub(super) fn later(mut self, ticks: Tick) -> Self {
         for line in &mut self.lines {
-            line.start.tick += ticks;
+            line.tick += ticks;
         }
         self.tail += ticks;
         self
@@ -232,7 +249,7 @@ impl<const L: usize> Schedule<L> {
         let mut arriving = self.later(flight);
         arriving.tail = tail;
         if flits == 1 {
-            arriving.lines[0].start = SubTick::at(tail);
+            (arriving.lines[0].tick, arriving.lines[0].part) = (tail, 0);
         }
         arriving
     }
@@ -246,14 +263,14 @@ impl<const L: usize> Schedule<L> {
             let Some(rate) = rates.get(usize::from(line.rate)) else {
                 continue;
             };
-            if line.start.tick > now {
+            if line.tick > now {
                 return 0;
             }
             // Flits i with start + i · q/p < now + 1.
-            let ticks = now - line.start.tick + 1;
+            let ticks = now - line.tick + 1;
             let parts = ticks
                 .saturating_mul(rate.tick)
-                .saturating_sub(line.start.part.into());
+                .saturating_sub(line.part.into());
             passed = passed.min(parts.div_ceil(rate.flit));
         }
         passed as u32
@@ -285,7 +302,7 @@ impl<const L: usize> Schedule<L> {
             tail: last,
             ..Self::default()
         };
-        leaving.lines[0] = Line { start: begin, rate };
+        leaving.lines[0] = Line::new(begin, rate);
         // With a single rate and flits of whole ticks, only the last flit can become available
         // later than the server would take it.
         if L > 1 || !own.flits_take_whole_ticks() {
@@ -307,8 +324,8 @@ impl<const L: usize> Schedule<L> {
         let mut count = 1;
         for line in self.used().filter(|line| line.rate != NO_RATE) {
             if line.rate == rate {
-                leaving.lines[0].start = leaving.lines[0].start.max(line.start);
-            } else if line.start.tick < start && line.rate < rate {
+                leaving.lines[0] = Line::new(leaving.lines[0].start().max(line.start()), rate);
+            } else if line.tick < start && line.rate < rate {
                 // This line began before `start` and is faster: its flits stay ahead of the
                 // server's line.
             } else {
