@@ -38,7 +38,7 @@ pub const MAX_REPEAT: u32 = 1_000_000;
 /// complete, at the time of its last event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
-    /// So many times: from 1 to [`MAX_REPEAT`].
+    /// This many times: from 1 to [`MAX_REPEAT`].
     Times(u32),
     /// Until the last job that is not of this kind has ended; what is under way then is
     /// cut off.

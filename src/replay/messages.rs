@@ -62,7 +62,7 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    /// No message of so many jobs is on its way.
+    /// No message of any of `jobs` jobs is on its way.
     pub(super) fn new(jobs: usize) -> Self {
         Self {
             slots: Vec::new(),

@@ -55,7 +55,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// An empty agenda of so many jobs.
+    /// An empty agenda of `jobs` jobs.
     pub(super) fn new(jobs: usize) -> Self {
         Self {
             heap: BinaryHeap::new(),

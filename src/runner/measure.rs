@@ -25,7 +25,7 @@ pub struct Measured {
     pub load: Ratio,
     /// Ticks before the window.
     pub warm_up: Tick,
-    /// The fabric was steady when the window began; `None` if nobody looked.
+    /// The fabric was steady when the window began; `None` if the warm-up was fixed.
     pub steady: Option<bool>,
     /// The parts of the window, in their order; fewer than [`WINDOW_BATCHES`] if it was cut
     /// short, none if it has fewer ticks.

@@ -4,7 +4,7 @@ use super::{PS_PER_S, Ratio};
 
 /// Length of one tick in picoseconds: an exact fraction, at least 1.
 ///
-/// A flit of 8 B at 56 Gb/s takes 8000/7 ps: that is a tick as good as one of 640 ps.
+/// A flit of 8 B at 56 Gb/s takes 8000/7 ps; a tick may last that long as well as 640 ps.
 /// Times go back and forth without a drift: the tick in which time [`Self::ps`]`(t)` falls is `t`.
 ///
 /// ```

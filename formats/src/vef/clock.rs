@@ -21,7 +21,7 @@ pub struct Clock {
     comms: Vec<Comm>,
     /// Start of the last record of each task.
     last: Vec<u64>,
-    /// Start and receiver of messages that may still hold somebody up.
+    /// Start and receiver of messages that may still hold a rank up.
     sent: HashMap<u64, (u64, u32)>,
     groups: HashMap<u64, Group>,
     /// Size of `sent` and `groups` that is worth a look for what can go.

@@ -143,9 +143,9 @@ pub enum Kind {
 /// What one member of an all-to-all sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blocks {
-    /// So many bytes to each member.
+    /// This many bytes to each member.
     Each(u64),
-    /// So many bytes in total, split evenly.
+    /// This many bytes in total, split evenly.
     Split(u64),
 }
 

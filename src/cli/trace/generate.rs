@@ -152,7 +152,7 @@ impl FormArg {
     }
 }
 
-/// The grid that was given, which must have so many dimensions, or a balanced one.
+/// The grid that was given, which must have `dimensions` dimensions, or a balanced one.
 fn grid(given: Option<&Grid>, ranks: u32, dimensions: u32) -> Result<Grid, CliError> {
     match given {
         None => Ok(Grid::balanced(ranks, dimensions)),

@@ -34,10 +34,9 @@ struct PortVl {
     starved: bool,
     /// Its fill changed in this tick, or a packet joined.
     changed: bool,
-    /// Packets that joined in this tick and have not been granted.
-    joined: u32,
-    /// Its fills reach `Threshold` without these packets.
-    reached_before: bool,
+    /// A packet joined in this tick and was not granted, and the fills reach `Threshold` without
+    /// the packets that joined in this tick.
+    found_reached: bool,
     /// Packets marked since the sample before.
     marked: u64,
 }
@@ -130,13 +129,17 @@ impl PortVls {
         (input as usize * self.radix + out_port) * self.vls + usize::from(vl)
     }
 
-    /// Notes that the state of a Port VL must be updated. Returns the number of the Port VL.
-    fn touch(&mut self, output: u32, vl: u8) -> usize {
-        let id = output as usize * self.vls + usize::from(vl);
+    /// Number of a Port VL.
+    fn port_vl(&self, output: u32, vl: u8) -> usize {
+        output as usize * self.vls + usize::from(vl)
+    }
+
+    /// Notes that the state of a Port VL must be updated.
+    fn touch(&mut self, output: u32, vl: u8) {
+        let id = self.port_vl(output, vl);
         if !std::mem::replace(&mut self.states[id].changed, true) {
             self.changed.push(id as u32);
         }
-        id
     }
 
     /// Changes the fill of a queue to what `new` makes of it.
@@ -163,8 +166,7 @@ impl PortVls {
     /// Phase 4: a packet of `flits` flits joined `queue`, an (input, output, VL).
     #[inline]
     pub(in crate::fabric::engine) fn joined(&mut self, queue: (u32, u32, u8), flits: u32) {
-        let id = self.touch(queue.1, queue.2);
-        self.states[id].joined += 1;
+        self.touch(queue.1, queue.2);
         self.joining.push((queue, flits));
     }
 
@@ -178,9 +180,8 @@ impl PortVls {
         joined_now: bool,
     ) -> bool {
         let marked = self.mark(queue.1, queue.2, bytes);
-        let id = self.touch(queue.1, queue.2);
+        self.touch(queue.1, queue.2);
         if joined_now {
-            self.states[id].joined -= 1;
             // Two packets of different length may have joined the same queue.
             let granted = (queue, flits);
             let place = self.joining.iter().position(|joined| *joined == granted);
@@ -193,21 +194,15 @@ impl PortVls {
         marked
     }
 
-    /// Notes which Port VLs reach their threshold without the packets that joined in this tick.
-    /// Then these packets begin to count.
+    /// Notes at which Port VLs a packet that joined in this tick found the threshold reached. Then
+    /// the packets that joined begin to count.
     fn count_joined(&mut self) {
-        if self.joining.is_empty() {
-            return;
-        }
-        for at in 0..self.changed.len() {
-            let id = self.changed[at] as usize;
-            let state = &self.states[id];
-            let weight = self.settings[id / self.vls].threshold;
-            let reached =
-                state.joined > 0 && self.fills_reach(weight, id % self.vls, state, state.over);
-            self.states[id].reached_before = reached;
-        }
         let mut joining = std::mem::take(&mut self.joining);
+        for &((_, output, vl), _) in &joining {
+            let id = self.port_vl(output, vl);
+            let (weight, state) = (self.settings[output as usize].threshold, &self.states[id]);
+            self.states[id].found_reached = self.fills_reach(weight, vl.into(), state, state.over);
+        }
         for (queue, flits) in joining.drain(..) {
             self.change_fill(queue, |fill| fill + flits);
         }
@@ -229,14 +224,14 @@ impl PortVls {
             let reached = self.fills_reach(settings.threshold, vl, &state, state.over);
             let reached_cs = settings.may_starve()
                 && self.fills_reach(settings.cs_threshold, vl, &state, state.over_cs);
-            let may_enter = reached && state.reached_before && state.joined > 0;
+            let may_enter = reached && state.found_reached;
             let root = (may_enter && !settings.victim_mask || reached_cs)
                 && is_root(output as u32, vl as u8);
             let enters = may_enter && (settings.victim_mask || root);
             let state = &mut self.states[id as usize];
             state.congested = reached && (state.congested || enters);
             state.starved = reached_cs && !root;
-            (state.changed, state.joined) = (false, 0);
+            (state.changed, state.found_reached) = (false, false);
         }
     }
 
@@ -248,7 +243,7 @@ impl PortVls {
         if !self.may_starve {
             return None;
         }
-        let state = &self.states[output as usize * self.vls + usize::from(vl)];
+        let state = &self.states[self.port_vl(output, vl)];
         let delay = self.settings[output as usize].cs_return_delay;
         (state.starved && delay.multiplier > 0).then_some(delay)
     }
@@ -257,7 +252,7 @@ impl PortVls {
     #[inline]
     fn mark(&mut self, output: u32, vl: u8, bytes: u32) -> bool {
         let settings = self.settings[output as usize];
-        let id = output as usize * self.vls + usize::from(vl);
+        let id = self.port_vl(output, vl);
         let state = &mut self.states[id];
         let min_bytes = u32::from(settings.packet_size) * PACKET_SIZE_BYTES;
         if !(state.congested || state.starved) || bytes < min_bytes {

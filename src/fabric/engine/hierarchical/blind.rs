@@ -139,22 +139,18 @@ impl<C: Control> Fabric<C> {
         self.blind.inputs[at] = self.now;
         let pick = first_from(ready, pointer);
         let (eligibility, output) = self.check_input_head(port, pick);
-        let mut wake_at = match eligibility {
-            Eligibility::Eligible => return self.request_for_vl(port, pick, output),
-            Eligibility::NotBefore(tick) => tick,
-            Eligibility::Waiting => Tick::MAX,
-        };
+        if let Eligibility::Eligible = eligibility {
+            return self.request_for_vl(port, pick, output);
+        }
+        let mut wake_at = eligibility.next_tick(self.now);
         self.inputs[at].next = ((pick as usize + 1) % self.vls) as u8;
         let mut others = ready & !(1 << pick);
         while others != 0 {
             let vl = others.trailing_zeros();
             others &= others - 1;
-            wake_at = wake_at.min(match self.check_input_head(port, vl).0 {
-                // Another VL was picked in this tick; this one may be picked in the next.
-                Eligibility::Eligible => self.now + 1,
-                Eligibility::NotBefore(tick) => tick,
-                Eligibility::Waiting => Tick::MAX,
-            });
+            // Another VL was picked in this tick; this one may be picked in the next.
+            let eligibility = self.check_input_head(port, vl).0;
+            wake_at = wake_at.min(eligibility.next_tick(self.now));
         }
         if wake_at != Tick::MAX {
             self.wake_input(port, wake_at);
@@ -181,11 +177,8 @@ impl<C: Control> Fabric<C> {
             while bits != 0 {
                 let queue = word * 64 + bits.trailing_zeros();
                 bits &= bits - 1;
-                wake_at = wake_at.min(match self.check_central_head(central, queue).0 {
-                    Eligibility::Eligible => self.now + 1,
-                    Eligibility::NotBefore(tick) => tick,
-                    Eligibility::Waiting => Tick::MAX,
-                });
+                let eligibility = self.check_central_head(central, queue).0;
+                wake_at = wake_at.min(eligibility.next_tick(self.now));
             }
         }
         if wake_at != Tick::MAX {

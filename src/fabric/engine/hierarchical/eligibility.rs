@@ -2,7 +2,7 @@
 //! may be. Picking a queue is in [`allocate`](super::allocate) and [`blind`](super::blind).
 
 use super::Fabric;
-use super::buffers::Retry;
+use super::buffers::{Buffers, Retry};
 use super::control::Control;
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::spec::Tick;
@@ -14,6 +14,37 @@ pub(super) enum Eligibility {
     NotBefore(Tick),
     /// No tick is known. The source is registered with the target, which wakes it.
     Waiting,
+}
+
+impl Eligibility {
+    /// Of a packet of `credits` for a queue of a buffer, whose port is idle from `idle_at` on.
+    #[inline(always)]
+    fn of<const HEADS: usize, const USED: usize>(
+        buffers: &mut Buffers<HEADS, USED>,
+        (buffer, queue): (u32, usize),
+        credits: u32,
+        (idle_at, now): (Tick, Tick),
+    ) -> Self {
+        if idle_at > now {
+            return Self::NotBefore(idle_at);
+        }
+        if buffers.has_quota(buffer as usize, queue, credits, now) {
+            return Self::Eligible;
+        }
+        match buffers.retry(buffer as usize, queue, credits) {
+            Retry::At(tick) => Self::NotBefore(tick),
+            Retry::AfterCreditReturn => Self::Waiting,
+        }
+    }
+
+    /// First tick after `now` in which the head may be picked; the end of time if none is known.
+    pub(super) fn next_tick(&self, now: Tick) -> Tick {
+        match *self {
+            Self::Eligible => now + 1,
+            Self::NotBefore(tick) => tick,
+            Self::Waiting => Tick::MAX,
+        }
+    }
 }
 
 impl<C: Control> Fabric<C> {
@@ -57,25 +88,13 @@ impl<C: Control> Fabric<C> {
     #[inline]
     fn check_output(&mut self, output: u32, vl: usize, credits: u32, position: u32) -> Eligibility {
         let to = &mut self.outputs[output as usize];
-        let idle_at = to
-            .port_free_at
-            .saturating_sub(self.timing.allocation_overlap());
-        if idle_at > self.now {
-            return Eligibility::NotBefore(idle_at);
+        let overlap = self.timing.allocation_overlap();
+        let ticks = (to.port_free_at.saturating_sub(overlap), self.now);
+        let found = Eligibility::of(&mut self.output_buffers, (output, vl), credits, ticks);
+        if let Eligibility::Waiting = found {
+            to.sources_waiting |= 1 << position;
         }
-        if self
-            .output_buffers
-            .has_quota(output as usize, vl, credits, self.now)
-        {
-            return Eligibility::Eligible;
-        }
-        match self.output_buffers.retry(output as usize, vl, credits) {
-            Retry::At(tick) => Eligibility::NotBefore(tick),
-            Retry::AfterCreditReturn => {
-                to.sources_waiting |= 1 << position;
-                Eligibility::Waiting
-            }
-        }
+        found
     }
 
     /// The same for queue `queue` of a central buffer.
@@ -88,24 +107,12 @@ impl<C: Control> Fabric<C> {
         position: u32,
     ) -> Eligibility {
         let to = &mut self.centrals[central as usize];
-        let idle_at = to
-            .port_free_at
-            .saturating_sub(self.timing.allocation_overlap());
-        if idle_at > self.now {
-            return Eligibility::NotBefore(idle_at);
+        let overlap = self.timing.allocation_overlap();
+        let ticks = (to.port_free_at.saturating_sub(overlap), self.now);
+        let found = Eligibility::of(&mut self.central_buffers, (central, queue), credits, ticks);
+        if let Eligibility::Waiting = found {
+            to.inputs_waiting |= 1 << position;
         }
-        if self
-            .central_buffers
-            .has_quota(central as usize, queue, credits, self.now)
-        {
-            return Eligibility::Eligible;
-        }
-        match self.central_buffers.retry(central as usize, queue, credits) {
-            Retry::At(tick) => Eligibility::NotBefore(tick),
-            Retry::AfterCreditReturn => {
-                to.inputs_waiting |= 1 << position;
-                Eligibility::Waiting
-            }
-        }
+        found
     }
 }

@@ -10,6 +10,7 @@
 //! credit return yields nothing before the end of the one before it. The earlier one stays in
 //! the queue until its end is past, so the queue alone keeps this order.
 
+use super::packet::Packet;
 use super::schedule::{Rate, Schedule};
 use crate::fabric::engine::bits::Divisor;
 use crate::fabric::spec::Tick;
@@ -83,6 +84,26 @@ pub(super) struct CreditReturn<const L: usize> {
 }
 
 impl<const L: usize> CreditReturn<L> {
+    /// Of `packet`, which a link or a sink takes out of a buffer, with credits of `vl`. `leaves`:
+    /// in which ticks its flits leave. The sender may use a credit `delay` ticks later.
+    #[inline(always)]
+    pub(super) fn without_crossing(
+        leaves: Schedule<L>,
+        delay: Tick,
+        packet: &Packet<L>,
+        vl: u8,
+    ) -> Self {
+        Self {
+            end: leaves.tail() + delay,
+            crossing: 0,
+            schedule: leaves.later(delay),
+            flits: packet.flits,
+            credits: packet.credits,
+            applied: 0,
+            vl,
+        }
+    }
+
     /// Tick of credit `c`, counted from 0.
     pub(super) fn credit_tick(&self, drain: &DrainRates, c: u32) -> Tick {
         if c + 1 >= u32::from(self.credits) {

@@ -184,15 +184,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         port.link_free = free;
         if self.room_binds {
             port.room -= packet.credits;
-            let credit_return = CreditReturn {
-                end: leaves.tail() + 1,
-                crossing: 0,
-                schedule: leaves.later(1),
-                flits: packet.flits,
-                credits: packet.credits,
-                applied: 0,
-                vl: 0,
-            };
+            let credit_return = CreditReturn::without_crossing(leaves, 1, packet, 0);
             let add = |_, credits| port.room += credits;
             self.buffer_returns[at].push(credit_return, now, add);
         }
@@ -239,15 +231,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             }
             _ => packet.schedule,
         };
-        let credit_return = CreditReturn {
-            end: schedule.tail() + delay,
-            crossing: 0,
-            schedule: schedule.later(delay),
-            flits: packet.flits,
-            credits: packet.credits,
-            applied: 0,
-            vl: packet.buffer_vl,
-        };
+        let vl = packet.buffer_vl;
+        let credit_return = CreditReturn::without_crossing(schedule, delay, packet, vl);
         if self.sink_rate.is_some() && !is_data {
             let first = output as usize * self.vls;
             let output_vls = &mut self.output_vls[first..first + self.vls];

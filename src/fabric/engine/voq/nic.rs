@@ -407,15 +407,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let leaves = self.start(nic, output, id);
         let packet = &self.packets[id];
         let port = &mut self.outputs[output as usize];
-        let credit_return = CreditReturn {
-            end: leaves.tail() + 1,
-            crossing: 0,
-            schedule: leaves.later(1),
-            flits: packet.flits,
-            credits: packet.credits,
-            applied: 0,
-            vl: 0,
-        };
+        let credit_return = CreditReturn::without_crossing(leaves, 1, packet, 0);
         let add = |_, credits| port.room += credits;
         self.buffer_returns[output as usize].push(credit_return, self.now, add);
         credit_return.credit_tick(&self.drain, 0)

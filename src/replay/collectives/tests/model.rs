@@ -19,7 +19,7 @@ enum Move {
 enum Use {
     /// It is kept as it is.
     Keep,
-    /// So many bytes are combined with what is there.
+    /// This many bytes are combined with what is there.
     Combine(u64),
     /// The same, and with the prefix, or it is the prefix if that was empty.
     Prefix(u64, bool),
