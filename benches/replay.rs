@@ -321,7 +321,7 @@ fn script_replay(experiment: &Experiment, ops: Vec<Vec<Op>>) -> Replay {
         collectives: Choices::default(),
     };
     Replay::new(ReplaySpec {
-        tick: experiment.fabric.timing.tick,
+        tick: experiment.fabric.units.tick,
         nics: experiment.fabric.topology.nics(),
         queueing: Queueing::PerLevel,
         seed: 1,

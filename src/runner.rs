@@ -231,7 +231,7 @@ fn replay_of(
         });
     }
     let replay = Replay::new(ReplaySpec {
-        tick: fabric.timing.tick,
+        tick: fabric.units.tick,
         nics: fabric.topology.nics(),
         queueing: fabric.queueing(),
         seed: experiment.seed,
@@ -273,7 +273,7 @@ fn flows_of(experiment: &Experiment) -> Result<Vec<BackgroundFlow>, RunError> {
             units: message_units(fabric, mtu, bytes).max(1),
             weight,
         };
-        let ticks = |ps: u64| fabric.timing.tick.ticks(ps);
+        let ticks = |ps: u64| fabric.units.tick.ticks(ps);
         let senders = flow
             .pattern
             .senders(&fabric.topology, experiment.seed, index);
@@ -327,7 +327,7 @@ fn run_experiment(
             let replayed = replay.progress();
             progress.update(&Snapshot {
                 tick: engine.tick,
-                tick_length: experiment.fabric.timing.tick,
+                tick_length: experiment.fabric.units.tick,
                 records: replayed.operations,
                 records_total: records,
                 messages: replayed.messages_delivered,

@@ -18,7 +18,7 @@ fn experiment(text: &str) -> Experiment {
 
 /// Counts `window_ns` after `warm_up_ns`.
 fn counted(experiment: &Experiment, warm_up_ns: u64, window_ns: u64) -> FabricStats {
-    let tick = experiment.fabric.timing.tick;
+    let tick = experiment.fabric.units.tick;
     let ends = [warm_up_ns, warm_up_ns + window_ns].map(|ns| tick.ticks(1000 * ns));
     let mut traffic = workload(experiment, Some(ends[1])).unwrap();
     let mut engine = Engine::new(&experiment.fabric).unwrap();
@@ -39,7 +39,7 @@ fn stream_gbps(fabric: &str, payload: u32) -> f64 {
     let experiment = experiment(&text);
     let stats = counted(&experiment, 20_000, 500_000);
     let sl = &stats.service_levels[0];
-    let ns = experiment.fabric.timing.tick.ns(stats.ticks().into());
+    let ns = experiment.fabric.units.tick.ns(stats.ticks().into());
     sl.messages as f64 * f64::from(payload) * 8.0 / ns
 }
 
@@ -84,7 +84,7 @@ fn idle_latency_ns(text: &str) -> f64 {
     let stats = counted(&experiment, 0, 2_000_000);
     let network = &stats.service_levels[0].network;
     assert!(network.count() > 50, "{}", network.count());
-    experiment.fabric.timing.tick.ns(1) * network.mean()
+    experiment.fabric.units.tick.ns(1) * network.mean()
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn speeds_that_take_no_whole_picoseconds_are_rates_like_others() {
         ),
     ] {
         let text = format!("fabric = {fabric}\nbackground = [{{ rate = 0.1 }}]");
-        let tick = experiment(&text).fabric.timing.tick.length_ps();
+        let tick = experiment(&text).fabric.units.tick.length_ps();
         assert_eq!((tick.num(), tick.den()), (num, den), "{fabric}");
     }
 }

@@ -4,10 +4,12 @@ mod common;
 
 use common::resolved::{control, corpus, fabric, plan_with, refused, voq};
 use flitwise::config::{experiment_json, resolve_text};
-use flitwise::fabric::infiniband::{
-    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, Notification, PortCongestion,
-    SlCongestion, SlScope, SwitchKind, TimerRestart, TimerScope, VlArb,
+use flitwise::fabric::spec::congestion::{
+    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, PortCongestion, SlCongestion,
+    SlScope, TimerRestart, TimerScope,
 };
+use flitwise::fabric::spec::voq::VlArb;
+use flitwise::fabric::spec::{CongestionControl, Notification};
 
 const QUIET: &str = "fabric.preset = \"ib-ddr-testbed\"\n[congestion_control]\n";
 
@@ -39,7 +41,7 @@ fn congestion_control_has_the_names_of_the_specification() {
     let quarter = |i: usize| c.cct[i].multiplier as usize * 4 == i << c.cct[i].shift;
     assert!((0..128).all(quarter));
     // 64 units of 1.024 us.
-    let timer = spec.timing.tick.ticks(65_536_000);
+    let timer = spec.units.tick.ticks(65_536_000);
     let level = SlCongestion {
         ccti_increase: 1,
         ccti_min: 0,
@@ -133,7 +135,7 @@ fn congestion_control_has_the_names_of_the_specification() {
             shift: 1
         }
     );
-    let timer = spec.timing.tick.ticks(10_240_000);
+    let timer = spec.units.tick.ticks(10_240_000);
     assert_eq!(
         c.service_levels,
         [SlCongestion {
@@ -364,7 +366,7 @@ fn hierarchical_switches_have_congestion_control_too() {
     let spec = fabric(
         "[qos]\n[congestion_control]\nkind = \"ib\"\nservice_levels = { BK = { CCTI_Min = 3 } }",
     );
-    assert_eq!(spec.kind, SwitchKind::Hierarchical);
+    assert!(spec.hierarchical().is_some());
     let c = control(&spec);
     let mins: Vec<u8> = c
         .service_levels
@@ -421,7 +423,7 @@ fn presets_are_what_was_published() {
         (control(&spec).clone(), spec)
     };
     let units = |spec: &flitwise::fabric::spec::FabricSpec, units: u64| {
-        spec.timing.tick.ticks(units * 1_024_000)
+        spec.units.tick.ticks(units * 1_024_000)
     };
     let (c, spec) = with("simula", "");
     assert_eq!((c.host_ports.threshold, c.host_ports.marking_rate), (15, 0));
@@ -434,9 +436,7 @@ fn presets_are_what_was_published() {
         (level.ccti_increase, level.ccti_timer),
         (1, units(&spec, 150))
     );
-    let multipliers = |c: &flitwise::fabric::infiniband::CongestionControl| {
-        [16, 32, 64, 106, 127].map(|i| c.cct[i].multiplier)
-    };
+    let multipliers = |c: &CongestionControl| [16, 32, 64, 106, 127].map(|i| c.cct[i].multiplier);
     assert_eq!(multipliers(&c), [0, 1, 6, 17, 24]);
     assert!(c.cct.iter().all(|entry| entry.shift == 3));
     let (c, _) = with(

@@ -4,14 +4,14 @@ mod common;
 
 use common::resolved::{fabric, plan_with, ratio, refused, voq};
 use flitwise::config::experiment_json;
-use flitwise::fabric::infiniband::{Acks, VlArb, VlMap, VlWeight};
-use flitwise::fabric::spec::{FabricSpec, Quota};
+use flitwise::fabric::spec::voq::{Acks, VlArb, VlWeight};
+use flitwise::fabric::spec::{FabricSpec, VlPolicy};
 use flitwise::fabric::topology::{Peer, Shape};
 use flitwise::units::{Ratio, TickLength};
 
 /// Flits per tick times the flits of a second: the rate in bit/s, in lowest terms.
 fn bits_per_second(spec: &FabricSpec, rate: Ratio) -> f64 {
-    let t = &spec.timing;
+    let t = &spec.units;
     rate.to_f64() * f64::from(t.flit_bytes) * 8e12 / t.tick.length_ps().to_f64()
 }
 
@@ -25,9 +25,9 @@ fn the_test_bed_has_the_rates_of_the_paper() {
     assert_eq!(t.peer(0, 3), Peer::Switch { switch: 1, port: 4 });
     // An eighth of 512 bits at 34.2 Gb/s of payload, 2,048 of 2,074 B.
     let link = 34.2e9 * 2074.0 / 2048.0;
-    let tick = spec.timing.tick.length_ps().to_f64();
+    let tick = spec.units.tick.length_ps().to_f64();
     assert!((tick - 64e12 / link).abs() < 1e-6, "{tick}");
-    assert_eq!(spec.timing.flit_bytes, 64);
+    assert_eq!(spec.units.flit_bytes, 64);
     let v = voq(&spec);
     let close = |rate, bits: f64| (bits_per_second(&spec, rate) / bits - 1.0).abs() < 1e-12;
     assert!(close(v.links.host, 16e9) && close(v.links.switch, link));
@@ -37,13 +37,9 @@ fn the_test_bed_has_the_rates_of_the_paper() {
         assert!(close(rate, 13.1e9 * 2074.0 / 2048.0));
     }
     assert_eq!((v.hca.acks, v.hca.ack_bytes), (Acks::PerMessage, 30));
-    assert_eq!(spec.header_bytes, 26);
+    assert_eq!(spec.units.header_bytes, 26);
     assert_eq!((spec.qos.vls, spec.qos.service_levels.len()), (1, 1));
-    let all = Quota {
-        exclusive: 512,
-        max: 512,
-    };
-    assert_eq!(spec.buffers.input.per_vl, [all]);
+    assert_eq!(v.buffers.input.per_vl, [512]);
     assert!(spec.congestion_control.is_none());
 }
 
@@ -57,7 +53,7 @@ fn the_648_port_switch_is_a_clos_network_of_36_port_switches() {
     };
     assert_eq!((tree.switches_of(1), tree.switches_of(2)), (0..36, 36..54));
     assert!((0..54).all(|s| (0..36).all(|p| t.peer(s, p) != Peer::None)));
-    assert_eq!(spec.timing.tick, TickLength::whole(2_000));
+    assert_eq!(spec.units.tick, TickLength::whole(2_000));
     let v = voq(&spec);
     assert_eq!((v.links.host, v.links.switch), (ratio(1, 8), ratio(1, 8)));
     assert_eq!((v.hca.send_rate, v.hca.sink_rate), (None, None));
@@ -82,7 +78,7 @@ fn links_and_adapters_have_rates_of_their_own() {
         "#,
     );
     let v = voq(&spec);
-    assert_eq!(spec.timing.tick, TickLength::whole(10_000));
+    assert_eq!(spec.units.tick, TickLength::whole(10_000));
     assert_eq!((v.links.switch, v.links.host), (ratio(5, 8), ratio(5, 32)));
     let at = |switch, port| v.links.at(&spec.topology, switch, port);
     // Both directions alike: switch 1 has the other end of the link at port 1 of switch 0.
@@ -111,7 +107,7 @@ fn links_and_adapters_have_rates_of_their_own() {
         host_link_speed = "SDR x1"
         link_speeds = [{ switch = 0, port = 2, speed = "150Gb/s" }]
         "#;
-    let tick = fabric(text).timing.tick.length_ps();
+    let tick = fabric(text).units.tick.length_ps();
     assert_eq!((tick.num(), tick.den()), (1280, 3));
     for (change, part) in [
         ("link_speed = \"QDR x5\"", "`QDR x5` is no link speed"),
@@ -167,9 +163,7 @@ service_levels = [{ name = "A", scs = [0] }, { name = "B", scs = [1], mtu = "256
 fn buffers_are_divided_among_vls() {
     let credits = |text: &str| -> Vec<u32> {
         let spec = fabric(text);
-        let pool = &spec.buffers.input;
-        assert!(pool.per_vl.iter().all(|q| q.exclusive == q.max));
-        pool.per_vl.iter().map(|q| q.max).collect()
+        voq(&spec).buffers.input.per_vl.clone()
     };
     assert_eq!(credits(THREE), [170, 170, 170]);
     // VL 1 is not used.
@@ -267,7 +261,7 @@ fn sl_to_vl_and_forwarding_tables() {
         "#;
     let spec = fabric(text);
     let v = voq(&spec);
-    let VlMap::SlToVl(tables) = &v.vl_map else {
+    let VlPolicy::SlToVl(tables) = &spec.qos.vl_policy else {
         panic!("no tables");
     };
     assert_eq!(
@@ -279,13 +273,13 @@ fn sl_to_vl_and_forwarding_tables() {
         (Some(0), Some(2))
     );
     assert_eq!(spec.qos.vls, 3);
-    assert_eq!(spec.buffers.input.per_vl.len(), 3);
-    let lft = v.forwarding.as_ref().unwrap();
+    assert_eq!(v.buffers.input.per_vl.len(), 3);
+    let lft = spec.routing.forwarding.as_ref().unwrap();
     assert_eq!(lft.ports[1], [3, 3, 0, 1, 2, 2]);
     assert!(!spec.needs_classes());
     let json = experiment_json(&plan_with(text, &[]).unwrap().experiment);
-    assert_eq!(json["fabric"]["voq"]["sl2vl"]["ports"]["0 2 3"], "2 0");
-    assert_eq!(json["fabric"]["voq"]["forwarding"][1], "3 3 0 1 2 2");
+    assert_eq!(json["qos"]["sl2vl"]["ports"]["0 2 3"], "2 0");
+    assert_eq!(json["fabric"]["forwarding"][1], "3 3 0 1 2 2");
     for (from, to, part) in [
         (
             "{ name = \"A\" }",

@@ -2,7 +2,8 @@
 
 use flitwise::config::experiment::{Placement, SendCompletion};
 use flitwise::config::{ConfigError, Plan, experiment_hash, experiment_json, resolve_text};
-use flitwise::fabric::spec::{Quota, Scheduler};
+use flitwise::fabric::spec::hierarchical::{Quota, Scheduler};
+use flitwise::fabric::spec::{FabricSpec, Hierarchical, Switch};
 use flitwise::units::{Ratio, TickLength};
 use std::path::PathBuf;
 
@@ -19,20 +20,26 @@ fn plan(text: &str) -> Plan {
     plan_with(text, &[]).unwrap()
 }
 
+fn switch(fabric: &FabricSpec) -> &Hierarchical {
+    fabric.hierarchical().expect("hierarchical switches")
+}
+
 const JOB: &str = "job = [{ trace = \"tiny.vef\" }]\n";
 
 #[test]
 fn opa_gen1_numbers() {
     let e = plan(JOB).experiment;
-    let t = &e.fabric.timing;
-    assert_eq!((t.tick, t.flit_bytes), (TickLength::whole(640), 8));
+    let (u, link) = (e.fabric.units, e.fabric.link_latency);
+    assert_eq!((u.tick, u.flit_bytes), (TickLength::whole(640), 8));
+    assert_eq!(u.flits_per_credit, 8);
+    let t = &switch(&e.fabric).timing;
     let central =
-        t.input_store + t.routing + 2 * (t.allocation + t.crossbar) + t.output_store + t.link;
-    let inside = t.input_store + t.routing + t.allocation + t.crossbar + t.output_store + t.link;
+        t.input_store + t.routing + 2 * (t.allocation + t.crossbar) + t.output_store + link.switch;
+    let inside =
+        t.input_store + t.routing + t.allocation + t.crossbar + t.output_store + link.switch;
     assert_eq!((central, inside), (160, 150));
-    assert_eq!((t.host_link, t.mport_speedup, t.central_speedup), (8, 3, 4));
-    let b = &e.fabric.buffers;
-    assert_eq!(b.flits_per_credit, 8);
+    assert_eq!((link.host, t.mport_speedup, t.central_speedup), (8, 3, 4));
+    let b = &switch(&e.fabric).buffers;
     assert_eq!(
         (b.input.total, b.output.total, b.central.total),
         (1024, 1024, 1024)
@@ -61,7 +68,7 @@ fn opa_gen1_numbers() {
     );
     assert_eq!(e.fabric.topology.nics(), 48);
     assert_eq!(
-        e.fabric.qos.scheduler,
+        switch(&e.fabric).scheduler,
         Scheduler::Sbt { weights: vec![100] }
     );
 }
@@ -69,8 +76,8 @@ fn opa_gen1_numbers() {
 #[test]
 fn opasim_numbers() {
     let e = plan(&format!("{JOB}[fabric]\npreset = \"opasim\"")).experiment;
-    let b = &e.fabric.buffers;
-    assert_eq!((b.flits_per_credit, b.input.total), (4, 64));
+    let b = &switch(&e.fabric).buffers;
+    assert_eq!((e.fabric.units.flits_per_credit, b.input.total), (4, 64));
     assert_eq!(
         b.input.per_vl,
         [Quota {
@@ -79,7 +86,7 @@ fn opasim_numbers() {
         }; 8]
     );
     assert_eq!(e.fabric.qos.service_levels[0].mtu_bytes, 128);
-    assert_eq!(e.fabric.qos.scheduler, Scheduler::RrVl);
+    assert_eq!(switch(&e.fabric).scheduler, Scheduler::RrVl);
 }
 
 #[test]
@@ -103,11 +110,8 @@ fn opa_5sl_tables() {
     // The job of a five-level fabric travels as HPC traffic.
     assert_eq!(e.jobs[0].sl, 2);
     let scheduler = |name: &str| {
-        plan(&format!("{JOB}[qos]\nscheduler = \"{name}\""))
-            .experiment
-            .fabric
-            .qos
-            .scheduler
+        let plan = plan(&format!("{JOB}[qos]\nscheduler = \"{name}\""));
+        switch(&plan.experiment.fabric).scheduler.clone()
     };
     assert_eq!(
         scheduler("sbt"),
@@ -216,7 +220,10 @@ fn overrides_change_one_thing() {
     )
     .unwrap()
     .experiment;
-    assert_eq!((e.jobs[0].sl, e.seed, e.fabric.timing.link), (4, 9, 157));
+    assert_eq!(
+        (e.jobs[0].sl, e.seed, e.fabric.link_latency.switch),
+        (4, 9, 157)
+    );
     // An override of a file without [qos] does not bring in five service levels.
     let e = plan_with(JOB, &["qos.scheduler=rr-vl"]).unwrap().experiment;
     assert_eq!(e.fabric.qos.service_levels.len(), 1);
@@ -316,7 +323,7 @@ fn baselines() {
     );
     assert!(second.experiment.background.is_empty());
     assert_eq!(
-        second.experiment.fabric.qos.scheduler,
+        switch(&second.experiment.fabric).scheduler,
         Scheduler::Sbt {
             weights: vec![20; 5]
         }
@@ -329,7 +336,7 @@ fn baselines() {
     ));
     assert_eq!(own.baselines[0].jobs, [(0, 0), (1, 1)]);
     assert_eq!(
-        own.baselines[0].experiment.fabric.qos.scheduler,
+        switch(&own.baselines[0].experiment.fabric).scheduler,
         Scheduler::Sbt {
             weights: vec![10, 30, 50, 5, 5]
         }
@@ -359,7 +366,10 @@ fn weights_have_bounds() {
         .fabric;
     let problem = |scheduler: Scheduler| {
         let mut fabric = fabric.clone();
-        fabric.qos.scheduler = scheduler;
+        let Switch::Hierarchical(switch) = &mut fabric.switch else {
+            panic!("not hierarchical");
+        };
+        switch.scheduler = scheduler;
         fabric
             .validate()
             .err()
@@ -376,8 +386,8 @@ fn weights_have_bounds() {
         "qos.scheduler: the SBT weights add up to 4294967296; at most 4294967295 is supported"
     );
 
-    let Scheduler::DTable { entries } = &fabric.qos.scheduler else {
-        panic!("{:?}", fabric.qos.scheduler);
+    let Scheduler::DTable { entries } = &switch(&fabric).scheduler else {
+        panic!("{:?}", switch(&fabric).scheduler);
     };
     let first = |weight: u32| {
         let mut entries = entries.clone();
@@ -404,8 +414,8 @@ fn a_baseline_may_be_a_file() {
     .unwrap();
     let text = format!("{JOB}[baseline]\nfile = \"base.toml\"");
     let plan = resolve_text("test.toml", &text, dir.path(), &[]).unwrap();
-    assert_eq!(plan.experiment.fabric.timing.link, 8);
-    assert_eq!(plan.baselines[0].experiment.fabric.timing.link, 16);
+    assert_eq!(plan.experiment.fabric.link_latency.switch, 8);
+    assert_eq!(plan.baselines[0].experiment.fabric.link_latency.switch, 16);
 
     std::fs::write(
         dir.path().join("base.toml"),

@@ -5,21 +5,22 @@ mod common;
 mod compare;
 mod oracle;
 
-use common::infiniband::{control, static_pool, voq_fabric};
+use common::infiniband::{control, own_pool, voq_fabric, with_hierarchical_switches};
 use common::random::{Kind, config, controlled_fabric, fabric, script, traffic};
 use common::script::{Cue, Script, jam, message};
-use common::specs::{even_pool, jamming_ring, opa_gen1, opasim};
+use common::specs::{even_pool, hierarchical_of, jamming_ring, opa_gen1, opasim};
 use compare::{compare, compare_sampled};
 use flitwise::fabric::engine::{Engine, RunEnd};
-use flitwise::fabric::infiniband::{CctEntry, FillComparison, FlowLevel, SwitchKind};
-use flitwise::fabric::spec::{DTableEntry, FabricSpec, Scheduler, VirtualAllocation};
+use flitwise::fabric::spec::FabricSpec;
+use flitwise::fabric::spec::congestion::{CctEntry, FillComparison, FlowLevel};
+use flitwise::fabric::spec::hierarchical::{DTableEntry, Scheduler, VirtualAllocation};
 use flitwise::fabric::topology::Topology;
 use proptest::prelude::*;
 
 /// Compares a run with either kind of virtual allocation.
 fn compare_both(mut spec: FabricSpec, script: &Script) {
     for allocation in [VirtualAllocation::Informed, VirtualAllocation::Blind] {
-        spec.virtual_allocation = allocation;
+        hierarchical_of(&mut spec).virtual_allocation = allocation;
         compare(&spec, script).unwrap();
     }
 }
@@ -33,7 +34,7 @@ fn jammed_ring_agrees() {
 #[test]
 fn blind_sources_of_a_jammed_ring_sleep() {
     let mut spec = jamming_ring();
-    spec.virtual_allocation = VirtualAllocation::Blind;
+    hierarchical_of(&mut spec).virtual_allocation = VirtualAllocation::Blind;
     let mut engine = Engine::new(&spec).unwrap();
     assert!(matches!(engine.run(&mut jam()), RunEnd::Deadlock(_)));
     assert!(engine.progress().tick < 100_000);
@@ -105,7 +106,7 @@ fn preset_fabrics_agree() {
         let script = mixed(&spec, 250, 1500, 50_000, seed as u64 + 1);
         compare(&spec, &script).unwrap();
         if seed % 3 == 1 {
-            spec.virtual_allocation = VirtualAllocation::Blind;
+            hierarchical_of(&mut spec).virtual_allocation = VirtualAllocation::Blind;
             compare(&spec, &script).unwrap();
         }
     }
@@ -120,7 +121,7 @@ fn many_central_queues_agree() {
     for vl in spec.qos.sc2vl.iter_mut().flatten() {
         *vl += 8;
     }
-    let buffers = &mut spec.buffers;
+    let buffers = &mut hierarchical_of(&mut spec).buffers;
     buffers.nic_queue = even_pool(16, 512, 16, 384);
     buffers.nic_sink = buffers.nic_queue.clone();
     buffers.input = even_pool(16, 1024, 32, 768);
@@ -185,12 +186,11 @@ fn controlled_hotspots_agree() {
 #[test]
 fn starved_port_vls_agree() {
     let ends = [0, 1, 7, 64, 1000].map(|multiplier| {
-        let mut spec = voq_fabric(Topology::cube(&[3], false, 4, 1, None).unwrap());
-        spec.kind = SwitchKind::Hierarchical;
-        let buffers = &mut spec.buffers;
-        (buffers.nic_queue, buffers.output) = (static_pool(2, 8), static_pool(2, 8));
-        (buffers.input, buffers.central) = (static_pool(2, 16), static_pool(2, 16));
-        buffers.nic_sink = static_pool(2, 4);
+        let mesh = Topology::cube(&[3], false, 4, 1, None).unwrap();
+        let mut spec = with_hierarchical_switches(voq_fabric(mesh));
+        let buffers = &mut hierarchical_of(&mut spec).buffers;
+        (buffers.input, buffers.central) = (own_pool(2, 16), own_pool(2, 16));
+        buffers.nic_sink = own_pool(2, 4);
         let mut control = control(0, 1, 3000);
         for port in [&mut control.host_ports, &mut control.switch_ports] {
             (port.credit_mask, port.cs_threshold) = (true, 12);

@@ -10,8 +10,8 @@ use common::random::config;
 use common::random_infiniband::{fabric, script, traffic};
 use common::script::{Cue, Script, message};
 use flitwise::fabric::engine::{Engine, RunEnd};
-use flitwise::fabric::infiniband::CctEntry;
 use flitwise::fabric::series::{FlowSample, PortVlSample, Sample, Sampling, SourceSample};
+use flitwise::fabric::spec::congestion::CctEntry;
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::stats::{FabricStats, LinkEnd};
 use flitwise::fabric::topology::Topology;
@@ -211,9 +211,10 @@ proptest! {
         links.exceptions.clear();
         voq_of(&mut spec).crossbar_speedup = 1;
         (voq_of(&mut spec).hca.send_rate, voq_of(&mut spec).hca.sink_rate) = (None, None);
-        let way = spec.timing.allocation + spec.timing.crossbar + spec.timing.output_store;
+        let t = voq_of(&mut spec).timing;
+        let way = t.allocation + t.crossbar + t.output_store;
         let largest = spec.largest_packet_credits().max(2);
-        spec.buffers.output = static_pool(1, 2 * largest + way as u32 + 2);
+        voq_of(&mut spec).buffers.output = 2 * largest + way as u32 + 2;
         compare(&spec, &script(&spec, &traffic), None)?;
     }
 
@@ -232,8 +233,8 @@ proptest! {
 #[test]
 fn a_controlled_hotspot_agrees() {
     let mut spec = voq_fabric(Topology::cube(&[2], false, 4, 1, None).unwrap());
-    spec.buffers.input = static_pool(2, 72);
-    spec.header_bytes = 26;
+    voq_of(&mut spec).buffers.input = static_pool(2, 72);
+    spec.units.header_bytes = 26;
     let voq = voq_of(&mut spec);
     voq.links.host = ratio(1, 2);
     voq.hca.send_rate = Some(ratio(2, 5));
@@ -252,11 +253,11 @@ fn a_controlled_hotspot_agrees() {
 #[test]
 fn starved_port_vls_agree() {
     let mut spec = voq_fabric(Topology::cube(&[3], false, 3, 1, None).unwrap());
-    spec.buffers.input = static_pool(2, 24);
+    voq_of(&mut spec).buffers.input = static_pool(2, 24);
     let voq = voq_of(&mut spec);
     voq.links.host = ratio(1, 2);
     voq.hca.sink_rate = Some(ratio(1, 5));
-    spec.buffers.nic_sink = static_pool(2, 8);
+    voq_of(&mut spec).buffers.nic_sink = static_pool(2, 8);
     let with = |multiplier| {
         let mut spec = spec.clone();
         let mut control = control(0, 1, 3000);

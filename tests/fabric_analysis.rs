@@ -7,7 +7,7 @@ mod common;
 use analysis::{Cuts, SlowGraph, mixed_fabric};
 use common::random::{Kind, config, fabric};
 use common::script::{Cue, Script, jam, message};
-use common::specs::{even_pool, jamming_ring, opa_gen1, sc2vl, service_level};
+use common::specs::{even_pool, hierarchical_of, jamming_ring, opa_gen1, sc2vl, service_level};
 use flitwise::fabric::analysis::Routes;
 use flitwise::fabric::analysis::bisection::Bisection;
 use flitwise::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Space, Towards};
@@ -16,7 +16,8 @@ use flitwise::fabric::analysis::path::{NoWay, path};
 use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::routing::NextHop;
-use flitwise::fabric::spec::{CentralQueues, FabricSpec, RingTie, Scheduler, TrunkSelection};
+use flitwise::fabric::spec::hierarchical::{CentralQueues, Scheduler};
+use flitwise::fabric::spec::{FabricSpec, RingTie, TrunkSelection};
 use flitwise::fabric::topology::{Peer, Topology};
 use proptest::prelude::*;
 
@@ -198,10 +199,11 @@ fn a_ring_without_datelines_has_the_cycle_that_one_expects() {
     spec.qos.service_levels[0].scs.push(1);
     spec.qos.sc2vl = sc2vl(&[0, 1]);
     spec.qos.vls = 2;
+    let buffers = &mut hierarchical_of(&mut spec).buffers;
     for pool in [
-        &mut spec.buffers.input,
-        &mut spec.buffers.output,
-        &mut spec.buffers.central,
+        &mut buffers.input,
+        &mut buffers.output,
+        &mut buffers.central,
     ] {
         *pool = even_pool(2, 1024, 16, 768);
     }
@@ -215,7 +217,7 @@ fn coupled_torus(queues: CentralQueues) -> FabricSpec {
     spec.qos.vls = 2;
     spec.qos.sc2vl = sc2vl(&[0, 1]);
     spec.qos.service_levels = vec![service_level("D", [0, 1], 128)];
-    let buffers = &mut spec.buffers;
+    let buffers = &mut hierarchical_of(&mut spec).buffers;
     for pool in [
         &mut buffers.nic_queue,
         &mut buffers.nic_sink,

@@ -3,11 +3,10 @@
 
 mod common;
 
-use common::resolved::{fabric, refused, voq};
+use common::resolved::{fabric, refused};
 use flitwise::fabric::analysis::channels::ChannelGraph;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
-use flitwise::fabric::infiniband::VlMap;
-use flitwise::fabric::spec::FabricSpec;
+use flitwise::fabric::spec::{FabricSpec, VlPolicy};
 use flitwise::fabric::topology::Peer;
 use std::path::{Path, PathBuf};
 
@@ -95,7 +94,7 @@ fn real_tables_are_what_others_found_them_to_be() {
                  forwarding = {fts:?}\n",
                 set.join("ibnetdiscover.txt.gz").display().to_string()
             ));
-            assert_eq!(voq(&again).forwarding, voq(&spec).forwarding, "{line}");
+            assert_eq!(again.routing.forwarding, spec.routing.forwarding, "{line}");
         }
     }
     assert!(sets >= 4, "only {sets} sets of dumps");
@@ -117,7 +116,7 @@ fn real_sl_to_vl_tables() {
     if tree.exists() {
         let spec = imported(&tree, &(sl2vl(&tree) + &levels(16)));
         assert_eq!(spec.qos.vls, 8);
-        let VlMap::SlToVl(tables) = &voq(&spec).vl_map else {
+        let VlPolicy::SlToVl(tables) = &spec.qos.vl_policy else {
             panic!("no tables");
         };
         // SL modulo 8 everywhere, so that one table is enough.
@@ -135,7 +134,7 @@ fn real_sl_to_vl_tables() {
     if torus.exists() {
         let spec = imported(&torus, &(sl2vl(&torus) + &levels(8)));
         assert_eq!(spec.qos.vls, 4);
-        let VlMap::SlToVl(tables) = &voq(&spec).vl_map else {
+        let VlPolicy::SlToVl(tables) = &spec.qos.vl_policy else {
             panic!("no tables");
         };
         // The first switch of the file, from port 3 to port 1: SL 1 goes on VL 3, from 1 to 2
@@ -204,10 +203,10 @@ fn nodes_are_numbered_by_guid_and_ports_from_zero() {
     assert_eq!((t.attachment(0), t.attachment(1)), ((0, 0), (1, 0)));
     assert_eq!(t.peer(0, 4), Peer::Switch { switch: 1, port: 3 });
     assert_eq!(
-        voq(&spec).forwarding.as_ref().unwrap().ports,
+        spec.routing.forwarding.as_ref().unwrap().ports,
         [[0, 4], [3, 0]]
     );
-    let VlMap::SlToVl(tables) = &voq(&spec).vl_map else {
+    let VlPolicy::SlToVl(tables) = &spec.qos.vl_policy else {
         panic!("no tables");
     };
     assert_eq!(

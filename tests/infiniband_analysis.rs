@@ -11,8 +11,7 @@ use flitwise::fabric::analysis::channels::{Buffer, ChannelGraph};
 use flitwise::fabric::analysis::path::path;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::fabric::engine::{Engine, RunEnd};
-use flitwise::fabric::infiniband::VlMap;
-use flitwise::fabric::spec::{FabricSpec, TrunkSelection};
+use flitwise::fabric::spec::{FabricSpec, TrunkSelection, VlPolicy};
 use flitwise::fabric::topology::Peer;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -193,8 +192,7 @@ fn random_fabrics_have_tables() {
     for _ in 0..100 {
         let tree = random_infiniband::fabric().new_tree(&mut runner);
         let spec = tree.unwrap().current();
-        let voq = resolved::voq(&spec);
-        tables += u32::from(matches!(voq.vl_map, VlMap::SlToVl(_)));
+        tables += u32::from(matches!(spec.qos.vl_policy, VlPolicy::SlToVl(_)));
     }
     assert!(tables >= 10, "{tables} of 100");
 }

@@ -4,11 +4,12 @@ mod common;
 
 use common::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
 use common::specs;
-use flitwise::fabric::infiniband::{
-    Acks, CctEntry, CongestionControl, ForwardingTables, Notification, SlToVl, VlArb, VlMap,
-    VlWeight,
+use flitwise::fabric::spec::congestion::CctEntry;
+use flitwise::fabric::spec::hierarchical::Scheduler;
+use flitwise::fabric::spec::voq::{Acks, VlArb, VlWeight};
+use flitwise::fabric::spec::{
+    CongestionControl, FabricSpec, ForwardingTables, Notification, SlToVl, VlPolicy,
 };
-use flitwise::fabric::spec::{FabricSpec, Scheduler};
 use flitwise::fabric::topology::Topology;
 use flitwise::units::Ratio;
 use std::collections::BTreeMap;
@@ -81,23 +82,20 @@ fn an_exception_holds_for_both_ends_of_a_link() {
 
 #[test]
 fn buffers() {
-    refused("fabric.input_buffer", "statically", |s| {
-        s.buffers.input.per_vl[1].exclusive = 3
-    });
     refused("fabric.input_buffer", "but the buffer has 9", |s| {
-        s.buffers.input.total = 9
+        voq_of(s).buffers.input.total = 9
     });
     refused("fabric.nic_sink", "largest packet takes 4", |s| {
-        s.buffers.nic_sink = static_pool(2, 3);
+        voq_of(s).buffers.nic_sink = static_pool(2, 3);
     });
     refused("fabric.nic_sink", "1 sizes for 2", |s| {
-        s.buffers.nic_sink = static_pool(1, 64)
+        voq_of(s).buffers.nic_sink = static_pool(1, 64)
     });
     refused("fabric.output_buffer", "3 credits", |s| {
-        s.buffers.output.total = 3
+        voq_of(s).buffers.output = 3
     });
     refused("fabric.nic_queue", "3 credits", |s| {
-        s.buffers.nic_queue.total = 3
+        voq_of(s).buffers.nic_queue = 3
     });
     // A CNP of ten flits is larger than any packet.
     refused("fabric.output_buffer", "largest packet takes 10", |s| {
@@ -125,27 +123,27 @@ fn levels_and_lanes() {
         s.congestion_control = None;
     });
     let map = |default: Vec<u8>| {
-        VlMap::SlToVl(SlToVl {
+        VlPolicy::SlToVl(SlToVl {
             default,
             hcas: BTreeMap::new(),
             ports: BTreeMap::new(),
         })
     };
     refused("fabric.sl2vl", "1 entries for 2", |s| {
-        voq_of(s).vl_map = map(vec![0])
+        s.qos.vl_policy = map(vec![0])
     });
     refused("fabric.sl2vl", "VL 2", |s| {
-        voq_of(s).vl_map = map(vec![0, 2])
+        s.qos.vl_policy = map(vec![0, 2])
     });
     refused("fabric.sl2vl", "no adapter 8", |s| {
-        voq_of(s).vl_map = VlMap::SlToVl(SlToVl {
+        s.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
             default: vec![0, 0],
             hcas: BTreeMap::from([(8, vec![0, 0])]),
             ports: BTreeMap::new(),
         });
     });
     refused("fabric.sl2vl", "switch 2", |s| {
-        voq_of(s).vl_map = VlMap::SlToVl(SlToVl {
+        s.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
             default: vec![0, 0],
             hcas: BTreeMap::new(),
             ports: BTreeMap::from([((2, 0, 0), vec![0, 0])]),
@@ -180,7 +178,7 @@ fn forwarding() {
     let with = |change: fn(&mut Vec<Vec<u16>>)| {
         let mut ports = good.clone();
         change(&mut ports);
-        move |s: &mut FabricSpec| voq_of(s).forwarding = Some(ForwardingTables { ports })
+        move |s: &mut FabricSpec| s.routing.forwarding = Some(ForwardingTables { ports })
     };
     let mut spec = sound();
     with(|_| ())(&mut spec);
@@ -198,7 +196,7 @@ fn forwarding() {
     }
     ring.qos.sc2vl = common::specs::sc2vl(&[0, 1, 0, 1]);
     ring.validate().unwrap();
-    voq_of(&mut ring).forwarding = Some(ForwardingTables { ports: good });
+    ring.routing.forwarding = Some(ForwardingTables { ports: good });
     assert!(ring.validate().unwrap_err().problem.contains("dateline"));
 }
 
@@ -207,7 +205,7 @@ fn congestion_parameters_are_told_by_their_names() {
     let name = |parameter| format!("congestion_control.{parameter}");
     refused_control(&name("Threshold"), "16", |c| c.switch_ports.threshold = 16);
     refused_control(&name("Threshold"), "200", |c| {
-        let port = flitwise::fabric::infiniband::PortCongestion {
+        let port = flitwise::fabric::spec::congestion::PortCongestion {
             threshold: 200,
             ..c.host_ports
         };

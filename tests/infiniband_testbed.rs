@@ -44,7 +44,7 @@ fn throughput(spec: &FabricSpec, flows: &[(u32, u32)], step: Tick) -> Vec<Vec<f6
         let (from, to) = ((active - 1) * step + SETTLING, active * step);
         let own = script.packets.iter().filter(|p| p.token == flow);
         let count = own.filter(|p| (from..to).contains(&p.delivered)).count() as f64;
-        count * 2048.0 * 8000.0 / ((to - from) as f64 * spec.timing.tick.length_ps().to_f64())
+        count * 2048.0 * 8000.0 / ((to - from) as f64 * spec.units.tick.length_ps().to_f64())
     };
     (1..=count)
         .map(|active| (0..active).map(|flow| rate(active, flow)).collect())
@@ -153,7 +153,7 @@ fn scenario_2_with_control_is_lower_and_oscillates() {
         let lines = lines.map(|(&(from, to), i)| (Cue::At(0), message(i, from, to, 0, STEP * 4)));
         let mut script = Script::new(lines);
         Engine::new(spec).unwrap().run(&mut script);
-        let slot = spec.timing.tick.ticks(100_000_000);
+        let slot = spec.units.tick.ticks(100_000_000);
         let mut counts = vec![0u32; (STEP / slot) as usize];
         for packet in script.packets.iter().filter(|p| p.token == 0) {
             if let Some(count) = counts.get_mut((packet.delivered / slot) as usize) {

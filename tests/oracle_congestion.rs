@@ -4,13 +4,13 @@
 mod common;
 mod oracle;
 
-use common::infiniband::{control, static_pool, voq_fabric};
+use common::infiniband::{control, own_pool, voq_fabric, with_hierarchical_switches};
 use common::script::{Cue, Script, message};
-use flitwise::fabric::infiniband::{
-    CctEntry, CongestionControl, FillComparison, FlowLevel, Notification, SwitchKind, TimerRestart,
-    TimerScope,
+use common::specs::hierarchical_of;
+use flitwise::fabric::spec::congestion::{
+    CctEntry, FillComparison, FlowLevel, TimerRestart, TimerScope,
 };
-use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::spec::{CongestionControl, FabricSpec, Notification, Tick};
 use flitwise::fabric::topology::Topology;
 use flitwise::fabric::workload::Message;
 use oracle::{Departure, End, FlowKey, OracleRun};
@@ -22,12 +22,8 @@ const OUTPUT: End = End::Port { switch: 0, port: 3 };
 /// two packets. One packet of an input is at the threshold: weight 15 is 1/16 of 64 flits. So
 /// there is congestion once a packet finds one that waits.
 fn fabric(change: impl FnOnce(&mut CongestionControl)) -> FabricSpec {
-    let mut spec = voq_fabric(Topology::single(8).unwrap());
-    spec.kind = SwitchKind::Hierarchical;
-    let buffers = &mut spec.buffers;
-    buffers.nic_queue = static_pool(2, 8);
-    buffers.output = static_pool(2, 8);
-    buffers.central = static_pool(2, 64);
+    let mut spec = with_hierarchical_switches(voq_fabric(Topology::single(8).unwrap()));
+    hierarchical_of(&mut spec).buffers.central = own_pool(2, 64);
     let mut congestion = control(15, 0, 100);
     change(&mut congestion);
     spec.congestion_control = Some(Box::new(congestion));
@@ -152,7 +148,7 @@ fn port_without_credits_is_a_victim_unless_masked() {
     // there never are credits in a tick in which a packet joins its queue, after the first.
     let slow = |mask: bool| {
         let mut spec = fabric(|c| c.host_ports.victim_mask = mask);
-        spec.buffers.nic_sink = static_pool(2, 4);
+        hierarchical_of(&mut spec).buffers.nic_sink = own_pool(2, 4);
         collide(&spec, 20, 65)
     };
     assert!(marks(&slow(false)).is_empty());
@@ -176,8 +172,8 @@ fn starved_port_marks_and_holds_credits_back() {
             c.ccti_limit = 0;
             change(c);
         });
-        spec.buffers.nic_sink = static_pool(2, 4);
-        spec.buffers.input = static_pool(2, 16);
+        hierarchical_of(&mut spec).buffers.nic_sink = own_pool(2, 4);
+        hierarchical_of(&mut spec).buffers.input = own_pool(2, 16);
         collide(&spec, 20, 200)
     };
     let run = starved(|_| ());
@@ -419,7 +415,7 @@ fn cnp_must_fit_everywhere() {
     // A CNP of 9 flits is larger than the output buffer for its VL.
     let mut spec = fabric(|c| c.notification = Notification::Cnp { bytes: 9 * 64 });
     assert_eq!(spec.validate().unwrap_err().key, "fabric.nic_queue");
-    spec.buffers.nic_queue = static_pool(2, 9);
+    hierarchical_of(&mut spec).buffers.nic_queue = own_pool(2, 9);
     assert_eq!(spec.validate().unwrap_err().key, "fabric.output_buffer");
     spec.congestion_control.as_mut().unwrap().notification = Notification::Ack;
     assert_eq!(

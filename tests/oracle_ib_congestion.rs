@@ -6,11 +6,12 @@ mod oracle_ib;
 
 use common::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
 use common::script::{Cue, Script, message};
-use flitwise::fabric::infiniband::{
-    Acks, CctEntry, CctiBound, CongestionControl, FillComparison, FlowLevel, IrdBase, Marking,
-    Notification, SlScope, TimerRestart, TimerScope,
+use flitwise::fabric::spec::congestion::{
+    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, SlScope, TimerRestart,
+    TimerScope,
 };
-use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::spec::voq::Acks;
+use flitwise::fabric::spec::{CongestionControl, FabricSpec, Notification, Tick};
 use flitwise::fabric::topology::Topology;
 use flitwise::random::{Purpose, Stream};
 use oracle_ib::{End, FlowKey, IbRun, PacketKind};
@@ -136,7 +137,7 @@ fn port_without_credits_is_a_victim_unless_masked() {
     // The host takes a flit in four ticks and buffers one packet.
     let slow = |mask: bool| {
         let mut spec = fabric(|c| c.host_ports.victim_mask = mask);
-        spec.buffers.nic_sink = static_pool(2, 4);
+        voq_of(&mut spec).buffers.nic_sink = static_pool(2, 4);
         voq_of(&mut spec).hca.sink_rate = Some(ratio(1, 4));
         collide(&spec, 20, 100)
     };
@@ -160,7 +161,7 @@ fn starved_port_marks_and_holds_credits_back() {
             c.host_ports.cs_threshold = 14;
             change(c);
         });
-        spec.buffers.nic_sink = static_pool(2, 4);
+        voq_of(&mut spec).buffers.nic_sink = static_pool(2, 4);
         voq_of(&mut spec).hca.sink_rate = Some(ratio(1, 4));
         spec.congestion_control.as_mut().unwrap().ccti_limit = 0;
         collide(&spec, 20, 140)

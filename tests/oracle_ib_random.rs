@@ -9,11 +9,11 @@ use common::random::config;
 use common::random_infiniband::{fabric, script, traffic};
 use common::script::Script;
 use flitwise::fabric::engine::Engine;
-use flitwise::fabric::infiniband::{
-    CongestionControl, ForwardingTables, SlToVl, VlArb, VlMap, VlWeight,
-};
 use flitwise::fabric::routing::{NextHop, next_hop};
-use flitwise::fabric::spec::{FabricSpec, TrunkSelection};
+use flitwise::fabric::spec::voq::{VlArb, VlWeight};
+use flitwise::fabric::spec::{
+    CongestionControl, FabricSpec, ForwardingTables, SlToVl, TrunkSelection, VlPolicy,
+};
 use oracle_ib::{IbRun, RunEnd};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -109,14 +109,14 @@ proptest! {
         let row = |switch| (0..topology.nics()).map(|dst| port(switch, dst)).collect();
         let ports = (0..topology.switches()).map(row).collect();
         let mut own = spec.clone();
-        voq_of(&mut own).vl_map = VlMap::ServiceChannels;
+        own.qos.vl_policy = VlPolicy::ServiceChannels;
         let mut given = spec.clone();
-        voq_of(&mut given).vl_map = VlMap::SlToVl(SlToVl {
+        given.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
             default,
             hcas: BTreeMap::new(),
             ports: BTreeMap::new(),
         });
-        voq_of(&mut given).forwarding = Some(ForwardingTables { ports });
+        given.routing.forwarding = Some(ForwardingTables { ports });
         given.validate().unwrap();
         let (own, given) =
             (run(&own, script(&own, &traffic)), run(&given, script(&given, &traffic)));

@@ -6,8 +6,8 @@ mod oracle_ib;
 
 use common::infiniband::{ratio, static_pool, voq_fabric, voq_of};
 use common::script::{Cue, Script, message};
-use flitwise::fabric::infiniband::{ForwardingTables, SlToVl, VlArb, VlMap, VlWeight};
-use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::spec::voq::{VlArb, VlWeight};
+use flitwise::fabric::spec::{FabricSpec, ForwardingTables, SlToVl, Tick, VlPolicy};
 use flitwise::fabric::topology::Topology;
 use flitwise::fabric::workload::Message;
 use flitwise::units::TickLength;
@@ -68,7 +68,7 @@ fn header_takes_nine_ticks_through_an_idle_switch() {
 #[test]
 fn headers_are_counted_and_rounded_up() {
     let mut spec = single();
-    spec.header_bytes = 26;
+    spec.units.header_bytes = 26;
     // 256 + 26 bytes are 5 flits and take 4.4 ticks, 5 + 26 are one: the second packet starts in 4.
     let run = run_lines(&spec, [(0, message(0, 1, 2, 0, 261))]);
     let flits: Vec<_> = run.reports.iter().map(|r| r.flits).collect();
@@ -111,8 +111,8 @@ fn servers_count_bytes() {
 #[test]
 fn short_packets_follow_each_other_at_the_pace_of_their_bytes() {
     let mut spec = single();
-    spec.header_bytes = 26;
-    spec.timing.tick = TickLength::whole(2_000);
+    spec.units.header_bytes = 26;
+    spec.units.tick = TickLength::whole(2_000);
     let links = &mut voq_of(&mut spec).links;
     (links.host, links.switch) = (ratio(1, 8), ratio(1, 8));
     // 64 + 26 bytes take 11.25 ticks: the engine and the link start packets at 0, 11.25, 22.5,
@@ -185,7 +185,7 @@ fn input_accepts_the_first_output_after_its_pointer() {
 #[test]
 fn sender_waits_for_credits() {
     let mut spec = single();
-    spec.buffers.nic_sink = static_pool(2, 4);
+    voq_of(&mut spec).buffers.nic_sink = static_pool(2, 4);
     voq_of(&mut spec).hca.sink_rate = Some(ratio(1, 4));
     let run = run_lines(&spec, [(0, message(0, 1, 2, 0, 512))]);
     // The sink takes flits of the first packet at 12, 16, 20, 24; credits are seen four
@@ -201,7 +201,7 @@ fn sender_waits_for_credits() {
 #[test]
 fn blocked_queue_does_not_block_another() {
     let mut spec = single();
-    spec.buffers.nic_sink = static_pool(2, 4);
+    voq_of(&mut spec).buffers.nic_sink = static_pool(2, 4);
     voq_of(&mut spec).hca.sink_rate = Some(ratio(1, 100));
     let lines = [
         (0, message(0, 1, 2, 0, 256)),
@@ -318,7 +318,7 @@ fn tables_rule_the_outputs_of_switches() {
 fn tables_map_service_levels_to_vls_per_port() {
     let mut spec = two_switches();
     // Everywhere VL 0, but from the first adapter of switch 1 and over the link VL 1.
-    voq_of(&mut spec).vl_map = VlMap::SlToVl(SlToVl {
+    spec.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
         default: vec![0, 0],
         hcas: BTreeMap::from([(0, vec![1, 1])]),
         ports: BTreeMap::from([((0, 0, 4), vec![0, 1])]),
@@ -339,13 +339,13 @@ fn tables_map_service_levels_to_vls_per_port() {
 fn forwarding_tables_rule_the_way() {
     // Three switches in a row have one way; a ring of three has two.
     let mut spec = voq_fabric(Topology::cube(&[3], true, 1, 1, None).unwrap());
-    voq_of(&mut spec).vl_map = VlMap::SlToVl(SlToVl {
+    spec.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
         default: vec![0, 1],
         hcas: BTreeMap::new(),
         ports: BTreeMap::new(),
     });
     // Port 0 is the adapter, 1 leads up, 2 down; always down.
-    voq_of(&mut spec).forwarding = Some(ForwardingTables {
+    spec.routing.forwarding = Some(ForwardingTables {
         ports: vec![vec![0, 2, 2], vec![2, 0, 2], vec![2, 2, 0]],
     });
     let run = run_lines(&spec, [(0, message(0, 0, 1, 0, 64))]);

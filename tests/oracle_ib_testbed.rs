@@ -8,7 +8,7 @@ mod oracle_ib;
 
 use common::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
 use common::script::{Cue, Script, message};
-use flitwise::fabric::infiniband::TimerRestart;
+use flitwise::fabric::spec::congestion::TimerRestart;
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::topology::Topology;
 use oracle_ib::{Departure, End, IbRun, RunEnd};
@@ -35,11 +35,11 @@ fn test_bed() -> FabricSpec {
     for level in &mut spec.qos.service_levels {
         level.mtu_bytes = 512;
     }
-    spec.header_bytes = 26;
-    spec.buffers.input = static_pool(2, 72);
-    spec.buffers.nic_sink = static_pool(2, 72);
-    spec.buffers.output = static_pool(1, 18);
-    spec.buffers.nic_queue = static_pool(1, 18);
+    spec.units.header_bytes = 26;
+    voq_of(&mut spec).buffers.input = static_pool(2, 72);
+    voq_of(&mut spec).buffers.nic_sink = static_pool(2, 72);
+    voq_of(&mut spec).buffers.output = 18;
+    voq_of(&mut spec).buffers.nic_queue = 18;
     let voq = voq_of(&mut spec);
     voq.links.host = ratio(1, 2);
     voq.hca.send_rate = Some(ratio(ENDPOINT.0, ENDPOINT.1));

@@ -5,7 +5,8 @@ mod common;
 mod oracle;
 
 use common::random::{Kind, classes, config, controlled_fabric, fabric, script, traffic};
-use flitwise::fabric::spec::{FabricSpec, Scheduler};
+use flitwise::fabric::spec::FabricSpec;
+use flitwise::fabric::spec::hierarchical::Scheduler;
 use flitwise::fabric::topology::Shape;
 use oracle::RunEnd;
 use proptest::prelude::*;
@@ -97,16 +98,17 @@ const CORNERS: &[Corner] = &[
     ("more than two SCs", |f| {
         f.qos.service_levels.iter().any(|sl| sl.scs.len() > 2)
     }),
-    ("flits above 64 bytes", |f| f.timing.flit_bytes > 64),
+    ("flits above 64 bytes", |f| f.units.flit_bytes > 64),
     ("flits that are no power of two", |f| {
-        !f.timing.flit_bytes.is_power_of_two()
+        !f.units.flit_bytes.is_power_of_two()
     }),
     ("fast crossbars", |f| {
-        f.timing.mport_speedup > 4 && f.timing.central_speedup > 4
+        f.hierarchical().unwrap().timing.mport_speedup > 4
+            && f.hierarchical().unwrap().timing.central_speedup > 4
     }),
     (
         "an SBT weight of 0",
-        |f| matches!(&f.qos.scheduler, Scheduler::Sbt { weights } if weights.contains(&0)),
+        |f| matches!(&f.hierarchical().unwrap().scheduler, Scheduler::Sbt { weights } if weights.contains(&0)),
     ),
 ];
 

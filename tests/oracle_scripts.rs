@@ -5,10 +5,9 @@ mod common;
 mod oracle;
 
 use common::script::{Cue, Script, jam, message};
-use common::specs::{even_pool, jamming_ring, opa_gen1, opasim};
-use flitwise::fabric::spec::{
-    DTableEntry, FabricSpec, RingTie, Scheduler, TrunkSelection, VirtualAllocation,
-};
+use common::specs::{even_pool, hierarchical_of, jamming_ring, opa_gen1, opasim};
+use flitwise::fabric::spec::hierarchical::{DTableEntry, Scheduler, VirtualAllocation};
+use flitwise::fabric::spec::{FabricSpec, RingTie, TrunkSelection};
 use flitwise::fabric::topology::Topology;
 use flitwise::fabric::workload::Message;
 use oracle::{Departure, End, OracleRun, RunEnd};
@@ -111,7 +110,7 @@ fn allocation_overlaps_the_crossing_before_it() {
 fn a_port_stands_still_for_the_gap() {
     for gap in 0..=8 {
         let mut spec = single(12);
-        spec.timing.allocation_gap = gap;
+        hierarchical_of(&mut spec).timing.allocation_gap = gap;
         let messages = [(0, 2), (1, 2), (4, 8), (5, 10)];
         let messages = messages.into_iter().zip(0..);
         let run = run_at_once(
@@ -134,8 +133,8 @@ fn blind_sources_pick_heads_that_must_wait() {
     const CL: u8 = 2;
     let run = |allocation| {
         let mut spec = single(4);
-        spec.virtual_allocation = allocation;
-        spec.timing.mport_speedup = 1;
+        hierarchical_of(&mut spec).virtual_allocation = allocation;
+        hierarchical_of(&mut spec).timing.mport_speedup = 1;
         // 15 flits of NIC 1 cross to output 2 in 98-112: it is idle for allocation from 105.
         let mut script = Script::new([
             (Cue::At(0), message(0, 1, 2, VO, 120)),
@@ -167,9 +166,9 @@ fn blind_sources_pick_heads_that_must_wait() {
 #[test]
 fn slow_crossing_delays_the_next_grant() {
     let mut spec = single(4);
-    spec.timing.output_store = 0;
-    spec.timing.mport_speedup = 1;
-    spec.timing.link = 1;
+    hierarchical_of(&mut spec).timing.output_store = 0;
+    hierarchical_of(&mut spec).timing.mport_speedup = 1;
+    spec.link_latency.switch = 1;
     // On different VLs, for the link to have a choice if it came to that.
     let run = run_at_once(&spec, [message(0, 0, 2, VO, 128), message(1, 1, 2, 1, 8)]);
     // The first crosses in 98-113, leaves in 100-115; the second is granted at
@@ -204,7 +203,8 @@ fn one_credit_per_vl(shrink: impl Fn(&mut FabricSpec)) -> FabricSpec {
 
 #[test]
 fn credit_of_an_input_buffer_comes_back_a_flight_later() {
-    let spec = one_credit_per_vl(|spec| spec.buffers.input = even_pool(8, 8, 1, 1));
+    let spec =
+        one_credit_per_vl(|spec| hierarchical_of(spec).buffers.input = even_pool(8, 8, 1, 1));
     let run = run_at_once(&spec, [message(0, 0, 2, VO, 64), message(1, 0, 2, VO, 64)]);
     // Flit 7 leaves the input buffer at 98 + 7/3 = 100; the credit is free at
     // 101 and seen by the NIC at 109.
@@ -221,8 +221,8 @@ fn credit_of_an_input_buffer_comes_back_a_flight_later() {
 #[test]
 fn credits_come_back_one_by_one() {
     let spec = one_credit_per_vl(|spec| {
-        spec.buffers.flits_per_credit = 4;
-        spec.buffers.input = even_pool(8, 16, 2, 2);
+        spec.units.flits_per_credit = 4;
+        hierarchical_of(spec).buffers.input = even_pool(8, 16, 2, 2);
     });
     let run = run_at_once(&spec, [message(0, 0, 2, VO, 64), message(1, 0, 2, VO, 32)]);
     // The first credit stands for flits 0-3; flit 3 leaves at 98 + 3/3 = 99.
@@ -231,7 +231,8 @@ fn credits_come_back_one_by_one() {
 
 #[test]
 fn space_of_an_output_buffer_is_free_in_the_next_tick() {
-    let spec = one_credit_per_vl(|spec| spec.buffers.output = even_pool(8, 8, 1, 1));
+    let spec =
+        one_credit_per_vl(|spec| hierarchical_of(spec).buffers.output = even_pool(8, 8, 1, 1));
     let run = run_at_once(&spec, [message(0, 0, 2, VO, 64), message(1, 1, 2, VO, 64)]);
     // The tail leaves at 157; granted at 158, crosses at 166, there at 168.
     assert_eq!(ticks(&run, port(0, 2)), [150, 168 + 50]);
@@ -239,7 +240,8 @@ fn space_of_an_output_buffer_is_free_in_the_next_tick() {
 
 #[test]
 fn space_of_a_central_buffer_is_free_in_the_next_tick() {
-    let spec = one_credit_per_vl(|spec| spec.buffers.central = even_pool(8, 8, 1, 1));
+    let spec =
+        one_credit_per_vl(|spec| hierarchical_of(spec).buffers.central = even_pool(8, 8, 1, 1));
     let run = run_at_once(&spec, [message(0, 0, 4, VO, 64), message(1, 1, 6, VO, 64)]);
     // Both go through central buffer 0. The first leaves it at 4 flits per tick
     // in 108 and 109; the second is granted at 110, crosses at 118, is in the
@@ -251,8 +253,8 @@ fn space_of_a_central_buffer_is_free_in_the_next_tick() {
 #[test]
 fn send_queue_holds_what_fits_and_refills_as_it_empties() {
     let spec = one_credit_per_vl(|spec| {
-        spec.buffers.nic_queue = even_pool(8, 8, 1, 1);
-        spec.timing.host_link = 1;
+        hierarchical_of(spec).buffers.nic_queue = even_pool(8, 8, 1, 1);
+        spec.link_latency.host = 1;
     });
     let run = run_at_once(&spec, (0..3).map(|token| message(token, 0, 2, VO, 64)));
     // The tail leaves in tick 7, its space is free in tick 8: no gap.
@@ -472,8 +474,8 @@ fn run_ends_when_the_workload_is_finished() {
 #[test]
 fn run_stalls_when_nothing_can_move() {
     let spec = one_credit_per_vl(|spec| {
-        spec.buffers.output = even_pool(8, 8, 1, 1);
-        spec.buffers.flits_per_credit = 4;
+        hierarchical_of(spec).buffers.output = even_pool(8, 8, 1, 1);
+        spec.units.flits_per_credit = 4;
     });
     let mut script = Script::new([(Cue::At(0), message(0, 0, 1, VO, 64))]);
     assert!(oracle::run(&spec, &mut script, 10_000).stalled());

@@ -8,7 +8,8 @@ use common::script::{Cue, Script, jam, message};
 use common::specs;
 use flitwise::fabric::engine::{Engine, Place, RunEnd, Stall, Waiting};
 use flitwise::fabric::routing::{NextHop, next_hop};
-use flitwise::fabric::spec::{CentralQueues, FabricSpec, Scheduler, Tick};
+use flitwise::fabric::spec::hierarchical::{CentralQueues, Scheduler};
+use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::topology::{Peer, Topology};
 use flitwise::fabric::workload::{Message, Workload};
 
@@ -119,7 +120,7 @@ fn a_deadlock_among_some_of_the_packets_ends_the_run_too() {
     spec.qos
         .service_levels
         .push(specs::service_level("other", [4, 5], 128));
-    let buffers = &mut spec.buffers;
+    let buffers = &mut specs::hierarchical_of(&mut spec).buffers;
     for pool in [
         &mut buffers.nic_queue,
         &mut buffers.nic_sink,
@@ -196,7 +197,7 @@ fn tightest(torus: Topology) -> FabricSpec {
     spec.qos.sc2vl = specs::sc2vl(&[0, 1]);
     spec.qos.service_levels = vec![specs::service_level("D", [0, 1], 128)];
     let pool = specs::even_pool(2, 4, 2, 2);
-    let buffers = &mut spec.buffers;
+    let buffers = &mut specs::hierarchical_of(&mut spec).buffers;
     for own in [
         &mut buffers.nic_queue,
         &mut buffers.nic_sink,
@@ -231,7 +232,7 @@ fn overloaded_torus(central_queues: CentralQueues, messages: u64) -> (FabricSpec
     let torus = Topology::cube(&[4, 4], true, 3, 1, None).unwrap();
     let nics = u64::from(torus.nics());
     let mut spec = tightest(torus);
-    spec.buffers.central_queues = central_queues;
+    specs::hierarchical_of(&mut spec).buffers.central_queues = central_queues;
     let mut state = 1u64;
     let mut below = |n: u64| {
         state = state

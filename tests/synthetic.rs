@@ -12,8 +12,7 @@ mod oracle_ib;
 use common::script::{Cue, Script};
 use flitwise::config::{Plan, resolve_text};
 use flitwise::fabric::engine::{Engine, RunEnd};
-use flitwise::fabric::infiniband::SwitchKind;
-use flitwise::fabric::spec::Tick;
+use flitwise::fabric::spec::{Switch, Tick};
 use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
 use flitwise::replay::Replay;
 use flitwise::runner::{Control, RunResult, Silent, Status, run_plan, workload};
@@ -190,12 +189,12 @@ fn kept_back_changes_no_packet(text: &str) {
     }
 
     let mut in_oracle = Recorder::new(&plan, 40_000);
-    let (messages, delivered) = match fabric.kind {
-        SwitchKind::Hierarchical => {
+    let (messages, delivered) = match fabric.switch {
+        Switch::Hierarchical(_) => {
             let run = oracle::run(fabric, &mut in_oracle, 50_000);
             (run.messages, run.messages_delivered)
         }
-        SwitchKind::Voq(_) => {
+        Switch::Voq(_) => {
             let run = oracle_ib::run(fabric, &mut in_oracle, 50_000);
             (run.messages, run.messages_delivered)
         }
@@ -242,10 +241,9 @@ fn a_backlog_of_queue_pairs_takes_no_memory() {
         assert!(waiting > 80_000, "{waiting}");
         // The first of each of the 15 queue pairs of a NIC, and what the buffers hold.
         let fabric = &plan.experiment.fabric;
-        let buffers = &fabric.buffers;
-        let pools = [&buffers.nic_queue, &buffers.input, &buffers.output];
-        let room: u32 = pools.iter().map(|pool| pool.total).sum();
-        let size = fabric.credits(fabric.timing.flits(512, fabric.header_bytes));
+        let buffers = &fabric.voq().unwrap().buffers;
+        let room = buffers.nic_queue + buffers.input.total + buffers.output;
+        let size = fabric.units.credits(fabric.units.data_flits(512));
         let most = 16 * (15 + u64::from(room / size) + 1);
         assert!(traffic.inside.1 <= most, "{:?} of {most}", traffic.inside);
         assert!(most < 5_000);

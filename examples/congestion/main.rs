@@ -71,7 +71,7 @@ impl fmt::Display for Outcome {
 }
 
 fn simulate(experiment: &Experiment, settling_ms: u64, window_ms: u64) -> Result<Outcome> {
-    let tick = experiment.fabric.timing.tick;
+    let tick = experiment.fabric.units.tick;
     let ticks = |ms: u64| -> Tick { tick.ticks(ms * PS_PER_MS) };
     let (from, to) = (ticks(settling_ms), ticks(settling_ms + window_ms));
     let mut traffic = workload(experiment, Some(to))?;

@@ -257,7 +257,7 @@ fn simulate(plan: &Plan) -> Result<Simulation> {
 
 /// Mean and 99th percentile of the end-to-end latency of a service level.
 fn latencies(stats: &FabricStats, sl: u8, plan: &Plan) -> String {
-    let tick = plan.experiment.fabric.timing.tick;
+    let tick = plan.experiment.fabric.units.tick;
     match latency(&stats.service_levels[usize::from(sl)].end_to_end, tick) {
         Some(l) => format!("{:.1},{:.1}", l.mean, l.p99),
         None => ",".to_owned(),

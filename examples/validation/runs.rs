@@ -194,7 +194,7 @@ fn rows(plan: &Plan, key: &str) -> Result<String> {
         value => value.to_string(),
     };
     let warm_up = point["warm_up_ticks"].as_u64().unwrap_or(0);
-    let warm_up_us = plan.experiment.fabric.timing.tick.ps(warm_up) as f64 / 1e6;
+    let warm_up_us = plan.experiment.fabric.units.tick.ps(warm_up) as f64 / 1e6;
     let mut rows = String::new();
     for level in &plan.experiment.fabric.qos.service_levels {
         let sl = &point["service_levels"][&level.name];

@@ -2,11 +2,15 @@
 //! `--set` and `[baseline]`, each of which keeps its own place for messages.
 
 use super::error::{ConfigError, Location, suggestion};
+use super::tagged::{explain_foreign_key, wrap_kinds};
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+/// How serde's message of an unknown key begins.
+const UNKNOWN_KEY: &str = "unknown field `";
 
 /// Most parts of a dotted key: bounds the recursion.
 const MAX_DEPTH: usize = 16;
@@ -96,11 +100,16 @@ impl<'t> Document<'t> {
 
     /// Deserialises the whole document.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
-        let root = Spanned::new(0..0, self.root.clone());
+        let mut root = self.root.clone();
+        wrap_kinds(&mut root);
+        let root = Spanned::new(0..0, root);
         T::deserialize(toml::Deserializer::from(root)).map_err(|e| {
             let mut error = from_toml(self.texts, &e, 0);
             if let Some(span) = e.span() {
                 error.key = path_of(&self.root, &span).unwrap_or_default();
+            }
+            if e.message().starts_with(UNKNOWN_KEY) {
+                explain_foreign_key(&mut error);
             }
             error
         })
@@ -356,7 +365,7 @@ fn from_toml(texts: &Texts, error: &toml::de::Error, base: usize) -> ConfigError
 }
 
 fn friendly(message: &str) -> String {
-    for (start, kind) in [("unknown field `", "key"), ("unknown variant `", "value")] {
+    for (start, kind) in [(UNKNOWN_KEY, "key"), ("unknown variant `", "value")] {
         let Some(rest) = message.strip_prefix(start) else {
             continue;
         };
@@ -368,6 +377,10 @@ fn friendly(message: &str) -> String {
     if let Some(rest) = message.strip_prefix("missing field `") {
         let key = rest.trim_end().trim_end_matches('`');
         return format!("`{key}` is missing; add it (docs/experiment.md describes every key)");
+    }
+    // An enum by its variant, or a table around it: see `tagged`.
+    if message.trim_end() == "wanted string or table" {
+        return "wrong type: expected a table".to_owned();
     }
     let (problem, expected) = match message.split_once(", expected ") {
         Some((problem, expected)) => (problem, Some(expected.trim_end())),

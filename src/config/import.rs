@@ -3,7 +3,7 @@
 //! GUIDs; port p of a device is port p − 1 here.
 
 use super::error::ConfigError;
-use crate::fabric::infiniband::{ForwardingTables, SlToVl};
+use crate::fabric::spec::{ForwardingTables, SlToVl};
 use crate::fabric::topology::{Peer, Topology};
 use flitwise_formats::Source;
 use flitwise_formats::infiniband::{Discovery, LineError, Port, VlTables, forwarding};

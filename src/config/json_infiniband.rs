@@ -1,53 +1,89 @@
 //! The InfiniBand side of a resolved experiment as JSON.
 
-use crate::fabric::infiniband::{
-    Acks, CctiBound, CongestionControl, FillComparison, FlowLevel, IrdBase, Marking, Notification,
-    PortCongestion, SlScope, TimerRestart, TimerScope, VlArb, VlMap, VlWeight, Voq,
+use crate::fabric::spec::congestion::{
+    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, PortCongestion, SlCongestion,
+    SlScope, TimerRestart, TimerScope,
 };
-use crate::fabric::spec::Qos;
+use crate::fabric::spec::voq::{
+    Acks, Buffers, Hca, LinkRates, StaticPool, Timing, VlArb, VlWeight,
+};
+use crate::fabric::spec::{CongestionControl, Notification, Qos, Voq};
 use serde_json::{Map, Value, json};
 
 /// A list of numbers in one text: tables have thousands.
-fn numbers<T: ToString>(list: &[T]) -> String {
+pub(super) fn numbers<T: ToString>(list: &[T]) -> String {
     let list: Vec<String> = list.iter().map(T::to_string).collect();
     list.join(" ")
 }
 
-/// What only the `voq` switch has, as members of the fabric.
-pub(super) fn voq(voq: &Voq) -> Value {
-    let links = &voq.links;
-    let exceptions = links.exceptions.iter().map(|((switch, port), rate)| {
+/// The `voq` switch with its adapters.
+pub(super) fn voq(switch: &Voq) -> Value {
+    let Voq {
+        timing:
+            Timing {
+                input_store,
+                routing,
+                allocation,
+                crossbar,
+                output_store,
+            },
+        links:
+            LinkRates {
+                host,
+                switch: between,
+                exceptions,
+            },
+        crossbar_speedup,
+        buffers:
+            Buffers {
+                nic_queue,
+                nic_sink,
+                input,
+                output,
+            },
+        // With the service levels.
+        vlarb: _,
+        hca:
+            Hca {
+                send_rate,
+                sink_rate,
+                vlarb: _,
+                acks,
+                ack_bytes,
+            },
+    } = switch;
+    let exceptions = exceptions.iter().map(|((switch, port), rate)| {
         json!({ "switch": switch, "port": port, "flits_per_tick": rate.to_string() })
     });
     json!({
-        "host_link_flits_per_tick": links.host.to_string(),
-        "link_flits_per_tick": links.switch.to_string(),
+        "kind": "voq",
+        "input_ticks": input_store,
+        "routing_ticks": routing,
+        "allocation_ticks": allocation,
+        "crossbar_ticks": crossbar,
+        "output_ticks": output_store,
+        "crossbar_speedup": crossbar_speedup,
+        "host_link_flits_per_tick": host.to_string(),
+        "link_flits_per_tick": between.to_string(),
         "links": exceptions.collect::<Vec<_>>(),
-        "crossbar_speedup": voq.crossbar_speedup,
-        "hca_send_flits_per_tick": voq.hca.send_rate.map(|rate| rate.to_string()),
-        "hca_sink_flits_per_tick": voq.hca.sink_rate.map(|rate| rate.to_string()),
-        "acks": match voq.hca.acks {
+        "nic_queue_credits": nic_queue,
+        "nic_sink": pool(nic_sink),
+        "input_buffer": pool(input),
+        "output_buffer_credits": output,
+        "hca_send_flits_per_tick": send_rate.map(|rate| rate.to_string()),
+        "hca_sink_flits_per_tick": sink_rate.map(|rate| rate.to_string()),
+        "acks": match acks {
             Acks::None => "none",
             Acks::PerMessage => "per-message",
             Acks::PerPacket => "per-packet",
         },
-        "ack_bytes": voq.hca.ack_bytes,
-        "sl2vl": match &voq.vl_map {
-            VlMap::ServiceChannels => Value::Null,
-            VlMap::SlToVl(tables) => json!({
-                "default": numbers(&tables.default),
-                "hcas": tables.hcas.iter().map(|(hca, table)| {
-                    (hca.to_string(), numbers(table).into())
-                }).collect::<Map<_, _>>(),
-                "ports": tables.ports.iter().map(|((switch, input, output), table)| {
-                    (format!("{switch} {input} {output}"), numbers(table).into())
-                }).collect::<Map<_, _>>(),
-            }),
-        },
-        "forwarding": voq.forwarding.as_ref().map(|tables| {
-            tables.ports.iter().map(|row| numbers(row)).collect::<Vec<_>>()
-        }),
+        "ack_bytes": ack_bytes,
     })
+}
+
+fn pool(pool: &StaticPool) -> Value {
+    let StaticPool { total, per_vl } = pool;
+    json!({ "credits": total, "per_vl": per_vl })
 }
 
 /// An arbiter: round robin, or its tables.
@@ -72,91 +108,151 @@ pub(super) fn arbiter(arbiter: &VlArb) -> Value {
 }
 
 fn port(port: &PortCongestion) -> Value {
+    let PortCongestion {
+        threshold,
+        victim_mask,
+        packet_size,
+        marking_rate,
+        credit_mask,
+        cs_threshold,
+        cs_return_delay: CctEntry { multiplier, shift },
+    } = port;
     json!({
-        "Threshold": port.threshold,
-        "Victim_Mask": port.victim_mask,
-        "Packet_Size": port.packet_size,
-        "Marking_Rate": port.marking_rate,
-        "Credit_Mask": port.credit_mask,
-        "CS_Threshold": port.cs_threshold,
-        "CS_ReturnDelay": format!(
-            "{}:{}", port.cs_return_delay.shift, port.cs_return_delay.multiplier
-        ),
+        "Threshold": threshold,
+        "Victim_Mask": victim_mask,
+        "Packet_Size": packet_size,
+        "Marking_Rate": marking_rate,
+        "Credit_Mask": credit_mask,
+        "CS_Threshold": cs_threshold,
+        "CS_ReturnDelay": format!("{shift}:{multiplier}"),
+    })
+}
+
+fn level(level: &SlCongestion) -> Value {
+    let SlCongestion {
+        ccti_increase,
+        ccti_min,
+        ccti_timer,
+        trigger_threshold,
+    } = level;
+    json!({
+        "CCTI_Increase": ccti_increase,
+        "CCTI_Min": ccti_min,
+        "CCTI_Timer_ticks": ccti_timer,
+        "Trigger_Threshold": trigger_threshold,
     })
 }
 
 /// `[congestion_control]`.
 pub(super) fn congestion(control: Option<&CongestionControl>, qos: &Qos) -> Value {
-    let Some(c) = control else {
+    let Some(control) = control else {
         return json!({ "kind": "none" });
     };
-    let ports = c.exceptions.iter().map(|(&(switch, number), settings)| {
+    let CongestionControl {
+        host_ports,
+        switch_ports,
+        exceptions,
+        compare,
+        marking,
+        // From the seed of the experiment.
+        marking_seed: _,
+        notification,
+        level: flow_level,
+        sl_scope,
+        timer,
+        timer_restart,
+        ccti_bound,
+        ird_base,
+        cct,
+        ccti_limit,
+        service_levels,
+    } = control;
+    let ports = exceptions.iter().map(|(&(switch, number), settings)| {
         let mut value = port(settings);
         value["switch"] = switch.into();
         value["port"] = number.into();
         value
     });
-    let levels = qos.service_levels.iter().zip(&c.service_levels);
-    let levels = levels.map(|(level, own)| {
-        let value = json!({
-            "CCTI_Increase": own.ccti_increase,
-            "CCTI_Min": own.ccti_min,
-            "CCTI_Timer_ticks": own.ccti_timer,
-            "Trigger_Threshold": own.trigger_threshold,
-        });
-        (level.name.clone(), value)
-    });
-    let entries = c.cct.iter();
+    let levels = qos.service_levels.iter().zip(service_levels);
+    let levels = levels.map(|(named, own)| (named.name.clone(), level(own)));
+    let entries = cct.iter();
     let entries = entries.map(|e| format!("{}/{}", e.multiplier, e.shift));
-    json!({
+    let mut value = json!({
         "kind": "ib",
-        "host_ports": port(&c.host_ports),
-        "switch_ports": port(&c.switch_ports),
+        "host_ports": port(host_ports),
+        "switch_ports": port(switch_ports),
         "port": ports.collect::<Vec<_>>(),
-        "compare": match c.compare {
-            FillComparison::AnyQueue => "any-queue",
-            FillComparison::Sum => "sum",
-            FillComparison::SumShared => "sum-shared",
-        },
-        "marking": match c.marking {
-            Marking::Random => "random",
-            Marking::Fixed => "fixed",
-        },
-        "notification": match c.notification {
+        "notification": match notification {
             Notification::Cnp { .. } => "cnp",
             Notification::Ack => "ack",
             Notification::AckNow => "ack-at-once",
         },
-        "cnp_bytes": match c.notification {
+        "cnp_bytes": match notification {
             Notification::Cnp { bytes } => Some(bytes),
             Notification::Ack | Notification::AckNow => None,
         },
-        "level": match c.level {
-            FlowLevel::Qp => "qp",
-            FlowLevel::Sl => "sl",
-        },
-        "sl_scope": match c.sl_scope {
-            SlScope::Flow => "flow",
-            SlScope::Link => "link",
-        },
-        "timer_restart": match c.timer_restart {
-            TimerRestart::AtExpiry => "at-expiry",
-            TimerRestart::OnBecn => "on-becn",
-        },
-        "ccti_bound": match c.ccti_bound {
-            CctiBound::Saturate => "saturate",
-            CctiBound::Skip => "skip",
-        },
-        "ird_base": match c.ird_base {
-            IrdBase::Packet => "packet",
-            IrdBase::MaxPacket => "max-packet",
-        },
-        "timer": match c.timer {
-            TimerScope::PerFlow => "per-flow",
-            TimerScope::PerSl => "per-sl",
-        },
         "CCT": entries.collect::<Vec<_>>().join(" "),
-        "CCTI_Limit": c.ccti_limit,
+        "CCTI_Limit": ccti_limit,
         "service_levels": levels.collect::<Map<_, _>>(),
-    })
+    });
+    for (key, text) in [
+        ("compare", name_of_comparison(*compare)),
+        ("marking", name_of_marking(*marking)),
+        ("level", name_of_level(*flow_level)),
+        ("sl_scope", name_of_scope(*sl_scope)),
+        ("timer_restart", name_of_restart(*timer_restart)),
+        ("ccti_bound", name_of_bound(*ccti_bound)),
+        ("ird_base", name_of_base(*ird_base)),
+        ("timer", name_of_timer(*timer)),
+    ] {
+        value[key] = text.into();
+    }
+    value
+}
+
+/// Defines functions that name the values of settings as an experiment file does.
+macro_rules! names {
+    ($($function:ident($type:ident) { $($value:ident => $name:literal,)* })*) => {
+        $(fn $function(value: $type) -> &'static str {
+            match value {
+                $($type::$value => $name,)*
+            }
+        })*
+    };
+}
+
+names! {
+    name_of_comparison(FillComparison) {
+        AnyQueue => "any-queue",
+        Sum => "sum",
+        SumShared => "sum-shared",
+    }
+    name_of_marking(Marking) {
+        Random => "random",
+        Fixed => "fixed",
+    }
+    name_of_level(FlowLevel) {
+        Qp => "qp",
+        Sl => "sl",
+    }
+    name_of_scope(SlScope) {
+        Flow => "flow",
+        Link => "link",
+    }
+    name_of_restart(TimerRestart) {
+        AtExpiry => "at-expiry",
+        OnBecn => "on-becn",
+    }
+    name_of_bound(CctiBound) {
+        Saturate => "saturate",
+        Skip => "skip",
+    }
+    name_of_base(IrdBase) {
+        Packet => "packet",
+        MaxPacket => "max-packet",
+    }
+    name_of_timer(TimerScope) {
+        PerFlow => "per-flow",
+        PerSl => "per-sl",
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::raw_congestion::RawControlPreset;
 use super::raw_infiniband::{RawCctTable, TIMER_UNIT_PS};
-use crate::fabric::infiniband::{CctEntry, PortCongestion};
+use crate::fabric::spec::congestion::{CctEntry, PortCongestion};
 use crate::units::{Picoseconds, Ratio};
 
 /// Congestion control where the experiment does not say otherwise.

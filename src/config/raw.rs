@@ -1,15 +1,13 @@
 //! The experiment file as written: every key optional, every unknown key an
 //! error. What it means is decided in `resolve`.
 
-use super::raw_infiniband::{
-    RawAcks, RawCongestionControl, RawForwarding, RawHcaRate, RawKind, RawLinkSpeed, RawSl2Vl,
-    RawSpeed, RawVlArb,
-};
+use super::raw_fabric::RawFabric;
+use super::raw_infiniband::{RawCongestionControl, RawVlArb};
 use super::raw_traffic::{RawBackground, RawMeasure};
 use super::resolve_series::RawSeries;
 use crate::replay::collectives::Choices;
 use crate::replay::job::MAX_REPEAT;
-use crate::units::{Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio, Space};
+use crate::units::{Bytes, CostPerByte, Picoseconds, Rate, Ratio};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor};
 use std::collections::BTreeMap;
@@ -37,79 +35,6 @@ pub(super) struct RawExperiment {
     pub series: Option<RawSeries>,
     #[serde(default)]
     pub baseline: RawBaseline,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawFabric {
-    pub preset: Option<FabricPreset>,
-    pub kind: Option<RawKind>,
-    pub topology: Option<RawTopology>,
-    pub routing: Option<RawRouting>,
-    pub ring_tie: Option<RawRingTie>,
-    pub trunk_selection: Option<RawTrunkSelection>,
-    pub link_rate: Option<Rate>,
-    pub flit: Option<Bytes>,
-    pub header: Option<Bytes>,
-    pub link_latency: Option<Latency>,
-    pub host_link_latency: Option<Latency>,
-    pub input_latency: Option<Latency>,
-    pub routing_latency: Option<Latency>,
-    pub allocation_latency: Option<Latency>,
-    pub allocation_gap: Option<Latency>,
-    pub virtual_allocation: Option<RawVirtualAllocation>,
-    pub crossbar_latency: Option<Latency>,
-    pub output_latency: Option<Latency>,
-    pub mport_speedup: Option<u32>,
-    pub central_speedup: Option<u32>,
-    pub credit: Option<Bytes>,
-    pub input_buffer: Option<Bytes>,
-    pub output_buffer: Option<Bytes>,
-    pub nic_queue: Option<Bytes>,
-    pub nic_sink: Option<Bytes>,
-    pub central_buffer: Option<Bytes>,
-    pub exclusive: Option<Space>,
-    pub max: Option<Space>,
-    pub central_exclusive: Option<Space>,
-    pub central_max: Option<Space>,
-    pub central_queues: Option<RawCentralQueues>,
-    pub link_speed: Option<RawSpeed>,
-    pub host_link_speed: Option<RawSpeed>,
-    pub link_speeds: Option<Vec<RawLinkSpeed>>,
-    pub tick: Option<Picoseconds>,
-    pub crossbar_speedup: Option<u32>,
-    pub input_buffer_vls: Option<Vec<Space>>,
-    pub nic_sink_vls: Option<Vec<Space>>,
-    pub hca_send_rate: Option<RawHcaRate>,
-    pub hca_sink_rate: Option<RawHcaRate>,
-    pub acks: Option<RawAcks>,
-    pub ack: Option<Bytes>,
-    pub sl2vl: Option<RawSl2Vl>,
-    pub forwarding: Option<RawForwarding>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub(super) enum FabricPreset {
-    #[serde(rename = "opa-gen1")]
-    OpaGen1,
-    #[serde(rename = "opasim")]
-    OpaSim,
-    #[serde(rename = "ib-ddr-testbed")]
-    IbDdrTestbed,
-    #[serde(rename = "ib-qdr-648")]
-    IbQdr648,
-    #[serde(rename = "ib-qdr")]
-    IbQdr,
-    #[serde(rename = "ib-fdr")]
-    IbFdr,
-    #[serde(rename = "ib-edr")]
-    IbEdr,
-    #[serde(rename = "ib-hdr")]
-    IbHdr,
-    #[serde(rename = "ib-ndr")]
-    IbNdr,
-    #[serde(rename = "opa-400")]
-    Opa400,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -215,20 +140,6 @@ pub(super) enum RawTrunkSelection {
     Destination,
     RoundRobin,
     LeastQueued,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawVirtualAllocation {
-    Informed,
-    Blind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawCentralQueues {
-    PerNeighbour,
-    PerVl,
 }
 
 #[derive(Debug, Default, Deserialize)]

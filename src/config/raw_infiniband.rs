@@ -5,19 +5,13 @@ use super::raw_congestion::{
     RawCctiBound, RawControlPreset, RawIrdBase, RawMarking, RawReturnDelay, RawSlScope,
     RawTimerRestart,
 };
-use crate::fabric::infiniband::LinkSpeed;
+use crate::fabric::parameters::AdapterRate;
+use crate::fabric::spec::LinkSpeed;
 use crate::units::{Bytes, Picoseconds, Rate, Ratio};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawKind {
-    Hierarchical,
-    Voq,
-}
 
 /// Data rate of a link in bit/s, by name or as a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,13 +27,7 @@ pub(super) struct RawLinkSpeed {
 
 /// Rate at which an adapter fetches or delivers packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RawHcaRate {
-    /// Payload in packets of the largest MTU.
-    Payload(Rate),
-    /// Flits per tick, headers included.
-    Flits(Ratio),
-    Unlimited,
-}
+pub(super) struct RawHcaRate(pub AdapterRate);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -326,12 +314,14 @@ impl<'de> Deserialize<'de> for RawHcaRate {
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<RawHcaRate, E> {
                 match text.trim() {
-                    "unlimited" => Ok(RawHcaRate::Unlimited),
+                    "unlimited" => Ok(RawHcaRate(AdapterRate::Unlimited)),
                     text if text.ends_with("/s") => {
-                        text.parse().map(RawHcaRate::Payload).map_err(E::custom)
+                        let rate = text.parse().map_err(E::custom)?;
+                        Ok(RawHcaRate(AdapterRate::Payload(rate)))
                     }
                     text if text.starts_with(|c: char| c.is_ascii_digit()) => {
-                        text.parse().map(RawHcaRate::Flits).map_err(E::custom)
+                        let flits = text.parse().map_err(E::custom)?;
+                        Ok(RawHcaRate(AdapterRate::Flits(flits)))
                     }
                     text => Err(E::unknown_variant(text, &["unlimited"])),
                 }
@@ -344,7 +334,7 @@ impl<'de> Deserialize<'de> for RawHcaRate {
             }
         }
         fn flits<'de, D: Deserializer<'de>>(value: D) -> Result<RawHcaRate, D::Error> {
-            Ratio::deserialize(value).map(RawHcaRate::Flits)
+            Ratio::deserialize(value).map(|flits| RawHcaRate(AdapterRate::Flits(flits)))
         }
         deserializer.deserialize_any(Either)
     }

@@ -3,17 +3,20 @@
 use super::document::{Document, Texts};
 use super::error::ConfigError;
 use super::experiment::{Baseline, Experiment, Job, Plan, Series};
-use super::presets::{self, KindDefaults};
+use super::presets;
 use super::raw::RawExperiment;
 use super::raw_infiniband::RawControlKind;
 use super::raw_traffic::RawMeasure;
+use super::resolve_qos::Scheduling;
 use super::resolve_series::RawSeries;
+use super::tagged::fabric_kind;
 use super::{
-    resolve_congestion, resolve_fabric, resolve_jobs, resolve_qos, resolve_series,
-    resolve_topology, resolve_traffic, resolve_voq,
+    resolve_congestion, resolve_fabric, resolve_jobs, resolve_qos, resolve_series, resolve_tables,
+    resolve_topology, resolve_traffic,
 };
+use crate::fabric::parameters::SwitchParameters;
 use crate::fabric::qos::dtable_table::DTableTable;
-use crate::fabric::spec::FabricSpec;
+use crate::fabric::spec::{FabricSpec, VlPolicy};
 use crate::replay::Repeat;
 use std::io::Read;
 use std::path::Path;
@@ -270,13 +273,10 @@ pub(super) fn imply(document: &mut Document<'_>, preset: &'static str) -> Result
     {
         return Ok(());
     }
-    let text = |key| match document.get(key) {
-        Some(DeValue::String(text)) => Some(text.as_ref()),
-        _ => None,
+    let preset = match fabric_kind(document.get("fabric")) {
+        "voq" => "ib",
+        _ => preset,
     };
-    let voq = text("fabric.kind") == Some("voq")
-        || text("fabric.preset").is_some_and(|preset| preset.starts_with("ib-"));
-    let preset = if voq { "ib" } else { preset };
     let preset = Spanned::new(0..0, DeValue::String(preset.into()));
     document.set("qos.preset", preset)
 }
@@ -326,25 +326,28 @@ pub(super) fn fabric(
     let graph = raw.fabric.topology.as_ref().unwrap_or(&defaults.topology);
     let (topology, imported) = resolve_topology::topology(graph, dir)?;
     let imported = imported.as_ref();
-    let (routing_name, routing) = resolve_topology::routing(&raw.fabric, graph.kind)?;
-    let timing = resolve_fabric::timing(&raw.fabric, &defaults)?;
-    let header = resolve_fabric::header(&raw.fabric, &defaults)?;
-    let flits_per_credit = resolve_fabric::flits_per_credit(&raw.fabric, &defaults, &timing)?;
-    let tables = resolve_voq::sl2vl(&raw.fabric, imported, dir)?;
-    let classes = resolve_voq::classes(&topology, tables.as_ref());
-    let (qos, dtable) = resolve_qos::qos(&raw.qos, &defaults, classes, header, tables.as_ref())?;
-    let mut fabric =
-        resolve_fabric::without_buffers(topology, routing, timing, qos, header, flits_per_credit);
-    match &defaults.kind {
-        KindDefaults::Hierarchical(d) => {
-            resolve_fabric::buffers(&raw.fabric, &defaults, d, &mut fabric)?;
-        }
-        KindDefaults::Voq(d) => {
-            let forwarding = resolve_voq::forwarding(&raw.fabric, imported, dir)?;
-            let tables = (tables, forwarding);
-            resolve_voq::complete(&raw.fabric, &raw.qos, &defaults, d, tables, &mut fabric)?;
-        }
+    let (routing_name, mut routing) = resolve_topology::routing(&raw.fabric, graph.kind)?;
+    routing.forwarding = resolve_tables::forwarding(&raw.fabric, imported, dir)?;
+    let mut parameters = resolve_fabric::parameters(&raw.fabric, &defaults)?;
+    let header = resolve_fabric::small(parameters.header_bytes, "fabric.header")?;
+    let tables = resolve_tables::sl2vl(&raw.fabric, imported, dir)?;
+    let classes = resolve_tables::classes(&topology, tables.as_ref());
+    let (mut qos, scheduler) =
+        resolve_qos::qos(&raw.qos, &defaults, classes, header, tables.as_ref())?;
+    if let Some(tables) = tables {
+        qos.vl_policy = VlPolicy::SlToVl(tables);
     }
+    let mut dtable = None;
+    match (&mut parameters.switch, scheduler) {
+        (SwitchParameters::Hierarchical(switch), Scheduling::Scheduler(scheduler, table)) => {
+            (switch.scheduler, dtable) = (scheduler, table);
+        }
+        (SwitchParameters::Voq(switch), Scheduling::Arbiters(switches, adapters)) => {
+            (switch.vlarb, switch.hca_vlarb) = (switches, adapters);
+        }
+        _ => {}
+    }
+    let mut fabric = parameters.spec(topology, routing, qos)?;
     let control = &raw.congestion_control;
     let (d, seed) = (&defaults.congestion, raw.seed.unwrap_or(DEFAULT_SEED));
     let mut parameters = resolve_congestion::congestion(control, d, &fabric, seed, dir)?;

@@ -4,10 +4,10 @@ use super::error::ConfigError;
 use super::presets_congestion::CongestionDefaults;
 use super::raw_infiniband::{RawCct, RawCctTable, RawCongestionControl};
 use super::resolve::read;
-use crate::fabric::infiniband::{
-    CctEntry, MAX_CCT_ENTRIES, MAX_CCT_MULTIPLIER, MAX_CCT_SHIFT, MIN_CCT_ENTRIES, SwitchKind,
+use crate::fabric::spec::congestion::{
+    CctEntry, MAX_CCT_ENTRIES, MAX_CCT_MULTIPLIER, MAX_CCT_SHIFT, MIN_CCT_ENTRIES,
 };
-use crate::fabric::spec::FabricSpec;
+use crate::fabric::spec::{FabricSpec, Switch};
 use crate::units::Ratio;
 use std::path::Path;
 
@@ -140,18 +140,18 @@ impl Maker<'_> {
         entries: usize,
         shift: u8,
     ) -> Result<Vec<CctEntry>, ConfigError> {
-        let rate = match &self.spec.kind {
-            SwitchKind::Hierarchical => Ratio::ONE,
-            SwitchKind::Voq(voq) => voq.links.host,
+        let rate = match &self.spec.switch {
+            Switch::Hierarchical(_) => Ratio::ONE,
+            Switch::Voq(voq) => voq.links.host,
         };
-        let timing = &self.spec.timing;
+        let units = self.spec.units;
         let ticks = Ratio::new(
             self.spec.largest_data_bytes().into(),
-            timing.flit_bytes.into(),
+            units.flit_bytes.into(),
         );
         let packet = ticks
             .and_then(|flits| flits.checked_div(rate))
-            .and_then(|ticks| ticks.checked_mul(timing.tick.length_ps()));
+            .and_then(|ticks| ticks.checked_mul(units.tick.length_ps()));
         let packet = packet.unwrap_or(Ratio::ONE);
         // Times of the packet, rounded to the nearest.
         let (num, den) = (u128::from(packet.num()).max(1), u128::from(packet.den()));

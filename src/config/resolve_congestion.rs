@@ -8,12 +8,11 @@ use super::raw_infiniband::{
 };
 use super::resolve_cct::table;
 use super::resolve_fabric::small;
-use crate::fabric::infiniband::{
-    CctEntry, CctiBound, CongestionControl, FillComparison, FlowLevel, IrdBase, MAX_CCT_MULTIPLIER,
-    MAX_CCT_SHIFT, MAX_THRESHOLD, Marking, Notification, PortCongestion, SlCongestion, SlScope,
-    TimerRestart, TimerScope,
+use crate::fabric::spec::congestion::{
+    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, MAX_CCT_MULTIPLIER, MAX_CCT_SHIFT,
+    MAX_THRESHOLD, Marking, PortCongestion, SlCongestion, SlScope, TimerRestart, TimerScope,
 };
-use crate::fabric::spec::{FabricSpec, ServiceLevel};
+use crate::fabric::spec::{CongestionControl, FabricSpec, Notification, ServiceLevel};
 use crate::units::TickLength;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -100,7 +99,7 @@ pub(super) fn congestion(
         },
         cct: table(raw, d, spec, dir)?,
         ccti_limit: raw.ccti_limit.unwrap_or(d.ccti_limit),
-        service_levels: service_levels(raw, d, &spec.qos.service_levels, spec.timing.tick)?,
+        service_levels: service_levels(raw, d, &spec.qos.service_levels, spec.units.tick)?,
     })
 }
 

@@ -118,7 +118,8 @@ fn experiment(raw: &RawExperiment) -> Result<DTableInput, ConfigError> {
     let rings = resolve_topology::topology(graph, Path::new(""))?
         .0
         .has_rings();
-    let header = resolve_fabric::header(&raw.fabric, &defaults)?;
+    let header = resolve_fabric::parameters(&raw.fabric, &defaults)?.header_bytes;
+    let header = resolve_fabric::small(header, "fabric.header")?;
     let (parameters, levels) = resolve_qos::dtable_of(&raw.qos, &defaults, rings, header)?;
     Ok(DTableInput {
         form: DTableForm::Experiment,

@@ -3,58 +3,69 @@
 use super::error::{ConfigError, suggestion};
 use super::presets::{self, FabricDefaults, QosDefaults};
 use super::raw::{QosPreset, RawDTable, RawQos, RawScheduler, RawServiceLevel};
-use crate::fabric::infiniband::{MAX_DATA_VLS, SlToVl};
+use super::resolve_tables;
+use crate::fabric::parameters::SwitchParameters;
 use crate::fabric::qos::dtable_table::{
     self, DTableError, DTableParameters, DTableSl, DTableTable,
 };
-use crate::fabric::spec::{DTABLE_UNIT_BYTES, Qos, Scheduler, ServiceLevel};
-use crate::fabric::validate::{MANAGEMENT_SC, MAX_LEVELS};
+use crate::fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, Scheduler};
+use crate::fabric::spec::validate::{MANAGEMENT_SC, MAX_DATA_VLS, MAX_LEVELS};
+use crate::fabric::spec::voq::VlArb;
+use crate::fabric::spec::{Qos, ServiceLevel, SlToVl, VlPolicy};
 use crate::units::Ratio;
 
-/// The QoS of the fabric and, for DTable, how its table was made. `flit_bytes`
-/// and `header` give the size of a packet on the wire; SL-to-VL `tables` take the place of
-/// service channels.
+/// What decides which packet a link carries next.
+pub(super) enum Scheduling {
+    /// The scheduler of hierarchical switches and, for DTable, how its table was made.
+    Scheduler(Scheduler, Option<DTableTable>),
+    /// The arbiters of `voq` switches and of their adapters.
+    Arbiters(VlArb, VlArb),
+}
+
+/// The QoS of the fabric, still by service channels, and its scheduling. `header`: header bytes of
+/// a packet. SL-to-VL `tables` take the place of service channels.
 pub(super) fn qos(
     raw: &RawQos,
     fabric: &FabricDefaults,
     rings: bool,
     header: u32,
     tables: Option<&SlToVl>,
-) -> Result<(Qos, Option<DTableTable>), ConfigError> {
+) -> Result<(Qos, Scheduling), ConfigError> {
     let defaults = defaults(raw, rings)?;
     let levels = raw
         .service_levels
         .as_ref()
         .unwrap_or(&defaults.service_levels);
-    let default_mtu = raw.mtu.map_or(fabric.mtu, |b| b.0);
+    let default_mtu = raw.mtu.map_or(fabric.parameters.mtu_bytes.into(), |b| b.0);
     let service_levels = service_levels(levels, default_mtu)?;
     let given = raw
         .sc2vl
         .as_ref()
         .or(Some(&defaults.sc2vl).filter(|list| !list.is_empty()));
-    let mut qos = match tables {
+    let qos = match tables {
         None => {
             let sc2vl = sc2vl(given, &service_levels)?;
             Qos {
                 vls: sc2vl.iter().flatten().max().map_or(1, |&vl| vl + 1),
                 service_levels,
                 sc2vl,
-                scheduler: Scheduler::RrVl,
+                vl_policy: VlPolicy::ServiceChannels,
             }
         }
         Some(tables) => by_tables(raw, tables, service_levels)?,
     };
     // Before the scheduler, whose tables go by the service levels.
     qos.validate_levels(if rings { 2 } else { usize::MAX })?;
-    if fabric.hierarchical().is_none() {
-        // The arbiters of the `voq` switch are its own.
-        return Ok((qos, None));
+    let wanted = raw.scheduler.or(defaults.scheduler);
+    let wanted = wanted.unwrap_or(fabric.scheduler);
+    if let SwitchParameters::Voq(_) = fabric.parameters.switch {
+        // QoS presets have schedulers of hierarchical switches.
+        let wanted = raw.scheduler.unwrap_or(fabric.scheduler);
+        let (switches, adapters) = resolve_tables::arbiters(raw, wanted)?;
+        return Ok((qos, Scheduling::Arbiters(switches, adapters)));
     }
-    let (scheduler, table) = match raw
-        .scheduler
-        .or(defaults.scheduler)
-        .unwrap_or(fabric.scheduler)
-    {
+    let mut table = None;
+    let scheduler = match wanted {
         RawScheduler::IbVlarb => {
             return Err(ConfigError::new(
                 "qos.scheduler",
@@ -62,9 +73,9 @@ pub(super) fn qos(
                  \"hierarchical\" one takes rr, rr-vl, sbt or dtable",
             ));
         }
-        RawScheduler::RrVl => (Scheduler::RrVl, None),
-        RawScheduler::Rr => (equal_weights(levels.len()), None),
-        RawScheduler::Sbt => (sbt(levels)?, None),
+        RawScheduler::RrVl => Scheduler::RrVl,
+        RawScheduler::Rr => equal_weights(levels.len()),
+        RawScheduler::Sbt => sbt(levels)?,
         RawScheduler::DTable => {
             let parameters = dtable_parameters(
                 &raw.dtable,
@@ -73,17 +84,13 @@ pub(super) fn qos(
                 &qos.service_levels,
                 header,
             )?;
-            let table = dtable_table::build(&parameters).map_err(unbuilt)?;
-            (
-                Scheduler::DTable {
-                    entries: table.entries.clone(),
-                },
-                Some(table),
-            )
+            let built = dtable_table::build(&parameters).map_err(unbuilt)?;
+            let entries = built.entries.clone();
+            table = Some(built);
+            Scheduler::DTable { entries }
         }
     };
-    qos.scheduler = scheduler;
-    Ok((qos, table))
+    Ok((qos, Scheduling::Scheduler(scheduler, table)))
 }
 
 /// Service levels whose VLs SL-to-VL tables decide: each has an SC of its own, which stands
@@ -141,7 +148,7 @@ fn by_tables(
         vls,
         service_levels,
         sc2vl,
-        scheduler: Scheduler::RrVl,
+        vl_policy: VlPolicy::ServiceChannels,
     })
 }
 
@@ -181,7 +188,10 @@ pub(super) fn dtable_of(
         .service_levels
         .as_ref()
         .unwrap_or(&defaults.service_levels);
-    let levels = service_levels(raw_levels, raw.mtu.map_or(fabric.mtu, |b| b.0))?;
+    let levels = service_levels(
+        raw_levels,
+        raw.mtu.map_or(fabric.parameters.mtu_bytes.into(), |b| b.0),
+    )?;
     let parameters = dtable_parameters(&raw.dtable, &defaults.dtable, raw_levels, &levels, header)?;
     Ok((parameters, levels))
 }

@@ -2,8 +2,7 @@
 
 use super::error::ConfigError;
 use super::experiment::{Series, SeriesFormat, SeriesKind};
-use crate::fabric::infiniband::SwitchKind;
-use crate::fabric::spec::FabricSpec;
+use crate::fabric::spec::{FabricSpec, Switch};
 use crate::units::Latency;
 use serde::Deserialize;
 
@@ -42,7 +41,7 @@ pub(super) enum RawSeriesFormat {
 
 /// The time series to record on `fabric`.
 pub(super) fn series(raw: &RawSeries, fabric: &FabricSpec) -> Result<Series, ConfigError> {
-    let interval = raw.interval.ticks(fabric.timing.tick);
+    let interval = raw.interval.ticks(fabric.units.tick);
     if !(1..=MAX_INTERVAL).contains(&interval) {
         let problem = format!("{interval} ticks; it must be 1 to 2^40 ticks");
         return Err(ConfigError::new("series.interval", problem));
@@ -89,7 +88,7 @@ fn can_be_seen(kind: SeriesKind, fabric: &FabricSpec) -> bool {
     match kind {
         SeriesKind::Flows => true,
         SeriesKind::PortVls => {
-            fabric.congestion_control.is_some() || matches!(fabric.kind, SwitchKind::Voq(_))
+            fabric.congestion_control.is_some() || matches!(fabric.switch, Switch::Voq(_))
         }
         SeriesKind::Sources => fabric.congestion_control.is_some(),
     }

@@ -2,9 +2,8 @@
 
 use super::error::ConfigError;
 use super::import::Imported;
-use super::raw::{
-    RawFabric, RawNics, RawRingTie, RawRouting, RawTopology, RawTrunkSelection, TopologyKind,
-};
+use super::raw::{RawNics, RawRingTie, RawRouting, RawTopology, RawTrunkSelection, TopologyKind};
+use super::raw_fabric::RawFabric;
 use crate::fabric::spec::{RingTie, Routing, TrunkSelection};
 use crate::fabric::topology::Topology;
 use std::path::Path;
@@ -182,5 +181,10 @@ pub(super) fn routing(
         Some(RawTrunkSelection::RoundRobin) => TrunkSelection::RoundRobin,
         Some(RawTrunkSelection::LeastQueued) => TrunkSelection::LeastQueued,
     };
-    Ok((name, Routing { ring_tie, trunk }))
+    let routing = Routing {
+        ring_tie,
+        trunk,
+        forwarding: None,
+    };
+    Ok((name, routing))
 }

@@ -8,8 +8,7 @@ use super::raw_traffic::{
     RawPatternName, RawPatternTable, RawTrafficPreset,
 };
 use super::resolve_jobs::service_level;
-use crate::fabric::infiniband::flits_per_tick;
-use crate::fabric::spec::{FabricSpec, Tick};
+use crate::fabric::spec::{FabricSpec, Tick, flits_per_tick};
 use crate::replay::background::{Injection, MAX_FLOWS, MAX_SIZES, Pattern};
 use crate::units::{Latency, Ratio};
 
@@ -197,9 +196,9 @@ fn rate(raw: RawInjectionRate, fabric: &FabricSpec, key: &str) -> Result<Ratio, 
         RawInjectionRate::Load(load) => load,
         RawInjectionRate::Absolute(rate) => {
             let bits = rate.0.checked_mul(Ratio::whole(8));
-            let (timing, fastest) = (&fabric.timing, fabric.fastest_link());
+            let (units, fastest) = (fabric.units, fabric.fastest_link());
             let load = bits.and_then(|bits| {
-                let flits = flits_per_tick(bits, timing.tick, timing.flit_bytes, "background");
+                let flits = flits_per_tick(bits, units.tick, units.flit_bytes, "background");
                 flits.ok()?.checked_div(fastest)
             });
             load.ok_or_else(|| too_fine(key))?
@@ -314,7 +313,7 @@ pub(super) fn measure(
     fabric: &FabricSpec,
     flows: &[Background],
 ) -> Result<Measure, ConfigError> {
-    let tick = fabric.timing.tick;
+    let tick = fabric.units.tick;
     let ticks = |name: &str, given: Option<Latency>, default_ps: u64, least: Tick| {
         let ticks = given.unwrap_or(Latency::Time(default_ps)).ticks(tick);
         if (least..=MAX_TICKS).contains(&ticks) {

@@ -1,9 +1,8 @@
 //! The fabric: switches, NICs and links at flit accuracy.
 
 pub mod analysis;
-mod central;
 pub mod engine;
-pub mod infiniband;
+pub mod parameters;
 mod prefetch;
 pub mod qos;
 pub mod routing;
@@ -11,5 +10,4 @@ pub mod series;
 pub mod spec;
 pub mod stats;
 pub mod topology;
-pub mod validate;
 pub mod workload;

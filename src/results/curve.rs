@@ -66,7 +66,7 @@ fn latency_interval(
 /// out.
 pub(super) fn points<'a>(plan: &'a Plan, result: &'a RunResult) -> Vec<Point<'a>> {
     let experiment = &plan.experiment;
-    let (fabric, tick) = (&experiment.fabric, experiment.fabric.timing.tick);
+    let (fabric, tick) = (&experiment.fabric, experiment.fabric.units.tick);
     let one = |run: &'a Simulation| {
         let measured = run.measured.as_ref().filter(|_| run.stats.ticks() > 0)?;
         let stats = &run.stats;

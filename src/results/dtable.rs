@@ -9,7 +9,7 @@ use crate::fabric::qos::dtable_proposal::{
 use crate::fabric::qos::dtable_table::{
     DTableColumn, DTableError, DTableSl, DTableTable, MAX_W, Shortfall, construct,
 };
-use crate::fabric::spec::{DTABLE_UNIT_BYTES, DTableEntry};
+use crate::fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, DTableEntry};
 use crate::units::{Ratio, human_bytes};
 use serde_json::{Value, json};
 use std::fmt::{self, Write};

@@ -172,7 +172,7 @@ fn background(plan: &Plan, result: &RunResult) -> Vec<Value> {
 }
 
 fn latencies(plan: &Plan, stats: &FabricStats) -> Value {
-    let tick = plan.experiment.fabric.timing.tick;
+    let tick = plan.experiment.fabric.units.tick;
     let levels = plan
         .experiment
         .fabric

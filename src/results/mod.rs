@@ -32,7 +32,7 @@ use crate::runner::{RunResult, Simulation, Status};
 #[must_use]
 pub fn execution_time_ps(experiment: &Experiment, simulation: &Simulation) -> u64 {
     let ends = experiment.jobs.iter().zip(&simulation.jobs);
-    let tick = experiment.fabric.timing.tick;
+    let tick = experiment.fabric.units.tick;
     let simulated = tick.ps(simulation.stats.end_tick);
     ends.filter_map(|(job, outcome)| {
         let outcome = outcome.as_ref().filter(|outcome| !outcome.endless)?;

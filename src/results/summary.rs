@@ -73,7 +73,7 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
 /// An experiment without a job: the curve, and details of its last point.
 fn write_measured(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -> fmt::Result {
     let main = &result.main;
-    let tick = plan.experiment.fabric.timing.tick;
+    let tick = plan.experiment.fabric.units.tick;
     let time = |ticks: u64| human_time(tick.ps(ticks));
     if let Some(measured) = &main.measured {
         let steady = match measured.steady {
@@ -241,7 +241,7 @@ fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Resul
 }
 
 fn write_latencies(out: &mut String, plan: &Plan, stats: &FabricStats) -> fmt::Result {
-    let tick = plan.experiment.fabric.timing.tick;
+    let tick = plan.experiment.fabric.units.tick;
     let header = ["latency (ns)", "count", "mean", "p50", "p99", "max"];
     let mut rows = vec![header.map(String::from).to_vec()];
     for (level, sl) in plan

@@ -148,7 +148,7 @@ impl UnderLoad<'_> {
         }
         self.replay.go_on_until(until);
         let (stopped, report) = (self.stopped, self.report);
-        let tick_length = self.experiment.fabric.timing.tick;
+        let tick_length = self.experiment.fabric.units.tick;
         let mut control = |engine: &engine::Progress, _: &Replay| {
             report(&Snapshot {
                 tick: engine.tick,

@@ -2,9 +2,11 @@
 //! every cut tried.
 
 use crate::common::random::{Kind, fabric};
+use crate::common::specs::hierarchical_of;
 use flitwise::fabric::analysis::channels::{Buffer, Channel, Space, Towards};
 use flitwise::fabric::analysis::path::path;
-use flitwise::fabric::spec::{CentralQueues, FabricSpec};
+use flitwise::fabric::spec::FabricSpec;
+use flitwise::fabric::spec::hierarchical::{CentralQueues, Quota};
 use flitwise::fabric::topology::Peer;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +21,7 @@ pub fn all_pairs(spec: &FabricSpec) -> impl Iterator<Item = (u32, u32)> {
 pub fn mixed_fabric() -> impl Strategy<Value = FabricSpec> {
     let sound = (fabric(Kind::Sound), any::<bool>()).prop_map(|(mut spec, per_vl)| {
         if per_vl {
-            spec.buffers.central_queues = CentralQueues::PerVl;
+            hierarchical_of(&mut spec).buffers.central_queues = CentralQueues::PerVl;
         }
         spec
     });
@@ -89,7 +91,8 @@ impl SlowGraph {
 
     fn follow(&mut self, spec: &FabricSpec, src: u32, dst: u32, sl: usize) {
         let way = path(spec, spec, (src, dst), sl, 1).unwrap();
-        let per_vl = spec.buffers.central_queues == CentralQueues::PerVl;
+        let switch = spec.hierarchical().expect("hierarchical switches");
+        let per_vl = switch.buffers.central_queues == CentralQueues::PerVl;
         // NICs hold nobody up: the first input buffer is not waited for.
         let mut held: Option<Key> = None;
         let mut vl_in = way.injection.1;
@@ -154,11 +157,12 @@ impl SlowGraph {
     }
 }
 
-fn pool(spec: &FabricSpec, buffer: u8) -> &[flitwise::fabric::spec::Quota] {
+fn pool(spec: &FabricSpec, buffer: u8) -> &[Quota] {
+    let buffers = &spec.hierarchical().expect("hierarchical switches").buffers;
     match buffer {
-        0 => &spec.buffers.input.per_vl,
-        1 => &spec.buffers.output.per_vl,
-        _ => &spec.buffers.central.per_vl,
+        0 => &buffers.input.per_vl,
+        1 => &buffers.output.per_vl,
+        _ => &buffers.central.per_vl,
     }
 }
 

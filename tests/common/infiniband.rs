@@ -1,14 +1,17 @@
 //! InfiniBand fabrics.
 
-use super::specs::{sc2vl, service_level};
-use flitwise::fabric::infiniband::{
-    Acks, CctEntry, CctiBound, CongestionControl, FillComparison, FlowLevel, Hca, IrdBase,
-    LinkRates, Marking, Notification, PortCongestion, SlCongestion, SlScope, SwitchKind,
-    TimerRestart, TimerScope, VlArb, VlMap, Voq,
+use super::specs::{even_pool, sc2vl, service_level};
+use flitwise::fabric::spec::congestion::{
+    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, PortCongestion, SlCongestion,
+    SlScope, TimerRestart, TimerScope,
 };
+use flitwise::fabric::spec::hierarchical::{
+    self, CentralQueues, Hierarchical, Pool, Scheduler, VirtualAllocation,
+};
+use flitwise::fabric::spec::voq::{Acks, Buffers, Hca, LinkRates, StaticPool, Timing, VlArb};
 use flitwise::fabric::spec::{
-    Buffers, CentralQueues, FabricSpec, Pool, Qos, Quota, RingTie, Routing, Scheduler,
-    ServiceLevel, Tick, Timing, TrunkSelection, VirtualAllocation,
+    CongestionControl, FabricSpec, LinkLatency, Notification, Qos, Routing, ServiceLevel, Switch,
+    Tick, Units, VlPolicy, Voq,
 };
 use flitwise::fabric::topology::Topology;
 use flitwise::units::{Ratio, TickLength};
@@ -19,14 +22,10 @@ pub fn ratio(num: u64, den: u64) -> Ratio {
 }
 
 /// A pool divided statically: `credits` for each of `vls` VLs.
-pub fn static_pool(vls: u8, credits: u32) -> Pool {
-    let quota = Quota {
-        exclusive: credits,
-        max: credits,
-    };
-    Pool {
+pub fn static_pool(vls: u8, credits: u32) -> StaticPool {
+    StaticPool {
         total: credits * u32::from(vls),
-        per_vl: vec![quota; usize::from(vls)],
+        per_vl: vec![credits; usize::from(vls)],
     }
 }
 
@@ -39,42 +38,34 @@ pub fn voq_fabric(topology: Topology) -> FabricSpec {
     };
     FabricSpec {
         topology,
-        routing: Routing {
-            ring_tie: RingTie::Positive,
-            trunk: TrunkSelection::Destination,
-        },
-        timing: Timing {
+        routing: Routing::default(),
+        units: Units {
             tick: TickLength::whole(16_000),
             flit_bytes: 64,
-            link: 5,
-            host_link: 3,
-            input_store: 1,
-            routing: 2,
-            allocation: 1,
-            allocation_gap: 0,
-            crossbar: 1,
-            output_store: 1,
-            mport_speedup: 1,
-            central_speedup: 1,
-        },
-        buffers: Buffers {
             flits_per_credit: 1,
-            nic_queue: static_pool(1, 8),
-            nic_sink: static_pool(2, 64),
-            input: static_pool(2, 64),
-            output: static_pool(1, 8),
-            central: static_pool(2, 0),
-            central_queues: CentralQueues::PerVl,
+            header_bytes: 0,
         },
+        link_latency: LinkLatency { switch: 5, host: 3 },
         qos: Qos {
             vls: 2,
             service_levels: vec![level("zero", 0), level("one", 1)],
             sc2vl: sc2vl(&[0, 1]),
-            scheduler: Scheduler::RrVl,
+            vl_policy: VlPolicy::ServiceChannels,
         },
-        header_bytes: 0,
-        virtual_allocation: VirtualAllocation::Informed,
-        kind: SwitchKind::Voq(Box::new(Voq {
+        switch: Switch::Voq(Box::new(Voq {
+            timing: Timing {
+                input_store: 1,
+                routing: 2,
+                allocation: 1,
+                crossbar: 1,
+                output_store: 1,
+            },
+            buffers: Buffers {
+                nic_queue: 8,
+                nic_sink: static_pool(2, 64),
+                input: static_pool(2, 64),
+                output: 8,
+            },
             links: LinkRates {
                 host: Ratio::ONE,
                 switch: Ratio::ONE,
@@ -89,18 +80,53 @@ pub fn voq_fabric(topology: Topology) -> FabricSpec {
                 acks: Acks::None,
                 ack_bytes: 30,
             },
-            vl_map: VlMap::ServiceChannels,
-            forwarding: None,
         })),
         congestion_control: None,
     }
 }
 
+/// Gives a small `voq` fabric hierarchical switches with the same latencies and input buffers.
+/// The other buffers have two packets per VL.
+pub fn with_hierarchical_switches(mut spec: FabricSpec) -> FabricSpec {
+    let voq = voq_of(&mut spec);
+    let t = voq.timing;
+    let of = |pool: &StaticPool| own_pool(pool.per_vl.len() as u8, pool.per_vl[0]);
+    let small = own_pool(2, 8);
+    spec.switch = Switch::Hierarchical(Box::new(Hierarchical {
+        timing: hierarchical::Timing {
+            input_store: t.input_store,
+            routing: t.routing,
+            allocation: t.allocation,
+            allocation_gap: 0,
+            crossbar: t.crossbar,
+            output_store: t.output_store,
+            mport_speedup: 1,
+            central_speedup: 1,
+        },
+        virtual_allocation: VirtualAllocation::Informed,
+        buffers: hierarchical::Buffers {
+            nic_queue: small.clone(),
+            nic_sink: of(&voq.buffers.nic_sink),
+            input: of(&voq.buffers.input),
+            output: small.clone(),
+            central: small,
+            central_queues: CentralQueues::PerVl,
+        },
+        scheduler: Scheduler::RrVl,
+    }));
+    spec
+}
+
+/// A pool of which each of `vls` VLs has `credits` of its own and no others.
+pub fn own_pool(vls: u8, credits: u32) -> Pool {
+    even_pool(vls, credits * u32::from(vls), credits, credits)
+}
+
 /// The part of a specification that only `voq` fabrics have.
 pub fn voq_of(spec: &mut FabricSpec) -> &mut Voq {
-    match &mut spec.kind {
-        SwitchKind::Voq(voq) => voq,
-        SwitchKind::Hierarchical => panic!("not a voq fabric"),
+    match &mut spec.switch {
+        Switch::Voq(voq) => voq,
+        Switch::Hierarchical(_) => panic!("not a voq fabric"),
     }
 }
 

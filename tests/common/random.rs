@@ -5,10 +5,14 @@
 
 use super::random_infiniband;
 use super::script::{Cue, Script};
-use flitwise::fabric::infiniband::{CongestionControl, Notification, SwitchKind};
+use super::specs::hierarchical_of;
+use flitwise::fabric::spec::hierarchical::{
+    Buffers, CentralQueues, DTABLE_UNIT_BYTES, DTableEntry, Pool, Quota, Scheduler, Timing,
+    VirtualAllocation,
+};
 use flitwise::fabric::spec::{
-    Buffers, CentralQueues, DTABLE_UNIT_BYTES, DTableEntry, FabricSpec, Pool, Qos, Quota, RingTie,
-    Routing, Scheduler, ServiceLevel, Timing, TrunkSelection, VirtualAllocation,
+    CongestionControl, FabricSpec, Hierarchical, LinkLatency, Notification, Qos, RingTie, Routing,
+    ServiceLevel, Switch, TrunkSelection, Units, VlPolicy,
 };
 use flitwise::fabric::topology::{Peer, Topology};
 use flitwise::fabric::workload::Message;
@@ -117,12 +121,9 @@ prop_compose! {
         (allocation, crossbar) in (1u64..=9, 1u64..=3),
         gap in prop_oneof![2 => Just(0u64), 1 => 1u64..=9],
         (mport_speedup, central_speedup) in (speedup(), speedup()),
-    ) -> Timing {
-        Timing {
-            tick: TickLength::whole(640),
-            flit_bytes,
-            link,
-            host_link,
+    ) -> (u32, LinkLatency, Timing) {
+        let latency = LinkLatency { switch: link, host: host_link };
+        let timing = Timing {
             input_store,
             routing,
             allocation,
@@ -131,7 +132,8 @@ prop_compose! {
             output_store,
             mport_speedup,
             central_speedup,
-        }
+        };
+        (flit_bytes, latency, timing)
     }
 }
 
@@ -196,7 +198,7 @@ fn service_levels(
         vls: vl_of_sc.iter().flatten().max().unwrap() + 1,
         service_levels: levels,
         sc2vl: vl_of_sc,
-        scheduler: Scheduler::RrVl,
+        vl_policy: VlPolicy::ServiceChannels,
     }
 }
 
@@ -280,7 +282,7 @@ fn scheduler(raw: &RawScheduler, spec: &FabricSpec) -> Scheduler {
                     // The first entries see to it that every SL has one.
                     let (sl, extra) = table[i % table.len()];
                     let sl = if i < sls { i } else { usize::from(sl) % sls };
-                    let bytes = spec.max_flits(sl) * spec.timing.flit_bytes;
+                    let bytes = spec.max_flits(sl) * spec.units.flit_bytes;
                     DTableEntry {
                         sl: sl as u8,
                         weight: bytes.div_ceil(DTABLE_UNIT_BYTES) + extra,
@@ -313,7 +315,7 @@ prop_compose! {
         control: impl Strategy<Value = Option<CongestionControl>>,
     )(
         topology in topology(),
-        timing in timing(),
+        (flit_bytes, link_latency, timing) in timing(),
         levels in raw_levels(),
         (flits_per_credit, header_bytes) in (1u32..=8, prop_oneof![Just(0u32), 0u32..=70]),
         pools in (raw_pool(), raw_pool(), raw_pool(), raw_pool(), raw_pool()),
@@ -331,33 +333,40 @@ prop_compose! {
         // A central buffer taken literally couples the directions of a mesh.
         let per_vl = per_vl && (kind == Kind::Any || topology.switches() == 1);
         let classes = if per_vl { 1 } else { classes(&topology) };
-        let qos = service_levels(kind, &levels, timing.flit_bytes, topology.has_rings());
+        let qos = service_levels(kind, &levels, flit_bytes, topology.has_rings());
         let empty = Pool { total: 0, per_vl: Vec::new() };
         let mut spec = FabricSpec {
             topology,
-            routing: Routing { ring_tie: tie, trunk },
-            timing,
-            buffers: Buffers {
+            routing: Routing { ring_tie: tie, trunk, forwarding: None },
+            units: Units {
+                tick: TickLength::whole(640),
+                flit_bytes,
                 flits_per_credit,
-                nic_queue: empty.clone(),
-                nic_sink: empty.clone(),
-                input: empty.clone(),
-                output: empty.clone(),
-                central: empty,
-                central_queues: if per_vl {
-                    CentralQueues::PerVl
-                } else {
-                    CentralQueues::PerNeighbour
-                },
+                header_bytes,
             },
+            link_latency,
             qos,
-            header_bytes,
-            virtual_allocation: if blind {
-                VirtualAllocation::Blind
-            } else {
-                VirtualAllocation::Informed
-            },
-            kind: SwitchKind::Hierarchical,
+            switch: Switch::Hierarchical(Box::new(Hierarchical {
+                timing,
+                virtual_allocation: if blind {
+                    VirtualAllocation::Blind
+                } else {
+                    VirtualAllocation::Informed
+                },
+                buffers: Buffers {
+                    nic_queue: empty.clone(),
+                    nic_sink: empty.clone(),
+                    input: empty.clone(),
+                    output: empty.clone(),
+                    central: empty,
+                    central_queues: if per_vl {
+                        CentralQueues::PerVl
+                    } else {
+                        CentralQueues::PerNeighbour
+                    },
+                },
+                scheduler: Scheduler::RrVl,
+            })),
             congestion_control: None,
         };
         spec.congestion_control = control.map(|mut control| {
@@ -368,12 +377,15 @@ prop_compose! {
             Box::new(control)
         });
         let largest: Vec<u32> = (0..spec.qos.vls).map(|vl| spec.max_credits_on_vl(vl)).collect();
-        spec.buffers.nic_queue = pool(kind, &pools.0, &largest, None);
-        spec.buffers.nic_sink = pool(kind, &pools.1, &largest, None);
-        spec.buffers.input = pool(kind, &pools.2, &largest, None);
-        spec.buffers.output = pool(kind, &pools.3, &largest, None);
-        spec.buffers.central = pool(kind, &pools.4, &largest, Some(classes));
-        spec.qos.scheduler = scheduler(&raw_scheduler, &spec);
+        let scheduler = scheduler(&raw_scheduler, &spec);
+        let switch = hierarchical_of(&mut spec);
+        switch.scheduler = scheduler;
+        let buffers = &mut switch.buffers;
+        buffers.nic_queue = pool(kind, &pools.0, &largest, None);
+        buffers.nic_sink = pool(kind, &pools.1, &largest, None);
+        buffers.input = pool(kind, &pools.2, &largest, None);
+        buffers.output = pool(kind, &pools.3, &largest, None);
+        buffers.central = pool(kind, &pools.4, &largest, Some(classes));
         spec
     }
 }

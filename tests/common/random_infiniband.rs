@@ -3,12 +3,15 @@
 use super::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
 use super::script::{Cue, Script, message};
 use super::specs::sc2vl;
-use flitwise::fabric::infiniband::{
-    Acks, CctEntry, CctiBound, CongestionControl, FillComparison, FlowLevel, IrdBase, LinkRates,
-    Marking, Notification, PortCongestion, SlCongestion, SlScope, SlToVl, TimerRestart, TimerScope,
-    VlArb, VlMap, VlWeight,
+use flitwise::fabric::spec::congestion::{
+    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, PortCongestion, SlCongestion,
+    SlScope, TimerRestart, TimerScope,
 };
-use flitwise::fabric::spec::{FabricSpec, RingTie, ServiceLevel, TrunkSelection};
+use flitwise::fabric::spec::voq::{Acks, Buffers, LinkRates, VlArb, VlWeight};
+use flitwise::fabric::spec::{
+    CongestionControl, FabricSpec, LinkLatency, Notification, RingTie, ServiceLevel, SlToVl,
+    TrunkSelection, VlPolicy,
+};
 use flitwise::fabric::topology::{Peer, Topology};
 use flitwise::units::Ratio;
 use proptest::collection::vec;
@@ -200,11 +203,12 @@ prop_compose! {
         ],
     ) -> FabricSpec {
         let mut spec = voq_fabric(topology);
-        let t = &mut spec.timing;
-        (t.link, t.host_link, t.input_store, t.routing, t.allocation, t.crossbar, t.output_store) =
-            latencies;
-        spec.header_bytes = header_bytes;
-        spec.buffers.flits_per_credit = flits_per_credit;
+        let t = &mut voq_of(&mut spec).timing;
+        let (link, host_link, ..) = latencies;
+        (_, _, t.input_store, t.routing, t.allocation, t.crossbar, t.output_store) = latencies;
+        spec.link_latency = LinkLatency { switch: link, host: host_link };
+        spec.units.header_bytes = header_bytes;
+        spec.units.flits_per_credit = flits_per_credit;
         spec.routing.trunk = trunk;
         spec.routing.ring_tie = if parity { RingTie::SourceParity } else { RingTie::Positive };
         levels(&mut spec, &mtus, pairs);
@@ -272,23 +276,25 @@ pub fn fabric() -> impl Strategy<Value = FabricSpec> {
                     (voq.hca.send_rate, voq.hca.sink_rate) = (send.map(fine), sink.map(fine));
                     voq.hca.acks = acks;
                     (voq.vlarb, voq.hca.vlarb, voq.crossbar_speedup) = arbiters;
+                    let reliable = voq.hca.acks != Acks::None;
                     if let Some((default, others)) = tables {
                         let mut others = others.into_iter();
                         let hcas = others.next().map(|table| (nics - 1, table));
-                        voq.vl_map = VlMap::SlToVl(SlToVl {
+                        spec.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
                             default,
                             hcas: hcas.into_iter().collect(),
                             ports: (0..).map(|output| (0, 0, output)).zip(others).collect(),
                         });
                     }
-                    let reliable = voq.hca.acks != Acks::None;
                     let vls = spec.qos.vls;
                     let least = spec.largest_packet_credits().max(2);
                     let ((a, b, c, d), packets) = sizes;
-                    spec.buffers.input = static_pool(vls, least * packets + a);
-                    spec.buffers.nic_sink = static_pool(vls, least * packets + b);
-                    spec.buffers.output = static_pool(1, least + c);
-                    spec.buffers.nic_queue = static_pool(1, least + d);
+                    voq_of(&mut spec).buffers = Buffers {
+                        input: static_pool(vls, least * packets + a),
+                        nic_sink: static_pool(vls, least * packets + b),
+                        output: least + c,
+                        nic_queue: least + d,
+                    };
                     spec.congestion_control = congestion.map(|mut control| {
                         let by_ack = !matches!(control.notification, Notification::Cnp { .. });
                         if by_ack && !reliable {

@@ -1,8 +1,7 @@
 //! Experiments as resolved.
 
 use flitwise::config::{ConfigError, Plan, resolve_text};
-use flitwise::fabric::infiniband::{CongestionControl, SwitchKind, Voq};
-use flitwise::fabric::spec::FabricSpec;
+use flitwise::fabric::spec::{CongestionControl, FabricSpec, Voq};
 use flitwise::units::Ratio;
 use std::path::PathBuf;
 
@@ -27,10 +26,7 @@ pub fn fabric(text: &str) -> FabricSpec {
 }
 
 pub fn voq(spec: &FabricSpec) -> &Voq {
-    match &spec.kind {
-        SwitchKind::Voq(voq) => voq,
-        SwitchKind::Hierarchical => panic!("hierarchical"),
-    }
+    spec.voq().expect("voq switches")
 }
 
 pub fn control(spec: &FabricSpec) -> &CongestionControl {

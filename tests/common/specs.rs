@@ -1,9 +1,10 @@
 //! Fabrics of the references.
 
-use flitwise::fabric::infiniband::SwitchKind;
+use flitwise::fabric::spec::hierarchical::{
+    Buffers, CentralQueues, Pool, Quota, Scheduler, Timing, VirtualAllocation,
+};
 use flitwise::fabric::spec::{
-    Buffers, CentralQueues, FabricSpec, Pool, Qos, Quota, RingTie, Routing, Scheduler,
-    ServiceLevel, Timing, TrunkSelection, VirtualAllocation,
+    FabricSpec, Hierarchical, LinkLatency, Qos, Routing, ServiceLevel, Switch, Units, VlPolicy,
 };
 use flitwise::fabric::topology::Topology;
 use flitwise::units::TickLength;
@@ -11,10 +12,6 @@ use flitwise::units::TickLength;
 /// Table 1 of OpaSim, with 8 ticks per allocation (16 in all).
 pub fn opa_timing() -> Timing {
     Timing {
-        tick: TickLength::whole(640),
-        flit_bytes: 8,
-        link: 8,
-        host_link: 8,
         input_store: 50,
         routing: 32,
         allocation: 8,
@@ -23,6 +20,24 @@ pub fn opa_timing() -> Timing {
         output_store: 50,
         mport_speedup: 3,
         central_speedup: 4,
+    }
+}
+
+/// OpaSim's units: flits of 8 B at 100 Gb/s.
+pub fn opa_units(flits_per_credit: u32) -> Units {
+    Units {
+        tick: TickLength::whole(640),
+        flit_bytes: 8,
+        flits_per_credit,
+        header_bytes: 0,
+    }
+}
+
+/// The hierarchical switch of a specification.
+pub fn hierarchical_of(spec: &mut FabricSpec) -> &mut Hierarchical {
+    match &mut spec.switch {
+        Switch::Hierarchical(switch) => switch,
+        Switch::Voq(_) => panic!("not a hierarchical fabric"),
     }
 }
 
@@ -66,29 +81,28 @@ pub fn opa_gen1(topology: Topology, scheduler: Scheduler) -> FabricSpec {
     ];
     FabricSpec {
         topology,
-        routing: Routing {
-            ring_tie: RingTie::Positive,
-            trunk: TrunkSelection::Destination,
-        },
-        timing: opa_timing(),
-        buffers: Buffers {
-            flits_per_credit: 8,
-            nic_queue: even_pool(vls, 512, 64, 384),
-            nic_sink: even_pool(vls, 1024, 64, 768),
-            input: even_pool(vls, 1024, 64, 768),
-            output: even_pool(vls, 1024, 64, 768),
-            central: even_pool(vls, 1024, 16, 768),
-            central_queues: CentralQueues::PerNeighbour,
-        },
+        routing: Routing::default(),
+        units: opa_units(8),
+        link_latency: LinkLatency { switch: 8, host: 8 },
         qos: Qos {
             vls,
             service_levels,
             sc2vl: sc2vl(&[0, 1, 2, 3, 4, 5, 6, 7, 6, 7]),
-            scheduler,
+            vl_policy: VlPolicy::ServiceChannels,
         },
-        header_bytes: 0,
-        virtual_allocation: VirtualAllocation::Informed,
-        kind: SwitchKind::Hierarchical,
+        switch: Switch::Hierarchical(Box::new(Hierarchical {
+            timing: opa_timing(),
+            virtual_allocation: VirtualAllocation::Informed,
+            buffers: Buffers {
+                nic_queue: even_pool(vls, 512, 64, 384),
+                nic_sink: even_pool(vls, 1024, 64, 768),
+                input: even_pool(vls, 1024, 64, 768),
+                output: even_pool(vls, 1024, 64, 768),
+                central: even_pool(vls, 1024, 16, 768),
+                central_queues: CentralQueues::PerNeighbour,
+            },
+            scheduler,
+        })),
         congestion_control: None,
     }
 }
@@ -100,20 +114,9 @@ pub fn opasim(topology: Topology) -> FabricSpec {
     let pool = even_pool(vls, 64, 4, 48);
     FabricSpec {
         topology,
-        routing: Routing {
-            ring_tie: RingTie::Positive,
-            trunk: TrunkSelection::Destination,
-        },
-        timing: opa_timing(),
-        buffers: Buffers {
-            flits_per_credit: 4,
-            nic_queue: pool.clone(),
-            nic_sink: pool.clone(),
-            input: pool.clone(),
-            output: pool.clone(),
-            central: pool,
-            central_queues: CentralQueues::PerVl,
-        },
+        routing: Routing::default(),
+        units: opa_units(4),
+        link_latency: LinkLatency { switch: 8, host: 8 },
         qos: Qos {
             vls,
             service_levels: vec![ServiceLevel {
@@ -123,11 +126,21 @@ pub fn opasim(topology: Topology) -> FabricSpec {
                 mtu_bytes: 256,
             }],
             sc2vl: sc2vl(&[0, 1, 2, 3, 4, 5, 6, 7]),
-            scheduler: Scheduler::RrVl,
+            vl_policy: VlPolicy::ServiceChannels,
         },
-        header_bytes: 0,
-        virtual_allocation: VirtualAllocation::Informed,
-        kind: SwitchKind::Hierarchical,
+        switch: Switch::Hierarchical(Box::new(Hierarchical {
+            timing: opa_timing(),
+            virtual_allocation: VirtualAllocation::Informed,
+            buffers: Buffers {
+                nic_queue: pool.clone(),
+                nic_sink: pool.clone(),
+                input: pool.clone(),
+                output: pool.clone(),
+                central: pool,
+                central_queues: CentralQueues::PerVl,
+            },
+            scheduler: Scheduler::RrVl,
+        })),
         congestion_control: None,
     }
 }
@@ -145,7 +158,7 @@ pub fn jamming_ring() -> FabricSpec {
         service_level("down", [2, 3], 128),
     ];
     let pool = even_pool(2, 4, 2, 2);
-    let buffers = &mut spec.buffers;
+    let buffers = &mut hierarchical_of(&mut spec).buffers;
     for own in [
         &mut buffers.nic_queue,
         &mut buffers.nic_sink,

@@ -3,7 +3,9 @@
 
 use super::packet::{Packet, PacketId};
 use super::switch::{Crossing, Place, Switch, speedup};
-use flitwise::fabric::spec::{FabricSpec, Tick, VirtualAllocation};
+use super::switch_of;
+use flitwise::fabric::spec::hierarchical::VirtualAllocation;
+use flitwise::fabric::spec::{FabricSpec, Tick};
 
 /// What a source asks for: the way of one packet to its next buffer.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +43,7 @@ pub fn requests(
                 to_queue,
                 packet,
             };
-            let pick = match spec.virtual_allocation {
+            let pick = match switch_of(spec).virtual_allocation {
                 VirtualAllocation::Informed => takes(switch, &request, now, spec, packets),
                 VirtualAllocation::Blind => true,
             };
@@ -59,7 +61,7 @@ pub fn requests(
 /// may end while the allocation is under way, if the rest of the allocation, at least the
 /// gap, lies behind that transfer.
 fn idle_by(now: Tick, spec: &FabricSpec) -> Tick {
-    now + spec.timing.allocation - spec.timing.allocation_gap
+    now + switch_of(spec).timing.allocation - switch_of(spec).timing.allocation_gap
 }
 
 /// Whether the target is idle and has quota for the packet.
@@ -147,9 +149,9 @@ fn carry_out(
         marking.granted(id, packet);
     }
 
-    let start = now + spec.timing.allocation;
+    let start = now + switch_of(spec).timing.allocation;
     let store = match source {
-        Place::Input(_) => spec.timing.input_store,
+        Place::Input(_) => switch_of(spec).timing.input_store,
         Place::Central(_) | Place::Output(_) => 0,
     };
     let available: Vec<Tick> = packet.dates.iter().map(|date| date + store).collect();
@@ -159,7 +161,7 @@ fn carry_out(
     switch.write_port(target).free_from = free_from;
     packet.dates = foreseen
         .iter()
-        .map(|tick| tick + spec.timing.crossbar)
+        .map(|tick| tick + switch_of(spec).timing.crossbar)
         .collect();
     let held_back = match (source, &mut switch.marking) {
         (Place::Input(_), Some(marking)) => marking.held_back(packet),

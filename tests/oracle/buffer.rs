@@ -2,7 +2,8 @@
 
 use super::delay_line::DelayLine;
 use super::packet::{Flit, PacketId};
-use flitwise::fabric::spec::{Pool, Quota, Tick};
+use flitwise::fabric::spec::Tick;
+use flitwise::fabric::spec::hierarchical::{Pool, Quota};
 use std::collections::VecDeque;
 
 /// Credits of one buffer in use, as whoever writes to the buffer knows them.

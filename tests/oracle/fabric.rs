@@ -79,8 +79,8 @@ impl<'s> Fabric<'s> {
                     Peer::None => {}
                     Peer::Nic(nic) => {
                         let nic = nic as usize;
-                        let up = connect(End::Nic(nic), here, spec.timing.host_link);
-                        let down = connect(here, End::Nic(nic), spec.timing.host_link);
+                        let up = connect(End::Nic(nic), here, spec.link_latency.host);
+                        let down = connect(here, End::Nic(nic), spec.link_latency.host);
                         arriving[switch][port] = Some(up);
                         leaving[switch][port] = Some(down);
                         nic_links[nic] = (up, down);
@@ -94,7 +94,7 @@ impl<'s> Fabric<'s> {
                             switch: next,
                             port: entry,
                         };
-                        let link = connect(here, there, spec.timing.link);
+                        let link = connect(here, there, spec.link_latency.switch);
                         leaving[switch][port] = Some(link);
                         arriving[next][entry] = Some(link);
                     }
@@ -282,7 +282,7 @@ impl<'s> Fabric<'s> {
         let mut index = 0;
         loop {
             let (bytes, last) = packet::payload(spec, &message, index);
-            let flits = spec.timing.flits(bytes, spec.header_bytes);
+            let flits = spec.units.data_flits(bytes);
             let flow = (message.src, message.dst, message.sl);
             let packet = self.packet(flow, flits, now);
             let (place_in_flow, _) = self.flows.entry(flow).or_default();
@@ -319,7 +319,7 @@ impl<'s> Fabric<'s> {
             dst,
             sl,
             flits,
-            credits: self.spec.credits(flits),
+            credits: self.spec.units.credits(flits),
             place_in_flow: 0,
             ready: now,
             injected: 0,

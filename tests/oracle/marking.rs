@@ -3,8 +3,8 @@
 
 use super::congestion::PortVl;
 use super::packet::{Packet, PacketId};
-use flitwise::fabric::infiniband::CongestionControl;
-use flitwise::fabric::spec::{FabricSpec, Tick};
+use super::switch_of;
+use flitwise::fabric::spec::{CongestionControl, FabricSpec, Tick};
 use flitwise::units::Ratio;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +44,7 @@ impl<'s> Marking<'s> {
     /// Phase 6: how much later the credits of `packet`, which leaves its input buffer, come
     /// back.
     pub fn held_back(&mut self, packet: &Packet) -> Tick {
-        let flit_bytes = self.spec.timing.flit_bytes;
+        let flit_bytes = self.spec.units.flit_bytes;
         let bytes = packet.flits * flit_bytes;
         let port_vl = self.port_vl((packet.output, packet.vl));
         port_vl.held_back(bytes, (Ratio::ONE, flit_bytes))
@@ -62,7 +62,7 @@ impl<'s> Marking<'s> {
     /// Phase 6: a packet was granted its way into its output buffer, and may be marked.
     pub fn granted(&mut self, id: PacketId, packet: &mut Packet) {
         let at = (packet.output, packet.vl);
-        let bytes = u64::from(packet.flits) * u64::from(self.spec.timing.flit_bytes);
+        let bytes = u64::from(packet.flits) * u64::from(self.spec.units.flit_bytes);
         packet.fecn |= self.port_vl(at).mark(bytes);
         let inputs = self.bound.get_mut(&at).expect("it was routed");
         let of_input = inputs.get_mut(&packet.input).expect("it came in");
@@ -87,8 +87,8 @@ impl<'s> Marking<'s> {
         let joined = std::mem::take(&mut self.joined);
         for at in std::mem::take(&mut self.changed) {
             let (output, vl) = at;
-            let quota = self.spec.buffers.input.per_vl[vl];
-            let size = u64::from(quota.max) * u64::from(self.spec.buffers.flits_per_credit);
+            let quota = switch_of(self.spec).buffers.input.per_vl[vl];
+            let size = u64::from(quota.max) * u64::from(self.spec.units.flits_per_credit);
             let fills = self.fills(at, packets, &[]);
             let still_waits = |id: &PacketId| {
                 let inputs = self.bound.get(&at).into_iter().flat_map(BTreeMap::values);

@@ -40,9 +40,15 @@ pub use sample::{FlowSample, Sample};
 pub use switch::Place;
 
 use fabric::Fabric;
-use flitwise::fabric::spec::{FabricSpec, Tick, VirtualAllocation};
+use flitwise::fabric::spec::hierarchical::VirtualAllocation;
+use flitwise::fabric::spec::{FabricSpec, Hierarchical, Tick};
 use flitwise::fabric::stats::CongestionStats;
 use flitwise::fabric::workload::{PacketReport, Workload};
+
+/// The switches of a specification.
+fn switch_of(spec: &FabricSpec) -> &Hierarchical {
+    spec.hierarchical().expect("hierarchical switches")
+}
 
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +120,7 @@ impl OracleRun {
 
 /// Ticks within which a source has picked each of its queues once, wanted or not.
 fn turn_of_picks(spec: &FabricSpec) -> Tick {
-    match spec.virtual_allocation {
+    match switch_of(spec).virtual_allocation {
         VirtualAllocation::Informed => 0,
         VirtualAllocation::Blind => {
             u64::from(spec.qos.vls) * (u64::from(spec.topology.radix()) + 1)
@@ -140,9 +146,9 @@ pub fn run_sampled(
     let mut fabric = Fabric::new(spec);
     // Whatever is going to happen without the workload, and without an injection delay,
     // happens within the longest chain of latencies.
-    let timing = &spec.timing;
-    let patience = timing.link
-        + timing.host_link
+    let timing = &switch_of(spec).timing;
+    let patience = spec.link_latency.switch
+        + spec.link_latency.host
         + timing.input_store
         + timing.routing
         + timing.allocation

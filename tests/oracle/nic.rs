@@ -4,6 +4,7 @@ use super::congestion::{FlowKey, Flows};
 use super::link::Link;
 use super::packet::{Flit, Packet, PacketId, completes_credit};
 use super::sender::Sender;
+use super::switch_of;
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::units::Ratio;
 use std::collections::{BTreeMap, VecDeque};
@@ -33,14 +34,14 @@ pub struct Nic<'s> {
 
 impl<'s> Nic<'s> {
     pub fn new(spec: &'s FabricSpec, leaving: usize, arriving: usize) -> Self {
-        let buffers = &spec.buffers;
+        let buffers = &switch_of(spec).buffers;
         Self {
             waiting: BTreeMap::new(),
             pointer: (0, 0),
             sender: Sender::new(spec, &buffers.nic_queue, 0, &buffers.input, Some(leaving)),
             queued: Vec::new(),
             cnps: VecDeque::new(),
-            flit_bytes: spec.timing.flit_bytes,
+            flit_bytes: spec.units.flit_bytes,
             flows: Flows::new(spec, Ratio::ONE),
             received: VecDeque::new(),
             arriving,
@@ -143,7 +144,7 @@ impl<'s> Nic<'s> {
     pub fn drain(&mut self, now: Tick, spec: &FabricSpec, packets: &[Packet], links: &mut [Link]) {
         for flit in self.received.drain(..) {
             let flits = packets[flit.packet].flits;
-            if completes_credit(flit.index, flits, spec.buffers.flits_per_credit) {
+            if completes_credit(flit.index, flits, spec.units.flits_per_credit) {
                 links[self.arriving].return_credit(now, flit.vl, 0);
             }
         }

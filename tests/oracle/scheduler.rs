@@ -1,7 +1,9 @@
 //! Output schedulers (`docs/model.md` §8): which VL's head goes next.
 
 use super::packet::Packet;
-use flitwise::fabric::spec::{DTABLE_UNIT_BYTES, DTableEntry, FabricSpec, Qos, Scheduler as Kind};
+use super::switch_of;
+use flitwise::fabric::spec::FabricSpec;
+use flitwise::fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, DTableEntry, Scheduler as Kind};
 
 /// A VL whose head is ready and has quota at the other end.
 #[derive(Debug, Clone, Copy)]
@@ -15,7 +17,7 @@ pub struct Candidate {
 
 impl Candidate {
     pub fn new(vl: usize, head: &Packet, spec: &FabricSpec) -> Self {
-        let bytes = head.flits * spec.timing.flit_bytes;
+        let bytes = head.flits * spec.units.flit_bytes;
         Self {
             vl,
             sl: usize::from(head.sl),
@@ -33,14 +35,13 @@ pub enum Scheduler {
 }
 
 impl Scheduler {
-    pub fn new(qos: &Qos) -> Self {
-        let vls = usize::from(qos.vls);
-        match &qos.scheduler {
+    pub fn new(spec: &FabricSpec) -> Self {
+        let vls = usize::from(spec.qos.vls);
+        let levels = spec.qos.service_levels.len();
+        match &switch_of(spec).scheduler {
             Kind::RrVl => Self::RrVl { vls, pointer: 0 },
             Kind::Sbt { weights } => Self::Sbt(Sbt::new(vls, weights)),
-            Kind::DTable { entries } => {
-                Self::DTable(DTable::new(vls, qos.service_levels.len(), entries))
-            }
+            Kind::DTable { entries } => Self::DTable(DTable::new(vls, levels, entries)),
         }
     }
 

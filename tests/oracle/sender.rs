@@ -5,7 +5,8 @@ use super::buffer::{Buffer, Ledger};
 use super::link::Link;
 use super::packet::{Flit, Packet, PacketId, completes_credit};
 use super::scheduler::{Candidate, Scheduler};
-use flitwise::fabric::spec::{FabricSpec, Pool, Tick};
+use flitwise::fabric::spec::hierarchical::Pool;
+use flitwise::fabric::spec::{FabricSpec, Tick};
 
 /// The sending end of a link.
 #[derive(Debug, Clone)]
@@ -56,13 +57,13 @@ impl Sender {
         far: &Pool,
         link: Option<usize>,
     ) -> Self {
-        let per_credit = spec.buffers.flits_per_credit;
+        let per_credit = spec.units.flits_per_credit;
         Self {
             buffer: Buffer::new(own.per_vl.len(), own.total * per_credit, store, store),
             space: Ledger::per_vl(own),
             far: Ledger::per_vl(far),
             link,
-            scheduler: Scheduler::new(&spec.qos),
+            scheduler: Scheduler::new(spec),
             sending: None,
             freed: Vec::new(),
             per_credit,

@@ -7,7 +7,9 @@ use super::marking::Marking;
 use super::packet::{Flit, Packet, PacketId, completes_credit};
 use super::routing::{self, Router};
 use super::sender::Sender;
-use flitwise::fabric::spec::{CentralQueues, FabricSpec, Quota, Tick};
+use super::switch_of;
+use flitwise::fabric::spec::hierarchical::{CentralQueues, Quota};
+use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::topology::Peer;
 
 /// A buffer of the switch, as the source or target of a crossing.
@@ -102,13 +104,13 @@ impl<'s> Switch<'s> {
         leaving: &[Option<usize>],
     ) -> Self {
         let radix = spec.topology.radix() as usize;
-        let (timing, buffers) = (&spec.timing, &spec.buffers);
+        let (timing, buffers) = (&switch_of(spec).timing, &switch_of(spec).buffers);
         let vls = usize::from(spec.qos.vls);
         let peers: Vec<Peer> = (0..radix)
             .map(|port| spec.topology.peer(id, port as u32))
             .collect();
         let (classes, class_of) = classes(spec, &peers);
-        let size = |total: u32| total * buffers.flits_per_credit;
+        let size = |total: u32| total * spec.units.flits_per_credit;
 
         let input = |port: usize| Input {
             buffer: Buffer::new(
@@ -313,7 +315,7 @@ impl<'s> Switch<'s> {
                     now, foreseen,
                     "a crossing goes as was foreseen at its grant"
                 );
-                if completes_credit(index, crossing.flits, spec.buffers.flits_per_credit) {
+                if completes_credit(index, crossing.flits, spec.units.flits_per_credit) {
                     match source {
                         Place::Input(port) => freed.push((port, queue, crossing.held_back)),
                         Place::Central(number) => self.centrals[number].freed.push(queue),
@@ -326,7 +328,10 @@ impl<'s> Switch<'s> {
                     Place::Output(port) => &mut self.outputs[port].line,
                     Place::Input(_) => unreachable!("an input buffer is written by its link"),
                 };
-                line.push(now + spec.timing.crossbar, (crossing.to_queue, flit));
+                line.push(
+                    now + switch_of(spec).timing.crossbar,
+                    (crossing.to_queue, flit),
+                );
                 crossing.next += 1;
                 moved += 1;
             }
@@ -354,8 +359,8 @@ impl<'s> Switch<'s> {
 /// Flits per tick out of `source`.
 pub fn speedup(spec: &FabricSpec, source: Place) -> u32 {
     match source {
-        Place::Input(_) => spec.timing.mport_speedup,
-        Place::Central(_) => spec.timing.central_speedup,
+        Place::Input(_) => switch_of(spec).timing.mport_speedup,
+        Place::Central(_) => switch_of(spec).timing.central_speedup,
         Place::Output(_) => unreachable!("an output buffer feeds a link"),
     }
 }
@@ -365,7 +370,7 @@ fn classes(spec: &FabricSpec, peers: &[Peer]) -> (usize, Vec<Option<usize>>) {
     let mut neighbours: Vec<u32> = Vec::new();
     let mut class_of = Vec::new();
     for peer in peers {
-        class_of.push(match (peer, spec.buffers.central_queues) {
+        class_of.push(match (peer, switch_of(spec).buffers.central_queues) {
             (Peer::None, _) => None,
             (_, CentralQueues::PerVl) | (Peer::Nic(_), _) => Some(0),
             (Peer::Switch { switch, .. }, CentralQueues::PerNeighbour) => {
@@ -399,7 +404,7 @@ fn central_quotas(
         for vl in 0..spec.qos.vls {
             let in_use = (0..spec.qos.service_levels.len())
                 .any(|sl| spec.qos.vls_of(sl).any(|used| used == vl));
-            let quota = spec.buffers.central.per_vl[usize::from(vl)];
+            let quota = switch_of(spec).buffers.central.per_vl[usize::from(vl)];
             quotas.push((leads_here && in_use).then_some(quota));
         }
     }

@@ -1,10 +1,10 @@
 //! Congestion control: Port VLs of switches (section 9), flows of adapters (section 11).
 
-use flitwise::fabric::infiniband::{
-    CctEntry, CctiBound, CongestionControl, FillComparison, FlowLevel, IrdBase, Marking,
-    PortCongestion, SlScope, SwitchKind, TimerRestart, TimerScope,
+use flitwise::fabric::spec::congestion::{
+    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, PortCongestion, SlScope,
+    TimerRestart, TimerScope,
 };
-use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::spec::{CongestionControl, FabricSpec, Switch, Tick};
 use flitwise::random::{Purpose, Stream};
 use flitwise::units::Ratio;
 use std::collections::BTreeMap;
@@ -275,7 +275,7 @@ impl<'s> Flows<'s> {
                     IrdBase::Packet => bytes,
                     IrdBase::MaxPacket => self.largest(),
                 };
-                let rate = (self.rate, self.spec.timing.flit_bytes);
+                let rate = (self.rate, self.spec.units.flit_bytes);
                 times(self.control.cct[usize::from(ccti)], bytes, rate)
             }
             _ => 0,
@@ -286,11 +286,12 @@ impl<'s> Flows<'s> {
     /// fabrics.
     fn largest(&self) -> u32 {
         let levels = self.spec.qos.service_levels.iter();
-        let largest = levels.map(|level| level.mtu_bytes).max().unwrap() + self.spec.header_bytes;
-        let flit = self.spec.timing.flit_bytes;
-        match self.spec.kind {
-            SwitchKind::Hierarchical => largest.max(1).div_ceil(flit) * flit,
-            SwitchKind::Voq(_) => largest,
+        let largest =
+            levels.map(|level| level.mtu_bytes).max().unwrap() + self.spec.units.header_bytes;
+        let flit = self.spec.units.flit_bytes;
+        match self.spec.switch {
+            Switch::Hierarchical(_) => largest.max(1).div_ceil(flit) * flit,
+            Switch::Voq(_) => largest,
         }
     }
 

@@ -8,8 +8,8 @@ use super::routing;
 use super::sample::{FlowSample, Sample};
 use super::switch::{Offer, Switch};
 use super::{CctiChange, Departure, IbRun, RunEnd};
-use flitwise::fabric::infiniband::{Acks, Notification, VlMap, Voq};
-use flitwise::fabric::spec::{FabricSpec, Pool, Tick};
+use flitwise::fabric::spec::voq::{Acks, StaticPool};
+use flitwise::fabric::spec::{FabricSpec, Notification, Tick, VlPolicy, Voq};
 use flitwise::fabric::stats::CongestionStats;
 use flitwise::fabric::topology::Peer;
 use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
@@ -55,8 +55,7 @@ impl<'s> Fabric<'s> {
     pub fn new(spec: &'s FabricSpec, voq: &'s Voq) -> Self {
         let topology = &spec.topology;
         let (radix, count) = (topology.radix() as usize, topology.switches() as usize);
-        let b = &spec.buffers;
-        let sizes = |pool: &Pool| -> Vec<u32> { pool.per_vl.iter().map(|q| q.max).collect() };
+        let b = &voq.buffers;
         let mut links = Vec::new();
         let mut arriving = vec![vec![None; radix]; count];
         let mut leaving = vec![vec![None; radix]; count];
@@ -65,22 +64,22 @@ impl<'s> Fabric<'s> {
             for port in 0..radix {
                 let here = End::Port { switch, port };
                 let (id, at) = (switch as u32, port as u32);
-                let rate = (voq.links.at(topology, id, at), spec.timing.flit_bytes);
-                let mut connect = |from, to, latency, own: &Pool, far: &Pool| {
-                    let per_credit = b.flits_per_credit;
-                    let link =
-                        Link::new((from, to), latency, rate, own.total, sizes(far), per_credit);
+                let rate = (voq.links.at(topology, id, at), spec.units.flit_bytes);
+                let mut connect = |from, to, latency, own: u32, far: &StaticPool| {
+                    let per_credit = spec.units.flits_per_credit;
+                    let sizes = far.per_vl.clone();
+                    let link = Link::new((from, to), latency, rate, own, sizes, per_credit);
                     links.push(link);
                     links.len() - 1
                 };
-                let (far, flight) = (&b.input, &spec.timing);
+                let (far, flight) = (&b.input, spec.link_latency);
                 match topology.peer(id, at) {
                     Peer::None => {}
                     Peer::Nic(nic) => {
                         let nic = nic as usize;
                         let there = End::Nic(nic);
-                        let up = connect(there, here, flight.host_link, &b.nic_queue, far);
-                        let down = connect(here, there, flight.host_link, &b.output, &b.nic_sink);
+                        let up = connect(there, here, flight.host, b.nic_queue, far);
+                        let down = connect(here, there, flight.host, b.output, &b.nic_sink);
                         (arriving[switch][port], leaving[switch][port]) = (Some(up), Some(down));
                         ends[nic] = (up, down);
                     }
@@ -93,7 +92,7 @@ impl<'s> Fabric<'s> {
                             switch: next,
                             port: entry,
                         };
-                        let link = connect(here, there, flight.link, &b.output, far);
+                        let link = connect(here, there, flight.switch, b.output, far);
                         leaving[switch][port] = Some(link);
                         arriving[next][entry] = Some(link);
                     }
@@ -192,7 +191,7 @@ impl<'s> Fabric<'s> {
                 } else if completes_credit(
                     flit.index,
                     packet.flits,
-                    self.spec.buffers.flits_per_credit,
+                    self.spec.units.flits_per_credit,
                 ) {
                     self.links[at].return_credit(now, flit.vl, 0);
                 }
@@ -276,7 +275,7 @@ impl<'s> Fabric<'s> {
         bytes: u32,
         becn: bool,
     ) -> PacketId {
-        let flits = self.spec.timing.flits(bytes, 0);
+        let flits = self.spec.units.flits(bytes);
         let (src, dst, sl) = (packet.dst, packet.src, packet.sl);
         let vl = self.vl(src, dst, sl);
         self.notifications += u64::from(becn);
@@ -292,9 +291,9 @@ impl<'s> Fabric<'s> {
 
     /// VL of a packet that leaves adapter `src`.
     fn vl(&self, src: u32, dst: u32, sl: u8) -> usize {
-        match &self.voq.vl_map {
-            VlMap::ServiceChannels => routing::vl(self.spec, sl, dst, 0),
-            VlMap::SlToVl(tables) => usize::from(tables.at_hca(src, sl).expect("validated")),
+        match &self.spec.qos.vl_policy {
+            VlPolicy::ServiceChannels => routing::vl(self.spec, sl, dst, 0),
+            VlPolicy::SlToVl(tables) => usize::from(tables.at_hca(src, sl).expect("validated")),
         }
     }
 
@@ -337,13 +336,13 @@ impl<'s> Fabric<'s> {
         for index in 0..count {
             let rest = message.bytes - mtu * u64::from(index);
             let payload = rest.min(mtu) as u32;
-            let flits = spec.timing.flits(payload, spec.header_bytes);
+            let flits = spec.units.data_flits(payload);
             self.packets.push(Packet {
                 message: Some(self.messages.len()),
                 index,
                 last: index + 1 == count,
                 payload,
-                bytes: payload + spec.header_bytes,
+                bytes: payload + spec.units.header_bytes,
                 ..blank(spec, way, flits, vl)
             });
             let id = self.packets.len() - 1;
@@ -556,7 +555,7 @@ fn blank(spec: &FabricSpec, (src, dst, sl): (u32, u32, u8), flits: u32, vl: usiz
         payload: 0,
         bytes: 0,
         flits,
-        credits: spec.credits(flits),
+        credits: spec.units.credits(flits),
         fecn: false,
         becn: false,
         class: 0,

@@ -6,8 +6,7 @@ use super::link::Link;
 use super::packet::{Flit, Packet, PacketId, completes_credit};
 use super::server::Server;
 use super::vlarb::Arbiter;
-use flitwise::fabric::infiniband::Voq;
-use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// One adapter.
@@ -64,7 +63,7 @@ impl<'s> Hca<'s> {
             leaving,
             arriving,
             send: BTreeMap::new(),
-            engine: Server::new(voq.hca.send_rate.unwrap_or(rate), spec.timing.flit_bytes),
+            engine: Server::new(voq.hca.send_rate.unwrap_or(rate), spec.units.flit_bytes),
             arbiter: Arbiter::new(&voq.hca.vlarb),
             pointers: vec![(0, 0); vls],
             cnps: VecDeque::new(),
@@ -72,7 +71,7 @@ impl<'s> Hca<'s> {
             flows: Flows::new(spec, rate),
             ccti_of_sent: Vec::new(),
             congested: BTreeSet::new(),
-            sink: (voq.hca.sink_rate).map(|rate| Server::new(rate, spec.timing.flit_bytes)),
+            sink: (voq.hca.sink_rate).map(|rate| Server::new(rate, spec.units.flit_bytes)),
             unread: VecDeque::new(),
             received: VecDeque::new(),
             reading: VecDeque::new(),
@@ -91,9 +90,16 @@ impl<'s> Hca<'s> {
             self.unread.push_back(flit.packet);
         }
         self.received.push_back(flit);
-        let credits = |vl: usize| self.spec.buffers.nic_sink.per_vl[vl].max;
+        let credits = |vl: usize| {
+            self.spec
+                .voq()
+                .expect("voq switches")
+                .buffers
+                .nic_sink
+                .per_vl[vl]
+        };
         let on_vl = self.received.iter().filter(|f| f.vl == flit.vl).count();
-        let size = credits(flit.vl) * self.spec.buffers.flits_per_credit;
+        let size = credits(flit.vl) * self.spec.units.flits_per_credit;
         assert!(on_vl <= size as usize, "a buffer over its size");
     }
 
@@ -212,7 +218,7 @@ impl<'s> Hca<'s> {
 
     /// Phase 8: flits leave the receive buffer, and their credits go back.
     pub fn read(&mut self, now: Tick, packets: &[Packet], arriving: &mut Link) -> usize {
-        let per_credit = self.spec.buffers.flits_per_credit;
+        let per_credit = self.spec.units.flits_per_credit;
         let mut back = |flit: Flit| {
             if completes_credit(flit.index, packets[flit.packet].flits, per_credit) {
                 arriving.return_credit(now, flit.vl, 0);

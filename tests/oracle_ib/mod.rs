@@ -31,7 +31,6 @@ pub use server::Server;
 pub use vlarb::Arbiter;
 
 use fabric::Fabric;
-use flitwise::fabric::infiniband::SwitchKind;
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::stats::CongestionStats;
 use flitwise::fabric::workload::{PacketReport, Workload};
@@ -112,15 +111,13 @@ pub fn run_sampled(
     interval: Option<Tick>,
 ) -> IbRun {
     spec.validate().expect("a sound fabric");
-    let SwitchKind::Voq(voq) = &spec.kind else {
-        panic!("not a voq fabric");
-    };
+    let voq = spec.voq().expect("voq switches");
     let mut fabric = Fabric::new(spec, voq);
-    let t = &spec.timing;
+    let t = &voq.timing;
     // Whatever is going to happen without the workload, and without an injection
     // delay, happens within the longest chain of latencies and flits.
-    let patience = t.link
-        + t.host_link
+    let patience = spec.link_latency.switch
+        + spec.link_latency.host
         + t.input_store
         + t.routing
         + t.allocation

@@ -7,8 +7,7 @@ use super::link::Link;
 use super::packet::{Flit, Packet, PacketId, completes_credit};
 use super::routing::{self, Router};
 use super::vlarb::{Arbiter, Pick};
-use flitwise::fabric::infiniband::{SwitchKind, VlMap, Voq};
-use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::spec::{FabricSpec, Tick, VlPolicy, Voq};
 use flitwise::fabric::topology::Peer;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -23,13 +22,13 @@ struct CrossbarPort {
 
 impl CrossbarPort {
     fn new(spec: &FabricSpec, voq: &Voq) -> Self {
-        let tick = u128::from(voq.crossbar_rate().num()) * u128::from(spec.timing.flit_bytes);
+        let tick = u128::from(voq.crossbar_rate().num()) * u128::from(spec.units.flit_bytes);
         Self { free: 0, tick }
     }
 
     /// May a grant at `now` begin to use it after the allocation?
-    fn is_idle(&self, now: Tick, spec: &FabricSpec) -> bool {
-        self.free < u128::from(now + spec.timing.allocation + 1) * self.tick
+    fn is_idle(&self, now: Tick, voq: &Voq) -> bool {
+        self.free < u128::from(now + voq.timing.allocation + 1) * self.tick
     }
 }
 
@@ -152,7 +151,7 @@ impl<'s> Switch<'s> {
     pub fn arrive(&mut self, now: Tick, port: usize, flit: Flit) {
         let input = &mut self.inputs[port];
         if flit.index == 0 {
-            let timing = &self.spec.timing;
+            let timing = &self.voq.timing;
             let seen = now + timing.input_store + timing.routing;
             input.routing.push(seen, flit.packet);
         }
@@ -174,7 +173,7 @@ impl<'s> Switch<'s> {
         for output in &mut self.outputs {
             while let Some(flit) = output.line.pop_due(now) {
                 let link = output.link.expect("packets go to connected ports");
-                links[link].store(now + self.spec.timing.output_store, flit);
+                links[link].store(now + self.voq.timing.output_store, flit);
             }
         }
     }
@@ -186,18 +185,18 @@ impl<'s> Switch<'s> {
             while let Some(id) = input.routing.pop_due(now) {
                 let packet = &mut packets[id];
                 let queued = |port: usize| outputs[port].map_or(0, |link| links[link].in_use());
-                if let Some(tables) = &self.voq.forwarding {
+                if let Some(tables) = &self.spec.routing.forwarding {
                     let row = &tables.ports[self.id as usize];
                     packet.output = usize::from(row[packet.dst as usize]);
                 } else {
                     let way = self.router.route(self.spec, port, packet, queued);
                     (packet.output, packet.class) = (way.output, way.class);
                 }
-                packet.vl = match &self.voq.vl_map {
-                    VlMap::ServiceChannels => {
+                packet.vl = match &self.spec.qos.vl_policy {
+                    VlPolicy::ServiceChannels => {
                         routing::vl(self.spec, packet.sl, packet.dst, packet.class)
                     }
-                    VlMap::SlToVl(tables) => {
+                    VlPolicy::SlToVl(tables) => {
                         let (input, output) = (port as u32, packet.output as u32);
                         let vl = tables.at_switch(self.id, input, output, packet.sl);
                         usize::from(vl.expect("validated"))
@@ -217,7 +216,7 @@ impl<'s> Switch<'s> {
         let mut offers = Vec::new();
         for (at, output) in self.outputs.iter().enumerate() {
             let Some(link) = output.link else { continue };
-            if !output.write.is_idle(now, self.spec) {
+            if !output.write.is_idle(now, self.voq) {
                 continue;
             }
             let head = |input: usize, vl: usize| {
@@ -231,7 +230,7 @@ impl<'s> Switch<'s> {
             };
             let eligible = |input: usize, vl: usize| {
                 head(input, vl).filter(|&id| {
-                    self.inputs[input].read.is_idle(now, self.spec)
+                    self.inputs[input].read.is_idle(now, self.voq)
                         && links[link].has_room(packets[id].credits)
                         && has_credits(id)
                 })
@@ -288,7 +287,7 @@ impl<'s> Switch<'s> {
 
     fn grant(&mut self, now: Tick, offer: Offer, packets: &mut [Packet], links: &mut [Link]) {
         let radix = self.inputs.len();
-        let timing = &self.spec.timing;
+        let timing = &self.voq.timing;
         let input = &mut self.inputs[offer.input];
         let output = &mut self.outputs[offer.output];
         let packet = &mut packets[offer.packet];
@@ -327,7 +326,7 @@ impl<'s> Switch<'s> {
         packet.waiting_since = packet.available[0];
         let from = (self.id, offer.input as u32);
         let rate = self.voq.links.at(&self.spec.topology, from.0, from.1);
-        let rate = (rate, timing.flit_bytes);
+        let rate = (rate, self.spec.units.flit_bytes);
         let held_back = output.port_vls.get_mut(vl).map_or(0, |port_vl| {
             packet.fecn |= port_vl.mark(packet.bytes.into());
             port_vl.held_back(packet.bytes, rate)
@@ -395,7 +394,7 @@ impl<'s> Switch<'s> {
 
     /// Phase 8: flits cross.
     pub fn cross(&mut self, now: Tick, links: &mut [Link]) -> usize {
-        let timing = &self.spec.timing;
+        let timing = &self.voq.timing;
         let mut moved = 0;
         let mut crossings = std::mem::take(&mut self.crossings);
         // The order of the grants: the tail of a packet and the next header may cross in one tick.
@@ -414,7 +413,7 @@ impl<'s> Switch<'s> {
                 let (date, mut flit) = stored.pop_front().expect("a flit that crosses is here");
                 assert!(date + timing.input_store <= now);
                 assert_eq!((flit.packet, flit.index), (crossing.packet, index));
-                if completes_credit(index, crossing.flits, self.spec.buffers.flits_per_credit) {
+                if completes_credit(index, crossing.flits, self.spec.units.flits_per_credit) {
                     let link = &mut links[input.link.expect("connected")];
                     link.return_credit(now, flit.vl, crossing.held_back);
                 }
@@ -464,5 +463,6 @@ impl<'s> Switch<'s> {
 
 /// Flits that an input buffer has for a VL.
 fn size(spec: &FabricSpec, vl: usize) -> u64 {
-    u64::from(spec.buffers.input.per_vl[vl].max) * u64::from(spec.buffers.flits_per_credit)
+    u64::from(spec.input_credits().nth(vl).expect("a VL in use"))
+        * u64::from(spec.units.flits_per_credit)
 }

@@ -4,8 +4,8 @@ use super::{CheckArgs, CliError, names, print};
 use crate::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Space, Towards};
 use crate::fabric::analysis::routes::RouteAnalysis;
 use crate::fabric::analysis::{QUICK_STEPS, TooLarge, steps};
-use crate::fabric::infiniband::SwitchKind;
-use crate::fabric::spec::{CentralQueues, FabricSpec};
+use crate::fabric::spec::hierarchical::CentralQueues;
+use crate::fabric::spec::{FabricSpec, Switch};
 use crate::units::human_count;
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
@@ -107,12 +107,13 @@ impl<'a> Verdict<'a> {
             return "reserve room for the largest packet in every central queue: raise \
                     fabric.central_exclusive or the central buffers, or lower the MTUs";
         }
-        if any(&central) && self.spec.buffers.central_queues == CentralQueues::PerVl {
+        let queues = self.spec.hierarchical().map(|at| at.buffers.central_queues);
+        if any(&central) && queues == Some(CentralQueues::PerVl) {
             return "take fabric.central_queues = \"per-neighbour\"";
         }
-        match self.spec.kind {
-            SwitchKind::Hierarchical => "take a routing without such turns",
-            SwitchKind::Voq(_) => {
+        match self.spec.switch {
+            Switch::Hierarchical(_) => "take a routing without such turns",
+            Switch::Voq(_) => {
                 "take a routing without such turns, or SL-to-VL tables that change the VL on them"
             }
         }

@@ -6,8 +6,7 @@ use crate::config::{FabricOnly, fabric_json};
 use crate::fabric::analysis::bisection::Bisection;
 use crate::fabric::analysis::distance::Distances;
 use crate::fabric::analysis::routes::RouteAnalysis;
-use crate::fabric::infiniband::SwitchKind;
-use crate::fabric::spec::{FabricSpec, Pool};
+use crate::fabric::spec::{FabricSpec, Switch};
 use crate::fabric::topology::Peer;
 use crate::results::table::write_table;
 use crate::units::{Ratio, human_bytes, human_count};
@@ -74,10 +73,9 @@ struct BufferBytes {
 
 fn buffers(spec: &FabricSpec) -> BufferBytes {
     let topology = &spec.topology;
-    let b = &spec.buffers;
-    let credit = u64::from(b.flits_per_credit) * u64::from(spec.timing.flit_bytes);
-    let bytes = |pool: &Pool, count: u64| {
-        let credits = count.saturating_mul(pool.total.into());
+    let credit = u64::from(spec.units.flits_per_credit) * u64::from(spec.units.flit_bytes);
+    let bytes = |credits: u32, count: u64| {
+        let credits = count.saturating_mul(credits.into());
         credits.saturating_mul(credit)
     };
     let (mut ports, mut mports) = (0, 0);
@@ -91,11 +89,25 @@ fn buffers(spec: &FabricSpec) -> BufferBytes {
         }
     }
     let nics = u64::from(topology.nics());
-    BufferBytes {
-        input: bytes(&b.input, ports),
-        output: bytes(&b.output, ports),
-        central: bytes(&b.central, 2 * mports),
-        nic: bytes(&b.nic_queue, nics).saturating_add(bytes(&b.nic_sink, nics)),
+    match &spec.switch {
+        Switch::Hierarchical(switch) => {
+            let b = &switch.buffers;
+            BufferBytes {
+                input: bytes(b.input.total, ports),
+                output: bytes(b.output.total, ports),
+                central: bytes(b.central.total, 2 * mports),
+                nic: bytes(b.nic_queue.total, nics).saturating_add(bytes(b.nic_sink.total, nics)),
+            }
+        }
+        Switch::Voq(switch) => {
+            let b = &switch.buffers;
+            BufferBytes {
+                input: bytes(b.input.total, ports),
+                output: bytes(b.output, ports),
+                central: 0,
+                nic: bytes(b.nic_queue, nics).saturating_add(bytes(b.nic_sink.total, nics)),
+            }
+        }
     }
 }
 
@@ -123,24 +135,24 @@ impl Info<'_> {
 
     /// Rate of one direction of the usual link between switches.
     fn link_bytes_per_s(&self) -> f64 {
-        self.bytes_per_s(match &self.spec().kind {
-            SwitchKind::Hierarchical => Ratio::ONE,
-            SwitchKind::Voq(voq) => voq.links.switch,
+        self.bytes_per_s(match &self.spec().switch {
+            Switch::Hierarchical(_) => Ratio::ONE,
+            Switch::Voq(voq) => voq.links.switch,
         })
     }
 
     /// Rate of one direction of the usual link to a NIC.
     fn host_link_bytes_per_s(&self) -> f64 {
-        self.bytes_per_s(match &self.spec().kind {
-            SwitchKind::Hierarchical => Ratio::ONE,
-            SwitchKind::Voq(voq) => voq.links.host,
+        self.bytes_per_s(match &self.spec().switch {
+            Switch::Hierarchical(_) => Ratio::ONE,
+            Switch::Voq(voq) => voq.links.host,
         })
     }
 
     fn bytes_per_s(&self, flits_per_tick: Ratio) -> f64 {
-        let t = &self.spec().timing;
-        let flits_per_s = flits_per_tick.to_f64() * t.tick.per_second();
-        f64::from(t.flit_bytes) * flits_per_s
+        let units = self.spec().units;
+        let flits_per_s = flits_per_tick.to_f64() * units.tick.per_second();
+        f64::from(units.flit_bytes) * flits_per_s
     }
 
     /// Switch-to-switch links and host links, both directions counted once.
@@ -152,7 +164,7 @@ impl Info<'_> {
     fn capacity_bytes_per_s(&self) -> f64 {
         let spec = self.spec();
         let topology = &spec.topology;
-        if spec.kind == SwitchKind::Hierarchical {
+        if spec.hierarchical().is_some() {
             let (switch, host) = self.links();
             return 2.0 * (switch + host) as f64 * self.link_bytes_per_s();
         }
@@ -188,9 +200,9 @@ impl Info<'_> {
         let radix = topology.radix();
         row(
             "ports",
-            match spec.kind {
-                SwitchKind::Hierarchical => format!("{radix} per switch on {} MPorts", radix / 4),
-                SwitchKind::Voq(_) => format!("{radix} per switch"),
+            match spec.switch {
+                Switch::Hierarchical(_) => format!("{radix} per switch on {} MPorts", radix / 4),
+                Switch::Voq(_) => format!("{radix} per switch"),
             },
         )?;
         for (&(nic, link, free), &count) in &self.ports {

@@ -2,8 +2,7 @@
 
 use super::{CliError, InfoArgs, names};
 use crate::fabric::analysis::path::{Path, path};
-use crate::fabric::infiniband::SwitchKind;
-use crate::fabric::spec::{FabricSpec, Tick};
+use crate::fabric::spec::{FabricSpec, Switch, Tick};
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
 
@@ -72,11 +71,11 @@ impl<'a> Route<'a> {
     }
 
     fn ns(&self, ticks: Tick) -> String {
-        format!("{:.2} ns", self.spec.timing.tick.ns(ticks.into()))
+        format!("{:.2} ns", self.spec.units.tick.ns(ticks.into()))
     }
 
     pub(super) fn write(&self, out: &mut String) -> fmt::Result {
-        let (topology, timing) = (&self.spec.topology, &self.spec.timing);
+        let topology = &self.spec.topology;
         let path = &self.path;
         let level = &self.spec.qos.service_levels[self.sl].name;
         let (sc, vl) = path.injection;
@@ -90,12 +89,12 @@ impl<'a> Route<'a> {
         )?;
         writeln!(out, "  tick 0: leaves NIC {} on SC {sc}, VL {vl}", self.src)?;
         for step in &path.steps {
-            let on_mport = |port: u32| match self.spec.kind {
-                SwitchKind::Hierarchical => format!(" (MPort {})", port / 4),
-                SwitchKind::Voq(_) => String::new(),
+            let on_mport = |port: u32| match self.spec.switch {
+                Switch::Hierarchical(_) => format!(" (MPort {})", port / 4),
+                Switch::Voq(_) => String::new(),
             };
-            let through = match (&self.spec.kind, step.central) {
-                (SwitchKind::Voq(_), _) => String::new(),
+            let through = match (&self.spec.switch, step.central) {
+                (Switch::Voq(_), _) => String::new(),
                 (_, None) => format!(" within MPort {},", step.port_in / 4),
                 (_, Some(central)) => format!(" through central buffer {central},"),
             };
@@ -129,7 +128,7 @@ impl<'a> Route<'a> {
             "  {}, latency without load {} ticks of {} ps, {}",
             names::counted(path.steps.len() as u64 - 1, "hop"),
             path.tail,
-            timing.tick.length_ps(),
+            self.spec.units.tick.length_ps(),
             self.ns(path.tail)
         )
     }
@@ -163,7 +162,7 @@ impl<'a> Route<'a> {
             "switches": steps.collect::<Vec<_>>(),
             "header_ticks": path.header,
             "latency_ticks": path.tail,
-            "latency_ps": self.spec.timing.tick.ps(path.tail),
+            "latency_ps": self.spec.units.tick.ps(path.tail),
         })
     }
 }

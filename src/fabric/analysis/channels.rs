@@ -10,9 +10,8 @@
 use super::graph::Graph;
 use super::routes::RouteAnalysis;
 use super::{MAX_TURNS, TooLarge};
-use crate::fabric::central::Classes;
-use crate::fabric::infiniband::SwitchKind;
-use crate::fabric::spec::{CentralQueues, FabricSpec, Quota};
+use crate::fabric::spec::hierarchical::{CentralQueues, Quota};
+use crate::fabric::spec::{Classes, FabricSpec};
 use crate::fabric::topology::Peer;
 
 /// Kind of buffer.
@@ -85,7 +84,7 @@ impl<'a> ChannelGraph<'a> {
     /// If there are more queues or dependencies than [`MAX_TURNS`].
     pub fn new(spec: &'a FabricSpec, routes: &RouteAnalysis) -> Result<Self, TooLarge> {
         let topology = &spec.topology;
-        let classes = Classes::new(topology, spec.buffers.central_queues);
+        let classes = Classes::new(topology, central_queues(spec));
         let nodes = Nodes {
             ports: topology.switches() as usize * topology.radix() as usize,
             vls: usize::from(spec.qos.vls),
@@ -100,7 +99,7 @@ impl<'a> ChannelGraph<'a> {
             edges: Vec::new(),
         };
         let pairs = VlPairs::new(spec);
-        let voq = matches!(spec.kind, SwitchKind::Voq(_));
+        let voq = spec.voq().is_some();
         for switch in 0..topology.switches() {
             match voq {
                 true => builder.add_voq_switch(switch, routes, &pairs),
@@ -173,7 +172,7 @@ impl<'a> ChannelGraph<'a> {
 
     /// Where the packets of class `class` in central buffer `central` of a switch go.
     fn towards(&self, switch: u32, central: u32, class: usize) -> Towards {
-        if self.spec.buffers.central_queues == CentralQueues::PerVl {
+        if central_queues(self.spec) == CentralQueues::PerVl {
             return Towards::All;
         }
         let topology = &self.spec.topology;
@@ -256,6 +255,12 @@ impl Nodes {
     }
 }
 
+/// How central buffers are divided; a fabric without them has no matter.
+fn central_queues(spec: &FabricSpec) -> CentralQueues {
+    let switch = spec.hierarchical();
+    switch.map_or(CentralQueues::PerVl, |switch| switch.buffers.central_queues)
+}
+
 /// What follows from the quotas of one kind of buffer, by VL.
 struct Quotas {
     /// A packet may take more than the exclusive credits of its queue.
@@ -266,19 +271,19 @@ struct Quotas {
 
 impl Quotas {
     fn new(spec: &FabricSpec, buffer: Buffer) -> Self {
-        let pool = match buffer {
-            Buffer::Input => &spec.buffers.input,
-            Buffer::Output => &spec.buffers.output,
-            Buffer::Central => &spec.buffers.central,
-        };
-        if spec.kind != SwitchKind::Hierarchical {
+        let Some(switch) = spec.hierarchical() else {
             // The buffer of every VL holds the largest packet: other fabrics are refused.
             let none = vec![false; usize::from(spec.qos.vls)];
             return Self {
                 borrows: none.clone(),
                 holds_shared: none,
             };
-        }
+        };
+        let pool = match buffer {
+            Buffer::Input => &switch.buffers.input,
+            Buffer::Output => &switch.buffers.output,
+            Buffer::Central => &switch.buffers.central,
+        };
         let short = |(vl, q): (u8, &Quota)| q.exclusive < spec.max_credits_on_vl(vl);
         Self {
             borrows: (0..).zip(&pool.per_vl).map(short).collect(),

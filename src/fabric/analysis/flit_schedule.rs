@@ -2,8 +2,7 @@
 //! (`docs/model-infiniband.md`, sections 1, 4 and 8). The engine computes the same in closed
 //! form; this is independent of it.
 
-use crate::fabric::infiniband::Voq;
-use crate::fabric::spec::{FabricSpec, Tick};
+use crate::fabric::spec::{FabricSpec, Tick, Voq};
 use crate::units::Ratio;
 
 /// When the flits of a packet arrive at the present buffer. In tick 0 the header leaves the
@@ -34,14 +33,14 @@ impl FlitSchedule {
     pub fn start(spec: &FabricSpec, voq: &Voq, src: u32, payload: u32) -> Self {
         let (switch, port) = spec.topology.attachment(src);
         let link = voq.links.at(&spec.topology, switch, port);
-        let flits = spec.timing.flits(payload, spec.header_bytes);
+        let flits = spec.units.data_flits(payload);
         let fetched = served(&vec![0; flits as usize], voq.hca.send_rate.unwrap_or(link));
         let mut schedule = Self {
             arrivals: fetched,
-            bytes: payload.saturating_add(spec.header_bytes),
-            flit_bytes: spec.timing.flit_bytes,
+            bytes: payload.saturating_add(spec.units.header_bytes),
+            flit_bytes: spec.units.flit_bytes,
         };
-        schedule.cross_link(link, spec.timing.host_link);
+        schedule.cross_link(link, spec.link_latency.host);
         schedule
     }
 
@@ -81,7 +80,7 @@ impl FlitSchedule {
         (switch, port): (u32, u32),
         latency: Tick,
     ) -> Tick {
-        let t = &spec.timing;
+        let t = &voq.timing;
         let crossbar = voq.crossbar_rate();
         let crossing = self.header() + t.input_store + t.routing + t.allocation;
         for (i, tick) in self.arrivals.iter_mut().enumerate() {

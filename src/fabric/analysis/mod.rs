@@ -11,7 +11,6 @@ pub mod path;
 pub mod routes;
 mod table_turns;
 
-use super::infiniband::SwitchKind;
 use super::routing::{NextHop, next_hop};
 use super::spec::FabricSpec;
 use thiserror::Error;
@@ -25,11 +24,7 @@ pub trait Routes {
 impl Routes for FabricSpec {
     /// By the forwarding tables if there are any, else by the routing of the topology.
     fn next_hop(&self, switch: u32, dst: u32) -> Option<NextHop> {
-        let tables = match &self.kind {
-            SwitchKind::Voq(voq) => voq.forwarding.as_ref(),
-            SwitchKind::Hierarchical => None,
-        };
-        let Some(tables) = tables else {
+        let Some(tables) = &self.routing.forwarding else {
             let tie = self.routing.ring_tie;
             return Some(next_hop(&self.topology, tie, switch, dst));
         };

@@ -3,9 +3,8 @@
 
 use super::Routes;
 use super::flit_schedule::FlitSchedule;
-use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::routing::NextHop;
-use crate::fabric::spec::{FabricSpec, Tick, TrunkSelection};
+use crate::fabric::spec::{FabricSpec, Switch, Tick, TrunkSelection};
 use crate::fabric::topology::{Peer, Shape};
 use thiserror::Error;
 
@@ -76,19 +75,15 @@ pub fn path(
     payload: u32,
 ) -> Result<Path, NoWay> {
     let topology = &spec.topology;
-    let timing = &spec.timing;
     let rings = spec.needs_classes();
     let cube = match topology.shape() {
         Shape::Cube(cube) => Some(cube),
         _ => None,
     };
     let scs = &spec.qos.service_levels[sl].scs;
-    let voq = match &spec.kind {
-        SwitchKind::Voq(voq) => Some(voq.as_ref()),
-        SwitchKind::Hierarchical => None,
-    };
+    let voq = spec.voq();
     let by_tables = super::table_turns::tables(spec);
-    let flits = timing.flits(payload, spec.header_bytes);
+    let flits = spec.units.data_flits(payload);
     let mut schedule = voq.map(|voq| FlitSchedule::start(spec, voq, src, payload));
     let channel = |class: usize| {
         let index = match rings {
@@ -107,7 +102,7 @@ pub fn path(
     };
     let injection = injection.ok_or(NoWay::NoVl)?;
     let (mut switch, mut port_in) = topology.attachment(src);
-    let (mut class, mut tick) = (0, timing.host_link);
+    let (mut class, mut tick) = (0, spec.link_latency.host);
     if let Some(schedule) = &schedule {
         tick = schedule.header();
     }
@@ -135,20 +130,22 @@ pub fn path(
             class = usize::from(goes_on && class == 1 || cube.is_wrap_link(switch, port_out));
         }
         let latency = match topology.peer(switch, port_out) {
-            Peer::Switch { .. } => timing.link,
-            _ => timing.host_link,
+            Peer::Switch { .. } => spec.link_latency.switch,
+            _ => spec.link_latency.host,
         };
-        let other_mport = voq.is_none() && port_in / 4 != port_out / 4;
-        let central = other_mport.then_some(2 * (port_in / 4) + port_out % 2);
-        let crossings = 1 + u64::from(central.is_some());
         let arrives = tick;
-        let leaves = match schedule.as_mut().zip(voq) {
-            Some((schedule, voq)) => schedule.through(spec, voq, (switch, port_out), latency),
-            None => {
-                tick + timing.input_store
-                    + timing.routing
-                    + crossings * (timing.allocation + timing.crossbar)
-                    + timing.output_store
+        let (leaves, central) = match &spec.switch {
+            Switch::Hierarchical(at) => {
+                let other_mport = port_in / 4 != port_out / 4;
+                let central = other_mport.then_some(2 * (port_in / 4) + port_out % 2);
+                let crossings = 1 + u64::from(other_mport);
+                (tick + at.timing.without_load(crossings), central)
+            }
+            Switch::Voq(at) => {
+                let mut through = |schedule: &mut FlitSchedule| {
+                    schedule.through(spec, at, (switch, port_out), latency)
+                };
+                (schedule.as_mut().map_or(tick, &mut through), None)
             }
         };
         tick = schedule

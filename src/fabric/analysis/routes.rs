@@ -7,9 +7,8 @@
 
 use super::table_turns::{TableTurns, TableWalk};
 use super::{MAX_STEPS, MAX_TURNS, Routes, TooLarge, nics_at, steps};
-use crate::fabric::infiniband::SwitchKind;
 use crate::fabric::routing::NextHop;
-use crate::fabric::spec::{FabricSpec, TrunkSelection};
+use crate::fabric::spec::{FabricSpec, Switch, TrunkSelection};
 use crate::fabric::topology::{Peer, Shape};
 use crate::units::Ratio;
 
@@ -263,9 +262,9 @@ impl<'a> Walk<'a> {
                 lost: Vec::new(),
                 circle: None,
                 link_pairs: vec![0; switches * radix],
-                rates: match &spec.kind {
-                    SwitchKind::Hierarchical => Vec::new(),
-                    SwitchKind::Voq(_) => {
+                rates: match &spec.switch {
+                    Switch::Hierarchical(_) => Vec::new(),
+                    Switch::Voq(_) => {
                         let at = |i| spec.link_rate((i / radix) as u32, (i % radix) as u32);
                         (0..switches * radix).map(at).collect()
                     }

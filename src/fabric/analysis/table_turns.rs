@@ -1,8 +1,7 @@
 //! Turns from VL to VL at every switch, where SL-to-VL tables decide the VLs.
 //! [`routes`](super::routes) walks the routes and calls this for each switch.
 
-use crate::fabric::infiniband::{SlToVl, SwitchKind, VlMap};
-use crate::fabric::spec::FabricSpec;
+use crate::fabric::spec::{FabricSpec, SlToVl, VlPolicy};
 use crate::fabric::topology::{Peer, Topology};
 use std::collections::BTreeMap;
 
@@ -14,12 +13,9 @@ type VlSets = [u16; LEVELS];
 
 /// The tables of a fabric, if it has any.
 pub(super) fn tables(spec: &FabricSpec) -> Option<&SlToVl> {
-    match &spec.kind {
-        SwitchKind::Voq(voq) => match &voq.vl_map {
-            VlMap::SlToVl(tables) => Some(tables),
-            VlMap::ServiceChannels => None,
-        },
-        SwitchKind::Hierarchical => None,
+    match &spec.qos.vl_policy {
+        VlPolicy::SlToVl(tables) => Some(tables),
+        VlPolicy::ServiceChannels => None,
     }
 }
 

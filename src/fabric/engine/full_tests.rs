@@ -2,10 +2,11 @@
 
 use super::pool::MOST_ENTRIES;
 use super::{Engine, RunEnd};
-use crate::fabric::infiniband::SwitchKind;
+use crate::fabric::spec::hierarchical::{
+    Buffers, CentralQueues, Pool, Quota, Scheduler, Timing, VirtualAllocation,
+};
 use crate::fabric::spec::{
-    Buffers, CentralQueues, FabricSpec, Pool, Qos, Quota, RingTie, Routing, Scheduler,
-    ServiceLevel, Tick, Timing, TrunkSelection, VirtualAllocation,
+    FabricSpec, Hierarchical, LinkLatency, Qos, Routing, Switch, Tick, Units,
 };
 use crate::fabric::topology::Topology;
 use crate::fabric::workload::{Message, Workload};
@@ -50,51 +51,39 @@ fn run(send_queue: u32, count: usize, bytes: u64) -> RunEnd {
             max: total,
         }],
     };
-    let mut sc2vl = [None; 32];
-    sc2vl[0] = Some(0);
     let spec = FabricSpec {
         topology: Topology::single(2).unwrap(),
-        routing: Routing {
-            ring_tie: RingTie::Positive,
-            trunk: TrunkSelection::Destination,
-        },
-        timing: Timing {
+        routing: Routing::default(),
+        units: Units {
             tick: TickLength::whole(640),
             flit_bytes: 8,
-            link: 1,
-            host_link: 1,
-            input_store: 0,
-            routing: 0,
-            allocation: 1,
-            allocation_gap: 0,
-            crossbar: 1,
-            output_store: 0,
-            mport_speedup: 1,
-            central_speedup: 1,
-        },
-        buffers: Buffers {
             flits_per_credit: 1,
-            nic_queue: pool(send_queue),
-            nic_sink: pool(64),
-            input: pool(64),
-            output: pool(64),
-            central: pool(64),
-            central_queues: CentralQueues::PerVl,
+            header_bytes: 0,
         },
-        qos: Qos {
-            vls: 1,
-            service_levels: vec![ServiceLevel {
-                name: "all".into(),
-                traffic_class: 0,
-                scs: vec![0],
-                mtu_bytes: 8,
-            }],
-            sc2vl,
+        link_latency: LinkLatency { switch: 1, host: 1 },
+        qos: Qos::one_level(1, 8),
+        switch: Switch::Hierarchical(Box::new(Hierarchical {
+            timing: Timing {
+                input_store: 0,
+                routing: 0,
+                allocation: 1,
+                allocation_gap: 0,
+                crossbar: 1,
+                output_store: 0,
+                mport_speedup: 1,
+                central_speedup: 1,
+            },
+            virtual_allocation: VirtualAllocation::Informed,
+            buffers: Buffers {
+                nic_queue: pool(send_queue),
+                nic_sink: pool(64),
+                input: pool(64),
+                output: pool(64),
+                central: pool(64),
+                central_queues: CentralQueues::PerVl,
+            },
             scheduler: Scheduler::RrVl,
-        },
-        header_bytes: 0,
-        virtual_allocation: VirtualAllocation::Informed,
-        kind: SwitchKind::Hierarchical,
+        })),
         congestion_control: None,
     };
     Engine::new(&spec).unwrap().run(&mut Burst { count, bytes })

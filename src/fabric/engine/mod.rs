@@ -26,9 +26,9 @@ mod voq;
 
 use self::counters::Counters;
 pub use self::stall::{Place, Stall, Waiting};
-use super::infiniband::SwitchKind;
 use super::series::{Sample, Sampling};
-use super::spec::{FabricSpec, SpecError, Tick, VirtualAllocation};
+use super::spec::hierarchical::VirtualAllocation;
+use super::spec::{FabricSpec, Hierarchical, SpecError, Switch, Tick, Voq};
 use super::stats::FabricStats;
 use super::workload::Workload;
 use std::ops::ControlFlow;
@@ -120,23 +120,29 @@ enum Model {
 impl Model {
     /// An idle fabric of the kind that `spec` names.
     fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
-        let SwitchKind::Voq(voq) = &spec.kind else {
-            let congestion = hierarchical::Congestion::new(spec)?;
-            if spec.virtual_allocation == VirtualAllocation::Blind {
-                let fabric = hierarchical::Fabric::new(spec, hierarchical::Blindly(congestion))?;
-                return Ok(Self::HierarchicalBlind(Box::new(fabric)));
+        match &spec.switch {
+            Switch::Hierarchical(switch) => Self::hierarchical(spec, switch),
+            Switch::Voq(switch) => Self::voq(spec, switch),
+        }
+    }
+
+    fn hierarchical(spec: &FabricSpec, switch: &Hierarchical) -> Result<Self, SpecError> {
+        use hierarchical::{Blindly, Congestion, Fabric, Off};
+        let congestion = Congestion::new(spec)?;
+        if switch.virtual_allocation == VirtualAllocation::Blind {
+            let fabric = Fabric::new(spec, switch, Blindly(congestion))?;
+            return Ok(Self::HierarchicalBlind(Box::new(fabric)));
+        }
+        Ok(match congestion {
+            None => Self::Hierarchical(Box::new(Fabric::new(spec, switch, Off)?)),
+            Some(congestion) => {
+                let fabric = Fabric::new(spec, switch, congestion)?;
+                Self::HierarchicalControlled(Box::new(fabric))
             }
-            return Ok(match congestion {
-                None => {
-                    let fabric = hierarchical::Fabric::new(spec, hierarchical::Off)?;
-                    Self::Hierarchical(Box::new(fabric))
-                }
-                Some(congestion) => {
-                    let fabric = hierarchical::Fabric::new(spec, congestion)?;
-                    Self::HierarchicalControlled(Box::new(fabric))
-                }
-            });
-        };
+        })
+    }
+
+    fn voq(spec: &FabricSpec, voq: &Voq) -> Result<Self, SpecError> {
         voq::layout::check_limits(spec, voq)?;
         let small = spec.topology.radix() <= 64;
         Ok(match voq::layout::rates(spec, voq).len() {

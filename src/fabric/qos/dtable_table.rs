@@ -4,8 +4,8 @@
 //! Weights, GMTU and MTUᵢ are counted in credits of 64 bytes. The columns kept
 //! are those of the publication's Tables 5, 9 and 10.
 
-use crate::fabric::spec::DTableEntry;
-use crate::fabric::validate::{MAX_DTABLE_WEIGHT, MAX_LEVELS};
+use crate::fabric::spec::hierarchical::DTableEntry;
+use crate::fabric::spec::validate::{MAX_DTABLE_WEIGHT, MAX_LEVELS};
 use crate::units::Ratio;
 use thiserror::Error;
 

@@ -172,7 +172,7 @@ fn shares(request: &Request<'_>, largest: &Largest) -> Option<Figure> {
 impl Request<'_> {
     /// Picoseconds of `samples`.
     fn ps(&self, samples: u64) -> u64 {
-        let tick = self.experiment.fabric.timing.tick;
+        let tick = self.experiment.fabric.units.tick;
         tick.ps(samples.saturating_mul(self.interval))
     }
 
@@ -248,7 +248,7 @@ impl Request<'_> {
     /// The mean of each point in its middle. Flows and Port VLs without a row were at 0;
     /// sources without one have not sent yet.
     fn points(&self, sums: &[Sum], per_point: u64) -> Vec<(f64, f64)> {
-        let flit_bytes = self.experiment.fabric.timing.flit_bytes;
+        let flit_bytes = self.experiment.fabric.units.flit_bytes;
         let point = |(i, sum): (u64, &Sum)| {
             let (middle, n) = self.span(i, per_point);
             let value = match self.kind {

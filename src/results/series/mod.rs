@@ -245,8 +245,8 @@ impl RunFiles<'_> {
         row: &Row,
         write: impl FnOnce(&[Cell<'_>]) -> T,
     ) -> T {
-        let timing = &self.experiment.fabric.timing;
-        let ps = |ticks: u64| timing.tick.ps(ticks);
+        let units = self.experiment.fabric.units;
+        let ps = |ticks: u64| units.tick.ps(ticks);
         let levels = &self.experiment.fabric.qos.service_levels;
         let sl = |sl: u32| Cell::Text(levels.get(sl as usize).map_or("", |level| &level.name));
         let [run, load] = [Cell::Text(label), self.load.map_or(Cell::Empty, Cell::Real)];
@@ -259,7 +259,7 @@ impl RunFiles<'_> {
                 write(&[run, load, time, id(a), id(b), sl(c), Cell::Integer(x), rate])
             }
             SeriesKind::PortVls => {
-                let bytes = x.saturating_mul(timing.flit_bytes.into());
+                let bytes = x.saturating_mul(units.flit_bytes.into());
                 let [flits, bytes, marked] = [x, bytes, y].map(Cell::Integer);
                 write(&[run, load, time, id(a), id(b), id(c), flits, bytes, marked])
             }

@@ -6,11 +6,9 @@
 //! This module counts flits only: the fabric knows the packets and the credits. In a hierarchical
 //! switch a *queue* here is the packets of one in-port for one (output, VL), wherever they wait.
 
-use crate::fabric::infiniband::{
-    CctEntry, CongestionControl, FillComparison, Marking, PortCongestion,
-};
 use crate::fabric::series::PortVlSample;
-use crate::fabric::spec::FabricSpec;
+use crate::fabric::spec::congestion::{CctEntry, FillComparison, Marking, PortCongestion};
+use crate::fabric::spec::{CongestionControl, FabricSpec};
 use crate::random::{Purpose, Stream};
 
 /// Bytes of one unit of `Packet_Size`.
@@ -79,7 +77,7 @@ impl PortVls {
             .map(|port| control.port(topology, port / radix, port % radix))
             .collect();
         let port_vls = ports as usize * vls;
-        let flits = |credits: u32| u64::from(credits) * u64::from(spec.buffers.flits_per_credit);
+        let flits = |credits: u32| u64::from(credits) * u64::from(spec.units.flits_per_credit);
         Self {
             compare: control.compare,
             marking: control.marking,
@@ -88,13 +86,7 @@ impl PortVls {
             vls,
             radix: radix as usize,
             settings,
-            size: spec
-                .buffers
-                .input
-                .per_vl
-                .iter()
-                .map(|q| flits(q.max))
-                .collect(),
+            size: spec.input_credits().map(flits).collect(),
             states: vec![PortVl::default(); port_vls],
             streams: vec![None; port_vls],
             fill: vec![0; ports as usize * radix as usize * vls],

@@ -6,11 +6,11 @@
 //! when it is read. This module does not know the packets. The fabric reports each one that it
 //! sends, and asks again when a delay may be over.
 
-use crate::fabric::infiniband::{
-    CctiBound, CongestionControl, FlowLevel, IrdBase, SlScope, TimerRestart, TimerScope,
-};
 use crate::fabric::series::SourceSample;
-use crate::fabric::spec::{FabricSpec, Tick};
+use crate::fabric::spec::congestion::{
+    CctiBound, FlowLevel, IrdBase, SlScope, TimerRestart, TimerScope,
+};
+use crate::fabric::spec::{CongestionControl, FabricSpec, Tick};
 use crate::units::Ratio;
 use std::collections::BTreeMap;
 
@@ -279,7 +279,7 @@ impl Sources {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::infiniband::{
+    use crate::fabric::spec::congestion::{
         CctEntry, FillComparison, Marking, Notification, PortCongestion, SlCongestion,
     };
     use proptest::prelude::*;

@@ -229,7 +229,7 @@ impl<C: Control> Fabric<C> {
             };
             let queue = (4 * mport + u32::from(packet.in_port), output, packet.vl);
             let ready_at = packet.arrival + self.timing.input_store + self.timing.routing;
-            let bytes = packet.flits * self.timing.flit_bytes;
+            let bytes = packet.flits * self.units.flit_bytes;
             let port_vls = &mut congestion.port_vls;
             if port_vls.granted(queue, (packet.flits, bytes), ready_at == self.now) {
                 packet.fecn = true;
@@ -302,9 +302,9 @@ impl<C: Control> Fabric<C> {
         }
         // The credits are free in the next tick. The sender sees them a link latency later.
         let latency = if (input.upstream as usize) < self.ports {
-            self.timing.link
+            self.link_latency.switch
         } else {
-            self.timing.host_link
+            self.link_latency.host
         };
         let mut credit_return = credit_return.delayed(1 + latency);
         let mut last_end = 0;

@@ -15,7 +15,8 @@ use super::packet::Packet;
 use super::schedule::{CreditReturn, DrainRate};
 use crate::fabric::engine::pool::{NONE, PacketId, Pool};
 use crate::fabric::prefetch::{prefetch, prefetch_second_line};
-use crate::fabric::spec::{Quota, Tick};
+use crate::fabric::spec::Tick;
+use crate::fabric::spec::hierarchical::Quota;
 use std::collections::VecDeque;
 
 /// VLs whose FIFO heads lie in the part that reads the buffer.

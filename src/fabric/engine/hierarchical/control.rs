@@ -125,7 +125,7 @@ impl Congestion {
             });
         }
         let nics = topology.nics() as usize;
-        let flit_bytes = spec.timing.flit_bytes;
+        let flit_bytes = spec.units.flit_bytes;
         Ok(Some(Self {
             port_vls: PortVls::new(spec, control),
             sources: Sources::new(spec, control, vec![Ratio::whole(flit_bytes.into()); nics]),

@@ -9,8 +9,8 @@
 use super::buffers::CentralBuffers;
 use super::ledger::MAX_CREDITS;
 use super::schedule::{DrainRate, MAX_FLITS, MAX_SPEEDUP};
-use crate::fabric::central::Classes;
-use crate::fabric::spec::{self, FabricSpec, Quota, SpecError, Tick};
+use crate::fabric::spec::hierarchical::{Buffers, Pool, Quota, Timing};
+use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, SpecError, Tick};
 
 /// Most MPorts of a switch. A mask of 64 bits holds the sources of an output: the four
 /// input buffers of its MPort and two central buffers per MPort.
@@ -26,8 +26,7 @@ const MAX_QUEUES: u64 = 1 << 28;
 /// taken. The packet that needs quota comes on top. With congestion control the switch also
 /// checks the quota while the link carries a packet, and all credits of that packet are
 /// then in use too.
-pub(super) fn sinks_can_fill(spec: &FabricSpec) -> bool {
-    let pool = &spec.buffers.nic_sink;
+pub(super) fn sinks_can_fill(spec: &FabricSpec, pool: &Pool) -> bool {
     let largest = (0..spec.qos.vls)
         .map(|vl| spec.max_credits_on_vl(vl))
         .max()
@@ -37,7 +36,7 @@ pub(super) fn sinks_can_fill(spec: &FabricSpec) -> bool {
     } else {
         1
     };
-    let most = 2 * spec.timing.host_link + 1 + packets * u64::from(largest);
+    let most = 2 * spec.link_latency.host + 1 + packets * u64::from(largest);
     let exclusive: u64 = pool.per_vl.iter().map(|q| u64::from(q.exclusive)).sum();
     let shareable = u64::from(pool.total).saturating_sub(exclusive);
     pool.per_vl
@@ -94,10 +93,14 @@ impl CentralQueues {
 /// The central buffers of all switches.
 pub(super) fn central_buffers(
     spec: &FabricSpec,
+    switch: &Hierarchical,
     queues: &CentralQueues,
     classes: &Classes,
 ) -> CentralBuffers {
-    let (topology, timing, buffers) = (&spec.topology, &spec.timing, &spec.buffers);
+    let topology = &spec.topology;
+    let Hierarchical {
+        timing, buffers, ..
+    } = switch;
     let radix = topology.radix();
     let count = topology.switches() * radix / 2;
     let mut central_buffers = CentralBuffers::new(
@@ -106,13 +109,13 @@ pub(super) fn central_buffers(
         DrainRate::crossbar(
             timing.central_speedup,
             Some(timing.mport_speedup),
-            buffers.flits_per_credit,
+            spec.units.flits_per_credit,
         ),
     );
     for c in 0..count {
-        let (switch, local) = (2 * c / radix, c % (radix / 2));
+        let (at, local) = (2 * c / radix, c % (radix / 2));
         let existing = classes
-            .existing(topology, switch, local / 2, local % 2)
+            .existing(topology, at, local / 2, local % 2)
             .flat_map(|class| queues.of_class(class));
         central_buffers.set_size(c as usize, buffers.central.total, existing);
     }
@@ -120,8 +123,7 @@ pub(super) fn central_buffers(
 }
 
 /// Ticks ahead, at most, of an event that must come in exactly its tick.
-pub(super) fn event_horizon(spec: &FabricSpec) -> Tick {
-    let timing = &spec.timing;
+pub(super) fn event_horizon(spec: &FabricSpec, timing: &Timing) -> Tick {
     let longest = (0..spec.qos.service_levels.len())
         .map(|sl| Tick::from(spec.max_flits(sl)))
         .max()
@@ -131,15 +133,15 @@ pub(super) fn event_horizon(spec: &FabricSpec) -> Tick {
         + timing.routing
         + 2 * (timing.allocation + timing.crossbar)
         + timing.output_store
-        + 2 * timing.link.max(timing.host_link)
+        + 2 * spec.link_latency.switch.max(spec.link_latency.host)
         + 8
 }
 
 /// Checks the limits of this engine, which are narrower than the limits of a
 /// [`FabricSpec`].
-pub(super) fn check_limits(spec: &FabricSpec) -> Result<(), SpecError> {
+pub(super) fn check_limits(spec: &FabricSpec, switch: &Hierarchical) -> Result<(), SpecError> {
     let ports = u64::from(spec.topology.switches()) * u64::from(spec.topology.radix());
-    let classes = Classes::new(&spec.topology, spec.buffers.central_queues).count as u64;
+    let classes = Classes::new(&spec.topology, switch.buffers.central_queues).count as u64;
     let queues = (2 * ports + ports / 2 * classes).saturating_mul(spec.qos.vls.into());
     if queues > MAX_QUEUES {
         return Err(SpecError {
@@ -161,11 +163,11 @@ pub(super) fn check_limits(spec: &FabricSpec) -> Result<(), SpecError> {
             ),
         });
     }
-    check_buffers(&spec.buffers)?;
-    check_rates(spec)
+    check_buffers(&switch.buffers)?;
+    check_rates(spec, &switch.timing)
 }
 
-fn check_buffers(buffers: &spec::Buffers) -> Result<(), SpecError> {
+fn check_buffers(buffers: &Buffers) -> Result<(), SpecError> {
     for (key, pool) in [
         ("fabric.input_buffer", &buffers.input),
         ("fabric.central_buffer", &buffers.central),
@@ -186,21 +188,17 @@ fn check_buffers(buffers: &spec::Buffers) -> Result<(), SpecError> {
     Ok(())
 }
 
-fn check_rates(spec: &FabricSpec) -> Result<(), SpecError> {
+fn check_rates(spec: &FabricSpec, timing: &Timing) -> Result<(), SpecError> {
     let longest = (0..spec.qos.service_levels.len())
         .map(|sl| spec.max_flits(sl))
         .max()
         .unwrap_or(0);
     let limits = [
         ("qos.service_levels.mtu", longest, MAX_FLITS),
-        (
-            "fabric.mport_speedup",
-            spec.timing.mport_speedup,
-            MAX_SPEEDUP,
-        ),
+        ("fabric.mport_speedup", timing.mport_speedup, MAX_SPEEDUP),
         (
             "fabric.central_speedup",
-            spec.timing.central_speedup,
+            timing.central_speedup,
             MAX_SPEEDUP,
         ),
     ];

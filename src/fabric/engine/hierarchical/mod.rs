@@ -56,10 +56,10 @@ use super::counters::Counters;
 use super::pool::{InFlight, PacketId, Pool};
 use super::stall::Stall;
 use super::trunks::{Dimensions, Trunks};
-use crate::fabric::central::Classes;
 use crate::fabric::routing::Router;
 use crate::fabric::series::Sample;
-use crate::fabric::spec::{self, FabricSpec, SpecError, Tick, Timing};
+use crate::fabric::spec::hierarchical::{Pool as BufferPool, Timing};
+use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, LinkLatency, SpecError, Tick, Units};
 use crate::fabric::stats::{CongestionStats, FabricStats};
 use crate::fabric::workload::{Message, Workload};
 
@@ -69,14 +69,14 @@ use crate::fabric::workload::{Message, Workload};
 pub(super) struct Fabric<C> {
     control: C,
     now: Tick,
+    units: Units,
+    link_latency: LinkLatency,
     timing: Timing,
     radix: u32,
     vls: usize,
     ports: usize,
     /// The fabric has more than [`PREFETCH_PORTS`] ports: see `fabric::prefetch`.
     prefetching: bool,
-    flits_per_credit: u32,
-    header_bytes: u32,
 
     // The parts, numbered as in `layout`.
     inputs: Vec<Input>,
@@ -169,19 +169,25 @@ impl<C: Control> Fabric<C> {
     ///
     /// # Errors
     /// If the specification contradicts itself or exceeds a limit of the engine.
-    pub(super) fn new(spec: &FabricSpec, control: C) -> Result<Self, SpecError> {
-        layout::check_limits(spec)?;
+    pub(super) fn new(
+        spec: &FabricSpec,
+        switch: &Hierarchical,
+        control: C,
+    ) -> Result<Self, SpecError> {
+        layout::check_limits(spec, switch)?;
         let topology = &spec.topology;
-        let (timing, buffers) = (spec.timing.clone(), &spec.buffers);
+        let Hierarchical {
+            timing, buffers, ..
+        } = switch;
         let radix = topology.radix();
         let ports = (topology.switches() * radix) as usize;
         let centrals = ports / 2;
         let nic_count = topology.nics() as usize;
         let vls = usize::from(spec.qos.vls);
         let classes = Classes::new(topology, buffers.central_queues);
-        let fpc = buffers.flits_per_credit;
+        let fpc = spec.units.flits_per_credit;
 
-        let vl_buffers = |count: usize, pool: &spec::Pool, drain_rate: DrainRate| {
+        let vl_buffers = |count: usize, pool: &BufferPool, drain_rate: DrainRate| {
             let mut buffers = VlBuffers::new(count, pool.per_vl.clone(), drain_rate);
             for buffer in 0..count {
                 buffers.set_size(buffer, pool.total, 0..vls);
@@ -189,7 +195,7 @@ impl<C: Control> Fabric<C> {
             buffers
         };
         let queues = layout::CentralQueues::new(spec, &classes);
-        let central_buffers = layout::central_buffers(spec, &queues, &classes);
+        let central_buffers = layout::central_buffers(spec, switch, &queues, &classes);
         let Ports {
             inputs,
             outputs,
@@ -210,15 +216,16 @@ impl<C: Control> Fabric<C> {
             vls,
             prefetching: ports > PREFETCH_PORTS,
             ports,
-            flits_per_credit: fpc,
-            header_bytes: spec.header_bytes,
+            units: spec.units,
+            link_latency: spec.link_latency,
+            timing: *timing,
             inputs,
             centrals: (0..centrals as u32).map(central).collect(),
             far_ready: vec![0; centrals * far_words],
             far_words,
             blind: Blind::new(C::BLIND, ports, centrals),
             nics: vec![Nic::default(); nic_count],
-            schedulers: Schedulers::new(spec, outputs.len()),
+            schedulers: Schedulers::new(spec, &switch.scheduler, outputs.len()),
             outputs,
             links,
             input_buffers: vl_buffers(
@@ -230,7 +237,7 @@ impl<C: Control> Fabric<C> {
             output_buffers: vl_buffers(ports, &buffers.output, DrainRate::link(fpc)),
             send_queues: vl_buffers(nic_count, &buffers.nic_queue, DrainRate::link(fpc)),
             sinks: vl_buffers(nic_count, &buffers.nic_sink, DrainRate::link(fpc)),
-            sinks_fill: layout::sinks_can_fill(spec),
+            sinks_fill: layout::sinks_can_fill(spec, &buffers.nic_sink),
             router: Router::new(spec),
             first_queue: queues.first_of_ports(&classes),
             vl_offset: queues.of_vl,
@@ -246,7 +253,7 @@ impl<C: Control> Fabric<C> {
                 .collect(),
             packets: Pool::new(),
             messages: Pool::new(),
-            wheel: Wheel::new(layout::event_horizon(spec)),
+            wheel: Wheel::new(layout::event_horizon(spec, timing)),
             input_ready: [DelayLine::new(), DelayLine::new()],
             central_ready: DelayLine::new(),
             output_ready: DelayLine::new(),
@@ -260,7 +267,6 @@ impl<C: Control> Fabric<C> {
             arrivals: Vec::new(),
             outbox: Vec::new(),
             counters,
-            timing,
         })
     }
 

@@ -135,13 +135,13 @@ impl<C: Control> Fabric<C> {
         let message = &self.messages[id];
         let sl = usize::from(message.sl);
         let payload = message.bytes_left.min(self.mtu_bytes[sl].into());
-        let flits = self.timing.flits(payload as u32, self.header_bytes);
+        let flits = self.units.data_flits(payload as u32);
         Packet {
             message: id,
             dst: message.dst,
             flits,
             index: message.next_index,
-            credits: flits.div_ceil(self.flits_per_credit) as u16,
+            credits: self.units.credits(flits) as u16,
             sl: message.sl,
             vl: self.first_vl(sl, message.dst),
             last: message.bytes_left == payload,

@@ -45,7 +45,7 @@ impl<C: Control> Fabric<C> {
             sl,
             vl,
             flits,
-            credits: flits.div_ceil(self.flits_per_credit) as u16,
+            credits: self.units.credits(flits) as u16,
             ready: self.now,
             next: NONE,
             ..Packet::default()

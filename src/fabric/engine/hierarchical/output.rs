@@ -249,7 +249,7 @@ impl<C: Control> Fabric<C> {
     /// the packet leaves.
     #[inline]
     fn transmit_to_nic(&mut self, nic: u32, id: PacketId, vl: usize, credit_return: CreditReturn) {
-        let (now, latency) = (self.now, self.timing.host_link);
+        let (now, latency) = (self.now, self.link_latency.host);
         let packet = &self.packets[id];
         let (flits, credits) = (packet.flits, u32::from(packet.credits));
         if self.sinks_fill {
@@ -287,10 +287,10 @@ impl<C: Control> Fabric<C> {
                 counters.flits_injected += u64::from(flits);
             }
             counters.host_flit_hops += u64::from(flits);
-            self.timing.host_link
+            self.link_latency.host
         } else {
             counters.flit_hops += u64::from(flits);
-            self.timing.link
+            self.link_latency.switch
         };
         packet.arrival = now + latency;
         let ready_at = packet.arrival + self.timing.input_store + self.timing.routing;

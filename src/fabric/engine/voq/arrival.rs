@@ -9,7 +9,8 @@ use super::nic::append;
 use super::packet::{Packet, Purpose};
 use crate::fabric::engine::counters::Arrived;
 use crate::fabric::engine::pool::PacketId;
-use crate::fabric::infiniband::{Acks, Notification};
+use crate::fabric::spec::Notification;
+use crate::fabric::spec::voq::Acks;
 use crate::fabric::workload::Workload;
 
 impl<const L: usize, const W: usize> Fabric<L, W> {
@@ -81,7 +82,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             return;
         }
         let (src, dst, sl) = (packet.dst, packet.src, packet.sl);
-        let flits = self.timing.flits(bytes, 0);
+        let flits = self.units.flits(bytes);
         let vl = self.routes.vl_at_nic(src, dst, sl);
         let id = self.packets.insert(Packet {
             waiting_since: self.now,
@@ -89,7 +90,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             dst,
             bytes,
             flits: flits as u16,
-            credits: flits.div_ceil(self.flits_per_credit) as u16,
+            credits: self.units.credits(flits) as u16,
             sl,
             vl,
             buffer_vl: vl,

@@ -8,8 +8,8 @@
 use super::Fabric;
 use super::parts::OutputVl;
 use super::ports::Ports;
-use crate::fabric::infiniband::MAX_DATA_VLS;
 use crate::fabric::spec::Tick;
+use crate::fabric::spec::validate::MAX_DATA_VLS;
 
 /// In [`Output::granted_to`](super::parts::Output::granted_to): the output grants to no in-port.
 pub(super) const NOT_GRANTED: u8 = u8::MAX;

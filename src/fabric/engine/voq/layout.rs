@@ -6,8 +6,9 @@
 //! `ports + nic` is a NIC.
 
 use super::schedule::{MAX_PARTS, Rate};
-use crate::fabric::infiniband::{Acks, SlToVl, Voq};
-use crate::fabric::spec::{Buffers, FabricSpec, Pool, SpecError, TrunkSelection};
+use crate::fabric::spec::voq::Acks;
+use crate::fabric::spec::voq::{Buffers, StaticPool};
+use crate::fabric::spec::{FabricSpec, SlToVl, SpecError, TrunkSelection, Voq};
 use crate::units::Ratio;
 
 /// Most flits of a packet, answers included.
@@ -140,7 +141,7 @@ fn limit<T>(key: &'static str, what: String, most: u64) -> Result<T, SpecError> 
 
 /// Flits of the longest packet, answers included.
 fn longest_packet(spec: &FabricSpec, voq: &Voq) -> u32 {
-    let ack = (voq.hca.acks != Acks::None).then(|| spec.timing.flits(voq.hca.ack_bytes, 0));
+    let ack = (voq.hca.acks != Acks::None).then(|| spec.units.flits(voq.hca.ack_bytes));
     let levels = 0..spec.qos.service_levels.len();
     levels
         .map(|sl| spec.max_flits(sl))
@@ -151,7 +152,7 @@ fn longest_packet(spec: &FabricSpec, voq: &Voq) -> u32 {
 
 /// Credits of the largest packet, answers included. `check_limits` has passed.
 pub(super) fn most_credits(spec: &FabricSpec, voq: &Voq) -> u16 {
-    spec.credits(longest_packet(spec, voq)) as u16
+    spec.units.credits(longest_packet(spec, voq)) as u16
 }
 
 /// True if the output buffers of switches may be too full for a packet, or if routing reads how
@@ -162,13 +163,13 @@ pub(super) fn most_credits(spec: &FabricSpec, voq: &Voq) -> u16 {
 /// the packet that requests it, and the packets with a flit between grant and link. These take at
 /// most a flit for every tick between grant and link, and one credit more at each end.
 pub(super) fn room_binds(spec: &FabricSpec, voq: &Voq) -> bool {
-    let timing = &spec.timing;
+    let timing = voq.timing;
     let grant_to_link = timing.allocation + timing.crossbar + timing.output_store;
     let most = 2 * u64::from(most_credits(spec, voq)) + grant_to_link + 3;
     voq.crossbar_speedup > 1
         || rates(spec, voq) != [voq.crossbar_rate()]
         || spec.routing.trunk == TrunkSelection::LeastQueued
-        || most > u64::from(spec.buffers.output.total)
+        || most > u64::from(voq.buffers.output)
 }
 
 /// Checks the limits of this engine.
@@ -188,7 +189,7 @@ pub(in crate::fabric::engine) fn check_limits(
             MAX_RATES as u64,
         );
     }
-    let flit_bytes = spec.timing.flit_bytes;
+    let flit_bytes = spec.units.flit_bytes;
     let too_fine = |rate: &&Ratio| Rate::new(**rate, flit_bytes).parts() > MAX_PARTS;
     let crossbar = voq.crossbar_rate();
     if let Some(rate) = rates.iter().chain([&crossbar]).find(too_fine) {
@@ -217,7 +218,7 @@ pub(in crate::fabric::engine) fn check_limits(
             MAX_PORTS.into(),
         );
     }
-    check_buffers(&spec.buffers)?;
+    check_buffers(&voq.buffers)?;
     let longest = longest_packet(spec, voq);
     if longest > MAX_FLITS {
         return limit(
@@ -238,12 +239,12 @@ pub(in crate::fabric::engine) fn check_limits(
 
 /// Checks that no buffer has more credits than the engine can count.
 fn check_buffers(buffers: &Buffers) -> Result<(), SpecError> {
-    let largest_vl = |pool: &Pool| pool.per_vl.iter().map(|quota| quota.max).max();
+    let largest_vl = |pool: &StaticPool| pool.per_vl.iter().copied().max();
     for (key, credits) in [
         ("fabric.input_buffer", largest_vl(&buffers.input)),
         ("fabric.nic_sink", largest_vl(&buffers.nic_sink)),
-        ("fabric.output_buffer", Some(buffers.output.total)),
-        ("fabric.nic_queue", Some(buffers.nic_queue.total)),
+        ("fabric.output_buffer", Some(buffers.output)),
+        ("fabric.nic_queue", Some(buffers.nic_queue)),
     ] {
         let credits = credits.unwrap_or(0);
         if credits > MAX_CREDITS {

@@ -51,9 +51,12 @@ use super::congestion::{PortVls, Sources};
 use super::counters::Counters;
 use super::pool::{InFlight, PacketId, Pool};
 use super::stall::Stall;
-use crate::fabric::infiniband::{Acks, CongestionControl, Notification, Voq};
 use crate::fabric::series::Sample;
-use crate::fabric::spec::{FabricSpec, SpecError, Tick, Timing};
+use crate::fabric::spec::voq::Acks;
+use crate::fabric::spec::voq::Timing;
+use crate::fabric::spec::{
+    CongestionControl, FabricSpec, Notification, SpecError, Tick, Units, Voq,
+};
 use crate::fabric::stats::{CongestionStats, FabricStats};
 use crate::fabric::workload::{Message, Workload};
 use crate::units::Ratio;
@@ -62,14 +65,12 @@ use crate::units::Ratio;
 #[derive(Debug)]
 pub(super) struct Fabric<const L: usize, const W: usize> {
     now: Tick,
+    units: Units,
     timing: Timing,
     radix: u32,
     vls: usize,
     /// Ports of all switches.
     ports: usize,
-    flits_per_credit: u32,
-    /// Headers of a data packet in bytes.
-    header_bytes: u32,
     /// Per SL: largest payload of a packet in bytes.
     mtu: Vec<u32>,
     acks: Acks,
@@ -171,14 +172,14 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     /// at most `L` different rates, and at most 64 · `W` ports per switch.
     pub(super) fn new(spec: &FabricSpec, voq: &Voq) -> Result<Self, SpecError> {
         let rates = Rates::new(spec, voq);
-        let (topology, buffers, timing) = (&spec.topology, &spec.buffers, &spec.timing);
+        let (topology, units, buffers) = (&spec.topology, spec.units, &voq.buffers);
         let (radix, vls) = (topology.radix(), usize::from(spec.qos.vls));
         let ports = (topology.switches() * radix) as usize;
         let nics = topology.nics();
         let drain = DrainRates {
-            rates: rates.all(timing.flit_bytes),
-            flits_per_credit: Divisor::new(buffers.flits_per_credit.min(1 << 15)),
-            crossbar: Crossbar::new(voq.crossbar_rate(), timing.flit_bytes),
+            rates: rates.all(units.flit_bytes),
+            flits_per_credit: Divisor::new(units.flits_per_credit.min(1 << 15)),
+            crossbar: Crossbar::new(voq.crossbar_rate(), units.flit_bytes),
         };
         let (inputs, outputs) = parts::ports(spec, voq, &rates, &drain.rates);
         let output_vls = parts::output_vls(&outputs, buffers);
@@ -191,7 +192,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             .iter()
             .map(|&rate| rates.index(voq.hca.send_rate.unwrap_or(rate)))
             .collect();
-        let reach = wheel_reach(spec, &drain);
+        let reach = wheel_reach(spec, voq, &drain);
         let credit_returns = |count: usize| (0..count).map(|_| CreditReturns::default()).collect();
         let mut counters = Counters::new(spec.qos.service_levels.len());
         let congestion = spec.congestion_control.as_deref().map(|control| {
@@ -203,8 +204,6 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             radix,
             vls,
             ports,
-            flits_per_credit: buffers.flits_per_credit,
-            header_bytes: spec.header_bytes,
             mtu: spec
                 .qos
                 .service_levels
@@ -215,7 +214,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             ack_bytes: voq.hca.ack_bytes,
             largest: layout::most_credits(spec, voq),
             largest_but_acks: spec.largest_packet_credits() as u16,
-            buffer_credits: buffers.input.per_vl.iter().map(|quota| quota.max).collect(),
+            buffer_credits: buffers.input.per_vl.clone(),
             send_rates,
             sink_rate: voq.hca.sink_rate.map(|rate| rates.index(rate)),
             nics: (0..nics).map(|_| Nic::new(vls)).collect(),
@@ -228,7 +227,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             answer_returns: credit_returns(nics as usize),
             room_binds: layout::room_binds(spec, voq),
             buffer_returns: credit_returns(outputs.len()),
-            routes: Routes::new(spec, voq)?,
+            routes: Routes::new(spec)?,
             packets: Pool::new(),
             messages: Pool::new(),
             wheel: Wheel::new(reach.min(MOST_BUCKETS)),
@@ -237,7 +236,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             inputs,
             outputs,
             drain,
-            timing: timing.clone(),
+            units,
+            timing: voq.timing,
             due: Vec::new(),
             joining: Vec::new(),
             dirty_outputs: Vec::new(),
@@ -341,18 +341,18 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
 }
 
 /// Ticks that an event usually lies ahead at most.
-fn wheel_reach(spec: &FabricSpec, drain: &DrainRates) -> Tick {
-    let (buffers, timing) = (&spec.buffers, &spec.timing);
+fn wheel_reach(spec: &FabricSpec, voq: &Voq, drain: &DrainRates) -> Tick {
+    let (units, timing) = (spec.units, voq.timing);
     let slowest = drain.rates.last().map_or(1, |rate| rate.flit_ticks());
     let longest =
-        u64::from(spec.largest_packet_credits()) * u64::from(buffers.flits_per_credit) * slowest;
+        u64::from(spec.largest_packet_credits()) * u64::from(units.flits_per_credit) * slowest;
     4 * longest
         + timing.input_store
         + timing.routing
         + timing.allocation
         + timing.crossbar
         + timing.output_store
-        + 2 * timing.link.max(timing.host_link)
+        + 2 * spec.link_latency.switch.max(spec.link_latency.host)
 }
 
 impl Congestion {
@@ -363,7 +363,7 @@ impl Congestion {
         control: &CongestionControl,
         host_rates: Vec<Ratio>,
     ) -> Self {
-        let flit = Ratio::whole(spec.timing.flit_bytes.into());
+        let flit = Ratio::whole(spec.units.flit_bytes.into());
         let in_bytes = |rate: Ratio| rate.checked_mul(flit).unwrap_or(rate);
         let rates = host_rates.into_iter().map(in_bytes).collect();
         Self {

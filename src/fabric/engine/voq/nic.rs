@@ -13,8 +13,8 @@ use super::queue_pairs::WaitingPair;
 use super::schedule::{Length, Schedule};
 use super::{Fabric, event};
 use crate::fabric::engine::pool::{InFlight, MessageId, NONE, PacketId};
-use crate::fabric::infiniband::MAX_DATA_VLS;
 use crate::fabric::spec::Tick;
+use crate::fabric::spec::validate::MAX_DATA_VLS;
 use crate::fabric::workload::{AppQueue, Message, Workload};
 
 /// What keeps the packets of a NIC from being fetched.
@@ -93,8 +93,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             .bytes_left
             .min(self.mtu[usize::from(message.sl)].into());
         let length = Length {
-            bytes: payload as u32 + self.header_bytes,
-            flits: self.timing.flits(payload as u32, self.header_bytes),
+            bytes: payload as u32 + self.units.header_bytes,
+            flits: self.units.data_flits(payload as u32),
         };
         (length, payload == message.bytes_left)
     }
@@ -102,7 +102,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     /// Credits that the next packet of `message` takes.
     fn next_packet_credits(&self, message: MessageId) -> u16 {
         let (length, _) = self.next_packet(message);
-        length.flits.div_ceil(self.flits_per_credit) as u16
+        self.units.credits(length.flits) as u16
     }
 
     /// Phase 7 of the NICs that may send.

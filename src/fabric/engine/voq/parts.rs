@@ -11,8 +11,8 @@ use super::schedule::{Rate, SubTick};
 use crate::fabric::engine::calendar::Wake;
 use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::pool::{NONE, PacketId};
-use crate::fabric::infiniband::Voq;
-use crate::fabric::spec::{Buffers, FabricSpec, Tick};
+use crate::fabric::spec::voq::Buffers;
+use crate::fabric::spec::{FabricSpec, Tick, Voq};
 use crate::fabric::topology::{Peer, Topology};
 use std::collections::VecDeque;
 
@@ -193,10 +193,10 @@ pub(super) fn output_vls<const W: usize>(
             } else {
                 &buffers.input
             };
-            pool.per_vl.iter().map(|quota| OutputVl {
+            pool.per_vl.iter().map(|&credits| OutputVl {
                 heads: Ports::NONE,
                 ahead: Ports::ALL,
-                credits: quota.max as u16,
+                credits: credits as u16,
             })
         })
         .collect()
@@ -226,7 +226,7 @@ pub(super) fn ports<const W: usize>(
     rates: &Rates,
     drain: &[Rate],
 ) -> (Vec<Input<W>>, Vec<Output>) {
-    let (topology, timing) = (&spec.topology, &spec.timing);
+    let (topology, latency) = (&spec.topology, spec.link_latency);
     let radix = topology.radix();
     let ports = topology.switches() * radix;
     let mut inputs = in_ports(topology);
@@ -255,19 +255,19 @@ pub(super) fn ports<const W: usize>(
             sent: Sent::default(),
         }
     };
-    let room = spec.buffers.output.total;
+    let room = voq.buffers.output;
     let mut outputs = Vec::with_capacity((ports + topology.nics()) as usize);
     for port in 0..ports {
         outputs.push(match topology.peer(port / radix, port % radix) {
             Peer::None => output(FarEnd::NOTHING, port, 0, 0),
             Peer::Nic(nic) => {
                 inputs[port as usize].upstream = ports + nic;
-                output(FarEnd::nic(nic), port, room, timing.host_link)
+                output(FarEnd::nic(nic), port, room, latency.host)
             }
             Peer::Switch { switch, port: at } => {
                 let peer = switch * radix + at;
                 inputs[peer as usize].upstream = port;
-                output(FarEnd::input(peer), port, room, timing.link)
+                output(FarEnd::input(peer), port, room, latency.switch)
             }
         });
     }
@@ -277,8 +277,8 @@ pub(super) fn ports<const W: usize>(
         outputs.push(output(
             FarEnd::input(at),
             at,
-            spec.buffers.nic_queue.total,
-            timing.host_link,
+            voq.buffers.nic_queue,
+            latency.host,
         ));
     }
     (inputs, outputs)

@@ -8,9 +8,8 @@ use super::parts::Input;
 use super::{Fabric, event};
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::engine::trunks::{Dimensions, Trunks};
-use crate::fabric::infiniband::{VlMap, Voq};
 use crate::fabric::routing::Router;
-use crate::fabric::spec::{FabricSpec, SpecError};
+use crate::fabric::spec::{FabricSpec, SpecError, VlPolicy};
 
 /// What routing needs to know: forwarding, trunks, and the VLs.
 #[derive(Debug)]
@@ -47,23 +46,27 @@ enum Vls {
 }
 
 impl Routes {
-    pub(super) fn new(spec: &FabricSpec, voq: &Voq) -> Result<Self, SpecError> {
+    pub(super) fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
         let topology = &spec.topology;
         Ok(Self {
             radix: topology.radix(),
             router: Router::new(spec),
-            forwarding: voq.forwarding.as_ref().map(|tables| tables.ports.concat()),
+            forwarding: spec
+                .routing
+                .forwarding
+                .as_ref()
+                .map(|tables| tables.ports.concat()),
             nics: topology.nics() as usize,
             dimensions: Dimensions::new(topology),
             trunks: Trunks::new(spec),
             dateline: spec.needs_classes(),
-            vls: match &voq.vl_map {
-                VlMap::ServiceChannels => Vls::ServiceChannels(
+            vls: match &spec.qos.vl_policy {
+                VlPolicy::ServiceChannels => Vls::ServiceChannels(
                     (0..spec.qos.service_levels.len())
                         .map(|sl| spec.qos.vls_of(sl).collect())
                         .collect(),
                 ),
-                VlMap::SlToVl(tables) => Vls::Tables(PortTables::new(spec, tables)?),
+                VlPolicy::SlToVl(tables) => Vls::Tables(PortTables::new(spec, tables)?),
             },
         })
     }

@@ -4,7 +4,7 @@
 use super::Head;
 use crate::fabric::engine::bits::from_on;
 use crate::fabric::engine::hierarchical::records::Records;
-use crate::fabric::spec::{DTABLE_UNIT_BYTES, DTableEntry};
+use crate::fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, DTableEntry};
 
 #[derive(Debug)]
 pub(in crate::fabric::engine) struct DTable {

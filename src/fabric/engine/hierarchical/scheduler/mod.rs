@@ -5,7 +5,8 @@ mod dtable;
 mod rr_vl;
 mod sbt;
 
-use crate::fabric::spec::{FabricSpec, Scheduler};
+use crate::fabric::spec::FabricSpec;
+use crate::fabric::spec::hierarchical::Scheduler;
 
 /// What a scheduler knows of the head packet of a candidate VL.
 #[derive(Debug, Clone, Copy)]
@@ -23,9 +24,9 @@ pub(super) enum Schedulers {
 }
 
 impl Schedulers {
-    pub(super) fn new(spec: &FabricSpec, outputs: usize) -> Self {
+    pub(super) fn new(spec: &FabricSpec, scheduler: &Scheduler, outputs: usize) -> Self {
         let sls = spec.qos.service_levels.len();
-        match &spec.qos.scheduler {
+        match scheduler {
             Scheduler::RrVl => Self::RrVl(rr_vl::RrVl::new(outputs)),
             Scheduler::Sbt { weights } => {
                 Self::Sbt(sbt::Sbt::new(outputs, usize::from(spec.qos.vls), weights))
@@ -34,7 +35,7 @@ impl Schedulers {
                 outputs,
                 sls,
                 entries,
-                spec.timing.flit_bytes,
+                spec.units.flit_bytes,
             )),
         }
     }

@@ -1,14 +1,14 @@
 //! Which queues a central buffer has (`docs/model.md` §2).
 
-use super::spec::CentralQueues;
-use super::topology::{Peer, Topology};
+use super::hierarchical::CentralQueues;
+use crate::fabric::topology::{Peer, Topology};
 
 /// Classes of queues: local NICs are class 0, then the neighbours of a switch in
 /// the order of their lowest port; or one class for all. A central buffer (m, j)
 /// only serves ports of parity j, so its classes are numbered within the parity:
 /// fewer queues, in the same order.
 #[derive(Debug)]
-pub(super) struct Classes {
+pub(in crate::fabric) struct Classes {
     /// Most classes of any switch and parity.
     pub count: usize,
     /// Class, within its parity, of each port, counted over all switches.
@@ -16,7 +16,7 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    pub(super) fn new(topology: &Topology, queues: CentralQueues) -> Self {
+    pub(in crate::fabric) fn new(topology: &Topology, queues: CentralQueues) -> Self {
         let (radix, switches) = (topology.radix(), topology.switches());
         let mut of_port = Vec::with_capacity(radix as usize * switches as usize);
         let mut count = 1;
@@ -62,7 +62,7 @@ impl Classes {
 
     /// The classes that have a queue in central buffer (`mport`, `j`) of `switch`,
     /// ascending: those with a port of parity `j` outside the MPort.
-    pub(super) fn existing(
+    pub(in crate::fabric) fn existing(
         &self,
         topology: &Topology,
         switch: u32,

@@ -1,0 +1,192 @@
+//! The fabric and its service levels as JSON. Every structure is taken apart as a whole, so that
+//! a field that is missing here does not compile.
+
+use super::json::{number, topology};
+use super::json_infiniband::{self, arbiter, numbers};
+use crate::fabric::spec::hierarchical::{
+    Buffers, CentralQueues, Pool, Scheduler, Timing, VirtualAllocation,
+};
+use crate::fabric::spec::{
+    FabricSpec, Hierarchical, LinkLatency, Qos, RingTie, Routing, ServiceLevel, SlToVl, Switch,
+    TrunkSelection, Units, VlPolicy,
+};
+use serde_json::{Map, Value, json};
+
+/// The part about the fabric, without service levels and congestion control; `routing` is the name
+/// of the algorithm.
+#[must_use]
+pub fn fabric_json(f: &FabricSpec, routing: &str) -> Value {
+    let FabricSpec {
+        topology: _,
+        routing:
+            Routing {
+                ring_tie,
+                trunk,
+                forwarding,
+            },
+        units:
+            Units {
+                tick,
+                flit_bytes,
+                flits_per_credit,
+                header_bytes,
+            },
+        link_latency: LinkLatency { switch: link, host },
+        qos: _,
+        switch,
+        congestion_control: _,
+    } = f;
+    json!({
+        "topology": topology(f),
+        "routing": routing,
+        "ring_tie": match ring_tie {
+            RingTie::Positive => "positive",
+            RingTie::SourceParity => "source-parity",
+        },
+        "trunk_selection": match trunk {
+            TrunkSelection::Destination => "destination",
+            TrunkSelection::RoundRobin => "round-robin",
+            TrunkSelection::LeastQueued => "least-queued",
+        },
+        "forwarding": forwarding.as_ref().map(|tables| {
+            tables.ports.iter().map(|row| numbers(row)).collect::<Vec<_>>()
+        }),
+        "tick_ps": number(tick.length_ps()),
+        "flit_bytes": flit_bytes,
+        "flits_per_credit": flits_per_credit,
+        "header_bytes": header_bytes,
+        "link_ticks": link,
+        "host_link_ticks": host,
+        "switch": match switch {
+            Switch::Hierarchical(switch) => hierarchical(switch),
+            Switch::Voq(switch) => json_infiniband::voq(switch),
+        },
+    })
+}
+
+fn hierarchical(switch: &Hierarchical) -> Value {
+    let Hierarchical {
+        timing:
+            Timing {
+                input_store,
+                routing,
+                allocation,
+                allocation_gap,
+                crossbar,
+                output_store,
+                mport_speedup,
+                central_speedup,
+            },
+        virtual_allocation,
+        buffers:
+            Buffers {
+                nic_queue,
+                nic_sink,
+                input,
+                output,
+                central,
+                central_queues,
+            },
+        // With the service levels, whose shares it keeps.
+        scheduler: _,
+    } = switch;
+    json!({
+        "kind": "hierarchical",
+        "input_ticks": input_store,
+        "routing_ticks": routing,
+        "allocation_ticks": allocation,
+        "allocation_gap_ticks": allocation_gap,
+        "crossbar_ticks": crossbar,
+        "output_ticks": output_store,
+        "mport_speedup": mport_speedup,
+        "central_speedup": central_speedup,
+        "virtual_allocation": match virtual_allocation {
+            VirtualAllocation::Informed => "informed",
+            VirtualAllocation::Blind => "blind",
+        },
+        "nic_queue": pool(nic_queue),
+        "nic_sink": pool(nic_sink),
+        "input_buffer": pool(input),
+        "output_buffer": pool(output),
+        "central_buffer": pool(central),
+        "central_queues": match central_queues {
+            CentralQueues::PerNeighbour => "per-neighbour",
+            CentralQueues::PerVl => "per-vl",
+        },
+    })
+}
+
+fn pool(pool: &Pool) -> Value {
+    let Pool { total, per_vl } = pool;
+    json!({
+        "credits": total,
+        "exclusive": per_vl.iter().map(|q| q.exclusive).collect::<Vec<_>>(),
+        "max": per_vl.iter().map(|q| q.max).collect::<Vec<_>>(),
+    })
+}
+
+/// `[qos]`, with the scheduler or the arbiters of the switches.
+pub(super) fn qos(f: &FabricSpec) -> Value {
+    let Qos {
+        vls,
+        service_levels,
+        sc2vl,
+        vl_policy,
+    } = &f.qos;
+    let scheduler = match &f.switch {
+        Switch::Hierarchical(switch) => scheduler(&switch.scheduler),
+        Switch::Voq(switch) => json!({
+            "kind": "ib-vlarb",
+            "vlarb": arbiter(&switch.vlarb),
+            "hca_vlarb": arbiter(&switch.hca.vlarb),
+        }),
+    };
+    let level = |level: &ServiceLevel| {
+        let ServiceLevel {
+            name,
+            traffic_class,
+            scs,
+            mtu_bytes,
+        } = level;
+        json!({ "name": name, "tc": traffic_class, "scs": scs, "mtu_bytes": mtu_bytes })
+    };
+    json!({
+        "vls": vls,
+        "service_levels": service_levels.iter().map(level).collect::<Vec<_>>(),
+        "sc2vl": sc2vl,
+        "sl2vl": match vl_policy {
+            VlPolicy::ServiceChannels => Value::Null,
+            VlPolicy::SlToVl(tables) => sl2vl(tables),
+        },
+        "scheduler": scheduler,
+    })
+}
+
+fn scheduler(scheduler: &Scheduler) -> Value {
+    match scheduler {
+        Scheduler::RrVl => json!({ "kind": "rr-vl" }),
+        Scheduler::Sbt { weights } => json!({ "kind": "sbt", "weights": weights }),
+        Scheduler::DTable { entries } => json!({
+            "kind": "dtable",
+            "entries": entries.iter().map(|e| json!([e.sl, e.weight])).collect::<Vec<_>>(),
+        }),
+    }
+}
+
+fn sl2vl(tables: &SlToVl) -> Value {
+    let SlToVl {
+        default,
+        hcas,
+        ports,
+    } = tables;
+    let hcas = hcas.iter();
+    let hcas = hcas.map(|(hca, table)| (hca.to_string(), numbers(table).into()));
+    let ports = ports.iter().map(|(&(switch, input, output), table)| {
+        (format!("{switch} {input} {output}"), numbers(table).into())
+    });
+    json!({
+        "default": numbers(default),
+        "hcas": hcas.collect::<Map<_, _>>(),
+        "ports": ports.collect::<Map<_, _>>(),
+    })
+}

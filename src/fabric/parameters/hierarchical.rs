@@ -1,0 +1,140 @@
+//! Parameters of the hierarchical switch.
+
+use super::{Parameters, Sizes, error};
+use crate::fabric::spec::hierarchical::{
+    Buffers, CentralQueues, Pool, Quota, Scheduler, Timing, VirtualAllocation,
+};
+use crate::fabric::spec::{Hierarchical, Qos, SpecError, Units};
+use crate::units::{Latency, PS_PER_S, Ratio, Space, TickLength};
+
+/// Parameters of the hierarchical switch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HierarchicalParameters {
+    /// Rate of all links in bytes per second.
+    pub link_rate: Ratio,
+    /// Part of an allocation that waits for the transfer before it to end.
+    pub allocation_gap: Latency,
+    /// How the sources pick a queue.
+    pub virtual_allocation: VirtualAllocation,
+    /// Flits per tick from an input buffer.
+    pub mport_speedup: u32,
+    /// Flits per tick from a central buffer.
+    pub central_speedup: u32,
+    /// Size of a central buffer in bytes.
+    pub central_buffer: u64,
+    /// Exclusive quota of a VL; the second is taken where the first does not fit.
+    pub exclusive: [Space; 2],
+    /// Most that a VL may take of a buffer.
+    pub max: Space,
+    /// Exclusive quota of a queue of a central buffer.
+    pub central_exclusive: Space,
+    /// Most that a queue may take of a central buffer; `None`: as `max`.
+    pub central_max: Option<Space>,
+    /// Division of the central buffers.
+    pub central_queues: CentralQueues,
+    /// Scheduler of every switch output and NIC.
+    pub scheduler: Scheduler,
+}
+
+impl HierarchicalParameters {
+    /// One tick moves one flit of `flit` bytes: flit / rate.
+    pub(super) fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
+        const KEY: &str = "fabric.link_rate";
+        let rate = self.link_rate;
+        if rate.is_zero() {
+            let problem = "is 0; nothing would ever move: write e.g. link_rate = \"12.5GB/s\"";
+            return error(KEY, problem.into());
+        }
+        let num = u128::from(flit) * u128::from(PS_PER_S) * u128::from(rate.den());
+        let tick = Ratio::reduced(num, rate.num().into()).and_then(TickLength::new);
+        tick.map_or_else(
+            || {
+                error(
+                    KEY,
+                    format!(
+                        "a flit of {flit} B at {rate} B/s takes less than a picosecond; choose a \
+                         lower rate or a larger flit"
+                    ),
+                )
+            },
+            Ok,
+        )
+    }
+
+    pub(super) fn build(
+        &self,
+        all: &Parameters,
+        units: Units,
+        qos: &Qos,
+    ) -> Result<Hierarchical, SpecError> {
+        let ticks = |latency: Latency| latency.ticks(units.tick);
+        Ok(Hierarchical {
+            timing: Timing {
+                input_store: ticks(all.stages.input),
+                routing: ticks(all.stages.routing),
+                allocation: ticks(all.stages.allocation),
+                allocation_gap: ticks(self.allocation_gap),
+                crossbar: ticks(all.stages.crossbar),
+                output_store: ticks(all.stages.output),
+                mport_speedup: self.mport_speedup,
+                central_speedup: self.central_speedup,
+            },
+            virtual_allocation: self.virtual_allocation,
+            buffers: self.buffers(all, units, qos)?,
+            scheduler: self.scheduler.clone(),
+        })
+    }
+
+    fn buffers(&self, all: &Parameters, units: Units, qos: &Qos) -> Result<Buffers, SpecError> {
+        let sizes = Sizes::new(units, qos);
+        let packets: Vec<u32> = (0..qos.vls)
+            .map(|vl| qos.data_credits_on_vl(units, vl))
+            .collect();
+        let pool = |bytes: u64, key| -> Result<Pool, SpecError> {
+            let total = sizes.total(bytes, key)?;
+            let quota = self.quota(&sizes, total, packets.len());
+            let of_vl = |&packet: &u32| if packet == 0 { Quota::NONE } else { quota };
+            Ok(Pool {
+                total,
+                per_vl: packets.iter().map(of_vl).collect(),
+            })
+        };
+        let central_total = sizes.total(self.central_buffer, "fabric.central_buffer")?;
+        let central = |&packet: &u32| match packet {
+            0 => Quota::NONE,
+            _ => self.central_quota(&sizes, central_total, packet),
+        };
+        Ok(Buffers {
+            nic_queue: pool(all.buffers.nic_queue, "fabric.nic_queue")?,
+            nic_sink: pool(all.buffers.nic_sink, "fabric.nic_sink")?,
+            input: pool(all.buffers.input, "fabric.input_buffer")?,
+            output: pool(all.buffers.output, "fabric.output_buffer")?,
+            central: Pool {
+                total: central_total,
+                per_vl: packets.iter().map(central).collect(),
+            },
+            central_queues: self.central_queues,
+        })
+    }
+
+    /// Quota of each of `vls` VLs in a buffer of `total` credits.
+    fn quota(&self, sizes: &Sizes, total: u32, vls: usize) -> Quota {
+        let credits = |space: Space| sizes.credits(space, total, sizes.packet);
+        let max = credits(self.max);
+        let [wanted, fallback] = self.exclusive.map(credits);
+        let fits = u64::from(wanted) * vls as u64 <= u64::from(total) && wanted <= max;
+        Quota {
+            exclusive: if fits { wanted } else { fallback },
+            max: max.min(total),
+        }
+    }
+
+    /// Quota of a queue in a central buffer of `total` credits. Its largest packet takes `packet`.
+    fn central_quota(&self, sizes: &Sizes, total: u32, packet: u32) -> Quota {
+        let max = self.central_max.unwrap_or(self.max);
+        Quota {
+            exclusive: sizes.credits(self.central_exclusive, total, packet),
+            max: sizes.credits(max, total, packet).min(total),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! A fabric in physical units: bytes, rates and times.
+//!
+//! A preset is a set of such [`Parameters`]; an experiment file changes some of them.
+//! [`Parameters::spec`] makes the [`FabricSpec`] of them, in ticks, flits and credits.
+
+mod hierarchical;
+mod presets;
+mod voq;
+
+pub use self::hierarchical::HierarchicalParameters;
+pub use self::presets::CABLE_PS;
+pub use self::voq::{AdapterRate, VoqParameters};
+
+use super::spec::{FabricSpec, LinkLatency, Qos, Routing, SpecError, Switch, Units};
+use super::topology::Topology;
+use crate::units::{Latency, Space, TickLength};
+
+/// All that a fabric is made of besides its topology, routing and service levels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parameters {
+    /// Bytes in one flit.
+    pub flit_bytes: u64,
+    /// Header bytes of a data packet.
+    pub header_bytes: u64,
+    /// Bytes that one credit stands for, whole flits.
+    pub credit_bytes: u64,
+    /// Largest payload of a packet of service levels that say nothing else.
+    pub mtu_bytes: u32,
+    /// Latency of a link between two switches.
+    pub link: Latency,
+    /// Latency of a link between NIC and switch.
+    pub host_link: Latency,
+    /// Latencies inside a switch.
+    pub stages: Stages,
+    /// Sizes of the buffers that every kind of fabric has.
+    pub buffers: BufferBytes,
+    /// What belongs to the kind of switch.
+    pub switch: SwitchParameters,
+}
+
+/// What belongs to a kind of switch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SwitchParameters {
+    /// MPorts and central buffers.
+    Hierarchical(HierarchicalParameters),
+    /// Virtual output queues.
+    Voq(VoqParameters),
+}
+
+/// Latencies inside a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stages {
+    /// Storing a flit in an input buffer.
+    pub input: Latency,
+    /// Routing a header.
+    pub routing: Latency,
+    /// One allocation.
+    pub allocation: Latency,
+    /// Crossing a crossbar.
+    pub crossbar: Latency,
+    /// Storing a flit in an output buffer.
+    pub output: Latency,
+}
+
+/// Sizes of buffers in bytes, each per port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BufferBytes {
+    /// Input buffer of a switch.
+    pub input: u64,
+    /// Output buffer of a switch.
+    pub output: u64,
+    /// Send queue, or output buffer, of a NIC.
+    pub nic_queue: u64,
+    /// Receive buffer of a NIC.
+    pub nic_sink: u64,
+}
+
+impl Parameters {
+    /// The fabric of `topology`. It has no congestion control, and is not validated.
+    ///
+    /// # Errors
+    /// If a size is no whole number of flits or credits, or a number is out of range.
+    pub fn spec(
+        &self,
+        topology: Topology,
+        routing: Routing,
+        qos: Qos,
+    ) -> Result<FabricSpec, SpecError> {
+        let units = self.units()?;
+        let switch = match &self.switch {
+            SwitchParameters::Hierarchical(switch) => {
+                Switch::Hierarchical(Box::new(switch.build(self, units, &qos)?))
+            }
+            SwitchParameters::Voq(switch) => {
+                Switch::Voq(Box::new(switch.build(self, units, &qos)?))
+            }
+        };
+        Ok(FabricSpec {
+            topology,
+            routing,
+            units,
+            link_latency: LinkLatency {
+                switch: self.link.ticks(units.tick),
+                host: self.host_link.ticks(units.tick),
+            },
+            qos,
+            switch,
+            congestion_control: None,
+        })
+    }
+
+    fn units(&self) -> Result<Units, SpecError> {
+        let flit = self.flit_bytes;
+        if flit == 0 {
+            let problem = "is 0; nothing would ever move: write e.g. flit = \"8B\"";
+            return error("fabric.flit", problem.into());
+        }
+        let credit = self.credit_bytes;
+        let tick = self.tick()?;
+        let flit_bytes = small(flit, "fabric.flit")?;
+        if credit == 0 || !credit.is_multiple_of(flit) {
+            return error(
+                "fabric.credit",
+                format!("a credit of {credit} B must be a whole number of flits of {flit} B"),
+            );
+        }
+        Ok(Units {
+            tick,
+            flit_bytes,
+            flits_per_credit: small(credit / flit, "fabric.credit")?,
+            header_bytes: small(self.header_bytes, "fabric.header")?,
+        })
+    }
+
+    fn tick(&self) -> Result<TickLength, SpecError> {
+        match &self.switch {
+            SwitchParameters::Hierarchical(switch) => switch.tick(self.flit_bytes),
+            SwitchParameters::Voq(switch) => switch.tick(self.flit_bytes),
+        }
+    }
+}
+
+fn error<T>(key: &'static str, problem: String) -> Result<T, SpecError> {
+    Err(SpecError { key, problem })
+}
+
+fn small(value: u64, key: &'static str) -> Result<u32, SpecError> {
+    u32::try_from(value).or_else(|_| error(key, "is larger than 4 GiB".into()))
+}
+
+/// What sizes of buffers and quotas are computed from.
+struct Sizes {
+    units: Units,
+    /// Credits of the largest data packet of all.
+    packet: u32,
+}
+
+impl Sizes {
+    fn new(units: Units, qos: &Qos) -> Self {
+        let packets = (0..qos.vls).map(|vl| qos.data_credits_on_vl(units, vl));
+        let packet = packets.max().unwrap_or(1);
+        Self { units, packet }
+    }
+
+    /// Credits of the whole buffer `key` of `bytes` bytes.
+    fn total(&self, bytes: u64, key: &'static str) -> Result<u32, SpecError> {
+        let credit = self.credit_bytes();
+        if bytes < credit || !bytes.is_multiple_of(credit) {
+            return error(
+                key,
+                format!("{bytes} B must be a whole number of credits of {credit} B"),
+            );
+        }
+        small(bytes / credit, key)
+    }
+
+    fn credit_bytes(&self) -> u64 {
+        u64::from(self.units.flit_bytes) * u64::from(self.units.flits_per_credit)
+    }
+
+    /// Credits that `space` is in a buffer of `total` credits, `packet` being the credits of a
+    /// packet.
+    fn credits(&self, space: Space, total: u32, packet: u32) -> u32 {
+        let credits = match space {
+            Space::Packets(n) => n.saturating_mul(packet.into()),
+            Space::Credits(n) => n,
+            Space::Bytes(n) => n / self.credit_bytes().max(1),
+            Space::Share(share) => share.mul_floor(total.into()),
+        };
+        u32::try_from(credits).unwrap_or(u32::MAX)
+    }
+}

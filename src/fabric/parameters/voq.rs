@@ -1,0 +1,210 @@
+//! Parameters of the InfiniBand switch and its adapters.
+
+use super::{Parameters, Sizes, error, small};
+use crate::fabric::spec::voq::{Acks, Buffers, Hca, LinkRates, StaticPool, Timing, VlArb};
+use crate::fabric::spec::{Qos, SpecError, Units, Voq, flits_per_tick};
+use crate::units::{Latency, PS_PER_S, Picoseconds, Rate, Ratio, Space, TickLength};
+use std::collections::BTreeMap;
+
+/// Parameters of the switch with virtual output queues, and of its adapters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VoqParameters {
+    /// Data rate of the links of adapters in bit/s.
+    pub host_speed: Ratio,
+    /// Data rate of the links between switches in bit/s.
+    pub switch_speed: Ratio,
+    /// Data rates of links that differ in bit/s, by (switch, port) of either end.
+    pub link_speeds: BTreeMap<(u32, u32), Ratio>,
+    /// Length of a tick; `None`: an eighth of the time of a flit on the fastest link.
+    pub tick: Option<Picoseconds>,
+    /// Rate of the crossbar over the rate of the fastest link.
+    pub crossbar_speedup: u32,
+    /// Size of each VL of an input buffer; `None`: the VLs in use have equal shares.
+    pub input_vls: Option<Vec<Space>>,
+    /// The same of a receive buffer.
+    pub sink_vls: Option<Vec<Space>>,
+    /// Rate at which an adapter fetches packets from its host.
+    pub send_rate: AdapterRate,
+    /// Rate at which an adapter delivers packets to its host.
+    pub sink_rate: AdapterRate,
+    /// Acknowledgements.
+    pub acks: Acks,
+    /// Length of an ACK in bytes.
+    pub ack_bytes: u64,
+    /// Arbiter of every switch output.
+    pub vlarb: VlArb,
+    /// Arbiter over the VLs of an adapter.
+    pub hca_vlarb: VlArb,
+}
+
+/// Rate at which an adapter fetches or delivers packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdapterRate {
+    /// Payload in packets of the largest MTU.
+    Payload(Rate),
+    /// Flits per time of a flit on the fastest link, headers included.
+    Flits(Ratio),
+    /// As fast as the link.
+    Unlimited,
+}
+
+/// Ticks in which the fastest link sends a flit. Latencies are whole ticks, so a tick is a
+/// fraction of a flit: 2 ns at QDR x4, where a flit of 64 B takes 16 ns.
+const TICKS_PER_FLIT: u64 = 8;
+
+impl VoqParameters {
+    /// Length of a tick: as given, or an eighth of the time of a flit of `flit` bytes on the
+    /// fastest link.
+    pub(super) fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
+        if let Some(tick) = self.tick {
+            let length = TickLength::new(Ratio::whole(tick.0));
+            let problem = "is 0; a tick lasts at least 1 ps";
+            return length.map_or_else(|| error("fabric.tick", problem.into()), Ok);
+        }
+        let speeds = self.link_speeds.values().copied();
+        let fastest = speeds
+            .chain([self.switch_speed])
+            .fold(self.host_speed, Ratio::max);
+        let bits = u128::from(flit) * 8 * u128::from(PS_PER_S) * u128::from(fastest.den());
+        let tick = u128::from(fastest.num())
+            .checked_mul(TICKS_PER_FLIT.into())
+            .and_then(|rate| Ratio::reduced(bits, rate));
+        tick.and_then(TickLength::new).map_or_else(
+            || {
+                error(
+                    "fabric.link_speed",
+                    format!(
+                        "an eighth of a flit of {flit} B at {fastest} bit/s takes less than 1 ps; \
+                         lower the speed, or give a longer fabric.tick"
+                    ),
+                )
+            },
+            Ok,
+        )
+    }
+
+    pub(super) fn build(
+        &self,
+        all: &Parameters,
+        units: Units,
+        qos: &Qos,
+    ) -> Result<Voq, SpecError> {
+        let ticks = |latency: Latency| latency.ticks(units.tick);
+        let links = self.links(units)?;
+        let fastest = links.fastest();
+        let rate = |rate, key| adapter_rate(rate, units, qos, fastest, key);
+        Ok(Voq {
+            timing: Timing {
+                input_store: ticks(all.stages.input),
+                routing: ticks(all.stages.routing),
+                allocation: ticks(all.stages.allocation),
+                crossbar: ticks(all.stages.crossbar),
+                output_store: ticks(all.stages.output),
+            },
+            crossbar_speedup: self.crossbar_speedup,
+            buffers: self.buffers(all, units, qos)?,
+            vlarb: self.vlarb.clone(),
+            hca: Hca {
+                send_rate: rate(self.send_rate, "fabric.hca_send_rate")?,
+                sink_rate: rate(self.sink_rate, "fabric.hca_sink_rate")?,
+                vlarb: self.hca_vlarb.clone(),
+                acks: self.acks,
+                ack_bytes: small(self.ack_bytes, "fabric.ack")?,
+            },
+            links,
+        })
+    }
+
+    /// Rates of the links in flits per tick.
+    fn links(&self, units: Units) -> Result<LinkRates, SpecError> {
+        let rate = |bits, key| flits_per_tick(bits, units.tick, units.flit_bytes, key);
+        let exceptions = self.link_speeds.iter();
+        Ok(LinkRates {
+            host: rate(self.host_speed, "fabric.host_link_speed")?,
+            switch: rate(self.switch_speed, "fabric.link_speed")?,
+            exceptions: exceptions
+                .map(|(&port, &bits)| Ok((port, rate(bits, "fabric.link_speeds")?)))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Static buffers: as the VLs in use share them equally, or as listed per VL.
+    fn buffers(&self, all: &Parameters, units: Units, qos: &Qos) -> Result<Buffers, SpecError> {
+        let sizes = Sizes::new(units, qos);
+        let used = qos.vls_used();
+        let bytes = all.buffers;
+        let input = ["fabric.input_buffer", "fabric.input_buffer_vls"];
+        let sink = ["fabric.nic_sink", "fabric.nic_sink_vls"];
+        Ok(Buffers {
+            nic_queue: sizes.total(bytes.nic_queue, "fabric.nic_queue")?,
+            nic_sink: sizes.divided(bytes.nic_sink, self.sink_vls.as_deref(), &used, sink)?,
+            input: sizes.divided(bytes.input, self.input_vls.as_deref(), &used, input)?,
+            output: sizes.total(bytes.output, "fabric.output_buffer")?,
+        })
+    }
+}
+
+impl Sizes {
+    /// A buffer of `bytes` bytes that the VLs in use share equally, or as `per_vl` lists. Keys of
+    /// the size and of the list.
+    fn divided(
+        &self,
+        bytes: u64,
+        per_vl: Option<&[Space]>,
+        used: &[bool],
+        [key, list_key]: [&'static str; 2],
+    ) -> Result<StaticPool, SpecError> {
+        let total = self.total(bytes, key)?;
+        let count = used.iter().filter(|&&used| used).count() as u32;
+        let share = |(vl, &used): (usize, &bool)| match per_vl {
+            _ if !used => Ok(0),
+            None => Ok(total / count.max(1)),
+            Some(list) => match list.get(vl) {
+                Some(&space) => Ok(self.credits(space, total, self.packet)),
+                None => {
+                    let given = list.len();
+                    let problem =
+                        format!("{given} sizes, but VL {vl} is used; add one for each VL");
+                    error(list_key, problem)
+                }
+            },
+        };
+        Ok(StaticPool {
+            total,
+            per_vl: used
+                .iter()
+                .enumerate()
+                .map(share)
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// A rate of an adapter in flits per tick; `None`: not limited. `fastest`: flits per tick of the
+/// fastest link.
+fn adapter_rate(
+    rate: AdapterRate,
+    units: Units,
+    qos: &Qos,
+    fastest: Ratio,
+    key: &'static str,
+) -> Result<Option<Ratio>, SpecError> {
+    let rate = match rate {
+        AdapterRate::Unlimited => return Ok(None),
+        AdapterRate::Flits(flits) => fastest.checked_mul(flits),
+        AdapterRate::Payload(rate) => {
+            let mtu = qos.service_levels.iter().map(|sl| sl.mtu_bytes).max();
+            let mtu = u64::from(mtu.unwrap_or(1).max(1));
+            let wire = mtu + u64::from(units.header_bytes);
+            let bits = Ratio::new(8 * wire, mtu).and_then(|factor| rate.0.checked_mul(factor));
+            bits.and_then(|bits| flits_per_tick(bits, units.tick, units.flit_bytes, key).ok())
+        }
+    };
+    match rate {
+        Some(rate) => Ok(Some(rate)),
+        None => error(
+            key,
+            "is no fraction of 64-bit numbers in flits per tick; take a rounder number".into(),
+        ),
+    }
+}

@@ -1,0 +1,138 @@
+//! Quality of service as plain data: service levels, and how a packet gets its VL.
+
+use super::Units;
+use std::collections::BTreeMap;
+
+/// Quality of service: SL → SC → VL (Hiperion, section 2.1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Qos {
+    /// VLs per buffer: the highest VL in use plus one, at most 32.
+    pub vls: u8,
+    /// The service levels, indexed by SL, at most 32.
+    pub service_levels: Vec<ServiceLevel>,
+    /// SC2VL: VL of each SC, `None` where the SC is not used; 32 entries.
+    pub sc2vl: [Option<u8>; 32],
+    /// Which VL a packet takes.
+    pub vl_policy: VlPolicy,
+}
+
+/// One service level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceLevel {
+    /// Name used in experiments and results, e.g. `CL`.
+    pub name: String,
+    /// Traffic class that this SL belongs to, below 32.
+    pub traffic_class: u8,
+    /// SL2SC: the SCs of this SL. On a torus the first two are the dateline
+    /// classes 0 and 1; elsewhere the destination picks one.
+    pub scs: Vec<u8>,
+    /// Largest payload of one packet in bytes.
+    pub mtu_bytes: u32,
+}
+
+/// How a packet gets its VL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VlPolicy {
+    /// By service channel, as in `docs/model.md` section 7.
+    ServiceChannels,
+    /// By InfiniBand's SL-to-VL tables.
+    SlToVl(SlToVl),
+}
+
+/// SL-to-VL tables, each a VL per SL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlToVl {
+    /// The table of every adapter and port that has none of its own.
+    pub default: Vec<u8>,
+    /// Tables of adapters.
+    pub hcas: BTreeMap<u32, Vec<u8>>,
+    /// Tables of switches, by (switch, input port, output port).
+    pub ports: BTreeMap<(u32, u32, u32), Vec<u8>>,
+}
+
+impl SlToVl {
+    /// All tables.
+    pub fn all(&self) -> impl Iterator<Item = &Vec<u8>> {
+        let own = self.hcas.values().chain(self.ports.values());
+        std::iter::once(&self.default).chain(own)
+    }
+
+    /// VL of a packet of `sl` that leaves adapter `hca`; `None` if the table is short.
+    #[must_use]
+    pub fn at_hca(&self, hca: u32, sl: u8) -> Option<u8> {
+        let table = self.hcas.get(&hca).unwrap_or(&self.default);
+        table.get(usize::from(sl)).copied()
+    }
+
+    /// VL on which a packet of `sl` leaves `output` of `switch`, having come in by `input`.
+    #[must_use]
+    pub fn at_switch(&self, switch: u32, input: u32, output: u32, sl: u8) -> Option<u8> {
+        let own = self.ports.get(&(switch, input, output));
+        let table = own.unwrap_or(&self.default);
+        table.get(usize::from(sl)).copied()
+    }
+}
+
+impl Qos {
+    /// A single service level with an SC for each of `vls` VLs, at most 15.
+    #[must_use]
+    pub fn one_level(vls: u8, mtu_bytes: u32) -> Self {
+        let mut sc2vl = [None; 32];
+        let scs: Vec<u8> = (0..vls).collect();
+        for &sc in &scs {
+            sc2vl[usize::from(sc)] = Some(sc);
+        }
+        Self {
+            vls,
+            service_levels: vec![ServiceLevel {
+                name: "default".into(),
+                traffic_class: 0,
+                scs,
+                mtu_bytes,
+            }],
+            sc2vl,
+            vl_policy: VlPolicy::ServiceChannels,
+        }
+    }
+
+    /// VLs that service level `sl` can travel on, one per SC of the SL.
+    pub fn vls_of(&self, sl: usize) -> impl Iterator<Item = u8> + '_ {
+        self.service_levels[sl]
+            .scs
+            .iter()
+            .filter_map(|&sc| self.sc2vl.get(usize::from(sc)).copied().flatten())
+    }
+
+    /// Credits of the largest data packet that can travel on `vl` by service channel; 0 if none
+    /// can.
+    #[must_use]
+    pub fn data_credits_on_vl(&self, units: Units, vl: u8) -> u32 {
+        (0..self.service_levels.len())
+            .filter(|&sl| self.vls_of(sl).any(|v| v == vl))
+            .map(|sl| units.credits(units.data_flits(self.service_levels[sl].mtu_bytes)))
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// True for each VL that packets may travel on.
+    #[must_use]
+    pub fn vls_used(&self) -> Vec<bool> {
+        let mut used = vec![false; usize::from(self.vls)];
+        let mut note = |vl: u8| {
+            if let Some(used) = used.get_mut(usize::from(vl)) {
+                *used = true;
+            }
+        };
+        let levels = self.service_levels.len();
+        match &self.vl_policy {
+            VlPolicy::ServiceChannels => (0..levels)
+                .flat_map(|sl| self.vls_of(sl))
+                .for_each(&mut note),
+            VlPolicy::SlToVl(tables) => tables
+                .all()
+                .flat_map(|table| table.iter().take(levels).copied())
+                .for_each(&mut note),
+        }
+        used
+    }
+}

@@ -1,0 +1,52 @@
+//! Routing as plain data.
+
+/// Which of the parallel links of a trunk a packet takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrunkSelection {
+    /// Destination NIC modulo the number of links; keeps the order of a flow.
+    Destination,
+    /// Each routed packet takes the next link.
+    RoundRobin,
+    /// The link whose output buffer has the fewest credits reserved; ties go
+    /// to the lowest index.
+    LeastQueued,
+}
+
+/// Direction taken when both ways round an even ring are equally long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RingTie {
+    /// Always the positive direction.
+    Positive,
+    /// Positive from even coordinates, negative from odd ones.
+    SourceParity,
+}
+
+/// Routing settings; the algorithm follows from the topology (dimension order
+/// on torus and mesh, DESTRO on trees).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Routing {
+    /// Tie-breaking on rings.
+    pub ring_tie: RingTie,
+    /// Link selection on trunks.
+    pub trunk: TrunkSelection,
+    /// Linear forwarding tables; `None`: the topology's own routing.
+    pub forwarding: Option<ForwardingTables>,
+}
+
+impl Default for Routing {
+    /// The topology's own routing; ties go up, and destinations choose the links of trunks.
+    fn default() -> Self {
+        Self {
+            ring_tie: RingTie::Positive,
+            trunk: TrunkSelection::Destination,
+            forwarding: None,
+        }
+    }
+}
+
+/// Linear forwarding tables: the output port for every destination, at every switch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForwardingTables {
+    /// `[switch][destination NIC]`.
+    pub ports: Vec<Vec<u16>>,
+}

@@ -1,0 +1,40 @@
+//! What time and data are counted in.
+
+use crate::units::TickLength;
+
+/// Units of time and data, and the headers of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Units {
+    /// Length of one tick, a period of the switch clock (640 ps for 8-byte flits at 12.5 GB/s).
+    pub tick: TickLength,
+    /// Bytes in one flit, at least 1.
+    pub flit_bytes: u32,
+    /// Flits that one credit stands for, at least 1.
+    pub flits_per_credit: u32,
+    /// Header bytes added to the payload of every data packet (0 for Omni-Path).
+    pub header_bytes: u32,
+}
+
+impl Units {
+    /// Flits of a packet of `bytes` bytes on the wire; at least 1.
+    #[must_use]
+    pub fn flits(&self, bytes: u32) -> u32 {
+        bytes.div_ceil(self.flit_bytes).max(1)
+    }
+
+    /// Flits of a data packet with `payload` bytes; at least 1.
+    #[must_use]
+    pub fn data_flits(&self, payload: u32) -> u32 {
+        (u64::from(payload) + u64::from(self.header_bytes))
+            .div_ceil(u64::from(self.flit_bytes))
+            .max(1)
+            .try_into()
+            .unwrap_or(u32::MAX)
+    }
+
+    /// Credits taken by a packet of `flits` flits.
+    #[must_use]
+    pub fn credits(&self, flits: u32) -> u32 {
+        flits.div_ceil(self.flits_per_credit)
+    }
+}

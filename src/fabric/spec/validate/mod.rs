@@ -1,0 +1,122 @@
+//! Whether a fabric can be built and can move every packet: what holds for any kind of switch.
+
+mod hierarchical;
+mod qos;
+mod routing;
+mod voq;
+
+pub use self::voq::MAX_DATA_VLS;
+
+use super::voq::Acks;
+use super::{FabricSpec, Notification, SpecError, Switch, Tick};
+use crate::units::TickLength;
+
+/// Most SLs, SCs, VLs and traffic classes (Hiperion, section 2.1).
+pub const MAX_LEVELS: usize = 32;
+/// Longest latency of one pipeline stage or link in ticks: far beyond any fabric
+/// (168 us at 640 ps), while the event calendar stays below some 100 MB.
+pub const MAX_LATENCY_TICKS: u64 = 1 << 18;
+/// Largest weight of a DTable entry in units of 64 B (64 GiB), so that sums of a few stay
+/// in range.
+pub const MAX_DTABLE_WEIGHT: u32 = 1 << 30;
+/// Service channel reserved for fabric management (Hiperion, section 2.1).
+pub const MANAGEMENT_SC: u8 = 15;
+
+fn error<T>(key: &'static str, problem: String) -> Result<T, SpecError> {
+    Err(SpecError { key, problem })
+}
+
+/// Checks latencies of `tick` each: (key, ticks, least ticks).
+fn check_latencies(
+    tick: TickLength,
+    latencies: &[(&'static str, Tick, Tick)],
+) -> Result<(), SpecError> {
+    for &(key, ticks, least) in latencies {
+        if ticks < least {
+            return error(key, "is 0; it must be at least 1 (tick, byte, flit)".into());
+        }
+        if ticks > MAX_LATENCY_TICKS {
+            let problem = format!(
+                "{ticks} ticks of {} ps; at most {MAX_LATENCY_TICKS} ticks are supported",
+                tick.length_ps()
+            );
+            return error(key, problem);
+        }
+    }
+    Ok(())
+}
+
+impl FabricSpec {
+    /// Checks that the numbers are in range, that the QoS tables agree with each
+    /// other, and that every buffer holds its exclusive quotas and can take the
+    /// largest packet of every VL.
+    ///
+    /// # Errors
+    /// The first problem found, with the experiment-file key to change.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        self.validate_all(true)
+    }
+
+    /// As [`FabricSpec::validate`], but the dateline classes of a service level may
+    /// share a VL or an SC on rings: such a fabric can deadlock and does not run, yet
+    /// it can be analysed.
+    ///
+    /// # Errors
+    /// As [`FabricSpec::validate`].
+    pub fn validate_but_datelines(&self) -> Result<(), SpecError> {
+        self.validate_all(false)
+    }
+
+    fn validate_all(&self, datelines: bool) -> Result<(), SpecError> {
+        self.validate_units()?;
+        match &self.switch {
+            Switch::Hierarchical(switch) => self.validate_hierarchical_timing(&switch.timing)?,
+            Switch::Voq(switch) => self.validate_voq_timing(&switch.timing)?,
+        }
+        self.validate_qos(datelines)?;
+        self.validate_congestion()?;
+        match &self.switch {
+            Switch::Hierarchical(switch) => self.validate_hierarchical(switch),
+            Switch::Voq(switch) => self.validate_voq(switch),
+        }
+    }
+
+    fn validate_units(&self) -> Result<(), SpecError> {
+        for (key, value) in [
+            ("fabric.flit", self.units.flit_bytes),
+            ("fabric.credit", self.units.flits_per_credit),
+        ] {
+            if value == 0 {
+                return error(key, "is 0; it must be at least 1 (tick, byte, flit)".into());
+            }
+        }
+        check_latencies(
+            self.units.tick,
+            &[
+                ("fabric.link_latency", self.link_latency.switch, 1),
+                ("fabric.host_link_latency", self.link_latency.host, 1),
+            ],
+        )
+    }
+
+    /// Checks what belongs to congestion control; both kinds of switch have it.
+    fn validate_congestion(&self) -> Result<(), SpecError> {
+        let Some(control) = &self.congestion_control else {
+            return Ok(());
+        };
+        control.validate(&self.topology, self.qos.service_levels.len())?;
+        let acks = self.voq().is_some_and(|voq| voq.hca.acks != Acks::None);
+        match control.notification {
+            Notification::Cnp { bytes: 0 } => {
+                error("congestion_control.cnp", "a CNP of 0 bytes".into())
+            }
+            Notification::Ack | Notification::AckNow if !acks => error(
+                "congestion_control.notification",
+                "a BECN cannot travel on ACKs, because adapters send none; use CNPs or set \
+                 `fabric.acks`"
+                    .into(),
+            ),
+            Notification::Cnp { .. } | Notification::Ack | Notification::AckNow => Ok(()),
+        }
+    }
+}

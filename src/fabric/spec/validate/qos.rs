@@ -1,0 +1,169 @@
+//! Whether service levels, channels and VLs agree with each other.
+
+use super::{MANAGEMENT_SC, MAX_LEVELS, error};
+use crate::fabric::spec::{FabricSpec, Qos, SlToVl, SpecError};
+
+impl FabricSpec {
+    /// Checks service levels and VLs. `datelines`: the VL classes of a service level must have
+    /// VLs of their own.
+    pub(super) fn validate_qos(&self, datelines: bool) -> Result<(), SpecError> {
+        let classes = self.needs_classes();
+        let most_scs = if classes { 2 } else { usize::MAX };
+        self.qos.validate_levels(most_scs)?;
+        if datelines && classes {
+            self.qos.validate_datelines()?;
+        }
+        Ok(())
+    }
+
+    /// Checks SL-to-VL tables against the fabric.
+    pub(super) fn validate_sl2vl(&self, tables: &SlToVl) -> Result<(), SpecError> {
+        let levels = self.qos.service_levels.len();
+        for table in tables.all() {
+            if table.len() < levels {
+                return error(
+                    "fabric.sl2vl",
+                    format!("{} entries for {levels} service levels", table.len()),
+                );
+            }
+            if let Some(vl) = table[..levels].iter().find(|&&vl| vl >= self.qos.vls) {
+                return error(
+                    "fabric.sl2vl",
+                    format!("VL {vl} is not below the {} VLs", self.qos.vls),
+                );
+            }
+        }
+        let (nics, switches, radix) = (
+            self.topology.nics(),
+            self.topology.switches(),
+            self.topology.radix(),
+        );
+        if let Some(hca) = tables.hcas.keys().find(|&&hca| hca >= nics) {
+            return error("fabric.sl2vl", format!("there is no adapter {hca}"));
+        }
+        let stray = |&&(switch, input, output): &&(u32, u32, u32)| {
+            switch >= switches || input >= radix || output >= radix
+        };
+        if let Some((switch, input, output)) = tables.ports.keys().find(stray) {
+            return error(
+                "fabric.sl2vl",
+                format!("switch {switch} has no ports {input} and {output}"),
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Qos {
+    /// Checks service levels, each with at most `most_scs` SCs, and VLs; not the scheduler.
+    ///
+    /// # Errors
+    /// The first problem found, with the experiment-file key to change.
+    pub(crate) fn validate_levels(&self, most_scs: usize) -> Result<(), SpecError> {
+        let sls = &self.service_levels;
+        if sls.is_empty() || sls.len() > MAX_LEVELS {
+            let n = sls.len();
+            return error(
+                "qos.service_levels",
+                format!("{n} service levels; there must be 1 to {MAX_LEVELS}"),
+            );
+        }
+        if self.vls == 0 || usize::from(self.vls) > MAX_LEVELS {
+            return error(
+                "qos.sc2vl",
+                format!("{} VLs; there must be 1 to {MAX_LEVELS}", self.vls),
+            );
+        }
+        let mut owner: [Option<&str>; MAX_LEVELS] = [None; MAX_LEVELS];
+        for level in sls {
+            let name = level.name.as_str();
+            if level.scs.is_empty() {
+                return error(
+                    "qos.service_levels",
+                    format!("{name} has no SC; give it at least one"),
+                );
+            }
+            if level.mtu_bytes == 0 {
+                return error(
+                    "qos.service_levels",
+                    format!("{name}: an MTU of 0 bytes carries nothing"),
+                );
+            }
+            for &sc in &level.scs {
+                self.validate_sc(name, sc, &mut owner)?;
+            }
+            if level.scs.len() > most_scs {
+                return error("qos.service_levels", wrong_classes(name, level.scs.len()));
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_sc<'a>(
+        &self,
+        name: &'a str,
+        sc: u8,
+        owner: &mut [Option<&'a str>; MAX_LEVELS],
+    ) -> Result<(), SpecError> {
+        let Some(slot) = owner.get_mut(usize::from(sc)) else {
+            return error("qos.service_levels", format!("{name}: SC {sc} is above 31"));
+        };
+        if sc == MANAGEMENT_SC {
+            let problem =
+                format!("{name}: SC {sc} is reserved for fabric management; take another SC");
+            return error("qos.service_levels", problem);
+        }
+        if let Some(other) = slot.replace(name) {
+            return error(
+                "qos.service_levels",
+                format!(
+                    "SC {sc} is listed by {other} and by {name}; an SC belongs to one SL, once"
+                ),
+            );
+        }
+        match self.sc2vl[usize::from(sc)] {
+            Some(vl) if vl < self.vls => Ok(()),
+            Some(vl) => error(
+                "qos.sc2vl",
+                format!(
+                    "SC {sc} of {name}: VL {vl} is not below the {} VLs",
+                    self.vls
+                ),
+            ),
+            None => error(
+                "qos.sc2vl",
+                format!(
+                    "SC {sc} of {name} has no VL; the list needs {} entries",
+                    sc + 1
+                ),
+            ),
+        }
+    }
+
+    /// On rings every SL needs two dateline classes, on VLs of their own.
+    fn validate_datelines(&self) -> Result<(), SpecError> {
+        let mut levels = self.service_levels.iter();
+        levels.try_for_each(|level| validate_classes(self, &level.name, &level.scs))
+    }
+}
+
+fn wrong_classes(name: &str, scs: usize) -> String {
+    format!("{name} has {scs} SCs; on a torus it needs exactly 2, the dateline classes")
+}
+
+/// On a ring the first two SCs are dateline classes and need their own VLs.
+fn validate_classes(qos: &Qos, name: &str, scs: &[u8]) -> Result<(), SpecError> {
+    let [zero, one] = *scs else {
+        return error("qos.service_levels", wrong_classes(name, scs.len()));
+    };
+    let vl = |sc: u8| qos.sc2vl.get(usize::from(sc)).copied().flatten();
+    if vl(zero) == vl(one) {
+        return error(
+            "qos.sc2vl",
+            format!(
+                "SC {zero} and SC {one} of {name} share a VL; on a torus they need two, else it deadlocks"
+            ),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! Whether forwarding tables lead everywhere.
+
+use super::error;
+use crate::fabric::spec::{ForwardingTables, SpecError};
+use crate::fabric::topology::{Peer, Topology};
+
+/// Every entry leads somewhere, and every destination is reached.
+pub(super) fn validate_forwarding(
+    topology: &Topology,
+    tables: &ForwardingTables,
+) -> Result<(), SpecError> {
+    const KEY: &str = "fabric.forwarding";
+    let (switches, nics) = (topology.switches(), topology.nics());
+    let rows = tables.ports.len();
+    if rows != switches as usize {
+        return error(
+            KEY,
+            format!("tables of {rows} switches, but there are {switches}"),
+        );
+    }
+    for (switch, row) in tables.ports.iter().enumerate() {
+        if row.len() != nics as usize {
+            let entries = row.len();
+            return error(
+                KEY,
+                format!("switch {switch} has {entries} entries for {nics} destinations"),
+            );
+        }
+    }
+    // Per destination the tables are a function on the switches: from every switch the
+    // walk ends at the destination, or the table has a loop.
+    let mut reaches = vec![u32::MAX; switches as usize];
+    let mut walk = Vec::new();
+    for nic in 0..nics {
+        for start in 0..switches {
+            let mut at = start;
+            walk.clear();
+            while reaches[at as usize] != nic {
+                reaches[at as usize] = nic;
+                walk.push(at);
+                let port = u32::from(tables.ports[at as usize][nic as usize]);
+                let peer = if port < topology.radix() {
+                    topology.peer(at, port)
+                } else {
+                    Peer::None
+                };
+                match peer {
+                    Peer::Nic(there) if there == nic => break,
+                    Peer::Switch { switch, .. } => at = switch,
+                    Peer::Nic(_) | Peer::None => {
+                        return error(
+                            KEY,
+                            format!(
+                                "switch {at} sends packets for NIC {nic} to port {port}, where it is not"
+                            ),
+                        );
+                    }
+                }
+                if walk.contains(&at) {
+                    return error(
+                        KEY,
+                        format!("packets for NIC {nic} go round in a loop from switch {at}"),
+                    );
+                }
+            }
+        }
+    }
+    Ok(())
+}

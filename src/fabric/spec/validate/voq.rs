@@ -1,0 +1,249 @@
+//! Whether an InfiniBand fabric can be built and can move every packet.
+
+use super::routing::validate_forwarding;
+use super::{MAX_LATENCY_TICKS, check_latencies, error};
+use crate::fabric::spec::voq::{StaticPool, Timing, VlArb};
+use crate::fabric::spec::{FabricSpec, SpecError, VlPolicy, Voq};
+use crate::fabric::topology::Peer;
+use crate::units::Ratio;
+
+/// Most data VLs: the sixteenth is for management (IBA 1.2.1, 7.6).
+pub const MAX_DATA_VLS: u8 = 15;
+/// Most service levels (IBA 1.2.1, 7.6.5).
+pub const MAX_SERVICE_LEVELS: usize = 16;
+/// Most entries of an arbitration table (IBA 1.2.1, 7.6.9).
+pub const MAX_ARBITRATION_ENTRIES: usize = 64;
+/// Largest term of a rate, so that the moments of servers stay within 128 bits.
+const MAX_RATE_TERM: u64 = 1 << 40;
+
+impl FabricSpec {
+    /// Checks the parts of a `voq` fabric.
+    pub(super) fn validate_voq(&self, voq: &Voq) -> Result<(), SpecError> {
+        if voq.crossbar_speedup == 0 {
+            return error(
+                "fabric.crossbar_speedup",
+                "is 0; it must be at least 1".into(),
+            );
+        }
+        if self.qos.vls > MAX_DATA_VLS {
+            let vls = self.qos.vls;
+            return error(
+                "qos.sc2vl",
+                format!("{vls} VLs; an InfiniBand port has at most {MAX_DATA_VLS} for data"),
+            );
+        }
+        let levels = self.qos.service_levels.len();
+        if levels > MAX_SERVICE_LEVELS {
+            return error(
+                "qos.service_levels",
+                format!("{levels} service levels; InfiniBand has {MAX_SERVICE_LEVELS}"),
+            );
+        }
+        self.validate_rates(voq)?;
+        if let VlPolicy::SlToVl(tables) = &self.qos.vl_policy {
+            self.validate_sl2vl(tables)?;
+        }
+        if let Some(tables) = &self.routing.forwarding {
+            if self.needs_classes() {
+                return error(
+                    "fabric.forwarding",
+                    "on a ring the dateline classes follow the fabric's own routing; give SL-to-VL \
+                     tables with the forwarding tables"
+                        .into(),
+                );
+            }
+            validate_forwarding(&self.topology, tables)?;
+        }
+        let used = self.qos.vls_used();
+        for (key, arbiter) in [("qos.vlarb", &voq.vlarb), ("qos.hca_vlarb", &voq.hca.vlarb)] {
+            validate_arbiter(key, arbiter, &used)?;
+        }
+        if voq.hca.ack_bytes == 0 {
+            return error("fabric.ack", "an ACK of 0 bytes".into());
+        }
+        self.validate_static_buffers(&used, voq)
+    }
+
+    /// Checks latencies.
+    pub(super) fn validate_voq_timing(&self, t: &Timing) -> Result<(), SpecError> {
+        let Timing {
+            input_store,
+            routing,
+            allocation,
+            crossbar,
+            output_store,
+        } = *t;
+        check_latencies(
+            self.units.tick,
+            &[
+                ("fabric.input_latency", input_store, 0),
+                ("fabric.routing_latency", routing, 0),
+                ("fabric.allocation_latency", allocation, 1),
+                ("fabric.crossbar_latency", crossbar, 1),
+                ("fabric.output_latency", output_store, 0),
+            ],
+        )
+    }
+
+    fn validate_rates(&self, voq: &Voq) -> Result<(), SpecError> {
+        let links = &voq.links;
+        let rates = [
+            ("fabric.link_speed", Some(links.switch)),
+            ("fabric.host_link_speed", Some(links.host)),
+            ("fabric.hca_send_rate", voq.hca.send_rate),
+            ("fabric.hca_sink_rate", voq.hca.sink_rate),
+        ];
+        let exceptions = links
+            .exceptions
+            .values()
+            .map(|&r| ("fabric.link_speeds", Some(r)));
+        for (key, rate) in rates.into_iter().chain(exceptions) {
+            validate_rate(key, rate)?;
+        }
+        for &(switch, port) in links.exceptions.keys() {
+            let exists = switch < self.topology.switches() && port < self.topology.radix();
+            if !exists || self.topology.peer(switch, port) == Peer::None {
+                return error(
+                    "fabric.link_speeds",
+                    format!("port {port} of switch {switch} has no link"),
+                );
+            }
+            if let Peer::Switch {
+                switch: far,
+                port: entry,
+            } = self.topology.peer(switch, port)
+                && links
+                    .exceptions
+                    .get(&(far, entry))
+                    .is_some_and(|r| *r != links.exceptions[&(switch, port)])
+            {
+                return error(
+                    "fabric.link_speeds",
+                    format!(
+                        "the two ends of the link at port {port} of switch {switch} have different speeds"
+                    ),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_static_buffers(&self, used: &[bool], voq: &Voq) -> Result<(), SpecError> {
+        let b = &voq.buffers;
+        let ack = self.units.credits(self.units.flits(voq.hca.ack_bytes));
+        let largest = self.largest_packet_credits().max(ack);
+        for (key, pool) in [
+            ("fabric.input_buffer", &b.input),
+            ("fabric.nic_sink", &b.nic_sink),
+        ] {
+            validate_static(key, pool, used, largest)?;
+        }
+        for (key, total) in [
+            ("fabric.output_buffer", b.output),
+            ("fabric.nic_queue", b.nic_queue),
+        ] {
+            if total < largest {
+                return error(
+                    key,
+                    format!(
+                        "{total} credits, but the largest packet takes {largest}; enlarge the buffer or lower the MTU"
+                    ),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+fn validate_rate(key: &'static str, rate: Option<Ratio>) -> Result<(), SpecError> {
+    let Some(rate) = rate else { return Ok(()) };
+    if rate.is_zero() {
+        return error(key, "a rate of 0 moves nothing".into());
+    }
+    if rate > Ratio::ONE {
+        return error(
+            key,
+            format!("{rate} flits per tick; at most 1 is possible: shorten the tick"),
+        );
+    }
+    if rate.den().div_ceil(rate.num()) > MAX_LATENCY_TICKS {
+        return error(
+            key,
+            format!("a flit takes more than {MAX_LATENCY_TICKS} ticks; lengthen the tick"),
+        );
+    }
+    if rate.den() > MAX_RATE_TERM {
+        return error(
+            key,
+            format!("{rate} flits per tick needs numbers above 2^40; round the rate or the tick"),
+        );
+    }
+    Ok(())
+}
+
+fn validate_static(
+    key: &'static str,
+    pool: &StaticPool,
+    used: &[bool],
+    largest: u32,
+) -> Result<(), SpecError> {
+    if pool.per_vl.len() != used.len() {
+        let (have, want) = (pool.per_vl.len(), used.len());
+        return error(key, format!("{have} sizes for {want} VLs"));
+    }
+    for (vl, (&credits, &used)) in pool.per_vl.iter().zip(used).enumerate() {
+        if used && credits < largest {
+            return error(
+                key,
+                format!(
+                    "VL {vl} has {credits} credits, but the largest packet takes {largest}; enlarge the buffer or \
+                     lower the MTU"
+                ),
+            );
+        }
+    }
+    let sum: u64 = pool.per_vl.iter().map(|&credits| u64::from(credits)).sum();
+    if sum > pool.total.into() {
+        return error(
+            key,
+            format!(
+                "the VLs take {sum} credits together, but the buffer has {}",
+                pool.total
+            ),
+        );
+    }
+    Ok(())
+}
+
+fn validate_arbiter(key: &'static str, arbiter: &VlArb, used: &[bool]) -> Result<(), SpecError> {
+    let VlArb::Tables { high, low, .. } = arbiter else {
+        return Ok(());
+    };
+    for (name, table) in [("high", high), ("low", low)] {
+        if table.len() > MAX_ARBITRATION_ENTRIES {
+            let entries = table.len();
+            return error(
+                key,
+                format!("{entries} {name}-priority entries; at most {MAX_ARBITRATION_ENTRIES}"),
+            );
+        }
+        if let Some(entry) = table.iter().find(|e| usize::from(e.vl) >= used.len()) {
+            let (vl, vls) = (entry.vl, used.len());
+            return error(
+                key,
+                format!("a {name}-priority entry names VL {vl}, but there are {vls} VLs"),
+            );
+        }
+    }
+    let served = |vl: usize| {
+        let mut entries = high.iter().chain(low);
+        entries.any(|e| usize::from(e.vl) == vl && e.weight > 0)
+    };
+    match (0..used.len()).find(|&vl| used[vl] && !served(vl)) {
+        Some(vl) => error(
+            key,
+            format!("VL {vl} is used but has no entry with a weight: it would never send"),
+        ),
+        None => Ok(()),
+    }
+}
