@@ -1,15 +1,86 @@
-//! `[fabric]`: the graph and its routing.
+//! `[fabric]`: the graph, as written and resolved, and its routing.
 
 use super::error::ConfigError;
 use super::import::Imported;
-use super::raw::{
-    RawFabric, RawNics, RawRingTie, RawRouting, RawTopology, RawTrunkSelection, TopologyKind,
-};
+use super::raw::{RawFabric, RawRingTie, RawRouting, RawTrunkSelection};
 use crate::fabric::spec::{RingTie, Routing, TrunkSelection};
 use crate::fabric::topology::Topology;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, SeqAccess, Unexpected, Visitor};
+use std::fmt;
 use std::path::Path;
 
 const KEY: &str = "fabric.topology";
+
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTopology {
+    pub kind: TopologyKind,
+    pub nics: Option<RawNics>,
+    pub dimensions: Option<Vec<u32>>,
+    pub concentration: Option<u32>,
+    pub trunk: Option<u32>,
+    pub k: Option<u32>,
+    pub n: Option<u32>,
+    pub hosts: Option<u32>,
+    pub down: Option<Vec<u32>>,
+    pub up: Option<Vec<u32>>,
+    pub parallel: Option<Vec<u32>>,
+    pub switches: Option<u32>,
+    pub links: Option<Vec<[u32; 4]>>,
+    pub file: Option<String>,
+}
+
+impl RawTopology {
+    /// A topology of which nothing but the kind is said.
+    pub(super) fn of(kind: TopologyKind) -> Self {
+        Self {
+            kind,
+            ..Self::default()
+        }
+    }
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum TopologyKind {
+    #[default]
+    Single,
+    Torus,
+    Mesh,
+    KAryNTree,
+    Xgft,
+    Graph,
+    Ibnetdiscover,
+}
+
+/// How many NICs there are, or the [switch, port] of each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum RawNics {
+    Count(u32),
+    At(Vec<[u32; 2]>),
+}
+
+impl<'de> Deserialize<'de> for RawNics {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = RawNics;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of NICs, or [switch, port] of each: [[0, 0], [0, 1]]")
+            }
+            fn visit_i64<E: Error>(self, value: i64) -> Result<RawNics, E> {
+                let unfit = |_| E::invalid_value(Unexpected::Signed(value), &self);
+                u32::try_from(value).map(RawNics::Count).map_err(unfit)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<RawNics, A::Error> {
+                let list = serde::de::value::SeqAccessDeserializer::new(list);
+                Vec::deserialize(list).map(RawNics::At)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
 
 impl TopologyKind {
     fn name(self) -> &'static str {

@@ -298,7 +298,7 @@ impl FabricSpec {
     pub fn needs_classes(&self) -> bool {
         let by_tables = matches!(&self.kind, SwitchKind::Voq(voq)
             if voq.vl_map != VlMap::ServiceChannels);
-        self.topology.has_rings() && !by_tables
+        self.topology.vl_classes() > 1 && !by_tables
     }
 }
 

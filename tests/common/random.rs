@@ -331,7 +331,7 @@ prop_compose! {
         // A central buffer taken literally couples the directions of a mesh.
         let per_vl = per_vl && (kind == Kind::Any || topology.switches() == 1);
         let classes = if per_vl { 1 } else { classes(&topology) };
-        let qos = service_levels(kind, &levels, timing.flit_bytes, topology.has_rings());
+        let qos = service_levels(kind, &levels, timing.flit_bytes, topology.vl_classes() > 1);
         let empty = Pool { total: 0, per_vl: Vec::new() };
         let mut spec = FabricSpec {
             topology,

@@ -161,7 +161,7 @@ pub fn congestion(sls: usize) -> impl Strategy<Value = CongestionControl> {
 
 /// Service levels on VLs: on rings two classes each, which never share a VL.
 fn levels(spec: &mut FabricSpec, mtus: &[u32], pairs: u8) {
-    let ring = spec.topology.has_rings();
+    let ring = spec.topology.vl_classes() > 1;
     let vls = if ring { 2 * pairs } else { pairs };
     let mut vl_of_sc = Vec::new();
     let mut levels = Vec::new();
@@ -238,7 +238,7 @@ fn exceptions(topology: &Topology, rates: &[Ratio]) -> BTreeMap<(u32, u32), Rati
 pub fn fabric() -> impl Strategy<Value = FabricSpec> {
     frame().prop_flat_map(|spec| {
         let (vls, sls) = (spec.qos.vls, spec.qos.service_levels.len());
-        let ring = spec.topology.has_rings();
+        let ring = spec.topology.vl_classes() > 1;
         let tables = (vec(0..vls, sls), vec(vec(0..vls, sls), 0..3));
         let acks = prop_oneof![
             Just(Acks::None),

@@ -39,7 +39,7 @@ impl Router {
     pub fn new(spec: &FabricSpec, switch: u32) -> Self {
         let directions = match spec.topology.shape() {
             Shape::Cube(cube) => 2 * cube.dimensions().len(),
-            Shape::Single | Shape::Tree(_) | Shape::Xgft(_) | Shape::Graph(_) => 0,
+            Shape::Single(_) | Shape::Tree(_) | Shape::Xgft(_) | Shape::Graph(_) => 0,
         };
         let table = match spec.topology.shape() {
             Shape::Graph(_) => nearest_and_least_used(&spec.topology, switch),
@@ -70,7 +70,7 @@ impl Router {
             Shape::Tree(tree) => route_on_tree(*tree, self.switch, packet.dst),
             Shape::Xgft(tree) => route_on_xgft(tree, self.switch, packet.dst),
             Shape::Graph(_) => self.table[packet.dst as usize],
-            Shape::Single => unreachable!("every NIC is at the only switch"),
+            Shape::Single(_) => unreachable!("every NIC is at the only switch"),
         };
         Way { output, class: 0 }
     }
