@@ -7,7 +7,7 @@ use super::raw_infiniband::{
 };
 use super::raw_traffic::{RawBackground, RawMeasure};
 use super::resolve_series::RawSeries;
-pub(super) use super::resolve_topology::{RawNics, RawTopology, TopologyKind};
+pub(super) use super::resolve_topology::{RawNics, RawRouting, RawTopology, TopologyKind};
 use crate::replay::collectives::Choices;
 use crate::replay::job::MAX_REPEAT;
 use crate::units::{Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio, Space};
@@ -111,15 +111,6 @@ pub(super) enum FabricPreset {
     IbNdr,
     #[serde(rename = "opa-400")]
     Opa400,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawRouting {
-    Dor,
-    Destro,
-    DModK,
-    MinHop,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

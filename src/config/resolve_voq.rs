@@ -333,7 +333,8 @@ fn buffers(
     Ok(())
 }
 
-/// True if the service channels need dateline classes: on rings, without SL-to-VL tables.
+/// True if the service channels are VL classes: where the topology needs them, without SL-to-VL
+/// tables.
 pub(super) fn classes(topology: &Topology, tables: Option<&SlToVl>) -> bool {
     topology.vl_classes() > 1 && tables.is_none()
 }

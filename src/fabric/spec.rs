@@ -292,8 +292,8 @@ impl FabricSpec {
             .unwrap_or(0)
     }
 
-    /// True if the routing needs two dateline classes per service level: on rings, unless
-    /// SL-to-VL tables decide the VLs.
+    /// True if the routing needs a VL class per SC of every service level: on rings and
+    /// dragonflies, unless SL-to-VL tables decide the VLs.
     #[must_use]
     pub fn needs_classes(&self) -> bool {
         let by_tables = matches!(&self.kind, SwitchKind::Voq(voq)

@@ -27,8 +27,9 @@ fn topology() -> impl Strategy<Value = Topology> {
         (vec(2u32..4, 1..3), 1u32..3, 1u32..3).prop_map(cube(false)),
         (vec(3u32..6, 1..2), 1u32..3, 1u32..3).prop_map(cube(true)),
         Just(Topology::k_ary_n_tree(2, 2, None).unwrap()),
-        super::random::xgft(),
-        super::random::graph(),
+        super::random_topology::xgft(),
+        super::random_topology::graph(),
+        super::random_topology::dragonfly(),
     ]
 }
 

@@ -1,12 +1,18 @@
 //! Topologies: switches, ports, NICs and the links between them.
 //!
 //! Switch ports are numbered per switch: NICs first, then links (by dimension,
-//! `+`, `-`, trunk index on cubes; down before up on trees), in explicit graphs as
-//! listed. The radix is rounded up to a multiple of 4 and is at least 8; the surplus
-//! ports stay unconnected. Port `p` belongs to MPort `p / 4`.
+//! `+`, `-`, trunk index on cubes; down before up on trees; local before global on
+//! dragonflies), in explicit graphs as listed. The radix is rounded up to a multiple of 4
+//! and is at least 8; the surplus ports stay unconnected. Port `p` belongs to MPort `p / 4`.
+//!
+//! A new family touches: its own file, which implements [`Family`]; this file, for its place in
+//! [`Shape`] and its constructor; `config/resolve_topology.rs`, for its keys; section 7 of
+//! `docs/model.md` and the table of `docs/experiment.md`; `tests/oracle/routing.rs`, which routes
+//! on its own. `tests/common/random_topology.rs` then has both engines try it.
 
 mod classes;
 mod cube;
+mod dragonfly;
 mod family;
 mod graph;
 mod ports;
@@ -16,6 +22,7 @@ mod xgft;
 
 pub use classes::VlClasses;
 pub use cube::{Cube, Direction};
+pub use dragonfly::{Arrangement, Dragonfly, DragonflySize};
 pub use family::{Destination, Drawing, Family, Place};
 pub use graph::{Graph, Link};
 pub use ports::Ports;
@@ -52,6 +59,8 @@ pub enum Shape {
     Tree(Tree),
     /// Generalised fat tree.
     Xgft(Xgft),
+    /// Dragonfly.
+    Dragonfly(Dragonfly),
     /// Explicit graph.
     Graph(Graph),
 }
@@ -64,6 +73,7 @@ macro_rules! ask {
             Shape::Cube($family) => $answer,
             Shape::Tree($family) => $answer,
             Shape::Xgft($family) => $answer,
+            Shape::Dragonfly($family) => $answer,
             Shape::Graph($family) => $answer,
         }
     };
@@ -138,6 +148,20 @@ impl Topology {
         Xgft::build(down, up, parallel, hosts)
     }
 
+    /// A dragonfly of `size` whose global links are arranged as `arrangement` says. `hosts`
+    /// limits the number of NICs (the first ones stay).
+    ///
+    /// # Errors
+    /// If a size is 0, there are more than `a h + 1` groups, a switch has more than 120 ports,
+    /// or the fabric more than 2^22.
+    pub fn dragonfly(
+        size: DragonflySize,
+        arrangement: Arrangement,
+        hosts: Option<u32>,
+    ) -> Result<Self, SpecError> {
+        Dragonfly::build(size, arrangement, hosts)
+    }
+
     /// An explicit graph: the (switch, port) of every NIC, and of both ends of every link.
     ///
     /// # Errors
@@ -161,7 +185,8 @@ impl Topology {
     }
 
     /// The out-ports that a packet for NIC `dst` may take at `switch`: the port of the NIC, or
-    /// ports to the next switch, which is the same for all of them. `tie`: which way round a ring if both are as long.
+    /// ports to the next switch, which is the same for all of them. `tie` decides which way
+    /// round a ring it goes if both are equally long.
     #[must_use]
     pub fn candidates(&self, tie: RingTie, switch: u32, dst: u32) -> Ports {
         let (home, port) = self.attachment(dst);
