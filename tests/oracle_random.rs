@@ -84,6 +84,13 @@ const CORNERS: &[Corner] = &[
         matches!(f.topology.shape(), Shape::Cube(cube)
             if cube.wraps() && cube.dimensions().contains(&6))
     }),
+    ("a dragonfly with two VL classes", |f| {
+        matches!(f.topology.shape(), Shape::Dragonfly(_)) && f.needs_classes()
+    }),
+    (
+        "several links between two groups",
+        |f| matches!(f.topology.shape(), Shape::Dragonfly(fly) if fly.links() > 1),
+    ),
     ("32 VLs", |f| f.qos.vls == 32),
     ("more than 64 queues in a central buffer", |f| {
         // About half the neighbours are reached by the ports of each parity.

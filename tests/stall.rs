@@ -7,7 +7,6 @@ mod oracle;
 use common::script::{Cue, Script, jam, message};
 use common::specs;
 use flitwise::fabric::engine::{Engine, Place, RunEnd, Stall, Waiting};
-use flitwise::fabric::routing::{NextHop, next_hop};
 use flitwise::fabric::spec::hierarchical::{CentralQueues, Scheduler};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::topology::{Peer, Topology};
@@ -23,13 +22,10 @@ fn leads_to(spec: &FabricSpec, a: &Waiting, b: &Waiting) -> bool {
         // The VL of an output holds in the next input.
         return (b.place, b.switch, b.port, b.vl) == (Place::Input, switch, port, a.vl);
     }
-    let outputs = match next_hop(topology, tie, a.switch, a.dst) {
-        NextHop::Local(port) => port..port + 1,
-        NextHop::Trunk { first, links } => first..first + links,
-    };
+    let outputs = topology.candidates(tie, a.switch, a.dst);
     let mport = a.port / 4;
     a.switch == b.switch
-        && outputs.into_iter().any(|output| match b.place {
+        && outputs.iter().any(|output| match b.place {
             Place::Input => false,
             Place::Central => {
                 a.place == Place::Input && mport != output / 4 && b.port == 4 * mport + output % 2

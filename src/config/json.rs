@@ -5,7 +5,6 @@ use super::experiment::{Background, Experiment, Job, Measure, Placement, SendCom
 use super::json_fabric::{fabric_json, qos};
 use super::json_infiniband;
 use crate::fabric::spec::{FabricSpec, Qos};
-use crate::fabric::topology::{Peer, Shape, Topology};
 use crate::replay::Repeat;
 use crate::replay::background::{Injection, Pattern};
 use crate::replay::collectives::Choices;
@@ -68,43 +67,13 @@ fn fnv1a_128(bytes: &[u8]) -> u128 {
 /// The graph of the fabric.
 pub(super) fn topology(f: &FabricSpec) -> Value {
     let t = &f.topology;
-    let mut value = match t.shape() {
-        Shape::Single => json!({ "kind": "single" }),
-        Shape::Cube(c) => json!({
-            "kind": if c.wraps() { "torus" } else { "mesh" },
-            "dimensions": c.dimensions(),
-            "concentration": c.concentration(),
-            "trunk": c.trunk(),
-        }),
-        Shape::Tree(tree) => json!({ "kind": "k-ary-n-tree", "k": tree.k(), "n": tree.n() }),
-        Shape::Xgft(tree) => json!({
-            "kind": "xgft",
-            "down": tree.down(),
-            "up": tree.up(),
-            "parallel": tree.parallel(),
-        }),
-        Shape::Graph(_) => graph(t),
-    };
+    let mut value = t.family().parameters(t);
     if let Some(map) = value.as_object_mut() {
         map.insert("nics".into(), t.nics().into());
         map.insert("switches".into(), t.switches().into());
         map.insert("radix".into(), t.radix().into());
     }
     value
-}
-
-/// A text per switch, `port:peer` for every port that is connected.
-fn graph(t: &Topology) -> Value {
-    let of_switch = |switch: u32| {
-        let ports = (0..t.radix()).filter_map(|port| match t.peer(switch, port) {
-            Peer::None => None,
-            Peer::Nic(nic) => Some(format!("{port}:n{nic}")),
-            Peer::Switch { switch, port: far } => Some(format!("{port}:s{switch}.{far}")),
-        });
-        ports.collect::<Vec<_>>().join(" ")
-    };
-    let ports: Vec<String> = (0..t.switches()).map(of_switch).collect();
-    json!({ "kind": "graph", "ports": ports })
 }
 
 /// A whole number as such, any other as the nearest floating-point number.

@@ -5,6 +5,7 @@ use super::raw_fabric::RawFabric;
 use super::raw_infiniband::{RawCongestionControl, RawVlArb};
 use super::raw_traffic::{RawBackground, RawMeasure};
 use super::resolve_series::RawSeries;
+pub(super) use super::resolve_topology::{RawNics, RawRouting, RawTopology, TopologyKind};
 use crate::replay::collectives::Choices;
 use crate::replay::job::MAX_REPEAT;
 use crate::units::{Bytes, CostPerByte, Picoseconds, Rate, Ratio};
@@ -35,96 +36,6 @@ pub(super) struct RawExperiment {
     pub series: Option<RawSeries>,
     #[serde(default)]
     pub baseline: RawBaseline,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawTopology {
-    pub kind: TopologyKind,
-    pub nics: Option<RawNics>,
-    pub dimensions: Option<Vec<u32>>,
-    pub concentration: Option<u32>,
-    pub trunk: Option<u32>,
-    pub k: Option<u32>,
-    pub n: Option<u32>,
-    pub hosts: Option<u32>,
-    pub down: Option<Vec<u32>>,
-    pub up: Option<Vec<u32>>,
-    pub parallel: Option<Vec<u32>>,
-    pub switches: Option<u32>,
-    pub links: Option<Vec<[u32; 4]>>,
-    pub file: Option<String>,
-}
-
-impl RawTopology {
-    /// A topology of which nothing but the kind is said.
-    pub(super) fn of(kind: TopologyKind) -> Self {
-        Self {
-            kind,
-            nics: None,
-            dimensions: None,
-            concentration: None,
-            trunk: None,
-            k: None,
-            n: None,
-            hosts: None,
-            down: None,
-            up: None,
-            parallel: None,
-            switches: None,
-            links: None,
-            file: None,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum TopologyKind {
-    Single,
-    Torus,
-    Mesh,
-    KAryNTree,
-    Xgft,
-    Graph,
-    Ibnetdiscover,
-}
-
-/// How many NICs there are, or the [switch, port] of each.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum RawNics {
-    Count(u32),
-    At(Vec<[u32; 2]>),
-}
-
-impl<'de> Deserialize<'de> for RawNics {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = RawNics;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number of NICs, or [switch, port] of each: [[0, 0], [0, 1]]")
-            }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<RawNics, E> {
-                let unfit = |_| E::invalid_value(Unexpected::Signed(value), &self);
-                u32::try_from(value).map(RawNics::Count).map_err(unfit)
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<RawNics, A::Error> {
-                let list = serde::de::value::SeqAccessDeserializer::new(list);
-                Vec::deserialize(list).map(RawNics::At)
-            }
-        }
-        deserializer.deserialize_any(Either)
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawRouting {
-    Dor,
-    Destro,
-    DModK,
-    MinHop,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -115,9 +115,8 @@ pub fn dtable_text(name: &str, text: &str, sets: &[String]) -> Result<DTableInpu
 fn experiment(raw: &RawExperiment) -> Result<DTableInput, ConfigError> {
     let defaults = presets::fabric(&raw.fabric)?;
     let graph = raw.fabric.topology.as_ref().unwrap_or(&defaults.topology);
-    let rings = resolve_topology::topology(graph, Path::new(""))?
-        .0
-        .has_rings();
+    let graph = resolve_topology::topology(graph, Path::new(""))?.0;
+    let rings = graph.vl_classes() > 1;
     let header = resolve_fabric::parameters(&raw.fabric, &defaults)?.header_bytes;
     let header = resolve_fabric::small(header, "fabric.header")?;
     let (parameters, levels) = resolve_qos::dtable_of(&raw.qos, &defaults, rings, header)?;

@@ -120,7 +120,8 @@ pub(super) fn forwarding(
     }
 }
 
-/// True if the service channels need dateline classes: on rings, without SL-to-VL tables.
+/// True if the service channels are VL classes: where the topology needs them, without SL-to-VL
+/// tables.
 pub(super) fn classes(topology: &Topology, tables: Option<&SlToVl>) -> bool {
-    topology.has_rings() && tables.is_none()
+    topology.vl_classes() > 1 && tables.is_none()
 }

@@ -1,14 +1,111 @@
-//! `[fabric]`: the graph and its routing.
+//! `[fabric]`: the graph, as written and resolved, and its routing.
 
 use super::error::ConfigError;
 use super::import::Imported;
-use super::raw::{RawNics, RawRingTie, RawRouting, RawTopology, RawTrunkSelection, TopologyKind};
+use super::raw::{RawRingTie, RawTrunkSelection};
 use super::raw_fabric::RawFabric;
 use crate::fabric::spec::{RingTie, Routing, TrunkSelection};
-use crate::fabric::topology::Topology;
+use crate::fabric::topology::{Arrangement, DragonflySize, Topology};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, SeqAccess, Unexpected, Visitor};
+use std::fmt;
 use std::path::Path;
 
 const KEY: &str = "fabric.topology";
+
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTopology {
+    pub kind: TopologyKind,
+    pub nics: Option<RawNics>,
+    pub dimensions: Option<Vec<u32>>,
+    pub concentration: Option<u32>,
+    pub trunk: Option<u32>,
+    pub k: Option<u32>,
+    pub n: Option<u32>,
+    pub hosts: Option<u32>,
+    pub down: Option<Vec<u32>>,
+    pub up: Option<Vec<u32>>,
+    pub parallel: Option<Vec<u32>>,
+    pub p: Option<u32>,
+    pub a: Option<u32>,
+    pub h: Option<u32>,
+    pub groups: Option<u32>,
+    pub arrangement: Option<RawArrangement>,
+    pub switches: Option<u32>,
+    pub links: Option<Vec<[u32; 4]>>,
+    pub file: Option<String>,
+}
+
+impl RawTopology {
+    /// A topology of which nothing but the kind is said.
+    pub(super) fn of(kind: TopologyKind) -> Self {
+        Self {
+            kind,
+            ..Self::default()
+        }
+    }
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum TopologyKind {
+    #[default]
+    Single,
+    Torus,
+    Mesh,
+    KAryNTree,
+    Xgft,
+    Dragonfly,
+    Graph,
+    Ibnetdiscover,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawArrangement {
+    PalmTree,
+    Consecutive,
+    Relative,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawRouting {
+    Dor,
+    Destro,
+    DModK,
+    Minimal,
+    MinHop,
+}
+
+/// How many NICs there are, or the [switch, port] of each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum RawNics {
+    Count(u32),
+    At(Vec<[u32; 2]>),
+}
+
+impl<'de> Deserialize<'de> for RawNics {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = RawNics;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of NICs, or [switch, port] of each: [[0, 0], [0, 1]]")
+            }
+            fn visit_i64<E: Error>(self, value: i64) -> Result<RawNics, E> {
+                let unfit = |_| E::invalid_value(Unexpected::Signed(value), &self);
+                u32::try_from(value).map(RawNics::Count).map_err(unfit)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<RawNics, A::Error> {
+                let list = serde::de::value::SeqAccessDeserializer::new(list);
+                Vec::deserialize(list).map(RawNics::At)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
 
 impl TopologyKind {
     fn name(self) -> &'static str {
@@ -18,6 +115,7 @@ impl TopologyKind {
             Self::Mesh => "mesh",
             Self::KAryNTree => "k-ary-n-tree",
             Self::Xgft => "xgft",
+            Self::Dragonfly => "dragonfly",
             Self::Graph => "graph",
             Self::Ibnetdiscover => "ibnetdiscover",
         }
@@ -30,6 +128,7 @@ impl TopologyKind {
             Self::Torus | Self::Mesh => &["dimensions", "concentration", "trunk", "hosts"],
             Self::KAryNTree => &["k", "n", "hosts"],
             Self::Xgft => &["down", "up", "parallel", "hosts"],
+            Self::Dragonfly => &["p", "a", "h", "groups", "arrangement", "hosts"],
             Self::Graph => &["switches", "links", "nics"],
             Self::Ibnetdiscover => &["file"],
         }
@@ -82,6 +181,20 @@ fn built(t: &RawTopology) -> Result<Topology, ConfigError> {
             let parallel = t.parallel.as_ref().unwrap_or(&single);
             Topology::xgft(down, up, parallel, t.hosts)
         }
+        TopologyKind::Dragonfly => {
+            let size = DragonflySize {
+                p: need(t.p, kind, "p", ", the NICs per switch")?,
+                a: need(t.a, kind, "a", ", the switches per group")?,
+                h: need(t.h, kind, "h", ", the global ports per switch")?,
+                groups: t.groups,
+            };
+            let arrangement = match t.arrangement {
+                None | Some(RawArrangement::PalmTree) => Arrangement::PalmTree,
+                Some(RawArrangement::Consecutive) => Arrangement::Consecutive,
+                Some(RawArrangement::Relative) => Arrangement::Relative,
+            };
+            Topology::dragonfly(size, arrangement, t.hosts)
+        }
         TopologyKind::Graph | TopologyKind::Ibnetdiscover => {
             let switches = need(t.switches, kind, "switches", "")?;
             let nics = need(t.nics.as_ref(), kind, "nics", ", e.g. [[0, 0], [1, 0]]")?;
@@ -112,6 +225,11 @@ fn only_keys_of(t: &RawTopology) -> Result<(), ConfigError> {
         ("down", t.down.is_some()),
         ("up", t.up.is_some()),
         ("parallel", t.parallel.is_some()),
+        ("p", t.p.is_some()),
+        ("a", t.a.is_some()),
+        ("h", t.h.is_some()),
+        ("groups", t.groups.is_some()),
+        ("arrangement", t.arrangement.is_some()),
         ("switches", t.switches.is_some()),
         ("links", t.links.is_some()),
         ("file", t.file.is_some()),
@@ -138,11 +256,12 @@ pub(super) fn routing(
     raw: &RawFabric,
     kind: TopologyKind,
 ) -> Result<(&'static str, Routing), ConfigError> {
-    use TopologyKind::{Graph, Ibnetdiscover, KAryNTree, Mesh, Single, Torus, Xgft};
+    use TopologyKind::{Dragonfly, Graph, Ibnetdiscover, KAryNTree, Mesh, Single, Torus, Xgft};
     let default = match kind {
         Torus | Mesh => RawRouting::Dor,
         Single | KAryNTree => RawRouting::Destro,
         Xgft => RawRouting::DModK,
+        Dragonfly => RawRouting::Minimal,
         Graph | Ibnetdiscover => RawRouting::MinHop,
     };
     let routing = raw.routing.unwrap_or(default);
@@ -154,11 +273,17 @@ pub(super) fn routing(
         KAryNTree | Xgft if routing == RawRouting::Dor => Some(
             "\"dor\" routes tori and meshes; a tree takes \"destro\" (the same as \"d-mod-k\")",
         ),
+        Dragonfly if routing != RawRouting::Minimal => {
+            Some("a dragonfly takes \"minimal\"; remove the key")
+        }
         Graph | Ibnetdiscover if routing != RawRouting::MinHop => {
             Some("a graph takes \"min-hop\", or forwarding tables (fabric.forwarding)")
         }
         Torus | Mesh | KAryNTree | Xgft if routing == RawRouting::MinHop => {
             Some("\"min-hop\" routes graphs; remove it, the topology has a routing of its own")
+        }
+        Torus | Mesh | KAryNTree | Xgft if routing == RawRouting::Minimal => {
+            Some("\"minimal\" routes dragonflies; remove it, the topology has a routing of its own")
         }
         _ => None,
     };
@@ -170,6 +295,7 @@ pub(super) fn routing(
         (_, RawRouting::Dor) => "dor",
         (_, RawRouting::Destro) => "destro",
         (_, RawRouting::DModK) => "d-mod-k",
+        (_, RawRouting::Minimal) => "minimal",
         (_, RawRouting::MinHop) => "min-hop",
     };
     let ring_tie = match raw.ring_tie {

@@ -30,8 +30,9 @@ fn topology() -> impl Strategy<Value = Topology> {
         (vec(2u32..4, 1..3), 1u32..3, 1u32..3).prop_map(cube(false)),
         (vec(3u32..6, 1..2), 1u32..3, 1u32..3).prop_map(cube(true)),
         Just(Topology::k_ary_n_tree(2, 2, None).unwrap()),
-        super::random::xgft(),
-        super::random::graph(),
+        super::random_topology::xgft(),
+        super::random_topology::graph(),
+        super::random_topology::dragonfly(),
     ]
 }
 
@@ -164,7 +165,7 @@ pub fn congestion(sls: usize) -> impl Strategy<Value = CongestionControl> {
 
 /// Service levels on VLs: on rings two classes each, which never share a VL.
 fn levels(spec: &mut FabricSpec, mtus: &[u32], pairs: u8) {
-    let ring = spec.topology.has_rings();
+    let ring = spec.topology.vl_classes() > 1;
     let vls = if ring { 2 * pairs } else { pairs };
     let mut vl_of_sc = Vec::new();
     let mut levels = Vec::new();
@@ -242,7 +243,7 @@ fn exceptions(topology: &Topology, rates: &[Ratio]) -> BTreeMap<(u32, u32), Rati
 pub fn fabric() -> impl Strategy<Value = FabricSpec> {
     frame().prop_flat_map(|spec| {
         let (vls, sls) = (spec.qos.vls, spec.qos.service_levels.len());
-        let ring = spec.topology.has_rings();
+        let ring = spec.topology.vl_classes() > 1;
         let tables = (vec(0..vls, sls), vec(vec(0..vls, sls), 0..3));
         let acks = prop_oneof![
             Just(Acks::None),

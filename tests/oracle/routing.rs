@@ -3,7 +3,7 @@
 
 use super::packet::Packet;
 use flitwise::fabric::spec::{FabricSpec, RingTie, TrunkSelection};
-use flitwise::fabric::topology::{Cube, Peer, Shape, Topology, Tree, Xgft};
+use flitwise::fabric::topology::{Arrangement, Cube, Dragonfly, Peer, Shape, Topology, Tree, Xgft};
 
 /// Where a switch sends a packet, and the dateline class it has from there on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,8 +15,12 @@ pub struct Way {
 /// VL of a packet of `sl` to NIC `dst` in dateline class `class`.
 pub fn vl(spec: &FabricSpec, sl: u8, dst: u32, class: usize) -> usize {
     let scs = &spec.qos.service_levels[usize::from(sl)].scs;
-    let on_torus = matches!(spec.topology.shape(), Shape::Cube(cube) if cube.wraps());
-    let sc = if on_torus {
+    let by_class = match spec.topology.shape() {
+        Shape::Cube(cube) => cube.wraps(),
+        Shape::Dragonfly(fly) => fly.a() > 1 && fly.groups() > 1,
+        _ => false,
+    };
+    let sc = if by_class {
         scs[class]
     } else {
         scs[dst as usize % scs.len()]
@@ -39,7 +43,7 @@ impl Router {
     pub fn new(spec: &FabricSpec, switch: u32) -> Self {
         let directions = match spec.topology.shape() {
             Shape::Cube(cube) => 2 * cube.dimensions().len(),
-            Shape::Single | Shape::Tree(_) | Shape::Xgft(_) | Shape::Graph(_) => 0,
+            _ => 0,
         };
         let table = match spec.topology.shape() {
             Shape::Graph(_) => nearest_and_least_used(&spec.topology, switch),
@@ -69,10 +73,20 @@ impl Router {
             }
             Shape::Tree(tree) => route_on_tree(*tree, self.switch, packet.dst),
             Shape::Xgft(tree) => route_on_xgft(tree, self.switch, packet.dst),
+            Shape::Dragonfly(fly) => {
+                let output = route_on_dragonfly(fly, self.switch, home, packet.dst);
+                let global = output >= (fly.p() + fly.a() - 1) as usize;
+                let class = if global { 1 } else { packet.class };
+                return Way { output, class };
+            }
             Shape::Graph(_) => self.table[packet.dst as usize],
-            Shape::Single => unreachable!("every NIC is at the only switch"),
+            Shape::Single(_) => unreachable!("every NIC is at the only switch"),
         };
-        Way { output, class: 0 }
+        let class = match spec.topology.shape() {
+            Shape::Dragonfly(_) => packet.class,
+            _ => 0,
+        };
+        Way { output, class }
     }
 
     /// Dimension order: the first dimension in which the coordinates differ.
@@ -188,6 +202,72 @@ fn route_on_xgft(tree: &Xgft, switch: u32, dst: u32) -> usize {
     }
     let way = dst / tops % (w[level + 1] * p[level + 1]);
     (m[level] * p[level] + way) as usize
+}
+
+/// A global link as one of its ends sees it.
+struct Global {
+    /// Position of the switch in its group.
+    switch: u32,
+    /// Port of that switch.
+    port: u32,
+    /// Which of the links between the two groups.
+    number: u32,
+}
+
+/// The global links that lead from `group` to the group `to`: all ports of the group in turn.
+fn global_links(fly: &Dragonfly, group: u32, to: u32) -> Vec<Global> {
+    let (a, h, g) = (fly.a(), fly.h(), fly.groups());
+    let others = g - 1;
+    let mut links = Vec::new();
+    for k in 0..a * h / others * others {
+        let q = k % others;
+        let leads_to = match fly.arrangement() {
+            Arrangement::PalmTree => (group + 2 * g - q - 1) % g,
+            Arrangement::Consecutive if q < group => q,
+            Arrangement::Consecutive => q + 1,
+            Arrangement::Relative => (group + q + 1) % g,
+        };
+        if leads_to == to {
+            links.push(Global {
+                switch: k / h,
+                port: fly.p() + a - 1 + k % h,
+                number: k / others,
+            });
+        }
+    }
+    links
+}
+
+/// At most one global link: one that makes the fewest hops, and among these the destination's.
+fn route_on_dragonfly(fly: &Dragonfly, switch: u32, home: u32, dst: u32) -> usize {
+    let (group, at) = (switch / fly.a(), switch % fly.a());
+    let (home_group, home_at) = (home / fly.a(), home % fly.a());
+    let towards = |other: u32| {
+        let before = (0..other).filter(|&s| s != at).count();
+        fly.p() as usize + before
+    };
+    if group == home_group {
+        return towards(home_at);
+    }
+    let arrivals = global_links(fly, home_group, group);
+    let mut best: (usize, Vec<Global>) = (usize::MAX, Vec::new());
+    for link in global_links(fly, group, home_group) {
+        let arrival = arrivals.iter().find(|far| far.number == link.number);
+        let far = arrival.expect("a link has two ends").switch;
+        let hops = 1 + usize::from(link.switch != at) + usize::from(far != home_at);
+        if hops < best.0 {
+            best = (hops, Vec::new());
+        }
+        if hops == best.0 {
+            best.1.push(link);
+        }
+    }
+    let chosen = &best.1[dst as usize % best.1.len()];
+    if chosen.switch == at {
+        chosen.port as usize
+    } else {
+        towards(chosen.switch)
+    }
 }
 
 /// Ports of `switch` in an explicit graph: for one NIC after the other the neighbour must

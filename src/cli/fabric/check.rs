@@ -136,7 +136,7 @@ impl<'a> Verdict<'a> {
 
     fn write(&self, out: &mut String) -> fmt::Result {
         let r = &self.routes;
-        writeln!(out, "{}", names::fabric(self.spec))?;
+        writeln!(out, "{}", self.spec.topology.family().name())?;
         let qos = &self.spec.qos;
         let scs: usize = qos.service_levels.iter().map(|sl| sl.scs.len()).sum();
         let mut row =

@@ -3,9 +3,9 @@
 use super::{CliError, ExportArgs, Format};
 use crate::config::{FabricOnly, fabric_json};
 use crate::fabric::analysis::Routes;
-use crate::fabric::routing::NextHop;
-use crate::fabric::topology::{Peer, Shape, Topology};
+use crate::fabric::topology::{Drawing, Peer, Place, Topology};
 use std::io::{self, BufWriter, ErrorKind, Write};
+use std::ops::Range;
 
 /// Version of the JSON.
 const SCHEMA: &str = "flitwise-fabric-export-1";
@@ -48,23 +48,24 @@ fn dot(out: &mut impl Write, topology: &Topology, ports: bool, nics: bool) -> io
     writeln!(out, "  graph [ranksep=1.2];")?;
     writeln!(out, "  node [fontname=\"sans-serif\"];")?;
     writeln!(out, "  node [shape=box];")?;
-    match topology.shape() {
+    let drawing = topology.family().drawing();
+    let names = |switches: &Range<u32>| {
+        let names: Vec<String> = switches.clone().map(|s| format!("s{s}")).collect();
+        names.join("; ")
+    };
+    match &drawing {
         // Roots first, so that they are drawn above.
-        Shape::Tree(tree) => {
-            for level in (0..tree.n()).rev() {
-                let first = level * tree.width();
-                let names = (first..first + tree.width()).map(|s| format!("s{s}"));
-                let names: Vec<String> = names.collect();
-                writeln!(out, "  {{ rank=same; {}; }}", names.join("; "))?;
+        Drawing::Levels(levels) => {
+            for level in levels {
+                writeln!(out, "  {{ rank=same; {}; }}", names(level))?;
             }
         }
-        Shape::Xgft(tree) => {
-            for level in (1..=tree.levels()).rev() {
-                let names: Vec<String> = tree.switches_of(level).map(|s| format!("s{s}")).collect();
-                writeln!(out, "  {{ rank=same; {}; }}", names.join("; "))?;
+        Drawing::Groups(groups) => {
+            for (number, group) in groups.iter().enumerate() {
+                writeln!(out, "  subgraph cluster_{number} {{ {}; }}", names(group))?;
             }
         }
-        Shape::Single | Shape::Cube(_) | Shape::Graph(_) => {
+        Drawing::Plain => {
             for switch in 0..topology.switches() {
                 writeln!(out, "  s{switch};")?;
             }
@@ -77,15 +78,13 @@ fn dot(out: &mut impl Write, topology: &Topology, ports: bool, nics: bool) -> io
         let head = head.map_or(String::new(), |p| format!(", headlabel=\"{p}/{}\"", p / 4));
         format!(" [taillabel=\"{tail}/{}\"{head}]", tail / 4)
     };
-    if let Shape::Tree(_) | Shape::Xgft(_) = topology.shape() {
-        for (a, b) in links(topology) {
-            // Upper end first.
-            writeln!(out, "  s{} -- s{}{};", b.0, a.0, label(b.1, Some(a.1)))?;
-        }
-    } else {
-        for (a, b) in links(topology) {
-            writeln!(out, "  s{} -- s{}{};", a.0, b.0, label(a.1, Some(b.1)))?;
-        }
+    for (a, b) in links(topology) {
+        // Upper end first.
+        let (a, b) = match drawing {
+            Drawing::Levels(_) => (b, a),
+            Drawing::Groups(_) | Drawing::Plain => (a, b),
+        };
+        writeln!(out, "  s{} -- s{}{};", a.0, b.0, label(a.1, Some(b.1)))?;
     }
     if nics {
         writeln!(out, "  node [shape=ellipse];")?;
@@ -119,11 +118,7 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
     writeln!(out, "  \"schema\": \"{SCHEMA}\",")?;
     writeln!(out, "  \"fabric\": {},", fabric_json(spec, loaded.routing))?;
     writeln!(out, "  \"radix\": {},", topology.radix())?;
-    let trunk = match topology.shape() {
-        Shape::Cube(cube) => cube.trunk(),
-        _ => 1,
-    };
-    writeln!(out, "  \"trunk\": {trunk},")?;
+    writeln!(out, "  \"trunk\": {},", topology.family().trunk())?;
     let switches = (0..topology.switches()).map(|switch| switch_json(topology, switch));
     list(out, "switches", switches, ",")?;
     let nics = (0..topology.nics()).map(|nic| {
@@ -132,10 +127,7 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
     });
     list(out, "nics", nics, ",")?;
     let links = links(topology).map(|(a, b)| {
-        let wrap = match topology.shape() {
-            Shape::Cube(cube) => cube.is_wrap_link(a.0, a.1),
-            _ => false,
-        };
+        let wrap = topology.family().is_wrap_link(a.0, a.1);
         format!(
             "{{ \"a\": [{}, {}], \"b\": [{}, {}], \"wrap\": {wrap} }}",
             a.0, a.1, b.0, b.1
@@ -144,8 +136,8 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
     list(out, "links", links, if lft { "," } else { "" })?;
     if lft {
         let tables = (0..topology.switches()).map(|switch| {
-            let port = |dst| match spec.next_hop(switch, dst) {
-                Some(NextHop::Local(port) | NextHop::Trunk { first: port, .. }) => port.to_string(),
+            let port = |dst| match spec.candidates(switch, dst).first() {
+                Some(port) => port.to_string(),
                 None => "null".to_owned(),
             };
             let ports: Vec<String> = (0..topology.nics()).map(port).collect();
@@ -157,21 +149,17 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
 }
 
 fn switch_json(topology: &Topology, switch: u32) -> String {
-    let place = match topology.shape() {
-        Shape::Single | Shape::Graph(_) => String::new(),
-        Shape::Cube(cube) => {
-            let coordinates = (0..cube.dimensions().len()).map(|d| cube.coordinate(switch, d));
-            let coordinates: Vec<String> = coordinates.map(|c| c.to_string()).collect();
-            format!(", \"coordinates\": [{}]", coordinates.join(", "))
+    let place = match topology.family().place(switch) {
+        Place::None => String::new(),
+        Place::Coordinates(all) => {
+            let all: Vec<String> = all.iter().map(u32::to_string).collect();
+            format!(", \"coordinates\": [{}]", all.join(", "))
         }
-        Shape::Tree(tree) => {
-            let (level, position) = tree.position(switch);
-            format!(", \"level\": {level}, \"position\": {position}")
-        }
-        Shape::Xgft(tree) => {
-            let (level, position) = tree.position(switch);
-            format!(", \"level\": {level}, \"position\": {position}")
-        }
+        Place::Within {
+            part,
+            number,
+            position,
+        } => format!(", \"{part}\": {number}, \"position\": {position}"),
     };
     format!("{{ \"id\": {switch}{place} }}")
 }

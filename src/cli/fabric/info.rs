@@ -193,7 +193,7 @@ impl Info<'_> {
         let (switch_links, host_links) = self.links();
         let giga = |bytes: f64| format!("{:.1} GB/s", bytes / 1e9);
         let mut row = |name: &str, value: String| writeln!(out, "{name:<12}  {value}");
-        row("topology", names::fabric(spec))?;
+        row("topology", topology.family().name())?;
         row("routing", self.loaded.routing.into())?;
         row("NICs", human_count(topology.nics().into()))?;
         row("switches", human_count(topology.switches().into()))?;

@@ -1,52 +1,20 @@
 //! Names of a fabric and its parts.
 
-use crate::fabric::spec::FabricSpec;
-use crate::fabric::topology::{Peer, Shape, Topology};
-
-/// "torus 4x4, concentration 8, trunk 10".
-pub(super) fn fabric(spec: &FabricSpec) -> String {
-    let topology = &spec.topology;
-    match topology.shape() {
-        Shape::Single => "single switch".to_owned(),
-        Shape::Cube(cube) => {
-            let sizes: Vec<String> = cube.dimensions().iter().map(u32::to_string).collect();
-            format!(
-                "{} {}, concentration {}, trunk {}",
-                if cube.wraps() { "torus" } else { "mesh" },
-                sizes.join("x"),
-                cube.concentration(),
-                cube.trunk()
-            )
-        }
-        Shape::Tree(tree) => format!("{}-ary {}-tree", tree.k(), tree.n()),
-        Shape::Xgft(tree) => format!(
-            "fat tree, down {:?}, up {:?}, parallel {:?}",
-            tree.down(),
-            tree.up(),
-            tree.parallel()
-        ),
-        Shape::Graph(_) => "graph".to_owned(),
-    }
-}
+use crate::fabric::topology::{Peer, Place, Topology};
 
 /// "switch 5 (1,1)": with coordinates on cubes, level and position in trees.
 pub(super) fn switch(topology: &Topology, switch: u32) -> String {
-    match topology.shape() {
-        Shape::Single | Shape::Graph(_) => format!("switch {switch}"),
-        Shape::Cube(cube) => {
-            let coordinates: Vec<String> = (0..cube.dimensions().len())
-                .map(|d| cube.coordinate(switch, d).to_string())
-                .collect();
-            format!("switch {switch} ({})", coordinates.join(","))
+    match topology.family().place(switch) {
+        Place::None => format!("switch {switch}"),
+        Place::Coordinates(all) => {
+            let all: Vec<String> = all.iter().map(u32::to_string).collect();
+            format!("switch {switch} ({})", all.join(","))
         }
-        Shape::Tree(tree) => {
-            let (level, position) = tree.position(switch);
-            format!("switch {switch} (level {level}, {position})")
-        }
-        Shape::Xgft(tree) => {
-            let (level, position) = tree.position(switch);
-            format!("switch {switch} (level {level}, {position})")
-        }
+        Place::Within {
+            part,
+            number,
+            position,
+        } => format!("switch {switch} ({part} {number}, {position})"),
     }
 }
 

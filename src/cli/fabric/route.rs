@@ -98,10 +98,9 @@ impl<'a> Route<'a> {
                 (_, None) => format!(" within MPort {},", step.port_in / 4),
                 (_, Some(central)) => format!(" through central buffer {central},"),
             };
-            let (first, links) = step.trunk;
-            let trunk = match links {
-                1 => String::new(),
-                _ => format!(" (trunk {first}-{})", first + links - 1),
+            let trunk = match (step.candidates.first(), step.candidates.iter().last()) {
+                (Some(first), Some(last)) if first < last => format!(" (trunk {first}-{last})"),
+                _ => String::new(),
             };
             let (sc, vl) = step.channel;
             writeln!(
@@ -144,7 +143,7 @@ impl<'a> Route<'a> {
                 "central_buffer": s.central,
                 "port_out": s.port_out,
                 "mport_out": s.port_out / 4,
-                "trunk": { "first_port": s.trunk.0, "links": s.trunk.1 },
+                "trunk": { "first_port": s.candidates.first(), "links": s.candidates.count() },
                 "sc": s.channel.0,
                 "vl": s.channel.1,
                 "header_arrives_ticks": s.arrives,

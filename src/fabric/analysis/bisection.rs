@@ -2,7 +2,7 @@
 
 use super::nics_at;
 use crate::fabric::spec::FabricSpec;
-use crate::fabric::topology::{Cube, Peer, Shape, Xgft};
+use crate::fabric::topology::Peer;
 
 /// The fewest switch-to-switch links between two halves of the NICs, or a bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,11 +22,13 @@ impl Bisection {
     /// at one switch.
     #[must_use]
     pub fn new(spec: &FabricSpec) -> Option<Self> {
-        let closed = closed_form(spec).map(|(links, method)| Self {
+        let topology = &spec.topology;
+        let closed = topology.family().bisection(topology);
+        let closed = closed.map(|(links, formula)| Self {
             links,
             exact: true,
-            method,
-            half: u64::from(spec.topology.nics()) / 2,
+            method: formula.into(),
+            half: u64::from(topology.nics()) / 2,
         });
         closed.or_else(|| Self::bound(spec))
     }
@@ -57,47 +59,6 @@ impl Bisection {
     }
 }
 
-/// Links and formula, for complete fabrics of a known shape (`docs/fabric-command.md`).
-fn closed_form(spec: &FabricSpec) -> Option<(u64, String)> {
-    let topology = &spec.topology;
-    let nics = u64::from(topology.nics());
-    match topology.shape() {
-        Shape::Cube(cube) => {
-            let switches = u64::from(topology.switches());
-            let largest = u64::from(cube.dimensions().iter().copied().max()?);
-            if largest % 2 == 1 || nics != switches * u64::from(cube.concentration()) {
-                return None;
-            }
-            let rings = 1 + u64::from(cube.wraps());
-            let links = rings * u64::from(cube.trunk()) * switches / largest;
-            let formula = match cube.wraps() {
-                true => "2 t S / k: across the largest dimension k of a torus",
-                false => "t S / k: across the largest dimension k of a mesh",
-            };
-            Some((links, formula.into()))
-        }
-        Shape::Tree(tree) => {
-            let complete = nics == u64::from(tree.k()) * u64::from(tree.width());
-            (complete && tree.n() > 1 && tree.k() % 2 == 0)
-                .then(|| (nics / 2, "N / 2: a k-ary n-tree has full bisection".into()))
-        }
-        Shape::Xgft(tree) => xgft_form(tree, nics),
-        Shape::Single | Shape::Graph(_) => None,
-    }
-}
-
-/// N / 2, for complete trees with as many links up as down at every level.
-fn xgft_form(tree: &Xgft, nics: u64) -> Option<(u64, String)> {
-    let levels = tree.levels();
-    let links = |list: &[u32], at: usize| u64::from(list[at]) * u64::from(tree.parallel()[at]);
-    let even_width = (1..levels).all(|l| links(tree.up(), l) == links(tree.down(), l - 1));
-    let complete = nics == u64::from(tree.hosts_below(levels));
-    (complete && levels > 1 && even_width && tree.down()[levels - 1].is_multiple_of(2)).then(|| {
-        let formula = "N / 2: as many links up as down at every level";
-        (nics / 2, formula.into())
-    })
-}
-
 /// Orders of the switches, each with its name. A cut puts the first switches of an order on
 /// one side.
 fn orders(spec: &FabricSpec) -> Vec<(String, Vec<u32>)> {
@@ -106,18 +67,9 @@ fn orders(spec: &FabricSpec) -> Vec<(String, Vec<u32>)> {
         "by number of the switch".to_owned(),
         (0..switches).collect(),
     )];
-    if let Shape::Cube(cube) = spec.topology.shape() {
-        orders.extend((0..cube.dimensions().len()).map(|d| along(cube, d, switches)));
-    }
+    orders.extend(spec.topology.family().cuts(switches));
     orders.push(("nearest to switch 0".to_owned(), by_distance(spec)));
     orders
-}
-
-/// The order by the coordinate in a dimension.
-fn along(cube: &Cube, dimension: usize, switches: u32) -> (String, Vec<u32>) {
-    let mut order: Vec<u32> = (0..switches).collect();
-    order.sort_by_key(|&s| (cube.coordinate(s, dimension), s));
-    (format!("along dimension {dimension}"), order)
 }
 
 /// The order by distance from switch 0.

@@ -299,15 +299,16 @@ impl VlPairs {
     fn new(spec: &FabricSpec) -> Self {
         let mut pairs: [Vec<(usize, usize)>; 32] = std::array::from_fn(|vl| vec![(vl, vl)]);
         if spec.needs_classes() {
+            let classes = usize::from(spec.topology.vl_classes());
             for (bit, pairs) in pairs.iter_mut().enumerate() {
                 pairs.clear();
                 for sl in &spec.qos.service_levels {
-                    // A service level with one SC uses it for both classes.
+                    // A service level with too few SCs uses the last for several classes.
                     let vl = |class: usize| {
                         let sc = sl.scs.get(class).or(sl.scs.last())?;
                         spec.qos.sc2vl.get(usize::from(*sc)).copied().flatten()
                     };
-                    if let (Some(before), Some(after)) = (vl(bit / 2), vl(bit % 2)) {
+                    if let (Some(before), Some(after)) = (vl(bit / classes), vl(bit % classes)) {
                         pairs.push((before.into(), after.into()));
                     }
                 }

@@ -11,31 +11,27 @@ pub mod path;
 pub mod routes;
 mod table_turns;
 
-use super::routing::{NextHop, next_hop};
 use super::spec::FabricSpec;
+use super::topology::Ports;
 use thiserror::Error;
 
 /// Routing as a function of switch and destination.
 pub trait Routes {
-    /// Next hop from `switch` to NIC `dst`; `None` if the switch has no route to it.
-    fn next_hop(&self, switch: u32, dst: u32) -> Option<NextHop>;
+    /// The out-ports that a packet for NIC `dst` may take at `switch`; none if the switch has no
+    /// route to it.
+    fn candidates(&self, switch: u32, dst: u32) -> Ports;
 }
 
 impl Routes for FabricSpec {
     /// By the forwarding tables if there are any, else by the routing of the topology.
-    fn next_hop(&self, switch: u32, dst: u32) -> Option<NextHop> {
+    fn candidates(&self, switch: u32, dst: u32) -> Ports {
         let Some(tables) = &self.routing.forwarding else {
             let tie = self.routing.ring_tie;
-            return Some(next_hop(&self.topology, tie, switch, dst));
+            return self.topology.candidates(tie, switch, dst);
         };
-        let port = u32::from(*tables.ports.get(switch as usize)?.get(dst as usize)?);
-        Some(match self.topology.attachment(dst) == (switch, port) {
-            true => NextHop::Local(port),
-            false => NextHop::Trunk {
-                first: port,
-                links: 1,
-            },
-        })
+        let table = tables.ports.get(switch as usize);
+        let port = table.and_then(|table| table.get(dst as usize));
+        port.map_or(Ports::NONE, |&port| Ports::one(port.into()))
     }
 }
 

@@ -3,9 +3,8 @@
 
 use super::Routes;
 use super::flit_schedule::FlitSchedule;
-use crate::fabric::routing::NextHop;
 use crate::fabric::spec::{FabricSpec, Switch, Tick, TrunkSelection};
-use crate::fabric::topology::{Peer, Shape};
+use crate::fabric::topology::{Peer, Ports};
 use thiserror::Error;
 
 /// The route of a packet from NIC to NIC, with times.
@@ -33,8 +32,8 @@ pub struct Step {
     pub port_in: u32,
     /// Out-port of the packet.
     pub port_out: u32,
-    /// Out-ports that routing may choose: the first, and their number.
-    pub trunk: (u32, u32),
+    /// Out-ports that routing may choose from.
+    pub candidates: Ports,
     /// Number of the central buffer within the switch. `None` if both ports are on one MPort,
     /// or if the switch has no central buffers.
     pub central: Option<u32>,
@@ -75,19 +74,15 @@ pub fn path(
     payload: u32,
 ) -> Result<Path, NoWay> {
     let topology = &spec.topology;
-    let rings = spec.needs_classes();
-    let cube = match topology.shape() {
-        Shape::Cube(cube) => Some(cube),
-        _ => None,
-    };
+    let by_class = spec.needs_classes();
     let scs = &spec.qos.service_levels[sl].scs;
     let voq = spec.voq();
     let by_tables = super::table_turns::tables(spec);
     let flits = spec.units.data_flits(payload);
     let mut schedule = voq.map(|voq| FlitSchedule::start(spec, voq, src, payload));
-    let channel = |class: usize| {
-        let index = match rings {
-            true => class.min(scs.len().saturating_sub(1)),
+    let channel = |class: u8| {
+        let index = match by_class {
+            true => usize::from(class).min(scs.len().saturating_sub(1)),
             false => dst as usize % scs.len().max(1),
         };
         let &sc = scs.get(index)?;
@@ -111,23 +106,15 @@ pub fn path(
         if steps.iter().any(|step| step.switch == switch) {
             return Err(NoWay::Circle(switch));
         }
-        let hop = routes.next_hop(switch, dst).ok_or(NoWay::Lost(switch))?;
-        let (first, links) = match hop {
-            NextHop::Local(port) => (port, 1),
-            NextHop::Trunk { first, links } => (first, links.max(1)),
-        };
+        let candidates = routes.candidates(switch, dst);
         let port_out = match spec.routing.trunk {
-            TrunkSelection::Destination => first + dst % links,
-            _ => first,
+            TrunkSelection::Destination => candidates.of_destination(dst),
+            _ => candidates.first(),
         };
-        if port_out >= topology.radix() {
-            return Err(NoWay::Lost(switch));
-        }
-        if let Some(cube) = cube.filter(|_| rings) {
-            let dimension = |port| cube.link_of(port).map(|(d, _, _)| d);
-            let goes_on =
-                dimension(port_out).is_some() && dimension(port_in) == dimension(port_out);
-            class = usize::from(goes_on && class == 1 || cube.is_wrap_link(switch, port_out));
+        let port_out = port_out.filter(|&port| port < topology.radix());
+        let port_out = port_out.ok_or(NoWay::Lost(switch))?;
+        if by_class {
+            class = topology.class_behind(switch, port_in, port_out, class);
         }
         let latency = match topology.peer(switch, port_out) {
             Peer::Switch { .. } => spec.link_latency.switch,
@@ -159,7 +146,7 @@ pub fn path(
             switch,
             port_in,
             port_out,
-            trunk: (first, links),
+            candidates,
             central,
             channel: leaves_on.ok_or(NoWay::NoVl)?,
             arrives,

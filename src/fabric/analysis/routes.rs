@@ -7,9 +7,8 @@
 
 use super::table_turns::{TableTurns, TableWalk};
 use super::{MAX_STEPS, MAX_TURNS, Routes, TooLarge, nics_at, steps};
-use crate::fabric::routing::NextHop;
 use crate::fabric::spec::{FabricSpec, Switch, TrunkSelection};
-use crate::fabric::topology::{Peer, Shape};
+use crate::fabric::topology::{Peer, Ports, VlClasses};
 use crate::units::Ratio;
 
 /// What follows from all routes of a fabric.
@@ -40,8 +39,8 @@ pub struct RouteAnalysis {
 pub const EXAMPLES: usize = 5;
 
 /// Which packets go from which port to which, for all destinations. A turn is a set of 32
-/// bits. On rings bit 2i + o stands for VL class i before the switch and o after it.
-/// Elsewhere bit v stands for VL v, which never changes.
+/// bits. With n > 1 VL classes bit n i + o stands for class i before the switch and o after
+/// it. Elsewhere bit v stands for VL v, which never changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turns {
     radix: usize,
@@ -73,7 +72,7 @@ impl Turns {
         Some(turns.pairs(switch * self.radix as u32 + port_in, port_out))
     }
 
-    /// Turns of packets from NICs of `switch` to `port_out`. On rings they begin in class 0.
+    /// Turns of packets from NICs of `switch` to `port_out`. VL classes begin with 0.
     #[must_use]
     pub fn injected(&self, switch: u32, port_out: u32) -> u32 {
         self.injected[switch as usize * self.radix + port_out as usize]
@@ -172,11 +171,11 @@ impl RouteAnalysis {
 /// The next hop of packets for the present destination.
 #[derive(Debug, Clone, Copy, Default)]
 struct Hop {
+    candidates: Ports,
+    /// The first candidate.
     first: u32,
-    /// Number of parallel links; 0 for the port of the destination itself.
-    links: u32,
-    /// The next switch.
-    next: u32,
+    /// The next switch; `None` if the port is that of the destination itself.
+    next: Option<u32>,
 }
 
 /// Hops of a switch without a route to the destination.
@@ -188,12 +187,9 @@ struct Walk<'a> {
     nics_at: Vec<u32>,
     /// Switches with NICs.
     sources: Vec<u32>,
-    rings: bool,
-    /// Dimension of each port of a switch; `None` for ports of NICs, and if the topology has no
-    /// dimensions.
-    dimension: Vec<Option<usize>>,
-    /// Links that close a ring, by `switch * radix + port`.
-    wrap: Vec<bool>,
+    /// Number of VL classes that packets use.
+    class_count: u8,
+    vl_classes: VlClasses,
 
     // For the present destination dst, by switch.
     /// 2 dst + 1: on the route that is being followed. 2 dst + 2: known.
@@ -225,28 +221,20 @@ impl<'a> Walk<'a> {
         let sources = (0..topology.switches())
             .filter(|&s| nics_at[s as usize] > 0)
             .collect();
-        let cube = match topology.shape() {
-            Shape::Cube(cube) => Some(cube),
-            _ => None,
-        };
-        let ports = 0..topology.radix();
-        let dimension = ports.map(|port| Some(cube?.link_of(port)?.0)).collect();
-        let wrap = |at: usize| {
-            let (switch, port) = ((at / radix) as u32, (at % radix) as u32);
-            cube.is_some_and(|cube| cube.is_wrap_link(switch, port))
-        };
-        let share = match (cube, spec.routing.trunk) {
-            (Some(cube), TrunkSelection::RoundRobin | TrunkSelection::LeastQueued) => {
-                cube.trunk().into()
+        let share = match spec.routing.trunk {
+            TrunkSelection::RoundRobin | TrunkSelection::LeastQueued => {
+                topology.family().trunk().into()
             }
-            _ => 1,
+            TrunkSelection::Destination => 1,
         };
         Self {
             spec,
             sources,
-            rings: spec.needs_classes(),
-            dimension,
-            wrap: (0..switches * radix).map(wrap).collect(),
+            class_count: match spec.needs_classes() {
+                true => topology.vl_classes(),
+                false => 1,
+            },
+            vl_classes: VlClasses::new(topology),
             mark: vec![0; switches],
             hop: vec![Hop::default(); switches],
             hops: vec![LOST; switches],
@@ -314,12 +302,12 @@ impl<'a> Walk<'a> {
                     break LOST;
                 };
                 self.hop[at] = hop;
-                if hop.links == 0 {
+                let Some(next) = hop.next else {
                     self.route.pop();
                     self.set_known(switch, 0, known);
                     break 0;
-                }
-                switch = hop.next;
+                };
+                switch = next;
             };
             while let Some(switch) = self.route.pop() {
                 if hops != LOST {
@@ -345,39 +333,36 @@ impl<'a> Walk<'a> {
     /// The next hop at `switch`, if it leads to the destination or to another switch.
     fn hop_of(&self, routes: &impl Routes, switch: u32, dst: u32) -> Option<Hop> {
         let topology = &self.spec.topology;
-        let exists = |port: u32| port < topology.radix();
-        match routes.next_hop(switch, dst)? {
-            NextHop::Local(port) => (exists(port) && topology.peer(switch, port) == Peer::Nic(dst))
-                .then_some(Hop {
-                    first: port,
-                    links: 0,
-                    next: switch,
-                }),
-            NextHop::Trunk { first, links } => {
-                let next_of = |port: u32| match topology.peer(switch, port) {
-                    Peer::Switch { switch, .. } => Some(switch),
-                    _ => None,
-                };
-                let last = first.checked_add(links.checked_sub(1)?)?;
-                let next = exists(last).then(|| next_of(first)).flatten()?;
-                (first..=last)
-                    .all(|port| next_of(port) == Some(next))
-                    .then_some(Hop { first, links, next })
-            }
-        }
+        let candidates = routes.candidates(switch, dst);
+        let peer = |port| match port < topology.radix() {
+            true => topology.peer(switch, port),
+            false => Peer::None,
+        };
+        let first = candidates.first()?;
+        let next = match peer(first) {
+            Peer::Nic(nic) if nic == dst && candidates.count() == 1 => None,
+            Peer::Switch { switch, .. } => Some(switch),
+            _ => return None,
+        };
+        let leads_there = |port| match peer(port) {
+            Peer::Switch { switch, .. } => Some(switch) == next,
+            _ => next.is_none(),
+        };
+        candidates.iter().all(leads_there).then_some(Hop {
+            candidates,
+            first,
+            next,
+        })
     }
 
     /// The out-ports that packets for `dst` may take over `hop`.
-    fn choices(&self, hop: Hop, dst: u32) -> std::ops::Range<u32> {
-        if hop.links < 2 {
-            return hop.first..hop.first + 1;
-        }
+    fn choices(&self, hop: Hop, dst: u32) -> Ports {
         match self.spec.routing.trunk {
-            TrunkSelection::Destination => {
-                let port = hop.first + dst % hop.links;
-                port..port + 1
-            }
-            _ => hop.first..hop.first + hop.links,
+            TrunkSelection::Destination => hop
+                .candidates
+                .of_destination(dst)
+                .map_or(Ports::NONE, Ports::one),
+            TrunkSelection::RoundRobin | TrunkSelection::LeastQueued => hop.candidates,
         }
     }
 
@@ -399,19 +384,19 @@ impl<'a> Walk<'a> {
                     by_hops.resize(hops + 1, 0);
                 }
                 by_hops[hops] += own;
-                let wraps = self.wrap[at * radix + hop.first as usize];
-                self.classes[at] |= 1 << u8::from(wraps);
-                let turn = if self.rings {
-                    1 << u32::from(wraps)
+                let class = self.vl_classes.first(at as u32 * radix as u32 + hop.first);
+                self.classes[at] |= 1 << class;
+                let turn = if self.class_count > 1 {
+                    1 << class
                 } else {
                     vls
                 };
-                for out in self.choices(hop, dst) {
+                for out in self.choices(hop, dst).iter() {
                     self.result.turns.injected[at * radix + out as usize] |= turn;
                 }
             }
-            if hop.links > 0 {
-                self.pass_on(switch, dst, vls);
+            if let Some(next) = hop.next {
+                self.pass_on(switch, next, dst, vls);
                 let ports = self.choices(hop, dst);
                 if let Some(tables) = &mut self.tables {
                     tables.pass(switch, ports);
@@ -422,39 +407,34 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Adds the pairs that leave `switch` to its links and to the next switch, and their turns
+    /// Adds the pairs that leave `switch` to its links and to the switch `next`, and their turns
     /// there.
-    fn pass_on(&mut self, switch: u32, dst: u32, vls: u32) {
+    fn pass_on(&mut self, switch: u32, next: u32, dst: u32, vls: u32) {
         let radix = self.result.turns.radix;
         let at = switch as usize;
         let (hop, classes) = (self.hop[at], self.classes[at]);
         let ports = self.choices(hop, dst);
         let pairs = self.sources_behind[at];
-        let spread = self.result.share / (ports.len() as u64).max(1);
-        let next = hop.next as usize;
+        let spread = self.result.share / u64::from(ports.count().max(1));
+        let next = next as usize;
         self.sources_behind[next] += pairs;
         let on = self.hop[next];
-        let wraps = self.wrap[next * radix + on.first as usize];
-        for port in ports {
+        let output = (next * radix) as u32 + on.first;
+        for port in ports.iter() {
             self.result.link_pairs[at * radix + port as usize] += pairs * spread;
             let Peer::Switch { port: port_in, .. } = self.spec.topology.peer(switch, port) else {
                 continue;
             };
             let mut turn = vls;
-            if self.rings {
-                let dimension_in = self.dimension[port_in as usize];
-                let goes_on =
-                    dimension_in.is_some() && dimension_in == self.dimension[on.first as usize];
+            if self.class_count > 1 {
                 turn = 0;
-                for class in 0..2u32 {
-                    if classes >> class & 1 == 1 {
-                        let after = u32::from(wraps || goes_on && class == 1);
-                        turn |= 1 << (2 * class + after);
-                        self.classes[next] |= 1 << after;
-                    }
+                for class in (0..self.class_count).filter(|class| classes >> class & 1 == 1) {
+                    let after = self.vl_classes.behind(port_in, on.first, output, class);
+                    turn |= 1 << (self.class_count * class + after);
+                    self.classes[next] |= 1 << after;
                 }
             }
-            for out in self.choices(on, dst) {
+            for out in self.choices(on, dst).iter() {
                 let row = next * radix + port_in as usize;
                 self.result.turns.through[row * radix + out as usize] |= turn;
             }

@@ -2,7 +2,7 @@
 //! [`routes`](super::routes) walks the routes and calls this for each switch.
 
 use crate::fabric::spec::{FabricSpec, SlToVl, VlPolicy};
-use crate::fabric::topology::{Peer, Topology};
+use crate::fabric::topology::{Peer, Ports, Topology};
 use std::collections::BTreeMap;
 
 /// Most SLs, and most VLs, of an InfiniBand fabric.
@@ -73,9 +73,9 @@ impl<'a> TableWalk<'a> {
     /// Passes the packets for the present destination that arrive at `switch`, or start at its
     /// NICs, on to `ports_out`. Must be called for the farthest switch first. For the switch
     /// of the destination itself [`end`](Self::end) is called instead.
-    pub fn pass(&mut self, switch: u32, ports_out: std::ops::Range<u32>) {
+    pub fn pass(&mut self, switch: u32, ports_out: Ports) {
         let arrived = std::mem::take(&mut self.arriving[switch as usize]);
-        for port_out in ports_out {
+        for port_out in ports_out.iter() {
             let mut leaving = VlSets::default();
             let after = |port_in, sl: usize| {
                 let vl = self.tables.at_switch(switch, port_in, port_out, sl as u8);

@@ -251,7 +251,10 @@ impl Parameters {
     /// The fabric of `topology` with its default routing and a single service level, on `vls` VLs
     /// by destination or, on rings, two dateline classes.
     fn with_one_level(&self, topology: Topology, vls: u8) -> Result<FabricSpec, SpecError> {
-        let vls = if topology.has_rings() { 2 } else { vls };
+        let vls = match topology.vl_classes() {
+            1 => vls,
+            classes => classes,
+        };
         let qos = Qos::one_level(vls, self.mtu_bytes);
         let spec = self.spec(topology, Routing::default(), qos)?;
         spec.validate()?;

@@ -1,47 +1,9 @@
-//! Which port leads to a destination, and which link of a trunk.
-
-mod cube;
-mod tree;
-mod xgft;
+//! The next hops of a fabric, looked up or computed. The topology knows them
+//! ([`Topology::candidates`]).
 
 use super::prefetch::prefetch;
 use super::spec::{FabricSpec, RingTie};
-use super::topology::{Shape, Topology};
-
-/// Next hop of a packet at a switch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NextHop {
-    /// The destination hangs on this port.
-    Local(u32),
-    /// The first of `links` parallel ports to the next switch.
-    Trunk {
-        /// First port.
-        first: u32,
-        /// Parallel links.
-        links: u32,
-    },
-}
-
-/// Next hop from `switch` to NIC `dst`: dimension order on torus and mesh,
-/// DESTRO (D-mod-k) on trees, balanced minimal hops in explicit graphs.
-#[must_use]
-pub fn next_hop(topology: &Topology, tie: RingTie, switch: u32, dst: u32) -> NextHop {
-    let (home, port) = topology.attachment(dst);
-    if home == switch {
-        return NextHop::Local(port);
-    }
-    match topology.shape() {
-        Shape::Single => NextHop::Local(port),
-        Shape::Cube(c) => cube::next_hop(c, tie, switch, home),
-        Shape::Tree(t) => single(tree::next_port(t, switch, dst)),
-        Shape::Xgft(t) => single(xgft::next_port(t, switch, dst)),
-        Shape::Graph(g) => single(g.port(switch, dst)),
-    }
-}
-
-fn single(first: u32) -> NextHop {
-    NextHop::Trunk { first, links: 1 }
-}
+use super::topology::Topology;
 
 /// Largest next-hop table that is stored; beyond it hops are computed.
 const MAX_TABLE: u64 = 1 << 26;
@@ -49,7 +11,7 @@ const MAX_TABLE: u64 = 1 << 26;
 /// Next hops of all (switch, destination) pairs.
 #[derive(Debug)]
 pub(super) enum Router {
-    /// First port of the hop, `[switch * nics + dst]`.
+    /// First candidate, `[switch * nics + dst]`.
     Table { ports: Vec<u8>, nics: usize },
     Computed {
         topology: Box<Topology>,
@@ -71,7 +33,7 @@ impl Router {
         let mut ports = Vec::with_capacity(pairs as usize);
         for switch in 0..topology.switches() {
             for dst in 0..topology.nics() {
-                ports.push(first_port(next_hop(topology, tie, switch, dst)) as u8);
+                ports.push(first_port(topology, tie, switch, dst) as u8);
             }
         }
         Self::Table {
@@ -88,46 +50,45 @@ impl Router {
         }
     }
 
-    /// First port, within the switch, of the next hop.
+    /// First candidate, within the switch, of the next hop.
     #[inline]
     pub(super) fn first_port(&self, switch: u32, dst: u32) -> u32 {
         match self {
             Self::Table { ports, nics } => ports[switch as usize * nics + dst as usize].into(),
-            Self::Computed { topology, tie } => first_port(next_hop(topology, *tie, switch, dst)),
+            Self::Computed { topology, tie } => first_port(topology, *tie, switch, dst),
         }
     }
 }
 
-fn first_port(hop: NextHop) -> u32 {
-    match hop {
-        NextHop::Local(port) | NextHop::Trunk { first: port, .. } => port,
-    }
+/// The first candidate. Every topology has one, for it is connected.
+fn first_port(topology: &Topology, tie: RingTie, switch: u32, dst: u32) -> u32 {
+    let candidates = topology.candidates(tie, switch, dst);
+    candidates.first().unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::topology::Peer;
+    use crate::fabric::topology::{Peer, Ports, Shape};
 
     /// Follows the next hops; returns the switches visited.
     fn walk(topology: &Topology, tie: RingTie, src: u32, dst: u32) -> usize {
         let (mut switch, _) = topology.attachment(src);
         for hops in 1..100 {
-            match next_hop(topology, tie, switch, dst) {
-                NextHop::Local(port) => {
-                    assert_eq!(topology.peer(switch, port), Peer::Nic(dst));
+            let candidates = topology.candidates(tie, switch, dst);
+            let mut peers = candidates.iter().map(|port| topology.peer(switch, port));
+            match peers.next() {
+                Some(Peer::Nic(nic)) => {
+                    assert_eq!((nic, peers.next()), (dst, None));
                     return hops;
                 }
-                NextHop::Trunk { first, links } => {
-                    let Peer::Switch { switch: next, .. } = topology.peer(switch, first) else {
-                        panic!("port {first} of switch {switch} leads nowhere");
-                    };
-                    for i in 1..links {
-                        assert!(matches!(topology.peer(switch, first + i),
-                            Peer::Switch { switch, .. } if switch == next));
+                Some(Peer::Switch { switch: next, .. }) => {
+                    for peer in peers {
+                        assert!(matches!(peer, Peer::Switch { switch, .. } if switch == next));
                     }
                     switch = next;
                 }
+                _ => panic!("{candidates:?} of switch {switch} lead nowhere"),
             }
         }
         panic!("{src} does not reach {dst}");
@@ -213,7 +174,7 @@ mod tests {
         for switch in 0..tree.switches() {
             let mut ports = vec![0; 36];
             for dst in 0..tree.nics() {
-                ports[first_port(next_hop(&tree, RingTie::Positive, switch, dst)) as usize] += 1;
+                ports[first_port(&tree, RingTie::Positive, switch, dst) as usize] += 1;
             }
             for side in [0..18, 18..36] {
                 let mut counts = ports[side].to_vec();
@@ -228,7 +189,7 @@ mod tests {
                 let (mut switch, _) = tree.attachment(src);
                 let mut above = None;
                 for _ in 0..4 {
-                    let port = first_port(next_hop(&tree, RingTie::Positive, switch, dst));
+                    let port = first_port(&tree, RingTie::Positive, switch, dst);
                     if switch >= 216 {
                         above = Some((switch, port));
                     }
@@ -263,14 +224,12 @@ mod tests {
                 assert_eq!(walk(&square, RingTie::Positive, src, dst), hops + 1);
             }
         }
-        let port = |dst| first_port(next_hop(&square, RingTie::Positive, 0, dst));
+        let port = |dst| first_port(&square, RingTie::Positive, 0, dst);
         // To switch 1 by both links in turn; to switch 2 by those least used so far; to
         // switch 3 there is one way.
         assert_eq!((2..8).map(port).collect::<Vec<_>>(), [2, 3, 4, 2, 4, 4]);
-        assert!(matches!(
-            next_hop(&square, RingTie::Positive, 0, 1),
-            NextHop::Local(1)
-        ));
+        let own = square.candidates(RingTie::Positive, 0, 1);
+        assert_eq!(own, Ports::one(1));
         for (nics, links, part) in [
             (vec![(0, 0), (0, 0)], vec![], "listed twice"),
             (vec![(0, 0), (2, 0)], vec![], "names switch 2"),
@@ -291,7 +250,7 @@ mod tests {
         for dst in 0..16 {
             let mut roots: Vec<_> = (0..4)
                 .filter(|leaf| *leaf != dst / 4)
-                .map(|leaf| first_port(next_hop(&tree, RingTie::Positive, leaf, dst)))
+                .map(|leaf| first_port(&tree, RingTie::Positive, leaf, dst))
                 .collect();
             roots.dedup();
             assert_eq!(roots, [4 + dst % 4]);

@@ -126,11 +126,11 @@ impl FabricSpec {
             .unwrap_or(0)
     }
 
-    /// True if the routing needs two dateline classes per service level: on rings, unless
-    /// SL-to-VL tables decide the VLs.
+    /// True if the routing needs a VL class per SC of every service level: on rings and
+    /// dragonflies, unless SL-to-VL tables decide the VLs.
     #[must_use]
     pub fn needs_classes(&self) -> bool {
-        self.topology.has_rings() && self.qos.vl_policy == VlPolicy::ServiceChannels
+        self.topology.vl_classes() > 1 && self.qos.vl_policy == VlPolicy::ServiceChannels
     }
 
     /// Rate of the fastest link in flits per tick; its inverse is a *cycle*, in which loads are

@@ -1,7 +1,9 @@
 //! n-dimensional torus and mesh with concentration and trunks.
 
-use super::{Shape, Topology, host_count, invalid};
-use crate::fabric::spec::SpecError;
+use super::{Destination, Family, Place, Ports, Shape, Topology, host_count, invalid};
+use crate::fabric::spec::{RingTie, SpecError};
+use serde_json::{Value, json};
+use std::cmp::Ordering;
 
 /// Parameters of a torus or mesh. Dimension 0 varies fastest in switch ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,9 +131,94 @@ impl Cube {
         (dimension < self.dimensions.len()).then_some((dimension, direction, index))
     }
 
-    /// True if the link that leaves `switch` through `port` closes a ring.
-    #[must_use]
-    pub fn is_wrap_link(&self, switch: u32, port: u32) -> bool {
+    fn neighbour_plus(&self, switch: u32, dimension: usize) -> u32 {
+        let below: u32 = self.dimensions[..dimension].iter().product();
+        if self.coordinate(switch, dimension) + 1 == self.dimensions[dimension] {
+            switch - below * (self.dimensions[dimension] - 1)
+        } else {
+            switch + below
+        }
+    }
+
+    /// The way from coordinate `here` to another one, `there`: the shorter one round a ring.
+    fn direction(&self, tie: RingTie, size: u32, here: u32, there: u32) -> Direction {
+        let plus = if self.wrap {
+            let ahead = (there + size - here) % size;
+            match (2 * ahead).cmp(&size) {
+                Ordering::Less => true,
+                Ordering::Greater => false,
+                Ordering::Equal => tie == RingTie::Positive || here.is_multiple_of(2),
+            }
+        } else {
+            there > here
+        };
+        if plus {
+            Direction::Plus
+        } else {
+            Direction::Minus
+        }
+    }
+}
+
+/// Routed in dimension order: lowest dimension first, the shorter way round.
+impl Family for Cube {
+    fn candidates(&self, tie: RingTie, switch: u32, to: Destination) -> Ports {
+        let mut below = 1;
+        for (dimension, &size) in self.dimensions.iter().enumerate() {
+            let (here, there) = (switch / below % size, to.switch / below % size);
+            below *= size;
+            if here != there {
+                let direction = self.direction(tie, size, here, there);
+                return Ports::range(self.port(dimension, direction, 0), self.trunk);
+            }
+        }
+        Ports::NONE
+    }
+
+    fn name(&self) -> String {
+        let sizes: Vec<String> = self.dimensions.iter().map(u32::to_string).collect();
+        format!(
+            "{} {}, concentration {}, trunk {}",
+            if self.wrap { "torus" } else { "mesh" },
+            sizes.join("x"),
+            self.concentration,
+            self.trunk
+        )
+    }
+
+    fn parameters(&self, _: &Topology) -> Value {
+        json!({
+            "kind": if self.wrap { "torus" } else { "mesh" },
+            "dimensions": self.dimensions,
+            "concentration": self.concentration,
+            "trunk": self.trunk,
+        })
+    }
+
+    fn place(&self, switch: u32) -> Place {
+        let dimensions = 0..self.dimensions.len();
+        Place::Coordinates(dimensions.map(|d| self.coordinate(switch, d)).collect())
+    }
+
+    fn trunk(&self) -> u32 {
+        self.trunk
+    }
+
+    /// On a torus two: before and behind the dateline of a ring.
+    fn vl_classes(&self) -> u8 {
+        1 + u8::from(self.wrap)
+    }
+
+    fn class_domain(&self, port: u32) -> Option<u8> {
+        let (dimension, ..) = self.link_of(port)?;
+        Some(dimension as u8)
+    }
+
+    fn least_class(&self, switch: u32, port: u32) -> u8 {
+        u8::from(self.is_wrap_link(switch, port))
+    }
+
+    fn is_wrap_link(&self, switch: u32, port: u32) -> bool {
         let Some((dimension, direction, _)) = self.link_of(port) else {
             return false;
         };
@@ -143,12 +230,39 @@ impl Cube {
             }
     }
 
-    fn neighbour_plus(&self, switch: u32, dimension: usize) -> u32 {
-        let below: u32 = self.dimensions[..dimension].iter().product();
-        if self.coordinate(switch, dimension) + 1 == self.dimensions[dimension] {
-            switch - below * (self.dimensions[dimension] - 1)
-        } else {
-            switch + below
+    /// Across the largest dimension, if it is even and no NIC is missing.
+    fn bisection(&self, topology: &Topology) -> Option<(u64, &'static str)> {
+        let (nics, switches) = (topology.nics(), u64::from(topology.switches()));
+        let largest = u64::from(self.dimensions.iter().copied().max()?);
+        if largest % 2 == 1 || u64::from(nics) != switches * u64::from(self.concentration) {
+            return None;
         }
+        let rings = 1 + u64::from(self.wrap);
+        let links = rings * u64::from(self.trunk) * switches / largest;
+        let formula = match self.wrap {
+            true => "2 t S / k: across the largest dimension k of a torus",
+            false => "t S / k: across the largest dimension k of a mesh",
+        };
+        Some((links, formula))
+    }
+
+    /// By the coordinate in each dimension.
+    fn cuts(&self, switches: u32) -> Vec<(String, Vec<u32>)> {
+        let along = |dimension| {
+            let mut order: Vec<u32> = (0..switches).collect();
+            order.sort_by_key(|&s| (self.coordinate(s, dimension), s));
+            (format!("along dimension {dimension}"), order)
+        };
+        (0..self.dimensions.len()).map(along).collect()
+    }
+
+    fn tornado(&self, switch: u32) -> Option<u32> {
+        let (mut there, mut below) = (0, 1);
+        for (dimension, &k) in self.dimensions.iter().enumerate() {
+            let at = self.coordinate(switch, dimension) + k.div_ceil(2) - 1;
+            there += at % k * below;
+            below *= k;
+        }
+        Some(there)
     }
 }

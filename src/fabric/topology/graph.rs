@@ -1,7 +1,8 @@
 //! Explicit graphs: switches and links as they are listed.
 
-use super::{Peer, Shape, Topology, invalid};
-use crate::fabric::spec::SpecError;
+use super::{Destination, Family, Peer, Ports, Shape, Topology, invalid};
+use crate::fabric::spec::{RingTie, SpecError};
+use serde_json::{Value, json};
 use std::collections::VecDeque;
 
 /// Ends of a link: (switch, port).
@@ -109,11 +110,31 @@ impl Graph {
         }
         Ok(Self { ports, nics })
     }
+}
 
-    /// Port of `switch` towards `nic`.
-    #[must_use]
-    pub fn port(&self, switch: u32, nic: u32) -> u32 {
-        self.ports[switch as usize * self.nics + nic as usize].into()
+/// Routed by balanced minimal hops.
+impl Family for Graph {
+    fn candidates(&self, _: RingTie, switch: u32, to: Destination) -> Ports {
+        Ports::one(self.ports[switch as usize * self.nics + to.nic as usize].into())
+    }
+
+    fn name(&self) -> String {
+        "graph".to_owned()
+    }
+
+    /// A text per switch, `port:peer` for every port that is connected.
+    fn parameters(&self, topology: &Topology) -> Value {
+        let of_switch = |switch: u32| {
+            let ports =
+                (0..topology.radix()).filter_map(|port| match topology.peer(switch, port) {
+                    Peer::None => None,
+                    Peer::Nic(nic) => Some(format!("{port}:n{nic}")),
+                    Peer::Switch { switch, port: far } => Some(format!("{port}:s{switch}.{far}")),
+                });
+            ports.collect::<Vec<_>>().join(" ")
+        };
+        let ports: Vec<String> = (0..topology.switches()).map(of_switch).collect();
+        json!({ "kind": "graph", "ports": ports })
     }
 }
 

@@ -1,22 +1,36 @@
 //! Topologies: switches, ports, NICs and the links between them.
 //!
 //! Switch ports are numbered per switch: NICs first, then links (by dimension,
-//! `+`, `-`, trunk index on cubes; down before up on trees), in explicit graphs as
-//! listed. The radix is rounded up to a multiple of 4 and is at least 8; the surplus
-//! ports stay unconnected. Port `p` belongs to MPort `p / 4`.
+//! `+`, `-`, trunk index on cubes; down before up on trees; local before global on
+//! dragonflies), in explicit graphs as listed. The radix is rounded up to a multiple of 4
+//! and is at least 8; the surplus ports stay unconnected. Port `p` belongs to MPort `p / 4`.
+//!
+//! A new family touches: its own file, which implements [`Family`]; this file, for its place in
+//! [`Shape`] and its constructor; `config/resolve_topology.rs`, for its keys; section 7 of
+//! `docs/model.md` and the table of `docs/experiment.md`; `tests/oracle/routing.rs`, which routes
+//! on its own. `tests/common/random_topology.rs` then has both engines try it.
 
+mod classes;
 mod cube;
+mod dragonfly;
+mod family;
 mod graph;
+mod ports;
 mod single;
 mod tree;
 mod xgft;
 
+pub use classes::VlClasses;
 pub use cube::{Cube, Direction};
+pub use dragonfly::{Arrangement, Dragonfly, DragonflySize};
+pub use family::{Destination, Drawing, Family, Place};
 pub use graph::{Graph, Link};
+pub use ports::Ports;
+pub use single::Single;
 pub use tree::Tree;
 pub use xgft::Xgft;
 
-use super::spec::SpecError;
+use super::spec::{RingTie, SpecError};
 
 /// What a switch port is connected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,15 +52,31 @@ pub enum Peer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shape {
     /// One switch with all NICs.
-    Single,
+    Single(Single),
     /// Torus or mesh.
     Cube(Cube),
     /// k-ary n-tree.
     Tree(Tree),
     /// Generalised fat tree.
     Xgft(Xgft),
+    /// Dragonfly.
+    Dragonfly(Dragonfly),
     /// Explicit graph.
     Graph(Graph),
+}
+
+/// Asks the family of a shape without dynamic dispatch.
+macro_rules! ask {
+    ($shape:expr, $family:ident => $answer:expr) => {
+        match $shape {
+            Shape::Single($family) => $answer,
+            Shape::Cube($family) => $answer,
+            Shape::Tree($family) => $answer,
+            Shape::Xgft($family) => $answer,
+            Shape::Dragonfly($family) => $answer,
+            Shape::Graph($family) => $answer,
+        }
+    };
 }
 
 /// A fabric's graph. NICs are `0..nics`, switches `0..switches`.
@@ -73,7 +103,7 @@ impl Topology {
     /// # Errors
     /// If there is no NIC, or more than 120.
     pub fn single(nics: u32) -> Result<Self, SpecError> {
-        single::build(nics)
+        Single::build(nics)
     }
 
     /// A torus (`wrap`) or mesh with `concentration` NICs per switch and
@@ -118,6 +148,20 @@ impl Topology {
         Xgft::build(down, up, parallel, hosts)
     }
 
+    /// A dragonfly of `size` whose global links are arranged as `arrangement` says. `hosts`
+    /// limits the number of NICs (the first ones stay).
+    ///
+    /// # Errors
+    /// If a size is 0, there are more than `a h + 1` groups, a switch has more than 120 ports,
+    /// or the fabric more than 2^22.
+    pub fn dragonfly(
+        size: DragonflySize,
+        arrangement: Arrangement,
+        hosts: Option<u32>,
+    ) -> Result<Self, SpecError> {
+        Dragonfly::build(size, arrangement, hosts)
+    }
+
     /// An explicit graph: the (switch, port) of every NIC, and of both ends of every link.
     ///
     /// # Errors
@@ -132,6 +176,39 @@ impl Topology {
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
+    }
+
+    /// What the family says of the topology.
+    #[must_use]
+    pub fn family(&self) -> &dyn Family {
+        ask!(&self.shape, family => family)
+    }
+
+    /// The out-ports that a packet for NIC `dst` may take at `switch`: the port of the NIC, or
+    /// ports to the next switch, which is the same for all of them. `tie` decides which way
+    /// round a ring it goes if both are equally long.
+    #[must_use]
+    pub fn candidates(&self, tie: RingTie, switch: u32, dst: u32) -> Ports {
+        let (home, port) = self.attachment(dst);
+        if home == switch {
+            return Ports::one(port);
+        }
+        let to = Destination {
+            nic: dst,
+            switch: home,
+        };
+        ask!(&self.shape, family => family.candidates(tie, switch, to))
+    }
+
+    /// VL class behind `out_port` of a packet of VL class `class` that came to `switch` by
+    /// `in_port`. The class is 0 at injection.
+    #[must_use]
+    pub fn class_behind(&self, switch: u32, in_port: u32, out_port: u32, class: u8) -> u8 {
+        let family = self.family();
+        let domain = family.class_domain(out_port);
+        let stays = domain.is_some() && family.class_domain(in_port) == domain;
+        let kept = if stays { class } else { 0 };
+        kept.max(family.least_class(switch, out_port))
     }
 
     /// Number of NICs.
@@ -164,10 +241,10 @@ impl Topology {
         self.attachment[nic as usize]
     }
 
-    /// True if some links close a ring, so that datelines are needed.
+    /// Number of VL classes without which packets can deadlock: 1 if they cannot.
     #[must_use]
-    pub fn has_rings(&self) -> bool {
-        matches!(&self.shape, Shape::Cube(cube) if cube.wraps())
+    pub fn vl_classes(&self) -> u8 {
+        self.family().vl_classes()
     }
 
     /// Directed switch-to-switch links.

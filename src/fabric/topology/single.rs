@@ -1,15 +1,38 @@
 //! One switch.
 
-use super::{Shape, Topology, invalid};
-use crate::fabric::spec::SpecError;
+use super::{Destination, Family, Ports, Shape, Topology, invalid};
+use crate::fabric::spec::{RingTie, SpecError};
+use serde_json::{Value, json};
 
-pub(super) fn build(nics: u32) -> Result<Topology, SpecError> {
-    if nics == 0 {
-        return Err(invalid("a single switch needs at least 1 NIC".into()));
+/// One switch with all NICs; NIC i at port i.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Single;
+
+impl Single {
+    pub(super) fn build(nics: u32) -> Result<Topology, SpecError> {
+        if nics == 0 {
+            return Err(invalid("a single switch needs at least 1 NIC".into()));
+        }
+        let shape = Shape::Single(Self);
+        let mut topology = Topology::unconnected(shape, 1, nics.into(), nics.into())?;
+        for port in 0..nics {
+            topology.attach_next(0, port);
+        }
+        Ok(topology)
     }
-    let mut topology = Topology::unconnected(Shape::Single, 1, nics.into(), nics.into())?;
-    for port in 0..nics {
-        topology.attach_next(0, port);
+}
+
+impl Family for Single {
+    /// None: there is no other switch.
+    fn candidates(&self, _: RingTie, _: u32, _: Destination) -> Ports {
+        Ports::NONE
     }
-    Ok(topology)
+
+    fn name(&self) -> String {
+        "single switch".to_owned()
+    }
+
+    fn parameters(&self, _: &Topology) -> Value {
+        json!({ "kind": "single" })
+    }
 }

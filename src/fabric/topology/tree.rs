@@ -1,8 +1,9 @@
 //! k-ary n-trees: `n` levels of `k^(n-1)` switches with `k` ports down and,
 //! below the top, `k` ports up.
 
-use super::{Shape, Topology, host_count, invalid};
-use crate::fabric::spec::SpecError;
+use super::{Destination, Drawing, Family, Place, Ports, Shape, Topology, host_count, invalid};
+use crate::fabric::spec::{RingTie, SpecError};
+use serde_json::{Value, json};
 
 /// Parameters of a k-ary n-tree. Switch `level * k^(n-1) + w`, level 0 at the
 /// NICs; `w` has the base-`k` digits `w[0] .. w[n-2]`. Ports `0..k` lead down,
@@ -88,5 +89,51 @@ impl Tree {
 
     fn with_digit(&self, value: u32, i: u32, digit: u32) -> u32 {
         value - self.digit(value, i) * self.k.pow(i) + digit * self.k.pow(i)
+    }
+}
+
+/// Routed by DESTRO, also known as D-mod-k: the destination's digits choose the way up, so that
+/// each root serves its own set of destinations.
+impl Family for Tree {
+    fn candidates(&self, _: RingTie, switch: u32, to: Destination) -> Ports {
+        let (level, w) = self.position(switch);
+        // The destination is below if all digits from `level` on agree.
+        let unit = self.k.pow(level);
+        let digit = self.digit(to.nic, level);
+        if w / unit == to.nic / unit / self.k {
+            Ports::one(digit)
+        } else {
+            Ports::one(self.k + digit)
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("{}-ary {}-tree", self.k, self.n)
+    }
+
+    fn parameters(&self, _: &Topology) -> Value {
+        json!({ "kind": "k-ary-n-tree", "k": self.k, "n": self.n })
+    }
+
+    fn place(&self, switch: u32) -> Place {
+        let (level, position) = self.position(switch);
+        Place::Within {
+            part: "level",
+            number: level,
+            position,
+        }
+    }
+
+    fn drawing(&self) -> Drawing {
+        let level = |level| level * self.width()..(level + 1) * self.width();
+        Drawing::Levels((0..self.n).rev().map(level).collect())
+    }
+
+    /// Full, if no NIC is missing.
+    fn bisection(&self, topology: &Topology) -> Option<(u64, &'static str)> {
+        let nics = u64::from(topology.nics());
+        let complete = nics == u64::from(self.k) * u64::from(self.width());
+        let formula = "N / 2: a k-ary n-tree has full bisection";
+        (complete && self.n > 1 && self.k.is_multiple_of(2)).then_some((nics / 2, formula))
     }
 }

@@ -3,8 +3,9 @@
 //! fat trees, 1995; Zahavi, D-Mod-K routing providing non-blocking traffic for shift
 //! permutations on real life fat trees, 2010).
 
-use super::{Shape, Topology, host_count, invalid};
-use crate::fabric::spec::SpecError;
+use super::{Destination, Drawing, Family, Place, Ports, Shape, Topology, host_count, invalid};
+use crate::fabric::spec::{RingTie, SpecError};
+use serde_json::{Value, json};
 
 /// Parameters of an XGFT. Levels count from 1 at the hosts' switches; a switch of level
 /// l has `down[l-1]` children and `up[l]` parents, `parallel[l-1]` and `parallel[l]`
@@ -169,5 +170,64 @@ impl Xgft {
         let parents = self.up.get(level).copied().unwrap_or(0);
         let links = self.parallel.get(level).copied().unwrap_or(0);
         u64::from(parents) * u64::from(links)
+    }
+}
+
+/// Routed by D-mod-k on generalised fat trees (Zahavi, 2010): the destination decides the way
+/// up and with it the top switch, so that every top serves its own set of destinations.
+impl Family for Xgft {
+    fn candidates(&self, _: RingTie, switch: u32, to: Destination) -> Ports {
+        let (level, at) = self.position(switch);
+        let (dst, children) = (to.nic, self.down[level - 1]);
+        let links = self.parallel[level - 1];
+        if at / self.tops[level] == dst / self.hosts_below[level] {
+            let child = dst / self.hosts_below[level - 1] % children;
+            // Down by the link that leads up for this destination.
+            let up = self.up[level - 1];
+            let link = dst / self.tops[level - 1] % (up * links) / up;
+            return Ports::one(child + children * link);
+        }
+        let ways = self.up[level] * self.parallel[level];
+        Ports::one(children * links + dst / self.tops[level] % ways)
+    }
+
+    fn name(&self) -> String {
+        format!(
+            "fat tree, down {:?}, up {:?}, parallel {:?}",
+            self.down, self.up, self.parallel
+        )
+    }
+
+    fn parameters(&self, _: &Topology) -> Value {
+        json!({
+            "kind": "xgft",
+            "down": self.down,
+            "up": self.up,
+            "parallel": self.parallel,
+        })
+    }
+
+    fn place(&self, switch: u32) -> Place {
+        let (level, position) = self.position(switch);
+        Place::Within {
+            part: "level",
+            number: level as u32,
+            position,
+        }
+    }
+
+    fn drawing(&self) -> Drawing {
+        let levels = (1..=self.levels()).rev();
+        Drawing::Levels(levels.map(|level| self.switches_of(level)).collect())
+    }
+
+    /// Full, for complete trees with as many links up as down at every level.
+    fn bisection(&self, topology: &Topology) -> Option<(u64, &'static str)> {
+        let (levels, nics) = (self.levels(), topology.nics());
+        let even_width = (1..levels).all(|l| self.up_ports(l) == self.down_ports(l));
+        let complete = nics == self.hosts_below[levels];
+        let even = self.down[levels - 1].is_multiple_of(2);
+        let formula = "N / 2: as many links up as down at every level";
+        (complete && levels > 1 && even_width && even).then_some((u64::from(nics) / 2, formula))
     }
 }

@@ -3,7 +3,7 @@
 //! and Practices of Interconnection Networks (2004), section 3.2, applied to the numbers of
 //! the NICs.
 
-use crate::fabric::topology::{Shape, Topology};
+use crate::fabric::topology::Topology;
 use crate::random::{Purpose, Stream};
 use crate::units::Ratio;
 use std::collections::BTreeMap;
@@ -227,15 +227,15 @@ fn bits(nics: u32, pattern: &str) -> Result<u32, PatternError> {
 /// Destinations of [`Pattern::Tornado`], by sender.
 fn tornado(topology: &Topology) -> Result<Vec<u32>, PatternError> {
     let nics = topology.nics();
-    let Shape::Cube(cube) = topology.shape() else {
+    let family = topology.family();
+    let Some(first) = family.tornado(0) else {
         return bad(format!(
             "tornado goes by the dimensions of a torus or mesh, and this topology has none; \
              {{ neighbour = {} }} goes half round the numbers of the NICs",
             nics.div_ceil(2) - 1
         ));
     };
-    let dimensions = cube.dimensions();
-    if dimensions.iter().all(|&k| k < 3) {
+    if first == 0 {
         return bad(
             "tornado needs a dimension of at least 3 switches: in the others it stays \
                     where it is; take another pattern"
@@ -248,12 +248,7 @@ fn tornado(topology: &Topology) -> Result<Vec<u32>, PatternError> {
         .collect();
     let to = |nic: u32| {
         let (switch, port) = topology.attachment(nic);
-        let (mut there, mut below) = (0, 1);
-        for (dimension, &k) in dimensions.iter().enumerate() {
-            let at = cube.coordinate(switch, dimension) + k.div_ceil(2) - 1;
-            there += at % k * below;
-            below *= k;
-        }
+        let there = family.tornado(switch).unwrap_or(switch);
         places.get(&(there, port)).copied().ok_or_else(|| {
             PatternError(
                 "tornado needs every NIC of the torus or mesh; leave out `hosts`".to_owned(),

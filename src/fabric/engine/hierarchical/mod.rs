@@ -55,12 +55,13 @@ use super::calendar::{DelayLine, Wheel};
 use super::counters::Counters;
 use super::pool::{InFlight, PacketId, Pool};
 use super::stall::Stall;
-use super::trunks::{Dimensions, Trunks};
+use super::trunks::Trunks;
 use crate::fabric::routing::Router;
 use crate::fabric::series::Sample;
 use crate::fabric::spec::hierarchical::{Pool as BufferPool, Timing};
 use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, LinkLatency, SpecError, Tick, Units};
 use crate::fabric::stats::{CongestionStats, FabricStats};
+use crate::fabric::topology::VlClasses;
 use crate::fabric::workload::{Message, Workload};
 
 /// The state of a fabric. `C` says whether there is congestion control, and whether
@@ -106,7 +107,7 @@ pub(super) struct Fabric<C> {
     first_queue: Vec<u16>,
     /// Offset of each VL from that first queue.
     vl_offset: Vec<u8>,
-    dimensions: Dimensions,
+    classes: VlClasses,
     trunks: Trunks,
     /// Per SL the VLs, by VL class on a torus, else by destination modulo length.
     vl_tables: Vec<Vec<u8>>,
@@ -241,7 +242,7 @@ impl<C: Control> Fabric<C> {
             router: Router::new(spec),
             first_queue: queues.first_of_ports(&classes),
             vl_offset: queues.of_vl,
-            dimensions: Dimensions::new(topology),
+            classes: VlClasses::new(topology),
             trunks: Trunks::new(spec),
             vl_tables,
             dateline,

@@ -139,7 +139,7 @@ impl<C: Control> Fabric<C> {
     /// `first`.
     #[inline]
     fn choose_link(&mut self, first: u32, id: PacketId) -> u32 {
-        if !self.trunks.has_several() || !self.dimensions.is_link(first % self.radix) {
+        if !self.trunks.has_several() || !self.trunks.is_link(first % self.radix) {
             return 0;
         }
         let (outputs, now) = (&mut self.output_buffers, self.now);
@@ -163,9 +163,7 @@ impl<C: Control> Fabric<C> {
         if self.dateline {
             let first_port = self.inputs[port as usize].switch * self.radix;
             let (in_port, out_port) = (port - first_port, output - first_port);
-            packet.class = self
-                .dimensions
-                .class(in_port, out_port, output, packet.class);
+            packet.class = self.classes.behind(in_port, out_port, output, packet.class);
             packet.vl = self.vl_tables[usize::from(packet.sl)][usize::from(packet.class)];
         }
         if let Some(congestion) = self.control.get_mut() {

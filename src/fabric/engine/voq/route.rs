@@ -7,9 +7,10 @@ use super::layout::PortTables;
 use super::parts::Input;
 use super::{Fabric, event};
 use crate::fabric::engine::pool::{NONE, PacketId};
-use crate::fabric::engine::trunks::{Dimensions, Trunks};
+use crate::fabric::engine::trunks::Trunks;
 use crate::fabric::routing::Router;
 use crate::fabric::spec::{FabricSpec, SpecError, VlPolicy};
+use crate::fabric::topology::VlClasses;
 
 /// What routing needs to know: forwarding, trunks, and the VLs.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ pub(super) struct Routes {
     /// Linear forwarding tables: the out-port, per switch · NICs + destination.
     forwarding: Option<Vec<u16>>,
     nics: usize,
-    dimensions: Dimensions,
+    classes: VlClasses,
     trunks: Trunks,
     /// Packets change their VL class at datelines.
     dateline: bool,
@@ -57,7 +58,7 @@ impl Routes {
                 .as_ref()
                 .map(|tables| tables.ports.concat()),
             nics: topology.nics() as usize,
-            dimensions: Dimensions::new(topology),
+            classes: VlClasses::new(topology),
             trunks: Trunks::new(spec),
             dateline: spec.needs_classes(),
             vls: match &spec.qos.vl_policy {
@@ -102,7 +103,7 @@ impl Routes {
         }
         let port = self.router.first_port(switch, dst);
         let first = switch * self.radix + port;
-        if !self.trunks.has_several() || !self.dimensions.is_link(port) {
+        if !self.trunks.has_several() || !self.trunks.is_link(port) {
             return first;
         }
         first + self.trunks.choose(first, dst, used)
@@ -115,7 +116,7 @@ impl Routes {
             Vls::Tables(tables) => (tables.at_switch(hop.input, hop.out_port, sl), class),
             Vls::ServiceChannels(vls) if self.dateline => {
                 let (in_port, out_port) = (hop.in_port.into(), hop.out_port.into());
-                let class = self.dimensions.class(in_port, out_port, hop.output, class);
+                let class = self.classes.behind(in_port, out_port, hop.output, class);
                 (vls[usize::from(sl)][usize::from(class)], class)
             }
             Vls::ServiceChannels(vls) => {

@@ -148,7 +148,10 @@ impl Qos {
 }
 
 fn wrong_classes(name: &str, scs: usize) -> String {
-    format!("{name} has {scs} SCs; on a torus it needs exactly 2, the dateline classes")
+    format!(
+        "{name} has {scs} SCs; on a torus it needs exactly 2, the dateline classes, and so it does on a \
+         dragonfly"
+    )
 }
 
 /// On a ring the first two SCs are dateline classes and need their own VLs.
@@ -161,7 +164,8 @@ fn validate_classes(qos: &Qos, name: &str, scs: &[u8]) -> Result<(), SpecError> 
         return error(
             "qos.sc2vl",
             format!(
-                "SC {zero} and SC {one} of {name} share a VL; on a torus they need two, else it deadlocks"
+                "SC {zero} and SC {one} of {name} share a VL; on a torus they need two, else it deadlocks, \
+                 and so does a dragonfly"
             ),
         );
     }

@@ -1,0 +1,277 @@
+//! Dragonflies: groups of switches with a full mesh in every group, and global links between
+//! the groups (Kim, Dally, Scott, Abts: Technology-driven, highly-scalable dragonfly topology,
+//! 2008).
+
+use super::{Destination, Drawing, Family, Place, Ports, Shape, Topology, host_count, invalid};
+use crate::fabric::spec::{RingTie, SpecError};
+use serde_json::{Value, json};
+
+/// Which group a global port leads to (`docs/model.md`, section 7). The names are those of
+/// Camarero, Vallejo, Beivide: Topological characterization of Hamming and dragonfly networks
+/// and its implications on routing, 2014, and of Hastings et al.: Comparing global link
+/// arrangements for dragonfly networks, 2015.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Arrangement {
+    /// To the groups before one's own, the nearest first.
+    #[default]
+    PalmTree,
+    /// To the other groups in the order of their numbers; also called absolute.
+    Consecutive,
+    /// To the groups after one's own, the nearest first: the mirror image of the palm tree.
+    Relative,
+}
+
+impl Arrangement {
+    /// The name in experiment files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PalmTree => "palm-tree",
+            Self::Consecutive => "consecutive",
+            Self::Relative => "relative",
+        }
+    }
+}
+
+/// Sizes of a dragonfly as written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DragonflySize {
+    /// NICs per switch.
+    pub p: u32,
+    /// Switches per group.
+    pub a: u32,
+    /// Global ports per switch.
+    pub h: u32,
+    /// Groups; `a h + 1`, which is the most, if not given.
+    pub groups: Option<u32>,
+}
+
+/// Parameters of a dragonfly. Switch s of group i is `i a + s`. Its ports: first the NICs, then
+/// one to each other switch of the group in their order, then the global ports. Global port j
+/// of switch s is number `k = s h + j` of its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dragonfly {
+    p: u32,
+    a: u32,
+    h: u32,
+    groups: u32,
+    arrangement: Arrangement,
+}
+
+impl Dragonfly {
+    pub(super) fn build(
+        size: DragonflySize,
+        arrangement: Arrangement,
+        hosts: Option<u32>,
+    ) -> Result<Topology, SpecError> {
+        let DragonflySize { p, a, h, groups } = size;
+        if p == 0 || a == 0 || h == 0 {
+            return Err(invalid(format!(
+                "p = {p}, a = {a}, h = {h}: a dragonfly needs at least one NIC and one global port \
+                 per switch, and one switch per group"
+            )));
+        }
+        let most = u64::from(a) * u64::from(h) + 1;
+        let groups = groups.map_or(most, u64::from);
+        if groups == 0 || groups > most {
+            return Err(SpecError {
+                key: "fabric.topology.groups",
+                problem: format!(
+                    "{groups} groups; with a = {a} and h = {h} there can be 1 to {most} (a h + 1); \
+                     take fewer, or raise a or h"
+                ),
+            });
+        }
+        let switches = groups.saturating_mul(a.into());
+        let nics = host_count(switches.saturating_mul(p.into()), hosts)?;
+        let ports = u64::from(p) + u64::from(a) - 1 + u64::from(h);
+        let fly = Self {
+            p,
+            a,
+            h,
+            // With more, a switch has too many ports, and the fabric is refused.
+            groups: u32::try_from(groups).unwrap_or(u32::MAX),
+            arrangement,
+        };
+        let mut topology = Topology::unconnected(Shape::Dragonfly(fly), switches, ports, nics)?;
+        for nic in 0..nics as u32 {
+            topology.attach_next(nic / p, nic % p);
+        }
+        for switch in 0..switches as u32 {
+            let (first, at) = (switch - switch % a, switch % a);
+            for other in at + 1..a {
+                let back = (first + other, fly.local_port(other, at));
+                topology.connect((switch, fly.local_port(at, other)), back);
+            }
+        }
+        for low in 0..fly.groups {
+            for high in low + 1..fly.groups {
+                for link in 0..fly.links() {
+                    topology.connect(fly.end(low, high, link), fly.end(high, low, link));
+                }
+            }
+        }
+        Ok(topology)
+    }
+
+    /// NICs per switch.
+    #[must_use]
+    pub fn p(&self) -> u32 {
+        self.p
+    }
+
+    /// Switches per group.
+    #[must_use]
+    pub fn a(&self) -> u32 {
+        self.a
+    }
+
+    /// Global ports per switch.
+    #[must_use]
+    pub fn h(&self) -> u32 {
+        self.h
+    }
+
+    /// Number of groups.
+    #[must_use]
+    pub fn groups(&self) -> u32 {
+        self.groups
+    }
+
+    /// Which group a global port leads to.
+    #[must_use]
+    pub fn arrangement(&self) -> Arrangement {
+        self.arrangement
+    }
+
+    /// Links between every two groups; the global ports that are left over stay free.
+    #[must_use]
+    pub fn links(&self) -> u32 {
+        (self.a * self.h).checked_div(self.groups - 1).unwrap_or(0)
+    }
+
+    /// True if `port` is a global one.
+    #[must_use]
+    pub fn is_global(&self, port: u32) -> bool {
+        (self.p + self.a - 1..self.p + self.a - 1 + self.h).contains(&port)
+    }
+
+    /// Port of the switch at position `at` of a group to the one at position `other`.
+    fn local_port(&self, at: u32, other: u32) -> u32 {
+        self.p + other - u32::from(other > at)
+    }
+
+    /// (switch, port) of `group` at which its link number `link` to the group `to` begins.
+    fn end(&self, group: u32, to: u32, link: u32) -> (u32, u32) {
+        let groups = self.groups;
+        let turn = match self.arrangement {
+            Arrangement::PalmTree => (group + groups - to - 1) % groups,
+            Arrangement::Consecutive => to - u32::from(to > group),
+            Arrangement::Relative => (to + groups - group - 1) % groups,
+        };
+        let number = link * (groups - 1) + turn;
+        let (at, port) = (number / self.h, number % self.h);
+        (group * self.a + at, self.p + self.a - 1 + port)
+    }
+
+    /// Where the link begins and its port there, over which a packet leaves its group at
+    /// `switch`: of the links that make the fewest hops, the destination chooses one.
+    fn way_out(&self, switch: u32, to: Destination) -> (u32, u32) {
+        let (group, home) = (switch / self.a, to.switch / self.a);
+        let local_hops = |link: &u32| {
+            let (near, far) = (self.end(group, home, *link), self.end(home, group, *link));
+            u32::from(near.0 != switch) + u32::from(far.0 != to.switch)
+        };
+        let fewest = (0..self.links()).map(|link| local_hops(&link)).min();
+        let shortest = || (0..self.links()).filter(|link| Some(local_hops(link)) == fewest);
+        let chosen = to.nic as usize % shortest().count().max(1);
+        self.end(group, home, shortest().nth(chosen).unwrap_or(0))
+    }
+}
+
+/// Routed minimally: to the switch of a global link, over it, and to the destination.
+impl Family for Dragonfly {
+    fn candidates(&self, _: RingTie, switch: u32, to: Destination) -> Ports {
+        let a = self.a;
+        let (next, global) = if switch / a == to.switch / a {
+            (to.switch, 0)
+        } else {
+            self.way_out(switch, to)
+        };
+        Ports::one(if next == switch {
+            global
+        } else {
+            self.local_port(switch % a, next % a)
+        })
+    }
+
+    fn name(&self) -> String {
+        format!(
+            "dragonfly, p {}, a {}, h {}, {} groups, {}",
+            self.p,
+            self.a,
+            self.h,
+            self.groups,
+            self.arrangement.name()
+        )
+    }
+
+    fn parameters(&self, _: &Topology) -> Value {
+        json!({
+            "kind": "dragonfly",
+            "p": self.p,
+            "a": self.a,
+            "h": self.h,
+            "groups": self.groups,
+            "arrangement": self.arrangement.name(),
+        })
+    }
+
+    fn place(&self, switch: u32) -> Place {
+        Place::Within {
+            part: "group",
+            number: switch / self.a,
+            position: switch % self.a,
+        }
+    }
+
+    fn drawing(&self) -> Drawing {
+        let group = |group| group * self.a..(group + 1) * self.a;
+        Drawing::Groups((0..self.groups).map(group).collect())
+    }
+
+    /// Two: up to the source's group, and from the global link on. Without local or without
+    /// global links nothing can wait in a cycle.
+    fn vl_classes(&self) -> u8 {
+        1 + u8::from(self.a > 1 && self.groups > 1)
+    }
+
+    /// One domain: packets keep their class until a global link.
+    fn class_domain(&self, _: u32) -> Option<u8> {
+        Some(0)
+    }
+
+    fn least_class(&self, _: u32, port: u32) -> u8 {
+        u8::from(self.is_global(port))
+    }
+
+    /// That of a full mesh, if it is one and no NIC is missing.
+    fn bisection(&self, topology: &Topology) -> Option<(u64, &'static str)> {
+        let (switches, links) = match (self.a, self.groups) {
+            (a, 1) => (u64::from(a), 1),
+            (1, groups) => (u64::from(groups), u64::from(self.links())),
+            _ => return None,
+        };
+        let complete = u64::from(topology.nics()) == switches * u64::from(self.p);
+        let formula = "t S^2 / 4: a full mesh of S switches with t links between any two";
+        (complete && switches.is_multiple_of(2))
+            .then_some((links * switches * switches / 4, formula))
+    }
+
+    /// Through all groups: by the position in the group.
+    fn cuts(&self, switches: u32) -> Vec<(String, Vec<u32>)> {
+        let mut order: Vec<u32> = (0..switches).collect();
+        order.sort_by_key(|&s| (s % self.a, s));
+        vec![("by position in the group".to_owned(), order)]
+    }
+}

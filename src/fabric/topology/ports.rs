@@ -1,0 +1,55 @@
+//! Sets of ports of one switch.
+
+use super::MAX_RADIX;
+
+const _: () = assert!(MAX_RADIX <= u128::BITS as u64);
+
+/// A set of ports of one switch, a bit each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ports(u128);
+
+impl Ports {
+    /// No port.
+    pub const NONE: Self = Self(0);
+
+    /// One port; none if no switch has such a port.
+    #[must_use]
+    pub fn one(port: u32) -> Self {
+        Self(1u128.checked_shl(port).unwrap_or(0))
+    }
+
+    /// `count` ports from `first` on.
+    #[must_use]
+    pub fn range(first: u32, count: u32) -> Self {
+        let last = first.saturating_add(count);
+        (first..last).fold(Self::NONE, |all, port| Self(all.0 | Self::one(port).0))
+    }
+
+    /// Number of ports.
+    #[must_use]
+    pub fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// The lowest port, if there is any.
+    #[must_use]
+    pub fn first(self) -> Option<u32> {
+        (self.0 != 0).then(|| self.0.trailing_zeros())
+    }
+
+    /// The ports, ascending.
+    pub fn iter(self) -> impl Iterator<Item = u32> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let port = Self(left).first()?;
+            left &= left - 1;
+            Some(port)
+        })
+    }
+
+    /// The port that a destination chooses: number `dst` mod [`Ports::count`] of them.
+    #[must_use]
+    pub fn of_destination(self, dst: u32) -> Option<u32> {
+        self.iter().nth((dst % self.count().max(1)) as usize)
+    }
+}
