@@ -3,11 +3,13 @@
 mod common;
 
 use common::infiniband::voq_fabric;
+use common::script::{Cue, Script, message};
 use common::specs::{opa_gen1, sc2vl, service_level};
 use flitwise::fabric::analysis::bisection::Bisection;
 use flitwise::fabric::analysis::channels::ChannelGraph;
 use flitwise::fabric::analysis::path::path;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
+use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::hierarchical::Scheduler;
 use flitwise::fabric::spec::{FabricSpec, Switch};
 use flitwise::fabric::topology::{
@@ -270,6 +272,33 @@ fn the_class_changes_on_the_global_link() {
             class = table.behind(step.port_in, step.port_out, output, class);
             assert_eq!(class, u8::from(crossed));
         }
+    }
+}
+
+/// Every group sends to the next one: a global link carries what eight NICs send. It is never
+/// idle from the first packet on, which takes as long as a packet alone.
+#[test]
+fn one_global_link_carries_all_between_two_groups() {
+    const MESSAGES: u64 = 20;
+    for by in ARRANGEMENTS {
+        let spec = opa_gen1(dragonfly((2, 4, 2, None), by), Scheduler::RrVl);
+        let nics = spec.topology.nics();
+        let line = |i: u64| {
+            let src = (i % u64::from(nics)) as u32;
+            (Cue::At(0), message(i, src, (src + 8) % nics, 0, 1024))
+        };
+        let mut script = Script::new((0..MESSAGES * u64::from(nics)).map(line));
+        let end = Engine::new(&spec).unwrap().run(&mut script);
+        assert_eq!(end, RunEnd::Drained);
+        let last = script.packets.iter().map(|p| p.delivered).max().unwrap();
+        let flits: u64 = script.packets.iter().map(|p| u64::from(p.flits)).sum();
+        let busy = flits / 9;
+        let routes = (0..nics).map(|src| path(&spec, &spec, (src, (src + 8) % nics), 0, 1024));
+        let alone = routes.map(|way| way.unwrap().tail).max().unwrap();
+        assert!(
+            last > busy && last <= busy + alone,
+            "{busy} {alone}: {last}"
+        );
     }
 }
 

@@ -140,7 +140,7 @@ impl Cube {
         }
     }
 
-    /// The way from coordinate `here` to another one, `there`: the shorter one round a ring.
+    /// The direction from coordinate `here` to another one, `there`: the shorter one round a ring.
     fn direction(&self, tie: RingTie, size: u32, here: u32, there: u32) -> Direction {
         let plus = if self.wrap {
             let ahead = (there + size - here) % size;

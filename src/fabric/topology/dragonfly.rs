@@ -174,9 +174,9 @@ impl Dragonfly {
         (group * self.a + at, self.p + self.a - 1 + port)
     }
 
-    /// Where the link begins and its port there, over which a packet leaves its group at
+    /// The (switch, port) at which the global link begins that a packet for `to` takes from
     /// `switch`: of the links that make the fewest hops, the destination chooses one.
-    fn way_out(&self, switch: u32, to: Destination) -> (u32, u32) {
+    fn global_link(&self, switch: u32, to: Destination) -> (u32, u32) {
         let (group, home) = (switch / self.a, to.switch / self.a);
         let local_hops = |link: &u32| {
             let (near, far) = (self.end(group, home, *link), self.end(home, group, *link));
@@ -196,7 +196,7 @@ impl Family for Dragonfly {
         let (next, global) = if switch / a == to.switch / a {
             (to.switch, 0)
         } else {
-            self.way_out(switch, to)
+            self.global_link(switch, to)
         };
         Ports::one(if next == switch {
             global
