@@ -109,6 +109,8 @@ enum Model {
     HierarchicalControlled(Box<hierarchical::Fabric<hierarchical::Congestion>>),
     /// With VL allocation that does not look at the buffers; with or without congestion control.
     HierarchicalBlind(Box<hierarchical::Fabric<hierarchical::Blindly>>),
+    /// A plain fabric (`voq::layout::is_plain`), with at most 64 ports per switch.
+    VoqPlain(Box<voq::Fabric<0, 1>>),
     /// With one rate, and at most 64 ports per switch.
     Voq1(Box<voq::Fabric<1, 1>>),
     /// With at most three different rates, and at most 64 ports per switch.
@@ -146,6 +148,9 @@ impl Model {
         voq::layout::check_limits(spec, voq)?;
         let small = spec.topology.radix() <= 64;
         Ok(match voq::layout::rates(spec, voq).len() {
+            0..=1 if small && voq::layout::is_plain(spec, voq) => {
+                Self::VoqPlain(Box::new(voq::Fabric::new(spec, voq)?))
+            }
             0..=1 if small => Self::Voq1(Box::new(voq::Fabric::new(spec, voq)?)),
             2..=3 if small => Self::Voq3(Box::new(voq::Fabric::new(spec, voq)?)),
             _ => Self::Voq8(Box::new(voq::Fabric::new(spec, voq)?)),
@@ -160,6 +165,7 @@ macro_rules! with_model {
             Model::Hierarchical($model) => $do,
             Model::HierarchicalControlled($model) => $do,
             Model::HierarchicalBlind($model) => $do,
+            Model::VoqPlain($model) => $do,
             Model::Voq1($model) => $do,
             Model::Voq3($model) => $do,
             Model::Voq8($model) => $do,

@@ -6,48 +6,62 @@
 
 use super::Fabric;
 use super::nic::append;
-use super::packet::{Packet, Purpose};
+use super::packet::{Origin, Packet, Purpose};
 use crate::fabric::engine::counters::Arrived;
-use crate::fabric::engine::pool::PacketId;
+use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::spec::Notification;
 use crate::fabric::spec::voq::Acks;
 use crate::fabric::workload::Workload;
 
+/// A CNP or an ACK.
+struct Answer {
+    /// Length on the wire.
+    bytes: u32,
+    is_cnp: bool,
+    becn: bool,
+}
+
 impl<const L: usize, const W: usize> Fabric<L, W> {
     /// The tail of packet `id` is at its NIC.
     pub(super) fn arrive(&mut self, id: PacketId, workload: &mut impl Workload) {
-        let packet = self.packets[id];
+        let (packet, origin) = (self.packets[id], self.origins[id]);
         self.packets[id].alive = false;
         self.packets.remove(id);
-        if packet.purpose == Purpose::Answer {
-            if packet.becn {
-                self.receive_becn(&packet);
+        if origin.purpose == Purpose::Answer {
+            if origin.becn {
+                self.receive_becn(&packet, origin.src);
             }
             return;
         }
         let arrived = Arrived {
-            message: packet.message,
-            index: packet.index,
+            message: origin.message,
+            index: origin.index,
             flits: packet.flits.into(),
             units: packet.bytes,
-            injected: packet.injected,
+            injected: origin.injected,
         };
         self.counters
             .deliver(self.now, &arrived, &mut self.messages, workload);
+        if !Self::PLAIN {
+            self.answer(&packet, &origin);
+        }
+    }
 
+    /// Creates the ACK and the CNP that answer a data packet, if it wants any.
+    fn answer(&mut self, packet: &Packet<L>, origin: &Origin) {
         let notification = self
             .congestion
             .as_ref()
             .map(|congestion| congestion.notification);
-        let must_notify = packet.fecn && !packet.becn;
-        let flow = (packet.src, packet.sl);
+        let must_notify = packet.fecn && !origin.becn;
+        let flow = (origin.src, packet.sl);
         let congested = &mut self.nics[packet.dst as usize].congested;
         if must_notify && notification == Some(Notification::Ack) && !congested.contains(&flow) {
             congested.push(flow);
         }
         let acknowledged = match self.acks {
             Acks::None => false,
-            Acks::PerMessage => packet.last,
+            Acks::PerMessage => origin.last,
             Acks::PerPacket => true,
         };
         let at_once = must_notify && notification == Some(Notification::AckNow);
@@ -57,36 +71,50 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                 congested.swap_remove(at);
             }
             let becn = at_once || remembered.is_some();
-            self.answer_to(&packet, self.ack_bytes, false, becn);
+            let answer = Answer {
+                bytes: self.ack_bytes,
+                is_cnp: false,
+                becn,
+            };
+            self.answer_to(packet, origin.src, answer);
         }
         if let (true, Some(Notification::Cnp { bytes })) = (must_notify, notification) {
-            self.answer_to(&packet, bytes, true, true);
+            let answer = Answer {
+                bytes,
+                is_cnp: true,
+                becn: true,
+            };
+            self.answer_to(packet, origin.src, answer);
         }
     }
 
     /// A BECN has reached the source of the flow that it slows down.
-    fn receive_becn(&mut self, packet: &Packet<L>) {
+    fn receive_becn(&mut self, packet: &Packet<L>, src: u32) {
         let Some(congestion) = &mut self.congestion else {
             return;
         };
-        let flow = congestion.sources.flow(packet.dst, packet.sl, packet.src);
+        let flow = congestion.sources.flow(packet.dst, packet.sl, src);
         let is_event = congestion.sources.becn(flow, self.now);
         self.counters.count_becn(is_event);
         self.mark_nic_dirty(packet.dst);
     }
 
-    /// Queues a CNP or an ACK of `bytes` bytes on the wire, back to the sender of `packet`.
-    fn answer_to(&mut self, packet: &Packet<L>, bytes: u32, is_cnp: bool, becn: bool) {
+    /// Queues a CNP or an ACK, back to `dst`, the sender of `packet`.
+    fn answer_to(&mut self, packet: &Packet<L>, dst: u32, answer: Answer) {
+        let Answer {
+            bytes,
+            is_cnp,
+            becn,
+        } = answer;
         if self.packets.is_full() {
             // The run ends with this tick.
             return;
         }
-        let (src, dst, sl) = (packet.dst, packet.src, packet.sl);
+        let (src, sl) = (packet.dst, packet.sl);
         let flits = self.units.flits(bytes);
         let vl = self.routes.vl_at_nic(src, dst, sl);
         let id = self.packets.insert(Packet {
             waiting_since: self.now,
-            src,
             dst,
             bytes,
             flits: flits as u16,
@@ -94,10 +122,18 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             sl,
             vl,
             buffer_vl: vl,
-            purpose: Purpose::Answer,
-            becn,
             ..Packet::default()
         });
+        let origin = Origin {
+            injected: 0,
+            message: NONE,
+            index: 0,
+            src,
+            purpose: Purpose::Answer,
+            last: false,
+            becn,
+        };
+        self.origins.set(id, origin);
         let state = &mut self.nics[src as usize];
         let queue = if is_cnp {
             &mut state.cnps

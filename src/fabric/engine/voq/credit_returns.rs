@@ -10,8 +10,7 @@
 //! credit return yields nothing before the end of the one before it. The earlier one stays in
 //! the queue until its end is past, so the queue alone keeps this order.
 
-use super::packet::Packet;
-use super::schedule::{Rate, Schedule};
+use super::schedule::{Lines, Rate, Schedule};
 use crate::fabric::engine::bits::Divisor;
 use crate::fabric::spec::Tick;
 use crate::units::Ratio;
@@ -68,94 +67,168 @@ impl Crossbar {
 /// the credits: later than the flits leave, by the ticks that a credit takes to the sender.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CreditReturn<const L: usize> {
-    /// Tick of the last credit.
-    pub end: Tick,
-    /// Tick in which the crossbar takes the header; 0 if a link or a sink empties the buffer.
-    /// Flit i leaves [`Crossbar::flit`] later, or when it is available.
-    pub crossing: Tick,
-    /// From which tick each flit is available to the crossbar, or leaves by the link or sink.
-    pub schedule: Schedule<L>,
-    pub flits: u16,
+    /// Tick in which the header leaves.
+    first: Tick,
+    /// Ticks from there to the last credit. `layout::check_limits` keeps them within 32 bits.
+    span: u32,
     pub credits: u16,
-    /// Credits already applied.
-    pub applied: u16,
     /// VL of the buffer; 0 for buffers that count without regard to VLs.
-    pub vl: u8,
+    vl: u8,
+    /// The crossbar takes the flits: flit i leaves [`Crossbar::flit`] after `first`, or when it is
+    /// available. Else a link or a sink takes them.
+    crosses: bool,
+    /// From which tick each flit is available to the crossbar, or leaves by the link or sink.
+    lines: Lines<L>,
+}
+
+/// Fills the unused entries of a queue.
+impl<const L: usize> Default for CreditReturn<L> {
+    fn default() -> Self {
+        Self {
+            first: 0,
+            span: 0,
+            credits: 0,
+            vl: 0,
+            crosses: false,
+            lines: Lines::default(),
+        }
+    }
 }
 
 impl<const L: usize> CreditReturn<L> {
-    /// Of `packet`, which a link or a sink takes out of a buffer, with credits of `vl`. `leaves`:
-    /// in which ticks its flits leave. The sender may use a credit `delay` ticks later.
+    /// A link or a sink takes the flits in the ticks of `leaves`.
     #[inline(always)]
-    pub(super) fn without_crossing(
-        leaves: Schedule<L>,
-        delay: Tick,
-        packet: &Packet<L>,
-        vl: u8,
-    ) -> Self {
+    pub(super) fn leaving(leaves: &Schedule<L>, credits: u16, vl: u8) -> Self {
+        // A line may begin behind the only flit of a packet, which is short.
+        let first = leaves.header().min(leaves.tail());
         Self {
-            end: leaves.tail() + delay,
-            crossing: 0,
-            schedule: leaves.later(delay),
-            flits: packet.flits,
-            credits: packet.credits,
-            applied: 0,
+            first,
+            span: (leaves.tail() - first) as u32,
+            credits,
             vl,
+            crosses: false,
+            lines: leaves.lines(),
         }
     }
 
+    /// The crossbar takes the flits from tick `start` on, when they are available. It takes the
+    /// last one in tick `end`.
+    #[inline(always)]
+    pub(super) fn crossing(
+        start: Tick,
+        end: Tick,
+        available: &Schedule<L>,
+        credits: u16,
+        vl: u8,
+    ) -> Self {
+        // Without lines the flits come at the rate of the crossbar: the later header decides.
+        let first = match L {
+            0 => start.max(available.header()),
+            _ => start,
+        };
+        Self {
+            first,
+            span: (end - first) as u32,
+            credits,
+            vl,
+            crosses: L > 0,
+            lines: available.lines(),
+        }
+    }
+
+    /// Tick of the last credit.
+    #[inline]
+    fn end(&self) -> Tick {
+        self.first + Tick::from(self.span)
+    }
+
     /// Tick of credit `c`, counted from 0.
+    #[inline]
     pub(super) fn credit_tick(&self, drain: &DrainRates, c: u32) -> Tick {
         if c + 1 >= u32::from(self.credits) {
-            return self.end;
+            return self.end();
         }
         let last_flit = (c + 1) * drain.flits_per_credit.value() - 1;
-        let crosses = self.crossing + drain.crossbar.flit(last_flit);
-        crosses.max(self.schedule.tick_of(&drain.rates, last_flit))
+        let leaves = self.lines.tick_of(self.first, &drain.rates, last_flit);
+        if self.crosses {
+            leaves.max(self.first + drain.crossbar.flit(last_flit))
+        } else {
+            leaves
+        }
     }
 
     /// Credits that are back by tick `now`, including credits already applied.
     fn credits_by(&self, drain: &DrainRates, now: Tick) -> u32 {
-        if now >= self.end {
+        if now >= self.end() {
             return self.credits.into();
         }
-        if now < self.crossing {
+        if now < self.first {
             return 0;
         }
-        let crossed = drain.crossbar.flits_in(now - self.crossing + 1);
-        let flits = u32::from(self.flits);
-        let flits = self
-            .schedule
-            .flits_by(&drain.rates, now, flits)
-            .min(u32::try_from(crossed).unwrap_or(flits));
         // Not all flits have left, so the last credit, which may be a part of one, is not back.
-        let whole = drain.flits_per_credit.floor(flits);
-        whole.min(u32::from(self.credits) - 1)
+        let rest = u32::from(self.credits) - 1;
+        let mut flits = rest * drain.flits_per_credit.value();
+        if self.crosses {
+            let crossed = drain.crossbar.flits_in(now - self.first + 1);
+            flits = flits.min(u32::try_from(crossed).unwrap_or(flits));
+        }
+        let flits = self.lines.flits_by(self.first, &drain.rates, now, flits);
+        drain.flits_per_credit.floor(flits)
     }
 }
 
-/// Entries for which a queue has room at first. Entries that are past are removed only when the
-/// queue is full.
-const MIN_CAPACITY: usize = 8;
+/// Entries of a queue that lie beside its counters. Most buffers need two; more go elsewhere.
+const SHORT: usize = 3;
 
 /// The credit returns of a buffer, in the order in which packets leave it.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(super) struct CreditReturns<const L: usize> {
-    queue: VecDeque<CreditReturn<L>>,
+    /// The first ones; `count` of them are in use.
+    short: [CreditReturn<L>; SHORT],
+    /// Credits of the first one that have been applied.
+    applied: u16,
+    count: u8,
+    /// The next credit return must wake the sender.
+    pub sender_waits: bool,
+    /// Ticks that a credit takes to the sender.
+    pub latency: u32,
+    /// The others, if there have ever been any.
+    #[expect(clippy::box_collection, reason = "a pointer fits into the cache line")]
+    others: Option<Box<VecDeque<CreditReturn<L>>>>,
 }
 
 impl<const L: usize> Default for CreditReturns<L> {
     fn default() -> Self {
         Self {
-            queue: VecDeque::new(),
+            short: [CreditReturn::default(); SHORT],
+            applied: 0,
+            count: 0,
+            sender_waits: false,
+            latency: 0,
+            others: None,
         }
     }
 }
 
 impl<const L: usize> CreditReturns<L> {
+    /// Credits return over a link with this latency in ticks.
+    pub(super) fn over(latency: Tick) -> Self {
+        Self {
+            latency: latency as u32,
+            ..Self::default()
+        }
+    }
+
+    /// All credit returns in their order.
+    fn iter(&self) -> impl Iterator<Item = &CreditReturn<L>> {
+        let others = self.others.iter().flat_map(|others| others.iter());
+        self.short[..usize::from(self.count)].iter().chain(others)
+    }
+
     /// A packet begins to leave. Returns the tick before which none of its credits is back: the
-    /// end of the credit return before it. If the queue is full, credit returns that are past
-    /// are applied by `add(vl, credits)` and removed.
+    /// end of the credit return before it. If the short queue is full, credit returns that are
+    /// past are applied by `add(vl, credits)` and removed.
     #[inline(always)]
     pub(super) fn push(
         &mut self,
@@ -163,58 +236,90 @@ impl<const L: usize> CreditReturns<L> {
         now: Tick,
         add: impl FnMut(u8, u16),
     ) -> Tick {
-        let after = self.queue.back().map_or(0, |last| last.end);
-        credit_return.end = credit_return.end.max(after);
-        if self.queue.len() == self.queue.capacity() {
-            self.make_room(now, add);
+        let mut count = usize::from(self.count);
+        let mut after = match count.checked_sub(1) {
+            Some(last) => self.short[last % SHORT].end(),
+            None => 0,
+        };
+        if count == SHORT {
+            after = self.make_room(now, add);
+            count = usize::from(self.count);
         }
-        self.queue.push_back(credit_return);
+        if after > credit_return.end() {
+            credit_return.span = (after - credit_return.first) as u32;
+        }
+        match self.short.get_mut(count) {
+            Some(entry) => {
+                *entry = credit_return;
+                self.count += 1;
+            }
+            None => self.others.get_or_insert_default().push_back(credit_return),
+        }
         after
     }
 
+    /// The short queue is full: removes what is past. Returns the end of the last credit return.
     #[inline(never)]
-    fn make_room(&mut self, now: Tick, mut add: impl FnMut(u8, u16)) {
-        while let Some(first) = self.queue.front()
-            && first.end <= now
-        {
-            add(first.vl, first.credits - first.applied);
-            self.queue.pop_front();
-        }
-        if self.queue.len() == self.queue.capacity() {
-            self.queue.reserve(MIN_CAPACITY);
+    fn make_room(&mut self, now: Tick, mut add: impl FnMut(u8, u16)) -> Tick {
+        let last = self.others.as_ref().and_then(|others| others.back());
+        let after = last.unwrap_or(&self.short[SHORT - 1]).end();
+        self.remove_past(now, &mut add);
+        after
+    }
+
+    /// Applies the credit returns that have ended by tick `now`, and removes them.
+    fn remove_past(&mut self, now: Tick, add: &mut impl FnMut(u8, u16)) {
+        loop {
+            let in_use = &self.short[..usize::from(self.count)];
+            let past = in_use.iter().take_while(|entry| entry.end() <= now);
+            let past = past.count();
+            if past == 0 {
+                return;
+            }
+            for entry in &self.short[..past] {
+                add(entry.vl, entry.credits - std::mem::take(&mut self.applied));
+            }
+            self.short.copy_within(past.., 0);
+            self.count -= past as u8;
+            let Some(others) = &mut self.others else {
+                return;
+            };
+            while usize::from(self.count) < SHORT
+                && let Some(next) = others.pop_front()
+            {
+                self.short[usize::from(self.count)] = next;
+                self.count += 1;
+            }
         }
     }
 
     /// Applies the credits that are back by tick `now`: calls `add(vl, credits)`.
     #[inline]
     pub(super) fn apply(&mut self, drain: &DrainRates, now: Tick, mut add: impl FnMut(u8, u16)) {
-        while let Some(first) = self.queue.front_mut() {
-            if first.end <= now {
-                add(first.vl, first.credits - first.applied);
-                self.queue.pop_front();
-                continue;
-            }
+        self.remove_past(now, &mut add);
+        if self.count > 0 {
+            let first = &self.short[0];
             let by = first.credits_by(drain, now) as u16;
-            if by > first.applied {
-                add(first.vl, by - first.applied);
-                first.applied = by;
+            if by > self.applied {
+                add(first.vl, by - self.applied);
+                self.applied = by;
             }
-            return;
         }
     }
 
     /// Returns the tick in which `missing` more credits for `vl` will be back; `None` if the
     /// returns under way are too few.
     pub(super) fn tick_of(&self, drain: &DrainRates, vl: u8, mut missing: u32) -> Option<Tick> {
-        let mut previous_end = 0;
-        for credit_return in &self.queue {
-            let not_before = std::mem::replace(&mut previous_end, credit_return.end);
+        let (mut previous_end, mut applied) = (0, u32::from(self.applied));
+        for credit_return in self.iter() {
+            let not_before = std::mem::replace(&mut previous_end, credit_return.end());
+            let applied = std::mem::take(&mut applied);
             if credit_return.vl != vl {
                 continue;
             }
-            let left = u32::from(credit_return.credits - credit_return.applied);
+            let left = u32::from(credit_return.credits) - applied;
             if left >= missing {
-                let credit = u32::from(credit_return.applied) + missing - 1;
+                let credit = applied + missing - 1;
                 return Some(credit_return.credit_tick(drain, credit).max(not_before));
             }
             missing -= left;
@@ -224,8 +329,63 @@ impl<const L: usize> CreditReturns<L> {
 
     /// True if credits for `vl` are on their way.
     pub(super) fn any_on(&self, vl: u8) -> bool {
-        self.queue
-            .iter()
-            .any(|credit_return| credit_return.vl == vl)
+        self.iter().any(|credit_return| credit_return.vl == vl)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::engine::voq::schedule::{Length, SubTick};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// However many credit returns there are, every credit is back in its own tick, but not
+        /// before the end of the credit return before it. When they are applied changes nothing.
+        #[test]
+        fn every_credit_returns_once(
+            packets in prop::collection::vec((0u64..40, 0u64..60, 1u32..6, 0u8..2), 1..20),
+            looks in prop::collection::vec(any::<bool>(), 1..40),
+        ) {
+            let rate = Ratio::new(1, 2).unwrap();
+            let drain = DrainRates {
+                rates: vec![Rate::new(rate, 8)],
+                flits_per_credit: Divisor::new(1),
+                crossbar: Crossbar::new(rate, 8),
+            };
+            let mut returns = CreditReturns::<0>::default();
+            // The ticks of all credits, by VL, and the credits applied.
+            let (mut ticks, mut applied) = ([Vec::new(), Vec::new()], [0usize; 2]);
+            let (mut now, mut last_end, mut look) = (0, 0, looks.iter().cycle());
+            for (wait, delay, flits, vl) in packets {
+                for tick in now..now + wait {
+                    if *look.next().unwrap() {
+                        let add = |vl: u8, credits| applied[usize::from(vl)] += usize::from(credits);
+                        returns.apply(&drain, tick, add);
+                        for (ticks, applied) in ticks.iter().zip(applied) {
+                            let back = ticks.iter().filter(|&&at| at <= tick).count();
+                            prop_assert_eq!(back, applied);
+                        }
+                        for (vl, ticks) in (0..).zip(&ticks) {
+                            let next = ticks.iter().filter(|&&at| at > tick).min().copied();
+                            prop_assert_eq!(returns.tick_of(&drain, vl, 1), next);
+                        }
+                    }
+                }
+                now += wait;
+                let length = Length { bytes: flits * 8, flits };
+                let blank = Schedule::<0>::at_once();
+                let (leaves, _) =
+                    blank.served(&drain.rates, 0, SubTick::default(), now + 1 + delay, length);
+                let credit_return = CreditReturn::leaving(&leaves, flits as u16, vl);
+                let after = returns.push(credit_return, now, |vl, credits| {
+                    applied[usize::from(vl)] += usize::from(credits);
+                });
+                prop_assert!(after == last_end || after <= now && last_end <= now);
+                let of_flits = (0..u64::from(flits)).map(|i| leaves.header() + 2 * i);
+                ticks[usize::from(vl)].extend(of_flits.map(|tick| tick.max(last_end)));
+                last_end = last_end.max(leaves.tail());
+            }
+        }
     }
 }

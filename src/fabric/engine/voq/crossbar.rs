@@ -1,7 +1,6 @@
 //! Phases 5 and 6: outputs grant, in-ports accept (`docs/model-infiniband.md` §6), and Port VLs
 //! enter or leave the congestion state (§9).
 //!
-//! Also the credit ledgers of the outputs: how many credits an output has, and when more arrive.
 //! What follows from an accepted grant is in `crossing`. Routing (phase 4) is in `route`, what NICs
 //! send in `nic`.
 
@@ -38,48 +37,19 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         self.dirty_outputs.clear();
     }
 
-    /// Returns the credits of `output_vl` at the far end of the link of `output`. Applies the
-    /// credit returns that are due only if the ledger has less than `wanted`.
+    /// Returns the credits for `vl` at the far end of the link of `output`. Applies the credit
+    /// returns that are due only if the ledger has less than `wanted`.
     #[inline]
-    pub(super) fn credits(&mut self, output: u32, output_vl: usize, wanted: u16) -> u16 {
-        let credits = self.output_vls[output_vl].credits;
-        if credits >= wanted {
-            return credits;
-        }
-        self.apply_credit_returns(output);
-        self.output_vls[output_vl].credits
-    }
-
-    fn apply_credit_returns(&mut self, output: u32) {
-        let first = output as usize * self.vls;
-        let output_vls = &mut self.output_vls[first..first + self.vls];
-        let mut add = |vl: u8, credits| output_vls[usize::from(vl)].credits += credits;
-        self.link_returns[output as usize].apply(&self.drain, self.now, &mut add);
-        let port = &self.outputs[output as usize];
-        if self.sink_rate.is_some() && port.to.is_nic() {
-            let answers = &mut self.answer_returns[port.to.peer() as usize];
-            answers.apply(&self.drain, self.now, add);
-        }
+    pub(super) fn credits(&mut self, output: u32, vl: u8, wanted: u16) -> u16 {
+        let (drain, now) = (&self.drain, self.now);
+        self.links.credits((output, vl), wanted, drain, now)
     }
 
     /// Returns the tick when `missing` more credits for `vl` arrive at `output`, or an earlier
-    /// one in which it must look again. If no arrival is scheduled, registers `output` to be
-    /// woken by the next credit return.
+    /// one in which it must look again, as far as known.
+    #[inline]
     pub(super) fn credits_due(&mut self, output: u32, vl: u8, missing: u32) -> Option<Tick> {
-        let port = &self.outputs[output as usize];
-        let data = &self.link_returns[output as usize];
-        if self.sink_rate.is_some() && port.to.is_nic() {
-            // Data and answers return credits independently: the output looks again at the
-            // next credit of either.
-            let answers = &self.answer_returns[port.to.peer() as usize];
-            let next = [data, answers].map(|returns| returns.tick_of(&self.drain, vl, 1));
-            return next.into_iter().flatten().min();
-        }
-        let at = data.tick_of(&self.drain, vl, missing);
-        if at.is_none() {
-            self.outputs[output as usize].waits_for_credits = true;
-        }
-        at
+        self.links.due((output, vl), missing, &self.drain)
     }
 
     /// Returns the credits free in the buffer before the link of `output`. Applies the credit
@@ -141,7 +111,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     /// Looks at the VoQs that request `output` on any of the VLs of the bit set `waiting_vls`.
     #[inline(always)]
     fn requests(&mut self, output: u32, waiting_vls: u32) -> Requests {
-        let room = if self.room_binds {
+        let room = if self.room_binds() {
             self.room(output, self.largest)
         } else {
             u16::MAX
@@ -181,7 +151,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let port = &self.outputs[at];
         let (first_port, out_port) = (port.first_port, port.out_port);
         let output_vl = at * self.vls + vl;
-        let credits = self.credits(output, output_vl, self.largest);
+        let credits = self.credits(output, vl as u8, self.largest);
         let fits_all = credits.min(room) >= self.largest;
         let OutputVl { heads, ahead, .. } = &self.output_vls[output_vl];
         for mut in_ports in heads.split(ahead) {
@@ -225,9 +195,10 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     #[inline]
     fn grant_sole_request(&mut self, output: u32) -> bool {
         let at = output as usize;
+        let room_binds = self.room_binds();
         let port = &mut self.outputs[at];
-        let output_vl =
-            &self.output_vls[at * self.vls + port.waiting_vls.trailing_zeros() as usize];
+        let vl = port.waiting_vls.trailing_zeros();
+        let output_vl = &self.output_vls[at * self.vls + vl as usize];
         let Some(in_port) = output_vl.heads.only() else {
             return false;
         };
@@ -235,8 +206,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let state = &self.inputs[input as usize];
         let is_eligible = state.queues == 1
             && state.free_at.tick <= self.now + self.timing.allocation
-            && output_vl.credits >= self.largest
-            && (port.room >= self.largest || !self.room_binds);
+            && self.links.known(output, vl as u8) >= self.largest
+            && (!room_binds || port.room >= self.largest);
         if is_eligible {
             port.end_credit_wait(self.now);
             port.grant = self.switch_arbiters.pick(at, port.waiting_vls);
@@ -248,7 +219,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     /// Credits that the head of a VoQ takes.
     #[inline]
     fn head_credits(&self, input: u32, out_port: u8, vl: usize) -> u16 {
-        let queue = (input * self.radix + u32::from(out_port)) as usize * self.vls + vl;
+        let queue = self.inputs[input as usize].queue(out_port, self.vls, vl);
         self.packets[self.queues[queue].head].credits
     }
 
@@ -281,8 +252,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             return;
         };
         congestion.port_vls.update_states(|output, vl| {
-            let output_vl = output as usize * self.vls + usize::from(vl);
-            self.credits(output, output_vl, self.largest) >= self.largest_but_acks
+            self.credits(output, vl, self.largest) >= self.largest_but_acks
         });
         self.congestion = Some(congestion);
     }

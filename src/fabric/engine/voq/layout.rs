@@ -7,7 +7,7 @@
 
 use super::schedule::{MAX_PARTS, Rate};
 use crate::fabric::spec::voq::Acks;
-use crate::fabric::spec::voq::{Buffers, StaticPool};
+use crate::fabric::spec::voq::{Buffers, StaticPool, Timing};
 use crate::fabric::spec::{FabricSpec, SlToVl, SpecError, TrunkSelection, Voq};
 use crate::units::Ratio;
 
@@ -172,6 +172,21 @@ pub(super) fn room_binds(spec: &FabricSpec, voq: &Voq) -> bool {
         || most > u64::from(voq.buffers.output)
 }
 
+/// True if all flits of the fabric take the same whole number of ticks to pass any link or
+/// crossbar, NICs answer to no packet and have no sinks, and the room in the output buffers of
+/// switches does not bind. Then flit i of a packet passes every place a fixed time after the
+/// header.
+pub(in crate::fabric::engine) fn is_plain(spec: &FabricSpec, voq: &Voq) -> bool {
+    let rate = |rate: &Ratio| Rate::new(*rate, spec.units.flit_bytes);
+    !room_binds(spec, voq)
+        && rates(spec, voq)
+            .iter()
+            .all(|link| rate(link).flits_take_whole_ticks())
+        && spec.congestion_control.is_none()
+        && voq.hca.sink_rate.is_none()
+        && voq.hca.acks == Acks::None
+}
+
 /// Checks the limits of this engine.
 ///
 /// # Errors
@@ -220,6 +235,7 @@ pub(in crate::fabric::engine) fn check_limits(
     }
     check_buffers(&voq.buffers)?;
     let longest = longest_packet(spec, voq);
+    check_spans(spec, voq.timing, &rates, longest)?;
     if longest > MAX_FLITS {
         return limit(
             "qos.service_levels.mtu",
@@ -233,6 +249,37 @@ pub(in crate::fabric::engine) fn check_limits(
             format!("{} times the fastest link", voq.crossbar_speedup),
             MAX_SPEEDUP.into(),
         );
+    }
+    Ok(())
+}
+
+/// Checks that the credits of a packet of `longest` flits are back within 2^32 ticks after the
+/// first of them.
+fn check_spans(
+    spec: &FabricSpec,
+    timing: Timing,
+    rates: &[Ratio],
+    longest: u32,
+) -> Result<(), SpecError> {
+    let rate = |rate: &Ratio| Rate::new(*rate, spec.units.flit_bytes);
+    let flit = rates.last().map_or(1, |slowest| rate(slowest).flit_ticks());
+    let packet = flit.saturating_mul(longest.into());
+    // Credits of a starved Port VL return later by as many times of the packet.
+    let control = spec.congestion_control.as_deref();
+    let starved = control.map_or(0, |control| {
+        let settings = [&control.host_ports, &control.switch_ports];
+        let settings = settings.into_iter().chain(control.exceptions.values());
+        let starving = settings.filter(|settings| settings.may_starve());
+        let delays = starving.map(|settings| u64::from(settings.cs_return_delay.multiplier));
+        delays.max().unwrap_or(0)
+    });
+    let latency = spec.link_latency.switch.max(spec.link_latency.host);
+    let inside = timing.input_store + timing.allocation;
+    let longest = packet.saturating_mul(starved + 4);
+    let most = longest.saturating_add(4 * (latency + inside + 1));
+    if most > u32::MAX.into() {
+        let what = format!("{most} ticks for the credits of a packet");
+        return limit("fabric.link_speed", what, u32::MAX.into());
     }
     Ok(())
 }

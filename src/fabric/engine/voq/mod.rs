@@ -10,7 +10,7 @@
 //! | phase | what | module |
 //! |---|---|---|
 //! | 1 | arrivals at NICs | `arrival` |
-//! | 2 | credit returns, when a ledger is read | `credit_returns` |
+//! | 2 | credit returns, when a ledger is read | `link`, `credit_returns` |
 //! | 2 | injection reports | `nic` |
 //! | 3 | messages | `nic`, `queue_pairs` |
 //! | 4 | routing | `route` |
@@ -19,7 +19,7 @@
 //! | 7, 8 of NICs | send engine and link | `nic` |
 //!
 //! `L` is the number of lines of a flit [`schedule`]: at least the number of different rates in
-//! the fabric. Switches have up to 64 · `W` ports.
+//! the fabric, or 0 if the fabric is plain ([`layout::is_plain`]). Switches have up to 64 · `W` ports.
 
 mod arbiter;
 mod arrival;
@@ -27,6 +27,7 @@ mod credit_returns;
 mod crossbar;
 mod crossing;
 pub(super) mod layout;
+mod link;
 mod nic;
 mod packet;
 mod parts;
@@ -40,8 +41,10 @@ mod statistics;
 use self::arbiter::Arbiters;
 use self::credit_returns::{CreditReturns, Crossbar, DrainRates};
 use self::layout::Rates;
-use self::packet::Packet;
+use self::link::Links;
+use self::packet::{Origins, Packet};
 use self::parts::{Input, Nic, Output, OutputVl, Queue};
+use self::ports::Ports;
 use self::queue_pairs::QueuePairs;
 use self::route::Routes;
 use super::FabricModel;
@@ -52,8 +55,7 @@ use super::counters::Counters;
 use super::pool::{InFlight, PacketId, Pool};
 use super::stall::Stall;
 use crate::fabric::series::Sample;
-use crate::fabric::spec::voq::Acks;
-use crate::fabric::spec::voq::Timing;
+use crate::fabric::spec::voq::{Acks, Timing};
 use crate::fabric::spec::{
     CongestionControl, FabricSpec, Notification, SpecError, Tick, Units, Voq,
 };
@@ -93,26 +95,22 @@ pub(super) struct Fabric<const L: usize, const W: usize> {
     outputs: Vec<Output>,
     nics: Vec<Nic>,
     queue_pairs: QueuePairs,
-    /// VoQs, numbered (in-port over all switches · radix + out-port) · VLs + VL.
+    /// VoQs, numbered as [`Input::queue`] says.
     queues: Vec<Queue>,
-    /// Output VLs, numbered output · VLs + VL.
+    /// Output VLs of switches, numbered output · VLs + VL.
     output_vls: Vec<OutputVl<W>>,
     switch_arbiters: Arbiters,
     nic_arbiters: Arbiters,
 
-    // Credits on their way back.
-    /// Per output: credits of the buffer at the far end of its link.
-    link_returns: Vec<CreditReturns<L>>,
-    /// Per NIC: credits of its receive buffer that answers return, if there is a sink rate. Answers
-    /// do not wait for the sink, so their credits may overtake the credits of data.
-    answer_returns: Vec<CreditReturns<L>>,
+    links: Links<L>,
     /// Output buffers of switches may be too full for a packet: see `layout::room_binds`.
     room_binds: bool,
-    /// Per output: credits of its own buffer.
+    /// Per output: credits of its own buffer that are on their way back.
     buffer_returns: Vec<CreditReturns<L>>,
 
     routes: Routes,
     packets: Pool<Packet<L>>,
+    origins: Origins,
     messages: Pool<InFlight>,
     wheel: Wheel,
 
@@ -164,12 +162,31 @@ mod event {
 const MOST_BUCKETS: u64 = 1 << 14;
 
 impl<const L: usize, const W: usize> Fabric<L, W> {
+    /// The fabric is plain: see `layout::is_plain`. The compiler then drops what cannot happen.
+    const PLAIN: bool = L == 0;
+
+    /// `part`, which plain fabrics do not have.
+    #[inline(always)]
+    fn unless_plain<T>(part: &mut Option<Box<T>>) -> Option<&mut T> {
+        if Self::PLAIN {
+            return None;
+        }
+        part.as_deref_mut()
+    }
+
+    /// Output buffers of switches may be too full for a packet.
+    #[inline(always)]
+    fn room_binds(&self) -> bool {
+        !Self::PLAIN && self.room_binds
+    }
+
     /// An idle fabric at tick 0.
     ///
     /// # Errors
     /// If `spec` exceeds a limit of this engine that `layout::check_limits` does not check. The
     /// caller has validated `spec` and checked the limits. `voq` is its switch model. There are
-    /// at most `L` different rates, and at most 64 · `W` ports per switch.
+    /// at most `L` different rates, or the fabric is plain if `L` is 0. There are at most 64 · `W`
+    /// ports per switch.
     pub(super) fn new(spec: &FabricSpec, voq: &Voq) -> Result<Self, SpecError> {
         let rates = Rates::new(spec, voq);
         let (topology, units, buffers) = (&spec.topology, spec.units, &voq.buffers);
@@ -181,8 +198,12 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             flits_per_credit: Divisor::new(units.flits_per_credit.min(1 << 15)),
             crossbar: Crossbar::new(voq.crossbar_rate(), units.flit_bytes),
         };
-        let (inputs, outputs) = parts::ports(spec, voq, &rates, &drain.rates);
-        let output_vls = parts::output_vls(&outputs, buffers);
+        let (mut inputs, outputs) = parts::ports(spec, voq, &rates, &drain.rates);
+        let queues = parts::number_queues(&mut inputs, &outputs, vls);
+        let output_vl = OutputVl {
+            heads: Ports::NONE,
+            ahead: Ports::ALL,
+        };
         let host_rate = |nic| {
             let (switch, port) = topology.attachment(nic);
             voq.links.at(topology, switch, port)
@@ -193,7 +214,6 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             .map(|&rate| rates.index(voq.hca.send_rate.unwrap_or(rate)))
             .collect();
         let reach = wheel_reach(spec, voq, &drain);
-        let credit_returns = |count: usize| (0..count).map(|_| CreditReturns::default()).collect();
         let mut counters = Counters::new(spec.qos.service_levels.len());
         let congestion = spec.congestion_control.as_deref().map(|control| {
             counters.congestion = Some(CongestionStats::default());
@@ -218,17 +238,17 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             send_rates,
             sink_rate: voq.hca.sink_rate.map(|rate| rates.index(rate)),
             nics: (0..nics).map(|_| Nic::new(vls)).collect(),
-            queue_pairs: QueuePairs::new(nics, vls),
-            queues: vec![Queue::default(); ports * radix as usize * vls],
-            output_vls,
+            queue_pairs: QueuePairs::new(nics, spec.qos.service_levels.len(), vls),
+            queues: vec![Queue::default(); queues],
+            output_vls: vec![output_vl; ports * vls],
             switch_arbiters: Arbiters::new(&voq.vlarb, ports),
             nic_arbiters: Arbiters::new(&voq.hca.vlarb, nics as usize),
-            link_returns: credit_returns(outputs.len()),
-            answer_returns: credit_returns(nics as usize),
+            links: Links::new(&outputs, buffers, voq.hca.sink_rate.is_some()),
             room_binds: layout::room_binds(spec, voq),
-            buffer_returns: credit_returns(outputs.len()),
+            buffer_returns: outputs.iter().map(|_| CreditReturns::default()).collect(),
             routes: Routes::new(spec)?,
             packets: Pool::new(),
+            origins: Origins::default(),
             messages: Pool::new(),
             wheel: Wheel::new(reach.min(MOST_BUCKETS)),
             congestion,
@@ -406,7 +426,7 @@ impl<const L: usize, const W: usize> FabricModel for Fabric<L, W> {
         self.complete_routing();
         self.grant();
         self.accept();
-        if self.congestion.is_some() {
+        if !Self::PLAIN && self.congestion.is_some() {
             self.update_congestion_states();
         }
         self.send(workload);

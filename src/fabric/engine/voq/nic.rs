@@ -7,7 +7,7 @@
 
 use super::arbiter::Pick;
 use super::credit_returns::CreditReturn;
-use super::packet::{Packet, Purpose};
+use super::packet::{Origin, Packet, Purpose};
 use super::parts::Queue;
 use super::queue_pairs::WaitingPair;
 use super::schedule::{Length, Schedule};
@@ -140,7 +140,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let mut retry_at = Tick::MAX;
         let link_is_free = |fabric: &Self| fabric.outputs[output as usize].link_free.tick <= now;
         // (a) CNPs and ACKs.
-        if link_is_free(self) {
+        if !Self::PLAIN && link_is_free(self) {
             retry_at = self.start_answer(nic, output);
         }
         // (b) The send engine.
@@ -182,15 +182,14 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                 continue;
             }
             let Packet { vl, credits, .. } = self.packets[id];
-            let output_vl = output as usize * self.vls + usize::from(vl);
-            let available = self.credits(output, output_vl, credits);
+            let available = self.credits(output, vl, credits);
             if available < credits {
                 let missing = u32::from(credits - available);
                 let due = self.credits_due(output, vl, missing);
                 retry_at = retry_at.min(due.unwrap_or(Tick::MAX));
                 continue;
             }
-            self.output_vls[output_vl].credits -= credits;
+            self.links.take(output, vl, credits);
             let state = &mut self.nics[nic as usize];
             let queue = if from_cnps {
                 &mut state.cnps
@@ -207,7 +206,6 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     /// The send engine fetches a packet, if it is free and some queue pair is eligible.
     fn fetch(&mut self, nic: u32, output: u32) -> Retry {
         let now = self.now;
-        let vls = self.vls;
         let state = &self.nics[nic as usize];
         let waiting_vls = state.waiting_vls;
         if waiting_vls == 0 {
@@ -228,8 +226,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         while rest != 0 {
             let vl = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let output_vl = output as usize * vls + vl;
-            let credits = self.credits(output, output_vl, self.largest);
+            let credits = self.credits(output, vl as u8, self.largest);
             let pointer = self.nics[nic as usize].pointers[vl];
             if let Some(at) =
                 self.first_eligible_pair(nic, vl, (credits, room), pointer, &mut obstacles)
@@ -260,11 +257,10 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     /// `room`: credits free in the output buffer.
     #[inline(always)]
     fn retry_after(&mut self, obstacles: &Obstacles, output: u32, room: u16) -> Retry {
-        let vls = self.vls;
         let (mut at, mut waits_for_room) = (obstacles.held_until, false);
         for (vl, &needs) in obstacles.credits.iter().enumerate() {
             if needs != u16::MAX {
-                let available = self.output_vls[output as usize * vls + vl].credits;
+                let available = self.links.known(output, vl as u8);
                 let due = self.credits_due(output, vl as u8, u32::from(needs - available));
                 at = at.min(due.unwrap_or(Tick::MAX));
             }
@@ -346,9 +342,6 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let packet = self.packets.insert(Packet {
             schedule,
             waiting_since: now,
-            message: id,
-            index,
-            src: nic,
             dst: state.dst,
             bytes: length.bytes,
             flits: length.flits as u16,
@@ -356,15 +349,24 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             sl: state.sl,
             vl: pick.vl,
             buffer_vl: pick.vl,
-            last,
             ..blank
         });
+        let origin = Origin {
+            injected: now,
+            message: id,
+            index,
+            src: nic,
+            purpose: Purpose::Data,
+            last,
+            becn: false,
+        };
+        self.origins.set(packet, origin);
         append(&mut self.nics[nic as usize].buffer, packet, |tail| {
             &mut self.packets[tail].next
         });
         self.outputs[output as usize].room -= credits;
-        self.output_vls[output as usize * self.vls + vl].credits -= credits;
-        if let Some(congestion) = &mut self.congestion {
+        self.links.take(output, pick.vl, credits);
+        if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
             let ccti = congestion.sources.ccti(state.flow, now);
             let end = free.first_whole_tick();
             congestion.sources.sent(state.flow, end, length.bytes);
@@ -407,7 +409,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let leaves = self.start(nic, output, id);
         let packet = &self.packets[id];
         let port = &mut self.outputs[output as usize];
-        let credit_return = CreditReturn::without_crossing(leaves, 1, packet, 0);
+        let credit_return = CreditReturn::leaving(&leaves.later(1), packet.credits, 0);
         let add = |_, credits| port.room += credits;
         self.buffer_returns[output as usize].push(credit_return, self.now, add);
         credit_return.credit_tick(&self.drain, 0)
@@ -430,14 +432,15 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         port.sent.bytes += u64::from(length.bytes);
         port.sent.queue_wait += now - packet.waiting_since;
         self.counters.host_flit_hops += u64::from(flits);
-        packet.injected = now;
+        let origin = &mut self.origins[id];
+        origin.injected = now;
         packet.schedule = leaves.arriving(port.flight, port.arrival_of_tail(free), flits);
         packet.input = port.to.peer();
-        if packet.purpose == Purpose::Data {
+        if origin.purpose == Purpose::Data {
             self.counters.packets += 1;
             self.counters.flits_injected += u64::from(flits);
-            let message = &self.messages[packet.message];
-            if packet.last && message.report_injection {
+            let message = &self.messages[origin.message];
+            if origin.last && message.report_injection {
                 let report_at = leaves.tail() + 1;
                 let injections = &mut self.nics[nic as usize].injections;
                 injections.push_back((report_at, message.token));

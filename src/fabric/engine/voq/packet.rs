@@ -14,7 +14,8 @@ pub(super) enum Purpose {
     Answer,
 }
 
-/// A packet. Payload in a send queue is no packet yet: it belongs to its message.
+/// A packet, as the switches on its way need it. Payload in a send queue is no packet yet: it
+/// belongs to its message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Packet<const L: usize> {
     /// When its flits reach the buffer that the header is in or on its way to. In a NIC: from
@@ -23,24 +24,18 @@ pub(super) struct Packet<const L: usize> {
     /// Tick in which its present wait began: in a VoQ, in an output buffer or a queue of a NIC.
     /// After a grant, the tick from which it may leave the output buffer.
     pub waiting_since: Tick,
-    /// Tick in which the header left the NIC.
-    pub injected: Tick,
+    /// Tick in which the link behind `output` starts it.
+    pub starts: Tick,
     /// Next packet of the same FIFO.
     pub next: PacketId,
-    pub message: MessageId,
-    /// Position within the message.
-    pub index: u32,
-    pub src: u32,
-    pub dst: u32,
     /// In-port, numbered over all switches, that the header is at or on its way to.
     pub input: u32,
     /// Output, numbered over all switches, that it was last routed to; [`NONE`] before the first
     /// switch.
     pub output: u32,
+    pub dst: u32,
     /// Length on the wire in bytes, headers included.
     pub bytes: u32,
-    /// Tick in which the link behind `output` starts it.
-    pub starts: Tick,
     pub flits: u16,
     /// Credits that it takes in any buffer.
     pub credits: u16,
@@ -51,13 +46,54 @@ pub(super) struct Packet<const L: usize> {
     pub buffer_vl: u8,
     /// VL class with respect to the datelines: 0 before, 1 behind.
     pub class: u8,
+    pub fecn: bool,
+    /// Not yet delivered: this entry of the pool is in use.
+    pub alive: bool,
+}
+
+/// What only the NICs at both ends of its way need to know of a packet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Origin {
+    /// Tick in which the header left the NIC.
+    pub injected: Tick,
+    pub message: MessageId,
+    /// Position within the message.
+    pub index: u32,
+    pub src: u32,
     pub purpose: Purpose,
     /// Last packet of its message.
     pub last: bool,
-    pub fecn: bool,
     pub becn: bool,
-    /// Not yet delivered: this entry of the pool is in use.
-    pub alive: bool,
+}
+
+/// The origins of the packets of a pool, by their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Origins(Vec<Origin>);
+
+impl Origins {
+    /// Notes the origin of packet `id`, which has just joined the pool.
+    #[inline]
+    pub(super) fn set(&mut self, id: PacketId, origin: Origin) {
+        match self.0.get_mut(id as usize) {
+            Some(entry) => *entry = origin,
+            None => self.0.push(origin),
+        }
+    }
+}
+
+impl std::ops::Index<PacketId> for Origins {
+    type Output = Origin;
+    #[inline]
+    fn index(&self, id: PacketId) -> &Origin {
+        &self.0[id as usize]
+    }
+}
+
+impl std::ops::IndexMut<PacketId> for Origins {
+    #[inline]
+    fn index_mut(&mut self, id: PacketId) -> &mut Origin {
+        &mut self.0[id as usize]
+    }
 }
 
 impl<const L: usize> Default for Packet<L> {
@@ -65,26 +101,19 @@ impl<const L: usize> Default for Packet<L> {
         Self {
             schedule: Schedule::default(),
             waiting_since: 0,
-            injected: 0,
+            starts: 0,
             next: NONE,
-            message: NONE,
-            index: 0,
-            src: 0,
-            dst: 0,
             input: NONE,
             output: NONE,
+            dst: 0,
             bytes: 1,
-            starts: 0,
             flits: 1,
             credits: 1,
             sl: 0,
             vl: 0,
             buffer_vl: 0,
             class: 0,
-            purpose: Purpose::Data,
-            last: false,
             fecn: false,
-            becn: false,
             alive: true,
         }
     }

@@ -11,7 +11,6 @@ use super::schedule::{Rate, SubTick};
 use crate::fabric::engine::calendar::Wake;
 use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::pool::{NONE, PacketId};
-use crate::fabric::spec::voq::Buffers;
 use crate::fabric::spec::{FabricSpec, Tick, Voq};
 use crate::fabric::topology::{Peer, Topology};
 use std::collections::VecDeque;
@@ -32,16 +31,13 @@ impl Default for Queue {
     }
 }
 
-/// The state of an (output, VL): which in-ports request it, and the credits at the far end of
-/// the link.
+/// The state of an (output, VL): which in-ports request it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OutputVl<const W: usize> {
     /// In-ports of the switch whose VoQ for this output VL has a head.
     pub heads: Ports<W>,
     /// In-ports at or after the pointer of this output VL.
     pub ahead: Ports<W>,
-    /// Credits without the returns that have not been applied yet.
-    pub credits: u16,
 }
 
 /// An in-port of a switch.
@@ -57,12 +53,24 @@ pub(super) struct Input<const W: usize> {
     pub switch: u32,
     /// Port 0 of the switch, numbered over all switches.
     pub first_port: u32,
+    /// Its first VoQ.
+    pub first_queue: u32,
     /// Number of its VoQs that hold a packet.
     pub queues: u16,
     /// Its number within the switch.
     pub in_port: u8,
+    /// Index of the rate of the link from `upstream`.
+    pub rate: u8,
     /// Out-ports at or after its pointer.
     pub ahead: Ports<W>,
+}
+
+impl<const W: usize> Input<W> {
+    /// Number of its VoQ to `out_port` on `vl`, of `vls` VLs.
+    #[inline]
+    pub(super) fn queue(&self, out_port: u8, vls: usize, vl: usize) -> usize {
+        self.first_queue as usize + usize::from(out_port) * vls + vl
+    }
 }
 
 /// The sending end of a link: an out-port of a switch, or the port of a NIC.
@@ -80,8 +88,6 @@ pub(super) struct Output {
     pub granted_to: u8,
     /// Index of the rate of the link.
     pub rate: u8,
-    /// The next credit return of the link must wake this output.
-    pub waits_for_credits: bool,
     /// Credits free in the output buffer, without the returns that have not been applied yet.
     pub room: u16,
     /// The other end of the link: an in-port, or a NIC.
@@ -180,26 +186,31 @@ impl Nic {
     }
 }
 
-/// All output VLs, with all credits of the buffers at the far ends.
-pub(super) fn output_vls<const W: usize>(
+/// Notes at each in-port the rate of the link that comes in there.
+fn note_rates<const W: usize>(inputs: &mut [Input<W>], outputs: &[Output]) {
+    for input in inputs {
+        if let Some(upstream) = outputs.get(input.upstream as usize) {
+            input.rate = upstream.rate;
+        }
+    }
+}
+
+/// Numbers the VoQs. Only in-ports with a link have some. Returns how many there are.
+pub(super) fn number_queues<const W: usize>(
+    inputs: &mut [Input<W>],
     outputs: &[Output],
-    buffers: &Buffers,
-) -> Vec<OutputVl<W>> {
-    outputs
-        .iter()
-        .flat_map(|output| {
-            let pool = if output.to.is_nic() {
-                &buffers.nic_sink
-            } else {
-                &buffers.input
-            };
-            pool.per_vl.iter().map(|&credits| OutputVl {
-                heads: Ports::NONE,
-                ahead: Ports::ALL,
-                credits: credits as u16,
-            })
-        })
-        .collect()
+    vls: usize,
+) -> usize {
+    let connected = outputs.iter().filter(|output| output.to.is_connected());
+    let out_ports = connected.map(|output| u32::from(output.out_port) + 1).max();
+    let mut next = 0;
+    for input in inputs {
+        input.first_queue = next;
+        if input.upstream != NONE {
+            next += out_ports.unwrap_or(0) * vls as u32;
+        }
+    }
+    next as usize
 }
 
 /// All in-ports of switches, still without their upstream output.
@@ -212,8 +223,10 @@ fn in_ports<const W: usize>(topology: &Topology) -> Vec<Input<W>> {
             upstream: NONE,
             switch: port / radix,
             first_port: port - port % radix,
+            first_queue: 0,
             queues: 0,
             in_port: (port % radix) as u8,
+            rate: 0,
             ahead: Ports::ALL,
         })
         .collect()
@@ -243,7 +256,6 @@ pub(super) fn ports<const W: usize>(
             grant: Pick::default(),
             granted_to: NOT_GRANTED,
             rate,
-            waits_for_credits: false,
             room: room as u16,
             to,
             first_port: port - port % radix,
@@ -281,5 +293,6 @@ pub(super) fn ports<const W: usize>(
             latency.host,
         ));
     }
+    note_rates(&mut inputs, &outputs);
     (inputs, outputs)
 }

@@ -32,24 +32,58 @@ pub(super) struct WaitingPair {
     pub credits: u16,
 }
 
+/// Most entries of a table of all possible queue pairs.
+const MAX_TABLE: u64 = 1 << 18;
+
+/// Where each queue pair is, by its NIC and key.
+#[derive(Debug)]
+enum Places {
+    /// A small fabric: the number of the queue pair, or [`NONE`], per NIC · keys + key.
+    Table { keys: usize, pairs: Vec<u32> },
+    /// Per NIC: number of the queue pair, by key.
+    Trees(Vec<BTreeMap<u32, u32>>),
+}
+
+impl Places {
+    fn new(nics: u32, sls: usize) -> Self {
+        let keys = sls * nics as usize;
+        if u64::from(nics) * keys as u64 > MAX_TABLE {
+            return Self::Trees(vec![BTreeMap::new(); nics as usize]);
+        }
+        Self::Table {
+            keys,
+            pairs: vec![NONE; nics as usize * keys],
+        }
+    }
+
+    /// The entry of a queue pair; [`NONE`] if it is new.
+    #[inline]
+    fn entry(&mut self, nic: u32, key: u32) -> &mut u32 {
+        match self {
+            Self::Table { keys, pairs } => &mut pairs[nic as usize * *keys + key as usize],
+            Self::Trees(trees) => trees[nic as usize].entry(key).or_insert(NONE),
+        }
+    }
+}
+
 /// All queue pairs that have been used.
 #[derive(Debug)]
 pub(super) struct QueuePairs {
     nics: u32,
     vls: usize,
-    /// Per NIC: number of the queue pair, by key.
-    by_key: Vec<BTreeMap<u32, u32>>,
+    places: Places,
     pairs: Vec<QueuePair>,
     /// Queue pairs that have a packet to send, sorted by key; per NIC · VLs + VL.
     waiting: Vec<Vec<WaitingPair>>,
 }
 
 impl QueuePairs {
-    pub(super) fn new(nics: u32, vls: usize) -> Self {
+    /// `sls`: service levels of the fabric.
+    pub(super) fn new(nics: u32, sls: usize, vls: usize) -> Self {
         Self {
             nics,
             vls,
-            by_key: vec![BTreeMap::new(); nics as usize],
+            places: Places::new(nics, sls),
             pairs: Vec::new(),
             waiting: vec![Vec::new(); nics as usize * vls],
         }
@@ -69,10 +103,11 @@ impl QueuePairs {
         new: impl FnOnce() -> (u8, FlowId),
     ) -> u32 {
         let key = self.key(sl, dst);
-        let pairs = &mut self.pairs;
-        *self.by_key[nic as usize].entry(key).or_insert_with(|| {
+        let place = self.places.entry(nic, key);
+        if *place == NONE {
             let (vl, flow) = new();
-            pairs.push(QueuePair {
+            *place = self.pairs.len() as u32;
+            self.pairs.push(QueuePair {
                 dst,
                 head: NONE,
                 tail: NONE,
@@ -80,8 +115,8 @@ impl QueuePairs {
                 sl,
                 vl,
             });
-            pairs.len() as u32 - 1
-        })
+        }
+        *place
     }
 
     #[inline]

@@ -95,7 +95,7 @@ impl Routes {
 
     /// Output, numbered over all switches, of a packet for `dst` at `switch`. `used(output)`: how
     /// much the output buffer of `output` holds, in units that need only compare.
-    #[inline]
+    #[inline(always)]
     fn output(&mut self, switch: u32, dst: u32, used: impl FnMut(u32) -> u32) -> u32 {
         if let Some(tables) = &self.forwarding {
             let port = tables[switch as usize * self.nics + dst as usize];
@@ -110,7 +110,7 @@ impl Routes {
     }
 
     /// VL and VL class behind `hop` of a packet of `sl` for `dst`, whose VL class was `class`.
-    #[inline]
+    #[inline(always)]
     fn vl(&self, hop: &Hop, sl: u8, dst: u32, class: u8) -> (u8, u8) {
         match &self.vls {
             Vls::Tables(tables) => (tables.at_switch(hop.input, hop.out_port, sl), class),
@@ -154,6 +154,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             switch,
             first_port,
             in_port,
+            first_queue,
             ..
         } = self.inputs[input as usize];
         let (outputs, returns, drain) = (&mut self.outputs, &mut self.buffer_returns, &self.drain);
@@ -176,8 +177,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         packet.next = NONE;
 
         let output_vl = output as usize * self.vls + usize::from(vl);
-        let queue = &mut self.queues
-            [(input * self.radix + u32::from(out_port)) as usize * self.vls + usize::from(vl)];
+        let queue = usize::from(out_port) * self.vls + usize::from(vl);
+        let queue = &mut self.queues[first_queue as usize + queue];
         if queue.head == NONE {
             queue.head = id;
             self.inputs[input as usize].queues += 1;
@@ -188,7 +189,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             self.packets[queue.tail].next = id;
         }
         queue.tail = id;
-        if let Some(congestion) = &mut self.congestion {
+        if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
             congestion
                 .port_vls
                 .joined((input, output, vl), flits.into());

@@ -5,6 +5,10 @@
 //! Flit i passes in the latest tick of all lines. Of two lines of the same rate the later one
 //! decides, so one is kept. The last flit may be short, so its tick is kept by itself.
 //!
+//! Where the only rate takes a whole number k of ticks for a flit, as in plain fabrics
+//! (`layout::is_plain`), flit i passes i · k ticks after the header, and no lines are kept: `L` is
+//! 0.
+//!
 //! This module computes. It belongs to no phase, and knows neither buffers nor credits.
 
 use crate::fabric::spec::Tick;
@@ -23,6 +27,8 @@ pub(super) struct Rate {
     byte: u64,
     /// Parts that a whole flit takes.
     flit: u64,
+    /// Ticks that a flit takes, if that is a whole number; else 0.
+    whole: u64,
     /// Binary logarithm of `tick`; [`NO_POWER`] if that is no power of two.
     power: u8,
 }
@@ -35,10 +41,15 @@ impl Rate {
         let (num, den) = (u128::from(flits.num()), u128::from(flits.den()));
         let bytes = Ratio::reduced(num * u128::from(flit_bytes), den).unwrap_or(Ratio::ONE);
         let tick = bytes.num().max(1);
+        let flit = bytes.den().saturating_mul(flit_bytes.into());
         Self {
             tick,
             byte: bytes.den(),
-            flit: bytes.den().saturating_mul(flit_bytes.into()),
+            flit,
+            whole: match flit.is_multiple_of(tick) {
+                true => flit / tick,
+                false => 0,
+            },
             power: match tick.is_power_of_two() {
                 true => tick.trailing_zeros() as u8,
                 false => NO_POWER,
@@ -58,8 +69,8 @@ impl Rate {
 
     /// True if a flit takes a whole number of ticks.
     #[inline]
-    fn flits_take_whole_ticks(self) -> bool {
-        self.flit.is_multiple_of(self.tick)
+    pub(super) fn flits_take_whole_ticks(self) -> bool {
+        self.whole != 0
     }
 
     /// `parts` after `start`.
@@ -129,7 +140,7 @@ pub(super) struct Length {
 
 /// The ticks ⌊start + i · q/p⌋ in which a server of rate p/q takes flits i.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Line {
+struct Line {
     /// The start, a [`SubTick`] in two fields: so a line takes 16 bytes.
     tick: Tick,
     part: u32,
@@ -161,45 +172,95 @@ impl Line {
     }
 }
 
-/// In which ticks the flits of a packet pass a place: the latest of up to `L` lines. `L` is at
-/// least the number of different rates in the fabric.
+/// In which ticks the flits of a packet but the last one pass a place: the latest of up to `L`
+/// lines. `L` is at least the number of different rates in the fabric, or 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Schedule<const L: usize> {
-    /// The line of the last server comes first. Unused entries are at the end.
-    lines: [Line; L],
-    /// Tick of the last flit.
-    tail: Tick,
-}
+pub(super) struct Lines<const L: usize>([Line; L]);
 
-impl<const L: usize> Default for Schedule<L> {
+impl<const L: usize> Default for Lines<L> {
     fn default() -> Self {
-        Self {
-            lines: [Line::NONE; L],
-            tail: 0,
-        }
+        Self([Line::NONE; L])
     }
 }
 
-impl<const L: usize> Schedule<L> {
+impl<const L: usize> Lines<L> {
     /// The lines in use.
     #[inline]
     fn used(&self) -> impl Iterator<Item = &Line> {
-        self.lines
+        self.0
             .iter()
             .take_while(|line| L == 1 || line.rate != NO_RATE)
     }
 
+    /// Tick of flit `i`, which is not the last one; 0 if it was available from the first.
+    /// `header`: tick of the header.
+    #[inline]
+    pub(super) fn tick_of(&self, header: Tick, rates: &[Rate], i: u32) -> Tick {
+        match self.0.as_slice() {
+            [] => header + u64::from(i) * rates[0].whole,
+            [line] => rates[0].after(line.start(), i).tick,
+            _ => {
+                let tick = |line: &Line| {
+                    let rate = rates.get(usize::from(line.rate));
+                    rate.map_or(0, |rate| rate.after(line.start(), i).tick)
+                };
+                self.used().map(tick).max().unwrap_or(0)
+            }
+        }
+    }
+
+    /// How many of `flits` flits pass in tick `now` or before. The last one counts as if it were
+    /// whole. `header`: tick of the header.
+    #[inline]
+    pub(super) fn flits_by(&self, header: Tick, rates: &[Rate], now: Tick, flits: u32) -> u32 {
+        let mut passed = u64::from(flits);
+        if L == 0 {
+            return match now.checked_sub(header) {
+                Some(ticks) => passed.min(ticks / rates[0].whole.max(1) + 1) as u32,
+                None => 0,
+            };
+        }
+        for line in self.used() {
+            let Some(rate) = rates.get(usize::from(line.rate)) else {
+                continue;
+            };
+            if line.tick > now {
+                return 0;
+            }
+            // Flits i with start + i · q/p < now + 1.
+            let ticks = now - line.tick + 1;
+            let parts = ticks
+                .saturating_mul(rate.tick)
+                .saturating_sub(line.part.into());
+            passed = passed.min(parts.div_ceil(rate.flit));
+        }
+        passed as u32
+    }
+}
+
+/// In which ticks the flits of a packet pass a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Schedule<const L: usize> {
+    /// Tick of the header.
+    header: Tick,
+    /// Tick of the last flit.
+    tail: Tick,
+    /// The line of the last server comes first; it decides the tick of the header, as no server
+    /// lets the header wait for later flits. Unused entries are at the end.
+    lines: Lines<L>,
+}
+
+impl<const L: usize> Schedule<L> {
     /// All flits are available from tick 0 on.
     #[cfg(test)]
     pub(super) fn at_once() -> Self {
         Self::default()
     }
 
-    /// Tick of the header. The line of the last server decides it, as no server lets the header
-    /// wait for later flits.
+    /// Tick of the header.
     #[inline]
     pub(super) fn header(&self) -> Tick {
-        self.lines[0].tick
+        self.header
     }
 
     /// Tick of the last flit.
@@ -208,29 +269,25 @@ impl<const L: usize> Schedule<L> {
         self.tail
     }
 
+    /// The ticks of all flits but the last.
+    #[inline]
+    pub(super) fn lines(&self) -> Lines<L> {
+        self.lines
+    }
+
     /// Tick of flit `i`, which is not the last one; 0 if it was available from the first.
     #[inline]
     pub(super) fn tick_of(&self, rates: &[Rate], i: u32) -> Tick {
-        if L == 1 {
-            return rates[0].after(self.lines[0].start(), i).tick;
-        }
-        let mut tick = 0;
-        for line in self.used() {
-            let rate = match rates.get(usize::from(line.rate)) {
-                Some(rate) => *rate,
-                None => continue,
-            };
-            tick = tick.max(rate.after(line.start(), i).tick);
-        }
-        tick
+        self.lines.tick_of(self.header, rates, i)
     }
 
     /// The same schedule, later by `ticks`.
     #[inline]
     pub(super) fn later(mut self, ticks: Tick) -> Self {
-        for line in &mut self.lines {
+        for line in &mut self.lines.0 {
             line.tick += ticks;
         }
+        self.header += ticks;
         self.tail += ticks;
         self
     }
@@ -249,31 +306,12 @@ impl<const L: usize> Schedule<L> {
         let mut arriving = self.later(flight);
         arriving.tail = tail;
         if flits == 1 {
-            (arriving.lines[0].tick, arriving.lines[0].part) = (tail, 0);
+            arriving.header = tail;
+            if let Some(line) = arriving.lines.0.first_mut() {
+                (line.tick, line.part) = (tail, 0);
+            }
         }
         arriving
-    }
-
-    /// How many of `flits` flits pass in tick `now` or before. The last one counts as if it were
-    /// whole.
-    #[inline]
-    pub(super) fn flits_by(&self, rates: &[Rate], now: Tick, flits: u32) -> u32 {
-        let mut passed = u64::from(flits);
-        for line in self.used() {
-            let Some(rate) = rates.get(usize::from(line.rate)) else {
-                continue;
-            };
-            if line.tick > now {
-                return 0;
-            }
-            // Flits i with start + i · q/p < now + 1.
-            let ticks = now - line.tick + 1;
-            let parts = ticks
-                .saturating_mul(rate.tick)
-                .saturating_sub(line.part.into());
-            passed = passed.min(parts.div_ceil(rate.flit));
-        }
-        passed as u32
     }
 
     /// A server of rate index `rate` takes a packet whose flits become available on this
@@ -290,22 +328,27 @@ impl<const L: usize> Schedule<L> {
         length: Length,
     ) -> (Self, SubTick) {
         debug_assert!(free.tick <= start, "a server serves one packet at a time");
-        let own = rates[if L == 1 { 0 } else { usize::from(rate) }];
+        let own = &rates[if L <= 1 { 0 } else { usize::from(rate) }];
         let begin = free.max(SubTick::at(start));
-        let last = own.after(begin, length.flits - 1).tick.max(self.tail);
+        let last = match L {
+            0 => begin.tick + u64::from(length.flits - 1) * own.whole,
+            _ => own.after(begin, length.flits - 1).tick,
+        };
         let mut free = own.after_packet(begin, length.bytes);
         let last_parts = own.last_flit_parts(length);
-        if self.lines[0].rate != NO_RATE {
-            free = free.max(own.advance(SubTick::at(self.tail), last_parts));
-        }
+        // Flits that were available from the first have tick 0 and change nothing.
+        free = free.max(own.advance(SubTick::at(self.tail), last_parts));
         let mut leaving = Self {
-            tail: last,
-            ..Self::default()
+            header: begin.tick,
+            tail: last.max(self.tail),
+            lines: Lines::default(),
         };
-        leaving.lines[0] = Line::new(begin, rate);
+        if let Some(line) = leaving.lines.0.first_mut() {
+            *line = Line::new(begin, rate);
+        }
         // With a single rate and flits of whole ticks, only the last flit can become available
         // later than the server would take it.
-        if L > 1 || !own.flits_take_whole_ticks() {
+        if L > 1 || L == 1 && !own.flits_take_whole_ticks() {
             self.keep_lines(&mut leaving, start);
             if length.flits > 1 {
                 // The last flit follows the one before.
@@ -320,16 +363,18 @@ impl<const L: usize> Schedule<L> {
     /// this schedule that may still decide behind that server.
     #[inline(never)]
     fn keep_lines(&self, leaving: &mut Self, start: Tick) {
-        let rate = leaving.lines[0].rate;
+        let rate = leaving.lines.0[0].rate;
         let mut count = 1;
-        for line in self.used().filter(|line| line.rate != NO_RATE) {
+        for line in self.lines.used().filter(|line| line.rate != NO_RATE) {
             if line.rate == rate {
-                leaving.lines[0] = Line::new(leaving.lines[0].start().max(line.start()), rate);
+                let first = &mut leaving.lines.0[0];
+                *first = Line::new(first.start().max(line.start()), rate);
+                leaving.header = first.tick;
             } else if line.tick < start && line.rate < rate {
                 // This line began before `start` and is faster: its flits stay ahead of the
                 // server's line.
             } else {
-                leaving.lines[count] = *line;
+                leaving.lines.0[count] = *line;
                 count += 1;
             }
         }
@@ -352,6 +397,42 @@ mod tests {
     }
 
     proptest! {
+        /// Where flits take whole ticks, the header tells as much as a line.
+        #[test]
+        fn whole_ticks_need_no_lines(
+            divisor in 1u64..12,
+            chain in prop::collection::vec((0u64..20, 0u64..9, 1u32..400), 1..6),
+            bytes in 1u32..400,
+        ) {
+            let rates = [Rate::new(Ratio::new(1, divisor).unwrap(), FLIT)];
+            let length = |bytes: u32| Length { bytes, flits: bytes.div_ceil(FLIT) };
+            let (mut brief, mut exact) = (Schedule::<0>::at_once(), Schedule::<1>::at_once());
+            for (wait, flight, before) in chain {
+                let (_, free) =
+                    Schedule::<1>::at_once().served(&rates, 0, SubTick::default(), 0, length(before));
+                let start = free.tick.max(exact.header()) + wait;
+                let (brief_free, exact_free);
+                (brief, brief_free) = brief.served(&rates, 0, free, start, length(bytes));
+                (exact, exact_free) = exact.served(&rates, 0, free, start, length(bytes));
+                prop_assert_eq!(brief_free, exact_free);
+                for _ in 0..2 {
+                    prop_assert_eq!((brief.header(), brief.tail()), (exact.header(), exact.tail()));
+                    let (flits, header) = (length(bytes).flits, exact.header());
+                    for i in 0..flits - 1 {
+                        prop_assert_eq!(brief.tick_of(&rates, i), exact.tick_of(&rates, i));
+                    }
+                    for now in header.saturating_sub(2)..exact.tail() + 2 {
+                        let found = brief.lines().flits_by(header, &rates, now, flits);
+                        prop_assert_eq!(found, exact.lines().flits_by(header, &rates, now, flits));
+                    }
+                    let tail = exact_free.first_whole_tick() - 1 + flight;
+                    let flight = flight + rates[0].flit_ticks() - 1;
+                    brief = brief.arriving(flight, tail.max(brief.tail()), flits);
+                    exact = exact.arriving(flight, tail.max(exact.tail()), flits);
+                }
+            }
+        }
+
         /// The lines agree with a chain of servers that is simulated flit by flit.
         #[test]
         fn lines_agree_with_greedy_servers(
@@ -402,7 +483,8 @@ mod tests {
                 prop_assert_eq!(u128::from(leaving.tail()), leaves[flits as usize - 1]);
                 for now in start.saturating_sub(2)..leaving.tail() + 3 {
                     let by = leaves.iter().filter(|&&tick| tick <= now.into()).count();
-                    let found = leaving.flits_by(&rates, now, flits).min(flits - 1) as usize;
+                    let found = leaving.lines().flits_by(leaving.header(), &rates, now, flits);
+                    let found = found.min(flits - 1) as usize;
                     prop_assert_eq!(found, by.min(flits as usize - 1));
                 }
                 let flight = flight + rates[rate].flit_ticks();

@@ -17,9 +17,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         // Per (input buffer, VL): the VoQs with a packet in it, and the credits that their packets
         // hold.
         let mut holders: BTreeMap<(u32, u8), (BTreeSet<usize>, u32)> = BTreeMap::new();
-        let radix = self.radix as usize;
         for queue in 0..self.queues.len() {
-            let input = (queue / self.vls / radix) as u32;
+            let input = self.input_of(queue);
             let mut at = self.queues[queue].head;
             while at != NONE {
                 let packet = &self.packets[at];
@@ -60,9 +59,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             return None;
         }
         let peer = port.to.peer();
-        let output_vl = output as usize * self.vls + usize::from(vl);
-        let free = self.credits(output, output_vl, packet.credits);
-        if free >= packet.credits || self.link_returns[output as usize].any_on(vl) {
+        let free = self.credits(output, vl, packet.credits);
+        if free >= packet.credits || self.links.any_on(output, vl) {
             return None;
         }
         let (held_by, held) = holders.get(&(peer, vl))?;
@@ -71,10 +69,17 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         (found == self.buffer_credits[usize::from(vl)]).then(|| held_by.iter().copied().collect())
     }
 
+    /// In-port, numbered over all switches, that `queue` belongs to.
+    fn input_of(&self, queue: usize) -> u32 {
+        let inputs = &self.inputs;
+        let behind = inputs.partition_point(|input| input.first_queue as usize <= queue);
+        behind as u32 - 1
+    }
+
     /// The head of `queue`, for the report.
     fn describe(&self, queue: usize) -> Waiting {
         let packet = &self.packets[self.queues[queue].head];
-        let port = (queue / self.vls) as u32 / self.radix;
+        let port = self.input_of(queue);
         Waiting {
             place: Place::Input,
             switch: port / self.radix,

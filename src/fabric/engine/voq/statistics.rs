@@ -111,7 +111,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             let mut flits = 0;
             while let Some(in_port) = in_ports.pop() {
                 let input = first_port + usize::from(in_port);
-                let queue = (input * radix + output % radix) * vls + vl;
+                let queue = self.inputs[input].queue((output % radix) as u8, vls, vl);
                 let mut at = self.queues[queue].head;
                 while let Some(packet) = self.packets.entries().get(at as usize) {
                     flits += u64::from(packet.flits);

@@ -1,0 +1,177 @@
+//! Links, as their senders know them: the credits of the buffer at the far end, credits on their
+//! way back, and whether the sender waits for them (`docs/model-infiniband.md` §3).
+//!
+//! A link is the only thing between two devices. The sender takes credits and asks when more
+//! arrive; the receiver gives them back. What a device returns it hands to the link, which says
+//! whether the sender must be woken, and when. In which ticks credits return is the matter of
+//! `credit_returns`.
+
+use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
+use super::parts::Output;
+use crate::fabric::spec::Tick;
+use crate::fabric::spec::voq::Buffers;
+
+/// The links of all outputs, numbered as these.
+#[derive(Debug)]
+pub(super) struct Links<const L: usize> {
+    vls: usize,
+    /// Per output · VLs + VL: credits at the far end, without the returns that have not been
+    /// applied yet.
+    credits: Vec<u16>,
+    /// Per output: credits on their way back.
+    returns: Vec<CreditReturns<L>>,
+    /// Per output to a NIC with a sink: the credits that answers return. Answers do not wait for
+    /// the sink, so their credits may overtake the credits of data. Empty without sink rate.
+    answers: Vec<Option<Box<CreditReturns<L>>>>,
+}
+
+impl<const L: usize> Links<L> {
+    /// Links with all credits at their senders. `with_sinks`: NICs have sinks of some rate.
+    pub(super) fn new(outputs: &[Output], buffers: &Buffers, with_sinks: bool) -> Self {
+        let pool = |output: &Output| match output.to.is_nic() {
+            true => buffers.nic_sink.per_vl.iter(),
+            false => buffers.input.per_vl.iter(),
+        };
+        let answers = |output: &Output| output.to.is_nic().then(Box::default);
+        Self {
+            vls: buffers.input.per_vl.len(),
+            credits: outputs
+                .iter()
+                .flat_map(|output| pool(output).map(|&credits| credits as u16))
+                .collect(),
+            returns: outputs
+                .iter()
+                .map(|output| CreditReturns::over(output.latency))
+                .collect(),
+            answers: match with_sinks {
+                true => outputs.iter().map(answers).collect(),
+                false => Vec::new(),
+            },
+        }
+    }
+
+    #[inline]
+    fn at(&self, output: u32, vl: u8) -> usize {
+        output as usize * self.vls + usize::from(vl)
+    }
+
+    /// Ticks that a credit takes to `output`.
+    #[inline]
+    pub(super) fn latency(&self, output: u32) -> Tick {
+        self.returns[output as usize].latency.into()
+    }
+
+    /// Credits returned by answers, if they are kept apart.
+    #[inline]
+    fn answers(&mut self, output: u32) -> Option<&mut CreditReturns<L>> {
+        // Plain fabrics have no answers.
+        match L {
+            0 => None,
+            _ => self.answers.get_mut(output as usize)?.as_deref_mut(),
+        }
+    }
+
+    /// Credits of `vl` that `output` knows of. There may be more if they are fewer than those that
+    /// [`Links::credits`] was last asked for.
+    #[inline]
+    pub(super) fn known(&self, output: u32, vl: u8) -> u16 {
+        self.credits[self.at(output, vl)]
+    }
+
+    /// Credits of `vl` that `output` has in tick `now`. Applies the credit returns that are due only
+    /// if the ledger has less than `wanted`.
+    #[inline]
+    pub(super) fn credits(
+        &mut self,
+        (output, vl): (u32, u8),
+        wanted: u16,
+        drain: &DrainRates,
+        now: Tick,
+    ) -> u16 {
+        let at = self.at(output, vl);
+        if self.credits[at] < wanted {
+            self.apply_returns(output, drain, now);
+        }
+        self.credits[at]
+    }
+
+    #[inline(never)]
+    fn apply_returns(&mut self, output: u32, drain: &DrainRates, now: Tick) {
+        let first = output as usize * self.vls;
+        let credits = &mut self.credits[first..first + self.vls];
+        let mut add = |vl: u8, returned| credits[usize::from(vl)] += returned;
+        self.returns[output as usize].apply(drain, now, &mut add);
+        if L > 0
+            && let Some(Some(answers)) = self.answers.get_mut(output as usize)
+        {
+            answers.apply(drain, now, add);
+        }
+    }
+
+    /// `output` sends a packet of `credits` credits on `vl`.
+    #[inline]
+    pub(super) fn take(&mut self, output: u32, vl: u8, credits: u16) {
+        let at = self.at(output, vl);
+        self.credits[at] -= credits;
+    }
+
+    /// The tick when `missing` more credits of `vl` arrive at `output`, or an earlier one in which
+    /// it must look again. If no arrival is scheduled, the next credit return wakes `output`.
+    pub(super) fn due(
+        &mut self,
+        (output, vl): (u32, u8),
+        missing: u32,
+        drain: &DrainRates,
+    ) -> Option<Tick> {
+        if let Some(answers) = self.answers(output) {
+            // Data and answers return credits independently: the output looks again at the
+            // next credit of either.
+            let next = answers.tick_of(drain, vl, 1);
+            let data = self.returns[output as usize].tick_of(drain, vl, 1);
+            return next.into_iter().chain(data).min();
+        }
+        let data = &mut self.returns[output as usize];
+        let at = data.tick_of(drain, vl, missing);
+        data.sender_waits |= at.is_none();
+        at
+    }
+
+    /// The receiver returns credits to `output`. Returns the tick in which `output` must be woken,
+    /// if it waits for them.
+    #[inline(always)]
+    pub(super) fn give_back(
+        &mut self,
+        output: u32,
+        credit_return: CreditReturn<L>,
+        drain: &DrainRates,
+        now: Tick,
+    ) -> Option<Tick> {
+        let first = output as usize * self.vls;
+        let credits = &mut self.credits[first..first + self.vls];
+        let add = |vl: u8, returned| credits[usize::from(vl)] += returned;
+        let returns = &mut self.returns[output as usize];
+        let not_before = returns.push(credit_return, now, add);
+        let waits = std::mem::take(&mut returns.sender_waits);
+        waits.then(|| credit_return.credit_tick(drain, 0).max(not_before))
+    }
+
+    /// A NIC returns the credits of an answer to `output`, which does not wait for them.
+    pub(super) fn give_back_answer(
+        &mut self,
+        output: u32,
+        credit_return: CreditReturn<L>,
+        now: Tick,
+    ) {
+        let first = output as usize * self.vls;
+        let credits = &mut self.credits[first..first + self.vls];
+        let add = |vl: u8, returned| credits[usize::from(vl)] += returned;
+        if let Some(Some(answers)) = self.answers.get_mut(output as usize) {
+            answers.push(credit_return, now, add);
+        }
+    }
+
+    /// True if credits of `vl` are on their way to `output`.
+    pub(super) fn any_on(&self, output: u32, vl: u8) -> bool {
+        self.returns[output as usize].any_on(vl)
+    }
+}
