@@ -53,17 +53,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let curve = plan.experiment.measure.is_some();
     let open = |dir| Outputs::open(dir, curve);
     let outputs = args.out.as_deref().map(open).transpose()?;
-    let series = match (&plan.series, args.out.as_deref()) {
-        (Some(series), Some(dir)) => {
-            let files = SeriesFiles::open(dir, &plan, series);
-            Some(files.map_err(|e| CliError::BadInput(format!("--out: cannot write {e:#}")))?)
-        }
-        (Some(_), None) => {
-            eprintln!("warning: [series] is not recorded: --out DIR says where to");
-            None
-        }
-        (None, _) => None,
-    };
+    let series = series_files(&plan, args.out.as_deref())?;
     let spec = &plan.experiment.fabric;
     if let Some(warning) = fabric::warning(spec, &args.experiment, &args.sets) {
         tell(format_args!("warning: {warning}"));
@@ -108,6 +98,25 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
         Status::Interrupted => Err(CliError::Failed(
             "interrupted; the results hold what was simulated so far".into(),
         )),
+    }
+}
+
+/// The files of the time series, if there are any and `--out` says where to.
+fn series_files<'a>(
+    plan: &'a config::Plan,
+    out: Option<&Path>,
+) -> Result<Option<SeriesFiles<'a>>, CliError> {
+    match (&plan.series, out) {
+        (Some(series), Some(dir)) => {
+            let files = SeriesFiles::open(dir, plan, series);
+            let files = files.map_err(|e| CliError::BadInput(format!("--out: cannot write {e:#}")));
+            files.map(Some)
+        }
+        (Some(_), None) => {
+            eprintln!("warning: [series] is not recorded: --out DIR says where to");
+            Ok(None)
+        }
+        (None, _) => Ok(None),
     }
 }
 

@@ -79,77 +79,22 @@ pub fn resolve_text(
     let default = texts.add("[baseline] default", BASELINE_DEFAULT);
     // The file named by the baseline is one more text, so it must be known before
     // any document borrows from them.
-    let file = {
-        let mut document = Document::parse(&texts, main)?;
-        for &set in &set_texts {
-            document.set_from_text(set)?;
-        }
-        match document.get("baseline.file") {
-            Some(DeValue::String(file)) => {
-                let path = dir.join(file.as_ref());
-                let text = read(&path)
-                    .map_err(|e| document.locate(ConfigError::new("baseline.file", e.problem)))?;
-                Some((path.display().to_string(), text))
-            }
-            _ => None,
-        }
-    };
+    let file = baseline_file(&document(&texts, main, &set_texts)?, dir)?;
     let file = file.map(|(name, text)| texts.add(name, text));
-
-    let mut said = Document::parse(&texts, main)?;
-    let implied = implied_preset(&said);
-    for &set in &set_texts {
-        said.set_from_text(set)?;
-    }
+    let implied = implied_preset(&Document::parse(&texts, main)?);
+    let said = document(&texts, main, &set_texts)?;
     let mut document = said.clone();
     imply(&mut document, implied)?;
     let raw: RawExperiment = document.read()?;
     let experiment = experiment(&raw, dir).map_err(|e| document.locate(e))?;
     let series = series(&raw, &experiment).map_err(|e| document.locate(e))?;
-    if experiment.measure.is_some() {
-        if document.get("baseline.overrides").is_some() || document.get("baseline.file").is_some() {
-            let e = ConfigError::new(
-                "baseline",
-                "compares the execution times of jobs, and there is none; add a [[job]] or \
-                 remove it",
-            );
-            return Err(document.locate(e));
-        }
-        return Ok(Plan {
-            experiment,
-            baselines: Vec::new(),
-            series,
-        });
-    }
-    if experiment.jobs.iter().all(|job| !job.enabled) {
-        let problem = match experiment.jobs.is_empty() {
-            false => "nothing to replay: every job is disabled; enable at least one",
-            true => {
-                "nothing to do: add a [[job]] with a trace, or a [[background]] whose traffic \
-                 is measured"
-            }
-        };
-        return Err(document.locate(ConfigError::new("job", problem)));
-    }
-    someone_ends(&experiment, "").map_err(|e| document.locate(e))?;
+    something_to_do(&document, &experiment).map_err(|e| document.locate(e))?;
     let mut baselines = Vec::new();
-    if raw.baseline.enabled.unwrap_or(true) {
+    if experiment.measure.is_none() && raw.baseline.enabled.unwrap_or(true) {
+        let file = file.map(|file| Document::parse(&texts, file)).transpose()?;
+        let default = Document::parse(&texts, default)?;
         let mut base = said;
-        if let Some(file) = file {
-            base.merge("", Document::parse(&texts, file)?.root())?;
-        }
-        match document.get("baseline.overrides") {
-            Some(DeValue::Table(overrides)) => base.merge("", overrides)?,
-            Some(_) => {
-                let e = ConfigError::new(
-                    "baseline.overrides",
-                    "must be a table such as { \"qos.scheduler\" = \"rr\" }",
-                );
-                return Err(document.locate(e));
-            }
-            None if file.is_some() => {}
-            None => base.merge("", Document::parse(&texts, default)?.root())?,
-        }
+        lay_over(&mut base, &document, file.as_ref(), &default)?;
         imply(&mut base, implied)?;
         let alone = raw.baseline.alone.unwrap_or(true);
         baselines = self::baselines(&base, &experiment, &raw.series, alone, dir)?;
@@ -159,6 +104,79 @@ pub fn resolve_text(
         baselines,
         series,
     })
+}
+
+/// Text `main`, with the texts `sets` applied in their order.
+fn document<'t>(
+    texts: &'t Texts,
+    main: usize,
+    sets: &[usize],
+) -> Result<Document<'t>, ConfigError> {
+    let mut document = Document::parse(texts, main)?;
+    for &set in sets {
+        document.set_from_text(set)?;
+    }
+    Ok(document)
+}
+
+/// Name and text of the file that `baseline.file` names.
+fn baseline_file(
+    document: &Document<'_>,
+    dir: &Path,
+) -> Result<Option<(String, String)>, ConfigError> {
+    let Some(DeValue::String(file)) = document.get("baseline.file") else {
+        return Ok(None);
+    };
+    let path = dir.join(file.as_ref());
+    let text =
+        read(&path).map_err(|e| document.locate(ConfigError::new("baseline.file", e.problem)))?;
+    Ok(Some((path.display().to_string(), text)))
+}
+
+/// Checks that there is a job to replay, which ends, or something to measure.
+fn something_to_do(document: &Document<'_>, experiment: &Experiment) -> Result<(), ConfigError> {
+    if experiment.measure.is_some() {
+        let keys = ["baseline.overrides", "baseline.file"];
+        if keys.iter().all(|key| document.get(key).is_none()) {
+            return Ok(());
+        }
+        return Err(ConfigError::new(
+            "baseline",
+            "compares the execution times of jobs, and there is none; add a [[job]] or remove it",
+        ));
+    }
+    if experiment.jobs.iter().all(|job| !job.enabled) {
+        let problem = match experiment.jobs.is_empty() {
+            false => "nothing to replay: every job is disabled; enable at least one",
+            true => {
+                "nothing to do: add a [[job]] with a trace, or a [[background]] whose traffic \
+                 is measured"
+            }
+        };
+        return Err(ConfigError::new("job", problem));
+    }
+    someone_ends(experiment, "")
+}
+
+/// Lays the baseline's file and overrides over `base`; `default` if there are neither.
+fn lay_over<'t>(
+    base: &mut Document<'t>,
+    document: &Document<'t>,
+    file: Option<&Document<'t>>,
+    default: &Document<'t>,
+) -> Result<(), ConfigError> {
+    if let Some(file) = file {
+        base.merge("", file.root())?;
+    }
+    match document.get("baseline.overrides") {
+        Some(DeValue::Table(overrides)) => base.merge("", overrides),
+        Some(_) => Err(document.locate(ConfigError::new(
+            "baseline.overrides",
+            "must be a table such as { \"qos.scheduler\" = \"rr\" }",
+        ))),
+        None if file.is_some() => Ok(()),
+        None => base.merge("", default.root()),
+    }
 }
 
 fn series(raw: &RawExperiment, experiment: &Experiment) -> Result<Option<Series>, ConfigError> {

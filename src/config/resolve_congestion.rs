@@ -30,31 +30,7 @@ pub(super) fn congestion(
         None => d,
         Some(preset) => published(preset),
     };
-    let all = RawPortCongestion {
-        threshold: raw.threshold,
-        victim_mask: raw.victim_mask,
-        packet_size: raw.packet_size,
-        marking_rate: raw.marking_rate,
-        credit_mask: raw.credit_mask,
-        cs_threshold: raw.cs_threshold,
-        cs_return_delay: raw.cs_return_delay,
-    };
-    // Ranges first, under the key that was written.
-    settings(&all, d.host_ports, "congestion_control")?;
-    let side = |own: &RawPortCongestion, default, key| {
-        let general = settings(&all, default, "congestion_control")?;
-        settings(own, general, key)
-    };
-    let host_ports = side(
-        &raw.host_ports,
-        d.host_ports,
-        "congestion_control.host_ports",
-    )?;
-    let switch_ports = side(
-        &raw.switch_ports,
-        d.switch_ports,
-        "congestion_control.switch_ports",
-    )?;
+    let [host_ports, switch_ports] = ports(raw, d)?;
     Ok(CongestionControl {
         host_ports,
         switch_ports,
@@ -69,13 +45,7 @@ pub(super) fn congestion(
             Some(RawMarking::Fixed) => Marking::Fixed,
         },
         marking_seed,
-        notification: match raw.notification {
-            None | Some(RawNotification::Cnp) => Notification::Cnp {
-                bytes: small(raw.cnp.map_or(d.cnp, |b| b.0), "congestion_control.cnp")?,
-            },
-            Some(RawNotification::Ack) => Notification::Ack,
-            Some(RawNotification::AckAtOnce) => Notification::AckNow,
-        },
+        notification: notification(raw, d)?,
         level: match raw.level {
             None | Some(RawLevel::Qp) => FlowLevel::Qp,
             Some(RawLevel::Sl) => FlowLevel::Sl,
@@ -100,6 +70,53 @@ pub(super) fn congestion(
         cct: table(raw, d, spec, dir)?,
         ccti_limit: raw.ccti_limit.unwrap_or(d.ccti_limit),
         service_levels: service_levels(raw, d, &spec.qos.service_levels, spec.units.tick)?,
+    })
+}
+
+/// Settings of the ports towards adapters, and towards switches.
+fn ports(
+    raw: &RawCongestionControl,
+    d: &CongestionDefaults,
+) -> Result<[PortCongestion; 2], ConfigError> {
+    let all = RawPortCongestion {
+        threshold: raw.threshold,
+        victim_mask: raw.victim_mask,
+        packet_size: raw.packet_size,
+        marking_rate: raw.marking_rate,
+        credit_mask: raw.credit_mask,
+        cs_threshold: raw.cs_threshold,
+        cs_return_delay: raw.cs_return_delay,
+    };
+    // Ranges first, under the key that was written.
+    settings(&all, d.host_ports, "congestion_control")?;
+    let side = |own: &RawPortCongestion, default, key| {
+        let general = settings(&all, default, "congestion_control")?;
+        settings(own, general, key)
+    };
+    Ok([
+        side(
+            &raw.host_ports,
+            d.host_ports,
+            "congestion_control.host_ports",
+        )?,
+        side(
+            &raw.switch_ports,
+            d.switch_ports,
+            "congestion_control.switch_ports",
+        )?,
+    ])
+}
+
+fn notification(
+    raw: &RawCongestionControl,
+    d: &CongestionDefaults,
+) -> Result<Notification, ConfigError> {
+    Ok(match raw.notification {
+        None | Some(RawNotification::Cnp) => Notification::Cnp {
+            bytes: small(raw.cnp.map_or(d.cnp, |b| b.0), "congestion_control.cnp")?,
+        },
+        Some(RawNotification::Ack) => Notification::Ack,
+        Some(RawNotification::AckAtOnce) => Notification::AckNow,
     })
 }
 

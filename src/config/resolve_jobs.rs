@@ -81,33 +81,7 @@ fn one_job(
         .as_ref()
         .map(|v| find_vfabric(v, &name, vfabrics, &key("vfabric")))
         .transpose()?;
-    let sl = match (&job.sl, vfabric) {
-        (None, Some(v)) => qos
-            .service_levels
-            .iter()
-            .position(|level| level.traffic_class == v.tc)
-            .map(|sl| sl as u8)
-            .ok_or_else(|| {
-                ConfigError::new(
-                    key("vfabric"),
-                    format!("no service level belongs to TC {} of `{}`", v.tc, v.name),
-                )
-            })?,
-        (given, v) => {
-            let sl = service_level(given.as_deref(), qos, &key("sl"))?;
-            let tc = qos.service_levels[usize::from(sl)].traffic_class;
-            if let Some(v) = v.filter(|v| v.tc != tc) {
-                return Err(ConfigError::new(
-                    key("sl"),
-                    format!(
-                        "this SL belongs to TC {tc}, but vFabric `{}` to TC {}",
-                        v.name, v.tc
-                    ),
-                ));
-            }
-            sl
-        }
-    };
+    let sl = level_of(job, vfabric, qos, &key)?;
     let hosts = vfabric.and_then(|v| v.hosts.clone()).map(|mut hosts| {
         hosts.sort_unstable();
         hosts.dedup();
@@ -155,6 +129,37 @@ fn one_job(
         collectives: job.collectives,
         name,
     })
+}
+
+/// The service level of a job: as given, or by the traffic class of its vFabric.
+fn level_of(
+    job: &RawJob,
+    vfabric: Option<&RawVfabric>,
+    qos: &Qos,
+    key: &impl Fn(&str) -> String,
+) -> Result<u8, ConfigError> {
+    if let (None, Some(v)) = (&job.sl, vfabric) {
+        let mut levels = qos.service_levels.iter();
+        let sl = levels.position(|level| level.traffic_class == v.tc);
+        return sl.map(|sl| sl as u8).ok_or_else(|| {
+            ConfigError::new(
+                key("vfabric"),
+                format!("no service level belongs to TC {} of `{}`", v.tc, v.name),
+            )
+        });
+    }
+    let sl = service_level(job.sl.as_deref(), qos, &key("sl"))?;
+    let tc = qos.service_levels[usize::from(sl)].traffic_class;
+    match vfabric.filter(|v| v.tc != tc) {
+        None => Ok(sl),
+        Some(v) => Err(ConfigError::new(
+            key("sl"),
+            format!(
+                "this SL belongs to TC {tc}, but vFabric `{}` to TC {}",
+                v.name, v.tc
+            ),
+        )),
+    }
 }
 
 /// Refuses a segment that `said` gives where `meant` has no chain to use it.

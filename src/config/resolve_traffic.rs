@@ -353,6 +353,19 @@ pub(super) fn measure(
             ),
         ));
     }
+    Ok(Measure {
+        loads: loads(raw, flows)?,
+        warm_up,
+        max_warm_up,
+        batch,
+        batches,
+        tolerance: raw.tolerance.or(Ratio::new(1, 20)).unwrap_or(Ratio::ZERO),
+        window: ticks("window", raw.window, WINDOW_PS, 1)?,
+    })
+}
+
+/// The loads to measure, with which no rate of `flows` may exceed its range.
+fn loads(raw: &RawMeasure, flows: &[Background]) -> Result<Vec<Ratio>, ConfigError> {
     let loads = raw.loads.clone().unwrap_or_else(|| vec![Ratio::ONE]);
     if loads.is_empty() || loads.len() > MAX_LOADS {
         let problem = format!("lists {} loads; list 1 to {MAX_LOADS}", loads.len());
@@ -374,13 +387,5 @@ pub(super) fn measure(
             }
         }
     }
-    Ok(Measure {
-        loads,
-        warm_up,
-        max_warm_up,
-        batch,
-        batches,
-        tolerance: raw.tolerance.or(Ratio::new(1, 20)).unwrap_or(Ratio::ZERO),
-        window: ticks("window", raw.window, WINDOW_PS, 1)?,
-    })
+    Ok(loads)
 }

@@ -68,35 +68,6 @@ impl DTableReport {
     #[must_use]
     pub fn json(&self) -> Value {
         let (p, t) = (&self.input.parameters, &self.table);
-        let level = |(i, (sl, c, mtu_bytes, injection)): (
-            usize,
-            (&DTableSl, &DTableColumn, u64, Ratio),
-        )| {
-            let (lightest, heaviest) = t.final_entry_weights(i);
-            json!({
-                "sl": sl.name,
-                "distance": sl.distance,
-                "entries": c.entries,
-                "percent_entries": percent(c.entry_share),
-                "injection": injection.to_f64(),
-                "mtu": c.mtu,
-                "mtu_bytes": mtu_bytes,
-                "min_phi": c.min_share.to_f64(),
-                "max_phi": c.max_share.to_f64(),
-                "phi": c.share.to_f64(),
-                "pool": t.pool,
-                "entry_weight": c.entry_weight,
-                "tweight": c.target_weight.to_f64(),
-                "sum_weight": c.weight,
-                "r_phi": c.real_share.to_f64(),
-                "diff_phi": c.difference(),
-                "dweight": c.correction,
-                "fweight": c.final_weight,
-                "f_phi": c.final_share.to_f64(),
-                "final_entry_weight_min": lightest,
-                "final_entry_weight_max": heaviest,
-            })
-        };
         let entry = |(i, (before, after)): (usize, (&DTableEntry, &DTableEntry))| {
             let sl = p.service_levels.get(usize::from(after.sl));
             json!({
@@ -126,7 +97,9 @@ impl DTableReport {
                 "pool": t.pool,
                 "weight_unit_bytes": DTABLE_UNIT_BYTES,
             },
-            "service_levels": self.levels().enumerate().map(level).collect::<Vec<_>>(),
+            "service_levels": self.levels().enumerate()
+                .map(|(i, level)| self.column(i, level))
+                .collect::<Vec<_>>(),
             "totals": self.totals(),
             "table": t.uncorrected.iter().zip(&t.entries).enumerate().map(entry)
                 .collect::<Vec<_>>(),
@@ -134,6 +107,39 @@ impl DTableReport {
                 .collect::<Vec<_>>(),
             "proposals": self.proposals.iter().map(|p| self.proposal(p)).collect::<Vec<_>>(),
             "searched": (!self.shortfalls.is_empty()).then(searched),
+        })
+    }
+
+    /// Column `i` of the table: a service level, with its MTU in bytes and its injection.
+    fn column(
+        &self,
+        i: usize,
+        (sl, c, mtu_bytes, injection): (&DTableSl, &DTableColumn, u64, Ratio),
+    ) -> Value {
+        let t = &self.table;
+        let (lightest, heaviest) = t.final_entry_weights(i);
+        json!({
+            "sl": sl.name,
+            "distance": sl.distance,
+            "entries": c.entries,
+            "percent_entries": percent(c.entry_share),
+            "injection": injection.to_f64(),
+            "mtu": c.mtu,
+            "mtu_bytes": mtu_bytes,
+            "min_phi": c.min_share.to_f64(),
+            "max_phi": c.max_share.to_f64(),
+            "phi": c.share.to_f64(),
+            "pool": t.pool,
+            "entry_weight": c.entry_weight,
+            "tweight": c.target_weight.to_f64(),
+            "sum_weight": c.weight,
+            "r_phi": c.real_share.to_f64(),
+            "diff_phi": c.difference(),
+            "dweight": c.correction,
+            "fweight": c.final_weight,
+            "f_phi": c.final_share.to_f64(),
+            "final_entry_weight_min": lightest,
+            "final_entry_weight_max": heaviest,
         })
     }
 

@@ -278,13 +278,7 @@ fn measure_load(
     };
     let stats = run.engine.stats();
     let at_end = run.replay.background(stats.end_tick);
-    let background: Vec<_> = match &at_start {
-        Some(at_start) => {
-            let pairs = at_end.iter().zip(at_start);
-            pairs.map(|(end, start)| end.since(start)).collect()
-        }
-        None => at_end.clone(),
-    };
+    let background = since(&at_end, at_start.as_deref());
     Ok(Simulation {
         status: status_of(end, &run.replay)?,
         stats,
@@ -300,6 +294,18 @@ fn measure_load(
         }),
         wall: started.elapsed(),
     })
+}
+
+/// What the flows did from the start of the window, or of the run, to its end.
+fn since(
+    at_end: &[BackgroundOutcome],
+    at_start: Option<&[BackgroundOutcome]>,
+) -> Vec<BackgroundOutcome> {
+    let Some(at_start) = at_start else {
+        return at_end.to_vec();
+    };
+    let pairs = at_end.iter().zip(at_start);
+    pairs.map(|(end, start)| end.since(start)).collect()
 }
 
 /// Thousandths that a load counts for in the progress.
@@ -344,25 +350,7 @@ pub(super) fn run_curve(
             runs.push((index, run));
         }
     };
-    let mut runs = Vec::new();
-    if threads < 2 || loads.len() < 2 {
-        runs = worker();
-    } else {
-        std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads.min(loads.len()))
-                .map(|_| scope.spawn(worker))
-                .collect();
-            for worker in workers {
-                match worker.join() {
-                    Ok(mut some) => runs.append(&mut some),
-                    Err(_) => {
-                        let panicked = RunError::Failed(anyhow!("a run panicked"));
-                        runs.push((loads.len(), Err(panicked)));
-                    }
-                }
-            }
-        });
-    }
+    let mut runs = on_threads(threads.min(loads.len()), loads.len(), worker);
     runs.sort_by_key(|run| run.0);
     let curve: Vec<Simulation> = runs
         .into_iter()
@@ -374,6 +362,30 @@ pub(super) fn run_curve(
         baselines: Vec::new(),
         curve,
         traces: Vec::new(),
+    })
+}
+
+/// A load by its position, and what came of it.
+type LoadRun = (usize, Result<Simulation, RunError>);
+
+/// What `worker` returns on each of `threads` threads. A panic counts as load `after_all`.
+fn on_threads(
+    threads: usize,
+    after_all: usize,
+    worker: impl Fn() -> Vec<LoadRun> + Copy + Send,
+) -> Vec<LoadRun> {
+    if threads < 2 {
+        return worker();
+    }
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        let joined = workers.into_iter().flat_map(|worker| {
+            worker.join().unwrap_or_else(|_| {
+                let panicked = RunError::Failed(anyhow!("a run panicked"));
+                vec![(after_all, Err(panicked))]
+            })
+        });
+        joined.collect()
     })
 }
 

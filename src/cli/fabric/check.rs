@@ -61,6 +61,11 @@ struct Verdict<'a> {
     cycle: Option<Vec<Channel>>,
 }
 
+/// A line of the report.
+fn row(out: &mut String, name: &str, state: &str, text: String) -> fmt::Result {
+    writeln!(out, "{name:<9} {state:<7} {text}")
+}
+
 impl<'a> Verdict<'a> {
     fn of(spec: &'a FabricSpec) -> Result<Self, TooLarge> {
         let routes = RouteAnalysis::new(spec, spec)?;
@@ -135,13 +140,11 @@ impl<'a> Verdict<'a> {
     }
 
     fn write(&self, out: &mut String) -> fmt::Result {
-        let r = &self.routes;
         writeln!(out, "{}", self.spec.topology.family().name())?;
         let qos = &self.spec.qos;
         let scs: usize = qos.service_levels.iter().map(|sl| sl.scs.len()).sum();
-        let mut row =
-            |name: &str, state: &str, text: String| writeln!(out, "{name:<9} {state:<7} {text}");
         row(
+            out,
             "tables",
             "ok",
             format!(
@@ -151,36 +154,46 @@ impl<'a> Verdict<'a> {
                 names::counted(qos.vls.into(), "VL")
             ),
         )?;
+        self.write_routes(out)?;
+        self.write_quotas(out)?;
+        self.write_channels(out)
+    }
+
+    fn write_routes(&self, out: &mut String) -> fmt::Result {
+        let r = &self.routes;
         let connected = format!(
             "{} of {} pairs connected",
             human_count(r.connected()),
             human_count(r.pairs)
         );
         if r.connected() == r.pairs {
-            row("routes", "ok", format!("{connected}, no route in circles"))?;
-        } else {
-            row("routes", "FAILED", connected)?;
-            for (src, dst) in &r.lost {
-                row("", "", format!("NIC {src} has no way to NIC {dst}"))?;
-            }
-            if let Some((dst, circle)) = &r.circle {
-                let circle: Vec<String> = circle.iter().map(u32::to_string).collect();
-                let circle = circle.join(" -> ");
-                row(
-                    "",
-                    "",
-                    format!("packets for NIC {dst} go round in a circle: switches {circle}"),
-                )?;
-            }
+            let text = format!("{connected}, no route in circles");
+            return row(out, "routes", "ok", text);
         }
+        row(out, "routes", "FAILED", connected)?;
+        for (src, dst) in &r.lost {
+            row(out, "", "", format!("NIC {src} has no way to NIC {dst}"))?;
+        }
+        if let Some((dst, circle)) = &r.circle {
+            let circle: Vec<String> = circle.iter().map(u32::to_string).collect();
+            let circle = circle.join(" -> ");
+            let text = format!("packets for NIC {dst} go round in a circle: switches {circle}");
+            row(out, "", "", text)?;
+        }
+        Ok(())
+    }
+
+    fn write_quotas(&self, out: &mut String) -> fmt::Result {
         let [input, output, central] = self.without_room;
         match input + output + central {
             0 => row(
+                out,
                 "quotas",
                 "ok",
                 "every queue has room of its own for its largest packet".into(),
-            )?,
+            ),
             _ => row(
+                out,
                 "quotas",
                 "shared",
                 format!(
@@ -189,23 +202,27 @@ impl<'a> Verdict<'a> {
                     human_count(output),
                     human_count(central)
                 ),
-            )?,
+            ),
         }
+    }
+
+    fn write_channels(&self, out: &mut String) -> fmt::Result {
         let graph = format!(
             "{}, {}",
             names::counted(self.queues, "queue"),
             names::counted(self.dependencies, "dependency")
         );
         let Some(cycle) = &self.cycle else {
-            return row("channels", "ok", format!("{graph}, no cycle"));
+            return row(out, "channels", "ok", format!("{graph}, no cycle"));
         };
         row(
+            out,
             "channels",
             "FAILED",
             format!("{graph}; a cycle, each waits for the next, the last for the first:"),
         )?;
         for channel in cycle {
-            row("", "", self.name(channel))?;
+            row(out, "", "", self.name(channel))?;
         }
         Ok(())
     }

@@ -128,6 +128,46 @@ fn mean(total: u64, count: u64) -> f64 {
     }
 }
 
+fn hops(diameter: usize, total: u64, pairs: u64) -> String {
+    format!("diameter {diameter}, average {:.4}", mean(total, pairs))
+}
+
+fn routed(r: &RouteAnalysis) -> Value {
+    json!({
+        "pairs": r.pairs,
+        "connected": r.connected(),
+        "diameter_hops": r.diameter(),
+        "average_hops": mean(r.total_hops(), r.connected()),
+        "pairs_by_hops": r.pairs_by_hops,
+    })
+}
+
+fn minimal(d: &Distances) -> Value {
+    json!({
+        "diameter_hops": d.diameter(),
+        "average_hops": mean(d.total_hops(), d.pairs_by_hops.iter().sum()),
+        "pairs_by_hops": d.pairs_by_hops,
+    })
+}
+
+/// The table of pairs by hops.
+fn write_hops(out: &mut String, r: &RouteAnalysis) -> fmt::Result {
+    let header = ["hops", "pairs", "share"].map(String::from).to_vec();
+    let hops = r.pairs_by_hops.iter().enumerate();
+    let line = |(hops, &pairs): (usize, &u64)| {
+        let share = 100.0 * mean(pairs, r.pairs);
+        vec![
+            hops.to_string(),
+            human_count(pairs),
+            format!("{share:.2} %"),
+        ]
+    };
+    let rows: Vec<_> = std::iter::once(header)
+        .chain(hops.filter(|&(_, &n)| n > 0).map(line))
+        .collect();
+    write_table(out, &rows)
+}
+
 impl Info<'_> {
     fn spec(&self) -> &FabricSpec {
         &self.loaded.fabric
@@ -190,8 +230,6 @@ impl Info<'_> {
     fn write(&self, out: &mut String) -> fmt::Result {
         let spec = self.spec();
         let topology = &spec.topology;
-        let (switch_links, host_links) = self.links();
-        let giga = |bytes: f64| format!("{:.1} GB/s", bytes / 1e9);
         let mut row = |name: &str, value: String| writeln!(out, "{name:<12}  {value}");
         row("topology", topology.family().name())?;
         row("routing", self.loaded.routing.into())?;
@@ -209,44 +247,9 @@ impl Info<'_> {
             let kind = names::counted(count, "switch");
             row("", format!("{kind}: {nic} NIC, {link} link, {free} free"))?;
         }
-        let between = names::counted(switch_links, "link");
-        let (link, host) = (self.link_bytes_per_s(), self.host_link_bytes_per_s());
-        let (hosts, all) = (human_count(host_links), giga(self.capacity_bytes_per_s()));
-        row(
-            "links",
-            match link == host {
-                true => format!(
-                    "{between} between switches, {hosts} to NICs, {} each way; {all} in all",
-                    giga(link)
-                ),
-                false => format!(
-                    "{between} between switches, {} each way, {hosts} to NICs, {}; {all} in all",
-                    giga(link),
-                    giga(host)
-                ),
-            },
-        )?;
-        let hops = |diameter: usize, total: u64, pairs: u64| {
-            format!("diameter {diameter}, average {:.4}", mean(total, pairs))
-        };
-        match &self.routes {
-            Ok(r) => {
-                let lost = match r.pairs - r.connected() {
-                    0 => String::new(),
-                    n => format!(", {} without a way", names::counted(n, "pair")),
-                };
-                let text = hops(r.diameter(), r.total_hops(), r.connected());
-                row("hops", format!("{text}, as routed{lost}"))?;
-            }
-            Err(why) => row("hops", format!("not computed: {why}"))?,
-        }
-        match &self.distances {
-            Ok(d) => {
-                let pairs = d.pairs_by_hops.iter().sum();
-                row("minimal", hops(d.diameter(), d.total_hops(), pairs))?;
-            }
-            Err(why) => row("minimal", format!("not computed: {why}"))?,
-        }
+        row("links", self.links_text())?;
+        row("hops", self.hops_text())?;
+        row("minimal", self.minimal_text())?;
         row("bisection", self.bisection_text())?;
         if let Ok(r) = &self.routes {
             row("uniform", self.uniform_text(r))?;
@@ -262,21 +265,49 @@ impl Info<'_> {
                 human_bytes(b.nic)
             ),
         )?;
-        let Ok(r) = &self.routes else { return Ok(()) };
-        let header = ["hops", "pairs", "share"].map(String::from).to_vec();
-        let hops = r.pairs_by_hops.iter().enumerate();
-        let line = |(hops, &pairs): (usize, &u64)| {
-            let share = 100.0 * mean(pairs, r.pairs);
-            vec![
-                hops.to_string(),
-                human_count(pairs),
-                format!("{share:.2} %"),
-            ]
+        match &self.routes {
+            Ok(routes) => write_hops(out, routes),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn links_text(&self) -> String {
+        let giga = |bytes: f64| format!("{:.1} GB/s", bytes / 1e9);
+        let (switch_links, host_links) = self.links();
+        let between = names::counted(switch_links, "link");
+        let (link, host) = (self.link_bytes_per_s(), self.host_link_bytes_per_s());
+        let (hosts, all) = (human_count(host_links), giga(self.capacity_bytes_per_s()));
+        match link == host {
+            true => format!(
+                "{between} between switches, {hosts} to NICs, {} each way; {all} in all",
+                giga(link)
+            ),
+            false => format!(
+                "{between} between switches, {} each way, {hosts} to NICs, {}; {all} in all",
+                giga(link),
+                giga(host)
+            ),
+        }
+    }
+
+    fn hops_text(&self) -> String {
+        let r = match &self.routes {
+            Ok(routes) => routes,
+            Err(why) => return format!("not computed: {why}"),
         };
-        let rows: Vec<_> = std::iter::once(header)
-            .chain(hops.filter(|&(_, &n)| n > 0).map(line))
-            .collect();
-        write_table(out, &rows)
+        let lost = match r.pairs - r.connected() {
+            0 => String::new(),
+            n => format!(", {} without a route", names::counted(n, "pair")),
+        };
+        let text = hops(r.diameter(), r.total_hops(), r.connected());
+        format!("{text}, as routed{lost}")
+    }
+
+    fn minimal_text(&self) -> String {
+        match &self.distances {
+            Ok(d) => hops(d.diameter(), d.total_hops(), d.pairs_by_hops.iter().sum()),
+            Err(why) => format!("not computed: {why}"),
+        }
     }
 
     fn bisection_text(&self) -> String {
@@ -323,22 +354,6 @@ impl Info<'_> {
         let kinds = self.ports.iter().map(|(&(nic, link, free), &switches)| {
             json!({ "nic": nic, "link": link, "free": free, "switches": switches })
         });
-        let routed = self.routes.as_ref().ok().map(|r| {
-            json!({
-                "pairs": r.pairs,
-                "connected": r.connected(),
-                "diameter_hops": r.diameter(),
-                "average_hops": mean(r.total_hops(), r.connected()),
-                "pairs_by_hops": r.pairs_by_hops,
-            })
-        });
-        let minimal = self.distances.as_ref().ok().map(|d| {
-            json!({
-                "diameter_hops": d.diameter(),
-                "average_hops": mean(d.total_hops(), d.pairs_by_hops.iter().sum()),
-                "pairs_by_hops": d.pairs_by_hops,
-            })
-        });
         let uniform = self.routes.as_ref().ok().map(|r| {
             let (num, den) = r.uniform_bound(topology.nics());
             json!({
@@ -370,8 +385,8 @@ impl Info<'_> {
             "link_bytes_per_s": self.link_bytes_per_s(),
             "host_link_bytes_per_s": self.host_link_bytes_per_s(),
             "capacity_bytes_per_s": self.capacity_bytes_per_s(),
-            "routed": routed,
-            "minimal": minimal,
+            "routed": self.routes.as_ref().ok().map(routed),
+            "minimal": self.distances.as_ref().ok().map(minimal),
             "bisection": bisection,
             "uniform": uniform,
             "buffer_bytes": {

@@ -130,6 +130,16 @@ fn document(file: &Path, info: &Info) -> Value {
 }
 
 fn write_text(out: &mut String, file: &Path, info: &Info) -> fmt::Result {
+    write_summary(out, file, info)?;
+    write_collectives(out, info)?;
+    write_sizes(out, info)?;
+    if info.header.tasks <= matrix::SMALL && info.messages > 0 {
+        return matrix::write_tables(out, info);
+    }
+    write_pairs(out, info)
+}
+
+fn write_summary(out: &mut String, file: &Path, info: &Info) -> fmt::Result {
     let (min, max) = info.compute_span_ps();
     let collectives: u64 = info.collectives.iter().map(|c| c.count).sum();
     let average = match info.messages {
@@ -177,7 +187,10 @@ fn write_text(out: &mut String, file: &Path, info: &Info) -> fmt::Result {
     for (name, value) in rows {
         writeln!(out, "{name:<14}  {value}")?;
     }
+    Ok(())
+}
 
+fn write_collectives(out: &mut String, info: &Info) -> fmt::Result {
     let mut table = vec![row(["collective", "count", "bytes", "on"])];
     for op in Op::ALL {
         let uses: Vec<&Collectives> = info.collectives.iter().filter(|c| c.op == op).collect();
@@ -190,8 +203,10 @@ fn write_text(out: &mut String, file: &Path, info: &Info) -> fmt::Result {
             ]);
         }
     }
-    write_table(out, &table)?;
+    write_table(out, &table)
+}
 
+fn write_sizes(out: &mut String, info: &Info) -> fmt::Result {
     let mut table = vec![row(["message size", "messages", "share"])];
     for (i, &count) in info.sizes.iter().enumerate().filter(|&(_, &n)| n > 0) {
         let share = 100.0 * count as f64 / info.messages.max(1) as f64;
@@ -201,11 +216,10 @@ fn write_text(out: &mut String, file: &Path, info: &Info) -> fmt::Result {
             format!("{share:.1} %"),
         ]);
     }
-    write_table(out, &table)?;
+    write_table(out, &table)
+}
 
-    if info.header.tasks <= matrix::SMALL && info.messages > 0 {
-        return matrix::write_tables(out, info);
-    }
+fn write_pairs(out: &mut String, info: &Info) -> fmt::Result {
     let mut table = vec![row(["busiest rank pairs", "messages", "bytes"])];
     for p in info.pairs.iter().take(PAIRS) {
         table.push(vec![
