@@ -47,7 +47,7 @@ impl FabricSpec {
             if self.needs_classes() {
                 return error(
                     "fabric.forwarding",
-                    "on a ring or dragonfly the VL classes follow the fabric's own routing; give \
+                    "on a ring or dragonfly the dateline classes follow the fabric's own routing; give \
                      SL-to-VL tables with the forwarding tables"
                         .into(),
                 );
