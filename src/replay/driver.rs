@@ -200,6 +200,18 @@ impl Replay {
         stall::report(&self.jobs, &self.messages)
     }
 
+    /// The messages of jobs up to tick `now`.
+    fn act_for_jobs(&mut self, now: Tick, out: &mut Vec<Message>) {
+        let mut of_jobs = std::mem::take(&mut self.of_jobs);
+        if let Err(error) = self.catch_up(now, &mut of_jobs) {
+            self.error = Some(error);
+        }
+        for message in of_jobs.drain(..) {
+            self.background.admit(message, out);
+        }
+        self.of_jobs = of_jobs;
+    }
+
     /// Works off the reports up to tick `now` and the events up to its time.
     fn catch_up(&mut self, now: Tick, out: &mut Vec<Message>) -> anyhow::Result<()> {
         while let Some(&(tick, _)) = self.reports.front() {
@@ -298,12 +310,18 @@ impl Replay {
         if self.finished || self.stalled {
             return None;
         }
-        let report = self.reports.front().map(|&(tick, _)| tick);
-        let event = self.queue.next_ps().map(|ps| self.tick.ticks(ps));
-        let background = Some(self.background.next_tick()).filter(|&tick| tick < Tick::MAX);
-        // Ends the run when nothing else is left to do.
-        let end = self.jobs_ended.then_some(self.background_until);
-        [report, event, background, end].into_iter().flatten().min()
+        let mut due = self.background.next_tick();
+        if self.jobs_ended {
+            // Ends the run when nothing else is left to do.
+            due = due.min(self.background_until);
+        }
+        if let Some(&(report, _)) = self.reports.front() {
+            due = due.min(report);
+        }
+        if let Some(event) = self.queue.next_ps() {
+            due = due.min(self.tick.ticks(event));
+        }
+        (due < Tick::MAX).then_some(due)
     }
 }
 
@@ -318,14 +336,9 @@ impl Workload for Replay {
             return;
         }
         self.now = now;
-        let mut of_jobs = std::mem::take(&mut self.of_jobs);
-        if let Err(error) = self.catch_up(now, &mut of_jobs) {
-            self.error = Some(error);
+        if !self.jobs.is_empty() {
+            self.act_for_jobs(now, out);
         }
-        for message in of_jobs.drain(..) {
-            self.background.admit(message, out);
-        }
-        self.of_jobs = of_jobs;
         self.note_end(now);
         if self.creates() {
             self.background.act(now, out);

@@ -1,4 +1,4 @@
-//! Small integer helpers of the hot path.
+//! Small helpers of the hot path.
 
 /// The first set bit of `bits` at or after bit `from`, once around. `bits` is not 0.
 #[inline]
@@ -12,6 +12,20 @@ pub(super) fn first_from(bits: u64, from: u8) -> u32 {
 #[inline]
 pub(super) fn from_on(bits: u32, from: u8) -> u32 {
     (u64::from(bits) & (!0u64 << from)) as u32
+}
+
+/// Like `list.push(item)`, but the code of the caller is not laid out for the growth of the list.
+#[inline(always)]
+pub(super) fn push_quickly(list: &mut Vec<u32>, item: u32) {
+    #[cold]
+    #[inline(never)]
+    fn grow(list: &mut Vec<u32>) {
+        list.reserve(list.len().max(8));
+    }
+    if list.len() == list.capacity() {
+        grow(list);
+    }
+    list.push(item);
 }
 
 /// A divisor that is known long before the division, which multiplies by its reciprocal.

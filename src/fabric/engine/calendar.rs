@@ -10,23 +10,101 @@ pub(super) const EVENT_SHIFT: u32 = 29;
 /// Mask of the number of the packet or part.
 pub(super) const EVENT_ID: u32 = (1 << EVENT_SHIFT) - 1;
 
+/// The events of one tick.
+pub(super) trait Bucket: Default {
+    fn push(&mut self, event: u32);
+    /// Moves all events to `into`, which must be empty, in the order in which they came.
+    fn take(&mut self, into: &mut Vec<u32>);
+}
+
+/// For ticks with any number of events. The storage of `into` and of the bucket change places.
+impl Bucket for Vec<u32> {
+    #[inline]
+    fn push(&mut self, event: u32) {
+        self.push(event);
+    }
+
+    #[inline]
+    fn take(&mut self, into: &mut Vec<u32>) {
+        std::mem::swap(self, into);
+    }
+}
+
+/// Events that a [`ShortBucket`] keeps in itself.
+const SHORT: usize = 5;
+
+/// For ticks with a few events: two buckets share a cache line, and most need no other.
+#[derive(Debug, Default)]
+#[repr(align(32))]
+pub(super) struct ShortBucket {
+    first: [u32; SHORT],
+    /// Number of events in `first`.
+    count: u32,
+    /// The other events, if there have ever been any.
+    #[expect(
+        clippy::box_collection,
+        reason = "a pointer fits into half a cache line"
+    )]
+    others: Option<Box<Vec<u32>>>,
+}
+
+impl ShortBucket {
+    #[cold]
+    #[inline(never)]
+    fn push_beside(&mut self, event: u32) {
+        self.others.get_or_insert_default().push(event);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_others(&mut self, into: &mut Vec<u32>) {
+        if let Some(others) = &mut self.others {
+            into.append(others);
+        }
+    }
+}
+
+impl Bucket for ShortBucket {
+    #[inline(always)]
+    fn push(&mut self, event: u32) {
+        match self.first.get_mut(self.count as usize) {
+            Some(entry) => {
+                *entry = event;
+                self.count += 1;
+            }
+            None => self.push_beside(event),
+        }
+    }
+
+    #[inline(always)]
+    fn take(&mut self, into: &mut Vec<u32>) {
+        // Copying all entries takes no loop.
+        into.extend_from_slice(&self.first);
+        into.truncate(self.count as usize);
+        if self.count as usize == SHORT {
+            self.take_others(into);
+        }
+        self.count = 0;
+    }
+}
+
 /// A calendar with one bucket per tick. An event lies at most [`Wheel::horizon`] ticks ahead; a
 /// later one comes out at the horizon. That is safe for events that only wake a part, and for
 /// events whose tick is checked when they come out.
 #[derive(Debug)]
-pub(super) struct Wheel {
-    buckets: Vec<Vec<u32>>,
+pub(super) struct Wheel<B: Bucket = Vec<u32>> {
+    buckets: Vec<B>,
     /// One bit per bucket: it has an event or a mark.
     occupied: Vec<u64>,
     mask: u64,
 }
 
-impl Wheel {
+impl<B: Bucket> Wheel<B> {
     /// A wheel for events at least `reach` ticks ahead.
     pub(super) fn new(reach: u64) -> Self {
         let size = (reach + 2).next_power_of_two().max(64);
         Self {
-            buckets: (0..size).map(|_| Vec::new()).collect(),
+            buckets: (0..size).map(|_| B::default()).collect(),
             occupied: vec![0; (size / 64) as usize],
             mask: size - 1,
         }
@@ -38,7 +116,7 @@ impl Wheel {
     }
 
     /// Puts `event` into the bucket of tick `at`, or of the horizon if that is earlier.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, now: Tick, at: Tick, event: u32) {
         debug_assert!(at > now, "an event must lie in the future");
         let at = at.min(now + self.mask);
@@ -61,27 +139,28 @@ impl Wheel {
         let words = self.occupied.len();
         let mut word = (start / 64) as usize;
         let mut bits = self.occupied[word] & (!0 << (start % 64));
-        for _ in 0..=words {
-            if bits != 0 {
-                let slot = word as u64 * 64 + u64::from(bits.trailing_zeros());
-                return Some(now + 1 + (slot.wrapping_sub(start) & self.mask));
+        let mut left = words;
+        while bits == 0 {
+            if left == 0 {
+                return None;
             }
+            left -= 1;
             word = if word + 1 == words { 0 } else { word + 1 };
             bits = self.occupied[word];
         }
-        None
+        let slot = word as u64 * 64 + u64::from(bits.trailing_zeros());
+        Some(now + 1 + (slot.wrapping_sub(start) & self.mask))
     }
 
-    /// Moves the events of tick `at` to `into`, which must be empty, and clears the mark. The
-    /// bucket takes over the storage of `into`.
-    #[inline]
+    /// Moves the events of tick `at` to `into`, which must be empty, and clears the mark.
+    #[inline(always)]
     pub(super) fn take(&mut self, at: Tick, into: &mut Vec<u32>) {
         debug_assert!(into.is_empty());
         let slot = (at & self.mask) as usize;
         let bit = 1 << (slot % 64);
         if self.occupied[slot / 64] & bit != 0 {
             self.occupied[slot / 64] &= !bit;
-            std::mem::swap(&mut self.buckets[slot], into);
+            self.buckets[slot].take(into);
         }
     }
 }
@@ -101,7 +180,14 @@ impl Wake {
     /// Puts a wake-up in tick `at` on the wheel, unless an earlier one is there. `kind` and `id`
     /// make up the event. A part that finds nothing to do when it is woken does nothing.
     #[inline]
-    pub(super) fn ask(&mut self, wheel: &mut Wheel, now: Tick, at: Tick, kind: u32, id: u32) {
+    pub(super) fn ask<B: Bucket>(
+        &mut self,
+        wheel: &mut Wheel<B>,
+        now: Tick,
+        at: Tick,
+        kind: u32,
+        id: u32,
+    ) {
         let at = at.max(now + 1).min(now + wheel.horizon());
         if at < self.0 {
             self.0 = at;
@@ -164,7 +250,12 @@ mod tests {
 
     #[test]
     fn wheel_agrees_with_a_heap() {
-        let mut wheel = Wheel::new(100);
+        compare_with_heap::<Vec<u32>>();
+        compare_with_heap::<ShortBucket>();
+    }
+
+    fn compare_with_heap<B: Bucket>() {
+        let mut wheel = Wheel::<B>::new(100);
         let mut heap = BinaryHeap::new();
         let (mut now, mut state, mut taken) = (0, 12345u64, Vec::new());
         for id in 0..20_000u32 {
@@ -198,7 +289,7 @@ mod tests {
 
     #[test]
     fn an_event_beyond_the_horizon_comes_at_the_horizon() {
-        let mut wheel = Wheel::new(10);
+        let mut wheel = Wheel::<ShortBucket>::new(10);
         let far = wheel.horizon() + 1000;
         wheel.push(5, far, 1);
         assert_eq!(wheel.next_after(5), Some(5 + wheel.horizon()));

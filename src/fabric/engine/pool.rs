@@ -14,6 +14,7 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// A message, from its creation to its delivery.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
 pub(super) struct InFlight {
     /// The workload's name of the message.
     pub token: u64,
@@ -43,7 +44,10 @@ impl InFlight {
             created: message.created,
             bytes_left: message.bytes,
             bytes: message.bytes,
-            undelivered: message.bytes.div_ceil(mtu_bytes.into()).max(1),
+            undelivered: match message.bytes <= mtu_bytes.into() {
+                true => 1,
+                false => message.bytes.div_ceil(mtu_bytes.into()),
+            },
             next: NONE,
             src: message.src,
             dst: message.dst,

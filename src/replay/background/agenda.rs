@@ -88,6 +88,10 @@ impl Agenda {
         let far = self.far.peek().map_or(Tick::MAX, |entry| entry.0.0);
         let start = (self.begin % SPAN) as usize;
         let (word, bit) = (start / 64, start % 64);
+        let soon = self.occupied[word] >> bit;
+        if soon != 0 {
+            return far.min(self.begin + u64::from(soon.trailing_zeros()));
+        }
         for step in 0..=WORDS {
             let at = (word + step) % WORDS;
             let mask = match step {

@@ -30,7 +30,7 @@ impl Background {
         let mut due = std::mem::take(&mut self.due);
         self.agenda.take(now, &mut due);
         let permanent = self.queues.permanent();
-        if self.queues.has_drawing_sources() {
+        if due.len() > 1 && self.queues.has_drawing_sources() {
             // Puts the sources into the order of their flows.
             due.sort_unstable();
         }
@@ -42,8 +42,10 @@ impl Background {
             self.draw_destinations(item - permanent, (now, is_on_time), out);
         }
         due.truncate(queues);
-        due.append(&mut self.drawn_queues);
-        for queue in due.drain(..) {
+        if !self.drawn_queues.is_empty() {
+            due.append(&mut self.drawn_queues);
+        }
+        for &queue in &due {
             if self.queues[queue].busy {
                 continue;
             }
@@ -55,6 +57,7 @@ impl Background {
                 None => self.put_on_agenda(queue),
             }
         }
+        due.clear();
         self.due = due;
     }
 
@@ -101,6 +104,12 @@ impl Background {
     /// Messages of flows follow in the order of the flows.
     pub fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
         let queue = self.queues.find(queue)?;
+        let state = &mut self.queues[queue];
+        if state.is_empty() {
+            state.busy = false;
+            self.queues.release(queue);
+            return None;
+        }
         let message = self.next_message(queue, now);
         if message.is_none() {
             self.queues[queue].busy = false;

@@ -57,9 +57,78 @@ impl Key {
         Self(u64::from(sl) << (2 * NIC_BITS) | u64::from(nic) << NIC_BITS | u64::from(dst))
     }
 
+    /// Its place in a table of all queues.
+    #[inline]
+    fn place(self, nics: u32) -> usize {
+        let mask = (1 << NIC_BITS) - 1;
+        let [sl, nic] = [2 * NIC_BITS, NIC_BITS].map(|shift| (self.0 >> shift & mask) as usize);
+        let nics = nics as usize;
+        (sl * nics + nic) * nics + self.destination() as usize
+    }
+
     #[inline]
     fn destination(self) -> u32 {
         (self.0 & ((1 << NIC_BITS) - 1)) as u32
+    }
+}
+
+/// Most entries of a table of all possible queues.
+const MAX_TABLE: usize = 1 << 18;
+/// No queue.
+const NONE: u32 = u32::MAX;
+
+/// The number of each queue, by its key.
+#[derive(Debug, Clone)]
+enum Places {
+    /// A small fabric: a queue or [`NONE`], per (SL · NICs + NIC) · NICs + destination.
+    Table {
+        nics: u32,
+        queues: Vec<u32>,
+    },
+    Map(HashMap<Key, u32>),
+}
+
+impl Places {
+    fn new(levels: usize, nics: u32) -> Self {
+        let all = (nics as usize)
+            .checked_pow(2)
+            .and_then(|pairs| pairs.checked_mul(levels));
+        match all {
+            Some(all) if all <= MAX_TABLE => Self::Table {
+                nics,
+                queues: vec![NONE; all],
+            },
+            _ => Self::Map(HashMap::new()),
+        }
+    }
+
+    #[inline]
+    fn get(&self, key: Key) -> Option<u32> {
+        match self {
+            Self::Table { nics, queues } => {
+                let queue = queues.get(key.place(*nics)).copied()?;
+                (queue != NONE).then_some(queue)
+            }
+            Self::Map(queues) => queues.get(&key).copied(),
+        }
+    }
+
+    /// Sets the number of a queue; [`NONE`] removes it.
+    #[inline]
+    fn set(&mut self, key: Key, queue: u32) {
+        match self {
+            Self::Table { nics, queues } => queues[key.place(*nics)] = queue,
+            Self::Map(queues) => Self::set_in_map(queues, key, queue),
+        }
+    }
+
+    #[inline(never)]
+    fn set_in_map(queues: &mut HashMap<Key, u32>, key: Key, queue: u32) {
+        if queue == NONE {
+            queues.remove(&key);
+        } else {
+            queues.insert(key, queue);
+        }
     }
 }
 
@@ -82,7 +151,7 @@ enum Lookup {
     Levels(Vec<Option<u32>>),
     /// With a queue per queue pair.
     Pairs {
-        by_key: HashMap<Key, u32>,
+        places: Places,
         /// Temporary queues that are not in use.
         free: Vec<u32>,
         /// By SL × NICs + NIC: true if a source there draws destinations. Empty if none does.
@@ -141,19 +210,22 @@ impl Queues {
             let key = key_of(source);
             (key.is_none(), key, source.flow)
         });
-        let (mut list, mut by_key) = (Vec::<Queue>::new(), HashMap::new());
+        let mut list = Vec::<Queue>::new();
+        let mut places = Places::new(levels(flows), nics);
         for (at, source) in (0..).zip(&*sources) {
             let Some(key) = key_of(source) else {
                 let sl = usize::from(flows[source.flow as usize].sl);
                 draws[sl * nics as usize + source.nic as usize] = true;
                 continue;
             };
-            let queue = *by_key.entry(key).or_insert_with(|| {
+            let queue = places.get(key).unwrap_or_else(|| {
+                let queue = list.len() as u32;
+                places.set(key, queue);
                 list.push(Queue {
                     key,
                     ..Queue::default()
                 });
-                list.len() as u32 - 1
+                queue
             });
             list[queue as usize].add_source(at);
         }
@@ -165,7 +237,7 @@ impl Queues {
             list,
             nics,
             lookup: Lookup::Pairs {
-                by_key,
+                places,
                 free: Vec::new(),
                 draws,
             },
@@ -196,10 +268,7 @@ impl Queues {
                 let first = first_queue.get(usize::from(queue.sl)).copied().flatten()?;
                 Some(first + queue.nic)
             }
-            Lookup::Pairs { by_key, .. } => {
-                let key = Key::new(queue.sl, queue.nic, queue.dst?);
-                by_key.get(&key).copied()
-            }
+            Lookup::Pairs { places, .. } => places.get(Key::new(queue.sl, queue.nic, queue.dst?)),
         }
     }
 
@@ -216,7 +285,7 @@ impl Queues {
             return Some(queue);
         }
         let Lookup::Pairs {
-            by_key,
+            places,
             free,
             draws,
         } = &mut self.lookup
@@ -233,7 +302,7 @@ impl Queues {
         });
         let key = Key::new(sl, nic, dst);
         self.list[queue as usize].key = key;
-        by_key.insert(key, queue);
+        places.set(key, queue);
         Some(queue)
     }
 
@@ -242,9 +311,9 @@ impl Queues {
     #[inline]
     pub(super) fn release(&mut self, queue: u32) {
         if queue >= self.permanent
-            && let Lookup::Pairs { by_key, free, .. } = &mut self.lookup
+            && let Lookup::Pairs { places, free, .. } = &mut self.lookup
         {
-            by_key.remove(&self.list[queue as usize].key);
+            places.set(self.list[queue as usize].key, NONE);
             free.push(queue);
         }
     }
@@ -284,6 +353,12 @@ impl Queue {
     #[inline]
     pub(super) fn is_unused(&self) -> bool {
         !self.busy && self.drawn.is_empty() && self.sources.is_empty()
+    }
+
+    /// True if nothing waits in this queue, and no source feeds only this queue.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.drawn.is_empty() && self.sources.is_empty() && self.held.is_empty()
     }
 
     /// Adds source number `at`, which follows those added before.

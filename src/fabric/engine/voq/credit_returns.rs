@@ -10,7 +10,8 @@
 //! credit return yields nothing before the end of the one before it. The earlier one stays in
 //! the queue until its end is past, so the queue alone keeps this order.
 
-use super::schedule::{Lines, Rate, Schedule};
+use super::rate::Rate;
+use super::schedule::{Lines, Schedule};
 use crate::fabric::engine::bits::Divisor;
 use crate::fabric::spec::Tick;
 use crate::units::Ratio;
@@ -238,7 +239,7 @@ impl<const L: usize> CreditReturns<L> {
     ) -> Tick {
         let mut count = usize::from(self.count);
         let mut after = match count.checked_sub(1) {
-            Some(last) => self.short[last % SHORT].end(),
+            Some(last) => self.short[last.min(SHORT - 1)].end(),
             None => 0,
         };
         if count == SHORT {
@@ -268,26 +269,31 @@ impl<const L: usize> CreditReturns<L> {
     }
 
     /// Applies the credit returns that have ended by tick `now`, and removes them.
+    #[inline(always)]
     fn remove_past(&mut self, now: Tick, add: &mut impl FnMut(u8, u16)) {
-        loop {
-            let in_use = &self.short[..usize::from(self.count)];
-            let past = in_use.iter().take_while(|entry| entry.end() <= now);
-            let past = past.count();
-            if past == 0 {
-                return;
+        if usize::from(self.count) == SHORT
+            && self.short[SHORT - 1].end() <= now
+            && self.others.is_none()
+        {
+            // Often all are past: then nothing is shifted.
+            for CreditReturn { vl, credits, .. } in self.short {
+                add(vl, credits - std::mem::take(&mut self.applied));
             }
-            for entry in &self.short[..past] {
-                add(entry.vl, entry.credits - std::mem::take(&mut self.applied));
+            self.count = 0;
+            return;
+        }
+        while self.count > 0 && self.short[0].end() <= now {
+            let CreditReturn { vl, credits, .. } = self.short[0];
+            add(vl, credits - std::mem::take(&mut self.applied));
+            // Entries that are not in use are shifted, too: this takes no loop.
+            for at in 1..SHORT {
+                self.short[at - 1] = self.short[at];
             }
-            self.short.copy_within(past.., 0);
-            self.count -= past as u8;
-            let Some(others) = &mut self.others else {
-                return;
-            };
-            while usize::from(self.count) < SHORT
+            self.count -= 1;
+            if let Some(others) = &mut self.others
                 && let Some(next) = others.pop_front()
             {
-                self.short[usize::from(self.count)] = next;
+                self.short[SHORT - 1] = next;
                 self.count += 1;
             }
         }
@@ -336,7 +342,7 @@ impl<const L: usize> CreditReturns<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::engine::voq::schedule::{Length, SubTick};
+    use crate::fabric::engine::voq::rate::{Length, SubTick};
     use proptest::prelude::*;
 
     proptest! {

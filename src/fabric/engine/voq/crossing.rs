@@ -9,9 +9,10 @@ use super::arbiter::Pick;
 use super::credit_returns::{CreditReturn, DrainRates};
 use super::crossbar::NOT_GRANTED;
 use super::packet::{Packet, Purpose};
-use super::parts::{Input, Output};
+use super::parts::{Input, Output, OutputVl, Queue};
 use super::ports::Ports;
-use super::schedule::{Length, Schedule, SubTick};
+use super::rate::{Length, SubTick};
+use super::schedule::{Schedule, cross_plainly};
 use super::{Fabric, event};
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::spec::Tick;
@@ -38,60 +39,76 @@ struct Pace<'a> {
 impl<const L: usize, const W: usize> Fabric<L, W> {
     /// `input` has accepted the grant of `output`. The packet takes the credits at the far end
     /// and both crossbar ports. Decides when its flits cross, leave by the link and arrive.
+    #[inline(always)]
     pub(super) fn start_crossing(&mut self, input: u32, output: u32) {
-        let room_binds = self.room_binds();
-        let (id, pick) = self.dequeue(input, output);
+        let (now, room_binds) = (self.now, self.room_binds());
         let pace = Pace {
-            now: self.now,
+            now,
             timing: &self.timing,
             drain: &self.drain,
         };
-        let packet = &mut self.packets[id];
-        let reader = &mut self.inputs[input as usize];
         let port = &mut self.outputs[output as usize];
-        let crossing = cross(packet, reader, port, pace);
+        let reader = &mut self.inputs[input as usize];
+        port.granted_to = NOT_GRANTED;
+        let pick: Pick = port.grant;
+        let vl = usize::from(pick.vl);
+        let queue = &mut self.queues[reader.queue(port.out_port, self.vls, vl)];
+        let id = queue.head;
+        let packet = &mut self.packets[id];
+        let output_vl = &mut self.output_vls[output as usize * self.vls + vl];
+        leave_queue(packet, queue, (reader, port), (output_vl, pick.vl));
 
+        self.links.take(output, pick.vl, packet.credits);
+        let Length { bytes, flits } = packet.length();
+        self.switch_arbiters
+            .advance(output as usize, pick, bytes.into());
         let upstream = reader.upstream;
         let mut delay = 1 + self.links.latency(upstream);
         if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
+            let port_vls = &mut congestion.port_vls;
+            let (queue, joined_now) = ((input, output, pick.vl), packet.waiting_since == now);
+            if port_vls.granted(queue, (flits, bytes), joined_now) {
+                packet.fecn = true;
+                self.counters.count(|counts| counts.marked += 1);
+            }
             let (port_vl, rate) = ((output, pick.vl), reader.rate);
-            delay += congestion.credit_return_delay(port_vl, rate, packet.bytes);
+            delay += congestion.credit_return_delay(port_vl, rate, bytes);
         }
-        let credit_return = crossing.credit_return(delay, packet);
-        let upstream_wake = self
-            .links
-            .give_back(upstream, credit_return, &self.drain, self.now);
 
+        let crossing = cross(packet, reader, port, pace);
+        let credit_return = crossing.credit_return(delay, packet);
+        let wake_upstream = self
+            .links
+            .give_back(upstream, credit_return, &self.drain, now);
         let leaves = start_on_link(packet, port, &crossing, pace);
         if room_binds {
             let credit_return = CreditReturn::leaving(&leaves.later(1), packet.credits, 0);
             port.room -= packet.credits;
             let add = |_, credits| port.room += credits;
-            self.buffer_returns[output as usize].push(credit_return, self.now, add);
+            self.buffer_returns[output as usize].push(credit_return, now, add);
         }
         packet.buffer_vl = pick.vl;
-
         let (to, waits) = (port.to, port.waiting_vls != 0);
         let retry_at = port.free_at.tick - self.timing.allocation;
-        let (flits, tail) = (u64::from(packet.flits), packet.schedule.tail());
         if to.is_nic() {
-            self.counters.host_flit_hops += flits;
-            self.schedule_sink(id, output, to.peer());
-            self.push(tail, event::DELIVERY, id);
+            self.counters.host_flit_hops += u64::from(flits);
+            self.deliver_to(to.peer(), id, output);
         } else {
-            self.counters.flit_hops += flits;
+            self.counters.flit_hops += u64::from(flits);
             packet.input = to.peer();
-            self.send_to_switch(id);
+            let joins_at = packet.schedule.header() + self.timing.input_store + self.timing.routing;
+            self.push(joins_at, event::JOIN, id);
         }
         if waits {
             self.wake_output(output, retry_at);
         }
-        if let Some(at) = upstream_wake {
+        if let Some(at) = wake_upstream {
             self.wake_sender(upstream, at);
         }
     }
 
     /// Has the sender of a link, an output, look in tick `at` whether it can send, or earlier.
+    #[inline(never)]
     fn wake_sender(&mut self, output: u32, at: Tick) {
         match (output as usize).checked_sub(self.ports) {
             Some(nic) => self.wake_nic(nic as u32, at),
@@ -99,45 +116,11 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         }
     }
 
-    /// Takes the packet that `output` grants to `input` out of its VoQ, takes its credits at the
-    /// far end, and moves the pointers of both and the state of the VL arbiter. Decides whether
-    /// the packet is marked with FECN, as it stops waiting in its VoQ. Returns the packet and
-    /// what was granted.
-    #[inline(always)]
-    fn dequeue(&mut self, input: u32, output: u32) -> (PacketId, Pick) {
-        let at = output as usize;
-        let port = &mut self.outputs[at];
-        port.granted_to = NOT_GRANTED;
-        let pick: Pick = port.grant;
-        let vl = usize::from(pick.vl);
-        let reader = &mut self.inputs[input as usize];
-        reader.ahead = Ports::after(port.out_port);
-
-        let queue = &mut self.queues[reader.queue(port.out_port, self.vls, vl)];
-        let id = queue.head;
-        let packet = &mut self.packets[id];
-        queue.head = packet.next;
-        let output_vl = &mut self.output_vls[at * self.vls + vl];
-        output_vl.ahead = Ports::after(reader.in_port);
-        if queue.head == NONE {
-            reader.queues -= 1;
-            output_vl.heads.remove(reader.in_port);
-            if output_vl.heads.is_empty() {
-                port.waiting_vls &= !(1 << vl);
-            }
-        }
-        self.links.take(output, pick.vl, packet.credits);
-        let Length { bytes, flits } = packet.length();
-        self.switch_arbiters.advance(at, pick, bytes.into());
-        if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
-            let port_vls = &mut congestion.port_vls;
-            let (queue, joined_now) = ((input, output, pick.vl), packet.waiting_since == self.now);
-            if port_vls.granted(queue, (flits, bytes), joined_now) {
-                packet.fecn = true;
-                self.counters.count(|counts| counts.marked += 1);
-            }
-        }
-        (id, pick)
+    /// Packet `id` goes over `output` to NIC `nic`, where it is delivered.
+    #[inline(never)]
+    fn deliver_to(&mut self, nic: u32, id: PacketId, output: u32) {
+        self.schedule_sink(id, output, nic);
+        self.push(self.packets[id].schedule.tail(), event::DELIVERY, id);
     }
 
     /// A packet will reach NIC `nic` over `output`: decides when its flits leave the receive
@@ -179,6 +162,27 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     }
 }
 
+/// `packet`, the head of `queue`, is granted: takes it out of its VoQ between `reader` and `port`,
+/// and moves the pointers of both.
+#[inline(always)]
+fn leave_queue<const L: usize, const W: usize>(
+    packet: &Packet<L>,
+    queue: &mut Queue,
+    (reader, port): (&mut Input<W>, &mut Output),
+    (output_vl, vl): (&mut OutputVl<W>, u8),
+) {
+    reader.ahead = Ports::after(port.out_port);
+    output_vl.ahead = Ports::after(reader.in_port);
+    queue.head = packet.next;
+    if queue.head == NONE {
+        reader.queues -= 1;
+        output_vl.heads.remove(reader.in_port);
+        if output_vl.heads.is_empty() {
+            port.waiting_vls &= !(1 << vl);
+        }
+    }
+}
+
 /// Decides when the flits of `packet` cross from `reader` to `writer`, and from when both crossbar
 /// ports are free again.
 #[inline(always)]
@@ -191,6 +195,17 @@ fn cross<const L: usize, const W: usize>(
     let (length, crossbar) = (packet.length(), &pace.drain.crossbar);
     let start = pace.now + pace.timing.allocation;
     let available = packet.schedule.later(pace.timing.input_store);
+    if L == 0 {
+        let ports_free = (reader.free_at, writer.free_at);
+        let rate = &crossbar.rate;
+        let (tail, free) = cross_plainly(rate, ports_free, start, available.tail(), length);
+        (reader.free_at, writer.free_at) = (free, free);
+        return Crossing {
+            start,
+            available,
+            tail,
+        };
+    }
     let last_crosses = start + crossbar.flit(length.flits - 1);
     let begin = SubTick::at(start).max(reader.free_at).max(writer.free_at);
     let free = crossbar.rate.after_packet(begin, length.bytes);
@@ -219,8 +234,12 @@ fn start_on_link<const L: usize>(
     let start = ready.max(port.link_free.tick);
     let tail = crossing.tail + inside;
     let available = crossing.available.later(inside).with_tail(tail);
-    let (leaves, free) =
-        available.served(&pace.drain.rates, port.rate, port.link_free, start, length);
+    let drain = pace.drain;
+    let (leaves, free) = match L {
+        // The crossbar has the rate of the links.
+        0 => available.served_plainly(&drain.crossbar.rate, port.link_free, start, length),
+        _ => available.served(&drain.rates, port.rate, port.link_free, start, length),
+    };
     port.link_free = free;
     port.sent.packets += 1;
     port.sent.flits += u64::from(length.flits);
@@ -228,7 +247,7 @@ fn start_on_link<const L: usize>(
     port.sent.queue_wait += pace.now - packet.waiting_since + start - ready;
     packet.waiting_since = ready;
     packet.starts = start;
-    packet.schedule = leaves.arriving(port.flight, port.arrival_of_tail(free), length.flits);
+    packet.schedule = leaves.arriving(port.flight.into(), port.arrival_of_tail(free), length.flits);
     leaves
 }
 

@@ -5,7 +5,7 @@
 //! switches. *Outputs* are the sending ends of links: output `port` is a switch port, output
 //! `ports + nic` is a NIC.
 
-use super::schedule::{MAX_PARTS, Rate};
+use super::rate::{MAX_PARTS, Rate};
 use crate::fabric::spec::voq::Acks;
 use crate::fabric::spec::voq::{Buffers, StaticPool, Timing};
 use crate::fabric::spec::{FabricSpec, SlToVl, SpecError, TrunkSelection, Voq};
@@ -179,9 +179,7 @@ pub(super) fn room_binds(spec: &FabricSpec, voq: &Voq) -> bool {
 pub(in crate::fabric::engine) fn is_plain(spec: &FabricSpec, voq: &Voq) -> bool {
     let rate = |rate: &Ratio| Rate::new(*rate, spec.units.flit_bytes);
     !room_binds(spec, voq)
-        && rates(spec, voq)
-            .iter()
-            .all(|link| rate(link).flits_take_whole_ticks())
+        && rates(spec, voq).iter().all(|link| rate(link).is_plain())
         && spec.congestion_control.is_none()
         && voq.hca.sink_rate.is_none()
         && voq.hca.acks == Acks::None

@@ -41,7 +41,7 @@ impl<const L: usize> Links<L> {
                 .collect(),
             returns: outputs
                 .iter()
-                .map(|output| CreditReturns::over(output.latency))
+                .map(|output| CreditReturns::over(output.latency.into()))
                 .collect(),
             answers: match with_sinks {
                 true => outputs.iter().map(answers).collect(),

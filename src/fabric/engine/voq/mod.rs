@@ -12,7 +12,7 @@
 //! | 1 | arrivals at NICs | `arrival` |
 //! | 2 | credit returns, when a ledger is read | `link`, `credit_returns` |
 //! | 2 | injection reports | `nic` |
-//! | 3 | messages | `nic`, `queue_pairs` |
+//! | 3 | messages | `messages`, `queue_pairs` |
 //! | 4 | routing | `route` |
 //! | 5, 6 | grant, accept | `crossbar`, `arbiter` |
 //! | 7, 8 of switches | decided with the grant | `crossing` |
@@ -28,11 +28,13 @@ mod crossbar;
 mod crossing;
 pub(super) mod layout;
 mod link;
+mod messages;
 mod nic;
 mod packet;
 mod parts;
 mod ports;
 mod queue_pairs;
+mod rate;
 mod route;
 mod schedule;
 mod stall;
@@ -42,14 +44,14 @@ use self::arbiter::Arbiters;
 use self::credit_returns::{CreditReturns, Crossbar, DrainRates};
 use self::layout::Rates;
 use self::link::Links;
-use self::packet::{Origins, Packet};
+use self::packet::{LargestPacket, Origins, Packet};
 use self::parts::{Input, Nic, Output, OutputVl, Queue};
 use self::ports::Ports;
 use self::queue_pairs::QueuePairs;
 use self::route::Routes;
 use super::FabricModel;
-use super::bits::Divisor;
-use super::calendar::{EVENT_ID, EVENT_SHIFT, Wheel};
+use super::bits::{Divisor, push_quickly};
+use super::calendar::{EVENT_ID, EVENT_SHIFT, ShortBucket, Wheel};
 use super::congestion::{PortVls, Sources};
 use super::counters::Counters;
 use super::pool::{InFlight, PacketId, Pool};
@@ -73,8 +75,8 @@ pub(super) struct Fabric<const L: usize, const W: usize> {
     vls: usize,
     /// Ports of all switches.
     ports: usize,
-    /// Per SL: largest payload of a packet in bytes.
-    mtu: Vec<u32>,
+    /// Per SL: the largest packet.
+    largest_packets: Vec<LargestPacket>,
     acks: Acks,
     /// Length of an ACK on the wire in bytes.
     ack_bytes: u32,
@@ -112,7 +114,7 @@ pub(super) struct Fabric<const L: usize, const W: usize> {
     packets: Pool<Packet<L>>,
     origins: Origins,
     messages: Pool<InFlight>,
-    wheel: Wheel,
+    wheel: Wheel<ShortBucket>,
 
     congestion: Option<Box<Congestion>>,
     counters: Counters,
@@ -120,7 +122,7 @@ pub(super) struct Fabric<const L: usize, const W: usize> {
     // Work of the present tick; empty between ticks.
     /// Events of this tick.
     due: Vec<u32>,
-    /// Packets whose header becomes ready in phase 4.
+    /// Packets whose header becomes ready in phase 4, if the order in which they are routed matters.
     joining: Vec<PacketId>,
     /// Outputs of switches that may grant in phase 5.
     dirty_outputs: Vec<u32>,
@@ -224,11 +226,11 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             radix,
             vls,
             ports,
-            mtu: spec
+            largest_packets: spec
                 .qos
                 .service_levels
                 .iter()
-                .map(|sl| sl.mtu_bytes)
+                .map(|sl| LargestPacket::new(sl.mtu_bytes, units))
                 .collect(),
             acks: voq.hca.acks,
             ack_bytes: voq.hca.ack_bytes,
@@ -273,23 +275,26 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     /// act in later phases.
     #[inline]
     fn collect_due(&mut self, workload: &mut impl Workload) {
-        let mut due = std::mem::take(&mut self.due);
-        self.wheel.take(self.now, &mut due);
-        self.counters.events += due.len() as u64;
-        for &item in &due {
+        self.wheel.take(self.now, &mut self.due);
+        self.counters.events += self.due.len() as u64;
+        for at in 0..self.due.len() {
+            let item = self.due[at];
             let id = item & EVENT_ID;
             match item >> EVENT_SHIFT {
                 event::JOIN => {
                     let at = self.joins_at(id);
                     if at > self.now {
                         self.push(at, event::JOIN, id);
-                    } else {
+                    } else if self.routes.depends_on_order() {
                         self.joining.push(id);
+                    } else {
+                        // No other part can observe that this happens before phase 4.
+                        self.join(id);
                     }
                 }
                 event::OUTPUT => {
                     self.outputs[id as usize].wake.arrived(self.now);
-                    self.dirty_outputs.push(id);
+                    push_quickly(&mut self.dirty_outputs, id);
                 }
                 event::NIC => {
                     self.nics[id as usize].wake.arrived(self.now);
@@ -306,16 +311,11 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                 _ => self.report_injections(id, workload),
             }
         }
-        due.clear();
-        self.due = due;
+        self.due.clear();
     }
 
     /// Phase 3: the workload creates messages.
-    #[inline]
     fn create_messages(&mut self, workload: &mut impl Workload) {
-        if workload.next_tick().is_none_or(|tick| tick > self.now) {
-            return;
-        }
         let mut outbox = std::mem::take(&mut self.outbox);
         workload.act(self.now, &mut outbox);
         for message in outbox.drain(..) {
@@ -338,7 +338,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     }
 
     /// Has `output` look in tick `at` whether it can grant, or earlier.
-    #[inline]
+    #[inline(always)]
     fn wake_output(&mut self, output: u32, at: Tick) {
         let wake = &mut self.outputs[output as usize].wake;
         wake.ask(&mut self.wheel, self.now, at, event::OUTPUT, output);
@@ -422,14 +422,22 @@ impl<const L: usize, const W: usize> FabricModel for Fabric<L, W> {
     fn tick(&mut self, now: Tick, workload: &mut impl Workload) {
         self.now = now;
         self.collect_due(workload);
-        self.create_messages(workload);
-        self.complete_routing();
+        if workload.next_tick().is_some_and(|tick| tick <= now) {
+            self.create_messages(workload);
+        }
+        if !self.joining.is_empty() {
+            self.complete_routing();
+        }
         self.grant();
-        self.accept();
+        if !self.granted_inputs.is_empty() {
+            self.accept();
+        }
         if !Self::PLAIN && self.congestion.is_some() {
             self.update_congestion_states();
         }
-        self.send(workload);
+        if !self.dirty_nics.is_empty() {
+            self.send(workload);
+        }
     }
 
     #[inline]
@@ -464,7 +472,8 @@ impl<const L: usize, const W: usize> FabricModel for Fabric<L, W> {
         if let Some(congestion) = &mut self.congestion {
             congestion.port_vls.start_series();
         }
-        self.counters.start_series(&self.mtu);
+        let mtus: Vec<u32> = self.largest_packets.iter().map(|sl| sl.payload).collect();
+        self.counters.start_series(&mtus);
     }
 
     fn sample(&mut self, tick: Tick) -> Sample {

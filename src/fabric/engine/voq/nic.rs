@@ -1,21 +1,21 @@
-//! Phases 3 and 7 of NICs, and their injection reports in phase 2 (`docs/model-infiniband.md` §8).
+//! Phase 7 of NICs, and their injection reports in phase 2 (`docs/model-infiniband.md` §8).
 //!
-//! In phase 3 messages join the send queue of their queue pair. In phase 7 each NIC starts a CNP
-//! or an ACK (a), fetches a packet with its send engine (b), and starts a packet of its output
-//! buffer on the link (c). Messages are cut into packets in (b). What a NIC does with packets
-//! that arrive is in `arrival`; its sink is in `crossing`.
+//! In phase 7 each NIC starts a CNP or an ACK (a), fetches a packet with its send engine (b), and
+//! starts a packet of its output buffer on the link (c). How messages join send queues and are cut
+//! into packets is in `messages`. What a NIC does with packets that arrive is in `arrival`; its
+//! sink is in `crossing`.
 
 use super::arbiter::Pick;
 use super::credit_returns::CreditReturn;
 use super::packet::{Origin, Packet, Purpose};
 use super::parts::Queue;
 use super::queue_pairs::WaitingPair;
-use super::schedule::{Length, Schedule};
+use super::schedule::Schedule;
 use super::{Fabric, event};
-use crate::fabric::engine::pool::{InFlight, MessageId, NONE, PacketId};
+use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::spec::Tick;
 use crate::fabric::spec::validate::MAX_DATA_VLS;
-use crate::fabric::workload::{AppQueue, Message, Workload};
+use crate::fabric::workload::{AppQueue, Workload};
 
 /// What keeps the packets of a NIC from being fetched.
 struct Obstacles {
@@ -49,64 +49,7 @@ impl Retry {
 }
 
 impl<const L: usize, const W: usize> Fabric<L, W> {
-    /// A message joins the send queue of its queue pair.
-    #[inline]
-    pub(super) fn enqueue(&mut self, message: &Message) {
-        debug_assert!(message.created <= self.now, "a message from the future");
-        debug_assert_ne!(
-            message.src, message.dst,
-            "the fabric carries no message to oneself"
-        );
-        if self.messages.is_full() {
-            // The run ends with this tick.
-            return;
-        }
-        let Message { src, dst, sl, .. } = *message;
-        let mtu = self.mtu[usize::from(sl)];
-        let id = self.messages.insert(InFlight::new(message, mtu));
-        self.counters.messages += 1;
-        let (routes, congestion) = (&self.routes, &mut self.congestion);
-        let pair = self.queue_pairs.find(src, (sl, dst), || {
-            let flow = congestion
-                .as_mut()
-                .map_or(0, |congestion| congestion.sources.flow(src, sl, dst));
-            (routes.vl_at_nic(src, dst, sl), flow)
-        });
-        let state = self.queue_pairs.pair_mut(pair);
-        let tail = std::mem::replace(&mut state.tail, id);
-        if state.head == NONE {
-            state.head = id;
-            let vl = state.vl;
-            let credits = self.next_packet_credits(id);
-            self.queue_pairs.insert(src, pair, credits);
-            self.nics[src as usize].waiting_vls |= 1 << vl;
-        } else {
-            self.messages[tail].next = id;
-        }
-    }
-
-    /// Length of the next packet of `message`, and whether it is the last one.
-    #[inline]
-    fn next_packet(&self, message: MessageId) -> (Length, bool) {
-        let message = &self.messages[message];
-        let payload = message
-            .bytes_left
-            .min(self.mtu[usize::from(message.sl)].into());
-        let length = Length {
-            bytes: payload as u32 + self.units.header_bytes,
-            flits: self.units.data_flits(payload as u32),
-        };
-        (length, payload == message.bytes_left)
-    }
-
-    /// Credits that the next packet of `message` takes.
-    fn next_packet_credits(&self, message: MessageId) -> u16 {
-        let (length, _) = self.next_packet(message);
-        self.units.credits(length.flits) as u16
-    }
-
     /// Phase 7 of the NICs that may send.
-    #[inline]
     pub(super) fn send(&mut self, workload: &mut impl Workload) {
         for i in 0..self.dirty_nics.len() {
             let nic = self.dirty_nics[i];
@@ -214,6 +157,9 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         if state.engine_free.tick > now {
             return Retry::at(state.engine_free.tick);
         }
+        if waiting_vls.is_power_of_two() && self.fetch_sole_packet(nic, output) {
+            return self.retry_after_fetch(nic);
+        }
         let room = self.room(output, self.largest);
         let mut obstacles = Obstacles {
             held_until: Tick::MAX,
@@ -221,7 +167,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             room: u16::MAX,
             any_credits: false,
         };
-        let (mut candidates, mut positions) = (0u32, [0usize; MAX_DATA_VLS as usize]);
+        let (mut candidates, mut positions) = (0u32, [0u32; MAX_DATA_VLS as usize]);
         let mut rest = waiting_vls;
         while rest != 0 {
             let vl = rest.trailing_zeros() as usize;
@@ -232,7 +178,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                 self.first_eligible_pair(nic, vl, (credits, room), pointer, &mut obstacles)
             {
                 candidates |= 1 << vl;
-                positions[vl] = at;
+                positions[vl] = at as u32;
             }
         }
         let port = &mut self.outputs[output as usize];
@@ -243,14 +189,40 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         }
         if candidates != 0 {
             let pick = self.nic_arbiters.pick(nic as usize, candidates);
-            self.fetch_from_pair(nic, output, pick, positions[usize::from(pick.vl)]);
-            let state = &self.nics[nic as usize];
-            return Retry::at(match state.waiting_vls {
-                0 => Tick::MAX,
-                _ => state.engine_free.tick,
-            });
+            let position = positions[usize::from(pick.vl)];
+            self.fetch_from_pair(nic, output, pick, position as usize);
+            return self.retry_after_fetch(nic);
         }
         self.retry_after(&obstacles, output, room)
+    }
+
+    /// If a single queue pair of `nic` has a packet, and any packet had credits and room: fetches
+    /// it. Returns false, having done nothing, if that cannot be decided so cheaply.
+    #[inline(always)]
+    fn fetch_sole_packet(&mut self, nic: u32, output: u32) -> bool {
+        let waiting_vls = self.nics[nic as usize].waiting_vls;
+        let vl = waiting_vls.trailing_zeros();
+        let port = &mut self.outputs[output as usize];
+        let is_eligible = self.queue_pairs.waiting(nic, vl as usize).len() == 1
+            && port.room >= self.largest
+            && self.links.known(output, vl as u8) >= self.largest
+            && self.congestion.is_none();
+        if is_eligible {
+            port.end_credit_wait(self.now);
+            let pick = self.nic_arbiters.pick(nic as usize, waiting_vls);
+            self.fetch_from_pair(nic, output, pick, 0);
+        }
+        is_eligible
+    }
+
+    /// When the send engine of `nic` looks again after it has fetched a packet.
+    #[inline(always)]
+    fn retry_after_fetch(&self, nic: u32) -> Retry {
+        let state = &self.nics[nic as usize];
+        Retry::at(match state.waiting_vls {
+            0 => Tick::MAX,
+            _ => state.engine_free.tick,
+        })
     }
 
     /// When the send engine of the NIC with `output` looks again, as no queue pair is eligible.
@@ -374,32 +346,6 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         }
     }
 
-    /// Cuts the next packet off the first message of `pair`, the queue pair at position `at`.
-    /// `last`: it is the last packet of the message. Returns its position within the message.
-    #[inline(always)]
-    fn cut_packet(&mut self, nic: u32, pair: u32, at: usize, last: bool) -> u32 {
-        let state = *self.queue_pairs.pair(pair);
-        let (id, vl) = (state.head, usize::from(state.vl));
-        let message = &mut self.messages[id];
-        let mtu = u64::from(self.mtu[usize::from(state.sl)]);
-        let index = message.next_index;
-        message.bytes_left -= message.bytes_left.min(mtu);
-        message.next_index = index.wrapping_add(1);
-        let mut next = id;
-        if last {
-            next = message.next;
-            self.queue_pairs.pair_mut(pair).head = next;
-        }
-        let next = (next != NONE).then(|| self.next_packet_credits(next));
-        if next.is_none() {
-            self.exhausted.push((nic, pair));
-        }
-        if self.queue_pairs.advance(nic, vl, at, next) {
-            self.nics[nic as usize].waiting_vls &= !(1 << vl);
-        }
-        index
-    }
-
     /// The first packet of the output buffer starts on the link. Returns the tick from which its
     /// first credit of the output buffer is free.
     fn start_from_buffer(&mut self, nic: u32, output: u32) -> Tick {
@@ -434,7 +380,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         self.counters.host_flit_hops += u64::from(flits);
         let origin = &mut self.origins[id];
         origin.injected = now;
-        packet.schedule = leaves.arriving(port.flight, port.arrival_of_tail(free), flits);
+        packet.schedule = leaves.arriving(port.flight.into(), port.arrival_of_tail(free), flits);
         packet.input = port.to.peer();
         if origin.purpose == Purpose::Data {
             self.counters.packets += 1;
@@ -449,7 +395,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                 }
             }
         }
-        self.send_to_switch(id);
+        let joins_at = self.joins_at(id);
+        self.push(joins_at, event::JOIN, id);
         leaves
     }
 

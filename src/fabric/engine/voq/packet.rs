@@ -1,8 +1,9 @@
 //! A packet between a NIC's send queue and its destination.
 
-use super::schedule::{Length, Schedule};
+use super::rate::Length;
+use super::schedule::Schedule;
 use crate::fabric::engine::pool::{MessageId, NONE, PacketId};
-use crate::fabric::spec::Tick;
+use crate::fabric::spec::{Tick, Units};
 
 /// What a packet is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,6 +18,7 @@ pub(super) enum Purpose {
 /// A packet, as the switches on its way need it. Payload in a send queue is no packet yet: it
 /// belongs to its message.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(super) struct Packet<const L: usize> {
     /// When its flits reach the buffer that the header is in or on its way to. In a NIC: from
     /// when they may leave the output buffer.
@@ -49,6 +51,36 @@ pub(super) struct Packet<const L: usize> {
     pub fecn: bool,
     /// Not yet delivered: this entry of the pool is in use.
     pub alive: bool,
+}
+
+/// The largest packet of an SL. Most packets are as large, so nothing is divided for them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LargestPacket {
+    /// In bytes.
+    pub payload: u32,
+    pub length: Length,
+    pub credits: u16,
+}
+
+impl LargestPacket {
+    pub(super) fn new(payload: u32, units: Units) -> Self {
+        let length = Length::of_data(payload, units);
+        Self {
+            payload,
+            length,
+            credits: units.credits(length.flits) as u16,
+        }
+    }
+}
+
+impl Length {
+    /// Length of a data packet with `payload` bytes.
+    pub(super) fn of_data(payload: u32, units: Units) -> Self {
+        Self {
+            bytes: payload + units.header_bytes,
+            flits: units.data_flits(payload),
+        }
+    }
 }
 
 /// What only the NICs at both ends of its way need to know of a packet.

@@ -7,7 +7,7 @@ use super::arbiter::Pick;
 use super::crossbar::NOT_GRANTED;
 use super::layout::Rates;
 use super::ports::Ports;
-use super::schedule::{Rate, SubTick};
+use super::rate::{Rate, SubTick};
 use crate::fabric::engine::calendar::Wake;
 use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::pool::{NONE, PacketId};
@@ -74,38 +74,41 @@ impl<const W: usize> Input<W> {
 }
 
 /// The sending end of a link: an out-port of a switch, or the port of a NIC.
+///
+/// The order of the fields matters: a packet that joins and an output that looks for one to grant
+/// need the first cache line only.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(super) struct Output {
     /// Sub-tick time from which the crossbar port that writes its buffer is free.
     pub free_at: SubTick,
     pub wake: Wake,
+    /// First tick in which all heads have lacked credits; `Tick::MAX` if one has them.
+    pub blocked_since: Tick,
     /// Bit set of the VLs with a packet in some VoQ for this output.
     pub waiting_vls: u32,
+    /// Port 0 of the switch, numbered over all switches. For a NIC: of the switch it is
+    /// attached to.
+    pub first_port: u32,
     /// The VL that it grants in this tick.
     pub grant: Pick,
     /// The in-port of the switch that it grants to in this tick, or [`NOT_GRANTED`].
     pub granted_to: u8,
-    /// Index of the rate of the link.
-    pub rate: u8,
+    /// Its number within the switch. For a NIC: of the switch port it is attached to.
+    pub out_port: u8,
     /// Credits free in the output buffer, without the returns that have not been applied yet.
     pub room: u16,
     /// The other end of the link: an in-port, or a NIC.
     pub to: FarEnd,
-    /// Port 0 of the switch, numbered over all switches. For a NIC: of the switch it is
-    /// attached to.
-    pub first_port: u32,
-    /// Its number within the switch. For a NIC: of the switch port it is attached to.
-    pub out_port: u8,
+    /// Ticks from the start of a flit to its arrival as a whole: L + ⌈q/p⌉ − 1.
+    pub flight: u32,
+    /// Latency L of the link in ticks: the time that a credit takes.
+    pub latency: u32,
     /// Sub-tick time from which the link is free.
     pub link_free: SubTick,
-    /// Ticks from the start of a flit to its arrival as a whole: L + ⌈q/p⌉ − 1.
-    pub flight: Tick,
-    /// Latency L of the link in ticks: the time that a credit takes.
-    pub latency: Tick,
-    /// First tick in which all heads have lacked credits; `Tick::MAX` if one has them.
-    pub blocked_since: Tick,
     pub sent: Sent,
+    /// Index of the rate of the link.
+    pub rate: u8,
 }
 
 /// Counters of a link (`docs/model-infiniband.md` §13).
@@ -125,7 +128,7 @@ impl Output {
     /// `free` after the packet.
     #[inline]
     pub(super) fn arrival_of_tail(&self, free: SubTick) -> Tick {
-        free.first_whole_tick() - 1 + self.latency
+        free.first_whole_tick() - 1 + Tick::from(self.latency)
     }
 
     /// From tick `now` on, packets wait and none of the heads has credits.
@@ -261,8 +264,8 @@ pub(super) fn ports<const W: usize>(
             first_port: port - port % radix,
             out_port: (port % radix) as u8,
             link_free: SubTick::default(),
-            flight: latency + drain[usize::from(rate)].flit_ticks() - 1,
-            latency,
+            flight: (latency + drain[usize::from(rate)].flit_ticks() - 1) as u32,
+            latency: latency as u32,
             blocked_since: Tick::MAX,
             sent: Sent::default(),
         }

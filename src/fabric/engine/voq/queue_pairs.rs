@@ -141,8 +141,13 @@ impl QueuePairs {
         let QueuePair { sl, dst, vl, .. } = self.pairs[pair as usize];
         let key = self.key(sl, dst);
         let waiting = &mut self.waiting[nic as usize * self.vls + usize::from(vl)];
-        let at = waiting.partition_point(|other| other.key < key);
-        waiting.insert(at, WaitingPair { key, pair, credits });
+        let entry = WaitingPair { key, pair, credits };
+        if waiting.last().is_none_or(|last| last.key < key) {
+            waiting.push(entry);
+        } else {
+            let at = waiting.partition_point(|other| other.key < key);
+            waiting.insert(at, entry);
+        }
     }
 
     /// The first packet of the queue pair at position `at` has been fetched. `next`: credits that
@@ -153,6 +158,9 @@ impl QueuePairs {
         let waiting = &mut self.waiting[nic as usize * self.vls + vl];
         match next {
             Some(credits) => waiting[at].credits = credits,
+            None if at + 1 == waiting.len() => {
+                waiting.pop();
+            }
             None => {
                 waiting.remove(at);
             }

@@ -3,9 +3,10 @@
 //!
 //! Headers at the head of output buffers need no phase: `crossing` has decided when they leave.
 
+use super::Fabric;
 use super::layout::PortTables;
 use super::parts::Input;
-use super::{Fabric, event};
+use crate::fabric::engine::bits::push_quickly;
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::engine::trunks::Trunks;
 use crate::fabric::routing::Router;
@@ -73,7 +74,8 @@ impl Routes {
     }
 
     /// True if the order in which packets are routed changes their routes.
-    fn depends_on_order(&self) -> bool {
+    #[inline]
+    pub(super) fn depends_on_order(&self) -> bool {
         self.trunks.by_others() && self.forwarding.is_none()
     }
 
@@ -131,21 +133,22 @@ impl Routes {
 }
 
 impl<const L: usize, const W: usize> Fabric<L, W> {
-    /// Phase 4: the headers that become ready in this tick are routed and join their VoQs.
+    /// Phase 4: the headers that become ready in this tick are routed and join their VoQs, in the
+    /// order of their in-ports.
     #[inline]
     pub(super) fn complete_routing(&mut self) {
-        let mut joining = std::mem::take(&mut self.joining);
-        if joining.len() > 1 && self.routes.depends_on_order() {
-            joining.sort_unstable_by_key(|&id| self.packets[id].input);
+        if self.joining.len() > 1 {
+            let packets = &self.packets;
+            self.joining.sort_unstable_by_key(|&id| packets[id].input);
         }
-        for id in joining.drain(..) {
-            self.join(id);
+        for at in 0..self.joining.len() {
+            self.join(self.joining[at]);
         }
-        self.joining = joining;
+        self.joining.clear();
     }
 
     /// Routes packet `id` and appends it to its VoQ.
-    fn join(&mut self, id: PacketId) {
+    pub(super) fn join(&mut self, id: PacketId) {
         let now = self.now;
         let packet = &self.packets[id];
         let (input, dst, sl) = (packet.input, packet.dst, packet.sl);
@@ -159,6 +162,10 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         } = self.inputs[input as usize];
         let (outputs, returns, drain) = (&mut self.outputs, &mut self.buffer_returns, &self.drain);
         let output = self.routes.output(switch, dst, |output| {
+            if Self::PLAIN {
+                // Never asked there: see `layout::room_binds`.
+                return 0;
+            }
             let port = &mut outputs[output as usize];
             returns[output as usize].apply(drain, now, |_, credits| port.room += credits);
             u32::MAX - u32::from(port.room)
@@ -176,15 +183,15 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         packet.waiting_since = now;
         packet.next = NONE;
 
-        let output_vl = output as usize * self.vls + usize::from(vl);
         let queue = usize::from(out_port) * self.vls + usize::from(vl);
         let queue = &mut self.queues[first_queue as usize + queue];
         if queue.head == NONE {
             queue.head = id;
             self.inputs[input as usize].queues += 1;
+            let output_vl = output as usize * self.vls + usize::from(vl);
             self.output_vls[output_vl].heads.insert(in_port);
             self.outputs[output as usize].waiting_vls |= 1 << vl;
-            self.dirty_outputs.push(output);
+            push_quickly(&mut self.dirty_outputs, output);
         } else {
             self.packets[queue.tail].next = id;
         }
@@ -194,12 +201,5 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                 .port_vls
                 .joined((input, output, vl), flits.into());
         }
-    }
-
-    /// Packet `id` is on its way to a switch: schedules the tick in which it joins a VoQ.
-    #[inline]
-    pub(super) fn send_to_switch(&mut self, id: PacketId) {
-        let at = self.joins_at(id);
-        self.push(at, event::JOIN, id);
     }
 }

@@ -11,132 +11,8 @@
 //!
 //! This module computes. It belongs to no phase, and knows neither buffers nor credits.
 
+use super::rate::{Length, Rate, SubTick};
 use crate::fabric::spec::Tick;
-use crate::units::Ratio;
-
-/// Most parts that a tick may have: a sub-tick time keeps its parts in 32 bits.
-pub(super) const MAX_PARTS: u64 = u32::MAX as u64;
-
-/// A rate of p/q flits per tick, exact to the byte. It divides the tick into equal parts such
-/// that every byte takes a whole number of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Rate {
-    /// Parts of a tick.
-    tick: u64,
-    /// Parts that a byte takes.
-    byte: u64,
-    /// Parts that a whole flit takes.
-    flit: u64,
-    /// Ticks that a flit takes, if that is a whole number; else 0.
-    whole: u64,
-    /// Binary logarithm of `tick`; [`NO_POWER`] if that is no power of two.
-    power: u8,
-}
-
-const NO_POWER: u8 = u8::MAX;
-
-impl Rate {
-    /// A rate of `flits` per tick, of `flit_bytes` bytes each.
-    pub(super) fn new(flits: Ratio, flit_bytes: u32) -> Self {
-        let (num, den) = (u128::from(flits.num()), u128::from(flits.den()));
-        let bytes = Ratio::reduced(num * u128::from(flit_bytes), den).unwrap_or(Ratio::ONE);
-        let tick = bytes.num().max(1);
-        let flit = bytes.den().saturating_mul(flit_bytes.into());
-        Self {
-            tick,
-            byte: bytes.den(),
-            flit,
-            whole: match flit.is_multiple_of(tick) {
-                true => flit / tick,
-                false => 0,
-            },
-            power: match tick.is_power_of_two() {
-                true => tick.trailing_zeros() as u8,
-                false => NO_POWER,
-            },
-        }
-    }
-
-    /// Parts of a tick.
-    pub(super) fn parts(self) -> u64 {
-        self.tick
-    }
-
-    /// ⌈q/p⌉: ticks that a flit takes.
-    pub(super) fn flit_ticks(self) -> Tick {
-        self.flit.div_ceil(self.tick)
-    }
-
-    /// True if a flit takes a whole number of ticks.
-    #[inline]
-    pub(super) fn flits_take_whole_ticks(self) -> bool {
-        self.whole != 0
-    }
-
-    /// `parts` after `start`.
-    #[inline]
-    fn advance(self, start: SubTick, parts: u64) -> SubTick {
-        let parts = u64::from(start.part) + parts;
-        if self.power != NO_POWER {
-            return SubTick {
-                tick: start.tick + (parts >> self.power),
-                part: (parts & (self.tick - 1)) as u32,
-            };
-        }
-        SubTick {
-            tick: start.tick + parts / self.tick,
-            part: (parts % self.tick) as u32,
-        }
-    }
-
-    /// The time of `n` whole flits after `start`.
-    #[inline]
-    fn after(self, start: SubTick, n: u32) -> SubTick {
-        self.advance(start, u64::from(n) * self.flit)
-    }
-
-    /// Parts that the last flit of a packet takes.
-    #[inline]
-    fn last_flit_parts(self, length: Length) -> u64 {
-        let before = u64::from(length.flits - 1) * self.flit;
-        (u64::from(length.bytes) * self.byte).saturating_sub(before)
-    }
-
-    /// The time of a packet of `bytes` bytes after `start`; at least a tick after it.
-    #[inline]
-    pub(super) fn after_packet(self, start: SubTick, bytes: u32) -> SubTick {
-        self.advance(start, (u64::from(bytes) * self.byte).max(self.tick))
-    }
-}
-
-/// A sub-tick time: a tick, and parts of it as the [`Rate`] of the server divides it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct SubTick {
-    pub tick: Tick,
-    part: u32,
-}
-
-impl SubTick {
-    /// The beginning of `tick`.
-    #[inline]
-    pub(super) fn at(tick: Tick) -> Self {
-        Self { tick, part: 0 }
-    }
-
-    /// First tick that begins at this time or later.
-    #[inline]
-    pub(super) fn first_whole_tick(self) -> Tick {
-        self.tick + Tick::from(self.part > 0)
-    }
-}
-
-/// Length of a packet on the wire, headers included.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Length {
-    pub bytes: u32,
-    /// The last one may be short.
-    pub flits: u32,
-}
 
 /// The ticks ⌊start + i · q/p⌋ in which a server of rate p/q takes flits i.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -250,6 +126,26 @@ pub(super) struct Schedule<const L: usize> {
     lines: Lines<L>,
 }
 
+/// A packet of a plain fabric crosses from tick `start` on, between crossbar ports that are free
+/// from `reader` and `writer` on. Its last flit is available in tick `available`. Returns the tick
+/// in which its last flit crosses, and the time from which both ports are free again.
+#[inline(always)]
+pub(super) fn cross_plainly(
+    rate: &Rate,
+    (reader, writer): (SubTick, SubTick),
+    start: Tick,
+    available: Tick,
+    length: Length,
+) -> (Tick, SubTick) {
+    let (before, parts, _) = rate.plain_packet(length);
+    let begin = (start << rate.power)
+        .max(reader.in_parts(rate))
+        .max(writer.in_parts(rate));
+    let free = (begin + parts).max((available + 1) << rate.power);
+    let tail = available.max(start + before);
+    (tail, SubTick::of_parts(free, rate))
+}
+
 impl<const L: usize> Schedule<L> {
     /// All flits are available from tick 0 on.
     #[cfg(test)]
@@ -329,11 +225,11 @@ impl<const L: usize> Schedule<L> {
     ) -> (Self, SubTick) {
         debug_assert!(free.tick <= start, "a server serves one packet at a time");
         let own = &rates[if L <= 1 { 0 } else { usize::from(rate) }];
+        if L == 0 {
+            return self.served_plainly(own, free, start, length);
+        }
         let begin = free.max(SubTick::at(start));
-        let last = match L {
-            0 => begin.tick + u64::from(length.flits - 1) * own.whole,
-            _ => own.after(begin, length.flits - 1).tick,
-        };
+        let last = own.after(begin, length.flits - 1).tick;
         let mut free = own.after_packet(begin, length.bytes);
         let last_parts = own.last_flit_parts(length);
         // Flits that were available from the first have tick 0 and change nothing.
@@ -357,6 +253,27 @@ impl<const L: usize> Schedule<L> {
             }
         }
         (leaving, free)
+    }
+
+    /// [`Schedule::served`] in a plain fabric.
+    #[inline(always)]
+    pub(super) fn served_plainly(
+        &self,
+        own: &Rate,
+        free: SubTick,
+        start: Tick,
+        length: Length,
+    ) -> (Self, SubTick) {
+        let (before, parts, last_parts) = own.plain_packet(length);
+        let begin = free.in_parts(own).max(start << own.power);
+        let free = (begin + parts).max((self.tail << own.power) + last_parts);
+        let header = begin >> own.power;
+        let leaving = Self {
+            header,
+            tail: self.tail.max(header + before),
+            lines: Lines::default(),
+        };
+        (leaving, SubTick::of_parts(free, own))
     }
 
     /// Adds to `leaving`, which has the line of a server that starts in tick `start`, the lines of
@@ -384,6 +301,7 @@ impl<const L: usize> Schedule<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Ratio;
     use proptest::prelude::*;
 
     /// Rates from fast to slow, in flits of 8 B.
