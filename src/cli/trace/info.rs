@@ -230,7 +230,7 @@ fn write_text(out: &mut String, file: &Path, info: &Info) -> fmt::Result {
     Ok(())
 }
 
-/// Of the waits for messages and collectives, and how many messages came before.
+/// The lines on waits for messages and collectives, and on messages sent before the wait.
 fn waits(info: &Info) -> String {
     let [_, _, received, completed] = info.dependencies;
     let early = match info.ideal {
