@@ -181,8 +181,8 @@ impl UnderLoad<'_> {
             }
             return Ok((measure.warm_up, None));
         }
-        let judged = measure.batch * Tick::from(measure.batches);
-        let mut tick = measure.warm_up - judged;
+        let compared = measure.batch * Tick::from(measure.batches);
+        let mut tick = measure.warm_up - compared;
         if tick > 0 {
             go(self, tick)?;
         }

@@ -13,7 +13,7 @@ const SCHEMA: &str = "flitwise-trace-check-1";
 
 /// Prints the verdict to standard output. A broken trace is also bad input.
 pub(super) fn run(file: &Path, json: bool) -> Result<(), CliError> {
-    let verdict = judge(file)?;
+    let verdict = verdict_on(file)?;
     let text = if json {
         format!("{:#}\n", verdict.document(file))
     } else {
@@ -37,7 +37,7 @@ struct Verdict {
     check: Option<Check>,
 }
 
-fn judge(file: &Path) -> Result<Verdict, CliError> {
+fn verdict_on(file: &Path) -> Result<Verdict, CliError> {
     match check_file(file) {
         Ok(mut check) => Ok(Verdict {
             errors: std::mem::take(&mut check.errors),
