@@ -92,7 +92,7 @@ pub struct Grid {
     pub threads: usize,
     /// Applications to run.
     pub applications: Vec<&'static Application>,
-    /// Ranks of the application behind a NIC.
+    /// Ranks of the application per NIC.
     pub tasks_per_node: u32,
     /// Seeds 1 to this.
     pub seeds: u64,
