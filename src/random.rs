@@ -1,9 +1,9 @@
 //! Independent random streams, all derived from the one seed of an experiment.
 //!
-//! A stream belongs to a purpose and a component (a flow and a source, a job),
-//! never to the order in which streams are made: adding a component leaves the
-//! numbers of all others as they were. The samplers are our own, so that results
-//! do not change with the version of a library.
+//! A stream belongs to a purpose and a component (a flow and a source, a job), and does
+//! not depend on the order in which streams are created: adding a component does not
+//! change the numbers of any other. The samplers are our own, so that results do not
+//! change with the version of a library.
 
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
@@ -17,13 +17,13 @@ pub enum Purpose {
     /// Phase, then sizes, destinations and gaps of a background flow; components: flow,
     /// source NIC.
     Background = 2,
-    /// Who sends to whom in a random traffic pattern; components: flow, 0.
+    /// Senders and their destinations in a random traffic pattern; components: flow, 0.
     Pattern = 3,
     /// Which eligible packets a switch marks; components: switch · ports + port, VL.
     Marking = 4,
     /// How long a rank of a generated trace computes; component: rank.
     Imbalance = 10,
-    /// Whom a rank of a generated trace sends to; component: rank.
+    /// Destinations of a rank of a generated trace; component: rank.
     Peers = 11,
 }
 
@@ -66,7 +66,7 @@ impl Stream {
     }
 
     /// A number below `n`, each equally likely, for ranges beyond 64 bits; 0 if
-    /// `n` is 0. Masks and rejects, on average less than twice.
+    /// `n` is 0. Masks and rejects; on average it needs fewer than two draws.
     pub fn below_wide(&mut self, n: u128) -> u128 {
         if let Ok(n) = u64::try_from(n) {
             return u128::from(self.below(n));
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_numbers_never_change() {
-        // Results depend on them: a change here is a change of every result.
+        // Every result depends on these numbers: a change here changes all results.
         let mut stream = Stream::new(1, Purpose::Background, [0, 0]);
         let numbers: Vec<u64> = (0..4).map(|_| stream.below(1000)).collect();
         assert_eq!(numbers, [607, 388, 340, 238]);

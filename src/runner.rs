@@ -28,13 +28,13 @@ pub use traces::TraceDigest;
 
 use traces::Traces;
 
-/// What a run is told from outside; shared by the runs of a plan.
+/// Control over the runs of a plan from outside.
 pub struct Control<'a> {
-    /// Set when the user asks to stop: the run ends with what it has.
+    /// Set when the user asks to stop: the run ends with its results so far.
     pub stop: &'a AtomicBool,
-    /// Told about the progress of the main run, a few times a second.
+    /// Receives the progress of the main run, a few times a second.
     pub progress: &'a dyn Progress,
-    /// Takes time series; `None`: nobody wants them.
+    /// Receives time series; `None`: they are not recorded.
     pub recorder: Option<&'a dyn Recorder>,
 }
 
@@ -53,10 +53,10 @@ pub struct Snapshot {
     pub tick: Tick,
     /// Length of a tick.
     pub tick_length: TickLength,
-    /// Trace records that have started, of the jobs that the run waits for; without a job
-    /// thousandths of the loads.
+    /// Trace records started, of the jobs that the run waits for; without a job, thousandths
+    /// of the loads.
     pub records: u64,
-    /// All of them, over all repetitions.
+    /// Number of all these records, over all repetitions.
     pub records_total: u64,
     /// Messages delivered.
     pub messages: u64,
@@ -66,7 +66,7 @@ pub struct Snapshot {
 
 /// Receives snapshots; must be cheap.
 pub trait Progress: Sync {
-    /// The run has come this far.
+    /// Receives the state of the run.
     fn update(&self, snapshot: &Snapshot);
 }
 
@@ -84,7 +84,7 @@ pub enum Status {
     Complete,
     /// Stopped by the user.
     Interrupted,
-    /// No progress is possible; says who waits for whom.
+    /// No progress is possible; the text says which parts wait for which.
     Stalled(String),
 }
 
@@ -103,7 +103,7 @@ pub struct Simulation {
     pub messages: u64,
     /// Messages created and not delivered at its end.
     pub backlog: u64,
-    /// How the window was found, in an experiment without a job.
+    /// How the measurement went, in an experiment without a job.
     pub measured: Option<Measured>,
     /// Wall-clock time.
     pub wall: Duration,
@@ -112,7 +112,7 @@ pub struct Simulation {
 /// The experiment and its baselines, in the order of the plan.
 #[derive(Debug, Clone)]
 pub struct RunResult {
-    /// The experiment; of several loads the last that was begun.
+    /// The experiment; with several loads, the last one begun.
     pub main: Simulation,
     /// The baselines; fewer than planned if the user stopped the run.
     pub baselines: Vec<Simulation>,
@@ -123,8 +123,8 @@ pub struct RunResult {
 }
 
 impl RunResult {
-    /// How all of it ended: stalled if the experiment did at one of its loads, or a baseline;
-    /// else interrupted if the user stopped any of them.
+    /// How all runs ended: stalled if the experiment stalled at one of its loads, or a baseline
+    /// did; else interrupted if the user stopped any of them.
     #[must_use]
     pub fn status(&self, plan: &Plan) -> Status {
         let mut runs: Vec<(String, &Simulation)> = match &self.curve[..] {
@@ -157,7 +157,7 @@ impl RunResult {
     }
 }
 
-/// Which load of several a run had, as the beginning of a message.
+/// The load of a run, if there are several, as the beginning of a message.
 fn place(run: &Simulation) -> String {
     let load = |measured: &Measured| format!("at load {}: ", measured.load);
     run.measured.as_ref().map_or_else(String::new, load)
@@ -177,11 +177,10 @@ pub enum RunError {
     Failed(anyhow::Error),
 }
 
-/// Asked now and then: true ends the run.
+/// Called now and then: true ends the run.
 type Stopped<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// Places all jobs, also those that are not replayed, and opens the traces of the
-/// others.
+/// Places all jobs, including disabled ones, and opens the traces of the enabled ones.
 fn replay_of(
     experiment: &Experiment,
     traces: &Traces,
@@ -262,7 +261,7 @@ fn rate_of(load: Ratio, fabric: &FabricSpec) -> Result<Rate, RunError> {
     })
 }
 
-/// The background flows with everything that follows from the fabric.
+/// The background flows, with all properties that follow from the fabric.
 fn flows_of(experiment: &Experiment) -> Result<Vec<BackgroundFlow>, RunError> {
     let fabric = &experiment.fabric;
     let one = |(index, flow): (u64, &experiment::Background)| {
@@ -292,7 +291,7 @@ fn flows_of(experiment: &Experiment) -> Result<Vec<BackgroundFlow>, RunError> {
     (0..).zip(&experiment.background).map(one).collect()
 }
 
-/// What an experiment sends, for those who drive the engine themselves: its jobs
+/// The workload of an experiment, for callers that drive the engine themselves: its jobs
 /// and background flows. The background goes on at least to `background_until`,
 /// also without a job.
 ///
@@ -394,11 +393,11 @@ fn stall_of(replay: &Replay) -> String {
 }
 
 /// Simulates the experiment and its baselines, or its loads, side by side if `threads`
-/// allows; what is the same configuration only once.
+/// allows. Equal configurations are simulated only once.
 ///
 /// # Errors
-/// If a trace is broken, a job does not fit, or a run fails; the error of the
-/// experiment before those of the baselines.
+/// If a trace is broken, a job does not fit, or a run fails. An error of the experiment
+/// takes precedence over errors of the baselines.
 ///
 /// # Examples
 /// ```
@@ -429,7 +428,7 @@ pub fn run_plan(plan: &Plan, control: &Control<'_>, threads: usize) -> Result<Ru
     let experiments: Vec<&Experiment> =
         std::iter::once(&plan.experiment).chain(baselines).collect();
     let traces = &Traces::check(&experiments, &|| control.stopped())?;
-    // Without the experiment nobody needs the baselines.
+    // Without the experiment the baselines are useless.
     let failed = AtomicBool::new(false);
     let stopped = || control.stopped() || failed.load(Ordering::Relaxed);
     let recording = |run| control.recorder.and_then(|recorder| recorder.begin(run));

@@ -1,5 +1,5 @@
-//! How should congestion control be set? Runs the grid of `docs/congestion-control.md` on the
-//! test bed and prints its table.
+//! How to set congestion control: runs the grid of `docs/congestion-control.md` on the test
+//! bed and prints its table.
 //!
 //! ```text
 //! cargo run --release --example congestion -- configs/ib-testbed-study.toml --threads 2
@@ -34,28 +34,28 @@ struct Args {
     /// Values of Marking_Rate.
     #[arg(long, value_delimiter = ',', default_value = "0,3,15,63")]
     marking: Vec<u16>,
-    /// Time that is not judged, in ms.
+    /// Time before the measurement, in ms.
     #[arg(long, default_value_t = 100)]
     settling: u64,
-    /// Time that is judged, in ms.
+    /// Time of the measurement, in ms.
     #[arg(long, default_value_t = 200)]
     window: u64,
 }
 
-/// The victim: NICs 0 to 3. All other flows go to one place, and contribute.
+/// The victim: NIC 0 to NIC 3. All other flows go to one NIC and are contributors.
 const VICTIM: (u32, u32) = (0, 3);
-/// What an endpoint of the test bed sends and takes (model-infiniband.md, section 14).
+/// Rate at which a NIC of the test bed sends and receives (model-infiniband.md, section 14).
 const ENDPOINT_GBPS: f64 = 13.1;
 const PS_PER_MS: u64 = 1_000_000_000;
 
-/// What a setting does.
+/// The effect of a setting.
 #[derive(Debug, Clone, Copy)]
 struct Outcome {
     /// Payload of the victim in Gb/s.
     victim_gbps: f64,
     /// Jain's index of the contributors.
     jain: f64,
-    /// Payload of the contributors over what their destination takes.
+    /// Payload of the contributors over the rate at which their destination receives.
     bottleneck: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What can be run: recorded traces of the project, and generated kernels with more ranks.
+//! The applications: recorded traces of the project, and generated kernels with more ranks.
 
 use anyhow::{Context, Result};
 use flitwise::generate::{Grid, Kernel, Spec};
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-/// An application by the name it has in the tables.
+/// An application, by its name in the tables.
 #[derive(Debug)]
 pub struct Application {
     pub name: &'static str,
@@ -18,7 +18,7 @@ pub struct Application {
 enum Source {
     /// A file below `traces/`, without its extension.
     Recorded(&'static str),
-    /// A kernel with 512 ranks, as many as Hiperion's.
+    /// A kernel with 512 ranks, as many as in Hiperion.
     Generated {
         kernel: fn() -> Kernel,
         size: u64,

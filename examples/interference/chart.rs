@@ -8,7 +8,7 @@ use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-/// What the drawing library may say.
+/// Errors of the drawing library.
 type Refused = DrawingAreaErrorKind<std::io::Error>;
 /// Service level and scheduler.
 type Series = (&'static str, &'static str);
@@ -31,7 +31,7 @@ fn hollow(series: Series) -> bool {
     series.1 == "rr"
 }
 
-/// Length of the dashes: so long that there is only one, or not.
+/// Length of the dashes; a solid line is one long dash.
 fn dash(series: Series) -> (u32, u32) {
     if hollow(series) { (6, 4) } else { (10_000, 0) }
 }
@@ -42,13 +42,13 @@ pub fn svg(rows: &[Row], title: &str) -> Result<String> {
     draw(rows, title).map_err(|e: Refused| anyhow!("cannot draw the chart: {e}"))
 }
 
-/// Per cent longer than alone, with half the width of its interval.
+/// Slowdown − 1 in per cent, with half the width of its interval.
 fn longer(m: Mean) -> (f64, f64) {
     let half = if m.half.is_nan() { 0.0 } else { m.half };
     ((m.mean - 1.0) * 100.0, half * 100.0)
 }
 
-/// The rate in per cent, and how much longer the application runs.
+/// The rate in per cent, and the slowdown − 1 at that rate.
 fn values(rows: &[Row], subject: &Subject, series: Series) -> Vec<(f64, (f64, f64))> {
     let at = |rate: &&str| {
         Some((
@@ -82,7 +82,7 @@ fn draw(rows: &[Row], title: &str) -> Result<String, Refused> {
     Ok(svg)
 }
 
-/// The title, and under it what each line is.
+/// The title, with the legend below.
 fn legend(area: &Area<'_>, title: &str) -> Result<(), Refused> {
     area.draw(&Text::new(title, (16, 10), (FONT, 17)))?;
     for (i, series) in SERIES.into_iter().enumerate() {

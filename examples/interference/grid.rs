@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Service level of the job, that of the background and its message size in Hiperion's
-/// Table 8.
+/// Service level of the job, service level of the background, and message size of the
+/// background in Hiperion's Table 8.
 const LEVELS: [(&str, &str, &str); 2] = [("CL", "BK", "1024B"), ("BK", "CL", "512B")];
 pub const SCHEDULERS: [&str; 2] = ["dtable", "rr"];
 /// Background in flits per cycle and NIC.
@@ -26,7 +26,8 @@ background_latency_mean_ns,background_latency_p99_ns";
 /// Columns that say which run a row belongs to.
 const KEY: usize = 8;
 
-/// What runs: all that rows of one line of a table have in common, but for levels and scheduler.
+/// The workload: all properties that the rows for one line of a table share, except service
+/// levels and scheduler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     pub application: String,
@@ -34,7 +35,7 @@ pub struct Subject {
     pub compute_scale: String,
 }
 
-/// One run that was compared with its baseline.
+/// One run, compared with its baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     pub subject: Subject,
@@ -83,25 +84,25 @@ struct Group<'a> {
     levels: usize,
 }
 
-/// What to run besides the grid's own variables.
+/// Settings of the runs besides the grid's own variables.
 pub struct Grid {
     /// Experiment to start from.
     pub base: PathBuf,
     /// Experiments run at a time.
     pub threads: usize,
-    /// What to run.
+    /// Applications to run.
     pub applications: Vec<&'static Application>,
-    /// Ranks of the application behind a NIC.
+    /// Ranks of the application per NIC.
     pub tasks_per_node: u32,
     /// Seeds 1 to this.
     pub seeds: u64,
-    /// Size of background messages, if not that of the service level.
+    /// Size of background messages, if not the service level's.
     pub message: Option<String>,
     /// Factor on the computation of each application.
     pub scales: HashMap<&'static str, String>,
 }
 
-/// Runs what is not yet in `csv`.
+/// Runs the cells that are not yet in `csv`.
 pub fn run(grid: &Grid, csv: &Path) -> Result<()> {
     let old = if csv.exists() {
         std::fs::read_to_string(csv)?
@@ -155,7 +156,7 @@ pub fn run(grid: &Grid, csv: &Path) -> Result<()> {
                 Err(_) => bail!("a run panicked"),
             })
     })?;
-    // The order in which runs ended must not matter.
+    // Results must not depend on the order in which runs ended.
     let text = std::fs::read_to_string(csv)?;
     let mut rows: Vec<&str> = text.lines().skip(1).collect();
     rows.sort_unstable();

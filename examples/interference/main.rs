@@ -36,7 +36,7 @@ enum Command {
         /// HPL-512, RandomAccess-512 [default: the first four].
         #[arg(long = "application", value_name = "NAME")]
         applications: Vec<String>,
-        /// Ranks of the application behind a NIC.
+        /// Ranks of the application per NIC.
         #[arg(long, value_name = "N", default_value_t = 1)]
         tasks_per_node: u32,
         /// Seeds 1 to N.

@@ -34,7 +34,7 @@ pub fn mean(values: &[f64]) -> Option<Mean> {
     Some(Mean { mean, half })
 }
 
-/// The four lines of an application, best first.
+/// The four lines of an application, with the one expected to be fastest first.
 pub const SERIES: [(&str, &str); 4] = [
     ("CL", SCHEDULERS[0]),
     ("CL", SCHEDULERS[1]),
@@ -71,7 +71,7 @@ pub fn cell(rows: &[Row], subject: &Subject, series: (&str, &str), rate: &str) -
     mean(&values)
 }
 
-/// Slowdown of one series less that of another, seed by seed.
+/// Slowdown of one series less the slowdown of another, seed by seed.
 fn difference(
     rows: &[Row],
     subject: &Subject,
@@ -87,7 +87,7 @@ fn difference(
     mean(&values)
 }
 
-/// What the rows are about, in the order of [`APPLICATIONS`].
+/// The workloads of the rows, in the order of [`APPLICATIONS`].
 pub fn subjects(rows: &[Row]) -> Vec<&Subject> {
     let mut subjects: Vec<&Subject> = Vec::new();
     for Row { subject, .. } in rows {
@@ -152,14 +152,14 @@ pub fn table(rows: &[Row]) -> String {
     text
 }
 
-/// What should not be negative if the service levels do what they are for.
+/// Differences that are not negative if the service levels serve their purpose.
 const DIFFERENCES: [(&str, [(&str, &str); 2]); 3] = [
     ("BK − CL, DTable", [SERIES[2], SERIES[0]]),
     ("RR − DTable, job in CL", [SERIES[1], SERIES[0]]),
     ("RR − DTable, job in BK", [SERIES[3], SERIES[2]]),
 ];
 
-/// Ends the first line of a table that has `columns` before the rates.
+/// Ends the header of a table that has `columns` columns before the rates.
 fn head(text: &mut String, columns: usize) {
     for rate in RATES {
         let _ = write!(text, " {} |", percent(rate));
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(mean(&[]), None);
     }
 
-    /// The tables of the document are those of the results beside it.
+    /// The tables of the document match the results beside it.
     #[test]
     fn the_document_shows_the_results() {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
@@ -199,7 +199,7 @@ mod tests {
             let table = table(&crate::grid::read(&path).unwrap());
             let (slowdowns, differences) = table.split_once("\n\n").unwrap();
             assert!(document.contains(slowdowns), "{}:\n{table}", path.display());
-            // Of the recorded computation there is no difference to show.
+            // With recorded computation the page shows no differences.
             let shown = document.contains(differences.trim_end());
             assert!(
                 shown || path.ends_with("tree-recorded.csv"),

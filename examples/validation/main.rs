@@ -1,5 +1,5 @@
 //! Measures an experiment under several settings and seeds, and prints the means over the
-//! seeds with their 95 % intervals: what `docs/validation.md` rests on.
+//! seeds with their 95 % intervals, for `docs/validation.md`.
 //!
 //! ```text
 //! cargo run --release --example validation -- run configs/validation-001-tree-24.toml out.csv \
@@ -27,7 +27,7 @@ enum Command {
         /// Runs at a time.
         #[arg(long, default_value_t = 1)]
         threads: usize,
-        /// Value for all runs, as in `flitwise run --set`.
+        /// Setting for all runs, as in `flitwise run --set`.
         #[arg(long = "set", value_name = "a.b=c")]
         sets: Vec<String>,
         /// Values to go through, separated by commas.

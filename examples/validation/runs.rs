@@ -1,4 +1,4 @@
-//! The runs: one measurement each, a CSV row per service level of it.
+//! The runs: one measurement each, with a CSV row per service level.
 
 use anyhow::{Context, Result, bail, ensure};
 use flitwise::config::{Plan, load};
@@ -97,7 +97,7 @@ impl Run<'_> {
     }
 }
 
-/// Measures what is not yet in `csv`.
+/// Makes the measurements that are not yet in `csv`.
 pub fn run(
     base: &Path,
     csv: &Path,
@@ -122,7 +122,7 @@ pub fn run(
     let file = Mutex::new(OpenOptions::new().append(true).open(csv)?);
     let config = base.file_stem().unwrap_or_default().to_string_lossy();
     let mut runs = Vec::new();
-    // Seed by seed, so that what was begun has all settings.
+    // Seed by seed, so that every seed that was begun has all settings.
     for seed in 1..=seeds {
         for settings in settings {
             let plan = load(base, settings)?;
@@ -153,7 +153,7 @@ pub fn run(
                 Err(_) => bail!("a run panicked"),
             })
     })?;
-    // The order in which runs ended must not matter.
+    // Results must not depend on the order in which runs ended.
     let text = std::fs::read_to_string(csv)?;
     let mut rows: Vec<&str> = text.lines().skip(1).collect();
     rows.sort_unstable();

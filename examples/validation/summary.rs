@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// What is printed of each service level.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub enum Quantity {
-    /// Part of what was delivered, in percent.
+    /// Part of all flits delivered, in percent.
     Share,
     /// End-to-end latency in ns.
     EndToEnd,
@@ -55,7 +55,7 @@ fn cells(rows: &[Row]) -> Vec<Cell<'_>> {
     cells
 }
 
-/// Mean ± half the width of the interval over the seeds; of one seed its value.
+/// Mean ± half the width of the interval over the seeds; with one seed, its value.
 fn mean(values: &[f64], digits: usize) -> String {
     match (interval_95(values), values) {
         (Some(of), _) => format!("{:.digits$} ± {:.digits$}", of.mean, of.half_width),
@@ -72,7 +72,7 @@ pub fn table(rows: &[Row], quantity: Quantity) -> String {
             levels.push(&row.sl);
         }
     }
-    // Files are sorted by name; this is the order of Hiperion.
+    // Files are sorted by name; this is Hiperion's order.
     levels.sort_by_key(|sl| {
         ["VO", "VI", "CL", "BE", "BK"]
             .iter()
@@ -118,7 +118,7 @@ pub fn table(rows: &[Row], quantity: Quantity) -> String {
 mod tests {
     use super::*;
 
-    /// The tables in the log are those of the results beside it.
+    /// The tables in the log match the results beside it.
     #[test]
     fn documented_tables_are_those_of_the_results() {
         let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");

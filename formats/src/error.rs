@@ -32,7 +32,7 @@ pub enum ErrorKind {
         /// Why.
         source: io::Error,
     },
-    /// The text is not what the format asks for.
+    /// The text violates the format.
     #[error("{}:{}: {error}", path.display(), error.line())]
     Parse {
         /// The file.

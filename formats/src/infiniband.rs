@@ -1,6 +1,6 @@
-//! What InfiniBand's own tools write about a fabric: `ibnetdiscover` (the cables),
+//! Reads what InfiniBand's own tools write about a fabric: `ibnetdiscover` (the cables),
 //! `opensm-lfts.dump` or `dump_fts` (the forwarding tables), `opensm-sl2vl.dump` (the
-//! SL-to-VL tables). Nodes go by their GUIDs, destinations by their LIDs.
+//! SL-to-VL tables). GUIDs identify nodes, LIDs identify destinations.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,12 +8,12 @@ use std::fmt;
 /// Entries of an SL-to-VL table: one per service level.
 pub const SERVICE_LEVELS: usize = 16;
 
-/// A line that is not what it should be.
+/// A line that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineError {
     /// Line, from 1.
     pub line: usize,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and what is expected.
     pub problem: String,
 }
 
@@ -34,7 +34,7 @@ pub struct Port {
     pub port: u8,
 }
 
-/// Other end of a cable, and where it is said.
+/// Other end of a cable, and the line that names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cable {
     /// The other end.
@@ -46,13 +46,13 @@ pub struct Cable {
 /// A fabric as `ibnetdiscover` saw it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Discovery {
-    /// GUIDs of the switches, with the names that people gave them.
+    /// GUIDs of the switches, with their names.
     pub switches: BTreeMap<u64, String>,
     /// GUIDs of the channel adapters, with their names.
     pub adapters: BTreeMap<u64, String>,
-    /// Cables of switches and adapters; one between two nodes stands here twice.
+    /// Cables of switches and channel adapters; a cable between two nodes is listed twice.
     pub cables: BTreeMap<Port, Cable>,
-    /// LIDs of the ports of adapters.
+    /// LIDs of the ports of channel adapters.
     pub lids: BTreeMap<Port, u16>,
 }
 
@@ -64,7 +64,7 @@ pub type Forwarding = BTreeMap<(u64, u16), u8>;
 pub struct VlTables {
     /// By switch, input and output port.
     pub switches: BTreeMap<(u64, u8, u8), [u8; SERVICE_LEVELS]>,
-    /// By LID of the port of an adapter.
+    /// By LID of the port of a channel adapter.
     pub adapters: BTreeMap<u16, [u8; SERVICE_LEVELS]>,
 }
 
@@ -160,7 +160,7 @@ impl Discovery {
         Ok(found)
     }
 
-    /// `[1] "H-GUID"[1](GUID) # "name" lid 19 4xSDR`, or of an adapter
+    /// `[1] "H-GUID"[1](GUID) # "name" lid 19 4xSDR`, or for a channel adapter
     /// `[1](GUID) "S-GUID"[4] # lid 22 lmc 0 "name" lid 6 4xSDR`.
     fn port(&mut self, line: usize, text: &str, switch: bool, guid: u64) -> Result<(), LineError> {
         let parts = bracketed(text).and_then(|(port, rest)| {
@@ -184,7 +184,7 @@ impl Discovery {
         }
         if !switch {
             let comment = rest.split_once('#').map_or("", |(_, comment)| comment);
-            // The first words: the LID behind the name is that of the other end.
+            // Only the first words: the LID after the name belongs to the other end.
             let words = comment.trim_start().strip_prefix("lid ");
             let lid = words.and_then(|words| words.split_whitespace().next()?.parse().ok());
             let Some(lid) = lid.filter(|&lid: &u16| lid > 0) else {

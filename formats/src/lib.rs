@@ -1,8 +1,8 @@
 //! Streaming readers and writers for the trace formats that Flitwise replays.
 //!
-//! A parser knows no files: it is fed bytes and gives records ([`vef::Parser`]). A
-//! [`Source`] gives the bytes of a plain, gzip or zstd file. A reader joins both, and a
-//! check, which is a module of its own, judges what was read.
+//! A parser opens no files: the caller feeds it bytes, and it returns records
+//! ([`vef::Parser`]). A [`Source`] gives the bytes of a plain, gzip or zstd file. A reader
+//! joins both. A check, which is a separate module, verifies the records.
 
 pub mod error;
 pub mod infiniband;

@@ -1,7 +1,7 @@
-//! Every cap on what a file may ask for, with its reason.
+//! Every cap on the resources that a file may need, with its reason.
 //!
-//! No allocation is sized by a number that stands in a file; these caps bound what
-//! can grow with the file's contents.
+//! No number in a file decides the size of an allocation; these caps bound the memory that
+//! grows with the file's contents.
 
 /// Longest line of a header or record in bytes, line feed excluded. Nine fields of at
 /// most 20 digits, a letter and a space each take fewer than 200, so a longer line is
@@ -19,13 +19,13 @@ pub const MAX_COMMS: u32 = 1 << 20;
 /// space each, after the name.
 pub const MAX_COMM_LINE: usize = 16 + 8 * MAX_TASKS as usize;
 
-/// Most members of all communicators together: 64 MB of ranks, and twice that to look them up.
+/// Most members of all communicators together: 64 MB of ranks, and 128 MB to look them up.
 pub const MAX_COMM_MEMBERS: usize = 1 << 24;
 
-/// Most digits of a number: what the largest 64-bit number has.
+/// Most digits of a number: as many as the largest 64-bit number has.
 pub const MAX_DIGITS: usize = 20;
 
-/// Problems that a check keeps in full; the rest is only counted.
+/// Problems that a check keeps in full; it only counts further ones.
 pub const MAX_PROBLEMS: usize = 100;
 
 /// Most records that are kept while they wait for later lines: about half a gigabyte.
@@ -33,11 +33,11 @@ pub const MAX_PROBLEMS: usize = 100;
 /// that needs more in any order of events; a replay reads again what it can't keep.
 pub const MAX_WAITING: usize = 1 << 23;
 
-/// Message ids whose source and destination a check remembers (8 bytes each). Of ids
-/// that started longer ago it knows only that they exist.
+/// Message ids whose source and destination a check remembers (8 bytes each). Of older
+/// messages it knows only that they exist.
 pub const MAX_TRACKED_IDS: usize = 1 << 25;
 
-/// Rank pairs that a summary tells apart; traffic of further pairs is only totalled.
+/// Rank pairs that a summary counts separately; it only totals the traffic of further pairs.
 pub const MAX_PAIRS: usize = 1 << 22;
 
 /// Bytes per block of decompressed data.
@@ -47,13 +47,13 @@ pub const BLOCK: usize = 256 * 1024;
 pub const BLOCKS_IN_FLIGHT: usize = 2;
 
 /// A compressed file up to this size that is read several times is unpacked once and kept,
-/// if what is in it has at most [`MAX_KEPT_UNPACKED`] bytes: unpacking is slower than reading.
+/// if its content has at most [`MAX_KEPT_UNPACKED`] bytes: unpacking is slower than reading.
 pub const MAX_KEPT_PACKED: u64 = 4 << 20;
 
 /// Most bytes of such a file when unpacked.
 pub const MAX_KEPT_UNPACKED: usize = 32 << 20;
 
-/// A memory-mapped file gives back its pages after this many bytes were read, so that
+/// The pages of a memory-mapped file are released after this many bytes were read, so that
 /// the resident memory does not grow with the file.
 pub const MAP_WINDOW: usize = 32 << 20;
 

@@ -1,7 +1,7 @@
-//! Files that are written: plain, gzip or zstd, by the extension of their name.
+//! Output files: plain, gzip or zstd, by the extension of their name.
 //!
 //! A regular file appears under its name only when it is complete: until then it is
-//! called `NAME.part`, and what fails leaves what was there before.
+//! called `NAME.part`, and a failure leaves an earlier file as it was.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -15,7 +15,7 @@ use crate::source::Encoding;
 #[derive(Debug)]
 pub struct Sink {
     path: PathBuf,
-    /// Where the bytes go meanwhile; `None` if that is `path` itself.
+    /// The temporary path of the bytes; `None` if that is `path` itself.
     part: Option<PathBuf>,
     packer: Option<Packer>,
 }
@@ -49,8 +49,8 @@ impl Encoding {
 }
 
 impl Sink {
-    /// Begins a file; one of that name is replaced at the end. What is not a regular
-    /// file (a pipe, a device) is written directly.
+    /// Begins a file, which replaces an earlier one of that name at the end. If the path is
+    /// not a regular file (a pipe, a device), it is written directly.
     ///
     /// # Errors
     /// If it can't be created.
@@ -97,7 +97,7 @@ impl Sink {
         &self.path
     }
 
-    /// The name the file has until it is complete, if that is another one.
+    /// The temporary name of the file until it is complete, if it has one.
     #[must_use]
     pub fn part(&self) -> Option<&Path> {
         self.part.as_deref()
@@ -106,7 +106,7 @@ impl Sink {
     /// Completes the file and gives it its name.
     ///
     /// # Errors
-    /// If the rest can't be written or the file not be renamed.
+    /// If the rest can't be written, or the file can't be renamed.
     pub fn finish(mut self) -> Result<(), Error> {
         let done = self.finish_inner();
         done.map_err(|e| Error::io(&self.path, e))
@@ -137,7 +137,7 @@ impl Write for Sink {
         }
     }
 
-    /// Leaves what is buffered where it is: only [`finish`](Self::finish) completes a file.
+    /// Does not write out the buffer: only [`finish`](Self::finish) completes a file.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

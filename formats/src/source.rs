@@ -27,7 +27,7 @@ enum Bytes {
     Mapped {
         map: Mmap,
         pos: usize,
-        /// Everything before was given back to the operating system.
+        /// Pages before this offset are released to the operating system.
         released: usize,
     },
     Streamed(Stream),
@@ -45,7 +45,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// The file at `path`. What is wrong with it shows when it is [opened](Self::open).
+    /// The file at `path`. Errors appear when it is [opened](Self::open).
     #[must_use]
     pub fn new(path: &Path) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Input {
         }
     }
 
-    /// All of a small compressed file; `None` for any other, also a broken one.
+    /// The whole content of a small compressed file; `None` for any other or a broken file.
     fn unpack(path: &Path) -> Option<Arc<[u8]>> {
         let meta = std::fs::metadata(path).ok()?;
         if !meta.is_file() || meta.len() > MAX_KEPT_PACKED {
@@ -82,7 +82,7 @@ impl Input {
     /// The file from its start.
     ///
     /// # Errors
-    /// As those of [`Source::open`].
+    /// As [`Source::open`].
     pub fn open(&self) -> Result<Source, Error> {
         match &self.unpacked {
             Some(text) => Ok(Source {
@@ -104,7 +104,7 @@ struct Stream {
     pos: usize,
     eof: bool,
     blocks: Receiver<io::Result<Vec<u8>>>,
-    /// Used blocks go back to the thread.
+    /// Returns used blocks to the thread.
     spare: Sender<Vec<u8>>,
 }
 
@@ -132,7 +132,7 @@ impl Encoding {
 }
 
 impl Source {
-    /// Opens a file. What is not a regular file (a pipe) is streamed.
+    /// Opens a file. A path that is not a regular file (a pipe) is streamed.
     ///
     /// # Errors
     /// If it can't be opened or its first bytes can't be read.
@@ -158,7 +158,7 @@ impl Source {
             // ends in SIGBUS, like in every program that maps its input; other changes
             // give other bytes, and every byte is validated as it is read.
             let map = unsafe { Mmap::map(&file)? };
-            // Only a hint: a system without it reads ahead less.
+            // Only a hint: a system that ignores it reads ahead less.
             let _ = map.advise(memmap2::Advice::Sequential);
             Bytes::Mapped {
                 map,
@@ -180,7 +180,7 @@ impl Source {
         &self.path
     }
 
-    /// What was read and not consumed, and whether nothing follows it.
+    /// The bytes read and not consumed, and whether the file ends after them.
     #[inline]
     #[must_use]
     pub fn buffer(&self) -> (&[u8], bool) {
@@ -206,7 +206,7 @@ impl Source {
         }
     }
 
-    /// Adds bytes to the buffer, or finds that there are none.
+    /// Adds bytes to the buffer, or finds the end of the file.
     ///
     /// # Errors
     /// If the file can't be read or its compressed data are broken.
@@ -222,7 +222,7 @@ impl Source {
     }
 }
 
-/// Gives the pages before `pos` back to the operating system.
+/// Releases the pages before `pos` to the operating system.
 #[cold]
 fn release(map: &Mmap, released: &mut usize, pos: usize) {
     // Whole windows only, so that the range begins and ends on a page.
@@ -253,7 +253,7 @@ impl Stream {
                 };
                 match unpacked {
                     Ok(reader) => pump(reader, &full, &empty),
-                    // The reader may have gone; then nobody is there to be told.
+                    // A reader that has gone away needs no error.
                     Err(e) => drop(full.send(Err(e))),
                 }
             })?;
@@ -290,13 +290,14 @@ impl Stream {
     }
 }
 
-/// Body of the decompressing thread; ends with the data, an error or the reader.
+/// Body of the decompressing thread. It ends when the data end, at an error, or when the
+/// reader has gone away.
 fn pump(mut input: impl Read, full: &SyncSender<io::Result<Vec<u8>>>, empty: &Receiver<Vec<u8>>) {
     loop {
         let mut block = empty.try_recv().unwrap_or_default();
         block.clear();
         let result = input.by_ref().take(BLOCK as u64).read_to_end(&mut block);
-        // What came before an error is good: the parser may find an earlier fault in it.
+        // Bytes before an error are valid, and the parser may find an earlier fault in them.
         if !block.is_empty() && full.send(Ok(block)).is_err() {
             return;
         }

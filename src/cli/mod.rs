@@ -51,10 +51,10 @@ enum Command {
     Qos(qos::QosCommand),
 }
 
-/// Why a command did not succeed; `main` turns it into an exit code.
+/// Why a command failed; `main` turns it into an exit code.
 #[derive(Debug, Error)]
 pub enum CliError {
-    /// What the user gave is at fault: exit code 2.
+    /// The user's input is at fault: exit code 2.
     #[error("{0}")]
     BadInput(String),
     /// The run failed: exit code 1.
@@ -76,7 +76,7 @@ impl CliError {
 /// Executes the command.
 ///
 /// # Errors
-/// What went wrong, with the exit code it deserves.
+/// If the command fails; the error has the exit code.
 pub fn execute(cli: Cli) -> Result<(), CliError> {
     match cli.command {
         Command::Run(args) => run::run(&args),
@@ -86,7 +86,7 @@ pub fn execute(cli: Cli) -> Result<(), CliError> {
     }
 }
 
-/// A problem that has no line of its own names at least the file, if there is one.
+/// Adds the file, if there is one, to an error that names no line.
 fn bad_config(file: Option<&Path>, e: &ConfigError) -> CliError {
     let place = match (e.location.is_some(), file) {
         (false, Some(file)) if !e.key.is_empty() && e.key != "--set" => {
@@ -97,7 +97,7 @@ fn bad_config(file: Option<&Path>, e: &ConfigError) -> CliError {
     CliError::BadInput(format!("{place}{e}"))
 }
 
-/// Writes a line for people to standard error; if nobody reads it, that is no reason to fail.
+/// Writes a line for people to standard error, and ignores failures.
 pub fn tell(line: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

@@ -66,7 +66,7 @@ fn input(args: &DtableArgs) -> Result<DTableInput, ConfigError> {
     }
 }
 
-/// A problem that has no line of its own names at least the file.
+/// Adds the file to an error that names no line.
 fn bad_input(args: &DtableArgs, e: &ConfigError) -> CliError {
     let place = match (&e.location, &args.spec) {
         (None, Some(path)) if !e.key.is_empty() && e.key != "--set" => {

@@ -26,7 +26,7 @@ pub struct RunArgs {
     /// curve.svg, and for time series and their figures ([series]); created if need be.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Seed, instead of that of the file.
+    /// Seed, instead of the file's.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Threads [default: the processors there are]: the baseline runs beside the
@@ -49,7 +49,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let mut sets = args.sets.clone();
     sets.extend(args.seed.map(|seed| format!("seed={seed}")));
     let plan = config::load(&args.experiment, &sets).map_err(|e| bad_config(file, &e))?;
-    // Opened before the run: a long run must not fail at its end.
+    // Opens the files before the run: a long run must not fail at its end.
     let curve = plan.experiment.measure.is_some();
     let open = |dir| Outputs::open(dir, curve);
     let outputs = args.out.as_deref().map(open).transpose()?;
@@ -125,8 +125,8 @@ fn threads(args: &RunArgs) -> usize {
     args.threads.map_or_else(available, usize::from)
 }
 
-/// The files of `--out`. They are written beside their names and moved there in the
-/// end, so that a run that fails leaves earlier results alone.
+/// The files of `--out`. They are written under other names and renamed at the end, so that
+/// a failing run leaves earlier results alone.
 struct Outputs {
     files: Vec<Output>,
 }
@@ -164,7 +164,7 @@ impl Outputs {
         })
     }
 
-    /// Contents in the order of the files; those without a file are left out.
+    /// Writes `contents`, in the order of the files; contents without a file are left out.
     fn write(mut self, contents: &[&str]) -> Result<(), CliError> {
         for (output, content) in self.files.iter_mut().zip(contents) {
             let written = output.file.write_all(content.as_bytes());

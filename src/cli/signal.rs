@@ -1,5 +1,5 @@
-//! Ctrl-C: it ends a run with what it has, and at once what has nothing to show before its
-//! end. What is aborted at once leaves no unfinished file.
+//! Ctrl-C ends a run with its results so far. It aborts commands that have no partial results
+//! at once, and then leaves no unfinished file.
 
 use super::progress::terminal;
 use super::tell;
@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 static STOP: AtomicBool = AtomicBool::new(false);
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// What shells report of a process that Ctrl-C has ended.
+/// Exit code that shells report for a process ended by Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
 /// Installs a handler and returns the flag that the first Ctrl-C sets; the second one aborts.
@@ -25,7 +25,7 @@ pub(super) fn stop_on_interrupt() -> &'static AtomicBool {
             ));
         }
     });
-    // Without a handler Ctrl-C ends the process, which is no reason not to run.
+    // Without a handler Ctrl-C ends the process, which is acceptable.
     drop(installed);
     &STOP
 }
@@ -36,7 +36,7 @@ pub(super) fn abort_on_interrupt() {
     drop(ctrlc::set_handler(|| abort()));
 }
 
-/// An abort removes this file, which is there under this name only until it is complete.
+/// Makes an abort remove this file, which has this name only until it is complete.
 pub(super) fn remove_if_aborted(part: &Path) {
     let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
     unfinished.push(part.to_owned());
@@ -45,7 +45,7 @@ pub(super) fn remove_if_aborted(part: &Path) {
 fn abort() -> ! {
     let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
     for part in &*unfinished {
-        // Complete, removed already, or nothing can be done about it.
+        // The file is complete or removed already, or cannot be removed.
         let _ = std::fs::remove_file(part);
     }
     std::process::exit(INTERRUPTED);

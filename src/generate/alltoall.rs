@@ -52,8 +52,8 @@ pub(super) fn fft(
     Ok(())
 }
 
-/// Within each group, all of the same size, every rank sends to every other, the next one
-/// first, and then waits for all, the one before first.
+/// Within each group every rank sends to every other, the next one first, and then waits
+/// for all, the previous one first. All groups have the same size.
 fn exchange(b: &mut Builder, groups: &[Vec<u32>], size: u64) -> Result<(), GenerateError> {
     let n = groups.first().map_or(0, Vec::len);
     let first = b.next_id();

@@ -1,4 +1,4 @@
-//! Turns what ranks do into records with the dependencies that a recorder leaves.
+//! Turns the actions of ranks into records with the dependencies that a recorder writes.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use flitwise_formats::vef::{Comm, Dep, DepId, Member, Message, Op, Record};
 
 use super::GenerateError;
 
-/// Takes the records in the order of the file.
+/// Receives the records in the order of the file.
 type Take<'a> = &'a mut dyn FnMut(&Record) -> io::Result<()>;
 
 pub(super) struct Builder<'a> {
@@ -31,17 +31,17 @@ pub struct Counts {
     pub members: u64,
 }
 
-/// What the next record of a rank follows.
+/// State of a rank before its next record.
 struct Rank {
     dep: u8,
     after: DepId,
     /// Computation since its last record, in nanoseconds.
     gap: u64,
-    /// All its computation.
+    /// Sum of its computation.
     total: u64,
 }
 
-/// Most computation of a rank: 2^64 picoseconds, which a check asks for.
+/// Most computation of a rank: 2^64 picoseconds, the limit of a check.
 const MAX_TOTAL_NS: u64 = u64::MAX / 1000;
 
 impl<'a> Builder<'a> {
@@ -75,7 +75,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Every rank computes as long as `gaps` says.
+    /// Every rank computes for its entry of `gaps`.
     pub fn compute_all(&mut self, gaps: &[u64]) -> Result<(), GenerateError> {
         (0..)
             .zip(gaps)
@@ -87,7 +87,7 @@ impl<'a> Builder<'a> {
         self.counts.messages + self.counts.markers
     }
 
-    /// `src` sends; gives the id of the message.
+    /// `src` sends; returns the id of the message.
     pub fn send(&mut self, src: u32, dst: u32, size: u64) -> Result<u64, GenerateError> {
         let bytes = self.counts.bytes.checked_add(size);
         self.counts.bytes = bytes.ok_or_else(|| {

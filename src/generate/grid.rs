@@ -14,7 +14,7 @@ impl Grid {
         let mut rest = ranks.max(1);
         let mut extents = Vec::new();
         for left in (1..=dimensions.max(1)).rev() {
-            // The largest divisor that does not exceed the root of what is left.
+            // The largest divisor that does not exceed the root of the remaining ranks.
             let fits = |d: u32| rest.is_multiple_of(d) && u64::from(d).pow(left) <= rest.into();
             let root = (2..).take_while(|&d| u64::from(d).pow(left) <= rest.into());
             let extent = match left {

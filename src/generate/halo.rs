@@ -30,7 +30,7 @@ pub(super) fn run(
         for (face, &(dimension, up)) in faces.iter().enumerate() {
             for rank in 0..n {
                 if let Some(from) = grid.neighbour(rank, dimension, up, open) {
-                    // The neighbour above sent it down, and the other way round.
+                    // The neighbour above sent it down, and vice versa.
                     b.wait(rank, sent[at(face ^ 1, from)])?;
                 }
             }

@@ -1,7 +1,7 @@
 //! LU factorisation as in HPL, on a grid of P × Q ranks: in iteration k the column k mod Q
-//! sends its panel round the rows, the row k mod P its block down the columns, both from
-//! neighbour to neighbour; then all update what is left of the matrix. Messages shrink
-//! with what is left, computation with its square.
+//! sends its panel round the rows, and the row k mod P sends its block down the columns, both
+//! from neighbour to neighbour; then all update the rest of the matrix. The size of messages
+//! shrinks with the rest, the computation with its square.
 
 use super::builder::Builder;
 use super::grid::Grid;
@@ -17,7 +17,7 @@ pub(super) fn run(
     let lines = [grid.lines(1), grid.lines(0)];
     for k in 0..spec.iterations {
         let left = n - u128::from(k);
-        // Neither is more than what it is a part of; `left / n` is at most 1.
+        // `left / n` is at most 1, so neither result exceeds the whole.
         let size = (u128::from(spec.size) * left).div_ceil(n) as u64;
         for lines in &lines {
             pass_on(b, lines, k, size)?;
@@ -30,8 +30,8 @@ pub(super) fn run(
     Ok(())
 }
 
-/// In each line the `k`-th rank, round and round, starts; every rank but the last in turn
-/// waits for the message and sends it to the next.
+/// In each line rank number `k` modulo its length starts. Each following rank waits for the
+/// message, and each but the last sends it on to the next.
 fn pass_on(b: &mut Builder, lines: &[Vec<u32>], k: u64, size: u64) -> Result<(), GenerateError> {
     let n = lines.first().map_or(0, Vec::len);
     let owner = (k % n.max(1) as u64) as usize;

@@ -1,6 +1,6 @@
-//! Master and workers: rank 0 hands a task to every worker and a new one to whoever
-//! returns a result, until all tasks are done. Who that is follows from the computation
-//! of the workers, as if messages took no time.
+//! Master and workers: rank 0 sends a task to every worker, and a new one to each worker that
+//! returns a result, until all tasks are done. The order of results follows from the
+//! computation of the workers, as if messages took no time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,7 +22,7 @@ pub(super) fn run(spec: &Spec, b: &mut Builder, gaps: &[u64]) -> Result<(), Gene
             let gap = gaps[worker as usize];
             b.compute(worker, gap)?;
             let result = b.send(worker, 0, spec.size)?;
-            // `compute` has refused what could overflow.
+            // `compute` refuses times that could overflow.
             busy.push(Reverse((now.saturating_add(gap), worker, result)));
         }
         Ok::<_, GenerateError>(())

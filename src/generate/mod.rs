@@ -1,10 +1,10 @@
 //! Traces of kernels: the communication of common parallel programs, without the
 //! programs. `docs/trace-tools.md` describes each.
 //!
-//! A kernel is a function that tells the `Builder` what happens, in an order
-//! that a recorder could have written. It runs twice: a single iteration to count, because
-//! the first line of a trace holds the numbers of lines, which are the same in every
-//! iteration; then all of them. Memory is bounded by one iteration, not by the trace.
+//! A kernel is a function that tells the `Builder` what happens, in an order that a recorder
+//! could have written. It runs twice. The first line of a trace holds the numbers of lines, so
+//! the first run is a single iteration to count them (all iterations have equally many). The
+//! second run is the whole. Memory is bounded by one iteration, not by the trace.
 
 mod alltoall;
 mod builder;
@@ -34,14 +34,14 @@ pub struct Spec {
     pub kernel: Kernel,
     /// Ranks, at least 2 and at most [`MAX_TASKS`].
     pub ranks: u32,
-    /// Size of a message in bytes; what exactly it is the size of is the kernel's.
+    /// Size of a message in bytes; each kernel defines which one.
     pub size: u64,
     /// Iterations, at least 1.
     pub iterations: u64,
     /// Computation of a rank per iteration, in nanoseconds.
     pub compute_ns: u64,
-    /// Every rank computes between 1 − x and 1 + x times as long, the same all the time;
-    /// 0 to 1.
+    /// Every rank computes between 1 − x and 1 + x times as long, with one factor for all
+    /// iterations; 0 to 1.
     pub imbalance: Ratio,
     /// Seed of everything that is random.
     pub seed: u64,
@@ -68,9 +68,9 @@ pub enum Kernel {
         /// How a transpose is done.
         form: Form,
     },
-    /// Rank 0 hands out tasks to whoever is free.
+    /// Rank 0 sends tasks to free workers.
     MasterWorker,
-    /// Panels go round the rows, row blocks down the columns of a grid; both shrink.
+    /// Panels go round the rows, row blocks go down the columns of a grid; both shrink.
     Hpl {
         /// Rows and columns.
         grid: Grid,
@@ -87,14 +87,14 @@ pub enum Kernel {
 pub enum Form {
     /// As point-to-point messages.
     Messages,
-    /// As the operation of the trace format; how it is done is left to the replay.
+    /// As the operation of the trace format; the replay chooses the algorithm.
     Collective,
 }
 
 /// Why nothing was generated.
 #[derive(Debug, thiserror::Error)]
 pub enum GenerateError {
-    /// The specification can't be fulfilled.
+    /// No trace can fulfil the specification.
     #[error("{0}")]
     Spec(String),
     /// The output can't be written.
@@ -149,7 +149,7 @@ impl Spec {
         Ok((counts, writer.finish()?))
     }
 
-    /// How many lines there will be; `messages` counts markers as well.
+    /// Numbers of lines to come; `messages` counts markers as well.
     fn lines(&self, comms: &[Comm], gaps: &[u64]) -> Result<Counts, GenerateError> {
         let one = Self {
             iterations: 1,
@@ -231,7 +231,7 @@ impl Spec {
             u128::from(self.imbalance.num()) * u128::from(ONE) / u128::from(self.imbalance.den());
         let gap = |rank: u32| {
             let mut stream = Stream::new(self.seed, Purpose::Imbalance, [rank.into(), 0]);
-            // Even over −1 to 1, in units of 1 / ONE; all products stay below 2^100.
+            // Uniform over −1 to 1, in units of 1 / ONE; all products stay below 2^100.
             let even = i128::from(stream.below(2 * ONE + 1)) - i128::from(ONE);
             let factor = even * imbalance as i128 / i128::from(ONE);
             let compute = i128::from(self.compute_ns);
@@ -241,7 +241,7 @@ impl Spec {
         (0..self.ranks).map(gap).collect()
     }
 
-    /// The world, and the rows and columns that have collectives of their own.
+    /// The communicators: the world, and the rows and columns with collectives of their own.
     fn comms(&self) -> Vec<Comm> {
         let mut comms = vec![Comm {
             members: (0..self.ranks).collect(),

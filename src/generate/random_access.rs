@@ -1,5 +1,5 @@
-//! Random access: compute, send a few messages to random other ranks, wait for those that
-//! came in this iteration.
+//! Random access: compute, send a few messages to random other ranks, wait for the messages
+//! received in this iteration.
 
 use super::builder::Builder;
 use super::{GenerateError, Spec};
@@ -19,7 +19,7 @@ pub(super) fn run(
         b.compute_all(gaps)?;
         for _ in 0..messages {
             for (src, stream) in (0..n).zip(&mut streams) {
-                // Any but itself, all equally likely.
+                // Any other rank, all equally likely.
                 let other = stream.below(u64::from(n) - 1) as u32;
                 let dst = other + u32::from(other >= src);
                 let id = b.send(src, dst, spec.size)?;

@@ -1,4 +1,4 @@
-//! Ring: compute, send to the next rank, wait for the one before.
+//! Ring: compute, send to the next rank, wait for the previous one.
 
 use super::builder::Builder;
 use super::{GenerateError, Spec};

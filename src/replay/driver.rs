@@ -20,25 +20,25 @@ pub struct ReplaySpec {
     pub tick: TickLength,
     /// NICs of the fabric.
     pub nics: u32,
-    /// How messages queue at these.
+    /// How messages queue at the NICs.
     pub queueing: Queueing,
     /// Seed of the experiment.
     pub seed: u64,
     /// The applications.
     pub jobs: Vec<JobSpec>,
-    /// Background flows, from tick 0 until the last job ends that does not repeat until
-    /// the others end.
+    /// Background flows. They run from tick 0 until the last job has ended, except jobs that
+    /// repeat until the others end.
     pub background: Vec<BackgroundFlow>,
-    /// Goes on at least to this tick, also without a job.
+    /// The background goes on at least to this tick, also without a job.
     pub background_until: Option<Tick>,
 }
 
 /// Replays jobs and background flows through a fabric.
 ///
-/// Time runs in picoseconds. A message created at time p enters the fabric in
-/// tick ⌈p / tick⌉; a report in tick T happens at ⌊T × tick⌋. Everything at one time
-/// is worked off in the order of job, rank and record; within a tick messages of
-/// jobs come before those of background flows.
+/// Time is in picoseconds. A message created at time p enters the fabric in tick
+/// ⌈p / tick⌉; a report in tick T happens at ⌊T × tick⌋. Simultaneous events are
+/// processed in the order of job, rank and record; within a tick messages of jobs
+/// come before messages of background flows.
 pub struct Replay {
     tick: TickLength,
     jobs: Vec<Player>,
@@ -46,19 +46,19 @@ pub struct Replay {
     background_until: Tick,
     queue: Queue,
     messages: Messages,
-    /// Reports of the fabric that were not worked off yet, in order of their ticks.
+    /// Reports of the fabric that are not processed yet, in order of their ticks.
     reports: VecDeque<(Tick, What)>,
-    /// Messages of the jobs in one tick; kept for its memory.
+    /// Messages of the jobs in one tick; kept to reuse its memory.
     of_jobs: Vec<Message>,
-    /// Next tick in which something is due. Asked for several times in every tick of
-    /// the fabric, so kept up to date instead of computed.
+    /// Next tick in which something is due. The fabric asks several times in every tick,
+    /// so it is kept up to date instead of computed.
     due: Option<Tick>,
-    /// All jobs ended but those that repeat until then.
+    /// All jobs have ended, except jobs that repeat until then.
     jobs_ended: bool,
-    /// None of those can go on.
+    /// No job can go on, except jobs that repeat until the others end.
     stalled: bool,
     finished: bool,
-    /// The tick being worked off.
+    /// The tick being processed.
     now: Tick,
     delivered: u64,
     now_ps: u64,
@@ -70,8 +70,7 @@ pub struct Replay {
 pub struct Progress {
     /// Simulated time in picoseconds.
     pub now_ps: u64,
-    /// Operations that were carried out, of all jobs but those that repeat until the
-    /// others end.
+    /// Operations carried out, of all jobs except jobs that repeat until the others end.
     pub operations: u64,
     /// Messages of jobs that were created.
     pub messages: u64,
@@ -132,20 +131,20 @@ impl Replay {
         Ok(replay)
     }
 
-    /// What the jobs gave so far, in their order.
+    /// The results of the jobs so far, in their order.
     #[must_use]
     pub fn outcomes(&self) -> Vec<JobOutcome> {
         self.jobs.iter().map(Player::outcome).collect()
     }
 
-    /// What became of the background flows in a run that ended with tick `end`, in their
+    /// The outcome of the background flows in a run that ended with tick `end`, in their
     /// order.
     #[must_use]
     pub fn background(&self, end: Tick) -> Vec<BackgroundOutcome> {
         self.background.outcomes(self.last_creation(end))
     }
 
-    /// Messages created by then that the fabric has not been given.
+    /// Messages created by tick `end` and not handed to the fabric.
     #[must_use]
     pub fn waiting(&self, end: Tick) -> u64 {
         self.background.waiting(self.last_creation(end))
@@ -193,8 +192,8 @@ impl Replay {
         }
     }
 
-    /// Who waits for whom in the jobs that are not complete: a line each, and a
-    /// last one for those left out. Empty if all jobs are complete.
+    /// Which rank waits for what in the jobs that are not complete: a line each, and a
+    /// last line that counts the omitted ones. Empty if all jobs are complete.
     #[must_use]
     pub fn stall_report(&self) -> Vec<String> {
         stall::report(&self.jobs, &self.messages)
@@ -212,23 +211,23 @@ impl Replay {
         self.of_jobs = of_jobs;
     }
 
-    /// Works off the reports up to tick `now` and the events up to its time.
+    /// Processes the reports up to tick `now` and the events up to its time.
     fn catch_up(&mut self, now: Tick, out: &mut Vec<Message>) -> anyhow::Result<()> {
         while let Some(&(tick, _)) = self.reports.front() {
             let ps = self.tick.ps(tick);
             if ps > 0 {
-                self.work_off(ps - 1, out)?;
+                self.process_until(ps - 1, out)?;
             }
             while let Some(&(_, what)) = self.reports.front().filter(|report| report.0 == tick) {
                 self.reports.pop_front();
                 self.note(what, ps, out)?;
             }
         }
-        self.work_off(self.tick.ps(now), out)
+        self.process_until(self.tick.ps(now), out)
     }
 
-    /// Works off the events up to `limit` picoseconds.
-    fn work_off(&mut self, limit: u64, out: &mut Vec<Message>) -> anyhow::Result<()> {
+    /// Processes the events up to `limit` picoseconds.
+    fn process_until(&mut self, limit: u64, out: &mut Vec<Message>) -> anyhow::Result<()> {
         while let Some(event) = self.queue.pop_until(limit) {
             self.now_ps = event.ps;
             self.handle(&event, out)?;
@@ -250,10 +249,10 @@ impl Replay {
             }
             What::Injected(_) | What::Delivered(_) => return self.note(event.what, event.ps, out),
         }
-        self.jobs[event.job as usize].settle(event.ps, shared)
+        self.jobs[event.job as usize].repeat_if_complete(event.ps, shared)
     }
 
-    /// A message was injected or delivered at `ps`.
+    /// Takes note that a message was injected or delivered at `ps`.
     fn note(&mut self, what: What, ps: u64, out: &mut Vec<Message>) -> anyhow::Result<()> {
         let message = match what {
             What::Injected(slot) => self.messages.injected(slot),
@@ -276,10 +275,11 @@ impl Replay {
         }
         self.delivered += 1;
         job.delivered(&message, ps, shared)?;
-        job.settle(ps, shared)
+        job.repeat_if_complete(ps, shared)
     }
 
-    /// Without a job also in the last tick: the run may go on behind it.
+    /// True if background flows create messages. Without a job they do so in the last tick
+    /// too, since the run may go on after it.
     fn creates(&self) -> bool {
         !(self.finished || self.stalled) || self.jobs.is_empty()
     }
@@ -306,7 +306,8 @@ impl Replay {
     }
 
     fn find_due(&self) -> Option<Tick> {
-        // Background and repeating jobs do not go on for ever beside jobs that cannot.
+        // Otherwise background flows and repeating jobs would go on for ever beside a
+        // stalled job.
         if self.finished || self.stalled {
             return None;
         }

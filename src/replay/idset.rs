@@ -5,23 +5,23 @@ use hashbrown::HashMap;
 /// Words of a page: 4,096 ids.
 const WORDS: u64 = 64;
 
-/// A set of 64-bit ids: one bit each, in pages that are made when first used, so that
-/// a senseless id cannot claim more than a page. Of a page whose ids are all there only
-/// that remains, and nothing at all of those that follow one another from 0 on. The ids
-/// of a trace are a permutation of 0 … n − 1 that is nearly in order, so memory is
-/// bounded by its disorder, not by its length.
+/// A set of 64-bit ids: one bit each, in pages that are allocated on first use, so that
+/// a wrong id cannot claim more than a page. A full page keeps only its entry in the map,
+/// and the consecutive full pages from 0 on not even that. The ids of a trace are a
+/// permutation of 0 … n − 1 that is nearly in order, so memory is bounded by its
+/// disorder, not by its length.
 #[derive(Debug, Clone, Default)]
 pub(super) struct IdSet {
     /// Pages by number; `None` for full ones.
     pages: HashMap<u64, Option<Box<Page>>>,
-    /// All pages below are full and not in the map.
+    /// All pages below this one are full and not in the map.
     full_below: u64,
 }
 
 #[derive(Debug, Clone)]
 struct Page {
     bits: [u64; WORDS as usize],
-    /// Ids that are not there.
+    /// Number of ids that are missing.
     free: u32,
 }
 
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!((set.full_below, set.pages.len()), (24, 1));
         assert!(set.contains(0) && set.contains(99_999) && !set.contains(100_000));
         assert!(!set.insert(5) && !set.insert(99_999));
-        // A full page behind a gap.
+        // A full page after a gap.
         (200_704..204_800).for_each(|id| assert!(set.insert(id)));
         assert!(set.contains(200_704) && !set.insert(204_799) && !set.contains(204_800));
         assert!(set.pages[&49].is_none());

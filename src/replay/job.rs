@@ -34,14 +34,14 @@ pub struct JobSpec {
 /// Most repetitions of a job: the time of each is kept and reported.
 pub const MAX_REPEAT: u32 = 1_000_000;
 
-/// How often a job runs its trace. It starts over, all ranks at once, when it is
-/// complete, at the time of its last event.
+/// How often a job runs its trace. When the job is complete, it starts over, all ranks at
+/// once, at the time of its last event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
     /// This many times: from 1 to [`MAX_REPEAT`].
     Times(u32),
-    /// Until the last job that is not of this kind has ended; what is under way then is
-    /// cut off.
+    /// Until the last job with a number of repetitions has ended, which cuts off the
+    /// repetition in progress.
     UntilOthersEnd,
 }
 
@@ -52,7 +52,7 @@ pub enum SendCompletion {
     #[default]
     Handed,
     /// When the last flit has left the NIC: one tick after the tick in which it
-    /// leaves. Within a node, when the last byte was copied: without the latency.
+    /// leaves. Within a node, when the last byte was copied, without the latency.
     Injected,
     /// On arrival for messages above the threshold, at once for others.
     Rendezvous {
@@ -75,11 +75,11 @@ pub struct IntraNode {
 const PS_PER_S: u128 = 1_000_000_000_000;
 
 impl IntraNode {
-    /// Time that `bytes` bytes take besides the latency; `None` beyond 64 bits.
+    /// Time to copy `bytes` bytes, without the latency; `None` beyond 64 bits.
     #[must_use]
     pub fn copy_ps(&self, bytes: u64) -> Option<u64> {
-        // Bytes over bytes per second: 2^64 × 10^12 × den may not fit, so first the
-        // denominator, checked.
+        // Bytes over bytes per second: 2^64 × 10^12 × den may not fit, so the product with
+        // the denominator comes first, checked.
         let rate = self.bytes_per_s;
         let scaled = (u128::from(bytes) * u128::from(rate.den())).checked_mul(PS_PER_S)?;
         u64::try_from(scaled.div_ceil(u128::from(rate.num().max(1)))).ok()
@@ -87,7 +87,7 @@ impl IntraNode {
 }
 
 impl JobSpec {
-    /// Checks what can be wrong with a job on a fabric of `nics` NICs.
+    /// Checks the job for a fabric of `nics` NICs.
     pub(super) fn check(&self, nics: u32) -> anyhow::Result<()> {
         let ranks = self.program.ranks();
         ensure!(

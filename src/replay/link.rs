@@ -1,4 +1,4 @@
-//! How a job's messages get on their way: through the fabric or inside a node.
+//! How a job sends its messages: through the fabric or inside a node.
 
 use super::job::{IntraNode, SendCompletion};
 use super::messages::{Messages, Purpose, Release};
@@ -6,7 +6,7 @@ use super::queue::{Queue, What};
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::Message;
 
-/// What all jobs share while a tick is worked off.
+/// What all jobs share while a tick is processed.
 pub(super) struct Shared<'a> {
     pub queue: &'a mut Queue,
     pub messages: &'a mut Messages,

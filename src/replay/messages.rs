@@ -1,7 +1,7 @@
-//! The messages on their way. A token is the index of a slot that is used again,
-//! so that only what is outstanding takes memory.
+//! The messages in flight. A token is the index of a slot that is used again,
+//! so that only messages in flight take memory.
 
-/// A message on its way.
+/// A message in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct InFlight {
     /// Index of the job.
@@ -14,9 +14,9 @@ pub(super) struct InFlight {
     pub purpose: Purpose,
     /// What the sender waits for.
     pub release: Release,
-    /// The injection has still to be reported.
+    /// The fabric has still to report the injection.
     injection_due: bool,
-    /// The delivery has still to be reported.
+    /// The fabric has still to report the delivery.
     delivery_due: bool,
 }
 
@@ -52,17 +52,17 @@ pub(super) enum Release {
     Delivered,
 }
 
-/// All messages on their way, by slot.
+/// All messages in flight, by slot.
 #[derive(Debug)]
 pub(super) struct Messages {
     slots: Vec<Option<InFlight>>,
     free: Vec<u32>,
-    /// Messages on their way, by job.
+    /// Messages in flight, by job.
     of_job: Vec<u64>,
 }
 
 impl Messages {
-    /// No message of any of `jobs` jobs is on its way.
+    /// No message of any of `jobs` jobs is in flight.
     pub(super) fn new(jobs: usize) -> Self {
         Self {
             slots: Vec::new(),
@@ -71,8 +71,8 @@ impl Messages {
         }
     }
 
-    /// Keeps a message until everything about it was reported. `None` if 2³²
-    /// messages are on their way.
+    /// Keeps a message until the fabric has reported all about it. `None` if 2³²
+    /// messages are in flight.
     pub(super) fn insert(
         &mut self,
         job: u32,
@@ -104,12 +104,14 @@ impl Messages {
         Some(slot)
     }
 
-    /// The message in `slot` was injected. `None` if nobody asked.
+    /// Takes note that the message in `slot` was injected. `None` if its sender does not
+    /// wait for that.
     pub(super) fn injected(&mut self, slot: u32) -> Option<InFlight> {
         self.report(slot, |message| &mut message.injection_due)
     }
 
-    /// The message in `slot` was delivered. `None` if there is no such message.
+    /// Takes note that the message in `slot` was delivered. `None` if there is no such
+    /// message.
     pub(super) fn delivered(&mut self, slot: u32) -> Option<InFlight> {
         self.report(slot, |message| &mut message.delivery_due)
     }
@@ -133,7 +135,7 @@ impl Messages {
         Some(reported)
     }
 
-    /// Messages of `job` on their way.
+    /// Messages of `job` in flight.
     pub(super) fn outstanding(&self, job: u32) -> u64 {
         self.of_job[job as usize]
     }

@@ -2,8 +2,8 @@
 //!
 //! A [`Replay`] is a [workload](crate::fabric::workload::Workload) of the fabric.
 //! Each job has a player that takes operations from its [program], carries out
-//! collectives by the plans in [collectives] and waits for what they depend on;
-//! one agenda in picoseconds orders everything.
+//! collectives by the plans in [collectives] and waits for the dependencies.
+//! One agenda in picoseconds orders all events.
 
 pub mod background;
 pub mod collectives;

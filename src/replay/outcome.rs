@@ -1,4 +1,4 @@
-//! What the replay of the jobs gave.
+//! The results of the replay, per job.
 
 /// Result of one job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -8,18 +8,18 @@ pub struct JobOutcome {
     /// Ranks of the job.
     pub ranks: u32,
     /// True if every record started, every message was delivered and every
-    /// collective was completed, in all repetitions; of a job that repeats until the
-    /// others end, in at least one.
+    /// collective was completed, in all repetitions. For a job that repeats until the
+    /// others end, one repetition suffices.
     pub complete: bool,
     /// True if the job repeats until the others end: the run does not wait for it.
     pub endless: bool,
-    /// Repetitions that came to their end: from start to last event, in picoseconds.
+    /// Complete repetitions: from start to last event, in picoseconds.
     pub repetitions_ps: Vec<u64>,
-    /// Time of the last event, in picoseconds from the start of the run; of what was cut
-    /// off too.
+    /// Time of the last event, also of a repetition that was cut off, in picoseconds from
+    /// the start of the run.
     pub end_ps: u64,
-    /// Mean of the repetitions, rounded down, in picoseconds; from the start of the job so
-    /// far, if not complete.
+    /// Mean of the repetitions, rounded down, in picoseconds; if not complete, the time
+    /// since the start of the job.
     pub execution_ps: u64,
     /// Computation of the rank that ended last (the lowest of several); mean of the
     /// repetitions, rounded down.
@@ -32,7 +32,7 @@ pub struct JobOutcome {
     pub point_to_point_bytes: u64,
     /// Collective operations that were completed.
     pub collectives: u64,
-    /// All messages created, those of collectives included.
+    /// All messages created, collectives included.
     pub messages: u64,
     /// Payload of all messages.
     pub bytes: u64,

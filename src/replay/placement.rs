@@ -1,15 +1,15 @@
 //! Where the ranks of a job run: the NIC of every rank.
 //!
-//! A job takes ⌈ranks / tasks per node⌉ nodes (a node is a NIC) from those that it may
-//! have: as a rule those that no earlier job took, the jobs being placed in their order
-//! in the experiment.
+//! A job takes ⌈ranks / tasks per node⌉ nodes (a node is a NIC) from the nodes that it may
+//! have: as a rule the nodes that no earlier job took. Jobs are placed in their order in
+//! the experiment.
 //!
 //! | placement | the job's nodes | rank r runs on |
 //! |---|---|---|
 //! | linear | the lowest free NICs, ascending | node ⌊r / tasks per node⌋ |
 //! | round robin | the lowest free NICs, ascending | node r mod nodes |
 //! | random | all free NICs, shuffled; the first ones | node ⌊r / tasks per node⌋ |
-//! | list | as listed; who places judges whether they are free | the r-th NIC listed |
+//! | list | as listed; the caller checks whether they are free | the r-th NIC listed |
 //!
 //! With one task per node, linear and round robin are the same.
 
@@ -19,13 +19,13 @@ use thiserror::Error;
 /// How the ranks of a job are spread over the NICs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Placement {
-    /// Filling one node after the other.
+    /// Fills one node after the other.
     Linear,
-    /// Dealing the ranks out over the job's nodes.
+    /// Deals the ranks out over the job's nodes.
     RoundRobin,
     /// Linear over randomly chosen nodes.
     Random {
-        /// Seed: as a rule that of the experiment.
+        /// Seed: as a rule the experiment's.
         seed: u64,
         /// Index of the job, so that two jobs draw independently.
         job: u64,
@@ -104,7 +104,7 @@ impl FreeNics {
         self.free.get(nic as usize) == Some(&true)
     }
 
-    /// Those of `nics` that are free.
+    /// The free ones among `nics`.
     #[must_use]
     pub fn only(&self, nics: &[u32]) -> Self {
         let mut free = vec![false; self.free.len()];
@@ -116,7 +116,7 @@ impl FreeNics {
         Self { free }
     }
 
-    /// Makes `nics` no longer free.
+    /// Marks `nics` as taken.
     pub fn take(&mut self, nics: &[u32]) {
         for &nic in nics {
             self.free[nic as usize] = false;
@@ -125,7 +125,7 @@ impl FreeNics {
 }
 
 impl Placement {
-    /// The NIC of every rank of a job with `ranks` ranks; takes them out of `free`.
+    /// The NIC of every rank of a job with `ranks` ranks; takes these NICs out of `free`.
     ///
     /// # Errors
     /// If the job does not fit into the free NICs or the list does not fit the job.

@@ -6,9 +6,9 @@
 //! start(r_k) = max(done(r_{k−1}), event(after)) + compute
 //! ```
 //!
-//! `done` of a marker is its start; of a send its start or its completion (see
-//! [`SendCompletion`](super::job::SendCompletion)); of a collective its start, its
-//! completion being an event of its own.
+//! `done` of a marker is its start. `done` of a send is its start or its completion (see
+//! [`SendCompletion`](super::job::SendCompletion)). `done` of a collective is its start;
+//! its completion is an event of its own.
 
 use super::idset::IdSet;
 use super::job::{JobSpec, Repeat};
@@ -29,7 +29,7 @@ pub(super) struct Player {
     program: Box<dyn Program>,
     start_ps: u64,
     repeat: Repeat,
-    /// Start of the repetition under way.
+    /// Start of the repetition in progress.
     began_ps: u64,
     /// Execution time of every complete repetition.
     repetitions_ps: Vec<u64>,
@@ -38,13 +38,13 @@ pub(super) struct Player {
     compute_scale: Ratio,
     link: Link,
     pub ranks: Vec<Rank>,
-    /// Ids of the messages that were sent, and received.
+    /// Ids of the messages sent.
     pub sent: IdSet,
     received: IdSet,
     pub running: Running,
-    /// Ranks whose program is not over.
+    /// Number of ranks whose program is not over.
     unended: u32,
-    /// Messages of the trace on their way.
+    /// Number of messages of the trace in flight.
     in_flight: u64,
     point_to_point: u64,
     point_to_point_bytes: u64,
@@ -90,7 +90,7 @@ impl Player {
         player
     }
 
-    /// All ranks are at their first operation at `ps`.
+    /// Puts all ranks at their first operation at `ps`.
     fn begin(&mut self, ps: u64, shared: &mut Shared<'_>) {
         self.began_ps = ps;
         let fresh = Rank {
@@ -104,9 +104,13 @@ impl Player {
         }
     }
 
-    /// To be called after everything that happens to the job, at `ps`: if that was the
-    /// end of a repetition, the next begins.
-    pub(super) fn settle(&mut self, ps: u64, shared: &mut Shared<'_>) -> anyhow::Result<()> {
+    /// Call this after every event of the job, at `ps`: if the event ended a repetition,
+    /// the next one begins.
+    pub(super) fn repeat_if_complete(
+        &mut self,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
         if !self.all_done() || self.ended() {
             return Ok(());
         }
@@ -157,7 +161,7 @@ impl Player {
         }
     }
 
-    /// `rank` goes on at `ps`.
+    /// Lets `rank` go on at `ps`.
     pub(super) fn resume(
         &mut self,
         rank: u32,
@@ -193,8 +197,8 @@ impl Player {
         }
     }
 
-    /// Nothing holds the operation of `rank` up any more: it starts when its
-    /// computation is over. Gives that time; an event follows if it is later.
+    /// Begins the computation of `rank`, since its operation waits for nothing more.
+    /// Returns the end of the computation; if that is later than `ps`, schedules an event.
     fn compute(&mut self, rank: u32, ps: u64, shared: &mut Shared<'_>) -> anyhow::Result<u64> {
         let state = &mut self.ranks[rank as usize];
         let Some(op) = &state.op else { return Ok(ps) };
@@ -212,7 +216,7 @@ impl Player {
         Ok(start)
     }
 
-    /// As [`compute`](Self::compute), with an event in any case.
+    /// As [`compute`](Self::compute), but always schedules an event.
     fn wake(&mut self, rank: u32, ps: u64, shared: &mut Shared<'_>) -> anyhow::Result<()> {
         if self.compute(rank, ps, shared)? == ps {
             let record = self.ranks[rank as usize].records - 1;
@@ -246,8 +250,8 @@ impl Player {
         match op.action {
             Action::Marker { id } => {
                 if let Some(id) = id {
-                    // Nobody waits to receive it: that it counts as received keeps the
-                    // ids without gaps, which costs least.
+                    // No rank receives a marker. Counting it as received leaves no gap
+                    // in the ids, which takes least memory.
                     self.sent.insert(id);
                     self.received.insert(id);
                 }
@@ -311,7 +315,7 @@ impl Player {
         self.proceed(instance, member, ps, shared)
     }
 
-    /// A member of a collective goes on at `ps`.
+    /// Lets a member of a collective go on at `ps`.
     pub(super) fn proceed(
         &mut self,
         instance: u32,
@@ -333,7 +337,7 @@ impl Player {
         Ok(())
     }
 
-    /// `event` happened to `rank` at `ps`; goes on if it waited for that.
+    /// Tells `rank` that `event` happened at `ps`; it goes on if it waited for `event`.
     fn happens(
         &mut self,
         rank: u32,
@@ -404,7 +408,7 @@ impl Player {
         anyhow!("job '{}', rank {rank}, line {line}: {problem}", self.name)
     }
 
-    /// Messages created so far, those of collectives included.
+    /// Messages created so far, collectives included.
     pub(super) fn messages(&self) -> u64 {
         self.link.sent
     }
@@ -419,7 +423,7 @@ impl Player {
         last.map_or((self.began_ps, 0), |rank| (rank.last_ps, rank.compute_ps))
     }
 
-    /// What the job gave so far.
+    /// The result of the job so far.
     pub(super) fn outcome(&self) -> JobOutcome {
         let (end_ps, compute_ps) = self.last();
         let count = self.repetitions_ps.len() as u128;

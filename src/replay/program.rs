@@ -13,11 +13,11 @@ pub struct Op {
     pub compute_ps: u64,
     /// What happens then.
     pub action: Action,
-    /// Where it stands in the trace (line number), for messages to the user.
+    /// Line of the trace, for messages to the user.
     pub line: u64,
 }
 
-/// Event awaited by an operation, besides the end of its predecessor.
+/// Event that an operation waits for, besides the end of its predecessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
     /// Nothing more.
@@ -110,17 +110,17 @@ pub enum CollectiveKind {
         /// Block of each member.
         blocks: Vec<u64>,
     },
-    /// `bytes` from each; member `i` gets those of members 0 to `i`, combined.
+    /// `bytes` from each; member `i` gets the combination of members 0 to `i`.
     Scan {
         /// Size of the vector.
         bytes: u64,
     },
-    /// `bytes` from each; member `i > 0` gets those of members 0 to `i − 1`, combined.
+    /// `bytes` from each; member `i > 0` gets the combination of members 0 to `i − 1`.
     Exscan {
         /// Size of the vector.
         bytes: u64,
     },
-    /// Nobody leaves before all have entered.
+    /// No member leaves before all have entered.
     Barrier,
     /// Member `i` sends `blocks[i].to(j)` bytes to each member `j`.
     Alltoall {
@@ -166,7 +166,7 @@ pub trait Program {
     /// The next operation of `rank` in program order; `None` at its end.
     ///
     /// # Errors
-    /// If the trace is broken at a place not read before.
+    /// If the trace is broken at a line not read before.
     fn next(&mut self, rank: u32) -> anyhow::Result<Option<Op>>;
 
     /// Starts over: every rank is at its first operation again.

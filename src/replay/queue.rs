@@ -3,14 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Something that happens at a time. The order of the fields is the order in
-/// which events are worked off: by time; at one time first what is only noted
-/// (it enables others and commutes), then what acts, by job, rank and record.
+/// Something that happens at a time. The order of the fields is the order in which
+/// events are processed: by time; at one time first notes, which commute and enable
+/// acts, then acts, by job, rank and record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Event {
     /// Time in picoseconds.
     pub ps: u64,
-    /// What happens first in the sense above.
+    /// Notes come before acts.
     class: Class,
     /// Index of the job.
     pub job: u32,
@@ -68,7 +68,7 @@ impl Queue {
         self.acts[job as usize] > 0
     }
 
-    /// A message is injected or delivered at `ps`.
+    /// Adds the injection or delivery of a message at `ps`.
     pub(super) fn note(&mut self, ps: u64, what: What) {
         self.heap.push(Reverse(Event {
             ps,
@@ -80,7 +80,7 @@ impl Queue {
         }));
     }
 
-    /// `rank` of `job` acts at `ps` for its `record`.
+    /// Adds an act of `rank` of `job` at `ps` for its `record`.
     pub(super) fn act(&mut self, ps: u64, job: u32, rank: u32, record: u64, what: What) {
         self.acts[job as usize] += 1;
         self.heap.push(Reverse(Event {

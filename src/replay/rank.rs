@@ -1,4 +1,4 @@
-//! A rank of a job: where it stands in its program.
+//! A rank of a job, and its position in its program.
 
 use super::program::Op;
 
@@ -6,11 +6,11 @@ use super::program::Op;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rank {
     pub state: State,
-    /// The operation that is due: computing, waiting or sending.
+    /// The current operation: computing, waiting or sending.
     pub op: Option<Op>,
     /// Records taken from the program so far.
     pub records: u64,
-    /// Computation that was done, scaled, in picoseconds.
+    /// Computation done, scaled, in picoseconds.
     pub compute_ps: u64,
     /// Time of the last event of the rank in picoseconds.
     pub last_ps: u64,
@@ -33,7 +33,7 @@ pub(super) enum State {
 }
 
 impl Rank {
-    /// Something happened to the rank at `ps`.
+    /// Notes an event of the rank at `ps`.
     pub(super) fn touch(&mut self, ps: u64) {
         self.last_ps = self.last_ps.max(ps);
     }

@@ -21,13 +21,13 @@ pub(super) struct Running {
     /// Slot of every collective in progress, by its id in the trace.
     by_id: HashMap<u64, u32>,
     finished: IdSet,
-    /// Position of who entered, by slot and rank, unless it equals the rank.
+    /// Position of each rank that entered, by slot and rank, unless it equals the rank.
     positions: HashMap<(u32, u32), u32>,
-    /// Arrived before they were waited for.
+    /// Messages that arrived before their receiver waited for them.
     early: HashSet<Arrival>,
-    /// Steps of the round being worked off; kept for its memory.
+    /// Steps of the round being processed; kept to reuse its memory.
     steps: Vec<Step>,
-    /// Member lists of finished instances; kept for their memory.
+    /// Member lists of finished instances; kept to reuse their memory.
     spare: Vec<Vec<Member>>,
     /// Collectives completed by all their members.
     pub completed: u64,
@@ -55,14 +55,14 @@ pub(super) struct Member {
     sends: u32,
     /// Record of the rank, for the order of events.
     record: u64,
-    /// Where it stands in the trace.
+    /// Line of the trace.
     pub line: u64,
 }
 
 /// What a member is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It has not come yet.
+    /// It has not entered yet.
     Absent,
     /// An event will make it go on.
     Busy,
@@ -74,7 +74,7 @@ pub(super) enum Phase {
     Done,
 }
 
-/// What went wrong, to be completed with the place.
+/// What went wrong; the caller adds the place.
 pub(super) type Problem = String;
 
 const ABSENT: Member = Member {
@@ -104,7 +104,8 @@ impl Running {
         }
     }
 
-    /// Forgets what is finished, so that its ids may come again; nothing is in progress.
+    /// Forgets finished collectives, so that their ids may come again. No collective may be
+    /// in progress.
     pub(super) fn restart(&mut self) {
         self.finished = IdSet::default();
     }
@@ -144,8 +145,8 @@ impl Running {
         self.positions.get(&(slot, rank)).copied()
     }
 
-    /// `rank` enters `collective` at a position with its `record`. Gives the instance and the
-    /// member that now has to [proceed](Self::proceed).
+    /// Lets `rank` enter `collective` at a position with its `record`. Returns the instance
+    /// and the member that now has to [proceed](Self::proceed).
     pub(super) fn enter(
         &mut self,
         rank: u32,
@@ -226,8 +227,8 @@ impl Running {
         Ok(slot)
     }
 
-    /// Carries out the steps of a member at `ps` as far as possible. True if that
-    /// completed the collective for it.
+    /// Carries out the steps of a member at `ps` as far as possible. True if the member
+    /// has now completed the collective.
     pub(super) fn proceed(
         &mut self,
         slot: u32,

@@ -1,4 +1,4 @@
-//! Why jobs do not go on.
+//! Reports why jobs do not go on.
 
 use super::messages::Messages;
 use super::player::Player;
@@ -9,8 +9,8 @@ use super::running::{Instance, Phase};
 /// Most lines of a report.
 const MOST_LINES: usize = 20;
 
-/// A line for everything that waits, jobs and ranks ascending, and a last one for
-/// those left out.
+/// A line for everything that waits, jobs and ranks ascending, and a last line that counts
+/// the omitted ones.
 pub(super) fn report(jobs: &[Player], messages: &Messages) -> Vec<String> {
     let mut lines = Vec::new();
     let mut left_out = 0_u64;
@@ -22,7 +22,7 @@ pub(super) fn report(jobs: &[Player], messages: &Messages) -> Vec<String> {
         }
     };
     let mut outstanding = 0;
-    // Who repeats until the others end is not waited for.
+    // The run does not wait for jobs that repeat until the others end.
     let awaited_jobs = jobs
         .iter()
         .zip(0..)

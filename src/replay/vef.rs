@@ -21,33 +21,33 @@ const QUOTED: usize = 5;
 
 /// A VEF trace that checked clean, read lazily.
 ///
-/// What is read for one rank and belongs to others is kept for them, up to
-/// [`MAX_WAITING`] records. Beyond that the ranks that lag are given up to a reader of
-/// their own, which starts at the first record that one of them still needs.
+/// Records that are read before their rank asks for them are kept, up to [`MAX_WAITING`].
+/// Beyond that the lagging ranks get another reader, which starts at the first record that
+/// one of them still needs.
 #[derive(Debug)]
 pub struct VefProgram {
     input: Input,
     header: Header,
     comms: Vec<Comm>,
     positions: Positions,
-    /// Places in the file; every rank belongs to one of them.
+    /// Readers at different lines of the file; every rank uses one of them.
     cursors: Vec<Cursor>,
     tasks: Vec<Task>,
     /// Records of every task, to start over.
     records: Vec<u64>,
-    /// Records read and not asked for.
+    /// Number of records read and not asked for.
     waiting: usize,
     /// Bound of `waiting`.
     budget: usize,
-    /// Last line whose part in a collective was noted.
+    /// Last line that was added to a collective.
     noted: u64,
     /// Collectives with lines missing, by id.
     gathering: HashMap<u64, Gathering>,
-    /// Collectives whose lines are all in, by id, with the members yet to fetch them.
+    /// Complete collectives, by id, with the number of members yet to fetch them.
     whole: HashMap<u64, (Arc<Collective>, usize)>,
 }
 
-/// A reader and where it stands.
+/// A reader and its line.
 #[derive(Debug)]
 struct Cursor {
     reader: Reader,
@@ -55,20 +55,20 @@ struct Cursor {
     line: u64,
 }
 
-/// What is known of one rank.
+/// What the program knows of one rank.
 #[derive(Debug, Default)]
 struct Task {
     /// Index of its cursor.
     cursor: usize,
-    /// Lines before this one are dealt with.
+    /// Lines before this one are done.
     from: u64,
-    /// Records that were not read yet.
+    /// Number of records not read yet.
     unread: u64,
-    /// What was read and not asked for.
+    /// Records read and not asked for.
     window: VecDeque<Queued>,
 }
 
-/// A record in little space.
+/// A record in compact form.
 #[derive(Debug)]
 struct Queued {
     /// Id in `after`.
@@ -91,7 +91,7 @@ enum Part {
     Member,
 }
 
-/// Readers at most; then all ranks but those read with the leading one share one.
+/// Most readers. Beyond that all ranks share one, except ranks with the leading reader.
 const MAX_CURSORS: usize = 16;
 
 impl VefProgram {
@@ -122,7 +122,7 @@ impl VefProgram {
     /// ```
     pub fn open(path: impl AsRef<Path>) -> anyhow::Result<(Self, Check)> {
         loop {
-            // It is never told to stop.
+            // `go_on` never stops it.
             if let Some(opened) = Self::open_while(path.as_ref(), &mut || true)? {
                 return Ok(opened);
             }
@@ -133,7 +133,7 @@ impl VefProgram {
     /// true; `None` if it gave false.
     ///
     /// # Errors
-    /// As those of [`open`](Self::open).
+    /// As [`open`](Self::open).
     pub fn open_while(
         path: &Path,
         go_on: &mut dyn FnMut() -> bool,
@@ -167,7 +167,7 @@ impl VefProgram {
         let header = reader.header().clone();
         let comms = reader.comms().to_vec();
         let mut records = check.records.clone();
-        // At most `MAX_TASKS`: the parser has seen to that.
+        // At most `MAX_TASKS`, which the parser checks.
         records.resize(header.tasks as usize, 0);
         Ok(Self {
             positions: Positions::new(&comms),
@@ -191,8 +191,8 @@ impl VefProgram {
         &self.input
     }
 
-    /// Reads one more record with the cursor of `rank`; it goes into the window of its
-    /// own rank, if that has the same cursor.
+    /// Reads one more record with the cursor of `rank`. The record goes into the window of
+    /// the rank it belongs to, if that rank has the same cursor.
     fn advance(&mut self, rank: usize) -> anyhow::Result<()> {
         if self.waiting >= self.budget {
             self.make_room(rank)?;
@@ -226,8 +226,8 @@ impl VefProgram {
         }
     }
 
-    /// Drops what waits for the ranks that lag most behind `rank`; a reader of their own
-    /// will read it again.
+    /// Drops the records that wait for the ranks that lag most behind `rank`; another reader
+    /// will read them again.
     #[cold]
     fn make_room(&mut self, rank: usize) -> anyhow::Result<()> {
         let own = self.tasks.get(rank).map_or(0, |task| task.window.len());
@@ -288,7 +288,7 @@ impl VefProgram {
         let mut used = vec![false; self.cursors.len()];
         for task in &self.tasks {
             if let Some(used) = used.get_mut(task.cursor) {
-                // Also who waits for lines of others reads on.
+                // A rank reads on even if it waits only for lines of other ranks.
                 *used |= task.unread > 0 || !task.window.is_empty();
             }
         }
@@ -310,7 +310,7 @@ impl VefProgram {
             .retain(|_| used.next().copied().unwrap_or(false));
     }
 
-    /// Adds a member's line to its collective, which may be whole then.
+    /// Adds a member's line to its collective, which may complete it.
     fn gather(&mut self, line: u64, m: &Member) -> anyhow::Result<()> {
         let misfit = |(line, text): (u64, String)| {
             anyhow::anyhow!("{}:{line}: {text}", self.input.path().display())
@@ -420,7 +420,7 @@ fn unread(records: &[u64]) -> Vec<Task> {
     records.iter().map(one).collect()
 }
 
-/// `None` for what no clean trace has.
+/// The record in compact form; `None` for a record that no clean trace has.
 fn queued(record: &Record, line: u64, ps_per_unit: u64, positions: &Positions) -> Option<Queued> {
     let (dep, on) = record.dep();
     let event = match (dep.kind(), on) {

@@ -20,7 +20,7 @@ fn op(after: After, compute_ps: u64, action: Action, line: u64) -> Op {
 
 #[test]
 fn every_kind_of_record_becomes_its_operation() {
-    // Task 0 waits for message 3, which stands below; task 1 sends to itself.
+    // Task 0 waits for message 3 of a later line; task 1 sends to itself.
     let f = file(
         "VEF3 2 5 1 1 2 0 500\nC0 0 1\n\
          4 0 0 0 0 10 -1\n\
@@ -177,7 +177,7 @@ fn a_racing_rank_is_read_ahead_within_the_budget() {
     let (mut p, _) = VefProgram::open(f.path()).unwrap();
     p.budget = 100;
     let mut next = [3, 4];
-    // Rank 0 races, rank 1 follows at a tenth of its speed.
+    // Rank 0 is fast, rank 1 follows at a tenth of its speed.
     for step in 0..40_000 {
         for rank in [0, 1] {
             if rank == 1 && step % 10 > 0 {

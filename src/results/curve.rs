@@ -8,7 +8,7 @@ use crate::units::TickLength;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
-/// What one run gave.
+/// The result of one run.
 pub(super) struct Point<'a> {
     pub run: &'a Simulation,
     pub measured: &'a Measured,
@@ -18,7 +18,7 @@ pub(super) struct Point<'a> {
     pub accepted: f64,
     pub accepted_interval: Option<Interval>,
     pub saturated: bool,
-    /// In their order.
+    /// Service levels, in the order of the experiment.
     pub levels: Vec<Level<'a>>,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Level<'a> {
     pub offered: f64,
     pub accepted: f64,
     pub accepted_interval: Option<Interval>,
-    /// Part of what was delivered in all, 0 to 1.
+    /// Part of all flits delivered, 0 to 1.
     pub share: f64,
     pub end_to_end: Option<Latency>,
     pub end_to_end_interval: Option<Interval>,
@@ -36,8 +36,8 @@ pub(super) struct Level<'a> {
     pub network_interval: Option<Interval>,
 }
 
-/// Interval of the accepted load of the levels whose units of link time `counts` adds up, in
-/// flits per cycle and NIC.
+/// Interval of the accepted load in flits per cycle and NIC. `counts` adds up the units of link
+/// time of the service levels.
 fn accepted_interval(
     experiment: &Experiment,
     measured: &Measured,
@@ -48,8 +48,8 @@ fn accepted_interval(
     batch_means(&rates.collect::<Vec<_>>())
 }
 
-/// Interval of a latency in ns, given what a batch counted and their sum; `None` also if a
-/// batch has none.
+/// Interval of a latency in ns. `sums` gives the number of latencies of a batch and their
+/// sum; `None` also if a batch has none.
 fn latency_interval(
     measured: &Measured,
     tick: TickLength,
@@ -62,8 +62,7 @@ fn latency_interval(
     batch_means(&means.collect::<Option<Vec<_>>>()?)
 }
 
-/// The points in the order of the loads. Those that did not come to their window are left
-/// out.
+/// The points in the order of the loads, without loads that did not reach their window.
 pub(super) fn points<'a>(plan: &'a Plan, result: &'a RunResult) -> Vec<Point<'a>> {
     let experiment = &plan.experiment;
     let (fabric, tick) = (&experiment.fabric, experiment.fabric.units.tick);
@@ -110,7 +109,7 @@ fn status(run: &Simulation) -> &'static str {
     }
 }
 
-/// The points as they stand in `result.json`.
+/// The points in the form of `result.json`.
 pub(super) fn curve_json(plan: &Plan, result: &RunResult) -> Vec<Value> {
     let one = |point: &Point<'_>| {
         let levels = point.levels.iter().map(|level| {
@@ -211,7 +210,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// The curve as rows of a table: a row per load and service level with traffic.
+/// The curve as a table for people: a row per load and service level with traffic.
 pub(super) fn curve_rows(plan: &Plan, result: &RunResult) -> Vec<Vec<String>> {
     let header = [
         "load",

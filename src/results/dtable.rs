@@ -20,7 +20,7 @@ pub const DTABLE_SCHEMA: &str = "flitwise-qos-dtable-1";
 /// Entries per line of the arbitration table, as in Hiperion's Table 6.
 const PER_LINE: usize = 8;
 
-/// A table, what is wrong with it, and what would be right.
+/// A table, its problems, and settings without them.
 #[derive(Debug, Clone)]
 pub struct DTableReport {
     input: DTableInput,
@@ -49,7 +49,7 @@ impl DTableReport {
         })
     }
 
-    /// Per service level: what was asked for, its column, MTU in bytes, injection.
+    /// Per service level: its specification, its column, MTU in bytes, injection.
     fn levels(&self) -> impl Iterator<Item = (&DTableSl, &DTableColumn, u64, Ratio)> {
         let asked = self.input.parameters.service_levels.iter();
         let beside = self.input.mtu_bytes.iter().zip(&self.input.injection);
@@ -64,7 +64,7 @@ impl DTableReport {
         self.shortfalls.iter().map(explain)
     }
 
-    /// Everything, with numbers as JSON numbers in full precision.
+    /// The whole report, with numbers as JSON numbers in full precision.
     #[must_use]
     pub fn json(&self) -> Value {
         let (p, t) = (&self.input.parameters, &self.table);
@@ -368,7 +368,7 @@ fn keeps(change: Change) -> &'static str {
     }
 }
 
-/// `--set a.b=c`, quoted for a shell where need be.
+/// `--set a.b=c`, quoted for a shell where necessary.
 fn argument(set: &str) -> String {
     match set.contains(|c: char| c.is_whitespace() || "{}\"$`&;|".contains(c)) {
         true => format!("--set '{}'", set.replace('\'', "'\\''")),

@@ -10,7 +10,7 @@ fn report(text: &str, sets: &[&str]) -> DTableReport {
     DTableReport::new(dtable_text("spec.toml", text, &sets).unwrap()).unwrap()
 }
 
-/// The keys of a table's rows, and what is printed under them.
+/// The keys of a table's rows, and the values printed under them.
 fn printed(json: &Value, keys: &[&str], rows: &[&str]) {
     for (level, row) in json["service_levels"].as_array().unwrap().iter().zip(rows) {
         for (key, text) in keys.iter().zip(row.split_whitespace()) {
@@ -169,7 +169,7 @@ fn the_arbitration_table_entry_by_entry() {
     }
 }
 
-/// What a proposal says must hold for the file with its settings, in both kinds of file.
+/// A proposal's values must hold for the file with its settings, in both kinds of file.
 #[test]
 fn the_settings_of_a_proposal_leave_no_warning() {
     let experiment = "[qos]\npreset = \"opa-5sl\"\n[[job]]\ntrace = \"none.vef\"\n";

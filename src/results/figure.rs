@@ -6,16 +6,16 @@ use crate::runner::RunResult;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 
-/// What the drawing library may say.
+/// Errors of the drawing library.
 pub(super) type Refused = DrawingAreaErrorKind<std::io::Error>;
 
 const SIZE: (u32, u32) = (1000, 440);
 /// Width of the panel on the left.
 const SPLIT: u32 = SIZE.0 / 2;
 pub(super) const FONT: &str = "sans-serif";
-/// Of the sum over all service levels.
+/// Colour of the sum over all service levels.
 const TOTAL: RGBColor = RGBColor(0x33, 0x33, 0x33);
-/// Of the service levels in their order, round and round.
+/// Colours of the service levels in their order, repeated as needed.
 pub(super) const COLOURS: [RGBColor; 8] = [
     RGBColor(0x1f, 0x5f, 0xa8),
     RGBColor(0xc2, 0x57, 0x1a),
@@ -34,9 +34,9 @@ struct Series {
     values: Vec<(f64, f64)>,
 }
 
-/// Draws `curve.svg`: left the accepted load, in all and per service level, right the mean
-/// end-to-end latency per service level on a logarithmic axis, both over the offered load
-/// in flits per cycle and NIC. Service levels without traffic are left out.
+/// Draws `curve.svg`: on the left the accepted load, in total and per service level, on the
+/// right the mean end-to-end latency per service level on a logarithmic axis, both over the
+/// offered load in flits per cycle and NIC. Service levels without traffic are left out.
 ///
 /// # Errors
 /// If the drawing library refuses; no curve is known for which it does.
@@ -58,7 +58,7 @@ fn draw(points: &[Point<'_>]) -> Result<String, Refused> {
         values: points.iter().map(|p| (p.offered, p.accepted)).collect(),
     };
     let parts = levels(points, |point, i| Some(point.levels[i].accepted));
-    // The sum of one is that one.
+    // With one service level the sum would repeat it.
     let total = (parts.len() > 1).then_some(total);
     let accepted: Vec<_> = total.into_iter().chain(parts).collect();
     panel(

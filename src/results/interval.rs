@@ -27,8 +27,8 @@ const ONE_SIDED: f64 = 1.645;
 /// Fewest batches that an interval is made of.
 const FEWEST: usize = 8;
 
-/// Mean of `values` and its interval; `None` for fewer than two. Beyond 32 values the
-/// interval is that of 32, which is wider by less than 4 %.
+/// Mean of `values` and its interval; `None` for fewer than two. Beyond 32 values it uses
+/// the quantile for 32, which is larger by less than 4 %.
 #[must_use]
 pub fn interval_95(values: &[f64]) -> Option<Interval> {
     if values.len() < 2 {
@@ -45,11 +45,11 @@ pub fn interval_95(values: &[f64]) -> Option<Interval> {
     })
 }
 
-/// Interval of the mean over a window that was cut into batches, which have these means.
+/// Interval of the mean over a window that was cut into batches with these means.
 ///
-/// While the batches are correlated (coefficient of neighbours above what one in twenty
-/// independent series reaches), neighbours are merged. `None` if fewer than eight batches
-/// are left by then, as of a quantity that grows throughout the window.
+/// As long as the batches are correlated (the coefficient of neighbours is above a bound that
+/// one in twenty independent series reaches), neighbours are merged. `None` if that leaves
+/// fewer than eight batches, as for a quantity that grows throughout the window.
 pub(super) fn batch_means(means: &[f64]) -> Option<Interval> {
     let mut means = means.to_vec();
     while means.len() >= FEWEST {
@@ -78,7 +78,7 @@ fn correlation(values: &[f64]) -> f64 {
 }
 
 impl Interval {
-    /// As it stands in `result.json`.
+    /// The form of `result.json`.
     pub(super) fn json(interval: Option<Self>) -> Value {
         match interval {
             None => Value::Null,
@@ -105,7 +105,7 @@ mod tests {
     fn correlated_batches_are_merged() {
         let alternating: Vec<f64> = (0..32).map(|i| f64::from(i % 2)).collect();
         assert_eq!(batch_means(&alternating).unwrap().values, 32);
-        // Pairs that go together: independent once merged.
+        // Correlated in pairs: independent once merged.
         let of = |i: i32| f64::from(i / 2 % 2);
         let pairs: Vec<f64> = (0..32).map(of).collect();
         assert!(correlation(&pairs).abs() < 0.1);

@@ -81,7 +81,7 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
     })
 }
 
-/// XXH3 of the trace of each job, as far as they were read.
+/// XXH3 of the trace of each job that was read.
 fn trace_digests(experiment: &Experiment, result: &RunResult) -> Vec<u128> {
     let digest = |job: &Job| {
         let mut traces = result.traces.iter();
@@ -227,11 +227,11 @@ fn links(plan: &Plan, stats: &FabricStats) -> Vec<Value> {
     most_contended(stats, LINKS).into_iter().map(one).collect()
 }
 
-/// The only part that differs from run to run.
+/// The only field that differs from run to run.
 fn engine(result: &RunResult) -> Value {
     let main = &result.main;
     let wall = main.wall.as_secs_f64();
-    // Those of the warm-up are not counted.
+    // Events of the warm-up are not counted.
     let part = main.stats.ticks() as f64 / (main.stats.end_tick + 1) as f64;
     let hops = main.stats.flit_hops as f64;
     json!({

@@ -19,7 +19,7 @@ pub struct Latency {
     pub max: f64,
 }
 
-/// The latencies in `ticks`; `None` if there are none. Each number is an integer
+/// Converts the latencies in `ticks`; `None` if there are none. Each number is an integer
 /// divided once, so that every machine prints the same digits. Mean and maximum
 /// are exact, quantiles have three significant digits.
 #[must_use]

@@ -1,4 +1,4 @@
-//! What a run leaves behind: `result.json` and the summary for people.
+//! The results of a run: `result.json` and the summary for people.
 
 mod curve;
 mod dtable;
@@ -26,9 +26,9 @@ use crate::replay::Repeat;
 use crate::replay::background::{BackgroundOutcome, message_units};
 use crate::runner::{RunResult, Simulation, Status};
 
-/// Time from 0 to the end of the last job, in picoseconds, without those that repeat
-/// until the others end. Of jobs that did not come to their end only what was simulated
-/// counts, and nothing of those that did not start.
+/// Time from 0 to the end of the last job, in picoseconds, without jobs that repeat until
+/// the others end. An incomplete job counts with the time simulated, a job that did not
+/// start does not count.
 #[must_use]
 pub fn execution_time_ps(experiment: &Experiment, simulation: &Simulation) -> u64 {
     let ends = experiment.jobs.iter().zip(&simulation.jobs);
@@ -46,9 +46,8 @@ pub fn execution_time_ps(experiment: &Experiment, simulation: &Simulation) -> u6
     .unwrap_or(0)
 }
 
-/// Execution time of the baseline: the latest end over its runs, without those of jobs
-/// that repeat until the others end; `None` without one, or if one of these runs did not
-/// come to its end.
+/// Execution time of the baseline: the latest end over its runs, without jobs that repeat
+/// until the others end; `None` without a baseline, or if one of these runs is not complete.
 #[must_use]
 pub fn baseline_time_ps(plan: &Plan, result: &RunResult) -> Option<u64> {
     let ends =
@@ -63,7 +62,7 @@ pub fn baseline_time_ps(plan: &Plan, result: &RunResult) -> Option<u64> {
     times.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
-/// Execution time of job `index` in its baseline, if that came to its end.
+/// Execution time of job `index` in its baseline, if that is complete.
 #[must_use]
 pub fn job_baseline_ps(plan: &Plan, result: &RunResult, index: usize) -> Option<u64> {
     plan.baselines
@@ -76,7 +75,7 @@ pub fn job_baseline_ps(plan: &Plan, result: &RunResult, index: usize) -> Option<
         })
 }
 
-/// `time / baseline`, if both came to their end and the baseline is not 0.
+/// `time / baseline`, if both are complete and the baseline is not 0.
 #[must_use]
 pub fn slowdown(time: u64, complete: bool, baseline: Option<u64>) -> Option<f64> {
     baseline
@@ -84,25 +83,25 @@ pub fn slowdown(time: u64, complete: bool, baseline: Option<u64>) -> Option<f64>
         .map(|b| time as f64 / b as f64)
 }
 
-/// What was delivered, in flits per cycle and NIC.
+/// Accepted load in flits per cycle and NIC.
 #[must_use]
 pub fn throughput(experiment: &Experiment, stats: &FabricStats) -> f64 {
     per_slot(experiment, stats, units_delivered(stats))
 }
 
-/// What was delivered, in units of link time.
+/// Deliveries in units of link time.
 fn units_delivered(stats: &FabricStats) -> u64 {
     stats.service_levels.iter().map(|sl| sl.units).sum()
 }
 
-/// `units` of link time, in flits per cycle that was counted and NIC. A cycle is the time of a
-/// flit on the fastest link.
+/// `units` of link time as flits per NIC and cycle of the counted time. A cycle is the time of
+/// a flit on the fastest link.
 #[must_use]
 pub fn per_slot(experiment: &Experiment, stats: &FabricStats, units: u64) -> f64 {
     load(experiment, stats.ticks(), units)
 }
 
-/// The same of `ticks` ticks.
+/// The same over `ticks` ticks.
 fn load(experiment: &Experiment, ticks: Tick, units: u64) -> f64 {
     let fabric = &experiment.fabric;
     let fastest = fabric.fastest_link();
@@ -131,10 +130,10 @@ pub fn utilisation(experiment: &Experiment, stats: &FabricStats, link: &LinkStat
     units as f64 / most.max(1) as f64
 }
 
-/// True if the fabric did not keep up with the background. Beside jobs: more than one
-/// message in a hundred, and more than ten per NIC, were not delivered when the run ended. In
-/// a window: more than one flit in a hundred, and more than the longest message per NIC, was
-/// created and not made up for by deliveries.
+/// True if the fabric did not keep up with the background. Beside jobs: more than 1 % of its
+/// messages, and more than ten per NIC, were not delivered when the run ended. In a window: the
+/// units of link time created exceed the units delivered by more than 1 % of the created, and
+/// by more than the longest message per NIC.
 #[must_use]
 pub fn saturated(experiment: &Experiment, simulation: &Simulation) -> bool {
     let flows = &simulation.background;
@@ -156,8 +155,8 @@ pub fn saturated(experiment: &Experiment, simulation: &Simulation) -> bool {
     missing > offered / 100 && missing > longest.saturating_mul(nics)
 }
 
-/// The `n` links whose packets waited longest for credits; ties by traffic, then
-/// by position. Links that never waited and carried nothing are left out.
+/// The `n` links whose packets waited longest for credits; ties by queue wait, then by traffic,
+/// then by position. Links without credit wait and traffic are left out.
 #[must_use]
 pub fn most_contended(stats: &FabricStats, n: usize) -> Vec<&LinkStats> {
     let mut links: Vec<&LinkStats> = stats
@@ -179,7 +178,7 @@ pub fn link_end(end: LinkEnd) -> String {
     }
 }
 
-/// Most memory this process has had resident, in bytes; 0 where it is unknown.
+/// Peak resident memory of this process in bytes; 0 where it is unknown.
 #[must_use]
 pub fn peak_rss_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The summary for people: what came out, and why.
+//! The summary for people: the results and their main causes.
 
 use super::table::write_table;
 use super::{
@@ -126,7 +126,7 @@ fn write_measured(out: &mut String, plan: &Plan, result: &RunResult, explain: bo
     )
 }
 
-/// What the last rank of the job spent its time on.
+/// How the last rank of the job spent its time.
 fn bound(o: &JobOutcome) -> String {
     let total = o.compute_ps.saturating_add(o.network_ps).max(1);
     let percent = 100.0 * o.compute_ps as f64 / total as f64;

@@ -1,5 +1,5 @@
-//! Experiments without a job: synthetic traffic is simulated until the fabric is steady,
-//! then counted in a window, once for every load (`docs/experiment.md`, `[measure]`).
+//! Experiments without a job: for every load, simulates synthetic traffic until the fabric is
+//! steady, then counts it in a window (`docs/experiment.md`, `[measure]`).
 
 use super::{
     Control, Progress, Recording, Run, RunError, RunResult, Simulation, Snapshot, Stopped,
@@ -27,15 +27,15 @@ pub struct Measured {
     pub warm_up: Tick,
     /// The fabric was steady when the window began; `None` if the warm-up was fixed.
     pub steady: Option<bool>,
-    /// The parts of the window, in their order; fewer than [`WINDOW_BATCHES`] if it was cut
-    /// short, none if it has fewer ticks.
+    /// The parts of the window, in their order: fewer than [`WINDOW_BATCHES`] if the window was
+    /// cut short, none if it has fewer ticks than that.
     pub batches: Vec<WindowBatch>,
 }
 
 /// Equal parts that a window is cut into.
 pub const WINDOW_BATCHES: u32 = 32;
 
-/// What was counted in a part of the window.
+/// Counters of a part of the window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WindowBatch {
     /// Its length.
@@ -55,7 +55,7 @@ pub struct LevelBatch {
     pub network: (u64, u128),
 }
 
-/// What `stats` has counted per service level.
+/// The counters of `stats` per service level.
 fn counted(stats: &FabricStats) -> Vec<LevelBatch> {
     let levels = stats.service_levels.iter();
     levels
@@ -90,7 +90,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// What `engine` has delivered since it had delivered `earlier`.
+    /// The deliveries of `engine` since `earlier`.
     fn since(earlier: &Self, engine: &Engine) -> Self {
         let (flits, packets, latency) = engine.delivered();
         Self {
@@ -107,8 +107,8 @@ impl Batch {
     }
 }
 
-/// True if neither the flits delivered nor the mean network latencies of the batches are
-/// further apart than `tolerance` times their mean, and something was delivered in each.
+/// True if each batch has deliveries, and neither the flits delivered nor the mean network
+/// latencies of the batches are further apart than `tolerance` times their mean.
 fn steady(batches: &[Batch], tolerance: Ratio) -> bool {
     let close = |value: fn(&Batch) -> u64| {
         let values = || batches.iter().map(value);
@@ -121,7 +121,7 @@ fn steady(batches: &[Batch], tolerance: Ratio) -> bool {
         let right = sum.checked_mul(tolerance.num().into());
         match (left, right) {
             (Some(left), Some(right)) => left <= right,
-            // Beyond 128 bits only fractions with huge terms get.
+            // Only fractions with huge terms exceed 128 bits.
             (left, _) => left.is_some(),
         }
     };
@@ -168,8 +168,8 @@ impl UnderLoad<'_> {
             .run_sampled(&mut self.replay, &mut control, sampling)
     }
 
-    /// Simulates until the fabric is steady or its time is up: how many ticks, and which of
-    /// the two.
+    /// Simulates until the fabric is steady or the warm-up is over. Returns the number of ticks
+    /// and whether the fabric is steady.
     fn warm_up(&mut self, measure: &Measure) -> Result<(Tick, Option<bool>), RunEnd> {
         let go = |run: &mut Self, until| match run.advance(until) {
             RunEnd::Finished => Ok(()),
@@ -181,8 +181,8 @@ impl UnderLoad<'_> {
             }
             return Ok((measure.warm_up, None));
         }
-        let judged = measure.batch * Tick::from(measure.batches);
-        let mut tick = measure.warm_up - judged;
+        let compared = measure.batch * Tick::from(measure.batches);
+        let mut tick = measure.warm_up - compared;
         if tick > 0 {
             go(self, tick)?;
         }
@@ -271,7 +271,7 @@ fn measure_load(
         }
         end => end,
     };
-    // Sources go on whatever happens, so a fabric that froze looks like a saturated one.
+    // Sources go on in any case, so a fabric that is stuck looks like a saturated one.
     let end = match (end, run.engine.find_stall()) {
         (RunEnd::Finished, Some(stall)) => RunEnd::Deadlock(stall),
         (end, _) => end,
@@ -311,8 +311,8 @@ fn since(
 /// Thousandths that a load counts for in the progress.
 const WHOLE: u64 = 1000;
 
-/// Measures all loads, side by side if `threads` allows. If the user stops, what was begun
-/// is the result.
+/// Measures all loads, side by side if `threads` allows. If the user stops, the result has the
+/// loads that were begun.
 pub(super) fn run_curve(
     experiment: &Experiment,
     measure: &Measure,

@@ -14,11 +14,11 @@ pub enum Run {
     Load(usize),
 }
 
-/// Takes the samples of one run.
+/// Receives the samples of one run.
 pub struct Recording<'a> {
     /// Ticks from one sample to the next, at least 1.
     pub interval: Tick,
-    /// Called with them in order.
+    /// Called with each sample, in order.
     pub take: Box<dyn FnMut(&Sample) + Send + 'a>,
 }
 
@@ -31,8 +31,8 @@ impl Recording<'_> {
     }
 }
 
-/// Takes the time series of the runs of a plan, which may be side by side.
+/// Receives the time series of the runs of a plan, which may run side by side.
 pub trait Recorder: Sync {
-    /// A run begins; `None` if it is not recorded. Called at most once for each.
+    /// Begins to record a run; `None` if it is not recorded. Called at most once per run.
     fn begin(&self, run: Run) -> Option<Recording<'_>>;
 }

@@ -1,4 +1,4 @@
-//! The traces of the runs: read and checked once, whatever needs them.
+//! The traces of the runs, each read and checked once, however many runs need it.
 
 use super::{RunError, Stopped};
 use crate::config::Experiment;
@@ -12,12 +12,12 @@ use std::io::Read;
 use std::path::Path;
 use twox_hash::XxHash3_128;
 
-/// Tells the contents of traces apart.
+/// Identifies the content of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceDigest {
     /// The trace as written in the experiment file.
     pub trace: String,
-    /// XXH3 (128 bits, seed 0) of the file as it lies on the disk, compressed or not.
+    /// XXH3 (128 bits, seed 0) of the bytes of the file, compressed or not.
     pub xxh3: u128,
 }
 
@@ -99,7 +99,8 @@ fn xxh3(path: &Path) -> std::io::Result<u128> {
 mod tests {
     use super::xxh3;
 
-    /// The same in blocks as at once, and XXH3's published value for no bytes.
+    /// A file read in blocks has the digest of its bytes at once, and no bytes have XXH3's
+    /// published value.
     #[test]
     fn digests_are_those_of_the_bytes() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Quantities as people write them (`"64KiB"`, `"12.5GB/s"`, `"1.5us"`), turned
-//! into exact integers and fractions. Nothing here rounds: a text that is no
+//! Converts quantities as people write them (`"64KiB"`, `"12.5GB/s"`, `"1.5us"`)
+//! into exact integers and fractions. Nothing here rounds: a text that is not a
 //! whole number of bytes or picoseconds is an error.
 
 mod parse;
@@ -16,13 +16,13 @@ use thiserror::Error;
 /// Picoseconds in a second.
 pub const PS_PER_S: u64 = 1_000_000_000_000;
 
-/// A text that is not the quantity it should be.
+/// A text that is not the expected quantity.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{text}` {problem}")]
 pub struct UnitError {
-    /// What was written.
+    /// The text.
     pub text: String,
-    /// What is wrong with it and what would be right.
+    /// What is wrong with it, and what is expected.
     pub problem: String,
 }
 

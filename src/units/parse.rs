@@ -9,8 +9,8 @@ use nom::sequence::preceded;
 use nom::{IResult, Parser};
 use std::str::FromStr;
 
-/// Digits before and after the point: what the largest 64-bit number has, so that a
-/// fraction is read again from what it prints.
+/// Most digits before and after the point: as many as the largest 64-bit number has, so that
+/// a printed fraction reads back the same.
 const MAX_DIGITS: usize = 20;
 
 /// A unit and its size in base units, as a fraction.
@@ -106,7 +106,7 @@ fn wrong(text: &str, problem: String) -> UnitError {
     }
 }
 
-/// Splits into number and unit; `help` says what was expected.
+/// Splits a text into number and unit; `help` says what was expected.
 fn split<'a>(text: &'a str, help: &str) -> Result<(Decimal, &'a str), UnitError> {
     match quantity(text) {
         Ok((_, (Some(number), unit))) => Ok((number, unit)),

@@ -5,7 +5,7 @@ use super::{PS_PER_S, Ratio};
 /// Length of one tick in picoseconds: an exact fraction, at least 1.
 ///
 /// A flit of 8 B at 56 Gb/s takes 8000/7 ps; a tick may last that long as well as 640 ps.
-/// Times go back and forth without a drift: the tick in which time [`Self::ps`]`(t)` falls is `t`.
+/// Conversions do not drift: [`Self::ticks`] of [`Self::ps`]`(t)` is `t`.
 ///
 /// ```
 /// use flitwise::units::{Ratio, TickLength};
@@ -69,8 +69,8 @@ impl TickLength {
         }
     }
 
-    /// The mean of `count` times that add up to `sum` ticks, in nanoseconds, for printing only:
-    /// divided once, so that every machine prints the same digits.
+    /// The mean of `count` times that add up to `sum` ticks, in nanoseconds, for printing only.
+    /// It is divided once, so that every machine prints the same digits.
     #[must_use]
     pub fn mean_ns(self, sum: u128, count: u64) -> f64 {
         let (num, den) = (u128::from(self.0.num()), u128::from(self.0.den()));

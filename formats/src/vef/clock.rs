@@ -1,12 +1,12 @@
 //! The ideal clock: when every record would start if the network took no time.
 //!
-//! It is the replay of `docs/replay.md` with messages that arrive as they are sent and
+//! It is the replay of `docs/replay.md` with messages that arrive when they are sent and
 //! collectives that end as soon as the data they need exist:
 //! start(r) = max(start of the task's previous record, event of r) + time of r. Times
 //! are in the units of the trace, from its start.
 //!
-//! It is the one clock of a trace that depends on nothing but the trace, and a cut at one
-//! of its times is consistent: nothing waits for what comes after the cut.
+//! It is the only clock that depends on nothing but the trace, and a cut at one of its
+//! times is consistent: no record before the cut waits for an event after it.
 
 use hashbrown::HashMap;
 
@@ -14,17 +14,16 @@ use super::check::Rule;
 use super::record::{Comm, DepId, DepKind, Record};
 use crate::limits::MAX_WAITING;
 
-/// A clock that is told of records in the order of an
-/// [`Observer`](super::Observer).
+/// A clock that hears of records in the order of an [`Observer`](super::Observer).
 #[derive(Debug)]
 pub struct Clock {
     comms: Vec<Comm>,
     /// Start of the last record of each task.
     last: Vec<u64>,
-    /// Start and receiver of messages that may still hold a rank up.
+    /// Start and receiver of messages that a rank may still wait for.
     sent: HashMap<u64, (u64, u32)>,
     groups: HashMap<u64, Group>,
-    /// Size of `sent` and `groups` that is worth a look for what can go.
+    /// Size of `sent` and `groups` from which on to look for entries to drop.
     look: usize,
     end: u64,
     failure: Option<&'static str>,
@@ -44,7 +43,7 @@ struct Group {
     early: Vec<(u32, u64)>,
 }
 
-/// Fewest entries that are worth a look.
+/// Fewest entries from which on to look for entries to drop.
 const LOOK: usize = 1 << 12;
 
 const OVERFLOW: &str = "the ideal clock exceeds 2^64 units of time";
@@ -78,14 +77,14 @@ impl Clock {
         self.end
     }
 
-    /// Why the times are not to be trusted, if so.
+    /// Why the times are wrong; `None` if they are right.
     #[must_use]
     pub fn failure(&self) -> Option<&'static str> {
         self.failure
     }
 
-    /// When what `record` depends on happened: exact if later than the task's last
-    /// record, else anything up to that.
+    /// The time of the event of `record`: exact if later than the task's last record, else
+    /// any time up to that.
     #[must_use]
     pub fn event(&self, record: &Record) -> u64 {
         let (dep, after) = record.dep();
@@ -100,7 +99,7 @@ impl Clock {
         }
     }
 
-    /// Notes the next record that starts and gives its time.
+    /// Notes the next record that starts and returns its time.
     pub fn start(&mut self, record: &Record) -> u64 {
         let task = record.task();
         let before = self.last(task).max(self.event(record));
@@ -146,7 +145,7 @@ impl Clock {
         })
     }
 
-    /// Forgets what lies in the past of everybody whom it may concern.
+    /// Drops entries that lie in the past of all ranks that may wait for them.
     #[cold]
     fn drop_past(&mut self) {
         let last = |task: u32| self.last.get(task as usize).copied().unwrap_or(0);
@@ -193,7 +192,7 @@ impl Group {
             Some(Rule::All) => self.latest,
             Some(Rule::FromRoot(root)) if root != task => self.root,
             Some(Rule::ToRoot(root)) if root == task => self.latest,
-            // As it enters.
+            // When it enters.
             _ => 0,
         }
     }

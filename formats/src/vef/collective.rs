@@ -68,13 +68,13 @@ impl Op {
     }
 }
 
-/// The lines of one collective, as they come.
+/// The lines of one collective, as they are read.
 #[derive(Debug, Clone)]
 pub struct Gathering {
     comm: u32,
     op: Op,
-    /// By position in the communicator: line, send, recv. It grows with the lines that
-    /// came, not with the communicator.
+    /// By position in the communicator: line, send, recv. It grows with the lines read, not
+    /// with the communicator.
     parts: HashMap<u32, Part>,
 }
 
@@ -85,12 +85,12 @@ pub struct Resolved {
     pub comm: u32,
     /// Operation and sizes.
     pub kind: Kind,
-    /// The root was taken to be the first member, because all sizes are zero.
+    /// The first member counts as the root, because all sizes are zero.
     pub root_guessed: bool,
 }
 
-/// Operation and sizes. Roots and lists go by position in the communicator; sizes are
-/// bytes.
+/// Operation and sizes. Positions in the communicator identify roots and index lists; sizes
+/// are bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// `bytes` from `root` to all.
@@ -186,19 +186,19 @@ impl Gathering {
         self.op
     }
 
-    /// Members whose lines came.
+    /// Number of members whose lines were read.
     #[must_use]
     pub fn len(&self) -> usize {
         self.parts.len()
     }
 
-    /// True if no line came.
+    /// True if no line was read.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// True if the line of the member at `position` came.
+    /// True if the line of the member at `position` was read.
     #[must_use]
     pub fn has(&self, position: u32) -> bool {
         self.parts.contains_key(&position)
@@ -237,7 +237,7 @@ impl Gathering {
         Ok(())
     }
 
-    /// What the lines mean; call it when all members of `comm` are in.
+    /// The meaning of the lines; call it when the lines of all members of `comm` are added.
     ///
     /// # Errors
     /// If the sizes contradict each other or a member is missing.
@@ -372,7 +372,7 @@ mod tests {
             members: (0..sizes.len() as u32).collect(),
         };
         let mut g = Gathering::new(1, &member(0))?;
-        // Any order of lines gives the same.
+        // Any order of lines gives the same result.
         for task in (0..sizes.len() as u32).rev() {
             g.add(u64::from(task) + 1, task, &member(task))?;
         }

@@ -1,4 +1,4 @@
-//! Where a task stands in each communicator.
+//! The position of each task in each communicator.
 
 use super::record::Comm;
 

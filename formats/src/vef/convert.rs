@@ -8,9 +8,8 @@ use super::record::{Comm, Dep, Header, Record, Version};
 use super::write::Writer;
 use crate::error::{Error, ErrorKind};
 
-/// Where a conversion takes its records from. A format other than VEF becomes an input by
-/// giving them in this form: per task in program order, with a header that knows their
-/// numbers.
+/// The input of a conversion. Another format than VEF becomes an input if it gives its records
+/// in this form: in program order per task, with a header that has their numbers.
 pub trait Records {
     /// The first line.
     fn header(&self) -> &Header;
@@ -18,7 +17,7 @@ pub trait Records {
     /// The communicators, by index.
     fn comms(&self) -> &[Comm];
 
-    /// The next record and the line it stands in; `None` behind the last.
+    /// The next record and its line; `None` after the last.
     ///
     /// # Errors
     /// If the input can't be read.
@@ -48,7 +47,7 @@ impl Records for Reader {
     }
 }
 
-/// What a conversion shall give.
+/// The target of a conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Target {
     /// Version of the format.
@@ -69,20 +68,20 @@ pub enum ConvertError {
     /// The input is broken; the check has the errors.
     #[error("the trace is broken")]
     Broken(Box<Check>),
-    /// The target can't express what stands in this line.
+    /// The target can't express this line.
     #[error("{what}")]
     Inexpressible {
         /// Line number, from 1; 0 if no line is to blame.
         line: u64,
-        /// What, and what would help.
+        /// The problem, and the cure.
         what: String,
     },
 }
 
-/// The header of `input` as `target` has it.
+/// The header of `input` in the form of `target`.
 ///
 /// # Errors
-/// If version [`Version::Vef`] shall have another unit than nanoseconds.
+/// If the target is version [`Version::Vef`] with another unit than nanoseconds.
 pub fn target_header(input: &Header, target: Target) -> Result<Header, ConvertError> {
     if target.version == Version::Vef && target.ps_per_unit != 1000 || target.ps_per_unit == 0 {
         return Err(ConvertError::Inexpressible {
@@ -101,11 +100,10 @@ pub fn target_header(input: &Header, target: Target) -> Result<Header, ConvertEr
     })
 }
 
-/// Copies all records of `input` to `out`, line by line; the meaning stays the same, or
-/// it fails.
+/// Copies all records of `input` to `out`, line by line, without a change of meaning.
 ///
 /// # Errors
-/// If the input is broken, which may be known only behind its last line, if the target
+/// If the input is broken, which may be known only after its last line, if the target
 /// can't express it exactly, or if the output can't be written.
 pub fn convert<W: Write>(
     input: &mut impl Records,
@@ -121,7 +119,7 @@ pub fn convert<W: Write>(
                 if !checker.record(line, &record) {
                     break checker.stop().0;
                 }
-                // A broken record is not worth a second message.
+                // A broken record has an error message already.
                 if checker.so_far().is_clean() {
                     writer.record(&converted(line, record, &header, target)?)?;
                 }

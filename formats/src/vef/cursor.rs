@@ -14,7 +14,7 @@ pub(super) struct Fault {
 pub(super) enum Expected {
     /// A number in this field.
     Number(&'static str),
-    /// A number that fits.
+    /// A number up to this maximum in this field.
     Fitting(&'static str, u64),
     /// One space after this field.
     Space(&'static str),
@@ -122,7 +122,7 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     pub fn u32(&mut self, field: &'static str) -> Result<u32, Fault> {
-        // Cannot truncate: `up_to` has checked.
+        // Cannot truncate: `up_to` checks the range.
         Ok(self.up_to(field, u64::from(u32::MAX))? as u32)
     }
 

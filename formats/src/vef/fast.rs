@@ -1,9 +1,9 @@
-//! The hot path: parses a record that is as it should be, and leaves every other one,
-//! incomplete ones included, to the careful parser, which knows what to say.
+//! The hot path: parses correct records, and leaves all others, including incomplete ones, to
+//! the careful parser, which explains the error.
 
 use super::record::{Dep, DepId, Member, Message, Record};
 
-/// Most digits whose number can't overflow; longer ones are left to the careful parser.
+/// Most digits of a number that can't overflow; the careful parser reads longer numbers.
 const SAFE_DIGITS: usize = 19;
 
 /// The record at the start of `buf` and its length with the line feed.
@@ -62,7 +62,7 @@ impl Cursor<'_> {
         self.rest = self.rest.get(n..).unwrap_or_default();
     }
 
-    /// A number and the byte behind it.
+    /// A number and the byte after it.
     #[inline(always)]
     fn number(&mut self, end: u8) -> Option<u64> {
         let mut rest = self.rest;

@@ -1,10 +1,10 @@
-//! The careful parser of single lines: it knows where and why a line is not VEF.
+//! The careful parser of single lines: it finds where and why a line is not VEF.
 
 use super::cursor::{Cursor, Expected, Fault};
 use super::record::{Comm, Dep, DepId, Header, Member, Message, Record, Version};
 use crate::limits::{MAX_COMMS, MAX_TASKS};
 
-/// A file that starts with anything else is none of ours.
+/// A file that starts with anything else is not VEF.
 pub(super) const MAGIC: Expected = Expected::Text("`VEF` or `VEF3`");
 
 /// A record and its length with the line feed.
@@ -69,7 +69,7 @@ fn member(c: &mut Cursor) -> Result<Record, Fault> {
 
 /// `Dep time IDdep LF`.
 fn tail(c: &mut Cursor) -> Result<(Dep, u64, DepId), Fault> {
-    // Cannot truncate: `up_to` has checked.
+    // Cannot truncate: `up_to` checks the range.
     let dep = Dep(c.up_to("Dep", u64::from(u8::MAX))? as u8);
     c.space("Dep")?;
     let time = c.u64("the time")?;
@@ -77,7 +77,7 @@ fn tail(c: &mut Cursor) -> Result<(Dep, u64, DepId), Fault> {
     let after = match c.peek() {
         Some(b'-') => {
             if !c.rest().starts_with(b"-1") {
-                // Points behind the dash only if that is all there is.
+                // Points after the dash only if nothing follows it.
                 let dash = usize::from(c.rest().len() == 1);
                 c.skip(dash);
                 return c.fault(Expected::Text(
@@ -214,8 +214,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What the hot path takes, the careful parser takes, with the same result; what
-        /// it leaves is broken, incomplete or has a number of 20 digits.
+        /// The careful parser accepts every record of the hot path, with the same result. A
+        /// record that the hot path leaves is broken, incomplete or has a number of 20 digits.
         #[test]
         fn the_hot_path_and_the_careful_parser_agree(
             line in "(G?[0-9]{1,3} C?[0-9]{1,11} [0-9] ([0-9]{1,20} ){1,6}(-1|G?[0-9]{1,20})\n|\

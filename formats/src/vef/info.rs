@@ -14,13 +14,13 @@ use super::record::{Comm, DepKind, Header, Member, Message, Record};
 use crate::error::Error;
 use crate::limits::MAX_PAIRS;
 
-/// What a trace contains. Of a trace that does not check clean the numbers are those of
-/// the lines, whatever they mean.
+/// Contents of a trace. For a trace that does not check clean, they count the lines as they
+/// are, whatever they mean.
 #[derive(Debug, Clone)]
 pub struct Info {
     /// The first line.
     pub header: Header,
-    /// Lines behind the communicators.
+    /// Lines after the communicators.
     pub records: u64,
     /// Point-to-point messages, self messages included.
     pub messages: u64,
@@ -36,19 +36,18 @@ pub struct Info {
     pub collectives: Vec<Collectives>,
     /// Sum of the computation of each task, in picoseconds.
     pub compute_ps: Vec<u64>,
-    /// Messages by size: entry 0 counts the empty ones, entry `i` those of
+    /// Messages by size: entry 0 counts empty messages, entry `i` messages of
     /// 2^(i − 1) ≤ bytes < 2^i.
     pub sizes: Vec<u64>,
     /// Traffic of the rank pairs, most bytes first.
     pub pairs: Vec<Pair>,
-    /// Messages and bytes of pairs beyond [`MAX_PAIRS`] different ones.
+    /// Messages and bytes of the pairs beyond the first [`MAX_PAIRS`].
     pub other_pairs: (u64, u64),
-    /// Records that wait for nothing, for an own message sent, for a message received, for
-    /// a collective completed.
+    /// Records by dependency: none, own message sent, message received, collective completed.
     pub dependencies: [u64; 4],
     /// Dependencies on messages of a later line.
     pub forward: u64,
-    /// What the ideal clock says; `None` if the trace does not check clean.
+    /// Figures on the ideal clock; `None` if the trace does not check clean.
     pub ideal: Option<Ideal>,
 }
 
@@ -61,9 +60,8 @@ pub struct Collectives {
     pub comm: u32,
     /// How many.
     pub count: u64,
-    /// Bytes that they move if every block goes straight from where it is to where it
-    /// must be; an allreduce counts as reduce and bcast. What an algorithm sends may be
-    /// more or less.
+    /// Bytes that they move if every block goes straight from its source to its destination;
+    /// an allreduce counts as reduce and bcast. An algorithm may send more or less.
     pub bytes: u64,
 }
 
@@ -85,8 +83,8 @@ pub struct Pair {
 pub struct Ideal {
     /// Start of the last record, in picoseconds.
     pub span_ps: u64,
-    /// Of the records that wait for a message received, those whose message was sent
-    /// before the task's record before.
+    /// Records that wait for a message received, if the message was sent before the start of
+    /// the task's previous record.
     pub early: u64,
 }
 
@@ -266,7 +264,7 @@ impl Tally {
         let bytes = match op {
             Op::Bcast => m.recv,
             Op::Reduce => m.send,
-            // Of all members together, see `finish`.
+            // Sum over all members, see `finish`.
             Op::Allreduce => m.send,
             // The root's own block stays where it is.
             Op::Gather if m.recv == 0 => m.send,

@@ -1,4 +1,4 @@
-//! The streaming parser. It knows no files: the caller feeds it bytes.
+//! The streaming parser. It opens no files: the caller feeds it bytes.
 
 use memchr::memchr;
 
@@ -9,10 +9,10 @@ use super::parse_error::{ParseError, quote};
 use super::record::{Comm, Dep, Header, Record, Version};
 use crate::limits::{MAX_COMM_LINE, MAX_COMM_MEMBERS, MAX_RECORD_LINE};
 
-/// What [`Parser::next`] found at the start of the bytes it was given.
+/// What [`Parser::next`] found at the start of its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Not a whole line: call again with the same bytes and more behind them.
+    /// Not a whole line: call again with the same bytes and more after them.
     NeedMore,
     /// The first line.
     Header {
@@ -67,7 +67,7 @@ impl Parser {
         Self::default()
     }
 
-    /// Number of the line that was parsed last, from 1.
+    /// Number of the last line parsed, from 1.
     #[must_use]
     pub fn line(&self) -> u64 {
         self.line
@@ -98,7 +98,7 @@ impl Parser {
     /// Parses one line at the start of `buf`; `eof` says that nothing follows `buf`.
     ///
     /// # Errors
-    /// If the line is not what the format asks for. The parser stays where it is.
+    /// If the line violates the format. The parser stays where it is.
     ///
     /// # Examples
     /// ```
@@ -143,7 +143,7 @@ impl Parser {
         }
     }
 
-    /// Parses what the hot path left over, and knows why it can't.
+    /// Parses a line that the hot path left, or explains why it is wrong.
     #[cold]
     fn careful(&mut self, buf: &[u8], eof: bool) -> Result<Step, ParseError> {
         match grammar::record(buf) {
@@ -200,7 +200,7 @@ impl Parser {
         self.unparsed(buf, eof, fault, MAX_RECORD_LINE)
     }
 
-    /// Sorts out why a line does not parse: it isn't whole, too long, or wrong.
+    /// Finds why a line does not parse: it is incomplete, too long, or wrong.
     #[cold]
     fn unparsed(
         &self,
@@ -214,7 +214,7 @@ impl Parser {
             return Err(self.error(buf, fault));
         }
         if head.len() > max {
-            // What is no VEF file is told so, however long its first line may be.
+            // A file that is not VEF gets that message, even if its first line is too long.
             if fault.expected == MAGIC {
                 return Err(self.error(buf, fault));
             }
@@ -227,7 +227,7 @@ impl Parser {
         if buf.is_empty() && records {
             return Ok(Step::End);
         }
-        // The fault may be earlier than the end, and then it is the better message.
+        // An error before the end of the line makes the better message.
         if fault.at < buf.len() {
             return Err(self.error(buf, fault));
         }

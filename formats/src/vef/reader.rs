@@ -7,7 +7,7 @@ use super::record::{Comm, Header, Record};
 use crate::error::Error;
 use crate::source::Source;
 
-/// A VEF file, open behind its header and communicators.
+/// A VEF file, open after its header and communicators.
 #[derive(Debug)]
 pub struct Reader {
     source: Source,
@@ -26,10 +26,10 @@ impl Reader {
         Self::of(Source::open(path.as_ref())?)
     }
 
-    /// As [`Reader::open`], of a file that is already open.
+    /// As [`Reader::open`], for a file that is already open.
     ///
     /// # Errors
-    /// As those of [`Reader::open`].
+    /// As [`Reader::open`].
     pub fn of(mut source: Source) -> Result<Self, Error> {
         let mut parser = Parser::new();
         let mut header = None;
@@ -76,7 +76,7 @@ impl Reader {
         &self.header
     }
 
-    /// The communicators by index; communicator `k` stands in line `k + 2`.
+    /// The communicators by index; communicator `k` is in line `k + 2`.
     #[must_use]
     pub fn comms(&self) -> &[Comm] {
         &self.comms

@@ -1,4 +1,4 @@
-//! What stands in a VEF file, as it stands there: nothing is judged here.
+//! The contents of a VEF file as written: nothing is checked here.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl Record {
         }
     }
 
-    /// What it may start after.
+    /// Its dependency: the kind and the id.
     #[must_use]
     pub fn dep(&self) -> (Dep, DepId) {
         match self {

@@ -1,4 +1,4 @@
-//! Judges the size fields of one collective against each other.
+//! Checks the size fields of one collective against each other.
 
 use super::collective::{Misfit, Op};
 
@@ -20,7 +20,7 @@ impl Sizes<'_> {
             .unwrap_or_default()
     }
 
-    /// The one member with a field that only the root may fill.
+    /// The only member with a field that belongs to the root.
     pub fn root(&self, field: impl Fn(&Part) -> u64) -> Result<Option<u32>, Misfit> {
         let mut roots = (0..).zip(self.parts).filter(|(_, p)| field(p) > 0);
         let first = roots.next().map(|(i, _)| i);

@@ -1,10 +1,10 @@
-//! Writes VEF; what is written parses to the same values.
+//! Writes VEF; the text parses to the same values.
 
 use std::io::{self, Write};
 
 use super::record::{Comm, DepId, Header, Record, Version};
 
-/// Writes a trace line by line and holds it against the counts of its header.
+/// Writes a trace line by line and checks the counts of its header.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: W,
@@ -17,7 +17,7 @@ impl<W: Write> Writer<W> {
     /// Writes the first line and the communicators. `out` should be buffered.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// If `out` fails.
     pub fn new(mut out: W, head: &Header, comms: &[Comm]) -> io::Result<Self> {
         header(&mut out, head)?;
         for (k, members) in (0..).zip(comms) {
@@ -33,17 +33,17 @@ impl<W: Write> Writer<W> {
     /// Writes a record.
     ///
     /// # Errors
-    /// Those of the output.
+    /// If the output fails.
     pub fn record(&mut self, record: &Record) -> io::Result<()> {
         let kind = usize::from(matches!(record, Record::Member(_)));
         self.counts[kind][1] += 1;
         self.out.write_all(self.line.fill(record))
     }
 
-    /// Ends the trace and gives the output back.
+    /// Ends the trace and returns the output.
     ///
     /// # Errors
-    /// Those of the output, and [`io::ErrorKind::InvalidData`] if the header announces
+    /// If the output fails, and [`io::ErrorKind::InvalidData`] if the header announces
     /// another number of records.
     pub fn finish(mut self) -> io::Result<W> {
         for ([said, written], what) in self
@@ -66,7 +66,7 @@ impl<W: Write> Writer<W> {
 /// Writes the first line.
 ///
 /// # Errors
-/// Those of `out`.
+/// If `out` fails.
 pub fn header(out: &mut impl Write, h: &Header) -> io::Result<()> {
     let magic = match h.version {
         Version::Vef => "VEF",
@@ -91,7 +91,7 @@ pub fn header(out: &mut impl Write, h: &Header) -> io::Result<()> {
 /// Writes the line of communicator `index`.
 ///
 /// # Errors
-/// Those of `out`.
+/// If `out` fails.
 pub fn comm(out: &mut impl Write, index: u32, comm: &Comm) -> io::Result<()> {
     write!(out, "C{index}")?;
     for task in &*comm.members {
@@ -103,7 +103,7 @@ pub fn comm(out: &mut impl Write, index: u32, comm: &Comm) -> io::Result<()> {
 /// Writes a record.
 ///
 /// # Errors
-/// Those of `out`.
+/// If `out` fails.
 pub fn record(out: &mut impl Write, record: &Record) -> io::Result<()> {
     out.write_all(Line::default().fill(record))
 }

@@ -32,8 +32,8 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), CliError> {
     }
 }
 
-/// What a run should warn of: a fabric that can deadlock, or one too large to tell in
-/// time. `file` and `sets` are what the run was given.
+/// The warning before a run: the fabric can deadlock, or is too large to tell in time.
+/// `file` and `sets` are the arguments of the run.
 pub(in crate::cli) fn warning(spec: &FabricSpec, file: &Path, sets: &[String]) -> Option<String> {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
     let mut command = format!("flitwise fabric check {}", file.display());
@@ -96,7 +96,7 @@ impl<'a> Verdict<'a> {
         ))
     }
 
-    /// What would cut the cycle.
+    /// A change that would break the cycle.
     fn cure(&self, cycle: &[Channel]) -> &'static str {
         let any = |test: &dyn Fn(&Channel) -> bool| cycle.iter().any(test);
         let central = |c: &Channel| c.buffer == Buffer::Central;
@@ -124,7 +124,7 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// A VL serves both dateline classes.
+    /// A VL serves both VL classes.
     fn classes_meet(&self) -> bool {
         let qos = &self.spec.qos;
         let mut classes = [0u8; 32];

@@ -25,7 +25,7 @@ pub enum FabricCommand {
     Info(InfoArgs),
     /// Whether all pairs are connected and the fabric cannot deadlock.
     #[command(
-        after_help = "Example:\n  flitwise fabric check configs/hpl-16-torus.toml\n\nExits 0 if nothing is wrong, 1 if a pair has no way or packets can wait for each other\nin a cycle, which is shown, 2 for bad input."
+        after_help = "Example:\n  flitwise fabric check configs/hpl-16-torus.toml\n\nExits 0 if nothing is wrong, 1 if a pair has no route or packets can wait for each other\nin a cycle, which is shown, 2 for bad input."
     )]
     Check(CheckArgs),
     /// The graph for other programs.
@@ -50,7 +50,7 @@ struct Source {
 pub struct InfoArgs {
     #[command(flatten)]
     source: Source,
-    /// Prints the way of a packet from NIC to NIC, hop by hop.
+    /// Prints the route of a packet from NIC to NIC, hop by hop.
     #[arg(long, num_args = 2, value_names = ["SRC", "DST"])]
     route: Option<Vec<u32>>,
     /// Service level of that packet [default: the first].

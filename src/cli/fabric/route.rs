@@ -6,7 +6,7 @@ use crate::fabric::spec::{FabricSpec, Switch, Tick};
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
 
-/// A pair and its way.
+/// A pair and its route.
 pub(super) struct Route<'a> {
     spec: &'a FabricSpec,
     src: u32,

@@ -11,9 +11,9 @@ use std::path::Path;
 /// Version of the JSON.
 const SCHEMA: &str = "flitwise-trace-check-1";
 
-/// The judgement goes to standard output; a broken trace is bad input besides.
+/// Prints the verdict to standard output. A broken trace is also bad input.
 pub(super) fn run(file: &Path, json: bool) -> Result<(), CliError> {
-    let verdict = judge(file)?;
+    let verdict = verdict_on(file)?;
     let text = if json {
         format!("{:#}\n", verdict.document(file))
     } else {
@@ -30,14 +30,14 @@ pub(super) fn run(file: &Path, json: bool) -> Result<(), CliError> {
     }
 }
 
-/// What is wrong with the trace, and what is in it if it could be read that far.
+/// The problems of the trace, and its content if that could be read.
 struct Verdict {
     errors: Vec<Problem>,
     error_total: u64,
     check: Option<Check>,
 }
 
-fn judge(file: &Path) -> Result<Verdict, CliError> {
+fn verdict_on(file: &Path) -> Result<Verdict, CliError> {
     match check_file(file) {
         Ok(mut check) => Ok(Verdict {
             errors: std::mem::take(&mut check.errors),
@@ -45,7 +45,7 @@ fn judge(file: &Path) -> Result<Verdict, CliError> {
             check: Some(check),
         }),
         Err(e) => match e.kind() {
-            // Broken within its header: still a verdict.
+            // A trace broken within its header has a verdict, too.
             ErrorKind::Parse { error, .. } => Ok(Verdict {
                 errors: vec![Problem {
                     line: error.line(),

@@ -21,7 +21,7 @@ pub struct ConvertArgs {
     /// Version of the format.
     #[arg(long, value_name = "FORMAT", default_value = "vef3")]
     format: Format,
-    /// Unit of time, for example 1ns [default: that of the input].
+    /// Unit of time, for example 1ns [default: the input's].
     #[arg(long, value_name = "TIME")]
     unit: Option<Picoseconds>,
     /// Prints what was written as JSON.

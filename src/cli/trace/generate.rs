@@ -33,12 +33,12 @@ pub enum GenerateCommand {
         after_help = "Example:\n  flitwise trace generate fft --ranks 64 --grid 8x8 --compute 50us -o fft.vef.gz"
     )]
     Fft(FftArgs),
-    /// Rank 0 hands out tasks to whoever is free.
+    /// Rank 0 sends tasks to free workers.
     #[command(
         after_help = "Example:\n  flitwise trace generate master-worker --ranks 16 --imbalance 0.5 -o farm.vef.gz"
     )]
     MasterWorker(Common),
-    /// Panels go round the rows, row blocks down the columns of a grid; both shrink.
+    /// Panels go round the rows, row blocks go down the columns of a grid; both shrink.
     #[command(
         after_help = "Example:\n  flitwise trace generate hpl --ranks 64 --grid 8x8 --size 256KiB -o hpl.vef.gz"
     )]
@@ -65,7 +65,7 @@ pub struct Common {
     /// Computation of a rank per iteration, in whole nanoseconds.
     #[arg(long, value_name = "TIME", default_value = "10us")]
     compute: Picoseconds,
-    /// Every rank computes between 1 - X and 1 + X times as long, the same all the time.
+    /// Every rank computes between 1 - X and 1 + X times as long, the same in all iterations.
     #[arg(long, value_name = "X", default_value = "0")]
     imbalance: Ratio,
     /// Seed of everything that is random.
@@ -139,7 +139,7 @@ pub struct RandomAccessArgs {
 enum FormArg {
     /// Point-to-point messages.
     Messages,
-    /// The operation of the format; the replay chooses how it is done.
+    /// The operation of the format; the replay chooses the algorithm.
     Collective,
 }
 

@@ -244,7 +244,7 @@ fn write_pairs(out: &mut String, info: &Info) -> fmt::Result {
     Ok(())
 }
 
-/// Of the waits for messages and collectives, and how many messages came before.
+/// The lines on waits for messages and collectives, and on messages sent before the wait.
 fn waits(info: &Info) -> String {
     let [_, _, received, completed] = info.dependencies;
     let early = match info.ideal {

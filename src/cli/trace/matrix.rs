@@ -1,4 +1,4 @@
-//! The communication matrix of a trace: who sends how much to whom.
+//! The communication matrix of a trace: how much each rank sends to each other.
 
 use crate::cli::CliError;
 use crate::results::table::write_table;
@@ -38,8 +38,8 @@ pub(super) fn whole(info: &Info, form: Form) -> Result<String, CliError> {
     }
 }
 
-/// By source and destination; traffic of pairs that are not told apart stands in the last
-/// line, without ranks.
+/// Pairs by source and destination. The last line, without ranks, has the traffic of the pairs
+/// that are not counted separately.
 fn csv(info: &Info) -> String {
     let mut pairs = info.pairs.clone();
     pairs.sort_unstable_by_key(|p| (p.src, p.dst));

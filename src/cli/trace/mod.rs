@@ -1,5 +1,5 @@
-//! `flitwise trace`: what is in a trace, is it sound, and making one out of another or of
-//! nothing. `docs/trace-tools.md` describes the commands.
+//! `flitwise trace`: summarises, checks, converts, cuts and generates traces.
+//! `docs/trace-tools.md` describes the commands.
 
 mod check;
 mod convert;

@@ -1,4 +1,4 @@
-//! Where commands write traces to, and what they say about it.
+//! The outputs to which commands write traces, and the report about them.
 
 use crate::cli::{CliError, print, signal};
 use crate::units::{human_bytes, human_count};
@@ -20,8 +20,8 @@ pub(super) enum Output {
 }
 
 impl Output {
-    /// Opens an output before the work that fills it; from then on Ctrl-C removes what there
-    /// is of a file.
+    /// Opens an output before the work that fills it; from then on Ctrl-C removes an unfinished
+    /// file.
     pub fn open(path: &Path) -> Result<Self, CliError> {
         if path == Path::new("-") {
             let out = BufWriter::with_capacity(BUFFER, io::stdout());
@@ -36,7 +36,7 @@ impl Output {
         Ok(Self::File(Box::new(sink)))
     }
 
-    /// Completes the output and says what was written, unless that went to standard output.
+    /// Completes the output and reports on it, unless it is standard output.
     pub fn finish(self, written: &Written, json: bool) -> Result<(), CliError> {
         match self {
             Self::File(sink) => {
@@ -68,7 +68,7 @@ impl Write for Output {
     }
 }
 
-/// What a failure to write means: nothing, if the reader has gone away.
+/// The result of a write; a reader that has gone away is no error.
 pub(super) fn or_gone(result: io::Result<()>, path: &Path) -> Result<(), CliError> {
     match result {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(CliError::Failed(format!(

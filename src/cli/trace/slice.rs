@@ -14,17 +14,17 @@ use std::str::FromStr;
 #[derive(Debug, Args)]
 #[command(
     group = ArgGroup::new("part").args(["from", "to", "ranks"]).required(true).multiple(true),
-    after_help = "Example:\n  flitwise trace slice traces/hpl-16.vef.gz middle.vef.gz --from 40ms --to 80ms\n  flitwise trace slice traces/hpl-16.vef.gz half.vef.gz --ranks 0-3,8-11\n\nTimes are those of the ideal clock, on which messages take no time: `trace info` shows how\nlong it runs. docs/trace-tools.md says what remains and what becomes of the rest."
+    after_help = "Example:\n  flitwise trace slice traces/hpl-16.vef.gz middle.vef.gz --from 40ms --to 80ms\n  flitwise trace slice traces/hpl-16.vef.gz half.vef.gz --ranks 0-3,8-11\n\nTimes are on the ideal clock, on which messages take no time: `trace info` shows how\nlong it runs. docs/trace-tools.md says what remains and what happens to the rest."
 )]
 pub struct SliceArgs {
     /// Trace file, plain or compressed.
     input: PathBuf,
     /// File to write: .gz is gzip, .zst zstd, everything else plain; - is standard output.
     output: PathBuf,
-    /// Start of the window [default: that of the trace].
+    /// Start of the window [default: the trace's start].
     #[arg(long, value_name = "TIME")]
     from: Option<Picoseconds>,
-    /// End of the window, not part of it [default: that of the trace].
+    /// End of the window, not part of it [default: the trace's end].
     #[arg(long, value_name = "TIME")]
     to: Option<Picoseconds>,
     /// Ranks that remain, renumbered in ascending order, for example 0-15,20.

@@ -1,5 +1,5 @@
-//! The agenda of background traffic: the tick in which each item is due next. What the items
-//! are is known to [`Background`](super::Background) only.
+//! The agenda of background traffic: the tick in which each item is due next. Only
+//! [`Background`](super::Background) knows what the items are.
 
 use crate::fabric::spec::Tick;
 use std::cmp::Reverse;

@@ -11,7 +11,7 @@ struct Drain {
     background: Background,
     queueing: Queueing,
     taken: Vec<Message>,
-    /// Queues that the fabric has a message of.
+    /// Queues of which the fabric has a message.
     busy: Vec<AppQueue>,
 }
 
@@ -45,7 +45,7 @@ impl Drain {
         }
     }
 
-    /// Number of entries stored for messages that wait.
+    /// Number of entries stored for waiting messages.
     fn kept(&self) -> usize {
         let queues = self.background.queues.iter();
         queues

@@ -1,5 +1,5 @@
 //! The messages of flows compared with their definition, with a fabric that takes every
-//! message at once. [`backlog_tests`](super::backlog_tests) has one that does not.
+//! message at once. [`backlog_tests`](super::backlog_tests) has a fabric that does not.
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! When the fabric gets messages, in phase 3 of a tick. It gets the first message of every
-//! queue when that is created, and the next one whenever it has used up those it has.
-//! [`queues`](super::queues) stores what waits.
+//! queue when the message is created, and the next one whenever it has used up the last.
+//! [`queues`](super::queues) stores the waiting messages.
 
 use super::Background;
 use crate::fabric::spec::Tick;
@@ -100,8 +100,8 @@ impl Background {
     }
 
     /// The next message of `queue`, of which the fabric has none left; `None` if no message was
-    /// created by tick `now`. Of messages created in the same tick, messages of jobs come first.
-    /// Messages of flows follow in the order of the flows.
+    /// created by tick `now`. Among messages created in the same tick, messages of jobs come
+    /// first. Messages of flows follow in the order of the flows.
     pub fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
         let queue = self.queues.find(queue)?;
         let state = &mut self.queues[queue];

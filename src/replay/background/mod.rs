@@ -7,8 +7,8 @@
 //!
 //! Phase 3 of a tick (`docs/model.md` §5) calls this module through the
 //! [`Workload`](crate::fabric::workload::Workload) of the replay. It creates messages and
-//! counts them; the fabric cuts them into packets. [`injection`] says when, [`pattern`] where
-//! to, and [`queues`] what waits.
+//! counts them; the fabric cuts them into packets. [`injection`] decides when messages are
+//! created, [`pattern`] where they go, and [`queues`] stores the waiting ones.
 
 mod agenda;
 #[cfg(test)]
@@ -72,7 +72,7 @@ pub struct BackgroundFlow {
 /// A flow that cannot be generated, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BackgroundError {
-    /// The rate has a numerator or denominator of 0, or a message has no flit.
+    /// The numerator or denominator of the rate is 0, or a message has no flit.
     #[error("a background flow needs a rate above 0 and messages of at least one flit")]
     Nothing,
     /// The time between two messages exceeds the range of ticks.
@@ -149,7 +149,7 @@ impl BackgroundOutcome {
     }
 }
 
-/// All flows, and the messages that wait in the application queues which they feed.
+/// All flows, and the messages that wait in the application queues that they feed.
 #[derive(Debug, Clone)]
 pub struct Background {
     nics: u32,
@@ -179,7 +179,7 @@ struct Flow {
     weights: u64,
     process: InjectionProcess,
     stop: Tick,
-    /// Messages that the sources have passed, and those that were delivered.
+    /// Messages that the sources have passed, and messages delivered.
     so_far: BackgroundOutcome,
 }
 
@@ -295,7 +295,7 @@ impl Background {
         outcomes
     }
 
-    /// Messages, also of jobs, that are created by tick `end` and not handed to the fabric.
+    /// Messages, including messages of jobs, created by tick `end` and not handed to the fabric.
     #[must_use]
     pub fn waiting(&self, end: Tick) -> u64 {
         let created: u64 = self.outcomes(end).iter().map(|o| o.messages).sum();
@@ -395,7 +395,7 @@ impl Flow {
         chosen.unwrap_or(0) as u32
     }
 
-    /// `time`, or never if the flow has stopped then.
+    /// `time`, or never if the flow has stopped by then.
     #[inline]
     fn until_stop(&self, time: SubTick) -> SubTick {
         if time.tick < self.stop {

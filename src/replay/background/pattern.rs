@@ -1,7 +1,7 @@
-//! Patterns: which NICs of a flow send, and to which NIC each of them sends. When they send is
-//! in [`injection`](super::injection). The definitions are from Dally and Towles, Principles
-//! and Practices of Interconnection Networks (2004), section 3.2, applied to the numbers of
-//! the NICs.
+//! Patterns: which NICs of a flow send, and to which NIC each of them sends.
+//! [`injection`](super::injection) decides when. The definitions are from Dally and Towles,
+//! Principles and Practices of Interconnection Networks (2004), section 3.2, applied to the
+//! numbers of the NICs.
 
 use crate::fabric::topology::Topology;
 use crate::random::{Purpose, Stream};

@@ -1,11 +1,11 @@
-//! The application queues that flows feed: what waits in them until the fabric asks. When
-//! messages are handed over is in [`hand_over`](super::hand_over).
+//! The application queues that flows feed, and the messages that wait in them until the fabric
+//! asks. [`hand_over`](super::hand_over) decides when messages are handed over.
 //!
 //! A queue does not list messages of flows. A source with one destination stores its next
 //! message and stays at it until the fabric takes it. A source that draws a destination for
-//! every message feeds many queues, and advances whether they empty or not. What waits in
-//! one of them is a [`Drawn`]: the number of messages, and a copy of the source at the first
-//! of them. The copy draws again to find the next one.
+//! every message feeds many queues, and advances whether they empty or not. Its messages in
+//! one queue are a [`Drawn`]: their number, and a copy of the source at the first of them.
+//! The copy draws again to find the next one.
 
 use super::{Flow, Source};
 use crate::fabric::spec::Tick;
@@ -26,13 +26,13 @@ pub(super) struct Queue {
     pub on_agenda: bool,
     /// Messages of jobs that wait, in order.
     pub held: VecDeque<Message>,
-    /// Messages that wait, of sources that draw destinations. One entry per source.
+    /// Waiting messages of sources that draw destinations. One entry per source.
     pub drawn: Vec<Drawn>,
     /// Only used with a queue per destination.
     key: Key,
 }
 
-/// Messages of one source to one destination that wait.
+/// Waiting messages of one source to one destination.
 #[derive(Debug, Clone)]
 pub(super) struct Drawn {
     /// Number of messages, at least 1.
@@ -361,7 +361,7 @@ impl Queue {
         self.drawn.is_empty() && self.sources.is_empty() && self.held.is_empty()
     }
 
-    /// Adds source number `at`, which follows those added before.
+    /// Adds source number `at`, which follows the sources added before.
     fn add_source(&mut self, at: u32) {
         if self.sources.start == self.sources.end {
             self.sources = at..at;

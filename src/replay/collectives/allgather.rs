@@ -29,7 +29,7 @@ pub(super) fn round(algorithm: Allgather, group: &Group, me: u32, k: u32, round:
         }
         Allgather::RecursiveDoubling => {
             let halving = Halving::new(group, Share::PerMember);
-            // All but the own block of who stayed out.
+            // All blocks, except its own for a member that stayed out.
             let others = (group.n - 1).into();
             match halving.fold.turn(me, k, halving.fold.bits()) {
                 Turn::HandIn(to) => round.send(to, me.into(), 1, k),

@@ -36,8 +36,8 @@ pub(super) fn round(algorithm: Alltoall, group: &Group, me: u32, k: u32, round: 
 }
 
 /// Blocks that member `sender` of `n` sends in round `k` of Bruck's algorithm (Bruck et
-/// al., Efficient algorithms for all-to-all communications, 1997): of every distance
-/// with bit k one. The lower bits of the distance are behind that block already.
+/// al., Efficient algorithms for all-to-all communications, 1997): every distance with
+/// bit k set. The block has already travelled the lower bits of its distance.
 pub(super) fn bruck(n: u32, sender: u32, k: u32) -> impl Iterator<Item = u64> {
     let group = Group { n, root: 0 };
     let set = (1..n).filter(move |distance| distance & (1 << k) != 0);

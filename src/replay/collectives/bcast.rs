@@ -5,13 +5,13 @@ use super::group::Group;
 use super::step::Round;
 use super::{allgather, scatter};
 
-/// Segment of the pipelined chain where none is given, in bytes.
+/// Default segment of the pipelined chain, in bytes.
 const SEGMENT: u64 = 16 * 1024;
 /// Most segments: longer vectors get longer segments.
 const MOST_SEGMENTS: u64 = 1 << 20;
 
-/// Parts that the vector is cut into, and rounds; `segment` bytes at most in a part of
-/// the chain.
+/// Parts that the vector is cut into, and rounds. A part of the chain has at most `segment`
+/// bytes.
 pub(super) fn shape(algorithm: Bcast, n: u32, bytes: u64, segment: Option<u64>) -> (u64, u32) {
     match algorithm {
         Bcast::Binomial => (1, 1),

@@ -2,11 +2,11 @@
 
 use crate::replay::program::AlltoallBlocks;
 
-/// Blocks and their sizes in bytes.
+/// How data are divided into blocks, with sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Blocks {
-    /// One vector cut into `parts` as equal as whole bytes allow, the first ones
-    /// longer. (The element size is not in a trace.)
+    /// One vector cut into `parts` of equal size, except that the first ones are one byte
+    /// longer if need be. (The element size is not in a trace.)
     Even {
         /// Length of the vector.
         total: u64,

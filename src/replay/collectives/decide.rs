@@ -67,7 +67,7 @@ algorithms! {
     Allgather {
         /// Round a ring, one block at a time.
         Ring,
-        /// At doubling distances, all that is known (Bruck).
+        /// Each sends all blocks that it has, at doubling distances (Bruck).
         Bruck,
         /// Partners at doubling distances exchange all they have.
         RecursiveDoubling,
@@ -80,7 +80,7 @@ algorithms! {
         Pairwise,
         /// All sends at once, starting with the neighbour.
         Linear,
-        /// At doubling distances, through others (Bruck).
+        /// At doubling distances, through other members (Bruck).
         Bruck,
     }
 }
@@ -124,8 +124,8 @@ macro_rules! choices {
         }
 
         impl Choices {
-            /// These choices, and those of `others` where there is none. A segment goes
-            /// with the choice of the chain.
+            /// These choices, completed from `others`. The segment of `others` counts only if
+            /// no broadcast is chosen here.
             #[must_use]
             pub fn or(self, others: &Self) -> Self {
                 let chain_segment = match self.bcast {
@@ -247,7 +247,7 @@ fn alltoall(blocks: &[AlltoallBlocks], n: u32) -> Alltoall {
     }
 }
 
-/// True if a vector is better not cut into parts.
+/// True if it is better not to cut a vector into parts.
 fn short(bytes: u64, n: u32) -> bool {
     bytes <= 2 * KIB || bytes < u64::from(n)
 }

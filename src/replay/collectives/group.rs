@@ -78,8 +78,8 @@ pub fn ceil_log2(n: u32) -> u32 {
     }
 }
 
-/// The members left for an algorithm that needs a power of two: the first
-/// 2·(n − 2^k) pair up and the odd one of each pair hands its part to the even.
+/// Reduces the members to a power of two: the first 2·(n − 2^k) members pair up,
+/// and the odd member of each pair hands its data to the even one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fold {
     /// Largest power of two up to n.
@@ -91,20 +91,20 @@ pub struct Fold {
 /// What a member does in one round of a folded exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// Stays out from now on: hands what it has to its partner at this position.
+    /// Sends its data to its partner at this position and stays out of the exchange.
     HandIn(u32),
-    /// Takes what the partner at this position hands in.
+    /// Receives the data of the partner at this position.
     TakeIn(u32),
     /// Takes part in a round among a power of two.
     Exchange {
-        /// Its rank there.
+        /// Rank in the power of two.
         rank: u32,
-        /// Number of that round, from 0.
+        /// Number of the round, from 0.
         i: u32,
     },
-    /// Passes the result to its partner at this position.
+    /// Sends the result to its partner at this position.
     GiveBack(u32),
-    /// Gets the result from its partner at this position.
+    /// Receives the result from its partner at this position.
     GetBack(u32),
     /// Nothing.
     Idle,
@@ -113,13 +113,13 @@ pub enum Turn {
 /// Part of a member in a [`Fold`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Stays out and is served by this position.
+    /// Stays out; the member at this position represents it.
     Out(u32),
     /// Takes part.
     In {
-        /// Rank among those that take part, below [`Fold::size`].
+        /// Rank among the participants, below [`Fold::size`].
         rank: u32,
-        /// Position that is served.
+        /// Position of the member that it represents.
         partner: Option<u32>,
     },
 }
@@ -157,9 +157,9 @@ impl Fold {
         }
     }
 
-    /// What the member at `position` does in round `k` of an exchange of `rounds`
-    /// rounds, with one before (the others hand in what they have) and one after
-    /// (they get the result).
+    /// What the member at `position` does in round `k`. An exchange of `rounds` rounds
+    /// has one more round before, in which the other members send their data, and one
+    /// after, in which they receive the result.
     #[must_use]
     pub fn turn(&self, position: u32, k: u32, rounds: u32) -> Turn {
         let last = rounds + 1;

@@ -9,7 +9,7 @@ use super::step::Round;
 pub(super) enum Share {
     /// Block r to rank r: the vector has as many parts as there are ranks.
     PerRank,
-    /// A block per member: its own, and that of the partner it serves.
+    /// A block per member: a rank has its own and its partner's.
     PerMember,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct Halving<'a> {
 }
 
 impl<'a> Halving<'a> {
-    /// All of `group` that fit a power of two.
+    /// The members of `group` that form a power of two.
     pub(super) fn new(group: &'a Group, share: Share) -> Self {
         let fold = Fold::new(group.n);
         Self { group, fold, share }
@@ -43,8 +43,8 @@ impl<'a> Halving<'a> {
         }
     }
 
-    /// Step `i` of the reduce-scatter: the half of the present range that the partner
-    /// will own is sent to it, the other half combined.
+    /// Step `i` of the reduce-scatter: sends the partner its half of the present range,
+    /// and combines the other half.
     pub(super) fn halve(&self, rank: u32, i: u32, tag: u32, round: &mut Round<'_>) {
         let half = self.fold.size >> (i + 1);
         let partner = rank ^ half;
@@ -56,7 +56,7 @@ impl<'a> Halving<'a> {
         round.combine(to, first, count, tag);
     }
 
-    /// Step `i` of the gather to all: partners exchange all they own.
+    /// Step `i` of the gather to all: partners exchange all their blocks.
     pub(super) fn double(&self, rank: u32, i: u32, tag: u32, round: &mut Round<'_>) {
         let owned = 1_u32 << i;
         let partner = rank ^ owned;

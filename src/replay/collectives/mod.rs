@@ -1,8 +1,8 @@
 //! Collective operations as point-to-point messages.
 //!
 //! A [`Plan`] is a pure function: it gives, for every member and round, the steps
-//! to carry out. Nothing is stored per member, so that a plan for thousands of
-//! members costs no more than its block sizes. One file per operation.
+//! to carry out. It stores nothing per member, so that a plan for thousands of
+//! members takes no more memory than its block sizes. One file per operation.
 
 mod allgather;
 mod allreduce;
@@ -96,8 +96,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plans `kind` among `members` members, the algorithm being one of `choices`
-    /// or from the table in [`decide`].
+    /// Plans `kind` among `members` members. `choices` gives the algorithm, or else the
+    /// table in [`decide`].
     ///
     /// # Errors
     /// If the root or the sizes do not fit the communicator.

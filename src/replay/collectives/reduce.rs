@@ -31,7 +31,7 @@ pub(super) fn round(algorithm: Reduce, group: &Group, me: u32, k: u32, round: &m
         Reduce::ReduceScatterGather => {
             let halving = Halving::new(group, Share::PerRank);
             let (parts, bits) = (halving.fold.size.into(), halving.fold.bits());
-            // The gather is one more exchange; nobody gets anything back.
+            // The gather is one more exchange; the root alone gets the result.
             match halving.fold.turn(rel, k, bits + 1) {
                 Turn::HandIn(to) => round.send(group.member(to), 0, parts, k),
                 Turn::TakeIn(from) => round.combine(group.member(from), 0, parts, k),

@@ -1,9 +1,9 @@
 //! Prefix reductions, with the own contribution (scan) and without (exscan).
 //!
-//! Recursive doubling as in MPICH: a member keeps the result of its aligned group of
-//! 2^k positions and that of its prefix. Partners at distance 2^k exchange the former;
-//! what comes from a lower position belongs to the prefix as well. A group at the end
-//! may be incomplete: no later partner is above it, so nobody misses the rest.
+//! Recursive doubling as in MPICH: a member keeps two results, of its aligned group of
+//! 2^k positions and of its prefix. Partners at distance 2^k exchange the group's result;
+//! a result from a lower position belongs to the prefix as well. The last group may be
+//! incomplete: it has no partner above it, so no member needs the rest.
 
 use super::group::{Group, ceil_log2};
 use super::step::Round;
@@ -23,7 +23,7 @@ pub(super) fn round(inclusive: bool, group: &Group, me: u32, k: u32, round: &mut
     if partner > me {
         round.combine_partial(partner, k);
     } else {
-        // The prefix of an exscan is empty until something comes from below.
+        // The prefix of an exscan is empty until a lower position sends a result.
         let empty = !inclusive && me & ((1 << k) - 1) == 0;
         round.combine_prefix(partner, k, empty);
     }

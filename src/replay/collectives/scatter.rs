@@ -17,7 +17,7 @@ pub(super) fn round(algorithm: Rooted, group: &Group, me: u32, round: &mut Round
     }
 }
 
-/// Down the binomial tree, every child getting the blocks of its subtree: block
+/// Down the binomial tree, where every child gets the blocks of its subtree: block
 /// `base + p` (wrapping round) belongs to relative position p.
 pub(super) fn tree(group: &Group, rel: u32, base: u32, round: &mut Round<'_>) {
     let first = |rel| group.after(base, rel).into();

@@ -1,4 +1,4 @@
-//! What an algorithm tells a member to do, and how it says so.
+//! The steps that an algorithm tells a member to take, and how an algorithm emits them.
 
 use super::alltoall;
 use super::blocks::Blocks;
@@ -7,7 +7,7 @@ use super::blocks::Blocks;
 /// positions in the communicator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Hands a message over and goes on at once.
+    /// Sends a message and goes on at once.
     Send {
         /// Receiving member.
         to: u32,
@@ -20,7 +20,7 @@ pub enum Step {
     Recv {
         /// Sending member.
         from: u32,
-        /// Tag that it was sent with.
+        /// Tag of the message.
         tag: u32,
     },
     /// Combines a received vector with the member's own.
@@ -42,14 +42,14 @@ pub enum Part {
     },
     /// Blocks that this member sends in this round of Bruck's all-to-all.
     Bruck {
-        /// Who sends them.
+        /// Member that sends them.
         sender: u32,
         /// Round.
         round: u32,
     },
     /// What the sender's group contributed so far, in a scan.
     Partial,
-    /// No data; only says that its sender got this far.
+    /// No data; says only that its sender got this far.
     Token,
 }
 
@@ -61,11 +61,11 @@ pub trait Sink {
     /// See [`Step::Recv`].
     fn recv(&mut self, from: u32, tag: u32, part: Part);
 
-    /// See [`Step::Recv`]; what arrives is then combined with what is there.
+    /// See [`Step::Recv`]; the data that arrive are combined with the member's own.
     fn combine(&mut self, from: u32, bytes: u64, tag: u32, part: Part);
 
-    /// See [`Step::Recv`]; the [`Part::Partial`] that arrives is combined with that of
-    /// the member and with its prefix, or is the prefix if that was `empty`.
+    /// See [`Step::Recv`]; the [`Part::Partial`] that arrives is combined with the member's
+    /// own and with its prefix, or becomes the prefix if that was `empty`.
     fn prefix(&mut self, from: u32, bytes: u64, tag: u32, empty: bool);
 }
 
@@ -91,8 +91,8 @@ impl Sink for Vec<Step> {
     }
 }
 
-/// One round of one member being written. Messages without data are left out on
-/// both sides: as in MPI libraries, both know the sizes.
+/// Writes one round of one member. Sender and receiver leave out messages without
+/// data: as in MPI libraries, both know the sizes.
 pub struct Round<'a> {
     sink: &'a mut dyn Sink,
     blocks: &'a Blocks,

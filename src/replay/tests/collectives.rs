@@ -35,7 +35,7 @@ fn a_binomial_bcast_reaches_each_at_its_depth() {
 
 #[test]
 fn a_collective_is_done_at_its_start_but_complete_later() {
-    // The rank goes on computing while the barrier is on its way.
+    // The rank goes on computing while the barrier is in progress.
     let barrier = || collective(0, &[0, 1], CollectiveKind::Barrier);
     let (end, _) = run(|| {
         let barrier = barrier();
@@ -115,7 +115,7 @@ fn communicators_are_independent() {
             let own = if rank.is_multiple_of(2) { &even } else { &odd };
             let mut last = enter(1_000, &world);
             last.after = After::Completed(own.id);
-            // The odd ones come later.
+            // Odd ranks enter later.
             let first = enter(u64::from(rank % 2) * 50_000, own);
             vec![first, last, marker(After::Completed(2), 0)]
         };

@@ -10,7 +10,7 @@ use crate::units::{Ratio, TickLength};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Length of a tick in all tests that do not say otherwise.
+/// Default length of a tick in the tests.
 pub const TICK_PS: u64 = 1000;
 
 /// Ticks that the ideal fabric takes for a message.
@@ -19,9 +19,9 @@ pub fn latency(bytes: u64) -> Tick {
 }
 
 /// Plays `workload` on a fabric without contention until nothing happens any
-/// more. Gives every message with the tick in which it was created. Injection is
-/// reported ⌊bytes / 8⌋ + 1 ticks after creation. `backwards` turns round the
-/// order of the reports of a tick, which must not matter.
+/// more. Returns every message with the tick in which it was created. Injection is
+/// reported ⌊bytes / 8⌋ + 1 ticks after creation. `backwards` reverses the order of
+/// the reports of a tick, which must not matter.
 pub fn play(workload: &mut dyn Workload, backwards: bool) -> Vec<(Tick, Message)> {
     let mut log = Vec::new();
     // By tick: token, and whether it is delivered.
@@ -86,7 +86,7 @@ impl Program for InMemory {
             let found = c.members.iter().position(|&m| m == rank);
             *position = found.map_or(u32::MAX, |p| p as u32);
         }
-        // A broken line, to see what becomes of it.
+        // A broken line, to test its error.
         anyhow::ensure!(
             op.as_ref().is_none_or(|op| op.line != 666),
             "line 666: broken"
@@ -164,8 +164,8 @@ pub fn replay(jobs: Vec<JobSpec>) -> Replay {
     .unwrap()
 }
 
-/// Plays one job with its reports in both orders, checks that this gives the
-/// same, and that it ends. Gives its execution time and its messages.
+/// Plays one job with its reports in both orders, and checks that both give the
+/// same and that the job ends. Returns its execution time and its messages.
 pub fn run(make: impl Fn() -> JobSpec) -> (u64, Vec<(Tick, Message)>) {
     let once = |backwards| {
         let mut replay = replay(vec![make()]);

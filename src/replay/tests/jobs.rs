@@ -94,7 +94,7 @@ fn background_alone_ends_at_once_or_when_told() {
     let mut replay = with_background(vec![], None);
     assert!(replay.finished());
     assert_eq!(replay.next_tick(), None);
-    // Up to and including the tick, and as if nothing had been when it goes on.
+    // Up to and including the tick; then it goes on as if it had not stopped.
     let mut replay = with_background(vec![], Some(999));
     let mut log = play(&mut replay, false);
     assert!(replay.finished());
@@ -254,7 +254,7 @@ fn lost_messages_are_named_in_every_phase() {
         "messages on their way: 1",
     ];
     assert_eq!(lines, expected);
-    // Nobody waits for this one.
+    // No rank waits for this message.
     let lines = lost(vec![vec![send(0, 0, 1, 8)], vec![]], SendCompletion::Handed);
     assert_eq!(lines, ["messages on their way: 1"]);
 }

@@ -15,7 +15,7 @@ fn ping(compute_ps: u64, after_ps: u64) -> Vec<Vec<Op>> {
     ]
 }
 
-/// Plays `jobs` with the reports in both orders; gives the outcomes and the ticks of
+/// Plays `jobs` with the reports in both orders; returns the outcomes and the ticks of
 /// the messages.
 fn outcomes(make: impl Fn() -> Vec<JobSpec>) -> (Vec<JobOutcome>, Vec<u64>) {
     let once = |backwards| {
@@ -72,7 +72,7 @@ fn a_job_repeats_until_the_others_end() {
     assert_eq!(jobs[0].execution_ps, 110_000);
     assert_eq!(jobs[0].messages, 4);
     assert_eq!(jobs[1].end_ps, 410_000);
-    // What ends in the same tick as the others counts.
+    // A repetition that ends in the same tick as the other jobs counts.
     let (jobs, _) = others(220_000);
     assert_eq!(jobs[1].end_ps, 330_000);
     assert_eq!(jobs[0].repetitions_ps, [110_000; 3]);
@@ -163,7 +163,7 @@ fn jobs_that_cannot_repeat_are_refused() {
     assert!(error.contains("'test' takes no time"), "{error}");
 }
 
-/// Neither a repeating job nor background keeps a run going whose jobs are stuck.
+/// Neither a repeating job nor background traffic keeps a run going whose jobs are stuck.
 #[test]
 fn a_stall_beside_what_goes_on_for_ever_is_found() {
     let stuck = || job(vec![vec![marker(After::Received(9), 0)]]);
@@ -191,7 +191,7 @@ fn a_stall_beside_what_goes_on_for_ever_is_found() {
     let log = play(&mut replay, false);
     assert!(!replay.finished() && replay.error().is_none());
     assert_eq!(replay.next_tick(), None);
-    // The job that can go on does so to its end.
+    // The job that can go on completes.
     assert!(log.iter().all(|&(tick, _)| tick <= 160));
     assert!(replay.outcomes()[2].complete);
     assert_eq!(

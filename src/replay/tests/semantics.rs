@@ -61,7 +61,7 @@ fn messages_enter_in_the_tick_after_their_creation() {
 
 #[test]
 fn a_dependency_may_name_a_message_that_is_sent_later() {
-    // Both wait for a message whose record the other reaches later.
+    // Each waits for a message whose record the other reaches later.
     let (end, _) = run(|| {
         job(vec![
             vec![send(0, 7, 1, 80), marker(After::Received(3), 1)],

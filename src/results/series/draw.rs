@@ -1,5 +1,5 @@
-//! Draws a [`Figure`] as SVG: the lines, or the areas, on the left, their names beside them, where they
-//! hide nothing.
+//! Draws a [`Figure`] as SVG: the lines or areas on the left, their names beside them, so that the
+//! names hide nothing.
 
 use super::figure::{Figure, Line};
 use crate::results::figure::{COLOURS, FONT, Refused};
@@ -53,7 +53,7 @@ pub(super) fn svg(figure: &Figure) -> Result<String, Refused> {
     Ok(svg)
 }
 
-/// Of the line of this index: the second time round lighter.
+/// Colour of the line of this index; lighter when the colours repeat.
 fn colour(index: usize) -> RGBColor {
     let RGBColor(r, g, b) = COLOURS[index % COLOURS.len()];
     match index < COLOURS.len() {
@@ -98,7 +98,7 @@ fn chart(area: &DrawingArea<SVGBackend<'_>, Shift>, figure: &Figure) -> Result<(
         .y_desc(figure.value.as_str())
         .draw()?;
     if figure.stacked {
-        // The last line bounds all of them: its area comes first, and shows where others end.
+        // The last line bounds all areas: its area is drawn first, the others cover it.
         for (i, line) in figure.lines.iter().enumerate().rev() {
             let points = line.points.iter().map(|&(at, value)| (at / ps, value));
             chart.draw_series(AreaSeries::new(points, 0.0, colour(i).filled()))?;
@@ -117,7 +117,7 @@ fn chart(area: &DrawingArea<SVGBackend<'_>, Shift>, figure: &Figure) -> Result<(
     Ok(())
 }
 
-/// A number of an axis, without the digits that come from binary fractions.
+/// A number of an axis, without the rounding digits of binary fractions.
 fn number(value: f64) -> String {
     let rounded = (value * 1000.0).round() / 1000.0;
     format!("{rounded}")

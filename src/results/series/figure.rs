@@ -1,4 +1,4 @@
-//! What a figure shows: the largest lines of a series, in no more points than can be seen.
+//! The content of a figure: the largest lines of a series, with as many points as are visible.
 
 use super::gbit_per_s;
 use super::spool::{Key, NONE, Spool};
@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 /// Most points of a line.
 const POINTS: u64 = 400;
 
-/// What is to be drawn.
+/// What to draw.
 pub(super) struct Request<'a> {
     pub kind: SeriesKind,
     pub experiment: &'a Experiment,
-    /// Where switch ports lead.
+    /// Links of the fabric, which show where switch ports lead.
     pub links: &'a [LinkStats],
-    /// Of several.
+    /// The load, if the run is one of several.
     pub load: Option<f64>,
     /// Ticks from one sample to the next.
     pub interval: u64,
@@ -30,12 +30,12 @@ pub(super) struct Request<'a> {
 /// A figure: lines over time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Figure {
-    /// The lines bound areas: each holds those before it.
+    /// The lines bound areas: each includes the areas of the lines before it.
     pub stacked: bool,
     pub title: String,
-    /// What was left out, and what a point is.
+    /// What is left out, and how many samples a point covers.
     pub note: String,
-    /// What the lines tell, with the unit.
+    /// The quantity of the lines, with the unit.
     pub value: String,
     /// Length of the time axis in picoseconds.
     pub end_ps: u64,
@@ -49,7 +49,7 @@ pub(super) struct Line {
     pub points: Vec<(f64, f64)>,
 }
 
-/// Sums over the samples that a point stands for.
+/// Sums over the samples of a point.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     value: u64,
@@ -60,13 +60,13 @@ struct Sum {
 struct Largest {
     /// Sums per point, by line.
     sums: BTreeMap<Key, Vec<Sum>>,
-    /// All lines of the series.
+    /// Number of all lines of the series.
     all: usize,
     /// Samples in a point.
     per_point: u64,
 }
 
-/// Reads the rows twice: which lines are the largest, and their points.
+/// Reads the rows twice: to find the largest lines, and to compute their points.
 fn largest(request: &Request<'_>, spool: &mut Spool) -> anyhow::Result<Largest> {
     let mut totals: BTreeMap<Key, u64> = BTreeMap::new();
     for row in spool.rows()? {
@@ -80,7 +80,7 @@ fn largest(request: &Request<'_>, spool: &mut Spool) -> anyhow::Result<Largest> 
 
     let per_point = request.samples.div_ceil(POINTS).max(1);
     let points = request.samples.div_ceil(per_point) as usize;
-    // In the legend by their names.
+    // The legend sorts the lines by key.
     let mut sums: BTreeMap<Key, Vec<Sum>> = BTreeMap::new();
     sums.extend(keys.iter().map(|&key| (key, vec![Sum::default(); points])));
     for row in spool.rows()? {
@@ -99,7 +99,7 @@ fn largest(request: &Request<'_>, spool: &mut Spool) -> anyhow::Result<Largest> 
     })
 }
 
-/// The lines of a series, and, of flows, the [`shares`] of a NIC.
+/// The lines of a series and, for flows, the [`shares`] of a NIC.
 pub(super) fn figures(
     request: &Request<'_>,
     spool: &mut Spool,
@@ -129,7 +129,7 @@ pub(super) fn figures(
     Ok((figure, shares))
 }
 
-/// How the NIC that receives most of several flows is shared among them.
+/// Shares of the flows to one NIC: the NIC that receives most from several of them.
 fn shares(request: &Request<'_>, largest: &Largest) -> Option<Figure> {
     let Largest {
         sums, per_point, ..
@@ -216,7 +216,7 @@ impl Request<'_> {
 
     fn name(&self, [a, b, c]: Key) -> String {
         let levels = &self.experiment.fabric.qos.service_levels;
-        // With one service level there is nothing to tell apart.
+        // With one service level its name is redundant.
         let sl = |sl: u32| match levels.get(sl as usize) {
             Some(level) if levels.len() > 1 => format!(" ({})", level.name),
             _ => String::new(),
@@ -245,8 +245,8 @@ impl Request<'_> {
         (self.ps(first) as f64 + self.ps(n) as f64 / 2.0, n)
     }
 
-    /// The mean of each point in its middle. Flows and Port VLs without a row were at 0;
-    /// sources without one have not sent yet.
+    /// The mean of each point, at its middle. A flow or Port VL without a row was at 0; a
+    /// source without one has not sent yet.
     fn points(&self, sums: &[Sum], per_point: u64) -> Vec<(f64, f64)> {
         let flit_bytes = self.experiment.fabric.units.flit_bytes;
         let point = |(i, sum): (u64, &Sum)| {

@@ -1,9 +1,9 @@
 //! Time series as files and figures (`docs/result.md`, "Time series").
 //!
-//! While the runs go on, each appends its rows to a [`spool`] of its own; in the end the
-//! spools of all runs become one [`table`] per series, in the order of the runs, and those
-//! of the experiment its [`figure`]s. So memory is bounded, and the files do not depend on
-//! which runs were side by side.
+//! Each run appends its rows to a [`spool`] of its own. In the end the spools of all runs
+//! become one [`table`] per series, in the order of the runs, and the experiment's spools
+//! become its [`figure`]s. So memory is bounded, and the files do not depend on which runs
+//! were side by side.
 
 mod draw;
 mod figure;
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use table::{Cell, Column, ColumnKind, CsvTable, ParquetTable, Table};
 
-/// The files of the time series of a plan. What is not finished disappears.
+/// The files of the time series of a plan. Unfinished files disappear.
 pub struct SeriesFiles<'a> {
     series: &'a Series,
     dir: PathBuf,
@@ -36,15 +36,15 @@ pub struct SeriesFiles<'a> {
 struct Output {
     tables: Vec<Box<dyn Table>>,
     figure: Option<Sink>,
-    /// Of flows: how a NIC is shared among several of them.
+    /// For flows: how several of them share a NIC.
     shares: Option<Sink>,
 }
 
-/// What is recorded of one run.
+/// The recording of one run.
 struct RunFiles<'a> {
     run: Run,
     experiment: &'a Experiment,
-    /// Of a run without a job.
+    /// The load of a run without a job.
     load: Option<f64>,
     recorded: Mutex<Option<Recorded>>,
 }
@@ -54,12 +54,12 @@ struct Recorded {
     spools: Vec<(SeriesKind, Spool)>,
     /// Ticks from the start to the last sample.
     ticks: u64,
-    /// What ended the recording.
+    /// The error that ended the recording.
     error: Option<std::io::Error>,
 }
 
 impl<'a> SeriesFiles<'a> {
-    /// Opens the files of `series` in `dir`, which exists.
+    /// Opens the files of `series` in the existing directory `dir`.
     ///
     /// # Errors
     /// If one cannot be written.
@@ -119,8 +119,8 @@ impl<'a> SeriesFiles<'a> {
         })
     }
 
-    /// Writes the tables of all runs and the figures of the experiment, of several loads
-    /// the last.
+    /// Writes the tables of all runs and the figures of the experiment; of several loads the
+    /// last is drawn.
     ///
     /// # Errors
     /// If something could not be written, now or during the run.
@@ -175,7 +175,7 @@ impl<'a> SeriesFiles<'a> {
         output.tables.into_iter().try_for_each(Table::finish)
     }
 
-    /// The run that is drawn: the experiment, or the last load that was begun.
+    /// The run to draw: the experiment, or the last load that was begun.
     fn main(&self) -> Run {
         let mut begun = self.runs.iter().filter(|run| run.recorded().is_some());
         let last = begun.by_ref().filter(|run| matches!(run.run, Run::Load(_)));
@@ -228,7 +228,7 @@ impl RunFiles<'_> {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As it stands in the column `run`.
+    /// The text in the column `run`.
     fn label(&self) -> String {
         match self.run {
             Run::Experiment | Run::Load(_) => "experiment".to_owned(),
@@ -275,7 +275,7 @@ impl RunFiles<'_> {
     }
 }
 
-/// Records a run, and closes its spools when nobody records it any more.
+/// Records a run, and closes its spools when it is dropped.
 struct End<'a, 'b>(&'a RunFiles<'b>);
 
 impl End<'_, '_> {

@@ -1,5 +1,5 @@
-//! Rows of a time series between the run and the files: a run appends them as they come,
-//! and afterwards they are read as often as needed.
+//! Temporary storage for the rows of a time series: a run appends its rows, and the writers
+//! of tables and figures then read them as often as needed.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -10,20 +10,20 @@ use std::path::{Path, PathBuf};
 pub(super) struct Row {
     /// Ticks from the start to the end of the tick in which the sample was taken.
     pub ticks: u64,
-    /// What the row is about.
+    /// The subject of the row.
     pub key: Key,
-    /// What was seen of it.
+    /// The sampled values.
     pub values: [u64; 2],
 }
 
-/// Sender, receiver and SL; switch, port and VL; or adapter, SL and receiver ([`NONE`]
+/// Sender, receiver and SL; switch, out-port and VL; or NIC, SL and receiver ([`NONE`]
 /// where control is per SL).
 pub(super) type Key = [u32; 3];
 
 /// No receiver.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A row as it lies in the file: little-endian, in the order of the fields.
+/// The layout of a row in the file: little-endian, in the order of the fields.
 const ROW_BYTES: usize = 8 + 3 * 4 + 2 * 8;
 
 /// A file of rows that disappears with it.
@@ -57,7 +57,7 @@ impl Spool {
         }
     }
 
-    /// Takes no more rows, and no file handle: a curve may have thousands of runs.
+    /// Takes no more rows and releases the file handle: a curve may have thousands of runs.
     pub(super) fn close(&mut self) -> io::Result<()> {
         match self.out.take() {
             Some(mut out) => out.flush(),

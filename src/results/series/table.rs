@@ -1,4 +1,4 @@
-//! A table row by row into a file: CSV or Parquet.
+//! Writes a table row by row into a file: CSV or Parquet.
 
 use anyhow::Context;
 use flitwise_formats::sink::Sink;
@@ -30,7 +30,7 @@ pub(super) enum ColumnKind {
     Real,
 }
 
-/// A cell; its kind is that of its column.
+/// A cell, of its column's kind.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Cell<'a> {
     Text(&'a str),
@@ -39,7 +39,7 @@ pub(super) enum Cell<'a> {
     Empty,
 }
 
-/// A file that is written row by row and appears when it is complete.
+/// A file that is written row by row. It appears under its name when it is complete.
 pub(super) trait Table: Send + Sync {
     /// Appends a row: a cell per column.
     fn row(&mut self, cells: &[Cell<'_>]) -> anyhow::Result<()>;
@@ -94,7 +94,7 @@ pub(super) struct ParquetTable {
 /// The cells of a column that are not written yet.
 struct Buffer {
     cells: Cells,
-    /// Per row 1, or 0 for an empty cell; `None` where no cell may be.
+    /// Per row 1, or 0 for an empty cell; `None` where no cell may be empty.
     present: Option<Vec<i16>>,
 }
 

@@ -1,4 +1,4 @@
-//! Judges dependencies: do they name something that this task can wait for?
+//! Checks dependencies: do they name something that this task can wait for?
 
 use super::Checker;
 use super::ids::{Ends, Known};
@@ -6,7 +6,7 @@ use super::observer::Observer;
 use super::order::Event;
 use crate::vef::record::{Dep, DepId, DepKind, Record};
 
-/// A dependency on a message: who, where and how.
+/// A dependency on a message: the task, the line and the kind.
 #[derive(Clone, Copy)]
 pub(super) struct Reference {
     pub line: u64,
@@ -15,7 +15,7 @@ pub(super) struct Reference {
 }
 
 impl<O: Observer> Checker<O> {
-    /// Judges what a record waits for.
+    /// Checks the dependency of a record.
     pub(super) fn dependency(&mut self, line: u64, record: &Record) -> Event {
         let (dep, after) = record.dep();
         let task = record.task();
@@ -66,7 +66,7 @@ impl<O: Observer> Checker<O> {
         }
     }
 
-    /// Judges a dependency on a message whose ends are known.
+    /// Checks a dependency on a message whose ends are known.
     pub(super) fn ends(&mut self, r: Reference, id: u64, ends: Ends) -> bool {
         let Reference { line, task, kind } = r;
         let text = match (kind, ends.dst()) {

@@ -1,4 +1,4 @@
-//! What can be judged at the end of a trace only: counts, and records that can't start.
+//! Checks that need the end of the trace: counts, and records that can't start.
 
 use super::groups::Rule;
 use super::observer::Observer;
@@ -6,12 +6,12 @@ use super::order::Event;
 use super::{Check, Checker};
 use crate::vef::ParseError;
 
-/// Links of a cycle that a message spells out.
+/// Most links of a cycle that an error message lists.
 const MAX_LINKS: usize = 8;
 
 impl<O: Observer> Checker<O> {
-    /// Judges what can be judged at the end of the file only. `ignored_traffic` is what
-    /// [`Reader::ignored_traffic`] says.
+    /// Makes the checks that need the end of the file. `ignored_traffic` comes from
+    /// [`Reader::ignored_traffic`].
     ///
     /// [`Reader::ignored_traffic`]: crate::vef::Reader::ignored_traffic
     #[must_use]
@@ -23,13 +23,13 @@ impl<O: Observer> Checker<O> {
         self.counts();
         self.dangling();
         self.incomplete();
-        // Wrong references, reported where they stand, must not look like cycles.
+        // Wrong references are reported at their lines and must not look like cycles.
         self.order.run_all(&self.comms);
         self.stuck();
         (self.check, self.order.observer)
     }
 
-    /// Ends at text that is not VEF; what stands behind it is not judged.
+    /// Ends at text that is not VEF; the rest of the file is not checked.
     #[must_use]
     pub fn unreadable(mut self, error: &ParseError) -> (Check, O) {
         self.error(error.line(), error.to_string());
@@ -101,13 +101,13 @@ impl<O: Observer> Checker<O> {
         }
     }
 
-    /// Reports what waits for itself: follows from each stuck task the one it waits for.
+    /// Reports cycles: follows, from each stuck task, the task it waits for.
     fn stuck(&mut self) {
         if self.order.waiting == 0 {
             return;
         }
         let members = self.order.stuck_members();
-        // Walk in which a task was met; 0: none.
+        // Number of the walk that met a task; 0: none.
         let mut met = vec![0u32; self.order.queues.len()];
         for start in 0..self.order.queues.len() as u32 {
             let walk = start + 1;

@@ -1,4 +1,4 @@
-//! What a check remembers of every collective.
+//! The state that a check keeps of every collective.
 
 use hashbrown::HashMap;
 
@@ -9,7 +9,7 @@ use crate::vef::record::Comm;
 /// A collective that is not complete.
 pub(super) struct Live {
     pub gathering: Gathering,
-    /// When its members complete it; unknown before all lines are in.
+    /// When its members complete it; unknown before all lines are read.
     pub rule: Option<Rule>,
     entered: u32,
     /// Tasks that entered before the rule was known.
@@ -26,7 +26,7 @@ pub(in crate::vef) enum Rule {
     FromRoot(u32),
     /// The root (this task) after all have entered, the others at once.
     ToRoot(u32),
-    /// It is broken and reported: at once.
+    /// Each at once, since the collective is broken and reported.
     Waived,
 }
 
@@ -87,7 +87,7 @@ impl Groups {
         self.done[at] = comm + 1;
     }
 
-    /// Notes that `task` entered; true if that may let members complete.
+    /// Notes that `task` entered; true if members may complete as a result.
     pub fn enter(&mut self, g: u64, task: u32, comms: &[Comm]) -> bool {
         let Some(live) = self.live.get_mut(&g) else {
             return false;
@@ -113,7 +113,7 @@ impl Groups {
         wakes
     }
 
-    /// Sets the rule when all lines are in; members may complete then.
+    /// Sets the rule when all lines are read; members may then complete.
     pub fn settle(&mut self, g: u64, rule: Rule, comms: &[Comm]) {
         let Some(live) = self.live.get_mut(&g) else {
             return;

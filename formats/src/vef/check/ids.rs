@@ -1,9 +1,9 @@
-//! What a check remembers of every message id.
+//! The state that a check keeps of every message id.
 //!
 //! Ids are dense and come in nearly ascending order, so they index pages of a table.
-//! The table never grows faster than the records that were read: an id far above their
-//! number goes to a hash map. Of pages whose records have all started long ago only
-//! that remains.
+//! The table never grows faster than the number of records read: an id far above it
+//! goes to a hash map. A page whose records have all started long ago is reduced to a
+//! flag.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use crate::limits::MAX_TRACKED_IDS;
 const PAGE: usize = 4096;
 const WORDS: usize = PAGE / 64;
 
-/// What is known of an id.
+/// What the check knows of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
     /// No such record so far.
@@ -81,7 +81,7 @@ impl Slot {
 #[derive(Default)]
 pub(super) struct Ids {
     pages: Vec<Slot>,
-    /// Pages that have their ends, oldest first.
+    /// Pages that still have the ends of their records, oldest first.
     tracked: VecDeque<usize>,
     sparse: HashMap<u64, (Ends, bool)>,
     count: u64,
@@ -147,7 +147,7 @@ impl Ids {
     /// Drops the ends of an old page without a record that may still start.
     #[cold]
     fn forget(&mut self) {
-        // A few tries: pages that can't go yet are looked at again much later.
+        // A few attempts: a page that must stay is tried again much later.
         for _ in 0..4 {
             let Some(index) = self.tracked.pop_front() else {
                 return;

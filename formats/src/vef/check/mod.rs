@@ -1,4 +1,4 @@
-//! Judges a whole trace in one streaming pass.
+//! Checks a whole trace in one streaming pass.
 //!
 //! Memory: the ends of the last [`MAX_TRACKED_IDS`] messages, the communicator of each
 //! collective, and the records in flight.
@@ -44,7 +44,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Judgement of a trace, and what its replay must know beforehand.
+/// Result of checking a trace, and the numbers that its replay needs beforehand.
 #[derive(Debug, Clone)]
 pub struct Check {
     /// The first line.
@@ -53,7 +53,7 @@ pub struct Check {
     pub errors: Vec<Problem>,
     /// Number of errors.
     pub error_total: u64,
-    /// What is odd but can be replayed; the first [`MAX_PROBLEMS`].
+    /// Oddities that do not prevent a replay; the first [`MAX_PROBLEMS`].
     pub warnings: Vec<Problem>,
     /// Records of each task; tasks without any may be missing at the end.
     pub records: Vec<u64>,
@@ -71,7 +71,7 @@ pub struct Check {
     pub unverified: u64,
     /// Dependencies on messages of a later line.
     pub forward: u64,
-    /// Most records that were read and could not start yet.
+    /// Largest number of records that were read and could not start yet.
     pub max_waiting: usize,
 }
 
@@ -104,22 +104,22 @@ impl Check {
 /// Checks a file.
 ///
 /// # Errors
-/// If the file can't be read, or not even its header and communicators are VEF. What is
-/// wrong behind them is in [`Check::errors`].
+/// If the file can't be read, or its header and communicators are not VEF. Errors after
+/// these are in [`Check::errors`].
 pub fn check_file(path: impl AsRef<Path>) -> Result<Check, Error> {
     loop {
-        // It is never told to stop.
+        // `go_on` never stops it.
         if let Some(check) = check_file_while(path.as_ref(), &mut || true)? {
             return Ok(check);
         }
     }
 }
 
-/// Checks a file as long as `go_on` gives true; it is asked every [`ASK_EVERY`] lines.
-/// `None` if it gave false.
+/// Checks a file as long as `go_on`, called every [`ASK_EVERY`] lines, returns true.
+/// `None` if it returned false.
 ///
 /// # Errors
-/// As those of [`check_file`].
+/// As [`check_file`].
 pub fn check_file_while(
     path: impl AsRef<Path>,
     go_on: &mut dyn FnMut() -> bool,
@@ -128,7 +128,7 @@ pub fn check_file_while(
     Ok(checked.map(|(check, ())| check))
 }
 
-/// Checks what `reader` has not read yet and tells `observer` what happens; `go_on` as in
+/// Checks the rest of `reader` and tells `observer` what happens; `go_on` as in
 /// [`check_file_while`].
 ///
 /// # Errors
@@ -158,19 +158,19 @@ pub fn observe<O: Observer>(
     }
 }
 
-/// Lines between two questions of [`check_file_while`].
+/// Lines between two calls of `go_on` in [`check_file_while`].
 pub const ASK_EVERY: u64 = 1 << 16;
 
 const TOO_MANY_WAITING: &str = "too many records wait for later lines: sort the lines by the \
                                 time of recording";
 
-/// Judges a trace record by record; [`check_file`] does so with a whole file.
+/// Checks a trace record by record; [`check_file`] does so with a whole file.
 pub struct Checker<O: Observer> {
     check: Check,
     comms: Vec<Comm>,
     positions: Positions,
     order: Order<O>,
-    /// Dependencies on messages that were not read yet, by message.
+    /// Dependencies on messages not read yet, by message.
     forward: HashMap<u64, Vec<Reference>>,
     /// Computation of each task so far, in picoseconds.
     compute: Vec<u64>,
@@ -179,10 +179,10 @@ pub struct Checker<O: Observer> {
 }
 
 impl<O: Observer> Checker<O> {
-    /// Begins behind the communicators.
+    /// Begins after the communicators.
     #[must_use]
     pub fn new(header: Header, comms: Vec<Comm>, observer: O) -> Self {
-        let mut judge = Self {
+        let mut check = Self {
             check: Check::new(header),
             positions: Positions::new(&comms),
             comms,
@@ -192,8 +192,8 @@ impl<O: Observer> Checker<O> {
             warned_traffic: false,
             warned_root: false,
         };
-        judge.communicators();
-        judge
+        check.communicators();
+        check
     }
 
     #[cold]
@@ -234,10 +234,10 @@ impl<O: Observer> Checker<O> {
         }
     }
 
-    /// Judges the record of a line. False if so many records wait for later lines that
-    /// the trace is refused for it; then there is no point in going on.
+    /// Checks the record of a line. False if the trace is refused because too many records
+    /// wait for later lines; the caller then stops.
     pub fn record(&mut self, line: u64, record: &Record) -> bool {
-        self.judge(line, record);
+        self.check_record(line, record);
         let room = self.order.waiting <= MAX_WAITING;
         if !room {
             self.error(line, TOO_MANY_WAITING);
@@ -251,13 +251,13 @@ impl<O: Observer> Checker<O> {
         (self.check, self.order.observer)
     }
 
-    /// What was found so far.
+    /// The result so far.
     #[must_use]
     pub fn so_far(&self) -> &Check {
         &self.check
     }
 
-    fn judge(&mut self, line: u64, record: &Record) {
+    fn check_record(&mut self, line: u64, record: &Record) {
         let task = record.task();
         let known_task = task < self.check.header.tasks;
         if known_task {

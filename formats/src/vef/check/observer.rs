@@ -1,12 +1,12 @@
-//! Who wants to know what happens while a trace is judged.
+//! The interface for code that follows a trace while it is checked.
 
 use crate::vef::collective::Resolved;
 use crate::vef::record::Record;
 
-/// Is told of every record when it can start, in an order that respects program order,
+/// Hears of every record when the record can start, in an order that respects program order,
 /// dependencies and collectives. Of a broken trace it may hear of some records only.
 pub trait Observer {
-    /// What it keeps of a record between reading and start.
+    /// The data that the observer keeps of a record between reading and start.
     type Note;
 
     /// A record was read.
@@ -15,12 +15,12 @@ pub trait Observer {
     /// The record of `task` can start.
     fn started(&mut self, task: u32, note: Self::Note);
 
-    /// All lines of collective `g` were read. Its members may have started before, but
-    /// nobody who must wait for them has.
+    /// All lines of collective `g` were read. Its members may have started before, but no
+    /// record that must wait for them has.
     fn resolved(&mut self, g: u64, collective: &Resolved);
 }
 
-/// Nobody.
+/// No observer.
 impl Observer for () {
     type Note = ();
 

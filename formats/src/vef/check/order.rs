@@ -21,7 +21,7 @@ pub(super) enum Event {
     Collective(u64),
 }
 
-/// What a record's start makes happen.
+/// The effects of a record's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Starts {
     Nothing,
@@ -47,7 +47,7 @@ pub(super) struct Order<O: Observer> {
     pub waiting: usize,
     /// Tasks whose first record may start now.
     ready: Vec<u32>,
-    /// Message ids that don't exist, which is reported: nobody waits for them.
+    /// Message ids that don't exist. The check reports them, and no record waits for them.
     pub waived: HashSet<u64>,
 }
 
@@ -88,7 +88,7 @@ impl<O: Observer> Order<O> {
         }
     }
 
-    /// Adds the next record of `task` and starts what can start.
+    /// Adds the next record of `task` and starts all records that can start.
     pub fn push(&mut self, task: u32, record: Pending<O::Note>, comms: &[Comm]) {
         if self.has_waiting(task) || !self.happened(task, record.after) {
             self.waiting += 1;
@@ -129,7 +129,7 @@ impl<O: Observer> Order<O> {
         }
     }
 
-    /// All lines of `g` are in.
+    /// Notes that all lines of `g` are read.
     pub fn settle(&mut self, g: u64, rule: Rule, comms: &[Comm]) {
         let comm = self.groups.live.get(&g).map(|l| l.gathering.comm());
         self.groups.settle(g, rule, comms);
@@ -152,7 +152,7 @@ impl<O: Observer> Order<O> {
         }
     }
 
-    /// Tries every task again, after something was waived.
+    /// Tries every task again, after a dependency was waived.
     pub fn run_all(&mut self, comms: &[Comm]) {
         let tasks = 0..self.queues.len() as u32;
         self.ready = tasks.filter(|&t| self.has_waiting(t)).collect();
@@ -172,8 +172,8 @@ impl<O: Observer> Order<O> {
         map
     }
 
-    /// The task whose stuck record `task`'s first record waits for; `members` is what
-    /// [`Self::stuck_members`] gave.
+    /// The task whose stuck record `task`'s first record waits for; `members` is the result
+    /// of [`Self::stuck_members`].
     pub fn blocker(&self, task: u32, members: &HashMap<u64, u32>) -> Option<u32> {
         match self.queues.get(task as usize)?.front()?.after {
             Event::Nothing => None,

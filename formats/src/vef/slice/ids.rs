@@ -1,4 +1,4 @@
-//! A set of message ids that knows the rank of each.
+//! A set of message ids that knows how many ids are below each.
 
 use hashbrown::HashMap;
 
@@ -9,7 +9,7 @@ const PAGE: u64 = 64 * WORDS as u64;
 /// order.
 const FREE_PAGES: usize = 1 << 16;
 
-/// A set of ids, of which nearly all below the largest exist in a sound trace.
+/// A set of ids. In a sound trace nearly all ids below the largest exist.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     pages: HashMap<u64, Page>,
@@ -36,7 +36,7 @@ impl Ids {
         self.pages.len() as u64 <= FREE_PAGES as u64 + self.count / 64
     }
 
-    /// Numbers the ids, which [`rank`](Self::rank) asks for.
+    /// Numbers the ids, for [`rank`](Self::rank).
     pub fn number(&mut self) {
         let mut order: Vec<u64> = self.pages.keys().copied().collect();
         order.sort_unstable();

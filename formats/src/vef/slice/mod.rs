@@ -71,20 +71,20 @@ pub struct Plan {
 #[derive(Debug, Clone, Copy)]
 struct Group {
     number: u64,
-    /// Of the blocks of all that remain, where the size fields hold such a sum.
+    /// Sum of the remaining members' blocks, where the size fields hold such a sum.
     sum: u64,
 }
 
 /// Window and ranks, in the terms of the trace.
 #[derive(Debug, Clone)]
 struct Part {
-    /// First unit of time.
+    /// First unit of time of the window.
     from: u64,
-    /// First unit of time behind it.
+    /// First unit of time after the window.
     to: u64,
     /// Number in the slice of each rank that remains.
     ranks: Vec<Option<u32>>,
-    /// The communicators without those that do not remain, in their old numbers.
+    /// The communicators without the ranks that do not remain, in the old numbers.
     comms: Vec<Comm>,
 }
 
@@ -259,8 +259,8 @@ impl Plan {
     /// Writes the slice as VEF3.
     ///
     /// # Errors
-    /// If the trace can't be read a second time, is not what it was before, or if the
-    /// slice can't be written.
+    /// If the trace can't be read a second time, has changed, or if the slice can't be
+    /// written.
     pub fn write<W: Write>(&self, out: W) -> Result<W, SliceError> {
         let mut reader = Reader::open(&self.path)?;
         if *reader.header() != self.input {
@@ -290,6 +290,6 @@ fn completed<O: super::check::Observer>(
     reader: &mut Reader,
     observer: O,
 ) -> Result<(Check, O), SliceError> {
-    // It is never told to stop.
+    // `go_on` never stops it.
     observe(reader, observer, &mut || true)?.ok_or_else(changed)
 }

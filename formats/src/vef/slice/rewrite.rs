@@ -1,4 +1,4 @@
-//! Second pass: writes what remains.
+//! Second pass: writes the slice.
 
 use std::io::{self, Write};
 
@@ -78,8 +78,8 @@ impl<'a, W: Write> Rewriting<'a, W> {
         }
     }
 
-    /// Dependency and time of a record that remains, such that it starts on the ideal
-    /// clock of the slice when it did on that of the trace, or with the slice.
+    /// Dependency and time of a record that remains. With these it starts at the same time on
+    /// the ideal clocks of slice and trace, or at the start of the slice.
     fn timed(&mut self, mut record: Record, start: u64) -> (Dep, u64, DepId) {
         let (old, on) = record.dep();
         let after = match on {

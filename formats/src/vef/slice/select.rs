@@ -1,4 +1,4 @@
-//! First pass: what remains.
+//! First pass: finds what remains.
 
 use hashbrown::HashMap;
 
@@ -23,9 +23,9 @@ pub(super) struct Selection<'a> {
 struct Open {
     /// Entries of remaining members still to come.
     left: usize,
-    /// Latest of those that came.
+    /// Latest entry so far.
     latest: u64,
-    /// What [`Part::restrict`] says, once all lines were read.
+    /// The result of [`Part::restrict`], once all lines were read.
     fate: Option<Option<u64>>,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// What was found, if the ideal clock could be followed.
+    /// The result, if the ideal clock could be followed.
     pub fn finish(mut self) -> Result<Found, String> {
         if let Some(failure) = self.clock.failure() {
             return Err(failure.into());
@@ -75,7 +75,7 @@ impl<'a> Selection<'a> {
         Ok(self.found)
     }
 
-    /// The undecided collective `g`, if anybody of it remains.
+    /// The undecided collective `g`, if any of its members remains.
     fn open(&mut self, g: u64, comm: u32) -> Option<&mut Open> {
         let left = self.part.members(comm).len();
         let new = || Open {

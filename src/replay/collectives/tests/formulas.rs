@@ -1,11 +1,10 @@
-//! What the textbooks say about every algorithm, in closed form: the table of
-//! docs/replay.md.
+//! The textbooks' closed forms for every algorithm: the table of docs/replay.md.
 
 use super::super::*;
 use crate::replay::program::{AlltoallBlocks, CollectiveKind};
 use group::ceil_log2;
 
-/// What an algorithm sends in all.
+/// Totals of an algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Totals {
     /// Messages, if no part is empty.
@@ -14,9 +13,9 @@ pub struct Totals {
     pub bytes: u64,
     /// Bytes that are combined.
     pub combined: u64,
-    /// Most messages that follow from one another, if no part is empty.
+    /// Longest chain of messages that depend on one another, if no part is empty.
     pub depth: u64,
-    /// True if there is always a chain as long as that.
+    /// True if there is always a chain of that length.
     pub deepest: bool,
 }
 
@@ -43,7 +42,7 @@ fn pair(rows: &[AlltoallBlocks], i: u64, j: u64) -> u64 {
 pub fn totals(kind: &CollectiveKind, members: u32, algorithm: Algorithm, segment: u64) -> Totals {
     let n = u64::from(members);
     let others = n - 1;
-    // Largest power of two, its logarithm, and what is left.
+    // Largest power of two, its logarithm, and the number of remaining members.
     let p = 1_u64 << members.ilog2();
     let log = u64::from(members.ilog2());
     let f = n - p;
@@ -75,7 +74,7 @@ pub fn totals(kind: &CollectiveKind, members: u32, algorithm: Algorithm, segment
         (Algorithm::Bcast(Bcast::Binomial), _) => moved(others, others * vector, deepest_leaf),
         (Algorithm::Bcast(Bcast::Chain), _) => {
             let segments = vector.div_ceil(segment).max(1);
-            // Pipelined: the last segment waits for nobody but its predecessors.
+            // Pipelined: the last segment waits only for its predecessors.
             moved(others * segments, others * vector, others)
         }
         (Algorithm::Bcast(Bcast::ScatterAllgather), _) => {
@@ -159,7 +158,7 @@ pub fn totals(kind: &CollectiveKind, members: u32, algorithm: Algorithm, segment
                 chained(n * others, bytes, bytes, others, true)
             }
             ReduceScatter::RecursiveHalving => {
-                // Of the first 2f members the odd ones get their block back.
+                // Among the first 2f members the odd ones receive their block at the end.
                 let returned: u64 = (0..f).map(|i| blocks[2 * i as usize + 1]).sum();
                 let bytes = others * vector;
                 let messages = 2 * f + p * log;

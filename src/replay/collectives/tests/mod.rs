@@ -1,5 +1,5 @@
-//! Every algorithm is run abstractly; in the end everyone must have what MPI
-//! requires, for the number and volume of messages that the textbook says.
+//! Runs every algorithm abstractly. In the end every member must have the data that MPI
+//! requires, with the number and volume of messages that the textbook gives.
 
 mod formulas;
 mod model;
@@ -16,8 +16,8 @@ use model::{Origins, PREFIX, blocks_of, carry_out};
 /// Segment of chains in these tests, in bytes.
 const SEGMENT: u64 = 1000;
 
-/// Runs `kind` and checks that everyone ends with what MPI requires, and that it took
-/// the messages that the algorithm promises.
+/// Runs `kind` and checks that every member ends with the data that MPI requires, and that
+/// the messages are as many as the algorithm promises.
 fn check(kind: &CollectiveKind, n: u32, choices: &Choices) {
     let choices = &Choices {
         chain_segment: Some(Bytes(SEGMENT)),
@@ -75,7 +75,7 @@ fn check(kind: &CollectiveKind, n: u32, choices: &Choices) {
                 assert_eq!(has, Some(&origins), "{}: {me}, block {block}", place());
             }
         }
-        // The ranks up to its own, and nobody else.
+        // The ranks up to its own, and no others.
         let below = match kind {
             CollectiveKind::Scan { bytes: 1.. } => Some((0..=me).collect::<Origins>()),
             CollectiveKind::Exscan { bytes: 1.. } => Some((0..me).collect()),

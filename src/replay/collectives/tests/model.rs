@@ -14,14 +14,15 @@ enum Move {
     Recv(u32, u32, Part, Use),
 }
 
-/// What becomes of the data that arrives.
+/// What the receiver does with arriving data.
 #[derive(Debug, Clone, Copy)]
 enum Use {
-    /// It is kept as it is.
+    /// Keeps it as it is.
     Keep,
-    /// This many bytes are combined with what is there.
+    /// Combines this many bytes with its own.
     Combine(u64),
-    /// The same, and with the prefix, or it is the prefix if that was empty.
+    /// Combines them with its own and with the prefix, or takes them as the prefix if that was
+    /// empty.
     Prefix(u64, bool),
 }
 
@@ -48,7 +49,7 @@ impl Sink for Recorder {
     }
 }
 
-/// A message on its way.
+/// A message in flight.
 struct Carried {
     part: Part,
     data: Data,
@@ -228,7 +229,7 @@ pub fn carry_out(plan: &Plan, blocks: u64, data: Vec<Data>) -> Outcome {
     }
 }
 
-/// Blocks of `plan`, and those that hold data.
+/// Blocks of `plan`, and the blocks that hold data.
 pub fn blocks_of(plan: &Plan) -> (u64, Vec<u64>) {
     let blocks = match &plan.blocks {
         Blocks::Even { parts, .. } => *parts,
