@@ -230,10 +230,7 @@ impl<'a> Walk<'a> {
         Self {
             spec,
             sources,
-            class_count: match spec.needs_classes() {
-                true => topology.vl_classes(),
-                false => 1,
-            },
+            class_count: spec.classes(),
             vl_classes: VlClasses::new(topology),
             mark: vec![0; switches],
             hop: vec![Hop::default(); switches],
@@ -443,14 +440,9 @@ impl<'a> Walk<'a> {
 
     /// VLs of packets for `dst`, a bit each, where VLs do not change.
     fn vls_for(&self, dst: u32) -> u32 {
-        let qos = &self.spec.qos;
-        let levels = qos.service_levels.iter().filter(|sl| !sl.scs.is_empty());
-        levels
-            .filter_map(|sl| {
-                let sc = sl.scs[dst as usize % sl.scs.len()];
-                qos.sc2vl.get(usize::from(sc)).copied().flatten()
-            })
-            .fold(0, |vls, vl| vls | 1 << (vl & 31))
+        let levels = 0..self.spec.qos.service_levels.len();
+        let channels = levels.filter_map(|sl| self.spec.channel(sl, 0, dst));
+        channels.fold(0, |vls, channel| vls | 1 << (channel.vl & 31))
     }
 
     /// Adds pairs without a route to `dst`.

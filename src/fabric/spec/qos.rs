@@ -39,6 +39,17 @@ pub enum VlPolicy {
     SlToVl(SlToVl),
 }
 
+impl VlPolicy {
+    /// The SL-to-VL tables, if these decide.
+    #[must_use]
+    pub fn tables(&self) -> Option<&SlToVl> {
+        match self {
+            Self::SlToVl(tables) => Some(tables),
+            Self::ServiceChannels => None,
+        }
+    }
+}
+
 /// SL-to-VL tables, each a VL per SL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlToVl {
