@@ -9,6 +9,7 @@
 
 use super::graph::Graph;
 use super::routes::RouteAnalysis;
+use super::turns::TurnBits;
 use super::{MAX_TURNS, TooLarge};
 use crate::fabric::spec::hierarchical::{CentralQueues, Quota};
 use crate::fabric::spec::{Classes, FabricSpec};
@@ -298,14 +299,17 @@ struct VlPairs([Vec<(usize, usize)>; 32]);
 impl VlPairs {
     fn new(spec: &FabricSpec) -> Self {
         let mut pairs: [Vec<(usize, usize)>; 32] = std::array::from_fn(|vl| vec![(vl, vl)]);
-        let classes = usize::from(spec.classes());
-        if classes > 1 {
-            for (bit, pairs) in pairs.iter_mut().enumerate() {
+        if spec.classes() > 1 {
+            let bits = TurnBits::new(spec);
+            for (bit, pairs) in (0..).zip(&mut pairs) {
                 pairs.clear();
+                let (before, after, queue) = bits.of(bit);
+                if before >= spec.classes() {
+                    continue;
+                }
                 for sl in 0..spec.qos.service_levels.len() {
-                    let channel = |class: usize| spec.channel(sl, class as u8, 0);
-                    let channels = (channel(bit / classes), channel(bit % classes));
-                    if let (Some(before), Some(after)) = channels {
+                    let channel = |class: u8| spec.channel(sl, class, queue);
+                    if let (Some(before), Some(after)) = (channel(before), channel(after)) {
                         pairs.push((before.vl.into(), after.vl.into()));
                     }
                 }

@@ -72,10 +72,10 @@ impl Vls {
         }
         let changes = match &spec.qos.vl_policy {
             VlPolicy::SlToVl(tables) => Changes::Tables(PortTables::new(spec, tables)?),
-            VlPolicy::ServiceChannels if classes > 1 => {
-                Changes::Classes(VlClasses::new(&spec.topology))
-            }
-            VlPolicy::ServiceChannels => Changes::Never,
+            VlPolicy::ServiceChannels | VlPolicy::Dbbm { .. } => match classes {
+                1 => Changes::Never,
+                _ => Changes::Classes(VlClasses::new(&spec.topology)),
+            },
         };
         Ok(Self {
             levels,

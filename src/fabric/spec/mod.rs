@@ -128,8 +128,8 @@ impl FabricSpec {
             .unwrap_or(0)
     }
 
-    /// True if the routing needs a VL class per SC of every service level: on rings and
-    /// dragonflies, unless SL-to-VL tables decide the VLs.
+    /// True if the routing needs SCs of every service level in more than one VL class: on rings
+    /// and dragonflies, unless SL-to-VL tables decide the VLs.
     #[must_use]
     pub fn needs_classes(&self) -> bool {
         self.topology.vl_classes() > 1 && self.qos.vl_policy.tables().is_none()

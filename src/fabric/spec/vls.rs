@@ -70,7 +70,7 @@ impl FabricSpec {
     pub fn channel_at_nic(&self, nic: u32, dst: u32, sl: usize) -> Option<Channel> {
         match &self.qos.vl_policy {
             VlPolicy::SlToVl(tables) => of_table(sl, tables.at_hca(nic, sl as u8)),
-            VlPolicy::ServiceChannels => self.channel(sl, 0, dst),
+            VlPolicy::ServiceChannels | VlPolicy::Dbbm { .. } => self.channel(sl, 0, dst),
         }
     }
 
@@ -97,7 +97,7 @@ impl FabricSpec {
             VlPolicy::SlToVl(tables) => {
                 of_table(sl, tables.at_switch(switch, in_port, out_port, sl as u8))
             }
-            VlPolicy::ServiceChannels => self.channel(sl, class, dst),
+            VlPolicy::ServiceChannels | VlPolicy::Dbbm { .. } => self.channel(sl, class, dst),
         };
         Some((channel?, class))
     }
