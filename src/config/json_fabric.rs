@@ -150,16 +150,21 @@ pub(super) fn qos(f: &FabricSpec) -> Value {
         } = level;
         json!({ "name": name, "tc": traffic_class, "scs": scs, "mtu_bytes": mtu_bytes })
     };
-    json!({
+    let mut qos = json!({
         "vls": vls,
         "service_levels": service_levels.iter().map(level).collect::<Vec<_>>(),
         "sc2vl": sc2vl,
         "sl2vl": match vl_policy {
-            VlPolicy::ServiceChannels => Value::Null,
+            VlPolicy::ServiceChannels | VlPolicy::Dbbm { .. } => Value::Null,
             VlPolicy::SlToVl(tables) => sl2vl(tables),
         },
         "scheduler": scheduler,
-    })
+    });
+    // Only here, so that the results of other experiments stay as they were.
+    if let VlPolicy::Dbbm { queues } = vl_policy {
+        qos["vl_policy"] = json!({ "kind": "dbbm", "queues": queues });
+    }
+    qos
 }
 
 fn scheduler(scheduler: &Scheduler) -> Value {

@@ -61,10 +61,19 @@ pub(super) struct RawQos {
     pub mtu: Option<Bytes>,
     pub service_levels: Option<Vec<RawServiceLevel>>,
     pub sc2vl: Option<Vec<u8>>,
+    pub vl_policy: Option<RawVlPolicy>,
+    pub queues: Option<u8>,
     #[serde(default)]
     pub dtable: RawDTable,
     pub vlarb: Option<RawVlArb>,
     pub hca_vlarb: Option<RawVlArb>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawVlPolicy {
+    ServiceChannels,
+    Dbbm,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -2,7 +2,7 @@
 
 use super::error::{ConfigError, suggestion};
 use super::presets::{self, FabricDefaults, QosDefaults};
-use super::raw::{QosPreset, RawDTable, RawQos, RawScheduler, RawServiceLevel};
+use super::raw::{QosPreset, RawDTable, RawQos, RawScheduler, RawServiceLevel, RawVlPolicy};
 use super::resolve_tables;
 use crate::fabric::parameters::SwitchParameters;
 use crate::fabric::qos::dtable_table::{
@@ -13,6 +13,9 @@ use crate::fabric::spec::validate::{MANAGEMENT_SC, MAX_DATA_VLS, MAX_LEVELS};
 use crate::fabric::spec::voq::VlArb;
 use crate::fabric::spec::{Qos, ServiceLevel, SlToVl, VlPolicy};
 use crate::units::Ratio;
+
+/// Queues of DBBM where the file names no number.
+const DEFAULT_QUEUES: u8 = 4;
 
 /// What decides which packet a link carries next.
 pub(super) enum Scheduling {
@@ -42,8 +45,14 @@ pub(super) fn qos(
         .sc2vl
         .as_ref()
         .or(Some(&defaults.sc2vl).filter(|list| !list.is_empty()));
-    let qos = match tables {
-        None => {
+    let classes = if rings { 2 } else { 1 };
+    let most_vls = match fabric.parameters.switch {
+        SwitchParameters::Voq(_) => MAX_DATA_VLS.into(),
+        SwitchParameters::Hierarchical(_) => MAX_LEVELS - 1,
+    };
+    let qos = match (queues(raw, tables)?, tables) {
+        (Some(queues), _) => by_destination(raw, (queues, classes), most_vls, service_levels)?,
+        (None, None) => {
             let sc2vl = sc2vl(given, &service_levels)?;
             Qos {
                 vls: sc2vl.iter().flatten().max().map_or(1, |&vl| vl + 1),
@@ -52,10 +61,11 @@ pub(super) fn qos(
                 vl_policy: VlPolicy::ServiceChannels,
             }
         }
-        Some(tables) => by_tables(raw, tables, service_levels)?,
+        (None, Some(tables)) => by_tables(raw, tables, service_levels)?,
     };
     // Before the scheduler, whose tables go by the service levels.
-    qos.validate_levels(if rings { 2 } else { usize::MAX })?;
+    let by_class = rings && qos.vl_policy == VlPolicy::ServiceChannels;
+    qos.validate_levels(if by_class { classes } else { usize::MAX })?;
     let wanted = raw.scheduler.or(defaults.scheduler);
     let wanted = wanted.unwrap_or(fabric.scheduler);
     if let SwitchParameters::Voq(_) = fabric.parameters.switch {
@@ -93,6 +103,83 @@ pub(super) fn qos(
     Ok((qos, Scheduling::Scheduler(scheduler, table)))
 }
 
+/// Queues per VL class, with DBBM.
+fn queues(raw: &RawQos, tables: Option<&SlToVl>) -> Result<Option<u8>, ConfigError> {
+    let problem = match (raw.vl_policy, raw.queues, tables) {
+        (Some(RawVlPolicy::Dbbm), _, Some(_)) => {
+            "SL-to-VL tables (fabric.sl2vl) decide the VLs; remove one of the two"
+        }
+        (Some(RawVlPolicy::Dbbm), queues, None) => {
+            return Ok(Some(queues.unwrap_or(DEFAULT_QUEUES)));
+        }
+        (_, Some(_), _) => "belongs to DBBM; add vl_policy = \"dbbm\" or remove it",
+        (_, None, _) => return Ok(None),
+    };
+    let key = match raw.vl_policy {
+        Some(RawVlPolicy::Dbbm) => "qos.vl_policy",
+        _ => "qos.queues",
+    };
+    Err(ConfigError::new(key, problem))
+}
+
+/// Service levels of DBBM: each has `queues` SCs in each of `classes` VL classes, all of them on
+/// VLs of their own, of which there are at most `most_vls`.
+fn by_destination(
+    raw: &RawQos,
+    (queues, classes): (u8, usize),
+    most_vls: usize,
+    mut service_levels: Vec<ServiceLevel>,
+) -> Result<Qos, ConfigError> {
+    no_channels(
+        raw,
+        "DBBM (qos.vl_policy) gives every service level its SCs and VLs; remove one of the two",
+    )?;
+    if queues == 0 {
+        let problem = "is 0; a packet needs at least 1";
+        return Err(ConfigError::new("qos.queues", problem));
+    }
+    let scs = classes * usize::from(queues);
+    let vls = scs * service_levels.len();
+    if vls > most_vls {
+        let levels = service_levels.len();
+        let problem = format!(
+            "{levels} service levels with {classes} VL classes of {queues} queues take {vls} VLs; there are \
+             at most {most_vls}"
+        );
+        return Err(ConfigError::new("qos.queues", problem));
+    }
+    let mut sc2vl = [None; 32];
+    let mut channels = (0u8..).filter(|&sc| sc != MANAGEMENT_SC);
+    let mut vl = 0..;
+    for level in &mut service_levels {
+        level.scs = channels.by_ref().take(scs).collect();
+        for &sc in &level.scs {
+            sc2vl[usize::from(sc)] = vl.next();
+        }
+    }
+    Ok(Qos {
+        vls: vls as u8,
+        service_levels,
+        sc2vl,
+        vl_policy: VlPolicy::Dbbm { queues },
+    })
+}
+
+/// The file names no SCs and their VLs, which follow from something else.
+fn no_channels(raw: &RawQos, problem: &str) -> Result<(), ConfigError> {
+    if raw.sc2vl.is_some() {
+        return Err(ConfigError::new("qos.sc2vl", problem));
+    }
+    let mut levels = raw.service_levels.iter().flatten();
+    match levels.position(|level| !level.scs.is_empty()) {
+        None => Ok(()),
+        Some(i) => Err(ConfigError::new(
+            format!("qos.service_levels.{i}.scs"),
+            problem,
+        )),
+    }
+}
+
 /// Service levels whose VLs SL-to-VL tables decide: each has an SC of its own, which stands
 /// for the default table.
 fn by_tables(
@@ -100,21 +187,11 @@ fn by_tables(
     tables: &SlToVl,
     mut service_levels: Vec<ServiceLevel>,
 ) -> Result<Qos, ConfigError> {
-    let problem = "SL-to-VL tables (fabric.sl2vl) decide the VLs in place of service channels; remove \
-                   one of the two";
-    if raw.sc2vl.is_some() {
-        return Err(ConfigError::new("qos.sc2vl", problem));
-    }
-    let levels = raw.service_levels.iter().flatten();
-    if let Some(i) = levels
-        .enumerate()
-        .find_map(|(i, l)| (!l.scs.is_empty()).then_some(i))
-    {
-        return Err(ConfigError::new(
-            format!("qos.service_levels.{i}.scs"),
-            problem,
-        ));
-    }
+    no_channels(
+        raw,
+        "SL-to-VL tables (fabric.sl2vl) decide the VLs in place of service channels; remove one of \
+         the two",
+    )?;
     let count = service_levels.len();
     if tables.default.len() < count || count >= MAX_LEVELS {
         return Err(ConfigError::new(
@@ -263,7 +340,9 @@ pub(super) fn classes_apart(qos: &Qos) -> Result<(), ConfigError> {
     // The SL and SC that use a VL as first and as second class.
     let mut users: [[Option<(&str, u8)>; 2]; MAX_LEVELS] = [[None; 2]; MAX_LEVELS];
     for level in &qos.service_levels {
-        for (class, &sc) in level.scs.iter().take(2).enumerate() {
+        let queues = (level.scs.len() / 2).max(1);
+        for (i, &sc) in level.scs.iter().enumerate().take(2 * queues) {
+            let class = i / queues;
             let vl = qos.sc2vl.get(usize::from(sc)).copied().flatten();
             let Some((vl, user)) = vl.and_then(|vl| Some((vl, users.get_mut(usize::from(vl))?)))
             else {

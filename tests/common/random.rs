@@ -102,13 +102,17 @@ fn raw_levels() -> impl Strategy<Value = (Vec<RawLevel>, u8)> {
 }
 
 /// The service levels with their SCs and VLs. On rings a level has two SCs on two
-/// VLs, elsewhere any number of SCs, of which several may share a VL.
+/// VLs, elsewhere any number of SCs, of which several may share a VL. With DBBM it has as many
+/// `queues` in each class as there are SCs for.
 fn service_levels(
     kind: Kind,
     (raw, vls): &(Vec<RawLevel>, u8),
     flit_bytes: u32,
     rings: bool,
+    queues: Option<u8>,
 ) -> Qos {
+    let classes = if rings { 2 } else { 1 };
+    let queues = queues.map(|queues| queues.min((SCS / (classes * raw.len())) as u8).max(1));
     let mut vl_of_sc = [None; 32];
     let mut free = (0u8..32).filter(|&sc| sc != 15);
     let mut left = SCS;
@@ -121,8 +125,11 @@ fn service_levels(
             Kind::Any if rings => vec![a, b],
             _ => raw_vls.iter().map(|vl| vl % vls).collect(),
         };
+        if let Some(queues) = queues {
+            on = dbbm_vls(raw_vls, *vls, classes, usize::from(queues));
+        }
         // Those that follow need at least one or two each.
-        let reserved = (raw.len() - i - 1) * if rings { 2 } else { 1 };
+        let reserved = (raw.len() - i - 1) * queues.map_or(classes, |n| classes * usize::from(n));
         on.truncate(left - reserved);
         left -= on.len();
         let scs: Vec<u8> = free.by_ref().take(on.len()).collect();
@@ -140,8 +147,21 @@ fn service_levels(
         vls: vl_of_sc.iter().flatten().max().unwrap() + 1,
         service_levels: levels,
         sc2vl: vl_of_sc,
-        vl_policy: VlPolicy::ServiceChannels,
+        vl_policy: queues.map_or(VlPolicy::ServiceChannels, |queues| VlPolicy::Dbbm {
+            queues,
+        }),
     }
+}
+
+/// VLs of `queues` SCs in each class; with two classes even ones for the first, odd ones for the
+/// second.
+fn dbbm_vls(raw: &[u8], vls: u8, classes: usize, queues: usize) -> Vec<u8> {
+    let all = (0..classes).flat_map(|class| (0..queues).map(move |queue| (class, queue)));
+    all.map(|(class, queue)| {
+        let vl = (raw[queue % raw.len()] as usize + queue / raw.len()) % usize::from(vls);
+        (vl / classes * classes + class) as u8
+    })
+    .collect()
 }
 
 /// A pool before it fits: credits beyond the least there must be, whether any
@@ -270,12 +290,12 @@ prop_compose! {
         ],
         raw_scheduler in (0u8..3, vec((any::<u8>(), 0u32..=8), 5..=12)),
         control in control,
-        blind in any::<bool>(),
+        (blind, queues) in (any::<bool>(), prop_oneof![3 => Just(None), 1 => (1u8..=5).prop_map(Some)]),
     ) -> FabricSpec {
         // A central buffer taken literally couples the directions of a mesh.
         let per_vl = per_vl && (kind == Kind::Any || topology.switches() == 1);
         let classes = if per_vl { 1 } else { classes(&topology) };
-        let qos = service_levels(kind, &levels, flit_bytes, topology.vl_classes() > 1);
+        let qos = service_levels(kind, &levels, flit_bytes, topology.vl_classes() > 1, queues);
         let empty = Pool { total: 0, per_vl: Vec::new() };
         let mut spec = FabricSpec {
             topology,

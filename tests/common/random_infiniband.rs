@@ -163,29 +163,42 @@ pub fn congestion(sls: usize) -> impl Strategy<Value = CongestionControl> {
     )
 }
 
-/// Service levels on VLs: on rings two classes each, which never share a VL.
-fn levels(spec: &mut FabricSpec, mtus: &[u32], pairs: u8) {
+/// Service levels on VLs: on rings two classes each, which never share a VL. With DBBM they have
+/// `queues` SCs in each class.
+fn levels(spec: &mut FabricSpec, mtus: &[u32], pairs: u8, queues: Option<u8>) {
     let ring = spec.topology.vl_classes() > 1;
     let vls = if ring { 2 * pairs } else { pairs };
+    // There are 15 SCs below the reserved one.
+    let queues = queues.map(|queues| if ring { queues.min(2) } else { queues });
     let mut vl_of_sc = Vec::new();
     let mut levels = Vec::new();
     for (sl, &mtu_bytes) in (0u8..).zip(mtus) {
         let first = vl_of_sc.len() as u8;
         let vl = sl % pairs;
-        vl_of_sc.extend([
-            if ring { 2 * vl } else { vl },
-            if ring { 2 * vl + 1 } else { (vl + 1) % pairs },
-        ]);
+        if let Some(queues) = queues {
+            for class in 0..=u8::from(ring) {
+                let vls = (0..queues).map(|queue| (vl + queue) % pairs);
+                vl_of_sc.extend(vls.map(|vl| if ring { 2 * vl + class } else { vl }));
+            }
+        } else {
+            vl_of_sc.extend([
+                if ring { 2 * vl } else { vl },
+                if ring { 2 * vl + 1 } else { (vl + 1) % pairs },
+            ]);
+        }
         levels.push(ServiceLevel {
             name: format!("SL{sl}"),
             traffic_class: sl,
-            scs: vec![first, first + 1],
+            scs: (first..vl_of_sc.len() as u8).collect(),
             mtu_bytes,
         });
     }
     spec.qos.vls = vls;
     spec.qos.sc2vl = sc2vl(&vl_of_sc);
     spec.qos.service_levels = levels;
+    if let Some(queues) = queues {
+        spec.qos.vl_policy = VlPolicy::Dbbm { queues };
+    }
 }
 
 prop_compose! {
@@ -195,7 +208,8 @@ prop_compose! {
         header_bytes in prop_oneof![Just(0u32), Just(26)],
         flits_per_credit in 1u32..4,
         mtus in vec(40u32..600, 1..4),
-        pairs in 1u8..3,
+        pairs in 1u8..4,
+        queues in prop_oneof![2 => Just(None), 1 => (1u8..=3).prop_map(Some)],
         parity in any::<bool>(),
         trunk in prop_oneof![
             Just(TrunkSelection::Destination),
@@ -212,7 +226,7 @@ prop_compose! {
         spec.units.flits_per_credit = flits_per_credit;
         spec.routing.trunk = trunk;
         spec.routing.ring_tie = if parity { RingTie::SourceParity } else { RingTie::Positive };
-        levels(&mut spec, &mtus, pairs);
+        levels(&mut spec, &mtus, pairs, queues);
         spec
     }
 }

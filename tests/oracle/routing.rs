@@ -2,7 +2,7 @@
 //! digits alone.
 
 use super::packet::Packet;
-use flitwise::fabric::spec::{FabricSpec, RingTie, TrunkSelection};
+use flitwise::fabric::spec::{FabricSpec, RingTie, TrunkSelection, VlPolicy};
 use flitwise::fabric::topology::{Arrangement, Cube, Dragonfly, Peer, Shape, Topology, Tree, Xgft};
 
 /// Where a switch sends a packet, and the dateline class it has from there on.
@@ -20,10 +20,15 @@ pub fn vl(spec: &FabricSpec, sl: u8, dst: u32, class: usize) -> usize {
         Shape::Dragonfly(fly) => fly.a() > 1 && fly.groups() > 1,
         _ => false,
     };
-    let sc = if by_class {
-        scs[class]
-    } else {
-        scs[dst as usize % scs.len()]
+    let sc = match spec.qos.vl_policy {
+        VlPolicy::Dbbm { queues } => {
+            // One queue after the other, class after class; where none are needed there is one.
+            let class = if by_class { class } else { 0 };
+            let queue = dst % u32::from(queues);
+            scs[class * usize::from(queues) + queue as usize]
+        }
+        _ if by_class => scs[class],
+        _ => scs[dst as usize % scs.len()],
     };
     let vl = spec.qos.sc2vl[usize::from(sc)].expect("every SC of an SL has a VL");
     usize::from(vl)

@@ -292,8 +292,8 @@ impl<'s> Fabric<'s> {
     /// VL of a packet that leaves adapter `src`.
     fn vl(&self, src: u32, dst: u32, sl: u8) -> usize {
         match &self.spec.qos.vl_policy {
-            VlPolicy::ServiceChannels => routing::vl(self.spec, sl, dst, 0),
             VlPolicy::SlToVl(tables) => usize::from(tables.at_hca(src, sl).expect("validated")),
+            _ => routing::vl(self.spec, sl, dst, 0),
         }
     }
 

@@ -193,14 +193,12 @@ impl<'s> Switch<'s> {
                     (packet.output, packet.class) = (way.output, way.class);
                 }
                 packet.vl = match &self.spec.qos.vl_policy {
-                    VlPolicy::ServiceChannels => {
-                        routing::vl(self.spec, packet.sl, packet.dst, packet.class)
-                    }
                     VlPolicy::SlToVl(tables) => {
                         let (input, output) = (port as u32, packet.output as u32);
                         let vl = tables.at_switch(self.id, input, output, packet.sl);
                         usize::from(vl.expect("validated"))
                     }
+                    _ => routing::vl(self.spec, packet.sl, packet.dst, packet.class),
                 };
                 packet.waiting_since = now;
                 input.queues[packet.output * self.vls + packet.vl].push_back(id);

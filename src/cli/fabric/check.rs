@@ -129,14 +129,14 @@ impl<'a> Verdict<'a> {
         let qos = &self.spec.qos;
         let mut classes = [0u8; 32];
         for sl in 0..qos.service_levels.len() {
-            let vls: Vec<u8> = qos.vls_of(sl).collect();
-            for class in 0..2usize {
-                if let Some(&vl) = vls.get(class).or(vls.last()) {
-                    classes[usize::from(vl) % 32] |= 1 << class;
+            for class in 0..self.spec.classes() {
+                let queues = 0..qos.queues(sl, self.spec.classes()) as u32;
+                for channel in queues.filter_map(|queue| self.spec.channel(sl, class, queue)) {
+                    classes[usize::from(channel.vl) % 32] |= 1 << class;
                 }
             }
         }
-        classes.contains(&3)
+        classes.iter().any(|classes| classes.count_ones() > 1)
     }
 
     fn write(&self, out: &mut String) -> fmt::Result {

@@ -9,6 +9,7 @@
 
 use super::graph::Graph;
 use super::routes::RouteAnalysis;
+use super::turns::TurnBits;
 use super::{MAX_TURNS, TooLarge};
 use crate::fabric::spec::hierarchical::{CentralQueues, Quota};
 use crate::fabric::spec::{Classes, FabricSpec};
@@ -298,18 +299,18 @@ struct VlPairs([Vec<(usize, usize)>; 32]);
 impl VlPairs {
     fn new(spec: &FabricSpec) -> Self {
         let mut pairs: [Vec<(usize, usize)>; 32] = std::array::from_fn(|vl| vec![(vl, vl)]);
-        if spec.needs_classes() {
-            let classes = usize::from(spec.topology.vl_classes());
-            for (bit, pairs) in pairs.iter_mut().enumerate() {
+        if spec.classes() > 1 {
+            let bits = TurnBits::new(spec);
+            for (bit, pairs) in (0..).zip(&mut pairs) {
                 pairs.clear();
-                for sl in &spec.qos.service_levels {
-                    // A service level with too few SCs uses the last for several classes.
-                    let vl = |class: usize| {
-                        let sc = sl.scs.get(class).or(sl.scs.last())?;
-                        spec.qos.sc2vl.get(usize::from(*sc)).copied().flatten()
-                    };
-                    if let (Some(before), Some(after)) = (vl(bit / classes), vl(bit % classes)) {
-                        pairs.push((before.into(), after.into()));
+                let (before, after, queue) = bits.of(bit);
+                if before >= spec.classes() {
+                    continue;
+                }
+                for sl in 0..spec.qos.service_levels.len() {
+                    let channel = |class: u8| spec.channel(sl, class, queue);
+                    if let (Some(before), Some(after)) = (channel(before), channel(after)) {
+                        pairs.push((before.vl.into(), after.vl.into()));
                     }
                 }
                 pairs.sort_unstable();
@@ -387,7 +388,7 @@ impl Builder<'_> {
     fn add_voq_switch(&mut self, switch: u32, routes: &RouteAnalysis, pairs: &VlPairs) {
         let topology = &self.spec.topology;
         let radix = topology.radix();
-        let tables = super::table_turns::tables(self.spec);
+        let tables = self.spec.qos.vl_policy.tables();
         for port_in in 0..radix {
             let own = |vl| {
                 let at = (switch * radix + port_in) as usize;

@@ -10,6 +10,7 @@ pub mod graph;
 pub mod path;
 pub mod routes;
 mod table_turns;
+mod turns;
 
 use super::spec::FabricSpec;
 use super::topology::Ports;

@@ -3,7 +3,7 @@
 
 use super::Routes;
 use super::flit_schedule::FlitSchedule;
-use crate::fabric::spec::{FabricSpec, Switch, Tick, TrunkSelection};
+use crate::fabric::spec::{FabricSpec, Hop, Switch, Tick, TrunkSelection};
 use crate::fabric::topology::{Peer, Ports};
 use thiserror::Error;
 
@@ -74,28 +74,10 @@ pub fn path(
     payload: u32,
 ) -> Result<Path, NoWay> {
     let topology = &spec.topology;
-    let by_class = spec.needs_classes();
-    let scs = &spec.qos.service_levels[sl].scs;
     let voq = spec.voq();
-    let by_tables = super::table_turns::tables(spec);
     let flits = spec.units.data_flits(payload);
     let mut schedule = voq.map(|voq| FlitSchedule::start(spec, voq, src, payload));
-    let channel = |class: u8| {
-        let index = match by_class {
-            true => usize::from(class).min(scs.len().saturating_sub(1)),
-            false => dst as usize % scs.len().max(1),
-        };
-        let &sc = scs.get(index)?;
-        let vl = spec.qos.sc2vl.get(usize::from(sc)).copied().flatten()?;
-        Some((sc, vl))
-    };
-    // With SL-to-VL tables the SL stands for the SC.
-    let of_table = |vl: Option<u8>| Some((sl as u8, vl?));
-    let injection = match by_tables {
-        Some(tables) => of_table(tables.at_hca(src, sl as u8)),
-        None => channel(0),
-    };
-    let injection = injection.ok_or(NoWay::NoVl)?;
+    let injection = spec.channel_at_nic(src, dst, sl).ok_or(NoWay::NoVl)?;
     let (mut switch, mut port_in) = topology.attachment(src);
     let (mut class, mut tick) = (0, spec.link_latency.host);
     if let Some(schedule) = &schedule {
@@ -113,9 +95,14 @@ pub fn path(
         };
         let port_out = port_out.filter(|&port| port < topology.radix());
         let port_out = port_out.ok_or(NoWay::Lost(switch))?;
-        if by_class {
-            class = topology.class_behind(switch, port_in, port_out, class);
-        }
+        let hop = Hop {
+            switch,
+            in_port: port_in,
+            out_port: port_out,
+        };
+        let behind = spec.channel_behind(hop, sl, dst, class);
+        let (channel, class_behind) = behind.ok_or(NoWay::NoVl)?;
+        class = class_behind;
         let latency = match topology.peer(switch, port_out) {
             Peer::Switch { .. } => spec.link_latency.switch,
             _ => spec.link_latency.host,
@@ -138,17 +125,13 @@ pub fn path(
         tick = schedule
             .as_ref()
             .map_or(leaves + latency, FlitSchedule::header);
-        let leaves_on = match by_tables {
-            Some(tables) => of_table(tables.at_switch(switch, port_in, port_out, sl as u8)),
-            None => channel(class),
-        };
         steps.push(Step {
             switch,
             port_in,
             port_out,
             candidates,
             central,
-            channel: leaves_on.ok_or(NoWay::NoVl)?,
+            channel: (channel.sc, channel.vl),
             arrives,
             leaves,
         });
@@ -159,7 +142,7 @@ pub fn path(
         }
     }
     Ok(Path {
-        injection,
+        injection: (injection.sc, injection.vl),
         steps,
         flits,
         header: tick,

@@ -5,7 +5,8 @@
 //! The routes to one destination form a tree towards it. The tree is walked from its leaves,
 //! which costs one step per (switch, destination).
 
-use super::table_turns::{TableTurns, TableWalk};
+use super::table_turns::TableWalk;
+use super::turns::{TurnBits, Turns};
 use super::{MAX_STEPS, MAX_TURNS, Routes, TooLarge, nics_at, steps};
 use crate::fabric::spec::{FabricSpec, Switch, TrunkSelection};
 use crate::fabric::topology::{Peer, Ports, VlClasses};
@@ -37,47 +38,6 @@ pub struct RouteAnalysis {
 
 /// Number of pairs without a route that are reported.
 pub const EXAMPLES: usize = 5;
-
-/// Which packets go from which port to which, for all destinations. A turn is a set of 32
-/// bits. With n > 1 VL classes bit n i + o stands for class i before the switch and o after
-/// it. Elsewhere bit v stands for VL v, which never changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Turns {
-    radix: usize,
-    /// Turns of packets from other switches, by `(switch * radix + in-port) * radix + out-port`.
-    through: Vec<u32>,
-    /// Turns of packets from NICs of the switch, by `switch * radix + out-port`.
-    injected: Vec<u32>,
-    /// The turns by VL, if SL-to-VL tables decide the VLs. The bits above say nothing then.
-    by_tables: Option<TableTurns>,
-}
-
-impl Turns {
-    /// Turns from link `port_in` of `switch` to `port_out`.
-    #[must_use]
-    pub fn through(&self, switch: u32, port_in: u32, port_out: u32) -> u32 {
-        let row = switch as usize * self.radix + port_in as usize;
-        self.through[row * self.radix + port_out as usize]
-    }
-
-    /// Pairs of VLs (before, after) of packets from link `port_in` of `switch` to
-    /// `port_out`, where SL-to-VL tables decide the VLs.
-    pub(super) fn by_tables(
-        &self,
-        switch: u32,
-        port_in: u32,
-        port_out: u32,
-    ) -> Option<impl Iterator<Item = (usize, usize)> + '_> {
-        let turns = self.by_tables.as_ref()?;
-        Some(turns.pairs(switch * self.radix as u32 + port_in, port_out))
-    }
-
-    /// Turns of packets from NICs of `switch` to `port_out`. VL classes begin with 0.
-    #[must_use]
-    pub fn injected(&self, switch: u32, port_out: u32) -> u32 {
-        self.injected[switch as usize * self.radix + port_out as usize]
-    }
-}
 
 impl RouteAnalysis {
     /// Follows the routes of all pairs.
@@ -189,6 +149,7 @@ struct Walk<'a> {
     sources: Vec<u32>,
     /// Number of VL classes that packets use.
     class_count: u8,
+    turn_bits: TurnBits,
     vl_classes: VlClasses,
 
     // For the present destination dst, by switch.
@@ -230,10 +191,8 @@ impl<'a> Walk<'a> {
         Self {
             spec,
             sources,
-            class_count: match spec.needs_classes() {
-                true => topology.vl_classes(),
-                false => 1,
-            },
+            class_count: spec.classes(),
+            turn_bits: TurnBits::new(spec),
             vl_classes: VlClasses::new(topology),
             mark: vec![0; switches],
             hop: vec![Hop::default(); switches],
@@ -386,10 +345,9 @@ impl<'a> Walk<'a> {
                 by_hops[hops] += own;
                 let class = self.vl_classes.first(at as u32 * radix as u32 + hop.first);
                 self.classes[at] |= 1 << class;
-                let turn = if self.class_count > 1 {
-                    1 << class
-                } else {
-                    vls
+                let turn = match self.class_count {
+                    1 => vls,
+                    _ => self.turn_bits.turn(0, class, dst),
                 };
                 for out in self.choices(hop, dst).iter() {
                     self.result.turns.injected[at * radix + out as usize] |= turn;
@@ -430,7 +388,7 @@ impl<'a> Walk<'a> {
                 turn = 0;
                 for class in (0..self.class_count).filter(|class| classes >> class & 1 == 1) {
                     let after = self.vl_classes.behind(port_in, on.first, output, class);
-                    turn |= 1 << (self.class_count * class + after);
+                    turn |= self.turn_bits.turn(class, after, dst);
                     self.classes[next] |= 1 << after;
                 }
             }
@@ -443,14 +401,9 @@ impl<'a> Walk<'a> {
 
     /// VLs of packets for `dst`, a bit each, where VLs do not change.
     fn vls_for(&self, dst: u32) -> u32 {
-        let qos = &self.spec.qos;
-        let levels = qos.service_levels.iter().filter(|sl| !sl.scs.is_empty());
-        levels
-            .filter_map(|sl| {
-                let sc = sl.scs[dst as usize % sl.scs.len()];
-                qos.sc2vl.get(usize::from(sc)).copied().flatten()
-            })
-            .fold(0, |vls, vl| vls | 1 << (vl & 31))
+        let levels = 0..self.spec.qos.service_levels.len();
+        let channels = levels.filter_map(|sl| self.spec.channel(sl, 0, dst));
+        channels.fold(0, |vls, channel| vls | 1 << (channel.vl & 31))
     }
 
     /// Adds pairs without a route to `dst`.

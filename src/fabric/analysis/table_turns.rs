@@ -1,7 +1,7 @@
 //! Turns from VL to VL at every switch, where SL-to-VL tables decide the VLs.
 //! [`routes`](super::routes) walks the routes and calls this for each switch.
 
-use crate::fabric::spec::{FabricSpec, SlToVl, VlPolicy};
+use crate::fabric::spec::{FabricSpec, SlToVl};
 use crate::fabric::topology::{Peer, Ports, Topology};
 use std::collections::BTreeMap;
 
@@ -10,14 +10,6 @@ const LEVELS: usize = 16;
 
 /// Sets of VLs, a bit each, by SL or by VL.
 type VlSets = [u16; LEVELS];
-
-/// The tables of a fabric, if it has any.
-pub(super) fn tables(spec: &FabricSpec) -> Option<&SlToVl> {
-    match &spec.qos.vl_policy {
-        VlPolicy::SlToVl(tables) => Some(tables),
-        VlPolicy::ServiceChannels => None,
-    }
-}
 
 /// Turns from VL to VL at all switches, for all SLs and destinations.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -54,7 +46,7 @@ pub(super) struct TableWalk<'a> {
 
 impl<'a> TableWalk<'a> {
     pub fn new(spec: &'a FabricSpec) -> Option<Self> {
-        let (topology, tables) = (&spec.topology, tables(spec)?);
+        let (topology, tables) = (&spec.topology, spec.qos.vl_policy.tables()?);
         let switches = topology.switches();
         let nic_ports = |switch: u32| {
             let is_nic = |&port: &u32| matches!(topology.peer(switch, port), Peer::Nic(_));

@@ -22,6 +22,7 @@ mod pool;
 mod recorder;
 mod stall;
 mod trunks;
+mod vls;
 mod voq;
 
 use self::counters::Counters;

@@ -24,8 +24,13 @@ impl Trunks {
             let mut switches = 0..topology.switches();
             switches.any(|switch| matches!(topology.peer(switch, port), Peer::Switch { .. }))
         };
+        let links = match spec.routing.forwarding {
+            // The tables name the link.
+            Some(_) => 1,
+            None => topology.family().trunk(),
+        };
         Self {
-            links: topology.family().trunk(),
+            links,
             is_link: (0..topology.radix()).map(is_link).collect(),
             selection: spec.routing.trunk,
             next: vec![0; (topology.switches() * topology.radix()) as usize],

@@ -1,5 +1,5 @@
-//! The next hops of a fabric, looked up or computed. The topology knows them
-//! ([`Topology::candidates`]).
+//! The next hops of a fabric, looked up or computed. Forwarding tables have them, or the topology
+//! knows them ([`Topology::candidates`]).
 
 use super::prefetch::prefetch;
 use super::spec::{FabricSpec, RingTie};
@@ -22,7 +22,13 @@ pub(super) enum Router {
 impl Router {
     pub(super) fn new(spec: &FabricSpec) -> Self {
         let topology = &spec.topology;
-        let tie = spec.routing.ring_tie;
+        let (tie, nics) = (spec.routing.ring_tie, topology.nics() as usize);
+        if let Some(tables) = &spec.routing.forwarding {
+            // No switch has so many ports that their numbers would not fit.
+            let ports = tables.ports.iter().flatten();
+            let ports = ports.map(|&port| port as u8).collect();
+            return Self::Table { ports, nics };
+        }
         let pairs = u64::from(topology.switches()) * u64::from(topology.nics());
         if pairs > MAX_TABLE || topology.radix() > u32::from(u8::MAX) {
             return Self::Computed {
@@ -36,10 +42,7 @@ impl Router {
                 ports.push(first_port(topology, tie, switch, dst) as u8);
             }
         }
-        Self::Table {
-            ports,
-            nics: topology.nics() as usize,
-        }
+        Self::Table { ports, nics }
     }
 
     /// Prefetches what [`Router::first_port`] will look up.

@@ -13,6 +13,7 @@ pub mod routing;
 mod speed;
 mod units;
 pub mod validate;
+pub mod vls;
 pub mod voq;
 
 pub(in crate::fabric) use self::central::Classes;
@@ -22,6 +23,7 @@ pub use self::qos::{Qos, ServiceLevel, SlToVl, VlPolicy};
 pub use self::routing::{ForwardingTables, RingTie, Routing, TrunkSelection};
 pub use self::speed::{LinkSpeed, flits_per_tick};
 pub use self::units::Units;
+pub use self::vls::{Channel, Hop};
 pub use self::voq::Voq;
 
 use super::topology::Topology;
@@ -126,11 +128,11 @@ impl FabricSpec {
             .unwrap_or(0)
     }
 
-    /// True if the routing needs a VL class per SC of every service level: on rings and
-    /// dragonflies, unless SL-to-VL tables decide the VLs.
+    /// True if the routing needs SCs of every service level in more than one VL class: on rings
+    /// and dragonflies, unless SL-to-VL tables decide the VLs.
     #[must_use]
     pub fn needs_classes(&self) -> bool {
-        self.topology.vl_classes() > 1 && self.qos.vl_policy == VlPolicy::ServiceChannels
+        self.topology.vl_classes() > 1 && self.qos.vl_policy.tables().is_none()
     }
 
     /// Rate of the fastest link in flits per tick; its inverse is a *cycle*, in which loads are

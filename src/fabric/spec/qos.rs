@@ -23,8 +23,8 @@ pub struct ServiceLevel {
     pub name: String,
     /// Traffic class that this SL belongs to, below 32.
     pub traffic_class: u8,
-    /// SL2SC: the SCs of this SL. On a torus the first two are the dateline
-    /// classes 0 and 1; elsewhere the destination picks one.
+    /// SL2SC: the SCs of this SL, those of VL class 0 first. Within a class the destination picks
+    /// one ([`Qos::position`]).
     pub scs: Vec<u8>,
     /// Largest payload of one packet in bytes.
     pub mtu_bytes: u32,
@@ -35,8 +35,26 @@ pub struct ServiceLevel {
 pub enum VlPolicy {
     /// By service channel, as in `docs/model.md` section 7.
     ServiceChannels,
+    /// Destination-based buffer management: by service channel, and every service level has
+    /// `queues` SCs in each VL class (Nachiondo, Flich, Duato, "Buffer management strategies to
+    /// reduce HoL blocking", IEEE TPDS 2010).
+    Dbbm {
+        /// Queues per VL class, at least 1.
+        queues: u8,
+    },
     /// By InfiniBand's SL-to-VL tables.
     SlToVl(SlToVl),
+}
+
+impl VlPolicy {
+    /// The SL-to-VL tables, if these decide.
+    #[must_use]
+    pub fn tables(&self) -> Option<&SlToVl> {
+        match self {
+            Self::SlToVl(tables) => Some(tables),
+            Self::ServiceChannels | Self::Dbbm { .. } => None,
+        }
+    }
 }
 
 /// SL-to-VL tables, each a VL per SL.
@@ -125,7 +143,7 @@ impl Qos {
         };
         let levels = self.service_levels.len();
         match &self.vl_policy {
-            VlPolicy::ServiceChannels => (0..levels)
+            VlPolicy::ServiceChannels | VlPolicy::Dbbm { .. } => (0..levels)
                 .flat_map(|sl| self.vls_of(sl))
                 .for_each(&mut note),
             VlPolicy::SlToVl(tables) => tables

@@ -56,12 +56,12 @@ use super::counters::Counters;
 use super::pool::{InFlight, PacketId, Pool};
 use super::stall::Stall;
 use super::trunks::Trunks;
+use super::vls::Vls;
 use crate::fabric::routing::Router;
 use crate::fabric::series::Sample;
 use crate::fabric::spec::hierarchical::{Pool as BufferPool, Timing};
 use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, LinkLatency, SpecError, Tick, Units};
 use crate::fabric::stats::{CongestionStats, FabricStats};
-use crate::fabric::topology::VlClasses;
 use crate::fabric::workload::{Message, Workload};
 
 /// The state of a fabric. `C` says whether there is congestion control, and whether
@@ -107,12 +107,8 @@ pub(super) struct Fabric<C> {
     first_queue: Vec<u16>,
     /// Offset of each VL from that first queue.
     vl_offset: Vec<u8>,
-    classes: VlClasses,
     trunks: Trunks,
-    /// Per SL the VLs, by VL class on a torus, else by destination modulo length.
-    vl_tables: Vec<Vec<u8>>,
-    /// Packets change their VL class at datelines.
-    dateline: bool,
+    vl_policy: Vls,
     /// Largest payload of a packet in bytes, per SL.
     mtu_bytes: Vec<u32>,
 
@@ -203,10 +199,6 @@ impl<C: Control> Fabric<C> {
             links,
         } = Ports::new(topology);
         let central = |c: u32| Central::new(c % (radix / 2));
-        let dateline = spec.needs_classes();
-        let vl_tables = (0..spec.qos.service_levels.len())
-            .map(|sl| spec.qos.vls_of(sl).collect())
-            .collect();
         let far_words = queues.count().div_ceil(64).saturating_sub(1);
         let mut counters = Counters::new(spec.qos.service_levels.len());
         counters.congestion = control.get().map(|_| CongestionStats::default());
@@ -242,10 +234,8 @@ impl<C: Control> Fabric<C> {
             router: Router::new(spec),
             first_queue: queues.first_of_ports(&classes),
             vl_offset: queues.of_vl,
-            classes: VlClasses::new(topology),
             trunks: Trunks::new(spec),
-            vl_tables,
-            dateline,
+            vl_policy: Vls::new(spec)?,
             mtu_bytes: spec
                 .qos
                 .service_levels

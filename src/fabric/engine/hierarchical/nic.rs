@@ -143,24 +143,12 @@ impl<C: Control> Fabric<C> {
             index: message.next_index,
             credits: self.units.credits(flits) as u16,
             sl: message.sl,
-            vl: self.first_vl(sl, message.dst),
+            vl: self.vl_policy.at_nic(message.src, message.dst, message.sl),
             last: message.bytes_left == payload,
             ready: self.now,
             next: NONE,
             ..Packet::default()
         }
-    }
-
-    /// VL on which packets of `sl` to `dst` leave their NIC.
-    #[inline]
-    pub(super) fn first_vl(&self, sl: usize, dst: u32) -> u8 {
-        let table = &self.vl_tables[sl];
-        let at = if self.dateline {
-            0
-        } else {
-            dst as usize % table.len()
-        };
-        table[at]
     }
 
     /// Moves `packet`, the head packet of `sl`, to the send queue.

@@ -33,7 +33,7 @@ impl<C: Control> Fabric<C> {
 
     /// Creates a CNP from `nic` to `dst`.
     fn create_cnp(&mut self, nic: u32, dst: u32, sl: u8) {
-        let vl = self.first_vl(sl.into(), dst);
+        let vl = self.vl_policy.at_nic(nic, dst, sl);
         let Some(congestion) = self.control.get_mut() else {
             return;
         };

@@ -27,7 +27,7 @@ impl<C: Control> Fabric<C> {
     /// Adds message `id` to the FIFO of its queue pair.
     pub(super) fn append_to_pair(&mut self, message: &Message, id: MessageId) {
         let Message { src, dst, sl, .. } = *message;
-        let vl = self.first_vl(sl.into(), dst);
+        let vl = self.vl_policy.at_nic(src, dst, sl);
         let Some(congestion) = self.control.get_mut() else {
             return;
         };

@@ -6,6 +6,7 @@
 use super::Fabric;
 use super::control::Control;
 use crate::fabric::engine::pool::PacketId;
+use crate::fabric::engine::vls::{Hop, VlAndClass};
 use crate::fabric::prefetch::prefetch;
 
 /// Number of events ahead whose parts are prefetched: far enough to hide a cache miss.
@@ -160,12 +161,22 @@ impl<C: Control> Fabric<C> {
         let packet = &mut self.packets[id];
         packet.output = output;
         let vl = usize::from(packet.vl);
-        if self.dateline {
-            let first_port = self.inputs[port as usize].switch * self.radix;
-            let (in_port, out_port) = (port - first_port, output - first_port);
-            packet.class = self.classes.behind(in_port, out_port, output, packet.class);
-            packet.vl = self.vl_tables[usize::from(packet.sl)][usize::from(packet.class)];
-        }
+        let before = VlAndClass {
+            vl: packet.vl,
+            class: packet.class,
+        };
+        let (inputs, radix) = (&self.inputs, self.radix);
+        let hop = || {
+            let first_port = inputs[port as usize].switch * radix;
+            Hop {
+                input: port,
+                output,
+                in_port: port - first_port,
+                out_port: output - first_port,
+            }
+        };
+        let behind = self.vl_policy.behind(hop, packet.sl, packet.dst, before);
+        (packet.vl, packet.class) = (behind.vl, behind.class);
         if let Some(congestion) = self.control.get_mut() {
             packet.in_port = (port % 4) as u8;
             let queue = (port, output, packet.vl);

@@ -1,5 +1,5 @@
-//! What is known of a fabric before tick 0: how its parts are numbered, its different rates, its
-//! SL-to-VL tables, and the limits of this engine.
+//! What is known of a fabric before tick 0: how its parts are numbered, its different rates,
+//! and the limits of this engine.
 //!
 //! Switch ports are numbered over all switches: switch · radix + port. *Inputs* are in-ports of
 //! switches. *Outputs* are the sending ends of links: output `port` is a switch port, output
@@ -8,7 +8,7 @@
 use super::rate::{MAX_PARTS, Rate};
 use crate::fabric::spec::voq::Acks;
 use crate::fabric::spec::voq::{Buffers, StaticPool, Timing};
-use crate::fabric::spec::{FabricSpec, SlToVl, SpecError, TrunkSelection, Voq};
+use crate::fabric::spec::{FabricSpec, SpecError, TrunkSelection, Voq};
 use crate::units::Ratio;
 
 /// Most flits of a packet, answers included.
@@ -63,73 +63,6 @@ impl Rates {
     pub(super) fn all(&self, flit_bytes: u32) -> Vec<Rate> {
         let rate = |&rate: &Ratio| Rate::new(rate, flit_bytes);
         self.0.iter().map(rate).collect()
-    }
-}
-
-/// The SL-to-VL tables of switches and NICs. Equal tables are kept once.
-#[derive(Debug)]
-pub(super) struct PortTables {
-    /// The different tables.
-    tables: Vec<Vec<u8>>,
-    /// Table of each (in-port over all switches, out-port); empty if all have the default one.
-    of_ports: Vec<u16>,
-    radix: usize,
-    /// Table of each NIC.
-    of_nics: Vec<u16>,
-}
-
-impl PortTables {
-    pub(super) fn new(spec: &FabricSpec, sl2vl: &SlToVl) -> Result<Self, SpecError> {
-        let (radix, nics) = (spec.topology.radix(), spec.topology.nics());
-        let mut tables = vec![sl2vl.default.clone()];
-        let mut position = |table: &Vec<u8>| {
-            let at = tables.iter().position(|known| known == table);
-            at.unwrap_or_else(|| {
-                tables.push(table.clone());
-                tables.len() - 1
-            }) as u16
-        };
-        let of_nics = (0..nics)
-            .map(|nic| sl2vl.hcas.get(&nic).map_or(0, &mut position))
-            .collect();
-        let mut of_ports = Vec::new();
-        if !sl2vl.ports.is_empty() {
-            let ports = spec.topology.switches() * radix;
-            of_ports = vec![0; ports as usize * radix as usize];
-            for (&(switch, input, output), table) in &sl2vl.ports {
-                let at = (switch * radix + input) as usize * radix as usize + output as usize;
-                of_ports[at] = position(table);
-            }
-        }
-        if tables.len() > usize::from(u16::MAX) {
-            let count = tables.len();
-            return limit(
-                "fabric.sl2vl",
-                format!("{count} different tables"),
-                u16::MAX.into(),
-            );
-        }
-        Ok(Self {
-            tables,
-            of_ports,
-            radix: radix as usize,
-            of_nics,
-        })
-    }
-
-    /// VL of a packet of `sl` that leaves `nic`.
-    #[inline]
-    pub(super) fn at_nic(&self, nic: u32, sl: u8) -> u8 {
-        self.tables[usize::from(self.of_nics[nic as usize])][usize::from(sl)]
-    }
-
-    /// VL of a packet of `sl` from in-port `input`, numbered over all switches, to `out_port` of the
-    /// same switch.
-    #[inline]
-    pub(super) fn at_switch(&self, input: u32, out_port: u8, sl: u8) -> u8 {
-        let pair = input as usize * self.radix + usize::from(out_port);
-        let table = self.of_ports.get(pair).copied().unwrap_or(0);
-        self.tables[usize::from(table)][usize::from(sl)]
     }
 }
 

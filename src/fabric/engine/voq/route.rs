@@ -4,131 +4,55 @@
 //! Headers at the head of output buffers need no phase: `crossing` has decided when they leave.
 
 use super::Fabric;
-use super::layout::PortTables;
 use super::parts::Input;
 use crate::fabric::engine::bits::push_quickly;
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::engine::trunks::Trunks;
+use crate::fabric::engine::vls::{Hop, VlAndClass, Vls};
 use crate::fabric::routing::Router;
-use crate::fabric::spec::{FabricSpec, SpecError, VlPolicy};
-use crate::fabric::topology::VlClasses;
+use crate::fabric::spec::{FabricSpec, SpecError};
 
-/// What routing needs to know: forwarding, trunks, and the VLs.
+/// What routing needs to know: next hops, trunks, and the VLs.
 #[derive(Debug)]
 pub(super) struct Routes {
     radix: u32,
     router: Router,
-    /// Linear forwarding tables: the out-port, per switch · NICs + destination.
-    forwarding: Option<Vec<u16>>,
-    nics: usize,
-    classes: VlClasses,
     trunks: Trunks,
-    /// Packets change their VL class at datelines.
-    dateline: bool,
     vls: Vls,
-}
-
-/// The path of a packet through a switch: in-port and output numbered over all switches, and the
-/// same two ports numbered within the switch.
-struct Hop {
-    input: u32,
-    output: u32,
-    in_port: u8,
-    out_port: u8,
-}
-
-/// How the VL of a packet is decided.
-#[derive(Debug)]
-enum Vls {
-    /// Per SL a list of VLs. With datelines its index is the VL class, else the destination modulo
-    /// its length.
-    ServiceChannels(Vec<Vec<u8>>),
-    /// SL-to-VL tables.
-    Tables(PortTables),
 }
 
 impl Routes {
     pub(super) fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
-        let topology = &spec.topology;
         Ok(Self {
-            radix: topology.radix(),
+            radix: spec.topology.radix(),
             router: Router::new(spec),
-            forwarding: spec
-                .routing
-                .forwarding
-                .as_ref()
-                .map(|tables| tables.ports.concat()),
-            nics: topology.nics() as usize,
-            classes: VlClasses::new(topology),
             trunks: Trunks::new(spec),
-            dateline: spec.needs_classes(),
-            vls: match &spec.qos.vl_policy {
-                VlPolicy::ServiceChannels => Vls::ServiceChannels(
-                    (0..spec.qos.service_levels.len())
-                        .map(|sl| spec.qos.vls_of(sl).collect())
-                        .collect(),
-                ),
-                VlPolicy::SlToVl(tables) => Vls::Tables(PortTables::new(spec, tables)?),
-            },
+            vls: Vls::new(spec)?,
         })
     }
 
     /// True if the order in which packets are routed changes their routes.
     #[inline]
     pub(super) fn depends_on_order(&self) -> bool {
-        self.trunks.by_others() && self.forwarding.is_none()
+        self.trunks.by_others()
     }
 
     /// VL of a packet of `sl` for `dst` that leaves `nic`.
     #[inline]
     pub(super) fn vl_at_nic(&self, nic: u32, dst: u32, sl: u8) -> u8 {
-        match &self.vls {
-            Vls::ServiceChannels(vls) => {
-                let table = &vls[usize::from(sl)];
-                table[if self.dateline {
-                    0
-                } else {
-                    dst as usize % table.len()
-                }]
-            }
-            Vls::Tables(tables) => tables.at_nic(nic, sl),
-        }
+        self.vls.at_nic(nic, dst, sl)
     }
 
     /// Output, numbered over all switches, of a packet for `dst` at `switch`. `used(output)`: how
     /// much the output buffer of `output` holds, in units that need only compare.
     #[inline(always)]
     fn output(&mut self, switch: u32, dst: u32, used: impl FnMut(u32) -> u32) -> u32 {
-        if let Some(tables) = &self.forwarding {
-            let port = tables[switch as usize * self.nics + dst as usize];
-            return switch * self.radix + u32::from(port);
-        }
         let port = self.router.first_port(switch, dst);
         let first = switch * self.radix + port;
         if !self.trunks.has_several() || !self.trunks.is_link(port) {
             return first;
         }
         first + self.trunks.choose(first, dst, used)
-    }
-
-    /// VL and VL class behind `hop` of a packet of `sl` for `dst`, whose VL class was `class`.
-    #[inline(always)]
-    fn vl(&self, hop: &Hop, sl: u8, dst: u32, class: u8) -> (u8, u8) {
-        match &self.vls {
-            Vls::Tables(tables) => (tables.at_switch(hop.input, hop.out_port, sl), class),
-            Vls::ServiceChannels(vls) if self.dateline => {
-                let (in_port, out_port) = (hop.in_port.into(), hop.out_port.into());
-                let class = self.classes.behind(in_port, out_port, hop.output, class);
-                (vls[usize::from(sl)][usize::from(class)], class)
-            }
-            Vls::ServiceChannels(vls) => {
-                // Most lists have one VL: a division would cost more than this test.
-                match vls[usize::from(sl)].as_slice() {
-                    [vl] => (*vl, class),
-                    table => (table[dst as usize % table.len()], class),
-                }
-            }
-        }
     }
 }
 
@@ -152,7 +76,11 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let now = self.now;
         let packet = &self.packets[id];
         let (input, dst, sl) = (packet.input, packet.dst, packet.sl);
-        let (flits, class) = (packet.flits, packet.class);
+        let flits = packet.flits;
+        let before = VlAndClass {
+            vl: packet.vl,
+            class: packet.class,
+        };
         let Input {
             switch,
             first_port,
@@ -171,13 +99,13 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             u32::MAX - u32::from(port.room)
         });
         let out_port = (output - first_port) as u8;
-        let hop = Hop {
+        let hop = || Hop {
             input,
             output,
-            in_port,
-            out_port,
+            in_port: in_port.into(),
+            out_port: out_port.into(),
         };
-        let (vl, class) = self.routes.vl(&hop, sl, dst, class);
+        let VlAndClass { vl, class } = self.routes.vls.behind(hop, sl, dst, before);
         let packet = &mut self.packets[id];
         (packet.output, packet.vl, packet.class) = (output, vl, class);
         packet.waiting_since = now;

@@ -3,12 +3,12 @@
 
 use super::{MAX_DTABLE_WEIGHT, check_latencies, error};
 use crate::fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, DTableEntry, Pool, Scheduler, Timing};
-use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, SpecError, VlPolicy};
+use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, SpecError};
 
 impl FabricSpec {
     /// Checks the timing, the buffers and the scheduler of hierarchical switches.
     pub(super) fn validate_hierarchical(&self, switch: &Hierarchical) -> Result<(), SpecError> {
-        if self.qos.vl_policy != VlPolicy::ServiceChannels {
+        if self.qos.vl_policy.tables().is_some() {
             let problem = "SL-to-VL tables need switches of kind \"voq\"; remove them";
             return error("fabric.sl2vl", problem.into());
         }

@@ -1,19 +1,60 @@
 //! Whether service levels, channels and VLs agree with each other.
 
-use super::{MANAGEMENT_SC, MAX_LEVELS, error};
-use crate::fabric::spec::{FabricSpec, Qos, SlToVl, SpecError};
+use super::{MANAGEMENT_SC, MAX_CLASS_TURNS, MAX_LEVELS, error};
+use crate::fabric::spec::{FabricSpec, Qos, SlToVl, SpecError, VlPolicy};
 
 impl FabricSpec {
     /// Checks service levels and VLs. `datelines`: the VL classes of a service level must have
     /// VLs of their own.
     pub(super) fn validate_qos(&self, datelines: bool) -> Result<(), SpecError> {
         let classes = self.needs_classes();
-        let most_scs = if classes { 2 } else { usize::MAX };
+        let most_scs = match self.qos.vl_policy {
+            VlPolicy::ServiceChannels if classes => usize::from(self.classes()),
+            _ => usize::MAX,
+        };
         self.qos.validate_levels(most_scs)?;
+        if let VlPolicy::Dbbm { queues } = self.qos.vl_policy {
+            self.validate_queues(queues)?;
+        }
         if datelines && classes {
-            self.qos.validate_datelines()?;
+            self.validate_datelines()?;
         }
         Ok(())
+    }
+
+    /// Every service level has `queues` SCs in each VL class.
+    fn validate_queues(&self, queues: u8) -> Result<(), SpecError> {
+        const KEY: &str = "qos.queues";
+        let classes = u32::from(self.classes());
+        if queues == 0 {
+            return error(KEY, "is 0; a packet needs at least 1".into());
+        }
+        let most = MAX_CLASS_TURNS / (classes * classes);
+        if classes > 1 && u32::from(queues) > most {
+            let problem = format!(
+                "{queues} queues in each of {classes} VL classes; at most {most} are supported on \
+                 tori and dragonflies"
+            );
+            return error(KEY, problem);
+        }
+        let scs = classes as usize * usize::from(queues);
+        let mut levels = self.qos.service_levels.iter();
+        match levels.find(|level| level.scs.len() != scs) {
+            None => Ok(()),
+            Some(level) => {
+                let (name, have) = (&level.name, level.scs.len());
+                let problem =
+                    format!("{name} has {have} SCs; {queues} queues per VL class take {scs}");
+                error(KEY, problem)
+            }
+        }
+    }
+
+    /// On rings every SL needs two dateline classes, on VLs of their own.
+    fn validate_datelines(&self) -> Result<(), SpecError> {
+        let (qos, classes) = (&self.qos, usize::from(self.classes()));
+        let mut levels = qos.service_levels.iter();
+        levels.try_for_each(|level| validate_classes(qos, &level.name, &level.scs, classes))
     }
 
     /// Checks SL-to-VL tables against the fabric.
@@ -139,12 +180,6 @@ impl Qos {
             ),
         }
     }
-
-    /// On rings every SL needs two dateline classes, on VLs of their own.
-    fn validate_datelines(&self) -> Result<(), SpecError> {
-        let mut levels = self.service_levels.iter();
-        levels.try_for_each(|level| validate_classes(self, &level.name, &level.scs))
-    }
 }
 
 fn wrong_classes(name: &str, scs: usize) -> String {
@@ -154,20 +189,25 @@ fn wrong_classes(name: &str, scs: usize) -> String {
     )
 }
 
-/// On a ring the first two SCs are dateline classes and need their own VLs.
-fn validate_classes(qos: &Qos, name: &str, scs: &[u8]) -> Result<(), SpecError> {
-    let [zero, one] = *scs else {
+/// On a ring the SCs of a service level are as many for each dateline class, and no two classes
+/// share a VL.
+fn validate_classes(qos: &Qos, name: &str, scs: &[u8], classes: usize) -> Result<(), SpecError> {
+    let queues = scs.len() / classes;
+    if queues == 0 || scs.len() != classes * queues {
         return error("qos.service_levels", wrong_classes(name, scs.len()));
-    };
+    }
     let vl = |sc: u8| qos.sc2vl.get(usize::from(sc)).copied().flatten();
-    if vl(zero) == vl(one) {
-        return error(
-            "qos.sc2vl",
-            format!(
-                "SC {zero} and SC {one} of {name} share a VL; on a torus they need two, else it deadlocks, \
-                 and so does a dragonfly"
-            ),
-        );
+    for (i, &zero) in scs.iter().enumerate() {
+        let others = &scs[(i / queues + 1) * queues..];
+        if let Some(one) = others.iter().find(|&&one| vl(zero) == vl(one)) {
+            return error(
+                "qos.sc2vl",
+                format!(
+                    "SC {zero} and SC {one} of {name} share a VL; on a torus they need two, else it deadlocks, \
+                     and so does a dragonfly"
+                ),
+            );
+        }
     }
     Ok(())
 }

@@ -1,0 +1,205 @@
+//! Which VL a packet takes for its next hop (`docs/model.md` §7): tables of what
+//! [`spec::vls`](crate::fabric::spec::vls) says, for both kinds of switch.
+
+use crate::fabric::spec::{FabricSpec, SlToVl, SpecError, VlPolicy};
+use crate::fabric::topology::VlClasses;
+
+/// The VL policy of a fabric.
+#[derive(Debug)]
+pub(super) struct Vls {
+    /// Per SL.
+    levels: Vec<Level>,
+    /// The VLs of all SLs: those of an SL by class, within a class by queue.
+    vls: Vec<u8>,
+    changes: Changes,
+}
+
+/// The VLs of a service level.
+#[derive(Debug, Clone, Copy)]
+struct Level {
+    /// Where they begin.
+    first: u32,
+    /// Number of queues per VL class.
+    queues: u32,
+}
+
+/// What changes the VL of a packet at a switch.
+#[derive(Debug)]
+enum Changes {
+    /// Nothing: it keeps the VL on which it left its NIC.
+    Never,
+    /// Its VL class.
+    Classes(VlClasses),
+    /// SL-to-VL tables, which also decide the first VL.
+    Tables(PortTables),
+}
+
+/// The ports of a packet at a switch.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hop {
+    /// In-port, numbered over all switches.
+    pub input: u32,
+    /// Out-port, numbered over all switches.
+    pub output: u32,
+    /// The same ports, numbered within the switch.
+    pub in_port: u32,
+    pub out_port: u32,
+}
+
+/// VL and VL class of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct VlAndClass {
+    pub vl: u8,
+    pub class: u8,
+}
+
+impl Vls {
+    /// # Errors
+    /// If there are too many different SL-to-VL tables.
+    pub(super) fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
+        let (mut levels, mut vls) = (Vec::new(), Vec::new());
+        let classes = spec.classes();
+        for sl in 0..spec.qos.service_levels.len() {
+            let queues = spec.qos.queues(sl, classes) as u32;
+            levels.push(Level {
+                first: vls.len() as u32,
+                queues,
+            });
+            for class in 0..classes {
+                let channels = (0..queues).map(|queue| spec.channel(sl, class, queue));
+                vls.extend(channels.map(|channel| channel.map_or(0, |channel| channel.vl)));
+            }
+        }
+        let changes = match &spec.qos.vl_policy {
+            VlPolicy::SlToVl(tables) => Changes::Tables(PortTables::new(spec, tables)?),
+            VlPolicy::ServiceChannels | VlPolicy::Dbbm { .. } => match classes {
+                1 => Changes::Never,
+                _ => Changes::Classes(VlClasses::new(&spec.topology)),
+            },
+        };
+        Ok(Self {
+            levels,
+            vls,
+            changes,
+        })
+    }
+
+    /// VL of a packet of `sl` for `dst` that leaves `nic`.
+    #[inline]
+    pub(super) fn at_nic(&self, nic: u32, dst: u32, sl: u8) -> u8 {
+        match &self.changes {
+            Changes::Tables(tables) => tables.at_nic(nic, sl),
+            Changes::Classes(_) | Changes::Never => self.of_class(sl, 0, dst),
+        }
+    }
+
+    /// What a packet of `sl` for `dst` has behind a hop, if it had `before` in front of it. `hop` is
+    /// only asked for if it matters.
+    #[inline(always)]
+    pub(super) fn behind(
+        &self,
+        hop: impl FnOnce() -> Hop,
+        sl: u8,
+        dst: u32,
+        before: VlAndClass,
+    ) -> VlAndClass {
+        match &self.changes {
+            Changes::Never => before,
+            Changes::Classes(classes) => {
+                let hop = hop();
+                let class = classes.behind(hop.in_port, hop.out_port, hop.output, before.class);
+                VlAndClass {
+                    vl: self.of_class(sl, class, dst),
+                    class,
+                }
+            }
+            Changes::Tables(tables) => {
+                let hop = hop();
+                VlAndClass {
+                    vl: tables.at_switch(hop.input, hop.out_port, sl),
+                    class: before.class,
+                }
+            }
+        }
+    }
+
+    /// VL of a packet of `sl` for `dst` in VL class `class`, by service channel.
+    #[inline(always)]
+    fn of_class(&self, sl: u8, class: u8, dst: u32) -> u8 {
+        let Level { first, queues } = self.levels[usize::from(sl)];
+        // Most have one queue: a division would cost more than this test.
+        let at = match queues {
+            1 => u32::from(class),
+            _ => u32::from(class) * queues + dst % queues,
+        };
+        self.vls[(first + at) as usize]
+    }
+}
+
+/// The SL-to-VL tables of switches and NICs. Equal tables are kept once.
+#[derive(Debug)]
+struct PortTables {
+    /// The different tables.
+    tables: Vec<Vec<u8>>,
+    /// Table of each (in-port over all switches, out-port); empty if all have the default one.
+    of_ports: Vec<u16>,
+    radix: usize,
+    /// Table of each NIC.
+    of_nics: Vec<u16>,
+}
+
+impl PortTables {
+    fn new(spec: &FabricSpec, sl2vl: &SlToVl) -> Result<Self, SpecError> {
+        let (radix, nics) = (spec.topology.radix(), spec.topology.nics());
+        let mut tables = vec![sl2vl.default.clone()];
+        let mut position = |table: &Vec<u8>| {
+            let at = tables.iter().position(|known| known == table);
+            at.unwrap_or_else(|| {
+                tables.push(table.clone());
+                tables.len() - 1
+            }) as u16
+        };
+        let of_nics = (0..nics)
+            .map(|nic| sl2vl.hcas.get(&nic).map_or(0, &mut position))
+            .collect();
+        let mut of_ports = Vec::new();
+        if !sl2vl.ports.is_empty() {
+            let ports = spec.topology.switches() * radix;
+            of_ports = vec![0; ports as usize * radix as usize];
+            for (&(switch, input, output), table) in &sl2vl.ports {
+                let at = (switch * radix + input) as usize * radix as usize + output as usize;
+                of_ports[at] = position(table);
+            }
+        }
+        if tables.len() > usize::from(u16::MAX) {
+            let (count, most) = (tables.len(), u16::MAX);
+            return Err(SpecError {
+                key: "fabric.sl2vl",
+                problem: format!(
+                    "{count} different tables exceed the limit of this engine, {most}"
+                ),
+            });
+        }
+        Ok(Self {
+            tables,
+            of_ports,
+            radix: radix as usize,
+            of_nics,
+        })
+    }
+
+    /// VL of a packet of `sl` that leaves `nic`.
+    #[inline]
+    fn at_nic(&self, nic: u32, sl: u8) -> u8 {
+        self.tables[usize::from(self.of_nics[nic as usize])][usize::from(sl)]
+    }
+
+    /// VL of a packet of `sl` from in-port `input`, numbered over all switches, to `out_port` of the
+    /// same switch.
+    #[inline]
+    fn at_switch(&self, input: u32, out_port: u32, sl: u8) -> u8 {
+        let pair = input as usize * self.radix + out_port as usize;
+        let table = self.of_ports.get(pair).copied().unwrap_or(0);
+        self.tables[usize::from(table)][usize::from(sl)]
+    }
+}

@@ -1,0 +1,111 @@
+//! Which VL a packet takes for its next hop (`docs/model.md` §7), as a function of the
+//! specification. Analysis asks it hop by hop; the engine makes its tables from it
+//! (`src/fabric/engine/vls.rs`).
+
+use super::{FabricSpec, Qos, VlPolicy};
+
+/// What a packet travels on from one buffer to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Channel {
+    /// Service channel. With SL-to-VL tables the SL stands for it.
+    pub sc: u8,
+    /// Virtual lane.
+    pub vl: u8,
+}
+
+/// The step of a packet through a switch. Ports are numbered within the switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hop {
+    /// Switch.
+    pub switch: u32,
+    /// Port by which the packet comes in.
+    pub in_port: u32,
+    /// Port by which it leaves.
+    pub out_port: u32,
+}
+
+impl Qos {
+    /// Queues that service level `sl` has in each of `classes` VL classes: the destination picks
+    /// one. At least 1.
+    #[must_use]
+    pub fn queues(&self, sl: usize, classes: u8) -> usize {
+        (self.service_levels[sl].scs.len() / usize::from(classes.max(1))).max(1)
+    }
+
+    /// Where the channel of a packet for NIC `dst` stands in the list of a service level that has
+    /// `queues` of them in each VL class.
+    #[must_use]
+    pub fn position(class: u8, queues: usize, dst: u32) -> usize {
+        usize::from(class) * queues + dst as usize % queues.max(1)
+    }
+}
+
+impl FabricSpec {
+    /// VL classes that packets use: 1 unless the routing needs more
+    /// ([`FabricSpec::needs_classes`]).
+    #[must_use]
+    pub fn classes(&self) -> u8 {
+        match self.needs_classes() {
+            true => self.topology.vl_classes(),
+            false => 1,
+        }
+    }
+
+    /// Service channel of a packet of `sl` for NIC `dst` in VL class `class`, and its VL. `None` if
+    /// the service level has no SC, or the SC no VL. A service level with too few SCs uses the last
+    /// for several classes.
+    #[must_use]
+    pub fn channel(&self, sl: usize, class: u8, dst: u32) -> Option<Channel> {
+        let scs = &self.qos.service_levels[sl].scs;
+        let queues = self.qos.queues(sl, self.classes());
+        let &sc = scs
+            .get(Qos::position(class, queues, dst))
+            .or_else(|| scs.last())?;
+        let vl = self.qos.sc2vl.get(usize::from(sc)).copied().flatten()?;
+        Some(Channel { sc, vl })
+    }
+
+    /// Channel on which a packet of `sl` for NIC `dst` leaves NIC `nic`; `None` if it has none.
+    #[must_use]
+    pub fn channel_at_nic(&self, nic: u32, dst: u32, sl: usize) -> Option<Channel> {
+        match &self.qos.vl_policy {
+            VlPolicy::SlToVl(tables) => of_table(sl, tables.at_hca(nic, sl as u8)),
+            VlPolicy::ServiceChannels | VlPolicy::Dbbm { .. } => self.channel(sl, 0, dst),
+        }
+    }
+
+    /// Channel behind `hop`, and VL class there, of a packet of `sl` for NIC `dst` whose VL class
+    /// was `class`; `None` if it has no channel.
+    #[must_use]
+    pub fn channel_behind(
+        &self,
+        hop: Hop,
+        sl: usize,
+        dst: u32,
+        class: u8,
+    ) -> Option<(Channel, u8)> {
+        let Hop {
+            switch,
+            in_port,
+            out_port,
+        } = hop;
+        let class = match self.classes() {
+            1 => 0,
+            _ => self.topology.class_behind(switch, in_port, out_port, class),
+        };
+        let channel = match &self.qos.vl_policy {
+            VlPolicy::SlToVl(tables) => {
+                of_table(sl, tables.at_switch(switch, in_port, out_port, sl as u8))
+            }
+            VlPolicy::ServiceChannels | VlPolicy::Dbbm { .. } => self.channel(sl, class, dst),
+        };
+        Some((channel?, class))
+    }
+}
+
+fn of_table(sl: usize, vl: Option<u8>) -> Option<Channel> {
+    Some(Channel {
+        sc: sl as u8,
+        vl: vl?,
+    })
+}
