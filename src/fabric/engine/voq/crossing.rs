@@ -64,6 +64,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
 
         let leaves = start_on_link(packet, port, &crossing, pace);
         if room_binds {
+            self.routes.granted(output, packet.credits);
             let credit_return = CreditReturn::leaving(&leaves.later(1), packet.credits, 0);
             port.room -= packet.credits;
             let add = |_, credits| port.room += credits;
