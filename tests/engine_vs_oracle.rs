@@ -6,7 +6,7 @@ mod compare;
 mod oracle;
 
 use common::infiniband::{control, own_pool, voq_fabric, with_hierarchical_switches};
-use common::random::{Kind, config, controlled_fabric, fabric, script, traffic};
+use common::random::{Kind, choosing_tree, config, controlled_fabric, fabric, script, traffic};
 use common::script::{Cue, Script, jam, message};
 use common::specs::{even_pool, hierarchical_of, jamming_ring, opa_gen1, opasim};
 use compare::{compare, compare_sampled};
@@ -245,6 +245,14 @@ proptest! {
 
     #[test]
     fn any_fabrics_agree_even_when_they_deadlock(spec in fabric(Kind::Any), traffic in traffic()) {
+        compare(&spec, &script(&spec, &traffic))?;
+    }
+
+    #[test]
+    fn packets_that_choose_their_up_ports_agree(
+        spec in choosing_tree(Kind::Any),
+        traffic in traffic(),
+    ) {
         compare(&spec, &script(&spec, &traffic))?;
     }
 

@@ -7,12 +7,12 @@ mod oracle_ib;
 
 use common::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
 use common::random::config;
-use common::random_infiniband::{fabric, script, traffic};
+use common::random_infiniband::{fabric, script, traffic, tree_fabric};
 use common::script::{Cue, Script, message};
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::series::{FlowSample, PortVlSample, Sample, Sampling, SourceSample};
 use flitwise::fabric::spec::congestion::CctEntry;
-use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::spec::{FabricSpec, Tick, UpPorts};
 use flitwise::fabric::stats::{FabricStats, LinkEnd};
 use flitwise::fabric::topology::Topology;
 use flitwise::units::Ratio;
@@ -215,6 +215,13 @@ proptest! {
         let way = t.allocation + t.crossbar + t.output_store;
         let largest = spec.largest_packet_credits().max(2);
         voq_of(&mut spec).buffers.output = 2 * largest + way as u32 + 2;
+        compare(&spec, &script(&spec, &traffic), None)?;
+    }
+
+    #[test]
+    fn packets_that_choose_their_up_ports_agree(spec in tree_fabric(), traffic in traffic()) {
+        let mut spec = spec;
+        spec.routing.up_ports = UpPorts::LeastQueued;
         compare(&spec, &script(&spec, &traffic), None)?;
     }
 

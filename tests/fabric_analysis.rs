@@ -16,7 +16,7 @@ use flitwise::fabric::analysis::path::{NoWay, path};
 use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::hierarchical::{CentralQueues, Scheduler};
-use flitwise::fabric::spec::{FabricSpec, RingTie, TrunkSelection};
+use flitwise::fabric::spec::{FabricSpec, RingTie, TrunkSelection, UpPorts};
 use flitwise::fabric::topology::{Peer, Ports, Shape, Topology};
 use proptest::prelude::*;
 
@@ -408,7 +408,9 @@ proptest! {
 
     /// All routes at once are the sum of the routes one by one.
     #[test]
-    fn the_walk_agrees_with_single_routes(spec in fabric(Kind::Any)) {
+    fn the_walk_agrees_with_single_routes(mut spec in fabric(Kind::Any)) {
+        // Packets that choose have more than a single route: see `tests/up_ports.rs`.
+        spec.routing.up_ports = UpPorts::Destination;
         let routes = routes_of(&spec);
         let topology = &spec.topology;
         let mut by_hops = vec![0; routes.pairs_by_hops.len()];
@@ -465,6 +467,7 @@ proptest! {
     #[test]
     fn the_graph_agrees_with_single_packets(mut spec in mixed_fabric()) {
         spec.routing.trunk = TrunkSelection::Destination;
+        spec.routing.up_ports = UpPorts::Destination;
         let routes = routes_of(&spec);
         let graph = ChannelGraph::new(&spec, &routes).unwrap();
         let slow = SlowGraph::new(&spec);

@@ -11,7 +11,7 @@ use flitwise::fabric::analysis::channels::{Buffer, ChannelGraph};
 use flitwise::fabric::analysis::path::path;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::fabric::engine::{Engine, RunEnd};
-use flitwise::fabric::spec::{FabricSpec, TrunkSelection, VlPolicy};
+use flitwise::fabric::spec::{FabricSpec, TrunkSelection, UpPorts, VlPolicy};
 use flitwise::fabric::topology::Peer;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -173,6 +173,7 @@ proptest! {
     #[test]
     fn the_graph_agrees_with_single_packets(mut spec in random_infiniband::fabric()) {
         spec.routing.trunk = TrunkSelection::Destination;
+        spec.routing.up_ports = UpPorts::Destination;
         let (dependencies, _) = graph_of(&spec);
         let rings_by_class = spec.needs_classes();
         let slow = slow_graph(&spec);

@@ -11,7 +11,7 @@ use common::script::Script;
 use flitwise::fabric::engine::Engine;
 use flitwise::fabric::spec::voq::{VlArb, VlWeight};
 use flitwise::fabric::spec::{
-    CongestionControl, FabricSpec, ForwardingTables, SlToVl, TrunkSelection, VlPolicy,
+    CongestionControl, FabricSpec, ForwardingTables, SlToVl, TrunkSelection, UpPorts, VlPolicy,
 };
 use oracle_ib::{IbRun, RunEnd};
 use proptest::prelude::*;
@@ -30,7 +30,9 @@ fn run(spec: &FabricSpec, mut script: Script) -> (IbRun, Script) {
 
 /// Packets of a queue pair arrive in the order in which they left.
 fn assert_order(spec: &FabricSpec, run: &IbRun, messages: &BTreeMap<u64, (u32, u32, u8)>) {
-    if spec.routing.trunk != TrunkSelection::Destination {
+    let by_destination = spec.routing.trunk == TrunkSelection::Destination
+        && spec.routing.up_ports == UpPorts::Destination;
+    if !by_destination {
         return;
     }
     let mut last: BTreeMap<(u32, u32, u8), u64> = BTreeMap::new();
@@ -94,6 +96,7 @@ proptest! {
             return Ok(());
         }
         spec.routing.trunk = TrunkSelection::Destination;
+        spec.routing.up_ports = UpPorts::Destination;
         for level in &mut spec.qos.service_levels {
             level.scs.truncate(1);
         }

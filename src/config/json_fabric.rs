@@ -8,7 +8,7 @@ use crate::fabric::spec::hierarchical::{
 };
 use crate::fabric::spec::{
     FabricSpec, Hierarchical, LinkLatency, Qos, RingTie, Routing, ServiceLevel, SlToVl, Switch,
-    TrunkSelection, Units, VlPolicy,
+    TrunkSelection, Units, UpPorts, VlPolicy,
 };
 use serde_json::{Map, Value, json};
 
@@ -22,6 +22,7 @@ pub fn fabric_json(f: &FabricSpec, routing: &str) -> Value {
             Routing {
                 ring_tie,
                 trunk,
+                up_ports,
                 forwarding,
             },
         units:
@@ -36,7 +37,7 @@ pub fn fabric_json(f: &FabricSpec, routing: &str) -> Value {
         switch,
         congestion_control: _,
     } = f;
-    json!({
+    let mut fabric = json!({
         "topology": topology(f),
         "routing": routing,
         "ring_tie": match ring_tie {
@@ -61,7 +62,12 @@ pub fn fabric_json(f: &FabricSpec, routing: &str) -> Value {
             Switch::Hierarchical(switch) => hierarchical(switch),
             Switch::Voq(switch) => json_infiniband::voq(switch),
         },
-    })
+    });
+    // Only here, so that the results of other experiments stay as they were.
+    if *up_ports == UpPorts::LeastQueued {
+        fabric["up_ports"] = "least-queued".into();
+    }
+    fabric
 }
 
 fn hierarchical(switch: &Hierarchical) -> Value {

@@ -29,6 +29,7 @@ mod resolve_series;
 mod resolve_tables;
 mod resolve_topology;
 mod resolve_traffic;
+mod resolve_vls;
 mod tagged;
 
 pub use error::{ConfigError, Location};

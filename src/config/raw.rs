@@ -53,6 +53,13 @@ pub(super) enum RawTrunkSelection {
     LeastQueued,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawUpPorts {
+    Destination,
+    LeastQueued,
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawQos {

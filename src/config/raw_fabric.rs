@@ -1,6 +1,6 @@
 //! `[fabric]` as written. Its `kind` decides which keys it has besides the common ones.
 
-use super::raw::{RawRingTie, RawRouting, RawTopology, RawTrunkSelection};
+use super::raw::{RawRingTie, RawRouting, RawTopology, RawTrunkSelection, RawUpPorts};
 use super::raw_infiniband::{RawAcks, RawForwarding, RawHcaRate, RawLinkSpeed, RawSl2Vl, RawSpeed};
 use crate::units::{Bytes, Latency, Picoseconds, Rate, Space};
 use serde::Deserialize;
@@ -125,6 +125,7 @@ fabric! {
         routing: RawRouting,
         ring_tie: RawRingTie,
         trunk_selection: RawTrunkSelection,
+        up_ports: RawUpPorts,
         forwarding: RawForwarding,
         sl2vl: RawSl2Vl,
         flit: Bytes,

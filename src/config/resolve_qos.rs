@@ -2,20 +2,18 @@
 
 use super::error::{ConfigError, suggestion};
 use super::presets::{self, FabricDefaults, QosDefaults};
-use super::raw::{QosPreset, RawDTable, RawQos, RawScheduler, RawServiceLevel, RawVlPolicy};
+use super::raw::{QosPreset, RawDTable, RawQos, RawScheduler, RawServiceLevel};
 use super::resolve_tables;
+use super::resolve_vls;
 use crate::fabric::parameters::SwitchParameters;
 use crate::fabric::qos::dtable_table::{
     self, DTableError, DTableParameters, DTableSl, DTableTable,
 };
 use crate::fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, Scheduler};
-use crate::fabric::spec::validate::{MANAGEMENT_SC, MAX_DATA_VLS, MAX_LEVELS};
+use crate::fabric::spec::validate::{MAX_DATA_VLS, MAX_LEVELS};
 use crate::fabric::spec::voq::VlArb;
 use crate::fabric::spec::{Qos, ServiceLevel, SlToVl, VlPolicy};
 use crate::units::Ratio;
-
-/// Queues of DBBM where the file names no number.
-const DEFAULT_QUEUES: u8 = 4;
 
 /// What decides which packet a link carries next.
 pub(super) enum Scheduling {
@@ -39,33 +37,7 @@ pub(super) fn qos(
         .service_levels
         .as_ref()
         .unwrap_or(&defaults.service_levels);
-    let default_mtu = raw.mtu.map_or(fabric.parameters.mtu_bytes.into(), |b| b.0);
-    let service_levels = service_levels(levels, default_mtu)?;
-    let given = raw
-        .sc2vl
-        .as_ref()
-        .or(Some(&defaults.sc2vl).filter(|list| !list.is_empty()));
-    let classes = if rings { 2 } else { 1 };
-    let most_vls = match fabric.parameters.switch {
-        SwitchParameters::Voq(_) => MAX_DATA_VLS.into(),
-        SwitchParameters::Hierarchical(_) => MAX_LEVELS - 1,
-    };
-    let qos = match (queues(raw, tables)?, tables) {
-        (Some(queues), _) => by_destination(raw, (queues, classes), most_vls, service_levels)?,
-        (None, None) => {
-            let sc2vl = sc2vl(given, &service_levels)?;
-            Qos {
-                vls: sc2vl.iter().flatten().max().map_or(1, |&vl| vl + 1),
-                service_levels,
-                sc2vl,
-                vl_policy: VlPolicy::ServiceChannels,
-            }
-        }
-        (None, Some(tables)) => by_tables(raw, tables, service_levels)?,
-    };
-    // Before the scheduler, whose tables go by the service levels.
-    let by_class = rings && qos.vl_policy == VlPolicy::ServiceChannels;
-    qos.validate_levels(if by_class { classes } else { usize::MAX })?;
+    let qos = with_vls(raw, &defaults, fabric, rings, tables)?;
     let wanted = raw.scheduler.or(defaults.scheduler);
     let wanted = wanted.unwrap_or(fabric.scheduler);
     if let SwitchParameters::Voq(_) = fabric.parameters.switch {
@@ -103,130 +75,48 @@ pub(super) fn qos(
     Ok((qos, Scheduling::Scheduler(scheduler, table)))
 }
 
-/// Queues per VL class, with DBBM.
-fn queues(raw: &RawQos, tables: Option<&SlToVl>) -> Result<Option<u8>, ConfigError> {
-    let problem = match (raw.vl_policy, raw.queues, tables) {
-        (Some(RawVlPolicy::Dbbm), _, Some(_)) => {
-            "SL-to-VL tables (fabric.sl2vl) decide the VLs; remove one of the two"
-        }
-        (Some(RawVlPolicy::Dbbm), queues, None) => {
-            return Ok(Some(queues.unwrap_or(DEFAULT_QUEUES)));
-        }
-        (_, Some(_), _) => "belongs to DBBM; add vl_policy = \"dbbm\" or remove it",
-        (_, None, _) => return Ok(None),
-    };
-    let key = match raw.vl_policy {
-        Some(RawVlPolicy::Dbbm) => "qos.vl_policy",
-        _ => "qos.queues",
-    };
-    Err(ConfigError::new(key, problem))
-}
-
-/// Service levels of DBBM: each has `queues` SCs in each of `classes` VL classes, all of them on
-/// VLs of their own, of which there are at most `most_vls`.
-fn by_destination(
+/// The service levels with their VLs, checked before the scheduler, whose tables go by the
+/// service levels; see [`qos`] for the arguments.
+fn with_vls(
     raw: &RawQos,
-    (queues, classes): (u8, usize),
-    most_vls: usize,
-    mut service_levels: Vec<ServiceLevel>,
+    defaults: &QosDefaults,
+    fabric: &FabricDefaults,
+    rings: bool,
+    tables: Option<&SlToVl>,
 ) -> Result<Qos, ConfigError> {
-    no_channels(
-        raw,
-        "DBBM (qos.vl_policy) gives every service level its SCs and VLs; remove one of the two",
-    )?;
-    if queues == 0 {
-        let problem = "is 0; a packet needs at least 1";
-        return Err(ConfigError::new("qos.queues", problem));
-    }
-    let scs = classes * usize::from(queues);
-    let vls = scs * service_levels.len();
-    if vls > most_vls {
-        let levels = service_levels.len();
-        let problem = format!(
-            "{levels} service levels with {classes} VL classes of {queues} queues take {vls} VLs; there are \
-             at most {most_vls}"
-        );
-        return Err(ConfigError::new("qos.queues", problem));
-    }
-    let mut sc2vl = [None; 32];
-    let mut channels = (0u8..).filter(|&sc| sc != MANAGEMENT_SC);
-    let mut vl = 0..;
-    for level in &mut service_levels {
-        level.scs = channels.by_ref().take(scs).collect();
-        for &sc in &level.scs {
-            sc2vl[usize::from(sc)] = vl.next();
+    let levels = raw
+        .service_levels
+        .as_ref()
+        .unwrap_or(&defaults.service_levels);
+    let default_mtu = raw.mtu.map_or(fabric.parameters.mtu_bytes.into(), |b| b.0);
+    let service_levels = service_levels(levels, default_mtu)?;
+    let given = raw
+        .sc2vl
+        .as_ref()
+        .or(Some(&defaults.sc2vl).filter(|list| !list.is_empty()));
+    let classes = if rings { 2 } else { 1 };
+    let most_vls = match fabric.parameters.switch {
+        SwitchParameters::Voq(_) => MAX_DATA_VLS.into(),
+        SwitchParameters::Hierarchical(_) => MAX_LEVELS - 1,
+    };
+    let qos = match (resolve_vls::queues(raw, tables)?, tables) {
+        (Some(queues), _) => {
+            resolve_vls::by_destination(raw, (queues, classes), most_vls, service_levels)?
         }
-    }
-    Ok(Qos {
-        vls: vls as u8,
-        service_levels,
-        sc2vl,
-        vl_policy: VlPolicy::Dbbm { queues },
-    })
-}
-
-/// The file names no SCs and their VLs, which follow from something else.
-fn no_channels(raw: &RawQos, problem: &str) -> Result<(), ConfigError> {
-    if raw.sc2vl.is_some() {
-        return Err(ConfigError::new("qos.sc2vl", problem));
-    }
-    let mut levels = raw.service_levels.iter().flatten();
-    match levels.position(|level| !level.scs.is_empty()) {
-        None => Ok(()),
-        Some(i) => Err(ConfigError::new(
-            format!("qos.service_levels.{i}.scs"),
-            problem,
-        )),
-    }
-}
-
-/// Service levels whose VLs SL-to-VL tables decide: each has an SC of its own, which stands
-/// for the default table.
-fn by_tables(
-    raw: &RawQos,
-    tables: &SlToVl,
-    mut service_levels: Vec<ServiceLevel>,
-) -> Result<Qos, ConfigError> {
-    no_channels(
-        raw,
-        "SL-to-VL tables (fabric.sl2vl) decide the VLs in place of service channels; remove one of \
-         the two",
-    )?;
-    let count = service_levels.len();
-    if tables.default.len() < count || count >= MAX_LEVELS {
-        return Err(ConfigError::new(
-            "fabric.sl2vl",
-            format!(
-                "{} entries for {count} service levels",
-                tables.default.len()
-            ),
-        ));
-    }
-    let mut sc2vl = [None; 32];
-    // A service channel each, in name only: the one of management is not theirs.
-    let channels = (0u8..).filter(|&sc| sc != MANAGEMENT_SC);
-    for ((sc, level), &vl) in channels.zip(&mut service_levels).zip(&tables.default) {
-        level.scs = vec![sc];
-        sc2vl[usize::from(sc)] = Some(vl);
-    }
-    let own = tables.hcas.values().chain(tables.ports.values());
-    let all = own.chain([&tables.default]);
-    let highest = all.flat_map(|table| table.iter().take(count)).max();
-    let vls = highest.map_or(1, |&vl| vl.saturating_add(1));
-    if vls > MAX_DATA_VLS {
-        let problem = format!(
-            "VL {}; an InfiniBand port has at most {MAX_DATA_VLS} for data, VL 0 to VL {}",
-            vls - 1,
-            MAX_DATA_VLS - 1
-        );
-        return Err(ConfigError::new("fabric.sl2vl", problem));
-    }
-    Ok(Qos {
-        vls,
-        service_levels,
-        sc2vl,
-        vl_policy: VlPolicy::ServiceChannels,
-    })
+        (None, None) => {
+            let sc2vl = sc2vl(given, &service_levels)?;
+            Qos {
+                vls: sc2vl.iter().flatten().max().map_or(1, |&vl| vl + 1),
+                service_levels,
+                sc2vl,
+                vl_policy: VlPolicy::ServiceChannels,
+            }
+        }
+        (None, Some(tables)) => resolve_vls::by_tables(raw, tables, service_levels)?,
+    };
+    let by_class = rings && qos.vl_policy == VlPolicy::ServiceChannels;
+    qos.validate_levels(if by_class { classes } else { usize::MAX })?;
+    Ok(qos)
 }
 
 /// What the preset says; nothing where the file defines the service levels.

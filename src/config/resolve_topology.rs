@@ -2,9 +2,9 @@
 
 use super::error::ConfigError;
 use super::import::Imported;
-use super::raw::{RawRingTie, RawTrunkSelection};
+use super::raw::{RawRingTie, RawTrunkSelection, RawUpPorts};
 use super::raw_fabric::RawFabric;
-use crate::fabric::spec::{RingTie, Routing, TrunkSelection};
+use crate::fabric::spec::{RingTie, Routing, TrunkSelection, UpPorts};
 use crate::fabric::topology::{Arrangement, DragonflySize, Topology};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Unexpected, Visitor};
@@ -307,9 +307,19 @@ pub(super) fn routing(
         Some(RawTrunkSelection::RoundRobin) => TrunkSelection::RoundRobin,
         Some(RawTrunkSelection::LeastQueued) => TrunkSelection::LeastQueued,
     };
+    let up_ports = match raw.up_ports {
+        None | Some(RawUpPorts::Destination) => UpPorts::Destination,
+        Some(RawUpPorts::LeastQueued) if matches!(kind, KAryNTree | Xgft) => UpPorts::LeastQueued,
+        Some(RawUpPorts::LeastQueued) => {
+            let problem =
+                "only trees (kinds \"k-ary-n-tree\" and \"xgft\") have up-ports; remove it";
+            return Err(ConfigError::new("fabric.up_ports", problem));
+        }
+    };
     let routing = Routing {
         ring_tie,
         trunk,
+        up_ports,
         forwarding: None,
     };
     Ok((name, routing))

@@ -4,6 +4,7 @@
 //! that a failing case shrinks to a small one.
 
 use super::random_infiniband;
+use super::random_topology;
 use super::random_topology::topology;
 use super::script::{Cue, Script};
 use super::specs::hierarchical_of;
@@ -13,7 +14,7 @@ use flitwise::fabric::spec::hierarchical::{
 };
 use flitwise::fabric::spec::{
     CongestionControl, FabricSpec, Hierarchical, LinkLatency, Notification, Qos, RingTie, Routing,
-    ServiceLevel, Switch, TrunkSelection, Units, VlPolicy,
+    ServiceLevel, Switch, TrunkSelection, Units, UpPorts, VlPolicy,
 };
 use flitwise::fabric::topology::{Peer, Topology};
 use flitwise::fabric::workload::Message;
@@ -260,7 +261,16 @@ fn scheduler(raw: &RawScheduler, spec: &FabricSpec) -> Scheduler {
 
 /// A random small fabric.
 pub fn fabric(kind: Kind) -> impl Strategy<Value = FabricSpec> {
-    fabric_with(kind, Just(None))
+    fabric_with(kind, Just(None), topology())
+}
+
+/// A random small tree whose packets choose their up-ports, with or without congestion control.
+pub fn choosing_tree(kind: Kind) -> impl Strategy<Value = FabricSpec> {
+    let control = proptest::option::of(random_infiniband::congestion(MAX_LEVELS));
+    fabric_with(kind, control, random_topology::tree()).prop_map(|mut spec| {
+        spec.routing.up_ports = UpPorts::LeastQueued;
+        spec
+    })
 }
 
 /// A random small fabric with congestion control.
@@ -268,6 +278,7 @@ pub fn controlled_fabric(kind: Kind) -> impl Strategy<Value = FabricSpec> {
     fabric_with(
         kind,
         random_infiniband::congestion(MAX_LEVELS).prop_map(Some),
+        topology(),
     )
 }
 
@@ -275,19 +286,20 @@ prop_compose! {
     fn fabric_with(
         kind: Kind,
         control: impl Strategy<Value = Option<CongestionControl>>,
+        topology: impl Strategy<Value = Topology>,
     )(
-        topology in topology(),
+        topology in topology,
         (flit_bytes, link_latency, timing) in timing(),
         levels in raw_levels(),
         (flits_per_credit, header_bytes) in (1u32..=8, prop_oneof![Just(0u32), 0u32..=70]),
         pools in (raw_pool(), raw_pool(), raw_pool(), raw_pool(), raw_pool()),
         per_vl in any::<bool>(),
         tie in prop_oneof![Just(RingTie::Positive), Just(RingTie::SourceParity)],
-        trunk in prop_oneof![
+        (trunk, up_ports) in (prop_oneof![
             Just(TrunkSelection::Destination),
             Just(TrunkSelection::RoundRobin),
             Just(TrunkSelection::LeastQueued),
-        ],
+        ], prop_oneof![Just(UpPorts::Destination), Just(UpPorts::LeastQueued)]),
         raw_scheduler in (0u8..3, vec((any::<u8>(), 0u32..=8), 5..=12)),
         control in control,
         (blind, queues) in (any::<bool>(), prop_oneof![3 => Just(None), 1 => (1u8..=5).prop_map(Some)]),
@@ -299,7 +311,7 @@ prop_compose! {
         let empty = Pool { total: 0, per_vl: Vec::new() };
         let mut spec = FabricSpec {
             topology,
-            routing: Routing { ring_tie: tie, trunk, forwarding: None },
+            routing: Routing { ring_tie: tie, trunk, up_ports, forwarding: None },
             units: Units {
                 tick: TickLength::whole(640),
                 flit_bytes,

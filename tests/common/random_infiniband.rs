@@ -1,6 +1,7 @@
 //! Random InfiniBand fabrics and traffic, small enough for the oracle.
 
 use super::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
+use super::random_topology;
 use super::script::{Cue, Script, message};
 use super::specs::sc2vl;
 use flitwise::fabric::spec::congestion::{
@@ -10,7 +11,7 @@ use flitwise::fabric::spec::congestion::{
 use flitwise::fabric::spec::voq::{Acks, Buffers, LinkRates, VlArb, VlWeight};
 use flitwise::fabric::spec::{
     CongestionControl, FabricSpec, LinkLatency, Notification, RingTie, ServiceLevel, SlToVl,
-    TrunkSelection, VlPolicy,
+    TrunkSelection, UpPorts, VlPolicy,
 };
 use flitwise::fabric::topology::{Peer, Topology};
 use flitwise::units::Ratio;
@@ -202,8 +203,8 @@ fn levels(spec: &mut FabricSpec, mtus: &[u32], pairs: u8, queues: Option<u8>) {
 }
 
 prop_compose! {
-    fn frame()(
-        topology in topology(),
+    fn frame(topology: impl Strategy<Value = Topology>)(
+        topology in topology,
         latencies in (1u64..8, 1u64..6, 0u64..4, 0u64..4, 1u64..4, 1u64..3, 0u64..4),
         header_bytes in prop_oneof![Just(0u32), Just(26)],
         flits_per_credit in 1u32..4,
@@ -216,6 +217,7 @@ prop_compose! {
             Just(TrunkSelection::RoundRobin),
             Just(TrunkSelection::LeastQueued),
         ],
+        up_ports in prop_oneof![Just(UpPorts::Destination), Just(UpPorts::LeastQueued)],
     ) -> FabricSpec {
         let mut spec = voq_fabric(topology);
         let t = &mut voq_of(&mut spec).timing;
@@ -225,6 +227,7 @@ prop_compose! {
         spec.units.header_bytes = header_bytes;
         spec.units.flits_per_credit = flits_per_credit;
         spec.routing.trunk = trunk;
+        spec.routing.up_ports = up_ports;
         spec.routing.ring_tie = if parity { RingTie::SourceParity } else { RingTie::Positive };
         levels(&mut spec, &mtus, pairs, queues);
         spec
@@ -255,7 +258,16 @@ fn exceptions(topology: &Topology, rates: &[Ratio]) -> BTreeMap<(u32, u32), Rati
 
 /// A random sound `voq` fabric.
 pub fn fabric() -> impl Strategy<Value = FabricSpec> {
-    frame().prop_flat_map(|spec| {
+    fabric_on(topology())
+}
+
+/// The same on a tree.
+pub fn tree_fabric() -> impl Strategy<Value = FabricSpec> {
+    fabric_on(random_topology::tree())
+}
+
+fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value = FabricSpec> {
+    frame(topology).prop_flat_map(|spec| {
         let (vls, sls) = (spec.qos.vls, spec.qos.service_levels.len());
         let ring = spec.topology.vl_classes() > 1;
         let tables = (vec(0..vls, sls), vec(vec(0..vls, sls), 0..3));

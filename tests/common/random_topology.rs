@@ -23,11 +23,19 @@ pub fn topology() -> impl Strategy<Value = Topology> {
         let hosts = Some(slots - empty % slots);
         Topology::cube(&dimensions, wrap, concentration, trunk, hosts).unwrap()
     });
-    let tree = (2u32..=3, 2u32..=3, 0u32..=3).prop_map(|(k, n, missing)| {
+    prop_oneof![3 => single, 5 => cube, 2 => k_ary_n_tree(), 1 => xgft(), 1 => graph(), 2 => dragonfly()]
+}
+
+/// A tree of either family.
+pub fn tree() -> impl Strategy<Value = Topology> {
+    prop_oneof![k_ary_n_tree(), xgft()]
+}
+
+fn k_ary_n_tree() -> impl Strategy<Value = Topology> {
+    (2u32..=3, 2u32..=3, 0u32..=3).prop_map(|(k, n, missing)| {
         let hosts = k.pow(n) - missing.min(k.pow(n) - 2);
         Topology::k_ary_n_tree(k, n, Some(hosts)).unwrap()
-    });
-    prop_oneof![3 => single, 5 => cube, 2 => tree, 1 => xgft(), 1 => graph(), 2 => dragonfly()]
+    })
 }
 
 /// A generalised fat tree of two or three levels, some tapered, some with parallel links.

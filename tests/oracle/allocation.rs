@@ -145,6 +145,10 @@ fn carry_out(
     let packet = &mut packets[id];
     switch.space(target).take(to_queue, packet.credits);
     assert_eq!(switch.buffer(source).remove_head(from_queue), id);
+    if let Place::Output(_) = target {
+        let was_routed = switch.ungranted.remove(&id);
+        assert!(was_routed.is_some(), "granted once, after it was routed");
+    }
     if let (Place::Output(_), Some(marking)) = (target, &mut switch.marking) {
         marking.granted(id, packet);
     }

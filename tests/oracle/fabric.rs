@@ -13,7 +13,7 @@ use super::sample::Sample;
 use super::sender::Choice;
 use super::switch::Switch;
 use super::{Departure, OracleRun, RunEnd};
-use flitwise::fabric::spec::{FabricSpec, Tick, TrunkSelection};
+use flitwise::fabric::spec::{FabricSpec, Tick, TrunkSelection, UpPorts};
 use flitwise::fabric::stats::CongestionStats;
 use flitwise::fabric::topology::Peer;
 use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
@@ -197,7 +197,10 @@ impl<'s> Fabric<'s> {
     /// The tail of data packet `id` has reached its NIC.
     fn deliver(&mut self, now: Tick, id: PacketId, message: usize, workload: &mut impl Workload) {
         let packet = &self.packets[id];
-        if self.spec.routing.trunk == TrunkSelection::Destination {
+        let routing = &self.spec.routing;
+        let by_destination = routing.trunk == TrunkSelection::Destination
+            && routing.up_ports == UpPorts::Destination;
+        if by_destination {
             let flow = (packet.src, packet.dst, packet.sl);
             let (_, delivered) = self.flows.get_mut(&flow).expect("created before");
             assert_eq!(packet.place_in_flow, *delivered, "flows keep their order");

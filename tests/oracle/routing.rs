@@ -2,7 +2,7 @@
 //! digits alone.
 
 use super::packet::Packet;
-use flitwise::fabric::spec::{FabricSpec, RingTie, TrunkSelection, VlPolicy};
+use flitwise::fabric::spec::{FabricSpec, RingTie, TrunkSelection, UpPorts, VlPolicy};
 use flitwise::fabric::topology::{Arrangement, Cube, Dragonfly, Peer, Shape, Topology, Tree, Xgft};
 
 /// Where a switch sends a packet, and the dateline class it has from there on.
@@ -62,22 +62,39 @@ impl Router {
     }
 
     /// Decides the way of `packet`, which came in by port `input`. `queued`
-    /// tells the credits in use in the output buffer of a port.
+    /// tells the credits in use in the output buffer of a port, `waiting` those of
+    /// packets that were routed to it here and have not been granted that buffer.
     pub fn route(
         &mut self,
         spec: &FabricSpec,
         input: usize,
         packet: &Packet,
         queued: impl Fn(usize) -> u32,
+        waiting: impl Fn(usize) -> u32,
     ) -> Way {
         let (home, port) = spec.topology.attachment(packet.dst);
+        let upwards = |own: usize, first: usize, count: usize| {
+            if own < first || spec.routing.up_ports == UpPorts::Destination {
+                return own;
+            }
+            let around = (0..count).map(|step| first + (own - first + step) % count);
+            around
+                .min_by_key(|&port| waiting(port) + queued(port))
+                .expect("a way up has a port")
+        };
         let output = match spec.topology.shape() {
             _ if home == self.switch => port as usize,
             Shape::Cube(cube) => {
                 return self.route_on_cube(spec, cube, home, input, packet, queued);
             }
-            Shape::Tree(tree) => route_on_tree(*tree, self.switch, packet.dst),
-            Shape::Xgft(tree) => route_on_xgft(tree, self.switch, packet.dst),
+            Shape::Tree(tree) => {
+                let k = tree.k() as usize;
+                upwards(route_on_tree(*tree, self.switch, packet.dst), k, k)
+            }
+            Shape::Xgft(tree) => {
+                let (own, first, count) = route_on_xgft(tree, self.switch, packet.dst);
+                upwards(own, first, count)
+            }
             Shape::Dragonfly(fly) => {
                 let output = route_on_dragonfly(fly, self.switch, home, packet.dst);
                 let global = output >= (fly.p() + fly.a() - 1) as usize;
@@ -185,8 +202,9 @@ fn route_on_tree(tree: Tree, switch: u32, dst: u32) -> usize {
 }
 
 /// D-mod-k: the switch is known by its level, the subtree it tops and its number among the
-/// tops. Hosts are numbered through all subtrees.
-fn route_on_xgft(tree: &Xgft, switch: u32, dst: u32) -> usize {
+/// tops. Hosts are numbered through all subtrees. Returns the port, the first port that leads up,
+/// and how many do.
+fn route_on_xgft(tree: &Xgft, switch: u32, dst: u32) -> (usize, usize, usize) {
     let (m, w, p) = (tree.down(), tree.up(), tree.parallel());
     let all: u32 = m.iter().product();
     // `below`: hosts under a switch of the level; `tops`: switches that share them.
@@ -198,15 +216,17 @@ fn route_on_xgft(tree: &Xgft, switch: u32, dst: u32) -> usize {
         tops *= w[level];
     }
     let subtree = number / tops;
+    let first_up = (m[level] * p[level]) as usize;
     if subtree * below <= dst && dst < (subtree + 1) * below {
         // The children's subtrees have `below / m` hosts; they send packets for `dst` up by
         // way `dst / tops'` in turn, parents first, and that link leads down again.
         let child = (dst - subtree * below) / (below / m[level]);
         let way = dst / (tops / w[level]) % (w[level] * p[level]);
-        return (child + m[level] * (way / w[level])) as usize;
+        return ((child + m[level] * (way / w[level])) as usize, first_up, 0);
     }
-    let way = dst / tops % (w[level + 1] * p[level + 1]);
-    (m[level] * p[level] + way) as usize
+    let ways = w[level + 1] * p[level + 1];
+    let way = dst / tops % ways;
+    (first_up + way as usize, first_up, ways as usize)
 }
 
 /// A global link as one of its ends sees it.

@@ -11,6 +11,7 @@ use super::switch_of;
 use flitwise::fabric::spec::hierarchical::{CentralQueues, Quota};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::topology::Peer;
+use std::collections::BTreeMap;
 
 /// A buffer of the switch, as the source or target of a crossing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +90,9 @@ pub struct Switch<'s> {
     pub outputs: Vec<Output>,
     pub crossings: Vec<Crossing>,
     router: Router,
+    /// Packets that were routed here and have not been granted their output buffer: the port, and
+    /// their credits.
+    pub ungranted: BTreeMap<PacketId, (usize, u32)>,
     /// With congestion control only.
     pub marking: Option<Marking<'s>>,
     /// Class of each port: 0 for NICs, then one for each neighbour.
@@ -151,6 +155,7 @@ impl<'s> Switch<'s> {
             outputs: (0..radix).map(output).collect(),
             crossings: Vec::new(),
             router: Router::new(spec, id),
+            ungranted: BTreeMap::new(),
             marking: Marking::new(spec, id),
             class_of,
         }
@@ -248,7 +253,15 @@ impl<'s> Switch<'s> {
             while let Some(id) = input.buffer.next_ready(now) {
                 let packet = &mut packets[id];
                 let queued = |port: usize| self.outputs[port].sender.space.in_use();
-                let way = self.router.route(spec, port, packet, queued);
+                let waiting = |port: usize| {
+                    let here = self
+                        .ungranted
+                        .values()
+                        .filter(|(output, _)| *output == port);
+                    here.map(|&(_, credits)| credits).sum()
+                };
+                let way = self.router.route(spec, port, packet, queued, waiting);
+                self.ungranted.insert(id, (way.output, packet.credits));
                 packet.output = way.output;
                 packet.class = way.class;
                 packet.vl = routing::vl(spec, packet.sl, packet.dst, way.class);

@@ -181,29 +181,40 @@ impl<'s> Switch<'s> {
     /// Phase 4: headers are routed and join their queues.
     pub fn route(&mut self, now: Tick, packets: &mut [Packet], links: &[Link]) {
         let outputs: Vec<_> = self.outputs.iter().map(|output| output.link).collect();
-        for (port, input) in self.inputs.iter_mut().enumerate() {
-            while let Some(id) = input.routing.pop_due(now) {
-                let packet = &mut packets[id];
-                let queued = |port: usize| outputs[port].map_or(0, |link| links[link].in_use());
-                if let Some(tables) = &self.spec.routing.forwarding {
-                    let row = &tables.ports[self.id as usize];
-                    packet.output = usize::from(row[packet.dst as usize]);
-                } else {
-                    let way = self.router.route(self.spec, port, packet, queued);
-                    (packet.output, packet.class) = (way.output, way.class);
-                }
-                packet.vl = match &self.spec.qos.vl_policy {
+        for port in 0..self.inputs.len() {
+            while let Some(id) = self.inputs[port].routing.pop_due(now) {
+                let packet = &packets[id];
+                let (output, class) = match &self.spec.routing.forwarding {
+                    Some(tables) => {
+                        let row = &tables.ports[self.id as usize];
+                        (usize::from(row[packet.dst as usize]), packet.class)
+                    }
+                    None => {
+                        let queued =
+                            |port: usize| outputs[port].map_or(0, |link| links[link].in_use());
+                        let inputs = &self.inputs;
+                        let waiting = |port: usize| {
+                            let voqs = port * self.vls..(port + 1) * self.vls;
+                            let queues = inputs.iter().flat_map(|i| &i.queues[voqs.clone()]);
+                            queues.flatten().map(|&id| packets[id].credits).sum()
+                        };
+                        let way = self.router.route(self.spec, port, packet, queued, waiting);
+                        (way.output, way.class)
+                    }
+                };
+                let vl = match &self.spec.qos.vl_policy {
                     VlPolicy::SlToVl(tables) => {
-                        let (input, output) = (port as u32, packet.output as u32);
-                        let vl = tables.at_switch(self.id, input, output, packet.sl);
+                        let vl = tables.at_switch(self.id, port as u32, output as u32, packet.sl);
                         usize::from(vl.expect("validated"))
                     }
-                    _ => routing::vl(self.spec, packet.sl, packet.dst, packet.class),
+                    _ => routing::vl(self.spec, packet.sl, packet.dst, class),
                 };
+                let packet = &mut packets[id];
+                (packet.output, packet.class, packet.vl) = (output, class, vl);
                 packet.waiting_since = now;
-                input.queues[packet.output * self.vls + packet.vl].push_back(id);
+                self.inputs[port].queues[output * self.vls + vl].push_back(id);
                 self.joined.push(id);
-                self.changed.push((packet.output, packet.vl));
+                self.changed.push((output, vl));
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::{CliError, ExportArgs, Format};
 use crate::config::{FabricOnly, fabric_json};
 use crate::fabric::analysis::Routes;
+use crate::fabric::spec::{FabricSpec, UpPorts};
 use crate::fabric::topology::{Drawing, Peer, Place, Topology};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::ops::Range;
@@ -111,6 +112,15 @@ fn list<W: Write>(
     writeln!(out, "\n  ]{end}")
 }
 
+/// The port towards `dst`: of a trunk the first, on the way up a tree that of the destination.
+fn own_port(spec: &FabricSpec, switch: u32, dst: u32) -> Option<u32> {
+    let candidates = spec.candidates(switch, dst);
+    match spec.routing.up_ports {
+        UpPorts::LeastQueued => spec.preferred(switch, dst),
+        UpPorts::Destination => candidates.first(),
+    }
+}
+
 fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> {
     let spec = &loaded.fabric;
     let topology = &spec.topology;
@@ -136,7 +146,7 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
     list(out, "links", links, if lft { "," } else { "" })?;
     if lft {
         let tables = (0..topology.switches()).map(|switch| {
-            let port = |dst| match spec.candidates(switch, dst).first() {
+            let port = |dst| match own_port(spec, switch, dst) {
                 Some(port) => port.to_string(),
                 None => "null".to_owned(),
             };

@@ -2,7 +2,7 @@
 
 use super::{CliError, InfoArgs, names};
 use crate::fabric::analysis::path::{Path, path};
-use crate::fabric::spec::{FabricSpec, Switch, Tick};
+use crate::fabric::spec::{FabricSpec, Switch, Tick, UpPorts};
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
 
@@ -99,7 +99,9 @@ impl<'a> Route<'a> {
                 (_, Some(central)) => format!(" through central buffer {central},"),
             };
             let trunk = match (step.candidates.first(), step.candidates.iter().last()) {
-                (Some(first), Some(last)) if first < last => format!(" (trunk {first}-{last})"),
+                (Some(first), Some(last)) if first < last => {
+                    format!(" ({} {first}-{last})", self.kind_of_candidates())
+                }
                 _ => String::new(),
             };
             let (sc, vl) = step.channel;
@@ -132,9 +134,21 @@ impl<'a> Route<'a> {
         )
     }
 
+    /// What a step with several candidates chooses from.
+    fn kind_of_candidates(&self) -> &'static str {
+        match self.spec.routing.up_ports {
+            UpPorts::LeastQueued => "up-ports",
+            UpPorts::Destination => "trunk",
+        }
+    }
+
     pub(super) fn document(&self) -> Value {
         let path = &self.path;
         let channel = |(sc, vl): (u8, u8)| json!({ "sc": sc, "vl": vl });
+        let candidates = match self.spec.routing.up_ports {
+            UpPorts::LeastQueued => "up_ports",
+            UpPorts::Destination => "trunk",
+        };
         let steps = path.steps.iter().map(|s| {
             json!({
                 "switch": s.switch,
@@ -143,7 +157,7 @@ impl<'a> Route<'a> {
                 "central_buffer": s.central,
                 "port_out": s.port_out,
                 "mport_out": s.port_out / 4,
-                "trunk": { "first_port": s.candidates.first(), "links": s.candidates.count() },
+                candidates: { "first_port": s.candidates.first(), "links": s.candidates.count() },
                 "sc": s.channel.0,
                 "vl": s.channel.1,
                 "header_arrives_ticks": s.arrives,

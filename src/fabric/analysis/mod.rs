@@ -12,27 +12,71 @@ pub mod routes;
 mod table_turns;
 mod turns;
 
-use super::spec::FabricSpec;
+use super::spec::{FabricSpec, TrunkSelection, UpPorts};
 use super::topology::Ports;
 use thiserror::Error;
 
 /// Routing as a function of switch and destination.
 pub trait Routes {
-    /// The out-ports that a packet for NIC `dst` may take at `switch`; none if the switch has no
-    /// route to it.
+    /// The out-ports that lead a packet for NIC `dst` from `switch` to the next switch, or to
+    /// several next switches; none if the switch has no route to it.
     fn candidates(&self, switch: u32, dst: u32) -> Ports;
+
+    /// The candidates that the packet may be sent to, whatever the load.
+    fn choices(&self, switch: u32, dst: u32) -> Ports {
+        self.candidates(switch, dst)
+    }
+
+    /// The candidate that the packet takes if it is alone in the fabric.
+    fn preferred(&self, switch: u32, dst: u32) -> Option<u32> {
+        self.choices(switch, dst).first()
+    }
+}
+
+impl FabricSpec {
+    /// What the topology itself would have packets for NIC `dst` take at `switch`.
+    fn own_candidates(&self, switch: u32, dst: u32) -> Ports {
+        let tie = self.routing.ring_tie;
+        self.topology.candidates(tie, switch, dst)
+    }
 }
 
 impl Routes for FabricSpec {
-    /// By the forwarding tables if there are any, else by the routing of the topology.
+    /// By the forwarding tables if there are any, else by the routing of the topology. On the way
+    /// up a tree these are all up-ports, unless the destination chooses.
     fn candidates(&self, switch: u32, dst: u32) -> Ports {
         let Some(tables) = &self.routing.forwarding else {
-            let tie = self.routing.ring_tie;
-            return self.topology.candidates(tie, switch, dst);
+            let own = self.own_candidates(switch, dst);
+            let up = match self.routing.up_ports {
+                UpPorts::Destination => Ports::NONE,
+                UpPorts::LeastQueued => self.topology.family().up_ports(switch),
+            };
+            let goes_up = own.first().is_some_and(|port| up.contains(port));
+            return if goes_up { up } else { own };
         };
         let table = tables.ports.get(switch as usize);
         let port = table.and_then(|table| table.get(dst as usize));
         port.map_or(Ports::NONE, |&port| Ports::one(port.into()))
+    }
+
+    fn choices(&self, switch: u32, dst: u32) -> Ports {
+        let candidates = self.candidates(switch, dst);
+        let has_trunks = self.topology.family().trunk() > 1;
+        match self.routing.trunk {
+            TrunkSelection::Destination if has_trunks => candidates
+                .of_destination(dst)
+                .map_or(Ports::NONE, Ports::one),
+            _ => candidates,
+        }
+    }
+
+    /// On the way up a tree that of the destination.
+    fn preferred(&self, switch: u32, dst: u32) -> Option<u32> {
+        let choices = self.choices(switch, dst);
+        match choices.count() {
+            0 | 1 => choices.first(),
+            _ => self.own_candidates(switch, dst).first(),
+        }
     }
 }
 

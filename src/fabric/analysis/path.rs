@@ -3,7 +3,7 @@
 
 use super::Routes;
 use super::flit_schedule::FlitSchedule;
-use crate::fabric::spec::{FabricSpec, Hop, Switch, Tick, TrunkSelection};
+use crate::fabric::spec::{FabricSpec, Hop, Switch, Tick};
 use crate::fabric::topology::{Peer, Ports};
 use thiserror::Error;
 
@@ -61,8 +61,8 @@ pub enum NoWay {
 }
 
 /// Follows a packet of service level `sl` with `payload` bytes from NIC `src` to NIC `dst`.
-/// The fabric must have these NICs and this SL. Where the link of a trunk is not chosen by
-/// destination, the packet takes the first.
+/// The fabric must have these NICs and this SL. Where other packets decide which candidate it
+/// takes, it takes the one that it would take without them.
 ///
 /// # Errors
 /// If the routes do not lead to `dst`.
@@ -89,10 +89,7 @@ pub fn path(
             return Err(NoWay::Circle(switch));
         }
         let candidates = routes.candidates(switch, dst);
-        let port_out = match spec.routing.trunk {
-            TrunkSelection::Destination => candidates.of_destination(dst),
-            _ => candidates.first(),
-        };
+        let port_out = routes.preferred(switch, dst);
         let port_out = port_out.filter(|&port| port < topology.radix());
         let port_out = port_out.ok_or(NoWay::Lost(switch))?;
         let hop = Hop {

@@ -2,14 +2,15 @@
 //! carries, and the turns that packets take at each switch. Whether the turns allow a
 //! deadlock is found in [`channels`](super::channels).
 //!
-//! The routes to one destination form a tree towards it. The tree is walked from its leaves,
-//! which costs one step per (switch, destination).
+//! The routes to one destination form a graph towards it without cycles; a tree, where every hop
+//! leads to one switch. It is walked from the farthest switches on, which costs one step per
+//! (switch, destination) and out-port.
 
 use super::table_turns::TableWalk;
 use super::turns::{TurnBits, Turns};
 use super::{MAX_STEPS, MAX_TURNS, Routes, TooLarge, nics_at, steps};
-use crate::fabric::spec::{FabricSpec, Switch, TrunkSelection};
-use crate::fabric::topology::{Peer, Ports, VlClasses};
+use crate::fabric::spec::{FabricSpec, Switch, TrunkSelection, UpPorts};
+use crate::fabric::topology::{Peer, Ports, Topology, VlClasses};
 use crate::units::Ratio;
 
 /// What follows from all routes of a fabric.
@@ -26,7 +27,8 @@ pub struct RouteAnalysis {
     /// Pairs that cross each directed link between switches, in units of
     /// 1/[`RouteAnalysis::share`], by `switch * radix + port`.
     pub link_pairs: Vec<u64>,
-    /// Number of links that the pairs of a trunk are spread over.
+    /// What the pairs are divided by, as they spread evenly over the links of trunks and the
+    /// up-ports of trees that other packets choose.
     pub share: u64,
     /// Turns that packets take at each switch.
     pub turns: Turns,
@@ -131,15 +133,54 @@ impl RouteAnalysis {
 /// The next hop of packets for the present destination.
 #[derive(Debug, Clone, Copy, Default)]
 struct Hop {
-    candidates: Ports,
-    /// The first candidate.
-    first: u32,
-    /// The next switch; `None` if the port is that of the destination itself.
-    next: Option<u32>,
+    /// The out-ports that packets may take; none if there is no route.
+    ports: Ports,
+    /// The port is that of the destination itself.
+    is_last: bool,
+}
+
+/// A switch whose routes are being followed, and the out-ports that are left to follow.
+#[derive(Debug)]
+struct Visit {
+    switch: u32,
+    left: Ports,
+}
+
+/// What arrives at a switch by one of its links: the in-port, and the VL classes of the packets, a
+/// bit each.
+#[derive(Debug, Clone, Copy)]
+struct Arrival {
+    port_in: u32,
+    classes: u8,
 }
 
 /// Hops of a switch without a route to the destination.
 const LOST: u32 = u32::MAX;
+
+/// Mark of switches on the route that is being followed.
+fn on_route(dst: u32) -> u64 {
+    2 * u64::from(dst) + 1
+}
+
+/// Mark of switches whose routes are known.
+fn known(dst: u32) -> u64 {
+    2 * u64::from(dst) + 2
+}
+
+/// Number of ways from a switch with NICs to the top of a tree. All switches of a level have the
+/// same number of up-ports.
+fn ways_up(topology: &Topology) -> u64 {
+    let (mut ways, mut switch) = (1u64, 0);
+    loop {
+        let ports = topology.family().up_ports(switch);
+        let above = ports.first().map(|port| topology.peer(switch, port));
+        let Some(Peer::Switch { switch: next, .. }) = above else {
+            return ways;
+        };
+        ways = ways.saturating_mul(ports.count().into());
+        switch = next;
+    }
+}
 
 /// Follows the routes to one destination after the other.
 struct Walk<'a> {
@@ -153,21 +194,21 @@ struct Walk<'a> {
     vl_classes: VlClasses,
 
     // For the present destination dst, by switch.
-    /// 2 dst + 1: on the route that is being followed. 2 dst + 2: known.
+    /// [`on_route`] or [`known`].
     mark: Vec<u64>,
     /// Next hop.
     hop: Vec<Hop>,
     /// Hops to the destination, or [`LOST`].
     hops: Vec<u32>,
-    /// NICs whose packets pass the switch.
+    /// NICs whose packets pass the switch, in units of 1/share.
     sources_behind: Vec<u64>,
-    /// VL classes of these packets behind the switch, a bit each.
-    classes: Vec<u8>,
+    /// Their packets from other switches.
+    arriving: Vec<Vec<Arrival>>,
 
-    /// Switches with a route to the destination, each after its next hop.
+    /// Switches with a route to the destination, each after its next hops.
     order: Vec<u32>,
     /// Switches of the route that is being followed.
-    route: Vec<u32>,
+    route: Vec<Visit>,
     tables: Option<TableWalk<'a>>,
 
     result: RouteAnalysis,
@@ -188,6 +229,10 @@ impl<'a> Walk<'a> {
             }
             TrunkSelection::Destination => 1,
         };
+        let share = match spec.routing.up_ports {
+            UpPorts::LeastQueued => ways_up(topology).saturating_mul(share),
+            UpPorts::Destination => share,
+        };
         Self {
             spec,
             sources,
@@ -198,7 +243,7 @@ impl<'a> Walk<'a> {
             hop: vec![Hop::default(); switches],
             hops: vec![LOST; switches],
             sources_behind: vec![0; switches],
-            classes: vec![0; switches],
+            arriving: vec![Vec::new(); switches],
             order: Vec::with_capacity(switches),
             route: Vec::new(),
             tables: TableWalk::new(spec),
@@ -234,107 +279,95 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Finds the route of every source to `dst`.
+    /// Finds the routes of every source to `dst`.
     fn follow(&mut self, routes: &impl Routes, dst: u32) {
-        let (on_route, known) = (2 * u64::from(dst) + 1, 2 * u64::from(dst) + 2);
         self.order.clear();
         for i in 0..self.sources.len() {
-            let mut switch = self.sources[i];
-            self.route.clear();
-            // Hops from the end of the part that is followed here.
-            let mut hops = loop {
-                let at = switch as usize;
-                if self.mark[at] == known {
-                    break self.hops[at];
-                }
-                if self.mark[at] == on_route {
-                    let start = self.route.iter().position(|&s| s == switch).unwrap_or(0);
-                    let routing_loop = &self.route[start..];
-                    self.result
-                        .circle
-                        .get_or_insert_with(|| (dst, routing_loop.to_vec()));
-                    break LOST;
-                }
-                self.mark[at] = on_route;
-                self.route.push(switch);
-                let Some(hop) = self.hop_of(routes, switch, dst) else {
-                    break LOST;
-                };
-                self.hop[at] = hop;
-                let Some(next) = hop.next else {
-                    self.route.pop();
-                    self.set_known(switch, 0, known);
-                    break 0;
-                };
-                switch = next;
-            };
-            while let Some(switch) = self.route.pop() {
-                if hops != LOST {
-                    hops += 1;
-                }
-                self.set_known(switch, hops, known);
+            let source = self.sources[i];
+            if self.mark[source as usize] != known(dst) {
+                self.follow_from(routes, source, dst);
             }
         }
     }
 
-    /// Stores the hops from `switch` to the destination.
-    fn set_known(&mut self, switch: u32, hops: u32, known: u64) {
+    /// Finds the routes of `source`, and with them those of all switches on its routes.
+    fn follow_from(&mut self, routes: &impl Routes, source: u32, dst: u32) {
+        self.enter(routes, source, dst);
+        while let Some(visit) = self.route.last_mut() {
+            let switch = visit.switch;
+            let Some(port) = visit.left.pop() else {
+                self.leave(dst);
+                continue;
+            };
+            let Peer::Switch { switch: next, .. } = self.spec.topology.peer(switch, port) else {
+                continue;
+            };
+            let mark = self.mark[next as usize];
+            if mark == on_route(dst) {
+                let route = self.route.iter().map(|visit| visit.switch);
+                let routing_loop = || (dst, route.skip_while(|&at| at != next).collect());
+                self.result.circle.get_or_insert_with(routing_loop);
+            } else if mark != known(dst) {
+                self.enter(routes, next, dst);
+            }
+        }
+    }
+
+    /// Begins to follow the routes of `switch`.
+    fn enter(&mut self, routes: &impl Routes, switch: u32, dst: u32) {
         let at = switch as usize;
-        self.mark[at] = known;
+        let hop = self.hop_of(routes, switch, dst).unwrap_or_default();
+        (self.mark[at], self.hop[at]) = (on_route(dst), hop);
+        let left = hop.ports;
+        self.route.push(Visit { switch, left });
+    }
+
+    /// All routes of the switch at the end of the route are followed: stores its hops. It has no
+    /// route if one of its next switches has none.
+    fn leave(&mut self, dst: u32) {
+        let Some(Visit { switch, .. }) = self.route.pop() else {
+            return;
+        };
+        let at = switch as usize;
+        let hop = self.hop[at];
+        let hops = |port| match self.spec.topology.peer(switch, port) {
+            _ if hop.is_last => 0,
+            Peer::Switch { switch, .. } if self.mark[switch as usize] == known(dst) => {
+                self.hops[switch as usize].saturating_add(1)
+            }
+            _ => LOST,
+        };
+        let hops = hop.ports.iter().map(hops).max().unwrap_or(LOST);
+        self.mark[at] = known(dst);
         self.hops[at] = hops;
-        self.sources_behind[at] = self.nics_at[at].into();
-        self.classes[at] = 0;
+        self.sources_behind[at] = u64::from(self.nics_at[at]) * self.result.share;
         if hops != LOST {
             self.order.push(switch);
         }
     }
 
-    /// The next hop at `switch`, if it leads to the destination or to another switch.
+    /// The next hop at `switch`, if it leads to the destination or to other switches.
     fn hop_of(&self, routes: &impl Routes, switch: u32, dst: u32) -> Option<Hop> {
         let topology = &self.spec.topology;
-        let candidates = routes.candidates(switch, dst);
+        let ports = routes.choices(switch, dst);
         let peer = |port| match port < topology.radix() {
             true => topology.peer(switch, port),
             false => Peer::None,
         };
-        let first = candidates.first()?;
-        let next = match peer(first) {
-            Peer::Nic(nic) if nic == dst && candidates.count() == 1 => None,
-            Peer::Switch { switch, .. } => Some(switch),
-            _ => return None,
-        };
-        let leads_there = |port| match peer(port) {
-            Peer::Switch { switch, .. } => Some(switch) == next,
-            _ => next.is_none(),
-        };
-        candidates.iter().all(leads_there).then_some(Hop {
-            candidates,
-            first,
-            next,
-        })
-    }
-
-    /// The out-ports that packets for `dst` may take over `hop`.
-    fn choices(&self, hop: Hop, dst: u32) -> Ports {
-        match self.spec.routing.trunk {
-            TrunkSelection::Destination => hop
-                .candidates
-                .of_destination(dst)
-                .map_or(Ports::NONE, Ports::one),
-            TrunkSelection::RoundRobin | TrunkSelection::LeastQueued => hop.candidates,
-        }
+        let is_last = peer(ports.first()?) == Peer::Nic(dst) && ports.count() == 1;
+        let leads_on = |port| matches!(peer(port), Peer::Switch { .. });
+        let is_route = is_last || ports.iter().all(leads_on);
+        is_route.then_some(Hop { ports, is_last })
     }
 
     /// Adds the pairs and turns of the routes to `dst`, the farthest switches first.
     fn add_up(&mut self, dst: u32) {
-        let radix = self.result.turns.radix;
         let home = self.spec.topology.attachment(dst).0;
         let vls = self.vls_for(dst);
         self.note_lost(dst);
         for i in (0..self.order.len()).rev() {
             let switch = self.order[i];
             let at = switch as usize;
-            let hop = self.hop[at];
             let own = u64::from(self.nics_at[at]) - u64::from(switch == home);
             let hops = self.hops[at] as usize;
             if own > 0 {
@@ -343,59 +376,80 @@ impl<'a> Walk<'a> {
                     by_hops.resize(hops + 1, 0);
                 }
                 by_hops[hops] += own;
-                let class = self.vl_classes.first(at as u32 * radix as u32 + hop.first);
-                self.classes[at] |= 1 << class;
-                let turn = match self.class_count {
-                    1 => vls,
-                    _ => self.turn_bits.turn(0, class, dst),
-                };
-                for out in self.choices(hop, dst).iter() {
-                    self.result.turns.injected[at * radix + out as usize] |= turn;
-                }
             }
-            if let Some(next) = hop.next {
-                self.pass_on(switch, next, dst, vls);
-                let ports = self.choices(hop, dst);
-                if let Some(tables) = &mut self.tables {
-                    tables.pass(switch, ports);
+            self.pass_on(switch, own > 0, dst, vls);
+            let hop = self.hop[at];
+            if let Some(tables) = &mut self.tables {
+                match hop.is_last {
+                    true => tables.end(switch),
+                    false => tables.pass(switch, hop.ports),
                 }
-            } else if let Some(tables) = &mut self.tables {
-                tables.end(switch);
             }
         }
     }
 
-    /// Adds the pairs that leave `switch` to its links and to the switch `next`, and their turns
-    /// there.
-    fn pass_on(&mut self, switch: u32, next: u32, dst: u32, vls: u32) {
+    /// Spreads the pairs that pass `switch`, and those of its own NICs if some `send`, over its
+    /// next hops. Adds their turns at this switch.
+    fn pass_on(&mut self, switch: u32, send: bool, dst: u32, vls: u32) {
         let radix = self.result.turns.radix;
         let at = switch as usize;
-        let (hop, classes) = (self.hop[at], self.classes[at]);
-        let ports = self.choices(hop, dst);
-        let pairs = self.sources_behind[at];
-        let spread = self.result.share / u64::from(ports.count().max(1));
-        let next = next as usize;
-        self.sources_behind[next] += pairs;
-        let on = self.hop[next];
-        let output = (next * radix) as u32 + on.first;
+        let arrived = std::mem::take(&mut self.arriving[at]);
+        let ports = self.hop[at].ports;
+        let (mut pairs_left, mut ports_left) = (self.sources_behind[at], ports.count());
         for port in ports.iter() {
-            self.result.link_pairs[at * radix + port as usize] += pairs * spread;
-            let Peer::Switch { port: port_in, .. } = self.spec.topology.peer(switch, port) else {
-                continue;
-            };
-            let mut turn = vls;
-            if self.class_count > 1 {
-                turn = 0;
-                for class in (0..self.class_count).filter(|class| classes >> class & 1 == 1) {
-                    let after = self.vl_classes.behind(port_in, on.first, output, class);
-                    turn |= self.turn_bits.turn(class, after, dst);
-                    self.classes[next] |= 1 << after;
+            let pairs = pairs_left / u64::from(ports_left);
+            (pairs_left, ports_left) = (pairs_left - pairs, ports_left - 1);
+            let output = at * radix + port as usize;
+            let mut classes = 0;
+            if send {
+                let class = match self.class_count {
+                    1 => 0,
+                    _ => self.vl_classes.first(output as u32),
+                };
+                classes |= 1 << class;
+                self.result.turns.injected[output] |= self.turn(0, class, dst, vls);
+            }
+            for arrival in &arrived {
+                let mut turn = 0;
+                for before in
+                    (0..self.class_count).filter(|class| arrival.classes >> class & 1 == 1)
+                {
+                    let behind = |class| {
+                        let classes = &self.vl_classes;
+                        classes.behind(arrival.port_in, port, output as u32, class)
+                    };
+                    let after = if self.class_count > 1 {
+                        behind(before)
+                    } else {
+                        0
+                    };
+                    turn |= self.turn(before, after, dst, vls);
+                    classes |= 1 << after;
                 }
+                let row = at * radix + arrival.port_in as usize;
+                self.result.turns.through[row * radix + port as usize] |= turn;
             }
-            for out in self.choices(on, dst).iter() {
-                let row = next * radix + port_in as usize;
-                self.result.turns.through[row * radix + out as usize] |= turn;
+            if let Peer::Switch {
+                switch: next,
+                port: port_in,
+            } = self.spec.topology.peer(switch, port)
+            {
+                self.result.link_pairs[output] += pairs;
+                self.sources_behind[next as usize] += pairs;
+                self.arriving[next as usize].push(Arrival { port_in, classes });
             }
+        }
+        // Its room is kept for the next destination.
+        self.arriving[at] = arrived;
+        self.arriving[at].clear();
+    }
+
+    /// The turn of packets for `dst` from VL class `before` to `after`. `vls`: their VLs, if these
+    /// do not change.
+    fn turn(&self, before: u8, after: u8, dst: u32, vls: u32) -> u32 {
+        match self.class_count {
+            1 => vls,
+            _ => self.turn_bits.turn(before, after, dst),
         }
     }
 

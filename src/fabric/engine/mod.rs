@@ -12,6 +12,7 @@
 
 mod bits;
 mod calendar;
+mod choice;
 mod congestion;
 mod counters;
 mod far_end;
@@ -21,7 +22,6 @@ mod hierarchical;
 mod pool;
 mod recorder;
 mod stall;
-mod trunks;
 mod vls;
 mod voq;
 
@@ -29,7 +29,7 @@ use self::counters::Counters;
 pub use self::stall::{Place, Stall, Waiting};
 use super::series::{Sample, Sampling};
 use super::spec::hierarchical::VirtualAllocation;
-use super::spec::{FabricSpec, Hierarchical, SpecError, Switch, Tick, Voq};
+use super::spec::{FabricSpec, Hierarchical, SpecError, Switch, Tick, UpPorts, Voq};
 use super::stats::FabricStats;
 use super::workload::Workload;
 use std::ops::ControlFlow;
@@ -110,6 +110,8 @@ enum Model {
     HierarchicalControlled(Box<hierarchical::Fabric<hierarchical::Congestion>>),
     /// With VL allocation that does not look at the buffers; with or without congestion control.
     HierarchicalBlind(Box<hierarchical::Fabric<hierarchical::Blindly>>),
+    /// With up-ports chosen by their queues; with or without congestion control.
+    HierarchicalAdaptive(Box<hierarchical::Fabric<hierarchical::Adaptive>>),
     /// A plain fabric (`voq::layout::is_plain`), with at most 64 ports per switch.
     VoqPlain(Box<voq::Fabric<0, 1>>),
     /// With one rate, and at most 64 ports per switch.
@@ -130,11 +132,15 @@ impl Model {
     }
 
     fn hierarchical(spec: &FabricSpec, switch: &Hierarchical) -> Result<Self, SpecError> {
-        use hierarchical::{Blindly, Congestion, Fabric, Off};
+        use hierarchical::{Adaptive, Blindly, Congestion, Fabric, Off};
         let congestion = Congestion::new(spec)?;
         if switch.virtual_allocation == VirtualAllocation::Blind {
             let fabric = Fabric::new(spec, switch, Blindly(congestion))?;
             return Ok(Self::HierarchicalBlind(Box::new(fabric)));
+        }
+        if spec.routing.up_ports == UpPorts::LeastQueued {
+            let fabric = Fabric::new(spec, switch, Adaptive(congestion))?;
+            return Ok(Self::HierarchicalAdaptive(Box::new(fabric)));
         }
         Ok(match congestion {
             None => Self::Hierarchical(Box::new(Fabric::new(spec, switch, Off)?)),
@@ -166,6 +172,7 @@ macro_rules! with_model {
             Model::Hierarchical($model) => $do,
             Model::HierarchicalControlled($model) => $do,
             Model::HierarchicalBlind($model) => $do,
+            Model::HierarchicalAdaptive($model) => $do,
             Model::VoqPlain($model) => $do,
             Model::Voq1($model) => $do,
             Model::Voq3($model) => $do,

@@ -20,7 +20,7 @@ pub(in crate::fabric) use self::central::Classes;
 pub use self::congestion::{CongestionControl, Notification};
 pub use self::hierarchical::Hierarchical;
 pub use self::qos::{Qos, ServiceLevel, SlToVl, VlPolicy};
-pub use self::routing::{ForwardingTables, RingTie, Routing, TrunkSelection};
+pub use self::routing::{ForwardingTables, RingTie, Routing, TrunkSelection, UpPorts};
 pub use self::speed::{LinkSpeed, flits_per_tick};
 pub use self::units::Units;
 pub use self::vls::{Channel, Hop};

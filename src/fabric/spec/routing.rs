@@ -21,6 +21,16 @@ pub enum RingTie {
     SourceParity,
 }
 
+/// Which up-port a packet takes on its way up a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UpPorts {
+    /// That of the destination (D-mod-k); keeps the order of a flow.
+    Destination,
+    /// The one with the shortest queue; ties go to the first at or after that of the destination,
+    /// once around.
+    LeastQueued,
+}
+
 /// Routing settings; the algorithm follows from the topology (dimension order
 /// on torus and mesh, DESTRO on trees).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,16 +39,20 @@ pub struct Routing {
     pub ring_tie: RingTie,
     /// Link selection on trunks.
     pub trunk: TrunkSelection,
+    /// Selection of up-ports on trees.
+    pub up_ports: UpPorts,
     /// Linear forwarding tables; `None`: the topology's own routing.
     pub forwarding: Option<ForwardingTables>,
 }
 
 impl Default for Routing {
-    /// The topology's own routing; ties go up, and destinations choose the links of trunks.
+    /// The topology's own routing; ties go up, and destinations choose the links of trunks
+    /// and the up-ports of trees.
     fn default() -> Self {
         Self {
             ring_tie: RingTie::Positive,
             trunk: TrunkSelection::Destination,
+            up_ports: UpPorts::Destination,
             forwarding: None,
         }
     }

@@ -72,6 +72,12 @@ pub trait Family {
         1
     }
 
+    /// The up-ports of `switch` in a tree, any of which leads nearer to a destination that is not
+    /// below the switch. Their numbers are consecutive.
+    fn up_ports(&self, _switch: u32) -> Ports {
+        Ports::NONE
+    }
+
     /// Number of VL classes without which packets can deadlock.
     fn vl_classes(&self) -> u8 {
         1

@@ -37,6 +37,19 @@ impl Ports {
         (self.0 != 0).then(|| self.0.trailing_zeros())
     }
 
+    /// Removes and returns the lowest port.
+    pub fn pop(&mut self) -> Option<u32> {
+        let port = self.first()?;
+        self.0 &= self.0 - 1;
+        Some(port)
+    }
+
+    /// True if `port` is one of them.
+    #[must_use]
+    pub fn contains(self, port: u32) -> bool {
+        self.0 & Self::one(port).0 != 0
+    }
+
     /// The ports, ascending.
     pub fn iter(self) -> impl Iterator<Item = u32> {
         let mut left = self.0;

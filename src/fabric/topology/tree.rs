@@ -107,6 +107,14 @@ impl Family for Tree {
         }
     }
 
+    fn up_ports(&self, switch: u32) -> Ports {
+        let (level, _) = self.position(switch);
+        match level + 1 < self.n {
+            true => Ports::range(self.k, self.k),
+            false => Ports::NONE,
+        }
+    }
+
     fn name(&self) -> String {
         format!("{}-ary {}-tree", self.k, self.n)
     }

@@ -58,7 +58,7 @@ impl Xgft {
         })?;
         let switches = tree.first[levels];
         let nics = host_count(tree.hosts_below[levels].into(), hosts)?;
-        let ports = (1..=levels).map(|l| tree.down_ports(l) + tree.up_ports(l));
+        let ports = (1..=levels).map(|l| tree.down_ports(l) + tree.up_ports_of(l));
         let ports = ports.max().unwrap_or(0);
         let shape = Shape::Xgft(tree.clone());
         let mut topology = Topology::unconnected(shape, switches.into(), ports, nics)?;
@@ -166,7 +166,7 @@ impl Xgft {
         u64::from(self.down[level - 1]) * u64::from(self.parallel[level - 1])
     }
 
-    fn up_ports(&self, level: usize) -> u64 {
+    fn up_ports_of(&self, level: usize) -> u64 {
         let parents = self.up.get(level).copied().unwrap_or(0);
         let links = self.parallel.get(level).copied().unwrap_or(0);
         u64::from(parents) * u64::from(links)
@@ -189,6 +189,14 @@ impl Family for Xgft {
         }
         let ways = self.up[level] * self.parallel[level];
         Ports::one(children * links + dst / self.tops[level] % ways)
+    }
+
+    fn up_ports(&self, switch: u32) -> Ports {
+        let (level, _) = self.position(switch);
+        Ports::range(
+            self.down_ports(level) as u32,
+            self.up_ports_of(level) as u32,
+        )
     }
 
     fn name(&self) -> String {
@@ -224,7 +232,7 @@ impl Family for Xgft {
     /// Full, for complete trees with as many links up as down at every level.
     fn bisection(&self, topology: &Topology) -> Option<(u64, &'static str)> {
         let (levels, nics) = (self.levels(), topology.nics());
-        let even_width = (1..levels).all(|l| self.up_ports(l) == self.down_ports(l));
+        let even_width = (1..levels).all(|l| self.up_ports_of(l) == self.down_ports(l));
         let complete = nics == self.hosts_below[levels];
         let even = self.down[levels - 1].is_multiple_of(2);
         let formula = "N / 2: as many links up as down at every level";

@@ -221,6 +221,9 @@ impl<C: Control> Fabric<C> {
         let credits = u32::from(packet.credits);
         self.output_buffers
             .take(output as usize, packet.vl.into(), credits);
+        if C::ADAPTIVE {
+            self.waiting[output as usize] -= credits;
+        }
         if let Some(congestion) = self.control.get_mut() {
             let mport = if winner < 4 {
                 output / 4

@@ -14,11 +14,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 
 /// The variant of the fabric, which the compiler knows: whether it has congestion control,
-/// and whether virtual allocation is blind. Where [`get`](Self::get) is always `None`, the
+/// whether virtual allocation is blind, and whether routing asks for the queues of outputs. Where [`get`](Self::get) is always `None`, the
 /// compiler drops the code of congestion control.
 pub(in crate::fabric::engine) trait Control: Debug {
     /// Virtual allocation is blind.
     const BLIND: bool = false;
+    /// Up-ports may be chosen by their queues.
+    const ADAPTIVE: bool = false;
     /// The state of congestion control; `None` if the fabric has none.
     fn get(&self) -> Option<&Congestion>;
     /// As [`get`](Self::get).
@@ -90,6 +92,24 @@ pub(in crate::fabric::engine) struct Blindly(pub Option<Congestion>);
 
 impl Control for Blindly {
     const BLIND: bool = true;
+    const ADAPTIVE: bool = true;
+
+    fn get(&self) -> Option<&Congestion> {
+        self.0.as_ref()
+    }
+
+    fn get_mut(&mut self) -> Option<&mut Congestion> {
+        self.0.as_mut()
+    }
+}
+
+/// Informed virtual allocation where up-ports are chosen by their queues, with or without
+/// congestion control.
+#[derive(Debug)]
+pub(in crate::fabric::engine) struct Adaptive(pub Option<Congestion>);
+
+impl Control for Adaptive {
+    const ADAPTIVE: bool = true;
 
     fn get(&self) -> Option<&Congestion> {
         self.0.as_ref()

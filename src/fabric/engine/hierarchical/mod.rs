@@ -45,17 +45,17 @@ mod statistics;
 use self::blind::Blind;
 use self::buffers::{CentralBuffers, VlBuffers};
 use self::control::Control;
-pub(super) use self::control::{Blindly, Congestion, Off};
+pub(super) use self::control::{Adaptive, Blindly, Congestion, Off};
 use self::packet::Packet;
 use self::parts::{Central, Input, Link, Nic, Output, Ports};
 use self::schedule::DrainRate;
 use self::scheduler::Schedulers;
 use super::FabricModel;
 use super::calendar::{DelayLine, Wheel};
+use super::choice::Choice;
 use super::counters::Counters;
 use super::pool::{InFlight, PacketId, Pool};
 use super::stall::Stall;
-use super::trunks::Trunks;
 use super::vls::Vls;
 use crate::fabric::routing::Router;
 use crate::fabric::series::Sample;
@@ -107,7 +107,10 @@ pub(super) struct Fabric<C> {
     first_queue: Vec<u16>,
     /// Offset of each VL from that first queue.
     vl_offset: Vec<u8>,
-    trunks: Trunks,
+    choice: Choice,
+    /// Per output, if `C::ADAPTIVE`: credits of the packets that were routed to it and have not been
+    /// granted its buffer.
+    waiting: Vec<u32>,
     vl_policy: Vls,
     /// Largest payload of a packet in bytes, per SL.
     mtu_bytes: Vec<u32>,
@@ -234,7 +237,8 @@ impl<C: Control> Fabric<C> {
             router: Router::new(spec),
             first_queue: queues.first_of_ports(&classes),
             vl_offset: queues.of_vl,
-            trunks: Trunks::new(spec),
+            choice: Choice::new(spec),
+            waiting: vec![0; if C::ADAPTIVE { ports } else { 0 }],
             vl_policy: Vls::new(spec)?,
             mtu_bytes: spec
                 .qos

@@ -4,10 +4,13 @@
 //! [`allocate`](super::allocate).
 
 use super::Fabric;
+use super::buffers::VlBuffers;
 use super::control::Control;
+use crate::fabric::engine::choice::Occupancy;
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::vls::{Hop, VlAndClass};
 use crate::fabric::prefetch::prefetch;
+use crate::fabric::spec::Tick;
 
 /// Number of events ahead whose parts are prefetched: far enough to hide a cache miss.
 const FAR: usize = 16;
@@ -71,7 +74,7 @@ impl<C: Control> Fabric<C> {
     /// become ready join their FIFOs.
     #[inline]
     pub(super) fn complete_routing(&mut self) {
-        if self.trunks.by_others() {
+        if self.choice.by_others() {
             self.route_in_port_order();
         } else {
             for line in 0..2 {
@@ -80,9 +83,8 @@ impl<C: Control> Fabric<C> {
                     if self.prefetching {
                         self.prefetch_input(line);
                     }
-                    let first = self.first_port(port, id);
-                    let link = self.choose_link(first, id);
-                    self.join_input(port, id, first + link);
+                    let output = self.output_of(port, id);
+                    self.join_input(port, id, output);
                 }
             }
         }
@@ -116,8 +118,8 @@ impl<C: Control> Fabric<C> {
         }
     }
 
-    /// Routes headers in the order of their in-ports, on which the choice of the link of a
-    /// trunk depends.
+    /// Routes headers in the order of their in-ports, on which the choice among candidates
+    /// depends.
     fn route_in_port_order(&mut self) {
         let mut arrivals = std::mem::take(&mut self.arrivals);
         for line in 0..2 {
@@ -128,31 +130,24 @@ impl<C: Control> Fabric<C> {
         self.counters.events += arrivals.len() as u64;
         arrivals.sort_unstable();
         for &(port, id) in &arrivals {
-            let first = self.first_port(port, id);
-            let link = self.choose_link(first, id);
-            self.join_input(port, id, first + link);
+            let output = self.output_of(port, id);
+            self.join_input(port, id, output);
         }
         arrivals.clear();
         self.arrivals = arrivals;
     }
 
-    /// Number, from 0, of the link that packet `id` takes on the trunk that begins at port
-    /// `first`.
+    /// Out-port, numbered over all switches, of packet `id` at in-port `port`.
     #[inline]
-    fn choose_link(&mut self, first: u32, id: PacketId) -> u32 {
-        if !self.trunks.has_several() || !self.trunks.is_link(first % self.radix) {
-            return 0;
-        }
-        let (outputs, now) = (&mut self.output_buffers, self.now);
-        let used = |output: u32| outputs.credits_in_use(output as usize, now);
-        self.trunks.choose(first, self.packets[id].dst, used)
-    }
-
-    /// First port, counted over all switches, of the next hop of packet `id`.
-    #[inline]
-    fn first_port(&self, port: u32, id: PacketId) -> u32 {
-        let input = &self.inputs[port as usize];
-        input.switch * self.radix + self.router.first_port(input.switch, self.packets[id].dst)
+    fn output_of(&mut self, port: u32, id: PacketId) -> u32 {
+        let (switch, dst) = (self.inputs[port as usize].switch, self.packets[id].dst);
+        let first = switch * self.radix + self.router.first_port(switch, dst);
+        let queues = Queues {
+            buffers: &mut self.output_buffers,
+            waiting: &self.waiting,
+            now: self.now,
+        };
+        self.choice.output(switch, first, dst, queues)
     }
 
     /// Adds packet `id` to the FIFO of its input buffer; it will leave by `output`.
@@ -160,6 +155,9 @@ impl<C: Control> Fabric<C> {
     fn join_input(&mut self, port: u32, id: PacketId, output: u32) {
         let packet = &mut self.packets[id];
         packet.output = output;
+        if C::ADAPTIVE {
+            self.waiting[output as usize] += u32::from(packet.credits);
+        }
         let vl = usize::from(packet.vl);
         let before = VlAndClass {
             vl: packet.vl,
@@ -199,5 +197,24 @@ impl<C: Control> Fabric<C> {
         self.input_buffers
             .push(&mut input.heads, port as usize, vl, id, &mut self.packets);
         self.touch_input(port);
+    }
+}
+
+/// How full the outputs are.
+struct Queues<'a> {
+    buffers: &'a mut VlBuffers,
+    waiting: &'a [u32],
+    now: Tick,
+}
+
+impl Occupancy for Queues<'_> {
+    #[inline]
+    fn in_buffer(&mut self, output: u32) -> u32 {
+        self.buffers.credits_in_use(output as usize, self.now)
+    }
+
+    #[inline]
+    fn waiting(&self, output: u32) -> u32 {
+        self.waiting[output as usize]
     }
 }

@@ -82,6 +82,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             .give_back(upstream, credit_return, &self.drain, now);
         let leaves = start_on_link(packet, port, &crossing, pace);
         if room_binds {
+            self.routes.granted(output, packet.credits);
             let credit_return = CreditReturn::leaving(&leaves.later(1), packet.credits, 0);
             port.room -= packet.credits;
             let add = |_, credits| port.room += credits;

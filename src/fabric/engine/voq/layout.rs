@@ -8,7 +8,7 @@
 use super::rate::{MAX_PARTS, Rate};
 use crate::fabric::spec::voq::Acks;
 use crate::fabric::spec::voq::{Buffers, StaticPool, Timing};
-use crate::fabric::spec::{FabricSpec, SpecError, TrunkSelection, Voq};
+use crate::fabric::spec::{FabricSpec, SpecError, TrunkSelection, UpPorts, Voq};
 use crate::units::Ratio;
 
 /// Most flits of a packet, answers included.
@@ -102,6 +102,7 @@ pub(super) fn room_binds(spec: &FabricSpec, voq: &Voq) -> bool {
     voq.crossbar_speedup > 1
         || rates(spec, voq) != [voq.crossbar_rate()]
         || spec.routing.trunk == TrunkSelection::LeastQueued
+        || spec.routing.up_ports == UpPorts::LeastQueued
         || most > u64::from(voq.buffers.output)
 }
 

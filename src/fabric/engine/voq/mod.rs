@@ -248,7 +248,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             links: Links::new(&outputs, buffers, voq.hca.sink_rate.is_some()),
             room_binds: layout::room_binds(spec, voq),
             buffer_returns: outputs.iter().map(|_| CreditReturns::default()).collect(),
-            routes: Routes::new(spec)?,
+            routes: Routes::new(spec, voq)?,
             packets: Pool::new(),
             origins: Origins::default(),
             messages: Pool::new(),

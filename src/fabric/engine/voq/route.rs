@@ -6,35 +6,59 @@
 use super::Fabric;
 use super::parts::Input;
 use crate::fabric::engine::bits::push_quickly;
+use crate::fabric::engine::choice::{Choice, Occupancy};
 use crate::fabric::engine::pool::{NONE, PacketId};
-use crate::fabric::engine::trunks::Trunks;
 use crate::fabric::engine::vls::{Hop, VlAndClass, Vls};
 use crate::fabric::routing::Router;
-use crate::fabric::spec::{FabricSpec, SpecError};
+use crate::fabric::spec::{FabricSpec, SpecError, UpPorts, Voq};
 
-/// What routing needs to know: next hops, trunks, and the VLs.
+/// What routing needs to know: next hops, how to choose among them, and the VLs.
 #[derive(Debug)]
 pub(super) struct Routes {
     radix: u32,
     router: Router,
-    trunks: Trunks,
+    choice: Choice,
     vls: Vls,
+    /// Credits of an output buffer.
+    buffer: u32,
+    /// Where up-ports are chosen by their queues: credits of the packets in the VoQs for each
+    /// output, numbered over all switches. Such a fabric is not plain.
+    waiting: Option<Vec<u32>>,
 }
 
 impl Routes {
-    pub(super) fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
+    pub(super) fn new(spec: &FabricSpec, voq: &Voq) -> Result<Self, SpecError> {
         Ok(Self {
             radix: spec.topology.radix(),
             router: Router::new(spec),
-            trunks: Trunks::new(spec),
+            choice: Choice::new(spec),
             vls: Vls::new(spec)?,
+            buffer: voq.buffers.output,
+            waiting: (spec.routing.up_ports == UpPorts::LeastQueued)
+                .then(|| vec![0; (spec.topology.switches() * spec.topology.radix()) as usize]),
         })
     }
 
     /// True if the order in which packets are routed changes their routes.
     #[inline]
     pub(super) fn depends_on_order(&self) -> bool {
-        self.trunks.by_others()
+        self.choice.by_others()
+    }
+
+    /// A packet of `credits` joins a VoQ for `output`.
+    #[inline(always)]
+    fn joined(&mut self, output: u32, credits: u16) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting[output as usize] += u32::from(credits);
+        }
+    }
+
+    /// A packet of `credits` in a VoQ for `output` is granted.
+    #[inline(always)]
+    pub(super) fn granted(&mut self, output: u32, credits: u16) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting[output as usize] -= u32::from(credits);
+        }
     }
 
     /// VL of a packet of `sl` for `dst` that leaves `nic`.
@@ -43,16 +67,37 @@ impl Routes {
         self.vls.at_nic(nic, dst, sl)
     }
 
-    /// Output, numbered over all switches, of a packet for `dst` at `switch`. `used(output)`: how
-    /// much the output buffer of `output` holds, in units that need only compare.
+    /// Output, numbered over all switches, of a packet for `dst` at `switch`. `room(output)`: credits
+    /// free in the output buffer of `output`.
     #[inline(always)]
-    fn output(&mut self, switch: u32, dst: u32, used: impl FnMut(u32) -> u32) -> u32 {
-        let port = self.router.first_port(switch, dst);
-        let first = switch * self.radix + port;
-        if !self.trunks.has_several() || !self.trunks.is_link(port) {
-            return first;
-        }
-        first + self.trunks.choose(first, dst, used)
+    fn output(&mut self, switch: u32, dst: u32, room: impl FnMut(u32) -> u32) -> u32 {
+        let first = switch * self.radix + self.router.first_port(switch, dst);
+        let (buffer, waiting) = (self.buffer, self.waiting.as_deref());
+        let queues = Queues {
+            room,
+            buffer,
+            waiting,
+        };
+        self.choice.output(switch, first, dst, queues)
+    }
+}
+
+/// How full the outputs are.
+struct Queues<'a, R> {
+    room: R,
+    buffer: u32,
+    waiting: Option<&'a [u32]>,
+}
+
+impl<R: FnMut(u32) -> u32> Occupancy for Queues<'_, R> {
+    #[inline]
+    fn in_buffer(&mut self, output: u32) -> u32 {
+        self.buffer - (self.room)(output)
+    }
+
+    #[inline]
+    fn waiting(&self, output: u32) -> u32 {
+        self.waiting.map_or(0, |waiting| waiting[output as usize])
     }
 }
 
@@ -96,7 +141,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             }
             let port = &mut outputs[output as usize];
             returns[output as usize].apply(drain, now, |_, credits| port.room += credits);
-            u32::MAX - u32::from(port.room)
+            u32::from(port.room)
         });
         let out_port = (output - first_port) as u8;
         let hop = || Hop {
@@ -106,7 +151,11 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             out_port: out_port.into(),
         };
         let VlAndClass { vl, class } = self.routes.vls.behind(hop, sl, dst, before);
+        let room_binds = self.room_binds();
         let packet = &mut self.packets[id];
+        if room_binds {
+            self.routes.joined(output, packet.credits);
+        }
         (packet.output, packet.vl, packet.class) = (output, vl, class);
         packet.waiting_since = now;
         packet.next = NONE;

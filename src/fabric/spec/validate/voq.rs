@@ -3,7 +3,7 @@
 use super::routing::validate_forwarding;
 use super::{MAX_LATENCY_TICKS, check_latencies, error};
 use crate::fabric::spec::voq::{StaticPool, Timing, VlArb};
-use crate::fabric::spec::{FabricSpec, SpecError, VlPolicy, Voq};
+use crate::fabric::spec::{FabricSpec, SpecError, UpPorts, VlPolicy, Voq};
 use crate::fabric::topology::Peer;
 use crate::units::Ratio;
 
@@ -51,6 +51,10 @@ impl FabricSpec {
                      SL-to-VL tables with the forwarding tables"
                         .into(),
                 );
+            }
+            if self.routing.up_ports != UpPorts::Destination {
+                let problem = "the forwarding tables name the up-port; remove one of the two";
+                return error("fabric.up_ports", problem.into());
             }
             validate_forwarding(&self.topology, tables)?;
         }

@@ -1,0 +1,159 @@
+//! Which of the candidates for its next hop a packet takes (`docs/model.md` §7). The destination's
+//! own candidate, or the first link of a trunk, comes from `fabric::routing`.
+
+use crate::fabric::spec::{FabricSpec, TrunkSelection, UpPorts};
+use crate::fabric::topology::Peer;
+
+/// What a choice may depend on. Outputs are numbered over all switches.
+pub(super) trait Occupancy {
+    /// Credits in use in the output buffer of `output`. Numbers of different outputs need only
+    /// compare if nothing waits anywhere.
+    fn in_buffer(&mut self, output: u32) -> u32;
+    /// Credits of the packets that were routed to `output` and have not been granted its output
+    /// buffer.
+    fn waiting(&self, output: u32) -> u32;
+}
+
+/// How a packet chooses among the candidates.
+#[derive(Debug)]
+pub(super) enum Choice {
+    /// The router's candidate is the only one.
+    Only,
+    /// One of the parallel links of a trunk.
+    Trunk(Trunks),
+    /// The least-queued up-port of a tree.
+    UpPort(UpPortRanges),
+}
+
+impl Choice {
+    pub(super) fn new(spec: &FabricSpec) -> Self {
+        let routing = &spec.routing;
+        if routing.forwarding.is_some() {
+            return Self::Only;
+        }
+        let family = spec.topology.family();
+        if family.trunk() > 1 {
+            Self::Trunk(Trunks::new(spec))
+        } else if routing.up_ports == UpPorts::LeastQueued {
+            Self::UpPort(UpPortRanges::new(spec))
+        } else {
+            Self::Only
+        }
+    }
+
+    /// True if the choice depends on other packets, and so on the order of the in-ports.
+    #[inline]
+    pub(super) fn by_others(&self) -> bool {
+        match self {
+            Self::Only => false,
+            Self::Trunk(trunks) => trunks.selection != TrunkSelection::Destination,
+            Self::UpPort(_) => true,
+        }
+    }
+
+    /// Out-port of a packet for `dst` at `switch`. `first` is the router's candidate. It and the
+    /// out-port are numbered over all switches.
+    #[inline(always)]
+    pub(super) fn output(
+        &mut self,
+        switch: u32,
+        first: u32,
+        dst: u32,
+        occupancy: impl Occupancy,
+    ) -> u32 {
+        match self {
+            Self::Only => first,
+            Self::Trunk(trunks) => trunks.choose(first, dst, occupancy),
+            Self::UpPort(ranges) => ranges.choose(switch, first, occupancy),
+        }
+    }
+}
+
+/// The trunks of a fabric.
+#[derive(Debug)]
+pub(super) struct Trunks {
+    /// Parallel links of each trunk.
+    links: u32,
+    /// Ports per switch.
+    radix: u32,
+    /// Whether a port, numbered within its switch, leads to other switches.
+    is_link: Vec<bool>,
+    selection: TrunkSelection,
+    /// With `TrunkSelection::RoundRobin`: the next link of each trunk, by the trunk's first port,
+    /// numbered over all switches.
+    next: Vec<u32>,
+}
+
+impl Trunks {
+    fn new(spec: &FabricSpec) -> Self {
+        let topology = &spec.topology;
+        let is_link = |port| {
+            let mut switches = 0..topology.switches();
+            switches.any(|switch| matches!(topology.peer(switch, port), Peer::Switch { .. }))
+        };
+        Self {
+            links: topology.family().trunk(),
+            radix: topology.radix(),
+            is_link: (0..topology.radix()).map(is_link).collect(),
+            selection: spec.routing.trunk,
+            next: vec![0; (topology.switches() * topology.radix()) as usize],
+        }
+    }
+
+    /// The link that a packet for `dst` takes of the trunk with first port `first`.
+    #[inline]
+    fn choose(&mut self, first: u32, dst: u32, mut occupancy: impl Occupancy) -> u32 {
+        if !self.is_link[(first % self.radix) as usize] {
+            return first;
+        }
+        let link = match self.selection {
+            TrunkSelection::Destination => dst % self.links,
+            TrunkSelection::RoundRobin => {
+                let next = &mut self.next[first as usize];
+                let link = *next;
+                *next = (link + 1) % self.links;
+                link
+            }
+            TrunkSelection::LeastQueued => {
+                let links = (0..self.links).map(|link| (occupancy.in_buffer(first + link), link));
+                links.min().map_or(0, |(_, link)| link)
+            }
+        };
+        first + link
+    }
+}
+
+/// The up-ports of each switch of a tree, which are consecutive.
+#[derive(Debug)]
+pub(super) struct UpPortRanges {
+    /// Per switch: the first one, numbered over all switches, and their number.
+    of_switch: Vec<(u32, u32)>,
+}
+
+impl UpPortRanges {
+    fn new(spec: &FabricSpec) -> Self {
+        let topology = &spec.topology;
+        let of_switch = |switch: u32| {
+            let ports = topology.family().up_ports(switch);
+            let first = ports.first().unwrap_or(0);
+            (switch * topology.radix() + first, ports.count())
+        };
+        Self {
+            of_switch: (0..topology.switches()).map(of_switch).collect(),
+        }
+    }
+
+    /// The least-queued up-port, if the destination's own port `own` is one; a tie goes to the
+    /// first one from `own` on, once around.
+    #[inline]
+    fn choose(&self, switch: u32, own: u32, mut occupancy: impl Occupancy) -> u32 {
+        let (first, count) = self.of_switch[switch as usize];
+        let start = own.wrapping_sub(first);
+        if start >= count {
+            return own;
+        }
+        let ports = (start..count).chain(0..start).map(|port| first + port);
+        let queue = |port: &u32| occupancy.waiting(*port) + occupancy.in_buffer(*port);
+        ports.min_by_key(queue).unwrap_or(own)
+    }
+}
