@@ -1,6 +1,11 @@
 //! Which VL a packet takes for its next hop (`docs/model.md` §7), as a function of the
 //! specification. Analysis asks it hop by hop; the engine makes its tables from it
 //! (`src/fabric/engine/vls.rs`).
+//!
+//! A new VL policy touches: `qos.rs`, for its place in [`VlPolicy`]; this file and the engine's, for
+//! its rule; `validate/qos.rs`; in `src/config/` `raw.rs`, `resolve_vls.rs` and `json_fabric.rs`, for
+//! its keys; section 7 of `docs/model.md`; `tests/oracle/routing.rs`, which has the rule on its own.
+//! `src/fabric/analysis/` only if packets change their VL for a new reason (`turns.rs`).
 
 use super::{FabricSpec, Qos, VlPolicy};
 

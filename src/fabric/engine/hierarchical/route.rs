@@ -6,7 +6,7 @@
 use super::Fabric;
 use super::buffers::VlBuffers;
 use super::control::Control;
-use crate::fabric::engine::choice::Occupancy;
+use crate::fabric::engine::choice::{Choice, Occupancy};
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::vls::{Hop, VlAndClass};
 use crate::fabric::prefetch::prefetch;
@@ -142,6 +142,16 @@ impl<C: Control> Fabric<C> {
     fn output_of(&mut self, port: u32, id: PacketId) -> u32 {
         let (switch, dst) = (self.inputs[port as usize].switch, self.packets[id].dst);
         let first = switch * self.radix + self.router.first_port(switch, dst);
+        match self.choice {
+            Choice::Only => first,
+            _ => self.choose(switch, first, dst),
+        }
+    }
+
+    /// The out-port of a packet for `dst` at `switch`, where `first` is not the only candidate. Out
+    /// of the way of fabrics without a choice.
+    #[inline(never)]
+    fn choose(&mut self, switch: u32, first: u32, dst: u32) -> u32 {
         let queues = Queues {
             buffers: &mut self.output_buffers,
             waiting: &self.waiting,

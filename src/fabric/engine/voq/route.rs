@@ -72,6 +72,16 @@ impl Routes {
     #[inline(always)]
     fn output(&mut self, switch: u32, dst: u32, room: impl FnMut(u32) -> u32) -> u32 {
         let first = switch * self.radix + self.router.first_port(switch, dst);
+        match self.choice {
+            Choice::Only => first,
+            _ => self.choose(switch, first, dst, room),
+        }
+    }
+
+    /// As [`output`](Self::output), where `first` is not the only candidate. Out of the way of
+    /// fabrics without a choice.
+    #[inline(never)]
+    fn choose(&mut self, switch: u32, first: u32, dst: u32, room: impl FnMut(u32) -> u32) -> u32 {
         let (buffer, waiting) = (self.buffer, self.waiting.as_deref());
         let queues = Queues {
             room,
