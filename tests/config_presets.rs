@@ -33,10 +33,11 @@ fn opa_gen1_numbers() {
     assert_eq!((u.tick, u.flit_bytes), (TickLength::whole(640), 8));
     assert_eq!(u.flits_per_credit, 8);
     let t = &switch(&e.fabric).timing;
+    let s = &t.stages;
     let central =
-        t.input_store + t.routing + 2 * (t.allocation + t.crossbar) + t.output_store + link.switch;
+        s.input_store + s.routing + 2 * (s.allocation + s.crossbar) + s.output_store + link.switch;
     let inside =
-        t.input_store + t.routing + t.allocation + t.crossbar + t.output_store + link.switch;
+        s.input_store + s.routing + s.allocation + s.crossbar + s.output_store + link.switch;
     assert_eq!((central, inside), (160, 150));
     assert_eq!((link.host, t.mport_speedup, t.central_speedup), (8, 3, 4));
     let b = &switch(&e.fabric).buffers;

@@ -211,7 +211,7 @@ proptest! {
         links.exceptions.clear();
         voq_of(&mut spec).crossbar_speedup = 1;
         (voq_of(&mut spec).hca.send_rate, voq_of(&mut spec).hca.sink_rate) = (None, None);
-        let t = voq_of(&mut spec).timing;
+        let t = voq_of(&mut spec).stages;
         let way = t.allocation + t.crossbar + t.output_store;
         let largest = spec.largest_packet_credits().max(2);
         voq_of(&mut spec).buffers.output = 2 * largest + way as u32 + 2;

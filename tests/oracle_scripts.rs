@@ -166,7 +166,7 @@ fn blind_sources_pick_heads_that_must_wait() {
 #[test]
 fn slow_crossing_delays_the_next_grant() {
     let mut spec = single(4);
-    hierarchical_of(&mut spec).timing.output_store = 0;
+    hierarchical_of(&mut spec).timing.stages.output_store = 0;
     hierarchical_of(&mut spec).timing.mport_speedup = 1;
     spec.link_latency.switch = 1;
     // On different VLs, for the link to have a choice if it came to that.

@@ -7,8 +7,8 @@ use crate::fabric::spec::hierarchical::{
     Buffers, CentralQueues, Pool, Scheduler, Timing, VirtualAllocation,
 };
 use crate::fabric::spec::{
-    FabricSpec, Hierarchical, LinkLatency, Qos, RingTie, Routing, ServiceLevel, SlToVl, Switch,
-    TrunkSelection, Units, UpPorts, VlPolicy,
+    FabricSpec, Hierarchical, LinkLatency, Qos, RingTie, Routing, ServiceLevel, SlToVl, Stages,
+    Switch, TrunkSelection, Units, UpPorts, VlPolicy,
 };
 use serde_json::{Map, Value, json};
 
@@ -59,8 +59,8 @@ pub fn fabric_json(f: &FabricSpec, routing: &str) -> Value {
         "link_ticks": link,
         "host_link_ticks": host,
         "switch": match switch {
-            Switch::Hierarchical(switch) => hierarchical(switch),
-            Switch::Voq(switch) => json_infiniband::voq(switch),
+            Switch::Hierarchical(switch) => with_stages(hierarchical(switch), &switch.timing.stages),
+            Switch::Voq(switch) => with_stages(json_infiniband::voq(switch), &switch.stages),
         },
     });
     // Only here, so that the results of other experiments stay as they were.
@@ -70,16 +70,34 @@ pub fn fabric_json(f: &FabricSpec, routing: &str) -> Value {
     fabric
 }
 
+/// Adds the latencies that every kind of switch has.
+fn with_stages(mut switch: Value, stages: &Stages) -> Value {
+    let Stages {
+        input_store,
+        routing,
+        allocation,
+        crossbar,
+        output_store,
+    } = *stages;
+    for (key, ticks) in [
+        ("input_ticks", input_store),
+        ("routing_ticks", routing),
+        ("allocation_ticks", allocation),
+        ("crossbar_ticks", crossbar),
+        ("output_ticks", output_store),
+    ] {
+        switch[key] = ticks.into();
+    }
+    switch
+}
+
 fn hierarchical(switch: &Hierarchical) -> Value {
     let Hierarchical {
         timing:
             Timing {
-                input_store,
-                routing,
-                allocation,
+                // Added by `with_stages`.
+                stages: _,
                 allocation_gap,
-                crossbar,
-                output_store,
                 mport_speedup,
                 central_speedup,
             },
@@ -98,12 +116,7 @@ fn hierarchical(switch: &Hierarchical) -> Value {
     } = switch;
     json!({
         "kind": "hierarchical",
-        "input_ticks": input_store,
-        "routing_ticks": routing,
-        "allocation_ticks": allocation,
         "allocation_gap_ticks": allocation_gap,
-        "crossbar_ticks": crossbar,
-        "output_ticks": output_store,
         "mport_speedup": mport_speedup,
         "central_speedup": central_speedup,
         "virtual_allocation": match virtual_allocation {

@@ -4,9 +4,7 @@ use crate::fabric::spec::congestion::{
     CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, PortCongestion, SlCongestion,
     SlScope, TimerRestart, TimerScope,
 };
-use crate::fabric::spec::voq::{
-    Acks, Buffers, Hca, LinkRates, StaticPool, Timing, VlArb, VlWeight,
-};
+use crate::fabric::spec::voq::{Acks, Buffers, Hca, LinkRates, StaticPool, VlArb, VlWeight};
 use crate::fabric::spec::{CongestionControl, Notification, Qos, Voq};
 use serde_json::{Map, Value, json};
 
@@ -19,14 +17,8 @@ pub(super) fn numbers<T: ToString>(list: &[T]) -> String {
 /// The `voq` switch with its adapters.
 pub(super) fn voq(switch: &Voq) -> Value {
     let Voq {
-        timing:
-            Timing {
-                input_store,
-                routing,
-                allocation,
-                crossbar,
-                output_store,
-            },
+        // Added by `json_fabric`, as for every kind.
+        stages: _,
         links:
             LinkRates {
                 host,
@@ -57,11 +49,6 @@ pub(super) fn voq(switch: &Voq) -> Value {
     });
     json!({
         "kind": "voq",
-        "input_ticks": input_store,
-        "routing_ticks": routing,
-        "allocation_ticks": allocation,
-        "crossbar_ticks": crossbar,
-        "output_ticks": output_store,
         "crossbar_speedup": crossbar_speedup,
         "host_link_flits_per_tick": host.to_string(),
         "link_flits_per_tick": between.to_string(),

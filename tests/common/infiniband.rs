@@ -8,10 +8,10 @@ use flitwise::fabric::spec::congestion::{
 use flitwise::fabric::spec::hierarchical::{
     self, CentralQueues, Hierarchical, Pool, Scheduler, VirtualAllocation,
 };
-use flitwise::fabric::spec::voq::{Acks, Buffers, Hca, LinkRates, StaticPool, Timing, VlArb};
+use flitwise::fabric::spec::voq::{Acks, Buffers, Hca, LinkRates, StaticPool, VlArb};
 use flitwise::fabric::spec::{
-    CongestionControl, FabricSpec, LinkLatency, Notification, Qos, Routing, ServiceLevel, Switch,
-    Tick, Units, VlPolicy, Voq,
+    CongestionControl, FabricSpec, LinkLatency, Notification, Qos, Routing, ServiceLevel, Stages,
+    Switch, Tick, Units, VlPolicy, Voq,
 };
 use flitwise::fabric::topology::Topology;
 use flitwise::units::{Ratio, TickLength};
@@ -53,7 +53,7 @@ pub fn voq_fabric(topology: Topology) -> FabricSpec {
             vl_policy: VlPolicy::ServiceChannels,
         },
         switch: Switch::Voq(Box::new(Voq {
-            timing: Timing {
+            stages: Stages {
                 input_store: 1,
                 routing: 2,
                 allocation: 1,
@@ -89,17 +89,13 @@ pub fn voq_fabric(topology: Topology) -> FabricSpec {
 /// The other buffers have two packets per VL.
 pub fn with_hierarchical_switches(mut spec: FabricSpec) -> FabricSpec {
     let voq = voq_of(&mut spec);
-    let t = voq.timing;
+    let stages = voq.stages;
     let of = |pool: &StaticPool| own_pool(pool.per_vl.len() as u8, pool.per_vl[0]);
     let small = own_pool(2, 8);
     spec.switch = Switch::Hierarchical(Box::new(Hierarchical {
         timing: hierarchical::Timing {
-            input_store: t.input_store,
-            routing: t.routing,
-            allocation: t.allocation,
+            stages,
             allocation_gap: 0,
-            crossbar: t.crossbar,
-            output_store: t.output_store,
             mport_speedup: 1,
             central_speedup: 1,
         },

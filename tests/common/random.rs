@@ -14,7 +14,7 @@ use flitwise::fabric::spec::hierarchical::{
 };
 use flitwise::fabric::spec::{
     CongestionControl, FabricSpec, Hierarchical, LinkLatency, Notification, Qos, RingTie, Routing,
-    ServiceLevel, Switch, TrunkSelection, Units, UpPorts, VlPolicy,
+    ServiceLevel, Stages, Switch, TrunkSelection, Units, UpPorts, VlPolicy,
 };
 use flitwise::fabric::topology::{Peer, Topology};
 use flitwise::fabric::workload::Message;
@@ -67,12 +67,8 @@ prop_compose! {
     ) -> (u32, LinkLatency, Timing) {
         let latency = LinkLatency { switch: link, host: host_link };
         let timing = Timing {
-            input_store,
-            routing,
-            allocation,
+            stages: Stages { input_store, routing, allocation, crossbar, output_store },
             allocation_gap: gap.min(allocation),
-            crossbar,
-            output_store,
             mport_speedup,
             central_speedup,
         };

@@ -220,7 +220,7 @@ prop_compose! {
         up_ports in prop_oneof![Just(UpPorts::Destination), Just(UpPorts::LeastQueued)],
     ) -> FabricSpec {
         let mut spec = voq_fabric(topology);
-        let t = &mut voq_of(&mut spec).timing;
+        let t = &mut voq_of(&mut spec).stages;
         let (link, host_link, ..) = latencies;
         (_, _, t.input_store, t.routing, t.allocation, t.crossbar, t.output_store) = latencies;
         spec.link_latency = LinkLatency { switch: link, host: host_link };

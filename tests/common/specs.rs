@@ -4,7 +4,8 @@ use flitwise::fabric::spec::hierarchical::{
     Buffers, CentralQueues, Pool, Quota, Scheduler, Timing, VirtualAllocation,
 };
 use flitwise::fabric::spec::{
-    FabricSpec, Hierarchical, LinkLatency, Qos, Routing, ServiceLevel, Switch, Units, VlPolicy,
+    FabricSpec, Hierarchical, LinkLatency, Qos, Routing, ServiceLevel, Stages, Switch, Units,
+    VlPolicy,
 };
 use flitwise::fabric::topology::Topology;
 use flitwise::units::TickLength;
@@ -12,12 +13,14 @@ use flitwise::units::TickLength;
 /// Table 1 of OpaSim, with 8 ticks per allocation (16 in all).
 pub fn opa_timing() -> Timing {
     Timing {
-        input_store: 50,
-        routing: 32,
-        allocation: 8,
+        stages: Stages {
+            input_store: 50,
+            routing: 32,
+            allocation: 8,
+            crossbar: 2,
+            output_store: 50,
+        },
         allocation_gap: 0,
-        crossbar: 2,
-        output_store: 50,
         mport_speedup: 3,
         central_speedup: 4,
     }

@@ -61,7 +61,7 @@ pub fn requests(
 /// may end while the allocation is under way, if the rest of the allocation, at least the
 /// gap, lies behind that transfer.
 fn idle_by(now: Tick, spec: &FabricSpec) -> Tick {
-    now + switch_of(spec).timing.allocation - switch_of(spec).timing.allocation_gap
+    now + switch_of(spec).timing.stages.allocation - switch_of(spec).timing.allocation_gap
 }
 
 /// Whether the target is idle and has quota for the packet.
@@ -153,9 +153,9 @@ fn carry_out(
         marking.granted(id, packet);
     }
 
-    let start = now + switch_of(spec).timing.allocation;
+    let start = now + switch_of(spec).timing.stages.allocation;
     let store = match source {
-        Place::Input(_) => switch_of(spec).timing.input_store,
+        Place::Input(_) => switch_of(spec).timing.stages.input_store,
         Place::Central(_) | Place::Output(_) => 0,
     };
     let available: Vec<Tick> = packet.dates.iter().map(|date| date + store).collect();
@@ -165,7 +165,7 @@ fn carry_out(
     switch.write_port(target).free_from = free_from;
     packet.dates = foreseen
         .iter()
-        .map(|tick| tick + switch_of(spec).timing.crossbar)
+        .map(|tick| tick + switch_of(spec).timing.stages.crossbar)
         .collect();
     let held_back = match (source, &mut switch.marking) {
         (Place::Input(_), Some(marking)) => marking.held_back(packet),

@@ -149,11 +149,11 @@ pub fn run_sampled(
     let timing = &switch_of(spec).timing;
     let patience = spec.link_latency.switch
         + spec.link_latency.host
-        + timing.input_store
-        + timing.routing
-        + timing.allocation
-        + timing.crossbar
-        + timing.output_store
+        + timing.stages.input_store
+        + timing.stages.routing
+        + timing.stages.allocation
+        + timing.stages.crossbar
+        + timing.stages.output_store
         + 10
         + turn_of_picks(spec);
     let mut quiet = 0;

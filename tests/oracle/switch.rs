@@ -120,8 +120,8 @@ impl<'s> Switch<'s> {
             buffer: Buffer::new(
                 vls,
                 size(buffers.input.total),
-                timing.input_store + timing.routing,
-                timing.input_store,
+                timing.stages.input_store + timing.stages.routing,
+                timing.stages.input_store,
             ),
             read: CrossbarPort::default(),
             link: arriving[port],
@@ -142,7 +142,7 @@ impl<'s> Switch<'s> {
                 Peer::Nic(_) => &buffers.nic_sink,
                 Peer::Switch { .. } | Peer::None => &buffers.input,
             };
-            let store = timing.output_store;
+            let store = timing.stages.output_store;
             Output {
                 sender: Sender::new(spec, &buffers.output, store, far, leaving[port]),
                 write: CrossbarPort::default(),
@@ -342,7 +342,7 @@ impl<'s> Switch<'s> {
                     Place::Input(_) => unreachable!("an input buffer is written by its link"),
                 };
                 line.push(
-                    now + switch_of(spec).timing.crossbar,
+                    now + switch_of(spec).timing.stages.crossbar,
                     (crossing.to_queue, flit),
                 );
                 crossing.next += 1;

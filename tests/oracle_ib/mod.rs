@@ -113,7 +113,7 @@ pub fn run_sampled(
     spec.validate().expect("a sound fabric");
     let voq = spec.voq().expect("voq switches");
     let mut fabric = Fabric::new(spec, voq);
-    let t = &voq.timing;
+    let t = &voq.stages;
     // Whatever is going to happen without the workload, and without an injection
     // delay, happens within the longest chain of latencies and flits.
     let patience = spec.link_latency.switch

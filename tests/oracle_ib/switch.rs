@@ -28,7 +28,7 @@ impl CrossbarPort {
 
     /// May a grant at `now` begin to use it after the allocation?
     fn is_idle(&self, now: Tick, voq: &Voq) -> bool {
-        self.free < u128::from(now + voq.timing.allocation + 1) * self.tick
+        self.free < u128::from(now + voq.stages.allocation + 1) * self.tick
     }
 }
 
@@ -151,8 +151,8 @@ impl<'s> Switch<'s> {
     pub fn arrive(&mut self, now: Tick, port: usize, flit: Flit) {
         let input = &mut self.inputs[port];
         if flit.index == 0 {
-            let timing = &self.voq.timing;
-            let seen = now + timing.input_store + timing.routing;
+            let stages = &self.voq.stages;
+            let seen = now + stages.input_store + stages.routing;
             input.routing.push(seen, flit.packet);
         }
         let flits = input.flits.entry(flit.packet).or_default();
@@ -173,7 +173,7 @@ impl<'s> Switch<'s> {
         for output in &mut self.outputs {
             while let Some(flit) = output.line.pop_due(now) {
                 let link = output.link.expect("packets go to connected ports");
-                links[link].store(now + self.voq.timing.output_store, flit);
+                links[link].store(now + self.voq.stages.output_store, flit);
             }
         }
     }
@@ -296,7 +296,7 @@ impl<'s> Switch<'s> {
 
     fn grant(&mut self, now: Tick, offer: Offer, packets: &mut [Packet], links: &mut [Link]) {
         let radix = self.inputs.len();
-        let timing = &self.voq.timing;
+        let stages = &self.voq.stages;
         let input = &mut self.inputs[offer.input];
         let output = &mut self.outputs[offer.output];
         let packet = &mut packets[offer.packet];
@@ -309,16 +309,16 @@ impl<'s> Switch<'s> {
             .arbiter
             .grant(offer.pick, self.vls, packet.bytes.into());
 
-        let start = now + timing.allocation;
+        let start = now + stages.allocation;
         let foreseen: Vec<Tick> = (0..packet.flits)
             .map(|i| {
                 let rate = self.voq.crossbar_rate();
                 let by_rate = start + u64::from(i) * rate.den() / rate.num();
-                by_rate.max(packet.dated[i as usize] + timing.input_store)
+                by_rate.max(packet.dated[i as usize] + stages.input_store)
             })
             .collect();
         let (tick, byte) = (input.read.tick, u128::from(self.voq.crossbar_rate().den()));
-        let tail = packet.dated.last().expect("a packet has flits") + timing.input_store;
+        let tail = packet.dated.last().expect("a packet has flits") + stages.input_store;
         let begin = (u128::from(start) * tick)
             .max(input.read.free)
             .max(output.write.free);
@@ -327,7 +327,7 @@ impl<'s> Switch<'s> {
         (input.read.free, output.write.free) = (free, free);
         packet.available = foreseen
             .iter()
-            .map(|crosses| crosses + timing.crossbar + timing.output_store)
+            .map(|crosses| crosses + stages.crossbar + stages.output_store)
             .collect();
         let link = &mut links[output.link.expect("connected")];
         link.grant(offer.packet, packet);
@@ -403,7 +403,7 @@ impl<'s> Switch<'s> {
 
     /// Phase 8: flits cross.
     pub fn cross(&mut self, now: Tick, links: &mut [Link]) -> usize {
-        let timing = &self.voq.timing;
+        let stages = &self.voq.stages;
         let mut moved = 0;
         let mut crossings = std::mem::take(&mut self.crossings);
         // The order of the grants: the tail of a packet and the next header may cross in one tick.
@@ -420,7 +420,7 @@ impl<'s> Switch<'s> {
                     .get_mut(&crossing.packet)
                     .expect("granted packets are here");
                 let (date, mut flit) = stored.pop_front().expect("a flit that crosses is here");
-                assert!(date + timing.input_store <= now);
+                assert!(date + stages.input_store <= now);
                 assert_eq!((flit.packet, flit.index), (crossing.packet, index));
                 if completes_credit(index, crossing.flits, self.spec.units.flits_per_credit) {
                     let link = &mut links[input.link.expect("connected")];
@@ -429,7 +429,7 @@ impl<'s> Switch<'s> {
                 flit.vl = crossing.vl;
                 self.outputs[crossing.output]
                     .line
-                    .push(now + timing.crossbar, flit);
+                    .push(now + stages.crossbar, flit);
                 crossing.next += 1;
                 moved += 1;
                 if crossing.next == crossing.flits {

@@ -80,7 +80,7 @@ impl FlitSchedule {
         (switch, port): (u32, u32),
         latency: Tick,
     ) -> Tick {
-        let t = &voq.timing;
+        let t = &voq.stages;
         let crossbar = voq.crossbar_rate();
         let crossing = self.header() + t.input_store + t.routing + t.allocation;
         for (i, tick) in self.arrivals.iter_mut().enumerate() {

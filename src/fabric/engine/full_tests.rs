@@ -6,7 +6,7 @@ use crate::fabric::spec::hierarchical::{
     Buffers, CentralQueues, Pool, Quota, Scheduler, Timing, VirtualAllocation,
 };
 use crate::fabric::spec::{
-    FabricSpec, Hierarchical, LinkLatency, Qos, Routing, Switch, Tick, Units,
+    FabricSpec, Hierarchical, LinkLatency, Qos, Routing, Stages, Switch, Tick, Units,
 };
 use crate::fabric::topology::Topology;
 use crate::fabric::workload::{Message, Workload};
@@ -64,12 +64,14 @@ fn run(send_queue: u32, count: usize, bytes: u64) -> RunEnd {
         qos: Qos::one_level(1, 8),
         switch: Switch::Hierarchical(Box::new(Hierarchical {
             timing: Timing {
-                input_store: 0,
-                routing: 0,
-                allocation: 1,
+                stages: Stages {
+                    input_store: 0,
+                    routing: 0,
+                    allocation: 1,
+                    crossbar: 1,
+                    output_store: 0,
+                },
                 allocation_gap: 0,
-                crossbar: 1,
-                output_store: 0,
                 mport_speedup: 1,
                 central_speedup: 1,
             },

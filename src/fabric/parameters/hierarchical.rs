@@ -67,15 +67,10 @@ impl HierarchicalParameters {
         units: Units,
         qos: &Qos,
     ) -> Result<Hierarchical, SpecError> {
-        let ticks = |latency: Latency| latency.ticks(units.tick);
         Ok(Hierarchical {
             timing: Timing {
-                input_store: ticks(all.stages.input),
-                routing: ticks(all.stages.routing),
-                allocation: ticks(all.stages.allocation),
-                allocation_gap: ticks(self.allocation_gap),
-                crossbar: ticks(all.stages.crossbar),
-                output_store: ticks(all.stages.output),
+                stages: all.stages.ticks(units.tick),
+                allocation_gap: self.allocation_gap.ticks(units.tick),
                 mport_speedup: self.mport_speedup,
                 central_speedup: self.central_speedup,
             },

@@ -11,7 +11,7 @@ pub use self::hierarchical::HierarchicalParameters;
 pub use self::presets::CABLE_PS;
 pub use self::voq::{AdapterRate, VoqParameters};
 
-use super::spec::{FabricSpec, LinkLatency, Qos, Routing, SpecError, Switch, Units};
+use super::spec::{self, FabricSpec, LinkLatency, Qos, Routing, SpecError, Switch, Units};
 use super::topology::Topology;
 use crate::units::{Latency, Space, TickLength};
 
@@ -60,6 +60,26 @@ pub struct Stages {
     pub crossbar: Latency,
     /// Storing a flit in an output buffer.
     pub output: Latency,
+}
+
+impl Stages {
+    /// The latencies in ticks of length `tick`.
+    fn ticks(&self, tick: TickLength) -> spec::Stages {
+        let Self {
+            input,
+            routing,
+            allocation,
+            crossbar,
+            output,
+        } = *self;
+        spec::Stages {
+            input_store: input.ticks(tick),
+            routing: routing.ticks(tick),
+            allocation: allocation.ticks(tick),
+            crossbar: crossbar.ticks(tick),
+            output_store: output.ticks(tick),
+        }
+    }
 }
 
 /// Sizes of buffers in bytes, each per port.

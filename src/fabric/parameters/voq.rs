@@ -1,9 +1,9 @@
 //! Parameters of the InfiniBand switch and its adapters.
 
 use super::{Parameters, Sizes, error, small};
-use crate::fabric::spec::voq::{Acks, Buffers, Hca, LinkRates, StaticPool, Timing, VlArb};
+use crate::fabric::spec::voq::{Acks, Buffers, Hca, LinkRates, StaticPool, VlArb};
 use crate::fabric::spec::{Qos, SpecError, Units, Voq, flits_per_tick};
-use crate::units::{Latency, PS_PER_S, Picoseconds, Rate, Ratio, Space, TickLength};
+use crate::units::{PS_PER_S, Picoseconds, Rate, Ratio, Space, TickLength};
 use std::collections::BTreeMap;
 
 /// Parameters of the switch with virtual output queues, and of its adapters.
@@ -89,18 +89,11 @@ impl VoqParameters {
         units: Units,
         qos: &Qos,
     ) -> Result<Voq, SpecError> {
-        let ticks = |latency: Latency| latency.ticks(units.tick);
         let links = self.links(units)?;
         let fastest = links.fastest();
         let rate = |rate, key| adapter_rate(rate, units, qos, fastest, key);
         Ok(Voq {
-            timing: Timing {
-                input_store: ticks(all.stages.input),
-                routing: ticks(all.stages.routing),
-                allocation: ticks(all.stages.allocation),
-                crossbar: ticks(all.stages.crossbar),
-                output_store: ticks(all.stages.output),
-            },
+            stages: all.stages.ticks(units.tick),
             crossbar_speedup: self.crossbar_speedup,
             buffers: self.buffers(all, units, qos)?,
             vlarb: self.vlarb.clone(),

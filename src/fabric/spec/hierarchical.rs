@@ -1,6 +1,6 @@
 //! The hierarchical switch of OpaSim and Hiperion as plain data (`docs/model.md`).
 
-use super::{FabricSpec, Switch, Tick};
+use super::{FabricSpec, Stages, Switch, Tick};
 
 /// The hierarchical switch, with the NICs and the output scheduler that belong to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,20 +18,12 @@ pub struct Hierarchical {
 /// Latencies in ticks and rates in flits per tick (OpaSim, DIAB-18-12-1, Table 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// SB: storing a flit in an input buffer.
-    pub input_store: Tick,
-    /// RT: routing a header.
-    pub routing: Tick,
-    /// AT: one allocation (virtual and switch allocation together), at least 1.
-    pub allocation: Tick,
-    /// Ticks, 0 to [`Timing::allocation`], in which a crossbar port stands still between two
+    /// Latencies; a packet crosses one crossbar, of an MPort, or also the central one.
+    pub stages: Stages,
+    /// Ticks, 0 to [`Stages::allocation`], in which a crossbar port stands still between two
     /// packets: so much of an allocation waits for the transfer before it to end. Ours; no
     /// publication says how far the two overlap (`docs/validation.md`).
     pub allocation_gap: Tick,
-    /// X: crossing a crossbar, either kind, at least 1.
-    pub crossbar: Tick,
-    /// SB: storing a flit in an output buffer.
-    pub output_store: Tick,
     /// Flits per tick from an input buffer through its MPort crossbar.
     pub mport_speedup: u32,
     /// Flits per tick from a central buffer through the central crossbar.
@@ -42,17 +34,17 @@ impl Timing {
     /// Ticks of an allocation that may pass before the ports it is for are free.
     #[must_use]
     pub fn allocation_overlap(&self) -> Tick {
-        self.allocation.saturating_sub(self.allocation_gap)
+        self.stages.allocation.saturating_sub(self.allocation_gap)
     }
 
     /// Ticks from a header's arrival at the switch to its departure at zero load, with
     /// `crossings` crossbars on its way: 1 within an MPort, else 2.
     #[must_use]
     pub fn without_load(&self, crossings: u64) -> Tick {
-        self.input_store
-            + self.routing
-            + crossings * (self.allocation + self.crossbar)
-            + self.output_store
+        self.stages.input_store
+            + self.stages.routing
+            + crossings * (self.stages.allocation + self.stages.crossbar)
+            + self.stages.output_store
     }
 }
 

@@ -22,7 +22,7 @@ pub use self::hierarchical::Hierarchical;
 pub use self::qos::{Qos, ServiceLevel, SlToVl, VlPolicy};
 pub use self::routing::{ForwardingTables, RingTie, Routing, TrunkSelection, UpPorts};
 pub use self::speed::{LinkSpeed, flits_per_tick};
-pub use self::units::Units;
+pub use self::units::{Stages, Units};
 pub use self::vls::{Channel, Hop};
 pub use self::voq::Voq;
 

@@ -1,5 +1,6 @@
 //! What time and data are counted in.
 
+use super::Tick;
 use crate::units::TickLength;
 
 /// Units of time and data, and the headers of a packet.
@@ -37,4 +38,19 @@ impl Units {
     pub fn credits(&self, flits: u32) -> u32 {
         flits.div_ceil(self.flits_per_credit)
     }
+}
+
+/// Latencies of the stages of a switch in ticks, which every kind has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stages {
+    /// SB: storing a flit in an input buffer.
+    pub input_store: Tick,
+    /// RT: routing a header.
+    pub routing: Tick,
+    /// AT: one allocation (virtual and switch allocation together), at least 1.
+    pub allocation: Tick,
+    /// X: crossing a crossbar, at least 1.
+    pub crossbar: Tick,
+    /// SB: storing a flit in an output buffer.
+    pub output_store: Tick,
 }

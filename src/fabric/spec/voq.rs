@@ -1,6 +1,6 @@
 //! The InfiniBand switch and its NICs as plain data (`docs/model-infiniband.md`).
 
-use super::{FabricSpec, Switch, Tick};
+use super::{FabricSpec, Stages, Switch};
 use crate::fabric::topology::{Peer, Topology};
 use crate::units::Ratio;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Voq {
     /// Latencies inside the switch.
-    pub timing: Timing,
+    pub stages: Stages,
     /// Rates of the links.
     pub links: LinkRates,
     /// Rate of the crossbar over the rate of the fastest link, at least 1.
@@ -20,21 +20,6 @@ pub struct Voq {
     pub vlarb: VlArb,
     /// The adapters.
     pub hca: Hca,
-}
-
-/// Latencies inside the switch in ticks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timing {
-    /// Storing a flit in an input buffer.
-    pub input_store: Tick,
-    /// Routing a header.
-    pub routing: Tick,
-    /// One allocation, at least 1.
-    pub allocation: Tick,
-    /// Crossing the crossbar, at least 1.
-    pub crossbar: Tick,
-    /// Storing a flit in an output buffer.
-    pub output_store: Tick,
 }
 
 /// Sizes of the buffers in credits.

@@ -231,7 +231,8 @@ impl<C: Control> Fabric<C> {
                 (first_central + winner - 4) / 2
             };
             let queue = (4 * mport + u32::from(packet.in_port), output, packet.vl);
-            let ready_at = packet.arrival + self.timing.input_store + self.timing.routing;
+            let ready_at =
+                packet.arrival + self.timing.stages.input_store + self.timing.stages.routing;
             let bytes = packet.flits * self.units.flit_bytes;
             let port_vls = &mut congestion.port_vls;
             if port_vls.granted(queue, (packet.flits, bytes), ready_at == self.now) {
@@ -239,8 +240,10 @@ impl<C: Control> Fabric<C> {
                 self.counters.count(|counts| counts.marked += 1);
             }
         }
-        let ready =
-            self.now + self.timing.allocation + self.timing.crossbar + self.timing.output_store;
+        let ready = self.now
+            + self.timing.stages.allocation
+            + self.timing.stages.crossbar
+            + self.timing.stages.output_store;
         self.output_ready.push(&mut self.wheel, ready, (output, id));
         let losers = requests & !(1 << winner);
         if losers != 0 {
@@ -262,7 +265,7 @@ impl<C: Control> Fabric<C> {
         let queue = self.central_queue(packet.output, packet.vl);
         self.central_buffers
             .take(central as usize, queue, packet.credits.into());
-        let ready = self.now + self.timing.allocation + self.timing.crossbar;
+        let ready = self.now + self.timing.stages.allocation + self.timing.stages.crossbar;
         self.central_ready
             .push(&mut self.wheel, ready, (central, queue as u32, id));
         let mut losers = requests & !(1 << winner);
@@ -278,7 +281,7 @@ impl<C: Control> Fabric<C> {
     #[inline]
     fn leave_input(&mut self, port: u32) -> (PacketId, Tick) {
         let at = port as usize;
-        let start = self.now + self.timing.allocation;
+        let start = self.now + self.timing.stages.allocation;
         let input = &mut self.inputs[at];
         let vl = usize::from(input.pick);
         let id = self.input_buffers.head(&input.heads, at, vl);
@@ -289,7 +292,7 @@ impl<C: Control> Fabric<C> {
             (packet.flits, packet.credits.into()),
             start,
             // Flit i > 0 may leave i ticks after this one.
-            packet.arrival + self.timing.input_store,
+            packet.arrival + self.timing.stages.input_store,
             0,
         );
         let free_at = credit_return.end + 1;
@@ -340,12 +343,12 @@ impl<C: Control> Fabric<C> {
         let queue = from.pick;
         let id = from.picked;
         let packet = &self.packets[id];
-        let crossbar = self.timing.crossbar;
+        let crossbar = self.timing.stages.crossbar;
         let credit_return = self.central_buffers.drain_rate().credit_return(
             queue,
             (packet.flits, packet.credits.into()),
-            self.now + self.timing.allocation,
-            packet.arrival + self.timing.input_store + crossbar,
+            self.now + self.timing.stages.allocation,
+            packet.arrival + self.timing.stages.input_store + crossbar,
             packet.crossing + crossbar,
         );
         let free_at = credit_return.end + 1;

@@ -129,10 +129,10 @@ pub(super) fn event_horizon(spec: &FabricSpec, timing: &Timing) -> Tick {
         .max()
         .unwrap_or(1);
     2 * longest
-        + timing.input_store
-        + timing.routing
-        + 2 * (timing.allocation + timing.crossbar)
-        + timing.output_store
+        + timing.stages.input_store
+        + timing.stages.routing
+        + 2 * (timing.stages.allocation + timing.stages.crossbar)
+        + timing.stages.output_store
         + 2 * spec.link_latency.switch.max(spec.link_latency.host)
         + 8
 }

@@ -293,7 +293,7 @@ impl<C: Control> Fabric<C> {
             self.link_latency.switch
         };
         packet.arrival = now + latency;
-        let ready_at = packet.arrival + self.timing.input_store + self.timing.routing;
+        let ready_at = packet.arrival + self.timing.stages.input_store + self.timing.stages.routing;
         if from_nic && is_queued && packet.last && self.messages[packet.message].report_injection {
             let event = event::INJECTION << event::SHIFT | packet.message;
             self.wheel.push(now, now + Tick::from(flits), event);

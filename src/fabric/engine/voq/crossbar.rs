@@ -69,12 +69,12 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     fn grant_from(&mut self, output: u32) {
         let (now, at) = (self.now, output as usize);
         let port = &self.outputs[at];
-        let start = now + self.timing.allocation;
+        let start = now + self.stages.allocation;
         if port.waiting_vls == 0 || port.granted_to != NOT_GRANTED {
             return;
         }
         if port.free_at.tick > start {
-            let retry_at = port.free_at.tick - self.timing.allocation;
+            let retry_at = port.free_at.tick - self.stages.allocation;
             self.wake_output(output, retry_at);
             return;
         }
@@ -147,7 +147,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         requests: &mut Requests,
     ) -> Option<u8> {
         let (now, at) = (self.now, output as usize);
-        let start = now + self.timing.allocation;
+        let start = now + self.stages.allocation;
         let port = &self.outputs[at];
         let (first_port, out_port) = (port.first_port, port.out_port);
         let output_vl = at * self.vls + vl;
@@ -168,7 +168,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                     return Some(in_port);
                 }
                 // The tick in which this VoQ is eligible if only time passes till then.
-                let mut eligible_at = free_at.saturating_sub(self.timing.allocation);
+                let mut eligible_at = free_at.saturating_sub(self.stages.allocation);
                 if credits < needs {
                     let missing = u32::from(needs - credits);
                     let Some(due) = self.credits_due(output, vl as u8, missing) else {
@@ -205,7 +205,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let input = port.first_port + u32::from(in_port);
         let state = &self.inputs[input as usize];
         let is_eligible = state.queues == 1
-            && state.free_at.tick <= self.now + self.timing.allocation
+            && state.free_at.tick <= self.now + self.stages.allocation
             && self.links.known(output, vl as u8) >= self.largest
             && (!room_binds || port.room >= self.largest);
         if is_eligible {

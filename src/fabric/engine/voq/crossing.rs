@@ -15,8 +15,8 @@ use super::rate::{Length, SubTick};
 use super::schedule::{Schedule, cross_plainly};
 use super::{Fabric, event};
 use crate::fabric::engine::pool::{NONE, PacketId};
+use crate::fabric::spec::Stages;
 use crate::fabric::spec::Tick;
-use crate::fabric::spec::voq::Timing;
 
 /// How a packet crosses.
 struct Crossing<const L: usize> {
@@ -32,7 +32,7 @@ struct Crossing<const L: usize> {
 #[derive(Clone, Copy)]
 struct Pace<'a> {
     now: Tick,
-    timing: &'a Timing,
+    stages: &'a Stages,
     drain: &'a DrainRates,
 }
 
@@ -44,7 +44,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let (now, room_binds) = (self.now, self.room_binds());
         let pace = Pace {
             now,
-            timing: &self.timing,
+            stages: &self.stages,
             drain: &self.drain,
         };
         let port = &mut self.outputs[output as usize];
@@ -90,14 +90,14 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         }
         packet.buffer_vl = pick.vl;
         let (to, waits) = (port.to, port.waiting_vls != 0);
-        let retry_at = port.free_at.tick - self.timing.allocation;
+        let retry_at = port.free_at.tick - self.stages.allocation;
         if to.is_nic() {
             self.counters.host_flit_hops += u64::from(flits);
             self.deliver_to(to.peer(), id, output);
         } else {
             self.counters.flit_hops += u64::from(flits);
             packet.input = to.peer();
-            let joins_at = packet.schedule.header() + self.timing.input_store + self.timing.routing;
+            let joins_at = packet.schedule.header() + self.stages.input_store + self.stages.routing;
             self.push(joins_at, event::JOIN, id);
         }
         if waits {
@@ -194,8 +194,8 @@ fn cross<const L: usize, const W: usize>(
     pace: Pace<'_>,
 ) -> Crossing<L> {
     let (length, crossbar) = (packet.length(), &pace.drain.crossbar);
-    let start = pace.now + pace.timing.allocation;
-    let available = packet.schedule.later(pace.timing.input_store);
+    let start = pace.now + pace.stages.allocation;
+    let available = packet.schedule.later(pace.stages.input_store);
     if L == 0 {
         let ports_free = (reader.free_at, writer.free_at);
         let rate = &crossbar.rate;
@@ -230,7 +230,7 @@ fn start_on_link<const L: usize>(
     pace: Pace<'_>,
 ) -> Schedule<L> {
     let length = packet.length();
-    let inside = pace.timing.crossbar + pace.timing.output_store;
+    let inside = pace.stages.crossbar + pace.stages.output_store;
     let ready = crossing.start + inside;
     let start = ready.max(port.link_free.tick);
     let tail = crossing.tail + inside;

@@ -6,8 +6,9 @@
 //! `ports + nic` is a NIC.
 
 use super::rate::{MAX_PARTS, Rate};
+use crate::fabric::spec::Stages;
 use crate::fabric::spec::voq::Acks;
-use crate::fabric::spec::voq::{Buffers, StaticPool, Timing};
+use crate::fabric::spec::voq::{Buffers, StaticPool};
 use crate::fabric::spec::{FabricSpec, SpecError, TrunkSelection, UpPorts, Voq};
 use crate::units::Ratio;
 
@@ -96,8 +97,8 @@ pub(super) fn most_credits(spec: &FabricSpec, voq: &Voq) -> u16 {
 /// the packet that requests it, and the packets with a flit between grant and link. These take at
 /// most a flit for every tick between grant and link, and one credit more at each end.
 pub(super) fn room_binds(spec: &FabricSpec, voq: &Voq) -> bool {
-    let timing = voq.timing;
-    let grant_to_link = timing.allocation + timing.crossbar + timing.output_store;
+    let stages = voq.stages;
+    let grant_to_link = stages.allocation + stages.crossbar + stages.output_store;
     let most = 2 * u64::from(most_credits(spec, voq)) + grant_to_link + 3;
     voq.crossbar_speedup > 1
         || rates(spec, voq) != [voq.crossbar_rate()]
@@ -167,7 +168,7 @@ pub(in crate::fabric::engine) fn check_limits(
     }
     check_buffers(&voq.buffers)?;
     let longest = longest_packet(spec, voq);
-    check_spans(spec, voq.timing, &rates, longest)?;
+    check_spans(spec, voq.stages, &rates, longest)?;
     if longest > MAX_FLITS {
         return limit(
             "qos.service_levels.mtu",
@@ -189,7 +190,7 @@ pub(in crate::fabric::engine) fn check_limits(
 /// first of them.
 fn check_spans(
     spec: &FabricSpec,
-    timing: Timing,
+    stages: Stages,
     rates: &[Ratio],
     longest: u32,
 ) -> Result<(), SpecError> {
@@ -206,7 +207,7 @@ fn check_spans(
         delays.max().unwrap_or(0)
     });
     let latency = spec.link_latency.switch.max(spec.link_latency.host);
-    let inside = timing.input_store + timing.allocation;
+    let inside = stages.input_store + stages.allocation;
     let longest = packet.saturating_mul(starved + 4);
     let most = longest.saturating_add(4 * (latency + inside + 1));
     if most > u32::MAX.into() {

@@ -57,7 +57,8 @@ use super::counters::Counters;
 use super::pool::{InFlight, PacketId, Pool};
 use super::stall::Stall;
 use crate::fabric::series::Sample;
-use crate::fabric::spec::voq::{Acks, Timing};
+use crate::fabric::spec::Stages;
+use crate::fabric::spec::voq::Acks;
 use crate::fabric::spec::{
     CongestionControl, FabricSpec, Notification, SpecError, Tick, Units, Voq,
 };
@@ -70,7 +71,7 @@ use crate::units::Ratio;
 pub(super) struct Fabric<const L: usize, const W: usize> {
     now: Tick,
     units: Units,
-    timing: Timing,
+    stages: Stages,
     radix: u32,
     vls: usize,
     /// Ports of all switches.
@@ -259,7 +260,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             outputs,
             drain,
             units,
-            timing: voq.timing,
+            stages: voq.stages,
             due: Vec::new(),
             joining: Vec::new(),
             dirty_outputs: Vec::new(),
@@ -334,7 +335,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     /// Tick in which the header of a packet on its way to a switch joins its VoQ.
     #[inline]
     fn joins_at(&self, id: PacketId) -> Tick {
-        self.packets[id].schedule.header() + self.timing.input_store + self.timing.routing
+        self.packets[id].schedule.header() + self.stages.input_store + self.stages.routing
     }
 
     /// Has `output` look in tick `at` whether it can grant, or earlier.
@@ -362,16 +363,16 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
 
 /// Ticks that an event usually lies ahead at most.
 fn wheel_reach(spec: &FabricSpec, voq: &Voq, drain: &DrainRates) -> Tick {
-    let (units, timing) = (spec.units, voq.timing);
+    let (units, stages) = (spec.units, voq.stages);
     let slowest = drain.rates.last().map_or(1, |rate| rate.flit_ticks());
     let longest =
         u64::from(spec.largest_packet_credits()) * u64::from(units.flits_per_credit) * slowest;
     4 * longest
-        + timing.input_store
-        + timing.routing
-        + timing.allocation
-        + timing.crossbar
-        + timing.output_store
+        + stages.input_store
+        + stages.routing
+        + stages.allocation
+        + stages.crossbar
+        + stages.output_store
         + 2 * spec.link_latency.switch.max(spec.link_latency.host)
 }
 

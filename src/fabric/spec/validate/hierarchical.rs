@@ -1,7 +1,7 @@
 //! Whether hierarchical switches can be built and can move every packet (`docs/model.md`,
 //! sections 2 and 3, literally).
 
-use super::{MAX_DTABLE_WEIGHT, check_latencies, error};
+use super::{MAX_DTABLE_WEIGHT, error};
 use crate::fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, DTableEntry, Pool, Scheduler, Timing};
 use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, SpecError};
 
@@ -32,12 +32,8 @@ impl FabricSpec {
     /// Checks latencies and speed-ups.
     pub(super) fn validate_hierarchical_timing(&self, t: &Timing) -> Result<(), SpecError> {
         let Timing {
-            input_store,
-            routing,
-            allocation,
+            stages,
             allocation_gap,
-            crossbar,
-            output_store,
             mport_speedup,
             central_speedup,
         } = *t;
@@ -49,16 +45,8 @@ impl FabricSpec {
                 return error(key, "is 0; it must be at least 1 (tick, byte, flit)".into());
             }
         }
-        check_latencies(
-            self.units.tick,
-            &[
-                ("fabric.input_latency", input_store, 0),
-                ("fabric.routing_latency", routing, 0),
-                ("fabric.allocation_latency", allocation, 1),
-                ("fabric.crossbar_latency", crossbar, 1),
-                ("fabric.output_latency", output_store, 0),
-            ],
-        )?;
+        self.validate_stages(&stages)?;
+        let allocation = stages.allocation;
         if allocation_gap > allocation {
             let problem = format!(
                 "{allocation_gap} ticks are more than the {allocation} of an allocation; at most all of it \

@@ -8,7 +8,7 @@ mod voq;
 pub use self::voq::MAX_DATA_VLS;
 
 use super::voq::Acks;
-use super::{FabricSpec, Notification, SpecError, Switch, Tick};
+use super::{FabricSpec, Notification, SpecError, Stages, Switch, Tick};
 use crate::units::TickLength;
 
 /// Most SLs, SCs, VLs and traffic classes (Hiperion, section 2.1).
@@ -74,7 +74,7 @@ impl FabricSpec {
         self.validate_units()?;
         match &self.switch {
             Switch::Hierarchical(switch) => self.validate_hierarchical_timing(&switch.timing)?,
-            Switch::Voq(switch) => self.validate_voq_timing(&switch.timing)?,
+            Switch::Voq(switch) => self.validate_stages(&switch.stages)?,
         }
         self.validate_qos(datelines)?;
         self.validate_congestion()?;
@@ -82,6 +82,27 @@ impl FabricSpec {
             Switch::Hierarchical(switch) => self.validate_hierarchical(switch),
             Switch::Voq(switch) => self.validate_voq(switch),
         }
+    }
+
+    /// Checks latencies inside a switch.
+    fn validate_stages(&self, stages: &Stages) -> Result<(), SpecError> {
+        let Stages {
+            input_store,
+            routing,
+            allocation,
+            crossbar,
+            output_store,
+        } = *stages;
+        check_latencies(
+            self.units.tick,
+            &[
+                ("fabric.input_latency", input_store, 0),
+                ("fabric.routing_latency", routing, 0),
+                ("fabric.allocation_latency", allocation, 1),
+                ("fabric.crossbar_latency", crossbar, 1),
+                ("fabric.output_latency", output_store, 0),
+            ],
+        )
     }
 
     fn validate_units(&self) -> Result<(), SpecError> {

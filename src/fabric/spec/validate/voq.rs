@@ -1,8 +1,8 @@
 //! Whether an InfiniBand fabric can be built and can move every packet.
 
 use super::routing::validate_forwarding;
-use super::{MAX_LATENCY_TICKS, check_latencies, error};
-use crate::fabric::spec::voq::{StaticPool, Timing, VlArb};
+use super::{MAX_LATENCY_TICKS, error};
+use crate::fabric::spec::voq::{StaticPool, VlArb};
 use crate::fabric::spec::{FabricSpec, SpecError, UpPorts, VlPolicy, Voq};
 use crate::fabric::topology::Peer;
 use crate::units::Ratio;
@@ -66,27 +66,6 @@ impl FabricSpec {
             return error("fabric.ack", "an ACK of 0 bytes".into());
         }
         self.validate_static_buffers(&used, voq)
-    }
-
-    /// Checks latencies.
-    pub(super) fn validate_voq_timing(&self, t: &Timing) -> Result<(), SpecError> {
-        let Timing {
-            input_store,
-            routing,
-            allocation,
-            crossbar,
-            output_store,
-        } = *t;
-        check_latencies(
-            self.units.tick,
-            &[
-                ("fabric.input_latency", input_store, 0),
-                ("fabric.routing_latency", routing, 0),
-                ("fabric.allocation_latency", allocation, 1),
-                ("fabric.crossbar_latency", crossbar, 1),
-                ("fabric.output_latency", output_store, 0),
-            ],
-        )
     }
 
     fn validate_rates(&self, voq: &Voq) -> Result<(), SpecError> {
