@@ -112,7 +112,8 @@ fn list<W: Write>(
     writeln!(out, "\n  ]{end}")
 }
 
-/// The port towards `dst`: of a trunk the first, on the way up a tree that of the destination.
+/// The port towards `dst` as one table can give it: the first link of a trunk, and on the way up a
+/// tree the port that the destination selects.
 fn own_port(spec: &FabricSpec, switch: u32, dst: u32) -> Option<u32> {
     let candidates = spec.candidates(switch, dst);
     match spec.routing.up_ports {

@@ -70,7 +70,8 @@ impl Routes for FabricSpec {
         }
     }
 
-    /// On the way up a tree that of the destination.
+    /// The out-port towards `dst` if it alone decides: on the way up a tree the port that `dst`
+    /// selects, of a trunk the first link.
     fn preferred(&self, switch: u32, dst: u32) -> Option<u32> {
         let choices = self.choices(switch, dst);
         match choices.count() {

@@ -135,7 +135,7 @@ impl RouteAnalysis {
 struct Hop {
     /// The out-ports that packets may take; none if there is no route.
     ports: Ports,
-    /// The port is that of the destination itself.
+    /// The port leads to the destination itself.
     is_last: bool,
 }
 
@@ -290,7 +290,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Finds the routes of `source`, and with them those of all switches on its routes.
+    /// Finds the routes of `source` and of all switches that its routes pass.
     fn follow_from(&mut self, routes: &impl Routes, source: u32, dst: u32) {
         self.enter(routes, source, dst);
         while let Some(visit) = self.route.last_mut() {
@@ -388,8 +388,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Spreads the pairs that pass `switch`, and those of its own NICs if some `send`, over its
-    /// next hops. Adds their turns at this switch.
+    /// Spreads the pairs that pass `switch` over its next hops; if some of its own NICs `send`, their
+    /// pairs too. Adds their turns at this switch.
     fn pass_on(&mut self, switch: u32, send: bool, dst: u32, vls: u32) {
         let radix = self.result.turns.radix;
         let at = switch as usize;

@@ -9,7 +9,7 @@ use crate::fabric::topology::VlClasses;
 pub(super) struct Vls {
     /// Per SL.
     levels: Vec<Level>,
-    /// The VLs of all SLs: those of an SL by class, within a class by queue.
+    /// VLs, sorted by SL, then by VL class, then by queue.
     vls: Vec<u8>,
     changes: Changes,
 }

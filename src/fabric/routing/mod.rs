@@ -24,7 +24,7 @@ impl Router {
         let topology = &spec.topology;
         let (tie, nics) = (spec.routing.ring_tie, topology.nics() as usize);
         if let Some(tables) = &spec.routing.forwarding {
-            // No switch has so many ports that their numbers would not fit.
+            // Switches have at most 120 ports, so a port fits into a byte.
             let ports = tables.ports.iter().flatten();
             let ports = ports.map(|&port| port as u8).collect();
             return Self::Table { ports, nics };

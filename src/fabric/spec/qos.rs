@@ -23,8 +23,8 @@ pub struct ServiceLevel {
     pub name: String,
     /// Traffic class that this SL belongs to, below 32.
     pub traffic_class: u8,
-    /// SL2SC: the SCs of this SL, those of VL class 0 first. Within a class the destination picks
-    /// one ([`Qos::position`]).
+    /// SL2SC: the SCs of this SL, sorted by VL class. Within a class the destination selects one
+    /// SC ([`Qos::position`]).
     pub scs: Vec<u8>,
     /// Largest payload of one packet in bytes.
     pub mtu_bytes: u32,
