@@ -153,7 +153,11 @@ pub fn run(
                 Err(_) => bail!("a run panicked"),
             })
     })?;
-    // Results must not depend on the order in which runs ended.
+    sort(csv)
+}
+
+/// Sorts the rows of `csv`: results must not depend on the order in which runs ended.
+fn sort(csv: &Path) -> Result<()> {
     let text = std::fs::read_to_string(csv)?;
     let mut rows: Vec<&str> = text.lines().skip(1).collect();
     rows.sort_unstable();

@@ -162,22 +162,19 @@ pub(super) fn congestion(control: Option<&CongestionControl>, qos: &Qos) -> Valu
     });
     let levels = qos.service_levels.iter().zip(service_levels);
     let levels = levels.map(|(named, own)| (named.name.clone(), level(own)));
-    let entries = cct.iter();
-    let entries = entries.map(|e| format!("{}/{}", e.multiplier, e.shift));
+    let entries = cct.iter().map(|e| format!("{}/{}", e.multiplier, e.shift));
+    let (notification, cnp_bytes) = match notification {
+        Notification::Cnp { bytes } => ("cnp", Some(bytes)),
+        Notification::Ack => ("ack", None),
+        Notification::AckNow => ("ack-at-once", None),
+    };
     let mut value = json!({
         "kind": "ib",
         "host_ports": port(host_ports),
         "switch_ports": port(switch_ports),
         "port": ports.collect::<Vec<_>>(),
-        "notification": match notification {
-            Notification::Cnp { .. } => "cnp",
-            Notification::Ack => "ack",
-            Notification::AckNow => "ack-at-once",
-        },
-        "cnp_bytes": match notification {
-            Notification::Cnp { bytes } => Some(bytes),
-            Notification::Ack | Notification::AckNow => None,
-        },
+        "notification": notification,
+        "cnp_bytes": cnp_bytes,
         "CCT": entries.collect::<Vec<_>>().join(" "),
         "CCTI_Limit": ccti_limit,
         "service_levels": levels.collect::<Map<_, _>>(),

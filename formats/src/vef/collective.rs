@@ -254,28 +254,8 @@ impl Gathering {
             at.unwrap_or(0)
         };
         let kind = match self.op {
-            Op::Bcast => {
-                let root = root(sizes.root(|&(_, send, _)| send)?);
-                let bytes = sizes.at(root).1;
-                sizes.rest(
-                    root,
-                    |(_, s, r)| s == 0 && r == bytes,
-                    "0 and the root's size",
-                )?;
-                sizes.only(root, |(_, _, r)| r == 0, "a receive size of 0 at the root")?;
-                Kind::Bcast { root, bytes }
-            }
-            Op::Reduce => {
-                let root = root(sizes.root(|&(_, _, recv)| recv)?);
-                let bytes = sizes.at(root).2;
-                sizes.rest(
-                    root,
-                    |(_, s, r)| r == 0 && s == bytes,
-                    "the root's size and 0",
-                )?;
-                sizes.only(root, |(_, s, _)| s == 0, "a send size of 0 at the root")?;
-                Kind::Reduce { root, bytes }
-            }
+            Op::Bcast => bcast(&sizes, root(sizes.root(|&(_, send, _)| send)?))?,
+            Op::Reduce => reduce(&sizes, root(sizes.root(|&(_, _, recv)| recv)?))?,
             Op::Allreduce => {
                 let bytes = sizes.at(0).1;
                 sizes.all(
@@ -284,47 +264,14 @@ impl Gathering {
                 )?;
                 Kind::Allreduce { bytes }
             }
-            Op::Gather => {
-                let root = root(sizes.root(|&(_, _, recv)| recv)?);
-                let blocks: Vec<u64> = parts.iter().map(|p| p.1).collect();
-                let sum = sizes.sum(&blocks)?;
-                let what = "the sum of the send sizes as the root's receive size";
-                sizes.only(root, |(_, _, r)| r == sum, what)?;
-                Kind::Gather { root, blocks }
-            }
-            Op::Scatter => {
-                let root = root(sizes.root(|&(_, send, _)| send)?);
-                let blocks: Vec<u64> = parts.iter().map(|p| p.2).collect();
-                let sum = sizes.sum(&blocks)?;
-                let what = "the sum of the receive sizes as the root's send size";
-                sizes.only(root, |(_, s, _)| s == sum, what)?;
-                Kind::Scatter { root, blocks }
-            }
-            Op::Allgather => {
-                let blocks: Vec<u64> = parts.iter().map(|p| p.1).collect();
-                let sum = sizes.sum(&blocks)?;
-                sizes.all(
-                    |(_, _, r)| r == sum,
-                    "the sum of the send sizes as receive size",
-                )?;
-                Kind::Allgather { blocks }
-            }
+            Op::Gather => gather(&sizes, root(sizes.root(|&(_, _, recv)| recv)?))?,
+            Op::Scatter => scatter(&sizes, root(sizes.root(|&(_, send, _)| send)?))?,
+            Op::Allgather => allgather(&sizes)?,
             Op::Barrier => {
                 sizes.all(|(_, s, r)| s == 0 && r == 0, "sizes of 0")?;
                 Kind::Barrier
             }
-            Op::Alltoall => {
-                sizes.all(
-                    |(_, _, r)| r <= 1,
-                    "0 (per task) or 1 (in total) as receive size",
-                )?;
-                let blocks = parts.iter().map(|&(_, send, form)| match form {
-                    0 => Blocks::Each(send),
-                    _ => Blocks::Split(send),
-                });
-                let blocks = blocks.collect();
-                Kind::Alltoall { blocks }
-            }
+            Op::Alltoall => alltoall(&sizes)?,
         };
         Ok(Resolved {
             comm: self.comm,
@@ -349,6 +296,57 @@ impl Gathering {
             (line, text)
         })
     }
+}
+
+fn bcast(sizes: &Sizes<'_>, root: u32) -> Result<Kind, Misfit> {
+    let bytes = sizes.at(root).1;
+    let what = "0 and the root's size";
+    sizes.rest(root, |(_, s, r)| s == 0 && r == bytes, what)?;
+    sizes.only(root, |(_, _, r)| r == 0, "a receive size of 0 at the root")?;
+    Ok(Kind::Bcast { root, bytes })
+}
+
+fn reduce(sizes: &Sizes<'_>, root: u32) -> Result<Kind, Misfit> {
+    let bytes = sizes.at(root).2;
+    let what = "the root's size and 0";
+    sizes.rest(root, |(_, s, r)| r == 0 && s == bytes, what)?;
+    sizes.only(root, |(_, s, _)| s == 0, "a send size of 0 at the root")?;
+    Ok(Kind::Reduce { root, bytes })
+}
+
+fn gather(sizes: &Sizes<'_>, root: u32) -> Result<Kind, Misfit> {
+    let blocks: Vec<u64> = sizes.parts.iter().map(|p| p.1).collect();
+    let sum = sizes.sum(&blocks)?;
+    let what = "the sum of the send sizes as the root's receive size";
+    sizes.only(root, |(_, _, r)| r == sum, what)?;
+    Ok(Kind::Gather { root, blocks })
+}
+
+fn scatter(sizes: &Sizes<'_>, root: u32) -> Result<Kind, Misfit> {
+    let blocks: Vec<u64> = sizes.parts.iter().map(|p| p.2).collect();
+    let sum = sizes.sum(&blocks)?;
+    let what = "the sum of the receive sizes as the root's send size";
+    sizes.only(root, |(_, s, _)| s == sum, what)?;
+    Ok(Kind::Scatter { root, blocks })
+}
+
+fn allgather(sizes: &Sizes<'_>) -> Result<Kind, Misfit> {
+    let blocks: Vec<u64> = sizes.parts.iter().map(|p| p.1).collect();
+    let sum = sizes.sum(&blocks)?;
+    let what = "the sum of the send sizes as receive size";
+    sizes.all(|(_, _, r)| r == sum, what)?;
+    Ok(Kind::Allgather { blocks })
+}
+
+fn alltoall(sizes: &Sizes<'_>) -> Result<Kind, Misfit> {
+    let what = "0 (per task) or 1 (in total) as receive size";
+    sizes.all(|(_, _, r)| r <= 1, what)?;
+    let blocks = sizes.parts.iter().map(|&(_, send, form)| match form {
+        0 => Blocks::Each(send),
+        _ => Blocks::Split(send),
+    });
+    let blocks = blocks.collect();
+    Ok(Kind::Alltoall { blocks })
 }
 
 #[cfg(test)]

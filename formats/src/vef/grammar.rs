@@ -100,19 +100,7 @@ fn tail(c: &mut Cursor) -> Result<(Dep, u64, DepId), Fault> {
 /// The first line and its length with the line feed.
 pub(super) fn header(buf: &[u8]) -> Result<(Header, usize), Fault> {
     let mut c = Cursor::new(buf);
-    let version = if buf.starts_with(b"VEF3 ") {
-        c.skip(5);
-        Version::Vef3
-    } else if buf.starts_with(b"VEF ") {
-        c.skip(4);
-        Version::Vef
-    } else if b"VEF3 ".starts_with(buf) {
-        // Too short to tell.
-        c.skip(buf.len());
-        return c.fault(MAGIC);
-    } else {
-        return c.fault(MAGIC);
-    };
+    let version = version(&mut c, buf)?;
     let tasks = c.up_to("the number of tasks", u64::from(MAX_TASKS))? as u32;
     c.space("the number of tasks")?;
     let messages = c.u64("the number of messages")?;
@@ -123,19 +111,7 @@ pub(super) fn header(buf: &[u8]) -> Result<(Header, usize), Fault> {
     c.space("the number of collectives")?;
     let members = c.u64("the number of collective lines")?;
     c.space("the number of collective lines")?;
-    let flags: [(&[u8], bool); 4] = [
-        (b"0", false),
-        (b"1", true),
-        (b"FALSE", false),
-        (b"TRUE", true),
-    ];
-    let flag = flags.iter().find(|(text, _)| c.rest().starts_with(text));
-    let Some(&(text, only_send_deps)) = flag else {
-        return c.fault(Expected::Text(
-            "`0`, `1`, `TRUE` or `FALSE` for onlySendDeps",
-        ));
-    };
-    c.skip(text.len());
+    let only_send_deps = only_send_deps(&mut c)?;
     let ps_per_unit = if version == Version::Vef3 {
         c.space("onlySendDeps")?;
         let start = c.pos();
@@ -169,6 +145,40 @@ pub(super) fn header(buf: &[u8]) -> Result<(Header, usize), Fault> {
         ps_per_unit,
     };
     Ok((header, c.pos()))
+}
+
+/// The magic at the start of `buf`.
+fn version(c: &mut Cursor<'_>, buf: &[u8]) -> Result<Version, Fault> {
+    if buf.starts_with(b"VEF3 ") {
+        c.skip(5);
+        Ok(Version::Vef3)
+    } else if buf.starts_with(b"VEF ") {
+        c.skip(4);
+        Ok(Version::Vef)
+    } else {
+        if b"VEF3 ".starts_with(buf) {
+            // Too short to tell.
+            c.skip(buf.len());
+        }
+        c.fault(MAGIC)
+    }
+}
+
+fn only_send_deps(c: &mut Cursor<'_>) -> Result<bool, Fault> {
+    let flags: [(&[u8], bool); 4] = [
+        (b"0", false),
+        (b"1", true),
+        (b"FALSE", false),
+        (b"TRUE", true),
+    ];
+    let flag = flags.iter().find(|(text, _)| c.rest().starts_with(text));
+    let Some(&(text, only_send_deps)) = flag else {
+        return c.fault(Expected::Text(
+            "`0`, `1`, `TRUE` or `FALSE` for onlySendDeps",
+        ));
+    };
+    c.skip(text.len());
+    Ok(only_send_deps)
 }
 
 /// The line of communicator `index` and its length with the line feed; `room` bounds the
