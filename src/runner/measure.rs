@@ -272,7 +272,7 @@ fn measure_load(
         end => end,
     };
     // Sources go on in any case, so a fabric that is stuck looks like a saturated one.
-    let end = match (end, run.engine.find_stall()) {
+    let end = match (end, run.engine.find_deadlock()) {
         (RunEnd::Finished, Some(stall)) => RunEnd::Deadlock(stall),
         (end, _) => end,
     };

@@ -5,7 +5,7 @@
 
 use crate::common::script::Script;
 use crate::oracle::{self, Blocked, End, FlowKey, LevelCounts, OracleRun};
-use flitwise::fabric::engine::{Engine, Place, Progress, RunEnd, Stall, Waiting};
+use flitwise::fabric::engine::{Deadlock, Engine, Place, Progress, RunEnd, Waiting};
 use flitwise::fabric::series::{FlowSample, PortVlSample, Sample, Sampling, SourceSample};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::stats::{FabricStats, Latency, LinkEnd};
@@ -70,8 +70,8 @@ pub fn compare_sampled(
     let congestion = spec.congestion_control.as_ref();
     prop_assert_eq!(stats.congestion, congestion.map(|_| oracle.congestion));
     compare_counts(&stats, &oracle)?;
-    if let RunEnd::Deadlock(stall) = &end {
-        check_stall(stall, &oracle.blocked)?;
+    if let RunEnd::Deadlock(deadlock) = &end {
+        check_deadlock(deadlock, &oracle.blocked)?;
     }
     Ok(end)
 }
@@ -189,19 +189,22 @@ fn compare_latency(counted: &Latency, expected: &[Tick]) -> Result<(), TestCaseE
 
 /// The engine found the heads that can never move, and each packet of its cycle
 /// waits for space that the next one holds, in the state that the oracle is in.
-pub fn check_stall(stall: &Stall, blocked: &[Blocked]) -> Result<(), TestCaseError> {
-    prop_assert_eq!(stall.blocked, blocked.len(), "blocked heads");
-    prop_assert!(!stall.cycle.is_empty());
+pub fn check_deadlock(deadlock: &Deadlock, blocked: &[Blocked]) -> Result<(), TestCaseError> {
+    prop_assert_eq!(deadlock.blocked, blocked.len(), "blocked heads");
+    prop_assert!(!deadlock.cycle.is_empty());
     let heads = |waiting: &Waiting| -> Vec<&Blocked> {
         let same = |head: &&Blocked| is_at(waiting, head);
         blocked.iter().filter(same).collect()
     };
-    for (i, waiting) in stall.cycle.iter().enumerate() {
-        let next = heads(&stall.cycle[(i + 1) % stall.cycle.len()]);
+    for (i, waiting) in deadlock.cycle.iter().enumerate() {
+        let next = heads(&deadlock.cycle[(i + 1) % deadlock.cycle.len()]);
         let waits = heads(waiting)
             .iter()
             .any(|head| next.iter().any(|next| head.holders.contains(&next.at)));
-        prop_assert!(waits, "{waiting:?} does not wait for the next of {stall}");
+        prop_assert!(
+            waits,
+            "{waiting:?} does not wait for the next of {deadlock}"
+        );
     }
     Ok(())
 }

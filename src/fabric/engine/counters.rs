@@ -2,10 +2,11 @@
 //! congestion control (`docs/model.md` §9, `docs/model-infiniband.md` §13). Each fabric counts the
 //! packets and waits of its links itself.
 
-use super::pool::{InFlight, MessageId, Pool};
+use super::nic::Messages;
+use super::pool::MessageId;
 use super::recorder::Recorder;
 use crate::fabric::series::FlowSample;
-use crate::fabric::spec::Tick;
+use crate::fabric::spec::{FabricSpec, Tick};
 use crate::fabric::stats::{CongestionStats, FabricStats, Latency, LinkStats, SlStats};
 use crate::fabric::workload::{PacketReport, Workload};
 
@@ -51,7 +52,13 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    pub(super) fn new(sls: usize) -> Self {
+    pub(super) fn new(spec: &FabricSpec) -> Self {
+        let controlled = spec.congestion_control.is_some();
+        Self::zero(spec.qos.service_levels.len(), controlled)
+    }
+
+    /// With `sls` SLs. `controlled`: there is congestion control.
+    fn zero(sls: usize, controlled: bool) -> Self {
         Self {
             start: 0,
             in_flight_at_start: 0,
@@ -63,7 +70,7 @@ impl Counters {
             flit_hops: 0,
             host_flit_hops: 0,
             events: 0,
-            congestion: None,
+            congestion: controlled.then(CongestionStats::default),
             series: None,
             service_levels: (0..sls)
                 .map(|_| SlStats {
@@ -86,7 +93,7 @@ impl Counters {
         &mut self,
         now: Tick,
         packet: &Arrived,
-        messages: &mut Pool<InFlight>,
+        messages: &mut Messages,
         workload: &mut impl Workload,
     ) {
         let message = &mut messages[packet.message];
@@ -166,8 +173,7 @@ impl Counters {
             start: now + 1,
             in_flight_at_start: in_flight,
             events: self.events,
-            congestion: self.congestion.map(|_| CongestionStats::default()),
-            ..Self::new(self.service_levels.len())
+            ..Self::zero(self.service_levels.len(), self.congestion.is_some())
         };
     }
 

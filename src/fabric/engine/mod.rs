@@ -7,27 +7,30 @@
 //! earliest, so their order within a phase does not matter.
 //!
 //! Each switch model has a fabric of its own: `hierarchical` and `voq` implement
-//! [`FabricModel`]. [`Engine`] drives it from tick to tick, takes samples, and finds out how the
-//! run ends. It knows no ports, buffers or packets.
+//! [`SwitchModel`] on the same `kernel`, and share their `nic`s. [`Engine`] picks the one that a
+//! specification asks for; `run` drives it.
 
 mod bits;
 mod calendar;
 mod choice;
 mod congestion;
 mod counters;
+mod deadlock;
 mod far_end;
 #[cfg(test)]
 mod full_tests;
 mod hierarchical;
+mod kernel;
+mod nic;
 mod pool;
 mod recorder;
-mod stall;
+mod run;
 mod vls;
 mod voq;
 
-use self::counters::Counters;
-pub use self::stall::{Place, Stall, Waiting};
-use super::series::{Sample, Sampling};
+pub use self::deadlock::{Deadlock, Place, Waiting};
+use self::kernel::SwitchModel;
+use super::series::Sampling;
 use super::spec::hierarchical::VirtualAllocation;
 use super::spec::{FabricSpec, Hierarchical, SpecError, Switch, Tick, UpPorts, Voq};
 use super::stats::FabricStats;
@@ -42,7 +45,7 @@ pub enum RunEnd {
     /// Nothing is left to do, but the workload has not finished.
     Drained,
     /// Packets wait for each other in a cycle.
-    Deadlock(Stall),
+    Deadlock(Deadlock),
     /// The control function asked to stop.
     Interrupted,
     /// There are more messages or packets at a time than the engine can number (2^28). The engine
@@ -59,36 +62,6 @@ pub struct Progress {
     pub messages: u64,
     /// Flits that crossed switch-to-switch links so far.
     pub flit_hops: u64,
-}
-
-/// A fabric of one switch model, simulated tick by tick.
-trait FabricModel {
-    /// Tick that was simulated last.
-    fn now(&self) -> Tick;
-    /// The next tick after [`FabricModel::now`] in which something may happen without the
-    /// workload.
-    fn next_event(&self) -> Option<Tick>;
-    /// Simulates tick `now`, after ticks in which nothing happened.
-    fn tick(&mut self, now: Tick, workload: &mut impl Workload);
-    /// True if no message is on its way. CNPs, ACKs and credits may still be; they do not keep a
-    /// run going.
-    fn is_idle(&self) -> bool;
-    /// True if no more messages or packets can be numbered.
-    fn is_full(&self) -> bool;
-    /// What has been counted, but for the links.
-    fn counters(&self) -> &Counters;
-    /// A cycle of packets that can never move, if there is one. Credits that return until tick
-    /// `at` count as available.
-    fn find_stall(&mut self, at: Tick) -> Option<Stall>;
-    /// Counts anew from the next tick on.
-    fn restart_statistics(&mut self);
-    /// All that has been counted up to the end of tick [`FabricModel::now`].
-    fn stats(&self) -> FabricStats;
-    /// From now on, collects what [`FabricModel::sample`] needs.
-    fn start_series(&mut self);
-    /// The observables at the end of `tick`, which is [`FabricModel::now`] or a later tick up to
-    /// which nothing happens.
-    fn sample(&mut self, tick: Tick) -> Sample;
 }
 
 /// A simulated fabric, of either switch model.
@@ -181,17 +154,6 @@ macro_rules! with_model {
     };
 }
 
-/// Ticks within which everything that is on its way arrives.
-const LONG_AFTER: Tick = 1 << 48;
-
-/// Ticks between looks for a deadlock while other packets still move.
-const DEADLOCK_CHECK_TICKS: Tick = 1 << 22;
-/// Ticks with events after which the control function is called.
-const CONTROL_TICKS: u32 = 1 << 14;
-/// Events after which the control function is called at the latest, as a tick of a large fabric
-/// takes long.
-const CONTROL_EVENTS: u64 = 1 << 18;
-
 impl Engine {
     /// An idle fabric at tick 0.
     ///
@@ -202,7 +164,7 @@ impl Engine {
         Ok(Self {
             model: Model::new(spec)?,
             earliest: 0,
-            next_deadlock_check: DEADLOCK_CHECK_TICKS,
+            next_deadlock_check: run::DEADLOCK_CHECK_TICKS,
         })
     }
 
@@ -239,22 +201,19 @@ impl Engine {
     ) -> RunEnd {
         let (earliest, next_check) = (&mut self.earliest, &mut self.next_deadlock_check);
         with_model!(&mut self.model, model => {
-            drive(model.as_mut(), earliest, next_check, workload, control, sampling)
+            run::drive(model.as_mut(), earliest, next_check, workload, control, sampling)
         })
     }
 
     /// Where the run stands.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        with_model!(&self.model, model => progress(model.as_ref()))
+        with_model!(&self.model, model => run::progress(model.as_ref()))
     }
 
     /// A cycle of packets that can never move, if there is one.
-    pub fn find_stall(&mut self) -> Option<Stall> {
-        with_model!(&mut self.model, model => {
-            let now = model.now();
-            model.find_stall(now)
-        })
+    pub fn find_deadlock(&mut self) -> Option<Deadlock> {
+        with_model!(&mut self.model, model => model.find_cycle())
     }
 
     /// Counts anew from the next tick on. Packets and messages that are on their way then count
@@ -267,121 +226,12 @@ impl Engine {
     /// in ticks. [`Engine::stats`] has these too, but walks over all links.
     #[must_use]
     pub fn delivered(&self) -> (u64, u64, u128) {
-        with_model!(&self.model, model => model.counters().delivered())
+        with_model!(&self.model, model => model.kernel().counters.delivered())
     }
 
     /// What has been counted so far.
     #[must_use]
     pub fn stats(&self) -> FabricStats {
         with_model!(&self.model, model => model.stats())
-    }
-}
-
-fn progress(model: &impl FabricModel) -> Progress {
-    let counters = model.counters();
-    Progress {
-        tick: model.now(),
-        messages: counters.messages_delivered,
-        flit_hops: counters.flit_hops,
-    }
-}
-
-/// The samples of a run that are still to come.
-struct Sampler<'a> {
-    /// Tick of the next sample.
-    next: Tick,
-    sampling: Sampling<'a>,
-}
-
-impl<'a> Sampler<'a> {
-    /// Samples from the end of tick `earliest` on.
-    fn new(sampling: Sampling<'a>, earliest: Tick) -> Self {
-        let interval = sampling.interval.max(1);
-        let next = (earliest / interval + 1).saturating_mul(interval) - 1;
-        Self { next, sampling }
-    }
-
-    /// Takes the samples of all ticks before `tick`.
-    fn take_before(&mut self, tick: Tick, model: &mut impl FabricModel) {
-        while self.next < tick {
-            (self.sampling.take)(&model.sample(self.next));
-            self.next = self.next.saturating_add(self.sampling.interval.max(1));
-        }
-    }
-}
-
-/// Moves `model` from tick to tick until the run ends.
-fn drive<M: FabricModel, W: Workload>(
-    model: &mut M,
-    earliest: &mut Tick,
-    next_deadlock_check: &mut Tick,
-    workload: &mut W,
-    control: &mut dyn FnMut(&Progress, &W) -> ControlFlow<()>,
-    sampling: Option<Sampling<'_>>,
-) -> RunEnd {
-    let mut sampler = sampling.map(|sampling| Sampler::new(sampling, *earliest));
-    if sampler.is_some() {
-        model.start_series();
-    }
-    let mut until_control = CONTROL_TICKS;
-    let mut events_at_control = model.counters().events + CONTROL_EVENTS;
-    while !workload.finished() {
-        let wanted = workload.next_tick();
-        if wanted.is_none() && model.is_idle() {
-            sample_first_tick(&mut sampler, *earliest, model);
-            return RunEnd::Drained;
-        }
-        let next = model
-            .next_event()
-            .unwrap_or(Tick::MAX)
-            .min(wanted.unwrap_or(Tick::MAX))
-            .max(*earliest);
-        if next == Tick::MAX {
-            // No event is left. Packets that still wait do so although all credits have returned.
-            return match model.find_stall(model.now().saturating_add(LONG_AFTER)) {
-                Some(stall) => RunEnd::Deadlock(stall),
-                None => RunEnd::Drained,
-            };
-        }
-        if next >= *next_deadlock_check {
-            *next_deadlock_check = next + DEADLOCK_CHECK_TICKS;
-            if let Some(stall) = model.find_stall(model.now()) {
-                return RunEnd::Deadlock(stall);
-            }
-        }
-        if let Some(sampler) = &mut sampler {
-            sampler.take_before(next, model);
-        }
-        model.tick(next, workload);
-        *earliest = next + 1;
-        if let Some(sampler) = &mut sampler {
-            sampler.take_before(next + 1, model);
-        }
-        if model.is_full() {
-            return RunEnd::Exhausted;
-        }
-        until_control -= 1;
-        if until_control == 0 || model.counters().events >= events_at_control {
-            until_control = CONTROL_TICKS;
-            events_at_control = model.counters().events + CONTROL_EVENTS;
-            if control(&progress(model), workload).is_break() {
-                return RunEnd::Interrupted;
-            }
-        }
-    }
-    sample_first_tick(&mut sampler, *earliest, model);
-    RunEnd::Finished
-}
-
-/// Takes the sample of tick 0 if no tick was simulated: such a run has tick 0, too.
-fn sample_first_tick(
-    sampler: &mut Option<Sampler<'_>>,
-    earliest: Tick,
-    model: &mut impl FabricModel,
-) {
-    if earliest == 0
-        && let Some(sampler) = sampler
-    {
-        sampler.take_before(1, model);
     }
 }

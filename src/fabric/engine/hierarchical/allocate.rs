@@ -49,7 +49,7 @@ impl<C: Control> Fabric<C> {
         let idle_at = input
             .free_at
             .saturating_sub(self.timing.allocation_overlap());
-        if idle_at > self.now {
+        if idle_at > self.kernel.now {
             if input.ready != 0 {
                 self.wake_input(port, idle_at);
             }
@@ -113,7 +113,7 @@ impl<C: Control> Fabric<C> {
         let idle_at = from
             .free_at
             .saturating_sub(self.timing.allocation_overlap());
-        if idle_at > self.now {
+        if idle_at > self.kernel.now {
             if self.central_has_ready(central) {
                 self.wake_central(central, idle_at);
             }
@@ -185,7 +185,7 @@ impl<C: Control> Fabric<C> {
                 from.picked = id;
                 from.next = if queue + 1 == queues { 0 } else { queue + 1 };
                 let position = from.position.into();
-                let output = self.packets[id].output;
+                let output = self.kernel.packets[id].output;
                 self.request_output(output, position);
                 true
             }
@@ -217,7 +217,7 @@ impl<C: Control> Fabric<C> {
             self.leave_central(first_central + winner - 4)
         };
         self.outputs[output as usize].port_free_at = free_at;
-        let packet = &mut self.packets[id];
+        let packet = &mut self.kernel.packets[id];
         let credits = u32::from(packet.credits);
         self.output_buffers
             .take(output as usize, packet.vl.into(), credits);
@@ -235,19 +235,20 @@ impl<C: Control> Fabric<C> {
                 packet.arrival + self.timing.stages.input_store + self.timing.stages.routing;
             let bytes = packet.flits * self.units.flit_bytes;
             let port_vls = &mut congestion.port_vls;
-            if port_vls.granted(queue, (packet.flits, bytes), ready_at == self.now) {
+            if port_vls.granted(queue, (packet.flits, bytes), ready_at == self.kernel.now) {
                 packet.fecn = true;
-                self.counters.count(|counts| counts.marked += 1);
+                self.kernel.counters.count(|counts| counts.marked += 1);
             }
         }
-        let ready = self.now
+        let ready = self.kernel.now
             + self.timing.stages.allocation
             + self.timing.stages.crossbar
             + self.timing.stages.output_store;
-        self.output_ready.push(&mut self.wheel, ready, (output, id));
+        self.output_ready
+            .push(&mut self.kernel.wheel, ready, (output, id));
         let losers = requests & !(1 << winner);
         if losers != 0 {
-            self.wake_sources_of_output(output, losers, self.now + 1);
+            self.wake_sources_of_output(output, losers, self.kernel.now + 1);
         }
     }
 
@@ -261,18 +262,18 @@ impl<C: Control> Fabric<C> {
         to.next_source = winner as u8 + 1;
         let (id, free_at) = self.leave_input(central / 2 * 4 + winner);
         self.centrals[central as usize].port_free_at = free_at;
-        let packet = &self.packets[id];
+        let packet = &self.kernel.packets[id];
         let queue = self.central_queue(packet.output, packet.vl);
         self.central_buffers
             .take(central as usize, queue, packet.credits.into());
-        let ready = self.now + self.timing.stages.allocation + self.timing.stages.crossbar;
+        let ready = self.kernel.now + self.timing.stages.allocation + self.timing.stages.crossbar;
         self.central_ready
-            .push(&mut self.wheel, ready, (central, queue as u32, id));
+            .push(&mut self.kernel.wheel, ready, (central, queue as u32, id));
         let mut losers = requests & !(1 << winner);
         while losers != 0 {
             let loser = central / 2 * 4 + losers.trailing_zeros();
             losers &= losers - 1;
-            self.wake_input(loser, self.now + 1);
+            self.wake_input(loser, self.kernel.now + 1);
         }
     }
 
@@ -281,11 +282,11 @@ impl<C: Control> Fabric<C> {
     #[inline]
     fn leave_input(&mut self, port: u32) -> (PacketId, Tick) {
         let at = port as usize;
-        let start = self.now + self.timing.stages.allocation;
+        let start = self.kernel.now + self.timing.stages.allocation;
         let input = &mut self.inputs[at];
         let vl = usize::from(input.pick);
         let id = self.input_buffers.head(&input.heads, at, vl);
-        let packet = &mut self.packets[id];
+        let packet = &mut self.kernel.packets[id];
         packet.crossing = start;
         let credit_return = self.input_buffers.drain_rate().credit_return(
             vl as u32,
@@ -320,7 +321,8 @@ impl<C: Control> Fabric<C> {
         }
         let (upstream, has_more) = (input.upstream, input.ready != 0);
         let upstream_waits = std::mem::take(&mut input.upstream_waits);
-        self.input_buffers.add_return(at, credit_return, self.now);
+        self.input_buffers
+            .add_return(at, credit_return, self.kernel.now);
         if upstream_waits {
             let first_credit = self.input_buffers.first_credit_tick(&credit_return);
             self.wake_output(upstream, first_credit.max(last_end));
@@ -342,12 +344,12 @@ impl<C: Control> Fabric<C> {
         let from = &mut self.centrals[at];
         let queue = from.pick;
         let id = from.picked;
-        let packet = &self.packets[id];
+        let packet = &self.kernel.packets[id];
         let crossbar = self.timing.stages.crossbar;
         let credit_return = self.central_buffers.drain_rate().credit_return(
             queue,
             (packet.flits, packet.credits.into()),
-            self.now + self.timing.stages.allocation,
+            self.kernel.now + self.timing.stages.allocation,
             packet.arrival + self.timing.stages.input_store + crossbar,
             packet.crossing + crossbar,
         );
@@ -364,7 +366,8 @@ impl<C: Control> Fabric<C> {
             *self.ready_word(central, queue / 64) &= !(1 << (queue % 64));
         }
         let credit_return = credit_return.delayed(1);
-        self.central_buffers.add_return(at, credit_return, self.now);
+        self.central_buffers
+            .add_return(at, credit_return, self.kernel.now);
         while waiting != 0 {
             let port = central / 2 * 4 + waiting.trailing_zeros();
             waiting &= waiting - 1;

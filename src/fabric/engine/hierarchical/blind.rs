@@ -71,7 +71,7 @@ impl<C: Control> Fabric<C> {
             return;
         }
         let input = &mut self.inputs[port as usize];
-        let picks = missed_picks(&mut self.blind.inputs[port as usize], self.now);
+        let picks = missed_picks(&mut self.blind.inputs[port as usize], self.kernel.now);
         for _ in 0..pointer_steps(picks, input.ready.count_ones()) {
             let vl = first_from(input.ready.into(), input.next);
             input.next = ((vl as usize + 1) % self.vls) as u8;
@@ -87,7 +87,7 @@ impl<C: Control> Fabric<C> {
     }
 
     fn move_pointer_of_central(&mut self, central: u32) {
-        let picks = missed_picks(&mut self.blind.centrals[central as usize], self.now);
+        let picks = missed_picks(&mut self.blind.centrals[central as usize], self.kernel.now);
         if picks == 0 {
             return;
         }
@@ -136,13 +136,13 @@ impl<C: Control> Fabric<C> {
         if ready == 0 {
             return;
         }
-        self.blind.inputs[at] = self.now;
+        self.blind.inputs[at] = self.kernel.now;
         let pick = first_from(ready, pointer);
         let (eligibility, output) = self.check_input_head(port, pick);
         if let Eligibility::Eligible = eligibility {
             return self.request_for_vl(port, pick, output);
         }
-        let mut wake_at = eligibility.next_tick(self.now);
+        let mut wake_at = eligibility.next_tick(self.kernel.now);
         self.inputs[at].next = ((pick as usize + 1) % self.vls) as u8;
         let mut others = ready & !(1 << pick);
         while others != 0 {
@@ -150,7 +150,7 @@ impl<C: Control> Fabric<C> {
             others &= others - 1;
             // Another VL was picked in this tick; this one may be picked in the next.
             let eligibility = self.check_input_head(port, vl).0;
-            wake_at = wake_at.min(eligibility.next_tick(self.now));
+            wake_at = wake_at.min(eligibility.next_tick(self.kernel.now));
         }
         if wake_at != Tick::MAX {
             self.wake_input(port, wake_at);
@@ -165,7 +165,7 @@ impl<C: Control> Fabric<C> {
         if !self.central_has_ready(central) {
             return;
         }
-        self.blind.centrals[at] = self.now;
+        self.blind.centrals[at] = self.kernel.now;
         let pick = self.next_ready(central);
         let mut wake_at = Tick::MAX;
         if self.request_for_queue(central, pick, &mut wake_at) {
@@ -178,7 +178,7 @@ impl<C: Control> Fabric<C> {
                 let queue = word * 64 + bits.trailing_zeros();
                 bits &= bits - 1;
                 let eligibility = self.check_central_head(central, queue).0;
-                wake_at = wake_at.min(eligibility.next_tick(self.now));
+                wake_at = wake_at.min(eligibility.next_tick(self.kernel.now));
             }
         }
         if wake_at != Tick::MAX {

@@ -5,12 +5,12 @@
 
 use super::Fabric;
 use super::packet::Packet;
-use super::pairs::{Fifo, Pair};
 use crate::fabric::engine::congestion::{FlowId, PortVls, Sources};
+use crate::fabric::engine::nic::QueuePairs;
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::spec::{FabricSpec, SpecError, Tick};
 use crate::units::Ratio;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt::Debug;
 
 /// The variant of the fabric, which the compiler knows: whether it has congestion control,
@@ -51,11 +51,11 @@ pub(in crate::fabric::engine) struct Congestion {
     flit_bytes: u32,
     /// Credits of the largest packet on each VL.
     largest: Vec<u32>,
-    pub(super) cnp_flits: u32,
+    pub(super) queue_pairs: QueuePairs,
     pub(super) nics: Vec<NicCongestion>,
     /// Packets in the send queue, per flow or per NIC, whichever congestion control holds
     /// back.
-    pub(super) queued: Vec<u32>,
+    in_send_queue: Vec<u32>,
 }
 
 impl Control for Congestion {
@@ -73,11 +73,9 @@ impl Control for Congestion {
 /// What congestion control adds to a NIC.
 #[derive(Debug, Default)]
 pub(super) struct NicCongestion {
-    /// Queue pairs with a message.
-    pub pairs: BTreeMap<Pair, Fifo>,
-    /// Queue pair at which the next search starts.
-    pub pointer: Pair,
-    /// A bit for each VL that one of these pairs uses. Others may be set.
+    /// One more than the key of the queue pair served last.
+    pub pointer: u32,
+    /// A bit for each VL that a queue pair with a message uses. Others may be set.
     pub vls: u32,
     /// CNPs to send, in order.
     pub cnps: VecDeque<PacketId>,
@@ -153,26 +151,30 @@ impl Congestion {
             largest: (0..spec.qos.vls)
                 .map(|vl| spec.max_credits_on_vl(vl))
                 .collect(),
-            cnp_flits: spec.cnp_flits().unwrap_or(1),
+            queue_pairs: QueuePairs::new(topology.nics(), spec.qos.service_levels.len(), 1),
             nics: (0..nics).map(|_| NicCongestion::default()).collect(),
-            queued: Vec::new(),
+            in_send_queue: Vec::new(),
         }))
     }
 
-    /// The flow of packets from `nic` to `dst` on `sl`.
-    pub(super) fn flow(&mut self, nic: u32, sl: u8, dst: u32) -> FlowId {
-        let flow = self.sources.flow(nic, sl, dst);
+    /// A packet of `flow` moved to the send queue.
+    pub(super) fn queued(&mut self, flow: FlowId) {
         let holder = self.sources.holder(flow);
-        if self.queued.len() <= holder {
-            self.queued.resize(holder + 1, 0);
+        if self.in_send_queue.len() <= holder {
+            self.in_send_queue.resize(holder + 1, 0);
         }
-        flow
+        self.in_send_queue[holder] += 1;
     }
 
     /// `None` if a packet of `flow` may move to the send queue in tick `now`, else the tick in
     /// which to check again. Another event may wake the NIC earlier.
     pub(super) fn held_until(&self, flow: FlowId, now: Tick) -> Option<Tick> {
-        if self.queued[self.sources.holder(flow)] == 0 {
+        let holder = self.sources.holder(flow);
+        if self
+            .in_send_queue
+            .get(holder)
+            .is_none_or(|&packets| packets == 0)
+        {
             return self.sources.held_until(flow, now);
         }
         (self.sources.ccti(flow, now) > 0).then(|| self.sources.next_fall(flow, now))
@@ -181,8 +183,8 @@ impl Congestion {
     /// Phase 7: the link of `nic` starts to send a data packet. Returns the CCTI of its flow,
     /// and the tick in which the NIC must wake if the next packet of the flow is held back.
     pub(super) fn sent(&mut self, now: Tick, nic: u32, packet: &Packet) -> (u16, Option<Tick>) {
-        let flow = self.flow(nic, packet.sl, packet.dst);
-        self.queued[self.sources.holder(flow)] -= 1;
+        let flow = self.sources.flow(nic, packet.sl, packet.dst);
+        self.in_send_queue[self.sources.holder(flow)] -= 1;
         let end = now + Tick::from(packet.flits);
         self.sources.sent(flow, end, packet.flits * self.flit_bytes);
         let index = self.sources.ccti(flow, now);
@@ -209,7 +211,7 @@ impl<C: Control> Fabric<C> {
         let Some(congestion) = self.control.get_mut() else {
             return;
         };
-        let now = self.now;
+        let now = self.kernel.now;
         let (links, unlimited) = (&self.links, !self.sinks_fill);
         let (inputs, sinks) = (&mut self.input_buffers, &mut self.sinks);
         let largest = &congestion.largest;

@@ -53,7 +53,7 @@ impl<C: Control> Fabric<C> {
     pub(super) fn check_input_head(&mut self, port: u32, vl: u32) -> (Eligibility, u32) {
         let heads = &self.inputs[port as usize].heads;
         let id = self.input_buffers.head(heads, port as usize, vl as usize);
-        let packet = &self.packets[id];
+        let packet = &self.kernel.packets[id];
         let (output, position) = (packet.output, port % 4);
         let credits = u32::from(packet.credits);
         let next_vl = usize::from(packet.vl);
@@ -76,7 +76,7 @@ impl<C: Control> Fabric<C> {
     ) -> (Eligibility, PacketId) {
         let at = central as usize;
         let id = self.central_buffers.head(&[], at, queue as usize);
-        let packet = &self.packets[id];
+        let packet = &self.kernel.packets[id];
         let (output, vl) = (packet.output, packet.vl.into());
         let credits = u32::from(packet.credits);
         let position = u32::from(self.centrals[at].position);
@@ -89,7 +89,7 @@ impl<C: Control> Fabric<C> {
     fn check_output(&mut self, output: u32, vl: usize, credits: u32, position: u32) -> Eligibility {
         let to = &mut self.outputs[output as usize];
         let overlap = self.timing.allocation_overlap();
-        let ticks = (to.port_free_at.saturating_sub(overlap), self.now);
+        let ticks = (to.port_free_at.saturating_sub(overlap), self.kernel.now);
         let found = Eligibility::of(&mut self.output_buffers, (output, vl), credits, ticks);
         if let Eligibility::Waiting = found {
             to.sources_waiting |= 1 << position;
@@ -108,7 +108,7 @@ impl<C: Control> Fabric<C> {
     ) -> Eligibility {
         let to = &mut self.centrals[central as usize];
         let overlap = self.timing.allocation_overlap();
-        let ticks = (to.port_free_at.saturating_sub(overlap), self.now);
+        let ticks = (to.port_free_at.saturating_sub(overlap), self.kernel.now);
         let found = Eligibility::of(&mut self.central_buffers, (central, queue), credits, ticks);
         if let Eligibility::Waiting = found {
             to.inputs_waiting |= 1 << position;

@@ -26,6 +26,7 @@ mod allocate;
 mod blind;
 mod buffers;
 mod control;
+mod deadlock;
 mod eligibility;
 mod layout;
 mod ledger;
@@ -39,7 +40,6 @@ mod records;
 mod route;
 mod schedule;
 mod scheduler;
-mod stall;
 mod statistics;
 
 use self::blind::Blind;
@@ -50,18 +50,18 @@ use self::packet::Packet;
 use self::parts::{Central, Input, Link, Nic, Output, Ports};
 use self::schedule::DrainRate;
 use self::scheduler::Schedulers;
-use super::FabricModel;
-use super::calendar::{DelayLine, Wheel};
+use super::calendar::DelayLine;
 use super::choice::Choice;
-use super::counters::Counters;
-use super::pool::{InFlight, PacketId, Pool};
-use super::stall::Stall;
+use super::deadlock::Deadlock;
+use super::kernel::{Kernel, SwitchModel};
+use super::nic::Answering;
+use super::pool::PacketId;
 use super::vls::Vls;
 use crate::fabric::routing::Router;
-use crate::fabric::series::Sample;
+use crate::fabric::series::{PortVlSample, SourceSample};
 use crate::fabric::spec::hierarchical::{Pool as BufferPool, Timing};
 use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, LinkLatency, SpecError, Tick, Units};
-use crate::fabric::stats::{CongestionStats, FabricStats};
+use crate::fabric::stats::FabricStats;
 use crate::fabric::workload::{Message, Workload};
 
 /// The state of a fabric. `C` says whether there is congestion control, and whether
@@ -69,7 +69,7 @@ use crate::fabric::workload::{Message, Workload};
 #[derive(Debug)]
 pub(super) struct Fabric<C> {
     control: C,
-    now: Tick,
+    kernel: Kernel<Packet, Vec<u32>>,
     units: Units,
     link_latency: LinkLatency,
     timing: Timing,
@@ -112,14 +112,10 @@ pub(super) struct Fabric<C> {
     /// granted its buffer.
     waiting: Vec<u32>,
     vl_policy: Vls,
-    /// Largest payload of a packet in bytes, per SL.
-    mtu_bytes: Vec<u32>,
+    /// What NICs answer; only with congestion control.
+    answering: Answering,
 
-    packets: Pool<Packet>,
-    messages: Pool<InFlight>,
-
-    // Events to come.
-    wheel: Wheel,
+    // Events to come, beside those of the wheel.
     /// Headers that become ready in input buffers, as (port, packet): those from switches,
     /// and those from NICs.
     input_ready: [DelayLine<(u32, PacketId)>; 2],
@@ -129,7 +125,6 @@ pub(super) struct Fabric<C> {
     output_ready: DelayLine<(u32, PacketId)>,
 
     // Lists of the present tick; empty between ticks.
-    due: Vec<u32>,
     dirty_inputs: Vec<u32>,
     dirty_centrals: Vec<u32>,
     dirty_outputs: Vec<u32>,
@@ -137,14 +132,10 @@ pub(super) struct Fabric<C> {
     requested_centrals: Vec<u32>,
     requested_outputs: Vec<u32>,
     arrivals: Vec<(u32, PacketId)>,
-    outbox: Vec<Message>,
-
-    counters: Counters,
 }
 
 /// Kinds of events on the wheel.
 mod event {
-    pub(super) use crate::fabric::engine::calendar::{EVENT_ID as ID, EVENT_SHIFT as SHIFT};
     /// An input buffer may have an eligible head.
     pub(super) const INPUT: u32 = 0;
     /// A central buffer may have an eligible head.
@@ -203,11 +194,9 @@ impl<C: Control> Fabric<C> {
         } = Ports::new(topology);
         let central = |c: u32| Central::new(c % (radix / 2));
         let far_words = queues.count().div_ceil(64).saturating_sub(1);
-        let mut counters = Counters::new(spec.qos.service_levels.len());
-        counters.congestion = control.get().map(|_| CongestionStats::default());
         Ok(Self {
             control,
-            now: 0,
+            kernel: Kernel::new(spec, layout::event_horizon(spec, timing)),
             radix,
             vls,
             prefetching: ports > PREFETCH_PORTS,
@@ -240,19 +229,10 @@ impl<C: Control> Fabric<C> {
             choice: Choice::new(spec),
             waiting: vec![0; if C::ADAPTIVE { ports } else { 0 }],
             vl_policy: Vls::new(spec)?,
-            mtu_bytes: spec
-                .qos
-                .service_levels
-                .iter()
-                .map(|sl| sl.mtu_bytes)
-                .collect(),
-            packets: Pool::new(),
-            messages: Pool::new(),
-            wheel: Wheel::new(layout::event_horizon(spec, timing)),
+            answering: Answering::new(spec),
             input_ready: [DelayLine::new(), DelayLine::new()],
             central_ready: DelayLine::new(),
             output_ready: DelayLine::new(),
-            due: Vec::new(),
             dirty_inputs: Vec::new(),
             dirty_centrals: Vec::new(),
             dirty_outputs: Vec::new(),
@@ -260,55 +240,7 @@ impl<C: Control> Fabric<C> {
             requested_centrals: Vec::new(),
             requested_outputs: Vec::new(),
             arrivals: Vec::new(),
-            outbox: Vec::new(),
-            counters,
         })
-    }
-
-    /// Phases 1 and 2: delivers what arrived, and lists the parts that are woken.
-    #[inline]
-    fn collect_due(&mut self, workload: &mut impl Workload) {
-        let mut due = std::mem::take(&mut self.due);
-        self.wheel.take(self.now, &mut due);
-        self.counters.events += due.len() as u64;
-        for &item in &due {
-            let id = item & event::ID;
-            match item >> event::SHIFT {
-                event::INPUT => {
-                    self.inputs[id as usize].wake.arrived(self.now);
-                    self.touch_input(id);
-                }
-                event::CENTRAL => {
-                    self.centrals[id as usize].wake.arrived(self.now);
-                    self.touch_central(id);
-                }
-                event::OUTPUT => {
-                    self.links[id as usize].wake.arrived(self.now);
-                    self.dirty_outputs.push(id);
-                }
-                event::NIC => {
-                    self.nics[id as usize].wake.arrived(self.now);
-                    self.touch_nic(id);
-                }
-                event::DELIVERY => self.deliver(id, workload),
-                _ => workload.injected(self.now, self.messages[id].token),
-            }
-        }
-        due.clear();
-        self.due = due;
-    }
-
-    /// Phase 3, first half: the workload creates messages.
-    #[inline]
-    fn create_messages(&mut self, workload: &mut impl Workload) {
-        if workload.next_tick().is_some_and(|tick| tick <= self.now) {
-            let mut outbox = std::mem::take(&mut self.outbox);
-            workload.act(self.now, &mut outbox);
-            for message in outbox.drain(..) {
-                self.enqueue(&message);
-            }
-            self.outbox = outbox;
-        }
     }
 
     /// Queue within a central buffer of packets on `vl` to `output`.
@@ -320,31 +252,51 @@ impl<C: Control> Fabric<C> {
     /// Wakes an input buffer in tick `at`, unless it wakes earlier.
     #[inline]
     fn wake_input(&mut self, port: u32, at: Tick) {
-        self.inputs[port as usize]
-            .wake
-            .ask(&mut self.wheel, self.now, at, event::INPUT, port);
+        self.inputs[port as usize].wake.ask(
+            &mut self.kernel.wheel,
+            self.kernel.now,
+            at,
+            event::INPUT,
+            port,
+        );
     }
 
     /// Wakes a central buffer in tick `at`, unless it wakes earlier.
     #[inline]
     fn wake_central(&mut self, central: u32, at: Tick) {
         let wake = &mut self.centrals[central as usize].wake;
-        wake.ask(&mut self.wheel, self.now, at, event::CENTRAL, central);
+        wake.ask(
+            &mut self.kernel.wheel,
+            self.kernel.now,
+            at,
+            event::CENTRAL,
+            central,
+        );
     }
 
     /// Wakes an output in tick `at`, unless it wakes earlier.
     #[inline]
     fn wake_output(&mut self, output: u32, at: Tick) {
         let wake = &mut self.links[output as usize].wake;
-        wake.ask(&mut self.wheel, self.now, at, event::OUTPUT, output);
+        wake.ask(
+            &mut self.kernel.wheel,
+            self.kernel.now,
+            at,
+            event::OUTPUT,
+            output,
+        );
     }
 
     /// Wakes a NIC in tick `at` to fill its send queue, unless it wakes earlier.
     #[inline]
     fn wake_nic(&mut self, nic: u32, at: Tick) {
-        self.nics[nic as usize]
-            .wake
-            .ask(&mut self.wheel, self.now, at, event::NIC, nic);
+        self.nics[nic as usize].wake.ask(
+            &mut self.kernel.wheel,
+            self.kernel.now,
+            at,
+            event::NIC,
+            nic,
+        );
     }
 
     /// Lists an input buffer for phase 5 of this tick.
@@ -372,46 +324,64 @@ impl<C: Control> Fabric<C> {
     }
 }
 
-impl<C: Control> FabricModel for Fabric<C> {
-    fn now(&self) -> Tick {
-        self.now
+impl<C: Control> SwitchModel for Fabric<C> {
+    type Packet = Packet;
+    type Bucket = Vec<u32>;
+
+    #[inline(always)]
+    fn kernel(&self) -> &Kernel<Packet, Vec<u32>> {
+        &self.kernel
     }
 
-    #[inline]
-    fn next_event(&self) -> Option<Tick> {
-        self.wheel.next_after(self.now)
+    #[inline(always)]
+    fn kernel_mut(&mut self) -> &mut Kernel<Packet, Vec<u32>> {
+        &mut self.kernel
     }
 
-    /// The phases of `docs/model.md` §5.
+    /// Phases 1 and 2: delivers what arrived, and lists the parts that are woken.
+    #[inline(always)]
+    fn event(&mut self, kind: u32, id: u32, workload: &mut impl Workload) {
+        let now = self.kernel.now;
+        match kind {
+            event::INPUT => {
+                self.inputs[id as usize].wake.arrived(now);
+                self.touch_input(id);
+            }
+            event::CENTRAL => {
+                self.centrals[id as usize].wake.arrived(now);
+                self.touch_central(id);
+            }
+            event::OUTPUT => {
+                self.links[id as usize].wake.arrived(now);
+                self.dirty_outputs.push(id);
+            }
+            event::NIC => {
+                self.nics[id as usize].wake.arrived(now);
+                self.touch_nic(id);
+            }
+            event::DELIVERY => self.deliver(id, workload),
+            _ => workload.injected(now, self.kernel.messages[id].token),
+        }
+    }
+
+    /// Adds a message to its application queue, and lists its NIC for this phase.
     #[inline]
-    fn tick(&mut self, now: Tick, workload: &mut impl Workload) {
-        self.now = now;
-        self.collect_due(workload);
-        self.create_messages(workload);
+    fn enqueue(&mut self, message: &Message) {
+        self.append(message);
+        self.touch_nic(message.src);
+    }
+
+    /// Phases 3 to 7 of `docs/model.md` §5.
+    #[inline]
+    fn act(&mut self, workload: &mut impl Workload) {
         self.fill_send_queues(workload);
         self.complete_routing();
         self.allocate();
         self.send();
     }
 
-    #[inline]
-    fn is_idle(&self) -> bool {
-        self.messages.is_empty()
-    }
-
-    fn is_full(&self) -> bool {
-        self.messages.is_full() || self.packets.is_full()
-    }
-
-    fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    fn find_stall(&mut self, at: Tick) -> Option<Stall> {
-        let now = std::mem::replace(&mut self.now, at);
-        let found = self.find_cycle();
-        self.now = now;
-        found
+    fn find_cycle(&mut self) -> Option<Deadlock> {
+        self.find_deadlock()
     }
 
     fn restart_statistics(&mut self) {
@@ -423,25 +393,20 @@ impl<C: Control> FabricModel for Fabric<C> {
     }
 
     fn start_series(&mut self) {
-        self.counters.start_series(&self.mtu_bytes);
+        let mtu_bytes = self.kernel.messages.mtu_bytes();
+        self.kernel.counters.start_series(&mtu_bytes);
         if let Some(congestion) = self.control.get_mut() {
             congestion.port_vls.start_series();
         }
     }
 
-    fn sample(&mut self, tick: Tick) -> Sample {
+    fn observe(&mut self, tick: Tick) -> (Vec<PortVlSample>, Vec<SourceSample>) {
         let control = self.control.get_mut();
-        let (port_vls, sources) = control.map_or_else(Default::default, |congestion| {
+        control.map_or_else(Default::default, |congestion| {
             (
                 congestion.port_vls.sample(),
                 congestion.sources.sample(tick),
             )
-        });
-        Sample {
-            tick,
-            flows: self.counters.take_flows(),
-            port_vls,
-            sources,
-        }
+        })
     }
 }

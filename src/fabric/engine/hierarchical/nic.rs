@@ -8,40 +8,28 @@ use super::buffers::Retry;
 use super::control::Control;
 use super::packet::Packet;
 use crate::fabric::engine::bits::from_on;
-use crate::fabric::engine::pool::{InFlight, MessageId, NONE};
+use crate::fabric::engine::nic::{DataPacket, MessageQueue};
+use crate::fabric::engine::pool::{InFlight, NONE};
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{AppQueue, Message, Workload};
 
+/// The next packet of a queue of messages.
+pub(super) struct NextPacket {
+    pub packet: DataPacket,
+    /// It is the last one of its message.
+    pub last: bool,
+    pub vl: u8,
+}
+
 impl<C: Control> Fabric<C> {
-    /// Adds a message to its application queue, and lists its NIC for this phase.
+    /// Adds a message to its application queue. Does nothing if there are too many messages.
     #[inline]
-    pub(super) fn enqueue(&mut self, message: &Message) {
-        self.append(message);
-        self.touch_nic(message.src);
-    }
-
-    /// Stores a message. Returns `None` if there are too many, which ends the run after this
-    /// tick.
-    #[inline]
-    pub(super) fn insert_message(&mut self, message: &Message) -> Option<MessageId> {
-        debug_assert!(message.created <= self.now, "a message from the future");
-        debug_assert_ne!(
-            message.src, message.dst,
-            "the fabric carries no message to oneself"
-        );
-        if self.messages.is_full() {
-            return None;
-        }
-        let mtu = self.mtu_bytes[usize::from(message.sl)];
-        let id = self.messages.insert(InFlight::new(message, mtu));
-        self.counters.messages += 1;
-        Some(id)
-    }
-
-    /// Adds a message to its application queue.
-    #[inline]
-    fn append(&mut self, message: &Message) {
-        let Some(id) = self.insert_message(message) else {
+    pub(super) fn append(&mut self, message: &Message) {
+        let kernel = &mut self.kernel;
+        let Some(id) = kernel
+            .messages
+            .create(message, kernel.now, &mut kernel.counters)
+        else {
             return;
         };
         let sl = usize::from(message.sl);
@@ -50,17 +38,12 @@ impl<C: Control> Fabric<C> {
             return;
         }
         let nic = &mut self.nics[message.src as usize];
-        if nic.fifos.len() <= sl {
-            nic.fifos.resize(sl + 1, (NONE, NONE));
+        if nic.queues.len() <= sl {
+            nic.queues.resize(sl + 1, MessageQueue::EMPTY);
         }
-        let fifo = &mut nic.fifos[sl];
-        if fifo.0 == NONE {
-            fifo.0 = id;
+        if nic.queues[sl].push(id, &mut kernel.messages) {
             nic.waiting_sls |= 1 << sl;
-        } else {
-            self.messages[fifo.1].next = id;
         }
-        fifo.1 = id;
     }
 
     /// Every listed NIC fills its send queue.
@@ -81,109 +64,85 @@ impl<C: Control> Fabric<C> {
     /// Moves packets to the send queue while the head packet of some SL has quota.
     fn fill(&mut self, nic: u32, workload: &mut impl Workload) {
         let at = nic as usize;
-        while !self.packets.is_full() {
-            let (sls, next) = (self.nics[at].waiting_sls, self.nics[at].next);
-            let ahead = from_on(sls, next);
-            let (mut wake_at, mut waits, mut moved) = (Tick::MAX, false, false);
-            for mut bits in [ahead, sls & !ahead] {
-                while bits != 0 && !moved {
-                    let sl = bits.trailing_zeros() as usize;
-                    bits &= bits - 1;
-                    let id = self.nics[at].fifos[sl].0;
-                    let packet = self.next_packet(id);
-                    let vl = usize::from(packet.vl);
-                    if self
-                        .send_queues
-                        .has_quota(at, vl, packet.credits.into(), self.now)
-                    {
-                        self.move_packet(nic, sl, packet);
-                        moved = true;
-                        if self.nics[at].waiting_sls & (1 << sl) == 0
-                            && let Some(next) = workload.replenish(
-                                self.now,
-                                AppQueue {
-                                    nic,
-                                    sl: sl as u8,
-                                    dst: None,
-                                },
-                            )
-                        {
-                            self.append(&next);
-                        }
-                    } else {
-                        match self.send_queues.retry(at, vl, packet.credits.into()) {
-                            Retry::At(tick) => wake_at = wake_at.min(tick),
-                            Retry::AfterCreditReturn => waits = true,
-                        }
-                    }
+        while !self.kernel.packets.is_full() {
+            let Some((sl, next)) = self.next_sl(nic) else {
+                return;
+            };
+            let mut queue = self.nics[at].queues[sl];
+            self.move_packet(nic, &mut queue, next);
+            let state = &mut self.nics[at];
+            state.queues[sl] = queue;
+            state.next = sl as u8 + 1;
+            if queue.is_empty() {
+                state.waiting_sls &= !(1 << sl);
+                let (sl, dst) = (sl as u8, None);
+                let queue = AppQueue { nic, sl, dst };
+                if let Some(next) = workload.replenish(self.kernel.now, queue) {
+                    self.append(&next);
                 }
             }
-            if moved {
-                continue;
-            }
-            self.nics[at].waiting |= waits;
-            if wake_at != Tick::MAX {
-                self.wake_nic(nic, wake_at);
-            }
-            return;
         }
     }
 
-    /// The next packet of message `id`.
+    /// The SL whose head packet moves next, and that packet. If there is none, the NIC will be
+    /// woken.
     #[inline]
-    pub(super) fn next_packet(&self, id: MessageId) -> Packet {
-        let message = &self.messages[id];
-        let sl = usize::from(message.sl);
-        let payload = message.bytes_left.min(self.mtu_bytes[sl].into());
-        let flits = self.units.data_flits(payload as u32);
-        Packet {
-            message: id,
-            dst: message.dst,
-            flits,
-            index: message.next_index,
-            credits: self.units.credits(flits) as u16,
-            sl: message.sl,
-            vl: self.vl_policy.at_nic(message.src, message.dst, message.sl),
-            last: message.bytes_left == payload,
-            ready: self.now,
+    fn next_sl(&mut self, nic: u32) -> Option<(usize, NextPacket)> {
+        let (at, now) = (nic as usize, self.kernel.now);
+        let (sls, next) = (self.nics[at].waiting_sls, self.nics[at].next);
+        let ahead = from_on(sls, next);
+        let (mut wake_at, mut waits) = (Tick::MAX, false);
+        for mut bits in [ahead, sls & !ahead] {
+            while bits != 0 {
+                let sl = bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let id = self.nics[at].queues[sl].first();
+                let (packet, last) = self.kernel.messages.next_packet(id);
+                let dst = self.kernel.messages[id].dst;
+                let vl = self.vl_policy.at_nic(nic, dst, sl as u8);
+                let credits = packet.credits.into();
+                if self.send_queues.has_quota(at, vl.into(), credits, now) {
+                    return Some((sl, NextPacket { packet, last, vl }));
+                }
+                match self.send_queues.retry(at, vl.into(), credits) {
+                    Retry::At(tick) => wake_at = wake_at.min(tick),
+                    Retry::AfterCreditReturn => waits = true,
+                }
+            }
+        }
+        self.nics[at].waiting |= waits;
+        if wake_at != Tick::MAX {
+            self.wake_nic(nic, wake_at);
+        }
+        None
+    }
+
+    /// Cuts `next` off the first message of `queue`, and adds it to the send queue of `nic`. There
+    /// must be quota for it.
+    #[inline]
+    pub(super) fn move_packet(&mut self, nic: u32, queue: &mut MessageQueue, next: NextPacket) {
+        let (at, kernel) = (nic as usize, &mut self.kernel);
+        let message = queue.first();
+        let NextPacket { packet, last, vl } = next;
+        let InFlight { dst, sl, .. } = kernel.messages[message];
+        let packet = Packet {
+            message,
+            dst,
+            flits: packet.flits,
+            index: queue.cut(&mut kernel.messages, last),
+            credits: packet.credits,
+            sl,
+            vl,
+            last,
+            ready: kernel.now,
             next: NONE,
             ..Packet::default()
-        }
-    }
-
-    /// Moves `packet`, the head packet of `sl`, to the send queue.
-    fn move_packet(&mut self, nic: u32, sl: usize, packet: Packet) {
-        let next = self.cut_off(&packet);
-        let state = &mut self.nics[nic as usize];
-        state.next = sl as u8 + 1;
-        if packet.last {
-            state.fifos[sl].0 = next;
-            if next == NONE {
-                state.waiting_sls &= !(1 << sl);
-            }
-        }
-        self.put_into_send_queue(nic, packet);
-    }
-
-    /// Cuts `packet` off its message. Returns the next message of the FIFO.
-    #[inline]
-    pub(super) fn cut_off(&mut self, packet: &Packet) -> MessageId {
-        let message = &mut self.messages[packet.message];
-        message.bytes_left -= message
-            .bytes_left
-            .min(self.mtu_bytes[usize::from(packet.sl)].into());
-        message.next_index = message.next_index.wrapping_add(1);
-        message.next
-    }
-
-    /// Adds `packet` to the send queue of `nic`.
-    #[inline]
-    pub(super) fn put_into_send_queue(&mut self, nic: u32, packet: Packet) {
-        let (at, vl) = (nic as usize, usize::from(packet.vl));
-        self.send_queues.take(at, vl, packet.credits.into());
-        let id = self.packets.insert(packet);
+        };
+        self.send_queues.take(at, vl.into(), packet.credits.into());
+        let id = kernel.packets.insert(packet);
         let heads = &mut self.links[self.ports + at].heads;
-        self.send_queues.push(heads, at, vl, id, &mut self.packets);
-        self.packet_ready_at_output(self.ports as u32 + nic, vl);
+        self.send_queues
+            .push(heads, at, vl.into(), id, &mut kernel.packets);
+        self.packet_ready_at_output(self.ports as u32 + nic, vl.into());
     }
 }

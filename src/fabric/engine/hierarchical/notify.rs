@@ -9,6 +9,7 @@ use super::buffers::Retry;
 use super::control::Control;
 use super::output::NextPacket;
 use super::packet::Packet;
+use crate::fabric::engine::nic::Received;
 use crate::fabric::engine::pool::NONE;
 
 impl<C: Control> Fabric<C> {
@@ -20,25 +21,36 @@ impl<C: Control> Fabric<C> {
             let Some(congestion) = self.control.get_mut() else {
                 return;
             };
-            let flow = congestion.flow(nic, packet.sl, packet.index);
-            let is_event = congestion.sources.becn(flow, self.now);
-            self.counters.count_becn(is_event);
+            let flow = congestion.sources.flow(nic, packet.sl, packet.index);
+            let is_event = congestion.sources.becn(flow, self.kernel.now);
+            self.kernel.counters.count_becn(is_event);
             // The entries of the CCT need not rise, so the delay may be shorter now.
             self.touch_nic(nic);
-        } else if packet.fecn && !self.packets.is_full() {
-            let src = self.messages[packet.message].src;
-            self.create_cnp(nic, src, packet.sl);
+            return;
+        }
+        let received = Received {
+            src: self.kernel.messages[packet.message].src,
+            sl: packet.sl,
+            fecn: packet.fecn,
+            last: packet.last,
+        };
+        let answers = self.answering.answers(nic, received);
+        if let Some(bytes) = answers.cnp_bytes
+            && !self.kernel.packets.is_full()
+        {
+            self.create_cnp(nic, received, bytes);
         }
     }
 
-    /// Creates a CNP from `nic` to `dst`.
-    fn create_cnp(&mut self, nic: u32, dst: u32, sl: u8) {
+    /// Creates a CNP of `bytes` bytes from `nic` to the source of a packet that it received.
+    fn create_cnp(&mut self, nic: u32, received: Received, bytes: u32) {
+        let (dst, sl) = (received.src, received.sl);
         let vl = self.vl_policy.at_nic(nic, dst, sl);
         let Some(congestion) = self.control.get_mut() else {
             return;
         };
-        let flits = congestion.cnp_flits;
-        let id = self.packets.insert(Packet {
+        let flits = self.units.flits(bytes);
+        let id = self.kernel.packets.insert(Packet {
             message: NONE,
             index: nic,
             dst,
@@ -46,12 +58,13 @@ impl<C: Control> Fabric<C> {
             vl,
             flits,
             credits: self.units.credits(flits) as u16,
-            ready: self.now,
+            ready: self.kernel.now,
             next: NONE,
             ..Packet::default()
         });
         congestion.nics[nic as usize].cnps.push_back(id);
-        self.counters.count(|counts| counts.notifications += 1);
+        let counters = &mut self.kernel.counters;
+        counters.count(|counts| counts.notifications += 1);
         // Phase 7 wakes the output later if its link is busy.
         self.dirty_outputs.push(self.ports as u32 + nic);
     }
@@ -59,7 +72,7 @@ impl<C: Control> Fabric<C> {
     /// Phase 7: sends a CNP, if `output` is a NIC that has one. Returns true if the link is
     /// busy, so that data must wait.
     pub(super) fn send_cnp(&mut self, output: u32) -> bool {
-        let now = self.now;
+        let now = self.kernel.now;
         let Some(nic) = (output as usize).checked_sub(self.ports) else {
             return false;
         };
@@ -76,7 +89,7 @@ impl<C: Control> Fabric<C> {
             self.wake_output(output, free_at);
             return true;
         }
-        let packet = &self.packets[id];
+        let packet = &self.kernel.packets[id];
         let (peer, vl) = (link.to.peer() as usize, usize::from(packet.vl));
         let credits = u32::from(packet.credits);
         if !self.input_buffers.has_quota(peer, vl, credits, now) {

@@ -42,7 +42,7 @@ impl<C: Control> Fabric<C> {
         let link = &mut self.links[output as usize];
         link.ready |= 1 << vl;
         let free_at = link.free_at;
-        if free_at <= self.now {
+        if free_at <= self.kernel.now {
             self.dirty_outputs.push(output);
         } else {
             self.wake_output(output, free_at);
@@ -62,7 +62,7 @@ impl<C: Control> Fabric<C> {
     /// does nothing: the link is then busy, or nothing has changed.
     #[inline]
     fn schedule(&mut self, output: u32) {
-        let now = self.now;
+        let now = self.kernel.now;
         if self.control.get().is_some() && self.send_cnp(output) {
             return;
         }
@@ -86,7 +86,7 @@ impl<C: Control> Fabric<C> {
             congestion.was_idle_before_cnp(output.checked_sub(self.ports as u32))
         });
         let was_idle = now > link.free_at || idle_before;
-        let packets = &self.packets;
+        let packets = &self.kernel.packets;
         let head = |vl| {
             let packet = &packets[buffers.head(&link.heads, buffer, vl)];
             Head {
@@ -104,7 +104,7 @@ impl<C: Control> Fabric<C> {
     /// link begins or goes on, and the output will be woken.
     #[inline]
     fn candidates(&mut self, output: u32) -> u32 {
-        let now = self.now;
+        let now = self.kernel.now;
         let link = &self.links[output as usize];
         let peer = link.to.peer() as usize;
         let (buffers, buffer) =
@@ -119,7 +119,7 @@ impl<C: Control> Fabric<C> {
         while ready != 0 {
             let vl = ready.trailing_zeros() as usize;
             ready &= ready - 1;
-            let packet = &self.packets[buffers.head(&link.heads, buffer, vl)];
+            let packet = &self.kernel.packets[buffers.head(&link.heads, buffer, vl)];
             if unlimited || receiver.has_quota(peer, vl, packet.credits.into(), now) {
                 candidates |= 1 << vl;
             } else if candidates == 0 {
@@ -145,7 +145,7 @@ impl<C: Control> Fabric<C> {
     /// Sends a packet over the link of `output`: flit i leaves in tick now + i.
     #[inline]
     pub(super) fn transmit(&mut self, output: u32, next: NextPacket) {
-        let now = self.now;
+        let now = self.kernel.now;
         let from_nic = output as usize >= self.ports;
         let Leaving {
             id,
@@ -155,7 +155,7 @@ impl<C: Control> Fabric<C> {
             first_credit,
         } = self.leave_buffer(output, next);
         let link = &mut self.links[output as usize];
-        let packet = &mut self.packets[id];
+        let packet = &mut self.kernel.packets[id];
         let flits = packet.flits;
         let (to, has_more) = (link.to, link.ready != 0);
         let free_at = now + Tick::from(flits);
@@ -176,7 +176,7 @@ impl<C: Control> Fabric<C> {
             let nic = output - self.ports as u32;
             let index;
             (index, wake_nic_at) = congestion.sent(now, nic, packet);
-            self.counters.count_sent(index);
+            self.kernel.counters.count_sent(index);
         }
 
         if to.is_nic() {
@@ -204,7 +204,7 @@ impl<C: Control> Fabric<C> {
     /// adds its credit return.
     #[inline]
     fn leave_buffer(&mut self, output: u32, next: NextPacket) -> Leaving {
-        let now = self.now;
+        let now = self.kernel.now;
         let ports = self.ports;
         let link = &mut self.links[output as usize];
         let from_nic = output as usize >= ports;
@@ -217,7 +217,7 @@ impl<C: Control> Fabric<C> {
             NextPacket::Head(vl) => (buffers.head(&link.heads, buffer, vl), vl, true),
             NextPacket::Cnp(id, vl) => (id, vl, false),
         };
-        let packet = &self.packets[id];
+        let packet = &self.kernel.packets[id];
         if is_queued && buffers.pop(&mut link.heads, buffer, vl, packet.next) {
             link.ready &= !(1 << vl);
         }
@@ -249,8 +249,8 @@ impl<C: Control> Fabric<C> {
     /// the packet leaves.
     #[inline]
     fn transmit_to_nic(&mut self, nic: u32, id: PacketId, vl: usize, credit_return: CreditReturn) {
-        let (now, latency) = (self.now, self.link_latency.host);
-        let packet = &self.packets[id];
+        let (now, latency) = (self.kernel.now, self.link_latency.host);
+        let packet = &self.kernel.packets[id];
         let (flits, credits) = (packet.flits, u32::from(packet.credits));
         if self.sinks_fill {
             // The NIC consumes each flit in the tick of its arrival.
@@ -259,9 +259,8 @@ impl<C: Control> Fabric<C> {
             self.sinks.add_return(nic as usize, sink_return, now);
         }
         let tail = now + latency + u64::from(flits - 1);
-        self.wheel
-            .push(now, tail, event::DELIVERY << event::SHIFT | id);
-        self.counters.host_flit_hops += u64::from(flits);
+        self.kernel.push(tail, event::DELIVERY, id);
+        self.kernel.counters.host_flit_hops += u64::from(flits);
     }
 
     /// Second part of [`transmit`](Self::transmit) on a link to in-port `port`, counted over
@@ -275,9 +274,9 @@ impl<C: Control> Fabric<C> {
         vl: usize,
         (from_nic, is_queued): (bool, bool),
     ) {
-        let now = self.now;
-        let packet = &mut self.packets[id];
-        let (flits, counters) = (packet.flits, &mut self.counters);
+        let now = self.kernel.now;
+        let packet = &mut self.kernel.packets[id];
+        let (flits, counters) = (packet.flits, &mut self.kernel.counters);
         self.input_buffers
             .take(port as usize, vl, packet.credits.into());
         let latency = if from_nic {
@@ -294,18 +293,19 @@ impl<C: Control> Fabric<C> {
         };
         packet.arrival = now + latency;
         let ready_at = packet.arrival + self.timing.stages.input_store + self.timing.stages.routing;
-        if from_nic && is_queued && packet.last && self.messages[packet.message].report_injection {
-            let event = event::INJECTION << event::SHIFT | packet.message;
-            self.wheel.push(now, now + Tick::from(flits), event);
+        let (message, last) = (packet.message, packet.last);
+        if from_nic && is_queued && last && self.kernel.messages[message].report_injection {
+            let left_at = now + Tick::from(flits);
+            self.kernel.push(left_at, event::INJECTION, message);
         }
-        self.input_ready[usize::from(from_nic)].push(&mut self.wheel, ready_at, (port, id));
+        self.input_ready[usize::from(from_nic)].push(&mut self.kernel.wheel, ready_at, (port, id));
     }
 
     /// Phase 1: the tail of packet `id` has arrived at its NIC.
     #[inline]
     pub(super) fn deliver(&mut self, id: u32, workload: &mut impl Workload) {
-        let packet = self.packets[id];
-        self.packets.remove(id);
+        let packet = self.kernel.packets[id];
+        self.kernel.packets.remove(id);
         if self.control.get().is_some() {
             self.notify(&packet);
             if packet.message == NONE {
@@ -319,8 +319,12 @@ impl<C: Control> Fabric<C> {
             units: packet.flits,
             injected: packet.injected,
         };
-        self.counters
-            .deliver(self.now, &arrived, &mut self.messages, workload);
+        self.kernel.counters.deliver(
+            self.kernel.now,
+            &arrived,
+            &mut self.kernel.messages,
+            workload,
+        );
     }
 }
 

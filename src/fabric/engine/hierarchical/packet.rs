@@ -5,7 +5,7 @@ use crate::fabric::spec::Tick;
 
 /// A packet from the send queue of its NIC to its delivery. It fills one cache line.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Packet {
+pub(in crate::fabric::engine) struct Packet {
     /// Tick in which the header arrived in the input buffer.
     pub arrival: Tick,
     /// Tick in which the header started to cross out of the input buffer.

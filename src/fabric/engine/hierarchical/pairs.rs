@@ -5,98 +5,97 @@
 
 use super::Fabric;
 use super::buffers::Retry;
-use super::control::{Control, NicCongestion};
-use super::packet::Packet;
-use crate::fabric::engine::congestion::FlowId;
-use crate::fabric::engine::pool::{MessageId, NONE};
+use super::control::Control;
+use super::nic::NextPacket;
+use crate::fabric::engine::nic::WaitingPair;
+use crate::fabric::engine::pool::MessageId;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{AppQueue, Message, Workload};
 
-/// A queue pair of a NIC: its SL and destination.
-pub(super) type Pair = (u8, u32);
-
-/// The messages of a queue pair.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Fifo {
-    pub first: MessageId,
-    pub last: MessageId,
-    pub flow: FlowId,
-}
+/// All queue pairs of a NIC are scanned in one order, whatever their VLs.
+const GROUP: usize = 0;
 
 impl<C: Control> Fabric<C> {
-    /// Adds message `id` to the FIFO of its queue pair.
+    /// Adds message `id` to the queue of its queue pair.
     pub(super) fn append_to_pair(&mut self, message: &Message, id: MessageId) {
         let Message { src, dst, sl, .. } = *message;
-        let vl = self.vl_policy.at_nic(src, dst, sl);
         let Some(congestion) = self.control.get_mut() else {
             return;
         };
-        let flow = congestion.flow(src, sl, dst);
-        let state = &mut congestion.nics[src as usize];
-        state.vls |= 1 << vl;
-        let new = Fifo {
-            first: id,
-            last: id,
-            flow,
-        };
-        let fifo = state.pairs.entry((sl, dst)).or_insert(new);
-        if fifo.last != id {
-            self.messages[fifo.last].next = id;
-            fifo.last = id;
+        let (policy, sources) = (&self.vl_policy, &mut congestion.sources);
+        let pair = congestion.queue_pairs.find(src, (sl, dst), || {
+            (policy.at_nic(src, dst, sl), sources.flow(src, sl, dst))
+        });
+        let state = congestion.queue_pairs.pair_mut(pair);
+        congestion.nics[src as usize].vls |= 1 << state.vl;
+        let messages = &mut self.kernel.messages;
+        if state.queue.push(id, messages) {
+            let credits = messages.next_packet(id).0.credits;
+            congestion.queue_pairs.insert(src, GROUP, pair, credits);
         }
     }
 
     /// Moves packets to the send queue while the head packet of some queue pair has quota and
     /// is not held back.
     pub(super) fn fill_from_pairs(&mut self, nic: u32, workload: &mut impl Workload) {
-        let at = nic as usize;
-        let Some(congestion) = self.control.get_mut() else {
-            return;
-        };
-        let mut state = std::mem::take(&mut congestion.nics[at]);
-        while !self.packets.is_full() {
-            let Some((pair, packet)) = self.next_of_pairs(nic, &state) else {
+        while !self.kernel.packets.is_full() {
+            let Some(at) = self.next_pair(nic) else {
                 break;
             };
-            let next = self.cut_off(&packet);
-            self.put_into_send_queue(nic, packet);
-            state.pointer = (pair.0, pair.1 + 1);
-            let Some(fifo) = state.pairs.get_mut(&pair) else {
-                break;
-            };
-            if let Some(congestion) = self.control.get_mut() {
-                let holder = congestion.sources.holder(fifo.flow);
-                congestion.queued[holder] += 1;
-            }
-            if packet.last {
-                fifo.first = next;
-                if next == NONE {
-                    let (sl, dst) = (pair.0, Some(pair.1));
-                    let more = workload.replenish(self.now, AppQueue { nic, sl, dst });
-                    match more.and_then(|message| self.insert_message(&message)) {
-                        Some(id) => (fifo.first, fifo.last) = (id, id),
-                        None => _ = state.pairs.remove(&pair),
-                    }
-                }
-            }
+            self.move_from_pair(nic, at, workload);
         }
-        if state.pairs.is_empty() {
-            state.vls = 0;
-        }
-        if let Some(congestion) = self.control.get_mut() {
-            congestion.nics[at] = state;
+        if let Some(congestion) = self.control.get_mut()
+            && congestion.queue_pairs.waiting(nic, GROUP).is_empty()
+        {
+            congestion.nics[nic as usize].vls = 0;
         }
     }
 
-    /// The queue pair whose head packet moves next, and that packet. If there is none, the NIC
-    /// will be woken.
-    fn next_of_pairs(&mut self, nic: u32, state: &NicCongestion) -> Option<(Pair, Packet)> {
-        let (at, now) = (nic as usize, self.now);
+    /// Moves a packet of the queue pair at position `at` to the send queue.
+    fn move_from_pair(&mut self, nic: u32, at: usize, workload: &mut impl Workload) {
+        let Some(congestion) = self.control.get_mut() else {
+            return;
+        };
+        let WaitingPair { key, pair, .. } = congestion.queue_pairs.waiting(nic, GROUP)[at];
+        congestion.nics[nic as usize].pointer = key + 1;
+        let state = *congestion.queue_pairs.pair(pair);
+        congestion.queued(state.flow);
+        let mut queue = state.queue;
+        let (packet, last) = self.kernel.messages.next_packet(queue.first());
+        let vl = state.vl;
+        self.move_packet(nic, &mut queue, NextPacket { packet, last, vl });
+        let kernel = &mut self.kernel;
+        if queue.is_empty() {
+            let (sl, dst) = (state.sl, Some(state.dst));
+            let more = workload.replenish(kernel.now, AppQueue { nic, sl, dst });
+            let more = more.and_then(|message| {
+                kernel
+                    .messages
+                    .create(&message, kernel.now, &mut kernel.counters)
+            });
+            if let Some(id) = more {
+                queue.push(id, &mut kernel.messages);
+            }
+        }
+        let next = (!queue.is_empty()).then(|| kernel.messages.next_packet(queue.first()));
+        if let Some(congestion) = self.control.get_mut() {
+            let credits = next.map(|(packet, _)| packet.credits);
+            congestion.queue_pairs.pair_mut(pair).queue = queue;
+            congestion.queue_pairs.advance(nic, GROUP, at, credits);
+        }
+    }
+
+    /// Position of the queue pair whose head packet moves next. If there is none, the NIC will be
+    /// woken.
+    fn next_pair(&mut self, nic: u32) -> Option<usize> {
+        let (at, now) = (nic as usize, self.kernel.now);
         let (mut wake_at, mut waits) = (Tick::MAX, false);
         let mut note_retry = |retry: Retry| match retry {
             Retry::At(tick) => wake_at = wake_at.min(tick),
             Retry::AfterCreditReturn => waits = true,
         };
+        let congestion = self.control.get()?;
+        let state = &congestion.nics[at];
         // VLs without a free credit are found first, because there may be many pairs.
         let (mut full, mut vls) = (0u32, state.vls);
         while vls != 0 {
@@ -109,18 +108,19 @@ impl<C: Control> Fabric<C> {
         }
         let mut held_until = Tick::MAX;
         if full != state.vls {
-            let after = state.pairs.range(state.pointer..);
-            for (&pair, fifo) in after.chain(state.pairs.range(..state.pointer)) {
-                let packet = self.next_packet(fifo.first);
-                let (vl, credits) = (usize::from(packet.vl), packet.credits.into());
+            let waiting = congestion.queue_pairs.waiting(nic, GROUP);
+            let first = waiting.partition_point(|pair| pair.key < state.pointer);
+            for position in (first..waiting.len()).chain(0..first) {
+                let WaitingPair { pair, credits, .. } = waiting[position];
+                let pair = congestion.queue_pairs.pair(pair);
+                let (vl, credits) = (usize::from(pair.vl), credits.into());
                 if full & (1 << vl) != 0 {
                     continue;
                 }
-                let congestion = self.control.get()?;
-                if let Some(tick) = congestion.held_until(fifo.flow, now) {
+                if let Some(tick) = congestion.held_until(pair.flow, now) {
                     held_until = held_until.min(tick);
                 } else if self.send_queues.has_quota(at, vl, credits, now) {
-                    return Some((pair, packet));
+                    return Some(position);
                 } else {
                     note_retry(self.send_queues.retry(at, vl, credits));
                 }

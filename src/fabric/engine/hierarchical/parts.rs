@@ -5,7 +5,8 @@
 use super::buffers::{Heads, NEAR_VLS};
 use crate::fabric::engine::calendar::Wake;
 use crate::fabric::engine::far_end::FarEnd;
-use crate::fabric::engine::pool::{MessageId, NONE, PacketId};
+use crate::fabric::engine::nic::MessageQueue;
+use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::spec::Tick;
 use crate::fabric::topology::{Peer, Topology};
 
@@ -159,8 +160,8 @@ impl Output {
 /// The application side of a NIC.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Nic {
-    /// First and last message of the FIFO of each SL, up to the last SL in use.
-    pub fifos: Vec<(MessageId, MessageId)>,
+    /// The queue of each SL, up to the last SL in use. Not used with congestion control.
+    pub queues: Vec<MessageQueue>,
     /// SLs with a message, a bit each.
     pub waiting_sls: u32,
     /// SL after the one whose packet moved to the send queue last.

@@ -23,12 +23,12 @@ impl<C: Control> Fabric<C> {
     #[inline]
     fn prefetch_input(&self, line: usize) {
         if let Some(&(port, id)) = self.input_ready[line].peek(FAR) {
-            self.packets.prefetch(id);
+            self.kernel.packets.prefetch(id);
             prefetch(&self.inputs, port as usize);
             self.input_buffers.prefetch_ledger(port as usize);
         }
         if let Some(&(port, id)) = self.input_ready[line].peek(NEAR) {
-            let packet = &self.packets[id];
+            let packet = &self.kernel.packets[id];
             self.router
                 .prefetch(self.inputs[port as usize].switch, packet.dst);
             self.input_buffers
@@ -41,13 +41,13 @@ impl<C: Control> Fabric<C> {
     #[inline]
     fn prefetch_central(&self, id: PacketId) {
         if let Some(&(central, queue, id)) = self.central_ready.peek(FAR) {
-            self.packets.prefetch(id);
+            self.kernel.packets.prefetch(id);
             prefetch(&self.centrals, central as usize);
             self.central_buffers
                 .prefetch_head(central as usize, queue as usize);
             self.central_buffers.prefetch_ledger(central as usize);
         }
-        let output = self.packets[id].output as usize;
+        let output = self.kernel.packets[id].output as usize;
         prefetch(&self.outputs, output);
         self.output_buffers.prefetch_ledger(output);
     }
@@ -56,7 +56,7 @@ impl<C: Control> Fabric<C> {
     #[inline]
     fn prefetch_output(&self) {
         if let Some(&(output, id)) = self.output_ready.peek(FAR) {
-            self.packets.prefetch(id);
+            self.kernel.packets.prefetch(id);
             prefetch(&self.outputs, output as usize);
             prefetch(&self.links, output as usize);
             self.output_buffers.prefetch_ledger(output as usize);
@@ -65,7 +65,7 @@ impl<C: Control> Fabric<C> {
         if let Some(&(output, id)) = self.output_ready.peek(NEAR) {
             let peer = self.links[output as usize].to.peer() as usize;
             self.input_buffers.prefetch_ledger(peer);
-            let vl = self.packets[id].vl.into();
+            let vl = self.kernel.packets[id].vl.into();
             self.output_buffers.prefetch_head(output as usize, vl);
         }
     }
@@ -78,8 +78,8 @@ impl<C: Control> Fabric<C> {
             self.route_in_port_order();
         } else {
             for line in 0..2 {
-                while let Some((port, id)) = self.input_ready[line].pop(self.now) {
-                    self.counters.events += 1;
+                while let Some((port, id)) = self.input_ready[line].pop(self.kernel.now) {
+                    self.kernel.counters.events += 1;
                     if self.prefetching {
                         self.prefetch_input(line);
                     }
@@ -88,8 +88,8 @@ impl<C: Control> Fabric<C> {
                 }
             }
         }
-        while let Some((central, queue, id)) = self.central_ready.pop(self.now) {
-            self.counters.events += 1;
+        while let Some((central, queue, id)) = self.central_ready.pop(self.kernel.now) {
+            self.kernel.counters.events += 1;
             if self.prefetching {
                 self.prefetch_central(id);
             }
@@ -99,21 +99,21 @@ impl<C: Control> Fabric<C> {
                 central as usize,
                 queue as usize,
                 id,
-                &mut self.packets,
+                &mut self.kernel.packets,
             );
             *self.ready_word(central, queue / 64) |= 1 << (queue % 64);
             self.touch_central(central);
         }
-        while let Some((output, id)) = self.output_ready.pop(self.now) {
-            self.counters.events += 1;
+        while let Some((output, id)) = self.output_ready.pop(self.kernel.now) {
+            self.kernel.counters.events += 1;
             if self.prefetching {
                 self.prefetch_output();
             }
-            let vl = usize::from(self.packets[id].vl);
-            self.packets[id].ready = self.now;
+            let vl = usize::from(self.kernel.packets[id].vl);
+            self.kernel.packets[id].ready = self.kernel.now;
             let heads = &mut self.links[output as usize].heads;
             self.output_buffers
-                .push(heads, output as usize, vl, id, &mut self.packets);
+                .push(heads, output as usize, vl, id, &mut self.kernel.packets);
             self.packet_ready_at_output(output, vl);
         }
     }
@@ -123,11 +123,11 @@ impl<C: Control> Fabric<C> {
     fn route_in_port_order(&mut self) {
         let mut arrivals = std::mem::take(&mut self.arrivals);
         for line in 0..2 {
-            while let Some(arrival) = self.input_ready[line].pop(self.now) {
+            while let Some(arrival) = self.input_ready[line].pop(self.kernel.now) {
                 arrivals.push(arrival);
             }
         }
-        self.counters.events += arrivals.len() as u64;
+        self.kernel.counters.events += arrivals.len() as u64;
         arrivals.sort_unstable();
         for &(port, id) in &arrivals {
             let output = self.output_of(port, id);
@@ -140,7 +140,10 @@ impl<C: Control> Fabric<C> {
     /// Out-port, numbered over all switches, of packet `id` at in-port `port`.
     #[inline]
     fn output_of(&mut self, port: u32, id: PacketId) -> u32 {
-        let (switch, dst) = (self.inputs[port as usize].switch, self.packets[id].dst);
+        let (switch, dst) = (
+            self.inputs[port as usize].switch,
+            self.kernel.packets[id].dst,
+        );
         let first = switch * self.radix + self.router.first_port(switch, dst);
         match self.choice {
             Choice::Only => first,
@@ -155,7 +158,7 @@ impl<C: Control> Fabric<C> {
         let queues = Queues {
             buffers: &mut self.output_buffers,
             waiting: &self.waiting,
-            now: self.now,
+            now: self.kernel.now,
         };
         self.choice.output(switch, first, dst, queues)
     }
@@ -163,7 +166,7 @@ impl<C: Control> Fabric<C> {
     /// Adds packet `id` to the FIFO of its input buffer; it will leave by `output`.
     #[inline]
     fn join_input(&mut self, port: u32, id: PacketId, output: u32) {
-        let packet = &mut self.packets[id];
+        let packet = &mut self.kernel.packets[id];
         packet.output = output;
         if C::ADAPTIVE {
             self.waiting[output as usize] += u32::from(packet.credits);
@@ -204,8 +207,13 @@ impl<C: Control> Fabric<C> {
         self.catch_up_input(port);
         let input = &mut self.inputs[port as usize];
         input.ready |= 1 << vl;
-        self.input_buffers
-            .push(&mut input.heads, port as usize, vl, id, &mut self.packets);
+        self.input_buffers.push(
+            &mut input.heads,
+            port as usize,
+            vl,
+            id,
+            &mut self.kernel.packets,
+        );
         self.touch_input(port);
     }
 }

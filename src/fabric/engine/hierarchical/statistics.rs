@@ -11,11 +11,11 @@ use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 impl<C: Control> Fabric<C> {
     /// Sets all counts to 0. A credit wait that goes on counts from the next tick.
     pub(super) fn restart_counting(&mut self) {
-        self.counters.restart(self.now);
+        self.kernel.counters.restart(self.kernel.now);
         for (output, link) in self.outputs.iter_mut().zip(&mut self.links) {
             output.sent = Sent::default();
             if link.blocked_since != Tick::MAX {
-                link.blocked_since = self.now + 1;
+                link.blocked_since = self.kernel.now + 1;
             }
         }
     }
@@ -48,11 +48,11 @@ impl<C: Control> Fabric<C> {
                     packets: sent.packets,
                     // The present tick counts too.
                     credit_wait_ticks: sent.credit_wait
-                        + (self.now + 1).saturating_sub(link.blocked_since),
+                        + (self.kernel.now + 1).saturating_sub(link.blocked_since),
                     queue_wait_ticks: sent.queue_wait,
                 }
             })
             .collect();
-        self.counters.stats(self.now, links)
+        self.kernel.counters.stats(self.kernel.now, links)
     }
 }

@@ -8,9 +8,8 @@ use super::Fabric;
 use super::nic::append;
 use super::packet::{Origin, Packet, Purpose};
 use crate::fabric::engine::counters::Arrived;
+use crate::fabric::engine::nic::{Answers, Received};
 use crate::fabric::engine::pool::{NONE, PacketId};
-use crate::fabric::spec::Notification;
-use crate::fabric::spec::voq::Acks;
 use crate::fabric::workload::Workload;
 
 /// A CNP or an ACK.
@@ -24,9 +23,9 @@ struct Answer {
 impl<const L: usize, const W: usize> Fabric<L, W> {
     /// The tail of packet `id` is at its NIC.
     pub(super) fn arrive(&mut self, id: PacketId, workload: &mut impl Workload) {
-        let (packet, origin) = (self.packets[id], self.origins[id]);
-        self.packets[id].alive = false;
-        self.packets.remove(id);
+        let (packet, origin) = (self.kernel.packets[id], self.origins[id]);
+        self.kernel.packets[id].alive = false;
+        self.kernel.packets.remove(id);
         if origin.purpose == Purpose::Answer {
             if origin.becn {
                 self.receive_becn(&packet, origin.src);
@@ -40,8 +39,12 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             units: packet.bytes,
             injected: origin.injected,
         };
-        self.counters
-            .deliver(self.now, &arrived, &mut self.messages, workload);
+        self.kernel.counters.deliver(
+            self.kernel.now,
+            &arrived,
+            &mut self.kernel.messages,
+            workload,
+        );
         if !Self::PLAIN {
             self.answer(&packet, &origin);
         }
@@ -49,41 +52,24 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
 
     /// Creates the ACK and the CNP that answer a data packet, if it wants any.
     fn answer(&mut self, packet: &Packet<L>, origin: &Origin) {
-        let notification = self
-            .congestion
-            .as_ref()
-            .map(|congestion| congestion.notification);
-        let must_notify = packet.fecn && !origin.becn;
-        let flow = (origin.src, packet.sl);
-        let congested = &mut self.nics[packet.dst as usize].congested;
-        if must_notify && notification == Some(Notification::Ack) && !congested.contains(&flow) {
-            congested.push(flow);
-        }
-        let acknowledged = match self.acks {
-            Acks::None => false,
-            Acks::PerMessage => origin.last,
-            Acks::PerPacket => true,
+        let received = Received {
+            src: origin.src,
+            sl: packet.sl,
+            fecn: packet.fecn,
+            last: origin.last,
         };
-        let at_once = must_notify && notification == Some(Notification::AckNow);
-        if acknowledged || at_once {
-            let remembered = congested.iter().position(|&known| known == flow);
-            if let Some(at) = remembered {
-                congested.swap_remove(at);
-            }
-            let becn = at_once || remembered.is_some();
-            let answer = Answer {
-                bytes: self.ack_bytes,
-                is_cnp: false,
-                becn,
-            };
-            self.answer_to(packet, origin.src, answer);
-        }
-        if let (true, Some(Notification::Cnp { bytes })) = (must_notify, notification) {
-            let answer = Answer {
-                bytes,
-                is_cnp: true,
-                becn: true,
-            };
+        let Answers { ack, cnp_bytes } = self.answering.answers(packet.dst, received);
+        let ack = ack.map(|becn| Answer {
+            bytes: self.ack_bytes,
+            is_cnp: false,
+            becn,
+        });
+        let cnp = cnp_bytes.map(|bytes| Answer {
+            bytes,
+            is_cnp: true,
+            becn: true,
+        });
+        for answer in [ack, cnp].into_iter().flatten() {
             self.answer_to(packet, origin.src, answer);
         }
     }
@@ -94,8 +80,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             return;
         };
         let flow = congestion.sources.flow(packet.dst, packet.sl, src);
-        let is_event = congestion.sources.becn(flow, self.now);
-        self.counters.count_becn(is_event);
+        let is_event = congestion.sources.becn(flow, self.kernel.now);
+        self.kernel.counters.count_becn(is_event);
         self.mark_nic_dirty(packet.dst);
     }
 
@@ -106,15 +92,15 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             is_cnp,
             becn,
         } = answer;
-        if self.packets.is_full() {
+        if self.kernel.packets.is_full() {
             // The run ends with this tick.
             return;
         }
         let (src, sl) = (packet.dst, packet.sl);
         let flits = self.units.flits(bytes);
         let vl = self.routes.vl_at_nic(src, dst, sl);
-        let id = self.packets.insert(Packet {
-            waiting_since: self.now,
+        let id = self.kernel.packets.insert(Packet {
+            waiting_since: self.kernel.now,
             dst,
             bytes,
             flits: flits as u16,
@@ -140,9 +126,11 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         } else {
             &mut state.acks
         };
-        append(queue, id, |tail| &mut self.packets[tail].next);
+        append(queue, id, |tail| &mut self.kernel.packets[tail].next);
         if becn {
-            self.counters.count(|counts| counts.notifications += 1);
+            self.kernel
+                .counters
+                .count(|counts| counts.notifications += 1);
         }
         self.mark_nic_dirty(src);
     }

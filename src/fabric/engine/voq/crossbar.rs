@@ -41,7 +41,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     /// returns that are due only if the ledger has less than `wanted`.
     #[inline]
     pub(super) fn credits(&mut self, output: u32, vl: u8, wanted: u16) -> u16 {
-        let (drain, now) = (&self.drain, self.now);
+        let (drain, now) = (&self.drain, self.kernel.now);
         self.links.credits((output, vl), wanted, drain, now)
     }
 
@@ -59,7 +59,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let port = &mut self.outputs[output as usize];
         if port.room < wanted {
             let add = |_, credits| port.room += credits;
-            self.buffer_returns[output as usize].apply(&self.drain, self.now, add);
+            self.buffer_returns[output as usize].apply(&self.drain, self.kernel.now, add);
         }
         port.room
     }
@@ -67,7 +67,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     /// `output` grants to one in-port, if it is idle and some VoQ is eligible. Else it is woken
     /// when that may have changed.
     fn grant_from(&mut self, output: u32) {
-        let (now, at) = (self.now, output as usize);
+        let (now, at) = (self.kernel.now, output as usize);
         let port = &self.outputs[at];
         let start = now + self.stages.allocation;
         if port.waiting_vls == 0 || port.granted_to != NOT_GRANTED {
@@ -146,7 +146,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         room: u16,
         requests: &mut Requests,
     ) -> Option<u8> {
-        let (now, at) = (self.now, output as usize);
+        let (now, at) = (self.kernel.now, output as usize);
         let start = now + self.stages.allocation;
         let port = &self.outputs[at];
         let (first_port, out_port) = (port.first_port, port.out_port);
@@ -205,11 +205,11 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let input = port.first_port + u32::from(in_port);
         let state = &self.inputs[input as usize];
         let is_eligible = state.queues == 1
-            && state.free_at.tick <= self.now + self.stages.allocation
+            && state.free_at.tick <= self.kernel.now + self.stages.allocation
             && self.links.known(output, vl as u8) >= self.largest
             && (!room_binds || port.room >= self.largest);
         if is_eligible {
-            port.end_credit_wait(self.now);
+            port.end_credit_wait(self.kernel.now);
             port.grant = self.switch_arbiters.pick(at, port.waiting_vls);
             self.start_crossing(input, output);
         }
@@ -220,7 +220,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     #[inline]
     fn head_credits(&self, input: u32, out_port: u8, vl: usize) -> u16 {
         let queue = self.inputs[input as usize].queue(out_port, self.vls, vl);
-        self.packets[self.queues[queue].head].credits
+        self.kernel.packets[self.queues[queue].head].credits
     }
 
     /// Phase 6: each in-port with grants accepts the grant of the first output at or after its
@@ -239,7 +239,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             while let Some(refused) = grants.pop() {
                 let output = first_port + u32::from(refused);
                 self.outputs[output as usize].granted_to = NOT_GRANTED;
-                self.wake_output(output, self.now + 1);
+                self.wake_output(output, self.kernel.now + 1);
             }
             self.start_crossing(input, first_port + u32::from(accepted));
         }

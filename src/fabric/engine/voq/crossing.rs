@@ -41,7 +41,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     /// and both crossbar ports. Decides when its flits cross, leave by the link and arrive.
     #[inline(always)]
     pub(super) fn start_crossing(&mut self, input: u32, output: u32) {
-        let (now, room_binds) = (self.now, self.room_binds());
+        let (now, room_binds) = (self.kernel.now, self.room_binds());
         let pace = Pace {
             now,
             stages: &self.stages,
@@ -54,7 +54,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let vl = usize::from(pick.vl);
         let queue = &mut self.queues[reader.queue(port.out_port, self.vls, vl)];
         let id = queue.head;
-        let packet = &mut self.packets[id];
+        let packet = &mut self.kernel.packets[id];
         let output_vl = &mut self.output_vls[output as usize * self.vls + vl];
         leave_queue(packet, queue, (reader, port), (output_vl, pick.vl));
 
@@ -69,7 +69,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             let (queue, joined_now) = ((input, output, pick.vl), packet.waiting_since == now);
             if port_vls.granted(queue, (flits, bytes), joined_now) {
                 packet.fecn = true;
-                self.counters.count(|counts| counts.marked += 1);
+                self.kernel.counters.count(|counts| counts.marked += 1);
             }
             let (port_vl, rate) = ((output, pick.vl), reader.rate);
             delay += congestion.credit_return_delay(port_vl, rate, bytes);
@@ -92,13 +92,13 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let (to, waits) = (port.to, port.waiting_vls != 0);
         let retry_at = port.free_at.tick - self.stages.allocation;
         if to.is_nic() {
-            self.counters.host_flit_hops += u64::from(flits);
+            self.kernel.counters.host_flit_hops += u64::from(flits);
             self.deliver_to(to.peer(), id, output);
         } else {
-            self.counters.flit_hops += u64::from(flits);
+            self.kernel.counters.flit_hops += u64::from(flits);
             packet.input = to.peer();
             let joins_at = packet.schedule.header() + self.stages.input_store + self.stages.routing;
-            self.push(joins_at, event::JOIN, id);
+            self.kernel.push(joins_at, event::JOIN, id);
         }
         if waits {
             self.wake_output(output, retry_at);
@@ -121,13 +121,14 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     #[inline(never)]
     fn deliver_to(&mut self, nic: u32, id: PacketId, output: u32) {
         self.schedule_sink(id, output, nic);
-        self.push(self.packets[id].schedule.tail(), event::DELIVERY, id);
+        let at = self.kernel.packets[id].schedule.tail();
+        self.kernel.push(at, event::DELIVERY, id);
     }
 
     /// A packet will reach NIC `nic` over `output`: decides when its flits leave the receive
     /// buffer, and schedules the return of their credits.
     fn schedule_sink(&mut self, id: PacketId, output: u32, nic: u32) {
-        let packet = &self.packets[id];
+        let packet = &self.kernel.packets[id];
         let length = packet.length();
         let delay = 1 + self.links.latency(output);
         let (credits, vl) = (packet.credits, packet.buffer_vl);
@@ -142,7 +143,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         };
         if self.origins[id].purpose == Purpose::Answer {
             let credit_return = CreditReturn::leaving(&packet.schedule.later(delay), credits, vl);
-            self.links.give_back_answer(output, credit_return, self.now);
+            self.links
+                .give_back_answer(output, credit_return, self.kernel.now);
             return;
         }
         let (rates, arrives) = (&self.drain.rates, &packet.schedule);
@@ -158,7 +160,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     /// receive buffer are scheduled as soon as its credits are taken.
     #[inline]
     fn return_from_sink(&mut self, output: u32, credit_return: CreditReturn<L>) {
-        let (drain, now) = (&self.drain, self.now);
+        let (drain, now) = (&self.drain, self.kernel.now);
         self.links.give_back(output, credit_return, drain, now);
     }
 }

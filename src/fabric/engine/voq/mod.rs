@@ -12,7 +12,7 @@
 //! | 1 | arrivals at NICs | `arrival` |
 //! | 2 | credit returns, when a ledger is read | `link`, `credit_returns` |
 //! | 2 | injection reports | `nic` |
-//! | 3 | messages | `messages`, `queue_pairs` |
+//! | 3 | messages | `messages` |
 //! | 4 | routing | `route` |
 //! | 5, 6 | grant, accept | `crossbar`, `arbiter` |
 //! | 7, 8 of switches | decided with the grant | `crossing` |
@@ -26,6 +26,7 @@ mod arrival;
 mod credit_returns;
 mod crossbar;
 mod crossing;
+mod deadlock;
 pub(super) mod layout;
 mod link;
 mod messages;
@@ -33,52 +34,44 @@ mod nic;
 mod packet;
 mod parts;
 mod ports;
-mod queue_pairs;
 mod rate;
 mod route;
 mod schedule;
-mod stall;
 mod statistics;
 
 use self::arbiter::Arbiters;
 use self::credit_returns::{CreditReturns, Crossbar, DrainRates};
 use self::layout::Rates;
 use self::link::Links;
-use self::packet::{LargestPacket, Origins, Packet};
+use self::packet::{Origins, Packet};
 use self::parts::{Input, Nic, Output, OutputVl, Queue};
 use self::ports::Ports;
-use self::queue_pairs::QueuePairs;
 use self::route::Routes;
-use super::FabricModel;
 use super::bits::{Divisor, push_quickly};
-use super::calendar::{EVENT_ID, EVENT_SHIFT, ShortBucket, Wheel};
+use super::calendar::ShortBucket;
 use super::congestion::{PortVls, Sources};
-use super::counters::Counters;
-use super::pool::{InFlight, PacketId, Pool};
-use super::stall::Stall;
-use crate::fabric::series::Sample;
+use super::deadlock::Deadlock;
+use super::kernel::{Kernel, SwitchModel};
+use super::nic::{Answering, QueuePairs};
+use super::pool::PacketId;
+use crate::fabric::series::{PortVlSample, SourceSample};
 use crate::fabric::spec::Stages;
-use crate::fabric::spec::voq::Acks;
-use crate::fabric::spec::{
-    CongestionControl, FabricSpec, Notification, SpecError, Tick, Units, Voq,
-};
-use crate::fabric::stats::{CongestionStats, FabricStats};
+use crate::fabric::spec::{CongestionControl, FabricSpec, SpecError, Tick, Units, Voq};
+use crate::fabric::stats::FabricStats;
 use crate::fabric::workload::{Message, Workload};
 use crate::units::Ratio;
 
 /// The state of a fabric at the end of a tick.
 #[derive(Debug)]
 pub(super) struct Fabric<const L: usize, const W: usize> {
-    now: Tick,
+    kernel: Kernel<Packet<L>, ShortBucket>,
     units: Units,
     stages: Stages,
     radix: u32,
     vls: usize,
     /// Ports of all switches.
     ports: usize,
-    /// Per SL: the largest packet.
-    largest_packets: Vec<LargestPacket>,
-    acks: Acks,
+    answering: Answering,
     /// Length of an ACK on the wire in bytes.
     ack_bytes: u32,
     /// Credits of the largest packet.
@@ -112,17 +105,11 @@ pub(super) struct Fabric<const L: usize, const W: usize> {
     buffer_returns: Vec<CreditReturns<L>>,
 
     routes: Routes,
-    packets: Pool<Packet<L>>,
     origins: Origins,
-    messages: Pool<InFlight>,
-    wheel: Wheel<ShortBucket>,
 
     congestion: Option<Box<Congestion>>,
-    counters: Counters,
 
     // Work of the present tick; empty between ticks.
-    /// Events of this tick.
-    due: Vec<u32>,
     /// Packets whose header becomes ready in phase 4, if the order in which they are routed matters.
     joining: Vec<PacketId>,
     /// Outputs of switches that may grant in phase 5.
@@ -133,14 +120,11 @@ pub(super) struct Fabric<const L: usize, const W: usize> {
     granted_inputs: Vec<u32>,
     /// Queue pairs, as (NIC, queue pair), whose last packet was fetched in phase 7.
     exhausted: Vec<(u32, u32)>,
-    /// Messages that the workload creates in phase 3.
-    outbox: Vec<Message>,
 }
 
 /// Congestion control, if there is any.
 #[derive(Debug)]
 struct Congestion {
-    notification: Notification,
     port_vls: PortVls,
     sources: Sources,
     /// Rates in bytes per tick, by their index.
@@ -217,23 +201,15 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             .map(|&rate| rates.index(voq.hca.send_rate.unwrap_or(rate)))
             .collect();
         let reach = wheel_reach(spec, voq, &drain);
-        let mut counters = Counters::new(spec.qos.service_levels.len());
-        let congestion = spec.congestion_control.as_deref().map(|control| {
-            counters.congestion = Some(CongestionStats::default());
-            Box::new(Congestion::new(spec, voq, control, host_rates))
-        });
+        let congestion = spec.congestion_control.as_deref();
+        let congestion =
+            congestion.map(|control| Box::new(Congestion::new(spec, voq, control, host_rates)));
         Ok(Self {
-            now: 0,
+            kernel: Kernel::new(spec, reach.min(MOST_BUCKETS)),
             radix,
             vls,
             ports,
-            largest_packets: spec
-                .qos
-                .service_levels
-                .iter()
-                .map(|sl| LargestPacket::new(sl.mtu_bytes, units))
-                .collect(),
-            acks: voq.hca.acks,
+            answering: Answering::new(spec),
             ack_bytes: voq.hca.ack_bytes,
             largest: layout::most_credits(spec, voq),
             largest_but_acks: spec.largest_packet_credits() as u16,
@@ -250,106 +226,45 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             room_binds: layout::room_binds(spec, voq),
             buffer_returns: outputs.iter().map(|_| CreditReturns::default()).collect(),
             routes: Routes::new(spec, voq)?,
-            packets: Pool::new(),
             origins: Origins::default(),
-            messages: Pool::new(),
-            wheel: Wheel::new(reach.min(MOST_BUCKETS)),
             congestion,
-            counters,
             inputs,
             outputs,
             drain,
             units,
             stages: voq.stages,
-            due: Vec::new(),
             joining: Vec::new(),
             dirty_outputs: Vec::new(),
             dirty_nics: Vec::new(),
             granted_inputs: Vec::new(),
             exhausted: Vec::new(),
-            outbox: Vec::new(),
         })
-    }
-
-    /// Phases 1 and 2: takes the events of this tick off the wheel. Tails reach their NICs and
-    /// injections are reported. Notes which headers become ready, and which outputs and NICs may
-    /// act in later phases.
-    #[inline]
-    fn collect_due(&mut self, workload: &mut impl Workload) {
-        self.wheel.take(self.now, &mut self.due);
-        self.counters.events += self.due.len() as u64;
-        for at in 0..self.due.len() {
-            let item = self.due[at];
-            let id = item & EVENT_ID;
-            match item >> EVENT_SHIFT {
-                event::JOIN => {
-                    let at = self.joins_at(id);
-                    if at > self.now {
-                        self.push(at, event::JOIN, id);
-                    } else if self.routes.depends_on_order() {
-                        self.joining.push(id);
-                    } else {
-                        // No other part can observe that this happens before phase 4.
-                        self.join(id);
-                    }
-                }
-                event::OUTPUT => {
-                    self.outputs[id as usize].wake.arrived(self.now);
-                    push_quickly(&mut self.dirty_outputs, id);
-                }
-                event::NIC => {
-                    self.nics[id as usize].wake.arrived(self.now);
-                    self.mark_nic_dirty(id);
-                }
-                event::DELIVERY => {
-                    let at = self.packets[id].schedule.tail();
-                    if at > self.now {
-                        self.push(at, event::DELIVERY, id);
-                    } else {
-                        self.arrive(id, workload);
-                    }
-                }
-                _ => self.report_injections(id, workload),
-            }
-        }
-        self.due.clear();
-    }
-
-    /// Phase 3: the workload creates messages.
-    fn create_messages(&mut self, workload: &mut impl Workload) {
-        let mut outbox = std::mem::take(&mut self.outbox);
-        workload.act(self.now, &mut outbox);
-        for message in outbox.drain(..) {
-            self.enqueue(&message);
-            self.mark_nic_dirty(message.src);
-        }
-        self.outbox = outbox;
-    }
-
-    /// Puts an event for tick `at` on the wheel.
-    #[inline]
-    fn push(&mut self, at: Tick, kind: u32, id: u32) {
-        self.wheel.push(self.now, at, kind << EVENT_SHIFT | id);
     }
 
     /// Tick in which the header of a packet on its way to a switch joins its VoQ.
     #[inline]
     fn joins_at(&self, id: PacketId) -> Tick {
-        self.packets[id].schedule.header() + self.stages.input_store + self.stages.routing
+        self.kernel.packets[id].schedule.header() + self.stages.input_store + self.stages.routing
     }
 
     /// Has `output` look in tick `at` whether it can grant, or earlier.
     #[inline(always)]
     fn wake_output(&mut self, output: u32, at: Tick) {
         let wake = &mut self.outputs[output as usize].wake;
-        wake.ask(&mut self.wheel, self.now, at, event::OUTPUT, output);
+        wake.ask(
+            &mut self.kernel.wheel,
+            self.kernel.now,
+            at,
+            event::OUTPUT,
+            output,
+        );
     }
 
     /// Has `nic` look in tick `at` whether it can send, or earlier.
     #[inline]
     fn wake_nic(&mut self, nic: u32, at: Tick) {
         let wake = &mut self.nics[nic as usize].wake;
-        wake.ask(&mut self.wheel, self.now, at, event::NIC, nic);
+        wake.ask(&mut self.kernel.wheel, self.kernel.now, at, event::NIC, nic);
     }
 
     /// Has `nic` look in phase 7 of this tick whether it can send.
@@ -388,7 +303,6 @@ impl Congestion {
         let in_bytes = |rate: Ratio| rate.checked_mul(flit).unwrap_or(rate);
         let rates = host_rates.into_iter().map(in_bytes).collect();
         Self {
-            notification: control.notification,
             port_vls: PortVls::new(spec, control),
             sources: Sources::new(spec, control, rates),
             link_rates: layout::rates(spec, voq).into_iter().map(in_bytes).collect(),
@@ -407,25 +321,66 @@ impl Congestion {
     }
 }
 
-impl<const L: usize, const W: usize> FabricModel for Fabric<L, W> {
-    fn now(&self) -> Tick {
-        self.now
+impl<const L: usize, const W: usize> SwitchModel for Fabric<L, W> {
+    type Packet = Packet<L>;
+    type Bucket = ShortBucket;
+
+    #[inline(always)]
+    fn kernel(&self) -> &Kernel<Packet<L>, ShortBucket> {
+        &self.kernel
     }
 
-    #[inline]
-    fn next_event(&self) -> Option<Tick> {
-        self.wheel.next_after(self.now)
+    #[inline(always)]
+    fn kernel_mut(&mut self) -> &mut Kernel<Packet<L>, ShortBucket> {
+        &mut self.kernel
     }
 
-    /// The phases of `docs/model-infiniband.md` §5. Grants have decided what the links of
+    /// Phases 1 and 2: tails reach their NICs and injections are reported. Notes which headers
+    /// become ready, and which outputs and NICs may act in later phases.
+    #[inline(always)]
+    fn event(&mut self, kind: u32, id: u32, workload: &mut impl Workload) {
+        let now = self.kernel.now;
+        match kind {
+            event::JOIN => {
+                let at = self.joins_at(id);
+                if at > now {
+                    self.kernel.push(at, event::JOIN, id);
+                } else if self.routes.depends_on_order() {
+                    self.joining.push(id);
+                } else {
+                    // No other part can observe that this happens before phase 4.
+                    self.join(id);
+                }
+            }
+            event::OUTPUT => {
+                self.outputs[id as usize].wake.arrived(now);
+                push_quickly(&mut self.dirty_outputs, id);
+            }
+            event::NIC => {
+                self.nics[id as usize].wake.arrived(now);
+                self.mark_nic_dirty(id);
+            }
+            event::DELIVERY => {
+                let at = self.kernel.packets[id].schedule.tail();
+                if at > now {
+                    self.kernel.push(at, event::DELIVERY, id);
+                } else {
+                    self.arrive(id, workload);
+                }
+            }
+            _ => self.report_injections(id, workload),
+        }
+    }
+
+    fn enqueue(&mut self, message: &Message) {
+        self.append(message);
+        self.mark_nic_dirty(message.src);
+    }
+
+    /// Phases 4 to 7 of `docs/model-infiniband.md` §5. Grants have decided what the links of
     /// switches do in phase 7, and all of phase 8.
     #[inline]
-    fn tick(&mut self, now: Tick, workload: &mut impl Workload) {
-        self.now = now;
-        self.collect_due(workload);
-        if workload.next_tick().is_some_and(|tick| tick <= now) {
-            self.create_messages(workload);
-        }
+    fn act(&mut self, workload: &mut impl Workload) {
         if !self.joining.is_empty() {
             self.complete_routing();
         }
@@ -441,24 +396,8 @@ impl<const L: usize, const W: usize> FabricModel for Fabric<L, W> {
         }
     }
 
-    #[inline]
-    fn is_idle(&self) -> bool {
-        self.messages.is_empty()
-    }
-
-    fn is_full(&self) -> bool {
-        self.messages.is_full() || self.packets.is_full()
-    }
-
-    fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    fn find_stall(&mut self, at: Tick) -> Option<Stall> {
-        let now = std::mem::replace(&mut self.now, at);
-        let stall = self.find_cycle();
-        self.now = now;
-        stall
+    fn find_cycle(&mut self) -> Option<Deadlock> {
+        self.find_deadlock()
     }
 
     fn restart_statistics(&mut self) {
@@ -473,23 +412,17 @@ impl<const L: usize, const W: usize> FabricModel for Fabric<L, W> {
         if let Some(congestion) = &mut self.congestion {
             congestion.port_vls.start_series();
         }
-        let mtus: Vec<u32> = self.largest_packets.iter().map(|sl| sl.payload).collect();
-        self.counters.start_series(&mtus);
+        let mtu_bytes = self.kernel.messages.mtu_bytes();
+        self.kernel.counters.start_series(&mtu_bytes);
     }
 
-    fn sample(&mut self, tick: Tick) -> Sample {
-        let (port_vls, sources) = match &mut self.congestion {
+    fn observe(&mut self, tick: Tick) -> (Vec<PortVlSample>, Vec<SourceSample>) {
+        match &mut self.congestion {
             Some(congestion) => (
                 congestion.port_vls.sample(),
                 congestion.sources.sample(tick),
             ),
             None => (self.occupancy(), Vec::new()),
-        };
-        Sample {
-            tick,
-            flows: self.counters.take_flows(),
-            port_vls,
-            sources,
         }
     }
 }

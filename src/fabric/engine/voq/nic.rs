@@ -9,9 +9,10 @@ use super::arbiter::Pick;
 use super::credit_returns::CreditReturn;
 use super::packet::{Origin, Packet, Purpose};
 use super::parts::Queue;
-use super::queue_pairs::WaitingPair;
+use super::rate::Length;
 use super::schedule::Schedule;
 use super::{Fabric, event};
+use crate::fabric::engine::nic::WaitingPair;
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::spec::Tick;
 use crate::fabric::spec::validate::MAX_DATA_VLS;
@@ -54,7 +55,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         for i in 0..self.dirty_nics.len() {
             let nic = self.dirty_nics[i];
             self.nics[nic as usize].dirty = false;
-            if !self.packets.is_full() {
+            if !self.kernel.packets.is_full() {
                 self.send_from(nic);
             }
         }
@@ -69,8 +70,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             let (nic, pair) = self.exhausted[i];
             let pair = self.queue_pairs.pair(pair);
             let (sl, dst) = (pair.sl, Some(pair.dst));
-            if let Some(message) = workload.replenish(self.now, AppQueue { nic, sl, dst }) {
-                self.enqueue(&message);
+            if let Some(message) = workload.replenish(self.kernel.now, AppQueue { nic, sl, dst }) {
+                self.append(&message);
                 self.wake_nic(nic, self.nics[nic as usize].engine_free.tick);
             }
         }
@@ -79,7 +80,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
 
     /// Phase 7 of a NIC. It is woken when it may be able to send again.
     fn send_from(&mut self, nic: u32) {
-        let (now, output) = (self.now, self.ports as u32 + nic);
+        let (now, output) = (self.kernel.now, self.ports as u32 + nic);
         let mut retry_at = Tick::MAX;
         let link_is_free = |fabric: &Self| fabric.outputs[output as usize].link_free.tick <= now;
         // (a) CNPs and ACKs.
@@ -124,7 +125,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             if id == NONE {
                 continue;
             }
-            let Packet { vl, credits, .. } = self.packets[id];
+            let Packet { vl, credits, .. } = self.kernel.packets[id];
             let available = self.credits(output, vl, credits);
             if available < credits {
                 let missing = u32::from(credits - available);
@@ -139,7 +140,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             } else {
                 &mut state.acks
             };
-            queue.head = self.packets[id].next;
+            queue.head = self.kernel.packets[id].next;
             self.start(nic, output, id);
             return Tick::MAX;
         }
@@ -148,7 +149,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
 
     /// The send engine fetches a packet, if it is free and some queue pair is eligible.
     fn fetch(&mut self, nic: u32, output: u32) -> Retry {
-        let now = self.now;
+        let now = self.kernel.now;
         let state = &self.nics[nic as usize];
         let waiting_vls = state.waiting_vls;
         if waiting_vls == 0 {
@@ -208,7 +209,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             && self.links.known(output, vl as u8) >= self.largest
             && self.congestion.is_none();
         if is_eligible {
-            port.end_credit_wait(self.now);
+            port.end_credit_wait(self.kernel.now);
             let pick = self.nic_arbiters.pick(nic as usize, waiting_vls);
             self.fetch_from_pair(nic, output, pick, 0);
         }
@@ -279,7 +280,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             }
             if let Some(congestion) = &self.congestion {
                 let flow = self.queue_pairs.pair(pair).flow;
-                if let Some(until) = congestion.sources.held_until(flow, self.now) {
+                if let Some(until) = congestion.sources.held_until(flow, self.kernel.now) {
                     obstacles.held_until = obstacles.held_until.min(until);
                     continue;
                 }
@@ -292,12 +293,13 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     /// The send engine fetches the first packet of the queue pair at position `at` into the
     /// output buffer. The packet takes room there, and credits at the switch.
     fn fetch_from_pair(&mut self, nic: u32, output: u32, pick: Pick, at: usize) {
-        let now = self.now;
+        let now = self.kernel.now;
         let vl = usize::from(pick.vl);
         let WaitingPair { key, pair, credits } = self.queue_pairs.waiting(nic, vl)[at];
         let state = *self.queue_pairs.pair(pair);
-        let id = state.head;
-        let (length, last) = self.next_packet(id);
+        let id = state.queue.first();
+        let (packet, last) = self.kernel.messages.next_packet(id);
+        let length = Length::of(packet);
         let index = self.cut_packet(nic, pair, at, last);
         self.nics[nic as usize].pointers[vl] = key + 1;
         self.nic_arbiters
@@ -311,7 +313,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             .schedule
             .served(rates, rate, sender.engine_free, now, length);
         sender.engine_free = free;
-        let packet = self.packets.insert(Packet {
+        let packet = self.kernel.packets.insert(Packet {
             schedule,
             waiting_since: now,
             dst: state.dst,
@@ -334,7 +336,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         };
         self.origins.set(packet, origin);
         append(&mut self.nics[nic as usize].buffer, packet, |tail| {
-            &mut self.packets[tail].next
+            &mut self.kernel.packets[tail].next
         });
         self.outputs[output as usize].room -= credits;
         self.links.take(output, pick.vl, credits);
@@ -342,7 +344,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             let ccti = congestion.sources.ccti(state.flow, now);
             let end = free.first_whole_tick();
             congestion.sources.sent(state.flow, end, length.bytes);
-            self.counters.count_sent(ccti);
+            self.kernel.counters.count_sent(ccti);
         }
     }
 
@@ -351,20 +353,20 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     fn start_from_buffer(&mut self, nic: u32, output: u32) -> Tick {
         let buffer = &mut self.nics[nic as usize].buffer;
         let id = buffer.head;
-        buffer.head = self.packets[id].next;
+        buffer.head = self.kernel.packets[id].next;
         let leaves = self.start(nic, output, id);
-        let packet = &self.packets[id];
+        let packet = &self.kernel.packets[id];
         let port = &mut self.outputs[output as usize];
         let credit_return = CreditReturn::leaving(&leaves.later(1), packet.credits, 0);
         let add = |_, credits| port.room += credits;
-        self.buffer_returns[output as usize].push(credit_return, self.now, add);
+        self.buffer_returns[output as usize].push(credit_return, self.kernel.now, add);
         credit_return.credit_tick(&self.drain, 0)
     }
 
     /// Packet `id` starts on the link of `nic`. Returns the schedule on which its flits leave.
     fn start(&mut self, nic: u32, output: u32, id: PacketId) -> Schedule<L> {
-        let now = self.now;
-        let packet = &mut self.packets[id];
+        let now = self.kernel.now;
+        let packet = &mut self.kernel.packets[id];
         let length = packet.length();
         let flits = length.flits;
         let port = &mut self.outputs[output as usize];
@@ -377,26 +379,26 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         port.sent.flits += u64::from(flits);
         port.sent.bytes += u64::from(length.bytes);
         port.sent.queue_wait += now - packet.waiting_since;
-        self.counters.host_flit_hops += u64::from(flits);
+        self.kernel.counters.host_flit_hops += u64::from(flits);
         let origin = &mut self.origins[id];
         origin.injected = now;
         packet.schedule = leaves.arriving(port.flight.into(), port.arrival_of_tail(free), flits);
         packet.input = port.to.peer();
         if origin.purpose == Purpose::Data {
-            self.counters.packets += 1;
-            self.counters.flits_injected += u64::from(flits);
-            let message = &self.messages[origin.message];
+            self.kernel.counters.packets += 1;
+            self.kernel.counters.flits_injected += u64::from(flits);
+            let message = &self.kernel.messages[origin.message];
             if origin.last && message.report_injection {
                 let report_at = leaves.tail() + 1;
                 let injections = &mut self.nics[nic as usize].injections;
                 injections.push_back((report_at, message.token));
                 if injections.len() == 1 {
-                    self.push(report_at, event::INJECTION, nic);
+                    self.kernel.push(report_at, event::INJECTION, nic);
                 }
             }
         }
         let joins_at = self.joins_at(id);
-        self.push(joins_at, event::JOIN, id);
+        self.kernel.push(joins_at, event::JOIN, id);
         leaves
     }
 
@@ -404,12 +406,12 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     pub(super) fn report_injections(&mut self, nic: u32, workload: &mut impl Workload) {
         let injections = &mut self.nics[nic as usize].injections;
         while let Some(&(at, token)) = injections.front() {
-            if at > self.now {
-                self.push(at, event::INJECTION, nic);
+            if at > self.kernel.now {
+                self.kernel.push(at, event::INJECTION, nic);
                 return;
             }
             injections.pop_front();
-            workload.injected(self.now, token);
+            workload.injected(self.kernel.now, token);
         }
     }
 }

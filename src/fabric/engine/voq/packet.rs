@@ -3,7 +3,7 @@
 use super::rate::Length;
 use super::schedule::Schedule;
 use crate::fabric::engine::pool::{MessageId, NONE, PacketId};
-use crate::fabric::spec::{Tick, Units};
+use crate::fabric::spec::Tick;
 
 /// What a packet is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,7 +19,7 @@ pub(super) enum Purpose {
 /// belongs to its message.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-pub(super) struct Packet<const L: usize> {
+pub(in crate::fabric::engine) struct Packet<const L: usize> {
     /// When its flits reach the buffer that the header is in or on its way to. In a NIC: from
     /// when they may leave the output buffer.
     pub schedule: Schedule<L>,
@@ -51,36 +51,6 @@ pub(super) struct Packet<const L: usize> {
     pub fecn: bool,
     /// Not yet delivered: this entry of the pool is in use.
     pub alive: bool,
-}
-
-/// The largest packet of an SL. Most packets are as large, so nothing is divided for them.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct LargestPacket {
-    /// In bytes.
-    pub payload: u32,
-    pub length: Length,
-    pub credits: u16,
-}
-
-impl LargestPacket {
-    pub(super) fn new(payload: u32, units: Units) -> Self {
-        let length = Length::of_data(payload, units);
-        Self {
-            payload,
-            length,
-            credits: units.credits(length.flits) as u16,
-        }
-    }
-}
-
-impl Length {
-    /// Length of a data packet with `payload` bytes.
-    pub(super) fn of_data(payload: u32, units: Units) -> Self {
-        Self {
-            bytes: payload + units.header_bytes,
-            flits: units.data_flits(payload),
-        }
-    }
 }
 
 /// What only the NICs at both ends of its way need to know of a packet.

@@ -165,8 +165,6 @@ pub(super) struct Nic {
     pub acks: Queue,
     /// Pointer per VL: one more than the key of the queue pair served last.
     pub pointers: Vec<u32>,
-    /// Queue pairs, as (source, SL), whose next ACK carries a BECN.
-    pub congested: Vec<(u32, u8)>,
     /// Injection reports to come: the tick of the report, and the token of the message.
     pub injections: VecDeque<(Tick, u64)>,
 }
@@ -183,7 +181,6 @@ impl Nic {
             cnps: Queue::default(),
             acks: Queue::default(),
             pointers: vec![0; vls],
-            congested: Vec::new(),
             injections: VecDeque::new(),
         }
     }

@@ -3,6 +3,7 @@
 //!
 //! This module computes. It belongs to no phase.
 
+use crate::fabric::engine::nic::DataPacket;
 use crate::fabric::spec::Tick;
 use crate::units::Ratio;
 
@@ -159,4 +160,14 @@ pub(super) struct Length {
     pub bytes: u32,
     /// The last one may be short.
     pub flits: u32,
+}
+
+impl Length {
+    #[inline]
+    pub(super) fn of(packet: DataPacket) -> Self {
+        Self {
+            bytes: packet.bytes,
+            flits: packet.flits,
+        }
+    }
 }

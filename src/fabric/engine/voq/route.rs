@@ -117,7 +117,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     #[inline]
     pub(super) fn complete_routing(&mut self) {
         if self.joining.len() > 1 {
-            let packets = &self.packets;
+            let packets = &self.kernel.packets;
             self.joining.sort_unstable_by_key(|&id| packets[id].input);
         }
         for at in 0..self.joining.len() {
@@ -128,8 +128,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
 
     /// Routes packet `id` and appends it to its VoQ.
     pub(super) fn join(&mut self, id: PacketId) {
-        let now = self.now;
-        let packet = &self.packets[id];
+        let now = self.kernel.now;
+        let packet = &self.kernel.packets[id];
         let (input, dst, sl) = (packet.input, packet.dst, packet.sl);
         let flits = packet.flits;
         let before = VlAndClass {
@@ -162,7 +162,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         };
         let VlAndClass { vl, class } = self.routes.vls.behind(hop, sl, dst, before);
         let room_binds = self.room_binds();
-        let packet = &mut self.packets[id];
+        let packet = &mut self.kernel.packets[id];
         if room_binds {
             self.routes.joined(output, packet.credits);
         }
@@ -180,7 +180,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             self.outputs[output as usize].waiting_vls |= 1 << vl;
             push_quickly(&mut self.dirty_outputs, output);
         } else {
-            self.packets[queue.tail].next = id;
+            self.kernel.packets[queue.tail].next = id;
         }
         queue.tail = id;
         if let Some(congestion) = Self::unless_plain(&mut self.congestion) {

@@ -116,7 +116,7 @@ impl<const L: usize> Lines<L> {
 
 /// In which ticks the flits of a packet pass a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Schedule<const L: usize> {
+pub(in crate::fabric::engine) struct Schedule<const L: usize> {
     /// Tick of the header.
     header: Tick,
     /// Tick of the last flit.

@@ -16,8 +16,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     /// The packets that were granted and that the link behind their output has not started yet,
     /// each with the tick in which it will.
     fn not_started(&self) -> impl Iterator<Item = (Tick, &Packet<L>)> {
-        self.packets.entries().iter().filter_map(|packet| {
-            let not_started = packet.alive && packet.starts > self.now;
+        self.kernel.packets.entries().iter().filter_map(|packet| {
+            let not_started = packet.alive && packet.starts > self.kernel.now;
             not_started.then_some((packet.starts, packet))
         })
     }
@@ -39,12 +39,15 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                 hops += flits;
             }
         }
-        self.counters.restart(self.now);
-        (self.counters.flit_hops, self.counters.host_flit_hops) = (hops, host_hops);
+        self.kernel.counters.restart(self.kernel.now);
+        (
+            self.kernel.counters.flit_hops,
+            self.kernel.counters.host_flit_hops,
+        ) = (hops, host_hops);
         for (output, pending) in self.outputs.iter_mut().zip(pending) {
             output.sent = pending;
             if output.blocked_since != Tick::MAX {
-                output.blocked_since = self.now + 1;
+                output.blocked_since = self.kernel.now + 1;
             }
         }
     }
@@ -84,12 +87,12 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                     packets: output.sent.packets - not_started.packets,
                     // A credit wait that goes on counts up to the present tick, included.
                     credit_wait_ticks: output.sent.credit_wait
-                        + (self.now + 1).saturating_sub(output.blocked_since),
+                        + (self.kernel.now + 1).saturating_sub(output.blocked_since),
                     queue_wait_ticks: output.sent.queue_wait - not_started.queue_wait,
                 }
             })
             .collect();
-        let mut stats = self.counters.stats(self.now, links);
+        let mut stats = self.kernel.counters.stats(self.kernel.now, links);
         for (output, not_started) in pending {
             if self.outputs[output as usize].to.is_nic() {
                 stats.host_flit_hops -= not_started.flits;
@@ -113,7 +116,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                 let input = first_port + usize::from(in_port);
                 let queue = self.inputs[input].queue((output % radix) as u8, vls, vl);
                 let mut at = self.queues[queue].head;
-                while let Some(packet) = self.packets.entries().get(at as usize) {
+                while let Some(packet) = self.kernel.packets.entries().get(at as usize) {
                     flits += u64::from(packet.flits);
                     at = packet.next;
                 }

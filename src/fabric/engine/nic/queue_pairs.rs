@@ -1,20 +1,20 @@
-//! Queue pairs: the send queues of each NIC, one per (SL, destination), filled in phase 3 and
-//! emptied in phase 7 (b) (`docs/model-infiniband.md` §2 and §8).
+//! Queue pairs: the queues of messages of each NIC, one per (SL, destination)
+//! (`docs/model-infiniband.md` §2, §8 and §12).
 //!
-//! A send queue is a FIFO of messages; `nic` cuts them into packets as it fetches them. Per VL,
-//! the queue pairs with a packet are kept in the order in which the NIC scans them. The NIC's
-//! pointers, and whether a queue pair is eligible, are no matter of this module.
+//! Those with a packet are kept in the order in which the NIC scans them, in one or more groups: by
+//! VL in a `voq` fabric. The NIC's pointers, and whether a queue pair is eligible, are no matter of
+//! this module.
 
+use super::messages::MessageQueue;
 use crate::fabric::engine::congestion::FlowId;
-use crate::fabric::engine::pool::{MessageId, NONE};
+use crate::fabric::engine::pool::NONE;
 use std::collections::BTreeMap;
 
-/// A queue pair, and its send queue as a FIFO of messages.
+/// A queue pair.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct QueuePair {
+pub(in crate::fabric::engine) struct QueuePair {
     pub dst: u32,
-    pub head: MessageId,
-    pub tail: MessageId,
+    pub queue: MessageQueue,
     /// Its flow; without congestion control 0, which means nothing.
     pub flow: FlowId,
     pub sl: u8,
@@ -24,7 +24,7 @@ pub(super) struct QueuePair {
 
 /// A queue pair that has a packet to send.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct WaitingPair {
+pub(in crate::fabric::engine) struct WaitingPair {
     /// sl · NICs + dst: the order of the queue pairs of a NIC.
     pub key: u32,
     pub pair: u32,
@@ -68,24 +68,24 @@ impl Places {
 
 /// All queue pairs that have been used.
 #[derive(Debug)]
-pub(super) struct QueuePairs {
+pub(in crate::fabric::engine) struct QueuePairs {
     nics: u32,
-    vls: usize,
+    groups: usize,
     places: Places,
     pairs: Vec<QueuePair>,
-    /// Queue pairs that have a packet to send, sorted by key; per NIC · VLs + VL.
+    /// Queue pairs that have a packet to send, sorted by key; per NIC · groups + group.
     waiting: Vec<Vec<WaitingPair>>,
 }
 
 impl QueuePairs {
     /// `sls`: service levels of the fabric.
-    pub(super) fn new(nics: u32, sls: usize, vls: usize) -> Self {
+    pub(in crate::fabric::engine) fn new(nics: u32, sls: usize, groups: usize) -> Self {
         Self {
             nics,
-            vls,
+            groups,
             places: Places::new(nics, sls),
             pairs: Vec::new(),
-            waiting: vec![Vec::new(); nics as usize * vls],
+            waiting: vec![Vec::new(); nics as usize * groups],
         }
     }
 
@@ -96,7 +96,7 @@ impl QueuePairs {
     /// The queue pair of `nic` for (`sl`, `dst`). If it has not been used before, it is made with
     /// the VL and the flow that `new` returns.
     #[inline]
-    pub(super) fn find(
+    pub(in crate::fabric::engine) fn find(
         &mut self,
         nic: u32,
         (sl, dst): (u8, u32),
@@ -109,8 +109,7 @@ impl QueuePairs {
             *place = self.pairs.len() as u32;
             self.pairs.push(QueuePair {
                 dst,
-                head: NONE,
-                tail: NONE,
+                queue: MessageQueue::EMPTY,
                 flow,
                 sl,
                 vl,
@@ -120,27 +119,34 @@ impl QueuePairs {
     }
 
     #[inline]
-    pub(super) fn pair(&self, pair: u32) -> &QueuePair {
+    pub(in crate::fabric::engine) fn pair(&self, pair: u32) -> &QueuePair {
         &self.pairs[pair as usize]
     }
 
     #[inline]
-    pub(super) fn pair_mut(&mut self, pair: u32) -> &mut QueuePair {
+    pub(in crate::fabric::engine) fn pair_mut(&mut self, pair: u32) -> &mut QueuePair {
         &mut self.pairs[pair as usize]
     }
 
-    /// The queue pairs of `nic` that have a packet to send on `vl`, sorted by key.
+    /// The queue pairs of a group of `nic` that have a packet to send, sorted by key.
     #[inline]
-    pub(super) fn waiting(&self, nic: u32, vl: usize) -> &[WaitingPair] {
-        &self.waiting[nic as usize * self.vls + vl]
+    pub(in crate::fabric::engine) fn waiting(&self, nic: u32, group: usize) -> &[WaitingPair] {
+        &self.waiting[nic as usize * self.groups + group]
     }
 
-    /// `pair` has a packet to send again. Its first packet takes `credits`.
+    /// `pair`, which belongs to `group`, has a packet to send again. Its first packet takes
+    /// `credits`.
     #[inline]
-    pub(super) fn insert(&mut self, nic: u32, pair: u32, credits: u16) {
-        let QueuePair { sl, dst, vl, .. } = self.pairs[pair as usize];
+    pub(in crate::fabric::engine) fn insert(
+        &mut self,
+        nic: u32,
+        group: usize,
+        pair: u32,
+        credits: u16,
+    ) {
+        let QueuePair { sl, dst, .. } = self.pairs[pair as usize];
         let key = self.key(sl, dst);
-        let waiting = &mut self.waiting[nic as usize * self.vls + usize::from(vl)];
+        let waiting = &mut self.waiting[nic as usize * self.groups + group];
         let entry = WaitingPair { key, pair, credits };
         if waiting.last().is_none_or(|last| last.key < key) {
             waiting.push(entry);
@@ -151,11 +157,17 @@ impl QueuePairs {
     }
 
     /// The first packet of the queue pair at position `at` has been fetched. `next`: credits that
-    /// its next packet takes, if there is one. Returns true if no queue pair of the VL has a
-    /// packet any more.
+    /// its next packet takes, if there is one. Returns true if no queue pair of the group has
+    /// a packet any more.
     #[inline]
-    pub(super) fn advance(&mut self, nic: u32, vl: usize, at: usize, next: Option<u16>) -> bool {
-        let waiting = &mut self.waiting[nic as usize * self.vls + vl];
+    pub(in crate::fabric::engine) fn advance(
+        &mut self,
+        nic: u32,
+        group: usize,
+        at: usize,
+        next: Option<u16>,
+    ) -> bool {
+        let waiting = &mut self.waiting[nic as usize * self.groups + group];
         match next {
             Some(credits) => waiting[at].credits = credits,
             None if at + 1 == waiting.len() => {

@@ -6,7 +6,7 @@ mod oracle;
 
 use common::script::{Cue, Script, jam, message};
 use common::specs;
-use flitwise::fabric::engine::{Engine, Place, RunEnd, Stall, Waiting};
+use flitwise::fabric::engine::{Deadlock, Engine, Place, RunEnd, Waiting};
 use flitwise::fabric::spec::hierarchical::{CentralQueues, Scheduler};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::topology::{Peer, Topology};
@@ -40,12 +40,12 @@ fn leads_to(spec: &FabricSpec, a: &Waiting, b: &Waiting) -> bool {
 
 /// Where every VL only has space of its own, a packet waits for one in its next
 /// buffer: each of the cycle for the one after it.
-fn assert_closed(spec: &FabricSpec, stall: &Stall) {
-    for (i, waiting) in stall.cycle.iter().enumerate() {
-        let next = &stall.cycle[(i + 1) % stall.cycle.len()];
+fn assert_closed(spec: &FabricSpec, deadlock: &Deadlock) {
+    for (i, waiting) in deadlock.cycle.iter().enumerate() {
+        let next = &deadlock.cycle[(i + 1) % deadlock.cycle.len()];
         assert!(
             leads_to(spec, waiting, next),
-            "{waiting:?} does not wait for {next:?}\n{stall}"
+            "{waiting:?} does not wait for {next:?}\n{deadlock}"
         );
     }
 }
@@ -54,19 +54,19 @@ fn assert_closed(spec: &FabricSpec, stall: &Stall) {
 fn a_jammed_ring_is_reported_as_a_cycle() {
     let spec = specs::jamming_ring();
     let mut engine = Engine::new(&spec).unwrap();
-    let RunEnd::Deadlock(stall) = engine.run(&mut jam()) else {
+    let RunEnd::Deadlock(deadlock) = engine.run(&mut jam()) else {
         panic!("the ring has no datelines and must jam");
     };
     assert!(
-        stall.cycle.len() > 1 && stall.cycle.len() <= stall.blocked,
-        "{stall:?}"
+        deadlock.cycle.len() > 1 && deadlock.cycle.len() <= deadlock.blocked,
+        "{deadlock:?}"
     );
-    assert_closed(&spec, &stall);
+    assert_closed(&spec, &deadlock);
     let run = oracle::run(&spec, &mut jam(), 100_000);
-    compare::check_stall(&stall, &run.blocked).unwrap();
-    let text = stall.to_string();
+    compare::check_deadlock(&deadlock, &run.blocked).unwrap();
+    let text = deadlock.to_string();
     assert!(text.starts_with("deadlock: "), "{text}");
-    assert_eq!(text.lines().count(), 1 + stall.cycle.len(), "{text}");
+    assert_eq!(text.lines().count(), 1 + deadlock.cycle.len(), "{text}");
     let stats = engine.stats();
     assert_eq!(
         stats.flits_injected,
@@ -134,10 +134,10 @@ fn a_deadlock_among_some_of_the_packets_ends_the_run_too() {
         jam: messages,
         next: 0,
     });
-    let RunEnd::Deadlock(stall) = end else {
+    let RunEnd::Deadlock(deadlock) = end else {
         panic!("{end:?}");
     };
-    assert_closed(&spec, &stall);
+    assert_closed(&spec, &deadlock);
     // The other traffic was delivered meanwhile.
     assert!(engine.stats().messages_delivered > 1000);
 }
@@ -250,12 +250,12 @@ fn overloaded_torus(central_queues: CentralQueues, messages: u64) -> (FabricSpec
 #[test]
 fn central_queues_per_vl_freeze_an_overloaded_torus_and_per_neighbour_do_not() {
     let (spec, script) = overloaded_torus(CentralQueues::PerVl, 20);
-    let RunEnd::Deadlock(stall) = compare::compare(&spec, &script).unwrap() else {
+    let RunEnd::Deadlock(deadlock) = compare::compare(&spec, &script).unwrap() else {
         panic!("one FIFO per VL couples what the datelines keep apart");
     };
-    assert_closed(&spec, &stall);
+    assert_closed(&spec, &deadlock);
     let central = |w: &Waiting| w.place == Place::Central;
-    assert!(stall.cycle.iter().any(central), "{stall}");
+    assert!(deadlock.cycle.iter().any(central), "{deadlock}");
 
     let (spec, script) = overloaded_torus(CentralQueues::PerNeighbour, 20);
     let end = compare::compare(&spec, &script).unwrap();

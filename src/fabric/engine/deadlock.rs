@@ -37,14 +37,14 @@ pub struct Waiting {
 
 /// A cycle of packets that wait for each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stall {
+pub struct Deadlock {
     /// The cycle: each packet waits for credits that the next packet holds.
     pub cycle: Vec<Waiting>,
     /// Head packets that can never move.
     pub blocked: usize,
 }
 
-impl fmt::Display for Stall {
+impl fmt::Display for Deadlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,

@@ -4,12 +4,12 @@
 //! A head packet is *live* if it has quota in its next buffer. It is also live if one of
 //! the FIFOs there that hold the missing credits has a pending credit return, is still
 //! being filled, or has a live head. Packets that are not live can never move. The search
-//! for the cycle itself is in [`stall`](crate::fabric::engine::stall).
+//! for the cycle itself is in [`deadlock`](crate::fabric::engine::deadlock).
 
 use super::Fabric;
 use super::control::Control;
+use crate::fabric::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
 use crate::fabric::engine::pool::NONE;
-use crate::fabric::engine::stall::{Place, Stall, Waiting, dead_cycle};
 use std::collections::BTreeMap;
 
 /// A FIFO: the kind of its buffer, the number of the buffer, and the queue within it.
@@ -17,7 +17,7 @@ type Node = (Place, usize, usize);
 
 impl<C: Control> Fabric<C> {
     /// A cycle of packets that can never move; `None` if there is none.
-    pub(super) fn find_cycle(&mut self) -> Option<Stall> {
+    pub(super) fn find_deadlock(&mut self) -> Option<Deadlock> {
         // FIFOs whose head waits for credits, with the FIFOs that hold those credits.
         let mut dead: BTreeMap<Node, Vec<Node>> = BTreeMap::new();
         for place in [Place::Input, Place::Central, Place::Output] {
@@ -37,7 +37,7 @@ impl<C: Control> Fabric<C> {
             .into_iter()
             .map(|queue| self.describe(queue))
             .collect();
-        Some(Stall { cycle, blocked })
+        Some(Deadlock { cycle, blocked })
     }
 
     /// Number of buffers of a kind.
@@ -75,7 +75,7 @@ impl<C: Control> Fabric<C> {
     /// wait, or if one of these FIFOs is sure to return credits.
     fn waits_for(&mut self, node: Node) -> Option<Vec<Node>> {
         let (place, buffer, _) = node;
-        let packet = self.packets[self.head(node)];
+        let packet = self.kernel.packets[self.head(node)];
         let output = packet.output as usize;
         let vl = usize::from(packet.vl);
         let (next, at, queue) = match place {
@@ -92,7 +92,7 @@ impl<C: Control> Fabric<C> {
             }
             Place::Input | Place::Central => (Place::Output, output, vl),
         };
-        let (credits, now) = (packet.credits.into(), self.now);
+        let (credits, now) = (packet.credits.into(), self.kernel.now);
         let holders = match next {
             Place::Input => self.input_buffers.holders(at, queue, credits, now),
             Place::Central => self.central_buffers.holders(at, queue, credits, now),
@@ -116,7 +116,7 @@ impl<C: Control> Fabric<C> {
 
     /// The head of a FIFO as it is reported.
     fn describe(&self, node: Node) -> Waiting {
-        let packet = self.packets[self.head(node)];
+        let packet = self.kernel.packets[self.head(node)];
         let (place, buffer, queue) = node;
         let (port, vl) = match place {
             Place::Central => (buffer / 2 * 4 + buffer % 2, packet.vl.into()),

@@ -7,13 +7,13 @@
 //! no event is left.
 
 use super::Fabric;
+use crate::fabric::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
 use crate::fabric::engine::pool::NONE;
-use crate::fabric::engine::stall::{Place, Stall, Waiting, dead_cycle};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<const L: usize, const W: usize> Fabric<L, W> {
     /// A cycle of packets that can never move, if there is one.
-    pub(super) fn find_cycle(&mut self) -> Option<Stall> {
+    pub(super) fn find_deadlock(&mut self) -> Option<Deadlock> {
         // Per (input buffer, VL): the VoQs with a packet in it, and the credits that their packets
         // hold.
         let mut holders: BTreeMap<(u32, u8), (BTreeSet<usize>, u32)> = BTreeMap::new();
@@ -21,7 +21,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             let input = self.input_of(queue);
             let mut at = self.queues[queue].head;
             while at != NONE {
-                let packet = &self.packets[at];
+                let packet = &self.kernel.packets[at];
                 let held = holders.entry((input, packet.buffer_vl)).or_default();
                 held.0.insert(queue);
                 held.1 += u32::from(packet.credits);
@@ -42,7 +42,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             .into_iter()
             .map(|queue| self.describe(queue))
             .collect();
-        Some(Stall { cycle, blocked })
+        Some(Deadlock { cycle, blocked })
     }
 
     /// The VoQs that hold the credits which the head of `queue` waits for. `None` if the head has
@@ -52,7 +52,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         queue: usize,
         holders: &BTreeMap<(u32, u8), (BTreeSet<usize>, u32)>,
     ) -> Option<Vec<usize>> {
-        let packet = self.packets[self.queues[queue].head];
+        let packet = self.kernel.packets[self.queues[queue].head];
         let (output, vl) = (packet.output, packet.vl);
         let port = &self.outputs[output as usize];
         if port.to.is_nic() {
@@ -78,7 +78,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
 
     /// The head of `queue`, for the report.
     fn describe(&self, queue: usize) -> Waiting {
-        let packet = &self.packets[self.queues[queue].head];
+        let packet = &self.kernel.packets[self.queues[queue].head];
         let port = self.input_of(queue);
         Waiting {
             place: Place::Input,

@@ -1,0 +1,152 @@
+//! The kernel of every fabric: the present tick, the calendar, the pools of messages and packets in
+//! flight, and the counters. [`SwitchModel`] is what differs between the kinds of switch.
+
+use super::calendar::{Bucket, EVENT_ID, EVENT_SHIFT, Wheel};
+use super::counters::Counters;
+use super::deadlock::Deadlock;
+use super::nic::Messages;
+use super::pool::Pool;
+use crate::fabric::series::{PortVlSample, Sample, SourceSample};
+use crate::fabric::spec::{FabricSpec, Tick};
+use crate::fabric::stats::FabricStats;
+use crate::fabric::workload::{Message, Workload};
+
+/// What the fabrics of all kinds of switch have. `P` is a packet; `B` keeps the events of a tick.
+#[derive(Debug)]
+pub(super) struct Kernel<P, B: Bucket> {
+    /// Tick that is simulated, or was simulated last.
+    pub now: Tick,
+    pub wheel: Wheel<B>,
+    pub packets: Pool<P>,
+    pub messages: Messages,
+    pub counters: Counters,
+    /// Events of the present tick; empty between ticks.
+    due: Vec<u32>,
+    /// Messages that the workload creates in phase 3; empty between ticks.
+    outbox: Vec<Message>,
+}
+
+impl<P, B: Bucket> Kernel<P, B> {
+    /// An idle fabric at tick 0. `reach`: ticks that events lie ahead at most; later ones come out
+    /// early.
+    pub(super) fn new(spec: &FabricSpec, reach: Tick) -> Self {
+        Self {
+            now: 0,
+            wheel: Wheel::new(reach),
+            packets: Pool::new(),
+            messages: Messages::new(spec),
+            counters: Counters::new(spec),
+            due: Vec::new(),
+            outbox: Vec::new(),
+        }
+    }
+
+    /// Puts an event for tick `at` on the wheel.
+    #[inline]
+    pub(super) fn push(&mut self, at: Tick, kind: u32, id: u32) {
+        self.wheel.push(self.now, at, kind << EVENT_SHIFT | id);
+    }
+}
+
+/// A fabric of one kind of switch: its devices, and what they do in a tick. The functions of this
+/// module drive it.
+pub(super) trait SwitchModel {
+    type Packet;
+    type Bucket: Bucket;
+
+    fn kernel(&self) -> &Kernel<Self::Packet, Self::Bucket>;
+    fn kernel_mut(&mut self) -> &mut Kernel<Self::Packet, Self::Bucket>;
+    /// Phases 1 and 2: an event of this tick came out of the wheel. Its kind and what its number
+    /// names are known to the fabric only.
+    fn event(&mut self, kind: u32, id: u32, workload: &mut impl Workload);
+    /// Phase 3: a message joins its queue at its NIC.
+    fn enqueue(&mut self, message: &Message);
+    /// The rest of phase 3, and the phases after it.
+    fn act(&mut self, workload: &mut impl Workload);
+    /// A cycle of packets that can never move, if there is one. Changes nothing but lazy state.
+    fn find_cycle(&mut self) -> Option<Deadlock>;
+    /// Counts anew from the next tick on.
+    fn restart_statistics(&mut self);
+    /// All that has been counted up to the end of the present tick.
+    fn stats(&self) -> FabricStats;
+    /// From now on, collects what [`SwitchModel::observe`] needs.
+    fn start_series(&mut self);
+    /// Port VLs, and sources under congestion control, at the end of `tick`. That is the present
+    /// tick or a later one up to which nothing happens.
+    fn observe(&mut self, tick: Tick) -> (Vec<PortVlSample>, Vec<SourceSample>);
+}
+
+/// The next tick after the present one in which something may happen without the workload.
+#[inline]
+pub(super) fn next_event(model: &impl SwitchModel) -> Option<Tick> {
+    let kernel = model.kernel();
+    kernel.wheel.next_after(kernel.now)
+}
+
+/// True if no message is on its way. CNPs, ACKs and credits may still be; they do not keep a run
+/// going.
+#[inline]
+pub(super) fn is_idle(model: &impl SwitchModel) -> bool {
+    model.kernel().messages.is_empty()
+}
+
+/// True if no more messages or packets can be numbered.
+pub(super) fn is_full(model: &impl SwitchModel) -> bool {
+    model.kernel().messages.is_full() || model.kernel().packets.is_full()
+}
+
+/// Simulates tick `now`, after ticks in which nothing happened.
+#[inline]
+pub(super) fn tick(model: &mut impl SwitchModel, now: Tick, workload: &mut impl Workload) {
+    model.kernel_mut().now = now;
+    take_events(model, workload);
+    if workload.next_tick().is_some_and(|tick| tick <= now) {
+        create_messages(model, workload);
+    }
+    model.act(workload);
+}
+
+/// Phases 1 and 2: the events of this tick.
+#[inline]
+fn take_events(model: &mut impl SwitchModel, workload: &mut impl Workload) {
+    let kernel = model.kernel_mut();
+    let mut due = std::mem::take(&mut kernel.due);
+    kernel.wheel.take(kernel.now, &mut due);
+    kernel.counters.events += due.len() as u64;
+    for &event in &due {
+        model.event(event >> EVENT_SHIFT, event & EVENT_ID, workload);
+    }
+    due.clear();
+    model.kernel_mut().due = due;
+}
+
+/// Phase 3, first part: the workload creates messages.
+fn create_messages(model: &mut impl SwitchModel, workload: &mut impl Workload) {
+    let kernel = model.kernel_mut();
+    let mut outbox = std::mem::take(&mut kernel.outbox);
+    workload.act(kernel.now, &mut outbox);
+    for message in outbox.drain(..) {
+        model.enqueue(&message);
+    }
+    model.kernel_mut().outbox = outbox;
+}
+
+/// A cycle of packets that can never move, if there is one. Credits that return until tick `at`
+/// count as available.
+pub(super) fn find_deadlock(model: &mut impl SwitchModel, at: Tick) -> Option<Deadlock> {
+    let now = std::mem::replace(&mut model.kernel_mut().now, at);
+    let found = model.find_cycle();
+    model.kernel_mut().now = now;
+    found
+}
+
+/// The observables at the end of `tick`, as [`SwitchModel::observe`] says.
+pub(super) fn sample(model: &mut impl SwitchModel, tick: Tick) -> Sample {
+    let (port_vls, sources) = model.observe(tick);
+    Sample {
+        tick,
+        flows: model.kernel_mut().counters.take_flows(),
+        port_vls,
+        sources,
+    }
+}

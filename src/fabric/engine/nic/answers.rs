@@ -1,0 +1,78 @@
+//! Which packets a NIC answers with ACKs and CNPs, and which of these carry a BECN
+//! (`docs/model-infiniband.md` §10).
+
+use crate::fabric::spec::voq::Acks;
+use crate::fabric::spec::{FabricSpec, Notification, Switch};
+
+/// A data packet whose tail has arrived.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::fabric::engine) struct Received {
+    pub src: u32,
+    pub sl: u8,
+    /// A switch has marked it.
+    pub fecn: bool,
+    /// Last packet of its message.
+    pub last: bool,
+}
+
+/// The answers to a data packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::fabric::engine) struct Answers {
+    /// An ACK; true if it carries a BECN.
+    pub ack: Option<bool>,
+    /// A CNP of this length in bytes on the wire.
+    pub cnp_bytes: Option<u32>,
+}
+
+/// How NICs answer, and what they remember for later answers.
+#[derive(Debug)]
+pub(in crate::fabric::engine) struct Answering {
+    acks: Acks,
+    notification: Option<Notification>,
+    /// Per NIC: flows, as (source, SL), whose next ACK carries a BECN.
+    congested: Vec<Vec<(u32, u8)>>,
+}
+
+impl Answering {
+    pub(in crate::fabric::engine) fn new(spec: &FabricSpec) -> Self {
+        let control = spec.congestion_control.as_deref();
+        Self {
+            acks: match &spec.switch {
+                Switch::Voq(voq) => voq.hca.acks,
+                Switch::Hierarchical(_) => Acks::None,
+            },
+            notification: control.map(|control| control.notification),
+            congested: vec![Vec::new(); spec.topology.nics() as usize],
+        }
+    }
+
+    /// The answers of `nic` to a packet that it received.
+    #[inline]
+    pub(in crate::fabric::engine) fn answers(&mut self, nic: u32, packet: Received) -> Answers {
+        let must_notify = packet.fecn;
+        let flow = (packet.src, packet.sl);
+        let congested = &mut self.congested[nic as usize];
+        if must_notify && self.notification == Some(Notification::Ack) && !congested.contains(&flow)
+        {
+            congested.push(flow);
+        }
+        let acknowledged = match self.acks {
+            Acks::None => false,
+            Acks::PerMessage => packet.last,
+            Acks::PerPacket => true,
+        };
+        let at_once = must_notify && self.notification == Some(Notification::AckNow);
+        let ack = (acknowledged || at_once).then(|| {
+            let remembered = congested.iter().position(|&known| known == flow);
+            if let Some(at) = remembered {
+                congested.swap_remove(at);
+            }
+            at_once || remembered.is_some()
+        });
+        let cnp_bytes = match self.notification {
+            Some(Notification::Cnp { bytes }) if must_notify => Some(bytes),
+            _ => None,
+        };
+        Answers { ack, cnp_bytes }
+    }
+}

@@ -1,0 +1,10 @@
+//! What NICs of all kinds of fabric share: queues of messages, how messages are cut into packets,
+//! and which packets a NIC answers. When a NIC sends is the matter of each fabric.
+
+mod answers;
+mod messages;
+mod queue_pairs;
+
+pub(super) use self::answers::{Answering, Answers, Received};
+pub(super) use self::messages::{DataPacket, MessageQueue, Messages};
+pub(super) use self::queue_pairs::{QueuePairs, WaitingPair};

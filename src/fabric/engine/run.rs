@@ -1,0 +1,129 @@
+//! The run loop: drives a fabric from tick to tick, takes samples, and finds out how the run ends.
+//! It knows no ports, buffers or packets.
+
+use super::kernel::{self, SwitchModel};
+use super::{Progress, RunEnd};
+use crate::fabric::series::Sampling;
+use crate::fabric::spec::Tick;
+use crate::fabric::workload::Workload;
+use std::ops::ControlFlow;
+
+/// Ticks within which everything that is on its way arrives.
+const LONG_AFTER: Tick = 1 << 48;
+
+/// Ticks between looks for a deadlock while other packets still move.
+pub(super) const DEADLOCK_CHECK_TICKS: Tick = 1 << 22;
+/// Ticks with events after which the control function is called.
+const CONTROL_TICKS: u32 = 1 << 14;
+/// Events after which the control function is called at the latest, as a tick of a large fabric
+/// takes long.
+const CONTROL_EVENTS: u64 = 1 << 18;
+
+pub(super) fn progress(model: &impl SwitchModel) -> Progress {
+    let counters = &model.kernel().counters;
+    Progress {
+        tick: model.kernel().now,
+        messages: counters.messages_delivered,
+        flit_hops: counters.flit_hops,
+    }
+}
+
+/// The samples of a run that are still to come.
+struct Sampler<'a> {
+    /// Tick of the next sample.
+    next: Tick,
+    sampling: Sampling<'a>,
+}
+
+impl<'a> Sampler<'a> {
+    /// Samples from the end of tick `earliest` on.
+    fn new(sampling: Sampling<'a>, earliest: Tick) -> Self {
+        let interval = sampling.interval.max(1);
+        let next = (earliest / interval + 1).saturating_mul(interval) - 1;
+        Self { next, sampling }
+    }
+
+    /// Takes the samples of all ticks before `tick`.
+    fn take_before(&mut self, tick: Tick, model: &mut impl SwitchModel) {
+        while self.next < tick {
+            (self.sampling.take)(&kernel::sample(model, self.next));
+            self.next = self.next.saturating_add(self.sampling.interval.max(1));
+        }
+    }
+}
+
+/// Moves `model` from tick to tick until the run ends.
+pub(super) fn drive<M: SwitchModel, W: Workload>(
+    model: &mut M,
+    earliest: &mut Tick,
+    next_deadlock_check: &mut Tick,
+    workload: &mut W,
+    control: &mut dyn FnMut(&Progress, &W) -> ControlFlow<()>,
+    sampling: Option<Sampling<'_>>,
+) -> RunEnd {
+    let mut sampler = sampling.map(|sampling| Sampler::new(sampling, *earliest));
+    if sampler.is_some() {
+        model.start_series();
+    }
+    let mut until_control = CONTROL_TICKS;
+    let mut events_at_control = model.kernel().counters.events + CONTROL_EVENTS;
+    while !workload.finished() {
+        let wanted = workload.next_tick();
+        if wanted.is_none() && kernel::is_idle(model) {
+            sample_first_tick(&mut sampler, *earliest, model);
+            return RunEnd::Drained;
+        }
+        let next = kernel::next_event(model)
+            .unwrap_or(Tick::MAX)
+            .min(wanted.unwrap_or(Tick::MAX))
+            .max(*earliest);
+        if next == Tick::MAX {
+            // No event is left. Packets that still wait do so although all credits have returned.
+            return match kernel::find_deadlock(model, model.kernel().now.saturating_add(LONG_AFTER))
+            {
+                Some(deadlock) => RunEnd::Deadlock(deadlock),
+                None => RunEnd::Drained,
+            };
+        }
+        if next >= *next_deadlock_check {
+            *next_deadlock_check = next + DEADLOCK_CHECK_TICKS;
+            if let Some(deadlock) = model.find_cycle() {
+                return RunEnd::Deadlock(deadlock);
+            }
+        }
+        if let Some(sampler) = &mut sampler {
+            sampler.take_before(next, model);
+        }
+        kernel::tick(model, next, workload);
+        *earliest = next + 1;
+        if let Some(sampler) = &mut sampler {
+            sampler.take_before(next + 1, model);
+        }
+        if kernel::is_full(model) {
+            return RunEnd::Exhausted;
+        }
+        until_control -= 1;
+        if until_control == 0 || model.kernel().counters.events >= events_at_control {
+            until_control = CONTROL_TICKS;
+            events_at_control = model.kernel().counters.events + CONTROL_EVENTS;
+            if control(&progress(model), workload).is_break() {
+                return RunEnd::Interrupted;
+            }
+        }
+    }
+    sample_first_tick(&mut sampler, *earliest, model);
+    RunEnd::Finished
+}
+
+/// Takes the sample of tick 0 if no tick was simulated: such a run has tick 0, too.
+fn sample_first_tick(
+    sampler: &mut Option<Sampler<'_>>,
+    earliest: Tick,
+    model: &mut impl SwitchModel,
+) {
+    if earliest == 0
+        && let Some(sampler) = sampler
+    {
+        sampler.take_before(1, model);
+    }
+}
