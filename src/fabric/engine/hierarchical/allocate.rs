@@ -179,7 +179,7 @@ impl<C: Control> Fabric<C> {
                 false
             }
             Eligibility::Eligible => {
-                let queues = self.central_buffers.stride() as u32;
+                let queues = self.central_buffers.fifos.stride() as u32;
                 let from = &mut self.centrals[at];
                 from.pick = queue;
                 from.picked = id;
@@ -220,6 +220,7 @@ impl<C: Control> Fabric<C> {
         let packet = &mut self.kernel.packets[id];
         let credits = u32::from(packet.credits);
         self.output_buffers
+            .credits
             .take(output as usize, packet.vl.into(), credits);
         if C::ADAPTIVE {
             self.waiting[output as usize] -= credits;
@@ -265,6 +266,7 @@ impl<C: Control> Fabric<C> {
         let packet = &self.kernel.packets[id];
         let queue = self.central_queue(packet.output, packet.vl);
         self.central_buffers
+            .credits
             .take(central as usize, queue, packet.credits.into());
         let ready = self.kernel.now + self.timing.stages.allocation + self.timing.stages.crossbar;
         self.central_ready
@@ -285,10 +287,10 @@ impl<C: Control> Fabric<C> {
         let start = self.kernel.now + self.timing.stages.allocation;
         let input = &mut self.inputs[at];
         let vl = usize::from(input.pick);
-        let id = self.input_buffers.head(&input.heads, at, vl);
+        let id = self.input_fifos.head(&input.heads, at, vl);
         let packet = &mut self.kernel.packets[id];
         packet.crossing = start;
-        let credit_return = self.input_buffers.drain_rate().credit_return(
+        let credit_return = self.links.drain_rate().credit_return(
             vl as u32,
             (packet.flits, packet.credits.into()),
             start,
@@ -301,31 +303,21 @@ impl<C: Control> Fabric<C> {
         if C::BLIND {
             self.blind.granted_input(port);
         }
-        if self
-            .input_buffers
-            .pop(&mut input.heads, at, vl, packet.next)
-        {
+        if self.input_fifos.pop(&mut input.heads, at, vl, packet.next) {
             input.ready &= !(1 << vl);
         }
-        // The credits are free in the next tick. The sender sees them a link latency later.
-        let latency = if (input.upstream as usize) < self.ports {
-            self.link_latency.switch
-        } else {
-            self.link_latency.host
-        };
-        let mut credit_return = credit_return.delayed(1 + latency);
-        let mut last_end = 0;
-        if let Some(congestion) = self.control.get() {
+        let mut credit_return = credit_return;
+        let control = self.control.get();
+        if let Some(congestion) = control {
             credit_return = credit_return.delayed(congestion.return_delay(packet));
-            (credit_return, last_end) = self.input_buffers.in_order(at, credit_return);
         }
         let (upstream, has_more) = (input.upstream, input.ready != 0);
-        let upstream_waits = std::mem::take(&mut input.upstream_waits);
-        self.input_buffers
-            .add_return(at, credit_return, self.kernel.now);
-        if upstream_waits {
-            let first_credit = self.input_buffers.first_credit_tick(&credit_return);
-            self.wake_output(upstream, first_credit.max(last_end));
+        let keep_order = control.is_some();
+        let wake_at = self
+            .links
+            .give_back(upstream, credit_return, keep_order, self.kernel.now);
+        if let Some(tick) = wake_at {
+            self.wake_output(upstream, tick);
         }
         if has_more {
             self.wake_input(
@@ -346,7 +338,7 @@ impl<C: Control> Fabric<C> {
         let id = from.picked;
         let packet = &self.kernel.packets[id];
         let crossbar = self.timing.stages.crossbar;
-        let credit_return = self.central_buffers.drain_rate().credit_return(
+        let credit_return = self.central_buffers.credits.drain_rate().credit_return(
             queue,
             (packet.flits, packet.credits.into()),
             self.kernel.now + self.timing.stages.allocation,
@@ -361,17 +353,24 @@ impl<C: Control> Fabric<C> {
         let mut waiting = std::mem::take(&mut from.inputs_waiting);
         if self
             .central_buffers
+            .fifos
             .pop(&mut [], at, queue as usize, packet.next)
         {
             *self.ready_word(central, queue / 64) &= !(1 << (queue % 64));
         }
         let credit_return = credit_return.delayed(1);
         self.central_buffers
+            .credits
             .add_return(at, credit_return, self.kernel.now);
         while waiting != 0 {
             let port = central / 2 * 4 + waiting.trailing_zeros();
             waiting &= waiting - 1;
-            self.wake_input(port, self.central_buffers.first_credit_tick(&credit_return));
+            self.wake_input(
+                port,
+                self.central_buffers
+                    .credits
+                    .first_credit_tick(&credit_return),
+            );
         }
         if self.central_has_ready(central) {
             self.wake_central(

@@ -102,7 +102,7 @@ impl<C: Control> Fabric<C> {
 
     /// The queue after `queue` in a central buffer, in a circle.
     fn queue_after(&self, queue: u32) -> u32 {
-        (queue + 1) % self.central_buffers.stride() as u32
+        (queue + 1) % self.central_buffers.fifos.stride() as u32
     }
 
     /// The first queue with a ready head at or after the pointer of a central buffer, in a

@@ -212,18 +212,11 @@ impl<C: Control> Fabric<C> {
             return;
         };
         let now = self.kernel.now;
-        let (links, unlimited) = (&self.links, !self.sinks_fill);
-        let (inputs, sinks) = (&mut self.input_buffers, &mut self.sinks);
+        let (senders, links) = (&self.senders, &mut self.links);
         let largest = &congestion.largest;
         congestion.port_vls.update_states(|output, vl| {
-            let link = &links[output as usize];
-            let (peer, vl) = (link.to.peer() as usize, usize::from(vl));
-            let credits = largest[vl];
-            if link.to.is_nic() {
-                unlimited || sinks.has_quota(peer, vl, credits, now)
-            } else {
-                inputs.has_quota(peer, vl, credits, now)
-            }
+            let (to, vl) = (senders[output as usize].to, usize::from(vl));
+            links.has_quota((output, to), vl, largest[vl], now)
         });
     }
 }

@@ -51,7 +51,7 @@ impl<C: Control> Fabric<C> {
     /// Number of queues in each buffer of a kind.
     fn queues(&self, place: Place) -> usize {
         match place {
-            Place::Central => self.central_buffers.stride(),
+            Place::Central => self.central_buffers.fifos.stride(),
             Place::Input | Place::Output => self.vls,
         }
     }
@@ -61,12 +61,12 @@ impl<C: Control> Fabric<C> {
         match place {
             Place::Input => {
                 let heads = &self.inputs[buffer].heads;
-                self.input_buffers.head(heads, buffer, queue)
+                self.input_fifos.head(heads, buffer, queue)
             }
-            Place::Central => self.central_buffers.head(&[], buffer, queue),
+            Place::Central => self.central_buffers.fifos.head(&[], buffer, queue),
             Place::Output => {
-                let heads = &self.links[buffer].heads;
-                self.output_buffers.head(heads, buffer, queue)
+                let heads = &self.senders[buffer].heads;
+                self.output_buffers.fifos.head(heads, buffer, queue)
             }
         }
     }
@@ -80,7 +80,7 @@ impl<C: Control> Fabric<C> {
         let vl = usize::from(packet.vl);
         let (next, at, queue) = match place {
             Place::Output => {
-                let link = &self.links[buffer];
+                let link = &self.senders[buffer];
                 if link.to.is_nic() {
                     return None;
                 }
@@ -94,18 +94,21 @@ impl<C: Control> Fabric<C> {
         };
         let (credits, now) = (packet.credits.into(), self.kernel.now);
         let holders = match next {
-            Place::Input => self.input_buffers.holders(at, queue, credits, now),
-            Place::Central => self.central_buffers.holders(at, queue, credits, now),
-            Place::Output => self.output_buffers.holders(at, queue, credits, now),
+            Place::Input => self.links.holders(buffer as u32, queue, credits, now),
+            Place::Central => self
+                .central_buffers
+                .credits
+                .holders(at, queue, credits, now),
+            Place::Output => self.output_buffers.credits.holders(at, queue, credits, now),
         };
         // A FIFO that holds credits without a head is being filled: its header has yet to
         // become ready.
         let returns_credits = |&q: &usize| {
             self.head((next, at, q)) == NONE
                 || match next {
-                    Place::Input => self.input_buffers.has_pending_return(at, q),
-                    Place::Central => self.central_buffers.has_pending_return(at, q),
-                    Place::Output => self.output_buffers.has_pending_return(at, q),
+                    Place::Input => self.links.any_on(buffer as u32, q),
+                    Place::Central => self.central_buffers.credits.has_pending_return(at, q),
+                    Place::Output => self.output_buffers.credits.has_pending_return(at, q),
                 }
         };
         if holders.is_empty() || holders.iter().any(returns_credits) {

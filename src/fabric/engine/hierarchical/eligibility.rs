@@ -2,8 +2,9 @@
 //! may be. Picking a queue is in [`allocate`](super::allocate) and [`blind`](super::blind).
 
 use super::Fabric;
-use super::buffers::{Buffers, Retry};
+use super::buffers::Buffers;
 use super::control::Control;
+use super::ledgers::Retry;
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::spec::Tick;
 
@@ -28,10 +29,13 @@ impl Eligibility {
         if idle_at > now {
             return Self::NotBefore(idle_at);
         }
-        if buffers.has_quota(buffer as usize, queue, credits, now) {
+        if buffers
+            .credits
+            .has_quota(buffer as usize, queue, credits, now)
+        {
             return Self::Eligible;
         }
-        match buffers.retry(buffer as usize, queue, credits) {
+        match buffers.credits.retry(buffer as usize, queue, credits) {
             Retry::At(tick) => Self::NotBefore(tick),
             Retry::AfterCreditReturn => Self::Waiting,
         }
@@ -52,7 +56,7 @@ impl<C: Control> Fabric<C> {
     #[inline(always)]
     pub(super) fn check_input_head(&mut self, port: u32, vl: u32) -> (Eligibility, u32) {
         let heads = &self.inputs[port as usize].heads;
-        let id = self.input_buffers.head(heads, port as usize, vl as usize);
+        let id = self.input_fifos.head(heads, port as usize, vl as usize);
         let packet = &self.kernel.packets[id];
         let (output, position) = (packet.output, port % 4);
         let credits = u32::from(packet.credits);
@@ -75,7 +79,7 @@ impl<C: Control> Fabric<C> {
         queue: u32,
     ) -> (Eligibility, PacketId) {
         let at = central as usize;
-        let id = self.central_buffers.head(&[], at, queue as usize);
+        let id = self.central_buffers.fifos.head(&[], at, queue as usize);
         let packet = &self.kernel.packets[id];
         let (output, vl) = (packet.output, packet.vl.into());
         let credits = u32::from(packet.credits);

@@ -117,7 +117,9 @@ pub(super) fn central_buffers(
         let existing = classes
             .existing(topology, at, local / 2, local % 2)
             .flat_map(|class| queues.of_class(class));
-        central_buffers.set_size(c as usize, buffers.central.total, existing);
+        central_buffers
+            .credits
+            .set_size(c as usize, buffers.central.total, existing);
     }
     central_buffers
 }

@@ -1,7 +1,7 @@
 //! The credit ledger of one buffer, in one or two cache lines.
 //!
 //! It stores how many credits are in use, and the next credit returns. The rules of quotas,
-//! and what does not fit into a ledger, are in [`buffers`](super::buffers).
+//! and what does not fit into a ledger, are in [`ledgers`](super::ledgers).
 
 use super::schedule::{CompactSchedule, CreditReturn};
 use crate::fabric::spec::Tick;
@@ -13,7 +13,7 @@ pub(super) const MAX_CREDITS: u32 = u16::MAX as u32;
 
 /// Credits in use, and the pending credit returns, of which some credits are yet to be
 /// applied. Counts the credits in use by the first `USED` queues.
-/// [`Buffers`](super::buffers::Buffers) counts the credits of the other queues.
+/// [`Ledgers`](super::ledgers::Ledgers) counts the credits of the other queues.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Ledger<const USED: usize> {
@@ -27,8 +27,10 @@ pub(super) struct Ledger<const USED: usize> {
     pub shareable: u16,
     /// Returns stored here.
     len: u8,
-    /// Further pending returns have spilled to [`Buffers`](super::buffers::Buffers).
+    /// Further pending returns have spilled to [`Ledgers`](super::ledgers::Ledgers).
     pub spilled: bool,
+    /// The sender waits for credits: the next packet that leaves must wake it.
+    pub sender_waits: bool,
     /// Credits in use by each of the first queues. Credits on their way back count until
     /// they are applied.
     pub used: [u16; USED],
@@ -44,6 +46,7 @@ impl<const USED: usize> Ledger<USED> {
             shareable,
             len: 0,
             spilled: false,
+            sender_waits: false,
             used: [0; USED],
         }
     }

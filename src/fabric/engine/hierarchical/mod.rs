@@ -28,8 +28,11 @@ mod buffers;
 mod control;
 mod deadlock;
 mod eligibility;
+mod fifos;
 mod layout;
 mod ledger;
+mod ledgers;
+mod links;
 mod nic;
 mod notify;
 mod output;
@@ -46,8 +49,10 @@ use self::blind::Blind;
 use self::buffers::{CentralBuffers, VlBuffers};
 use self::control::Control;
 pub(super) use self::control::{Adaptive, Blindly, Congestion, Off};
+use self::fifos::{Fifos, NEAR_VLS};
+use self::links::Links;
 use self::packet::Packet;
-use self::parts::{Central, Input, Link, Nic, Output, Ports};
+use self::parts::{Central, Input, Nic, Output, Ports, Sender};
 use self::schedule::DrainRate;
 use self::scheduler::Schedulers;
 use super::calendar::DelayLine;
@@ -59,8 +64,8 @@ use super::pool::PacketId;
 use super::vls::Vls;
 use crate::fabric::routing::Router;
 use crate::fabric::series::{PortVlSample, SourceSample};
-use crate::fabric::spec::hierarchical::{Pool as BufferPool, Timing};
-use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, LinkLatency, SpecError, Tick, Units};
+use crate::fabric::spec::hierarchical::Timing;
+use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, SpecError, Tick, Units};
 use crate::fabric::stats::FabricStats;
 use crate::fabric::workload::{Message, Workload};
 
@@ -71,7 +76,6 @@ pub(super) struct Fabric<C> {
     control: C,
     kernel: Kernel<Packet, Vec<u32>>,
     units: Units,
-    link_latency: LinkLatency,
     timing: Timing,
     radix: u32,
     vls: usize,
@@ -88,18 +92,18 @@ pub(super) struct Fabric<C> {
     far_words: usize,
     blind: Blind,
     outputs: Vec<Output>,
-    links: Vec<Link>,
+    /// The sending ends of links: of outputs, then of NICs.
+    senders: Vec<Sender>,
     nics: Vec<Nic>,
     schedulers: Schedulers,
 
-    // The buffers of the parts.
-    input_buffers: VlBuffers,
+    links: Links,
+
+    // The buffers of the parts. The credits of input buffers belong to the links.
+    input_fifos: Fifos<NEAR_VLS>,
     central_buffers: CentralBuffers,
     output_buffers: VlBuffers,
     send_queues: VlBuffers,
-    sinks: VlBuffers,
-    /// The receive buffers are so small that a link can wait for their credits.
-    sinks_fill: bool,
 
     // Tables.
     router: Router,
@@ -178,19 +182,12 @@ impl<C: Control> Fabric<C> {
         let classes = Classes::new(topology, buffers.central_queues);
         let fpc = spec.units.flits_per_credit;
 
-        let vl_buffers = |count: usize, pool: &BufferPool, drain_rate: DrainRate| {
-            let mut buffers = VlBuffers::new(count, pool.per_vl.clone(), drain_rate);
-            for buffer in 0..count {
-                buffers.set_size(buffer, pool.total, 0..vls);
-            }
-            buffers
-        };
         let queues = layout::CentralQueues::new(spec, &classes);
         let central_buffers = layout::central_buffers(spec, switch, &queues, &classes);
         let Ports {
             inputs,
             outputs,
-            links,
+            senders,
         } = Ports::new(topology);
         let central = |c: u32| Central::new(c % (radix / 2));
         let far_words = queues.count().div_ceil(64).saturating_sub(1);
@@ -202,7 +199,6 @@ impl<C: Control> Fabric<C> {
             prefetching: ports > PREFETCH_PORTS,
             ports,
             units: spec.units,
-            link_latency: spec.link_latency,
             timing: *timing,
             inputs,
             centrals: (0..centrals as u32).map(central).collect(),
@@ -212,17 +208,12 @@ impl<C: Control> Fabric<C> {
             nics: vec![Nic::default(); nic_count],
             schedulers: Schedulers::new(spec, &switch.scheduler, outputs.len()),
             outputs,
-            links,
-            input_buffers: vl_buffers(
-                ports,
-                &buffers.input,
-                DrainRate::crossbar(timing.mport_speedup, None, fpc),
-            ),
+            senders,
+            links: Links::new(spec, switch),
+            input_fifos: Fifos::new(ports, vls),
             central_buffers,
-            output_buffers: vl_buffers(ports, &buffers.output, DrainRate::link(fpc)),
-            send_queues: vl_buffers(nic_count, &buffers.nic_queue, DrainRate::link(fpc)),
-            sinks: vl_buffers(nic_count, &buffers.nic_sink, DrainRate::link(fpc)),
-            sinks_fill: layout::sinks_can_fill(spec, &buffers.nic_sink),
+            output_buffers: VlBuffers::of_pool(ports, &buffers.output, DrainRate::link(fpc)),
+            send_queues: VlBuffers::of_pool(nic_count, &buffers.nic_queue, DrainRate::link(fpc)),
             router: Router::new(spec),
             first_queue: queues.first_of_ports(&classes),
             vl_offset: queues.of_vl,
@@ -277,7 +268,7 @@ impl<C: Control> Fabric<C> {
     /// Wakes an output in tick `at`, unless it wakes earlier.
     #[inline]
     fn wake_output(&mut self, output: u32, at: Tick) {
-        let wake = &mut self.links[output as usize].wake;
+        let wake = &mut self.senders[output as usize].wake;
         wake.ask(
             &mut self.kernel.wheel,
             self.kernel.now,
@@ -352,7 +343,7 @@ impl<C: Control> SwitchModel for Fabric<C> {
                 self.touch_central(id);
             }
             event::OUTPUT => {
-                self.links[id as usize].wake.arrived(now);
+                self.senders[id as usize].wake.arrived(now);
                 self.dirty_outputs.push(id);
             }
             event::NIC => {

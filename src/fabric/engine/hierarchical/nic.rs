@@ -4,8 +4,8 @@
 //! phase 7 ([`output`](super::output)).
 
 use super::Fabric;
-use super::buffers::Retry;
 use super::control::Control;
+use super::ledgers::Retry;
 use super::packet::Packet;
 use crate::fabric::engine::bits::from_on;
 use crate::fabric::engine::nic::{DataPacket, MessageQueue};
@@ -101,10 +101,14 @@ impl<C: Control> Fabric<C> {
                 let dst = self.kernel.messages[id].dst;
                 let vl = self.vl_policy.at_nic(nic, dst, sl as u8);
                 let credits = packet.credits.into();
-                if self.send_queues.has_quota(at, vl.into(), credits, now) {
+                if self
+                    .send_queues
+                    .credits
+                    .has_quota(at, vl.into(), credits, now)
+                {
                     return Some((sl, NextPacket { packet, last, vl }));
                 }
-                match self.send_queues.retry(at, vl.into(), credits) {
+                match self.send_queues.credits.retry(at, vl.into(), credits) {
                     Retry::At(tick) => wake_at = wake_at.min(tick),
                     Retry::AfterCreditReturn => waits = true,
                 }
@@ -138,10 +142,13 @@ impl<C: Control> Fabric<C> {
             next: NONE,
             ..Packet::default()
         };
-        self.send_queues.take(at, vl.into(), packet.credits.into());
-        let id = kernel.packets.insert(packet);
-        let heads = &mut self.links[self.ports + at].heads;
         self.send_queues
+            .credits
+            .take(at, vl.into(), packet.credits.into());
+        let id = kernel.packets.insert(packet);
+        let heads = &mut self.senders[self.ports + at].heads;
+        self.send_queues
+            .fifos
             .push(heads, at, vl.into(), id, &mut kernel.packets);
         self.packet_ready_at_output(self.ports as u32 + nic, vl.into());
     }

@@ -5,8 +5,8 @@
 //! in [`allocate`](super::allocate).
 
 use super::Fabric;
-use super::buffers::Retry;
 use super::control::Control;
+use super::ledgers::Retry;
 use super::output::NextPacket;
 use super::packet::Packet;
 use crate::fabric::engine::nic::Received;
@@ -83,19 +83,19 @@ impl<C: Control> Fabric<C> {
         let Some(&id) = state.cnps.front() else {
             return false;
         };
-        let link = &self.links[output as usize];
-        let free_at = link.free_at;
+        let sender = &self.senders[output as usize];
+        let free_at = sender.free_at;
         if free_at > now {
             self.wake_output(output, free_at);
             return true;
         }
         let packet = &self.kernel.packets[id];
-        let (peer, vl) = (link.to.peer() as usize, usize::from(packet.vl));
+        let (link, vl) = ((output, sender.to), usize::from(packet.vl));
         let credits = u32::from(packet.credits);
-        if !self.input_buffers.has_quota(peer, vl, credits, now) {
-            match self.input_buffers.retry(peer, vl, credits) {
+        if !self.links.has_quota(link, vl, credits, now) {
+            match self.links.retry(link, vl, credits) {
                 Retry::At(tick) => self.wake_output(output, tick),
-                Retry::AfterCreditReturn => self.inputs[peer].upstream_waits = true,
+                Retry::AfterCreditReturn => self.links.await_return(output),
             }
             return false;
         }
@@ -104,7 +104,7 @@ impl<C: Control> Fabric<C> {
         let has_more = !state.cnps.is_empty();
         self.transmit(output, NextPacket::Cnp(id, vl));
         if has_more {
-            let free_at = self.links[output as usize].free_at;
+            let free_at = self.senders[output as usize].free_at;
             self.wake_output(output, free_at);
         }
         true

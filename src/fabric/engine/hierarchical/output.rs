@@ -4,9 +4,11 @@
 //! [`notify`](super::notify).
 
 use super::Fabric;
-use super::buffers::{Retry, VlBuffers};
+use super::buffers::VlBuffers;
 use super::control::Control;
 use super::event;
+use super::fifos::{Fifos, NEAR_VLS};
+use super::ledgers::Retry;
 use super::schedule::CreditReturn;
 use super::scheduler::Head;
 use crate::fabric::engine::counters::Arrived;
@@ -39,7 +41,7 @@ impl<C: Control> Fabric<C> {
     /// Notes that a packet became ready on `vl` of `output`.
     #[inline]
     pub(super) fn packet_ready_at_output(&mut self, output: u32, vl: usize) {
-        let link = &mut self.links[output as usize];
+        let link = &mut self.senders[output as usize];
         link.ready |= 1 << vl;
         let free_at = link.free_at;
         if free_at <= self.kernel.now {
@@ -66,7 +68,7 @@ impl<C: Control> Fabric<C> {
         if self.control.get().is_some() && self.send_cnp(output) {
             return;
         }
-        let link = &self.links[output as usize];
+        let link = &self.senders[output as usize];
         if link.ready == 0 {
             return;
         }
@@ -79,16 +81,15 @@ impl<C: Control> Fabric<C> {
         if candidates == 0 {
             return;
         }
-        let link = &self.links[output as usize];
-        let (buffers, buffer) =
-            buffer_of(&self.output_buffers, &self.send_queues, self.ports, output);
+        let link = &self.senders[output as usize];
+        let (fifos, buffer) = fifos_of(&self.output_buffers, &self.send_queues, self.ports, output);
         let idle_before = self.control.get_mut().is_some_and(|congestion| {
             congestion.was_idle_before_cnp(output.checked_sub(self.ports as u32))
         });
         let was_idle = now > link.free_at || idle_before;
         let packets = &self.kernel.packets;
         let head = |vl| {
-            let packet = &packets[buffers.head(&link.heads, buffer, vl)];
+            let packet = &packets[fifos.head(&link.heads, buffer, vl)];
             Head {
                 sl: packet.sl,
                 flits: packet.flits,
@@ -105,35 +106,30 @@ impl<C: Control> Fabric<C> {
     #[inline]
     fn candidates(&mut self, output: u32) -> u32 {
         let now = self.kernel.now;
-        let link = &self.links[output as usize];
-        let peer = link.to.peer() as usize;
-        let (buffers, buffer) =
-            buffer_of(&self.output_buffers, &self.send_queues, self.ports, output);
-        let (receiver, unlimited) = if link.to.is_nic() {
-            (&mut self.sinks, !self.sinks_fill)
-        } else {
-            (&mut self.input_buffers, false)
-        };
+        let sender = &self.senders[output as usize];
+        let (fifos, buffer) = fifos_of(&self.output_buffers, &self.send_queues, self.ports, output);
+        let link = (output, sender.to);
         let (mut candidates, mut wake_at, mut waits) = (0u32, Tick::MAX, false);
-        let mut ready = link.ready;
+        let mut ready = sender.ready;
         while ready != 0 {
             let vl = ready.trailing_zeros() as usize;
             ready &= ready - 1;
-            let packet = &self.kernel.packets[buffers.head(&link.heads, buffer, vl)];
-            if unlimited || receiver.has_quota(peer, vl, packet.credits.into(), now) {
+            let packet = &self.kernel.packets[fifos.head(&sender.heads, buffer, vl)];
+            let credits = packet.credits.into();
+            if self.links.has_quota(link, vl, credits, now) {
                 candidates |= 1 << vl;
             } else if candidates == 0 {
-                match receiver.retry(peer, vl, packet.credits.into()) {
+                match self.links.retry(link, vl, credits) {
                     Retry::At(tick) => wake_at = wake_at.min(tick),
                     Retry::AfterCreditReturn => waits = true,
                 }
             }
         }
         if candidates == 0 {
-            let link = &mut self.links[output as usize];
-            link.blocked_since = link.blocked_since.min(now);
-            if waits && !link.to.is_nic() {
-                self.inputs[peer].upstream_waits = true;
+            let sender = &mut self.senders[output as usize];
+            sender.blocked_since = sender.blocked_since.min(now);
+            if waits && !sender.to.is_nic() {
+                self.links.await_return(output);
             }
             if wake_at != Tick::MAX {
                 self.wake_output(output, wake_at);
@@ -146,57 +142,61 @@ impl<C: Control> Fabric<C> {
     #[inline]
     pub(super) fn transmit(&mut self, output: u32, next: NextPacket) {
         let now = self.kernel.now;
-        let from_nic = output as usize >= self.ports;
-        let Leaving {
-            id,
-            vl,
-            is_queued,
-            credit_return,
-            first_credit,
-        } = self.leave_buffer(output, next);
-        let link = &mut self.links[output as usize];
-        let packet = &mut self.kernel.packets[id];
+        let leaving = self.leave_buffer(output, next);
+        let sender = &mut self.senders[output as usize];
+        let packet = &self.kernel.packets[leaving.id];
         let flits = packet.flits;
-        let (to, has_more) = (link.to, link.ready != 0);
+        let (to, has_more) = (sender.to, sender.ready != 0);
         let free_at = now + Tick::from(flits);
-        link.free_at = free_at;
-        let blocked_since = std::mem::replace(&mut link.blocked_since, Tick::MAX);
+        sender.free_at = free_at;
+        let blocked_since = std::mem::replace(&mut sender.blocked_since, Tick::MAX);
         let part = &mut self.outputs[output as usize];
         part.sent.credit_wait += now.saturating_sub(blocked_since);
         part.sent.flits += u64::from(flits);
         part.sent.packets += 1;
         part.sent.queue_wait += now - packet.ready;
         let waiting = std::mem::take(&mut part.sources_waiting);
-
-        let mut wake_nic_at = None;
-        if from_nic
-            && is_queued
-            && let Some(congestion) = self.control.get_mut()
+        if let Some(nic) = output.checked_sub(self.ports as u32)
+            && leaving.is_queued
         {
-            let nic = output - self.ports as u32;
-            let index;
-            (index, wake_nic_at) = congestion.sent(now, nic, packet);
-            self.kernel.counters.count_sent(index);
+            self.injected(nic, &leaving);
         }
-
         if to.is_nic() {
-            self.transmit_to_nic(to.peer(), id, vl, credit_return);
+            self.transmit_to_nic(to.peer(), &leaving);
         } else {
-            self.transmit_to_switch(to.peer(), id, vl, (from_nic, is_queued));
+            self.transmit_to_switch(output, to.peer(), &leaving);
         }
-        if from_nic {
-            let nic = output - self.ports as u32;
-            if is_queued && std::mem::take(&mut self.nics[nic as usize].waiting) {
-                self.wake_nic(nic, first_credit);
-            }
-            if let Some(at) = wake_nic_at {
-                self.wake_nic(nic, at);
-            }
-        } else if waiting != 0 {
-            self.wake_sources_of_output(output, waiting, first_credit);
+        if waiting != 0 {
+            self.wake_sources_of_output(output, waiting, leaving.first_credit);
         }
         if has_more {
             self.wake_output(output, free_at);
+        }
+    }
+
+    /// A data packet leaves `nic`.
+    #[inline]
+    fn injected(&mut self, nic: u32, leaving: &Leaving) {
+        let now = self.kernel.now;
+        let packet = &mut self.kernel.packets[leaving.id];
+        packet.injected = now;
+        let packet = *packet;
+        let counters = &mut self.kernel.counters;
+        counters.packets += 1;
+        counters.flits_injected += u64::from(packet.flits);
+        if packet.last && self.kernel.messages[packet.message].report_injection {
+            let left_at = now + Tick::from(packet.flits);
+            self.kernel.push(left_at, event::INJECTION, packet.message);
+        }
+        if std::mem::take(&mut self.nics[nic as usize].waiting) {
+            self.wake_nic(nic, leaving.first_credit);
+        }
+        if let Some(congestion) = self.control.get_mut() {
+            let (index, wake_at) = congestion.sent(now, nic, &packet);
+            self.kernel.counters.count_sent(index);
+            if let Some(at) = wake_at {
+                self.wake_nic(nic, at);
+            }
         }
     }
 
@@ -206,7 +206,7 @@ impl<C: Control> Fabric<C> {
     fn leave_buffer(&mut self, output: u32, next: NextPacket) -> Leaving {
         let now = self.kernel.now;
         let ports = self.ports;
-        let link = &mut self.links[output as usize];
+        let link = &mut self.senders[output as usize];
         let from_nic = output as usize >= ports;
         let (buffers, buffer) = if from_nic {
             (&mut self.send_queues, output as usize - ports)
@@ -214,17 +214,17 @@ impl<C: Control> Fabric<C> {
             (&mut self.output_buffers, output as usize)
         };
         let (id, vl, is_queued) = match next {
-            NextPacket::Head(vl) => (buffers.head(&link.heads, buffer, vl), vl, true),
+            NextPacket::Head(vl) => (buffers.fifos.head(&link.heads, buffer, vl), vl, true),
             NextPacket::Cnp(id, vl) => (id, vl, false),
         };
         let packet = &self.kernel.packets[id];
-        if is_queued && buffers.pop(&mut link.heads, buffer, vl, packet.next) {
+        if is_queued && buffers.fifos.pop(&mut link.heads, buffer, vl, packet.next) {
             link.ready &= !(1 << vl);
         }
         let (flits, credits) = (packet.flits, u32::from(packet.credits));
         // The credits of a flit that leaves now are free in the next tick.
         let free_from = now + 1;
-        let credit_return = buffers.drain_rate().credit_return(
+        let credit_return = buffers.credits.drain_rate().credit_return(
             vl as u32,
             (flits, credits),
             free_from,
@@ -232,9 +232,9 @@ impl<C: Control> Fabric<C> {
             0,
         );
         if is_queued {
-            buffers.add_return(buffer, credit_return, now);
+            buffers.credits.add_return(buffer, credit_return, now);
         }
-        let first_credit = buffers.first_credit_tick(&credit_return);
+        let first_credit = buffers.credits.first_credit_tick(&credit_return);
         Leaving {
             id,
             vl,
@@ -244,61 +244,38 @@ impl<C: Control> Fabric<C> {
         }
     }
 
-    /// Second part of [`transmit`](Self::transmit) on a link to `nic`: takes credits of the
-    /// receive buffer, and schedules the delivery. `credit_return` belongs to the buffer that
-    /// the packet leaves.
+    /// Last part of [`transmit`](Self::transmit) on a link to `nic`: schedules the delivery.
     #[inline]
-    fn transmit_to_nic(&mut self, nic: u32, id: PacketId, vl: usize, credit_return: CreditReturn) {
-        let (now, latency) = (self.kernel.now, self.link_latency.host);
-        let packet = &self.kernel.packets[id];
+    fn transmit_to_nic(&mut self, nic: u32, leaving: &Leaving) {
+        let now = self.kernel.now;
+        let packet = &self.kernel.packets[leaving.id];
         let (flits, credits) = (packet.flits, u32::from(packet.credits));
-        if self.sinks_fill {
-            // The NIC consumes each flit in the tick of its arrival.
-            let sink_return = credit_return.delayed(2 * latency);
-            self.sinks.take(nic as usize, vl, credits);
-            self.sinks.add_return(nic as usize, sink_return, now);
-        }
+        let latency = self
+            .links
+            .pass_to_nic(nic, leaving.vl, credits, leaving.credit_return, now);
         let tail = now + latency + u64::from(flits - 1);
-        self.kernel.push(tail, event::DELIVERY, id);
+        self.kernel.push(tail, event::DELIVERY, leaving.id);
         self.kernel.counters.host_flit_hops += u64::from(flits);
     }
 
-    /// Second part of [`transmit`](Self::transmit) on a link to in-port `port`, counted over
-    /// all switches: takes credits of its input buffer, and schedules the routing of the
-    /// header. `is_queued` is false for a CNP.
+    /// Last part of [`transmit`](Self::transmit) on a link to in-port `port`, counted over all
+    /// switches: schedules the routing of the header.
     #[inline]
-    fn transmit_to_switch(
-        &mut self,
-        port: u32,
-        id: PacketId,
-        vl: usize,
-        (from_nic, is_queued): (bool, bool),
-    ) {
-        let now = self.kernel.now;
-        let packet = &mut self.kernel.packets[id];
-        let (flits, counters) = (packet.flits, &mut self.kernel.counters);
-        self.input_buffers
-            .take(port as usize, vl, packet.credits.into());
-        let latency = if from_nic {
-            if is_queued {
-                packet.injected = now;
-                counters.packets += 1;
-                counters.flits_injected += u64::from(flits);
-            }
-            counters.host_flit_hops += u64::from(flits);
-            self.link_latency.host
-        } else {
-            counters.flit_hops += u64::from(flits);
-            self.link_latency.switch
-        };
-        packet.arrival = now + latency;
-        let ready_at = packet.arrival + self.timing.stages.input_store + self.timing.stages.routing;
-        let (message, last) = (packet.message, packet.last);
-        if from_nic && is_queued && last && self.kernel.messages[message].report_injection {
-            let left_at = now + Tick::from(flits);
-            self.kernel.push(left_at, event::INJECTION, message);
+    fn transmit_to_switch(&mut self, output: u32, port: u32, leaving: &Leaving) {
+        let from_nic = output as usize >= self.ports;
+        let packet = &mut self.kernel.packets[leaving.id];
+        let (flits, counters) = (u64::from(packet.flits), &mut self.kernel.counters);
+        match from_nic {
+            true => counters.host_flit_hops += flits,
+            false => counters.flit_hops += flits,
         }
-        self.input_ready[usize::from(from_nic)].push(&mut self.kernel.wheel, ready_at, (port, id));
+        let latency = self
+            .links
+            .pass_to_switch(output, leaving.vl, packet.credits.into());
+        packet.arrival = self.kernel.now + latency;
+        let ready_at = packet.arrival + self.timing.stages.input_store + self.timing.stages.routing;
+        let line = &mut self.input_ready[usize::from(from_nic)];
+        line.push(&mut self.kernel.wheel, ready_at, (port, leaving.id));
     }
 
     /// Phase 1: the tail of packet `id` has arrived at its NIC.
@@ -328,16 +305,16 @@ impl<C: Control> Fabric<C> {
     }
 }
 
-/// The buffer that an output sends from: its kind and number.
+/// The FIFOs of the buffer that an output sends from, and its number among those of its kind.
 #[inline]
-fn buffer_of<'a>(
+fn fifos_of<'a>(
     outputs: &'a VlBuffers,
     send_queues: &'a VlBuffers,
     ports: usize,
     output: u32,
-) -> (&'a VlBuffers, usize) {
+) -> (&'a Fifos<NEAR_VLS>, usize) {
     match (output as usize).checked_sub(ports) {
-        Some(nic) => (send_queues, nic),
-        None => (outputs, output as usize),
+        Some(nic) => (&send_queues.fifos, nic),
+        None => (&outputs.fifos, output as usize),
     }
 }

@@ -4,8 +4,8 @@
 //! [`congestion`](crate::fabric::engine::congestion).
 
 use super::Fabric;
-use super::buffers::Retry;
 use super::control::Control;
+use super::ledgers::Retry;
 use super::nic::NextPacket;
 use crate::fabric::engine::nic::WaitingPair;
 use crate::fabric::engine::pool::MessageId;
@@ -101,9 +101,9 @@ impl<C: Control> Fabric<C> {
         while vls != 0 {
             let vl = vls.trailing_zeros() as usize;
             vls &= vls - 1;
-            if !self.send_queues.has_quota(at, vl, 1, now) {
+            if !self.send_queues.credits.has_quota(at, vl, 1, now) {
                 full |= 1 << vl;
-                note_retry(self.send_queues.retry(at, vl, 1));
+                note_retry(self.send_queues.credits.retry(at, vl, 1));
             }
         }
         let mut held_until = Tick::MAX;
@@ -119,10 +119,10 @@ impl<C: Control> Fabric<C> {
                 }
                 if let Some(tick) = congestion.held_until(pair.flow, now) {
                     held_until = held_until.min(tick);
-                } else if self.send_queues.has_quota(at, vl, credits, now) {
+                } else if self.send_queues.credits.has_quota(at, vl, credits, now) {
                     return Some(position);
                 } else {
-                    note_retry(self.send_queues.retry(at, vl, credits));
+                    note_retry(self.send_queues.credits.retry(at, vl, credits));
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! The state of the parts that act in the phases: input buffers, central buffers,
 //! outputs, links and NICs. The phases themselves, and the FIFOs and credits of the buffers
-//! ([`buffers`](super::buffers)), are elsewhere.
+//! ([`fifos`](super::fifos), [`ledgers`](super::ledgers)), are elsewhere.
 
-use super::buffers::{Heads, NEAR_VLS};
+use super::fifos::{Heads, NEAR_VLS};
 use crate::fabric::engine::calendar::Wake;
 use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::nic::MessageQueue;
@@ -30,9 +30,6 @@ pub(super) struct Input {
     pub pick: u8,
     /// It is listed for phase 5 of this tick.
     pub dirty: bool,
-    /// The output at the sending end waits for credits: the next packet that leaves must
-    /// wake it.
-    pub upstream_waits: bool,
 }
 
 /// A central buffer as the allocator sees it.
@@ -118,7 +115,7 @@ pub(super) struct Sent {
 /// The sending end of the link of an output buffer, or of a NIC.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-pub(super) struct Link {
+pub(super) struct Sender {
     /// Tick from which the link is free.
     pub free_at: Tick,
     pub wake: Wake,
@@ -131,7 +128,7 @@ pub(super) struct Link {
     pub to: FarEnd,
 }
 
-impl Link {
+impl Sender {
     fn new(to: FarEnd) -> Self {
         Self {
             free_at: 0,
@@ -178,8 +175,8 @@ pub(super) struct Ports {
     pub inputs: Vec<Input>,
     /// Of switch ports, then of NICs.
     pub outputs: Vec<Output>,
-    /// The link of each output.
-    pub links: Vec<Link>,
+    /// The sending end of the link of each output.
+    pub senders: Vec<Sender>,
 }
 
 impl Ports {
@@ -197,35 +194,34 @@ impl Ports {
                 next: 0,
                 pick: 0,
                 dirty: false,
-                upstream_waits: false,
             })
             .collect();
-        let mut links = Vec::with_capacity((ports + topology.nics()) as usize);
+        let mut senders = Vec::with_capacity((ports + topology.nics()) as usize);
         for port in 0..ports {
-            links.push(match topology.peer(port / radix, port % radix) {
-                Peer::None => Link::new(FarEnd::NOTHING),
+            senders.push(match topology.peer(port / radix, port % radix) {
+                Peer::None => Sender::new(FarEnd::NOTHING),
                 Peer::Nic(nic) => {
                     inputs[port as usize].upstream = ports + nic;
-                    Link::new(FarEnd::nic(nic))
+                    Sender::new(FarEnd::nic(nic))
                 }
                 Peer::Switch { switch, port: at } => {
                     let peer = switch * radix + at;
                     inputs[peer as usize].upstream = port;
-                    Link::new(FarEnd::input(peer))
+                    Sender::new(FarEnd::input(peer))
                 }
             });
         }
         for nic in 0..topology.nics() {
             let (switch, port) = topology.attachment(nic);
-            links.push(Link::new(FarEnd::input(switch * radix + port)));
+            senders.push(Sender::new(FarEnd::input(switch * radix + port)));
         }
-        let outputs = (0..links.len() as u32)
+        let outputs = (0..senders.len() as u32)
             .map(|output| Output::new((output / radix * radix / 2).min(ports / 2)))
             .collect();
         Self {
             inputs,
             outputs,
-            links,
+            senders,
         }
     }
 }
@@ -239,6 +235,6 @@ mod tests {
         assert_eq!(size_of::<Input>(), 64);
         assert_eq!(size_of::<Central>(), 64);
         assert_eq!(size_of::<Output>(), 64);
-        assert_eq!(size_of::<Link>(), 64);
+        assert_eq!(size_of::<Sender>(), 64);
     }
 }

@@ -25,13 +25,13 @@ impl<C: Control> Fabric<C> {
         if let Some(&(port, id)) = self.input_ready[line].peek(FAR) {
             self.kernel.packets.prefetch(id);
             prefetch(&self.inputs, port as usize);
-            self.input_buffers.prefetch_ledger(port as usize);
+            self.links.prefetch(self.inputs[port as usize].upstream);
         }
         if let Some(&(port, id)) = self.input_ready[line].peek(NEAR) {
             let packet = &self.kernel.packets[id];
             self.router
                 .prefetch(self.inputs[port as usize].switch, packet.dst);
-            self.input_buffers
+            self.input_fifos
                 .prefetch_head(port as usize, packet.vl.into());
         }
     }
@@ -44,12 +44,15 @@ impl<C: Control> Fabric<C> {
             self.kernel.packets.prefetch(id);
             prefetch(&self.centrals, central as usize);
             self.central_buffers
+                .fifos
                 .prefetch_head(central as usize, queue as usize);
-            self.central_buffers.prefetch_ledger(central as usize);
+            self.central_buffers
+                .credits
+                .prefetch_ledger(central as usize);
         }
         let output = self.kernel.packets[id].output as usize;
         prefetch(&self.outputs, output);
-        self.output_buffers.prefetch_ledger(output);
+        self.output_buffers.credits.prefetch_ledger(output);
     }
 
     /// The same for output buffers.
@@ -58,15 +61,14 @@ impl<C: Control> Fabric<C> {
         if let Some(&(output, id)) = self.output_ready.peek(FAR) {
             self.kernel.packets.prefetch(id);
             prefetch(&self.outputs, output as usize);
-            prefetch(&self.links, output as usize);
-            self.output_buffers.prefetch_ledger(output as usize);
+            prefetch(&self.senders, output as usize);
+            self.output_buffers.credits.prefetch_ledger(output as usize);
             self.schedulers.prefetch(output as usize);
         }
         if let Some(&(output, id)) = self.output_ready.peek(NEAR) {
-            let peer = self.links[output as usize].to.peer() as usize;
-            self.input_buffers.prefetch_ledger(peer);
+            self.links.prefetch(output);
             let vl = self.kernel.packets[id].vl.into();
-            self.output_buffers.prefetch_head(output as usize, vl);
+            self.output_buffers.fifos.prefetch_head(output as usize, vl);
         }
     }
 
@@ -94,7 +96,7 @@ impl<C: Control> Fabric<C> {
                 self.prefetch_central(id);
             }
             self.catch_up_central(central);
-            self.central_buffers.push(
+            self.central_buffers.fifos.push(
                 &mut [],
                 central as usize,
                 queue as usize,
@@ -111,9 +113,14 @@ impl<C: Control> Fabric<C> {
             }
             let vl = usize::from(self.kernel.packets[id].vl);
             self.kernel.packets[id].ready = self.kernel.now;
-            let heads = &mut self.links[output as usize].heads;
-            self.output_buffers
-                .push(heads, output as usize, vl, id, &mut self.kernel.packets);
+            let heads = &mut self.senders[output as usize].heads;
+            self.output_buffers.fifos.push(
+                heads,
+                output as usize,
+                vl,
+                id,
+                &mut self.kernel.packets,
+            );
             self.packet_ready_at_output(output, vl);
         }
     }
@@ -198,16 +205,16 @@ impl<C: Control> Fabric<C> {
             // The fabric fits into the caches.
         } else if port / 4 == output / 4 {
             prefetch(&self.outputs, output as usize);
-            self.output_buffers.prefetch_ledger(output as usize);
+            self.output_buffers.credits.prefetch_ledger(output as usize);
         } else {
             let central = (2 * (port / 4) + output % 2) as usize;
             prefetch(&self.centrals, central);
-            self.central_buffers.prefetch_ledger(central);
+            self.central_buffers.credits.prefetch_ledger(central);
         }
         self.catch_up_input(port);
         let input = &mut self.inputs[port as usize];
         input.ready |= 1 << vl;
-        self.input_buffers.push(
+        self.input_fifos.push(
             &mut input.heads,
             port as usize,
             vl,
@@ -228,7 +235,9 @@ struct Queues<'a> {
 impl Occupancy for Queues<'_> {
     #[inline]
     fn in_buffer(&mut self, output: u32) -> u32 {
-        self.buffers.credits_in_use(output as usize, self.now)
+        self.buffers
+            .credits
+            .credits_in_use(output as usize, self.now)
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! Flit schedules in closed form: in which tick each flit of a packet leaves a buffer, and
 //! so in which tick each of its credits returns. This takes the place of phase 8, in which
 //! flits leave buffers: there is no event per flit. The credits themselves are counted in
-//! [`buffers`](super::buffers).
+//! [`ledgers`](super::ledgers).
 //!
 //! Flit i leaves at the maximum of up to three lines `start + ⌊i / rate⌋`
 //! (`docs/model.md` §4). One line is the crossing itself; the others are the arrival of

@@ -12,7 +12,7 @@ impl<C: Control> Fabric<C> {
     /// Sets all counts to 0. A credit wait that goes on counts from the next tick.
     pub(super) fn restart_counting(&mut self) {
         self.kernel.counters.restart(self.kernel.now);
-        for (output, link) in self.outputs.iter_mut().zip(&mut self.links) {
+        for (output, link) in self.outputs.iter_mut().zip(&mut self.senders) {
             output.sent = Sent::default();
             if link.blocked_since != Tick::MAX {
                 link.blocked_since = self.kernel.now + 1;
@@ -30,9 +30,9 @@ impl<C: Control> Fabric<C> {
         // NICs come first.
         let order = (self.ports..self.ports + nics).chain(0..self.ports);
         let links = order
-            .filter(|&o| self.links[o].to.is_connected())
+            .filter(|&o| self.senders[o].to.is_connected())
             .map(|o| {
-                let (link, sent) = (&self.links[o], &self.outputs[o].sent);
+                let (link, sent) = (&self.senders[o], &self.outputs[o].sent);
                 LinkStats {
                     from: match o.checked_sub(self.ports) {
                         Some(nic) => LinkEnd::Nic(nic as u32),

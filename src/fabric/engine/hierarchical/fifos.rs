@@ -1,0 +1,121 @@
+//! FIFOs of packets in buffers of one kind (`docs/model.md` §3). The credits that the packets take
+//! are in [`ledgers`](super::ledgers).
+//!
+//! To touch few cache lines per packet, the heads of the first FIFOs lie in the part that reads
+//! the buffer ([`Heads`]).
+
+use super::packet::Packet;
+use crate::fabric::engine::pool::{NONE, PacketId, Pool};
+use crate::fabric::prefetch::prefetch;
+
+/// VLs whose FIFO heads lie in the part that reads the buffer.
+pub(super) const NEAR_VLS: usize = 8;
+/// Heads of the first FIFOs of a buffer; [`NONE`] for an empty FIFO.
+pub(super) type Heads<const HEADS: usize> = [PacketId; HEADS];
+
+/// The FIFOs of all buffers of one kind. The heads of the first `HEADS` of a buffer lie in the part
+/// that reads it.
+#[derive(Debug)]
+pub(super) struct Fifos<const HEADS: usize> {
+    /// FIFOs per buffer.
+    stride: usize,
+    /// Heads of the other FIFOs of each buffer.
+    far_heads: Vec<PacketId>,
+    /// Last packet of each FIFO, valid if it has more than one.
+    tails: Vec<PacketId>,
+}
+
+impl<const HEADS: usize> Fifos<HEADS> {
+    /// `buffers` buffers with `stride` empty FIFOs each.
+    pub(super) fn new(buffers: usize, stride: usize) -> Self {
+        Self {
+            stride,
+            far_heads: vec![NONE; buffers * stride.saturating_sub(HEADS)],
+            tails: vec![NONE; buffers * stride],
+        }
+    }
+
+    /// Number of FIFOs per buffer.
+    #[inline]
+    pub(super) fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// Index in `far_heads` of the head of queue `q`.
+    #[inline]
+    fn far_head_index(&self, buffer: usize, q: usize) -> usize {
+        buffer * (self.stride - HEADS) + q - HEADS
+    }
+
+    /// Prefetches the head of a FIFO, unless it lies in the part that reads the buffer.
+    #[inline]
+    pub(super) fn prefetch_head(&self, buffer: usize, q: usize) {
+        if q >= HEADS {
+            prefetch(&self.far_heads, self.far_head_index(buffer, q));
+        }
+    }
+
+    /// Head of a FIFO, or [`NONE`].
+    #[inline]
+    pub(super) fn head(&self, near: &Heads<HEADS>, buffer: usize, q: usize) -> PacketId {
+        if q < HEADS {
+            near[q]
+        } else {
+            self.far_heads[self.far_head_index(buffer, q)]
+        }
+    }
+
+    #[inline]
+    fn head_mut<'a>(
+        &'a mut self,
+        near: &'a mut Heads<HEADS>,
+        buffer: usize,
+        q: usize,
+    ) -> &'a mut PacketId {
+        if q < HEADS {
+            &mut near[q]
+        } else {
+            let at = self.far_head_index(buffer, q);
+            &mut self.far_heads[at]
+        }
+    }
+
+    /// Appends packet `id` to the FIFO of queue `q`.
+    #[inline]
+    pub(super) fn push(
+        &mut self,
+        near: &mut Heads<HEADS>,
+        buffer: usize,
+        q: usize,
+        id: PacketId,
+        packets: &mut Pool<Packet>,
+    ) {
+        packets[id].next = NONE;
+        let head = self.head_mut(near, buffer, q);
+        let first = *head;
+        if first == NONE {
+            *head = id;
+        } else {
+            let at = buffer * self.stride + q;
+            let tail = &mut self.tails[at];
+            let has_one = packets[first].next == NONE;
+            let last = if has_one { first } else { *tail };
+            packets[last].next = id;
+            *tail = id;
+        }
+    }
+
+    /// Removes the head of queue `q`, whose successor is `next`. Returns true if the FIFO is
+    /// empty now.
+    #[inline]
+    pub(super) fn pop(
+        &mut self,
+        near: &mut Heads<HEADS>,
+        buffer: usize,
+        q: usize,
+        next: PacketId,
+    ) -> bool {
+        *self.head_mut(near, buffer, q) = next;
+        next == NONE
+    }
+}

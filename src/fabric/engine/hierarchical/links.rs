@@ -1,0 +1,169 @@
+//! Links, as their senders know them: the credits of the buffer at the far end, credits on their
+//! way back, and whether the sender waits for them (`docs/model.md` §3).
+//!
+//! A link is the only thing between two devices. The sender takes credits and asks when more
+//! arrive; the receiver gives them back. The link says whether the sender must be woken, and when.
+//! Links are numbered as the outputs that send over them: switch ports first, then NICs.
+
+use super::fifos::NEAR_VLS;
+use super::layout;
+use super::ledgers::{Ledgers, Retry};
+use super::schedule::{CreditReturn, DrainRate};
+use crate::fabric::engine::far_end::FarEnd;
+use crate::fabric::spec::{FabricSpec, Hierarchical, LinkLatency, Tick};
+
+/// The links of all outputs.
+#[derive(Debug)]
+pub(super) struct Links {
+    /// Outputs from this number on are NICs.
+    ports: u32,
+    latency: LinkLatency,
+    /// Credits of the input buffers at the far ends, by output.
+    to_switches: Ledgers<NEAR_VLS>,
+    /// Credits of the receive buffers of NICs, by NIC: each has one link.
+    to_nics: Ledgers<NEAR_VLS>,
+    /// The receive buffers are so small that a link can wait for their credits.
+    sinks_fill: bool,
+}
+
+impl Links {
+    /// Links with all credits at their senders.
+    pub(super) fn new(spec: &FabricSpec, switch: &Hierarchical) -> Self {
+        let (topology, buffers) = (&spec.topology, &switch.buffers);
+        let ports = topology.switches() * topology.radix();
+        let fpc = spec.units.flits_per_credit;
+        let crossbar = DrainRate::crossbar(switch.timing.mport_speedup, None, fpc);
+        let (outputs, nics) = ((ports + topology.nics()) as usize, topology.nics() as usize);
+        Self {
+            ports,
+            latency: spec.link_latency,
+            to_switches: Ledgers::of_pool(outputs, &buffers.input, crossbar),
+            to_nics: Ledgers::of_pool(nics, &buffers.nic_sink, DrainRate::link(fpc)),
+            sinks_fill: layout::sinks_can_fill(spec, &buffers.nic_sink),
+        }
+    }
+
+    /// Latency of the link of `output`, which leads to a switch.
+    #[inline]
+    fn latency(&self, output: u32) -> Tick {
+        match output < self.ports {
+            true => self.latency.switch,
+            false => self.latency.host,
+        }
+    }
+
+    /// How fast packets leave input buffers.
+    #[inline]
+    pub(super) fn drain_rate(&self) -> &DrainRate {
+        self.to_switches.drain_rate()
+    }
+
+    /// True if `output`, whose link leads to `to`, may send a packet of `credits` on `vl` in tick
+    /// `now`.
+    #[inline]
+    pub(super) fn has_quota(
+        &mut self,
+        (output, to): (u32, FarEnd),
+        vl: usize,
+        credits: u32,
+        now: Tick,
+    ) -> bool {
+        if to.is_nic() {
+            return !self.sinks_fill
+                || self.to_nics.has_quota(to.peer() as usize, vl, credits, now);
+        }
+        self.to_switches
+            .has_quota(output as usize, vl, credits, now)
+    }
+
+    /// When to check again, where [`Links::has_quota`] said no.
+    #[inline]
+    pub(super) fn retry(&self, (output, to): (u32, FarEnd), vl: usize, credits: u32) -> Retry {
+        if to.is_nic() {
+            return self.to_nics.retry(to.peer() as usize, vl, credits);
+        }
+        self.to_switches.retry(output as usize, vl, credits)
+    }
+
+    /// The next credit return must wake `output`.
+    #[inline]
+    pub(super) fn await_return(&mut self, output: u32) {
+        self.to_switches.await_return(output as usize);
+    }
+
+    /// A packet of `credits` credits on `vl` starts to leave `output` for a switch. Returns the
+    /// latency of the link.
+    #[inline]
+    pub(super) fn pass_to_switch(&mut self, output: u32, vl: usize, credits: u32) -> Tick {
+        self.to_switches.take(output as usize, vl, credits);
+        self.latency(output)
+    }
+
+    /// A packet of `credits` credits on `vl` starts to leave for `nic`. `leaving`: the credit return
+    /// of the buffer that it leaves. The NIC consumes each flit in the tick of its arrival. Returns
+    /// the latency of the link.
+    #[inline]
+    pub(super) fn pass_to_nic(
+        &mut self,
+        nic: u32,
+        vl: usize,
+        credits: u32,
+        leaving: CreditReturn,
+        now: Tick,
+    ) -> Tick {
+        if self.sinks_fill {
+            let nic = nic as usize;
+            self.to_nics.take(nic, vl, credits);
+            let credit_return = leaving.delayed(2 * self.latency.host);
+            self.to_nics.add_return(nic, credit_return, now);
+        }
+        self.latency.host
+    }
+
+    /// An input buffer gives credits back to `output`: `leaving` has the ticks in which the flits
+    /// start to cross. With `keep_order` the credits do not come before the credits of an earlier
+    /// packet, which congestion control may have delayed. Returns the tick in which `output` must
+    /// be woken, if it waits for credits.
+    #[inline]
+    pub(super) fn give_back(
+        &mut self,
+        output: u32,
+        leaving: CreditReturn,
+        keep_order: bool,
+        now: Tick,
+    ) -> Option<Tick> {
+        // The credits are free in the next tick. The sender sees them a link latency later.
+        let mut credit_return = leaving.delayed(1 + self.latency(output));
+        let (at, ledgers) = (output as usize, &mut self.to_switches);
+        let mut not_before = 0;
+        if keep_order {
+            (credit_return, not_before) = ledgers.in_order(at, credit_return);
+        }
+        ledgers.add_return(at, credit_return, now);
+        let waits = ledgers.take_waiting(at);
+        waits.then(|| ledgers.first_credit_tick(&credit_return).max(not_before))
+    }
+
+    /// The queues that hold the credits which a packet of `credits` on `vl` lacks at `output`: see
+    /// [`Ledgers::holders`].
+    pub(super) fn holders(
+        &mut self,
+        output: u32,
+        vl: usize,
+        credits: u32,
+        now: Tick,
+    ) -> Vec<usize> {
+        self.to_switches.holders(output as usize, vl, credits, now)
+    }
+
+    /// True if credits of `vl` are on their way to `output`.
+    pub(super) fn any_on(&self, output: u32, vl: usize) -> bool {
+        self.to_switches.has_pending_return(output as usize, vl)
+    }
+
+    /// Prefetches what `output` knows.
+    #[inline]
+    pub(super) fn prefetch(&self, output: u32) {
+        self.to_switches.prefetch_ledger(output as usize);
+    }
+}
