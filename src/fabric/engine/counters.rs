@@ -23,6 +23,17 @@ pub(super) struct Arrived {
     pub injected: Tick,
 }
 
+/// What is counted of a link (`docs/model.md` §9, `docs/model-infiniband.md` §13).
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LinkCounts {
+    pub flits: u64,
+    pub packets: u64,
+    /// Ticks in which packets waited for credits alone.
+    pub credit_wait: u64,
+    /// Ticks that packets waited for their turn, summed over the packets.
+    pub queue_wait: u64,
+}
+
 /// Counters kept while running.
 #[derive(Debug)]
 pub(super) struct Counters {

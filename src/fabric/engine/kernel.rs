@@ -5,37 +5,43 @@ use super::calendar::{Bucket, EVENT_ID, EVENT_SHIFT, Wheel};
 use super::counters::Counters;
 use super::deadlock::Deadlock;
 use super::nic::Messages;
+use super::observers::Observers;
 use super::pool::Pool;
+use super::probe::Probe;
 use crate::fabric::series::{PortVlSample, Sample, SourceSample};
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::fabric::stats::FabricStats;
 use crate::fabric::workload::{Message, Workload};
 
-/// What the fabrics of all kinds of switch have. `P` is a packet; `B` keeps the events of a tick.
+/// What the fabrics of all kinds of switch have. `K` is a packet; `B` keeps the events of a tick; `P`
+/// watches.
 #[derive(Debug)]
-pub(super) struct Kernel<P, B: Bucket> {
+pub(super) struct Kernel<K, B: Bucket, P> {
     /// Tick that is simulated, or was simulated last.
     pub now: Tick,
     pub wheel: Wheel<B>,
-    pub packets: Pool<P>,
+    pub packets: Pool<K>,
     pub messages: Messages,
-    pub counters: Counters,
+    pub observers: Observers<P>,
     /// Events of the present tick; empty between ticks.
     due: Vec<u32>,
     /// Messages that the workload creates in phase 3; empty between ticks.
     outbox: Vec<Message>,
 }
 
-impl<P, B: Bucket> Kernel<P, B> {
+impl<K, B: Bucket, P: Probe> Kernel<K, B, P> {
     /// An idle fabric at tick 0. `reach`: ticks that events lie ahead at most; later ones come out
     /// early.
-    pub(super) fn new(spec: &FabricSpec, reach: Tick) -> Self {
+    pub(super) fn new(spec: &FabricSpec, reach: Tick, probe: P) -> Self {
         Self {
             now: 0,
             wheel: Wheel::new(reach),
             packets: Pool::new(),
             messages: Messages::new(spec),
-            counters: Counters::new(spec),
+            observers: Observers {
+                counters: Counters::new(spec),
+                probe,
+            },
             due: Vec::new(),
             outbox: Vec::new(),
         }
@@ -53,9 +59,10 @@ impl<P, B: Bucket> Kernel<P, B> {
 pub(super) trait SwitchModel {
     type Packet;
     type Bucket: Bucket;
+    type Probe: Probe;
 
-    fn kernel(&self) -> &Kernel<Self::Packet, Self::Bucket>;
-    fn kernel_mut(&mut self) -> &mut Kernel<Self::Packet, Self::Bucket>;
+    fn kernel(&self) -> &Kernel<Self::Packet, Self::Bucket, Self::Probe>;
+    fn kernel_mut(&mut self) -> &mut Kernel<Self::Packet, Self::Bucket, Self::Probe>;
     /// Phases 1 and 2: an event of this tick came out of the wheel. Its kind and what its number
     /// names are known to the fabric only.
     fn event(&mut self, kind: u32, id: u32, workload: &mut impl Workload);
@@ -112,7 +119,7 @@ fn take_events(model: &mut impl SwitchModel, workload: &mut impl Workload) {
     let kernel = model.kernel_mut();
     let mut due = std::mem::take(&mut kernel.due);
     kernel.wheel.take(kernel.now, &mut due);
-    kernel.counters.events += due.len() as u64;
+    kernel.observers.counters.events += due.len() as u64;
     for &event in &due {
         model.event(event >> EVENT_SHIFT, event & EVENT_ID, workload);
     }
@@ -145,7 +152,7 @@ pub(super) fn sample(model: &mut impl SwitchModel, tick: Tick) -> Sample {
     let (port_vls, sources) = model.observe(tick);
     Sample {
         tick,
-        flows: model.kernel_mut().counters.take_flows(),
+        flows: model.kernel_mut().observers.counters.take_flows(),
         port_vls,
         sources,
     }

@@ -22,7 +22,9 @@ mod full_tests;
 mod hierarchical;
 mod kernel;
 mod nic;
+mod observers;
 mod pool;
+pub mod probe;
 mod recorder;
 mod run;
 mod vls;
@@ -30,6 +32,7 @@ mod voq;
 
 pub use self::deadlock::{Deadlock, Place, Waiting};
 use self::kernel::SwitchModel;
+use self::probe::{NoProbe, Probe};
 use super::series::Sampling;
 use super::spec::hierarchical::VirtualAllocation;
 use super::spec::{FabricSpec, Hierarchical, SpecError, Switch, Tick, UpPorts, Voq};
@@ -64,10 +67,10 @@ pub struct Progress {
     pub flit_hops: u64,
 }
 
-/// A simulated fabric, of either switch model.
+/// A simulated fabric, of either switch model. `P` watches it.
 #[derive(Debug)]
-pub struct Engine {
-    model: Model,
+pub struct Engine<P: Probe = NoProbe> {
+    model: Model<P>,
     /// First tick that has not been simulated.
     earliest: Tick,
     /// First tick in which to look again for a deadlock.
@@ -76,64 +79,64 @@ pub struct Engine {
 
 /// The fabrics of all switch models. Each variant is compiled for what its fabric needs.
 #[derive(Debug)]
-enum Model {
+enum Model<P> {
     /// Without congestion control.
-    Hierarchical(Box<hierarchical::Fabric<hierarchical::Off>>),
+    Hierarchical(Box<hierarchical::Fabric<hierarchical::Off, P>>),
     /// With congestion control.
-    HierarchicalControlled(Box<hierarchical::Fabric<hierarchical::Congestion>>),
+    HierarchicalControlled(Box<hierarchical::Fabric<hierarchical::Congestion, P>>),
     /// With VL allocation that does not look at the buffers; with or without congestion control.
-    HierarchicalBlind(Box<hierarchical::Fabric<hierarchical::Blindly>>),
+    HierarchicalBlind(Box<hierarchical::Fabric<hierarchical::BlindAllocation, P>>),
     /// With up-ports chosen by their queues; with or without congestion control.
-    HierarchicalAdaptive(Box<hierarchical::Fabric<hierarchical::Adaptive>>),
+    HierarchicalAdaptive(Box<hierarchical::Fabric<hierarchical::Adaptive, P>>),
     /// A plain fabric (`voq::layout::is_plain`), with at most 64 ports per switch.
-    VoqPlain(Box<voq::Fabric<0, 1>>),
+    VoqPlain(Box<voq::Fabric<P, 0, 1>>),
     /// With one rate, and at most 64 ports per switch.
-    Voq1(Box<voq::Fabric<1, 1>>),
+    Voq1(Box<voq::Fabric<P, 1, 1>>),
     /// With at most three different rates, and at most 64 ports per switch.
-    Voq3(Box<voq::Fabric<3, 1>>),
+    Voq3(Box<voq::Fabric<P, 3, 1>>),
     /// With any number of rates and ports within the limits.
-    Voq8(Box<voq::Fabric<{ voq::layout::MAX_RATES }, 2>>),
+    Voq8(Box<voq::Fabric<P, { voq::layout::MAX_RATES }, 2>>),
 }
 
-impl Model {
+impl<P: Probe> Model<P> {
     /// An idle fabric of the kind that `spec` names.
-    fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
+    fn new(spec: &FabricSpec, probe: P) -> Result<Self, SpecError> {
         match &spec.switch {
-            Switch::Hierarchical(switch) => Self::hierarchical(spec, switch),
-            Switch::Voq(switch) => Self::voq(spec, switch),
+            Switch::Hierarchical(switch) => Self::hierarchical(spec, switch, probe),
+            Switch::Voq(switch) => Self::voq(spec, switch, probe),
         }
     }
 
-    fn hierarchical(spec: &FabricSpec, switch: &Hierarchical) -> Result<Self, SpecError> {
-        use hierarchical::{Adaptive, Blindly, Congestion, Fabric, Off};
+    fn hierarchical(spec: &FabricSpec, switch: &Hierarchical, probe: P) -> Result<Self, SpecError> {
+        use hierarchical::{Adaptive, BlindAllocation, Congestion, Fabric, Off};
         let congestion = Congestion::new(spec)?;
         if switch.virtual_allocation == VirtualAllocation::Blind {
-            let fabric = Fabric::new(spec, switch, Blindly(congestion))?;
+            let fabric = Fabric::new(spec, switch, BlindAllocation(congestion), probe)?;
             return Ok(Self::HierarchicalBlind(Box::new(fabric)));
         }
         if spec.routing.up_ports == UpPorts::LeastQueued {
-            let fabric = Fabric::new(spec, switch, Adaptive(congestion))?;
+            let fabric = Fabric::new(spec, switch, Adaptive(congestion), probe)?;
             return Ok(Self::HierarchicalAdaptive(Box::new(fabric)));
         }
         Ok(match congestion {
-            None => Self::Hierarchical(Box::new(Fabric::new(spec, switch, Off)?)),
+            None => Self::Hierarchical(Box::new(Fabric::new(spec, switch, Off, probe)?)),
             Some(congestion) => {
-                let fabric = Fabric::new(spec, switch, congestion)?;
+                let fabric = Fabric::new(spec, switch, congestion, probe)?;
                 Self::HierarchicalControlled(Box::new(fabric))
             }
         })
     }
 
-    fn voq(spec: &FabricSpec, voq: &Voq) -> Result<Self, SpecError> {
+    fn voq(spec: &FabricSpec, voq: &Voq, probe: P) -> Result<Self, SpecError> {
         voq::layout::check_limits(spec, voq)?;
         let small = spec.topology.radix() <= 64;
         Ok(match voq::layout::rates(spec, voq).len() {
             0..=1 if small && voq::layout::is_plain(spec, voq) => {
-                Self::VoqPlain(Box::new(voq::Fabric::new(spec, voq)?))
+                Self::VoqPlain(Box::new(voq::Fabric::new(spec, voq, probe)?))
             }
-            0..=1 if small => Self::Voq1(Box::new(voq::Fabric::new(spec, voq)?)),
-            2..=3 if small => Self::Voq3(Box::new(voq::Fabric::new(spec, voq)?)),
-            _ => Self::Voq8(Box::new(voq::Fabric::new(spec, voq)?)),
+            0..=1 if small => Self::Voq1(Box::new(voq::Fabric::new(spec, voq, probe)?)),
+            2..=3 if small => Self::Voq3(Box::new(voq::Fabric::new(spec, voq, probe)?)),
+            _ => Self::Voq8(Box::new(voq::Fabric::new(spec, voq, probe)?)),
         })
     }
 }
@@ -155,17 +158,38 @@ macro_rules! with_model {
 }
 
 impl Engine {
-    /// An idle fabric at tick 0.
+    /// An idle fabric at tick 0, which nothing watches.
     ///
     /// # Errors
     /// If the specification contradicts itself or exceeds a limit of the engine.
     pub fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
+        Self::watched(spec, NoProbe)
+    }
+}
+
+impl<P: Probe> Engine<P> {
+    /// An idle fabric at tick 0, which `probe` watches.
+    ///
+    /// # Errors
+    /// If the specification contradicts itself or exceeds a limit of the engine.
+    pub fn watched(spec: &FabricSpec, probe: P) -> Result<Self, SpecError> {
         spec.validate()?;
         Ok(Self {
-            model: Model::new(spec)?,
+            model: Model::new(spec, probe)?,
             earliest: 0,
             next_deadlock_check: run::DEADLOCK_CHECK_TICKS,
         })
+    }
+
+    /// What watches the fabric.
+    #[must_use]
+    pub fn probe(&self) -> &P {
+        with_model!(&self.model, model => &model.kernel().observers.probe)
+    }
+
+    /// As [`Engine::probe`].
+    pub fn probe_mut(&mut self) -> &mut P {
+        with_model!(&mut self.model, model => &mut model.kernel_mut().observers.probe)
     }
 
     /// Runs until the workload has finished or nothing is left to do.
@@ -226,7 +250,7 @@ impl Engine {
     /// in ticks. [`Engine::stats`] has these too, but walks over all links.
     #[must_use]
     pub fn delivered(&self) -> (u64, u64, u128) {
-        with_model!(&self.model, model => model.kernel().counters.delivered())
+        with_model!(&self.model, model => model.kernel().observers.counters.delivered())
     }
 
     /// What has been counted so far.

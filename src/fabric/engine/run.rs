@@ -20,7 +20,7 @@ const CONTROL_TICKS: u32 = 1 << 14;
 const CONTROL_EVENTS: u64 = 1 << 18;
 
 pub(super) fn progress(model: &impl SwitchModel) -> Progress {
-    let counters = &model.kernel().counters;
+    let counters = &model.kernel().observers.counters;
     Progress {
         tick: model.kernel().now,
         messages: counters.messages_delivered,
@@ -66,7 +66,7 @@ pub(super) fn drive<M: SwitchModel, W: Workload>(
         model.start_series();
     }
     let mut until_control = CONTROL_TICKS;
-    let mut events_at_control = model.kernel().counters.events + CONTROL_EVENTS;
+    let mut events_at_control = model.kernel().observers.counters.events + CONTROL_EVENTS;
     while !workload.finished() {
         let wanted = workload.next_tick();
         if wanted.is_none() && kernel::is_idle(model) {
@@ -103,9 +103,9 @@ pub(super) fn drive<M: SwitchModel, W: Workload>(
             return RunEnd::Exhausted;
         }
         until_control -= 1;
-        if until_control == 0 || model.kernel().counters.events >= events_at_control {
+        if until_control == 0 || model.kernel().observers.counters.events >= events_at_control {
             until_control = CONTROL_TICKS;
-            events_at_control = model.kernel().counters.events + CONTROL_EVENTS;
+            events_at_control = model.kernel().observers.counters.events + CONTROL_EVENTS;
             if control(&progress(model), workload).is_break() {
                 return RunEnd::Interrupted;
             }

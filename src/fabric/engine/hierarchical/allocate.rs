@@ -12,9 +12,10 @@ use super::control::Control;
 use super::eligibility::Eligibility;
 use crate::fabric::engine::bits::first_from;
 use crate::fabric::engine::pool::PacketId;
+use crate::fabric::engine::probe::{Obstacle, Probe};
 use crate::fabric::spec::Tick;
 
-impl<C: Control> Fabric<C> {
+impl<C: Control, P: Probe> Fabric<C, P> {
     /// Phases 5 and 6.
     #[inline]
     pub(super) fn allocate(&mut self) {
@@ -225,6 +226,8 @@ impl<C: Control> Fabric<C> {
         if C::ADAPTIVE {
             self.waiting[output as usize] -= credits;
         }
+        let seen = || packet.seen(id);
+        self.kernel.observers.granted(self.kernel.now, output, seen);
         if let Some(congestion) = self.control.get_mut() {
             let mport = if winner < 4 {
                 output / 4
@@ -238,7 +241,9 @@ impl<C: Control> Fabric<C> {
             let port_vls = &mut congestion.port_vls;
             if port_vls.granted(queue, (packet.flits, bytes), ready_at == self.kernel.now) {
                 packet.fecn = true;
-                self.kernel.counters.count(|counts| counts.marked += 1);
+                let seen = packet.seen(id);
+                let now = self.kernel.now;
+                self.kernel.observers.marked(now, output, || seen);
             }
         }
         let ready = self.kernel.now
@@ -249,6 +254,9 @@ impl<C: Control> Fabric<C> {
             .push(&mut self.kernel.wheel, ready, (output, id));
         let losers = requests & !(1 << winner);
         if losers != 0 {
+            if P::WATCHES {
+                self.report_losers(output, losers);
+            }
             self.wake_sources_of_output(output, losers, self.kernel.now + 1);
         }
     }
@@ -275,7 +283,38 @@ impl<C: Control> Fabric<C> {
         while losers != 0 {
             let loser = central / 2 * 4 + losers.trailing_zeros();
             losers &= losers - 1;
+            if P::WATCHES {
+                self.report_loser(self.picked_of_input(loser));
+            }
             self.wake_input(loser, self.kernel.now + 1);
+        }
+    }
+
+    /// The packet that an input buffer picked in this tick.
+    fn picked_of_input(&self, port: u32) -> PacketId {
+        let input = &self.inputs[port as usize];
+        let vl = usize::from(input.pick);
+        self.input_fifos.head(&input.heads, port as usize, vl)
+    }
+
+    /// Tells the probe that a packet requested to cross and was not granted.
+    fn report_loser(&mut self, id: PacketId) {
+        let packet = &self.kernel.packets[id];
+        let (now, observers) = (self.kernel.now, &mut self.kernel.observers);
+        observers.blocked(now, packet.output, 1 << packet.vl, Obstacle::Arbiter);
+    }
+
+    /// Tells the probe so of the packets that the sources of `output` at `positions` picked.
+    fn report_losers(&mut self, output: u32, mut positions: u64) {
+        let first_central = self.outputs[output as usize].first_central;
+        while positions != 0 {
+            let position = positions.trailing_zeros();
+            positions &= positions - 1;
+            let id = match position.checked_sub(4) {
+                None => self.picked_of_input(output / 4 * 4 + position),
+                Some(central) => self.centrals[(first_central + central) as usize].picked,
+            };
+            self.report_loser(id);
         }
     }
 

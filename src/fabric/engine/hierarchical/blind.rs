@@ -11,6 +11,7 @@ use super::Fabric;
 use super::control::Control;
 use super::eligibility::Eligibility;
 use crate::fabric::engine::bits::first_from;
+use crate::fabric::engine::probe::Probe;
 use crate::fabric::spec::Tick;
 
 /// How far the pointers of the sources have moved. Empty with informed virtual allocation.
@@ -62,7 +63,7 @@ fn pointer_steps(picks: Tick, ready: u32) -> Tick {
     }
 }
 
-impl<C: Control> Fabric<C> {
+impl<C: Control, P: Probe> Fabric<C, P> {
     /// Moves the pointer of an input buffer by its picks before the present tick. Must be
     /// called before another of its heads becomes ready.
     #[inline(always)]

@@ -8,6 +8,7 @@ use super::packet::Packet;
 use crate::fabric::engine::congestion::{FlowId, PortVls, Sources};
 use crate::fabric::engine::nic::QueuePairs;
 use crate::fabric::engine::pool::PacketId;
+use crate::fabric::engine::probe::Probe;
 use crate::fabric::spec::{FabricSpec, SpecError, Tick};
 use crate::units::Ratio;
 use std::collections::VecDeque;
@@ -86,9 +87,9 @@ pub(super) struct NicCongestion {
 /// Blind virtual allocation, with or without congestion control. Such fabrics serve for
 /// comparisons and need not be fast, so one variant does for both.
 #[derive(Debug)]
-pub(in crate::fabric::engine) struct Blindly(pub Option<Congestion>);
+pub(in crate::fabric::engine) struct BlindAllocation(pub Option<Congestion>);
 
-impl Control for Blindly {
+impl Control for BlindAllocation {
     const BLIND: bool = true;
     const ADAPTIVE: bool = true;
 
@@ -204,7 +205,7 @@ impl Congestion {
     }
 }
 
-impl<C: Control> Fabric<C> {
+impl<C: Control, P: Probe> Fabric<C, P> {
     /// End of phase 6: Port VLs enter or leave the congestion state.
     #[inline]
     pub(super) fn update_congestion_states(&mut self) {

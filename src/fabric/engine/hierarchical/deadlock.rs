@@ -10,12 +10,13 @@ use super::Fabric;
 use super::control::Control;
 use crate::fabric::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
 use crate::fabric::engine::pool::NONE;
+use crate::fabric::engine::probe::Probe;
 use std::collections::BTreeMap;
 
 /// A FIFO: the kind of its buffer, the number of the buffer, and the queue within it.
 type Node = (Place, usize, usize);
 
-impl<C: Control> Fabric<C> {
+impl<C: Control, P: Probe> Fabric<C, P> {
     /// A cycle of packets that can never move; `None` if there is none.
     pub(super) fn find_deadlock(&mut self) -> Option<Deadlock> {
         // FIFOs whose head waits for credits, with the FIFOs that hold those credits.

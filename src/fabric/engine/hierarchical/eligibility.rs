@@ -6,6 +6,7 @@ use super::buffers::Buffers;
 use super::control::Control;
 use super::ledgers::Retry;
 use crate::fabric::engine::pool::PacketId;
+use crate::fabric::engine::probe::{Obstacle, Probe};
 use crate::fabric::spec::Tick;
 
 /// Whether the head of a queue can be granted its target in this tick.
@@ -51,7 +52,7 @@ impl Eligibility {
     }
 }
 
-impl<C: Control> Fabric<C> {
+impl<C: Control, P: Probe> Fabric<C, P> {
     /// Checks the head of `vl` of an input buffer. Returns its output as well.
     #[inline(always)]
     pub(super) fn check_input_head(&mut self, port: u32, vl: u32) -> (Eligibility, u32) {
@@ -66,7 +67,10 @@ impl<C: Control> Fabric<C> {
         } else {
             let central = 2 * (port / 4) + output % 2;
             let queue = self.central_queue(output, packet.vl);
-            self.check_central(central, queue, credits, position)
+            let found = self.check_central(central, queue, credits, position);
+            let idle_at = self.centrals[central as usize].port_free_at;
+            self.report(&found, output, next_vl, idle_at);
+            found
         };
         (eligibility, output)
     }
@@ -98,7 +102,25 @@ impl<C: Control> Fabric<C> {
         if let Eligibility::Waiting = found {
             to.sources_waiting |= 1 << position;
         }
+        let idle_at = to.port_free_at;
+        self.report(&found, output, vl, idle_at);
         found
+    }
+
+    /// Tells the probe what keeps a head for `output` on `vl` from its target, whose port into the
+    /// buffer is idle from `idle_at` on.
+    #[inline(always)]
+    fn report(&mut self, found: &Eligibility, output: u32, vl: usize, idle_at: Tick) {
+        if P::WATCHES && !matches!(found, Eligibility::Eligible) {
+            let overlap = self.timing.allocation_overlap();
+            let now = self.kernel.now;
+            let obstacle = match idle_at.saturating_sub(overlap) > now {
+                true => Obstacle::Crossbar,
+                false => Obstacle::Buffer,
+            };
+            let observers = &mut self.kernel.observers;
+            observers.blocked(now, output, 1 << vl, obstacle);
+        }
     }
 
     /// The same for queue `queue` of a central buffer.

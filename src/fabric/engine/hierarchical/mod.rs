@@ -48,7 +48,7 @@ mod statistics;
 use self::blind::Blind;
 use self::buffers::{CentralBuffers, VlBuffers};
 use self::control::Control;
-pub(super) use self::control::{Adaptive, Blindly, Congestion, Off};
+pub(super) use self::control::{Adaptive, BlindAllocation, Congestion, Off};
 use self::fifos::{Fifos, NEAR_VLS};
 use self::links::Links;
 use self::packet::Packet;
@@ -61,6 +61,7 @@ use super::deadlock::Deadlock;
 use super::kernel::{Kernel, SwitchModel};
 use super::nic::Answering;
 use super::pool::PacketId;
+use super::probe::Probe;
 use super::vls::Vls;
 use crate::fabric::routing::Router;
 use crate::fabric::series::{PortVlSample, SourceSample};
@@ -72,9 +73,9 @@ use crate::fabric::workload::{Message, Workload};
 /// The state of a fabric. `C` says whether there is congestion control, and whether
 /// virtual allocation is blind.
 #[derive(Debug)]
-pub(super) struct Fabric<C> {
+pub(super) struct Fabric<C, P> {
     control: C,
-    kernel: Kernel<Packet, Vec<u32>>,
+    kernel: Kernel<Packet, Vec<u32>, P>,
     units: Units,
     timing: Timing,
     radix: u32,
@@ -159,7 +160,7 @@ mod event {
 /// so small that the comparison with the oracle covers both cases.
 const PREFETCH_PORTS: usize = if cfg!(debug_assertions) { 40 } else { 1024 };
 
-impl<C: Control> Fabric<C> {
+impl<C: Control, P: Probe> Fabric<C, P> {
     /// An idle fabric at tick 0.
     ///
     /// # Errors
@@ -168,6 +169,7 @@ impl<C: Control> Fabric<C> {
         spec: &FabricSpec,
         switch: &Hierarchical,
         control: C,
+        probe: P,
     ) -> Result<Self, SpecError> {
         layout::check_limits(spec, switch)?;
         let topology = &spec.topology;
@@ -193,7 +195,7 @@ impl<C: Control> Fabric<C> {
         let far_words = queues.count().div_ceil(64).saturating_sub(1);
         Ok(Self {
             control,
-            kernel: Kernel::new(spec, layout::event_horizon(spec, timing)),
+            kernel: Kernel::new(spec, layout::event_horizon(spec, timing), probe),
             radix,
             vls,
             prefetching: ports > PREFETCH_PORTS,
@@ -315,17 +317,18 @@ impl<C: Control> Fabric<C> {
     }
 }
 
-impl<C: Control> SwitchModel for Fabric<C> {
+impl<C: Control, P: Probe> SwitchModel for Fabric<C, P> {
     type Packet = Packet;
     type Bucket = Vec<u32>;
+    type Probe = P;
 
     #[inline(always)]
-    fn kernel(&self) -> &Kernel<Packet, Vec<u32>> {
+    fn kernel(&self) -> &Kernel<Packet, Vec<u32>, P> {
         &self.kernel
     }
 
     #[inline(always)]
-    fn kernel_mut(&mut self) -> &mut Kernel<Packet, Vec<u32>> {
+    fn kernel_mut(&mut self) -> &mut Kernel<Packet, Vec<u32>, P> {
         &mut self.kernel
     }
 
@@ -385,7 +388,7 @@ impl<C: Control> SwitchModel for Fabric<C> {
 
     fn start_series(&mut self) {
         let mtu_bytes = self.kernel.messages.mtu_bytes();
-        self.kernel.counters.start_series(&mtu_bytes);
+        self.kernel.observers.counters.start_series(&mtu_bytes);
         if let Some(congestion) = self.control.get_mut() {
             congestion.port_vls.start_series();
         }

@@ -10,6 +10,7 @@ use super::packet::Packet;
 use crate::fabric::engine::bits::from_on;
 use crate::fabric::engine::nic::{DataPacket, MessageQueue};
 use crate::fabric::engine::pool::{InFlight, NONE};
+use crate::fabric::engine::probe::Probe;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{AppQueue, Message, Workload};
 
@@ -21,14 +22,14 @@ pub(super) struct NextPacket {
     pub vl: u8,
 }
 
-impl<C: Control> Fabric<C> {
+impl<C: Control, P: Probe> Fabric<C, P> {
     /// Adds a message to its application queue. Does nothing if there are too many messages.
     #[inline]
     pub(super) fn append(&mut self, message: &Message) {
         let kernel = &mut self.kernel;
         let Some(id) = kernel
             .messages
-            .create(message, kernel.now, &mut kernel.counters)
+            .create(message, kernel.now, &mut kernel.observers.counters)
         else {
             return;
         };

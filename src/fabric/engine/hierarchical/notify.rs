@@ -11,8 +11,9 @@ use super::output::NextPacket;
 use super::packet::Packet;
 use crate::fabric::engine::nic::Received;
 use crate::fabric::engine::pool::NONE;
+use crate::fabric::engine::probe::Probe;
 
-impl<C: Control> Fabric<C> {
+impl<C: Control, P: Probe> Fabric<C, P> {
     /// Phase 1: the tail of `packet` has arrived at its NIC. A CNP lowers the rate of the flow;
     /// a marked data packet is answered with a CNP.
     pub(super) fn notify(&mut self, packet: &Packet) {
@@ -23,7 +24,7 @@ impl<C: Control> Fabric<C> {
             };
             let flow = congestion.sources.flow(nic, packet.sl, packet.index);
             let is_event = congestion.sources.becn(flow, self.kernel.now);
-            self.kernel.counters.count_becn(is_event);
+            self.kernel.observers.counters.count_becn(is_event);
             // The entries of the CCT need not rise, so the delay may be shorter now.
             self.touch_nic(nic);
             return;
@@ -63,7 +64,7 @@ impl<C: Control> Fabric<C> {
             ..Packet::default()
         });
         congestion.nics[nic as usize].cnps.push_back(id);
-        let counters = &mut self.kernel.counters;
+        let counters = &mut self.kernel.observers.counters;
         counters.count(|counts| counts.notifications += 1);
         // Phase 7 wakes the output later if its link is busy.
         self.dirty_outputs.push(self.ports as u32 + nic);

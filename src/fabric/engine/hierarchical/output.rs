@@ -12,7 +12,9 @@ use super::ledgers::Retry;
 use super::schedule::CreditReturn;
 use super::scheduler::Head;
 use crate::fabric::engine::counters::Arrived;
+use crate::fabric::engine::observers::Transfer;
 use crate::fabric::engine::pool::{NONE, PacketId};
+use crate::fabric::engine::probe::{Obstacle, Probe};
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::Workload;
 
@@ -37,7 +39,7 @@ struct Leaving {
     first_credit: Tick,
 }
 
-impl<C: Control> Fabric<C> {
+impl<C: Control, P: Probe> Fabric<C, P> {
     /// Notes that a packet became ready on `vl` of `output`.
     #[inline]
     pub(super) fn packet_ready_at_output(&mut self, output: u32, vl: usize) {
@@ -118,7 +120,11 @@ impl<C: Control> Fabric<C> {
             let credits = packet.credits.into();
             if self.links.has_quota(link, vl, credits, now) {
                 candidates |= 1 << vl;
-            } else if candidates == 0 {
+                continue;
+            }
+            let observers = &mut self.kernel.observers;
+            observers.blocked(now, output, 1 << vl, Obstacle::Credits);
+            if candidates == 0 {
                 match self.links.retry(link, vl, credits) {
                     Retry::At(tick) => wake_at = wake_at.min(tick),
                     Retry::AfterCreditReturn => waits = true,
@@ -144,23 +150,32 @@ impl<C: Control> Fabric<C> {
         let now = self.kernel.now;
         let leaving = self.leave_buffer(output, next);
         let sender = &mut self.senders[output as usize];
-        let packet = &self.kernel.packets[leaving.id];
-        let flits = packet.flits;
+        let packet = self.kernel.packets[leaving.id];
         let (to, has_more) = (sender.to, sender.ready != 0);
-        let free_at = now + Tick::from(flits);
+        let free_at = now + Tick::from(packet.flits);
         sender.free_at = free_at;
         let blocked_since = std::mem::replace(&mut sender.blocked_since, Tick::MAX);
+        let nic = output.checked_sub(self.ports as u32);
+        let transfer = Transfer {
+            output,
+            of_nic: nic.is_some() || to.is_nic(),
+            flits: packet.flits,
+            start: now,
+            end: free_at,
+            waited: now - packet.ready,
+        };
         let part = &mut self.outputs[output as usize];
-        part.sent.credit_wait += now.saturating_sub(blocked_since);
-        part.sent.flits += u64::from(flits);
-        part.sent.packets += 1;
-        part.sent.queue_wait += now - packet.ready;
-        let waiting = std::mem::take(&mut part.sources_waiting);
-        if let Some(nic) = output.checked_sub(self.ports as u32)
-            && leaving.is_queued
-        {
+        let observers = &mut self.kernel.observers;
+        observers.credit_wait_ended(&mut part.sent, output, blocked_since, now);
+        if let Some(nic) = nic {
             self.injected(nic, &leaving);
         }
+        let part = &mut self.outputs[output as usize];
+        let seen = || packet.seen(leaving.id);
+        self.kernel
+            .observers
+            .started(&mut part.sent, transfer, seen);
+        let waiting = std::mem::take(&mut part.sources_waiting);
         if to.is_nic() {
             self.transmit_to_nic(to.peer(), &leaving);
         } else {
@@ -174,16 +189,21 @@ impl<C: Control> Fabric<C> {
         }
     }
 
-    /// A data packet leaves `nic`.
+    /// A packet leaves `nic`.
     #[inline]
     fn injected(&mut self, nic: u32, leaving: &Leaving) {
         let now = self.kernel.now;
         let packet = &mut self.kernel.packets[leaving.id];
         packet.injected = now;
         let packet = *packet;
-        let counters = &mut self.kernel.counters;
-        counters.packets += 1;
-        counters.flits_injected += u64::from(packet.flits);
+        let seen = || packet.seen(leaving.id);
+        if !leaving.is_queued {
+            self.kernel.observers.answer_injected((now, nic), seen);
+            return;
+        }
+        let token = || self.kernel.messages[packet.message].token;
+        let observers = &mut self.kernel.observers;
+        observers.injected((now, nic), packet.flits, token, seen);
         if packet.last && self.kernel.messages[packet.message].report_injection {
             let left_at = now + Tick::from(packet.flits);
             self.kernel.push(left_at, event::INJECTION, packet.message);
@@ -193,7 +213,7 @@ impl<C: Control> Fabric<C> {
         }
         if let Some(congestion) = self.control.get_mut() {
             let (index, wake_at) = congestion.sent(now, nic, &packet);
-            self.kernel.counters.count_sent(index);
+            self.kernel.observers.counters.count_sent(index);
             if let Some(at) = wake_at {
                 self.wake_nic(nic, at);
             }
@@ -255,7 +275,6 @@ impl<C: Control> Fabric<C> {
             .pass_to_nic(nic, leaving.vl, credits, leaving.credit_return, now);
         let tail = now + latency + u64::from(flits - 1);
         self.kernel.push(tail, event::DELIVERY, leaving.id);
-        self.kernel.counters.host_flit_hops += u64::from(flits);
     }
 
     /// Last part of [`transmit`](Self::transmit) on a link to in-port `port`, counted over all
@@ -264,11 +283,6 @@ impl<C: Control> Fabric<C> {
     fn transmit_to_switch(&mut self, output: u32, port: u32, leaving: &Leaving) {
         let from_nic = output as usize >= self.ports;
         let packet = &mut self.kernel.packets[leaving.id];
-        let (flits, counters) = (u64::from(packet.flits), &mut self.kernel.counters);
-        match from_nic {
-            true => counters.host_flit_hops += flits,
-            false => counters.flit_hops += flits,
-        }
         let latency = self
             .links
             .pass_to_switch(output, leaving.vl, packet.credits.into());
@@ -286,6 +300,8 @@ impl<C: Control> Fabric<C> {
         if self.control.get().is_some() {
             self.notify(&packet);
             if packet.message == NONE {
+                let (now, observers) = (self.kernel.now, &mut self.kernel.observers);
+                observers.answer_delivered(now, || packet.seen(id));
                 return;
             }
         }
@@ -296,12 +312,12 @@ impl<C: Control> Fabric<C> {
             units: packet.flits,
             injected: packet.injected,
         };
-        self.kernel.counters.deliver(
-            self.kernel.now,
-            &arrived,
-            &mut self.kernel.messages,
-            workload,
-        );
+        let seen = || packet.seen(id);
+        let kernel = &mut self.kernel;
+        let receiver = (&mut kernel.messages, workload);
+        kernel
+            .observers
+            .delivered(kernel.now, &arrived, receiver, seen);
     }
 }
 

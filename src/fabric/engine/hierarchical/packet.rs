@@ -1,6 +1,7 @@
 //! The state of a packet, which all phases read and write.
 
 use crate::fabric::engine::pool::{MessageId, PacketId};
+use crate::fabric::engine::probe::PacketSeen;
 use crate::fabric::spec::Tick;
 
 /// A packet from the send queue of its NIC to its delivery. It fills one cache line.
@@ -35,6 +36,20 @@ pub(in crate::fabric::engine) struct Packet {
     pub fecn: bool,
     /// In-port within the MPort of the present switch. Only with congestion control.
     pub in_port: u8,
+}
+
+impl Packet {
+    /// The packet, which has number `id`, as a probe sees it.
+    #[inline(always)]
+    pub(super) fn seen(&self, id: PacketId) -> PacketSeen {
+        PacketSeen {
+            number: id,
+            dst: self.dst,
+            sl: self.sl,
+            vl: self.vl,
+            flits: self.flits,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -9,13 +9,14 @@ use super::ledgers::Retry;
 use super::nic::NextPacket;
 use crate::fabric::engine::nic::WaitingPair;
 use crate::fabric::engine::pool::MessageId;
+use crate::fabric::engine::probe::Probe;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{AppQueue, Message, Workload};
 
 /// All queue pairs of a NIC are scanned in one order, whatever their VLs.
 const GROUP: usize = 0;
 
-impl<C: Control> Fabric<C> {
+impl<C: Control, P: Probe> Fabric<C, P> {
     /// Adds message `id` to the queue of its queue pair.
     pub(super) fn append_to_pair(&mut self, message: &Message, id: MessageId) {
         let Message { src, dst, sl, .. } = *message;
@@ -71,7 +72,7 @@ impl<C: Control> Fabric<C> {
             let more = more.and_then(|message| {
                 kernel
                     .messages
-                    .create(&message, kernel.now, &mut kernel.counters)
+                    .create(&message, kernel.now, &mut kernel.observers.counters)
             });
             if let Some(id) = more {
                 queue.push(id, &mut kernel.messages);

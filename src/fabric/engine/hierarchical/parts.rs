@@ -4,6 +4,7 @@
 
 use super::fifos::{Heads, NEAR_VLS};
 use crate::fabric::engine::calendar::Wake;
+use crate::fabric::engine::counters::LinkCounts;
 use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::nic::MessageQueue;
 use crate::fabric::engine::pool::{NONE, PacketId};
@@ -98,18 +99,7 @@ pub(super) struct Output {
     pub first_central: u32,
     /// Switch allocation pointer.
     pub next_source: u8,
-    pub sent: Sent,
-}
-
-/// What is counted of a link (`docs/model.md` §9).
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Sent {
-    pub flits: u64,
-    pub packets: u64,
-    /// In ticks.
-    pub credit_wait: u64,
-    /// In ticks, summed over the packets.
-    pub queue_wait: u64,
+    pub sent: LinkCounts,
 }
 
 /// The sending end of the link of an output buffer, or of a NIC.
@@ -149,7 +139,7 @@ impl Output {
             sources_waiting: 0,
             first_central,
             next_source: 0,
-            sent: Sent::default(),
+            sent: LinkCounts::default(),
         }
     }
 }

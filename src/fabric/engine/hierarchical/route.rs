@@ -8,6 +8,7 @@ use super::buffers::VlBuffers;
 use super::control::Control;
 use crate::fabric::engine::choice::{Choice, Occupancy};
 use crate::fabric::engine::pool::PacketId;
+use crate::fabric::engine::probe::Probe;
 use crate::fabric::engine::vls::{Hop, VlAndClass};
 use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::Tick;
@@ -18,7 +19,7 @@ const FAR: usize = 16;
 /// refer to can be prefetched.
 const NEAR: usize = 6;
 
-impl<C: Control> Fabric<C> {
+impl<C: Control, P: Probe> Fabric<C, P> {
     /// Prefetches what the next headers in input buffers will need.
     #[inline]
     fn prefetch_input(&self, line: usize) {
@@ -81,7 +82,7 @@ impl<C: Control> Fabric<C> {
         } else {
             for line in 0..2 {
                 while let Some((port, id)) = self.input_ready[line].pop(self.kernel.now) {
-                    self.kernel.counters.events += 1;
+                    self.kernel.observers.counters.events += 1;
                     if self.prefetching {
                         self.prefetch_input(line);
                     }
@@ -91,7 +92,7 @@ impl<C: Control> Fabric<C> {
             }
         }
         while let Some((central, queue, id)) = self.central_ready.pop(self.kernel.now) {
-            self.kernel.counters.events += 1;
+            self.kernel.observers.counters.events += 1;
             if self.prefetching {
                 self.prefetch_central(id);
             }
@@ -107,7 +108,7 @@ impl<C: Control> Fabric<C> {
             self.touch_central(central);
         }
         while let Some((output, id)) = self.output_ready.pop(self.kernel.now) {
-            self.kernel.counters.events += 1;
+            self.kernel.observers.counters.events += 1;
             if self.prefetching {
                 self.prefetch_output();
             }
@@ -134,7 +135,7 @@ impl<C: Control> Fabric<C> {
                 arrivals.push(arrival);
             }
         }
-        self.kernel.counters.events += arrivals.len() as u64;
+        self.kernel.observers.counters.events += arrivals.len() as u64;
         arrivals.sort_unstable();
         for &(port, id) in &arrivals {
             let output = self.output_of(port, id);
@@ -195,6 +196,8 @@ impl<C: Control> Fabric<C> {
         };
         let behind = self.vl_policy.behind(hop, packet.sl, packet.dst, before);
         (packet.vl, packet.class) = (behind.vl, behind.class);
+        let observers = &mut self.kernel.observers;
+        observers.queued(self.kernel.now, output, || packet.seen(id));
         if let Some(congestion) = self.control.get_mut() {
             packet.in_port = (port % 4) as u8;
             let queue = (port, output, packet.vl);

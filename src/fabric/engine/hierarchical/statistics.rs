@@ -4,16 +4,17 @@
 
 use super::Fabric;
 use super::control::Control;
-use super::parts::Sent;
+use crate::fabric::engine::counters::LinkCounts;
+use crate::fabric::engine::probe::Probe;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 
-impl<C: Control> Fabric<C> {
+impl<C: Control, P: Probe> Fabric<C, P> {
     /// Sets all counts to 0. A credit wait that goes on counts from the next tick.
     pub(super) fn restart_counting(&mut self) {
-        self.kernel.counters.restart(self.kernel.now);
+        self.kernel.observers.counters.restart(self.kernel.now);
         for (output, link) in self.outputs.iter_mut().zip(&mut self.senders) {
-            output.sent = Sent::default();
+            output.sent = LinkCounts::default();
             if link.blocked_since != Tick::MAX {
                 link.blocked_since = self.kernel.now + 1;
             }
@@ -53,6 +54,6 @@ impl<C: Control> Fabric<C> {
                 }
             })
             .collect();
-        self.kernel.counters.stats(self.kernel.now, links)
+        self.kernel.observers.counters.stats(self.kernel.now, links)
     }
 }

@@ -10,6 +10,7 @@ use super::packet::{Origin, Packet, Purpose};
 use crate::fabric::engine::counters::Arrived;
 use crate::fabric::engine::nic::{Answers, Received};
 use crate::fabric::engine::pool::{NONE, PacketId};
+use crate::fabric::engine::probe::Probe;
 use crate::fabric::workload::Workload;
 
 /// A CNP or an ACK.
@@ -20,13 +21,16 @@ struct Answer {
     becn: bool,
 }
 
-impl<const L: usize, const W: usize> Fabric<L, W> {
+impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// The tail of packet `id` is at its NIC.
     pub(super) fn arrive(&mut self, id: PacketId, workload: &mut impl Workload) {
         let (packet, origin) = (self.kernel.packets[id], self.origins[id]);
         self.kernel.packets[id].alive = false;
         self.kernel.packets.remove(id);
         if origin.purpose == Purpose::Answer {
+            let seen = || packet.seen(id);
+            let kernel = &mut self.kernel;
+            kernel.observers.answer_delivered(kernel.now, seen);
             if origin.becn {
                 self.receive_becn(&packet, origin.src);
             }
@@ -39,12 +43,12 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             units: packet.bytes,
             injected: origin.injected,
         };
-        self.kernel.counters.deliver(
-            self.kernel.now,
-            &arrived,
-            &mut self.kernel.messages,
-            workload,
-        );
+        let kernel = &mut self.kernel;
+        let receiver = (&mut kernel.messages, workload);
+        let seen = || packet.seen(id);
+        kernel
+            .observers
+            .delivered(kernel.now, &arrived, receiver, seen);
         if !Self::PLAIN {
             self.answer(&packet, &origin);
         }
@@ -81,7 +85,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         };
         let flow = congestion.sources.flow(packet.dst, packet.sl, src);
         let is_event = congestion.sources.becn(flow, self.kernel.now);
-        self.kernel.counters.count_becn(is_event);
+        self.kernel.observers.counters.count_becn(is_event);
         self.mark_nic_dirty(packet.dst);
     }
 
@@ -129,6 +133,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         append(queue, id, |tail| &mut self.kernel.packets[tail].next);
         if becn {
             self.kernel
+                .observers
                 .counters
                 .count(|counts| counts.notifications += 1);
         }

@@ -7,6 +7,7 @@
 use super::Fabric;
 use super::parts::OutputVl;
 use super::ports::Ports;
+use crate::fabric::engine::probe::{Obstacle, Probe};
 use crate::fabric::spec::Tick;
 use crate::fabric::spec::validate::MAX_DATA_VLS;
 
@@ -27,7 +28,7 @@ struct Requests {
     retry_at: Tick,
 }
 
-impl<const L: usize, const W: usize> Fabric<L, W> {
+impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Phase 5: outputs grant.
     #[inline]
     pub(super) fn grant(&mut self) {
@@ -75,6 +76,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         }
         if port.free_at.tick > start {
             let retry_at = port.free_at.tick - self.stages.allocation;
+            let (vls, observers) = (port.waiting_vls, &mut self.kernel.observers);
+            observers.blocked(now, output, vls, Obstacle::Crossbar);
             self.wake_output(output, retry_at);
             return;
         }
@@ -86,7 +89,9 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let mut requests = self.requests(output, waiting_vls);
         let port = &mut self.outputs[at];
         if requests.any_credits {
-            port.end_credit_wait(now);
+            let since = port.end_credit_wait();
+            let observers = &mut self.kernel.observers;
+            observers.credit_wait_ended(&mut port.sent, output, since, now);
         } else {
             port.begin_credit_wait(now);
             requests.retry_at = requests.retry_at.min(requests.credits_at);
@@ -100,12 +105,31 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let pick = self.switch_arbiters.pick(at, requests.candidates);
         let in_port = requests.in_ports[usize::from(pick.vl)];
         (port.grant, port.granted_to) = (pick, in_port);
+        if P::WATCHES {
+            self.report_others(output, waiting_vls, pick.vl, in_port);
+        }
         let input = first_port + u32::from(in_port);
         let grants = &mut self.inputs[input as usize].grants;
         if grants.is_empty() {
             self.granted_inputs.push(input);
         }
         grants.insert(out_port);
+    }
+
+    /// Tells the probe of the heads that `output` does not grant, as it grants `in_port` on `vl`.
+    fn report_others(&mut self, output: u32, waiting_vls: u32, vl: u8, in_port: u8) {
+        let mut others = 0;
+        for other in (0..self.vls).filter(|other| waiting_vls & (1 << other) != 0) {
+            let mut heads = self.output_vls[output as usize * self.vls + other].heads;
+            if other == usize::from(vl) {
+                heads.remove(in_port);
+            }
+            others |= u32::from(!heads.is_empty()) << other;
+        }
+        if others != 0 {
+            let (now, observers) = (self.kernel.now, &mut self.kernel.observers);
+            observers.blocked(now, output, others, Obstacle::Arbiter);
+        }
     }
 
     /// Looks at the VoQs that request `output` on any of the VLs of the bit set `waiting_vls`.
@@ -167,6 +191,13 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                 if free_at <= start && credits.min(room) >= needs {
                     return Some(in_port);
                 }
+                let obstacle = match (free_at > start, credits < needs) {
+                    (true, _) => Obstacle::Crossbar,
+                    (false, true) => Obstacle::Credits,
+                    (false, false) => Obstacle::Buffer,
+                };
+                let observers = &mut self.kernel.observers;
+                observers.blocked(now, output, 1 << vl, obstacle);
                 // The tick in which this VoQ is eligible if only time passes till then.
                 let mut eligible_at = free_at.saturating_sub(self.stages.allocation);
                 if credits < needs {
@@ -209,7 +240,9 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             && self.links.known(output, vl as u8) >= self.largest
             && (!room_binds || port.room >= self.largest);
         if is_eligible {
-            port.end_credit_wait(self.kernel.now);
+            let (since, now) = (port.end_credit_wait(), self.kernel.now);
+            let observers = &mut self.kernel.observers;
+            observers.credit_wait_ended(&mut port.sent, output, since, now);
             port.grant = self.switch_arbiters.pick(at, port.waiting_vls);
             self.start_crossing(input, output);
         }
@@ -238,8 +271,12 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             grants.remove(accepted);
             while let Some(refused) = grants.pop() {
                 let output = first_port + u32::from(refused);
-                self.outputs[output as usize].granted_to = NOT_GRANTED;
-                self.wake_output(output, self.kernel.now + 1);
+                let now = self.kernel.now;
+                let port = &mut self.outputs[output as usize];
+                port.granted_to = NOT_GRANTED;
+                let (vls, observers) = (1 << port.grant.vl, &mut self.kernel.observers);
+                observers.blocked(now, output, vls, Obstacle::Arbiter);
+                self.wake_output(output, now + 1);
             }
             self.start_crossing(input, first_port + u32::from(accepted));
         }

@@ -14,7 +14,9 @@ use super::ports::Ports;
 use super::rate::{Length, SubTick};
 use super::schedule::{Schedule, cross_plainly};
 use super::{Fabric, event};
+use crate::fabric::engine::observers::Transfer;
 use crate::fabric::engine::pool::{NONE, PacketId};
+use crate::fabric::engine::probe::Probe;
 use crate::fabric::spec::Stages;
 use crate::fabric::spec::Tick;
 
@@ -36,7 +38,7 @@ struct Pace<'a> {
     drain: &'a DrainRates,
 }
 
-impl<const L: usize, const W: usize> Fabric<L, W> {
+impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// `input` has accepted the grant of `output`. The packet takes the credits at the far end
     /// and both crossbar ports. Decides when its flits cross, leave by the link and arrive.
     #[inline(always)]
@@ -62,14 +64,15 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let Length { bytes, flits } = packet.length();
         self.switch_arbiters
             .advance(output as usize, pick, bytes.into());
-        let upstream = reader.upstream;
+        let (upstream, joined_at) = (reader.upstream, packet.waiting_since);
         let mut delay = 1 + self.links.latency(upstream);
         if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
             let port_vls = &mut congestion.port_vls;
-            let (queue, joined_now) = ((input, output, pick.vl), packet.waiting_since == now);
+            let (queue, joined_now) = ((input, output, pick.vl), joined_at == now);
             if port_vls.granted(queue, (flits, bytes), joined_now) {
                 packet.fecn = true;
-                self.kernel.counters.count(|counts| counts.marked += 1);
+                let seen = || packet.seen(id);
+                self.kernel.observers.marked(now, output, seen);
             }
             let (port_vl, rate) = ((output, pick.vl), reader.rate);
             delay += congestion.credit_return_delay(port_vl, rate, bytes);
@@ -80,7 +83,18 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let wake_upstream = self
             .links
             .give_back(upstream, credit_return, &self.drain, now);
-        let leaves = start_on_link(packet, port, &crossing, pace);
+        let observers = &mut self.kernel.observers;
+        observers.granted(now, output, || packet.seen(id));
+        let (leaves, end) = start_on_link(packet, port, &crossing, pace);
+        let transfer = Transfer {
+            output,
+            of_nic: port.to.is_nic(),
+            flits,
+            start: packet.starts,
+            end,
+            waited: now - joined_at + packet.starts - packet.waiting_since,
+        };
+        observers.started(&mut port.sent, transfer, || packet.seen(id));
         if room_binds {
             self.routes.granted(output, packet.credits);
             let credit_return = CreditReturn::leaving(&leaves.later(1), packet.credits, 0);
@@ -92,10 +106,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let (to, waits) = (port.to, port.waiting_vls != 0);
         let retry_at = port.free_at.tick - self.stages.allocation;
         if to.is_nic() {
-            self.kernel.counters.host_flit_hops += u64::from(flits);
             self.deliver_to(to.peer(), id, output);
         } else {
-            self.kernel.counters.flit_hops += u64::from(flits);
             packet.input = to.peer();
             let joins_at = packet.schedule.header() + self.stages.input_store + self.stages.routing;
             self.kernel.push(joins_at, event::JOIN, id);
@@ -223,14 +235,14 @@ fn cross<const L: usize, const W: usize>(
 
 /// Decides when `packet` passes the output buffer and the link of `port`, and counts it there.
 /// The packet's schedule then says when it arrives at the next buffer. Returns the schedule on
-/// which its flits leave.
+/// which its flits leave, and the first tick in which the link is free again.
 #[inline(always)]
 fn start_on_link<const L: usize>(
     packet: &mut Packet<L>,
     port: &mut Output,
     crossing: &Crossing<L>,
     pace: Pace<'_>,
-) -> Schedule<L> {
+) -> (Schedule<L>, Tick) {
     let length = packet.length();
     let inside = pace.stages.crossbar + pace.stages.output_store;
     let ready = crossing.start + inside;
@@ -244,14 +256,11 @@ fn start_on_link<const L: usize>(
         _ => available.served(&drain.rates, port.rate, port.link_free, start, length),
     };
     port.link_free = free;
-    port.sent.packets += 1;
-    port.sent.flits += u64::from(length.flits);
-    port.sent.bytes += u64::from(length.bytes);
-    port.sent.queue_wait += pace.now - packet.waiting_since + start - ready;
+    port.sent_bytes += u64::from(length.bytes);
     packet.waiting_since = ready;
     packet.starts = start;
     packet.schedule = leaves.arriving(port.flight.into(), port.arrival_of_tail(free), length.flits);
-    leaves
+    (leaves, free.first_whole_tick())
 }
 
 impl<const L: usize> Crossing<L> {

@@ -9,9 +9,10 @@
 use super::Fabric;
 use crate::fabric::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
 use crate::fabric::engine::pool::NONE;
+use crate::fabric::engine::probe::Probe;
 use std::collections::{BTreeMap, BTreeSet};
 
-impl<const L: usize, const W: usize> Fabric<L, W> {
+impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// A cycle of packets that can never move, if there is one.
     pub(super) fn find_deadlock(&mut self) -> Option<Deadlock> {
         // Per (input buffer, VL): the VoQs with a packet in it, and the credits that their packets

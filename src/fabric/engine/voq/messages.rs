@@ -2,16 +2,17 @@
 //! engine of the NIC fetches these (`docs/model-infiniband.md` §8).
 
 use super::Fabric;
+use crate::fabric::engine::probe::Probe;
 use crate::fabric::workload::Message;
 
-impl<const L: usize, const W: usize> Fabric<L, W> {
+impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// A message joins the queue of its queue pair. Does nothing if there are too many messages.
     #[inline]
     pub(super) fn append(&mut self, message: &Message) {
         let kernel = &mut self.kernel;
         let Some(id) = kernel
             .messages
-            .create(message, kernel.now, &mut kernel.counters)
+            .create(message, kernel.now, &mut kernel.observers.counters)
         else {
             return;
         };

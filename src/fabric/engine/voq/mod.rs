@@ -54,6 +54,7 @@ use super::deadlock::Deadlock;
 use super::kernel::{Kernel, SwitchModel};
 use super::nic::{Answering, QueuePairs};
 use super::pool::PacketId;
+use super::probe::Probe;
 use crate::fabric::series::{PortVlSample, SourceSample};
 use crate::fabric::spec::Stages;
 use crate::fabric::spec::{CongestionControl, FabricSpec, SpecError, Tick, Units, Voq};
@@ -63,8 +64,8 @@ use crate::units::Ratio;
 
 /// The state of a fabric at the end of a tick.
 #[derive(Debug)]
-pub(super) struct Fabric<const L: usize, const W: usize> {
-    kernel: Kernel<Packet<L>, ShortBucket>,
+pub(super) struct Fabric<P, const L: usize, const W: usize> {
+    kernel: Kernel<Packet<L>, ShortBucket, P>,
     units: Units,
     stages: Stages,
     radix: u32,
@@ -148,7 +149,7 @@ mod event {
 /// Ticks that the wheel looks ahead at most. A later event comes out early and is put back.
 const MOST_BUCKETS: u64 = 1 << 14;
 
-impl<const L: usize, const W: usize> Fabric<L, W> {
+impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// The fabric is plain: see `layout::is_plain`. The compiler then drops what cannot happen.
     const PLAIN: bool = L == 0;
 
@@ -174,7 +175,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
     /// caller has validated `spec` and checked the limits. `voq` is its switch model. There are
     /// at most `L` different rates, or the fabric is plain if `L` is 0. There are at most 64 · `W`
     /// ports per switch.
-    pub(super) fn new(spec: &FabricSpec, voq: &Voq) -> Result<Self, SpecError> {
+    pub(super) fn new(spec: &FabricSpec, voq: &Voq, probe: P) -> Result<Self, SpecError> {
         let rates = Rates::new(spec, voq);
         let (topology, units, buffers) = (&spec.topology, spec.units, &voq.buffers);
         let (radix, vls) = (topology.radix(), usize::from(spec.qos.vls));
@@ -205,7 +206,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let congestion =
             congestion.map(|control| Box::new(Congestion::new(spec, voq, control, host_rates)));
         Ok(Self {
-            kernel: Kernel::new(spec, reach.min(MOST_BUCKETS)),
+            kernel: Kernel::new(spec, reach.min(MOST_BUCKETS), probe),
             radix,
             vls,
             ports,
@@ -321,17 +322,18 @@ impl Congestion {
     }
 }
 
-impl<const L: usize, const W: usize> SwitchModel for Fabric<L, W> {
+impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
     type Packet = Packet<L>;
     type Bucket = ShortBucket;
+    type Probe = P;
 
     #[inline(always)]
-    fn kernel(&self) -> &Kernel<Packet<L>, ShortBucket> {
+    fn kernel(&self) -> &Kernel<Packet<L>, ShortBucket, P> {
         &self.kernel
     }
 
     #[inline(always)]
-    fn kernel_mut(&mut self) -> &mut Kernel<Packet<L>, ShortBucket> {
+    fn kernel_mut(&mut self) -> &mut Kernel<Packet<L>, ShortBucket, P> {
         &mut self.kernel
     }
 
@@ -413,7 +415,7 @@ impl<const L: usize, const W: usize> SwitchModel for Fabric<L, W> {
             congestion.port_vls.start_series();
         }
         let mtu_bytes = self.kernel.messages.mtu_bytes();
-        self.kernel.counters.start_series(&mtu_bytes);
+        self.kernel.observers.counters.start_series(&mtu_bytes);
     }
 
     fn observe(&mut self, tick: Tick) -> (Vec<PortVlSample>, Vec<SourceSample>) {

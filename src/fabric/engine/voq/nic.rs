@@ -13,7 +13,9 @@ use super::rate::Length;
 use super::schedule::Schedule;
 use super::{Fabric, event};
 use crate::fabric::engine::nic::WaitingPair;
+use crate::fabric::engine::observers::Transfer;
 use crate::fabric::engine::pool::{NONE, PacketId};
+use crate::fabric::engine::probe::Probe;
 use crate::fabric::spec::Tick;
 use crate::fabric::spec::validate::MAX_DATA_VLS;
 use crate::fabric::workload::{AppQueue, Workload};
@@ -49,7 +51,7 @@ impl Retry {
     }
 }
 
-impl<const L: usize, const W: usize> Fabric<L, W> {
+impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Phase 7 of the NICs that may send.
     pub(super) fn send(&mut self, workload: &mut impl Workload) {
         for i in 0..self.dirty_nics.len() {
@@ -184,7 +186,9 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         }
         let port = &mut self.outputs[output as usize];
         if obstacles.any_credits {
-            port.end_credit_wait(now);
+            let since = port.end_credit_wait();
+            let observers = &mut self.kernel.observers;
+            observers.credit_wait_ended(&mut port.sent, output, since, now);
         } else {
             port.begin_credit_wait(now);
         }
@@ -209,7 +213,9 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             && self.links.known(output, vl as u8) >= self.largest
             && self.congestion.is_none();
         if is_eligible {
-            port.end_credit_wait(self.kernel.now);
+            let (since, now) = (port.end_credit_wait(), self.kernel.now);
+            let observers = &mut self.kernel.observers;
+            observers.credit_wait_ended(&mut port.sent, output, since, now);
             let pick = self.nic_arbiters.pick(nic as usize, waiting_vls);
             self.fetch_from_pair(nic, output, pick, 0);
         }
@@ -344,7 +350,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             let ccti = congestion.sources.ccti(state.flow, now);
             let end = free.first_whole_tick();
             congestion.sources.sent(state.flow, end, length.bytes);
-            self.kernel.counters.count_sent(ccti);
+            self.kernel.observers.counters.count_sent(ccti);
         }
     }
 
@@ -375,18 +381,29 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             .schedule
             .served(rates, port.rate, port.link_free, now, length);
         port.link_free = free;
-        port.sent.packets += 1;
-        port.sent.flits += u64::from(flits);
-        port.sent.bytes += u64::from(length.bytes);
-        port.sent.queue_wait += now - packet.waiting_since;
-        self.kernel.counters.host_flit_hops += u64::from(flits);
+        port.sent_bytes += u64::from(length.bytes);
+        let transfer = Transfer {
+            output,
+            of_nic: true,
+            flits,
+            start: now,
+            end: free.first_whole_tick(),
+            waited: now - packet.waiting_since,
+        };
         let origin = &mut self.origins[id];
         origin.injected = now;
+        let (seen, observers) = (|| packet.seen(id), &mut self.kernel.observers);
+        match origin.purpose {
+            Purpose::Data => {
+                let token = || self.kernel.messages[origin.message].token;
+                observers.injected((now, nic), flits, token, seen);
+            }
+            Purpose::Answer => observers.answer_injected((now, nic), seen),
+        }
+        observers.started(&mut port.sent, transfer, seen);
         packet.schedule = leaves.arriving(port.flight.into(), port.arrival_of_tail(free), flits);
         packet.input = port.to.peer();
         if origin.purpose == Purpose::Data {
-            self.kernel.counters.packets += 1;
-            self.kernel.counters.flits_injected += u64::from(flits);
             let message = &self.kernel.messages[origin.message];
             if origin.last && message.report_injection {
                 let report_at = leaves.tail() + 1;

@@ -3,6 +3,7 @@
 use super::rate::Length;
 use super::schedule::Schedule;
 use crate::fabric::engine::pool::{MessageId, NONE, PacketId};
+use crate::fabric::engine::probe::PacketSeen;
 use crate::fabric::spec::Tick;
 
 /// What a packet is for.
@@ -122,6 +123,18 @@ impl<const L: usize> Default for Packet<L> {
 }
 
 impl<const L: usize> Packet<L> {
+    /// The packet, which has number `id`, as a probe sees it.
+    #[inline(always)]
+    pub(super) fn seen(&self, id: PacketId) -> PacketSeen {
+        PacketSeen {
+            number: id,
+            dst: self.dst,
+            sl: self.sl,
+            vl: self.vl,
+            flits: self.flits.into(),
+        }
+    }
+
     #[inline]
     pub(super) fn length(&self) -> Length {
         Length {

@@ -9,6 +9,7 @@ use super::layout::Rates;
 use super::ports::Ports;
 use super::rate::{Rate, SubTick};
 use crate::fabric::engine::calendar::Wake;
+use crate::fabric::engine::counters::LinkCounts;
 use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::spec::{FabricSpec, Tick, Voq};
@@ -106,21 +107,10 @@ pub(super) struct Output {
     pub latency: u32,
     /// Sub-tick time from which the link is free.
     pub link_free: SubTick,
-    pub sent: Sent,
+    pub sent: LinkCounts,
+    pub sent_bytes: u64,
     /// Index of the rate of the link.
     pub rate: u8,
-}
-
-/// Counters of a link (`docs/model-infiniband.md` §13).
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Sent {
-    pub bytes: u64,
-    pub flits: u64,
-    pub packets: u64,
-    /// Ticks in which packets waited for credits alone.
-    pub credit_wait: u64,
-    /// Ticks that packets waited for their turn, summed over packets.
-    pub queue_wait: u64,
 }
 
 impl Output {
@@ -137,11 +127,11 @@ impl Output {
         self.blocked_since = self.blocked_since.min(now);
     }
 
-    /// From tick `now` on, some head has credits.
+    /// From the present tick on, some head has credits. Returns the tick since which none had, or
+    /// `Tick::MAX`.
     #[inline]
-    pub(super) fn end_credit_wait(&mut self, now: Tick) {
-        let since = std::mem::replace(&mut self.blocked_since, Tick::MAX);
-        self.sent.credit_wait += now.saturating_sub(since);
+    pub(super) fn end_credit_wait(&mut self) -> Tick {
+        std::mem::replace(&mut self.blocked_since, Tick::MAX)
     }
 }
 
@@ -264,7 +254,8 @@ pub(super) fn ports<const W: usize>(
             flight: (latency + drain[usize::from(rate)].flit_ticks() - 1) as u32,
             latency: latency as u32,
             blocked_since: Tick::MAX,
-            sent: Sent::default(),
+            sent: LinkCounts::default(),
+            sent_bytes: 0,
         }
     };
     let room = voq.buffers.output;

@@ -8,6 +8,7 @@ use super::parts::Input;
 use crate::fabric::engine::bits::push_quickly;
 use crate::fabric::engine::choice::{Choice, Occupancy};
 use crate::fabric::engine::pool::{NONE, PacketId};
+use crate::fabric::engine::probe::Probe;
 use crate::fabric::engine::vls::{Hop, VlAndClass, Vls};
 use crate::fabric::routing::Router;
 use crate::fabric::spec::{FabricSpec, SpecError, UpPorts, Voq};
@@ -111,7 +112,7 @@ impl<R: FnMut(u32) -> u32> Occupancy for Queues<'_, R> {
     }
 }
 
-impl<const L: usize, const W: usize> Fabric<L, W> {
+impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Phase 4: the headers that become ready in this tick are routed and join their VoQs, in the
     /// order of their in-ports.
     #[inline]
@@ -169,6 +170,8 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         (packet.output, packet.vl, packet.class) = (output, vl, class);
         packet.waiting_since = now;
         packet.next = NONE;
+        let observers = &mut self.kernel.observers;
+        observers.queued(now, output, || packet.seen(id));
 
         let queue = usize::from(out_port) * self.vls + usize::from(vl);
         let queue = &mut self.queues[first_queue as usize + queue];

@@ -6,13 +6,21 @@
 
 use super::Fabric;
 use super::packet::Packet;
-use super::parts::Sent;
+use crate::fabric::engine::counters::LinkCounts;
+use crate::fabric::engine::probe::Probe;
 use crate::fabric::series::PortVlSample;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 use std::collections::BTreeMap;
 
-impl<const L: usize, const W: usize> Fabric<L, W> {
+/// What a link has counted of packets that it has not started yet.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pending {
+    counts: LinkCounts,
+    bytes: u64,
+}
+
+impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// The packets that were granted and that the link behind their output has not started yet,
     /// each with the tick in which it will.
     fn not_started(&self) -> impl Iterator<Item = (Tick, &Packet<L>)> {
@@ -22,30 +30,37 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         })
     }
 
+    /// The counts of these packets, by output.
+    fn pending(&self) -> BTreeMap<u32, Pending> {
+        let mut pending: BTreeMap<u32, Pending> = BTreeMap::new();
+        for (starts, packet) in self.not_started() {
+            let Pending { counts, bytes } = pending.entry(packet.output).or_default();
+            counts.packets += 1;
+            counts.flits += u64::from(packet.flits);
+            counts.queue_wait += starts - packet.waiting_since;
+            *bytes += u64::from(packet.bytes);
+        }
+        pending
+    }
+
     /// Counts anew from the next tick on. Packets that links start later stay counted.
     pub(super) fn restart_counting(&mut self) {
-        let mut pending: Vec<Sent> = vec![Sent::default(); self.outputs.len()];
+        let mut pending = self.pending();
         let (mut hops, mut host_hops) = (0, 0);
-        for (starts, packet) in self.not_started() {
-            let flits = u64::from(packet.flits);
-            let sent = &mut pending[packet.output as usize];
-            sent.packets += 1;
-            sent.flits += flits;
-            sent.bytes += u64::from(packet.bytes);
-            sent.queue_wait += starts - packet.waiting_since;
-            if self.outputs[packet.output as usize].to.is_nic() {
-                host_hops += flits;
-            } else {
-                hops += flits;
+        for (&output, Pending { counts, .. }) in &pending {
+            match self.outputs[output as usize].to.is_nic() {
+                true => host_hops += counts.flits,
+                false => hops += counts.flits,
             }
         }
-        self.kernel.counters.restart(self.kernel.now);
+        self.kernel.observers.counters.restart(self.kernel.now);
         (
-            self.kernel.counters.flit_hops,
-            self.kernel.counters.host_flit_hops,
+            self.kernel.observers.counters.flit_hops,
+            self.kernel.observers.counters.host_flit_hops,
         ) = (hops, host_hops);
-        for (output, pending) in self.outputs.iter_mut().zip(pending) {
-            output.sent = pending;
+        for (id, output) in (0u32..).zip(&mut self.outputs) {
+            let pending = pending.remove(&id).unwrap_or_default();
+            (output.sent, output.sent_bytes) = (pending.counts, pending.bytes);
             if output.blocked_since != Tick::MAX {
                 output.blocked_since = self.kernel.now + 1;
             }
@@ -62,19 +77,13 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             },
         };
         let order = (self.ports..self.outputs.len()).chain(0..self.ports);
-        let mut pending: BTreeMap<u32, Sent> = BTreeMap::new();
-        for (starts, packet) in self.not_started() {
-            let sent = pending.entry(packet.output).or_default();
-            sent.packets += 1;
-            sent.flits += u64::from(packet.flits);
-            sent.bytes += u64::from(packet.bytes);
-            sent.queue_wait += starts - packet.waiting_since;
-        }
+        let pending = self.pending();
         let links = order
             .filter(|&output| self.outputs[output].to.is_connected())
             .map(|at| {
                 let output = &self.outputs[at];
                 let not_started = pending.get(&(at as u32)).copied().unwrap_or_default();
+                let Pending { counts, bytes } = not_started;
                 LinkStats {
                     from: link_end(at),
                     to: if output.to.is_nic() {
@@ -82,22 +91,22 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
                     } else {
                         link_end(output.to.peer() as usize)
                     },
-                    flits: output.sent.flits - not_started.flits,
-                    units: output.sent.bytes - not_started.bytes,
-                    packets: output.sent.packets - not_started.packets,
+                    flits: output.sent.flits - counts.flits,
+                    units: output.sent_bytes - bytes,
+                    packets: output.sent.packets - counts.packets,
                     // A credit wait that goes on counts up to the present tick, included.
                     credit_wait_ticks: output.sent.credit_wait
                         + (self.kernel.now + 1).saturating_sub(output.blocked_since),
-                    queue_wait_ticks: output.sent.queue_wait - not_started.queue_wait,
+                    queue_wait_ticks: output.sent.queue_wait - counts.queue_wait,
                 }
             })
             .collect();
-        let mut stats = self.kernel.counters.stats(self.kernel.now, links);
-        for (output, not_started) in pending {
+        let mut stats = self.kernel.observers.counters.stats(self.kernel.now, links);
+        for (output, Pending { counts, .. }) in pending {
             if self.outputs[output as usize].to.is_nic() {
-                stats.host_flit_hops -= not_started.flits;
+                stats.host_flit_hops -= counts.flits;
             } else {
-                stats.flit_hops -= not_started.flits;
+                stats.flit_hops -= counts.flits;
             }
         }
         stats

@@ -1,0 +1,161 @@
+//! What sees the steps of packets: the counters, and a probe. All that a fabric reports goes
+//! through [`Observers`].
+
+use super::counters::{Arrived, Counters, LinkCounts};
+use super::nic::Messages;
+use super::probe::{Obstacle, OutputId, PacketSeen, Probe};
+use crate::fabric::spec::Tick;
+use crate::fabric::workload::Workload;
+
+/// The counters, and the probe of the caller.
+#[derive(Debug)]
+pub(super) struct Observers<P> {
+    pub counters: Counters,
+    pub probe: P,
+}
+
+/// A link carries a packet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Transfer {
+    pub output: u32,
+    /// The link leads to or from a NIC.
+    pub of_nic: bool,
+    pub flits: u32,
+    pub start: Tick,
+    /// First tick in which the link is free again.
+    pub end: Tick,
+    /// Ticks that the packet waited for the link.
+    pub waited: Tick,
+}
+
+impl<P: Probe> Observers<P> {
+    /// A link starts to carry a packet, or will do so.
+    #[inline(always)]
+    pub(super) fn started(
+        &mut self,
+        link: &mut LinkCounts,
+        transfer: Transfer,
+        seen: impl FnOnce() -> PacketSeen,
+    ) {
+        let flits = u64::from(transfer.flits);
+        link.packets += 1;
+        link.flits += flits;
+        link.queue_wait += transfer.waited;
+        match transfer.of_nic {
+            true => self.counters.host_flit_hops += flits,
+            false => self.counters.flit_hops += flits,
+        }
+        if P::WATCHES {
+            let Transfer {
+                output,
+                start,
+                end,
+                waited,
+                ..
+            } = transfer;
+            self.probe
+                .started(start, end, seen(), OutputId(output), waited);
+        }
+    }
+
+    /// A data packet of `flits` flits leaves NIC `src` in tick `now`. `token` asks for its message's.
+    #[inline(always)]
+    pub(super) fn injected(
+        &mut self,
+        (now, src): (Tick, u32),
+        flits: u32,
+        token: impl FnOnce() -> u64,
+        seen: impl FnOnce() -> PacketSeen,
+    ) {
+        self.counters.packets += 1;
+        self.counters.flits_injected += u64::from(flits);
+        if P::WATCHES {
+            self.probe.injected(now, seen(), src, Some(token()));
+        }
+    }
+
+    /// A CNP or an ACK leaves NIC `src` in tick `now`.
+    #[inline(always)]
+    pub(super) fn answer_injected(
+        &mut self,
+        (now, src): (Tick, u32),
+        seen: impl FnOnce() -> PacketSeen,
+    ) {
+        if P::WATCHES {
+            self.probe.injected(now, seen(), src, None);
+        }
+    }
+
+    /// The tail of a CNP or of an ACK arrives at its NIC.
+    #[inline(always)]
+    pub(super) fn answer_delivered(&mut self, now: Tick, seen: impl FnOnce() -> PacketSeen) {
+        if P::WATCHES {
+            self.probe.delivered(now, seen(), None);
+        }
+    }
+
+    /// The link of `output` has waited for credits from tick `since` until before tick `now`; not at
+    /// all if `since` is `Tick::MAX`.
+    #[inline(always)]
+    pub(super) fn credit_wait_ended(
+        &mut self,
+        link: &mut LinkCounts,
+        output: u32,
+        since: Tick,
+        now: Tick,
+    ) {
+        link.credit_wait += now.saturating_sub(since);
+        if P::WATCHES && since < now {
+            self.probe.credit_stall(OutputId(output), since, now);
+        }
+    }
+
+    /// A switch marks a packet that is granted to `output`.
+    #[inline]
+    pub(super) fn marked(&mut self, now: Tick, output: u32, seen: impl FnOnce() -> PacketSeen) {
+        self.counters.count(|counts| counts.marked += 1);
+        if P::WATCHES {
+            self.probe.marked(now, seen(), OutputId(output));
+        }
+    }
+
+    /// The tail of a data packet has arrived at its NIC. Reports it to the workload.
+    #[inline]
+    pub(super) fn delivered(
+        &mut self,
+        now: Tick,
+        arrived: &Arrived,
+        (messages, workload): (&mut Messages, &mut impl Workload),
+        seen: impl FnOnce() -> PacketSeen,
+    ) {
+        if P::WATCHES {
+            let token = messages[arrived.message].token;
+            self.probe.delivered(now, seen(), Some(token));
+        }
+        self.counters.deliver(now, arrived, messages, workload);
+    }
+
+    /// A packet queues for `output`.
+    #[inline(always)]
+    pub(super) fn queued(&mut self, now: Tick, output: u32, seen: impl FnOnce() -> PacketSeen) {
+        if P::WATCHES {
+            self.probe.queued(now, seen(), OutputId(output));
+        }
+    }
+
+    /// A packet is granted the crossing to the buffer of `output`.
+    #[inline(always)]
+    pub(super) fn granted(&mut self, now: Tick, output: u32, seen: impl FnOnce() -> PacketSeen) {
+        if P::WATCHES {
+            self.probe.granted(now, seen(), OutputId(output));
+        }
+    }
+
+    /// Heads of queues for `output` on `vls` cannot be granted.
+    #[inline(always)]
+    pub(super) fn blocked(&mut self, now: Tick, output: u32, vls: u32, obstacle: Obstacle) {
+        if P::WATCHES {
+            self.probe.blocked(now, OutputId(output), vls, obstacle);
+        }
+    }
+}

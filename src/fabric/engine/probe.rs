@@ -1,0 +1,157 @@
+//! What happens in a fabric, as a [`Probe`] sees it.
+//!
+//! The engine counts by itself. A probe sees each step of each packet, in the same places where
+//! the engine counts, for explanations, timelines or energy. [`NoProbe`] sees nothing and costs
+//! nothing: the compiler drops the calls.
+//!
+//! # Examples
+//! A probe that notes how long links wait for credits:
+//! ```
+//! use flitwise::fabric::engine::Engine;
+//! use flitwise::fabric::engine::probe::{OutputId, Probe};
+//! use flitwise::fabric::spec::{FabricSpec, Tick};
+//! use flitwise::fabric::topology::Topology;
+//! use std::collections::BTreeMap;
+//!
+//! #[derive(Debug, Default)]
+//! struct Stalls(BTreeMap<OutputId, Tick>);
+//!
+//! impl Probe for Stalls {
+//!     fn credit_stall(&mut self, output: OutputId, from: Tick, until: Tick) {
+//!         *self.0.entry(output).or_default() += until - from;
+//!     }
+//! }
+//!
+//! let spec = FabricSpec::opa_gen1(Topology::k_ary_n_tree(4, 2, None)?)?;
+//! let engine = Engine::watched(&spec, Stalls::default())?;
+//! // engine.run(&mut workload);
+//! assert!(engine.probe().0.is_empty());
+//! # Ok::<(), flitwise::fabric::spec::SpecError>(())
+//! ```
+
+use crate::fabric::spec::Tick;
+use crate::fabric::stats::LinkEnd;
+use crate::fabric::topology::Topology;
+use std::fmt::Debug;
+
+/// The sending end of a link: the out-ports of switch 0, of switch 1 and so on, then the NICs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OutputId(pub(in crate::fabric) u32);
+
+impl OutputId {
+    /// Position among all outputs of a fabric, from 0.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The out-port or NIC in words of the topology.
+    #[must_use]
+    pub fn end(self, topology: &Topology) -> LinkEnd {
+        let radix = topology.radix();
+        let ports = topology.switches() * radix;
+        match self.0.checked_sub(ports) {
+            Some(nic) => LinkEnd::Nic(nic),
+            None => LinkEnd::Port {
+                switch: self.0 / radix,
+                port: self.0 % radix,
+            },
+        }
+    }
+}
+
+/// A packet in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketSeen {
+    /// Names the packet until it is delivered; a later packet may have the same number.
+    pub number: u32,
+    /// Destination NIC.
+    pub dst: u32,
+    /// Service level.
+    pub sl: u8,
+    /// Virtual lane on the link that it goes over next.
+    pub vl: u8,
+    /// Its length.
+    pub flits: u32,
+}
+
+/// Why a packet at the head of a queue is not granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Obstacle {
+    /// Another packet crosses to the same output, or out of the same buffer.
+    Crossbar,
+    /// The next buffer on its route within the switch is full.
+    Buffer,
+    /// The buffer at the far end of the link is full.
+    Credits,
+    /// The arbiter chose another packet.
+    Arbiter,
+}
+
+/// Watches a fabric. All ticks are ticks of the model; a call may come before the tick that it
+/// names, once nothing can change it any more. Calls for one packet, and for one link, come in
+/// the order of their ticks.
+pub trait Probe: Debug {
+    /// False if it sees nothing; the engine then calls none of its functions.
+    const WATCHES: bool = true;
+
+    /// The header of a packet leaves NIC `src` in tick `now`. `token`: its message; `None` for a CNP or
+    /// an ACK.
+    fn injected(&mut self, now: Tick, packet: PacketSeen, src: u32, token: Option<u64>) {
+        let _ = (now, packet, src, token);
+    }
+
+    /// A switch has routed a packet, which queues for `output` from tick `now` on.
+    fn queued(&mut self, now: Tick, packet: PacketSeen, output: OutputId) {
+        let _ = (now, packet, output);
+    }
+
+    /// In tick `now` no packet, or not every packet, that is at the head of a queue for `output` on
+    /// one of the VLs `vls` (a bit each) can be granted. The engine looks again only when that
+    /// may have changed, so an obstacle is reported less than once per tick.
+    fn blocked(&mut self, now: Tick, output: OutputId, vls: u32, obstacle: Obstacle) {
+        let _ = (now, output, vls, obstacle);
+    }
+
+    /// A packet is granted the crossing to the buffer of `output` in tick `now`.
+    fn granted(&mut self, now: Tick, packet: PacketSeen, output: OutputId) {
+        let _ = (now, packet, output);
+    }
+
+    /// The link of `output` carries a packet from tick `start` until before tick `end`. The packet
+    /// waited `waited` ticks for the link.
+    fn started(
+        &mut self,
+        start: Tick,
+        end: Tick,
+        packet: PacketSeen,
+        output: OutputId,
+        waited: Tick,
+    ) {
+        let _ = (start, end, packet, output, waited);
+    }
+
+    /// From tick `from` until before tick `until`, packets were ready for the link of `output`, the
+    /// link was free, and none had credits.
+    fn credit_stall(&mut self, output: OutputId, from: Tick, until: Tick) {
+        let _ = (output, from, until);
+    }
+
+    /// A switch has marked a packet that is granted to `output` in tick `now`.
+    fn marked(&mut self, now: Tick, packet: PacketSeen, output: OutputId) {
+        let _ = (now, packet, output);
+    }
+
+    /// The tail of a packet reaches its NIC in tick `now`. `token` as in [`Probe::injected`].
+    fn delivered(&mut self, now: Tick, packet: PacketSeen, token: Option<u64>) {
+        let _ = (now, packet, token);
+    }
+}
+
+/// Sees nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NoProbe;
+
+impl Probe for NoProbe {
+    const WATCHES: bool = false;
+}
