@@ -1,7 +1,8 @@
 //! `[fabric]` as written. Its `kind` decides which keys it has besides the common ones.
 
-use super::raw::{RawRingTie, RawRouting, RawTopology, RawTrunkSelection, RawUpPorts};
+use super::raw::{RawRingTie, RawRouting, RawTrunkSelection, RawUpPorts};
 use super::raw_infiniband::{RawAcks, RawForwarding, RawHcaRate, RawLinkSpeed, RawSl2Vl, RawSpeed};
+use super::raw_topology::RawTopology;
 use crate::units::{Bytes, Latency, Picoseconds, Rate, Space};
 use serde::Deserialize;
 use serde::de::Deserializer;
@@ -100,11 +101,6 @@ macro_rules! of_kind {
         #[derive(Debug)]
         pub(super) struct $own {
             $(pub $key: Option<$type>,)*
-        }
-
-        impl $own {
-            /// Names of the keys of this kind alone.
-            pub const KEYS: &[&str] = &[$(stringify!($key)),*];
         }
 
         impl From<$all> for RawFabric {
