@@ -3,7 +3,7 @@
 
 use crate::common::random::{Kind, fabric};
 use crate::common::specs::hierarchical_of;
-use flitwise::fabric::analysis::channels::{Buffer, Channel, Space, Towards};
+use flitwise::fabric::analysis::channels::{Buffer, Channel, Credits, Towards};
 use flitwise::fabric::analysis::path::path;
 use flitwise::fabric::spec::FabricSpec;
 use flitwise::fabric::spec::hierarchical::{CentralQueues, Quota};
@@ -29,7 +29,7 @@ pub fn mixed_fabric() -> impl Strategy<Value = FabricSpec> {
 }
 
 /// A channel: buffer (0 input, 1 output, 2 central), switch, port or number, and the
-/// queue: its VL and what it leads to, or none for shared space.
+/// queue: its VL and what it leads to, or none for shared credits.
 pub type Key = (u8, u32, u32, Option<(u8, i64)>);
 
 const NICS: i64 = -1;
@@ -43,9 +43,9 @@ pub fn key(c: &Channel) -> Key {
         Buffer::Output => 1,
         Buffer::Central => 2,
     };
-    let queue = match c.space {
-        Space::Shared => None,
-        Space::Queue { vl, towards } => Some((
+    let queue = match c.credits {
+        Credits::Shared => None,
+        Credits::Queue { vl, towards } => Some((
             vl,
             match towards {
                 None => NO_CLASS,
@@ -77,12 +77,12 @@ impl SlowGraph {
             }
         }
         let shared: Vec<Key> = graph.edges.iter().map(|&(_, to)| to).collect();
-        for space in shared.into_iter().filter(|key| key.3.is_none()) {
+        for credits in shared.into_iter().filter(|key| key.3.is_none()) {
             for &queue in &graph.queues {
-                let same = (queue.0, queue.1, queue.2) == (space.0, space.1, space.2);
+                let same = (queue.0, queue.1, queue.2) == (credits.0, credits.1, credits.2);
                 let quota = &pool(spec, queue.0)[usize::from(queue.3.unwrap().0)];
                 if same && quota.max > quota.exclusive {
-                    graph.edges.insert((space, queue));
+                    graph.edges.insert((credits, queue));
                 }
             }
         }
@@ -90,13 +90,13 @@ impl SlowGraph {
     }
 
     fn follow(&mut self, spec: &FabricSpec, src: u32, dst: u32, sl: usize) {
-        let way = path(spec, spec, (src, dst), sl, 1).unwrap();
+        let route = path(spec, spec, (src, dst), sl, 1).unwrap();
         let switch = spec.hierarchical().expect("hierarchical switches");
         let per_vl = switch.buffers.central_queues == CentralQueues::PerVl;
         // NICs hold nobody up: the first input buffer is not waited for.
         let mut held: Option<Key> = None;
-        let mut vl_in = way.injection.1;
-        for step in &way.steps {
+        let mut vl_in = route.injection.1;
+        for step in &route.steps {
             let vl = step.channel.1;
             let from_nic = matches!(spec.topology.peer(step.switch, step.port_in), Peer::Nic(_));
             if !from_nic {

@@ -396,7 +396,7 @@ impl<'s> Fabric<'s> {
         self.departures.push(Departure {
             tick,
             from: link.from,
-            way: (packet.src, packet.dst),
+            pair: (packet.src, packet.dst),
             token: packet.message.map(|at| self.messages[at].message.token),
             index: packet.index,
             sl: packet.sl,

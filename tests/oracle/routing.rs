@@ -7,7 +7,7 @@ use flitwise::fabric::topology::{Arrangement, Cube, Dragonfly, Peer, Shape, Topo
 
 /// Where a switch sends a packet, and the dateline class it has from there on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Way {
+pub struct NextHop {
     pub output: usize,
     pub class: usize,
 }
@@ -61,7 +61,7 @@ impl Router {
         }
     }
 
-    /// Decides the way of `packet`, which came in by port `input`. `queued`
+    /// Decides the next hop of `packet`, which came in by port `input`. `queued`
     /// tells the credits in use in the output buffer of a port, `waiting` those of
     /// packets that were routed to it here and have not been granted that buffer.
     pub fn route(
@@ -71,7 +71,7 @@ impl Router {
         packet: &Packet,
         queued: impl Fn(usize) -> u32,
         waiting: impl Fn(usize) -> u32,
-    ) -> Way {
+    ) -> NextHop {
         let (home, port) = spec.topology.attachment(packet.dst);
         let upwards = |own: usize, first: usize, count: usize| {
             if own < first || spec.routing.up_ports == UpPorts::Destination {
@@ -80,7 +80,7 @@ impl Router {
             let around = (0..count).map(|step| first + (own - first + step) % count);
             around
                 .min_by_key(|&port| waiting(port) + queued(port))
-                .expect("a way up has a port")
+                .expect("there is an up-port")
         };
         let output = match spec.topology.shape() {
             _ if home == self.switch => port as usize,
@@ -99,7 +99,7 @@ impl Router {
                 let output = route_on_dragonfly(fly, self.switch, home, packet.dst);
                 let global = output >= (fly.p() + fly.a() - 1) as usize;
                 let class = if global { 1 } else { packet.class };
-                return Way { output, class };
+                return NextHop { output, class };
             }
             Shape::Graph(_) => self.table[packet.dst as usize],
             Shape::Single(_) => unreachable!("every NIC is at the only switch"),
@@ -108,7 +108,7 @@ impl Router {
             Shape::Dragonfly(_) => packet.class,
             _ => 0,
         };
-        Way { output, class }
+        NextHop { output, class }
     }
 
     /// Dimension order: the first dimension in which the coordinates differ.
@@ -120,7 +120,7 @@ impl Router {
         input: usize,
         packet: &Packet,
         queued: impl Fn(usize) -> u32,
-    ) -> Way {
+    ) -> NextHop {
         let sizes = cube.dimensions();
         let here = coordinates(self.switch, sizes);
         let there = coordinates(home, sizes);
@@ -168,7 +168,7 @@ impl Router {
         } else {
             0
         };
-        Way {
+        NextHop {
             output: first + link,
             class: if closes_ring { 1 } else { kept },
         }
@@ -219,14 +219,14 @@ fn route_on_xgft(tree: &Xgft, switch: u32, dst: u32) -> (usize, usize, usize) {
     let first_up = (m[level] * p[level]) as usize;
     if subtree * below <= dst && dst < (subtree + 1) * below {
         // The children's subtrees have `below / m` hosts; they send packets for `dst` up by
-        // way `dst / tops'` in turn, parents first, and that link leads down again.
+        // link `dst / tops'` in turn, parents first, and that link leads down again.
         let child = (dst - subtree * below) / (below / m[level]);
-        let way = dst / (tops / w[level]) % (w[level] * p[level]);
-        return ((child + m[level] * (way / w[level])) as usize, first_up, 0);
+        let link = dst / (tops / w[level]) % (w[level] * p[level]);
+        return ((child + m[level] * (link / w[level])) as usize, first_up, 0);
     }
-    let ways = w[level + 1] * p[level + 1];
-    let way = dst / tops % ways;
-    (first_up + way as usize, first_up, ways as usize)
+    let links = w[level + 1] * p[level + 1];
+    let link = dst / tops % links;
+    (first_up + link as usize, first_up, links as usize)
 }
 
 /// A global link as one of its ends sees it.

@@ -260,11 +260,11 @@ impl<'s> Switch<'s> {
                         .filter(|(output, _)| *output == port);
                     here.map(|&(_, credits)| credits).sum()
                 };
-                let way = self.router.route(spec, port, packet, queued, waiting);
-                self.ungranted.insert(id, (way.output, packet.credits));
-                packet.output = way.output;
-                packet.class = way.class;
-                packet.vl = routing::vl(spec, packet.sl, packet.dst, way.class);
+                let next = self.router.route(spec, port, packet, queued, waiting);
+                self.ungranted.insert(id, (next.output, packet.credits));
+                packet.output = next.output;
+                packet.class = next.class;
+                packet.vl = routing::vl(spec, packet.sl, packet.dst, next.class);
                 packet.input = port;
                 if let Some(marking) = &mut self.marking {
                     marking.join(id, packet);

@@ -330,7 +330,7 @@ impl<'s> Fabric<'s> {
         );
         let spec = self.spec;
         let mtu = u64::from(spec.qos.service_levels[usize::from(message.sl)].mtu_bytes);
-        let way = (message.src, message.dst, message.sl);
+        let flow = (message.src, message.dst, message.sl);
         let vl = self.vl(message.src, message.dst, message.sl);
         let count = message.bytes.div_ceil(mtu).max(1) as u32;
         for index in 0..count {
@@ -343,7 +343,7 @@ impl<'s> Fabric<'s> {
                 last: index + 1 == count,
                 payload,
                 bytes: payload + spec.units.header_bytes,
-                ..blank(spec, way, flits, vl)
+                ..blank(spec, flow, flits, vl)
             });
             let id = self.packets.len() - 1;
             self.hcas[message.src as usize].enqueue(id, &self.packets[id]);
@@ -421,7 +421,7 @@ impl<'s> Fabric<'s> {
             tick: now,
             from,
             kind: packet.kind,
-            way: (packet.src, packet.dst),
+            pair: (packet.src, packet.dst),
             token,
             index: packet.index,
             vl: packet.vl,

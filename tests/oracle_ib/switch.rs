@@ -198,8 +198,8 @@ impl<'s> Switch<'s> {
                             let queues = inputs.iter().flat_map(|i| &i.queues[voqs.clone()]);
                             queues.flatten().map(|&id| packets[id].credits).sum()
                         };
-                        let way = self.router.route(self.spec, port, packet, queued, waiting);
-                        (way.output, way.class)
+                        let next = self.router.route(self.spec, port, packet, queued, waiting);
+                        (next.output, next.class)
                     }
                 };
                 let vl = match &self.spec.qos.vl_policy {

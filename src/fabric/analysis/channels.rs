@@ -28,7 +28,7 @@ pub enum Buffer {
 
 /// What a packet waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Space {
+pub enum Credits {
     /// Credits of a queue of this VL. In central buffers a queue also has a class.
     Queue {
         /// Virtual lane.
@@ -61,7 +61,7 @@ pub struct Channel {
     /// Port within the switch, or number of the central buffer: 2 × MPort + 0 or 1.
     pub index: u32,
     /// Queue or shared credits.
-    pub space: Space,
+    pub credits: Credits,
 }
 
 /// The queues that packets use, and their dependencies.
@@ -151,14 +151,14 @@ impl<'a> ChannelGraph<'a> {
             Buffer::Input | Buffer::Output => radix,
         };
         let (switch, index) = ((at / per_switch) as u32, (at % per_switch) as u32);
-        let space = if node >= self.nodes.queues() {
-            Space::Shared
+        let credits = if node >= self.nodes.queues() {
+            Credits::Shared
         } else {
             let class = match buffer {
                 Buffer::Central => Some(self.nodes.class(node)),
                 Buffer::Input | Buffer::Output => None,
             };
-            Space::Queue {
+            Credits::Queue {
                 vl: (node % self.nodes.vls) as u8,
                 towards: class.map(|class| self.towards(switch, index, class)),
             }
@@ -167,7 +167,7 @@ impl<'a> ChannelGraph<'a> {
             buffer,
             switch,
             index,
-            space,
+            credits,
         }
     }
 
