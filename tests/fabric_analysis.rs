@@ -4,7 +4,7 @@
 mod analysis;
 mod common;
 
-use analysis::{Cuts, SlowGraph, mixed_fabric};
+use analysis::{Cuts, SlowGraph, mixed_fabric, overload};
 use common::random::{Kind, config, fabric};
 use common::script::{Cue, Script, jam, message};
 use common::specs::{even_pool, hierarchical_of, jamming_ring, opa_gen1, sc2vl, service_level};
@@ -361,32 +361,6 @@ fn fabrics_that_are_too_large_are_refused() {
     assert!(Distances::new(&huge).is_err());
     // The closed form does not mind.
     assert_eq!(Bisection::new(&huge).unwrap().links, 8192);
-}
-
-/// Every NIC sends `messages` of all service levels as fast as it can, to
-/// destinations at many distances.
-fn overload(spec: &FabricSpec, messages: u32) -> RunEnd {
-    let nics = spec.topology.nics();
-    let sls = spec.qos.service_levels.len() as u32;
-    let mut lines = Vec::new();
-    // A single NIC has nobody to send to.
-    let messages = if nics > 1 { messages } else { 0 };
-    for i in 0..messages {
-        for src in 0..nics {
-            // A shift that all share, one of its own, and one place for all.
-            let shift = match i % 3 {
-                0 => 1 + i / 3 % (nics - 1),
-                1 => 1 + (src * 7 + i * 5) % (nics - 1),
-                _ => nics - 1 - (i / 3) % (nics - 1),
-            };
-            let sl = (i + src) % sls;
-            let mtu = u64::from(spec.qos.service_levels[sl as usize].mtu_bytes);
-            let bytes = [mtu, 2 * mtu, mtu / 3][i as usize % 3];
-            let dst = (src + shift) % nics;
-            lines.push((Cue::At(0), message(0, src, dst, sl as u8, bytes)));
-        }
-    }
-    Engine::new(spec).unwrap().run(&mut Script::new(lines))
 }
 
 proptest! {

@@ -1,10 +1,15 @@
 //! The slow way to what `fabric::analysis` says: every packet followed by itself,
 //! every cut tried.
 
+// Every test program compiles its own copy and uses its own part of it.
+#![allow(dead_code)]
+
 use crate::common::random::{Kind, fabric};
+use crate::common::script::{Cue, Script, message};
 use crate::common::specs::hierarchical_of;
 use flitwise::fabric::analysis::channels::{Buffer, Channel, Credits, Towards};
 use flitwise::fabric::analysis::path::path;
+use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::FabricSpec;
 use flitwise::fabric::spec::hierarchical::{CentralQueues, Quota};
 use flitwise::fabric::topology::Peer;
@@ -209,4 +214,30 @@ impl Cuts {
         }
         least
     }
+}
+
+/// Every NIC sends `messages` of all service levels as fast as it can, to
+/// destinations at many distances.
+pub fn overload(spec: &FabricSpec, messages: u32) -> RunEnd {
+    let nics = spec.topology.nics();
+    let sls = spec.qos.service_levels.len() as u32;
+    let mut lines = Vec::new();
+    // A single NIC has nobody to send to.
+    let messages = if nics > 1 { messages } else { 0 };
+    for i in 0..messages {
+        for src in 0..nics {
+            // A shift that all share, one of its own, and one place for all.
+            let shift = match i % 3 {
+                0 => 1 + i / 3 % (nics - 1),
+                1 => 1 + (src * 7 + i * 5) % (nics - 1),
+                _ => nics - 1 - (i / 3) % (nics - 1),
+            };
+            let sl = (i + src) % sls;
+            let mtu = u64::from(spec.qos.service_levels[sl as usize].mtu_bytes);
+            let bytes = [mtu, 2 * mtu, mtu / 3][i as usize % 3];
+            let dst = (src + shift) % nics;
+            lines.push((Cue::At(0), message(0, src, dst, sl as u8, bytes)));
+        }
+    }
+    Engine::new(spec).unwrap().run(&mut Script::new(lines))
 }

@@ -329,7 +329,7 @@ impl<'s> Fabric<'s> {
             class: 0,
             fecn: false,
             input: usize::MAX,
-            vl: routing::vl(self.spec, sl, dst, 0),
+            vl: routing::vl_at_nic(self.spec, src, dst, sl),
             output: usize::MAX,
             dates: Vec::new(),
         }

@@ -2,7 +2,7 @@
 //! digits alone.
 
 use super::packet::Packet;
-use flitwise::fabric::spec::{FabricSpec, RingTie, TrunkSelection, UpPorts, VlPolicy};
+use flitwise::fabric::spec::{FabricSpec, RingTie, SlToVl, TrunkSelection, UpPorts, VlPolicy};
 use flitwise::fabric::topology::{Arrangement, Cube, Dragonfly, Peer, Shape, Topology, Tree, Xgft};
 
 /// Where a switch sends a packet, and the dateline class it has from there on.
@@ -12,8 +12,16 @@ pub struct NextHop {
     pub class: usize,
 }
 
-/// VL of a packet of `sl` to NIC `dst` in dateline class `class`.
-pub fn vl(spec: &FabricSpec, sl: u8, dst: u32, class: usize) -> usize {
+/// VL on which a packet of `sl` leaves NIC `src` for NIC `dst`.
+pub fn vl_at_nic(spec: &FabricSpec, src: u32, dst: u32, sl: u8) -> usize {
+    let VlPolicy::SlToVl(SlToVl { default, hcas, .. }) = &spec.qos.vl_policy else {
+        return vl_of_class(spec, sl, dst, 0);
+    };
+    usize::from(hcas.get(&src).unwrap_or(default)[usize::from(sl)])
+}
+
+/// VL of a packet of `sl` to NIC `dst` in dateline class `class`, by service channel.
+fn vl_of_class(spec: &FabricSpec, sl: u8, dst: u32, class: usize) -> usize {
     let scs = &spec.qos.service_levels[usize::from(sl)].scs;
     let by_class = match spec.topology.shape() {
         Shape::Cube(cube) => cube.wraps(),
@@ -72,6 +80,13 @@ impl Router {
         queued: impl Fn(usize) -> u32,
         waiting: impl Fn(usize) -> u32,
     ) -> NextHop {
+        if let Some(tables) = &spec.routing.forwarding {
+            let row = &tables.ports[self.switch as usize];
+            return NextHop {
+                output: row[packet.dst as usize].into(),
+                class: packet.class,
+            };
+        }
         let (home, port) = spec.topology.attachment(packet.dst);
         let upwards = |own: usize, first: usize, count: usize| {
             if own < first || spec.routing.up_ports == UpPorts::Destination {
@@ -109,6 +124,15 @@ impl Router {
             _ => 0,
         };
         NextHop { output, class }
+    }
+
+    /// VL on which `packet`, which came in by port `input`, goes on to `next`.
+    pub fn vl(&self, spec: &FabricSpec, input: usize, packet: &Packet, next: NextHop) -> usize {
+        let VlPolicy::SlToVl(SlToVl { default, ports, .. }) = &spec.qos.vl_policy else {
+            return vl_of_class(spec, packet.sl, packet.dst, next.class);
+        };
+        let own = ports.get(&(self.switch, input as u32, next.output as u32));
+        usize::from(own.unwrap_or(default)[usize::from(packet.sl)])
     }
 
     /// Dimension order: the first dimension in which the coordinates differ.

@@ -5,7 +5,7 @@ use super::buffer::{Buffer, Ledger};
 use super::delay_line::DelayLine;
 use super::marking::Marking;
 use super::packet::{Flit, Packet, PacketId, completes_credit};
-use super::routing::{self, Router};
+use super::routing::Router;
 use super::sender::Sender;
 use super::switch_of;
 use flitwise::fabric::spec::hierarchical::{CentralQueues, Quota};
@@ -264,7 +264,7 @@ impl<'s> Switch<'s> {
                 self.ungranted.insert(id, (next.output, packet.credits));
                 packet.output = next.output;
                 packet.class = next.class;
-                packet.vl = routing::vl(spec, packet.sl, packet.dst, next.class);
+                packet.vl = self.router.vl(spec, port, packet, next);
                 packet.input = port;
                 if let Some(marking) = &mut self.marking {
                     marking.join(id, packet);

@@ -4,8 +4,8 @@ use super::{CheckArgs, CliError, names, print};
 use crate::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Credits, Towards};
 use crate::fabric::analysis::routes::RouteAnalysis;
 use crate::fabric::analysis::{QUICK_STEPS, TooLarge, steps};
+use crate::fabric::spec::FabricSpec;
 use crate::fabric::spec::hierarchical::CentralQueues;
-use crate::fabric::spec::{FabricSpec, Switch};
 use crate::units::human_count;
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
@@ -116,12 +116,7 @@ impl<'a> Verdict<'a> {
         if any(&central) && queues == Some(CentralQueues::PerVl) {
             return "take fabric.central_queues = \"per-neighbour\"";
         }
-        match self.spec.switch {
-            Switch::Hierarchical(_) => "take a routing without such turns",
-            Switch::Voq(_) => {
-                "take a routing without such turns, or SL-to-VL tables that change the VL on them"
-            }
-        }
+        "take a routing without such turns, or SL-to-VL tables that change the VL on them"
     }
 
     /// A VL serves both VL classes.

@@ -380,10 +380,7 @@ impl<'a> Walk<'a> {
             self.pass_on(switch, own > 0, dst, vls);
             let hop = self.hop[at];
             if let Some(tables) = &mut self.tables {
-                match hop.is_last {
-                    true => tables.end(switch),
-                    false => tables.pass(switch, hop.ports),
-                }
+                tables.pass(switch, hop.ports);
             }
         }
     }
