@@ -232,7 +232,7 @@ impl<'s> Fabric<'s> {
         }
     }
 
-    /// Phase 2: space left in the tick before is free; tails that left their
+    /// Phase 2: credits left in the tick before are free; tails that left their
     /// NIC in it are reported.
     fn release(&mut self, now: Tick, workload: &mut impl Workload) {
         for nic in &mut self.nics {

@@ -289,7 +289,7 @@ impl<'s> Fabric<'s> {
         self.packets.len() - 1
     }
 
-    /// Phase 2: space left in the tick before is free; injections are reported.
+    /// Phase 2: credits left in the tick before are free; injections are reported.
     fn release(&mut self, now: Tick, workload: &mut impl Workload) {
         for link in &mut self.links {
             link.release();
