@@ -52,6 +52,14 @@ impl RawTables {
         forwarding: None,
     };
 
+    /// Forwarding tables alone, if there is a seed.
+    pub fn only_forwarding(seed: Option<u64>) -> Self {
+        Self {
+            sl2vl: None,
+            forwarding: seed,
+        }
+    }
+
     /// Lets SL-to-VL tables decide the VLs, of which there are at most `vls`. A sound fabric with
     /// rings keeps its service channels.
     pub fn put_sl2vl(&self, kind: Kind, topology: &Topology, vls: u8, qos: &mut Qos) {
