@@ -1,17 +1,13 @@
 //! The one place where configuration, replay and engine meet.
 
-use crate::config::experiment;
 use crate::config::{ConfigError, Experiment, Plan};
 use crate::fabric::engine::{self, Engine, RunEnd};
-use crate::fabric::spec::{FabricSpec, Tick};
+use crate::fabric::spec::Tick;
 use crate::fabric::stats::FabricStats;
-use crate::replay::background::{
-    BackgroundFlow, BackgroundOutcome, MessageSize, Rate, message_units,
-};
+use crate::replay::Replay;
+use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
-use crate::replay::vef::VefProgram;
-use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
-use crate::units::{Ratio, TickLength};
+use crate::units::TickLength;
 use anyhow::anyhow;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,12 +17,15 @@ use thiserror::Error;
 mod measure;
 mod recorder;
 mod traces;
+mod workload;
 
 pub use measure::{LevelBatch, Measured, WINDOW_BATCHES, WindowBatch};
 pub use recorder::{Recorder, Recording, Run};
 pub use traces::TraceDigest;
+pub use workload::workload;
 
 use traces::Traces;
+use workload::replay_of;
 
 /// Control over the runs of a plan from outside.
 pub struct Control<'a> {
@@ -179,131 +178,6 @@ pub enum RunError {
 
 /// Called now and then: true ends the run.
 type Stopped<'a> = &'a (dyn Fn() -> bool + Sync);
-
-/// Places all jobs, including disabled ones, and opens the traces of the enabled ones.
-fn replay_of(
-    experiment: &Experiment,
-    traces: &Traces,
-    background_until: Option<Tick>,
-) -> Result<(Replay, u64), RunError> {
-    let fabric = &experiment.fabric;
-    let mut ranks = Vec::new();
-    for job in &experiment.jobs {
-        ranks.push(traces.of(job)?.1.header.tasks);
-    }
-    let placed = experiment.place(&ranks)?;
-    let (mut jobs, mut records) = (Vec::new(), 0);
-    for (job, nics) in experiment.jobs.iter().zip(placed) {
-        if !job.enabled {
-            continue;
-        }
-        let (input, check) = traces.of(job)?;
-        let times = match job.repeat {
-            Repeat::Times(times) => times.into(),
-            Repeat::UntilOthersEnd => 0,
-        };
-        records += check.records.iter().sum::<u64>().saturating_mul(times);
-        let program = VefProgram::resume(input, check).map_err(RunError::Trace)?;
-        jobs.push(JobSpec {
-            name: job.name.clone(),
-            program: Box::new(program),
-            start_ps: job.start_ps,
-            repeat: job.repeat,
-            sl: job.sl,
-            nics,
-            send_completion: match job.send_completion {
-                experiment::SendCompletion::Handed => SendCompletion::Handed,
-                experiment::SendCompletion::Injected => SendCompletion::Injected,
-                experiment::SendCompletion::Rendezvous { eager_threshold } => {
-                    SendCompletion::Rendezvous {
-                        eager_threshold_bytes: eager_threshold,
-                    }
-                }
-            },
-            compute_scale: job.compute_scale,
-            intra_node: IntraNode {
-                latency_ps: job.intra_node_latency_ps,
-                bytes_per_s: job.intra_node_bandwidth,
-            },
-            reduction_ps_per_byte: job.reduction_cost_ps_per_byte,
-            collectives: job.collectives,
-        });
-    }
-    let replay = Replay::new(ReplaySpec {
-        tick: fabric.units.tick,
-        nics: fabric.topology.nics(),
-        queueing: fabric.queueing(),
-        seed: experiment.seed,
-        background: flows_of(experiment)?,
-        jobs,
-        background_until,
-    })
-    .map_err(RunError::Failed)?;
-    Ok((replay, records))
-}
-
-/// A load in flits per cycle, in units of link time per tick.
-fn rate_of(load: Ratio, fabric: &FabricSpec) -> Result<Rate, RunError> {
-    let units = Ratio::whole(fabric.link_units_per_flit().into());
-    let rate = fabric
-        .fastest_link()
-        .checked_mul(units)
-        .and_then(|fastest| fastest.checked_mul(load));
-    let rate = rate.ok_or_else(|| {
-        ConfigError::new(
-            "background",
-            format!("a rate of {load} on these links is no fraction of 64-bit numbers; round it"),
-        )
-    })?;
-    Ok(Rate {
-        units: rate.num(),
-        ticks: rate.den(),
-    })
-}
-
-/// The background flows, with all properties that follow from the fabric.
-fn flows_of(experiment: &Experiment) -> Result<Vec<BackgroundFlow>, RunError> {
-    let fabric = &experiment.fabric;
-    let one = |(index, flow): (u64, &experiment::Background)| {
-        let bad = |e: &dyn std::fmt::Display| ConfigError::new("background", e.to_string());
-        let mtu = fabric.qos.service_levels[usize::from(flow.sl)].mtu_bytes;
-        let size = |&(bytes, weight): &(u64, u64)| MessageSize {
-            bytes,
-            units: message_units(fabric, mtu, bytes).max(1),
-            weight,
-        };
-        let ticks = |ps: u64| fabric.units.tick.ticks(ps);
-        let senders = flow
-            .pattern
-            .senders(&fabric.topology, experiment.seed, index);
-        let flow = BackgroundFlow {
-            sl: flow.sl,
-            sizes: flow.sizes.iter().map(size).collect(),
-            rate: rate_of(flow.rate, fabric)?,
-            injection: flow.injection,
-            start: ticks(flow.start_ps),
-            stop: flow.stop_ps.map_or(Tick::MAX, ticks),
-            senders: senders.map_err(|e| bad(&e))?,
-        };
-        flow.check().map_err(|e| bad(&e))?;
-        Ok(flow)
-    };
-    (0..).zip(&experiment.background).map(one).collect()
-}
-
-/// The workload of an experiment, for callers that drive the engine themselves: its jobs
-/// and background flows. The background goes on at least to `background_until`,
-/// also without a job.
-///
-/// # Errors
-/// If a trace is broken or a job does not fit.
-pub fn workload(
-    experiment: &Experiment,
-    background_until: Option<Tick>,
-) -> Result<Replay, RunError> {
-    let traces = Traces::check(&[experiment], &|| false)?;
-    Ok(replay_of(experiment, &traces, background_until)?.0)
-}
 
 /// Wall-clock time between reports of progress.
 const REPORT_EVERY: Duration = Duration::from_millis(200);

@@ -372,7 +372,7 @@ fn trees_and_graphs() {
         ),
         (
             "{ kind = \"graph\", switches = 2, nics = [[0, 0], [1, 0]] }",
-            "has no way to NIC",
+            "has no route to NIC",
         ),
         (
             "{ kind = \"graph\", switches = 1, nics = [[0, 0], [0, 0]] }",

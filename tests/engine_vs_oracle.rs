@@ -6,7 +6,9 @@ mod compare;
 mod oracle;
 
 use common::infiniband::{control, own_pool, voq_fabric, with_hierarchical_switches};
-use common::random::{Kind, choosing_tree, config, controlled_fabric, fabric, script, traffic};
+use common::random::{
+    Kind, choosing_tree, config, controlled_fabric, fabric, script, table_fabric, traffic,
+};
 use common::script::{Cue, Script, jam, message};
 use common::specs::{even_pool, hierarchical_of, jamming_ring, opa_gen1, opasim};
 use compare::{compare, compare_sampled};
@@ -254,6 +256,16 @@ proptest! {
         traffic in traffic(),
     ) {
         compare(&spec, &script(&spec, &traffic))?;
+    }
+
+    #[test]
+    fn sound_tables_agree(spec in table_fabric(Kind::Sound), traffic in traffic()) {
+        compare_sampled(&spec, &script(&spec, &traffic), Some(300))?;
+    }
+
+    #[test]
+    fn tables_agree_even_in_deadlock(spec in table_fabric(Kind::Any), traffic in traffic()) {
+        compare_sampled(&spec, &script(&spec, &traffic), Some(300))?;
     }
 
     #[test]

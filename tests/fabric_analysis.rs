@@ -4,15 +4,15 @@
 mod analysis;
 mod common;
 
-use analysis::{Cuts, SlowGraph, mixed_fabric};
+use analysis::{Cuts, SlowGraph, mixed_fabric, overload};
 use common::random::{Kind, config, fabric};
 use common::script::{Cue, Script, jam, message};
 use common::specs::{even_pool, hierarchical_of, jamming_ring, opa_gen1, sc2vl, service_level};
 use flitwise::fabric::analysis::Routes;
 use flitwise::fabric::analysis::bisection::Bisection;
-use flitwise::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Space, Towards};
+use flitwise::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Credits, Towards};
 use flitwise::fabric::analysis::distance::Distances;
-use flitwise::fabric::analysis::path::{NoWay, path};
+use flitwise::fabric::analysis::path::{NoRoute, path};
 use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::hierarchical::{CentralQueues, Scheduler};
@@ -51,7 +51,7 @@ fn pairs(spec: &FabricSpec, routes: &RouteAnalysis, switch: u32, port: u32) -> u
 
 #[test]
 fn a_ring_of_four() {
-    // NIC on port 0, + on port 1, - on port 2. The way to the opposite is +.
+    // NIC on port 0, + on port 1, - on port 2. The route to the opposite is +.
     let mut spec = torus(&[4], 1);
     let routes = routes_of(&spec);
     assert_eq!(routes.pairs_by_hops, [0, 8, 4]);
@@ -182,7 +182,7 @@ fn a_ring_without_datelines_has_the_cycle_that_one_expects() {
         buffer,
         switch,
         index,
-        space: Space::Queue {
+        credits: Credits::Queue {
             vl: 0,
             towards: None,
         },
@@ -237,8 +237,8 @@ fn central_queues_per_vl_are_flagged_and_do_deadlock() {
     assert!(
         cycle.iter().any(|c| c.buffer == Buffer::Central
             && matches!(
-                c.space,
-                Space::Queue {
+                c.credits,
+                Credits::Queue {
                     towards: Some(Towards::All),
                     ..
                 }
@@ -290,7 +290,7 @@ fn all_presets_pass_on_all_topologies() {
                     assert_eq!(cycle_of(&spec), None, "{sets:?}");
                     let routes = routes_of(&spec);
                     assert_eq!(routes.connected(), routes.pairs);
-                    assert_eq!((routes.lost, routes.circle), (vec![], None));
+                    assert_eq!((routes.lost, routes.routing_loop), (vec![], None));
                 }
             }
         }
@@ -325,9 +325,9 @@ fn port_to(spec: &FabricSpec, from: u32, to: u32) -> Ports {
 }
 
 /// Two switches that send packets for NIC 2 to each other.
-struct Circle<'a>(&'a FabricSpec);
+struct Loop<'a>(&'a FabricSpec);
 
-impl Routes for Circle<'_> {
+impl Routes for Loop<'_> {
     fn candidates(&self, switch: u32, dst: u32) -> Ports {
         match (switch, dst) {
             (0, 2) => port_to(self.0, 0, 1),
@@ -342,15 +342,15 @@ impl Routes for Circle<'_> {
 #[test]
 fn broken_routes_are_found() {
     let spec = mesh(&[3]);
-    let routes = RouteAnalysis::new(&spec, &Circle(&spec)).unwrap();
-    assert_eq!(routes.circle, Some((2, vec![0, 1])));
+    let routes = RouteAnalysis::new(&spec, &Loop(&spec)).unwrap();
+    assert_eq!(routes.routing_loop, Some((2, vec![0, 1])));
     assert_eq!(routes.lost, [(2, 0), (2, 1), (0, 2), (1, 2)]);
     assert_eq!((routes.pairs, routes.connected()), (6, 2));
-    let way = |src, dst| path(&spec, &Circle(&spec), (src, dst), 0, 64);
-    assert_eq!(way(0, 2), Err(NoWay::Circle(0)));
-    assert_eq!(way(2, 0), Err(NoWay::Lost(2)));
-    assert_eq!(way(2, 1), Err(NoWay::Lost(2)));
-    assert!(way(0, 1).is_ok());
+    let route = |src, dst| path(&spec, &Loop(&spec), (src, dst), 0, 64);
+    assert_eq!(route(0, 2), Err(NoRoute::RoutingLoop(0)));
+    assert_eq!(route(2, 0), Err(NoRoute::NoNextHop(2)));
+    assert_eq!(route(2, 1), Err(NoRoute::NoNextHop(2)));
+    assert!(route(0, 1).is_ok());
 }
 
 #[test]
@@ -361,32 +361,6 @@ fn fabrics_that_are_too_large_are_refused() {
     assert!(Distances::new(&huge).is_err());
     // The closed form does not mind.
     assert_eq!(Bisection::new(&huge).unwrap().links, 8192);
-}
-
-/// Every NIC sends `messages` of all service levels as fast as it can, to
-/// destinations at many distances.
-fn overload(spec: &FabricSpec, messages: u32) -> RunEnd {
-    let nics = spec.topology.nics();
-    let sls = spec.qos.service_levels.len() as u32;
-    let mut lines = Vec::new();
-    // A single NIC has nobody to send to.
-    let messages = if nics > 1 { messages } else { 0 };
-    for i in 0..messages {
-        for src in 0..nics {
-            // A shift that all share, one of its own, and one place for all.
-            let shift = match i % 3 {
-                0 => 1 + i / 3 % (nics - 1),
-                1 => 1 + (src * 7 + i * 5) % (nics - 1),
-                _ => nics - 1 - (i / 3) % (nics - 1),
-            };
-            let sl = (i + src) % sls;
-            let mtu = u64::from(spec.qos.service_levels[sl as usize].mtu_bytes);
-            let bytes = [mtu, 2 * mtu, mtu / 3][i as usize % 3];
-            let dst = (src + shift) % nics;
-            lines.push((Cue::At(0), message(0, src, dst, sl as u8, bytes)));
-        }
-    }
-    Engine::new(spec).unwrap().run(&mut Script::new(lines))
 }
 
 proptest! {
@@ -416,9 +390,9 @@ proptest! {
         let mut by_hops = vec![0; routes.pairs_by_hops.len()];
         let mut links = vec![0; routes.link_pairs.len()];
         for (src, dst) in analysis::all_pairs(&spec) {
-            let way = path(&spec, &spec, (src, dst), 0, 1).unwrap();
-            by_hops[way.steps.len() - 1] += 1;
-            for step in &way.steps[..way.steps.len() - 1] {
+            let route = path(&spec, &spec, (src, dst), 0, 1).unwrap();
+            by_hops[route.steps.len() - 1] += 1;
+            for step in &route.steps[..route.steps.len() - 1] {
                 if spec.routing.trunk == TrunkSelection::Destination {
                     links[(step.switch * topology.radix() + step.port_out) as usize] += 1;
                 } else {
@@ -454,13 +428,13 @@ proptest! {
         let dst = (src + 1 + pick[1] % (nics - 1)) % nics;
         let sl = pick[2] as usize % spec.qos.service_levels.len();
         let payload = pick[3] % (spec.qos.service_levels[sl].mtu_bytes + 1);
-        let way = path(&spec, &spec, (src, dst), sl, payload).unwrap();
+        let route = path(&spec, &spec, (src, dst), sl, payload).unwrap();
         let mut script =
             Script::new([(Cue::At(0), message(1, src, dst, sl as u8, payload.into()))]);
         prop_assert_eq!(Engine::new(&spec).unwrap().run(&mut script), RunEnd::Drained);
         let packet = script.packets[0];
-        prop_assert_eq!(packet.flits, way.flits);
-        prop_assert_eq!(packet.delivered - packet.injected, way.tail);
+        prop_assert_eq!(packet.flits, route.flits);
+        prop_assert_eq!(packet.delivered - packet.injected, route.tail);
     }
 
     /// The dependency graph is the one that following every packet gives.

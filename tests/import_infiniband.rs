@@ -145,6 +145,38 @@ fn real_sl_to_vl_tables() {
     }
 }
 
+/// Real tables on hierarchical switches: Torus-2QoS has no cycle, also where packets wait in output
+/// and central buffers. Plain dimension order on one VL has the rings as cycles.
+#[test]
+fn real_tori_on_hierarchical_switches() {
+    let Some(dir) = dumps() else { return };
+    let levels: Vec<String> = (0..8).map(|sl| format!("{{ name = \"{sl}\" }}")).collect();
+    let levels = levels.join(", ").replace("\"0\"", "\"A\"");
+    let cycle = |set: &Path, sl2vl: &str| {
+        let file = |name: &str| set.join(name).display().to_string();
+        let spec = fabric(&format!(
+            "[fabric]\ntopology = {{ kind = \"ibnetdiscover\", file = {:?} }}\nforwarding = {:?}\n\
+             central_buffer = \"256KiB\"\n{sl2vl}\n[qos]\nservice_levels = [{levels}]\n",
+            file("ibnetdiscover.txt.gz"),
+            file("opensm-lfts.dump.gz"),
+        ));
+        assert!(spec.hierarchical().is_some());
+        let routes = RouteAnalysis::new(&spec, &spec).unwrap();
+        assert_eq!(routes.connected(), 64 * 63);
+        ChannelGraph::new(&spec, &routes).unwrap().cycle()
+    };
+    let torus = dir.join("torus-4x4x4-torus-2QoS");
+    if torus.exists() {
+        assert_eq!(cycle(&torus, &sl2vl(&torus)), None);
+    }
+    let torus = dir.join("torus-4x4x4-dor");
+    if torus.exists() {
+        let cycle = cycle(&torus, "sl2vl = [0, 0, 0, 0, 0, 0, 0, 0]");
+        // Input and output buffers of the four switches of a ring.
+        assert_eq!(cycle.map(|cycle| cycle.len()), Some(8));
+    }
+}
+
 const CABLES: &str = r#"Switch	8 "S-20"	# "leaf" base port 0 lid 6 lmc 0
 [1]	"H-10"[1](11) 		# "a" lid 1 4xSDR
 [5]	"S-21"[4]		# "spine" lid 7 4xSDR

@@ -125,12 +125,12 @@ fn slow_graph(spec: &FabricSpec) -> BTreeSet<(Queue, Queue)> {
             if src == dst {
                 continue;
             }
-            let way = path(spec, spec, (src, dst), sl, 1).unwrap();
-            for (a, b) in way.steps.iter().zip(&way.steps[1..]) {
+            let route = path(spec, spec, (src, dst), sl, 1).unwrap();
+            for (a, b) in route.steps.iter().zip(&route.steps[1..]) {
                 if matches!(spec.topology.peer(a.switch, a.port_in), Peer::Nic(_)) {
                     continue;
                 }
-                let before = way
+                let before = route
                     .steps
                     .iter()
                     .take_while(|step| *step != a)
@@ -159,14 +159,14 @@ proptest! {
         let dst = (src + 1 + pick[1] % (nics - 1)) % nics;
         let sl = pick[2] as usize % spec.qos.service_levels.len();
         let payload = pick[3] % (spec.qos.service_levels[sl].mtu_bytes + 1);
-        let way = path(&spec, &spec, (src, dst), sl, payload).unwrap();
+        let route = path(&spec, &spec, (src, dst), sl, payload).unwrap();
         let mut script =
             Script::new([(Cue::At(0), message(1, src, dst, sl as u8, payload.into()))]);
         let end = Engine::new(&spec).unwrap().run(&mut script);
         prop_assert!(matches!(end, RunEnd::Drained | RunEnd::Finished));
         let packet = script.packets[0];
-        prop_assert_eq!(packet.flits, way.flits);
-        prop_assert_eq!(packet.delivered - packet.injected, way.tail);
+        prop_assert_eq!(packet.flits, route.flits);
+        prop_assert_eq!(packet.delivered - packet.injected, route.tail);
     }
 
     /// The dependency graph is the one that following every packet gives.

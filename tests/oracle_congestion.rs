@@ -238,7 +238,7 @@ fn fecn_becn_delay_and_timer() {
     let run = collide(&one_mark(|_| ()), 60, 460);
     // The tail of the marked packet leaves at 24 and is dated 27. The CNP leaves at 27 and is at
     // NIC 2 at 27 + 9 + 3 = 39.
-    let cnps: Vec<_> = of(&run, End::Nic(3)).map(|d| (d.tick, d.way)).collect();
+    let cnps: Vec<_> = of(&run, End::Nic(3)).map(|d| (d.tick, d.pair)).collect();
     assert_eq!(cnps, [(27, (3, 2))]);
     // The timer of 100 ticks starts with the BECN.
     assert_eq!(

@@ -246,7 +246,7 @@ fn fecn_becn_delay_and_timer() {
         .filter(|d| d.kind == PacketKind::Cnp)
         .collect();
     assert_eq!(
-        (cnp[0].tick, cnp[0].from, cnp[0].way),
+        (cnp[0].tick, cnp[0].from, cnp[0].pair),
         (27, End::Nic(3), (3, 2))
     );
     assert!(cnp[0].becn);
@@ -419,7 +419,7 @@ fn acks_carry_becns_of_reliable_connections() {
     let acks = |run: &IbRun| -> Vec<(Tick, u32, bool)> {
         let acks = run.departures.iter();
         let acks = acks.filter(|d| d.kind == PacketKind::Ack && d.from == End::Nic(3));
-        acks.map(|d| (d.tick, d.way.1, d.becn)).collect()
+        acks.map(|d| (d.tick, d.pair.1, d.becn)).collect()
     };
     let run = reliable(Acks::PerPacket);
     // Tails are dated 15, 19, 23, …: of adapters 1, 2, 1, 2, …; the fourth was marked.

@@ -97,6 +97,7 @@ proptest! {
         }
         spec.routing.trunk = TrunkSelection::Destination;
         spec.routing.up_ports = UpPorts::Destination;
+        spec.routing.forwarding = None;
         for level in &mut spec.qos.service_levels {
             level.scs.truncate(1);
         }

@@ -349,6 +349,6 @@ fn forwarding_tables_rule_the_way() {
         ports: vec![vec![0, 2, 2], vec![2, 0, 2], vec![2, 2, 0]],
     });
     let run = run_lines(&spec, [(0, message(0, 0, 1, 0, 64))]);
-    let way: Vec<_> = run.departures.iter().map(|d| d.from).collect();
-    assert_eq!(way, [End::Nic(0), port(0, 2), port(2, 2), port(1, 0)]);
+    let route: Vec<_> = run.departures.iter().map(|d| d.from).collect();
+    assert_eq!(route, [End::Nic(0), port(0, 2), port(2, 2), port(1, 0)]);
 }

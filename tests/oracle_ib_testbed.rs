@@ -129,7 +129,7 @@ fn with_control_the_victim_is_free_and_the_contributors_are_equal() {
     // switches has: its dips are no blocking (§6.1 explains them so in the simulation).
     assert!(share(&run, 1, 3) > 0.8);
     let s1 = End::Port { switch: 0, port: 4 };
-    let of_first = |d: &&Departure| d.way == (H[1], H[4]);
+    let of_first = |d: &&Departure| d.pair == (H[1], H[4]);
     let marked: Vec<_> = run
         .marked(s1)
         .filter(of_first)

@@ -101,7 +101,7 @@ impl<'t> Document<'t> {
     /// Deserialises the whole document.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
         let mut root = self.root.clone();
-        wrap_kinds(&mut root);
+        wrap_kinds(&mut root).map_err(|e| self.locate(e))?;
         let root = Spanned::new(0..0, root);
         T::deserialize(toml::Deserializer::from(root)).map_err(|e| {
             let mut error = from_toml(self.texts, &e, 0);
@@ -109,7 +109,7 @@ impl<'t> Document<'t> {
                 error.key = path_of(&self.root, &span).unwrap_or_default();
             }
             if e.message().starts_with(UNKNOWN_KEY) {
-                explain_foreign_key(&mut error);
+                explain_foreign_key(&self.root, &mut error);
             }
             error
         })
@@ -127,12 +127,7 @@ impl<'t> Document<'t> {
 
     /// The value at `path` (`job.0.sl`).
     pub fn get(&self, path: &str) -> Option<&DeValue<'t>> {
-        let mut segments = path.split('.');
-        let mut value = self.root.get(segments.next()?)?;
-        for segment in segments {
-            value = child(value.get_ref(), segment)?;
-        }
-        Some(value.get_ref())
+        value_at(&self.root, path)
     }
 
     fn span_of(&self, path: &str) -> Option<Range<usize>> {
@@ -207,6 +202,16 @@ impl<'t> Document<'t> {
     pub fn root(&self) -> &DeTable<'t> {
         &self.root
     }
+}
+
+/// The value at `path` (`job.0.sl`) below `root`.
+pub(super) fn value_at<'a, 't>(root: &'a DeTable<'t>, path: &str) -> Option<&'a DeValue<'t>> {
+    let mut segments = path.split('.');
+    let mut value = root.get(segments.next()?)?;
+    for segment in segments {
+        value = child(value.get_ref(), segment)?;
+    }
+    Some(value.get_ref())
 }
 
 /// Tables written as `[header]` have an unhelpful span; point at their key.
@@ -285,7 +290,8 @@ fn set_in<'t>(
     }
 }
 
-trait TypeName {
+/// What messages call a type.
+pub(super) trait TypeName {
     fn type_name(&self) -> &'static str;
 }
 
@@ -377,10 +383,6 @@ fn friendly(message: &str) -> String {
     if let Some(rest) = message.strip_prefix("missing field `") {
         let key = rest.trim_end().trim_end_matches('`');
         return format!("`{key}` is missing; add it (docs/experiment.md describes every key)");
-    }
-    // An enum by its variant, or a table around it: see `tagged`.
-    if message.trim_end() == "wanted string or table" {
-        return "wrong type: expected a table".to_owned();
     }
     let (problem, expected) = match message.split_once(", expected ") {
         Some((problem, expected)) => (problem, Some(expected.trim_end())),

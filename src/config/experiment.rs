@@ -33,7 +33,7 @@ pub struct Experiment {
 /// One application.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
-    /// Unique name, by default that of the trace.
+    /// Unique name, by default the name of the trace.
     pub name: String,
     /// False: the job keeps its NICs but is not replayed (baselines do this, so
     /// that the placement of the others does not change).

@@ -79,7 +79,7 @@ impl Imported {
         };
         for &guid in self.switches.keys() {
             let port = |&lid: &u16| match entries.get(&(guid, lid)) {
-                // 255 stands for no way; 0 is the switch itself.
+                // 255 stands for no route; 0 is the switch itself.
                 Some(&port @ 1..=254) => Ok(u16::from(port) - 1),
                 _ => Err(ConfigError::new(
                     KEY,
@@ -95,8 +95,8 @@ impl Imported {
         Ok(ForwardingTables { ports })
     }
 
-    /// SL-to-VL tables of this fabric. Those that are as the default, that of the first
-    /// adapter, are left out.
+    /// SL-to-VL tables of this fabric. Those that equal the default, which is the table of the
+    /// first adapter, are left out.
     pub(super) fn sl2vl(&self, path: &Path) -> Result<SlToVl, ConfigError> {
         const KEY: &str = "fabric.sl2vl";
         let found = VlTables::parse(&text(path, KEY)?).map_err(|e| wrong(KEY, path, &e))?;

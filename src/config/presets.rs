@@ -2,10 +2,9 @@
 
 use super::error::ConfigError;
 use super::presets_congestion::{CONGESTION, CongestionDefaults};
-use super::raw::{
-    QosPreset, RawDTable, RawNics, RawScheduler, RawServiceLevel, RawTopology, TopologyKind,
-};
+use super::raw::{QosPreset, RawDTable, RawScheduler, RawServiceLevel};
 use super::raw_fabric::{FabricPreset, RawFabric, RawKind};
+use super::raw_topology::{RawGraph, RawNics, RawSingle, RawTopology, RawXgft};
 use crate::fabric::parameters::{Parameters, SwitchParameters};
 use crate::units::{Bytes, Ratio};
 
@@ -23,10 +22,9 @@ impl FabricDefaults {
     fn single(parameters: Parameters, nics: u32, scheduler: RawScheduler) -> Self {
         Self {
             parameters,
-            topology: RawTopology {
+            topology: RawTopology::Single(RawSingle {
                 nics: Some(RawNics::Count(nics)),
-                ..RawTopology::of(TopologyKind::Single)
-            },
+            }),
             scheduler,
             congestion: CONGESTION,
         }
@@ -78,23 +76,23 @@ pub(super) fn fabric(raw: &RawFabric) -> Result<FabricDefaults, ConfigError> {
 
 /// A three-stage Clos network: 36 switches of the first stage with 18 hosts each, 18 above.
 fn clos_of_648() -> RawTopology {
-    RawTopology {
+    RawTopology::Xgft(RawXgft {
         down: Some(vec![18, 36]),
         up: Some(vec![1, 18]),
-        ..RawTopology::of(TopologyKind::Xgft)
-    }
+        parallel: None,
+        hosts: None,
+    })
 }
 
 /// H1 to H3 (NICs 0 to 2) at one switch, H4 to H7 (3 to 6) at another.
 fn testbed() -> RawTopology {
     let hosts = [(0, 3), (1, 4)];
     let nics = hosts.iter().flat_map(|&(s, n)| (0..n).map(move |p| [s, p]));
-    RawTopology {
+    RawTopology::Graph(RawGraph {
         switches: Some(2),
-        nics: Some(RawNics::At(nics.collect())),
         links: Some(vec![[0, 3, 1, 4]]),
-        ..RawTopology::of(TopologyKind::Graph)
-    }
+        nics: Some(RawNics::At(nics.collect())),
+    })
 }
 
 /// Every QoS default that a preset decides.

@@ -66,7 +66,7 @@ const SIMULA_PORT: PortCongestion = PortCongestion {
 
 /// Gran, Eimot, Reinemo, Skeie, Lysne, Huse and Shainer, *First experiences with congestion
 /// control in InfiniBand hardware* (IPDPS 2010), and later work of the same group: their
-/// parameters as remembered, not looked up. The table is that of the script
+/// parameters as remembered, not looked up. The table is the one of the script
 /// `opensm-cc-optimizer` (Lawrence Livermore National Laboratory), written after their work:
 /// ⌊7 i² / 106² / 0.408⌋, 0.408 us being a packet of 2 KiB at 40 Gb/s, with a shift of 3.
 const SIMULA: CongestionDefaults = CongestionDefaults {

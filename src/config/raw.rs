@@ -5,7 +5,6 @@ use super::raw_fabric::RawFabric;
 use super::raw_infiniband::{RawCongestionControl, RawVlArb};
 use super::raw_traffic::{RawBackground, RawMeasure};
 use super::resolve_series::RawSeries;
-pub(super) use super::resolve_topology::{RawNics, RawRouting, RawTopology, TopologyKind};
 use crate::replay::collectives::Choices;
 use crate::replay::job::MAX_REPEAT;
 use crate::units::{Bytes, CostPerByte, Picoseconds, Rate, Ratio};
@@ -36,6 +35,16 @@ pub(super) struct RawExperiment {
     pub series: Option<RawSeries>,
     #[serde(default)]
     pub baseline: RawBaseline,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawRouting {
+    Dor,
+    Destro,
+    DModK,
+    Minimal,
+    MinHop,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -1,8 +1,9 @@
 //! `[fabric]` as written. Its `kind` decides which keys it has besides the common ones.
 
-use super::raw::{RawRingTie, RawRouting, RawTopology, RawTrunkSelection, RawUpPorts};
+use super::raw::{RawRingTie, RawRouting, RawTrunkSelection, RawUpPorts};
 use super::raw_infiniband::{RawAcks, RawForwarding, RawHcaRate, RawLinkSpeed, RawSl2Vl, RawSpeed};
-use crate::units::{Bytes, Latency, Picoseconds, Rate, Space};
+use super::raw_topology::RawTopology;
+use crate::units::{BufferPart, Bytes, Latency, Picoseconds, Rate};
 use serde::Deserialize;
 use serde::de::Deserializer;
 
@@ -102,11 +103,6 @@ macro_rules! of_kind {
             $(pub $key: Option<$type>,)*
         }
 
-        impl $own {
-            /// Names of the keys of this kind alone.
-            pub const KEYS: &[&str] = &[$(stringify!($key)),*];
-        }
-
         impl From<$all> for RawFabric {
             fn from(all: $all) -> Self {
                 Self {
@@ -150,10 +146,10 @@ fabric! {
         mport_speedup: u32,
         central_speedup: u32,
         central_buffer: Bytes,
-        exclusive: Space,
-        max: Space,
-        central_exclusive: Space,
-        central_max: Space,
+        exclusive: BufferPart,
+        max: BufferPart,
+        central_exclusive: BufferPart,
+        central_max: BufferPart,
         central_queues: RawCentralQueues,
     }
     Voq: VoqKeys, RawVoq {
@@ -162,8 +158,8 @@ fabric! {
         link_speeds: Vec<RawLinkSpeed>,
         tick: Picoseconds,
         crossbar_speedup: u32,
-        input_buffer_vls: Vec<Space>,
-        nic_sink_vls: Vec<Space>,
+        input_buffer_vls: Vec<BufferPart>,
+        nic_sink_vls: Vec<BufferPart>,
         hca_send_rate: RawHcaRate,
         hca_sink_rate: RawHcaRate,
         acks: RawAcks,

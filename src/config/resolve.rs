@@ -342,9 +342,9 @@ pub(super) fn fabric(
 ) -> Result<(FabricSpec, &'static str, Option<DTableTable>), ConfigError> {
     let defaults = presets::fabric(&raw.fabric)?;
     let graph = raw.fabric.topology.as_ref().unwrap_or(&defaults.topology);
-    let (topology, imported) = resolve_topology::topology(graph, dir)?;
+    let (topology, imported) = graph.resolve(dir)?;
     let imported = imported.as_ref();
-    let (routing_name, mut routing) = resolve_topology::routing(&raw.fabric, graph.kind)?;
+    let (routing_name, mut routing) = resolve_topology::routing(&raw.fabric, graph)?;
     routing.forwarding = resolve_tables::forwarding(&raw.fabric, imported, dir)?;
     let mut parameters = resolve_fabric::parameters(&raw.fabric, &defaults)?;
     let header = resolve_fabric::small(parameters.header_bytes, "fabric.header")?;

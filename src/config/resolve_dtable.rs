@@ -7,7 +7,7 @@ use super::error::ConfigError;
 use super::presets;
 use super::raw::RawExperiment;
 use super::resolve::{implied_preset, imply, read};
-use super::{resolve_fabric, resolve_qos, resolve_topology};
+use super::{resolve_fabric, resolve_qos};
 use crate::fabric::qos::dtable_table::{DTableError, DTableParameters, DTableSl};
 use crate::units::{Bytes, Ratio};
 use serde::Deserialize;
@@ -115,7 +115,7 @@ pub fn dtable_text(name: &str, text: &str, sets: &[String]) -> Result<DTableInpu
 fn experiment(raw: &RawExperiment) -> Result<DTableInput, ConfigError> {
     let defaults = presets::fabric(&raw.fabric)?;
     let graph = raw.fabric.topology.as_ref().unwrap_or(&defaults.topology);
-    let graph = resolve_topology::topology(graph, Path::new(""))?.0;
+    let graph = graph.resolve(Path::new(""))?.0;
     let rings = graph.vl_classes() > 1;
     let header = resolve_fabric::parameters(&raw.fabric, &defaults)?.header_bytes;
     let header = resolve_fabric::small(header, "fabric.header")?;

@@ -19,7 +19,7 @@ const EAGER_THRESHOLD: u64 = 65_536;
 /// SL of MPI traffic in the five-level preset (Hiperion, Table 8).
 const HPC_SL: &str = "CL";
 
-/// The jobs; `dir` is that of the experiment file.
+/// The jobs; `dir` is the directory of the experiment file.
 pub(super) fn jobs(
     experiment: &RawExperiment,
     qos: &Qos,

@@ -112,7 +112,9 @@ fn with_vls(
                 vl_policy: VlPolicy::ServiceChannels,
             }
         }
-        (None, Some(tables)) => resolve_vls::by_tables(raw, tables, service_levels)?,
+        (None, Some(tables)) => {
+            resolve_vls::by_tables(raw, tables, &fabric.parameters.switch, service_levels)?
+        }
     };
     let by_class = rings && qos.vl_policy == VlPolicy::ServiceChannels;
     qos.validate_levels(if by_class { classes } else { usize::MAX })?;

@@ -3,6 +3,7 @@
 
 use super::error::ConfigError;
 use super::raw::{RawQos, RawVlPolicy};
+use crate::fabric::parameters::SwitchParameters;
 use crate::fabric::spec::validate::{MANAGEMENT_SC, MAX_DATA_VLS, MAX_LEVELS};
 use crate::fabric::spec::{Qos, ServiceLevel, SlToVl, VlPolicy};
 
@@ -87,10 +88,11 @@ fn no_channels(raw: &RawQos, problem: &str) -> Result<(), ConfigError> {
 }
 
 /// Service levels whose VLs SL-to-VL tables decide: each has an SC of its own, which stands
-/// for the default table.
+/// for the default table. `switch`: of the kind that limits the VLs.
 pub(super) fn by_tables(
     raw: &RawQos,
     tables: &SlToVl,
+    switch: &SwitchParameters,
     mut service_levels: Vec<ServiceLevel>,
 ) -> Result<Qos, ConfigError> {
     no_channels(
@@ -119,12 +121,13 @@ pub(super) fn by_tables(
     let all = own.chain([&tables.default]);
     let highest = all.flat_map(|table| table.iter().take(count)).max();
     let vls = highest.map_or(1, |&vl| vl.saturating_add(1));
-    if vls > MAX_DATA_VLS {
-        let problem = format!(
-            "VL {}; an InfiniBand port has at most {MAX_DATA_VLS} for data, VL 0 to VL {}",
-            vls - 1,
-            MAX_DATA_VLS - 1
-        );
+    let (port, most) = match switch {
+        SwitchParameters::Voq(_) => ("an InfiniBand port", MAX_DATA_VLS),
+        SwitchParameters::Hierarchical(_) => ("a port", MAX_LEVELS as u8),
+    };
+    if vls > most {
+        let (vl, last) = (vls - 1, most - 1);
+        let problem = format!("VL {vl}; {port} has at most {most} for data, VL 0 to VL {last}");
         return Err(ConfigError::new("fabric.sl2vl", problem));
     }
     Ok(Qos {

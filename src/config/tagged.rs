@@ -1,66 +1,157 @@
-//! Tables whose key `kind` decides which other keys they have.
+//! Tables whose key `kind` decides which other keys they have: enums of structures.
 //!
 //! serde would lose the places of their values if it read the kind as an internal tag. So
-//! `{ kind = "voq", acks = "none" }` becomes `{ voq = { acks = "none" } }` before it is read.
+//! `{ kind = "voq", acks = "none" }` becomes `{ voq = { acks = "none" } }` before it is read,
+//! and a key of another kind is an unknown field.
 
+use super::document::{TypeName, value_at};
 use super::error::ConfigError;
-use super::raw_fabric::{RawHierarchical, RawVoq};
+use super::kinds::{Kind, kinds_of};
+use super::raw_fabric::RawFabric;
+use super::raw_topology::RawTopology;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The kind of switch that a fabric preset has.
-fn kind_of_preset(preset: &str) -> &'static str {
-    match preset.starts_with("ib-") {
-        true => "voq",
-        false => "hierarchical",
+/// Most keys of a kind that a message lists.
+const LISTED: usize = 8;
+
+struct Tagged {
+    path: &'static str,
+    /// A kind of what.
+    of: &'static str,
+    kinds: fn() -> Vec<Kind>,
+    /// The kind of a table that names none, if that is allowed.
+    default: fn(&DeTable<'_>) -> Option<&'static str>,
+    /// What else to write with another kind.
+    beside: &'static str,
+}
+
+/// A table within another one stands before it.
+const TABLES: [Tagged; 2] = [
+    Tagged {
+        path: "fabric.topology",
+        of: "topology",
+        kinds: kinds_of::<RawTopology>,
+        default: |_| None,
+        beside: "",
+    },
+    Tagged {
+        path: "fabric",
+        of: "switch",
+        kinds: kinds_of::<RawFabric>,
+        default: |table| Some(default_switch(table)),
+        beside: " with a preset of that kind",
+    },
+];
+
+fn text<'a>(table: &'a DeTable<'_>, key: &str) -> Option<&'a str> {
+    match table.get(key).map(Spanned::get_ref) {
+        Some(DeValue::String(text)) => Some(text.as_ref()),
+        _ => None,
     }
 }
 
-/// The kind of switch of a `[fabric]`: as written, by its preset, or the hierarchical one.
+/// The kind of switch of a `[fabric]` that names none: by its preset, or the hierarchical one.
+fn default_switch(fabric: &DeTable<'_>) -> &'static str {
+    match text(fabric, "preset") {
+        Some(preset) if preset.starts_with("ib-") => "voq",
+        _ => "hierarchical",
+    }
+}
+
+/// The kind of switch of a `[fabric]`.
 pub(super) fn fabric_kind<'a>(fabric: Option<&'a DeValue<'_>>) -> &'a str {
-    let text = |key: &str| match fabric {
-        Some(DeValue::Table(table)) => match table.get(key).map(Spanned::get_ref) {
-            Some(DeValue::String(text)) => Some(text.as_ref()),
-            _ => None,
-        },
+    match fabric {
+        Some(DeValue::Table(table)) => text(table, "kind").unwrap_or(default_switch(table)),
+        _ => "hierarchical",
+    }
+}
+
+/// The value at `path` below `table`.
+fn find<'a, 't>(table: &'a mut DeTable<'t>, path: &str) -> Option<&'a mut DeValue<'t>> {
+    let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+    let value = table.get_mut(first)?.get_mut();
+    match value {
+        value if rest.is_empty() => Some(value),
+        DeValue::Table(inner) => find(inner, rest),
         _ => None,
-    };
-    text("kind").unwrap_or_else(|| text("preset").map_or("hierarchical", kind_of_preset))
+    }
 }
 
-/// Makes the kind of `[fabric]` the name of a table around its other keys.
-pub(super) fn wrap_kinds(root: &mut DeTable<'_>) {
-    let Some(fabric) = root.get_mut("fabric").map(Spanned::get_mut) else {
-        return;
-    };
-    let kind = fabric_kind(Some(fabric)).to_owned();
-    let DeValue::Table(table) = fabric else {
-        return;
-    };
-    let span = table.remove("kind").map_or(0..0, |kind| kind.span());
-    let mut outer = DeTable::new();
-    let inner = Spanned::new(0..0, DeValue::Table(std::mem::take(table)));
-    outer.insert(Spanned::new(span, kind.into()), inner);
-    *table = outer;
+/// Makes the kind of each tagged table the name of a table around its other keys.
+pub(super) fn wrap_kinds(root: &mut DeTable<'_>) -> Result<(), ConfigError> {
+    for tagged in &TABLES {
+        let Some(value) = find(root, tagged.path) else {
+            continue;
+        };
+        let DeValue::Table(table) = value else {
+            let problem = format!("wrong type: {}, expected a table", value.type_name());
+            return Err(ConfigError::new(tagged.path, problem));
+        };
+        let wrapped = tagged.wrap(std::mem::take(table))?;
+        *table = wrapped;
+    }
+    Ok(())
 }
 
-/// Says of an unknown key that it belongs to the other kind, if it does.
-pub(super) fn explain_foreign_key(error: &mut ConfigError) {
-    let Some(key) = error.key.strip_prefix("fabric.") else {
+/// Says of an unknown key below `root` which other kinds it belongs to, if there are any.
+pub(super) fn explain_foreign_key(root: &DeTable<'_>, error: &mut ConfigError) {
+    let Some((path, key)) = error.key.rsplit_once('.') else {
         return;
     };
-    let (kind, cure) = if RawVoq::KEYS.contains(&key) {
-        (
-            "voq",
-            "remove it, or take fabric.kind = \"voq\" or an InfiniBand preset",
-        )
-    } else if RawHierarchical::KEYS.contains(&key) {
-        (
-            "hierarchical",
-            "remove it (docs/experiment.md has the keys of the \"voq\" switch)",
-        )
-    } else {
+    let Some(tagged) = TABLES.iter().find(|tagged| tagged.path == path) else {
         return;
     };
-    error.problem = format!("belongs to the \"{kind}\" kind of switch; {cure}");
+    let kinds = (tagged.kinds)();
+    let other: Vec<String> = (kinds.iter())
+        .filter(|kind| kind.keys.contains(&key))
+        .map(|kind| format!("\"{}\"", kind.name))
+        .collect();
+    let Some((last, others)) = other.split_last() else {
+        return;
+    };
+    let names = match others {
+        [] => format!("the {last} kind"),
+        _ => format!("the {} and {last} kinds", others.join(", ")),
+    };
+    let own = match value_at(root, path) {
+        Some(DeValue::Table(table)) => tagged.kind_of(table).unwrap_or_default(),
+        _ => "",
+    };
+    let keys = kinds.iter().find(|kind| kind.name == own);
+    let takes = match keys.map(|kind| kind.keys) {
+        Some(keys) if keys.len() <= LISTED => format!(", which takes {}", keys.join(", ")),
+        _ => String::new(),
+    };
+    let first = others.first().unwrap_or(last);
+    let Tagged { of, beside, .. } = tagged;
+    error.problem = format!(
+        "belongs to {names} of {of}, not to \"{own}\"{takes}; remove it, or take \
+         {path}.kind = {first}{beside}"
+    );
+}
+
+impl Tagged {
+    fn kind_of<'a>(&self, table: &'a DeTable<'_>) -> Option<&'a str> {
+        text(table, "kind").or_else(|| (self.default)(table))
+    }
+
+    fn wrap<'t>(&self, mut table: DeTable<'t>) -> Result<DeTable<'t>, ConfigError> {
+        let given = table.get("kind").map(Spanned::get_ref);
+        if let Some(other) = given.filter(|value| !matches!(value, DeValue::String(_))) {
+            let problem = format!("wrong type: {}, expected a text", other.type_name());
+            return Err(ConfigError::new(format!("{}.kind", self.path), problem));
+        }
+        let Some(kind) = self.kind_of(&table).map(str::to_owned) else {
+            let kinds = (self.kinds)();
+            let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+            let problem = format!("`kind` is missing; add one of {}", names.join(", "));
+            return Err(ConfigError::new(self.path, problem));
+        };
+        let span = table.remove("kind").map_or(0..0, |kind| kind.span());
+        let mut outer = DeTable::new();
+        let inner = Spanned::new(0..0, DeValue::Table(table));
+        outer.insert(Spanned::new(span, kind.into()), inner);
+        Ok(outer)
+    }
 }

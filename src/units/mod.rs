@@ -54,7 +54,7 @@ pub enum Latency {
 /// Part of a buffer; written `"4 packets"`, `"48 credits"`, `"4KiB"`, `"3/4"` or
 /// `"75%"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Space {
+pub enum BufferPart {
     /// Packets of the largest MTU.
     Packets(u64),
     /// Credits.
@@ -201,11 +201,11 @@ mod tests {
 
     #[test]
     fn spaces_and_costs() {
-        assert_eq!("4 packets".parse(), Ok(Space::Packets(4)));
-        assert_eq!("48 credits".parse(), Ok(Space::Credits(48)));
-        assert_eq!("4KiB".parse(), Ok(Space::Bytes(4096)));
-        assert_eq!("3/4".parse().ok(), Ratio::new(3, 4).map(Space::Share));
-        assert_eq!("75%".parse().ok(), Ratio::new(3, 4).map(Space::Share));
+        assert_eq!("4 packets".parse(), Ok(BufferPart::Packets(4)));
+        assert_eq!("48 credits".parse(), Ok(BufferPart::Credits(48)));
+        assert_eq!("4KiB".parse(), Ok(BufferPart::Bytes(4096)));
+        assert_eq!("3/4".parse().ok(), Ratio::new(3, 4).map(BufferPart::Share));
+        assert_eq!("75%".parse().ok(), Ratio::new(3, 4).map(BufferPart::Share));
         assert_eq!("0.25ns/B".parse(), Ok(CostPerByte(Ratio::whole(250))));
     }
 

@@ -1,7 +1,7 @@
 //! Grammar of a quantity: `quantity = decimal [space] unit`,
 //! `decimal = digits ["." digits]`.
 
-use super::{Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio, Space, UnitError};
+use super::{BufferPart, Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio, UnitError};
 use nom::bytes::complete::{tag, take_while1};
 use nom::character::complete::{digit1, multispace0};
 use nom::combinator::{all_consuming, opt, rest};
@@ -59,7 +59,7 @@ pub(super) const TIME_HELP: &str = "a time such as \"100ns\" (ps, ns, us, ms, s)
 pub(super) const RATE_HELP: &str = "a rate such as \"12.5GB/s\" or \"100Gb/s\"";
 pub(super) const COST_HELP: &str = "a cost such as \"0.25ns/B\" (ps/B, ns/B, us/B)";
 pub(super) const LATENCY_HELP: &str = "a latency such as \"8 ticks\" or \"100ns\"";
-pub(super) const SPACE_HELP: &str =
+pub(super) const BUFFER_HELP: &str =
     "a part of a buffer such as \"4 packets\", \"48 credits\", \"4KiB\" or \"3/4\"";
 pub(super) const RATIO_HELP: &str = "a fraction such as 0.05, \"5%\" or \"1/3\"";
 
@@ -197,20 +197,20 @@ impl FromStr for Latency {
     }
 }
 
-impl FromStr for Space {
+impl FromStr for BufferPart {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
         if text.contains('/') || text.contains('%') {
             return text.parse().map(Self::Share);
         }
-        let (number, unit) = split(text, SPACE_HELP)?;
+        let (number, unit) = split(text, BUFFER_HELP)?;
         if let Some(packets) = counted(number, unit, ["packet", "packets"]) {
             return Ok(Self::Packets(packets));
         }
         if let Some(credits) = counted(number, unit, ["credit", "credits"]) {
             return Ok(Self::Credits(credits));
         }
-        whole(text, BYTES, SPACE_HELP, "bytes").map(Self::Bytes)
+        whole(text, BYTES, BUFFER_HELP, "bytes").map(Self::Bytes)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Reading quantities from an experiment file.
 
 use super::parse::{
-    BYTES_HELP, COST_HELP, LATENCY_HELP, RATE_HELP, RATIO_HELP, SPACE_HELP, TIME_HELP,
+    BUFFER_HELP, BYTES_HELP, COST_HELP, LATENCY_HELP, RATE_HELP, RATIO_HELP, TIME_HELP,
 };
-use super::{Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio, Space};
+use super::{BufferPart, Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use std::fmt;
 
@@ -74,24 +74,24 @@ impl<'de> Deserialize<'de> for Ratio {
     }
 }
 
-impl<'de> Deserialize<'de> for Space {
+impl<'de> Deserialize<'de> for BufferPart {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Text;
         impl Visitor<'_> for Text {
-            type Value = Space;
+            type Value = BufferPart;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(SPACE_HELP)
+                f.write_str(BUFFER_HELP)
             }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Space, E> {
+            fn visit_str<E: Error>(self, text: &str) -> Result<BufferPart, E> {
                 text.parse().map_err(E::custom)
             }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<Space, E> {
+            fn visit_i64<E: Error>(self, value: i64) -> Result<BufferPart, E> {
                 Err(E::custom(format!(
-                    "`{value}` has no unit; write {SPACE_HELP}"
+                    "`{value}` has no unit; write {BUFFER_HELP}"
                 )))
             }
-            fn visit_f64<E: Error>(self, value: f64) -> Result<Space, E> {
-                RatioVisitor.visit_f64(value).map(Space::Share)
+            fn visit_f64<E: Error>(self, value: f64) -> Result<BufferPart, E> {
+                RatioVisitor.visit_f64(value).map(BufferPart::Share)
             }
         }
         deserializer.deserialize_any(Text)

@@ -1,10 +1,15 @@
 //! The slow way to what `fabric::analysis` says: every packet followed by itself,
 //! every cut tried.
 
+// Every test program compiles its own copy and uses its own part of it.
+#![allow(dead_code)]
+
 use crate::common::random::{Kind, fabric};
+use crate::common::script::{Cue, Script, message};
 use crate::common::specs::hierarchical_of;
-use flitwise::fabric::analysis::channels::{Buffer, Channel, Space, Towards};
+use flitwise::fabric::analysis::channels::{Buffer, Channel, Credits, Towards};
 use flitwise::fabric::analysis::path::path;
+use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::FabricSpec;
 use flitwise::fabric::spec::hierarchical::{CentralQueues, Quota};
 use flitwise::fabric::topology::Peer;
@@ -29,7 +34,7 @@ pub fn mixed_fabric() -> impl Strategy<Value = FabricSpec> {
 }
 
 /// A channel: buffer (0 input, 1 output, 2 central), switch, port or number, and the
-/// queue: its VL and what it leads to, or none for shared space.
+/// queue: its VL and what it leads to, or none for shared credits.
 pub type Key = (u8, u32, u32, Option<(u8, i64)>);
 
 const NICS: i64 = -1;
@@ -43,9 +48,9 @@ pub fn key(c: &Channel) -> Key {
         Buffer::Output => 1,
         Buffer::Central => 2,
     };
-    let queue = match c.space {
-        Space::Shared => None,
-        Space::Queue { vl, towards } => Some((
+    let queue = match c.credits {
+        Credits::Shared => None,
+        Credits::Queue { vl, towards } => Some((
             vl,
             match towards {
                 None => NO_CLASS,
@@ -77,12 +82,12 @@ impl SlowGraph {
             }
         }
         let shared: Vec<Key> = graph.edges.iter().map(|&(_, to)| to).collect();
-        for space in shared.into_iter().filter(|key| key.3.is_none()) {
+        for credits in shared.into_iter().filter(|key| key.3.is_none()) {
             for &queue in &graph.queues {
-                let same = (queue.0, queue.1, queue.2) == (space.0, space.1, space.2);
+                let same = (queue.0, queue.1, queue.2) == (credits.0, credits.1, credits.2);
                 let quota = &pool(spec, queue.0)[usize::from(queue.3.unwrap().0)];
                 if same && quota.max > quota.exclusive {
-                    graph.edges.insert((space, queue));
+                    graph.edges.insert((credits, queue));
                 }
             }
         }
@@ -90,13 +95,13 @@ impl SlowGraph {
     }
 
     fn follow(&mut self, spec: &FabricSpec, src: u32, dst: u32, sl: usize) {
-        let way = path(spec, spec, (src, dst), sl, 1).unwrap();
+        let route = path(spec, spec, (src, dst), sl, 1).unwrap();
         let switch = spec.hierarchical().expect("hierarchical switches");
         let per_vl = switch.buffers.central_queues == CentralQueues::PerVl;
         // NICs hold nobody up: the first input buffer is not waited for.
         let mut held: Option<Key> = None;
-        let mut vl_in = way.injection.1;
-        for step in &way.steps {
+        let mut vl_in = route.injection.1;
+        for step in &route.steps {
             let vl = step.channel.1;
             let from_nic = matches!(spec.topology.peer(step.switch, step.port_in), Peer::Nic(_));
             if !from_nic {
@@ -209,4 +214,30 @@ impl Cuts {
         }
         least
     }
+}
+
+/// Every NIC sends `messages` of all service levels as fast as it can, to
+/// destinations at many distances.
+pub fn overload(spec: &FabricSpec, messages: u32) -> RunEnd {
+    let nics = spec.topology.nics();
+    let sls = spec.qos.service_levels.len() as u32;
+    let mut lines = Vec::new();
+    // A single NIC has nobody to send to.
+    let messages = if nics > 1 { messages } else { 0 };
+    for i in 0..messages {
+        for src in 0..nics {
+            // A shift that all share, one of its own, and one place for all.
+            let shift = match i % 3 {
+                0 => 1 + i / 3 % (nics - 1),
+                1 => 1 + (src * 7 + i * 5) % (nics - 1),
+                _ => nics - 1 - (i / 3) % (nics - 1),
+            };
+            let sl = (i + src) % sls;
+            let mtu = u64::from(spec.qos.service_levels[sl as usize].mtu_bytes);
+            let bytes = [mtu, 2 * mtu, mtu / 3][i as usize % 3];
+            let dst = (src + shift) % nics;
+            lines.push((Cue::At(0), message(0, src, dst, sl as u8, bytes)));
+        }
+    }
+    Engine::new(spec).unwrap().run(&mut Script::new(lines))
 }

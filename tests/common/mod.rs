@@ -6,6 +6,7 @@
 pub mod infiniband;
 pub mod random;
 pub mod random_infiniband;
+pub mod random_tables;
 pub mod random_topology;
 pub mod resolved;
 pub mod script;

@@ -4,6 +4,7 @@
 //! that a failing case shrinks to a small one.
 
 use super::random_infiniband;
+use super::random_tables::{RawTables, tables};
 use super::random_topology;
 use super::random_topology::topology;
 use super::script::{Cue, Script};
@@ -257,13 +258,14 @@ fn scheduler(raw: &RawScheduler, spec: &FabricSpec) -> Scheduler {
 
 /// A random small fabric.
 pub fn fabric(kind: Kind) -> impl Strategy<Value = FabricSpec> {
-    fabric_with(kind, Just(None), topology())
+    fabric_with(kind, Just(None), topology(), Just(RawTables::NONE))
 }
 
 /// A random small tree whose packets choose their up-ports, with or without congestion control.
 pub fn choosing_tree(kind: Kind) -> impl Strategy<Value = FabricSpec> {
     let control = proptest::option::of(random_infiniband::congestion(MAX_LEVELS));
-    fabric_with(kind, control, random_topology::tree()).prop_map(|mut spec| {
+    let tables = Just(RawTables::NONE);
+    fabric_with(kind, control, random_topology::tree(), tables).prop_map(|mut spec| {
         spec.routing.up_ports = UpPorts::LeastQueued;
         spec
     })
@@ -275,7 +277,15 @@ pub fn controlled_fabric(kind: Kind) -> impl Strategy<Value = FabricSpec> {
         kind,
         random_infiniband::congestion(MAX_LEVELS).prop_map(Some),
         topology(),
+        Just(RawTables::NONE),
     )
+}
+
+/// A random small fabric with SL-to-VL tables, forwarding tables or both, with or without
+/// congestion control.
+pub fn table_fabric(kind: Kind) -> impl Strategy<Value = FabricSpec> {
+    let control = proptest::option::of(random_infiniband::congestion(MAX_LEVELS));
+    fabric_with(kind, control, topology(), tables())
 }
 
 prop_compose! {
@@ -283,8 +293,9 @@ prop_compose! {
         kind: Kind,
         control: impl Strategy<Value = Option<CongestionControl>>,
         topology: impl Strategy<Value = Topology>,
+        tables: impl Strategy<Value = RawTables>,
     )(
-        topology in topology,
+        (topology, tables) in (topology, tables),
         (flit_bytes, link_latency, timing) in timing(),
         levels in raw_levels(),
         (flits_per_credit, header_bytes) in (1u32..=8, prop_oneof![Just(0u32), 0u32..=70]),
@@ -303,11 +314,14 @@ prop_compose! {
         // A central buffer taken literally couples the directions of a mesh.
         let per_vl = per_vl && (kind == Kind::Any || topology.switches() == 1);
         let classes = if per_vl { 1 } else { classes(&topology) };
-        let qos = service_levels(kind, &levels, flit_bytes, topology.vl_classes() > 1, queues);
+        let mut qos = service_levels(kind, &levels, flit_bytes, topology.vl_classes() > 1, queues);
+        tables.put_sl2vl(kind, &topology, levels.1, &mut qos);
+        let forwarding = tables.forwarding(kind, &topology, &qos);
+        let up_ports = if forwarding.is_some() { UpPorts::Destination } else { up_ports };
         let empty = Pool { total: 0, per_vl: Vec::new() };
         let mut spec = FabricSpec {
             topology,
-            routing: Routing { ring_tie: tie, trunk, up_ports, forwarding: None },
+            routing: Routing { ring_tie: tie, trunk, up_ports, forwarding },
             units: Units {
                 tick: TickLength::whole(640),
                 flit_bytes,

@@ -1,6 +1,8 @@
 //! Random InfiniBand fabrics and traffic, small enough for the oracle.
 
 use super::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
+use super::random::Kind;
+use super::random_tables::RawTables;
 use super::random_topology;
 use super::script::{Cue, Script, message};
 use super::specs::sc2vl;
@@ -283,7 +285,7 @@ fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value =
             (option::of(rate()), option::of(rate()), acks),
             (arbiter(vls), arbiter(vls), 1u32..4),
             option::of(tables).prop_map(move |tables| tables.filter(|_| !ring)),
-            (sizes, 1u32..4),
+            (sizes, 1u32..4, option::of(any::<u64>())),
             option::of(congestion(sls)),
         )
             .prop_map(
@@ -315,13 +317,19 @@ fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value =
                     }
                     let vls = spec.qos.vls;
                     let least = spec.largest_packet_credits().max(2);
-                    let ((a, b, c, d), packets) = sizes;
+                    let ((a, b, c, d), packets, forwarding) = sizes;
                     voq_of(&mut spec).buffers = Buffers {
                         input: static_pool(vls, least * packets + a),
                         nic_sink: static_pool(vls, least * packets + b),
                         output: least + c,
                         nic_queue: least + d,
                     };
+                    let forwarding = RawTables::only_forwarding(forwarding);
+                    let forwarding = forwarding.forwarding(Kind::Sound, &spec.topology, &spec.qos);
+                    if forwarding.is_some() {
+                        spec.routing.up_ports = UpPorts::Destination;
+                    }
+                    spec.routing.forwarding = forwarding;
                     spec.congestion_control = congestion.map(|mut control| {
                         let by_ack = !matches!(control.notification, Notification::Cnp { .. });
                         if by_ack && !reliable {

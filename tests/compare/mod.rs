@@ -188,7 +188,7 @@ fn compare_latency(counted: &Latency, expected: &[Tick]) -> Result<(), TestCaseE
 }
 
 /// The engine found the heads that can never move, and each packet of its cycle
-/// waits for space that the next one holds, in the state that the oracle is in.
+/// waits for credits that the next one holds, in the state that the oracle is in.
 pub fn check_deadlock(deadlock: &Deadlock, blocked: &[Blocked]) -> Result<(), TestCaseError> {
     prop_assert_eq!(deadlock.blocked, blocked.len(), "blocked heads");
     prop_assert!(!deadlock.cycle.is_empty());

@@ -12,7 +12,7 @@ use flitwise::fabric::analysis::channels::ChannelGraph;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::results::DTableReport;
 use flitwise::runner::{Control, Silent, Status, run_plan};
-use flitwise::units::{Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio, Space};
+use flitwise::units::{BufferPart, Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio};
 use flitwise_formats::infiniband::{Discovery, LineError, VlTables, forwarding};
 use flitwise_formats::vef::{
     Check, Info, ParseError, Parser, Reader, Record, Step, check_file, write,
@@ -222,7 +222,7 @@ const NEXT_DUMP: &str = "=====\n";
 
 /// A dump reads the same below an empty line, and the line of its error is one further. The
 /// dumps of a fabric together are refused with the line of the first error, or give a fabric
-/// with all their switches and ports, in which every pair has a way.
+/// with all their switches and ports, in which every pair has a route.
 pub fn infiniband_dumps(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let mut parts = text.splitn(3, NEXT_DUMP);
@@ -285,7 +285,7 @@ pub fn infiniband_dumps(data: &[u8]) {
     assert_eq!(spec.topology.switches() as usize, found.switches.len());
     assert_eq!(spec.topology.nics() as usize, found.lids.len());
     let routes = RouteAnalysis::new(spec, spec).unwrap();
-    assert_eq!((&routes.lost, &routes.circle), (&Vec::new(), &None));
+    assert_eq!((&routes.lost, &routes.routing_loop), (&Vec::new(), &None));
     assert_eq!(routes.connected(), routes.pairs);
     let cycle = ChannelGraph::new(spec, &routes).unwrap().cycle();
     assert!(cycle.is_none_or(|channels| !channels.is_empty()));
@@ -378,7 +378,7 @@ pub fn quantity(data: &[u8]) {
     same::<Rate>(text);
     same::<CostPerByte>(text);
     same::<Latency>(text);
-    same::<Space>(text);
+    same::<BufferPart>(text);
     same::<Ratio>(text);
     if let Ok(ratio) = text.parse::<Ratio>() {
         assert_eq!(ratio.to_string().parse(), Ok(ratio), "{ratio}");

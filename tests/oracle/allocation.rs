@@ -75,7 +75,7 @@ fn takes(
     let credits = packets[request.packet].credits;
     switch.write_port(request.target).free_from <= idle_by(now, spec)
         && switch
-            .space(request.target)
+            .ledger(request.target)
             .has_quota(request.to_queue, credits)
 }
 
@@ -127,7 +127,7 @@ fn position_of(source: Place) -> usize {
     }
 }
 
-/// Takes the space and both ports, and starts the crossing.
+/// Takes the credits and both ports, and starts the crossing.
 fn carry_out(
     switch: &mut Switch,
     request: Request,
@@ -143,7 +143,7 @@ fn carry_out(
         packet: id,
     } = request;
     let packet = &mut packets[id];
-    switch.space(target).take(to_queue, packet.credits);
+    switch.ledger(target).take(to_queue, packet.credits);
     assert_eq!(switch.buffer(source).remove_head(from_queue), id);
     if let Place::Output(_) = target {
         let was_routed = switch.ungranted.remove(&id);
@@ -189,7 +189,7 @@ fn carry_out(
 /// Plays a crossing ahead of time: in which tick will each flit cross, if it
 /// starts at `start`, moves up to `speedup` flits per tick in order, and flit i
 /// may not cross before `available[i]`? Nothing that happens later can change
-/// it, because the flits of a granted packet never wait for space.
+/// it, because the flits of a granted packet never wait for credits.
 fn foresee(start: Tick, speedup: u32, available: &[Tick]) -> Vec<Tick> {
     let mut crossed = Vec::new();
     let mut now = start;

@@ -53,7 +53,7 @@ pub fn blocked(spec: &FabricSpec, switches: &mut [Switch], packets: &[Packet]) -
                     (switch as usize, Place::Input(entry as usize), full)
                 } else {
                     let (target, to) = state.next_place(place, packet);
-                    let full = state.space(target).holders(to, packet.credits);
+                    let full = state.ledger(target).holders(to, packet.credits);
                     (switch, target, full)
                 };
                 if full.is_empty() {

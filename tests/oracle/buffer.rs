@@ -1,4 +1,4 @@
-//! Buffers, and the book-keeping of their space.
+//! Buffers, and the ledgers of their credits.
 
 use super::delay_line::DelayLine;
 use super::packet::{Flit, PacketId};
@@ -65,7 +65,7 @@ impl Ledger {
     }
 
     /// The queues that would have to shrink before `credits` more could enter
-    /// `queue`: that one if it is at its maximum, else all that use shared space.
+    /// `queue`: that one if it is at its maximum, else all that use shared credits.
     /// None if there is quota.
     pub fn holders(&self, queue: usize, credits: u32) -> Vec<usize> {
         let Some(quota) = self.quotas[queue].filter(|_| !self.has_quota(queue, credits)) else {

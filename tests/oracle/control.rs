@@ -33,8 +33,8 @@ impl Fabric<'_> {
             self.congestion.becns += 1;
         } else if packet.fecn {
             let cnp = self.spec.cnp_flits().expect("no ACKs here");
-            let way = (packet.dst, packet.src, packet.sl);
-            self.packets.push(self.packet(way, cnp, now));
+            let flow = (packet.dst, packet.src, packet.sl);
+            self.packets.push(self.packet(flow, cnp, now));
             let cnp = self.packets.len() - 1;
             self.nics[here].cnps.push_back(cnp);
             self.congestion.notifications += 1;

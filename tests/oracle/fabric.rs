@@ -232,7 +232,7 @@ impl<'s> Fabric<'s> {
         }
     }
 
-    /// Phase 2: space left in the tick before is free; tails that left their
+    /// Phase 2: credits left in the tick before are free; tails that left their
     /// NIC in it are reported.
     fn release(&mut self, now: Tick, workload: &mut impl Workload) {
         for nic in &mut self.nics {
@@ -329,7 +329,7 @@ impl<'s> Fabric<'s> {
             class: 0,
             fecn: false,
             input: usize::MAX,
-            vl: routing::vl(self.spec, sl, dst, 0),
+            vl: routing::vl_at_nic(self.spec, src, dst, sl),
             output: usize::MAX,
             dates: Vec::new(),
         }
@@ -396,7 +396,7 @@ impl<'s> Fabric<'s> {
         self.departures.push(Departure {
             tick,
             from: link.from,
-            way: (packet.src, packet.dst),
+            pair: (packet.src, packet.dst),
             token: packet.message.map(|at| self.messages[at].message.token),
             index: packet.index,
             sl: packet.sl,

@@ -69,7 +69,7 @@ pub struct Departure {
     pub tick: Tick,
     pub from: End,
     /// Source and destination of the packet.
-    pub way: (u32, u32),
+    pub pair: (u32, u32),
     /// Token of the message of a data packet; none of a congestion notification packet.
     pub token: Option<u64>,
     pub index: u32,

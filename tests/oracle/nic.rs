@@ -71,13 +71,13 @@ impl<'s> Nic<'s> {
         let heads = queues.filter_map(|(&key, queue)| Some((key, *queue.front()?)));
         let (key, id) = heads.into_iter().find(|&(_, id)| {
             let packet = &packets[id];
-            self.sender.space.has_quota(packet.vl, packet.credits)
+            self.sender.ledger.has_quota(packet.vl, packet.credits)
                 && !self.holds(now, packet, packets)
         })?;
         self.waiting.get_mut(&key).expect("has a head").pop_front();
         self.pointer = (key.0, key.1 + 1);
         let packet = &mut packets[id];
-        self.sender.space.take(packet.vl, packet.credits);
+        self.sender.ledger.take(packet.vl, packet.credits);
         for index in 0..packet.flits {
             self.sender
                 .buffer

@@ -2,18 +2,26 @@
 //! digits alone.
 
 use super::packet::Packet;
-use flitwise::fabric::spec::{FabricSpec, RingTie, TrunkSelection, UpPorts, VlPolicy};
+use flitwise::fabric::spec::{FabricSpec, RingTie, SlToVl, TrunkSelection, UpPorts, VlPolicy};
 use flitwise::fabric::topology::{Arrangement, Cube, Dragonfly, Peer, Shape, Topology, Tree, Xgft};
 
 /// Where a switch sends a packet, and the dateline class it has from there on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Way {
+pub struct NextHop {
     pub output: usize,
     pub class: usize,
 }
 
-/// VL of a packet of `sl` to NIC `dst` in dateline class `class`.
-pub fn vl(spec: &FabricSpec, sl: u8, dst: u32, class: usize) -> usize {
+/// VL on which a packet of `sl` leaves NIC `src` for NIC `dst`.
+pub fn vl_at_nic(spec: &FabricSpec, src: u32, dst: u32, sl: u8) -> usize {
+    let VlPolicy::SlToVl(SlToVl { default, hcas, .. }) = &spec.qos.vl_policy else {
+        return vl_of_class(spec, sl, dst, 0);
+    };
+    usize::from(hcas.get(&src).unwrap_or(default)[usize::from(sl)])
+}
+
+/// VL of a packet of `sl` to NIC `dst` in dateline class `class`, by service channel.
+fn vl_of_class(spec: &FabricSpec, sl: u8, dst: u32, class: usize) -> usize {
     let scs = &spec.qos.service_levels[usize::from(sl)].scs;
     let by_class = match spec.topology.shape() {
         Shape::Cube(cube) => cube.wraps(),
@@ -61,7 +69,7 @@ impl Router {
         }
     }
 
-    /// Decides the way of `packet`, which came in by port `input`. `queued`
+    /// Decides the next hop of `packet`, which came in by port `input`. `queued`
     /// tells the credits in use in the output buffer of a port, `waiting` those of
     /// packets that were routed to it here and have not been granted that buffer.
     pub fn route(
@@ -71,7 +79,14 @@ impl Router {
         packet: &Packet,
         queued: impl Fn(usize) -> u32,
         waiting: impl Fn(usize) -> u32,
-    ) -> Way {
+    ) -> NextHop {
+        if let Some(tables) = &spec.routing.forwarding {
+            let row = &tables.ports[self.switch as usize];
+            return NextHop {
+                output: row[packet.dst as usize].into(),
+                class: packet.class,
+            };
+        }
         let (home, port) = spec.topology.attachment(packet.dst);
         let upwards = |own: usize, first: usize, count: usize| {
             if own < first || spec.routing.up_ports == UpPorts::Destination {
@@ -80,7 +95,7 @@ impl Router {
             let around = (0..count).map(|step| first + (own - first + step) % count);
             around
                 .min_by_key(|&port| waiting(port) + queued(port))
-                .expect("a way up has a port")
+                .expect("there is an up-port")
         };
         let output = match spec.topology.shape() {
             _ if home == self.switch => port as usize,
@@ -99,7 +114,7 @@ impl Router {
                 let output = route_on_dragonfly(fly, self.switch, home, packet.dst);
                 let global = output >= (fly.p() + fly.a() - 1) as usize;
                 let class = if global { 1 } else { packet.class };
-                return Way { output, class };
+                return NextHop { output, class };
             }
             Shape::Graph(_) => self.table[packet.dst as usize],
             Shape::Single(_) => unreachable!("every NIC is at the only switch"),
@@ -108,7 +123,16 @@ impl Router {
             Shape::Dragonfly(_) => packet.class,
             _ => 0,
         };
-        Way { output, class }
+        NextHop { output, class }
+    }
+
+    /// VL on which `packet`, which came in by port `input`, goes on to `next`.
+    pub fn vl(&self, spec: &FabricSpec, input: usize, packet: &Packet, next: NextHop) -> usize {
+        let VlPolicy::SlToVl(SlToVl { default, ports, .. }) = &spec.qos.vl_policy else {
+            return vl_of_class(spec, packet.sl, packet.dst, next.class);
+        };
+        let own = ports.get(&(self.switch, input as u32, next.output as u32));
+        usize::from(own.unwrap_or(default)[usize::from(packet.sl)])
     }
 
     /// Dimension order: the first dimension in which the coordinates differ.
@@ -120,7 +144,7 @@ impl Router {
         input: usize,
         packet: &Packet,
         queued: impl Fn(usize) -> u32,
-    ) -> Way {
+    ) -> NextHop {
         let sizes = cube.dimensions();
         let here = coordinates(self.switch, sizes);
         let there = coordinates(home, sizes);
@@ -168,7 +192,7 @@ impl Router {
         } else {
             0
         };
-        Way {
+        NextHop {
             output: first + link,
             class: if closes_ring { 1 } else { kept },
         }
@@ -219,14 +243,14 @@ fn route_on_xgft(tree: &Xgft, switch: u32, dst: u32) -> (usize, usize, usize) {
     let first_up = (m[level] * p[level]) as usize;
     if subtree * below <= dst && dst < (subtree + 1) * below {
         // The children's subtrees have `below / m` hosts; they send packets for `dst` up by
-        // way `dst / tops'` in turn, parents first, and that link leads down again.
+        // link `dst / tops'` in turn, parents first, and that link leads down again.
         let child = (dst - subtree * below) / (below / m[level]);
-        let way = dst / (tops / w[level]) % (w[level] * p[level]);
-        return ((child + m[level] * (way / w[level])) as usize, first_up, 0);
+        let link = dst / (tops / w[level]) % (w[level] * p[level]);
+        return ((child + m[level] * (link / w[level])) as usize, first_up, 0);
     }
-    let ways = w[level + 1] * p[level + 1];
-    let way = dst / tops % ways;
-    (first_up + way as usize, first_up, ways as usize)
+    let links = w[level + 1] * p[level + 1];
+    let link = dst / tops % links;
+    (first_up + link as usize, first_up, links as usize)
 }
 
 /// A global link as one of its ends sees it.

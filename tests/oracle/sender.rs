@@ -12,9 +12,9 @@ use flitwise::fabric::spec::{FabricSpec, Tick};
 #[derive(Debug, Clone)]
 pub struct Sender {
     pub buffer: Buffer,
-    /// Space of `buffer`, kept for those who write to it.
-    pub space: Ledger,
-    /// Space of the buffer at the other end, as seen from here.
+    /// Credits of `buffer`, kept for those who write to it.
+    pub ledger: Ledger,
+    /// Credits of the buffer at the other end, as seen from here.
     pub far: Ledger,
     /// The link; `None` at a port that is not connected.
     pub link: Option<usize>,
@@ -60,7 +60,7 @@ impl Sender {
         let per_credit = spec.units.flits_per_credit;
         Self {
             buffer: Buffer::new(own.per_vl.len(), own.total * per_credit, store, store),
-            space: Ledger::per_vl(own),
+            ledger: Ledger::per_vl(own),
             far: Ledger::per_vl(far),
             link,
             scheduler: Scheduler::new(spec),
@@ -70,10 +70,10 @@ impl Sender {
         }
     }
 
-    /// Phase 2: the space left in the tick before is free.
+    /// Phase 2: the credits left in the tick before are free.
     pub fn release(&mut self) {
         for vl in self.freed.drain(..) {
-            self.space.give_back_one(vl);
+            self.ledger.give_back_one(vl);
         }
     }
 

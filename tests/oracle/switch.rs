@@ -5,7 +5,7 @@ use super::buffer::{Buffer, Ledger};
 use super::delay_line::DelayLine;
 use super::marking::Marking;
 use super::packet::{Flit, Packet, PacketId, completes_credit};
-use super::routing::{self, Router};
+use super::routing::Router;
 use super::sender::Sender;
 use super::switch_of;
 use flitwise::fabric::spec::hierarchical::{CentralQueues, Quota};
@@ -43,7 +43,7 @@ pub struct Input {
 #[derive(Debug, Clone)]
 pub struct Central {
     pub buffer: Buffer,
-    pub space: Ledger,
+    pub ledger: Ledger,
     pub write: CrossbarPort,
     pub read: CrossbarPort,
     /// Queues of the credits that the flits of this tick leave behind.
@@ -130,7 +130,7 @@ impl<'s> Switch<'s> {
             let quotas = central_quotas(spec, number, classes, &class_of);
             Central {
                 buffer: Buffer::new(classes * vls, size(buffers.central.total), 0, 0),
-                space: Ledger::with_queues(buffers.central.total, quotas),
+                ledger: Ledger::with_queues(buffers.central.total, quotas),
                 write: CrossbarPort::default(),
                 read: CrossbarPort::default(),
                 freed: Vec::new(),
@@ -195,12 +195,12 @@ impl<'s> Switch<'s> {
         }
     }
 
-    /// The space of `target`.
-    pub fn space(&mut self, target: Place) -> &mut Ledger {
+    /// The credits of `target`.
+    pub fn ledger(&mut self, target: Place) -> &mut Ledger {
         match target {
-            Place::Central(number) => &mut self.centrals[number].space,
-            Place::Output(port) => &mut self.outputs[port].sender.space,
-            Place::Input(_) => unreachable!("the sender keeps the space of an input buffer"),
+            Place::Central(number) => &mut self.centrals[number].ledger,
+            Place::Output(port) => &mut self.outputs[port].sender.ledger,
+            Place::Input(_) => unreachable!("the sender keeps the ledger of an input buffer"),
         }
     }
 
@@ -235,11 +235,11 @@ impl<'s> Switch<'s> {
         }
     }
 
-    /// Phase 2: the space left in the tick before is free.
+    /// Phase 2: the credits left in the tick before are free.
     pub fn release(&mut self) {
         for central in &mut self.centrals {
             for queue in central.freed.drain(..) {
-                central.space.give_back_one(queue);
+                central.ledger.give_back_one(queue);
             }
         }
         for output in &mut self.outputs {
@@ -252,7 +252,7 @@ impl<'s> Switch<'s> {
         for (port, input) in self.inputs.iter_mut().enumerate() {
             while let Some(id) = input.buffer.next_ready(now) {
                 let packet = &mut packets[id];
-                let queued = |port: usize| self.outputs[port].sender.space.in_use();
+                let queued = |port: usize| self.outputs[port].sender.ledger.in_use();
                 let waiting = |port: usize| {
                     let here = self
                         .ungranted
@@ -260,11 +260,11 @@ impl<'s> Switch<'s> {
                         .filter(|(output, _)| *output == port);
                     here.map(|&(_, credits)| credits).sum()
                 };
-                let way = self.router.route(spec, port, packet, queued, waiting);
-                self.ungranted.insert(id, (way.output, packet.credits));
-                packet.output = way.output;
-                packet.class = way.class;
-                packet.vl = routing::vl(spec, packet.sl, packet.dst, way.class);
+                let next = self.router.route(spec, port, packet, queued, waiting);
+                self.ungranted.insert(id, (next.output, packet.credits));
+                packet.output = next.output;
+                packet.class = next.class;
+                packet.vl = self.router.vl(spec, port, packet, next);
                 packet.input = port;
                 if let Some(marking) = &mut self.marking {
                     marking.join(id, packet);

@@ -9,7 +9,7 @@ use super::sample::{FlowSample, Sample};
 use super::switch::{Offer, Switch};
 use super::{CctiChange, Departure, IbRun, RunEnd};
 use flitwise::fabric::spec::voq::{Acks, StaticPool};
-use flitwise::fabric::spec::{FabricSpec, Notification, Tick, VlPolicy, Voq};
+use flitwise::fabric::spec::{FabricSpec, Notification, Tick, Voq};
 use flitwise::fabric::stats::CongestionStats;
 use flitwise::fabric::topology::Peer;
 use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
@@ -277,7 +277,7 @@ impl<'s> Fabric<'s> {
     ) -> PacketId {
         let flits = self.spec.units.flits(bytes);
         let (src, dst, sl) = (packet.dst, packet.src, packet.sl);
-        let vl = self.vl(src, dst, sl);
+        let vl = routing::vl_at_nic(self.spec, src, dst, sl);
         self.notifications += u64::from(becn);
         self.packets.push(Packet {
             kind,
@@ -289,15 +289,7 @@ impl<'s> Fabric<'s> {
         self.packets.len() - 1
     }
 
-    /// VL of a packet that leaves adapter `src`.
-    fn vl(&self, src: u32, dst: u32, sl: u8) -> usize {
-        match &self.spec.qos.vl_policy {
-            VlPolicy::SlToVl(tables) => usize::from(tables.at_hca(src, sl).expect("validated")),
-            _ => routing::vl(self.spec, sl, dst, 0),
-        }
-    }
-
-    /// Phase 2: space left in the tick before is free; injections are reported.
+    /// Phase 2: credits left in the tick before are free; injections are reported.
     fn release(&mut self, now: Tick, workload: &mut impl Workload) {
         for link in &mut self.links {
             link.release();
@@ -330,8 +322,8 @@ impl<'s> Fabric<'s> {
         );
         let spec = self.spec;
         let mtu = u64::from(spec.qos.service_levels[usize::from(message.sl)].mtu_bytes);
-        let way = (message.src, message.dst, message.sl);
-        let vl = self.vl(message.src, message.dst, message.sl);
+        let flow = (message.src, message.dst, message.sl);
+        let vl = routing::vl_at_nic(self.spec, message.src, message.dst, message.sl);
         let count = message.bytes.div_ceil(mtu).max(1) as u32;
         for index in 0..count {
             let rest = message.bytes - mtu * u64::from(index);
@@ -343,7 +335,7 @@ impl<'s> Fabric<'s> {
                 last: index + 1 == count,
                 payload,
                 bytes: payload + spec.units.header_bytes,
-                ..blank(spec, way, flits, vl)
+                ..blank(spec, flow, flits, vl)
             });
             let id = self.packets.len() - 1;
             self.hcas[message.src as usize].enqueue(id, &self.packets[id]);
@@ -421,7 +413,7 @@ impl<'s> Fabric<'s> {
             tick: now,
             from,
             kind: packet.kind,
-            way: (packet.src, packet.dst),
+            pair: (packet.src, packet.dst),
             token,
             index: packet.index,
             vl: packet.vl,

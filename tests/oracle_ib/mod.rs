@@ -55,7 +55,7 @@ pub struct Departure {
     pub from: End,
     pub kind: PacketKind,
     /// Source and destination of the packet.
-    pub way: (u32, u32),
+    pub pair: (u32, u32),
     /// Token of the message (of data), index of the packet in it.
     pub token: Option<u64>,
     pub index: u32,

@@ -5,9 +5,9 @@ use super::congestion::PortVl;
 use super::delay_line::DelayLine;
 use super::link::Link;
 use super::packet::{Flit, Packet, PacketId, completes_credit};
-use super::routing::{self, Router};
+use super::routing::{NextHop, Router};
 use super::vlarb::{Arbiter, Pick};
-use flitwise::fabric::spec::{FabricSpec, Tick, VlPolicy, Voq};
+use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
 use flitwise::fabric::topology::Peer;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -184,31 +184,16 @@ impl<'s> Switch<'s> {
         for port in 0..self.inputs.len() {
             while let Some(id) = self.inputs[port].routing.pop_due(now) {
                 let packet = &packets[id];
-                let (output, class) = match &self.spec.routing.forwarding {
-                    Some(tables) => {
-                        let row = &tables.ports[self.id as usize];
-                        (usize::from(row[packet.dst as usize]), packet.class)
-                    }
-                    None => {
-                        let queued =
-                            |port: usize| outputs[port].map_or(0, |link| links[link].in_use());
-                        let inputs = &self.inputs;
-                        let waiting = |port: usize| {
-                            let voqs = port * self.vls..(port + 1) * self.vls;
-                            let queues = inputs.iter().flat_map(|i| &i.queues[voqs.clone()]);
-                            queues.flatten().map(|&id| packets[id].credits).sum()
-                        };
-                        let way = self.router.route(self.spec, port, packet, queued, waiting);
-                        (way.output, way.class)
-                    }
+                let queued = |port: usize| outputs[port].map_or(0, |link| links[link].in_use());
+                let inputs = &self.inputs;
+                let waiting = |port: usize| {
+                    let voqs = port * self.vls..(port + 1) * self.vls;
+                    let queues = inputs.iter().flat_map(|i| &i.queues[voqs.clone()]);
+                    queues.flatten().map(|&id| packets[id].credits).sum()
                 };
-                let vl = match &self.spec.qos.vl_policy {
-                    VlPolicy::SlToVl(tables) => {
-                        let vl = tables.at_switch(self.id, port as u32, output as u32, packet.sl);
-                        usize::from(vl.expect("validated"))
-                    }
-                    _ => routing::vl(self.spec, packet.sl, packet.dst, class),
-                };
+                let next = self.router.route(self.spec, port, packet, queued, waiting);
+                let vl = self.router.vl(self.spec, port, packet, next);
+                let NextHop { output, class } = next;
                 let packet = &mut packets[id];
                 (packet.output, packet.class, packet.vl) = (output, class, vl);
                 packet.waiting_since = now;

@@ -1,11 +1,11 @@
 //! `flitwise fabric check`, and the same as a warning before a run.
 
 use super::{CheckArgs, CliError, names, print};
-use crate::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Space, Towards};
+use crate::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Credits, Towards};
 use crate::fabric::analysis::routes::RouteAnalysis;
 use crate::fabric::analysis::{QUICK_STEPS, TooLarge, steps};
+use crate::fabric::spec::FabricSpec;
 use crate::fabric::spec::hierarchical::CentralQueues;
-use crate::fabric::spec::{FabricSpec, Switch};
 use crate::units::human_count;
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
@@ -104,11 +104,11 @@ impl<'a> Verdict<'a> {
             return "give every service level two SCs, and the first SCs and the second SCs of all \
                     service levels different VLs (qos.sc2vl)";
         }
-        if any(&|c| c.space == Space::Shared && !central(c)) {
+        if any(&|c| c.credits == Credits::Shared && !central(c)) {
             return "reserve room for the largest packet on every VL: raise fabric.exclusive or \
                     the buffers, or lower the MTUs";
         }
-        if any(&|c| c.space == Space::Shared) {
+        if any(&|c| c.credits == Credits::Shared) {
             return "reserve room for the largest packet in every central queue: raise \
                     fabric.central_exclusive or the central buffers, or lower the MTUs";
         }
@@ -116,12 +116,7 @@ impl<'a> Verdict<'a> {
         if any(&central) && queues == Some(CentralQueues::PerVl) {
             return "take fabric.central_queues = \"per-neighbour\"";
         }
-        match self.spec.switch {
-            Switch::Hierarchical(_) => "take a routing without such turns",
-            Switch::Voq(_) => {
-                "take a routing without such turns, or SL-to-VL tables that change the VL on them"
-            }
-        }
+        "take a routing without such turns, or SL-to-VL tables that change the VL on them"
     }
 
     /// A VL serves both VL classes.
@@ -167,17 +162,17 @@ impl<'a> Verdict<'a> {
             human_count(r.pairs)
         );
         if r.connected() == r.pairs {
-            let text = format!("{connected}, no route in circles");
+            let text = format!("{connected}, no routing loop");
             return row(out, "routes", "ok", text);
         }
         row(out, "routes", "FAILED", connected)?;
         for (src, dst) in &r.lost {
-            row(out, "", "", format!("NIC {src} has no way to NIC {dst}"))?;
+            row(out, "", "", format!("NIC {src} has no route to NIC {dst}"))?;
         }
-        if let Some((dst, circle)) = &r.circle {
-            let circle: Vec<String> = circle.iter().map(u32::to_string).collect();
-            let circle = circle.join(" -> ");
-            let text = format!("packets for NIC {dst} go round in a circle: switches {circle}");
+        if let Some((dst, switches)) = &r.routing_loop {
+            let switches: Vec<String> = switches.iter().map(u32::to_string).collect();
+            let switches = switches.join(" -> ");
+            let text = format!("packets for NIC {dst} go round in a loop: switches {switches}");
             row(out, "", "", text)?;
         }
         Ok(())
@@ -197,7 +192,7 @@ impl<'a> Verdict<'a> {
                 "quotas",
                 "shared",
                 format!(
-                    "queues that wait for shared space: {} in input, {} in output, {} in central buffers",
+                    "queues that wait for shared credits: {} in input, {} in output, {} in central buffers",
                     human_count(input),
                     human_count(output),
                     human_count(central)
@@ -247,9 +242,9 @@ impl<'a> Verdict<'a> {
                 )
             }
         };
-        match c.space {
-            Space::Shared => format!("{place}, space shared by its queues"),
-            Space::Queue { vl, towards } => match towards {
+        match c.credits {
+            Credits::Shared => format!("{place}, credits shared by its queues"),
+            Credits::Queue { vl, towards } => match towards {
                 None | Some(Towards::All) => format!("{place}, VL {vl}"),
                 Some(Towards::Nics) => format!("{place}, VL {vl}, queue to NICs"),
                 Some(Towards::Switch(next)) => {
@@ -263,9 +258,9 @@ impl<'a> Verdict<'a> {
         let r = &self.routes;
         let cycle = self.cycle.as_ref().map(|cycle| {
             let channel = |c: &Channel| {
-                let (vl, towards) = match c.space {
-                    Space::Shared => (None, None),
-                    Space::Queue { vl, towards } => (Some(vl), towards),
+                let (vl, towards) = match c.credits {
+                    Credits::Shared => (None, None),
+                    Credits::Queue { vl, towards } => (Some(vl), towards),
                 };
                 json!({
                     "buffer": match c.buffer {
@@ -296,7 +291,7 @@ impl<'a> Verdict<'a> {
             "pairs": r.pairs,
             "connected": r.connected(),
             "not_connected": lost.collect::<Vec<_>>(),
-            "circle": r.circle.as_ref().map(|(dst, switches)| json!({
+            "circle": r.routing_loop.as_ref().map(|(dst, switches)| json!({
                 "dst": dst, "switches": switches,
             })),
             "queues": self.queues,

@@ -9,7 +9,7 @@
 
 use super::graph::Graph;
 use super::routes::RouteAnalysis;
-use super::turns::TurnBits;
+use super::turns::VlPairs;
 use super::{MAX_TURNS, TooLarge};
 use crate::fabric::spec::hierarchical::{CentralQueues, Quota};
 use crate::fabric::spec::{Classes, FabricSpec};
@@ -28,7 +28,7 @@ pub enum Buffer {
 
 /// What a packet waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Space {
+pub enum Credits {
     /// Credits of a queue of this VL. In central buffers a queue also has a class.
     Queue {
         /// Virtual lane.
@@ -61,7 +61,7 @@ pub struct Channel {
     /// Port within the switch, or number of the central buffer: 2 × MPort + 0 or 1.
     pub index: u32,
     /// Queue or shared credits.
-    pub space: Space,
+    pub credits: Credits,
 }
 
 /// The queues that packets use, and their dependencies.
@@ -151,14 +151,14 @@ impl<'a> ChannelGraph<'a> {
             Buffer::Input | Buffer::Output => radix,
         };
         let (switch, index) = ((at / per_switch) as u32, (at % per_switch) as u32);
-        let space = if node >= self.nodes.queues() {
-            Space::Shared
+        let credits = if node >= self.nodes.queues() {
+            Credits::Shared
         } else {
             let class = match buffer {
                 Buffer::Central => Some(self.nodes.class(node)),
                 Buffer::Input | Buffer::Output => None,
             };
-            Space::Queue {
+            Credits::Queue {
                 vl: (node % self.nodes.vls) as u8,
                 towards: class.map(|class| self.towards(switch, index, class)),
             }
@@ -167,7 +167,7 @@ impl<'a> ChannelGraph<'a> {
             buffer,
             switch,
             index,
-            space,
+            credits,
         }
     }
 
@@ -293,40 +293,6 @@ impl Quotas {
     }
 }
 
-/// The pairs of VLs (before, after the switch) that each bit of a turn stands for.
-struct VlPairs([Vec<(usize, usize)>; 32]);
-
-impl VlPairs {
-    fn new(spec: &FabricSpec) -> Self {
-        let mut pairs: [Vec<(usize, usize)>; 32] = std::array::from_fn(|vl| vec![(vl, vl)]);
-        if spec.classes() > 1 {
-            let bits = TurnBits::new(spec);
-            for (bit, pairs) in (0..).zip(&mut pairs) {
-                pairs.clear();
-                let (before, after, queue) = bits.of(bit);
-                if before >= spec.classes() {
-                    continue;
-                }
-                for sl in 0..spec.qos.service_levels.len() {
-                    let channel = |class: u8| spec.channel(sl, class, queue);
-                    if let (Some(before), Some(after)) = (channel(before), channel(after)) {
-                        pairs.push((before.vl.into(), after.vl.into()));
-                    }
-                }
-                pairs.sort_unstable();
-                pairs.dedup();
-            }
-        }
-        Self(pairs)
-    }
-
-    /// The pairs of a turn.
-    fn of(&self, turn: u32) -> impl Iterator<Item = (usize, usize)> + '_ {
-        let bits = (0..32).filter(move |bit| turn >> bit & 1 == 1);
-        bits.flat_map(|bit| self.0[bit].iter().copied())
-    }
-}
-
 /// Collects the edges of the graph.
 struct Builder<'a> {
     spec: &'a FabricSpec,
@@ -357,13 +323,8 @@ impl Builder<'_> {
                 Peer::Switch { .. } => false,
             };
             for port_out in 0..radix {
-                let turn = match from_nic {
-                    true if port_in == port_out => 0,
-                    true => routes.turns.injected(switch, port_out),
-                    false => routes.turns.through(switch, port_in, port_out),
-                };
                 let out = base + port_out as usize;
-                for (before, after) in pairs.of(turn) {
+                for (before, after) in pairs.of_ports(routes, (switch, port_in), port_out) {
                     // Only a NIC waits for the input buffer behind its link.
                     let mut waits = (!from_nic).then(|| {
                         self.nodes
@@ -403,24 +364,15 @@ impl Builder<'_> {
                 }
             }
             for port_out in (0..radix).filter(|&out| out != port_in) {
-                let turns: Vec<(usize, usize)> = match from {
-                    Peer::None => continue,
-                    Peer::Nic(_) if tables.is_some() => continue,
-                    Peer::Nic(_) => pairs.of(routes.turns.injected(switch, port_out)).collect(),
-                    Peer::Switch { .. } => {
-                        match routes.turns.by_tables(switch, port_in, port_out) {
-                            Some(turns) => turns.collect(),
-                            None => {
-                                let turn = routes.turns.through(switch, port_in, port_out);
-                                pairs.of(turn).collect()
-                            }
-                        }
-                    }
-                };
-                for (before, after) in turns {
+                let to = topology.peer(switch, port_out);
+                // With tables it is the turn from switch to switch that counts.
+                let ends = matches!(from, Peer::Nic(_)) || matches!(to, Peer::Nic(_));
+                if from == Peer::None || tables.is_some() && ends {
+                    continue;
+                }
+                for (before, after) in pairs.of_ports(routes, (switch, port_in), port_out) {
                     self.used[own(before)] = true;
-                    let Peer::Switch { switch: next, port } = topology.peer(switch, port_out)
-                    else {
+                    let Peer::Switch { switch: next, port } = to else {
                         continue;
                     };
                     let into = (next * radix + port) as usize;

@@ -48,13 +48,13 @@ pub struct Step {
 
 /// Why a pair of NICs has no route.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum NoWay {
+pub enum NoRoute {
     /// This switch has no next hop, or one over a port that is not connected.
-    #[error("switch {0} has no way to it")]
-    Lost(u32),
+    #[error("switch {0} has no next hop towards it")]
+    NoNextHop(u32),
     /// The route is a loop: it comes back to this switch.
-    #[error("the way comes back to switch {0}")]
-    Circle(u32),
+    #[error("the route comes back to switch {0}")]
+    RoutingLoop(u32),
     /// The service level has no SC with a VL.
     #[error("its service level has no VL")]
     NoVl,
@@ -72,12 +72,12 @@ pub fn path(
     (src, dst): (u32, u32),
     sl: usize,
     payload: u32,
-) -> Result<Path, NoWay> {
+) -> Result<Path, NoRoute> {
     let topology = &spec.topology;
     let voq = spec.voq();
     let flits = spec.units.data_flits(payload);
     let mut schedule = voq.map(|voq| FlitSchedule::start(spec, voq, src, payload));
-    let injection = spec.channel_at_nic(src, dst, sl).ok_or(NoWay::NoVl)?;
+    let injection = spec.channel_at_nic(src, dst, sl).ok_or(NoRoute::NoVl)?;
     let (mut switch, mut port_in) = topology.attachment(src);
     let (mut class, mut tick) = (0, spec.link_latency.host);
     if let Some(schedule) = &schedule {
@@ -86,19 +86,19 @@ pub fn path(
     let mut steps: Vec<Step> = Vec::new();
     loop {
         if steps.iter().any(|step| step.switch == switch) {
-            return Err(NoWay::Circle(switch));
+            return Err(NoRoute::RoutingLoop(switch));
         }
         let candidates = routes.candidates(switch, dst);
         let port_out = routes.preferred(switch, dst);
         let port_out = port_out.filter(|&port| port < topology.radix());
-        let port_out = port_out.ok_or(NoWay::Lost(switch))?;
+        let port_out = port_out.ok_or(NoRoute::NoNextHop(switch))?;
         let hop = Hop {
             switch,
             in_port: port_in,
             out_port: port_out,
         };
         let behind = spec.channel_behind(hop, sl, dst, class);
-        let (channel, class_behind) = behind.ok_or(NoWay::NoVl)?;
+        let (channel, class_behind) = behind.ok_or(NoRoute::NoVl)?;
         class = class_behind;
         let latency = match topology.peer(switch, port_out) {
             Peer::Switch { .. } => spec.link_latency.switch,
@@ -135,7 +135,7 @@ pub fn path(
         match topology.peer(switch, port_out) {
             Peer::Nic(nic) if nic == dst => break,
             Peer::Switch { switch: next, port } => (switch, port_in) = (next, port),
-            _ => return Err(NoWay::Lost(switch)),
+            _ => return Err(NoRoute::NoNextHop(switch)),
         }
     }
     Ok(Path {

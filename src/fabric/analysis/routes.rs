@@ -23,7 +23,7 @@ pub struct RouteAnalysis {
     /// The first pairs (source, destination) without a route, at most [`EXAMPLES`].
     pub lost: Vec<(u32, u32)>,
     /// A destination, and the switches of a routing loop of its packets.
-    pub circle: Option<(u32, Vec<u32>)>,
+    pub routing_loop: Option<(u32, Vec<u32>)>,
     /// Pairs that cross each directed link between switches, in units of
     /// 1/[`RouteAnalysis::share`], by `switch * radix + port`.
     pub link_pairs: Vec<u64>,
@@ -167,17 +167,17 @@ fn known(dst: u32) -> u64 {
     2 * u64::from(dst) + 2
 }
 
-/// Number of ways from a switch with NICs to the top of a tree. All switches of a level have the
+/// Number of routes from a switch with NICs to the top of a tree. All switches of a level have the
 /// same number of up-ports.
-fn ways_up(topology: &Topology) -> u64 {
-    let (mut ways, mut switch) = (1u64, 0);
+fn routes_up(topology: &Topology) -> u64 {
+    let (mut routes, mut switch) = (1u64, 0);
     loop {
         let ports = topology.family().up_ports(switch);
         let above = ports.first().map(|port| topology.peer(switch, port));
         let Some(Peer::Switch { switch: next, .. }) = above else {
-            return ways;
+            return routes;
         };
-        ways = ways.saturating_mul(ports.count().into());
+        routes = routes.saturating_mul(ports.count().into());
         switch = next;
     }
 }
@@ -230,7 +230,7 @@ impl<'a> Walk<'a> {
             TrunkSelection::Destination => 1,
         };
         let share = match spec.routing.up_ports {
-            UpPorts::LeastQueued => ways_up(topology).saturating_mul(share),
+            UpPorts::LeastQueued => routes_up(topology).saturating_mul(share),
             UpPorts::Destination => share,
         };
         Self {
@@ -252,7 +252,7 @@ impl<'a> Walk<'a> {
                 pairs: nics * nics.saturating_sub(1),
                 pairs_by_hops: Vec::new(),
                 lost: Vec::new(),
-                circle: None,
+                routing_loop: None,
                 link_pairs: vec![0; switches * radix],
                 rates: match &spec.switch {
                     Switch::Hierarchical(_) => Vec::new(),
@@ -306,7 +306,7 @@ impl<'a> Walk<'a> {
             if mark == on_route(dst) {
                 let route = self.route.iter().map(|visit| visit.switch);
                 let routing_loop = || (dst, route.skip_while(|&at| at != next).collect());
-                self.result.circle.get_or_insert_with(routing_loop);
+                self.result.routing_loop.get_or_insert_with(routing_loop);
             } else if mark != known(dst) {
                 self.enter(routes, next, dst);
             }
@@ -380,10 +380,7 @@ impl<'a> Walk<'a> {
             self.pass_on(switch, own > 0, dst, vls);
             let hop = self.hop[at];
             if let Some(tables) = &mut self.tables {
-                match hop.is_last {
-                    true => tables.end(switch),
-                    false => tables.pass(switch, hop.ports),
-                }
+                tables.pass(switch, hop.ports);
             }
         }
     }

@@ -5,11 +5,11 @@ use crate::fabric::spec::{FabricSpec, SlToVl};
 use crate::fabric::topology::{Peer, Ports, Topology};
 use std::collections::BTreeMap;
 
-/// Most SLs, and most VLs, of an InfiniBand fabric.
-const LEVELS: usize = 16;
-
 /// Sets of VLs, a bit each, by SL or by VL.
-type VlSets = [u16; LEVELS];
+type VlSets = Box<[u32]>;
+
+/// Number of bits of a set.
+const VLS: u8 = u32::BITS as u8;
 
 /// Turns from VL to VL at all switches, for all SLs and destinations.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -20,12 +20,12 @@ pub(super) struct TableTurns {
 }
 
 impl TableTurns {
-    /// Pairs of VLs (before, after) of packets from link `port_in` of `switch` to
+    /// Pairs of VLs (before, after) of packets from in-port `port_in`, over all switches, to
     /// `port_out`.
     pub fn pairs(&self, port_in: u32, port_out: u32) -> impl Iterator<Item = (usize, usize)> + '_ {
-        let sets = self.turns.get(&(port_in, port_out)).into_iter().flatten();
-        sets.enumerate().flat_map(|(before, set)| {
-            let after = (0..LEVELS).filter(move |vl| set >> vl & 1 == 1);
+        let sets = self.turns.get(&(port_in, port_out)).into_iter();
+        sets.flatten().enumerate().flat_map(|(before, set)| {
+            let after = (0..usize::from(VLS)).filter(move |vl| set >> vl & 1 == 1);
             after.map(move |after| (before, after))
         })
     }
@@ -36,56 +36,63 @@ pub(super) struct TableWalk<'a> {
     topology: &'a Topology,
     tables: &'a SlToVl,
     levels: usize,
+    vls: usize,
     /// In-ports of each switch by which packets for the present destination arrive, with their
     /// VLs by SL.
     arriving: Vec<Vec<(u32, VlSets)>>,
-    /// Ports of each switch with NICs.
-    nic_ports: Vec<Vec<u32>>,
+    /// Ports of each switch with NICs, and on which VLs these send, by SL.
+    injected: Vec<Vec<(u32, VlSets)>>,
     pub found: TableTurns,
 }
 
 impl<'a> TableWalk<'a> {
     pub fn new(spec: &'a FabricSpec) -> Option<Self> {
         let (topology, tables) = (&spec.topology, spec.qos.vl_policy.tables()?);
+        let levels = spec.qos.service_levels.len();
         let switches = topology.switches();
-        let nic_ports = |switch: u32| {
-            let is_nic = |&port: &u32| matches!(topology.peer(switch, port), Peer::Nic(_));
-            (0..topology.radix()).filter(is_nic).collect()
+        let injected = |switch: u32| {
+            let ports = 0..topology.radix();
+            let of_port = |port| match topology.peer(switch, port) {
+                Peer::Nic(nic) => {
+                    let vls = (0..levels).map(|sl| 1 << known(tables.at_hca(nic, sl as u8)));
+                    Some((port, vls.collect()))
+                }
+                Peer::Switch { .. } | Peer::None => None,
+            };
+            ports.filter_map(of_port).collect()
         };
         Some(Self {
             topology,
             tables,
-            levels: spec.qos.service_levels.len().min(LEVELS),
+            levels,
+            vls: spec.qos.vls.into(),
             arriving: vec![Vec::new(); switches as usize],
-            nic_ports: (0..switches).map(nic_ports).collect(),
+            injected: (0..switches).map(injected).collect(),
             found: TableTurns::default(),
         })
     }
 
     /// Passes the packets for the present destination that arrive at `switch`, or start at its
-    /// NICs, on to `ports_out`. Must be called for the farthest switch first. For the switch
-    /// of the destination itself [`end`](Self::end) is called instead.
+    /// NICs, on to `ports_out`. Must be called for the farthest switch first.
     pub fn pass(&mut self, switch: u32, ports_out: Ports) {
         let arrived = std::mem::take(&mut self.arriving[switch as usize]);
         for port_out in ports_out.iter() {
-            let mut leaving = VlSets::default();
-            let after = |port_in, sl: usize| {
-                let vl = self.tables.at_switch(switch, port_in, port_out, sl as u8);
-                vl.filter(|&vl| usize::from(vl) < LEVELS).unwrap_or(0)
-            };
-            for &port_in in &self.nic_ports[switch as usize] {
-                for (sl, set) in leaving.iter_mut().enumerate().take(self.levels) {
-                    *set |= 1 << after(port_in, sl);
-                }
-            }
-            for (port_in, sets) in &arrived {
+            let mut leaving: VlSets = vec![0; self.levels].into();
+            // A NIC sends nothing to itself.
+            let others = arrived.iter().chain(&self.injected[switch as usize]);
+            for &(port_in, ref sets) in others.filter(|(port_in, _)| *port_in != port_out) {
                 let at = (switch * self.topology.radix() + port_in, port_out);
-                let turns = self.found.turns.entry(at).or_default();
-                for sl in 0..self.levels {
-                    let vl = after(*port_in, sl);
-                    leaving[sl] |= 1 << vl;
-                    let before = (0..LEVELS).filter(|before| sets[sl] >> before & 1 == 1);
-                    before.for_each(|before| turns[before] |= 1 << vl);
+                let none = || vec![0; self.vls].into();
+                let turns = self.found.turns.entry(at).or_insert_with(none);
+                for (sl, (set, leaving)) in sets.iter().zip(&mut leaving).enumerate() {
+                    let vl = self.tables.at_switch(switch, port_in, port_out, sl as u8);
+                    let after = 1 << known(vl);
+                    *leaving |= after;
+                    for (before, turns) in turns.iter_mut().enumerate() {
+                        if set >> before & 1 == 1 {
+                            *turns |= after;
+                        }
+                    }
                 }
             }
             if let Peer::Switch { switch: next, port } = self.topology.peer(switch, port_out) {
@@ -93,10 +100,9 @@ impl<'a> TableWalk<'a> {
             }
         }
     }
+}
 
-    /// Drops what arrived at the switch of the destination, because the link to a NIC needs no
-    /// turn.
-    pub fn end(&mut self, home: u32) {
-        self.arriving[home as usize].clear();
-    }
+/// The VL of an entry. A valid specification has one for every SL, and no more than fit a set.
+fn known(vl: Option<u8>) -> u8 {
+    vl.filter(|&vl| vl < VLS).unwrap_or(0)
 }

@@ -1,8 +1,10 @@
 //! The turns that packets take at switches: from which port and VL to which.
 
+use super::routes::RouteAnalysis;
 use super::table_turns::TableTurns;
 use crate::fabric::spec::FabricSpec;
 use crate::fabric::spec::validate::MAX_CLASS_TURNS;
+use crate::fabric::topology::{Peer, Topology};
 
 /// Number of bits of a turn.
 const TURN_BITS: u32 = MAX_CLASS_TURNS;
@@ -65,7 +67,7 @@ impl Turns {
         self.through[row * self.radix + port_out as usize]
     }
 
-    /// Pairs of VLs (before, after) of packets from link `port_in` of `switch` to
+    /// Pairs of VLs (before, after) of packets from `port_in` of `switch`, also from its NIC, to
     /// `port_out`, where SL-to-VL tables decide the VLs.
     pub(super) fn by_tables(
         &self,
@@ -81,5 +83,65 @@ impl Turns {
     #[must_use]
     pub fn injected(&self, switch: u32, port_out: u32) -> u32 {
         self.injected[switch as usize * self.radix + port_out as usize]
+    }
+}
+
+/// The pairs of VLs (before, after the switch) that each bit of a turn stands for.
+pub(super) struct VlPairs<'a> {
+    topology: &'a Topology,
+    of_bits: [Vec<(usize, usize)>; TURN_BITS as usize],
+}
+
+impl<'a> VlPairs<'a> {
+    pub fn new(spec: &'a FabricSpec) -> Self {
+        let mut pairs: [Vec<(usize, usize)>; TURN_BITS as usize] =
+            std::array::from_fn(|vl| vec![(vl, vl)]);
+        if spec.classes() > 1 {
+            let bits = TurnBits::new(spec);
+            for (bit, pairs) in (0..).zip(&mut pairs) {
+                pairs.clear();
+                let (before, after, queue) = bits.of(bit);
+                if before >= spec.classes() {
+                    continue;
+                }
+                for sl in 0..spec.qos.service_levels.len() {
+                    let channel = |class: u8| spec.channel(sl, class, queue);
+                    if let (Some(before), Some(after)) = (channel(before), channel(after)) {
+                        pairs.push((before.vl.into(), after.vl.into()));
+                    }
+                }
+                pairs.sort_unstable();
+                pairs.dedup();
+            }
+        }
+        Self {
+            topology: &spec.topology,
+            of_bits: pairs,
+        }
+    }
+
+    /// The pairs of a turn.
+    fn of(&self, turn: u32) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let bits = (0..TURN_BITS as usize).filter(move |bit| turn >> bit & 1 == 1);
+        bits.flat_map(|bit| self.of_bits[bit].iter().copied())
+    }
+
+    /// The pairs of the packets from `port_in` of `switch` to `port_out`.
+    pub fn of_ports(
+        &self,
+        routes: &RouteAnalysis,
+        (switch, port_in): (u32, u32),
+        port_out: u32,
+    ) -> Vec<(usize, usize)> {
+        let turns = &routes.turns;
+        if let Some(pairs) = turns.by_tables(switch, port_in, port_out) {
+            return pairs.collect();
+        }
+        let turn = match self.topology.peer(switch, port_in) {
+            Peer::Nic(_) if port_in != port_out => turns.injected(switch, port_out),
+            Peer::Switch { .. } => turns.through(switch, port_in, port_out),
+            Peer::Nic(_) | Peer::None => 0,
+        };
+        self.of(turn).collect()
     }
 }

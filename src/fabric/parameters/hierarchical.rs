@@ -5,7 +5,7 @@ use crate::fabric::spec::hierarchical::{
     Buffers, CentralQueues, Pool, Quota, Scheduler, Timing, VirtualAllocation,
 };
 use crate::fabric::spec::{Hierarchical, Qos, SpecError, Units};
-use crate::units::{Latency, PS_PER_S, Ratio, Space, TickLength};
+use crate::units::{BufferPart, Latency, PS_PER_S, Ratio, TickLength};
 
 /// Parameters of the hierarchical switch.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,13 +23,13 @@ pub struct HierarchicalParameters {
     /// Size of a central buffer in bytes.
     pub central_buffer: u64,
     /// Exclusive quota of a VL; the second is taken where the first does not fit.
-    pub exclusive: [Space; 2],
+    pub exclusive: [BufferPart; 2],
     /// Most that a VL may take of a buffer.
-    pub max: Space,
+    pub max: BufferPart,
     /// Exclusive quota of a queue of a central buffer.
-    pub central_exclusive: Space,
+    pub central_exclusive: BufferPart,
     /// Most that a queue may take of a central buffer; `None`: as `max`.
-    pub central_max: Option<Space>,
+    pub central_max: Option<BufferPart>,
     /// Division of the central buffers.
     pub central_queues: CentralQueues,
     /// Scheduler of every switch output and NIC.
@@ -114,7 +114,7 @@ impl HierarchicalParameters {
 
     /// Quota of each of `vls` VLs in a buffer of `total` credits.
     fn quota(&self, sizes: &Sizes, total: u32, vls: usize) -> Quota {
-        let credits = |space: Space| sizes.credits(space, total, sizes.packet);
+        let credits = |part: BufferPart| sizes.credits(part, total, sizes.packet);
         let max = credits(self.max);
         let [wanted, fallback] = self.exclusive.map(credits);
         let fits = u64::from(wanted) * vls as u64 <= u64::from(total) && wanted <= max;

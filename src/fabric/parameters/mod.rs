@@ -13,7 +13,7 @@ pub use self::voq::{AdapterRate, VoqParameters};
 
 use super::spec::{self, FabricSpec, LinkLatency, Qos, Routing, SpecError, Switch, Units};
 use super::topology::Topology;
-use crate::units::{Latency, Space, TickLength};
+use crate::units::{BufferPart, Latency, TickLength};
 
 /// All that a fabric is made of besides its topology, routing and service levels.
 #[derive(Debug, Clone, PartialEq)]
@@ -198,14 +198,14 @@ impl Sizes {
         u64::from(self.units.flit_bytes) * u64::from(self.units.flits_per_credit)
     }
 
-    /// Credits that `space` is in a buffer of `total` credits, `packet` being the credits of a
+    /// Credits that `part` is of a buffer of `total` credits, `packet` being the credits of a
     /// packet.
-    fn credits(&self, space: Space, total: u32, packet: u32) -> u32 {
-        let credits = match space {
-            Space::Packets(n) => n.saturating_mul(packet.into()),
-            Space::Credits(n) => n,
-            Space::Bytes(n) => n / self.credit_bytes().max(1),
-            Space::Share(share) => share.mul_floor(total.into()),
+    fn credits(&self, part: BufferPart, total: u32, packet: u32) -> u32 {
+        let credits = match part {
+            BufferPart::Packets(n) => n.saturating_mul(packet.into()),
+            BufferPart::Credits(n) => n,
+            BufferPart::Bytes(n) => n / self.credit_bytes().max(1),
+            BufferPart::Share(share) => share.mul_floor(total.into()),
         };
         u32::try_from(credits).unwrap_or(u32::MAX)
     }

@@ -8,7 +8,7 @@ use crate::fabric::spec::hierarchical::{CentralQueues, Scheduler, VirtualAllocat
 use crate::fabric::spec::voq::{Acks, VlArb};
 use crate::fabric::spec::{FabricSpec, Qos, Routing, SpecError};
 use crate::fabric::topology::Topology;
-use crate::units::{Latency, PS_PER_S, Rate, Ratio, Space};
+use crate::units::{BufferPart, Latency, PS_PER_S, Rate, Ratio};
 use std::collections::BTreeMap;
 
 /// A cable of 5 m in picoseconds, at the 5 ns/m of NVIDIA's *DGX SuperPOD Cabling Data Centers
@@ -61,8 +61,8 @@ impl Parameters {
             },
             switch: SwitchParameters::Hierarchical(HierarchicalParameters {
                 central_buffer: 2048,
-                exclusive: [Space::Credits(4); 2],
-                max: Space::Credits(48),
+                exclusive: [BufferPart::Credits(4); 2],
+                max: BufferPart::Credits(48),
                 ..opa_switch(12_500_000_000)
             }),
             ..Self::opa_gen1()
@@ -104,9 +104,9 @@ fn opa_switch(link_rate: u64) -> HierarchicalParameters {
         mport_speedup: 3,
         central_speedup: 4,
         central_buffer: 65_536,
-        exclusive: [Space::Packets(4), Space::Packets(1)],
-        max: Space::Share(Ratio::new(3, 4).unwrap_or(Ratio::ONE)),
-        central_exclusive: Space::Packets(1),
+        exclusive: [BufferPart::Packets(4), BufferPart::Packets(1)],
+        max: BufferPart::Share(Ratio::new(3, 4).unwrap_or(Ratio::ONE)),
+        central_exclusive: BufferPart::Packets(1),
         central_max: None,
         central_queues: CentralQueues::PerNeighbour,
         scheduler: Scheduler::RrVl,

@@ -3,7 +3,7 @@
 use super::{Parameters, Sizes, error, small};
 use crate::fabric::spec::voq::{Acks, Buffers, Hca, LinkRates, StaticPool, VlArb};
 use crate::fabric::spec::{Qos, SpecError, Units, Voq, flits_per_tick};
-use crate::units::{PS_PER_S, Picoseconds, Rate, Ratio, Space, TickLength};
+use crate::units::{BufferPart, PS_PER_S, Picoseconds, Rate, Ratio, TickLength};
 use std::collections::BTreeMap;
 
 /// Parameters of the switch with virtual output queues, and of its adapters.
@@ -20,9 +20,9 @@ pub struct VoqParameters {
     /// Rate of the crossbar over the rate of the fastest link.
     pub crossbar_speedup: u32,
     /// Size of each VL of an input buffer; `None`: the VLs in use have equal shares.
-    pub input_vls: Option<Vec<Space>>,
+    pub input_vls: Option<Vec<BufferPart>>,
     /// The same of a receive buffer.
-    pub sink_vls: Option<Vec<Space>>,
+    pub sink_vls: Option<Vec<BufferPart>>,
     /// Rate at which an adapter fetches packets from its host.
     pub send_rate: AdapterRate,
     /// Rate at which an adapter delivers packets to its host.
@@ -143,7 +143,7 @@ impl Sizes {
     fn divided(
         &self,
         bytes: u64,
-        per_vl: Option<&[Space]>,
+        per_vl: Option<&[BufferPart]>,
         used: &[bool],
         [key, list_key]: [&'static str; 2],
     ) -> Result<StaticPool, SpecError> {

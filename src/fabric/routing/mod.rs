@@ -187,7 +187,7 @@ mod tests {
         }
         // All packets for a destination come down from one top switch by one link.
         for dst in [0, 17, 18, 700, 1943] {
-            let mut ways = Vec::new();
+            let mut ports = Vec::new();
             for src in (0..1944).filter(|src| src / 324 != dst / 324) {
                 let (mut switch, _) = tree.attachment(src);
                 let mut above = None;
@@ -201,10 +201,10 @@ mod tests {
                     };
                     switch = next;
                 }
-                ways.push(above);
+                ports.push(above);
             }
-            ways.dedup();
-            assert_eq!(ways.len(), 1, "{dst}: {ways:?}");
+            ports.dedup();
+            assert_eq!(ports.len(), 1, "{dst}: {ports:?}");
         }
     }
 
@@ -237,7 +237,7 @@ mod tests {
             (vec![(0, 0), (0, 0)], vec![], "listed twice"),
             (vec![(0, 0), (2, 0)], vec![], "names switch 2"),
             (vec![(0, 0)], vec![((1, 1), (1, 2))], "to itself"),
-            (vec![(0, 0)], vec![], "no way to NIC 0"),
+            (vec![(0, 0)], vec![], "no route to NIC 0"),
             (vec![], vec![], "at least one switch"),
         ] {
             let error = Topology::graph(2, &nics, &links).unwrap_err();

@@ -76,7 +76,7 @@ impl Quota {
     };
 }
 
-/// A buffer whose space is shared dynamically between VLs.
+/// A buffer whose credits are shared dynamically between VLs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pool {
     /// Size of the buffer in credits.

@@ -118,7 +118,7 @@ impl FabricSpec {
         }
     }
 
-    /// Credits of the largest packet that can travel on `vl`; 0 if none can.
+    /// Credits of the largest packet that may use `vl`; 0 if none may.
     #[must_use]
     pub fn max_credits_on_vl(&self, vl: u8) -> u32 {
         (0..self.qos.service_levels.len())

@@ -113,16 +113,25 @@ impl Qos {
         }
     }
 
-    /// VLs that service level `sl` can travel on, one per SC of the SL.
+    /// VLs that packets of service level `sl` may use, some of them several times: one per SC of
+    /// the SL, or one per SL-to-VL table if these decide.
     pub fn vls_of(&self, sl: usize) -> impl Iterator<Item = u8> + '_ {
-        self.service_levels[sl]
-            .scs
+        let tables = self.vl_policy.tables();
+        let scs = match tables {
+            None => self.service_levels[sl].scs.as_slice(),
+            Some(_) => &[],
+        };
+        let by_channel = scs
             .iter()
-            .filter_map(|&sc| self.sc2vl.get(usize::from(sc)).copied().flatten())
+            .filter_map(|&sc| self.sc2vl.get(usize::from(sc)).copied().flatten());
+        let by_table = tables
+            .into_iter()
+            .flat_map(SlToVl::all)
+            .filter_map(move |table| table.get(sl).copied());
+        by_channel.chain(by_table)
     }
 
-    /// Credits of the largest data packet that can travel on `vl` by service channel; 0 if none
-    /// can.
+    /// Credits of the largest data packet that may use `vl`; 0 if none may.
     #[must_use]
     pub fn data_credits_on_vl(&self, units: Units, vl: u8) -> u32 {
         (0..self.service_levels.len())
@@ -141,15 +150,8 @@ impl Qos {
                 *used = true;
             }
         };
-        let levels = self.service_levels.len();
-        match &self.vl_policy {
-            VlPolicy::ServiceChannels | VlPolicy::Dbbm { .. } => (0..levels)
-                .flat_map(|sl| self.vls_of(sl))
-                .for_each(&mut note),
-            VlPolicy::SlToVl(tables) => tables
-                .all()
-                .flat_map(|table| table.iter().take(levels).copied())
-                .for_each(&mut note),
+        for sl in 0..self.service_levels.len() {
+            self.vls_of(sl).for_each(&mut note);
         }
         used
     }

@@ -26,7 +26,7 @@ pub enum RingTie {
 pub enum UpPorts {
     /// That of the destination (D-mod-k); keeps the order of a flow.
     Destination,
-    /// The one with the shortest queue; ties go to the first at or after that of the destination,
+    /// The one with the shortest queue; ties go to the first at or after the up-port of the destination,
     /// once around.
     LeastQueued,
 }

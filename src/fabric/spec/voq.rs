@@ -133,7 +133,7 @@ pub enum Acks {
 /// Host channel adapters; rates in flits per tick, headers included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hca {
-    /// Rate at which packets come from the host; `None`: that of the link.
+    /// Rate at which packets come from the host; `None`: at the rate of the link.
     pub send_rate: Option<Ratio>,
     /// Rate at which the host takes packets; `None`: as they come.
     pub sink_rate: Option<Ratio>,

@@ -85,7 +85,7 @@ impl Graph {
                 hops_to(topology, at, &mut hops);
                 if let Some(lost) = hops.iter().position(|&h| h == u32::MAX) {
                     return Err(invalid(format!(
-                        "switch {lost} has no way to NIC {nic} at switch {at}; add a link or leave it out"
+                        "switch {lost} has no route to NIC {nic} at switch {at}; add a link or leave it out"
                     )));
                 }
             }
@@ -138,7 +138,7 @@ impl Family for Graph {
     }
 }
 
-/// Hops from every switch to `home`; `u32::MAX` where there is no way.
+/// Hops from every switch to `home`; `u32::MAX` where there is no route.
 fn hops_to(topology: &Topology, home: u32, hops: &mut [u32]) {
     hops.fill(u32::MAX);
     hops[home as usize] = 0;

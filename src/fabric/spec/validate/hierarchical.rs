@@ -8,14 +8,6 @@ use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, SpecError};
 impl FabricSpec {
     /// Checks the timing, the buffers and the scheduler of hierarchical switches.
     pub(super) fn validate_hierarchical(&self, switch: &Hierarchical) -> Result<(), SpecError> {
-        if self.qos.vl_policy.tables().is_some() {
-            let problem = "SL-to-VL tables need switches of kind \"voq\"; remove them";
-            return error("fabric.sl2vl", problem.into());
-        }
-        if self.routing.forwarding.is_some() {
-            let problem = "forwarding tables need switches of kind \"voq\"; remove them";
-            return error("fabric.forwarding", problem.into());
-        }
         let b = &switch.buffers;
         for (key, pool) in [
             ("fabric.nic_queue", &b.nic_queue),

@@ -8,7 +8,7 @@ mod voq;
 pub use self::voq::MAX_DATA_VLS;
 
 use super::voq::Acks;
-use super::{FabricSpec, Notification, SpecError, Stages, Switch, Tick};
+use super::{FabricSpec, Notification, SpecError, Stages, Switch, Tick, VlPolicy};
 use crate::units::TickLength;
 
 /// Most SLs, SCs, VLs and traffic classes (Hiperion, section 2.1).
@@ -78,6 +78,10 @@ impl FabricSpec {
         }
         self.validate_qos(datelines)?;
         self.validate_congestion()?;
+        if let VlPolicy::SlToVl(tables) = &self.qos.vl_policy {
+            self.validate_sl2vl(tables)?;
+        }
+        self.validate_forwarding()?;
         match &self.switch {
             Switch::Hierarchical(switch) => self.validate_hierarchical(switch),
             Switch::Voq(switch) => self.validate_voq(switch),

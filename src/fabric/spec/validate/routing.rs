@@ -1,14 +1,31 @@
 //! Whether forwarding tables lead everywhere.
 
 use super::error;
-use crate::fabric::spec::{ForwardingTables, SpecError};
+use crate::fabric::spec::{FabricSpec, ForwardingTables, SpecError, UpPorts};
 use crate::fabric::topology::{Peer, Topology};
 
+impl FabricSpec {
+    /// Checks the forwarding tables, if there are any, and that nothing else wants to decide in
+    /// their place.
+    pub(super) fn validate_forwarding(&self) -> Result<(), SpecError> {
+        let Some(tables) = &self.routing.forwarding else {
+            return Ok(());
+        };
+        if self.needs_classes() {
+            let problem = "on a ring or dragonfly the dateline classes follow the fabric's own routing; give \
+                           SL-to-VL tables with the forwarding tables";
+            return error("fabric.forwarding", problem.into());
+        }
+        if self.routing.up_ports != UpPorts::Destination {
+            let problem = "the forwarding tables name the up-port; remove one of the two";
+            return error("fabric.up_ports", problem.into());
+        }
+        leads_everywhere(&self.topology, tables)
+    }
+}
+
 /// Every entry leads somewhere, and every destination is reached.
-pub(super) fn validate_forwarding(
-    topology: &Topology,
-    tables: &ForwardingTables,
-) -> Result<(), SpecError> {
+fn leads_everywhere(topology: &Topology, tables: &ForwardingTables) -> Result<(), SpecError> {
     const KEY: &str = "fabric.forwarding";
     let (switches, nics) = (topology.switches(), topology.nics());
     let rows = tables.ports.len();

@@ -1,9 +1,8 @@
 //! Whether an InfiniBand fabric can be built and can move every packet.
 
-use super::routing::validate_forwarding;
 use super::{MAX_LATENCY_TICKS, error};
 use crate::fabric::spec::voq::{StaticPool, VlArb};
-use crate::fabric::spec::{FabricSpec, SpecError, UpPorts, VlPolicy, Voq};
+use crate::fabric::spec::{FabricSpec, SpecError, Voq};
 use crate::fabric::topology::Peer;
 use crate::units::Ratio;
 
@@ -40,24 +39,6 @@ impl FabricSpec {
             );
         }
         self.validate_rates(voq)?;
-        if let VlPolicy::SlToVl(tables) = &self.qos.vl_policy {
-            self.validate_sl2vl(tables)?;
-        }
-        if let Some(tables) = &self.routing.forwarding {
-            if self.needs_classes() {
-                return error(
-                    "fabric.forwarding",
-                    "on a ring or dragonfly the dateline classes follow the fabric's own routing; give \
-                     SL-to-VL tables with the forwarding tables"
-                        .into(),
-                );
-            }
-            if self.routing.up_ports != UpPorts::Destination {
-                let problem = "the forwarding tables name the up-port; remove one of the two";
-                return error("fabric.up_ports", problem.into());
-            }
-            validate_forwarding(&self.topology, tables)?;
-        }
         let used = self.qos.vls_used();
         for (key, arbiter) in [("qos.vlarb", &voq.vlarb), ("qos.hca_vlarb", &voq.hca.vlarb)] {
             validate_arbiter(key, arbiter, &used)?;

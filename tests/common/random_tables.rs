@@ -1,0 +1,160 @@
+//! Random SL-to-VL tables and forwarding tables.
+
+use super::random::Kind;
+use flitwise::fabric::spec::{ForwardingTables, Qos, SlToVl, VlPolicy};
+use flitwise::fabric::topology::{Peer, Shape, Topology};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// Tables before they fit a fabric.
+#[derive(Debug, Clone)]
+pub struct RawTables {
+    sl2vl: Option<RawSlToVl>,
+    /// What the forwarding tables are drawn from.
+    forwarding: Option<u64>,
+}
+
+#[derive(Debug, Clone)]
+struct RawSlToVl {
+    default: Vec<u8>,
+    nics: Vec<(u32, Vec<u8>)>,
+    /// Switch, in-port and out-port, counted among those that have a link.
+    ports: Vec<([u32; 3], Vec<u8>)>,
+}
+
+/// Tables of one kind or both.
+pub fn tables() -> impl Strategy<Value = RawTables> {
+    let table = || vec(any::<u8>(), 1..=12);
+    let sl2vl = (
+        table(),
+        vec((any::<u32>(), table()), 0..4),
+        vec((any::<[u32; 3]>(), table()), 0..16),
+    );
+    let sl2vl = sl2vl.prop_map(|(default, nics, ports)| RawSlToVl {
+        default,
+        nics,
+        ports,
+    });
+    let forwarding = || option::of(any::<u64>());
+    prop_oneof![
+        3 => (sl2vl.prop_map(Some), forwarding()),
+        1 => (Just(None), any::<u64>().prop_map(Some)),
+    ]
+    .prop_map(|(sl2vl, forwarding)| RawTables { sl2vl, forwarding })
+}
+
+impl RawTables {
+    /// None at all.
+    pub const NONE: Self = Self {
+        sl2vl: None,
+        forwarding: None,
+    };
+
+    /// Forwarding tables alone, if there is a seed.
+    pub fn only_forwarding(seed: Option<u64>) -> Self {
+        Self {
+            sl2vl: None,
+            forwarding: seed,
+        }
+    }
+
+    /// Lets SL-to-VL tables decide the VLs, of which there are at most `vls`. A sound fabric with
+    /// rings keeps its service channels.
+    pub fn put_sl2vl(&self, kind: Kind, topology: &Topology, vls: u8, qos: &mut Qos) {
+        let rings = topology.vl_classes() > 1;
+        let Some(raw) = self.sl2vl.as_ref().filter(|_| kind == Kind::Any || !rings) else {
+            return;
+        };
+        let levels = qos.service_levels.len();
+        let table = |raw: &Vec<u8>| -> Vec<u8> {
+            let vls = raw.iter().cycle().map(|vl| vl % vls);
+            vls.take(levels).collect()
+        };
+        let nics = raw.nics.iter();
+        let port = |&([switch, from, to], ref raw): &([u32; 3], Vec<u8>)| {
+            let switch = switch % topology.switches();
+            let linked = |&port: &u32| topology.peer(switch, port) != Peer::None;
+            let linked: Vec<u32> = (0..topology.radix()).filter(linked).collect();
+            let pick = |raw: u32| linked.get(raw as usize % linked.len().max(1)).copied();
+            Some(((switch, pick(from)?, pick(to)?), table(raw)))
+        };
+        let tables = SlToVl {
+            default: table(&raw.default),
+            hcas: nics
+                .map(|(nic, raw)| (nic % topology.nics(), table(raw)))
+                .collect(),
+            ports: raw
+                .ports
+                .iter()
+                .filter_map(port)
+                .collect::<BTreeMap<_, _>>(),
+        };
+        // A service channel each, in name only.
+        let mut scs = (0u8..32).filter(|&sc| sc != 15);
+        qos.sc2vl = [None; 32];
+        for (level, &vl) in qos.service_levels.iter_mut().zip(&tables.default) {
+            level.scs = scs.by_ref().take(1).collect();
+            qos.sc2vl[usize::from(level.scs[0])] = Some(vl);
+        }
+        qos.vls = 1 + tables.all().flatten().max().unwrap();
+        qos.vl_policy = VlPolicy::SlToVl(tables);
+    }
+
+    /// Forwarding tables for a fabric with `qos`; not where VL classes follow the routing, and on sound fabrics only
+    /// where no routes form a ring.
+    pub fn forwarding(
+        &self,
+        kind: Kind,
+        topology: &Topology,
+        qos: &Qos,
+    ) -> Option<ForwardingTables> {
+        let seed = self.forwarding?;
+        let classes = topology.vl_classes() > 1 && qos.vl_policy.tables().is_none();
+        let no_rings = matches!(topology.shape(), Shape::Single(_) | Shape::Graph(_));
+        if classes || kind == Kind::Sound && !no_rings {
+            return None;
+        }
+        let mut ports = vec![Vec::new(); topology.switches() as usize];
+        for nic in 0..topology.nics() {
+            for (row, port) in ports.iter_mut().zip(random_tree(topology, nic, seed)) {
+                row.push(port as u16);
+            }
+        }
+        Some(ForwardingTables { ports })
+    }
+}
+
+/// A port of each switch such that all lead to `nic`: one switch after the other hangs itself on
+/// those that are there, in random order.
+fn random_tree(topology: &Topology, nic: u32, seed: u64) -> Vec<u32> {
+    let mut state = seed ^ u64::from(nic).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut below = |n: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % n
+    };
+    let (home, port) = topology.attachment(nic);
+    let mut ports = BTreeMap::from([(home, port)]);
+    loop {
+        let mut open = Vec::new();
+        for switch in (0..topology.switches()).filter(|switch| !ports.contains_key(switch)) {
+            for port in 0..topology.radix() {
+                match topology.peer(switch, port) {
+                    Peer::Switch { switch: next, .. } if ports.contains_key(&next) => {
+                        open.push((switch, port));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if open.is_empty() {
+            break;
+        }
+        let (switch, port) = open[below(open.len())];
+        ports.insert(switch, port);
+    }
+    ports.into_values().collect()
+}
