@@ -15,6 +15,7 @@ mod measure;
 
 use flitwise::config::{Experiment, Plan, resolve_text};
 use flitwise::fabric::engine::{Engine, RunEnd};
+use flitwise::fabric::ids::NicId;
 use flitwise::fabric::spec::Tick;
 use flitwise::fabric::stats::FabricStats;
 use flitwise::fabric::workload::{AppQueue, Message, Queueing, Workload};
@@ -304,7 +305,7 @@ fn halo_exchanges(rounds: u64) -> Vec<Vec<Op>> {
 fn script_replay(experiment: &Experiment, ops: Vec<Vec<Op>>) -> Replay {
     let job = JobSpec {
         name: String::from("script"),
-        nics: (0..RANKS).collect(),
+        nics: NicId::all(RANKS).collect(),
         program: Box::new(Script {
             ops: ops.into_iter().map(Vec::into_iter).collect(),
         }),

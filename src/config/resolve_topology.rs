@@ -4,6 +4,7 @@ use super::error::ConfigError;
 use super::import::Imported;
 use super::raw::{RawRingTie, RawTrunkSelection, RawUpPorts};
 use super::raw_fabric::RawFabric;
+use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{RingTie, Routing, TrunkSelection, UpPorts};
 use crate::fabric::topology::{Arrangement, DragonflySize, Topology};
 use serde::Deserialize;
@@ -205,8 +206,10 @@ fn built(t: &RawTopology) -> Result<Topology, ConfigError> {
                 ));
             };
             let links = t.links.as_deref().unwrap_or_default();
-            let links: Vec<_> = links.iter().map(|&[a, p, b, q]| ((a, p), (b, q))).collect();
-            let nics: Vec<_> = nics.iter().map(|&[switch, port]| (switch, port)).collect();
+            let end = |switch, port| SwitchPort::new(SwitchId::new(switch), PortId::new(port));
+            let links = links.iter().map(|&[a, p, b, q]| [end(a, p), end(b, q)]);
+            let links: Vec<_> = links.collect();
+            let nics: Vec<_> = nics.iter().map(|&[s, p]| end(s, p)).collect();
             Topology::graph(switches, &nics, &links)
         }
     };

@@ -3,6 +3,7 @@
 use super::job::{IntraNode, SendCompletion};
 use super::messages::{Messages, Purpose, Release};
 use super::queue::{Queue, What};
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::Message;
 
@@ -21,7 +22,7 @@ pub(super) struct Link {
     pub job: u32,
     pub sl: u8,
     /// By rank.
-    pub nics: Vec<u32>,
+    pub nics: Vec<NicId>,
     pub send_completion: SendCompletion,
     pub intra_node: IntraNode,
     pub sent: u64,

@@ -7,7 +7,8 @@ use super::link::Link;
 use super::packet::{Flit, Packet, PacketId, completes_credit};
 use super::routing::{self, Router};
 use super::vlarb::{Arbiter, Pick};
-use flitwise::fabric::spec::{FabricSpec, Tick, VlPolicy, Voq};
+use flitwise::fabric::ids::{PortId, SwitchId};
+use flitwise::fabric::spec::{FabricSpec, Hop, Tick, VlPolicy, Voq};
 use flitwise::fabric::topology::Peer;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -187,7 +188,7 @@ impl<'s> Switch<'s> {
                 let (output, class) = match &self.spec.routing.forwarding {
                     Some(tables) => {
                         let row = &tables.ports[self.id as usize];
-                        (usize::from(row[packet.dst as usize]), packet.class)
+                        (row[packet.dst as usize].index(), packet.class)
                     }
                     None => {
                         let queued =
@@ -204,7 +205,12 @@ impl<'s> Switch<'s> {
                 };
                 let vl = match &self.spec.qos.vl_policy {
                     VlPolicy::SlToVl(tables) => {
-                        let vl = tables.at_switch(self.id, port as u32, output as u32, packet.sl);
+                        let hop = Hop {
+                            switch: SwitchId::new(self.id),
+                            in_port: PortId::new(port as u32),
+                            out_port: PortId::new(output as u32),
+                        };
+                        let vl = tables.at_switch(hop, packet.sl);
                         usize::from(vl.expect("validated"))
                     }
                     _ => routing::vl(self.spec, packet.sl, packet.dst, class),
@@ -333,8 +339,8 @@ impl<'s> Switch<'s> {
         link.grant(offer.packet, packet);
         link.counts.queue_wait += now - packet.waiting_since;
         packet.waiting_since = packet.available[0];
-        let from = (self.id, offer.input as u32);
-        let rate = self.voq.links.at(&self.spec.topology, from.0, from.1);
+        let (switch, port) = (SwitchId::new(self.id), PortId::new(offer.input as u32));
+        let rate = self.voq.links.at(&self.spec.topology, switch, port);
         let rate = (rate, self.spec.units.flit_bytes);
         let held_back = output.port_vls.get_mut(vl).map_or(0, |port_vl| {
             packet.fecn |= port_vl.mark(packet.bytes.into());

@@ -1,8 +1,9 @@
 //! The turns that packets take at switches: from which port and VL to which.
 
 use super::table_turns::TableTurns;
-use crate::fabric::spec::FabricSpec;
+use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::spec::validate::MAX_CLASS_TURNS;
+use crate::fabric::spec::{FabricSpec, Hop};
 
 /// Number of bits of a turn.
 const TURN_BITS: u32 = MAX_CLASS_TURNS;
@@ -28,17 +29,80 @@ impl TurnBits {
     }
 
     /// The turn of a packet for NIC `dst` from class `before` to class `after`.
-    pub fn turn(self, before: u8, after: u8, dst: u32) -> u32 {
+    pub fn turn(self, before: u8, after: u8, dst: NicId) -> u32 {
         let classes = u32::from(before) * self.classes + u32::from(after);
-        let bit = classes * self.queues + dst % self.queues;
+        let bit = classes * self.queues + dst.get() % self.queues;
         1 << (bit % TURN_BITS)
     }
 
-    /// Class before the switch, class after it, and queue that a bit stands for.
-    pub fn of(self, bit: u32) -> (u8, u8, u32) {
+    /// What a bit stands for.
+    pub fn of(self, bit: u32) -> Turn {
         let (classes, queue) = (bit / self.queues, bit % self.queues);
-        let (before, after) = (classes / self.classes, classes % self.classes);
-        (before as u8, after as u8, queue)
+        Turn {
+            before: (classes / self.classes) as u8,
+            after: (classes % self.classes) as u8,
+            queue,
+        }
+    }
+}
+
+/// What one bit of a turn stands for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn {
+    /// VL class before the switch.
+    pub before: u8,
+    /// VL class after it.
+    pub after: u8,
+    /// Queue within the classes.
+    pub queue: u32,
+}
+
+/// VLs of a packet on its way through a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct VlPair {
+    /// VL before the switch.
+    pub before: usize,
+    /// VL after it.
+    pub after: usize,
+}
+
+/// The VLs before and after the switch that each bit of a turn stands for.
+pub(super) struct VlPairs([Vec<VlPair>; 32]);
+
+impl VlPairs {
+    pub fn new(spec: &FabricSpec) -> Self {
+        let kept = |vl| VlPair {
+            before: vl,
+            after: vl,
+        };
+        let mut pairs: [Vec<VlPair>; 32] = std::array::from_fn(|vl| vec![kept(vl)]);
+        if spec.classes() > 1 {
+            let bits = TurnBits::new(spec);
+            for (bit, pairs) in (0..).zip(&mut pairs) {
+                pairs.clear();
+                let turn = bits.of(bit);
+                if turn.before >= spec.classes() {
+                    continue;
+                }
+                for sl in 0..spec.qos.service_levels.len() {
+                    // Among the destinations that pick this queue is the one with its number.
+                    let dst = NicId::new(turn.queue);
+                    let vl = |class| Some(spec.channel(sl, class, dst)?.vl.into());
+                    if let (Some(before), Some(after)) = (vl(turn.before), vl(turn.after)) {
+                        pairs.push(VlPair { before, after });
+                    }
+                }
+                pairs.sort_unstable();
+                pairs.dedup();
+            }
+        }
+        Self(pairs)
+    }
+
+    /// The pairs of a turn.
+    pub fn of(&self, turn: u32) -> impl Iterator<Item = VlPair> + '_ {
+        let bits = (0..32).filter(move |bit| turn >> bit & 1 == 1);
+        bits.flat_map(|bit| self.0[bit].iter().copied())
     }
 }
 
@@ -60,26 +124,20 @@ pub struct Turns {
 impl Turns {
     /// Turns from link `port_in` of `switch` to `port_out`.
     #[must_use]
-    pub fn through(&self, switch: u32, port_in: u32, port_out: u32) -> u32 {
-        let row = switch as usize * self.radix + port_in as usize;
-        self.through[row * self.radix + port_out as usize]
+    pub fn through(&self, switch: SwitchId, port_in: PortId, port_out: PortId) -> u32 {
+        let row = switch.index() * self.radix + port_in.index();
+        self.through[row * self.radix + port_out.index()]
     }
 
-    /// Pairs of VLs (before, after) of packets from link `port_in` of `switch` to
-    /// `port_out`, where SL-to-VL tables decide the VLs.
-    pub(super) fn by_tables(
-        &self,
-        switch: u32,
-        port_in: u32,
-        port_out: u32,
-    ) -> Option<impl Iterator<Item = (usize, usize)> + '_> {
-        let turns = self.by_tables.as_ref()?;
-        Some(turns.pairs(switch * self.radix as u32 + port_in, port_out))
+    /// VLs before and after `hop` of packets that came over a link, where SL-to-VL tables decide
+    /// the VLs.
+    pub(super) fn by_tables(&self, hop: Hop) -> Option<impl Iterator<Item = VlPair> + '_> {
+        Some(self.by_tables.as_ref()?.pairs(hop))
     }
 
     /// Turns of packets from NICs of `switch` to `port_out`. VL classes begin with 0.
     #[must_use]
-    pub fn injected(&self, switch: u32, port_out: u32) -> u32 {
-        self.injected[switch as usize * self.radix + port_out as usize]
+    pub fn injected(&self, switch: SwitchId, port_out: PortId) -> u32 {
+        self.injected[switch.index() * self.radix + port_out.index()]
     }
 }

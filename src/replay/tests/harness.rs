@@ -1,8 +1,9 @@
 //! An ideal fabric and programs in memory.
 
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{Message, Queueing, Workload};
-use crate::replay::background::{BackgroundFlow, Injection, MessageSize, Rate, Target};
+use crate::replay::background::{BackgroundFlow, Injection, MessageSize, Rate, Sender, Target};
 use crate::replay::collectives::Choices;
 use crate::replay::program::{Action, After, Collective, CollectiveKind, Op, Program};
 use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
@@ -138,7 +139,7 @@ pub fn job(ranks: Vec<Vec<Op>>) -> JobSpec {
         start_ps: 0,
         repeat: Repeat::Times(1),
         sl: 0,
-        nics: (0..ranks.len() as u32).collect(),
+        nics: NicId::all(ranks.len() as u32).collect(),
         program: Box::new(InMemory(ranks.into_iter().map(|ops| (ops, 0)).collect())),
         send_completion: SendCompletion::Handed,
         compute_scale: Ratio::ONE,
@@ -203,6 +204,11 @@ pub(super) fn background_flow(sl: u8) -> BackgroundFlow {
         injection: Injection::Cbr,
         start: 0,
         stop: u64::MAX,
-        senders: (0..8).map(|nic| (nic, Target::Uniform)).collect(),
+        senders: NicId::all(8)
+            .map(|nic| Sender {
+                nic,
+                target: Target::Uniform,
+            })
+            .collect(),
     }
 }

@@ -9,6 +9,7 @@ use super::control::Control;
 use super::packet::Packet;
 use crate::fabric::engine::bits::from_on;
 use crate::fabric::engine::pool::{InFlight, MessageId, NONE};
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{AppQueue, Message, Workload};
 
@@ -17,7 +18,7 @@ impl<C: Control> Fabric<C> {
     #[inline]
     pub(super) fn enqueue(&mut self, message: &Message) {
         self.append(message);
-        self.touch_nic(message.src);
+        self.touch_nic(message.src.get());
     }
 
     /// Stores a message. Returns `None` if there are too many, which ends the run after this
@@ -49,7 +50,7 @@ impl<C: Control> Fabric<C> {
             self.append_to_pair(message, id);
             return;
         }
-        let nic = &mut self.nics[message.src as usize];
+        let nic = &mut self.nics[message.src.index()];
         if nic.fifos.len() <= sl {
             nic.fifos.resize(sl + 1, (NONE, NONE));
         }
@@ -102,7 +103,7 @@ impl<C: Control> Fabric<C> {
                             && let Some(next) = workload.replenish(
                                 self.now,
                                 AppQueue {
-                                    nic,
+                                    nic: NicId::new(nic),
                                     sl: sl as u8,
                                     dst: None,
                                 },

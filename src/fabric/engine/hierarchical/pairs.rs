@@ -9,6 +9,7 @@ use super::control::{Control, NicCongestion};
 use super::packet::Packet;
 use crate::fabric::engine::congestion::FlowId;
 use crate::fabric::engine::pool::{MessageId, NONE};
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{AppQueue, Message, Workload};
 
@@ -26,7 +27,7 @@ pub(super) struct Fifo {
 impl<C: Control> Fabric<C> {
     /// Adds message `id` to the FIFO of its queue pair.
     pub(super) fn append_to_pair(&mut self, message: &Message, id: MessageId) {
-        let Message { src, dst, sl, .. } = *message;
+        let (src, dst, sl) = (message.src.get(), message.dst.get(), message.sl);
         let vl = self.vl_policy.at_nic(src, dst, sl);
         let Some(congestion) = self.control.get_mut() else {
             return;
@@ -71,7 +72,8 @@ impl<C: Control> Fabric<C> {
             if packet.last {
                 fifo.first = next;
                 if next == NONE {
-                    let (sl, dst) = (pair.0, Some(pair.1));
+                    let (nic, sl) = (NicId::new(nic), pair.0);
+                    let dst = Some(NicId::new(pair.1));
                     let more = workload.replenish(self.now, AppQueue { nic, sl, dst });
                     match more.and_then(|message| self.insert_message(&message)) {
                         Some(id) => (fifo.first, fifo.last) = (id, id),

@@ -6,6 +6,7 @@ use super::buffers::{Heads, NEAR_VLS};
 use crate::fabric::engine::calendar::Wake;
 use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::pool::{MessageId, NONE, PacketId};
+use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::Tick;
 use crate::fabric::topology::{Peer, Topology};
 
@@ -201,22 +202,24 @@ impl Ports {
             .collect();
         let mut links = Vec::with_capacity((ports + topology.nics()) as usize);
         for port in 0..ports {
-            links.push(match topology.peer(port / radix, port % radix) {
+            let at = SwitchPort::of_index(port, radix);
+            links.push(match topology.peer(at.switch, at.port) {
                 Peer::None => Link::new(FarEnd::NOTHING),
                 Peer::Nic(nic) => {
-                    inputs[port as usize].upstream = ports + nic;
-                    Link::new(FarEnd::nic(nic))
+                    inputs[port as usize].upstream = ports + nic.get();
+                    Link::new(FarEnd::nic(nic.get()))
                 }
                 Peer::Switch { switch, port: at } => {
-                    let peer = switch * radix + at;
+                    let peer = topology.port_index(switch, at) as u32;
                     inputs[peer as usize].upstream = port;
                     Link::new(FarEnd::input(peer))
                 }
             });
         }
-        for nic in 0..topology.nics() {
-            let (switch, port) = topology.attachment(nic);
-            links.push(Link::new(FarEnd::input(switch * radix + port)));
+        for nic in topology.nic_ids() {
+            let SwitchPort { switch, port } = topology.attachment(nic);
+            let input = topology.port_index(switch, port) as u32;
+            links.push(Link::new(FarEnd::input(input)));
         }
         let outputs = (0..links.len() as u32)
             .map(|output| Output::new((output / radix * radix / 2).min(ports / 2)))

@@ -9,6 +9,7 @@ use super::control::Control;
 use crate::fabric::engine::choice::{Choice, Occupancy};
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::vls::{Hop, VlAndClass};
+use crate::fabric::ids::{NicId, SwitchId};
 use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::Tick;
 
@@ -29,8 +30,8 @@ impl<C: Control> Fabric<C> {
         }
         if let Some(&(port, id)) = self.input_ready[line].peek(NEAR) {
             let packet = &self.packets[id];
-            self.router
-                .prefetch(self.inputs[port as usize].switch, packet.dst);
+            let switch = SwitchId::new(self.inputs[port as usize].switch);
+            self.router.prefetch(switch, NicId::new(packet.dst));
             self.input_buffers
                 .prefetch_head(port as usize, packet.vl.into());
         }
@@ -141,7 +142,10 @@ impl<C: Control> Fabric<C> {
     #[inline]
     fn output_of(&mut self, port: u32, id: PacketId) -> u32 {
         let (switch, dst) = (self.inputs[port as usize].switch, self.packets[id].dst);
-        let first = switch * self.radix + self.router.first_port(switch, dst);
+        let first = self
+            .router
+            .first_port(SwitchId::new(switch), NicId::new(dst));
+        let first = switch * self.radix + first.get();
         match self.choice {
             Choice::Only => first,
             _ => self.choose(switch, first, dst),

@@ -19,7 +19,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             // The run ends with this tick.
             return;
         }
-        let Message { src, dst, sl, .. } = *message;
+        let (src, dst, sl) = (message.src.get(), message.dst.get(), message.sl);
         let mtu = self.largest_packets[usize::from(sl)].payload;
         let id = self.messages.insert(InFlight::new(message, mtu));
         self.counters.messages += 1;

@@ -208,10 +208,10 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
             ahead: Ports::ALL,
         };
         let host_rate = |nic| {
-            let (switch, port) = topology.attachment(nic);
-            voq.links.at(topology, switch, port)
+            let at = topology.attachment(nic);
+            voq.links.at(topology, at.switch, at.port)
         };
-        let host_rates: Vec<_> = (0..nics).map(host_rate).collect();
+        let host_rates: Vec<_> = topology.nic_ids().map(host_rate).collect();
         let send_rates = host_rates
             .iter()
             .map(|&rate| rates.index(voq.hca.send_rate.unwrap_or(rate)))
@@ -321,7 +321,7 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         workload.act(self.now, &mut outbox);
         for message in outbox.drain(..) {
             self.enqueue(&message);
-            self.mark_nic_dirty(message.src);
+            self.mark_nic_dirty(message.src.get());
         }
         self.outbox = outbox;
     }

@@ -13,6 +13,7 @@ use super::queue_pairs::WaitingPair;
 use super::schedule::Schedule;
 use super::{Fabric, event};
 use crate::fabric::engine::pool::{NONE, PacketId};
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::spec::validate::MAX_DATA_VLS;
 use crate::fabric::workload::{AppQueue, Workload};
@@ -68,8 +69,12 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         for i in 0..self.exhausted.len() {
             let (nic, pair) = self.exhausted[i];
             let pair = self.queue_pairs.pair(pair);
-            let (sl, dst) = (pair.sl, Some(pair.dst));
-            if let Some(message) = workload.replenish(self.now, AppQueue { nic, sl, dst }) {
+            let queue = AppQueue {
+                nic: NicId::new(nic),
+                sl: pair.sl,
+                dst: Some(NicId::new(pair.dst)),
+            };
+            if let Some(message) = workload.replenish(self.now, queue) {
                 self.enqueue(&message);
                 self.wake_nic(nic, self.nics[nic as usize].engine_free.tick);
             }

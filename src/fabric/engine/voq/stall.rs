@@ -9,6 +9,7 @@
 use super::Fabric;
 use crate::fabric::engine::pool::NONE;
 use crate::fabric::engine::stall::{Place, Stall, Waiting, dead_cycle};
+use crate::fabric::ids::{NicId, PortId, SwitchId};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<const L: usize, const W: usize> Fabric<L, W> {
@@ -82,10 +83,10 @@ impl<const L: usize, const W: usize> Fabric<L, W> {
         let port = self.input_of(queue);
         Waiting {
             place: Place::Input,
-            switch: port / self.radix,
-            port: port % self.radix,
+            switch: SwitchId::new(port / self.radix),
+            port: PortId::new(port % self.radix),
             vl: packet.buffer_vl.into(),
-            dst: packet.dst,
+            dst: NicId::new(packet.dst),
             flits: packet.flits.into(),
         }
     }
