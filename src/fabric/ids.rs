@@ -1,14 +1,10 @@
 //! The ids of a fabric's devices, each a type of its own, so that mixing two does not compile.
 
-use serde::Serialize;
-use std::fmt;
-use std::ops::Range;
-
 /// Defines ids that count from 0. They print and serialise as their bare numbers.
-macro_rules! ids {
+macro_rules! define_ids {
     ($($(#[$text:meta])* $name:ident;)+) => {$(
         $(#[$text])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, ::serde::Serialize)]
         #[serde(transparent)]
         pub struct $name(u32);
 
@@ -45,21 +41,23 @@ macro_rules! ids {
             /// The ids of a range, ascending.
             #[must_use]
             pub fn within(
-                range: Range<Self>,
+                range: ::std::ops::Range<Self>,
             ) -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator + Clone {
                 (range.start.0..range.end.0).map(Self)
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 self.0.fmt(f)
             }
         }
     )+};
 }
 
-ids! {
+pub(crate) use define_ids;
+
+define_ids! {
     /// A NIC of a fabric.
     ///
     /// ```

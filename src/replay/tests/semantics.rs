@@ -3,7 +3,7 @@
 use super::harness::*;
 use crate::fabric::ids::NicId;
 use crate::fabric::workload::{Message, Workload};
-use crate::replay::program::{Action, After};
+use crate::replay::program::{Action, After, RankId};
 use crate::replay::{IntraNode, JobSpec, SendCompletion};
 use crate::units::Ratio;
 
@@ -71,7 +71,7 @@ fn a_dependency_may_name_a_message_that_is_sent_later() {
                 10,
                 Action::Send {
                     id: 3,
-                    to: 0,
+                    to: RankId::new(0),
                     bytes: 80,
                 },
             )],
