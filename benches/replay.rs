@@ -15,12 +15,13 @@ mod measure;
 
 use flitwise::config::{Experiment, Plan, resolve_text};
 use flitwise::fabric::engine::{Engine, RunEnd};
+use flitwise::fabric::ids::NicId;
 use flitwise::fabric::spec::Tick;
 use flitwise::fabric::stats::FabricStats;
 use flitwise::fabric::workload::{AppQueue, Message, Queueing, Workload};
 use flitwise::replay::collectives::Choices;
 use flitwise::replay::program::{
-    Action, After, AlltoallBlocks, Collective, CollectiveKind, Op, Program,
+    Action, After, AlltoallBlocks, Collective, CollectiveKind, Op, Program, RankId,
 };
 use flitwise::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use flitwise::runner::{Control, Silent, Status, run_plan, workload};
@@ -225,8 +226,8 @@ impl Program for Script {
         self.ops.len() as u32
     }
 
-    fn next(&mut self, rank: u32) -> anyhow::Result<Option<Op>> {
-        Ok(self.ops[rank as usize].next())
+    fn next(&mut self, rank: RankId) -> anyhow::Result<Option<Op>> {
+        Ok(self.ops[rank.index()].next())
     }
 
     fn restart(&mut self) -> anyhow::Result<()> {
@@ -245,7 +246,7 @@ fn op(after: After, action: Action) -> Op {
 
 /// All-to-alls of 4 KiB, each after the one before.
 fn all_to_alls(rounds: u64) -> Vec<Vec<Op>> {
-    let members: Arc<[u32]> = (0..RANKS).collect();
+    let members: Arc<[RankId]> = RankId::all(RANKS).collect();
     let collectives: Vec<Arc<Collective>> = (0..rounds)
         .map(|id| {
             let blocks = vec![AlltoallBlocks::Each(4096); RANKS as usize];
@@ -286,7 +287,7 @@ fn halo_exchanges(rounds: u64) -> Vec<Vec<Op>> {
         for round in 0..rounds {
             for side in 0..4 {
                 let to = neighbour(rank, side);
-                let (id, bytes) = (id(round, rank, side), 8192);
+                let (id, to, bytes) = (id(round, rank, side), RankId::new(to), 8192);
                 ops.push(op(After::Previous, Action::Send { id, to, bytes }));
             }
             for side in 0..4 {
@@ -304,7 +305,7 @@ fn halo_exchanges(rounds: u64) -> Vec<Vec<Op>> {
 fn script_replay(experiment: &Experiment, ops: Vec<Vec<Op>>) -> Replay {
     let job = JobSpec {
         name: String::from("script"),
-        nics: (0..RANKS).collect(),
+        nics: NicId::all(RANKS).collect(),
         program: Box::new(Script {
             ops: ops.into_iter().map(Vec::into_iter).collect(),
         }),

@@ -4,6 +4,7 @@ mod common;
 
 use common::resolved::{control, corpus, fabric, plan_with, refused, voq};
 use flitwise::config::{experiment_json, resolve_text};
+use flitwise::fabric::ids::{PortId, SwitchId};
 use flitwise::fabric::spec::congestion::{
     CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, PortCongestion, SlCongestion,
     SlScope, TimerRestart, TimerScope,
@@ -106,7 +107,7 @@ fn congestion_control_has_the_names_of_the_specification() {
         ..all
     };
     assert_eq!((c.host_ports, c.switch_ports), (host, switch));
-    let at = |s, p| c.port(&spec.topology, s, p);
+    let at = |s, p| c.port(&spec.topology, SwitchId::new(s), PortId::new(p));
     assert_eq!(
         at(1, 1),
         PortCongestion {

@@ -2,8 +2,10 @@
 
 mod common;
 
+use common::ids::{hop, port_of};
 use common::resolved::{fabric, plan_with, ratio, refused, voq};
 use flitwise::config::experiment_json;
+use flitwise::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use flitwise::fabric::spec::voq::{Acks, VlArb, VlWeight};
 use flitwise::fabric::spec::{FabricSpec, VlPolicy};
 use flitwise::fabric::topology::{Peer, Shape};
@@ -20,9 +22,11 @@ fn the_test_bed_has_the_rates_of_the_paper() {
     let spec = fabric("fabric.preset = \"ib-ddr-testbed\"");
     let t = &spec.topology;
     assert_eq!((t.nics(), t.switches()), (7, 2));
-    let at = |nic| t.attachment(nic).0;
-    assert_eq!((0..7).map(at).collect::<Vec<_>>(), [0, 0, 0, 1, 1, 1, 1]);
-    assert_eq!(t.peer(0, 3), Peer::Switch { switch: 1, port: 4 });
+    let at = |nic| t.attachment(nic).switch.get();
+    let switches: Vec<_> = t.nic_ids().map(at).collect();
+    assert_eq!(switches, [0, 0, 0, 1, 1, 1, 1]);
+    let (a, SwitchPort { switch, port }) = (port_of(0, 3), port_of(1, 4));
+    assert_eq!(t.peer(a.switch, a.port), Peer::Switch { switch, port });
     // An eighth of 512 bits at 34.2 Gb/s of payload, 2,048 of 2,074 B.
     let link = 34.2e9 * 2074.0 / 2048.0;
     let tick = spec.units.tick.length_ps().to_f64();
@@ -51,8 +55,10 @@ fn the_648_port_switch_is_a_clos_network_of_36_port_switches() {
     let Shape::Xgft(tree) = t.shape() else {
         panic!("no tree");
     };
-    assert_eq!((tree.switches_of(1), tree.switches_of(2)), (0..36, 36..54));
-    assert!((0..54).all(|s| (0..36).all(|p| t.peer(s, p) != Peer::None)));
+    let range = |level| tree.switches_of(level).start.get()..tree.switches_of(level).end.get();
+    assert_eq!((range(1), range(2)), (0..36, 36..54));
+    let is_linked = |s, p| t.peer(s, p) != Peer::None;
+    assert!(SwitchId::all(54).all(|s| PortId::all(36).all(|p| is_linked(s, p))));
     assert_eq!(spec.units.tick, TickLength::whole(2_000));
     let v = voq(&spec);
     assert_eq!((v.links.host, v.links.switch), (ratio(1, 8), ratio(1, 8)));
@@ -80,15 +86,15 @@ fn links_and_adapters_have_rates_of_their_own() {
     let v = voq(&spec);
     assert_eq!(spec.units.tick, TickLength::whole(10_000));
     assert_eq!((v.links.switch, v.links.host), (ratio(5, 8), ratio(5, 32)));
-    let at = |switch, port| v.links.at(&spec.topology, switch, port);
+    let rate = |end: SwitchPort| v.links.at(&spec.topology, end.switch, end.port);
+    let at = |switch, port| rate(port_of(switch, port));
     // Both directions alike: switch 1 has the other end of the link at port 1 of switch 0.
-    let Peer::Switch { switch, port } = spec.topology.peer(0, 1) else {
+    let near = port_of(0, 1);
+    let Peer::Switch { switch, port } = spec.topology.peer(near.switch, near.port) else {
         panic!("no link");
     };
-    assert_eq!(
-        (at(0, 1), at(switch, port)),
-        (ratio(125, 256), ratio(125, 256))
-    );
+    let far = SwitchPort { switch, port };
+    assert_eq!((rate(near), rate(far)), (ratio(125, 256), ratio(125, 256)));
     assert_eq!((at(3, 0), at(2, 0)), (ratio(5, 64), ratio(5, 32)));
     assert_eq!(
         (v.hca.send_rate, v.hca.sink_rate),
@@ -265,17 +271,23 @@ fn sl_to_vl_and_forwarding_tables() {
         panic!("no tables");
     };
     assert_eq!(
-        (tables.at_hca(0, 1), tables.at_hca(5, 0)),
+        (
+            tables.at_hca(NicId::new(0), 1),
+            tables.at_hca(NicId::new(5), 0)
+        ),
         (Some(2), Some(1))
     );
     assert_eq!(
-        (tables.at_switch(0, 2, 3, 1), tables.at_switch(0, 3, 2, 1)),
+        (
+            tables.at_switch(hop(0, 2, 3), 1),
+            tables.at_switch(hop(0, 3, 2), 1)
+        ),
         (Some(0), Some(2))
     );
     assert_eq!(spec.qos.vls, 3);
     assert_eq!(v.buffers.input.per_vl.len(), 3);
     let lft = spec.routing.forwarding.as_ref().unwrap();
-    assert_eq!(lft.ports[1], [3, 3, 0, 1, 2, 2]);
+    assert_eq!(lft.ports[1], [3, 3, 0, 1, 2, 2].map(PortId::new));
     assert!(!spec.needs_classes());
     let json = experiment_json(&plan_with(text, &[]).unwrap().experiment);
     assert_eq!(json["qos"]["sl2vl"]["ports"]["0 2 3"], "2 0");

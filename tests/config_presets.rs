@@ -2,6 +2,7 @@
 
 use flitwise::config::experiment::{Placement, SendCompletion};
 use flitwise::config::{ConfigError, Plan, experiment_hash, experiment_json, resolve_text};
+use flitwise::fabric::ids::NicId;
 use flitwise::fabric::spec::hierarchical::{Quota, Scheduler};
 use flitwise::fabric::spec::{FabricSpec, Hierarchical, Switch};
 use flitwise::units::{Ratio, TickLength};
@@ -189,7 +190,7 @@ fn a_job_says_everything() {
         (e.seed, j.sl, j.tasks_per_node, j.start_ps),
         (7, 4, 2, 1_500_000)
     );
-    assert_eq!(j.hosts.as_deref(), Some(&[1, 2, 3][..]));
+    assert_eq!(j.hosts.as_deref(), Some(&[1, 2, 3].map(NicId::new)[..]));
     assert_eq!(j.placement, Placement::Random);
     assert_eq!(
         j.send_completion,

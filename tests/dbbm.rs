@@ -3,6 +3,7 @@
 
 mod common;
 
+use common::ids::pair;
 use common::script::{Cue, Script, message};
 use flitwise::config::load_fabric;
 use flitwise::fabric::analysis::channels::ChannelGraph;
@@ -34,7 +35,7 @@ fn with_queues(preset: &str, topology: &str, queues: u8) -> FabricSpec {
 
 /// VLs from the NIC to the destination.
 fn vls(spec: &FabricSpec, src: u32, dst: u32, sl: usize) -> Vec<u8> {
-    let path = path(spec, spec, (src, dst), sl, 64).unwrap();
+    let path = path(spec, spec, pair(src, dst), sl, 64).unwrap();
     let behind = path.steps.iter().map(|step| step.channel.1);
     std::iter::once(path.injection.1).chain(behind).collect()
 }

@@ -7,6 +7,7 @@ mod oracle;
 use common::script::{Cue, Script, jam, message};
 use common::specs;
 use flitwise::fabric::engine::{Deadlock, Engine, Place, RunEnd, Waiting};
+use flitwise::fabric::ids::{NicId, PortId};
 use flitwise::fabric::spec::hierarchical::{CentralQueues, Scheduler};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::topology::{Peer, Topology};
@@ -23,18 +24,20 @@ fn leads_to(spec: &FabricSpec, a: &Waiting, b: &Waiting) -> bool {
         return (b.place, b.switch, b.port, b.vl) == (Place::Input, switch, port, a.vl);
     }
     let outputs = topology.candidates(tie, a.switch, a.dst);
-    let mport = a.port / 4;
+    let (from, to) = (a.port.get(), b.port.get());
+    let mport = from / 4;
+    let mut outputs = outputs.iter().map(PortId::get);
     a.switch == b.switch
-        && outputs.iter().any(|output| match b.place {
+        && outputs.any(|output| match b.place {
             Place::Input => false,
             Place::Central => {
-                a.place == Place::Input && mport != output / 4 && b.port == 4 * mport + output % 2
+                a.place == Place::Input && mport != output / 4 && to == 4 * mport + output % 2
             }
             // Central buffer 4m + j feeds outputs of parity j in other MPorts.
             Place::Output if a.place == Place::Central => {
-                b.port == output && mport != output / 4 && a.port % 2 == output % 2
+                to == output && mport != output / 4 && from % 2 == output % 2
             }
-            Place::Output => b.port == output && mport == output / 4,
+            Place::Output => to == output && mport == output / 4,
         })
 }
 
@@ -90,8 +93,8 @@ impl Workload for JamBesideTraffic {
         out.append(&mut self.jam);
         let token = 1000 + now;
         out.push(Message {
-            src: 0,
-            dst: 1,
+            src: NicId::new(0),
+            dst: NicId::new(1),
             sl: 2,
             bytes: 64,
             created: now,
@@ -167,8 +170,8 @@ impl Workload for Overload {
                 let (x, y) = ((src % 16 + shift(40)) % 16, (src / 16 + shift(41)) % 16);
                 let dst = y * 16 + x;
                 out.push(Message {
-                    src,
-                    dst,
+                    src: NicId::new(src),
+                    dst: NicId::new(dst),
                     sl: 0,
                     bytes: 128,
                     created: now,

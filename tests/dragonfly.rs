@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::ids::pair;
 use common::infiniband::voq_fabric;
 use common::script::{Cue, Script, message};
 use common::specs::{opa_gen1, sc2vl, service_level};
@@ -10,10 +11,11 @@ use flitwise::fabric::analysis::channels::ChannelGraph;
 use flitwise::fabric::analysis::path::path;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::fabric::engine::{Engine, RunEnd};
+use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
 use flitwise::fabric::spec::hierarchical::Scheduler;
 use flitwise::fabric::spec::{FabricSpec, Switch};
 use flitwise::fabric::topology::{
-    Arrangement, Dragonfly, DragonflySize, Peer, Shape, Topology, VlClasses,
+    Arrangement, Dragonfly, DragonflySize, Link, Peer, Shape, Topology, VlClasses,
 };
 
 const ARRANGEMENTS: [Arrangement; 3] = [
@@ -52,18 +54,18 @@ fn shape(topology: &Topology) -> Dragonfly {
     }
 }
 
-/// Links between switches as (switch, port, switch, port), in both directions.
-fn links(topology: &Topology) -> Vec<(u32, u32, u32, u32)> {
+/// Links between switches, in both directions.
+fn links(topology: &Topology) -> Vec<Link> {
     let mut links = Vec::new();
-    for switch in 0..topology.switches() {
-        for port in 0..topology.radix() {
+    for switch in topology.switch_ids() {
+        for port in topology.port_ids() {
             if let Peer::Switch {
                 switch: to,
                 port: far,
             } = topology.peer(switch, port)
             {
                 assert_eq!(topology.peer(to, far), Peer::Switch { switch, port });
-                links.push((switch, port, to, far));
+                links.push([SwitchPort::new(switch, port), SwitchPort::new(to, far)]);
             }
         }
     }
@@ -80,9 +82,10 @@ fn groups_are_full_meshes_and_any_two_are_linked_equally_often() {
         let between = |from: u32, to: u32| a * fly.h() / from.abs_diff(to).max(g - 1).max(1);
         let mut local = vec![0; (a * g * a * g) as usize];
         let mut global = vec![0; (g * g) as usize];
-        for (from, port, to, _) in links(&topology) {
+        for [near, far] in links(&topology) {
+            let (from, to) = (near.switch.get(), far.switch.get());
             let (x, y) = (from / a, to / a);
-            assert_eq!(fly.is_global(port), x != y);
+            assert_eq!(fly.is_global(near.port), x != y);
             match x == y {
                 true => local[(from * a * g + to) as usize] += 1,
                 false => global[(x * g + y) as usize] += 1,
@@ -111,8 +114,9 @@ fn arrangements_are_those_of_the_literature() {
         (Arrangement::Relative, 5, 3),
     ] {
         let topology = dragonfly((2, 4, 2, None), by);
-        let group_at = |switch, port| match topology.peer(switch, port) {
-            Peer::Switch { switch, .. } => switch / 4,
+        let peer = |switch, port| topology.peer(SwitchId::new(switch), PortId::new(port));
+        let group_at = |switch, port| match peer(switch, port) {
+            Peer::Switch { switch, .. } => switch.get() / 4,
             peer => panic!("{peer:?}"),
         };
         assert_eq!((group_at(16, 5), group_at(19, 6)), (first, last), "{by:?}");
@@ -157,7 +161,7 @@ fn routes_are_local_global_local() {
             if from == to {
                 continue;
             }
-            let way = path(&spec, &spec, (src, dst), 0, 64).unwrap();
+            let way = path(&spec, &spec, pair(src, dst), 0, 64).unwrap();
             let hops = &way.steps[..way.steps.len() - 1];
             let (x, y) = (from / fly.a(), to / fly.a());
             let global = hops
@@ -165,13 +169,12 @@ fn routes_are_local_global_local() {
                 .filter(|step| fly.is_global(step.port_out))
                 .count();
             assert_eq!(global, usize::from(x != y));
-            let over = links
-                .iter()
-                .filter(|l| l.0 / fly.a() == x && l.2 / fly.a() == y);
+            let ends = links.iter().map(|link| link.map(|end| end.switch.get()));
+            let over = ends.filter(|[a, b]| a / fly.a() == x && b / fly.a() == y);
             let shortest = match x == y {
                 true => 1,
                 false => over
-                    .map(|l| 1 + usize::from(l.0 != from) + usize::from(l.2 != to))
+                    .map(|[a, b]| 1 + usize::from(a != from) + usize::from(b != to))
                     .min()
                     .unwrap(),
             };
@@ -189,13 +192,13 @@ fn loads_under_uniform_traffic_in_closed_form() {
             let topology = dragonfly(*size, by);
             let (fly, links) = (shape(&topology), links(&topology));
             let (p, a, h) = (u64::from(size.0), u64::from(size.1), u64::from(size.2));
-            let (nics, radix) = (topology.nics(), topology.radix());
+            let nics = topology.nics();
             let spec = opa_gen1(topology, Scheduler::RrVl);
             let routes = RouteAnalysis::new(&spec, &spec).unwrap();
             let (global, local) = (p * a * p * a, p * p * (1 + 2 * a * h));
-            for (switch, port, ..) in links {
+            for [SwitchPort { switch, port }, _] in links {
                 let expected = if fly.is_global(port) { global } else { local };
-                let pairs = routes.link_pairs[(switch * radix + port) as usize];
+                let pairs = routes.link_pairs[spec.topology.port_index(switch, port)];
                 assert_eq!(pairs, expected, "{size:?} {by:?}: {switch} port {port}");
             }
             let others = u64::from(nics) - 1;
@@ -257,18 +260,17 @@ fn two_vl_classes_prevent_deadlocks_and_one_does_not() {
 fn the_class_changes_on_the_global_link() {
     let topology = dragonfly((2, 4, 2, None), Arrangement::PalmTree);
     let (fly, table) = (shape(&topology), VlClasses::new(&topology));
-    let radix = topology.radix();
     let nics = topology.nics();
     let spec = opa_gen1(topology, Scheduler::RrVl);
     let scs = &spec.qos.service_levels[0].scs;
     for dst in 1..nics {
-        let way = path(&spec, &spec, (0, dst), 0, 64).unwrap();
+        let way = path(&spec, &spec, pair(0, dst), 0, 64).unwrap();
         let (mut crossed, mut class) = (false, 0);
         assert_eq!(way.injection.0, scs[0]);
         for step in &way.steps {
             crossed |= fly.is_global(step.port_out);
             assert_eq!(step.channel.0, scs[usize::from(crossed)]);
-            let output = step.switch * radix + step.port_out;
+            let output = spec.topology.port_index(step.switch, step.port_out) as u32;
             class = table.behind(step.port_in, step.port_out, output, class);
             assert_eq!(class, u8::from(crossed));
         }
@@ -293,7 +295,7 @@ fn one_global_link_carries_all_between_two_groups() {
         let last = script.packets.iter().map(|p| p.delivered).max().unwrap();
         let flits: u64 = script.packets.iter().map(|p| u64::from(p.flits)).sum();
         let busy = flits / 9;
-        let routes = (0..nics).map(|src| path(&spec, &spec, (src, (src + 8) % nics), 0, 1024));
+        let routes = (0..nics).map(|src| path(&spec, &spec, pair(src, (src + 8) % nics), 0, 1024));
         let alone = routes.map(|way| way.unwrap().tail).max().unwrap();
         assert!(
             last > busy && last <= busy + alone,

@@ -10,6 +10,7 @@ use common::random::config;
 use common::random_infiniband::{fabric, script, traffic, tree_fabric};
 use common::script::{Cue, Script, message};
 use flitwise::fabric::engine::{Engine, RunEnd};
+use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::series::{FlowSample, PortVlSample, Sample, Sampling, SourceSample};
 use flitwise::fabric::spec::congestion::CctEntry;
 use flitwise::fabric::spec::{FabricSpec, Tick, UpPorts};
@@ -83,26 +84,24 @@ fn compare(
 /// A sample of the oracle in the words of the engine.
 fn as_told(sample: &oracle_ib::Sample) -> Sample {
     let flow = |(&(src, dst, sl), &bytes): (&(u32, u32, u8), &u64)| FlowSample {
-        src,
-        dst,
+        src: NicId::new(src),
+        dst: NicId::new(dst),
         sl,
         bytes,
     };
-    let port_vl = |(&(switch, port, vl), &(flits, marked)): (&(usize, usize, usize), _)| {
-        let (switch, port, vl) = (switch as u32, port as u32, vl as u8);
-        PortVlSample {
-            switch,
-            port,
-            vl,
+    let port_vl =
+        |(&(switch, port, vl), &(flits, marked)): (&(usize, usize, usize), _)| PortVlSample {
+            switch: SwitchId::new(switch as u32),
+            port: PortId::new(port as u32),
+            vl: vl as u8,
             flits,
             marked,
-        }
-    };
+        };
     let source = |(&(nic, key), state): (&(u32, FlowKey), &oracle_ib::FlowSample)| SourceSample {
-        nic,
+        nic: NicId::new(nic),
         sl: key.sl() as u8,
         dst: match key {
-            FlowKey::Qp { dst, .. } => Some(dst),
+            FlowKey::Qp { dst, .. } => Some(NicId::new(dst)),
             FlowKey::Sl { .. } => None,
         },
         ccti: state.ccti,
@@ -182,10 +181,10 @@ fn token(report: &flitwise::fabric::workload::PacketReport) -> u64 {
 
 fn link_end(end: End) -> LinkEnd {
     match end {
-        End::Nic(nic) => LinkEnd::Nic(nic as u32),
+        End::Nic(nic) => LinkEnd::Nic(NicId::new(nic as u32)),
         End::Port { switch, port } => LinkEnd::Port {
-            switch: switch as u32,
-            port: port as u32,
+            switch: SwitchId::new(switch as u32),
+            port: PortId::new(port as u32),
         },
     }
 }

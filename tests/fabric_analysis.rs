@@ -5,6 +5,7 @@ mod analysis;
 mod common;
 
 use analysis::{Cuts, SlowGraph, mixed_fabric, overload};
+use common::ids::pair;
 use common::random::{Kind, config, fabric};
 use common::script::{Cue, Script, jam, message};
 use common::specs::{even_pool, hierarchical_of, jamming_ring, opa_gen1, sc2vl, service_level};
@@ -13,8 +14,9 @@ use flitwise::fabric::analysis::bisection::Bisection;
 use flitwise::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Credits, Towards};
 use flitwise::fabric::analysis::distance::Distances;
 use flitwise::fabric::analysis::path::{NoRoute, path};
-use flitwise::fabric::analysis::routes::RouteAnalysis;
+use flitwise::fabric::analysis::routes::{RouteAnalysis, RoutingLoop};
 use flitwise::fabric::engine::{Engine, RunEnd};
+use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::spec::hierarchical::{CentralQueues, Scheduler};
 use flitwise::fabric::spec::{FabricSpec, RingTie, TrunkSelection, UpPorts};
 use flitwise::fabric::topology::{Peer, Ports, Shape, Topology};
@@ -188,7 +190,7 @@ fn a_ring_without_datelines_has_the_cycle_that_one_expects() {
         },
     };
     // Ports 1 and 2 are on one MPort: no central buffer between them.
-    let expected: Vec<Channel> = (0..4)
+    let expected: Vec<Channel> = SwitchId::all(4)
         .flat_map(|s| [queue(Buffer::Input, s, 2), queue(Buffer::Output, s, 1)])
         .collect();
     assert_eq!(cycle_of(&spec), Some(expected.clone()));
@@ -302,13 +304,13 @@ fn all_presets_pass_on_all_topologies() {
 struct Planted<'a> {
     spec: &'a FabricSpec,
     /// Switches of the square, clockwise.
-    square: [u32; 4],
+    square: [SwitchId; 4],
 }
 
 impl Routes for Planted<'_> {
-    fn candidates(&self, switch: u32, dst: u32) -> Ports {
-        let home = self.spec.topology.attachment(dst).0;
-        let at = |s: u32| self.square.iter().position(|&c| c == s);
+    fn candidates(&self, switch: SwitchId, dst: NicId) -> Ports {
+        let home = self.spec.topology.attachment(dst).switch;
+        let at = |s: SwitchId| self.square.iter().position(|&c| c == s);
         match (at(switch), at(home)) {
             (Some(from), Some(to)) if (from + 2) % 4 == to => {
                 port_to(self.spec, switch, self.square[(from + 1) % 4])
@@ -318,9 +320,9 @@ impl Routes for Planted<'_> {
     }
 }
 
-fn port_to(spec: &FabricSpec, from: u32, to: u32) -> Ports {
-    let leads = |&port: &u32| matches!(spec.topology.peer(from, port), Peer::Switch { switch, .. } if switch == to);
-    let first = (0..spec.topology.radix()).find(leads);
+fn port_to(spec: &FabricSpec, from: SwitchId, to: SwitchId) -> Ports {
+    let leads = |&port: &PortId| matches!(spec.topology.peer(from, port), Peer::Switch { switch, .. } if switch == to);
+    let first = spec.topology.port_ids().find(leads);
     first.map_or(Ports::NONE, Ports::one)
 }
 
@@ -328,12 +330,13 @@ fn port_to(spec: &FabricSpec, from: u32, to: u32) -> Ports {
 struct Loop<'a>(&'a FabricSpec);
 
 impl Routes for Loop<'_> {
-    fn candidates(&self, switch: u32, dst: u32) -> Ports {
-        match (switch, dst) {
-            (0, 2) => port_to(self.0, 0, 1),
-            (1, 2) => port_to(self.0, 1, 0),
+    fn candidates(&self, switch: SwitchId, dst: NicId) -> Ports {
+        let [first, second] = [0, 1].map(SwitchId::new);
+        match (switch.get(), dst.get()) {
+            (0, 2) => port_to(self.0, first, second),
+            (1, 2) => port_to(self.0, second, first),
             (2, 0) => Ports::NONE,
-            (2, 1) => Ports::one(7),
+            (2, 1) => Ports::one(PortId::new(7)),
             _ => self.0.candidates(switch, dst),
         }
     }
@@ -343,13 +346,18 @@ impl Routes for Loop<'_> {
 fn broken_routes_are_found() {
     let spec = mesh(&[3]);
     let routes = RouteAnalysis::new(&spec, &Loop(&spec)).unwrap();
-    assert_eq!(routes.routing_loop, Some((2, vec![0, 1])));
-    assert_eq!(routes.lost, [(2, 0), (2, 1), (0, 2), (1, 2)]);
+    let expected = RoutingLoop {
+        dst: NicId::new(2),
+        switches: [0, 1].map(SwitchId::new).to_vec(),
+    };
+    assert_eq!(routes.routing_loop, Some(expected));
+    let lost = [pair(2, 0), pair(2, 1), pair(0, 2), pair(1, 2)];
+    assert_eq!(routes.lost, lost);
     assert_eq!((routes.pairs, routes.connected()), (6, 2));
-    let route = |src, dst| path(&spec, &Loop(&spec), (src, dst), 0, 64);
-    assert_eq!(route(0, 2), Err(NoRoute::RoutingLoop(0)));
-    assert_eq!(route(2, 0), Err(NoRoute::NoNextHop(2)));
-    assert_eq!(route(2, 1), Err(NoRoute::NoNextHop(2)));
+    let route = |src, dst| path(&spec, &Loop(&spec), pair(src, dst), 0, 64);
+    assert_eq!(route(0, 2), Err(NoRoute::RoutingLoop(SwitchId::new(0))));
+    assert_eq!(route(2, 0), Err(NoRoute::NoNextHop(SwitchId::new(2))));
+    assert_eq!(route(2, 1), Err(NoRoute::NoNextHop(SwitchId::new(2))));
     assert!(route(0, 1).is_ok());
 }
 
@@ -389,15 +397,15 @@ proptest! {
         let topology = &spec.topology;
         let mut by_hops = vec![0; routes.pairs_by_hops.len()];
         let mut links = vec![0; routes.link_pairs.len()];
-        for (src, dst) in analysis::all_pairs(&spec) {
-            let route = path(&spec, &spec, (src, dst), 0, 1).unwrap();
+        for pair in analysis::all_pairs(&spec) {
+            let route = path(&spec, &spec, pair, 0, 1).unwrap();
             by_hops[route.steps.len() - 1] += 1;
             for step in &route.steps[..route.steps.len() - 1] {
                 if spec.routing.trunk == TrunkSelection::Destination {
-                    links[(step.switch * topology.radix() + step.port_out) as usize] += 1;
+                    links[topology.port_index(step.switch, step.port_out)] += 1;
                 } else {
                     for port in step.candidates.iter() {
-                        let link = (step.switch * topology.radix() + port) as usize;
+                        let link = topology.port_index(step.switch, port);
                         links[link] += routes.share / u64::from(step.candidates.count());
                     }
                 }
@@ -428,7 +436,7 @@ proptest! {
         let dst = (src + 1 + pick[1] % (nics - 1)) % nics;
         let sl = pick[2] as usize % spec.qos.service_levels.len();
         let payload = pick[3] % (spec.qos.service_levels[sl].mtu_bytes + 1);
-        let route = path(&spec, &spec, (src, dst), sl, payload).unwrap();
+        let route = path(&spec, &spec, pair(src, dst), sl, payload).unwrap();
         let mut script =
             Script::new([(Cue::At(0), message(1, src, dst, sl as u8, payload.into()))]);
         prop_assert_eq!(Engine::new(&spec).unwrap().run(&mut script), RunEnd::Drained);
@@ -468,7 +476,7 @@ proptest! {
         spec.qos.service_levels[0].scs.truncate(1);
         prop_assert_eq!(cycle_of(&spec), None);
         let corner = x % (width - 1) + y % (height - 1) * width;
-        let square = [corner, corner + 1, corner + 1 + width, corner + width];
+        let square = [corner, corner + 1, corner + 1 + width, corner + width].map(SwitchId::new);
         let routes = RouteAnalysis::new(&spec, &Planted { spec: &spec, square }).unwrap();
         prop_assert_eq!(routes.connected(), routes.pairs);
         let cycle = ChannelGraph::new(&spec, &routes).unwrap().cycle().unwrap();
@@ -480,9 +488,10 @@ proptest! {
     fn bounds_of_the_bisection_are_bounds(spec in fabric(Kind::Any)) {
         prop_assume!(spec.topology.switches() <= 12);
         let Some(bound) = Bisection::bound(&spec) else {
-            let first = spec.topology.attachment(0).0;
-            let mut nics = 0..spec.topology.nics();
-            prop_assert!(nics.all(|nic| spec.topology.attachment(nic).0 == first));
+            let switch_of = |nic| spec.topology.attachment(nic).switch;
+            let first = switch_of(NicId::new(0));
+            let mut nics = spec.topology.nic_ids();
+            prop_assert!(nics.all(|nic| switch_of(nic) == first));
             return Ok(());
         };
         prop_assert!(bound.links >= Cuts::least_with(&spec, bound.half));

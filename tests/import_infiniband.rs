@@ -3,9 +3,11 @@
 
 mod common;
 
+use common::ids::{hop, port_of};
 use common::resolved::{fabric, refused};
 use flitwise::fabric::analysis::channels::ChannelGraph;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
+use flitwise::fabric::ids::{NicId, PortId, SwitchPort};
 use flitwise::fabric::spec::{FabricSpec, VlPolicy};
 use flitwise::fabric::topology::Peer;
 use std::path::{Path, PathBuf};
@@ -74,8 +76,10 @@ fn real_tables_are_what_others_found_them_to_be() {
             pairs_by_hops[hops - 2] = pairs.parse().unwrap();
         }
         assert_eq!(routes.pairs_by_hops, pairs_by_hops, "{line}");
-        let radix = t.radix() as usize;
-        let at = |at: &usize| t.peer((at / radix) as u32, (at % radix) as u32);
+        let at = |at: &usize| {
+            let SwitchPort { switch, port } = SwitchPort::of_index(*at as u32, t.radix());
+            t.peer(switch, port)
+        };
         let links = (0..routes.link_pairs.len()).filter(|l| matches!(at(l), Peer::Switch { .. }));
         let pairs: Vec<u64> = links.map(|l| routes.link_pairs[l]).collect();
         assert_eq!(pairs.iter().max(), Some(&number("max_isl_paths")), "{line}");
@@ -128,7 +132,7 @@ fn real_sl_to_vl_tables() {
         let routes = RouteAnalysis::new(&spec, &spec).unwrap();
         let graph = ChannelGraph::new(&spec, &routes).unwrap();
         assert_eq!(graph.cycle(), None);
-        assert_eq!(tables.at_switch(3, 0, 5, 9), Some(1));
+        assert_eq!(tables.at_switch(hop(3, 0, 5), 9), Some(1));
     }
     let torus = dir.join("torus-4x4x4-torus-2QoS");
     if torus.exists() {
@@ -139,9 +143,9 @@ fn real_sl_to_vl_tables() {
         };
         // The first switch of the file, from port 3 to port 1: SL 1 goes on VL 3, from 1 to 2
         // on VL 1.
-        assert_eq!(tables.at_switch(0, 2, 0, 1), Some(3));
-        assert_eq!(tables.at_switch(0, 0, 1, 1), Some(1));
-        assert_eq!(tables.at_hca(0, 7), Some(0));
+        assert_eq!(tables.at_switch(hop(0, 2, 0), 1), Some(3));
+        assert_eq!(tables.at_switch(hop(0, 0, 1), 1), Some(1));
+        assert_eq!(tables.at_hca(NicId::new(0), 7), Some(0));
     }
 }
 
@@ -232,21 +236,29 @@ fn nodes_are_numbered_by_guid_and_ports_from_zero() {
     let spec = fabric(&small(dir.path(), CABLES, TABLES, &vl_tables()));
     let t = &spec.topology;
     assert_eq!((t.nics(), t.switches()), (2, 2));
-    assert_eq!((t.attachment(0), t.attachment(1)), ((0, 0), (1, 0)));
-    assert_eq!(t.peer(0, 4), Peer::Switch { switch: 1, port: 3 });
+    let attachments: Vec<_> = t.nic_ids().map(|nic| t.attachment(nic)).collect();
+    assert_eq!(attachments, [port_of(0, 0), port_of(1, 0)]);
+    let (a, SwitchPort { switch, port }) = (port_of(0, 4), port_of(1, 3));
+    assert_eq!(t.peer(a.switch, a.port), Peer::Switch { switch, port });
     assert_eq!(
         spec.routing.forwarding.as_ref().unwrap().ports,
-        [[0, 4], [3, 0]]
+        [[0, 4], [3, 0]].map(|row| row.map(PortId::new))
     );
     let VlPolicy::SlToVl(tables) = &spec.qos.vl_policy else {
         panic!("no tables");
     };
     assert_eq!(
-        (tables.at_hca(0, 0), tables.at_hca(1, 0)),
+        (
+            tables.at_hca(NicId::new(0), 0),
+            tables.at_hca(NicId::new(1), 0)
+        ),
         (Some(0), Some(1))
     );
     assert_eq!(
-        (tables.at_switch(0, 0, 4, 0), tables.at_switch(1, 3, 0, 0)),
+        (
+            tables.at_switch(hop(0, 0, 4), 0),
+            tables.at_switch(hop(1, 3, 0), 0)
+        ),
         (Some(1), Some(0))
     );
 }

@@ -3,6 +3,7 @@
 
 mod common;
 
+use common::ids::pair;
 use common::random::config;
 use common::random_infiniband;
 use common::resolved;
@@ -11,6 +12,7 @@ use flitwise::fabric::analysis::channels::{Buffer, ChannelGraph};
 use flitwise::fabric::analysis::path::path;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::fabric::engine::{Engine, RunEnd};
+use flitwise::fabric::ids::{PortId, SwitchId};
 use flitwise::fabric::spec::{FabricSpec, TrunkSelection, UpPorts, VlPolicy};
 use flitwise::fabric::topology::Peer;
 use proptest::prelude::*;
@@ -114,7 +116,7 @@ fn rates_of_links_bound_uniform_traffic() {
 }
 
 /// Switch, input port and VL.
-type Queue = (u32, u32, u8);
+type Queue = (SwitchId, PortId, u8);
 
 /// Dependencies by following every packet of every SL.
 fn slow_graph(spec: &FabricSpec) -> BTreeSet<(Queue, Queue)> {
@@ -125,7 +127,7 @@ fn slow_graph(spec: &FabricSpec) -> BTreeSet<(Queue, Queue)> {
             if src == dst {
                 continue;
             }
-            let route = path(spec, spec, (src, dst), sl, 1).unwrap();
+            let route = path(spec, spec, pair(src, dst), sl, 1).unwrap();
             for (a, b) in route.steps.iter().zip(&route.steps[1..]) {
                 if matches!(spec.topology.peer(a.switch, a.port_in), Peer::Nic(_)) {
                     continue;
@@ -159,7 +161,7 @@ proptest! {
         let dst = (src + 1 + pick[1] % (nics - 1)) % nics;
         let sl = pick[2] as usize % spec.qos.service_levels.len();
         let payload = pick[3] % (spec.qos.service_levels[sl].mtu_bytes + 1);
-        let route = path(&spec, &spec, (src, dst), sl, payload).unwrap();
+        let route = path(&spec, &spec, pair(src, dst), sl, payload).unwrap();
         let mut script =
             Script::new([(Cue::At(0), message(1, src, dst, sl as u8, payload.into()))]);
         let end = Engine::new(&spec).unwrap().run(&mut script);

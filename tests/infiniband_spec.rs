@@ -2,8 +2,10 @@
 
 mod common;
 
+use common::ids::{hop, port_of};
 use common::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
 use common::specs;
+use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::spec::congestion::CctEntry;
 use flitwise::fabric::spec::hierarchical::Scheduler;
 use flitwise::fabric::spec::voq::{Acks, VlArb, VlWeight};
@@ -58,12 +60,24 @@ fn rates() {
             voq_of(s).links.exceptions.insert(at, rate);
         }
     };
-    refused("fabric.link_speeds", "no link", except((0, 7), Ratio::ONE));
-    refused("fabric.link_speeds", "no link", except((9, 0), Ratio::ONE));
-    refused("fabric.link_speeds", "at most 1", except((0, 4), fast));
+    refused(
+        "fabric.link_speeds",
+        "no link",
+        except(port_of(0, 7), Ratio::ONE),
+    );
+    refused(
+        "fabric.link_speeds",
+        "no link",
+        except(port_of(9, 0), Ratio::ONE),
+    );
+    refused(
+        "fabric.link_speeds",
+        "at most 1",
+        except(port_of(0, 4), fast),
+    );
     refused("fabric.link_speeds", "two ends", |s| {
-        except((0, 4), ratio(1, 2))(s);
-        except((1, 5), ratio(1, 3))(s);
+        except(port_of(0, 4), ratio(1, 2))(s);
+        except(port_of(1, 5), ratio(1, 3))(s);
     });
 }
 
@@ -71,13 +85,17 @@ fn rates() {
 fn an_exception_holds_for_both_ends_of_a_link() {
     let mut spec = sound();
     let half = ratio(1, 2);
-    voq_of(&mut spec).links.exceptions.insert((0, 4), half);
+    voq_of(&mut spec)
+        .links
+        .exceptions
+        .insert(port_of(0, 4), half);
     spec.validate().unwrap();
     let topology = spec.topology.clone();
     let links = &voq_of(&mut spec).links;
-    assert_eq!(links.at(&topology, 0, 4), half);
-    assert_eq!(links.at(&topology, 1, 5), half);
-    assert_eq!(links.at(&topology, 0, 0), Ratio::ONE);
+    let at = |switch, port| links.at(&topology, SwitchId::new(switch), PortId::new(port));
+    assert_eq!(at(0, 4), half);
+    assert_eq!(at(1, 5), half);
+    assert_eq!(at(0, 0), Ratio::ONE);
 }
 
 #[test]
@@ -138,7 +156,7 @@ fn levels_and_lanes() {
     refused("fabric.sl2vl", "no adapter 8", |s| {
         s.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
             default: vec![0, 0],
-            hcas: BTreeMap::from([(8, vec![0, 0])]),
+            hcas: BTreeMap::from([(NicId::new(8), vec![0, 0])]),
             ports: BTreeMap::new(),
         });
     });
@@ -146,7 +164,7 @@ fn levels_and_lanes() {
         s.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
             default: vec![0, 0],
             hcas: BTreeMap::new(),
-            ports: BTreeMap::from([((2, 0, 0), vec![0, 0])]),
+            ports: BTreeMap::from([(hop(2, 0, 0), vec![0, 0])]),
         });
     });
 }
@@ -175,10 +193,16 @@ fn arbitration_tables() {
 #[test]
 fn forwarding() {
     let good = vec![vec![0, 1, 2, 3, 4, 4, 4, 4], vec![5, 5, 5, 5, 0, 1, 2, 3]];
-    let with = |change: fn(&mut Vec<Vec<u16>>)| {
+    let tables = |ports: Vec<Vec<u32>>| ForwardingTables {
+        ports: ports
+            .into_iter()
+            .map(|row| row.into_iter().map(PortId::new).collect())
+            .collect(),
+    };
+    let with = |change: fn(&mut Vec<Vec<u32>>)| {
         let mut ports = good.clone();
         change(&mut ports);
-        move |s: &mut FabricSpec| s.routing.forwarding = Some(ForwardingTables { ports })
+        move |s: &mut FabricSpec| s.routing.forwarding = Some(tables(ports))
     };
     let mut spec = sound();
     with(|_| ())(&mut spec);
@@ -196,7 +220,7 @@ fn forwarding() {
     }
     ring.qos.sc2vl = common::specs::sc2vl(&[0, 1, 0, 1]);
     ring.validate().unwrap();
-    ring.routing.forwarding = Some(ForwardingTables { ports: good });
+    ring.routing.forwarding = Some(tables(good));
     assert!(ring.validate().unwrap_err().problem.contains("dateline"));
 }
 
@@ -209,10 +233,10 @@ fn congestion_parameters_are_told_by_their_names() {
             threshold: 200,
             ..c.host_ports
         };
-        c.exceptions.insert((0, 0), port);
+        c.exceptions.insert(port_of(0, 0), port);
     });
     refused_control(&name("port"), "port 99", |c| {
-        c.exceptions.insert((0, 99), c.host_ports);
+        c.exceptions.insert(port_of(0, 99), c.host_ports);
     });
     refused_control(&name("CCT"), "127 entries", |c| c.cct.truncate(127));
     refused_control(&name("CCT"), "entry 5", |c| c.cct[5].shift = 4);
@@ -247,8 +271,11 @@ fn settings_of_ports_and_delays() {
     control.host_ports.threshold = 1;
     let mut own = control.host_ports;
     own.threshold = 3;
-    control.exceptions.insert((1, 2), own);
-    let at = |switch, port| control.port(&spec.topology, switch, port).threshold;
+    control.exceptions.insert(port_of(1, 2), own);
+    let at = |switch, port| {
+        let (switch, port) = (SwitchId::new(switch), PortId::new(port));
+        control.port(&spec.topology, switch, port).threshold
+    };
     assert_eq!([at(0, 2), at(0, 4), at(1, 2)], [1, 8, 3]);
     // 10 flits of 1.5 ticks, times 7/4.
     let entry = CctEntry {

@@ -2,6 +2,7 @@
 
 use flitwise::config::experiment::Experiment;
 use flitwise::config::{ConfigError, Plan, experiment_hash, experiment_json, resolve_text};
+use flitwise::fabric::ids::NicId;
 use flitwise::results::{result_json, summary};
 use flitwise::runner::{Control, RunResult, Silent, Status, run_plan};
 use serde_json::{Value, json};
@@ -126,7 +127,9 @@ fn jobs_on_the_same_nics_slow_one_another() {
 fn placed(text: &str, sets: &[&str]) -> Result<Vec<Vec<u32>>, String> {
     let experiment: Experiment = resolve(text, sets).unwrap().experiment;
     let ranks = vec![2; experiment.jobs.len()];
-    experiment.place(&ranks).map_err(|e| e.to_string())
+    let placed = experiment.place(&ranks).map_err(|e| e.to_string())?;
+    let numbers = |nics: Vec<NicId>| nics.into_iter().map(NicId::get).collect();
+    Ok(placed.into_iter().map(numbers).collect())
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod common;
 mod oracle_ib;
 
+use common::ids::port_of;
 use common::infiniband::voq_of;
 use common::random::config;
 use common::random_infiniband::{fabric, script, traffic};
@@ -107,10 +108,10 @@ proptest! {
         let default = spec.qos.service_levels.iter().map(vl).collect();
         let port = |switch, dst| {
             let candidates = topology.candidates(spec.routing.ring_tie, switch, dst);
-            candidates.of_destination(dst).unwrap() as u16
+            candidates.of_destination(dst).unwrap()
         };
-        let row = |switch| (0..topology.nics()).map(|dst| port(switch, dst)).collect();
-        let ports = (0..topology.switches()).map(row).collect();
+        let row = |switch| topology.nic_ids().map(|dst| port(switch, dst)).collect();
+        let ports = topology.switch_ids().map(row).collect();
         let mut own = spec.clone();
         own.qos.vl_policy = VlPolicy::ServiceChannels;
         let mut given = spec.clone();
@@ -157,7 +158,8 @@ fn the_engine_refuses_what_it_does_not_do() {
     // More different rates than it keeps lines for.
     let mut spec = common::infiniband::voq_fabric(Topology::single(12).unwrap());
     let links = &mut voq_of(&mut spec).links;
-    let rates = (0..12).map(|port| ((0, port), common::infiniband::ratio(1, u64::from(port) + 2)));
+    let rate = |port: u32| common::infiniband::ratio(1, u64::from(port) + 2);
+    let rates = (0..12).map(|port| (port_of(0, port), rate(port)));
     links.exceptions = rates.collect();
     let refused = Engine::new(&spec).unwrap_err();
     assert_eq!(refused.key, "fabric.link_speeds");

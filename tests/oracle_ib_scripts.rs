@@ -4,8 +4,10 @@
 mod common;
 mod oracle_ib;
 
+use common::ids::hop;
 use common::infiniband::{ratio, static_pool, voq_fabric, voq_of};
 use common::script::{Cue, Script, message};
+use flitwise::fabric::ids::{NicId, PortId};
 use flitwise::fabric::spec::voq::{VlArb, VlWeight};
 use flitwise::fabric::spec::{FabricSpec, ForwardingTables, SlToVl, Tick, VlPolicy};
 use flitwise::fabric::topology::Topology;
@@ -320,8 +322,8 @@ fn tables_map_service_levels_to_vls_per_port() {
     // Everywhere VL 0, but from the first adapter of switch 1 and over the link VL 1.
     spec.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
         default: vec![0, 0],
-        hcas: BTreeMap::from([(0, vec![1, 1])]),
-        ports: BTreeMap::from([((0, 0, 4), vec![0, 1])]),
+        hcas: BTreeMap::from([(NicId::new(0), vec![1, 1])]),
+        ports: BTreeMap::from([(hop(0, 0, 4), vec![0, 1])]),
     });
     let run = run_lines(
         &spec,
@@ -346,7 +348,9 @@ fn forwarding_tables_rule_the_way() {
     });
     // Port 0 is the adapter, 1 leads up, 2 down; always down.
     spec.routing.forwarding = Some(ForwardingTables {
-        ports: vec![vec![0, 2, 2], vec![2, 0, 2], vec![2, 2, 0]],
+        ports: [[0, 2, 2], [2, 0, 2], [2, 2, 0]]
+            .map(|row| row.map(PortId::new).to_vec())
+            .to_vec(),
     });
     let run = run_lines(&spec, [(0, message(0, 0, 1, 0, 64))]);
     let route: Vec<_> = run.departures.iter().map(|d| d.from).collect();

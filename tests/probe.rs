@@ -10,6 +10,7 @@ use common::script::{Cue, Script, message};
 use common::specs::opasim;
 use flitwise::fabric::engine::probe::{Obstacle, OutputId, PacketSeen, Probe};
 use flitwise::fabric::engine::{Engine, RunEnd};
+use flitwise::fabric::ids::{NicId, PortId};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::stats::{FabricStats, LinkEnd};
 use flitwise::fabric::topology::Topology;
@@ -71,7 +72,7 @@ impl Ledger {
 }
 
 impl Probe for Ledger {
-    fn injected(&mut self, now: Tick, packet: PacketSeen, _: u32, token: Option<u64>) {
+    fn injected(&mut self, now: Tick, packet: PacketSeen, _: NicId, token: Option<u64>) {
         if token.is_some() {
             self.injected += u64::from(packet.flits);
         }
@@ -247,7 +248,7 @@ fn obstacles_are_where_packets_meet() {
             LinkEnd::Nic(_) => None,
         };
         let ports: BTreeSet<_> = meeting.iter().filter_map(|(at, _)| at_switch(at)).collect();
-        assert_eq!(ports, BTreeSet::from([3]), "{meeting:?}");
+        assert_eq!(ports, BTreeSet::from([PortId::new(3)]), "{meeting:?}");
         let between_packets = [Obstacle::Arbiter, Obstacle::Crossbar];
         assert!(
             meeting.iter().any(|(_, why)| between_packets.contains(why)),

@@ -1,6 +1,7 @@
 //! `result.json` and the summary, from hand-made counters.
 
 use flitwise::config::{Plan, resolve_text};
+use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::stats::{CongestionStats, FabricStats, Latency, LinkEnd, LinkStats, SlStats};
 use flitwise::replay::background::BackgroundOutcome;
 use flitwise::replay::outcome::JobOutcome;
@@ -30,8 +31,11 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         network: latency,
     };
     let link = LinkStats {
-        from: LinkEnd::Nic(0),
-        to: LinkEnd::Port { switch: 0, port: 0 },
+        from: LinkEnd::Nic(NicId::new(0)),
+        to: LinkEnd::Port {
+            switch: SwitchId::new(0),
+            port: PortId::new(0),
+        },
         flits: 256,
         units: 256,
         packets: 2,

@@ -4,6 +4,7 @@ mod common;
 
 use common::infiniband::{control, voq_fabric};
 use flitwise::config::{Plan, resolve_text};
+use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::series::{FlowSample, PortVlSample, Sample, SourceSample};
 use flitwise::fabric::topology::Topology;
 use flitwise::results::SeriesFiles;
@@ -203,8 +204,8 @@ fn parquet_rows(path: &Path) -> Vec<Vec<String>> {
 
 fn flow(src: u32, dst: u32, bytes: u64) -> FlowSample {
     FlowSample {
-        src,
-        dst,
+        src: NicId::new(src),
+        dst: NicId::new(dst),
         sl: 0,
         bytes,
     }
@@ -222,7 +223,7 @@ fn csv_and_parquet_have_the_same_rows() {
         assert_eq!(recording.interval, 7813);
         assert!(files.begin(Run::Baseline(0)).is_none());
         let source = |dst, ccti, delay| SourceSample {
-            nic: 3,
+            nic: NicId::new(3),
             sl: 0,
             dst,
             ccti,
@@ -232,8 +233,8 @@ fn csv_and_parquet_have_the_same_rows() {
             tick: 7812,
             flows: vec![flow(0, 1, 62_504), flow(2, 1, 625_040)],
             port_vls: vec![PortVlSample {
-                switch: 0,
-                port: 5,
+                switch: SwitchId::new(0),
+                port: PortId::new(5),
                 vl: 2,
                 flits: 7,
                 marked: 1,
@@ -244,7 +245,7 @@ fn csv_and_parquet_have_the_same_rows() {
             tick: 15_625,
             flows: vec![flow(0, 1, 125_008)],
             port_vls: Vec::new(),
-            sources: vec![source(Some(9), 0, 0)],
+            sources: vec![source(Some(NicId::new(9)), 0, 0)],
         });
     }
     let control = Control {

@@ -5,6 +5,7 @@ mod analysis;
 mod common;
 
 use analysis::{SlowGraph, overload};
+use common::ids::pair;
 use common::random::{Kind, config, table_fabric};
 use common::resolved::{fabric, plan_with, refused};
 use common::script::{Cue, Script, message};
@@ -122,7 +123,7 @@ service_levels = [{ name = "A", mtu = "128B" }, { name = "B", mtu = "512B" }]
 fn vls_are_looked_up_at_every_switch() {
     let spec = fabric(VLS);
     let vls = |src, dst, sl| {
-        let route = path(&spec, &spec, (src, dst), sl, 64).unwrap();
+        let route = path(&spec, &spec, pair(src, dst), sl, 64).unwrap();
         let steps = route.steps.iter().map(|step| step.channel.1);
         [vec![route.injection.1], steps.collect()].concat()
     };
@@ -234,7 +235,7 @@ proptest! {
         let dst = (src + 1 + pick[1] % (nics - 1)) % nics;
         let sl = pick[2] as usize % spec.qos.service_levels.len();
         let payload = pick[3] % (spec.qos.service_levels[sl].mtu_bytes + 1);
-        let route = path(&spec, &spec, (src, dst), sl, payload).unwrap();
+        let route = path(&spec, &spec, pair(src, dst), sl, payload).unwrap();
         let mut script =
             Script::new([(Cue::At(0), message(1, src, dst, sl as u8, payload.into()))]);
         prop_assert_eq!(Engine::new(&spec).unwrap().run(&mut script), RunEnd::Drained);

@@ -186,8 +186,8 @@ enum LinkName {
 impl From<LinkEnd> for LinkName {
     fn from(end: LinkEnd) -> Self {
         match end {
-            LinkEnd::Nic(nic) => Self::Nic(nic),
-            LinkEnd::Port { switch, .. } => Self::Switch(switch),
+            LinkEnd::Nic(nic) => Self::Nic(nic.get()),
+            LinkEnd::Port { switch, .. } => Self::Switch(switch.get()),
         }
     }
 }
@@ -212,10 +212,11 @@ fn counted_and_expected(config: &str, background: &str, sets: &[&str]) -> (Flits
     for message in &traffic.created {
         // Packets of 128 B and what is left, in flits of 8 B.
         let flits = message.bytes / 128 * 16 + (message.bytes % 128).div_ceil(8);
-        let switches = dimension_order(message.src, message.dst, config == "torus");
-        let mut way = vec![LinkName::Nic(message.src)];
+        let (src, dst) = (message.src.get(), message.dst.get());
+        let switches = dimension_order(src, dst, config == "torus");
+        let mut way = vec![LinkName::Nic(src)];
         way.extend(switches.into_iter().map(LinkName::Switch));
-        way.push(LinkName::Nic(message.dst));
+        way.push(LinkName::Nic(dst));
         for link in way.windows(2) {
             *expected.entry((link[0], link[1])).or_default() += flits;
         }

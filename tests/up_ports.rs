@@ -3,6 +3,7 @@
 
 mod common;
 
+use common::ids::pair;
 use common::random::config;
 use common::random_infiniband;
 use common::script::{Cue, Script, message};
@@ -12,6 +13,7 @@ use flitwise::fabric::analysis::channels::ChannelGraph;
 use flitwise::fabric::analysis::path::path;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::fabric::engine::{Engine, RunEnd};
+use flitwise::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use flitwise::fabric::spec::{FabricSpec, Hop, UpPorts};
 use flitwise::fabric::topology::{Peer, Ports, Topology};
 use proptest::prelude::*;
@@ -97,12 +99,15 @@ fn a_2_ary_3_tree_spreads_over_all_up_ports() {
     let tree = "kind=\"k-ary-n-tree\",k=2,n=3";
     let spec = fabric("opa-gen1", tree, "least-queued").unwrap();
     // Leaf 0 goes up by ports 2 and 3; NIC 1 is below it, and switch 8 is at the top.
-    assert_eq!(spec.candidates(0, 7), Ports::range(2, 2));
-    assert_eq!(spec.candidates(0, 1), Ports::one(1));
-    assert_eq!(spec.candidates(8, 7).count(), 1);
+    let leaf = SwitchId::new(0);
+    let [one, six, seven] = [1, 6, 7].map(NicId::new);
+    let port = PortId::new;
+    assert_eq!(spec.candidates(leaf, seven), Ports::range(port(2), 2));
+    assert_eq!(spec.candidates(leaf, one), Ports::one(port(1)));
+    assert_eq!(spec.candidates(SwitchId::new(8), seven).count(), 1);
     // Alone a packet goes as D-mod-k leads it: 7 is 111 in base 2.
-    assert_eq!(spec.preferred(0, 7), Some(3));
-    assert_eq!(spec.preferred(0, 6), Some(2));
+    assert_eq!(spec.preferred(leaf, seven), Some(port(3)));
+    assert_eq!(spec.preferred(leaf, six), Some(port(2)));
     let routes = RouteAnalysis::new(&spec, &spec).unwrap();
     assert_eq!(routes.share, 4);
     assert_eq!((routes.connected(), routes.pairs), (56, 56));
@@ -120,16 +125,16 @@ fn a_2_ary_3_tree_spreads_over_all_up_ports() {
 #[derive(Default)]
 struct AllRoutes {
     /// Pairs over each link by its switch and port, as a share of all.
-    links: BTreeMap<(u32, u32), f64>,
+    links: BTreeMap<SwitchPort, f64>,
     /// Dependencies between queues: switch, in-port and VL of both.
-    edges: BTreeSet<[(u32, u32, u8); 2]>,
+    edges: BTreeSet<[(SwitchId, PortId, u8); 2]>,
 }
 
 /// A packet on its way.
 #[derive(Clone, Copy)]
 struct OnTheWay {
-    switch: u32,
-    in_port: u32,
+    switch: SwitchId,
+    in_port: PortId,
     vl: u8,
     class: u8,
     from_switch: bool,
@@ -139,10 +144,16 @@ struct OnTheWay {
 impl AllRoutes {
     fn of(spec: &FabricSpec) -> Self {
         let mut all = Self::default();
-        let (nics, sls) = (spec.topology.nics(), spec.qos.service_levels.len());
-        for (src, dst) in (0..nics).flat_map(|src| (0..nics).map(move |dst| (src, dst))) {
+        let (nics, sls) = (spec.topology.nic_ids(), spec.qos.service_levels.len());
+        let pairs = nics
+            .clone()
+            .flat_map(|src| nics.clone().map(move |dst| (src, dst)));
+        for (src, dst) in pairs {
             for sl in (0..sls).filter(|_| src != dst) {
-                let (switch, in_port) = spec.topology.attachment(src);
+                let SwitchPort {
+                    switch,
+                    port: in_port,
+                } = spec.topology.attachment(src);
                 let vl = spec.channel_at_nic(src, dst, sl).unwrap().vl;
                 let packet = OnTheWay {
                     switch,
@@ -152,13 +163,13 @@ impl AllRoutes {
                     from_switch: false,
                     share: 1.0 / sls as f64,
                 };
-                all.follow(spec, (dst, sl), packet);
+                all.follow(spec, dst, sl, packet);
             }
         }
         all
     }
 
-    fn follow(&mut self, spec: &FabricSpec, (dst, sl): (u32, usize), at: OnTheWay) {
+    fn follow(&mut self, spec: &FabricSpec, dst: NicId, sl: usize, at: OnTheWay) {
         let choices = spec.choices(at.switch, dst);
         let share = at.share / f64::from(choices.count());
         for out_port in choices.iter() {
@@ -171,7 +182,8 @@ impl AllRoutes {
             let Peer::Switch { switch, port } = spec.topology.peer(at.switch, out_port) else {
                 continue;
             };
-            *self.links.entry((at.switch, out_port)).or_default() += share;
+            let link = SwitchPort::new(at.switch, out_port);
+            *self.links.entry(link).or_default() += share;
             if at.from_switch {
                 let here = (at.switch, at.in_port, at.vl);
                 self.edges.insert([here, (switch, port, channel.vl)]);
@@ -184,7 +196,7 @@ impl AllRoutes {
                 from_switch: true,
                 share,
             };
-            self.follow(spec, (dst, sl), next);
+            self.follow(spec, dst, sl, next);
         }
     }
 }
@@ -201,7 +213,8 @@ proptest! {
         prop_assert_eq!(routes.connected(), routes.pairs);
         for (at, &pairs) in (0u32..).zip(&routes.link_pairs) {
             let radix = spec.topology.radix();
-            let expected = all.links.get(&(at / radix, at % radix)).copied().unwrap_or(0.0);
+            let link = SwitchPort::of_index(at, radix);
+            let expected = all.links.get(&link).copied().unwrap_or(0.0);
             let found = pairs as f64 / routes.share as f64;
             prop_assert!((found - expected).abs() < 1e-9, "{at}: {found}, not {expected}");
         }
@@ -221,7 +234,7 @@ proptest! {
         let dst = (src + 1 + pick[1] % (nics - 1)) % nics;
         let ways = [UpPorts::Destination, UpPorts::LeastQueued].map(|up_ports| {
             spec.routing.up_ports = up_ports;
-            let path = path(&spec, &spec, (src, dst), 0, 1).unwrap();
+            let path = path(&spec, &spec, pair(src, dst), 0, 1).unwrap();
             path.steps.iter().map(|step| step.port_out).collect::<Vec<_>>()
         });
         prop_assert_eq!(&ways[0], &ways[1]);
@@ -233,8 +246,9 @@ proptest! {
 fn trees_have_up_ports() {
     let xgft = Topology::xgft(&[3, 2], &[1, 2], &[1, 2], None).unwrap();
     let family = xgft.family();
-    assert_eq!(family.up_ports(0), Ports::range(3, 4));
-    assert_eq!(family.up_ports(2), Ports::NONE);
+    let first = SwitchId::new(0);
+    assert_eq!(family.up_ports(first), Ports::range(PortId::new(3), 4));
+    assert_eq!(family.up_ports(SwitchId::new(2)), Ports::NONE);
     let torus = Topology::cube(&[4], true, 1, 2, None).unwrap();
-    assert_eq!(torus.family().up_ports(0), Ports::NONE);
+    assert_eq!(torus.family().up_ports(first), Ports::NONE);
 }

@@ -7,7 +7,7 @@ mod support;
 use std::io::Write;
 use std::sync::Arc;
 
-use flitwise::replay::program::{Action, After, Program};
+use flitwise::replay::program::{Action, After, Program, RankId};
 use flitwise::replay::vef::VefProgram;
 use flitwise_formats::vef::{DepId, Record};
 use proptest::prelude::*;
@@ -39,7 +39,7 @@ proptest! {
                 .map(|i| (rank + i) % tasks)
                 .find(|&r| read[r as usize] <= expected[r as usize].len())
                 .unwrap();
-            let op = program.next(rank).unwrap();
+            let op = program.next(RankId::new(rank)).unwrap();
             let at = read[rank as usize];
             read[rank as usize] += 1;
             let Some((line, record)) = expected[rank as usize].get(at) else {
@@ -61,13 +61,14 @@ proptest! {
                     prop_assert_eq!(Some(m.id), id);
                 }
                 (Record::Message(m), Action::Send { id, to, bytes }) => {
-                    prop_assert_eq!((m.id, m.dst, m.size), (id, to, bytes));
+                    prop_assert_eq!((m.id, m.dst, m.size), (id, to.get(), bytes));
                 }
                 (Record::Member(m), Action::Collective(c, position)) => {
-                    prop_assert_eq!(c.members[position as usize], rank);
+                    prop_assert_eq!(c.members[position as usize].get(), rank);
                     prop_assert_eq!(m.id, c.id);
                     let comm = &trace.comms[m.comm as usize];
-                    prop_assert_eq!(&c.members, &comm.members);
+                    let members = c.members.iter().map(|rank| rank.get());
+                    prop_assert!(members.eq(comm.members.iter().copied()));
                     let first = shared.entry(m.id).or_insert_with(|| Arc::clone(&c));
                     prop_assert!(Arc::ptr_eq(first, &c));
                 }

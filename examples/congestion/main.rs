@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use flitwise::config::{Experiment, load};
 use flitwise::fabric::engine::{Engine, RunEnd};
+use flitwise::fabric::ids::{NicId, NicPair};
 use flitwise::fabric::series::{Sample, Sampling};
 use flitwise::fabric::spec::Tick;
 use flitwise::runner::workload;
@@ -43,7 +44,10 @@ struct Args {
 }
 
 /// The victim: NIC 0 to NIC 3. All other flows go to one NIC and are contributors.
-const VICTIM: (u32, u32) = (0, 3);
+const VICTIM: NicPair = NicPair {
+    src: NicId::new(0),
+    dst: NicId::new(3),
+};
 /// Rate at which a NIC of the test bed sends and receives (model-infiniband.md, section 14).
 const ENDPOINT_GBPS: f64 = 13.1;
 const PS_PER_MS: u64 = 1_000_000_000;
@@ -76,10 +80,11 @@ fn simulate(experiment: &Experiment, settling_ms: u64, window_ms: u64) -> Result
     let (from, to) = (ticks(settling_ms), ticks(settling_ms + window_ms));
     let mut traffic = workload(experiment, Some(to))?;
     let mut engine = Engine::new(&experiment.fabric)?;
-    let (mut victim, mut contributors) = (0u64, Vec::<((u32, u32), u64)>::new());
+    let (mut victim, mut contributors) = (0u64, Vec::<(NicPair, u64)>::new());
     let mut take = |sample: &Sample| {
         for flow in sample.flows.iter().filter(|_| sample.tick >= from) {
-            let key = (flow.src, flow.dst);
+            let (src, dst) = (flow.src, flow.dst);
+            let key = NicPair { src, dst };
             if key == VICTIM {
                 victim += flow.bytes;
             } else if let Some(known) = contributors.iter_mut().find(|(k, _)| *k == key) {

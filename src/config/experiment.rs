@@ -1,6 +1,7 @@
 //! A resolved experiment: everything a run needs, nothing left to defaults.
 
 use super::ConfigError;
+use crate::fabric::ids::NicId;
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::replay::Repeat;
@@ -47,7 +48,7 @@ pub struct Job {
     /// vFabric that the job named.
     pub vfabric: Option<String>,
     /// NICs that the job may use, ascending; `None` means all.
-    pub hosts: Option<Vec<u32>>,
+    pub hosts: Option<Vec<NicId>>,
     /// How ranks are placed on NICs.
     pub placement: Placement,
     /// True if the job may be placed on NICs that earlier jobs have.
@@ -84,7 +85,7 @@ pub enum Placement {
     /// Random NICs, drawn from this seed and the index of the job.
     RandomFrom(u64),
     /// NIC of each rank.
-    List(Vec<u32>),
+    List(Vec<NicId>),
 }
 
 /// When a send is done for the sending rank.
@@ -229,10 +230,10 @@ impl Experiment {
     ///
     /// # Errors
     /// The first job that does not fit, or that lists a NIC of an earlier one.
-    pub fn place(&self, ranks: &[u32]) -> Result<Vec<Vec<u32>>, ConfigError> {
+    pub fn place(&self, ranks: &[u32]) -> Result<Vec<Vec<NicId>>, ConfigError> {
         let all = FreeNics::all(self.fabric.topology.nics());
         let mut free = all.clone();
-        let mut placed: Vec<Vec<u32>> = Vec::with_capacity(self.jobs.len());
+        let mut placed: Vec<Vec<NicId>> = Vec::with_capacity(self.jobs.len());
         for (i, (job, &ranks)) in self.jobs.iter().zip(ranks).enumerate() {
             let error = |problem: String| ConfigError::new(format!("job.{i}.placement"), problem);
             let mut allowed = if job.share_nics {

@@ -3,7 +3,8 @@
 //! GUIDs; port p of a device is port p − 1 here.
 
 use super::error::ConfigError;
-use crate::fabric::spec::{ForwardingTables, SlToVl};
+use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
+use crate::fabric::spec::{ForwardingTables, Hop, SlToVl};
 use crate::fabric::topology::{Peer, Topology};
 use flitwise_formats::Source;
 use flitwise_formats::infiniband::{Discovery, LineError, Port, VlTables, forwarding};
@@ -17,9 +18,9 @@ const MAX_FILE: usize = 1 << 28;
 pub(super) struct Imported {
     pub topology: Topology,
     /// Index by GUID.
-    switches: BTreeMap<u64, u32>,
+    switches: BTreeMap<u64, SwitchId>,
     /// NIC by LID.
-    nics: BTreeMap<u16, u32>,
+    nics: BTreeMap<u16, NicId>,
 }
 
 impl Imported {
@@ -27,8 +28,12 @@ impl Imported {
         const KEY: &str = "fabric.topology.file";
         let found = Discovery::parse(&text(path, KEY)?).map_err(|e| wrong(KEY, path, &e))?;
         let broken = |line, problem: String| wrong(KEY, path, &LineError { line, problem });
-        let index: BTreeMap<u64, u32> = found.switches.keys().copied().zip(0..).collect();
-        let place = |port: Port| Some((*index.get(&port.node)?, u32::from(port.port) - 1));
+        let guids = found.switches.keys().copied();
+        let index: BTreeMap<u64, SwitchId> = guids.zip((0..).map(SwitchId::new)).collect();
+        let place = |port: Port| {
+            let number = PortId::new(u32::from(port.port) - 1);
+            Some(SwitchPort::new(*index.get(&port.node)?, number))
+        };
         let mut attached = Vec::new();
         let mut nics = BTreeMap::new();
         let mut links = Vec::new();
@@ -47,12 +52,13 @@ impl Imported {
             match (place(own), place(cable.to)) {
                 (None, Some(at)) => {
                     let lid = found.lids.get(&own).copied().unwrap_or(0);
-                    if nics.insert(lid, attached.len() as u32).is_some() {
+                    let nic = NicId::new(attached.len() as u32);
+                    if nics.insert(lid, nic).is_some() {
                         return Err(broken(cable.line, format!("a second port with LID {lid}")));
                     }
                     attached.push(at);
                 }
-                (Some(a), Some(b)) if own < cable.to => links.push((a, b)),
+                (Some(a), Some(b)) if own < cable.to => links.push([a, b]),
                 (Some(_), _) => {}
                 (None, None) => {
                     let problem = "an adapter that is connected to no switch; leave it out";
@@ -80,7 +86,7 @@ impl Imported {
         for &guid in self.switches.keys() {
             let port = |&lid: &u16| match entries.get(&(guid, lid)) {
                 // 255 stands for no route; 0 is the switch itself.
-                Some(&port @ 1..=254) => Ok(u16::from(port) - 1),
+                Some(&port @ 1..=254) => Ok(PortId::new(u32::from(port) - 1)),
                 _ => Err(ConfigError::new(
                     KEY,
                     format!(
@@ -101,11 +107,11 @@ impl Imported {
         const KEY: &str = "fabric.sl2vl";
         let found = VlTables::parse(&text(path, KEY)?).map_err(|e| wrong(KEY, path, &e))?;
         let hca = |(lid, table): (&u16, &[u8; 16])| Some((*self.nics.get(lid)?, table.to_vec()));
-        let mut hcas: BTreeMap<u32, Vec<u8>> = found.adapters.iter().filter_map(hca).collect();
-        let nics = self.topology.nics();
-        let missing = (0..nics).find(|nic| !hcas.contains_key(nic));
-        let Some((None, default)) = hcas.get(&0).cloned().map(|first| (missing, first)) else {
-            let nic = missing.unwrap_or(0);
+        let mut hcas: BTreeMap<NicId, Vec<u8>> = found.adapters.iter().filter_map(hca).collect();
+        let missing = self.topology.nic_ids().find(|nic| !hcas.contains_key(nic));
+        let first = NicId::new(0);
+        let Some((None, default)) = hcas.get(&first).cloned().map(|first| (missing, first)) else {
+            let nic = missing.unwrap_or(first);
             return Err(ConfigError::new(
                 KEY,
                 format!(
@@ -117,25 +123,31 @@ impl Imported {
         hcas.retain(|_, table| *table != default);
         let mut ports = BTreeMap::new();
         for (guid, &switch) in &self.switches {
-            let used = |port: &u32| self.topology.peer(switch, *port) != Peer::None;
-            let used: Vec<u32> = (0..self.topology.radix()).filter(used).collect();
-            for (&input, &output) in used.iter().flat_map(|i| used.iter().map(move |o| (i, o))) {
-                let table = found
-                    .switches
-                    .get(&(*guid, input as u8 + 1, output as u8 + 1));
+            let used = |port: &PortId| self.topology.peer(switch, *port) != Peer::None;
+            let used: Vec<PortId> = self.topology.port_ids().filter(used).collect();
+            let hop = |in_port, out_port| Hop {
+                switch,
+                in_port,
+                out_port,
+            };
+            let hops = used
+                .iter()
+                .flat_map(|&i| used.iter().map(move |&o| hop(i, o)));
+            for hop in hops {
+                // Their tools count ports from 1.
+                let [input, output] = [hop.in_port, hop.out_port].map(|port| port.get() + 1);
+                let table = found.switches.get(&(*guid, input as u8, output as u8));
                 let Some(table) = table else {
                     return Err(ConfigError::new(
                         KEY,
                         format!(
-                            "{}: there is no table of switch {guid:#x} from port {} to port {}",
-                            path.display(),
-                            input + 1,
-                            output + 1
+                            "{}: there is no table of switch {guid:#x} from port {input} to port {output}",
+                            path.display()
                         ),
                     ));
                 };
                 if table[..] != default[..] {
-                    ports.insert((switch, input, output), table.to_vec());
+                    ports.insert(hop, table.to_vec());
                 }
             }
         }

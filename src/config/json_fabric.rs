@@ -7,8 +7,8 @@ use crate::fabric::spec::hierarchical::{
     Buffers, CentralQueues, Pool, Scheduler, Timing, VirtualAllocation,
 };
 use crate::fabric::spec::{
-    FabricSpec, Hierarchical, LinkLatency, Qos, RingTie, Routing, ServiceLevel, SlToVl, Stages,
-    Switch, TrunkSelection, Units, UpPorts, VlPolicy,
+    FabricSpec, Hierarchical, Hop, LinkLatency, Qos, RingTie, Routing, ServiceLevel, SlToVl,
+    Stages, Switch, TrunkSelection, Units, UpPorts, VlPolicy,
 };
 use serde_json::{Map, Value, json};
 
@@ -205,8 +205,14 @@ fn sl2vl(tables: &SlToVl) -> Value {
     } = tables;
     let hcas = hcas.iter();
     let hcas = hcas.map(|(hca, table)| (hca.to_string(), numbers(table).into()));
-    let ports = ports.iter().map(|(&(switch, input, output), table)| {
-        (format!("{switch} {input} {output}"), numbers(table).into())
+    let ports = ports.iter().map(|(hop, table)| {
+        let Hop {
+            switch,
+            in_port,
+            out_port,
+        } = hop;
+        let ports = format!("{switch} {in_port} {out_port}");
+        (ports, numbers(table).into())
     });
     json!({
         "default": numbers(default),

@@ -1,5 +1,6 @@
 //! The InfiniBand side of a resolved experiment as JSON.
 
+use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::congestion::{
     CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, PortCongestion, SlCongestion,
     SlScope, TimerRestart, TimerScope,
@@ -44,7 +45,7 @@ pub(super) fn voq(switch: &Voq) -> Value {
                 ack_bytes,
             },
     } = switch;
-    let exceptions = exceptions.iter().map(|((switch, port), rate)| {
+    let exceptions = exceptions.iter().map(|(SwitchPort { switch, port }, rate)| {
         json!({ "switch": switch, "port": port, "flits_per_tick": rate.to_string() })
     });
     json!({
@@ -154,10 +155,10 @@ pub(super) fn congestion(control: Option<&CongestionControl>, qos: &Qos) -> Valu
         ccti_limit,
         service_levels,
     } = control;
-    let ports = exceptions.iter().map(|(&(switch, number), settings)| {
+    let ports = exceptions.iter().map(|(at, settings)| {
         let mut value = port(settings);
-        value["switch"] = switch.into();
-        value["port"] = number.into();
+        value["switch"] = at.switch.get().into();
+        value["port"] = at.port.get().into();
         value
     });
     let levels = qos.service_levels.iter().zip(service_levels);

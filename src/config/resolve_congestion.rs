@@ -8,6 +8,7 @@ use super::raw_infiniband::{
 };
 use super::resolve_cct::table;
 use super::resolve_fabric::small;
+use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::congestion::{
     CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, MAX_CCT_MULTIPLIER, MAX_CCT_SHIFT,
     MAX_THRESHOLD, Marking, PortCongestion, SlCongestion, SlScope, TimerRestart, TimerScope,
@@ -142,7 +143,8 @@ pub(super) fn exceptions(
 ) -> Result<(), ConfigError> {
     for (i, one) in raw.port.iter().enumerate() {
         let key = format!("congestion_control.port.{i}");
-        if one.switch >= topology.switches() || one.port >= topology.radix() {
+        let at = SwitchPort::new(SwitchId::new(one.switch), PortId::new(one.port));
+        if !topology.has_port(at.switch, at.port) {
             return Err(ConfigError::new(
                 key,
                 format!(
@@ -154,13 +156,9 @@ pub(super) fn exceptions(
                 ),
             ));
         }
-        let of_kind = control.port(topology, one.switch, one.port);
+        let of_kind = control.port(topology, at.switch, at.port);
         let own = settings(&one.settings(), of_kind, &key)?;
-        if control
-            .exceptions
-            .insert((one.switch, one.port), own)
-            .is_some()
-        {
+        if control.exceptions.insert(at, own).is_some() {
             return Err(ConfigError::new(key, "this port is listed twice; keep one"));
         }
     }

@@ -6,6 +6,7 @@ use super::raw_fabric::{
     RawCentralQueues, RawFabric, RawHierarchical, RawKind, RawVirtualAllocation, RawVoq,
 };
 use super::raw_infiniband::{RawAcks, RawLinkSpeed};
+use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::parameters::{
     HierarchicalParameters, Parameters, SwitchParameters, VoqParameters,
 };
@@ -124,8 +125,8 @@ fn voq(raw: &RawVoq, p: &mut VoqParameters) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Data rates in bit/s by (switch, port).
-fn speeds_of_links(list: &[RawLinkSpeed]) -> Result<BTreeMap<(u32, u32), Ratio>, ConfigError> {
+/// Data rates in bit/s by port.
+fn speeds_of_links(list: &[RawLinkSpeed]) -> Result<BTreeMap<SwitchPort, Ratio>, ConfigError> {
     let mut speeds = BTreeMap::new();
     for (i, link) in list.iter().enumerate() {
         let RawLinkSpeed {
@@ -133,7 +134,8 @@ fn speeds_of_links(list: &[RawLinkSpeed]) -> Result<BTreeMap<(u32, u32), Ratio>,
             port,
             speed,
         } = *link;
-        if speeds.insert((switch, port), speed.0).is_some() {
+        let at = SwitchPort::new(SwitchId::new(switch), PortId::new(port));
+        if speeds.insert(at, speed.0).is_some() {
             return Err(ConfigError::new(
                 format!("fabric.link_speeds.{i}"),
                 format!("port {port} of switch {switch} is listed twice"),

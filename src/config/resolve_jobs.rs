@@ -3,6 +3,7 @@
 use super::error::{ConfigError, suggestion};
 use super::experiment::{Job, Placement, SendCompletion};
 use super::raw::{RawExperiment, RawJob, RawPlacement, RawRepeat, RawSendCompletion, RawVfabric};
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::Qos;
 use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
@@ -82,7 +83,8 @@ fn one_job(
         .map(|v| find_vfabric(v, &name, vfabrics, &key("vfabric")))
         .transpose()?;
     let sl = level_of(job, vfabric, qos, &key)?;
-    let hosts = vfabric.and_then(|v| v.hosts.clone()).map(|mut hosts| {
+    let hosts = vfabric.and_then(|v| v.hosts.as_ref()).map(|hosts| {
+        let mut hosts: Vec<_> = hosts.iter().copied().map(NicId::new).collect();
         hosts.sort_unstable();
         hosts.dedup();
         hosts
@@ -191,7 +193,7 @@ fn send_completion(job: &RawJob, i: usize) -> Result<SendCompletion, ConfigError
 
 fn placement(
     job: &RawJob,
-    hosts: Option<&[u32]>,
+    hosts: Option<&[NicId]>,
     nics: u32,
     key: &str,
 ) -> Result<Placement, ConfigError> {
@@ -205,8 +207,9 @@ fn placement(
             });
         }
         Some(RawPlacement::Random(seed)) => return Ok(Placement::RandomFrom(*seed)),
-        Some(RawPlacement::List(list)) => list,
+        Some(RawPlacement::List(list)) => list.iter().copied().map(NicId::new),
     };
+    let list: Vec<_> = list.collect();
     if list.is_empty() {
         return Err(ConfigError::new(
             key,
@@ -219,8 +222,8 @@ fn placement(
             "a list places every rank itself; remove tasks_per_node",
         ));
     }
-    for &nic in list {
-        if nic >= nics {
+    for nic in &list {
+        if nic.get() >= nics {
             return Err(ConfigError::new(
                 key,
                 format!(
@@ -229,14 +232,14 @@ fn placement(
                 ),
             ));
         }
-        if hosts.is_some_and(|hosts| hosts.binary_search(&nic).is_err()) {
+        if hosts.is_some_and(|hosts| hosts.binary_search(nic).is_err()) {
             return Err(ConfigError::new(
                 key,
                 format!("NIC {nic} is not one of the vFabric's hosts"),
             ));
         }
     }
-    Ok(Placement::List(list.clone()))
+    Ok(Placement::List(list))
 }
 
 /// Index of the SL called `name`; without a name the only one, or CL.

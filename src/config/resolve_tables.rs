@@ -5,8 +5,9 @@ use super::import::Imported;
 use super::raw::{RawQos, RawScheduler};
 use super::raw_fabric::RawFabric;
 use super::raw_infiniband::{RawForwarding, RawSl2Vl, RawSl2VlTables, RawVlArb};
+use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::spec::voq::{VlArb, VlWeight};
-use crate::fabric::spec::{ForwardingTables, SlToVl};
+use crate::fabric::spec::{ForwardingTables, Hop, SlToVl};
 use crate::fabric::topology::Topology;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -51,13 +52,18 @@ pub(super) fn sl2vl(
                 ConfigError::new(format!("{KEY}.{what}.{i}"), "is listed twice; keep one")
             };
             for (i, own) in hca.iter().enumerate() {
-                if tables.hcas.insert(own.hca, own.vls.clone()).is_some() {
+                let hca = NicId::new(own.hca);
+                if tables.hcas.insert(hca, own.vls.clone()).is_some() {
                     return Err(twice("hca", i));
                 }
             }
             for (i, own) in port.iter().enumerate() {
-                let at = (own.switch, own.input, own.output);
-                if tables.ports.insert(at, own.vls.clone()).is_some() {
+                let hop = Hop {
+                    switch: SwitchId::new(own.switch),
+                    in_port: PortId::new(own.input),
+                    out_port: PortId::new(own.output),
+                };
+                if tables.ports.insert(hop, own.vls.clone()).is_some() {
                     return Err(twice("port", i));
                 }
             }
@@ -110,9 +116,12 @@ pub(super) fn forwarding(
 ) -> Result<Option<ForwardingTables>, ConfigError> {
     match &raw.forwarding {
         None => Ok(None),
-        Some(RawForwarding::Ports(ports)) => Ok(Some(ForwardingTables {
-            ports: ports.clone(),
-        })),
+        Some(RawForwarding::Ports(ports)) => {
+            let table = |row: &Vec<u16>| row.iter().map(|&p| PortId::new(p.into())).collect();
+            Ok(Some(ForwardingTables {
+                ports: ports.iter().map(table).collect(),
+            }))
+        }
         Some(RawForwarding::File(file)) => {
             let imported = of_fabric(imported, "fabric.forwarding", "forwarding tables")?;
             imported.forwarding(&dir.join(file)).map(Some)

@@ -8,6 +8,7 @@ use super::raw_topology::{
     RawArrangement, RawCube, RawDiscovery, RawDragonfly, RawGraph, RawNics, RawSingle, RawTopology,
     RawTree, RawXgft,
 };
+use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{RingTie, Routing, TrunkSelection, UpPorts};
 use crate::fabric::topology::{Arrangement, DragonflySize, Topology};
 use std::path::Path;
@@ -123,8 +124,10 @@ impl RawGraph {
             ));
         };
         let links = self.links.as_deref().unwrap_or_default();
-        let links: Vec<_> = links.iter().map(|&[a, p, b, q]| ((a, p), (b, q))).collect();
-        let nics: Vec<_> = nics.iter().map(|&[switch, port]| (switch, port)).collect();
+        let end = |switch, port| SwitchPort::new(SwitchId::new(switch), PortId::new(port));
+        let links = links.iter().map(|&[a, p, b, q]| [end(a, p), end(b, q)]);
+        let links: Vec<_> = links.collect();
+        let nics: Vec<_> = nics.iter().map(|&[s, p]| end(s, p)).collect();
         Ok(Topology::graph(switches, &nics, &links)?)
     }
 }

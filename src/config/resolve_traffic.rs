@@ -8,6 +8,7 @@ use super::raw_traffic::{
     RawPatternName, RawPatternTable, RawTrafficPreset,
 };
 use super::resolve_jobs::service_level;
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, Tick, flits_per_tick};
 use crate::replay::background::{Injection, MAX_FLOWS, MAX_SIZES, Pattern};
 use crate::units::{Latency, Ratio};
@@ -116,8 +117,8 @@ fn one_pair(
 ) -> Result<Background, ConfigError> {
     let mut flow = entry.clone();
     flow.pattern = Pattern::Pair {
-        from: pair.from,
-        to: pair.to,
+        from: NicId::new(pair.from),
+        to: NicId::new(pair.to),
     };
     if let Some(given) = pair.rate {
         flow.rate = rate(given, fabric, &format!("{key}.rate"))?;
@@ -282,7 +283,7 @@ fn pattern(raw: Option<&RawPattern>, key: &str) -> Result<Pattern, ConfigError> 
             permutation: None,
             flows: None,
         } => Ok(Pattern::Hotspot {
-            node: *node,
+            node: NicId::new(*node),
             fraction: *fraction,
         }),
         RawPatternTable {
@@ -291,7 +292,9 @@ fn pattern(raw: Option<&RawPattern>, key: &str) -> Result<Pattern, ConfigError> 
             fraction: None,
             permutation: Some(list),
             flows: None,
-        } => Ok(Pattern::List(list.clone())),
+        } => Ok(Pattern::List(
+            list.iter().copied().map(NicId::new).collect(),
+        )),
         RawPatternTable {
             neighbour: None,
             hotspot: None,

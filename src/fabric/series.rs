@@ -1,6 +1,7 @@
 //! Time series: what a fabric looks like at regular moments (`docs/model-infiniband.md`,
 //! section 13).
 
+use super::ids::{NicId, PortId, SwitchId};
 use super::spec::Tick;
 
 /// What is seen at the end of a tick, or has happened since the sample before. Every list
@@ -21,9 +22,9 @@ pub struct Sample {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FlowSample {
     /// Sending NIC.
-    pub src: u32,
+    pub src: NicId,
     /// Receiving NIC.
-    pub dst: u32,
+    pub dst: NicId,
     /// Service level.
     pub sl: u8,
     /// Payload in bytes.
@@ -34,9 +35,9 @@ pub struct FlowSample {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PortVlSample {
     /// Switch.
-    pub switch: u32,
+    pub switch: SwitchId,
     /// Output port of that switch.
-    pub port: u32,
+    pub port: PortId,
     /// Virtual lane.
     pub vl: u8,
     /// Flits waiting for the output (section 9).
@@ -49,11 +50,11 @@ pub struct PortVlSample {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SourceSample {
     /// Sending NIC.
-    pub nic: u32,
+    pub nic: NicId,
     /// Service level.
     pub sl: u8,
     /// Destination of the queue pair; `None` where control is per service level.
-    pub dst: Option<u32>,
+    pub dst: Option<NicId>,
     /// Index into the congestion control table.
     pub ccti: u16,
     /// Injection rate delay after its previous packet, in ticks.

@@ -1,5 +1,6 @@
 //! What a run of the fabric counted.
 
+use super::ids::{NicId, PortId, SwitchId};
 use super::spec::Tick;
 use hdrhistogram::Histogram;
 
@@ -164,13 +165,13 @@ impl Latency {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkEnd {
     /// A NIC.
-    Nic(u32),
+    Nic(NicId),
     /// A port of a switch.
     Port {
         /// Switch id.
-        switch: u32,
+        switch: SwitchId,
         /// Port within the switch.
-        port: u32,
+        port: PortId,
     },
 }
 

@@ -6,15 +6,16 @@
 //! workload may keep the rest of a queue to itself, in whatever compact form it likes,
 //! and give the next message when it is asked to [`replenish`](Workload::replenish).
 
+use super::ids::NicId;
 use super::spec::Tick;
 
 /// A message handed to a NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
     /// Sending NIC.
-    pub src: u32,
+    pub src: NicId,
     /// Receiving NIC, different from `src`.
-    pub dst: u32,
+    pub dst: NicId,
     /// Service level.
     pub sl: u8,
     /// Payload in bytes; an empty message still takes one packet.
@@ -41,11 +42,11 @@ pub enum Queueing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AppQueue {
     /// Sending NIC.
-    pub nic: u32,
+    pub nic: NicId,
     /// Service level.
     pub sl: u8,
     /// Receiving NIC; only with [`Queueing::PerPair`].
-    pub dst: Option<u32>,
+    pub dst: Option<NicId>,
 }
 
 impl Queueing {

@@ -2,6 +2,7 @@
 
 use super::collectives::Choices;
 use super::program::Program;
+use crate::fabric::ids::NicId;
 use crate::units::Ratio;
 use anyhow::ensure;
 
@@ -18,7 +19,7 @@ pub struct JobSpec {
     /// Service level of all its messages.
     pub sl: u8,
     /// NIC of every rank (see [`super::placement`]).
-    pub nics: Vec<u32>,
+    pub nics: Vec<NicId>,
     /// When a rank goes on after a send.
     pub send_completion: SendCompletion,
     /// Factor on all computation.
@@ -96,7 +97,7 @@ impl JobSpec {
             self.name,
             self.nics.len()
         );
-        if let Some(nic) = self.nics.iter().find(|&&nic| nic >= nics) {
+        if let Some(nic) = self.nics.iter().find(|nic| nic.get() >= nics) {
             anyhow::bail!(
                 "job '{}': a rank is on NIC {nic}, but the fabric has only {nics} NICs",
                 self.name

@@ -1,8 +1,9 @@
 //! How a job sends its messages: through the fabric or inside a node.
 
 use super::job::{IntraNode, SendCompletion};
-use super::messages::{Messages, Purpose, Release};
+use super::messages::{Messages, Purpose, RankPair, Release};
 use super::queue::{Queue, What};
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::Message;
 
@@ -21,7 +22,7 @@ pub(super) struct Link {
     pub job: u32,
     pub sl: u8,
     /// By rank.
-    pub nics: Vec<u32>,
+    pub nics: Vec<NicId>,
     pub send_completion: SendCompletion,
     pub intra_node: IntraNode,
     pub sent: u64,
@@ -30,11 +31,11 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Sends `bytes` bytes at `ps`; true if the sender has to wait for the release.
+    /// Sends `bytes` bytes between two ranks at `ps`; true if the sender has to wait for the release.
     pub(super) fn post(
         &mut self,
         ps: u64,
-        (from, to): (u32, u32),
+        ranks: RankPair,
         bytes: u64,
         purpose: Purpose,
         shared: &mut Shared<'_>,
@@ -46,10 +47,10 @@ impl Link {
             } if bytes > eager_threshold_bytes => Release::Delivered,
             SendCompletion::Handed | SendCompletion::Rendezvous { .. } => Release::Handed,
         };
-        let (src, dst) = (self.nics[from as usize], self.nics[to as usize]);
+        let (src, dst) = (self.nics[ranks.from.index()], self.nics[ranks.to.index()]);
         let slot = shared
             .messages
-            .insert(self.job, (from, to), purpose, release)
+            .insert(self.job, ranks, purpose, release)
             .ok_or("more than 2^32 messages are on their way")?;
         if src == dst {
             let copied = self

@@ -1,15 +1,24 @@
 //! The messages in flight. A token is the index of a slot that is used again,
 //! so that only messages in flight take memory.
 
+use super::program::RankId;
+
+/// Two ranks, one of which sends to the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RankPair {
+    /// Sending rank.
+    pub from: RankId,
+    /// Receiving rank.
+    pub to: RankId,
+}
+
 /// A message in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct InFlight {
     /// Index of the job.
     pub job: u32,
-    /// Sending rank.
-    pub from: u32,
-    /// Receiving rank.
-    pub to: u32,
+    /// Sender and receiver.
+    pub ranks: RankPair,
     /// What the message belongs to.
     pub purpose: Purpose,
     /// What the sender waits for.
@@ -76,14 +85,13 @@ impl Messages {
     pub(super) fn insert(
         &mut self,
         job: u32,
-        (from, to): (u32, u32),
+        ranks: RankPair,
         purpose: Purpose,
         release: Release,
     ) -> Option<u32> {
         let message = InFlight {
             job,
-            from,
-            to,
+            ranks,
             purpose,
             release,
             injection_due: release == Release::Injected,
@@ -150,7 +158,9 @@ mod tests {
         let mut messages = Messages::new(1);
         let purpose = Purpose::PointToPoint { id: 1 };
         let insert = |messages: &mut Messages, release| {
-            messages.insert(0, (1, 2), purpose, release).unwrap()
+            let [from, to] = [1, 2].map(RankId::new);
+            let ranks = RankPair { from, to };
+            messages.insert(0, ranks, purpose, release).unwrap()
         };
         let handed = insert(&mut messages, Release::Handed);
         let injected = insert(&mut messages, Release::Injected);

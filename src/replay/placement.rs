@@ -13,6 +13,7 @@
 //!
 //! With one task per node, linear and round robin are the same.
 
+use crate::fabric::ids::NicId;
 use crate::random::{Purpose, Stream};
 use thiserror::Error;
 
@@ -32,7 +33,7 @@ pub enum Placement {
     },
     /// NIC of every rank, given by hand. NICs may be listed several times and
     /// need not be free; `tasks_per_node` does not apply.
-    List(Vec<u32>),
+    List(Vec<NicId>),
 }
 
 /// The NICs of a fabric that no job has taken yet.
@@ -76,7 +77,7 @@ pub enum PlacementError {
         /// Position in the list.
         rank: usize,
         /// NIC that was listed.
-        nic: u32,
+        nic: NicId,
         /// Highest NIC of the fabric.
         last: u32,
     },
@@ -92,34 +93,34 @@ impl FreeNics {
     }
 
     /// The free NICs, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        (0_u32..)
+    pub fn iter(&self) -> impl Iterator<Item = NicId> + '_ {
+        NicId::all(self.free.len() as u32)
             .zip(&self.free)
             .filter_map(|(nic, &free)| free.then_some(nic))
     }
 
     /// True if no job has `nic`.
     #[must_use]
-    pub fn is_free(&self, nic: u32) -> bool {
-        self.free.get(nic as usize) == Some(&true)
+    pub fn is_free(&self, nic: NicId) -> bool {
+        self.free.get(nic.index()) == Some(&true)
     }
 
     /// The free ones among `nics`.
     #[must_use]
-    pub fn only(&self, nics: &[u32]) -> Self {
+    pub fn only(&self, nics: &[NicId]) -> Self {
         let mut free = vec![false; self.free.len()];
         for &nic in nics {
-            if let Some(is_free) = self.free.get(nic as usize) {
-                free[nic as usize] = *is_free;
+            if let Some(is_free) = self.free.get(nic.index()) {
+                free[nic.index()] = *is_free;
             }
         }
         Self { free }
     }
 
     /// Marks `nics` as taken.
-    pub fn take(&mut self, nics: &[u32]) {
+    pub fn take(&mut self, nics: &[NicId]) {
         for &nic in nics {
-            self.free[nic as usize] = false;
+            self.free[nic.index()] = false;
         }
     }
 }
@@ -134,17 +135,17 @@ impl Placement {
         ranks: u32,
         tasks_per_node: u32,
         free: &mut FreeNics,
-    ) -> Result<Vec<u32>, PlacementError> {
+    ) -> Result<Vec<NicId>, PlacementError> {
         if tasks_per_node == 0 {
             return Err(PlacementError::NoTasks);
         }
-        let placed: Vec<u32> = match self {
+        let placed: Vec<NicId> = match self {
             Self::Linear => {
                 let nodes = lowest(ranks, tasks_per_node, free.iter().collect())?;
                 fill(ranks, tasks_per_node, &nodes)
             }
             Self::Random { seed, job } => {
-                let mut nodes: Vec<u32> = free.iter().collect();
+                let mut nodes: Vec<NicId> = free.iter().collect();
                 Stream::new(*seed, Purpose::Placement, [*job, 0]).shuffle(&mut nodes);
                 let nodes = lowest(ranks, tasks_per_node, nodes)?;
                 fill(ranks, tasks_per_node, &nodes)
@@ -165,8 +166,8 @@ impl Placement {
 fn lowest(
     ranks: u32,
     tasks_per_node: u32,
-    mut nodes: Vec<u32>,
-) -> Result<Vec<u32>, PlacementError> {
+    mut nodes: Vec<NicId>,
+) -> Result<Vec<NicId>, PlacementError> {
     let needed = ranks.div_ceil(tasks_per_node);
     if nodes.len() < needed as usize {
         return Err(PlacementError::DoesNotFit {
@@ -180,20 +181,20 @@ fn lowest(
     Ok(nodes)
 }
 
-fn fill(ranks: u32, tasks_per_node: u32, nodes: &[u32]) -> Vec<u32> {
+fn fill(ranks: u32, tasks_per_node: u32, nodes: &[NicId]) -> Vec<NicId> {
     (0..ranks)
         .map(|rank| nodes[(rank / tasks_per_node) as usize])
         .collect()
 }
 
-fn checked(list: &[u32], ranks: u32, free: &FreeNics) -> Result<Vec<u32>, PlacementError> {
+fn checked(list: &[NicId], ranks: u32, free: &FreeNics) -> Result<Vec<NicId>, PlacementError> {
     if list.len() != ranks as usize {
         return Err(PlacementError::ListLength {
             listed: list.len(),
             ranks,
         });
     }
-    match list.iter().position(|&nic| nic as usize >= free.free.len()) {
+    match list.iter().position(|nic| nic.index() >= free.free.len()) {
         Some(rank) => Err(PlacementError::NoSuchNic {
             rank,
             nic: list[rank],
@@ -207,23 +208,28 @@ fn checked(list: &[u32], ranks: u32, free: &FreeNics) -> Result<Vec<u32>, Placem
 mod tests {
     use super::*;
 
+    fn nics<const N: usize>(numbers: [u32; N]) -> [NicId; N] {
+        numbers.map(NicId::new)
+    }
+
     #[test]
     fn linear_fills_and_round_robin_deals() {
         let place = |p: &Placement| p.place(6, 2, &mut FreeNics::all(8)).unwrap();
-        assert_eq!(place(&Placement::Linear), [0, 0, 1, 1, 2, 2]);
-        assert_eq!(place(&Placement::RoundRobin), [0, 1, 2, 0, 1, 2]);
+        assert_eq!(place(&Placement::Linear), nics([0, 0, 1, 1, 2, 2]));
+        assert_eq!(place(&Placement::RoundRobin), nics([0, 1, 2, 0, 1, 2]));
         let uneven = Placement::RoundRobin.place(5, 2, &mut FreeNics::all(8));
-        assert_eq!(uneven.unwrap(), [0, 1, 2, 0, 1]);
+        assert_eq!(uneven.unwrap(), nics([0, 1, 2, 0, 1]));
     }
 
     #[test]
     fn jobs_do_not_share_nics_unless_listed() {
         let mut free = FreeNics::all(4);
-        let list = Placement::List(vec![1, 1]);
-        assert_eq!(list.place(2, 1, &mut free).unwrap(), [1, 1]);
-        assert_eq!(Placement::Linear.place(2, 1, &mut free).unwrap(), [0, 2]);
-        assert_eq!(list.place(2, 1, &mut free).unwrap(), [1, 1]);
-        assert_eq!(free.iter().collect::<Vec<_>>(), [3]);
+        let list = Placement::List(nics([1, 1]).to_vec());
+        assert_eq!(list.place(2, 1, &mut free).unwrap(), nics([1, 1]));
+        let linear = Placement::Linear.place(2, 1, &mut free);
+        assert_eq!(linear.unwrap(), nics([0, 2]));
+        assert_eq!(list.place(2, 1, &mut free).unwrap(), nics([1, 1]));
+        assert_eq!(free.iter().collect::<Vec<_>>(), nics([3]));
         assert_eq!(
             Placement::RoundRobin.place(3, 2, &mut free),
             Err(PlacementError::DoesNotFit {
@@ -235,7 +241,7 @@ mod tests {
         );
         assert_eq!(
             Placement::RoundRobin.place(2, 2, &mut free).unwrap(),
-            [3, 3]
+            nics([3, 3])
         );
     }
 
@@ -259,8 +265,10 @@ mod tests {
 
     #[test]
     fn lists_must_fit_the_job_and_the_fabric() {
-        let place =
-            |list: &[u32]| Placement::List(list.to_vec()).place(2, 1, &mut FreeNics::all(4));
+        let place = |list: &[u32]| {
+            let list = list.iter().copied().map(NicId::new);
+            Placement::List(list.collect()).place(2, 1, &mut FreeNics::all(4))
+        };
         assert_eq!(
             place(&[0]),
             Err(PlacementError::ListLength {

@@ -13,12 +13,12 @@
 use super::idset::IdSet;
 use super::job::{JobSpec, Repeat};
 use super::link::{Link, Shared, TOO_LATE};
-use super::messages::{InFlight, Purpose, Release};
+use super::messages::{InFlight, Purpose, RankPair, Release};
 use super::outcome::JobOutcome;
-use super::program::{Action, After, Collective, Program};
+use super::program::{Action, After, Collective, Program, RankId};
 use super::queue::What;
 use super::rank::{Rank, State};
-use super::running::Running;
+use super::running::{Arrival, Entered, Running};
 use crate::units::Ratio;
 use anyhow::{Context, anyhow};
 use std::sync::Arc;
@@ -99,7 +99,7 @@ impl Player {
         };
         self.ranks.fill(fresh);
         self.unended = self.ranks.len() as u32;
-        for rank in 0..self.unended {
+        for rank in RankId::all(self.unended) {
             shared.queue.act(ps, self.link.job, rank, 0, What::Rank);
         }
     }
@@ -164,11 +164,11 @@ impl Player {
     /// Lets `rank` go on at `ps`.
     pub(super) fn resume(
         &mut self,
-        rank: u32,
+        rank: RankId,
         ps: u64,
         shared: &mut Shared<'_>,
     ) -> anyhow::Result<()> {
-        let r = rank as usize;
+        let r = rank.index();
         loop {
             if self.ranks[r].state == State::Computing && self.act(rank, ps, shared)? {
                 return Ok(());
@@ -199,8 +199,8 @@ impl Player {
 
     /// Begins the computation of `rank`, since its operation waits for nothing more.
     /// Returns the end of the computation; if that is later than `ps`, schedules an event.
-    fn compute(&mut self, rank: u32, ps: u64, shared: &mut Shared<'_>) -> anyhow::Result<u64> {
-        let state = &mut self.ranks[rank as usize];
+    fn compute(&mut self, rank: RankId, ps: u64, shared: &mut Shared<'_>) -> anyhow::Result<u64> {
+        let state = &mut self.ranks[rank.index()];
         let Some(op) = &state.op else { return Ok(ps) };
         state.state = State::Computing;
         let Some(start) = ps.checked_add(op.compute_ps) else {
@@ -217,9 +217,9 @@ impl Player {
     }
 
     /// As [`compute`](Self::compute), but always schedules an event.
-    fn wake(&mut self, rank: u32, ps: u64, shared: &mut Shared<'_>) -> anyhow::Result<()> {
+    fn wake(&mut self, rank: RankId, ps: u64, shared: &mut Shared<'_>) -> anyhow::Result<()> {
         if self.compute(rank, ps, shared)? == ps {
-            let record = self.ranks[rank as usize].records - 1;
+            let record = self.ranks[rank.index()].records - 1;
             shared
                 .queue
                 .act(ps, self.link.job, rank, record, What::Rank);
@@ -227,7 +227,7 @@ impl Player {
         Ok(())
     }
 
-    fn happened(&self, rank: u32, after: After) -> bool {
+    fn happened(&self, rank: RankId, after: After) -> bool {
         match after {
             After::Previous => true,
             After::Sent(id) => self.sent.contains(id),
@@ -238,8 +238,8 @@ impl Player {
 
     /// Carries out the operation of `rank` at `ps`; true if the rank has to wait
     /// until it is done.
-    fn act(&mut self, rank: u32, ps: u64, shared: &mut Shared<'_>) -> anyhow::Result<bool> {
-        let state = &mut self.ranks[rank as usize];
+    fn act(&mut self, rank: RankId, ps: u64, shared: &mut Shared<'_>) -> anyhow::Result<bool> {
+        let state = &mut self.ranks[rank.index()];
         state.state = State::Between;
         let Some(op) = state.op.take() else {
             return Ok(false);
@@ -259,17 +259,17 @@ impl Player {
             }
             Action::Send { id, to, bytes } => {
                 let waits = self
-                    .send(rank, ps, (id, to, bytes), shared)
+                    .send(RankPair { from: rank, to }, ps, id, bytes, shared)
                     .map_err(|problem| self.error(rank, op.line, &problem))?;
                 if waits {
-                    let state = &mut self.ranks[rank as usize];
+                    let state = &mut self.ranks[rank.index()];
                     state.state = State::Sending;
                     state.op = Some(op);
                 }
                 Ok(waits)
             }
             Action::Collective(ref collective, position) => {
-                self.enter(rank, ps, (collective, position), op.line, shared)?;
+                self.enter(rank, ps, collective, position, op.line, shared)?;
                 Ok(false)
             }
         }
@@ -277,12 +277,14 @@ impl Player {
 
     fn send(
         &mut self,
-        rank: u32,
+        ranks: RankPair,
         ps: u64,
-        (id, to, bytes): (u64, u32, u64),
+        id: u64,
+        bytes: u64,
         shared: &mut Shared<'_>,
     ) -> Result<bool, String> {
-        if to as usize >= self.ranks.len() {
+        let to = ranks.to;
+        if to.index() >= self.ranks.len() {
             let last = self.ranks.len() - 1;
             return Err(format!(
                 "message {id} goes to rank {to}, but the trace has ranks 0 to {last}"
@@ -292,7 +294,7 @@ impl Player {
             return Err(format!("message {id} was sent before"));
         }
         let purpose = Purpose::PointToPoint { id };
-        let waits = self.link.post(ps, (rank, to), bytes, purpose, shared)?;
+        let waits = self.link.post(ps, ranks, bytes, purpose, shared)?;
         self.in_flight += 1;
         self.point_to_point += 1;
         self.point_to_point_bytes = self.point_to_point_bytes.saturating_add(bytes);
@@ -301,16 +303,17 @@ impl Player {
 
     fn enter(
         &mut self,
-        rank: u32,
+        rank: RankId,
         ps: u64,
-        collective: (&Arc<Collective>, u32),
+        collective: &Arc<Collective>,
+        member: u32,
         line: u64,
         shared: &mut Shared<'_>,
     ) -> anyhow::Result<()> {
-        let record = self.ranks[rank as usize].records - 1;
-        let (instance, member) = self
+        let record = self.ranks[rank.index()].records - 1;
+        let instance = self
             .running
-            .enter(rank, collective, record, line)
+            .enter(rank, collective, member, record, line)
             .map_err(|problem| self.error(rank, line, &problem))?;
         self.proceed(instance, member, ps, shared)
     }
@@ -323,15 +326,16 @@ impl Player {
         ps: u64,
         shared: &mut Shared<'_>,
     ) -> anyhow::Result<()> {
-        let Some((id, rank, line)) = self.running.id_and_rank(instance, member) else {
+        let Some(entered) = self.running.entered(instance, member) else {
             return Ok(());
         };
+        let Entered { id, rank, line } = entered;
         let completed = self
             .running
             .proceed(instance, member, ps, &mut self.link, shared)
             .map_err(|problem| self.error(rank, line, &problem))?;
         if completed {
-            self.ranks[rank as usize].touch(ps);
+            self.ranks[rank.index()].touch(ps);
             return self.happens(rank, After::Completed(id), ps, shared);
         }
         Ok(())
@@ -340,12 +344,12 @@ impl Player {
     /// Tells `rank` that `event` happened at `ps`; it goes on if it waited for `event`.
     fn happens(
         &mut self,
-        rank: u32,
+        rank: RankId,
         event: After,
         ps: u64,
         shared: &mut Shared<'_>,
     ) -> anyhow::Result<()> {
-        let state = &self.ranks[rank as usize];
+        let state = &self.ranks[rank.index()];
         let awaited = state.op.as_ref().map(|op| op.after);
         if state.state == State::Waiting && awaited == Some(event) {
             return self.wake(rank, ps, shared);
@@ -364,8 +368,9 @@ impl Player {
             Purpose::PointToPoint { id } => {
                 self.in_flight -= 1;
                 self.received.insert(id);
-                self.ranks[message.to as usize].touch(ps);
-                self.happens(message.to, After::Received(id), ps, shared)?;
+                let to = message.ranks.to;
+                self.ranks[to.index()].touch(ps);
+                self.happens(to, After::Received(id), ps, shared)?;
             }
             Purpose::Collective {
                 instance,
@@ -374,8 +379,13 @@ impl Player {
                 tag,
             } => {
                 let job = self.link.job;
-                self.running
-                    .arrived(instance, (from, to), tag, ps, job, shared);
+                let arrival = Arrival {
+                    instance,
+                    to,
+                    from,
+                    tag,
+                };
+                self.running.arrived(arrival, ps, job, shared);
             }
         }
         if message.release == Release::Delivered {
@@ -389,13 +399,12 @@ impl Player {
         let job = self.link.job;
         match message.purpose {
             Purpose::PointToPoint { .. } => {
-                let rank = &mut self.ranks[message.from as usize];
+                let from = message.ranks.from;
+                let rank = &mut self.ranks[from.index()];
                 rank.state = State::Between;
                 rank.op = None;
                 rank.touch(ps);
-                shared
-                    .queue
-                    .act(ps, job, message.from, rank.records, What::Rank);
+                shared.queue.act(ps, job, from, rank.records, What::Rank);
             }
             Purpose::Collective { instance, from, .. } => {
                 self.running.released(instance, from, ps, job, shared);
@@ -404,7 +413,7 @@ impl Player {
     }
 
     #[cold]
-    fn error(&self, rank: u32, line: u64, problem: &str) -> anyhow::Error {
+    fn error(&self, rank: RankId, line: u64, problem: &str) -> anyhow::Error {
         anyhow!("job '{}', rank {rank}, line {line}: {problem}", self.name)
     }
 

@@ -1,7 +1,13 @@
 //! The one internal form of every trace: per rank, a lazy sequence of
 //! operations with explicit dependencies.
 
+use crate::fabric::ids::define_ids;
 use std::sync::Arc;
+
+define_ids! {
+    /// A rank of a job. Not its position in a communicator.
+    RankId;
+}
 
 /// One operation of a rank. It starts `compute_ps` after both the previous
 /// operation of the rank is done and the event in `after` has happened.
@@ -44,7 +50,7 @@ pub enum Action {
         /// Message id, unique in the trace.
         id: u64,
         /// Receiving rank.
-        to: u32,
+        to: RankId,
         /// Payload.
         bytes: u64,
     },
@@ -58,7 +64,7 @@ pub struct Collective {
     /// Id, unique in the trace.
     pub id: u64,
     /// Ranks that take part, in communicator order.
-    pub members: Arc<[u32]>,
+    pub members: Arc<[RankId]>,
     /// Operation and sizes.
     pub kind: CollectiveKind,
 }
@@ -167,7 +173,7 @@ pub trait Program {
     ///
     /// # Errors
     /// If the trace is broken at a line not read before.
-    fn next(&mut self, rank: u32) -> anyhow::Result<Option<Op>>;
+    fn next(&mut self, rank: RankId) -> anyhow::Result<Option<Op>>;
 
     /// Starts over: every rank is at its first operation again.
     ///

@@ -1,5 +1,6 @@
 //! The agenda of a replay: what happens at which picosecond.
 
+use super::program::RankId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -15,7 +16,7 @@ pub(super) struct Event {
     /// Index of the job.
     pub job: u32,
     /// Rank that acts.
-    pub rank: u32,
+    pub rank: RankId,
     /// Record of the rank, counted from 0.
     record: u64,
     /// What happens.
@@ -74,14 +75,14 @@ impl Queue {
             ps,
             class: Class::Note,
             job: 0,
-            rank: 0,
+            rank: RankId::default(),
             record: 0,
             what,
         }));
     }
 
     /// Adds an act of `rank` of `job` at `ps` for its `record`.
-    pub(super) fn act(&mut self, ps: u64, job: u32, rank: u32, record: u64, what: What) {
+    pub(super) fn act(&mut self, ps: u64, job: u32, rank: RankId, record: u64, what: What) {
         self.acts[job as usize] += 1;
         self.heap.push(Reverse(Event {
             ps,
@@ -118,14 +119,14 @@ mod tests {
         let mut queue = Queue::new(10);
         let keys = [(0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 0, 0)];
         for (job, rank, record) in keys {
-            queue.act(7, job, rank, record, What::Rank);
+            queue.act(7, job, RankId::new(rank), record, What::Rank);
         }
         queue.note(7, What::Delivered(5));
-        queue.act(6, 9, 9, 9, What::Rank);
-        queue.act(8, 0, 0, 0, What::Rank);
+        queue.act(6, 9, RankId::new(9), 9, What::Rank);
+        queue.act(8, 0, RankId::new(0), 0, What::Rank);
         let mut order = Vec::new();
         while let Some(event) = queue.pop_until(7) {
-            order.push((event.what, event.job, event.rank, event.record));
+            order.push((event.what, event.job, event.rank.get(), event.record));
         }
         let expected = [
             (What::Rank, 9, 9, 9),

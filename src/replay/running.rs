@@ -3,8 +3,8 @@
 use super::collectives::{Choices, Plan, Step};
 use super::idset::IdSet;
 use super::link::{Link, Shared, TOO_LATE};
-use super::messages::Purpose;
-use super::program::Collective;
+use super::messages::{Purpose, RankPair};
+use super::program::{Collective, RankId};
 use super::queue::What;
 use crate::units::Ratio;
 use hashbrown::{HashMap, HashSet};
@@ -22,7 +22,7 @@ pub(super) struct Running {
     by_id: HashMap<u64, u32>,
     finished: IdSet,
     /// Position of each rank that entered, by slot and rank, unless it equals the rank.
-    positions: HashMap<(u32, u32), u32>,
+    positions: HashMap<(u32, RankId), u32>,
     /// Messages that arrived before their receiver waited for them.
     early: HashSet<Arrival>,
     /// Steps of the round being processed; kept to reuse its memory.
@@ -33,8 +33,26 @@ pub(super) struct Running {
     pub completed: u64,
 }
 
-/// A message of a collective: slot of the instance, receiver, sender, tag.
-type Arrival = (u32, u32, u32, u32);
+/// A message of a collective that arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Arrival {
+    /// Slot of the instance.
+    pub instance: u32,
+    /// Position of the receiver.
+    pub to: u32,
+    /// Position of the sender.
+    pub from: u32,
+    pub tag: u32,
+}
+
+/// What a member entered.
+pub(super) struct Entered {
+    /// Id of the collective in the trace.
+    pub id: u64,
+    pub rank: RankId,
+    /// Line of the trace.
+    pub line: u64,
+}
 
 pub(super) struct Instance {
     pub collective: Arc<Collective>,
@@ -127,7 +145,7 @@ impl Running {
     }
 
     /// True if `rank` has completed the collective `id`.
-    pub(super) fn is_completed(&self, rank: u32, id: u64) -> bool {
+    pub(super) fn is_completed(&self, rank: RankId, id: u64) -> bool {
         if let Some(instance) = self.instance(id) {
             let member = self.position(rank, id);
             return member.is_some_and(|m| instance.members[m as usize].phase == Phase::Done);
@@ -136,24 +154,25 @@ impl Running {
     }
 
     /// Position of `rank` in the collective `id`, if it has entered it.
-    pub(super) fn position(&self, rank: u32, id: u64) -> Option<u32> {
+    pub(super) fn position(&self, rank: RankId, id: u64) -> Option<u32> {
         let slot = *self.by_id.get(&id)?;
         let instance = self.slots[slot as usize].as_ref()?;
-        if instance.collective.members.get(rank as usize) == Some(&rank) {
-            return Some(rank);
+        if instance.collective.members.get(rank.index()) == Some(&rank) {
+            return Some(rank.get());
         }
         self.positions.get(&(slot, rank)).copied()
     }
 
-    /// Lets `rank` enter `collective` at a position with its `record`. Returns the instance
-    /// and the member that now has to [proceed](Self::proceed).
+    /// Lets `rank` enter `collective` at position `me` with its `record`. Returns the instance,
+    /// in which that member now has to [proceed](Self::proceed).
     pub(super) fn enter(
         &mut self,
-        rank: u32,
-        (collective, me): (&Arc<Collective>, u32),
+        rank: RankId,
+        collective: &Arc<Collective>,
+        me: u32,
         record: u64,
         line: u64,
-    ) -> Result<(u32, u32), Problem> {
+    ) -> Result<u32, Problem> {
         let id = collective.id;
         if collective.members.get(me as usize) != Some(&rank) {
             return Err(format!(
@@ -187,15 +206,15 @@ impl Running {
             line,
             ..ABSENT
         };
-        if me != rank {
+        if me != rank.get() {
             self.positions.insert((slot, rank), me);
         }
-        Ok((slot, me))
+        Ok(slot)
     }
 
     fn start(&mut self, collective: &Arc<Collective>) -> Result<u32, Problem> {
         let n = collective.members.len();
-        if let Some(rank) = collective.members.iter().find(|&&m| m >= self.ranks) {
+        if let Some(rank) = collective.members.iter().find(|m| m.get() >= self.ranks) {
             return Err(format!(
                 "collective {}: its communicator has rank {rank}, but the trace has ranks 0 to {}",
                 collective.id,
@@ -255,12 +274,21 @@ impl Running {
                             to,
                             tag,
                         };
-                        let ends = (rank, ranks[to as usize]);
+                        let ends = RankPair {
+                            from: rank,
+                            to: ranks[to as usize],
+                        };
                         let waits = link.post(ps, ends, bytes, purpose, shared)?;
                         member.sends += u32::from(waits);
                     }
                     Step::Recv { from, tag } => {
-                        if !self.early.remove(&(slot, me, from, tag)) {
+                        let arrival = Arrival {
+                            instance: slot,
+                            to: me,
+                            from,
+                            tag,
+                        };
+                        if !self.early.remove(&arrival) {
                             member.phase = Phase::Waiting { from, tag };
                             return Ok(false);
                         }
@@ -310,7 +338,7 @@ impl Running {
         self.free.push(slot);
         if let Some(instance) = entry.take() {
             for (&rank, me) in instance.collective.members.iter().zip(0..) {
-                if rank != me {
+                if rank.get() != me {
                     self.positions.remove(&(slot, rank));
                 }
             }
@@ -318,16 +346,10 @@ impl Running {
         }
     }
 
-    /// A message from member `from` arrived at member `to` at `ps`.
-    pub(super) fn arrived(
-        &mut self,
-        slot: u32,
-        (from, to): (u32, u32),
-        tag: u32,
-        ps: u64,
-        job: u32,
-        shared: &mut Shared<'_>,
-    ) {
+    /// A message arrived at `ps`.
+    pub(super) fn arrived(&mut self, arrival: Arrival, ps: u64, job: u32, shared: &mut Shared<'_>) {
+        let Arrival { to, from, tag, .. } = arrival;
+        let slot = arrival.instance;
         let Some(instance) = &mut self.slots[slot as usize] else {
             return;
         };
@@ -337,7 +359,7 @@ impl Running {
             let rank = instance.collective.members[to as usize];
             wake(member, rank, slot, to, ps, job, shared);
         } else {
-            self.early.insert((slot, to, from, tag));
+            self.early.insert(arrival);
         }
     }
 
@@ -361,18 +383,19 @@ impl Running {
         }
     }
 
-    /// Id and rank of a member.
-    pub(super) fn id_and_rank(&self, slot: u32, me: u32) -> Option<(u64, u32, u64)> {
+    /// What member `me` of an instance entered.
+    pub(super) fn entered(&self, slot: u32, me: u32) -> Option<Entered> {
         let instance = self.slots[slot as usize].as_ref()?;
         let line = instance.members[me as usize].line;
         let rank = instance.collective.members[me as usize];
-        Some((instance.collective.id, rank, line))
+        let id = instance.collective.id;
+        Some(Entered { id, rank, line })
     }
 }
 
 fn wake(
     member: &mut Member,
-    rank: u32,
+    rank: RankId,
     slot: u32,
     me: u32,
     ps: u64,

@@ -2,7 +2,7 @@
 
 use super::messages::Messages;
 use super::player::Player;
-use super::program::{Action, After, Op};
+use super::program::{Action, After, Op, RankId};
 use super::rank::State;
 use super::running::{Instance, Phase};
 
@@ -30,12 +30,13 @@ pub(super) fn report(jobs: &[Player], messages: &Messages) -> Vec<String> {
     for (job, number) in awaited_jobs {
         outstanding += messages.outstanding(number);
         let name = &job.name;
-        for (rank, state) in job.ranks.iter().enumerate() {
+        let ranks = RankId::all(job.ranks.len() as u32);
+        for (rank, state) in ranks.zip(&job.ranks) {
             let Some(op) = &state.op else { continue };
             let line = op.line;
             match state.state {
                 State::Waiting => add(&|| {
-                    let awaited = awaited(job, rank as u32, op);
+                    let awaited = awaited(job, rank, op);
                     format!("job '{name}': rank {rank} waits for {awaited} (line {line})")
                 }),
                 State::Sending => add(&|| {
@@ -79,7 +80,7 @@ pub(super) fn report(jobs: &[Player], messages: &Messages) -> Vec<String> {
     lines
 }
 
-fn awaited(job: &Player, rank: u32, op: &Op) -> String {
+fn awaited(job: &Player, rank: RankId, op: &Op) -> String {
     match op.after {
         After::Previous => String::from("nothing"),
         After::Sent(id) => format!("its own send of message {id}, which does not come before"),

@@ -1,5 +1,7 @@
 //! VEF traces as programs: reads ahead only as far as the ranks ask.
 
+mod queued;
+
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,12 +11,12 @@ use anyhow::{Context as _, bail};
 use flitwise_formats::limits::MAX_WAITING;
 use flitwise_formats::source::Input;
 use flitwise_formats::vef::{
-    Blocks, Check, Comm, DepId, DepKind, Gathering, Header, Kind, Member, Message, Positions,
-    Reader, Record, observe,
+    Check, Comm, DepKind, Gathering, Header, Member, Positions, Reader, Record, observe,
 };
 use hashbrown::HashMap;
 
-use super::program::{Action, After, AlltoallBlocks, Collective, CollectiveKind, Op, Program};
+use self::queued::{Part, Queued, kind, queued};
+use super::program::{Action, After, Collective, Op, Program, RankId};
 
 /// Errors of a trace that the refusal quotes.
 const QUOTED: usize = 5;
@@ -29,6 +31,8 @@ pub struct VefProgram {
     input: Input,
     header: Header,
     comms: Vec<Comm>,
+    /// Ranks of each communicator.
+    ranks_of: Vec<Arc<[RankId]>>,
     positions: Positions,
     /// Readers at different lines of the file; every rank uses one of them.
     cursors: Vec<Cursor>,
@@ -68,29 +72,6 @@ struct Task {
     window: VecDeque<Queued>,
 }
 
-/// A record in compact form.
-#[derive(Debug)]
-struct Queued {
-    /// Id in `after`.
-    event: u64,
-    compute_ps: u64,
-    line: u64,
-    /// Id of the message or collective.
-    id: u64,
-    bytes: u64,
-    /// Receiver, or position in the collective.
-    to: u32,
-    after: DepKind,
-    part: Part,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Part {
-    Marker,
-    Send,
-    Member,
-}
-
 /// Most readers. Beyond that all ranks share one, except ranks with the leading reader.
 const MAX_CURSORS: usize = 16;
 
@@ -103,7 +84,7 @@ impl VefProgram {
     ///
     /// # Examples
     /// ```
-    /// use flitwise::replay::program::{Action, Program};
+    /// use flitwise::replay::program::{Action, Program, RankId};
     /// use flitwise::replay::vef::VefProgram;
     ///
     /// let dir = tempfile::tempdir()?;
@@ -114,10 +95,10 @@ impl VefProgram {
     ///
     /// let (mut program, check) = VefProgram::open(&path)?;
     /// assert_eq!((program.ranks(), check.messages), (2, 1));
-    /// let op = program.next(0)?.expect("one operation");
+    /// let op = program.next(RankId::new(0))?.expect("one operation");
     /// assert_eq!(op.compute_ps, 10_000);
-    /// assert_eq!(op.action, Action::Send { id: 0, to: 1, bytes: 64 });
-    /// assert_eq!(program.next(0)?, None);
+    /// assert_eq!(op.action, Action::Send { id: 0, to: RankId::new(1), bytes: 64 });
+    /// assert_eq!(program.next(RankId::new(0))?, None);
     /// # Ok::<(), anyhow::Error>(())
     /// ```
     pub fn open(path: impl AsRef<Path>) -> anyhow::Result<(Self, Check)> {
@@ -173,6 +154,7 @@ impl VefProgram {
             positions: Positions::new(&comms),
             input: input.clone(),
             header,
+            ranks_of: comms.iter().map(ranks).collect(),
             comms,
             cursors: vec![Cursor { reader, line: 1 }],
             tasks: unread(&records),
@@ -316,8 +298,9 @@ impl VefProgram {
             anyhow::anyhow!("{}:{line}: {text}", self.input.path().display())
         };
         let position = self.positions.of(m.comm, m.task);
-        let comm = self.comms.get(m.comm as usize);
-        let (Some(position), Some(comm)) = (position, comm) else {
+        let at = m.comm as usize;
+        let groups = self.comms.get(at).zip(self.ranks_of.get(at));
+        let (Some(position), Some((comm, members))) = (position, groups) else {
             return Err(changed(self.input.path()));
         };
         let gathering = match self.gathering.entry(m.id) {
@@ -331,7 +314,7 @@ impl VefProgram {
             return Ok(());
         }
         let resolved = gathering.resolve(m.id, comm).map_err(misfit)?;
-        let members = comm.members.clone();
+        let members = Arc::clone(members);
         let fetches = members.len();
         let collective = Collective {
             id: m.id,
@@ -360,8 +343,8 @@ impl Program for VefProgram {
         self.header.tasks
     }
 
-    fn next(&mut self, rank: u32) -> anyhow::Result<Option<Op>> {
-        let at = rank as usize;
+    fn next(&mut self, rank: RankId) -> anyhow::Result<Option<Op>> {
+        let at = rank.index();
         loop {
             let Some(task) = self.tasks.get(at) else {
                 return Ok(None);
@@ -370,7 +353,11 @@ impl Program for VefProgram {
                 let (id, to, bytes) = (first.id, first.to, first.bytes);
                 let action = match first.part {
                     Part::Marker => Some(Action::Marker { id: Some(id) }),
-                    Part::Send => Some(Action::Send { id, to, bytes }),
+                    Part::Send => Some(Action::Send {
+                        id,
+                        to: RankId::new(to),
+                        bytes,
+                    }),
                     Part::Member => self.fetch(id).map(|c| Action::Collective(c, to)),
                 };
                 if let Some(action) = action
@@ -411,6 +398,11 @@ impl Program for VefProgram {
     }
 }
 
+/// The ranks of a communicator. A VEF trace calls them tasks.
+fn ranks(comm: &Comm) -> Arc<[RankId]> {
+    comm.members.iter().copied().map(RankId::new).collect()
+}
+
 /// Tasks of which nothing was read.
 fn unread(records: &[u64]) -> Vec<Task> {
     let one = |&unread: &u64| Task {
@@ -418,53 +410,6 @@ fn unread(records: &[u64]) -> Vec<Task> {
         ..Task::default()
     };
     records.iter().map(one).collect()
-}
-
-/// The record in compact form; `None` for a record that no clean trace has.
-fn queued(record: &Record, line: u64, ps_per_unit: u64, positions: &Positions) -> Option<Queued> {
-    let (dep, on) = record.dep();
-    let event = match (dep.kind(), on) {
-        (DepKind::Start, DepId::None) => 0,
-        (DepKind::Sent | DepKind::Received, DepId::Message(id)) => id,
-        (DepKind::Completed, DepId::Collective(g)) => g,
-        _ => return None,
-    };
-    let (part, id, to, bytes) = match *record {
-        Record::Message(ref m) if m.is_marker() => (Part::Marker, m.id, m.dst, 0),
-        Record::Message(Message { id, dst, size, .. }) => (Part::Send, id, dst, size),
-        Record::Member(m) => (Part::Member, m.id, positions.of(m.comm, m.task)?, 0),
-    };
-    Some(Queued {
-        event,
-        compute_ps: record.time().checked_mul(ps_per_unit)?,
-        line,
-        id,
-        bytes,
-        to,
-        after: dep.kind(),
-        part,
-    })
-}
-
-fn kind(kind: Kind, members: u32) -> CollectiveKind {
-    match kind {
-        Kind::Bcast { root, bytes } => CollectiveKind::Bcast { root, bytes },
-        Kind::Reduce { root, bytes } => CollectiveKind::Reduce { root, bytes },
-        Kind::Allreduce { bytes } => CollectiveKind::Allreduce { bytes },
-        Kind::Gather { root, blocks } => CollectiveKind::Gather { root, blocks },
-        Kind::Scatter { root, blocks } => CollectiveKind::Scatter { root, blocks },
-        Kind::Allgather { blocks } => CollectiveKind::Allgather { blocks },
-        Kind::Barrier => CollectiveKind::Barrier,
-        Kind::Alltoall { blocks } => CollectiveKind::Alltoall {
-            blocks: blocks
-                .into_iter()
-                .map(|b| match b {
-                    Blocks::Each(bytes) => AlltoallBlocks::Each(bytes),
-                    Blocks::Split(total) => AlltoallBlocks::Split { total, members },
-                })
-                .collect(),
-        },
-    }
 }
 
 #[cold]

@@ -1,6 +1,7 @@
 //! Traces as programs, also when ranks lie far apart.
 
 use super::*;
+use crate::replay::program::{AlltoallBlocks, CollectiveKind};
 use std::io::Write as _;
 
 fn file(text: &str) -> tempfile::NamedTempFile {
@@ -36,7 +37,7 @@ fn every_kind_of_record_becomes_its_operation() {
     assert_eq!(p.ranks(), 2);
     let collective = Arc::new(Collective {
         id: 7,
-        members: [0, 1].into(),
+        members: [0, 1].map(RankId::new).into(),
         kind: CollectiveKind::Alltoall {
             blocks: vec![
                 AlltoallBlocks::Split {
@@ -48,7 +49,10 @@ fn every_kind_of_record_becomes_its_operation() {
         },
     });
     let g = |position| Action::Collective(Arc::clone(&collective), position);
-    let send = |id, to, bytes| Action::Send { id, to, bytes };
+    let send = |id, to, bytes| {
+        let to = RankId::new(to);
+        Action::Send { id, to, bytes }
+    };
     let marker = |id| Action::Marker { id: Some(id) };
     let expected = [
         op(After::Previous, 5_000, marker(4), 3),
@@ -56,9 +60,9 @@ fn every_kind_of_record_becomes_its_operation() {
         op(After::Completed(7), 1_000, marker(2), 9),
     ];
     for e in expected {
-        assert_eq!(p.next(0).unwrap(), Some(e));
+        assert_eq!(p.next(RankId::new(0)).unwrap(), Some(e));
     }
-    assert_eq!(p.next(0).unwrap(), None);
+    assert_eq!(p.next(RankId::new(0)).unwrap(), None);
     let expected = [
         op(After::Previous, 3_500, send(3, 0, 64), 5),
         op(After::Sent(3), 500, send(0, 1, 8), 6),
@@ -66,9 +70,15 @@ fn every_kind_of_record_becomes_its_operation() {
         op(After::Completed(7), 0, marker(1), 8),
     ];
     for e in expected {
-        assert_eq!(p.next(1).unwrap(), Some(e));
+        assert_eq!(p.next(RankId::new(1)).unwrap(), Some(e));
     }
-    assert_eq!((p.next(1).unwrap(), p.next(2).unwrap()), (None, None));
+    assert_eq!(
+        (
+            p.next(RankId::new(1)).unwrap(),
+            p.next(RankId::new(2)).unwrap()
+        ),
+        (None, None)
+    );
     assert!(p.whole.is_empty() && p.gathering.is_empty() && p.waiting == 0);
 }
 
@@ -76,7 +86,7 @@ fn every_kind_of_record_becomes_its_operation() {
 fn a_rank_ends_without_reading_on() {
     let f = file("VEF3 2 3 1 0 0 0 1000\nC0 0 1\n0 0 0 0 0 1 -1\n1 1 1 0 0 1 -1\n2 1 1 0 1 1 1\n");
     let (mut p, _) = VefProgram::open(f.path()).unwrap();
-    assert!(p.next(0).unwrap().is_some() && p.next(0).unwrap().is_none());
+    assert!(p.next(RankId::new(0)).unwrap().is_some() && p.next(RankId::new(0)).unwrap().is_none());
     assert_eq!((p.tasks[0].unread, p.tasks[1].unread), (0, 2));
 }
 
@@ -96,7 +106,12 @@ fn a_file_that_changed_after_its_check_is_an_error() {
     let (_, check) = VefProgram::open(f.path()).unwrap();
     let shorter = file(&text[..text.len() - 15]);
     let mut p = VefProgram::resume(&Input::new(shorter.path()), &check).unwrap();
-    assert!(p.next(1).unwrap_err().to_string().contains("changed"));
+    assert!(
+        p.next(RankId::new(1))
+            .unwrap_err()
+            .to_string()
+            .contains("changed")
+    );
 }
 
 /// All operations of a recorded trace, rank by rank, the last rank first: the worst
@@ -107,14 +122,14 @@ fn operations(name: &str, budget: usize) -> Vec<Vec<Op>> {
     let (mut p, check) = VefProgram::open(path).unwrap();
     p.budget = budget;
     let mut all = Vec::new();
-    for rank in (0..p.ranks()).rev() {
+    for rank in RankId::all(p.ranks()).rev() {
         let mut ops = Vec::new();
         while let Some(op) = p.next(rank).unwrap() {
             assert!(p.waiting < budget && p.cursors.len() <= MAX_CURSORS);
             ops.push(op);
         }
         assert!(ops.is_sorted_by_key(|op| op.line));
-        assert_eq!(ops.len() as u64, check.records[rank as usize], "{name}");
+        assert_eq!(ops.len() as u64, check.records[rank.index()], "{name}");
         all.push(ops);
     }
     let of_collective = |op: &&Op| matches!(op.action, Action::Collective(..));
@@ -143,7 +158,7 @@ fn a_trace_starts_over_from_anywhere() {
                 .take(most)
                 .collect()
         };
-        (0..16).rev().map(ops).collect::<Vec<Vec<Op>>>()
+        RankId::all(16).rev().map(ops).collect::<Vec<Vec<Op>>>()
     };
     let all = read(&mut p, usize::MAX);
     for most in [0, 7, usize::MAX] {
@@ -179,13 +194,13 @@ fn a_racing_rank_is_read_ahead_within_the_budget() {
     let mut next = [3, 4];
     // Rank 0 is fast, rank 1 follows at a tenth of its speed.
     for step in 0..40_000 {
-        for rank in [0, 1] {
-            if rank == 1 && step % 10 > 0 {
+        for rank in RankId::all(2) {
+            if rank.get() == 1 && step % 10 > 0 {
                 continue;
             }
             if let Some(op) = p.next(rank).unwrap() {
-                assert_eq!(op.line, next[rank as usize]);
-                next[rank as usize] += 2;
+                assert_eq!(op.line, next[rank.index()]);
+                next[rank.index()] += 2;
             }
             assert!(p.waiting <= 100 && p.cursors.len() <= 2);
         }
@@ -208,11 +223,11 @@ fn many_ranks_at_different_places_share_few_readers() {
     let mut next: Vec<u64> = (3..67).collect();
     // Rank r advances r + 1 records per round.
     while next.iter().any(|&line| line < 19_203) {
-        for rank in 0..64 {
-            for _ in 0..=rank {
+        for rank in RankId::all(64) {
+            for _ in 0..=rank.get() {
                 if let Some(op) = p.next(rank).unwrap() {
-                    assert_eq!(op.line, next[rank as usize]);
-                    next[rank as usize] += 64;
+                    assert_eq!(op.line, next[rank.index()]);
+                    next[rank.index()] += 64;
                 }
                 assert!(p.waiting <= 500 && p.cursors.len() <= MAX_CURSORS + 1);
             }
@@ -228,6 +243,6 @@ fn a_collective_whose_lines_are_too_far_apart_is_refused() {
     let f = file(&text);
     let (mut p, _) = VefProgram::open(f.path()).unwrap();
     p.budget = 100;
-    let error = p.next(0).unwrap_err().to_string();
+    let error = p.next(RankId::new(0)).unwrap_err().to_string();
     assert!(error.contains("rank 0 can't go on before"), "{error}");
 }

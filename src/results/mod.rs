@@ -20,6 +20,7 @@ pub use series::SeriesFiles;
 pub use summary::summary;
 
 use crate::config::{Experiment, Plan};
+use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 use crate::replay::Repeat;
@@ -117,12 +118,11 @@ fn load(experiment: &Experiment, ticks: Tick, units: u64) -> f64 {
 #[must_use]
 pub fn utilisation(experiment: &Experiment, stats: &FabricStats, link: &LinkStats) -> f64 {
     let fabric = &experiment.fabric;
-    let port = |end| match end {
-        LinkEnd::Port { switch, port } => (switch, port),
+    let at = match link.from {
+        LinkEnd::Port { switch, port } => SwitchPort { switch, port },
         LinkEnd::Nic(nic) => fabric.topology.attachment(nic),
     };
-    let (switch, port) = port(link.from);
-    let rate = fabric.link_rate(switch, port);
+    let rate = fabric.link_rate(at.switch, at.port);
     let units = u128::from(link.units) * u128::from(rate.den());
     let most = u128::from(stats.ticks())
         * u128::from(rate.num())

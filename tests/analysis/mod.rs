@@ -10,6 +10,7 @@ use crate::common::specs::hierarchical_of;
 use flitwise::fabric::analysis::channels::{Buffer, Channel, Credits, Towards};
 use flitwise::fabric::analysis::path::path;
 use flitwise::fabric::engine::{Engine, RunEnd};
+use flitwise::fabric::ids::{NicPair, SwitchId};
 use flitwise::fabric::spec::FabricSpec;
 use flitwise::fabric::spec::hierarchical::{CentralQueues, Quota};
 use flitwise::fabric::topology::Peer;
@@ -17,9 +18,12 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Ordered pairs of different NICs.
-pub fn all_pairs(spec: &FabricSpec) -> impl Iterator<Item = (u32, u32)> {
-    let nics = spec.topology.nics();
-    (0..nics).flat_map(move |src| (0..nics).map(move |dst| (src, dst)).filter(|(s, d)| s != d))
+pub fn all_pairs(spec: &FabricSpec) -> impl Iterator<Item = NicPair> {
+    let nics = spec.topology.nic_ids();
+    nics.clone().flat_map(move |src| {
+        let from_src = nics.clone().map(move |dst| NicPair { src, dst });
+        from_src.filter(|pair| pair.src != pair.dst)
+    })
 }
 
 /// Fabrics that may or may not have cycles, of all causes.
@@ -56,11 +60,11 @@ pub fn key(c: &Channel) -> Key {
                 None => NO_CLASS,
                 Some(Towards::Nics) => NICS,
                 Some(Towards::All) => ALL,
-                Some(Towards::Switch(switch)) => switch.into(),
+                Some(Towards::Switch(switch)) => switch.get().into(),
             },
         )),
     };
-    (buffer, c.switch, c.index, queue)
+    (buffer, c.switch.get(), c.index, queue)
 }
 
 /// The dependency graph by following a packet of every service level between all
@@ -76,9 +80,9 @@ impl SlowGraph {
             edges: BTreeSet::new(),
             queues: BTreeSet::new(),
         };
-        for (src, dst) in all_pairs(spec) {
+        for pair in all_pairs(spec) {
             for sl in 0..spec.qos.service_levels.len() {
-                graph.follow(spec, src, dst, sl);
+                graph.follow(spec, pair, sl);
             }
         }
         let shared: Vec<Key> = graph.edges.iter().map(|&(_, to)| to).collect();
@@ -94,8 +98,8 @@ impl SlowGraph {
         graph
     }
 
-    fn follow(&mut self, spec: &FabricSpec, src: u32, dst: u32, sl: usize) {
-        let route = path(spec, spec, (src, dst), sl, 1).unwrap();
+    fn follow(&mut self, spec: &FabricSpec, pair: NicPair, sl: usize) {
+        let route = path(spec, spec, pair, sl, 1).unwrap();
         let switch = spec.hierarchical().expect("hierarchical switches");
         let per_vl = switch.buffers.central_queues == CentralQueues::PerVl;
         // NICs hold nobody up: the first input buffer is not waited for.
@@ -103,23 +107,24 @@ impl SlowGraph {
         let mut vl_in = route.injection.1;
         for step in &route.steps {
             let vl = step.channel.1;
+            let switch = step.switch.get();
             let from_nic = matches!(spec.topology.peer(step.switch, step.port_in), Peer::Nic(_));
             if !from_nic {
-                let input = (0, step.switch, step.port_in, Some((vl_in, NO_CLASS)));
+                let input = (0, switch, step.port_in.get(), Some((vl_in, NO_CLASS)));
                 self.wait(spec, held, input);
                 held = Some(input);
             }
             if let Some(central) = step.central {
                 let towards = match spec.topology.peer(step.switch, step.port_out) {
                     _ if per_vl => ALL,
-                    Peer::Switch { switch, .. } => switch.into(),
+                    Peer::Switch { switch, .. } => switch.get().into(),
                     _ => NICS,
                 };
-                let central = (2, step.switch, central, Some((vl, towards)));
+                let central = (2, switch, central, Some((vl, towards)));
                 self.wait(spec, held, central);
                 held = Some(central);
             }
-            let output = (1, step.switch, step.port_out, Some((vl, NO_CLASS)));
+            let output = (1, switch, step.port_out.get(), Some((vl, NO_CLASS)));
             self.wait(spec, held, output);
             held = Some(output);
             vl_in = vl;
@@ -192,21 +197,22 @@ impl Cuts {
         assert!(switches <= 16, "{switches} switches have too many cuts");
         let mut links = Vec::new();
         let mut nics = vec![0; switches as usize];
-        for s in 0..switches {
-            for p in 0..topology.radix() {
+        for s in topology.switch_ids() {
+            for p in topology.port_ids() {
                 match topology.peer(s, p) {
                     Peer::Switch { switch, port } if (s, p) < (switch, port) => {
                         links.push((s, switch));
                     }
-                    Peer::Nic(_) => nics[s as usize] += 1,
+                    Peer::Nic(_) => nics[s.index()] += 1,
                     _ => {}
                 }
             }
         }
         let mut least = BTreeMap::new();
         for side in 0u32..1 << (switches - 1) {
-            let there = |s: &u32| side >> s & 1 == 1;
-            let half: u64 = (0..switches).filter(there).map(|s| nics[s as usize]).sum();
+            let there = |s: &SwitchId| side >> s.get() & 1 == 1;
+            let half = topology.switch_ids().filter(there);
+            let half: u64 = half.map(|s| nics[s.index()]).sum();
             let half = half.min(u64::from(topology.nics()) - half);
             let cut = links.iter().filter(|(a, b)| there(a) != there(b)).count() as u64;
             let best = least.entry(half).or_insert(cut);

@@ -9,6 +9,7 @@ use super::random_topology;
 use super::random_topology::topology;
 use super::script::{Cue, Script};
 use super::specs::hierarchical_of;
+use flitwise::fabric::ids::{NicId, SwitchId};
 use flitwise::fabric::spec::hierarchical::{
     Buffers, CentralQueues, DTABLE_UNIT_BYTES, DTableEntry, Pool, Quota, Scheduler, Timing,
     VirtualAllocation,
@@ -207,15 +208,15 @@ fn pool(kind: Kind, raw: &RawPool, largest: &[u32], classes: Option<u32>) -> Poo
 
 /// Most classes of central queues in a switch.
 pub fn classes(topology: &Topology) -> u32 {
-    let neighbours = |switch: u32| {
-        let peers = (0..topology.radix()).map(|port| topology.peer(switch, port));
+    let neighbours = |switch: SwitchId| {
+        let peers = topology.port_ids().map(|port| topology.peer(switch, port));
         let switches = peers.filter_map(|peer| match peer {
             Peer::Switch { switch, .. } => Some(switch),
             Peer::None | Peer::Nic(_) => None,
         });
-        switches.collect::<BTreeSet<u32>>().len() as u32
+        switches.collect::<BTreeSet<SwitchId>>().len() as u32
     };
-    1 + (0..topology.switches()).map(neighbours).max().unwrap()
+    1 + topology.switch_ids().map(neighbours).max().unwrap()
 }
 
 /// A scheduler before it fits: which one, and its table.
@@ -486,8 +487,8 @@ fn add(spec: &FabricSpec, lines: &mut Vec<(Cue, Message)>, raw: &RawMessage, src
         _ => Cue::At(raw.tick),
     };
     let message = Message {
-        src,
-        dst,
+        src: NicId::new(src),
+        dst: NicId::new(dst),
         sl: sl as u8,
         bytes: u64::from(raw.size) % (3 * mtu + 1),
         created: 0,

@@ -6,13 +6,14 @@ use super::random_tables::RawTables;
 use super::random_topology;
 use super::script::{Cue, Script, message};
 use super::specs::sc2vl;
+use flitwise::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use flitwise::fabric::spec::congestion::{
     CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, PortCongestion, SlCongestion,
     SlScope, TimerRestart, TimerScope,
 };
 use flitwise::fabric::spec::voq::{Acks, Buffers, LinkRates, VlArb, VlWeight};
 use flitwise::fabric::spec::{
-    CongestionControl, FabricSpec, LinkLatency, Notification, RingTie, ServiceLevel, SlToVl,
+    CongestionControl, FabricSpec, Hop, LinkLatency, Notification, RingTie, ServiceLevel, SlToVl,
     TrunkSelection, UpPorts, VlPolicy,
 };
 use flitwise::fabric::topology::{Peer, Topology};
@@ -237,21 +238,21 @@ prop_compose! {
 }
 
 /// Links that differ: every `n`-th connected port between switches, counted on.
-fn exceptions(topology: &Topology, rates: &[Ratio]) -> BTreeMap<(u32, u32), Ratio> {
+fn exceptions(topology: &Topology, rates: &[Ratio]) -> BTreeMap<SwitchPort, Ratio> {
     let mut found = BTreeMap::new();
     let mut rates = rates.iter();
-    for switch in 0..topology.switches() {
-        for port in (0..topology.radix()).step_by(2) {
+    for switch in topology.switch_ids() {
+        for port in topology.port_ids().step_by(2) {
             let far = match topology.peer(switch, port) {
                 Peer::None => continue,
                 Peer::Nic(_) => None,
-                Peer::Switch { switch, port } => Some((switch, port)),
+                Peer::Switch { switch, port } => Some(SwitchPort { switch, port }),
             };
             if far.is_some_and(|end| found.contains_key(&end)) {
                 continue;
             }
             if let Some(&rate) = rates.next() {
-                found.insert((switch, port), rate);
+                found.insert(SwitchPort { switch, port }, rate);
             }
         }
     }
@@ -306,13 +307,18 @@ fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value =
                     voq.hca.acks = acks;
                     (voq.vlarb, voq.hca.vlarb, voq.crossbar_speedup) = arbiters;
                     let reliable = voq.hca.acks != Acks::None;
+                    let hop_to = |output| Hop {
+                        switch: SwitchId::new(0),
+                        in_port: PortId::new(0),
+                        out_port: PortId::new(output),
+                    };
                     if let Some((default, others)) = tables {
                         let mut others = others.into_iter();
-                        let hcas = others.next().map(|table| (nics - 1, table));
+                        let hcas = others.next().map(|table| (NicId::new(nics - 1), table));
                         spec.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
                             default,
                             hcas: hcas.into_iter().collect(),
-                            ports: (0..).map(|output| (0, 0, output)).zip(others).collect(),
+                            ports: (0..).map(hop_to).zip(others).collect(),
                         });
                     }
                     let vls = spec.qos.vls;

@@ -1,7 +1,8 @@
 //! Random SL-to-VL tables and forwarding tables.
 
 use super::random::Kind;
-use flitwise::fabric::spec::{ForwardingTables, Qos, SlToVl, VlPolicy};
+use flitwise::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
+use flitwise::fabric::spec::{ForwardingTables, Hop, Qos, SlToVl, VlPolicy};
 use flitwise::fabric::topology::{Peer, Shape, Topology};
 use proptest::collection::vec;
 use proptest::option;
@@ -74,16 +75,21 @@ impl RawTables {
         };
         let nics = raw.nics.iter();
         let port = |&([switch, from, to], ref raw): &([u32; 3], Vec<u8>)| {
-            let switch = switch % topology.switches();
-            let linked = |&port: &u32| topology.peer(switch, port) != Peer::None;
-            let linked: Vec<u32> = (0..topology.radix()).filter(linked).collect();
+            let switch = SwitchId::new(switch % topology.switches());
+            let linked = |&port: &PortId| topology.peer(switch, port) != Peer::None;
+            let linked: Vec<PortId> = topology.port_ids().filter(linked).collect();
             let pick = |raw: u32| linked.get(raw as usize % linked.len().max(1)).copied();
-            Some(((switch, pick(from)?, pick(to)?), table(raw)))
+            let hop = Hop {
+                switch,
+                in_port: pick(from)?,
+                out_port: pick(to)?,
+            };
+            Some((hop, table(raw)))
         };
         let tables = SlToVl {
             default: table(&raw.default),
             hcas: nics
-                .map(|(nic, raw)| (nic % topology.nics(), table(raw)))
+                .map(|(nic, raw)| (NicId::new(nic % topology.nics()), table(raw)))
                 .collect(),
             ports: raw
                 .ports
@@ -117,9 +123,9 @@ impl RawTables {
             return None;
         }
         let mut ports = vec![Vec::new(); topology.switches() as usize];
-        for nic in 0..topology.nics() {
+        for nic in topology.nic_ids() {
             for (row, port) in ports.iter_mut().zip(random_tree(topology, nic, seed)) {
-                row.push(port as u16);
+                row.push(port);
             }
         }
         Some(ForwardingTables { ports })
@@ -128,20 +134,23 @@ impl RawTables {
 
 /// A port of each switch such that all lead to `nic`: one switch after the other hangs itself on
 /// those that are there, in random order.
-fn random_tree(topology: &Topology, nic: u32, seed: u64) -> Vec<u32> {
-    let mut state = seed ^ u64::from(nic).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+fn random_tree(topology: &Topology, nic: NicId, seed: u64) -> Vec<PortId> {
+    let mut state = seed ^ u64::from(nic.get()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut below = |n: usize| {
         state = state
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % n
     };
-    let (home, port) = topology.attachment(nic);
-    let mut ports = BTreeMap::from([(home, port)]);
+    let SwitchPort { switch, port } = topology.attachment(nic);
+    let mut ports = BTreeMap::from([(switch, port)]);
     loop {
         let mut open = Vec::new();
-        for switch in (0..topology.switches()).filter(|switch| !ports.contains_key(switch)) {
-            for port in 0..topology.radix() {
+        for switch in topology
+            .switch_ids()
+            .filter(|switch| !ports.contains_key(switch))
+        {
+            for port in topology.port_ids() {
                 match topology.peer(switch, port) {
                     Peer::Switch { switch: next, .. } if ports.contains_key(&next) => {
                         open.push((switch, port));

@@ -1,5 +1,6 @@
 //! Random small topologies.
 
+use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
 use flitwise::fabric::topology::{Arrangement, DragonflySize, Topology};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -80,13 +81,13 @@ pub fn graph() -> impl Strategy<Value = Topology> {
         let mut ports = vec![0; switches.len()];
         let mut next = |switch: usize| {
             ports[switch] += 1;
-            (switch as u32, ports[switch] - 1)
+            SwitchPort::new(SwitchId::new(switch as u32), PortId::new(ports[switch] - 1))
         };
         let (mut nics, mut links) = (vec![next(0)], Vec::new());
         for (at, &(parent, count, own)) in switches.iter().enumerate() {
             if at > 0 {
                 let parent = parent as usize % at;
-                links.extend((0..count).map(|_| (next(at), next(parent))));
+                links.extend((0..count).map(|_| [next(at), next(parent)]));
             }
             nics.extend((0..own).map(|_| next(at)));
         }

@@ -1,6 +1,7 @@
 //! A workload written down in advance: messages at given ticks, and messages
 //! that answer others.
 
+use flitwise::fabric::ids::NicId;
 use flitwise::fabric::spec::Tick;
 use flitwise::fabric::workload::{Message, PacketReport, Workload};
 use std::collections::{BTreeMap, HashMap};
@@ -69,7 +70,9 @@ impl Script {
     /// Source, destination and SL of every timed message, by token.
     pub fn messages(&self) -> BTreeMap<u64, (u32, u32, u8)> {
         let timed = self.timed.iter().map(|(_, m)| m);
-        timed.map(|m| (m.token, (m.src, m.dst, m.sl))).collect()
+        timed
+            .map(|m| (m.token, (m.src.get(), m.dst.get(), m.sl)))
+            .collect()
     }
 
     /// The same script, finished after `deliveries` deliveries.
@@ -141,8 +144,8 @@ impl Workload for Script {
 /// A message of service level `sl` that asks for no injection report.
 pub fn message(token: u64, src: u32, dst: u32, sl: u8, bytes: u64) -> Message {
     Message {
-        src,
-        dst,
+        src: NicId::new(src),
+        dst: NicId::new(dst),
         sl,
         bytes,
         created: 0,

@@ -6,6 +6,7 @@
 use crate::common::script::Script;
 use crate::oracle::{self, Blocked, End, FlowKey, LevelCounts, OracleRun};
 use flitwise::fabric::engine::{Deadlock, Engine, Place, Progress, RunEnd, Waiting};
+use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::series::{FlowSample, PortVlSample, Sample, Sampling, SourceSample};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::stats::{FabricStats, Latency, LinkEnd};
@@ -127,15 +128,15 @@ fn compare_counts(stats: &FabricStats, oracle: &OracleRun) -> Result<(), TestCas
 /// A sample of the oracle as the engine gives it.
 fn expected_sample(sample: &oracle::Sample) -> Sample {
     let flow = |(&(src, dst, sl), &bytes): (&(u32, u32, u8), &u64)| FlowSample {
-        src,
-        dst,
+        src: NicId::new(src),
+        dst: NicId::new(dst),
         sl,
         bytes,
     };
     let port_vl =
         |(&(switch, port, vl), &(flits, marked)): (&(usize, usize, usize), &_)| PortVlSample {
-            switch: switch as u32,
-            port: port as u32,
+            switch: SwitchId::new(switch as u32),
+            port: PortId::new(port as u32),
             vl: vl as u8,
             flits,
             marked,
@@ -146,9 +147,9 @@ fn expected_sample(sample: &oracle::Sample) -> Sample {
             FlowKey::Sl { sl } => (sl, None),
         };
         SourceSample {
-            nic,
+            nic: NicId::new(nic),
             sl,
-            dst,
+            dst: dst.map(NicId::new),
             ccti: flow.ccti,
             delay: flow.delay,
         }
@@ -164,10 +165,10 @@ fn expected_sample(sample: &oracle::Sample) -> Sample {
 
 fn link_end(end: End) -> LinkEnd {
     match end {
-        End::Nic(nic) => LinkEnd::Nic(nic as u32),
+        End::Nic(nic) => LinkEnd::Nic(NicId::new(nic as u32)),
         End::Port { switch, port } => LinkEnd::Port {
-            switch: switch as u32,
-            port: port as u32,
+            switch: SwitchId::new(switch as u32),
+            port: PortId::new(port as u32),
         },
     }
 }
@@ -210,13 +211,14 @@ pub fn check_deadlock(deadlock: &Deadlock, blocked: &[Blocked]) -> Result<(), Te
 }
 
 fn is_at(waiting: &Waiting, head: &Blocked) -> bool {
-    let port = waiting.port as usize;
+    let port = waiting.port.index();
     let place = match waiting.place {
         Place::Input => oracle::Place::Input(port),
         // Port 4m + j stands for central buffer 2m + j.
         Place::Central => oracle::Place::Central(port / 4 * 2 + port % 4),
         Place::Output => oracle::Place::Output(port),
     };
-    (head.at.switch, head.at.place) == (waiting.switch as usize, place)
-        && (head.vl, head.dst, head.flits) == (waiting.vl as usize, waiting.dst, waiting.flits)
+    (head.at.switch, head.at.place) == (waiting.switch.index(), place)
+        && (head.vl, head.dst, head.flits)
+            == (waiting.vl as usize, waiting.dst.get(), waiting.flits)
 }

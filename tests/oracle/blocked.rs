@@ -3,6 +3,7 @@
 
 use super::packet::Packet;
 use super::switch::{Place, Switch};
+use flitwise::fabric::ids::{PortId, SwitchId};
 use flitwise::fabric::spec::FabricSpec;
 use flitwise::fabric::topology::Peer;
 
@@ -41,16 +42,17 @@ pub fn blocked(spec: &FabricSpec, switches: &mut [Switch], packets: &[Packet]) -
                 };
                 let packet = &packets[id];
                 let (next, to, full) = if let Place::Output(port) = place {
+                    let here = (SwitchId::new(switch as u32), PortId::new(port as u32));
                     let Peer::Switch {
                         switch,
                         port: entry,
-                    } = spec.topology.peer(switch as u32, port as u32)
+                    } = spec.topology.peer(here.0, here.1)
                     else {
                         continue;
                     };
                     let far = &state.outputs[port].sender.far;
                     let full = far.holders(packet.vl, packet.credits);
-                    (switch as usize, Place::Input(entry as usize), full)
+                    (switch.index(), Place::Input(entry.index()), full)
                 } else {
                     let (target, to) = state.next_place(place, packet);
                     let full = state.ledger(target).holders(to, packet.credits);

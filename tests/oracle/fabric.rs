@@ -13,6 +13,7 @@ use super::sample::Sample;
 use super::sender::Choice;
 use super::switch::Switch;
 use super::{Departure, OracleRun, RunEnd};
+use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::spec::{FabricSpec, Tick, TrunkSelection, UpPorts};
 use flitwise::fabric::stats::CongestionStats;
 use flitwise::fabric::topology::Peer;
@@ -75,10 +76,10 @@ impl<'s> Fabric<'s> {
         for switch in 0..count {
             for port in 0..radix {
                 let here = End::Port { switch, port };
-                match topology.peer(switch as u32, port as u32) {
+                match topology.peer(SwitchId::new(switch as u32), PortId::new(port as u32)) {
                     Peer::None => {}
                     Peer::Nic(nic) => {
-                        let nic = nic as usize;
+                        let nic = nic.index();
                         let up = connect(End::Nic(nic), here, spec.link_latency.host);
                         let down = connect(here, End::Nic(nic), spec.link_latency.host);
                         arriving[switch][port] = Some(up);
@@ -89,7 +90,7 @@ impl<'s> Fabric<'s> {
                         switch: next,
                         port: entry,
                     } => {
-                        let (next, entry) = (next as usize, entry as usize);
+                        let (next, entry) = (next.index(), entry.index());
                         let there = End::Port {
                             switch: next,
                             port: entry,
@@ -265,9 +266,9 @@ impl<'s> Fabric<'s> {
                 self.moved += 1;
                 let packet = &self.packets[id];
                 let queue = AppQueue {
-                    nic: packet.src,
+                    nic: NicId::new(packet.src),
                     sl: packet.sl,
-                    dst: controlled.then_some(packet.dst),
+                    dst: controlled.then_some(NicId::new(packet.dst)),
                 };
                 if self.nics[nic].is_empty_behind(packet)
                     && let Some(next) = workload.replenish(now, queue)
@@ -286,7 +287,7 @@ impl<'s> Fabric<'s> {
         loop {
             let (bytes, last) = packet::payload(spec, &message, index);
             let flits = spec.units.data_flits(bytes);
-            let flow = (message.src, message.dst, message.sl);
+            let flow = (message.src.get(), message.dst.get(), message.sl);
             let packet = self.packet(flow, flits, now);
             let (place_in_flow, _) = self.flows.entry(flow).or_default();
             self.packets.push(Packet {
@@ -298,7 +299,7 @@ impl<'s> Fabric<'s> {
             });
             *place_in_flow += 1;
             let id = self.packets.len() - 1;
-            self.nics[message.src as usize].enqueue(id, &self.packets[id]);
+            self.nics[message.src.index()].enqueue(id, &self.packets[id]);
             index += 1;
             if last {
                 break;

@@ -2,7 +2,8 @@
 //! digits alone.
 
 use super::packet::Packet;
-use flitwise::fabric::spec::{FabricSpec, RingTie, SlToVl, TrunkSelection, UpPorts, VlPolicy};
+use flitwise::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
+use flitwise::fabric::spec::{FabricSpec, Hop, RingTie, SlToVl, TrunkSelection, UpPorts, VlPolicy};
 use flitwise::fabric::topology::{Arrangement, Cube, Dragonfly, Peer, Shape, Topology, Tree, Xgft};
 
 /// Where a switch sends a packet, and the dateline class it has from there on.
@@ -17,7 +18,7 @@ pub fn vl_at_nic(spec: &FabricSpec, src: u32, dst: u32, sl: u8) -> usize {
     let VlPolicy::SlToVl(SlToVl { default, hcas, .. }) = &spec.qos.vl_policy else {
         return vl_of_class(spec, sl, dst, 0);
     };
-    usize::from(hcas.get(&src).unwrap_or(default)[usize::from(sl)])
+    usize::from(hcas.get(&NicId::new(src)).unwrap_or(default)[usize::from(sl)])
 }
 
 /// VL of a packet of `sl` to NIC `dst` in dateline class `class`, by service channel.
@@ -83,11 +84,12 @@ impl Router {
         if let Some(tables) = &spec.routing.forwarding {
             let row = &tables.ports[self.switch as usize];
             return NextHop {
-                output: row[packet.dst as usize].into(),
+                output: row[packet.dst as usize].index(),
                 class: packet.class,
             };
         }
-        let (home, port) = spec.topology.attachment(packet.dst);
+        let SwitchPort { switch, port } = spec.topology.attachment(NicId::new(packet.dst));
+        let home = switch.get();
         let upwards = |own: usize, first: usize, count: usize| {
             if own < first || spec.routing.up_ports == UpPorts::Destination {
                 return own;
@@ -98,7 +100,7 @@ impl Router {
                 .expect("there is an up-port")
         };
         let output = match spec.topology.shape() {
-            _ if home == self.switch => port as usize,
+            _ if home == self.switch => port.index(),
             Shape::Cube(cube) => {
                 return self.route_on_cube(spec, cube, home, input, packet, queued);
             }
@@ -131,7 +133,11 @@ impl Router {
         let VlPolicy::SlToVl(SlToVl { default, ports, .. }) = &spec.qos.vl_policy else {
             return vl_of_class(spec, packet.sl, packet.dst, next.class);
         };
-        let own = ports.get(&(self.switch, input as u32, next.output as u32));
+        let own = ports.get(&Hop {
+            switch: SwitchId::new(self.switch),
+            in_port: PortId::new(input as u32),
+            out_port: PortId::new(next.output as u32),
+        });
         usize::from(own.unwrap_or(default)[usize::from(packet.sl)])
     }
 
@@ -324,21 +330,22 @@ fn route_on_dragonfly(fly: &Dragonfly, switch: u32, home: u32, dst: u32) -> usiz
 fn nearest_and_least_used(topology: &Topology, switch: u32) -> Vec<usize> {
     let mut used = vec![0; topology.radix() as usize];
     let mut table = Vec::new();
-    for nic in 0..topology.nics() {
-        let (home, port) = topology.attachment(nic);
-        if home == switch {
-            table.push(port as usize);
+    let switch = SwitchId::new(switch);
+    for nic in topology.nic_ids() {
+        let home = topology.attachment(nic);
+        if home.switch == switch {
+            table.push(home.port.index());
             continue;
         }
-        let hops = distances(topology, home);
+        let hops = distances(topology, home.switch);
         let mut best: Option<usize> = None;
-        for port in 0..topology.radix() {
+        for port in topology.port_ids() {
             let Peer::Switch { switch: next, .. } = topology.peer(switch, port) else {
                 continue;
             };
-            let nearer = hops[next as usize] < hops[switch as usize];
-            if nearer && best.is_none_or(|best| used[port as usize] < used[best]) {
-                best = Some(port as usize);
+            let nearer = hops[next.index()] < hops[switch.index()];
+            if nearer && best.is_none_or(|best| used[port.index()] < used[best]) {
+                best = Some(port.index());
             }
         }
         let best = best.expect("graphs are connected");
@@ -349,16 +356,16 @@ fn nearest_and_least_used(topology: &Topology, switch: u32) -> Vec<usize> {
 }
 
 /// Hops from every switch to `home`, by relaxing all links until nothing changes.
-fn distances(topology: &Topology, home: u32) -> Vec<u32> {
+fn distances(topology: &Topology, home: SwitchId) -> Vec<u32> {
     let mut hops = vec![u32::MAX - 1; topology.switches() as usize];
-    hops[home as usize] = 0;
+    hops[home.index()] = 0;
     loop {
         let before = hops.clone();
-        for switch in 0..topology.switches() {
-            for port in 0..topology.radix() {
+        for switch in topology.switch_ids() {
+            for port in topology.port_ids() {
                 if let Peer::Switch { switch: next, .. } = topology.peer(switch, port) {
-                    let through = hops[next as usize] + 1;
-                    hops[switch as usize] = hops[switch as usize].min(through);
+                    let through = hops[next.index()] + 1;
+                    hops[switch.index()] = hops[switch.index()].min(through);
                 }
             }
         }

@@ -8,6 +8,7 @@ use super::packet::{Flit, Packet, PacketId, completes_credit};
 use super::routing::Router;
 use super::sender::Sender;
 use super::switch_of;
+use flitwise::fabric::ids::{PortId, SwitchId};
 use flitwise::fabric::spec::hierarchical::{CentralQueues, Quota};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::topology::Peer;
@@ -111,7 +112,10 @@ impl<'s> Switch<'s> {
         let (timing, buffers) = (&switch_of(spec).timing, &switch_of(spec).buffers);
         let vls = usize::from(spec.qos.vls);
         let peers: Vec<Peer> = (0..radix)
-            .map(|port| spec.topology.peer(id, port as u32))
+            .map(|port| {
+                spec.topology
+                    .peer(SwitchId::new(id), PortId::new(port as u32))
+            })
             .collect();
         let (classes, class_of) = classes(spec, &peers);
         let size = |total: u32| total * spec.units.flits_per_credit;
@@ -380,7 +384,7 @@ pub fn speedup(spec: &FabricSpec, source: Place) -> u32 {
 
 /// The number of classes of central queues, and the class of each port.
 fn classes(spec: &FabricSpec, peers: &[Peer]) -> (usize, Vec<Option<usize>>) {
-    let mut neighbours: Vec<u32> = Vec::new();
+    let mut neighbours: Vec<SwitchId> = Vec::new();
     let mut class_of = Vec::new();
     for peer in peers {
         class_of.push(match (peer, switch_of(spec).buffers.central_queues) {

@@ -1,5 +1,6 @@
 //! Congestion control: Port VLs of switches (section 9), flows of adapters (section 11).
 
+use flitwise::fabric::ids::{PortId, SwitchId};
 use flitwise::fabric::spec::congestion::{
     CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, PortCongestion, SlScope,
     TimerRestart, TimerScope,
@@ -35,7 +36,7 @@ impl PortVl {
         let topology = &spec.topology;
         let output = u64::from(switch) * u64::from(topology.radix()) + port as u64;
         Self {
-            settings: control.port(topology, switch, port as u32),
+            settings: control.port(topology, SwitchId::new(switch), PortId::new(port as u32)),
             compare: control.compare,
             marking: control.marking,
             congested: false,

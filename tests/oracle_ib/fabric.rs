@@ -8,6 +8,7 @@ use super::routing;
 use super::sample::{FlowSample, Sample};
 use super::switch::{Offer, Switch};
 use super::{CctiChange, Departure, IbRun, RunEnd};
+use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::spec::voq::{Acks, StaticPool};
 use flitwise::fabric::spec::{FabricSpec, Notification, Tick, Voq};
 use flitwise::fabric::stats::CongestionStats;
@@ -63,7 +64,7 @@ impl<'s> Fabric<'s> {
         for switch in 0..count {
             for port in 0..radix {
                 let here = End::Port { switch, port };
-                let (id, at) = (switch as u32, port as u32);
+                let (id, at) = (SwitchId::new(switch as u32), PortId::new(port as u32));
                 let rate = (voq.links.at(topology, id, at), spec.units.flit_bytes);
                 let mut connect = |from, to, latency, own: u32, far: &StaticPool| {
                     let per_credit = spec.units.flits_per_credit;
@@ -76,7 +77,7 @@ impl<'s> Fabric<'s> {
                 match topology.peer(id, at) {
                     Peer::None => {}
                     Peer::Nic(nic) => {
-                        let nic = nic as usize;
+                        let nic = nic.index();
                         let there = End::Nic(nic);
                         let up = connect(there, here, flight.host, b.nic_queue, far);
                         let down = connect(here, there, flight.host, b.output, &b.nic_sink);
@@ -87,7 +88,7 @@ impl<'s> Fabric<'s> {
                         switch: next,
                         port: entry,
                     } => {
-                        let (next, entry) = (next as usize, entry as usize);
+                        let (next, entry) = (next.index(), entry.index());
                         let there = End::Port {
                             switch: next,
                             port: entry,
@@ -322,8 +323,8 @@ impl<'s> Fabric<'s> {
         );
         let spec = self.spec;
         let mtu = u64::from(spec.qos.service_levels[usize::from(message.sl)].mtu_bytes);
-        let flow = (message.src, message.dst, message.sl);
-        let vl = routing::vl_at_nic(self.spec, message.src, message.dst, message.sl);
+        let flow = (message.src.get(), message.dst.get(), message.sl);
+        let vl = routing::vl_at_nic(self.spec, flow.0, flow.1, flow.2);
         let count = message.bytes.div_ceil(mtu).max(1) as u32;
         for index in 0..count {
             let rest = message.bytes - mtu * u64::from(index);
@@ -338,7 +339,7 @@ impl<'s> Fabric<'s> {
                 ..blank(spec, flow, flits, vl)
             });
             let id = self.packets.len() - 1;
-            self.hcas[message.src as usize].enqueue(id, &self.packets[id]);
+            self.hcas[message.src.index()].enqueue(id, &self.packets[id]);
         }
         self.messages.push(MessageState {
             message,
@@ -381,9 +382,9 @@ impl<'s> Fabric<'s> {
             self.moved += hca.pick(now, packets, &mut self.links[link]);
             for (sl, dst) in self.hcas[nic].emptied() {
                 let queue = AppQueue {
-                    nic: nic as u32,
+                    nic: NicId::new(nic as u32),
                     sl,
-                    dst: Some(dst),
+                    dst: Some(NicId::new(dst)),
                 };
                 if let Some(message) = workload.replenish(now, queue) {
                     self.enqueue(message);

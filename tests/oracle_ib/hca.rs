@@ -6,6 +6,7 @@ use super::link::Link;
 use super::packet::{Flit, Packet, PacketId, completes_credit};
 use super::server::Server;
 use super::vlarb::Arbiter;
+use flitwise::fabric::ids::NicId;
 use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -54,8 +55,8 @@ impl<'s> Hca<'s> {
         leaving: usize,
         arriving: usize,
     ) -> Self {
-        let (switch, port) = spec.topology.attachment(id);
-        let rate = voq.links.at(&spec.topology, switch, port);
+        let at = spec.topology.attachment(NicId::new(id));
+        let rate = voq.links.at(&spec.topology, at.switch, at.port);
         let vls = usize::from(spec.qos.vls);
         Self {
             spec,

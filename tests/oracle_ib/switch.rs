@@ -7,6 +7,7 @@ use super::link::Link;
 use super::packet::{Flit, Packet, PacketId, completes_credit};
 use super::routing::{NextHop, Router};
 use super::vlarb::{Arbiter, Pick};
+use flitwise::fabric::ids::{PortId, SwitchId};
 use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
 use flitwise::fabric::topology::Peer;
 use std::collections::{BTreeMap, VecDeque};
@@ -318,8 +319,8 @@ impl<'s> Switch<'s> {
         link.grant(offer.packet, packet);
         link.counts.queue_wait += now - packet.waiting_since;
         packet.waiting_since = packet.available[0];
-        let from = (self.id, offer.input as u32);
-        let rate = self.voq.links.at(&self.spec.topology, from.0, from.1);
+        let (switch, port) = (SwitchId::new(self.id), PortId::new(offer.input as u32));
+        let rate = self.voq.links.at(&self.spec.topology, switch, port);
         let rate = (rate, self.spec.units.flit_bytes);
         let held_back = output.port_vls.get_mut(vl).map_or(0, |port_vl| {
             packet.fecn |= port_vl.mark(packet.bytes.into());

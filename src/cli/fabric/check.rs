@@ -2,8 +2,9 @@
 
 use super::{CheckArgs, CliError, names, print};
 use crate::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Credits, Towards};
-use crate::fabric::analysis::routes::RouteAnalysis;
+use crate::fabric::analysis::routes::{RouteAnalysis, RoutingLoop};
 use crate::fabric::analysis::{QUICK_STEPS, TooLarge, steps};
+use crate::fabric::ids::{NicId, NicPair, PortId, SwitchId};
 use crate::fabric::spec::FabricSpec;
 use crate::fabric::spec::hierarchical::CentralQueues;
 use crate::units::human_count;
@@ -125,8 +126,9 @@ impl<'a> Verdict<'a> {
         let mut classes = [0u8; 32];
         for sl in 0..qos.service_levels.len() {
             for class in 0..self.spec.classes() {
-                let queues = 0..qos.queues(sl, self.spec.classes()) as u32;
-                for channel in queues.filter_map(|queue| self.spec.channel(sl, class, queue)) {
+                // The first NICs pick one queue each.
+                let queues = NicId::all(qos.queues(sl, self.spec.classes()) as u32);
+                for channel in queues.filter_map(|dst| self.spec.channel(sl, class, dst)) {
                     classes[usize::from(channel.vl) % 32] |= 1 << class;
                 }
             }
@@ -166,11 +168,11 @@ impl<'a> Verdict<'a> {
             return row(out, "routes", "ok", text);
         }
         row(out, "routes", "FAILED", connected)?;
-        for (src, dst) in &r.lost {
+        for NicPair { src, dst } in &r.lost {
             row(out, "", "", format!("NIC {src} has no route to NIC {dst}"))?;
         }
-        if let Some((dst, switches)) = &r.routing_loop {
-            let switches: Vec<String> = switches.iter().map(u32::to_string).collect();
+        if let Some(RoutingLoop { dst, switches }) = &r.routing_loop {
+            let switches: Vec<String> = switches.iter().map(SwitchId::to_string).collect();
             let switches = switches.join(" -> ");
             let text = format!("packets for NIC {dst} go round in a loop: switches {switches}");
             row(out, "", "", text)?;
@@ -227,11 +229,11 @@ impl<'a> Verdict<'a> {
         let switch = names::switch(topology, c.switch);
         let place = match c.buffer {
             Buffer::Input => {
-                let from = names::peer(topology, c.switch, c.index);
+                let from = names::peer(topology, c.switch, PortId::new(c.index));
                 format!("{switch} input port {} (from {from})", c.index)
             }
             Buffer::Output => {
-                let to = names::peer(topology, c.switch, c.index);
+                let to = names::peer(topology, c.switch, PortId::new(c.index));
                 format!("{switch} output port {} (to {to})", c.index)
             }
             Buffer::Central => {
@@ -282,7 +284,8 @@ impl<'a> Verdict<'a> {
             };
             cycle.iter().map(channel).collect::<Vec<_>>()
         });
-        let lost = r.lost.iter().map(|&(s, d)| json!({ "src": s, "dst": d }));
+        let lost = r.lost.iter();
+        let lost = lost.map(|NicPair { src, dst }| json!({ "src": src, "dst": dst }));
         let [input, output, central] = self.without_room;
         json!({
             "schema": SCHEMA,
@@ -291,7 +294,7 @@ impl<'a> Verdict<'a> {
             "pairs": r.pairs,
             "connected": r.connected(),
             "not_connected": lost.collect::<Vec<_>>(),
-            "circle": r.routing_loop.as_ref().map(|(dst, switches)| json!({
+            "circle": r.routing_loop.as_ref().map(|RoutingLoop { dst, switches }| json!({
                 "dst": dst, "switches": switches,
             })),
             "queues": self.queues,

@@ -3,8 +3,9 @@
 use super::{CliError, ExportArgs, Format};
 use crate::config::{FabricOnly, fabric_json};
 use crate::fabric::analysis::Routes;
+use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{FabricSpec, UpPorts};
-use crate::fabric::topology::{Drawing, Peer, Place, Topology};
+use crate::fabric::topology::{Drawing, Link, Peer, Place, Topology};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::ops::Range;
 
@@ -35,12 +36,16 @@ pub(super) fn run(args: &ExportArgs) -> Result<(), CliError> {
     }
 }
 
-/// Links between switches, each once: the end with the lower (switch, port) first.
-fn links(topology: &Topology) -> impl Iterator<Item = ((u32, u32), (u32, u32))> + '_ {
-    let ends = (0..topology.switches()).flat_map(|s| (0..topology.radix()).map(move |p| (s, p)));
-    ends.filter_map(|a| match topology.peer(a.0, a.1) {
-        Peer::Switch { switch, port } if a < (switch, port) => Some((a, (switch, port))),
-        _ => None,
+/// Links between switches, each once: the lower end first.
+fn links(topology: &Topology) -> impl Iterator<Item = Link> + '_ {
+    let of_switch = |s| topology.port_ids().map(move |p| SwitchPort::new(s, p));
+    let ends = topology.switch_ids().flat_map(of_switch);
+    ends.filter_map(|a| match topology.peer(a.switch, a.port) {
+        Peer::Switch { switch, port } => {
+            let b = SwitchPort { switch, port };
+            (a < b).then_some([a, b])
+        }
+        Peer::Nic(_) | Peer::None => None,
     })
 }
 
@@ -50,8 +55,9 @@ fn dot(out: &mut impl Write, topology: &Topology, ports: bool, nics: bool) -> io
     writeln!(out, "  node [fontname=\"sans-serif\"];")?;
     writeln!(out, "  node [shape=box];")?;
     let drawing = topology.family().drawing();
-    let names = |switches: &Range<u32>| {
-        let names: Vec<String> = switches.clone().map(|s| format!("s{s}")).collect();
+    let names = |switches: &Range<SwitchId>| {
+        let switches = SwitchId::within(switches.clone());
+        let names: Vec<String> = switches.map(|s| format!("s{s}")).collect();
         names.join("; ")
     };
     match &drawing {
@@ -67,30 +73,32 @@ fn dot(out: &mut impl Write, topology: &Topology, ports: bool, nics: bool) -> io
             }
         }
         Drawing::Plain => {
-            for switch in 0..topology.switches() {
+            for switch in topology.switch_ids() {
                 writeln!(out, "  s{switch};")?;
             }
         }
     }
-    let label = |tail: u32, head: Option<u32>| {
+    let text = |port: PortId| format!("{port}/{}", port.get() / 4);
+    let label = |tail: PortId, head: Option<PortId>| {
         if !ports {
             return String::new();
         }
-        let head = head.map_or(String::new(), |p| format!(", headlabel=\"{p}/{}\"", p / 4));
-        format!(" [taillabel=\"{tail}/{}\"{head}]", tail / 4)
+        let head = head.map_or(String::new(), |p| format!(", headlabel=\"{}\"", text(p)));
+        format!(" [taillabel=\"{}\"{head}]", text(tail))
     };
-    for (a, b) in links(topology) {
+    for [a, b] in links(topology) {
         // Upper end first.
-        let (a, b) = match drawing {
-            Drawing::Levels(_) => (b, a),
-            Drawing::Groups(_) | Drawing::Plain => (a, b),
+        let [a, b] = match drawing {
+            Drawing::Levels(_) => [b, a],
+            Drawing::Groups(_) | Drawing::Plain => [a, b],
         };
-        writeln!(out, "  s{} -- s{}{};", a.0, b.0, label(a.1, Some(b.1)))?;
+        let label = label(a.port, Some(b.port));
+        writeln!(out, "  s{} -- s{}{label};", a.switch, b.switch)?;
     }
     if nics {
         writeln!(out, "  node [shape=ellipse];")?;
-        for nic in 0..topology.nics() {
-            let (switch, port) = topology.attachment(nic);
+        for nic in topology.nic_ids() {
+            let SwitchPort { switch, port } = topology.attachment(nic);
             writeln!(out, "  s{switch} -- n{nic}{};", label(port, None))?;
         }
     }
@@ -114,7 +122,7 @@ fn list<W: Write>(
 
 /// The port towards `dst` as one table can give it: the first link of a trunk, and on the way up a
 /// tree the port that the destination selects.
-fn own_port(spec: &FabricSpec, switch: u32, dst: u32) -> Option<u32> {
+fn own_port(spec: &FabricSpec, switch: SwitchId, dst: NicId) -> Option<PortId> {
     let candidates = spec.candidates(switch, dst);
     match spec.routing.up_ports {
         UpPorts::LeastQueued => spec.preferred(switch, dst),
@@ -130,28 +138,30 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
     writeln!(out, "  \"fabric\": {},", fabric_json(spec, loaded.routing))?;
     writeln!(out, "  \"radix\": {},", topology.radix())?;
     writeln!(out, "  \"trunk\": {},", topology.family().trunk())?;
-    let switches = (0..topology.switches()).map(|switch| switch_json(topology, switch));
+    let switches = topology
+        .switch_ids()
+        .map(|switch| switch_json(topology, switch));
     list(out, "switches", switches, ",")?;
-    let nics = (0..topology.nics()).map(|nic| {
-        let (switch, port) = topology.attachment(nic);
+    let nics = topology.nic_ids().map(|nic| {
+        let SwitchPort { switch, port } = topology.attachment(nic);
         format!("{{ \"id\": {nic}, \"switch\": {switch}, \"port\": {port} }}")
     });
     list(out, "nics", nics, ",")?;
-    let links = links(topology).map(|(a, b)| {
-        let wrap = topology.family().is_wrap_link(a.0, a.1);
+    let links = links(topology).map(|[a, b]| {
+        let wrap = topology.family().is_wrap_link(a.switch, a.port);
         format!(
             "{{ \"a\": [{}, {}], \"b\": [{}, {}], \"wrap\": {wrap} }}",
-            a.0, a.1, b.0, b.1
+            a.switch, a.port, b.switch, b.port
         )
     });
     list(out, "links", links, if lft { "," } else { "" })?;
     if lft {
-        let tables = (0..topology.switches()).map(|switch| {
+        let tables = topology.switch_ids().map(|switch| {
             let port = |dst| match own_port(spec, switch, dst) {
                 Some(port) => port.to_string(),
                 None => "null".to_owned(),
             };
-            let ports: Vec<String> = (0..topology.nics()).map(port).collect();
+            let ports: Vec<String> = topology.nic_ids().map(port).collect();
             format!("[{}]", ports.join(","))
         });
         list(out, "lft", tables, "")?;
@@ -159,7 +169,7 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
     writeln!(out, "}}")
 }
 
-fn switch_json(topology: &Topology, switch: u32) -> String {
+fn switch_json(topology: &Topology, switch: SwitchId) -> String {
     let place = match topology.family().place(switch) {
         Place::None => String::new(),
         Place::Coordinates(all) => {

@@ -6,6 +6,7 @@ use crate::config::{FabricOnly, fabric_json};
 use crate::fabric::analysis::bisection::Bisection;
 use crate::fabric::analysis::distance::Distances;
 use crate::fabric::analysis::routes::RouteAnalysis;
+use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::{FabricSpec, Switch};
 use crate::fabric::topology::Peer;
 use crate::results::table::write_table;
@@ -43,24 +44,30 @@ pub(super) fn run(args: &InfoArgs) -> Result<(), CliError> {
     print(&text)
 }
 
-/// Switches by their numbers of (NIC, link, free) ports.
-type PortKinds = BTreeMap<(u32, u32, u32), u64>;
+/// Number of ports of each kind that a switch has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct PortKinds {
+    nic: u32,
+    link: u32,
+    free: u32,
+}
 
-fn port_kinds(spec: &FabricSpec) -> PortKinds {
+/// The switches, counted by their ports.
+fn port_kinds(spec: &FabricSpec) -> BTreeMap<PortKinds, u64> {
     let topology = &spec.topology;
-    let mut kinds = PortKinds::new();
-    for switch in 0..topology.switches() {
-        let mut kind = (0, 0, 0);
-        for port in 0..topology.radix() {
+    let mut switches = BTreeMap::new();
+    for switch in topology.switch_ids() {
+        let mut kinds = PortKinds::default();
+        for port in topology.port_ids() {
             match topology.peer(switch, port) {
-                Peer::Nic(_) => kind.0 += 1,
-                Peer::Switch { .. } => kind.1 += 1,
-                Peer::None => kind.2 += 1,
+                Peer::Nic(_) => kinds.nic += 1,
+                Peer::Switch { .. } => kinds.link += 1,
+                Peer::None => kinds.free += 1,
             }
         }
-        *kinds.entry(kind).or_default() += 1;
+        *switches.entry(kinds).or_default() += 1;
     }
-    kinds
+    switches
 }
 
 /// Bytes of the buffers of each kind.
@@ -79,10 +86,12 @@ fn buffers(spec: &FabricSpec) -> BufferBytes {
         credits.saturating_mul(credit)
     };
     let (mut ports, mut mports) = (0, 0);
-    for switch in 0..topology.switches() {
-        for mport in 0..topology.radix() / 4 {
-            let range = 4 * mport..4 * mport + 4;
-            let used = range.filter(|&p| topology.peer(switch, p) != Peer::None);
+    let all_ports: Vec<_> = topology.port_ids().collect();
+    for switch in topology.switch_ids() {
+        for mport in all_ports.chunks(4) {
+            let used = mport
+                .iter()
+                .filter(|&&p| topology.peer(switch, p) != Peer::None);
             let used = used.count() as u64;
             ports += used;
             mports += u64::from(used > 0);
@@ -111,9 +120,16 @@ fn buffers(spec: &FabricSpec) -> BufferBytes {
     }
 }
 
+/// The link that carries most under uniform traffic.
+struct BusyLink {
+    from: SwitchPort,
+    /// Flits per flit that each NIC offers.
+    load: f64,
+}
+
 struct Info<'a> {
     loaded: &'a FabricOnly,
-    ports: PortKinds,
+    ports: BTreeMap<PortKinds, u64>,
     routes: Result<RouteAnalysis, String>,
     distances: Result<Distances, String>,
     bisection: Option<Bisection>,
@@ -208,23 +224,28 @@ impl Info<'_> {
             let (switch, host) = self.links();
             return 2.0 * (switch + host) as f64 * self.link_bytes_per_s();
         }
-        let ports = (0..topology.switches())
-            .flat_map(|switch| (0..topology.radix()).map(move |port| (switch, port)));
-        let directions = |(switch, port)| match topology.peer(switch, port) {
+        let directions = |switch, port| match topology.peer(switch, port) {
             Peer::None => 0.0,
             Peer::Switch { .. } => self.bytes_per_s(spec.link_rate(switch, port)),
             Peer::Nic(_) => 2.0 * self.bytes_per_s(spec.link_rate(switch, port)),
         };
-        ports.map(directions).sum()
+        let of_switch = |switch| {
+            topology
+                .port_ids()
+                .map(move |port| directions(switch, port))
+        };
+        topology.switch_ids().flat_map(of_switch).sum()
     }
 
-    /// The busiest link as (switch, port), with its load per flit offered by a NIC.
-    fn busiest(&self, routes: &RouteAnalysis) -> Option<(u32, u32, f64)> {
+    /// The link that carries most.
+    fn busiest(&self, routes: &RouteAnalysis) -> Option<BusyLink> {
         let topology = &self.spec().topology;
         let (at, pairs) = routes.busiest_link()?;
-        let (at, radix) = (at as u32, topology.radix());
         let others = u64::from(topology.nics() - 1) * routes.share;
-        Some((at / radix, at % radix, mean(pairs, others)))
+        Some(BusyLink {
+            from: SwitchPort::of_index(at as u32, topology.radix()),
+            load: mean(pairs, others),
+        })
     }
 
     fn write(&self, out: &mut String) -> fmt::Result {
@@ -243,7 +264,7 @@ impl Info<'_> {
                 Switch::Voq(_) => format!("{radix} per switch"),
             },
         )?;
-        for (&(nic, link, free), &count) in &self.ports {
+        for (&PortKinds { nic, link, free }, &count) in &self.ports {
             let kind = names::counted(count, "switch");
             row("", format!("{kind}: {nic} NIC, {link} link, {free} free"))?;
         }
@@ -339,11 +360,14 @@ impl Info<'_> {
         );
         match self.busiest(routes) {
             None => format!("{bound}: no link between switches is used"),
-            Some((switch, port, load)) => format!(
-                "{bound}; the busiest link, switch {switch} port {port} -> {}, carries {load:.4} \
-                 flits per flit that each NIC offers",
-                names::peer(topology, switch, port)
-            ),
+            Some(BusyLink { from, load }) => {
+                let SwitchPort { switch, port } = from;
+                format!(
+                    "{bound}; the busiest link, switch {switch} port {port} -> {}, carries \
+                     {load:.4} flits per flit that each NIC offers",
+                    names::peer(topology, switch, port)
+                )
+            }
         }
     }
 
@@ -351,15 +375,16 @@ impl Info<'_> {
         let spec = self.spec();
         let topology = &spec.topology;
         let (switch_links, host_links) = self.links();
-        let kinds = self.ports.iter().map(|(&(nic, link, free), &switches)| {
+        let kinds = self.ports.iter().map(|(kinds, switches)| {
+            let PortKinds { nic, link, free } = kinds;
             json!({ "nic": nic, "link": link, "free": free, "switches": switches })
         });
         let uniform = self.routes.as_ref().ok().map(|r| {
             let (num, den) = r.uniform_bound(topology.nics());
             json!({
                 "saturation_bound_flits_per_cycle_per_nic": self.per_cycle(num, den),
-                "busiest_link": self.busiest(r).map(|(switch, port, load)| json!({
-                    "switch": switch, "port": port, "load_per_offered": load,
+                "busiest_link": self.busiest(r).map(|BusyLink { from, load }| json!({
+                    "switch": from.switch, "port": from.port, "load_per_offered": load,
                 })),
             })
         });

@@ -1,9 +1,10 @@
 //! Names of a fabric and its parts.
 
+use crate::fabric::ids::{PortId, SwitchId};
 use crate::fabric::topology::{Peer, Place, Topology};
 
 /// "switch 5 (1,1)": with coordinates on cubes, level and position in trees.
-pub(super) fn switch(topology: &Topology, switch: u32) -> String {
+pub(super) fn switch(topology: &Topology, switch: SwitchId) -> String {
     match topology.family().place(switch) {
         Place::None => format!("switch {switch}"),
         Place::Coordinates(all) => {
@@ -19,7 +20,7 @@ pub(super) fn switch(topology: &Topology, switch: u32) -> String {
 }
 
 /// "switch 5 port 2", "NIC 3" or "nothing": what a port is connected to.
-pub(super) fn peer(topology: &Topology, switch: u32, port: u32) -> String {
+pub(super) fn peer(topology: &Topology, switch: SwitchId, port: PortId) -> String {
     match topology.peer(switch, port) {
         Peer::None => "nothing".into(),
         Peer::Nic(nic) => format!("NIC {nic}"),

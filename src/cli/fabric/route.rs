@@ -2,15 +2,20 @@
 
 use super::{CliError, InfoArgs, names};
 use crate::fabric::analysis::path::{Path, path};
+use crate::fabric::ids::{NicId, NicPair, PortId};
 use crate::fabric::spec::{FabricSpec, Switch, Tick, UpPorts};
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
 
+/// MPort of a port of a hierarchical switch.
+fn mport(port: PortId) -> u32 {
+    port.get() / 4
+}
+
 /// A pair and its route.
 pub(super) struct Route<'a> {
     spec: &'a FabricSpec,
-    src: u32,
-    dst: u32,
+    pair: NicPair,
     sl: usize,
     payload: u32,
     path: Path,
@@ -57,11 +62,12 @@ impl<'a> Route<'a> {
                 }
             },
         };
-        match path(spec, spec, (src, dst), sl, payload) {
+        let [src, dst] = [src, dst].map(NicId::new);
+        let pair = NicPair { src, dst };
+        match path(spec, spec, pair, sl, payload) {
             Ok(path) => Ok(Some(Self {
                 spec,
-                src,
-                dst,
+                pair,
                 sl,
                 payload,
                 path,
@@ -84,18 +90,19 @@ impl<'a> Route<'a> {
             "\nroute of a packet of {} B ({}) in {level} from NIC {} to NIC {}:",
             self.payload,
             names::counted(path.flits.into(), "flit"),
-            self.src,
-            self.dst
+            self.pair.src,
+            self.pair.dst
         )?;
-        writeln!(out, "  tick 0: leaves NIC {} on SC {sc}, VL {vl}", self.src)?;
+        let src = self.pair.src;
+        writeln!(out, "  tick 0: leaves NIC {src} on SC {sc}, VL {vl}")?;
         for step in &path.steps {
-            let on_mport = |port: u32| match self.spec.switch {
-                Switch::Hierarchical(_) => format!(" (MPort {})", port / 4),
+            let on_mport = |port: PortId| match self.spec.switch {
+                Switch::Hierarchical(_) => format!(" (MPort {})", mport(port)),
                 Switch::Voq(_) => String::new(),
             };
             let through = match (&self.spec.switch, step.central) {
                 (Switch::Voq(_), _) => String::new(),
-                (_, None) => format!(" within MPort {},", step.port_in / 4),
+                (_, None) => format!(" within MPort {},", mport(step.port_in)),
                 (_, Some(central)) => format!(" through central buffer {central},"),
             };
             let trunk = match (step.candidates.first(), step.candidates.iter().last()) {
@@ -122,7 +129,7 @@ impl<'a> Route<'a> {
         writeln!(
             out,
             "  tick {}: header at NIC {}; tail at tick {}",
-            path.header, self.dst, path.tail
+            path.header, self.pair.dst, path.tail
         )?;
         writeln!(
             out,
@@ -153,10 +160,10 @@ impl<'a> Route<'a> {
             json!({
                 "switch": s.switch,
                 "port_in": s.port_in,
-                "mport_in": s.port_in / 4,
+                "mport_in": mport(s.port_in),
                 "central_buffer": s.central,
                 "port_out": s.port_out,
-                "mport_out": s.port_out / 4,
+                "mport_out": mport(s.port_out),
                 candidates: { "first_port": s.candidates.first(), "links": s.candidates.count() },
                 "sc": s.channel.0,
                 "vl": s.channel.1,
@@ -165,8 +172,8 @@ impl<'a> Route<'a> {
             })
         });
         json!({
-            "src": self.src,
-            "dst": self.dst,
+            "src": self.pair.src,
+            "dst": self.pair.dst,
             "sl": self.spec.qos.service_levels[self.sl].name,
             "payload_bytes": self.payload,
             "flits": path.flits,

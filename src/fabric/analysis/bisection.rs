@@ -1,8 +1,9 @@
 //! The bisection: how many links connect the two halves of a fabric.
 
 use super::nics_at;
+use crate::fabric::ids::SwitchId;
 use crate::fabric::spec::FabricSpec;
-use crate::fabric::topology::Peer;
+use crate::fabric::topology::{Peer, SwitchOrder};
 
 /// The fewest switch-to-switch links between two halves of the NICs, or a bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,10 +25,10 @@ impl Bisection {
     pub fn new(spec: &FabricSpec) -> Option<Self> {
         let topology = &spec.topology;
         let closed = topology.family().bisection(topology);
-        let closed = closed.map(|(links, formula)| Self {
-            links,
+        let closed = closed.map(|closed| Self {
+            links: closed.links,
             exact: true,
-            method: formula.into(),
+            method: closed.formula.into(),
             half: u64::from(topology.nics()) / 2,
         });
         closed.or_else(|| Self::bound(spec))
@@ -41,53 +42,49 @@ impl Bisection {
             return None;
         }
         let (cuts, orders) = (Cuts::new(spec), orders(spec));
-        let best = orders
+        let (cut, name) = orders
             .into_iter()
-            .map(|(name, order)| {
-                let (links, half) = cuts.best_in(&order);
-                (links, half, name)
-            })
-            // Prefers an even split, then few links.
-            .min_by_key(|&(links, half, _)| (std::cmp::Reverse(half), links))?;
-        let (links, half, name) = best;
+            .map(|order| (cuts.best_in(&order.switches), order.name))
+            .min_by_key(|(cut, _)| cut.rank())?;
         Some(Self {
-            links,
+            links: cut.links,
             exact: false,
             method: format!("best of several cuts: half of the NICs {name}"),
-            half,
+            half: cut.half,
         })
     }
 }
 
-/// Orders of the switches, each with its name. A cut puts the first switches of an order on
-/// one side.
-fn orders(spec: &FabricSpec) -> Vec<(String, Vec<u32>)> {
+/// The orders whose cuts are tried.
+fn orders(spec: &FabricSpec) -> Vec<SwitchOrder> {
     let switches = spec.topology.switches();
-    let mut orders = vec![(
-        "by number of the switch".to_owned(),
-        (0..switches).collect(),
-    )];
+    let order = |name: &str, switches| SwitchOrder {
+        name: name.to_owned(),
+        switches,
+    };
+    let by_number = SwitchId::all(switches).collect();
+    let mut orders = vec![order("by number of the switch", by_number)];
     orders.extend(spec.topology.family().cuts(switches));
-    orders.push(("nearest to switch 0".to_owned(), by_distance(spec)));
+    orders.push(order("nearest to switch 0", by_distance(spec)));
     orders
 }
 
 /// The order by distance from switch 0.
-fn by_distance(spec: &FabricSpec) -> Vec<u32> {
+fn by_distance(spec: &FabricSpec) -> Vec<SwitchId> {
     let neighbours = super::distance::neighbours(spec);
     let mut seen = vec![false; neighbours.len()];
     let mut order = Vec::with_capacity(neighbours.len());
     // Components that are not connected follow one another.
-    for start in 0..neighbours.len() as u32 {
-        if std::mem::replace(&mut seen[start as usize], true) {
+    for start in spec.topology.switch_ids() {
+        if std::mem::replace(&mut seen[start.index()], true) {
             continue;
         }
         let mut next = order.len();
         order.push(start);
         while let Some(&switch) = order.get(next) {
             next += 1;
-            for &beside in &neighbours[switch as usize] {
-                if !std::mem::replace(&mut seen[beside as usize], true) {
+            for &beside in &neighbours[switch.index()] {
+                if !std::mem::replace(&mut seen[beside.index()], true) {
                     order.push(beside);
                 }
             }
@@ -105,33 +102,51 @@ struct Cuts {
     nics_at: Vec<u32>,
     nics: u64,
     /// Neighbours of each switch, once per link.
-    links: Vec<Vec<u32>>,
+    links: Vec<Vec<SwitchId>>,
+}
+
+/// A cut between two halves of the NICs.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cut {
+    /// Links between the sides, each counted once for both directions.
+    links: u64,
+    /// NICs in the smaller half.
+    half: u64,
+}
+
+impl Cut {
+    /// Less for the better cut: an even split is preferred, then few links.
+    fn rank(&self) -> impl Ord + use<> {
+        (std::cmp::Reverse(self.half), self.links)
+    }
 }
 
 impl Cuts {
     fn new(spec: &FabricSpec) -> Self {
         let topology = &spec.topology;
-        let of = |switch: u32| {
-            let peers = (0..topology.radix()).filter_map(|p| match topology.peer(switch, p) {
-                Peer::Switch { switch, .. } => Some(switch),
-                _ => None,
-            });
+        let of = |switch| {
+            let peers = topology
+                .port_ids()
+                .filter_map(|p| match topology.peer(switch, p) {
+                    Peer::Switch { switch, .. } => Some(switch),
+                    _ => None,
+                });
             peers.collect()
         };
         Self {
             nics_at: nics_at(spec),
             nics: topology.nics().into(),
-            links: (0..topology.switches()).map(of).collect(),
+            links: topology.switch_ids().map(of).collect(),
         }
     }
 
-    /// Links of the cut, and NICs in the smaller half, when the first switches of `order` make
-    /// one half. Tries the last size with at most half of the NICs, and the next larger one.
-    fn best_in(&self, order: &[u32]) -> (u64, u64) {
-        let mut best: Option<(u64, u64)> = None;
+    /// The best cut in which the first switches of `order` make one half. Tries the last size with
+    /// at most half of the NICs, and the next larger one.
+    fn best_in(&self, order: &[SwitchId]) -> Cut {
+        let mut best: Option<Cut> = None;
         let (mut taken, mut end) = (0, 0);
         for (i, &switch) in order.iter().enumerate() {
-            let with = taken + u64::from(self.nics_at[switch as usize]);
+            let with = taken + u64::from(self.nics_at[switch.index()]);
             if 2 * with > self.nics {
                 end = i;
                 break;
@@ -142,17 +157,17 @@ impl Cuts {
             let mut side = vec![false; order.len()];
             let mut nics = 0;
             for &switch in &order[..end.min(order.len())] {
-                side[switch as usize] = true;
-                nics += u64::from(self.nics_at[switch as usize]);
+                side[switch.index()] = true;
+                nics += u64::from(self.nics_at[switch.index()]);
             }
             let half = nics.min(self.nics - nics);
             let links = self.count_after_moves(&mut side);
-            let better = |&(l, h): &(u64, u64)| half > h || half == h && links < l;
-            if best.as_ref().is_none_or(better) {
-                best = Some((links, half));
+            let cut = Cut { links, half };
+            if best.is_none_or(|best| cut.rank() < best.rank()) {
+                best = Some(cut);
             }
         }
-        best.unwrap_or((0, 0))
+        best.unwrap_or_default()
     }
 
     /// Moves each switch without NICs to the side that most of its links lead to. Returns the
@@ -162,7 +177,7 @@ impl Cuts {
             let mut moved = false;
             for switch in 0..side.len() {
                 let links = &self.links[switch];
-                let away = links.iter().filter(|&&n| side[n as usize] != side[switch]);
+                let away = links.iter().filter(|&&n| side[n.index()] != side[switch]);
                 if self.nics_at[switch] == 0 && 2 * away.count() > links.len() {
                     side[switch] = !side[switch];
                     moved = true;
@@ -175,7 +190,7 @@ impl Cuts {
         let directed: usize = (0..side.len())
             .map(|s| {
                 let links = self.links[s].iter();
-                links.filter(|&&n| side[n as usize] != side[s]).count()
+                links.filter(|&&n| side[n.index()] != side[s]).count()
             })
             .sum();
         directed as u64 / 2

@@ -9,10 +9,11 @@
 
 use super::graph::Graph;
 use super::routes::RouteAnalysis;
-use super::turns::VlPairs;
+use super::turns::{VlPair, VlPairs};
 use super::{MAX_TURNS, TooLarge};
+use crate::fabric::ids::{PortId, SwitchId};
 use crate::fabric::spec::hierarchical::{CentralQueues, Quota};
-use crate::fabric::spec::{Classes, FabricSpec};
+use crate::fabric::spec::{Classes, FabricSpec, Hop};
 use crate::fabric::topology::Peer;
 
 /// Kind of buffer.
@@ -46,7 +47,7 @@ pub enum Towards {
     /// The NICs of the switch.
     Nics,
     /// A neighbouring switch.
-    Switch(u32),
+    Switch(SwitchId),
     /// Everywhere: there is one queue per VL.
     All,
 }
@@ -57,7 +58,7 @@ pub struct Channel {
     /// Kind of the buffer.
     pub buffer: Buffer,
     /// Switch.
-    pub switch: u32,
+    pub switch: SwitchId,
     /// Port within the switch, or number of the central buffer: 2 × MPort + 0 or 1.
     pub index: u32,
     /// Queue or shared credits.
@@ -101,7 +102,7 @@ impl<'a> ChannelGraph<'a> {
         };
         let pairs = VlPairs::new(spec);
         let voq = spec.voq().is_some();
-        for switch in 0..topology.switches() {
+        for switch in topology.switch_ids() {
             match voq {
                 true => builder.add_voq_switch(switch, routes, &pairs),
                 false => builder.add_switch(switch, routes, &classes, &pairs),
@@ -150,7 +151,8 @@ impl<'a> ChannelGraph<'a> {
             Buffer::Central => radix / 2,
             Buffer::Input | Buffer::Output => radix,
         };
-        let (switch, index) = ((at / per_switch) as u32, (at % per_switch) as u32);
+        let switch = SwitchId::new((at / per_switch) as u32);
+        let index = (at % per_switch) as u32;
         let credits = if node >= self.nodes.queues() {
             Credits::Shared
         } else {
@@ -172,14 +174,14 @@ impl<'a> ChannelGraph<'a> {
     }
 
     /// Where the packets of class `class` in central buffer `central` of a switch go.
-    fn towards(&self, switch: u32, central: u32, class: usize) -> Towards {
+    fn towards(&self, switch: SwitchId, central: u32, class: usize) -> Towards {
         if central_queues(self.spec) == CentralQueues::PerVl {
             return Towards::All;
         }
         let topology = &self.spec.topology;
-        let radix = topology.radix();
-        let port = (central % 2..radix).step_by(2).find(|&port| {
-            let of_port = self.classes.of_port[(switch * radix + port) as usize];
+        let ports = PortId::within(PortId::new(central % 2)..PortId::new(topology.radix()));
+        let port = ports.step_by(2).find(|&port| {
+            let of_port = self.classes.of_port[topology.port_index(switch, port)];
             usize::from(of_port) == class && topology.peer(switch, port) != Peer::None
         });
         match port.map(|port| topology.peer(switch, port)) {
@@ -308,31 +310,35 @@ impl Builder<'_> {
     /// Adds the queues and dependencies of a hierarchical switch and its links.
     fn add_switch(
         &mut self,
-        switch: u32,
+        switch: SwitchId,
         routes: &RouteAnalysis,
         classes: &Classes,
         pairs: &VlPairs,
     ) {
         let topology = &self.spec.topology;
-        let radix = topology.radix();
-        let base = switch as usize * radix as usize;
-        for port_in in 0..radix {
+        let base = switch.index() * topology.radix() as usize;
+        for port_in in topology.port_ids() {
             let from_nic = match topology.peer(switch, port_in) {
                 Peer::None => continue,
                 Peer::Nic(_) => true,
                 Peer::Switch { .. } => false,
             };
-            for port_out in 0..radix {
-                let out = base + port_out as usize;
-                for (before, after) in pairs.of_ports(routes, (switch, port_in), port_out) {
+            for port_out in topology.port_ids() {
+                let out = base + port_out.index();
+                let hop = Hop {
+                    switch,
+                    in_port: port_in,
+                    out_port: port_out,
+                };
+                for VlPair { before, after } in pairs.of_hop(routes, hop) {
                     // Only a NIC waits for the input buffer behind its link.
                     let mut waits = (!from_nic).then(|| {
                         self.nodes
-                            .queue(Buffer::Input, base + port_in as usize, 0, before)
+                            .queue(Buffer::Input, base + port_in.index(), 0, before)
                     });
-                    if port_in / 4 != port_out / 4 {
+                    if port_in.get() / 4 != port_out.get() / 4 {
                         let class = usize::from(classes.of_port[out]);
-                        let central = base / 2 + (2 * (port_in / 4) + port_out % 2) as usize;
+                        let central = base / 2 + 2 * (port_in.index() / 4) + port_out.index() % 2;
                         waits = Some(self.wait(waits, Buffer::Central, central, class, after));
                     }
                     self.wait(waits, Buffer::Output, out, 0, after);
@@ -346,13 +352,12 @@ impl Builder<'_> {
     /// waits in an input buffer, whose VLs share no credits, until the next input buffer has
     /// credits. A packet in an output buffer has these credits, so output buffers always
     /// drain.
-    fn add_voq_switch(&mut self, switch: u32, routes: &RouteAnalysis, pairs: &VlPairs) {
+    fn add_voq_switch(&mut self, switch: SwitchId, routes: &RouteAnalysis, pairs: &VlPairs) {
         let topology = &self.spec.topology;
-        let radix = topology.radix();
         let tables = self.spec.qos.vl_policy.tables();
-        for port_in in 0..radix {
+        for port_in in topology.port_ids() {
             let own = |vl| {
-                let at = (switch * radix + port_in) as usize;
+                let at = topology.port_index(switch, port_in);
                 self.nodes.queue(Buffer::Input, at, 0, vl)
             };
             let from = topology.peer(switch, port_in);
@@ -363,19 +368,24 @@ impl Builder<'_> {
                     self.used[own(vl.into())] = true;
                 }
             }
-            for port_out in (0..radix).filter(|&out| out != port_in) {
+            for port_out in topology.port_ids().filter(|&out| out != port_in) {
                 let to = topology.peer(switch, port_out);
                 // With tables it is the turn from switch to switch that counts.
                 let ends = matches!(from, Peer::Nic(_)) || matches!(to, Peer::Nic(_));
                 if from == Peer::None || tables.is_some() && ends {
                     continue;
                 }
-                for (before, after) in pairs.of_ports(routes, (switch, port_in), port_out) {
+                let hop = Hop {
+                    switch,
+                    in_port: port_in,
+                    out_port: port_out,
+                };
+                for VlPair { before, after } in pairs.of_hop(routes, hop) {
                     self.used[own(before)] = true;
                     let Peer::Switch { switch: next, port } = to else {
                         continue;
                     };
-                    let into = (next * radix + port) as usize;
+                    let into = topology.port_index(next, port);
                     let next = self.nodes.queue(Buffer::Input, into, 0, after);
                     self.used[next] = true;
                     if let Peer::Switch { .. } = from {
@@ -388,10 +398,9 @@ impl Builder<'_> {
 
     /// Adds what the output buffers of a switch wait for. The turns of the switch must have been
     /// added.
-    fn add_links(&mut self, switch: u32) {
+    fn add_links(&mut self, switch: SwitchId) {
         let topology = &self.spec.topology;
-        let radix = topology.radix();
-        for port in 0..radix {
+        for port in topology.port_ids() {
             let Peer::Switch {
                 switch: next,
                 port: port_in,
@@ -399,11 +408,12 @@ impl Builder<'_> {
             else {
                 continue;
             };
-            let (out, into) = (switch * radix + port, next * radix + port_in);
+            let out = topology.port_index(switch, port);
+            let into = topology.port_index(next, port_in);
             for vl in 0..self.nodes.vls {
-                let node = self.nodes.queue(Buffer::Output, out as usize, 0, vl);
+                let node = self.nodes.queue(Buffer::Output, out, 0, vl);
                 if self.used[node] {
-                    self.wait(Some(node), Buffer::Input, into as usize, 0, vl);
+                    self.wait(Some(node), Buffer::Input, into, 0, vl);
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Shortest paths between NICs in the topology, without regard to routing.
 
 use super::{MAX_STEPS, TooLarge, nics_at};
+use crate::fabric::ids::SwitchId;
 use crate::fabric::spec::FabricSpec;
 use crate::fabric::topology::Peer;
 
@@ -24,14 +25,14 @@ impl Distances {
         TooLarge::check("steps to all shortest paths:", sources * links, MAX_STEPS)?;
         let neighbours = neighbours(spec);
         let mut pairs_by_hops = Vec::new();
-        let mut seen = vec![u32::MAX; nics_at.len()];
+        let mut seen = vec![None; nics_at.len()];
         let (mut level, mut next_level) = (Vec::new(), Vec::new());
-        for source in (0..topology.switches()).filter(|&s| nics_at[s as usize] > 0) {
-            let from = u64::from(nics_at[source as usize]);
+        for source in topology.switch_ids().filter(|s| nics_at[s.index()] > 0) {
+            let from = u64::from(nics_at[source.index()]);
             level.push(source);
-            seen[source as usize] = source;
+            seen[source.index()] = Some(source);
             for hops in 0.. {
-                let nics = |&s: &u32| u64::from(nics_at[s as usize]) - u64::from(s == source);
+                let nics = |&s: &SwitchId| u64::from(nics_at[s.index()]) - u64::from(s == source);
                 let pairs = from * level.iter().map(nics).sum::<u64>();
                 if pairs > 0 {
                     if pairs_by_hops.len() <= hops {
@@ -40,8 +41,8 @@ impl Distances {
                     pairs_by_hops[hops] += pairs;
                 }
                 for switch in level.drain(..) {
-                    for &next in &neighbours[switch as usize] {
-                        if std::mem::replace(&mut seen[next as usize], source) != source {
+                    for &next in &neighbours[switch.index()] {
+                        if seen[next.index()].replace(source) != Some(source) {
                             next_level.push(next);
                         }
                     }
@@ -69,17 +70,19 @@ impl Distances {
 }
 
 /// The different neighbours of each switch, ascending.
-pub(super) fn neighbours(spec: &FabricSpec) -> Vec<Vec<u32>> {
+pub(super) fn neighbours(spec: &FabricSpec) -> Vec<Vec<SwitchId>> {
     let topology = &spec.topology;
-    let of = |switch: u32| {
-        let peers = (0..topology.radix()).filter_map(|p| match topology.peer(switch, p) {
-            Peer::Switch { switch, .. } => Some(switch),
-            _ => None,
-        });
-        let mut list: Vec<u32> = peers.collect();
+    let of = |switch| {
+        let peers = topology
+            .port_ids()
+            .filter_map(|p| match topology.peer(switch, p) {
+                Peer::Switch { switch, .. } => Some(switch),
+                _ => None,
+            });
+        let mut list: Vec<SwitchId> = peers.collect();
         list.sort_unstable();
         list.dedup();
         list
     };
-    (0..topology.switches()).map(of).collect()
+    topology.switch_ids().map(of).collect()
 }

@@ -2,6 +2,7 @@
 //! (`docs/model-infiniband.md`, sections 1, 4 and 8). The engine computes the same in closed
 //! form; this is independent of it.
 
+use crate::fabric::ids::{NicId, SwitchPort};
 use crate::fabric::spec::{FabricSpec, Tick, Voq};
 use crate::units::Ratio;
 
@@ -30,8 +31,8 @@ fn served(ready: &[Tick], rate: Ratio) -> Vec<Tick> {
 
 impl FlitSchedule {
     /// The schedule of a packet with `payload` bytes behind the link of NIC `src`.
-    pub fn start(spec: &FabricSpec, voq: &Voq, src: u32, payload: u32) -> Self {
-        let (switch, port) = spec.topology.attachment(src);
+    pub fn start(spec: &FabricSpec, voq: &Voq, src: NicId, payload: u32) -> Self {
+        let SwitchPort { switch, port } = spec.topology.attachment(src);
         let link = voq.links.at(&spec.topology, switch, port);
         let flits = spec.units.data_flits(payload);
         let fetched = served(&vec![0; flits as usize], voq.hca.send_rate.unwrap_or(link));
@@ -71,13 +72,13 @@ impl FlitSchedule {
         }
     }
 
-    /// Moves the flits through `switch`, and from out-port `port` over a link of `latency`
+    /// Moves the flits through a switch, and from its out-port `out` over a link of `latency`
     /// ticks. Returns the tick in which the header leaves the output buffer.
     pub fn through(
         &mut self,
         spec: &FabricSpec,
         voq: &Voq,
-        (switch, port): (u32, u32),
+        out: SwitchPort,
         latency: Tick,
     ) -> Tick {
         let t = &voq.stages;
@@ -90,7 +91,7 @@ impl FlitSchedule {
             *tick = crosses + t.crossbar + t.output_store;
         }
         let leaves = self.header();
-        self.cross_link(voq.links.at(&spec.topology, switch, port), latency);
+        self.cross_link(voq.links.at(&spec.topology, out.switch, out.port), latency);
         leaves
     }
 

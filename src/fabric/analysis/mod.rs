@@ -12,6 +12,7 @@ pub mod routes;
 mod table_turns;
 mod turns;
 
+use super::ids::{NicId, PortId, SwitchId};
 use super::spec::{FabricSpec, TrunkSelection, UpPorts};
 use super::topology::Ports;
 use thiserror::Error;
@@ -20,22 +21,22 @@ use thiserror::Error;
 pub trait Routes {
     /// The out-ports that lead a packet for NIC `dst` from `switch` to the next switch, or to
     /// several next switches; none if the switch has no route to it.
-    fn candidates(&self, switch: u32, dst: u32) -> Ports;
+    fn candidates(&self, switch: SwitchId, dst: NicId) -> Ports;
 
     /// The candidates that the packet may be sent to, whatever the load.
-    fn choices(&self, switch: u32, dst: u32) -> Ports {
+    fn choices(&self, switch: SwitchId, dst: NicId) -> Ports {
         self.candidates(switch, dst)
     }
 
     /// The candidate that the packet takes if it is alone in the fabric.
-    fn preferred(&self, switch: u32, dst: u32) -> Option<u32> {
+    fn preferred(&self, switch: SwitchId, dst: NicId) -> Option<PortId> {
         self.choices(switch, dst).first()
     }
 }
 
 impl FabricSpec {
     /// What the topology itself would have packets for NIC `dst` take at `switch`.
-    fn own_candidates(&self, switch: u32, dst: u32) -> Ports {
+    fn own_candidates(&self, switch: SwitchId, dst: NicId) -> Ports {
         let tie = self.routing.ring_tie;
         self.topology.candidates(tie, switch, dst)
     }
@@ -44,7 +45,7 @@ impl FabricSpec {
 impl Routes for FabricSpec {
     /// By the forwarding tables if there are any, else by the routing of the topology. On the way
     /// up a tree these are all up-ports, unless the destination chooses.
-    fn candidates(&self, switch: u32, dst: u32) -> Ports {
+    fn candidates(&self, switch: SwitchId, dst: NicId) -> Ports {
         let Some(tables) = &self.routing.forwarding else {
             let own = self.own_candidates(switch, dst);
             let up = match self.routing.up_ports {
@@ -54,12 +55,12 @@ impl Routes for FabricSpec {
             let goes_up = own.first().is_some_and(|port| up.contains(port));
             return if goes_up { up } else { own };
         };
-        let table = tables.ports.get(switch as usize);
-        let port = table.and_then(|table| table.get(dst as usize));
-        port.map_or(Ports::NONE, |&port| Ports::one(port.into()))
+        let table = tables.ports.get(switch.index());
+        let port = table.and_then(|table| table.get(dst.index()));
+        port.map_or(Ports::NONE, |&port| Ports::one(port))
     }
 
-    fn choices(&self, switch: u32, dst: u32) -> Ports {
+    fn choices(&self, switch: SwitchId, dst: NicId) -> Ports {
         let candidates = self.candidates(switch, dst);
         let has_trunks = self.topology.family().trunk() > 1;
         match self.routing.trunk {
@@ -72,7 +73,7 @@ impl Routes for FabricSpec {
 
     /// The out-port towards `dst` if it alone decides: on the way up a tree the port that `dst`
     /// selects, of a trunk the first link.
-    fn preferred(&self, switch: u32, dst: u32) -> Option<u32> {
+    fn preferred(&self, switch: SwitchId, dst: NicId) -> Option<PortId> {
         let choices = self.choices(switch, dst);
         match choices.count() {
             0 | 1 => choices.first(),
@@ -122,8 +123,8 @@ pub fn steps(spec: &FabricSpec) -> u64 {
 /// Number of NICs at each switch.
 fn nics_at(spec: &FabricSpec) -> Vec<u32> {
     let mut count = vec![0; spec.topology.switches() as usize];
-    for nic in 0..spec.topology.nics() {
-        count[spec.topology.attachment(nic).0 as usize] += 1;
+    for nic in spec.topology.nic_ids() {
+        count[spec.topology.attachment(nic).switch.index()] += 1;
     }
     count
 }

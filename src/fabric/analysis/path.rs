@@ -3,6 +3,7 @@
 
 use super::Routes;
 use super::flit_schedule::FlitSchedule;
+use crate::fabric::ids::{NicPair, PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{FabricSpec, Hop, Switch, Tick};
 use crate::fabric::topology::{Peer, Ports};
 use thiserror::Error;
@@ -27,11 +28,11 @@ pub struct Path {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// Switch.
-    pub switch: u32,
+    pub switch: SwitchId,
     /// In-port of the packet.
-    pub port_in: u32,
+    pub port_in: PortId,
     /// Out-port of the packet.
-    pub port_out: u32,
+    pub port_out: PortId,
     /// Out-ports that routing may choose from.
     pub candidates: Ports,
     /// Number of the central buffer within the switch. `None` if both ports are on one MPort,
@@ -51,34 +52,38 @@ pub struct Step {
 pub enum NoRoute {
     /// This switch has no next hop, or one over a port that is not connected.
     #[error("switch {0} has no next hop towards it")]
-    NoNextHop(u32),
+    NoNextHop(SwitchId),
     /// The route is a loop: it comes back to this switch.
     #[error("the route comes back to switch {0}")]
-    RoutingLoop(u32),
+    RoutingLoop(SwitchId),
     /// The service level has no SC with a VL.
     #[error("its service level has no VL")]
     NoVl,
 }
 
-/// Follows a packet of service level `sl` with `payload` bytes from NIC `src` to NIC `dst`.
+/// Follows a packet of service level `sl` with `payload` bytes between two NICs.
 /// The fabric must have these NICs and this SL. Where other packets decide which candidate it
 /// takes, it takes the one that it would take without them.
 ///
 /// # Errors
-/// If the routes do not lead to `dst`.
+/// If the routes do not lead to the receiving NIC.
 pub fn path(
     spec: &FabricSpec,
     routes: &impl Routes,
-    (src, dst): (u32, u32),
+    pair: NicPair,
     sl: usize,
     payload: u32,
 ) -> Result<Path, NoRoute> {
+    let NicPair { src, dst } = pair;
     let topology = &spec.topology;
     let voq = spec.voq();
     let flits = spec.units.data_flits(payload);
     let mut schedule = voq.map(|voq| FlitSchedule::start(spec, voq, src, payload));
     let injection = spec.channel_at_nic(src, dst, sl).ok_or(NoRoute::NoVl)?;
-    let (mut switch, mut port_in) = topology.attachment(src);
+    let SwitchPort {
+        mut switch,
+        port: mut port_in,
+    } = topology.attachment(src);
     let (mut class, mut tick) = (0, spec.link_latency.host);
     if let Some(schedule) = &schedule {
         tick = schedule.header();
@@ -90,7 +95,7 @@ pub fn path(
         }
         let candidates = routes.candidates(switch, dst);
         let port_out = routes.preferred(switch, dst);
-        let port_out = port_out.filter(|&port| port < topology.radix());
+        let port_out = port_out.filter(|&port| topology.has_port(switch, port));
         let port_out = port_out.ok_or(NoRoute::NoNextHop(switch))?;
         let hop = Hop {
             switch,
@@ -107,14 +112,15 @@ pub fn path(
         let arrives = tick;
         let (leaves, central) = match &spec.switch {
             Switch::Hierarchical(at) => {
-                let other_mport = port_in / 4 != port_out / 4;
-                let central = other_mport.then_some(2 * (port_in / 4) + port_out % 2);
+                let mport = port_in.get() / 4;
+                let other_mport = mport != port_out.get() / 4;
+                let central = other_mport.then_some(2 * mport + port_out.get() % 2);
                 let crossings = 1 + u64::from(other_mport);
                 (tick + at.timing.without_load(crossings), central)
             }
             Switch::Voq(at) => {
                 let mut through = |schedule: &mut FlitSchedule| {
-                    schedule.through(spec, at, (switch, port_out), latency)
+                    schedule.through(spec, at, SwitchPort::new(switch, port_out), latency)
                 };
                 (schedule.as_mut().map_or(tick, &mut through), None)
             }

@@ -9,6 +9,7 @@
 use super::table_turns::TableWalk;
 use super::turns::{TurnBits, Turns};
 use super::{MAX_STEPS, MAX_TURNS, Routes, TooLarge, nics_at, steps};
+use crate::fabric::ids::{NicId, NicPair, PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{FabricSpec, Switch, TrunkSelection, UpPorts};
 use crate::fabric::topology::{Peer, Ports, Topology, VlClasses};
 use crate::units::Ratio;
@@ -20,10 +21,10 @@ pub struct RouteAnalysis {
     pub pairs: u64,
     /// Connected pairs by hops, which are the switch-to-switch links crossed.
     pub pairs_by_hops: Vec<u64>,
-    /// The first pairs (source, destination) without a route, at most [`EXAMPLES`].
-    pub lost: Vec<(u32, u32)>,
-    /// A destination, and the switches of a routing loop of its packets.
-    pub routing_loop: Option<(u32, Vec<u32>)>,
+    /// The first pairs without a route, at most [`EXAMPLES`].
+    pub lost: Vec<NicPair>,
+    /// The first routing loop, if there is any.
+    pub routing_loop: Option<RoutingLoop>,
     /// Pairs that cross each directed link between switches, in units of
     /// 1/[`RouteAnalysis::share`], by `switch * radix + port`.
     pub link_pairs: Vec<u64>,
@@ -36,6 +37,15 @@ pub struct RouteAnalysis {
     rates: Vec<Ratio>,
     /// Rate of the slowest link of a NIC in flits per tick.
     nic_rate: Ratio,
+}
+
+/// Packets that go round in a loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoutingLoop {
+    /// Destination of the packets.
+    pub dst: NicId,
+    /// The switches of the loop, each before the next.
+    pub switches: Vec<SwitchId>,
 }
 
 /// Number of pairs without a route that are reported.
@@ -53,7 +63,7 @@ impl RouteAnalysis {
         let turns = u64::from(topology.switches()) * radix * radix;
         TooLarge::check("pairs of ports of a switch:", turns, MAX_TURNS)?;
         let mut walk = Walk::new(spec);
-        for dst in 0..topology.nics() {
+        for dst in topology.nic_ids() {
             walk.follow(routes, dst);
             walk.add_up(dst);
         }
@@ -142,7 +152,7 @@ struct Hop {
 /// A switch whose routes are being followed, and the out-ports that are left to follow.
 #[derive(Debug)]
 struct Visit {
-    switch: u32,
+    switch: SwitchId,
     left: Ports,
 }
 
@@ -150,7 +160,7 @@ struct Visit {
 /// bit each.
 #[derive(Debug, Clone, Copy)]
 struct Arrival {
-    port_in: u32,
+    port_in: PortId,
     classes: u8,
 }
 
@@ -158,19 +168,19 @@ struct Arrival {
 const LOST: u32 = u32::MAX;
 
 /// Mark of switches on the route that is being followed.
-fn on_route(dst: u32) -> u64 {
-    2 * u64::from(dst) + 1
+fn on_route(dst: NicId) -> u64 {
+    2 * u64::from(dst.get()) + 1
 }
 
 /// Mark of switches whose routes are known.
-fn known(dst: u32) -> u64 {
-    2 * u64::from(dst) + 2
+fn known(dst: NicId) -> u64 {
+    2 * u64::from(dst.get()) + 2
 }
 
 /// Number of routes from a switch with NICs to the top of a tree. All switches of a level have the
 /// same number of up-ports.
 fn routes_up(topology: &Topology) -> u64 {
-    let (mut routes, mut switch) = (1u64, 0);
+    let (mut routes, mut switch) = (1u64, SwitchId::new(0));
     loop {
         let ports = topology.family().up_ports(switch);
         let above = ports.first().map(|port| topology.peer(switch, port));
@@ -187,7 +197,7 @@ struct Walk<'a> {
     spec: &'a FabricSpec,
     nics_at: Vec<u32>,
     /// Switches with NICs.
-    sources: Vec<u32>,
+    sources: Vec<SwitchId>,
     /// Number of VL classes that packets use.
     class_count: u8,
     turn_bits: TurnBits,
@@ -206,7 +216,7 @@ struct Walk<'a> {
     arriving: Vec<Vec<Arrival>>,
 
     /// Switches with a route to the destination, each after its next hops.
-    order: Vec<u32>,
+    order: Vec<SwitchId>,
     /// Switches of the route that is being followed.
     route: Vec<Visit>,
     tables: Option<TableWalk<'a>>,
@@ -220,8 +230,9 @@ impl<'a> Walk<'a> {
         let (switches, radix) = (topology.switches() as usize, topology.radix() as usize);
         let nics = u64::from(topology.nics());
         let nics_at = nics_at(spec);
-        let sources = (0..topology.switches())
-            .filter(|&s| nics_at[s as usize] > 0)
+        let sources = topology
+            .switch_ids()
+            .filter(|s| nics_at[s.index()] > 0)
             .collect();
         let share = match spec.routing.trunk {
             TrunkSelection::RoundRobin | TrunkSelection::LeastQueued => {
@@ -257,13 +268,14 @@ impl<'a> Walk<'a> {
                 rates: match &spec.switch {
                     Switch::Hierarchical(_) => Vec::new(),
                     Switch::Voq(_) => {
-                        let at = |i| spec.link_rate((i / radix) as u32, (i % radix) as u32);
-                        (0..switches * radix).map(at).collect()
+                        let of = |s| topology.port_ids().map(move |p| spec.link_rate(s, p));
+                        topology.switch_ids().flat_map(of).collect()
                     }
                 },
-                nic_rate: (0..topology.nics())
+                nic_rate: topology
+                    .nic_ids()
                     .map(|nic| topology.attachment(nic))
-                    .map(|(switch, port)| spec.link_rate(switch, port))
+                    .map(|SwitchPort { switch, port }| spec.link_rate(switch, port))
                     .fold(
                         Ratio::ONE,
                         |least, rate| if rate < least { rate } else { least },
@@ -280,18 +292,18 @@ impl<'a> Walk<'a> {
     }
 
     /// Finds the routes of every source to `dst`.
-    fn follow(&mut self, routes: &impl Routes, dst: u32) {
+    fn follow(&mut self, routes: &impl Routes, dst: NicId) {
         self.order.clear();
         for i in 0..self.sources.len() {
             let source = self.sources[i];
-            if self.mark[source as usize] != known(dst) {
+            if self.mark[source.index()] != known(dst) {
                 self.follow_from(routes, source, dst);
             }
         }
     }
 
     /// Finds the routes of `source` and of all switches that its routes pass.
-    fn follow_from(&mut self, routes: &impl Routes, source: u32, dst: u32) {
+    fn follow_from(&mut self, routes: &impl Routes, source: SwitchId, dst: NicId) {
         self.enter(routes, source, dst);
         while let Some(visit) = self.route.last_mut() {
             let switch = visit.switch;
@@ -302,10 +314,13 @@ impl<'a> Walk<'a> {
             let Peer::Switch { switch: next, .. } = self.spec.topology.peer(switch, port) else {
                 continue;
             };
-            let mark = self.mark[next as usize];
+            let mark = self.mark[next.index()];
             if mark == on_route(dst) {
                 let route = self.route.iter().map(|visit| visit.switch);
-                let routing_loop = || (dst, route.skip_while(|&at| at != next).collect());
+                let routing_loop = || RoutingLoop {
+                    dst,
+                    switches: route.skip_while(|&at| at != next).collect(),
+                };
                 self.result.routing_loop.get_or_insert_with(routing_loop);
             } else if mark != known(dst) {
                 self.enter(routes, next, dst);
@@ -314,8 +329,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Begins to follow the routes of `switch`.
-    fn enter(&mut self, routes: &impl Routes, switch: u32, dst: u32) {
-        let at = switch as usize;
+    fn enter(&mut self, routes: &impl Routes, switch: SwitchId, dst: NicId) {
+        let at = switch.index();
         let hop = self.hop_of(routes, switch, dst).unwrap_or_default();
         (self.mark[at], self.hop[at]) = (on_route(dst), hop);
         let left = hop.ports;
@@ -324,16 +339,16 @@ impl<'a> Walk<'a> {
 
     /// All routes of the switch at the end of the route are followed: stores its hops. It has no
     /// route if one of its next switches has none.
-    fn leave(&mut self, dst: u32) {
+    fn leave(&mut self, dst: NicId) {
         let Some(Visit { switch, .. }) = self.route.pop() else {
             return;
         };
-        let at = switch as usize;
+        let at = switch.index();
         let hop = self.hop[at];
         let hops = |port| match self.spec.topology.peer(switch, port) {
             _ if hop.is_last => 0,
-            Peer::Switch { switch, .. } if self.mark[switch as usize] == known(dst) => {
-                self.hops[switch as usize].saturating_add(1)
+            Peer::Switch { switch, .. } if self.mark[switch.index()] == known(dst) => {
+                self.hops[switch.index()].saturating_add(1)
             }
             _ => LOST,
         };
@@ -347,10 +362,10 @@ impl<'a> Walk<'a> {
     }
 
     /// The next hop at `switch`, if it leads to the destination or to other switches.
-    fn hop_of(&self, routes: &impl Routes, switch: u32, dst: u32) -> Option<Hop> {
+    fn hop_of(&self, routes: &impl Routes, switch: SwitchId, dst: NicId) -> Option<Hop> {
         let topology = &self.spec.topology;
         let ports = routes.choices(switch, dst);
-        let peer = |port| match port < topology.radix() {
+        let peer = |port| match topology.has_port(switch, port) {
             true => topology.peer(switch, port),
             false => Peer::None,
         };
@@ -361,13 +376,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Adds the pairs and turns of the routes to `dst`, the farthest switches first.
-    fn add_up(&mut self, dst: u32) {
-        let home = self.spec.topology.attachment(dst).0;
+    fn add_up(&mut self, dst: NicId) {
+        let home = self.spec.topology.attachment(dst).switch;
         let vls = self.vls_for(dst);
         self.note_lost(dst);
         for i in (0..self.order.len()).rev() {
             let switch = self.order[i];
-            let at = switch as usize;
+            let at = switch.index();
             let own = u64::from(self.nics_at[at]) - u64::from(switch == home);
             let hops = self.hops[at] as usize;
             if own > 0 {
@@ -387,16 +402,16 @@ impl<'a> Walk<'a> {
 
     /// Spreads the pairs that pass `switch` over its next hops; if some of its own NICs `send`, their
     /// pairs too. Adds their turns at this switch.
-    fn pass_on(&mut self, switch: u32, send: bool, dst: u32, vls: u32) {
+    fn pass_on(&mut self, switch: SwitchId, send: bool, dst: NicId, vls: u32) {
         let radix = self.result.turns.radix;
-        let at = switch as usize;
+        let at = switch.index();
         let arrived = std::mem::take(&mut self.arriving[at]);
         let ports = self.hop[at].ports;
         let (mut pairs_left, mut ports_left) = (self.sources_behind[at], ports.count());
         for port in ports.iter() {
             let pairs = pairs_left / u64::from(ports_left);
             (pairs_left, ports_left) = (pairs_left - pairs, ports_left - 1);
-            let output = at * radix + port as usize;
+            let output = at * radix + port.index();
             let mut classes = 0;
             if send {
                 let class = match self.class_count {
@@ -423,8 +438,8 @@ impl<'a> Walk<'a> {
                     turn |= self.turn(before, after, dst, vls);
                     classes |= 1 << after;
                 }
-                let row = at * radix + arrival.port_in as usize;
-                self.result.turns.through[row * radix + port as usize] |= turn;
+                let row = at * radix + arrival.port_in.index();
+                self.result.turns.through[row * radix + port.index()] |= turn;
             }
             if let Peer::Switch {
                 switch: next,
@@ -432,8 +447,8 @@ impl<'a> Walk<'a> {
             } = self.spec.topology.peer(switch, port)
             {
                 self.result.link_pairs[output] += pairs;
-                self.sources_behind[next as usize] += pairs;
-                self.arriving[next as usize].push(Arrival { port_in, classes });
+                self.sources_behind[next.index()] += pairs;
+                self.arriving[next.index()].push(Arrival { port_in, classes });
             }
         }
         // Its room is kept for the next destination.
@@ -443,7 +458,7 @@ impl<'a> Walk<'a> {
 
     /// The turn of packets for `dst` from VL class `before` to `after`. `vls`: their VLs, if these
     /// do not change.
-    fn turn(&self, before: u8, after: u8, dst: u32, vls: u32) -> u32 {
+    fn turn(&self, before: u8, after: u8, dst: NicId, vls: u32) -> u32 {
         match self.class_count {
             1 => vls,
             _ => self.turn_bits.turn(before, after, dst),
@@ -451,24 +466,24 @@ impl<'a> Walk<'a> {
     }
 
     /// VLs of packets for `dst`, a bit each, where VLs do not change.
-    fn vls_for(&self, dst: u32) -> u32 {
+    fn vls_for(&self, dst: NicId) -> u32 {
         let levels = 0..self.spec.qos.service_levels.len();
         let channels = levels.filter_map(|sl| self.spec.channel(sl, 0, dst));
         channels.fold(0, |vls, channel| vls | 1 << (channel.vl & 31))
     }
 
     /// Adds pairs without a route to `dst`.
-    fn note_lost(&mut self, dst: u32) {
+    fn note_lost(&mut self, dst: NicId) {
         if self.result.lost.len() >= EXAMPLES
-            || self.sources.iter().all(|&s| self.hops[s as usize] != LOST)
+            || self.sources.iter().all(|&s| self.hops[s.index()] != LOST)
         {
             return;
         }
         let topology = &self.spec.topology;
-        let lost = (0..topology.nics())
-            .filter(|&src| src != dst && self.hops[topology.attachment(src).0 as usize] == LOST);
+        let is_lost = |src| self.hops[topology.attachment(src).switch.index()] == LOST;
+        let lost = topology.nic_ids().filter(|&src| src != dst && is_lost(src));
         let room = EXAMPLES - self.result.lost.len();
-        let lost: Vec<_> = lost.map(|src| (src, dst)).take(room).collect();
+        let lost: Vec<_> = lost.map(|src| NicPair { src, dst }).take(room).collect();
         self.result.lost.extend(lost);
     }
 }

@@ -2,8 +2,9 @@
 
 use super::routes::RouteAnalysis;
 use super::table_turns::TableTurns;
-use crate::fabric::spec::FabricSpec;
+use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::spec::validate::MAX_CLASS_TURNS;
+use crate::fabric::spec::{FabricSpec, Hop};
 use crate::fabric::topology::{Peer, Topology};
 
 /// Number of bits of a turn.
@@ -30,18 +31,41 @@ impl TurnBits {
     }
 
     /// The turn of a packet for NIC `dst` from class `before` to class `after`.
-    pub fn turn(self, before: u8, after: u8, dst: u32) -> u32 {
+    pub fn turn(self, before: u8, after: u8, dst: NicId) -> u32 {
         let classes = u32::from(before) * self.classes + u32::from(after);
-        let bit = classes * self.queues + dst % self.queues;
+        let bit = classes * self.queues + dst.get() % self.queues;
         1 << (bit % TURN_BITS)
     }
 
-    /// Class before the switch, class after it, and queue that a bit stands for.
-    pub fn of(self, bit: u32) -> (u8, u8, u32) {
+    /// What a bit stands for.
+    pub fn of(self, bit: u32) -> Turn {
         let (classes, queue) = (bit / self.queues, bit % self.queues);
-        let (before, after) = (classes / self.classes, classes % self.classes);
-        (before as u8, after as u8, queue)
+        Turn {
+            before: (classes / self.classes) as u8,
+            after: (classes % self.classes) as u8,
+            queue,
+        }
     }
+}
+
+/// What one bit of a turn stands for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn {
+    /// VL class before the switch.
+    pub before: u8,
+    /// VL class after it.
+    pub after: u8,
+    /// Queue within the classes.
+    pub queue: u32,
+}
+
+/// VLs of a packet on its way through a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct VlPair {
+    /// VL before the switch.
+    pub before: usize,
+    /// VL after it.
+    pub after: usize,
 }
 
 /// Which packets go from which port to which, for all destinations. A turn is a set of
@@ -62,52 +86,51 @@ pub struct Turns {
 impl Turns {
     /// Turns from link `port_in` of `switch` to `port_out`.
     #[must_use]
-    pub fn through(&self, switch: u32, port_in: u32, port_out: u32) -> u32 {
-        let row = switch as usize * self.radix + port_in as usize;
-        self.through[row * self.radix + port_out as usize]
+    pub fn through(&self, switch: SwitchId, port_in: PortId, port_out: PortId) -> u32 {
+        let row = switch.index() * self.radix + port_in.index();
+        self.through[row * self.radix + port_out.index()]
     }
 
-    /// Pairs of VLs (before, after) of packets from `port_in` of `switch`, also from its NIC, to
-    /// `port_out`, where SL-to-VL tables decide the VLs.
-    pub(super) fn by_tables(
-        &self,
-        switch: u32,
-        port_in: u32,
-        port_out: u32,
-    ) -> Option<impl Iterator<Item = (usize, usize)> + '_> {
-        let turns = self.by_tables.as_ref()?;
-        Some(turns.pairs(switch * self.radix as u32 + port_in, port_out))
+    /// VLs before and after `hop`, also of packets from NICs, where SL-to-VL tables decide the VLs.
+    pub(super) fn by_tables(&self, hop: Hop) -> Option<impl Iterator<Item = VlPair> + '_> {
+        Some(self.by_tables.as_ref()?.pairs(hop))
     }
 
     /// Turns of packets from NICs of `switch` to `port_out`. VL classes begin with 0.
     #[must_use]
-    pub fn injected(&self, switch: u32, port_out: u32) -> u32 {
-        self.injected[switch as usize * self.radix + port_out as usize]
+    pub fn injected(&self, switch: SwitchId, port_out: PortId) -> u32 {
+        self.injected[switch.index() * self.radix + port_out.index()]
     }
 }
 
-/// The pairs of VLs (before, after the switch) that each bit of a turn stands for.
+/// The VLs before and after the switch that each bit of a turn stands for.
 pub(super) struct VlPairs<'a> {
     topology: &'a Topology,
-    of_bits: [Vec<(usize, usize)>; TURN_BITS as usize],
+    of_bits: [Vec<VlPair>; TURN_BITS as usize],
 }
 
 impl<'a> VlPairs<'a> {
     pub fn new(spec: &'a FabricSpec) -> Self {
-        let mut pairs: [Vec<(usize, usize)>; TURN_BITS as usize] =
-            std::array::from_fn(|vl| vec![(vl, vl)]);
+        let kept = |vl| VlPair {
+            before: vl,
+            after: vl,
+        };
+        let mut of_bits: [Vec<VlPair>; TURN_BITS as usize] =
+            std::array::from_fn(|vl| vec![kept(vl)]);
         if spec.classes() > 1 {
             let bits = TurnBits::new(spec);
-            for (bit, pairs) in (0..).zip(&mut pairs) {
+            for (bit, pairs) in (0..).zip(&mut of_bits) {
                 pairs.clear();
-                let (before, after, queue) = bits.of(bit);
-                if before >= spec.classes() {
+                let turn = bits.of(bit);
+                if turn.before >= spec.classes() {
                     continue;
                 }
                 for sl in 0..spec.qos.service_levels.len() {
-                    let channel = |class: u8| spec.channel(sl, class, queue);
-                    if let (Some(before), Some(after)) = (channel(before), channel(after)) {
-                        pairs.push((before.vl.into(), after.vl.into()));
+                    // Among the destinations that pick this queue is the one with its number.
+                    let dst = NicId::new(turn.queue);
+                    let vl = |class| Some(spec.channel(sl, class, dst)?.vl.into());
+                    if let (Some(before), Some(after)) = (vl(turn.before), vl(turn.after)) {
+                        pairs.push(VlPair { before, after });
                     }
                 }
                 pairs.sort_unstable();
@@ -116,30 +139,30 @@ impl<'a> VlPairs<'a> {
         }
         Self {
             topology: &spec.topology,
-            of_bits: pairs,
+            of_bits,
         }
     }
 
     /// The pairs of a turn.
-    fn of(&self, turn: u32) -> impl Iterator<Item = (usize, usize)> + '_ {
+    fn of(&self, turn: u32) -> impl Iterator<Item = VlPair> + '_ {
         let bits = (0..TURN_BITS as usize).filter(move |bit| turn >> bit & 1 == 1);
         bits.flat_map(|bit| self.of_bits[bit].iter().copied())
     }
 
-    /// The pairs of the packets from `port_in` of `switch` to `port_out`.
-    pub fn of_ports(
-        &self,
-        routes: &RouteAnalysis,
-        (switch, port_in): (u32, u32),
-        port_out: u32,
-    ) -> Vec<(usize, usize)> {
+    /// The pairs of the packets that take `hop`, also from NICs.
+    pub fn of_hop(&self, routes: &RouteAnalysis, hop: Hop) -> Vec<VlPair> {
         let turns = &routes.turns;
-        if let Some(pairs) = turns.by_tables(switch, port_in, port_out) {
+        if let Some(pairs) = turns.by_tables(hop) {
             return pairs.collect();
         }
-        let turn = match self.topology.peer(switch, port_in) {
-            Peer::Nic(_) if port_in != port_out => turns.injected(switch, port_out),
-            Peer::Switch { .. } => turns.through(switch, port_in, port_out),
+        let Hop {
+            switch,
+            in_port,
+            out_port,
+        } = hop;
+        let turn = match self.topology.peer(switch, in_port) {
+            Peer::Nic(_) if in_port != out_port => turns.injected(switch, out_port),
+            Peer::Switch { .. } => turns.through(switch, in_port, out_port),
             Peer::Nic(_) | Peer::None => 0,
         };
         self.of(turn).collect()

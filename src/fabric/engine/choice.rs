@@ -7,6 +7,7 @@
 //! `json_fabric.rs`, for its key; section 7 of `docs/model.md`; `tests/oracle/routing.rs`. The engines
 //! and analysis ask these, and need no change unless the choice looks at something new.
 
+use crate::fabric::ids::{PortId, SwitchId};
 use crate::fabric::spec::{FabricSpec, TrunkSelection, UpPorts};
 use crate::fabric::topology::Peer;
 
@@ -94,13 +95,13 @@ impl Trunks {
     fn new(spec: &FabricSpec) -> Self {
         let topology = &spec.topology;
         let is_link = |port| {
-            let mut switches = 0..topology.switches();
+            let mut switches = topology.switch_ids();
             switches.any(|switch| matches!(topology.peer(switch, port), Peer::Switch { .. }))
         };
         Self {
             links: topology.family().trunk(),
             radix: topology.radix(),
-            is_link: (0..topology.radix()).map(is_link).collect(),
+            is_link: topology.port_ids().map(is_link).collect(),
             selection: spec.routing.trunk,
             next: vec![0; (topology.switches() * topology.radix()) as usize],
         }
@@ -139,13 +140,13 @@ pub(super) struct UpPortRanges {
 impl UpPortRanges {
     fn new(spec: &FabricSpec) -> Self {
         let topology = &spec.topology;
-        let of_switch = |switch: u32| {
+        let of_switch = |switch: SwitchId| {
             let ports = topology.family().up_ports(switch);
-            let first = ports.first().unwrap_or(0);
-            (switch * topology.radix() + first, ports.count())
+            let first = ports.first().map_or(0, PortId::get);
+            (switch.get() * topology.radix() + first, ports.count())
         };
         Self {
-            of_switch: (0..topology.switches()).map(of_switch).collect(),
+            of_switch: topology.switch_ids().map(of_switch).collect(),
         }
     }
 

@@ -4,6 +4,7 @@
 //! module finds the cycle. A head is *live* if it waits for no credits, or if one of the queues
 //! that hold them has a live head. All other heads can never move.
 
+use crate::fabric::ids::{NicId, PortId, SwitchId};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -24,13 +25,13 @@ pub struct Waiting {
     /// Kind of buffer it waits in.
     pub place: Place,
     /// Switch.
-    pub switch: u32,
+    pub switch: SwitchId,
     /// Port within the switch.
-    pub port: u32,
+    pub port: PortId,
     /// VL it queues on.
     pub vl: u32,
     /// Destination NIC.
-    pub dst: u32,
+    pub dst: NicId,
     /// Size in flits.
     pub flits: u32,
 }

@@ -2,6 +2,7 @@
 
 use super::pool::MOST_ENTRIES;
 use super::{Engine, RunEnd};
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::hierarchical::{
     Buffers, CentralQueues, Pool, Quota, Scheduler, Timing, VirtualAllocation,
 };
@@ -25,8 +26,8 @@ impl Workload for Burst {
 
     fn act(&mut self, _: Tick, out: &mut Vec<Message>) {
         out.extend((0..std::mem::take(&mut self.count)).map(|token| Message {
-            src: 0,
-            dst: 1,
+            src: NicId::new(0),
+            dst: NicId::new(1),
             sl: 0,
             bytes: self.bytes,
             created: 0,

@@ -4,6 +4,7 @@
 use super::counters::{Arrived, Counters, LinkCounts};
 use super::nic::Messages;
 use super::probe::{Obstacle, OutputId, PacketSeen, Probe};
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::Workload;
 
@@ -70,7 +71,8 @@ impl<P: Probe> Observers<P> {
         self.counters.packets += 1;
         self.counters.flits_injected += u64::from(flits);
         if P::WATCHES {
-            self.probe.injected(now, seen(), src, Some(token()));
+            self.probe
+                .injected(now, seen(), NicId::new(src), Some(token()));
         }
     }
 
@@ -82,7 +84,7 @@ impl<P: Probe> Observers<P> {
         seen: impl FnOnce() -> PacketSeen,
     ) {
         if P::WATCHES {
-            self.probe.injected(now, seen(), src, None);
+            self.probe.injected(now, seen(), NicId::new(src), None);
         }
     }
 

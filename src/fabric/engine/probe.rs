@@ -29,6 +29,7 @@
 //! # Ok::<(), flitwise::fabric::spec::SpecError>(())
 //! ```
 
+use crate::fabric::ids::{NicId, SwitchPort};
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::LinkEnd;
 use crate::fabric::topology::Topology;
@@ -51,11 +52,11 @@ impl OutputId {
         let radix = topology.radix();
         let ports = topology.switches() * radix;
         match self.0.checked_sub(ports) {
-            Some(nic) => LinkEnd::Nic(nic),
-            None => LinkEnd::Port {
-                switch: self.0 / radix,
-                port: self.0 % radix,
-            },
+            Some(nic) => LinkEnd::Nic(NicId::new(nic)),
+            None => {
+                let SwitchPort { switch, port } = SwitchPort::of_index(self.0, radix);
+                LinkEnd::Port { switch, port }
+            }
         }
     }
 }
@@ -66,7 +67,7 @@ pub struct PacketSeen {
     /// Names the packet until it is delivered; a later packet may have the same number.
     pub number: u32,
     /// Destination NIC.
-    pub dst: u32,
+    pub dst: NicId,
     /// Service level.
     pub sl: u8,
     /// Virtual lane on the link that it goes over next.
@@ -97,7 +98,7 @@ pub trait Probe: Debug {
 
     /// The header of a packet leaves NIC `src` in tick `now`. `token`: its message; `None` for a CNP or
     /// an ACK.
-    fn injected(&mut self, now: Tick, packet: PacketSeen, src: u32, token: Option<u64>) {
+    fn injected(&mut self, now: Tick, packet: PacketSeen, src: NicId, token: Option<u64>) {
         let _ = (now, packet, src, token);
     }
 

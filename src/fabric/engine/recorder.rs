@@ -2,6 +2,7 @@
 //! (`docs/model-infiniband.md` §13). Port VLs and sources are sampled by the fabric.
 
 use super::pool::InFlight;
+use crate::fabric::ids::NicId;
 use crate::fabric::series::FlowSample;
 use std::collections::BTreeMap;
 
@@ -38,8 +39,8 @@ impl Recorder {
         let payload = std::mem::take(&mut self.payload);
         let flows = payload.into_iter().filter(|&(_, bytes)| bytes > 0);
         let sample = |((src, dst, sl), bytes)| FlowSample {
-            src,
-            dst,
+            src: NicId::new(src),
+            dst: NicId::new(dst),
             sl,
             bytes,
         };

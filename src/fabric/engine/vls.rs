@@ -1,6 +1,7 @@
 //! Which VL a packet takes for its next hop (`docs/model.md` §7): tables of what
 //! [`spec::vls`](crate::fabric::spec::vls) says, for both kinds of switch.
 
+use crate::fabric::ids::{NicId, PortId};
 use crate::fabric::spec::{FabricSpec, SlToVl, SpecError, VlPolicy};
 use crate::fabric::topology::VlClasses;
 
@@ -66,7 +67,7 @@ impl Vls {
                 queues,
             });
             for class in 0..classes {
-                let channels = (0..queues).map(|queue| spec.channel(sl, class, queue));
+                let channels = (0..queues).map(|queue| spec.channel(sl, class, NicId::new(queue)));
                 vls.extend(channels.map(|channel| channel.map_or(0, |channel| channel.vl)));
             }
         }
@@ -107,7 +108,8 @@ impl Vls {
             Changes::Never => before,
             Changes::Classes(classes) => {
                 let hop = hop();
-                let class = classes.behind(hop.in_port, hop.out_port, hop.output, before.class);
+                let (in_port, out_port) = (PortId::new(hop.in_port), PortId::new(hop.out_port));
+                let class = classes.behind(in_port, out_port, hop.output, before.class);
                 VlAndClass {
                     vl: self.of_class(sl, class, dst),
                     class,
@@ -150,7 +152,7 @@ struct PortTables {
 
 impl PortTables {
     fn new(spec: &FabricSpec, sl2vl: &SlToVl) -> Result<Self, SpecError> {
-        let (radix, nics) = (spec.topology.radix(), spec.topology.nics());
+        let radix = spec.topology.radix();
         let mut tables = vec![sl2vl.default.clone()];
         let mut position = |table: &Vec<u8>| {
             let at = tables.iter().position(|known| known == table);
@@ -159,15 +161,18 @@ impl PortTables {
                 tables.len() - 1
             }) as u16
         };
-        let of_nics = (0..nics)
+        let of_nics = spec
+            .topology
+            .nic_ids()
             .map(|nic| sl2vl.hcas.get(&nic).map_or(0, &mut position))
             .collect();
         let mut of_ports = Vec::new();
         if !sl2vl.ports.is_empty() {
             let ports = spec.topology.switches() * radix;
             of_ports = vec![0; ports as usize * radix as usize];
-            for (&(switch, input, output), table) in &sl2vl.ports {
-                let at = (switch * radix + input) as usize * radix as usize + output as usize;
+            for (hop, table) in &sl2vl.ports {
+                let in_port = spec.topology.port_index(hop.switch, hop.in_port);
+                let at = in_port * radix as usize + hop.out_port.index();
                 of_ports[at] = position(table);
             }
         }

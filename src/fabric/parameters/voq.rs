@@ -1,6 +1,7 @@
 //! Parameters of the InfiniBand switch and its adapters.
 
 use super::{Parameters, Sizes, error, small};
+use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::voq::{Acks, Buffers, Hca, LinkRates, StaticPool, VlArb};
 use crate::fabric::spec::{Qos, SpecError, Units, Voq, flits_per_tick};
 use crate::units::{BufferPart, PS_PER_S, Picoseconds, Rate, Ratio, TickLength};
@@ -14,7 +15,7 @@ pub struct VoqParameters {
     /// Data rate of the links between switches in bit/s.
     pub switch_speed: Ratio,
     /// Data rates of links that differ in bit/s, by (switch, port) of either end.
-    pub link_speeds: BTreeMap<(u32, u32), Ratio>,
+    pub link_speeds: BTreeMap<SwitchPort, Ratio>,
     /// Length of a tick; `None`: an eighth of the time of a flit on the fastest link.
     pub tick: Option<Picoseconds>,
     /// Rate of the crossbar over the rate of the fastest link.

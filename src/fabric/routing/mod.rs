@@ -1,6 +1,7 @@
 //! The next hops of a fabric, looked up or computed. Forwarding tables have them, or the topology
 //! knows them ([`Topology::candidates`]).
 
+use super::ids::{NicId, PortId, SwitchId};
 use super::prefetch::prefetch;
 use super::spec::{FabricSpec, RingTie};
 use super::topology::Topology;
@@ -26,7 +27,7 @@ impl Router {
         if let Some(tables) = &spec.routing.forwarding {
             // Switches have at most 120 ports, so a port fits into a byte.
             let ports = tables.ports.iter().flatten();
-            let ports = ports.map(|&port| port as u8).collect();
+            let ports = ports.map(|&port| port.get() as u8).collect();
             return Self::Table { ports, nics };
         }
         let pairs = u64::from(topology.switches()) * u64::from(topology.nics());
@@ -37,9 +38,9 @@ impl Router {
             };
         }
         let mut ports = Vec::with_capacity(pairs as usize);
-        for switch in 0..topology.switches() {
-            for dst in 0..topology.nics() {
-                ports.push(first_port(topology, tie, switch, dst) as u8);
+        for switch in topology.switch_ids() {
+            for dst in topology.nic_ids() {
+                ports.push(first_port(topology, tie, switch, dst).get() as u8);
             }
         }
         Self::Table { ports, nics }
@@ -47,36 +48,48 @@ impl Router {
 
     /// Prefetches what [`Router::first_port`] will look up.
     #[inline]
-    pub(super) fn prefetch(&self, switch: u32, dst: u32) {
+    pub(super) fn prefetch(&self, switch: SwitchId, dst: NicId) {
         if let Self::Table { ports, nics } = self {
-            prefetch(ports, switch as usize * nics + dst as usize);
+            prefetch(ports, switch.index() * nics + dst.index());
         }
     }
 
     /// First candidate, within the switch, of the next hop.
     #[inline]
-    pub(super) fn first_port(&self, switch: u32, dst: u32) -> u32 {
+    pub(super) fn first_port(&self, switch: SwitchId, dst: NicId) -> PortId {
         match self {
-            Self::Table { ports, nics } => ports[switch as usize * nics + dst as usize].into(),
+            Self::Table { ports, nics } => {
+                PortId::new(ports[switch.index() * nics + dst.index()].into())
+            }
             Self::Computed { topology, tie } => first_port(topology, *tie, switch, dst),
         }
     }
 }
 
 /// The first candidate. Every topology has one, for it is connected.
-fn first_port(topology: &Topology, tie: RingTie, switch: u32, dst: u32) -> u32 {
+fn first_port(topology: &Topology, tie: RingTie, switch: SwitchId, dst: NicId) -> PortId {
     let candidates = topology.candidates(tie, switch, dst);
-    candidates.first().unwrap_or(0)
+    candidates.first().unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::topology::{Peer, Ports, Shape};
+    use crate::fabric::ids::SwitchPort;
+    use crate::fabric::topology::{Link, Peer, Ports, Shape};
+
+    fn port_of(switch: u32, port: u32) -> SwitchPort {
+        SwitchPort::new(SwitchId::new(switch), PortId::new(port))
+    }
+
+    /// A link between two ports, each as (switch, port).
+    fn link(a: (u32, u32), b: (u32, u32)) -> Link {
+        [a, b].map(|(switch, port)| port_of(switch, port))
+    }
 
     /// Follows the next hops; returns the switches visited.
-    fn walk(topology: &Topology, tie: RingTie, src: u32, dst: u32) -> usize {
-        let (mut switch, _) = topology.attachment(src);
+    fn walk(topology: &Topology, tie: RingTie, src: NicId, dst: NicId) -> usize {
+        let mut switch = topology.attachment(src).switch;
         for hops in 1..100 {
             let candidates = topology.candidates(tie, switch, dst);
             let mut peers = candidates.iter().map(|port| topology.peer(switch, port));
@@ -104,13 +117,12 @@ mod tests {
         let tree = Topology::k_ary_n_tree(3, 3, None).unwrap();
         for topology in [&torus, &mesh, &tree] {
             for tie in [RingTie::Positive, RingTie::SourceParity] {
-                for src in 0..topology.nics() {
-                    for dst in 0..topology.nics() {
+                for src in topology.nic_ids() {
+                    for dst in topology.nic_ids() {
                         let visited = walk(topology, tie, src, dst);
                         let shortest = match topology.shape() {
                             Shape::Cube(c) => {
-                                let (a, b) =
-                                    (topology.attachment(src).0, topology.attachment(dst).0);
+                                let [a, b] = [src, dst].map(|nic| topology.attachment(nic).switch);
                                 1 + (0..c.dimensions().len())
                                     .map(|d| {
                                         let (x, y) = (c.coordinate(a, d), c.coordinate(b, d));
@@ -124,8 +136,8 @@ mod tests {
                                     .sum::<u32>() as usize
                             }
                             _ => {
-                                let common = (0..3)
-                                    .find(|&l| src / 3u32.pow(l + 1) == dst / 3u32.pow(l + 1));
+                                let part = |nic: NicId, l: u32| nic.get() / 3u32.pow(l + 1);
+                                let common = (0..3).find(|&l| part(src, l) == part(dst, l));
                                 2 * common.unwrap() as usize + 1
                             }
                         };
@@ -154,11 +166,11 @@ mod tests {
             panic!("no XGFT");
         };
         assert_eq!((tapered.switches(), tree.levels()), (18, 3));
-        for src in 0..tapered.nics() {
-            for dst in 0..tapered.nics() {
-                let apart =
-                    |level: usize| src / tree.hosts_below(level) != dst / tree.hosts_below(level);
-                let up = (1..=3).find(|&level| !apart(level)).unwrap();
+        for src in tapered.nic_ids() {
+            for dst in tapered.nic_ids() {
+                let part = |nic: NicId, level| nic.get() / tree.hosts_below(level);
+                let up = (1..=3).find(|&level| part(src, level) == part(dst, level));
+                let up = up.unwrap();
                 let visited = walk(&tapered, RingTie::Positive, src, dst);
                 assert_eq!(visited, 2 * up - 1, "{src} to {dst}");
             }
@@ -174,10 +186,10 @@ mod tests {
         );
         // Every switch uses every port; away from the hosts the same number of
         // destinations on each port up, and on each port down.
-        for switch in 0..tree.switches() {
+        for switch in tree.switch_ids() {
             let mut ports = vec![0; 36];
-            for dst in 0..tree.nics() {
-                ports[first_port(&tree, RingTie::Positive, switch, dst) as usize] += 1;
+            for dst in tree.nic_ids() {
+                ports[first_port(&tree, RingTie::Positive, switch, dst).index()] += 1;
             }
             for side in [0..18, 18..36] {
                 let mut counts = ports[side].to_vec();
@@ -186,14 +198,15 @@ mod tests {
             }
         }
         // All packets for a destination come down from one top switch by one link.
-        for dst in [0, 17, 18, 700, 1943] {
+        for dst in [0, 17, 18, 700, 1943].map(NicId::new) {
             let mut ports = Vec::new();
-            for src in (0..1944).filter(|src| src / 324 != dst / 324) {
-                let (mut switch, _) = tree.attachment(src);
+            let elsewhere = |src: &NicId| src.get() / 324 != dst.get() / 324;
+            for src in NicId::all(1944).filter(elsewhere) {
+                let mut switch = tree.attachment(src).switch;
                 let mut above = None;
                 for _ in 0..4 {
                     let port = first_port(&tree, RingTie::Positive, switch, dst);
-                    if switch >= 216 {
+                    if switch.get() >= 216 {
                         above = Some((switch, port));
                     }
                     let Peer::Switch { switch: next, .. } = tree.peer(switch, port) else {
@@ -211,52 +224,55 @@ mod tests {
     #[test]
     fn graphs_are_routed_by_minimal_hops_in_balance() {
         // A square with a double link on one side; two NICs at each corner.
-        let nics: Vec<_> = (0..4).flat_map(|s| [(s, 0), (s, 1)]).collect();
+        let nics: Vec<_> = (0..4)
+            .flat_map(|s| [port_of(s, 0), port_of(s, 1)])
+            .collect();
         let links = [
-            ((0, 2), (1, 2)),
-            ((0, 3), (1, 3)),
-            ((1, 4), (2, 2)),
-            ((2, 3), (3, 2)),
-            ((3, 3), (0, 4)),
+            link((0, 2), (1, 2)),
+            link((0, 3), (1, 3)),
+            link((1, 4), (2, 2)),
+            link((2, 3), (3, 2)),
+            link((3, 3), (0, 4)),
         ];
         let square = Topology::graph(4, &nics, &links).unwrap();
-        for src in 0..8u32 {
-            for dst in 0..8u32 {
-                let sides = (src / 2).abs_diff(dst / 2);
+        for src in NicId::all(8) {
+            for dst in NicId::all(8) {
+                let sides = (src.get() / 2).abs_diff(dst.get() / 2);
                 let hops = sides.min(4 - sides) as usize;
                 assert_eq!(walk(&square, RingTie::Positive, src, dst), hops + 1);
             }
         }
-        let port = |dst| first_port(&square, RingTie::Positive, 0, dst);
+        let first = SwitchId::new(0);
+        let port = |dst| first_port(&square, RingTie::Positive, first, NicId::new(dst)).get();
         // To switch 1 by both links in turn; to switch 2 by those least used so far; to
         // switch 3 there is one way.
         assert_eq!((2..8).map(port).collect::<Vec<_>>(), [2, 3, 4, 2, 4, 4]);
-        let own = square.candidates(RingTie::Positive, 0, 1);
-        assert_eq!(own, Ports::one(1));
+        let own = square.candidates(RingTie::Positive, first, NicId::new(1));
+        assert_eq!(own, Ports::one(PortId::new(1)));
         for (nics, links, part) in [
-            (vec![(0, 0), (0, 0)], vec![], "listed twice"),
-            (vec![(0, 0), (2, 0)], vec![], "names switch 2"),
-            (vec![(0, 0)], vec![((1, 1), (1, 2))], "to itself"),
-            (vec![(0, 0)], vec![], "no route to NIC 0"),
+            (vec![port_of(0, 0), port_of(0, 0)], vec![], "listed twice"),
+            (vec![port_of(0, 0), port_of(2, 0)], vec![], "names switch 2"),
+            (vec![port_of(0, 0)], vec![link((1, 1), (1, 2))], "to itself"),
+            (vec![port_of(0, 0)], vec![], "no route to NIC 0"),
             (vec![], vec![], "at least one switch"),
         ] {
             let error = Topology::graph(2, &nics, &links).unwrap_err();
             assert!(error.problem.contains(part), "{error}");
         }
-        let huge = Topology::graph(1, &[(0, u32::MAX)], &[]);
+        let huge = Topology::graph(1, &[port_of(0, u32::MAX)], &[]);
         assert!(huge.is_err());
     }
 
     #[test]
     fn destro_sends_all_packets_for_one_destination_through_one_root() {
         let tree = Topology::k_ary_n_tree(4, 2, None).unwrap();
-        for dst in 0..16 {
-            let mut roots: Vec<_> = (0..4)
-                .filter(|leaf| *leaf != dst / 4)
+        for dst in NicId::all(16) {
+            let mut roots: Vec<_> = SwitchId::all(4)
+                .filter(|leaf| leaf.get() != dst.get() / 4)
                 .map(|leaf| first_port(&tree, RingTie::Positive, leaf, dst))
                 .collect();
             roots.dedup();
-            assert_eq!(roots, [4 + dst % 4]);
+            assert_eq!(roots, [PortId::new(4 + dst.get() % 4)]);
         }
     }
 }

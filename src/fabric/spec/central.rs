@@ -1,6 +1,7 @@
 //! Which queues a central buffer has (`docs/model.md` §2).
 
 use super::hierarchical::CentralQueues;
+use crate::fabric::ids::{PortId, SwitchId};
 use crate::fabric::topology::{Peer, Topology};
 
 /// Classes of queues: local NICs are class 0, then the neighbours of a switch in
@@ -17,14 +18,14 @@ pub(in crate::fabric) struct Classes {
 
 impl Classes {
     pub(in crate::fabric) fn new(topology: &Topology, queues: CentralQueues) -> Self {
-        let (radix, switches) = (topology.radix(), topology.switches());
-        let mut of_port = Vec::with_capacity(radix as usize * switches as usize);
+        let radix = topology.radix();
+        let mut of_port = Vec::with_capacity(radix as usize * topology.switches() as usize);
         let mut count = 1;
         let mut classes = Vec::new();
-        for switch in 0..switches {
+        for switch in topology.switch_ids() {
             let first = of_port.len();
             classes.clear();
-            for port in 0..radix {
+            for port in topology.port_ids() {
                 // NICs sort before all switches.
                 let key = match topology.peer(switch, port) {
                     Peer::Switch { switch, .. } if queues == CentralQueues::PerNeighbour => {
@@ -65,15 +66,15 @@ impl Classes {
     pub(in crate::fabric) fn existing(
         &self,
         topology: &Topology,
-        switch: u32,
+        switch: SwitchId,
         mport: u32,
         j: u32,
     ) -> impl Iterator<Item = usize> + use<> {
-        let radix = topology.radix();
         let mut exists = vec![false; self.count];
-        for port in (j..radix).step_by(2) {
-            if port / 4 != mport && topology.peer(switch, port) != Peer::None {
-                exists[usize::from(self.of_port[(switch * radix + port) as usize])] = true;
+        let ports = PortId::within(PortId::new(j)..PortId::new(topology.radix()));
+        for port in ports.step_by(2) {
+            if port.get() / 4 != mport && topology.peer(switch, port) != Peer::None {
+                exists[usize::from(self.of_port[topology.port_index(switch, port)])] = true;
             }
         }
         (0..self.count).filter(move |&class| exists[class])
@@ -93,7 +94,12 @@ mod tests {
         // Even ports: NIC, then one link of each neighbour. Unconnected ports
         // count as NICs and never have packets.
         assert_eq!(classes.of_port[..12], [0, 1, 1, 2, 2, 3, 3, 4, 4, 0, 0, 0]);
-        let existing = |mport, j| classes.existing(&torus, 0, mport, j).collect::<Vec<_>>();
+        let existing = |mport, j| {
+            let switch = SwitchId::new(0);
+            classes
+                .existing(&torus, switch, mport, j)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(existing(0, 0), [2, 3, 4]);
         assert_eq!(existing(0, 1), [3, 4]);
         assert_eq!(existing(1, 0), [0, 1, 4]);

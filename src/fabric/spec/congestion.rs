@@ -2,6 +2,7 @@
 //! Architecture Specification 1.2.1 (annex A10, tables 515–521); what they do is in
 //! `docs/model-infiniband.md`, sections 9 to 11.
 
+use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{SpecError, Tick};
 use crate::fabric::topology::{Peer, Topology};
 use crate::units::Ratio;
@@ -25,8 +26,8 @@ pub struct CongestionControl {
     pub host_ports: PortCongestion,
     /// Switch ports that lead to switches.
     pub switch_ports: PortCongestion,
-    /// Ports with settings of their own, by (switch, port).
-    pub exceptions: BTreeMap<(u32, u32), PortCongestion>,
+    /// Ports with settings of their own.
+    pub exceptions: BTreeMap<SwitchPort, PortCongestion>,
     /// How fill and threshold are compared.
     pub compare: FillComparison,
     /// Which eligible packets are marked.
@@ -213,8 +214,8 @@ impl CctEntry {
 impl CongestionControl {
     /// Settings of a switch port.
     #[must_use]
-    pub fn port(&self, topology: &Topology, switch: u32, port: u32) -> PortCongestion {
-        let own = self.exceptions.get(&(switch, port));
+    pub fn port(&self, topology: &Topology, switch: SwitchId, port: PortId) -> PortCongestion {
+        let own = self.exceptions.get(&SwitchPort { switch, port });
         own.copied().unwrap_or(match topology.peer(switch, port) {
             Peer::Nic(_) => self.host_ports,
             Peer::Switch { .. } | Peer::None => self.switch_ports,
@@ -230,8 +231,8 @@ impl CongestionControl {
         for port in ports.into_iter().chain(self.exceptions.values()) {
             port.validate()?;
         }
-        for &(switch, port) in self.exceptions.keys() {
-            if switch >= topology.switches() || port >= topology.radix() {
+        for &SwitchPort { switch, port } in self.exceptions.keys() {
+            if !topology.has_port(switch, port) {
                 return error(
                     "congestion_control.port",
                     format!("there is no port {port} at a switch {switch}"),

@@ -26,6 +26,7 @@ pub use self::units::{Stages, Units};
 pub use self::vls::{Channel, Hop};
 pub use self::voq::Voq;
 
+use super::ids::{PortId, SwitchId};
 use super::topology::Topology;
 use super::workload::Queueing;
 use crate::units::Ratio;
@@ -167,7 +168,7 @@ impl FabricSpec {
 
     /// Rate of the link at `port` of `switch` in flits per tick: 1 on hierarchical fabrics.
     #[must_use]
-    pub fn link_rate(&self, switch: u32, port: u32) -> Ratio {
+    pub fn link_rate(&self, switch: SwitchId, port: PortId) -> Ratio {
         match &self.switch {
             Switch::Hierarchical(_) => Ratio::ONE,
             Switch::Voq(voq) => voq.links.at(&self.topology, switch, port),

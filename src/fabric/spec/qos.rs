@@ -1,6 +1,7 @@
 //! Quality of service as plain data: service levels, and how a packet gets its VL.
 
-use super::Units;
+use super::{Hop, Units};
+use crate::fabric::ids::NicId;
 use std::collections::BTreeMap;
 
 /// Quality of service: SL → SC → VL (Hiperion, section 2.1).
@@ -63,9 +64,9 @@ pub struct SlToVl {
     /// The table of every adapter and port that has none of its own.
     pub default: Vec<u8>,
     /// Tables of adapters.
-    pub hcas: BTreeMap<u32, Vec<u8>>,
-    /// Tables of switches, by (switch, input port, output port).
-    pub ports: BTreeMap<(u32, u32, u32), Vec<u8>>,
+    pub hcas: BTreeMap<NicId, Vec<u8>>,
+    /// Tables of switches, by in-port and out-port.
+    pub ports: BTreeMap<Hop, Vec<u8>>,
 }
 
 impl SlToVl {
@@ -77,15 +78,15 @@ impl SlToVl {
 
     /// VL of a packet of `sl` that leaves adapter `hca`; `None` if the table is short.
     #[must_use]
-    pub fn at_hca(&self, hca: u32, sl: u8) -> Option<u8> {
+    pub fn at_hca(&self, hca: NicId, sl: u8) -> Option<u8> {
         let table = self.hcas.get(&hca).unwrap_or(&self.default);
         table.get(usize::from(sl)).copied()
     }
 
-    /// VL on which a packet of `sl` leaves `output` of `switch`, having come in by `input`.
+    /// VL of a packet of `sl` behind `hop`; `None` if the table is short.
     #[must_use]
-    pub fn at_switch(&self, switch: u32, input: u32, output: u32, sl: u8) -> Option<u8> {
-        let own = self.ports.get(&(switch, input, output));
+    pub fn at_switch(&self, hop: Hop, sl: u8) -> Option<u8> {
+        let own = self.ports.get(&hop);
         let table = own.unwrap_or(&self.default);
         table.get(usize::from(sl)).copied()
     }

@@ -1,5 +1,7 @@
 //! Routing as plain data.
 
+use crate::fabric::ids::PortId;
+
 /// Which of the parallel links of a trunk a packet takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrunkSelection {
@@ -62,5 +64,5 @@ impl Default for Routing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForwardingTables {
     /// `[switch][destination NIC]`.
-    pub ports: Vec<Vec<u16>>,
+    pub ports: Vec<Vec<PortId>>,
 }

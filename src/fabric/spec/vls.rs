@@ -8,6 +8,7 @@
 //! `src/fabric/analysis/` only if packets change their VL for a new reason (`turns.rs`).
 
 use super::{FabricSpec, Qos, VlPolicy};
+use crate::fabric::ids::{NicId, PortId, SwitchId};
 
 /// What a packet travels on from one buffer to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,15 +19,15 @@ pub struct Channel {
     pub vl: u8,
 }
 
-/// The step of a packet through a switch. Ports are numbered within the switch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The step of a packet through a switch. Sorts by switch, then by in-port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hop {
     /// Switch.
-    pub switch: u32,
+    pub switch: SwitchId,
     /// Port by which the packet comes in.
-    pub in_port: u32,
+    pub in_port: PortId,
     /// Port by which it leaves.
-    pub out_port: u32,
+    pub out_port: PortId,
 }
 
 impl Qos {
@@ -40,8 +41,8 @@ impl Qos {
     /// Where the channel of a packet for NIC `dst` stands in the list of a service level that has
     /// `queues` of them in each VL class.
     #[must_use]
-    pub fn position(class: u8, queues: usize, dst: u32) -> usize {
-        usize::from(class) * queues + dst as usize % queues.max(1)
+    pub fn position(class: u8, queues: usize, dst: NicId) -> usize {
+        usize::from(class) * queues + dst.index() % queues.max(1)
     }
 }
 
@@ -60,7 +61,7 @@ impl FabricSpec {
     /// the service level has no SC, or the SC no VL. A service level with too few SCs uses the last
     /// for several classes.
     #[must_use]
-    pub fn channel(&self, sl: usize, class: u8, dst: u32) -> Option<Channel> {
+    pub fn channel(&self, sl: usize, class: u8, dst: NicId) -> Option<Channel> {
         let scs = &self.qos.service_levels[sl].scs;
         let queues = self.qos.queues(sl, self.classes());
         let &sc = scs
@@ -72,7 +73,7 @@ impl FabricSpec {
 
     /// Channel on which a packet of `sl` for NIC `dst` leaves NIC `nic`; `None` if it has none.
     #[must_use]
-    pub fn channel_at_nic(&self, nic: u32, dst: u32, sl: usize) -> Option<Channel> {
+    pub fn channel_at_nic(&self, nic: NicId, dst: NicId, sl: usize) -> Option<Channel> {
         match &self.qos.vl_policy {
             VlPolicy::SlToVl(tables) => of_table(sl, tables.at_hca(nic, sl as u8)),
             VlPolicy::ServiceChannels | VlPolicy::Dbbm { .. } => self.channel(sl, 0, dst),
@@ -86,7 +87,7 @@ impl FabricSpec {
         &self,
         hop: Hop,
         sl: usize,
-        dst: u32,
+        dst: NicId,
         class: u8,
     ) -> Option<(Channel, u8)> {
         let Hop {
@@ -99,9 +100,7 @@ impl FabricSpec {
             _ => self.topology.class_behind(switch, in_port, out_port, class),
         };
         let channel = match &self.qos.vl_policy {
-            VlPolicy::SlToVl(tables) => {
-                of_table(sl, tables.at_switch(switch, in_port, out_port, sl as u8))
-            }
+            VlPolicy::SlToVl(tables) => of_table(sl, tables.at_switch(hop, sl as u8)),
             VlPolicy::ServiceChannels | VlPolicy::Dbbm { .. } => self.channel(sl, class, dst),
         };
         Some((channel?, class))

@@ -1,6 +1,7 @@
 //! The InfiniBand switch and its NICs as plain data (`docs/model-infiniband.md`).
 
 use super::{FabricSpec, Stages, Switch};
+use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::topology::{Peer, Topology};
 use crate::units::Ratio;
 use std::collections::BTreeMap;
@@ -51,8 +52,8 @@ pub struct LinkRates {
     pub host: Ratio,
     /// Links between switches.
     pub switch: Ratio,
-    /// Links that differ, by (switch, port) of either end.
-    pub exceptions: BTreeMap<(u32, u32), Ratio>,
+    /// Links that differ, by either end.
+    pub exceptions: BTreeMap<SwitchPort, Ratio>,
 }
 
 impl LinkRates {
@@ -65,12 +66,12 @@ impl LinkRates {
 
     /// Rate of the link at `port` of `switch`, in flits per tick.
     #[must_use]
-    pub fn at(&self, topology: &Topology, switch: u32, port: u32) -> Ratio {
-        let own = self.exceptions.get(&(switch, port));
+    pub fn at(&self, topology: &Topology, switch: SwitchId, port: PortId) -> Ratio {
+        let own = self.exceptions.get(&SwitchPort { switch, port });
         match (own, topology.peer(switch, port)) {
             (Some(&rate), _) => rate,
             (None, Peer::Switch { switch, port }) => {
-                let other = self.exceptions.get(&(switch, port));
+                let other = self.exceptions.get(&SwitchPort { switch, port });
                 other.copied().unwrap_or(self.switch)
             }
             (None, Peer::Nic(_) | Peer::None) => self.host,

@@ -1,6 +1,7 @@
 //! VL classes as a table (`docs/model.md` §7).
 
 use super::Topology;
+use crate::fabric::ids::PortId;
 
 /// The domain of a port that belongs to none.
 const NO_DOMAIN: u8 = u8::MAX;
@@ -18,8 +19,10 @@ impl VlClasses {
     /// The table of `topology`.
     #[must_use]
     pub fn new(topology: &Topology) -> Self {
-        let (family, ports) = (topology.family(), 0..topology.radix());
-        let outputs = (0..topology.switches()).flat_map(|s| ports.clone().map(move |p| (s, p)));
+        let (family, ports) = (topology.family(), topology.port_ids());
+        let outputs = topology
+            .switch_ids()
+            .flat_map(|s| ports.clone().map(move |p| (s, p)));
         Self {
             domain: ports
                 .clone()
@@ -35,11 +38,8 @@ impl VlClasses {
     /// goes from `in_port` to `out_port` of a switch.
     #[inline]
     #[must_use]
-    pub fn behind(&self, in_port: u32, out_port: u32, output: u32, class: u8) -> u8 {
-        let (from, to) = (
-            self.domain[in_port as usize],
-            self.domain[out_port as usize],
-        );
+    pub fn behind(&self, in_port: PortId, out_port: PortId, output: u32, class: u8) -> u8 {
+        let (from, to) = (self.domain[in_port.index()], self.domain[out_port.index()]);
         let kept = if from == to && to != NO_DOMAIN {
             class
         } else {

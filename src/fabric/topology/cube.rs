@@ -1,6 +1,10 @@
 //! n-dimensional torus and mesh with concentration and trunks.
 
-use super::{Destination, Family, Place, Ports, Shape, Topology, host_count, invalid};
+use super::{
+    ClosedForm, Destination, Family, Place, Ports, Shape, SwitchOrder, Topology, host_count,
+    invalid,
+};
+use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{RingTie, SpecError};
 use serde_json::{Value, json};
 use std::cmp::Ordering;
@@ -12,6 +16,17 @@ pub struct Cube {
     wrap: bool,
     concentration: u32,
     trunk: u32,
+}
+
+/// What a link port of a cube's switch leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CubeLink {
+    /// Dimension along which the link leads.
+    pub dimension: usize,
+    /// Its direction.
+    pub direction: Direction,
+    /// Its number within the trunk.
+    pub index: u32,
 }
 
 /// Direction of a link within its dimension.
@@ -58,10 +73,8 @@ impl Cube {
         let nics = host_count(slots, hosts)?;
         let ports = u64::from(concentration) + 2 * dimensions.len() as u64 * u64::from(trunk);
         let mut topology = Topology::unconnected(Shape::Cube(cube.clone()), switches, ports, nics)?;
-        for nic in 0..nics as u32 {
-            topology.attach_next(nic / concentration, nic % concentration);
-        }
-        for switch in 0..switches as u32 {
+        topology.attach_in_order(nics, concentration);
+        for switch in SwitchId::all(switches as u32) {
             for (dimension, &size) in dimensions.iter().enumerate() {
                 if !wrap && cube.coordinate(switch, dimension) + 1 == size {
                     continue;
@@ -69,8 +82,8 @@ impl Cube {
                 let next = cube.neighbour_plus(switch, dimension);
                 for i in 0..trunk {
                     topology.connect(
-                        (switch, cube.port(dimension, Direction::Plus, i)),
-                        (next, cube.port(dimension, Direction::Minus, i)),
+                        SwitchPort::new(switch, cube.port(dimension, Direction::Plus, i)),
+                        SwitchPort::new(next, cube.port(dimension, Direction::Minus, i)),
                     );
                 }
             }
@@ -104,23 +117,22 @@ impl Cube {
 
     /// Coordinate of `switch` in `dimension`.
     #[must_use]
-    pub fn coordinate(&self, switch: u32, dimension: usize) -> u32 {
+    pub fn coordinate(&self, switch: SwitchId, dimension: usize) -> u32 {
         let below: u32 = self.dimensions[..dimension].iter().product();
-        switch / below % self.dimensions[dimension]
+        switch.get() / below % self.dimensions[dimension]
     }
 
     /// Port of trunk link `index` in `direction` of `dimension`.
     #[must_use]
-    pub fn port(&self, dimension: usize, direction: Direction, index: u32) -> u32 {
+    pub fn port(&self, dimension: usize, direction: Direction, index: u32) -> PortId {
         let side = 2 * dimension as u32 + u32::from(direction == Direction::Minus);
-        self.concentration + side * self.trunk + index
+        PortId::new(self.concentration + side * self.trunk + index)
     }
 
-    /// Dimension, direction and trunk index of a link port; `None` for NIC
-    /// ports and surplus ports.
+    /// What a link port leads to; `None` for NIC ports and surplus ports.
     #[must_use]
-    pub fn link_of(&self, port: u32) -> Option<(usize, Direction, u32)> {
-        let link = port.checked_sub(self.concentration)?;
+    pub fn link_of(&self, port: PortId) -> Option<CubeLink> {
+        let link = port.get().checked_sub(self.concentration)?;
         let (side, index) = (link / self.trunk, link % self.trunk);
         let direction = if side % 2 == 0 {
             Direction::Plus
@@ -128,16 +140,21 @@ impl Cube {
             Direction::Minus
         };
         let dimension = (side / 2) as usize;
-        (dimension < self.dimensions.len()).then_some((dimension, direction, index))
+        (dimension < self.dimensions.len()).then_some(CubeLink {
+            dimension,
+            direction,
+            index,
+        })
     }
 
-    fn neighbour_plus(&self, switch: u32, dimension: usize) -> u32 {
+    fn neighbour_plus(&self, switch: SwitchId, dimension: usize) -> SwitchId {
         let below: u32 = self.dimensions[..dimension].iter().product();
-        if self.coordinate(switch, dimension) + 1 == self.dimensions[dimension] {
-            switch - below * (self.dimensions[dimension] - 1)
+        let size = self.dimensions[dimension];
+        SwitchId::new(if self.coordinate(switch, dimension) + 1 == size {
+            switch.get() - below * (size - 1)
         } else {
-            switch + below
-        }
+            switch.get() + below
+        })
     }
 
     /// The direction from coordinate `here` to another one, `there`: the shorter one round a ring.
@@ -162,10 +179,11 @@ impl Cube {
 
 /// Routed in dimension order: lowest dimension first, the shorter way round.
 impl Family for Cube {
-    fn candidates(&self, tie: RingTie, switch: u32, to: Destination) -> Ports {
+    fn candidates(&self, tie: RingTie, switch: SwitchId, to: Destination) -> Ports {
+        let (at, home) = (switch.get(), to.switch.get());
         let mut below = 1;
         for (dimension, &size) in self.dimensions.iter().enumerate() {
-            let (here, there) = (switch / below % size, to.switch / below % size);
+            let (here, there) = (at / below % size, home / below % size);
             below *= size;
             if here != there {
                 let direction = self.direction(tie, size, here, there);
@@ -195,7 +213,7 @@ impl Family for Cube {
         })
     }
 
-    fn place(&self, switch: u32) -> Place {
+    fn place(&self, switch: SwitchId) -> Place {
         let dimensions = 0..self.dimensions.len();
         Place::Coordinates(dimensions.map(|d| self.coordinate(switch, d)).collect())
     }
@@ -209,29 +227,28 @@ impl Family for Cube {
         1 + u8::from(self.wrap)
     }
 
-    fn class_domain(&self, port: u32) -> Option<u8> {
-        let (dimension, ..) = self.link_of(port)?;
-        Some(dimension as u8)
+    fn class_domain(&self, port: PortId) -> Option<u8> {
+        Some(self.link_of(port)?.dimension as u8)
     }
 
-    fn least_class(&self, switch: u32, port: u32) -> u8 {
+    fn least_class(&self, switch: SwitchId, port: PortId) -> u8 {
         u8::from(self.is_wrap_link(switch, port))
     }
 
-    fn is_wrap_link(&self, switch: u32, port: u32) -> bool {
-        let Some((dimension, direction, _)) = self.link_of(port) else {
+    fn is_wrap_link(&self, switch: SwitchId, port: PortId) -> bool {
+        let Some(link) = self.link_of(port) else {
             return false;
         };
-        let coordinate = self.coordinate(switch, dimension);
+        let coordinate = self.coordinate(switch, link.dimension);
         self.wrap
-            && match direction {
-                Direction::Plus => coordinate + 1 == self.dimensions[dimension],
+            && match link.direction {
+                Direction::Plus => coordinate + 1 == self.dimensions[link.dimension],
                 Direction::Minus => coordinate == 0,
             }
     }
 
     /// Across the largest dimension, if it is even and no NIC is missing.
-    fn bisection(&self, topology: &Topology) -> Option<(u64, &'static str)> {
+    fn bisection(&self, topology: &Topology) -> Option<ClosedForm> {
         let (nics, switches) = (topology.nics(), u64::from(topology.switches()));
         let largest = u64::from(self.dimensions.iter().copied().max()?);
         if largest % 2 == 1 || u64::from(nics) != switches * u64::from(self.concentration) {
@@ -243,26 +260,29 @@ impl Family for Cube {
             true => "2 t S / k: across the largest dimension k of a torus",
             false => "t S / k: across the largest dimension k of a mesh",
         };
-        Some((links, formula))
+        Some(ClosedForm { links, formula })
     }
 
     /// By the coordinate in each dimension.
-    fn cuts(&self, switches: u32) -> Vec<(String, Vec<u32>)> {
+    fn cuts(&self, switches: u32) -> Vec<SwitchOrder> {
         let along = |dimension| {
-            let mut order: Vec<u32> = (0..switches).collect();
+            let mut order: Vec<SwitchId> = SwitchId::all(switches).collect();
             order.sort_by_key(|&s| (self.coordinate(s, dimension), s));
-            (format!("along dimension {dimension}"), order)
+            SwitchOrder {
+                name: format!("along dimension {dimension}"),
+                switches: order,
+            }
         };
         (0..self.dimensions.len()).map(along).collect()
     }
 
-    fn tornado(&self, switch: u32) -> Option<u32> {
+    fn tornado(&self, switch: SwitchId) -> Option<SwitchId> {
         let (mut there, mut below) = (0, 1);
         for (dimension, &k) in self.dimensions.iter().enumerate() {
             let at = self.coordinate(switch, dimension) + k.div_ceil(2) - 1;
             there += at % k * below;
             below *= k;
         }
-        Some(there)
+        Some(SwitchId::new(there))
     }
 }

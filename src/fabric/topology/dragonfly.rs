@@ -2,7 +2,11 @@
 //! the groups (Kim, Dally, Scott, Abts: Technology-driven, highly-scalable dragonfly topology,
 //! 2008).
 
-use super::{Destination, Drawing, Family, Place, Ports, Shape, Topology, host_count, invalid};
+use super::{
+    ClosedForm, Destination, Drawing, Family, Place, Ports, Shape, SwitchOrder, Topology,
+    host_count, invalid, port_of,
+};
+use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{RingTie, SpecError};
 use serde_json::{Value, json};
 
@@ -94,14 +98,12 @@ impl Dragonfly {
             arrangement,
         };
         let mut topology = Topology::unconnected(Shape::Dragonfly(fly), switches, ports, nics)?;
-        for nic in 0..nics as u32 {
-            topology.attach_next(nic / p, nic % p);
-        }
+        topology.attach_in_order(nics, p);
         for switch in 0..switches as u32 {
             let (first, at) = (switch - switch % a, switch % a);
             for other in at + 1..a {
-                let back = (first + other, fly.local_port(other, at));
-                topology.connect((switch, fly.local_port(at, other)), back);
+                let back = port_of(first + other, fly.local_port(other, at));
+                topology.connect(port_of(switch, fly.local_port(at, other)), back);
             }
         }
         for low in 0..fly.groups {
@@ -152,8 +154,8 @@ impl Dragonfly {
 
     /// True if `port` is a global one.
     #[must_use]
-    pub fn is_global(&self, port: u32) -> bool {
-        (self.p + self.a - 1..self.p + self.a - 1 + self.h).contains(&port)
+    pub fn is_global(&self, port: PortId) -> bool {
+        (self.p + self.a - 1..self.p + self.a - 1 + self.h).contains(&port.get())
     }
 
     /// Port of the switch at position `at` of a group to the one at position `other`.
@@ -161,8 +163,8 @@ impl Dragonfly {
         self.p + other - u32::from(other > at)
     }
 
-    /// (switch, port) of `group` at which its link number `link` to the group `to` begins.
-    fn end(&self, group: u32, to: u32, link: u32) -> (u32, u32) {
+    /// The port of `group` at which its link number `link` to the group `to` begins.
+    fn end(&self, group: u32, to: u32, link: u32) -> SwitchPort {
         let groups = self.groups;
         let turn = match self.arrangement {
             Arrangement::PalmTree => (group + groups - to - 1) % groups,
@@ -171,38 +173,38 @@ impl Dragonfly {
         };
         let number = link * (groups - 1) + turn;
         let (at, port) = (number / self.h, number % self.h);
-        (group * self.a + at, self.p + self.a - 1 + port)
+        port_of(group * self.a + at, self.p + self.a - 1 + port)
     }
 
-    /// The (switch, port) at which the global link begins that a packet for `to` takes from
+    /// The port at which the global link begins that a packet for `to` takes from
     /// `switch`: of the links that make the fewest hops, the destination chooses one.
-    fn global_link(&self, switch: u32, to: Destination) -> (u32, u32) {
-        let (group, home) = (switch / self.a, to.switch / self.a);
+    fn global_link(&self, switch: SwitchId, to: Destination) -> SwitchPort {
+        let (group, home) = (switch.get() / self.a, to.switch.get() / self.a);
         let local_hops = |link: &u32| {
             let (near, far) = (self.end(group, home, *link), self.end(home, group, *link));
-            u32::from(near.0 != switch) + u32::from(far.0 != to.switch)
+            u32::from(near.switch != switch) + u32::from(far.switch != to.switch)
         };
         let fewest = (0..self.links()).map(|link| local_hops(&link)).min();
         let shortest = || (0..self.links()).filter(|link| Some(local_hops(link)) == fewest);
-        let chosen = to.nic as usize % shortest().count().max(1);
+        let chosen = to.nic.index() % shortest().count().max(1);
         self.end(group, home, shortest().nth(chosen).unwrap_or(0))
     }
 }
 
 /// Routed minimally: to the switch of a global link, over it, and to the destination.
 impl Family for Dragonfly {
-    fn candidates(&self, _: RingTie, switch: u32, to: Destination) -> Ports {
-        let a = self.a;
-        let (next, global) = if switch / a == to.switch / a {
-            (to.switch, 0)
+    fn candidates(&self, _: RingTie, switch: SwitchId, to: Destination) -> Ports {
+        let (at, home) = (switch.get(), to.switch.get());
+        let next = if at / self.a == home / self.a {
+            home
         } else {
-            self.global_link(switch, to)
+            let link = self.global_link(switch, to);
+            if link.switch == switch {
+                return Ports::one(link.port);
+            }
+            link.switch.get()
         };
-        Ports::one(if next == switch {
-            global
-        } else {
-            self.local_port(switch % a, next % a)
-        })
+        Ports::one(PortId::new(self.local_port(at % self.a, next % self.a)))
     }
 
     fn name(&self) -> String {
@@ -227,16 +229,17 @@ impl Family for Dragonfly {
         })
     }
 
-    fn place(&self, switch: u32) -> Place {
+    fn place(&self, switch: SwitchId) -> Place {
         Place::Within {
             part: "group",
-            number: switch / self.a,
-            position: switch % self.a,
+            number: switch.get() / self.a,
+            position: switch.get() % self.a,
         }
     }
 
     fn drawing(&self) -> Drawing {
-        let group = |group| group * self.a..(group + 1) * self.a;
+        let first = |group| SwitchId::new(group * self.a);
+        let group = |group| first(group)..first(group + 1);
         Drawing::Groups((0..self.groups).map(group).collect())
     }
 
@@ -247,31 +250,35 @@ impl Family for Dragonfly {
     }
 
     /// One domain: packets keep their class until a global link.
-    fn class_domain(&self, _: u32) -> Option<u8> {
+    fn class_domain(&self, _: PortId) -> Option<u8> {
         Some(0)
     }
 
-    fn least_class(&self, _: u32, port: u32) -> u8 {
+    fn least_class(&self, _: SwitchId, port: PortId) -> u8 {
         u8::from(self.is_global(port))
     }
 
     /// That of a full mesh, if it is one and no NIC is missing.
-    fn bisection(&self, topology: &Topology) -> Option<(u64, &'static str)> {
+    fn bisection(&self, topology: &Topology) -> Option<ClosedForm> {
         let (switches, links) = match (self.a, self.groups) {
             (a, 1) => (u64::from(a), 1),
             (1, groups) => (u64::from(groups), u64::from(self.links())),
             _ => return None,
         };
         let complete = u64::from(topology.nics()) == switches * u64::from(self.p);
-        let formula = "t S^2 / 4: a full mesh of S switches with t links between any two";
-        (complete && switches.is_multiple_of(2))
-            .then_some((links * switches * switches / 4, formula))
+        (complete && switches.is_multiple_of(2)).then_some(ClosedForm {
+            links: links * switches * switches / 4,
+            formula: "t S^2 / 4: a full mesh of S switches with t links between any two",
+        })
     }
 
     /// Through all groups: by the position in the group.
-    fn cuts(&self, switches: u32) -> Vec<(String, Vec<u32>)> {
-        let mut order: Vec<u32> = (0..switches).collect();
-        order.sort_by_key(|&s| (s % self.a, s));
-        vec![("by position in the group".to_owned(), order)]
+    fn cuts(&self, switches: u32) -> Vec<SwitchOrder> {
+        let mut order: Vec<SwitchId> = SwitchId::all(switches).collect();
+        order.sort_by_key(|&s| (s.get() % self.a, s));
+        vec![SwitchOrder {
+            name: "by position in the group".to_owned(),
+            switches: order,
+        }]
     }
 }

@@ -2,6 +2,7 @@
 //! graph. Each family has a file of its own and is listed in [`Shape`](super::Shape).
 
 use super::{Ports, Topology};
+use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::spec::RingTie;
 use serde_json::Value;
 use std::ops::Range;
@@ -10,9 +11,9 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy)]
 pub struct Destination {
     /// NIC.
-    pub nic: u32,
+    pub nic: NicId,
     /// Its switch.
-    pub switch: u32,
+    pub switch: SwitchId,
 }
 
 /// Where a switch is within its topology.
@@ -39,9 +40,27 @@ pub enum Drawing {
     /// Without an order.
     Plain,
     /// Levels, the topmost first.
-    Levels(Vec<Range<u32>>),
+    Levels(Vec<Range<SwitchId>>),
     /// Groups that are drawn together.
-    Groups(Vec<Range<u32>>),
+    Groups(Vec<Range<SwitchId>>),
+}
+
+/// An order of all switches. Cuts put the first switches of it on one side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SwitchOrder {
+    /// What the order is by.
+    pub name: String,
+    /// The switches.
+    pub switches: Vec<SwitchId>,
+}
+
+/// A bisection by formula.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClosedForm {
+    /// Links between the halves, each counted once for both directions.
+    pub links: u64,
+    /// The formula.
+    pub formula: &'static str,
 }
 
 /// A family of topologies with its parameters. VL classes are explained in `docs/model.md`,
@@ -49,7 +68,7 @@ pub enum Drawing {
 pub trait Family {
     /// The out-ports that a packet at `switch` may take to a destination at another switch.
     /// All lead to the same switch.
-    fn candidates(&self, tie: RingTie, switch: u32, to: Destination) -> Ports;
+    fn candidates(&self, tie: RingTie, switch: SwitchId, to: Destination) -> Ports;
 
     /// "torus 4x4, concentration 8, trunk 10".
     fn name(&self) -> String;
@@ -58,7 +77,7 @@ pub trait Family {
     fn parameters(&self, topology: &Topology) -> Value;
 
     /// Where `switch` is.
-    fn place(&self, _switch: u32) -> Place {
+    fn place(&self, _switch: SwitchId) -> Place {
         Place::None
     }
 
@@ -74,7 +93,7 @@ pub trait Family {
 
     /// The up-ports of `switch` in a tree, any of which leads nearer to a destination that is not
     /// below the switch. Their numbers are consecutive.
-    fn up_ports(&self, _switch: u32) -> Ports {
+    fn up_ports(&self, _switch: SwitchId) -> Ports {
         Ports::NONE
     }
 
@@ -85,36 +104,35 @@ pub trait Family {
 
     /// The domain of `port`: a packet keeps its VL class from an in-port to an out-port of the
     /// same domain, and starts from class 0 otherwise. `None` is no domain.
-    fn class_domain(&self, _port: u32) -> Option<u8> {
+    fn class_domain(&self, _port: PortId) -> Option<u8> {
         None
     }
 
     /// The least VL class of packets on the link that leaves `switch` by `port`: above 0 at
     /// datelines.
-    fn least_class(&self, _switch: u32, _port: u32) -> u8 {
+    fn least_class(&self, _switch: SwitchId, _port: PortId) -> u8 {
         0
     }
 
     /// True if the link that leaves `switch` by `port` closes a ring.
-    fn is_wrap_link(&self, _switch: u32, _port: u32) -> bool {
+    fn is_wrap_link(&self, _switch: SwitchId, _port: PortId) -> bool {
         false
     }
 
-    /// Links between the halves of the NICs, each counted once for both directions, and the
-    /// formula (`docs/fabric-command.md`). `None` if no closed form is known.
-    fn bisection(&self, _topology: &Topology) -> Option<(u64, &'static str)> {
+    /// Links between the halves of the NICs (`docs/fabric-command.md`). `None` if no closed form is
+    /// known.
+    fn bisection(&self, _topology: &Topology) -> Option<ClosedForm> {
         None
     }
 
-    /// Orders of the `switches` switches that may give small cuts, each with its name. A cut
-    /// puts the first switches of an order on one side.
-    fn cuts(&self, _switches: u32) -> Vec<(String, Vec<u32>)> {
+    /// Orders of the `switches` switches that may give small cuts.
+    fn cuts(&self, _switches: u32) -> Vec<SwitchOrder> {
         Vec::new()
     }
 
     /// The switch that the tornado pattern leads to from `switch`: almost half way round in
     /// every dimension. `None` without dimensions.
-    fn tornado(&self, _switch: u32) -> Option<u32> {
+    fn tornado(&self, _switch: SwitchId) -> Option<SwitchId> {
         None
     }
 }

@@ -21,15 +21,16 @@ mod tree;
 mod xgft;
 
 pub use classes::VlClasses;
-pub use cube::{Cube, Direction};
+pub use cube::{Cube, CubeLink, Direction};
 pub use dragonfly::{Arrangement, Dragonfly, DragonflySize};
-pub use family::{Destination, Drawing, Family, Place};
+pub use family::{ClosedForm, Destination, Drawing, Family, Place, SwitchOrder};
 pub use graph::{Graph, Link};
 pub use ports::Ports;
 pub use single::Single;
 pub use tree::Tree;
 pub use xgft::Xgft;
 
+use super::ids::{NicId, PortId, SwitchId, SwitchPort};
 use super::spec::{RingTie, SpecError};
 
 /// What a switch port is connected to.
@@ -38,13 +39,13 @@ pub enum Peer {
     /// Nothing.
     None,
     /// The only port of a NIC.
-    Nic(u32),
+    Nic(NicId),
     /// Port `port` of switch `switch`.
     Switch {
         /// Switch id.
-        switch: u32,
-        /// Port of that switch, counted within the switch.
-        port: u32,
+        switch: SwitchId,
+        /// Port of that switch.
+        port: PortId,
     },
 }
 
@@ -86,8 +87,8 @@ pub struct Topology {
     radix: u32,
     /// `peers[switch * radix + port]`.
     peers: Vec<Peer>,
-    /// `(switch, port)` of each NIC.
-    attachment: Vec<(u32, u32)>,
+    /// Port of each NIC.
+    attachment: Vec<SwitchPort>,
 }
 
 /// Most NICs or switch ports in one fabric: a hundred times the largest machines,
@@ -162,13 +163,13 @@ impl Topology {
         Dragonfly::build(size, arrangement, hosts)
     }
 
-    /// An explicit graph: the (switch, port) of every NIC, and of both ends of every link.
+    /// An explicit graph: the port of every NIC, and both ends of every link.
     ///
     /// # Errors
     /// If a port is listed twice or a switch does not exist, a switch cannot reach a NIC, a
     /// link leads back to its switch, a switch has more than 120 ports, or the fabric more
     /// than 2^22.
-    pub fn graph(switches: u32, nics: &[(u32, u32)], links: &[Link]) -> Result<Self, SpecError> {
+    pub fn graph(switches: u32, nics: &[SwitchPort], links: &[Link]) -> Result<Self, SpecError> {
         Graph::build(switches, nics, links)
     }
 
@@ -188,14 +189,14 @@ impl Topology {
     /// ports to the next switch, which is the same for all of them. `tie` decides which way
     /// round a ring it goes if both are equally long.
     #[must_use]
-    pub fn candidates(&self, tie: RingTie, switch: u32, dst: u32) -> Ports {
-        let (home, port) = self.attachment(dst);
-        if home == switch {
-            return Ports::one(port);
+    pub fn candidates(&self, tie: RingTie, switch: SwitchId, dst: NicId) -> Ports {
+        let home = self.attachment(dst);
+        if home.switch == switch {
+            return Ports::one(home.port);
         }
         let to = Destination {
             nic: dst,
-            switch: home,
+            switch: home.switch,
         };
         ask!(&self.shape, family => family.candidates(tie, switch, to))
     }
@@ -203,7 +204,13 @@ impl Topology {
     /// VL class behind `out_port` of a packet of VL class `class` that came to `switch` by
     /// `in_port`. The class is 0 at injection.
     #[must_use]
-    pub fn class_behind(&self, switch: u32, in_port: u32, out_port: u32, class: u8) -> u8 {
+    pub fn class_behind(
+        &self,
+        switch: SwitchId,
+        in_port: PortId,
+        out_port: PortId,
+        class: u8,
+    ) -> u8 {
         let family = self.family();
         let domain = family.class_domain(out_port);
         let stays = domain.is_some() && family.class_domain(in_port) == domain;
@@ -229,16 +236,52 @@ impl Topology {
         self.radix
     }
 
-    /// What `port` of `switch` is connected to.
+    /// All NICs, ascending.
     #[must_use]
-    pub fn peer(&self, switch: u32, port: u32) -> Peer {
-        self.peers[switch as usize * self.radix as usize + port as usize]
+    pub fn nic_ids(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = NicId> + ExactSizeIterator + Clone + use<> {
+        NicId::all(self.nics())
     }
 
-    /// `(switch, port)` that `nic` is connected to.
+    /// All switches, ascending.
     #[must_use]
-    pub fn attachment(&self, nic: u32) -> (u32, u32) {
-        self.attachment[nic as usize]
+    pub fn switch_ids(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = SwitchId> + ExactSizeIterator + Clone + use<> {
+        SwitchId::all(self.switches())
+    }
+
+    /// All ports of any switch, ascending.
+    #[must_use]
+    pub fn port_ids(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = PortId> + ExactSizeIterator + Clone + use<> {
+        PortId::all(self.radix)
+    }
+
+    /// True if there is such a port, connected or not.
+    #[must_use]
+    pub fn has_port(&self, switch: SwitchId, port: PortId) -> bool {
+        switch.get() < self.switches() && port.get() < self.radix
+    }
+
+    /// Number of a port when the ports of all switches are counted, switch by switch.
+    #[must_use]
+    pub fn port_index(&self, switch: SwitchId, port: PortId) -> usize {
+        switch.index() * self.radix as usize + port.index()
+    }
+
+    /// What `port` of `switch` is connected to.
+    #[must_use]
+    pub fn peer(&self, switch: SwitchId, port: PortId) -> Peer {
+        self.peers[self.port_index(switch, port)]
+    }
+
+    /// The port that `nic` is connected to.
+    #[must_use]
+    pub fn attachment(&self, nic: NicId) -> SwitchPort {
+        self.attachment[nic.index()]
     }
 
     /// Number of VL classes without which packets can deadlock: 1 if they cannot.
@@ -279,35 +322,30 @@ impl Topology {
         })
     }
 
-    /// Connects the next NIC (ids ascend) to `port` of `switch`.
-    fn attach_next(&mut self, switch: u32, port: u32) {
-        let nic = self.attachment.len() as u32;
-        self.attachment.push((switch, port));
-        self.set_peer(switch, port, Peer::Nic(nic));
+    /// Connects the next NIC (ids ascend) to `port`.
+    fn attach_next(&mut self, port: SwitchPort) {
+        let nic = NicId::new(self.attachment.len() as u32);
+        self.attachment.push(port);
+        self.set_peer(port, Peer::Nic(nic));
+    }
+
+    /// Connects NICs `0..nics`, as many as a switch takes to each switch, from its port 0 on.
+    fn attach_in_order(&mut self, nics: u64, per_switch: u32) {
+        for nic in 0..nics as u32 {
+            self.attach_next(port_of(nic / per_switch, nic % per_switch));
+        }
     }
 
     /// Connects two ports, one direction each.
-    fn connect(&mut self, a: (u32, u32), b: (u32, u32)) {
-        self.set_peer(
-            a.0,
-            a.1,
-            Peer::Switch {
-                switch: b.0,
-                port: b.1,
-            },
-        );
-        self.set_peer(
-            b.0,
-            b.1,
-            Peer::Switch {
-                switch: a.0,
-                port: a.1,
-            },
-        );
+    fn connect(&mut self, a: SwitchPort, b: SwitchPort) {
+        for (near, far) in [(a, b), (b, a)] {
+            let SwitchPort { switch, port } = far;
+            self.set_peer(near, Peer::Switch { switch, port });
+        }
     }
 
-    fn set_peer(&mut self, switch: u32, port: u32, peer: Peer) {
-        let at = switch as usize * self.radix as usize + port as usize;
+    fn set_peer(&mut self, of: SwitchPort, peer: Peer) {
+        let at = self.port_index(of.switch, of.port);
         self.peers[at] = peer;
     }
 }
@@ -322,6 +360,11 @@ fn host_count(slots: u64, hosts: Option<u32>) -> Result<u64, SpecError> {
             problem: format!("{h} hosts do not fit: this topology takes 1 to {slots}"),
         }),
     }
+}
+
+/// The port with these numbers: how the families, which compute with numbers, name one.
+const fn port_of(switch: u32, port: u32) -> SwitchPort {
+    SwitchPort::new(SwitchId::new(switch), PortId::new(port))
 }
 
 fn invalid(problem: String) -> SpecError {

@@ -1,6 +1,7 @@
 //! Sets of ports of one switch.
 
 use super::MAX_RADIX;
+use crate::fabric::ids::{NicId, PortId};
 
 const _: () = assert!(MAX_RADIX <= u128::BITS as u64);
 
@@ -14,15 +15,15 @@ impl Ports {
 
     /// One port; none if no switch has such a port.
     #[must_use]
-    pub fn one(port: u32) -> Self {
-        Self(1u128.checked_shl(port).unwrap_or(0))
+    pub fn one(port: PortId) -> Self {
+        Self(1u128.checked_shl(port.get()).unwrap_or(0))
     }
 
     /// `count` ports from `first` on.
     #[must_use]
-    pub fn range(first: u32, count: u32) -> Self {
-        let last = first.saturating_add(count);
-        (first..last).fold(Self::NONE, |all, port| Self(all.0 | Self::one(port).0))
+    pub fn range(first: PortId, count: u32) -> Self {
+        let end = PortId::new(first.get().saturating_add(count));
+        PortId::within(first..end).fold(Self::NONE, |all, port| Self(all.0 | Self::one(port).0))
     }
 
     /// Number of ports.
@@ -33,12 +34,12 @@ impl Ports {
 
     /// The lowest port, if there is any.
     #[must_use]
-    pub fn first(self) -> Option<u32> {
-        (self.0 != 0).then(|| self.0.trailing_zeros())
+    pub fn first(self) -> Option<PortId> {
+        (self.0 != 0).then(|| PortId::new(self.0.trailing_zeros()))
     }
 
     /// Removes and returns the lowest port.
-    pub fn pop(&mut self) -> Option<u32> {
+    pub fn pop(&mut self) -> Option<PortId> {
         let port = self.first()?;
         self.0 &= self.0 - 1;
         Some(port)
@@ -46,12 +47,12 @@ impl Ports {
 
     /// True if `port` is one of them.
     #[must_use]
-    pub fn contains(self, port: u32) -> bool {
+    pub fn contains(self, port: PortId) -> bool {
         self.0 & Self::one(port).0 != 0
     }
 
     /// The ports, ascending.
-    pub fn iter(self) -> impl Iterator<Item = u32> {
+    pub fn iter(self) -> impl Iterator<Item = PortId> {
         let mut left = self.0;
         std::iter::from_fn(move || {
             let port = Self(left).first()?;
@@ -62,7 +63,7 @@ impl Ports {
 
     /// The port that a destination chooses: number `dst` mod [`Ports::count`] of them.
     #[must_use]
-    pub fn of_destination(self, dst: u32) -> Option<u32> {
-        self.iter().nth((dst % self.count().max(1)) as usize)
+    pub fn of_destination(self, dst: NicId) -> Option<PortId> {
+        self.iter().nth((dst.get() % self.count().max(1)) as usize)
     }
 }

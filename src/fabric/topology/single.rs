@@ -1,6 +1,7 @@
 //! One switch.
 
-use super::{Destination, Family, Ports, Shape, Topology, invalid};
+use super::{Destination, Family, Ports, Shape, Topology, invalid, port_of};
+use crate::fabric::ids::SwitchId;
 use crate::fabric::spec::{RingTie, SpecError};
 use serde_json::{Value, json};
 
@@ -16,7 +17,7 @@ impl Single {
         let shape = Shape::Single(Self);
         let mut topology = Topology::unconnected(shape, 1, nics.into(), nics.into())?;
         for port in 0..nics {
-            topology.attach_next(0, port);
+            topology.attach_next(port_of(0, port));
         }
         Ok(topology)
     }
@@ -24,7 +25,7 @@ impl Single {
 
 impl Family for Single {
     /// None: there is no other switch.
-    fn candidates(&self, _: RingTie, _: u32, _: Destination) -> Ports {
+    fn candidates(&self, _: RingTie, _: SwitchId, _: Destination) -> Ports {
         Ports::NONE
     }
 

@@ -1,7 +1,11 @@
 //! k-ary n-trees: `n` levels of `k^(n-1)` switches with `k` ports down and,
 //! below the top, `k` ports up.
 
-use super::{Destination, Drawing, Family, Place, Ports, Shape, Topology, host_count, invalid};
+use super::{
+    ClosedForm, Destination, Drawing, Family, Place, Ports, Shape, Topology, host_count, invalid,
+    port_of,
+};
+use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{RingTie, SpecError};
 use serde_json::{Value, json};
 
@@ -35,17 +39,15 @@ impl Tree {
         let ports = if n == 1 { k.into() } else { 2 * u64::from(k) };
         let mut topology =
             Topology::unconnected(Shape::Tree(tree), width * u64::from(n), ports, nics)?;
-        for nic in 0..nics as u32 {
-            topology.attach_next(nic / k, nic % k);
-        }
+        topology.attach_in_order(nics, k);
         for level in 0..n - 1 {
             for w in 0..width as u32 {
                 for up in 0..k {
                     let own = tree.digit(w, level);
                     let above = tree.with_digit(w, level, up);
                     topology.connect(
-                        (tree.switch(level, w), k + up),
-                        (tree.switch(level + 1, above), own),
+                        tree.port(level, w, k + up),
+                        tree.port(level + 1, above, own),
                     );
                 }
             }
@@ -71,20 +73,22 @@ impl Tree {
         self.k.pow(self.n - 1)
     }
 
-    /// `(level, w)` of a switch id.
-    #[must_use]
-    pub fn position(&self, switch: u32) -> (u32, u32) {
-        (switch / self.width(), switch % self.width())
+    /// Where a switch is.
+    fn position(&self, switch: SwitchId) -> Position {
+        Position {
+            level: switch.get() / self.width(),
+            w: switch.get() % self.width(),
+        }
     }
 
     /// Base-`k` digit `i` of `value`.
-    #[must_use]
-    pub fn digit(&self, value: u32, i: u32) -> u32 {
+    fn digit(&self, value: u32, i: u32) -> u32 {
         value / self.k.pow(i) % self.k
     }
 
-    fn switch(&self, level: u32, w: u32) -> u32 {
-        level * self.width() + w
+    /// Port `port` of switch `w` of a level.
+    fn port(&self, level: u32, w: u32, port: u32) -> SwitchPort {
+        port_of(level * self.width() + w, port)
     }
 
     fn with_digit(&self, value: u32, i: u32, digit: u32) -> u32 {
@@ -92,25 +96,34 @@ impl Tree {
     }
 }
 
+/// Where a switch is in its tree.
+#[derive(Debug, Clone, Copy)]
+struct Position {
+    level: u32,
+    /// Position in the level.
+    w: u32,
+}
+
 /// Routed by DESTRO, also known as D-mod-k: the destination's digits choose the way up, so that
 /// each root serves its own set of destinations.
 impl Family for Tree {
-    fn candidates(&self, _: RingTie, switch: u32, to: Destination) -> Ports {
-        let (level, w) = self.position(switch);
+    fn candidates(&self, _: RingTie, switch: SwitchId, to: Destination) -> Ports {
+        let Position { level, w } = self.position(switch);
+        let dst = to.nic.get();
         // The destination is below if all digits from `level` on agree.
         let unit = self.k.pow(level);
-        let digit = self.digit(to.nic, level);
-        if w / unit == to.nic / unit / self.k {
-            Ports::one(digit)
+        let digit = self.digit(dst, level);
+        if w / unit == dst / unit / self.k {
+            Ports::one(PortId::new(digit))
         } else {
-            Ports::one(self.k + digit)
+            Ports::one(PortId::new(self.k + digit))
         }
     }
 
-    fn up_ports(&self, switch: u32) -> Ports {
-        let (level, _) = self.position(switch);
+    fn up_ports(&self, switch: SwitchId) -> Ports {
+        let Position { level, .. } = self.position(switch);
         match level + 1 < self.n {
-            true => Ports::range(self.k, self.k),
+            true => Ports::range(PortId::new(self.k), self.k),
             false => Ports::NONE,
         }
     }
@@ -123,25 +136,28 @@ impl Family for Tree {
         json!({ "kind": "k-ary-n-tree", "k": self.k, "n": self.n })
     }
 
-    fn place(&self, switch: u32) -> Place {
-        let (level, position) = self.position(switch);
+    fn place(&self, switch: SwitchId) -> Place {
+        let Position { level, w } = self.position(switch);
         Place::Within {
             part: "level",
             number: level,
-            position,
+            position: w,
         }
     }
 
     fn drawing(&self) -> Drawing {
-        let level = |level| level * self.width()..(level + 1) * self.width();
+        let first = |level| SwitchId::new(level * self.width());
+        let level = |level| first(level)..first(level + 1);
         Drawing::Levels((0..self.n).rev().map(level).collect())
     }
 
     /// Full, if no NIC is missing.
-    fn bisection(&self, topology: &Topology) -> Option<(u64, &'static str)> {
+    fn bisection(&self, topology: &Topology) -> Option<ClosedForm> {
         let nics = u64::from(topology.nics());
         let complete = nics == u64::from(self.k) * u64::from(self.width());
-        let formula = "N / 2: a k-ary n-tree has full bisection";
-        (complete && self.n > 1 && self.k.is_multiple_of(2)).then_some((nics / 2, formula))
+        (complete && self.n > 1 && self.k.is_multiple_of(2)).then_some(ClosedForm {
+            links: nics / 2,
+            formula: "N / 2: a k-ary n-tree has full bisection",
+        })
     }
 }

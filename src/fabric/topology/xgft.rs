@@ -3,9 +3,14 @@
 //! fat trees, 1995; Zahavi, D-Mod-K routing providing non-blocking traffic for shift
 //! permutations on real life fat trees, 2010).
 
-use super::{Destination, Drawing, Family, Place, Ports, Shape, Topology, host_count, invalid};
+use super::{
+    ClosedForm, Destination, Drawing, Family, Place, Ports, Shape, Topology, host_count, invalid,
+    port_of,
+};
+use crate::fabric::ids::{PortId, SwitchId};
 use crate::fabric::spec::{RingTie, SpecError};
 use serde_json::{Value, json};
+use std::ops::Range;
 
 /// Parameters of an XGFT. Levels count from 1 at the hosts' switches; a switch of level
 /// l has `down[l-1]` children and `up[l]` parents, `parallel[l-1]` and `parallel[l]`
@@ -62,9 +67,7 @@ impl Xgft {
         let ports = ports.max().unwrap_or(0);
         let shape = Shape::Xgft(tree.clone());
         let mut topology = Topology::unconnected(shape, switches.into(), ports, nics)?;
-        for nic in 0..nics as u32 {
-            topology.attach_next(nic / down[0], nic % down[0]);
-        }
+        topology.attach_in_order(nics, down[0]);
         for level in 1..levels {
             let own_down = down[level - 1] * parallel[level - 1];
             for at in 0..tree.first[level] - tree.first[level - 1] {
@@ -76,8 +79,8 @@ impl Xgft {
                         + b
                         + tree.tops[level] * parent;
                     topology.connect(
-                        (tree.first[level - 1] + at, own_down + link),
-                        (tree.first[level] + above, child + down[level] * i),
+                        port_of(tree.first[level - 1] + at, own_down + link),
+                        port_of(tree.first[level] + above, child + down[level] * i),
                     );
                 }
             }
@@ -149,17 +152,19 @@ impl Xgft {
         self.tops[level]
     }
 
-    /// Switches of `level`, from 1 on, as a range of ids.
+    /// Switches of `level`, from 1 on.
     #[must_use]
-    pub fn switches_of(&self, level: usize) -> std::ops::Range<u32> {
-        self.first[level - 1]..self.first[level]
+    pub fn switches_of(&self, level: usize) -> Range<SwitchId> {
+        SwitchId::new(self.first[level - 1])..SwitchId::new(self.first[level])
     }
 
-    /// `(level, position in the level)` of a switch id; the level is from 1 on.
-    #[must_use]
-    pub fn position(&self, switch: u32) -> (usize, u32) {
-        let level = self.first.partition_point(|&first| first <= switch);
-        (level, switch - self.first[level - 1])
+    /// Where a switch is.
+    fn position(&self, switch: SwitchId) -> Position {
+        let level = self.first.partition_point(|&first| first <= switch.get());
+        Position {
+            level,
+            at: switch.get() - self.first[level - 1],
+        }
     }
 
     fn down_ports(&self, level: usize) -> u64 {
@@ -173,28 +178,39 @@ impl Xgft {
     }
 }
 
+/// Where a switch is in its tree.
+#[derive(Debug, Clone, Copy)]
+struct Position {
+    /// Level, from 1 on.
+    level: usize,
+    /// Position in the level.
+    at: u32,
+}
+
 /// Routed by D-mod-k on generalised fat trees (Zahavi, 2010): the destination decides the way
 /// up and with it the top switch, so that every top serves its own set of destinations.
 impl Family for Xgft {
-    fn candidates(&self, _: RingTie, switch: u32, to: Destination) -> Ports {
-        let (level, at) = self.position(switch);
-        let (dst, children) = (to.nic, self.down[level - 1]);
+    fn candidates(&self, _: RingTie, switch: SwitchId, to: Destination) -> Ports {
+        let Position { level, at } = self.position(switch);
+        let (dst, children) = (to.nic.get(), self.down[level - 1]);
         let links = self.parallel[level - 1];
         if at / self.tops[level] == dst / self.hosts_below[level] {
             let child = dst / self.hosts_below[level - 1] % children;
             // Down by the link that leads up for this destination.
             let up = self.up[level - 1];
             let link = dst / self.tops[level - 1] % (up * links) / up;
-            return Ports::one(child + children * link);
+            return Ports::one(PortId::new(child + children * link));
         }
         let ways = self.up[level] * self.parallel[level];
-        Ports::one(children * links + dst / self.tops[level] % ways)
+        Ports::one(PortId::new(
+            children * links + dst / self.tops[level] % ways,
+        ))
     }
 
-    fn up_ports(&self, switch: u32) -> Ports {
-        let (level, _) = self.position(switch);
+    fn up_ports(&self, switch: SwitchId) -> Ports {
+        let Position { level, .. } = self.position(switch);
         Ports::range(
-            self.down_ports(level) as u32,
+            PortId::new(self.down_ports(level) as u32),
             self.up_ports_of(level) as u32,
         )
     }
@@ -215,12 +231,12 @@ impl Family for Xgft {
         })
     }
 
-    fn place(&self, switch: u32) -> Place {
-        let (level, position) = self.position(switch);
+    fn place(&self, switch: SwitchId) -> Place {
+        let Position { level, at } = self.position(switch);
         Place::Within {
             part: "level",
             number: level as u32,
-            position,
+            position: at,
         }
     }
 
@@ -230,12 +246,14 @@ impl Family for Xgft {
     }
 
     /// Full, for complete trees with as many links up as down at every level.
-    fn bisection(&self, topology: &Topology) -> Option<(u64, &'static str)> {
+    fn bisection(&self, topology: &Topology) -> Option<ClosedForm> {
         let (levels, nics) = (self.levels(), topology.nics());
         let even_width = (1..levels).all(|l| self.up_ports_of(l) == self.down_ports(l));
         let complete = nics == self.hosts_below[levels];
         let even = self.down[levels - 1].is_multiple_of(2);
-        let formula = "N / 2: as many links up as down at every level";
-        (complete && levels > 1 && even_width && even).then_some((u64::from(nics) / 2, formula))
+        (complete && levels > 1 && even_width && even).then_some(ClosedForm {
+            links: u64::from(nics) / 2,
+            formula: "N / 2: as many links up as down at every level",
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! Messages that the fabric cannot take yet: they keep their ticks and their order, and take
 //! no memory.
 
-use super::flow_tests::{flow, run};
+use super::flow_tests::{flow, run, sender};
 use super::*;
 use crate::fabric::workload::AppQueue;
 use proptest::prelude::*;
@@ -74,11 +74,7 @@ fn mixture() -> Vec<BackgroundFlow> {
         ..flow(1, 3, (1, 7), 5)
     };
     let fixed = BackgroundFlow {
-        senders: vec![
-            (0, Target::Nic(3)),
-            (4, Target::Nic(3)),
-            (2, Target::Nic(1)),
-        ],
+        senders: vec![sender(0, 3), sender(4, 3), sender(2, 1)],
         ..flow(0, 2, (1, 6), 5)
     };
     let sizes = [(1, 3), (9, 1)].map(|(units, weight)| MessageSize {
@@ -120,7 +116,8 @@ proptest! {
                 let waiting = drain.background.waiting(now);
                 prop_assert_eq!(before, waiting + drain.background.messages());
                 let wanted = |queue: AppQueue| {
-                    which >> ((queue.nic + 5 * queue.dst.unwrap_or(0)) % 32) & 1 == 1
+                    let dst = queue.dst.map_or(0, NicId::get);
+                    which >> ((queue.nic.get() + 5 * dst) % 32) & 1 == 1
                 };
                 drain.replenish(now, times, wanted);
             }
@@ -137,7 +134,7 @@ proptest! {
 #[test]
 fn a_backlog_takes_no_memory() {
     let all_to_one = BackgroundFlow {
-        senders: (1..8).map(|nic| (nic, Target::Nic(0))).collect(),
+        senders: (1..8).map(|nic| sender(nic, 0)).collect(),
         ..flow(0, 4, (1, 4), 8)
     };
     let mut fixed = Drain::new(&[all_to_one], 8, Queueing::PerPair);

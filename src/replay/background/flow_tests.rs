@@ -3,6 +3,14 @@
 
 use super::*;
 
+/// A sender to one NIC, by their numbers.
+pub(super) fn sender(from: u32, to: u32) -> Sender {
+    Sender {
+        nic: NicId::new(from),
+        target: Target::Nic(NicId::new(to)),
+    }
+}
+
 pub(super) fn flow(sl: u8, units: u64, per_tick: (u64, u64), nics: u32) -> BackgroundFlow {
     BackgroundFlow {
         sl,
@@ -18,7 +26,12 @@ pub(super) fn flow(sl: u8, units: u64, per_tick: (u64, u64), nics: u32) -> Backg
         injection: Injection::Cbr,
         start: 0,
         stop: Tick::MAX,
-        senders: (0..nics).map(|nic| (nic, Target::Uniform)).collect(),
+        senders: NicId::all(nics)
+            .map(|nic| Sender {
+                nic,
+                target: Target::Uniform,
+            })
+            .collect(),
     }
 }
 
@@ -66,7 +79,7 @@ fn run_queueing(
 #[test]
 fn the_offered_load_is_exact_for_every_source() {
     let all = run(&[flow(0, 16, (3, 10), 8)], 8, 16_000);
-    for nic in 0..8 {
+    for nic in NicId::all(8) {
         let mine: Vec<Tick> = all
             .iter()
             .filter(|m| m.src == nic)
@@ -82,7 +95,7 @@ fn destinations_are_uniform_over_the_others() {
     let all = run(&[flow(0, 1, (1, 1), 4)], 4, 30_000);
     let mut counts = [[0_u32; 4]; 4];
     for m in &all {
-        counts[m.src as usize][m.dst as usize] += 1;
+        counts[m.src.index()][m.dst.index()] += 1;
     }
     for (src, row) in counts.iter().enumerate() {
         for (dst, &count) in row.iter().enumerate() {
@@ -95,12 +108,16 @@ fn destinations_are_uniform_over_the_others() {
 #[test]
 fn only_senders_send_and_to_their_targets() {
     let fixed = BackgroundFlow {
-        senders: vec![(0, Target::Nic(2)), (2, Target::Nic(0))],
+        senders: vec![sender(0, 2), sender(2, 0)],
         ..flow(0, 1, (1, 1), 3)
     };
     let all = run(&[fixed], 3, 100);
     assert_eq!(all.len(), 200);
-    assert!(all.iter().all(|m| m.src + m.dst == 2 && m.src != 1));
+    let ends = all.iter().map(|m| (m.src.get(), m.dst.get()));
+    assert!(
+        ends.into_iter()
+            .all(|(src, dst)| src + dst == 2 && src != 1)
+    );
 }
 
 #[test]
@@ -164,7 +181,7 @@ fn bernoulli_sources_have_the_variance_of_coin_tosses() {
     let mut counts = [0_f64; 50];
     let mut together = std::collections::BTreeSet::new();
     for m in &all {
-        counts[m.src as usize] += 1.0;
+        counts[m.src.index()] += 1.0;
         assert!(together.insert((m.src, m.created)), "two in a tick");
     }
     let mean = counts.iter().sum::<f64>() / 50.0;
@@ -204,8 +221,8 @@ fn messages_of_jobs_queue_behind_what_was_created_before() {
 fn jobs_queue_behind_flows(queueing: Queueing) {
     let mut background = Background::new(&[flow(3, 4, (1, 10), 2)], 2, 1, queueing).unwrap();
     let job = |created, token| Message {
-        src: 0,
-        dst: 1,
+        src: NicId::new(0),
+        dst: NicId::new(1),
         sl: 3,
         bytes: 8,
         created,
@@ -254,10 +271,13 @@ fn impossible_flows_are_errors() {
     assert_eq!(alone, Err(BackgroundError::TooFewNics(1)));
     for (from, to) in [(4, 0), (0, 4), (2, 2)] {
         let odd = BackgroundFlow {
-            senders: vec![(from, Target::Nic(to))],
+            senders: vec![sender(from, to)],
             ..flow(0, 1, (1, 1), 4)
         };
-        assert_eq!(new(odd, 4), Err(BackgroundError::Sender(from, to, 3)));
+        let [src, dst] = [from, to].map(NicId::new);
+        let pair = NicPair { src, dst };
+        let error = BackgroundError::Sender { pair, last: 3 };
+        assert_eq!(new(odd, 4), Err(error));
     }
     assert_eq!(
         Background::new(&[], 1, 1, Queueing::PerLevel)

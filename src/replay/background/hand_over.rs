@@ -39,7 +39,7 @@ impl Background {
             self.queues[queue].on_agenda = false;
         }
         for &item in &due[queues..] {
-            self.draw_destinations(item - permanent, (now, is_on_time), out);
+            self.draw_destinations(item - permanent, now, is_on_time, out);
         }
         due.truncate(queues);
         if !self.drawn_queues.is_empty() {
@@ -64,12 +64,7 @@ impl Background {
     /// Advances source number `at`, which feeds many queues, over its messages up to tick
     /// `now`. Each message goes to `out` if no other can come before it, and waits in its queue
     /// otherwise. `is_on_time`: no message of an earlier tick was due.
-    fn draw_destinations(
-        &mut self,
-        at: u32,
-        (now, is_on_time): (Tick, bool),
-        out: &mut Vec<Message>,
-    ) {
+    fn draw_destinations(&mut self, at: u32, now: Tick, is_on_time: bool, out: &mut Vec<Message>) {
         let source = &mut self.sources[at as usize];
         let flow = &mut self.flows[source.flow as usize];
         while source.next.tick <= now && source.next.tick < Tick::MAX {

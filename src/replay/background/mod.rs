@@ -23,8 +23,9 @@ mod queues;
 use self::agenda::Agenda;
 pub use self::injection::{Injection, Rate};
 use self::injection::{InjectionProcess, SubTick};
-pub use self::pattern::{Pattern, PatternError, Target};
+pub use self::pattern::{Pattern, PatternError, Sender, Target};
 use self::queues::Queues;
+use crate::fabric::ids::{NicId, NicPair};
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::fabric::workload::{Message, Queueing};
 use crate::random::{Purpose, Stream};
@@ -65,8 +66,8 @@ pub struct BackgroundFlow {
     pub start: Tick,
     /// Tick from which on no message is created.
     pub stop: Tick,
-    /// The NICs that send, each with its target.
-    pub senders: Vec<(u32, Target)>,
+    /// The NICs that send.
+    pub senders: Vec<Sender>,
 }
 
 /// A flow that cannot be generated, and why.
@@ -85,8 +86,13 @@ pub enum BackgroundError {
     #[error("background traffic needs at least 2 NICs, but the fabric has {0}")]
     TooFewNics(u32),
     /// A sender or receiver does not exist, or a NIC sends to itself.
-    #[error("a background flow from NIC {0} to NIC {1} cannot be: there are NICs 0 to {2}")]
-    Sender(u32, u32, u32),
+    #[error("a background flow from NIC {src} to NIC {dst} cannot be: there are NICs 0 to {last}", src = .pair.src, dst = .pair.dst)]
+    Sender {
+        /// Sender and receiver.
+        pair: NicPair,
+        /// Highest NIC of the fabric.
+        last: u32,
+    },
     /// There are more than [`MAX_FLOWS`] flows, or more than [`MAX_SIZES`] sizes in one.
     #[error("there are more than 2^24 background flows or more than 64 sizes in one")]
     TooMany,
@@ -187,7 +193,7 @@ struct Flow {
 #[derive(Debug, Clone)]
 struct Source {
     flow: u32,
-    nic: u32,
+    nic: NicId,
     target: Target,
     /// Index of the size of the next message.
     size: u32,
@@ -348,15 +354,18 @@ impl Flow {
         seed: u64,
         sources: &mut Vec<Source>,
     ) -> Result<(), BackgroundError> {
-        for &(nic, target) in &flow.senders {
+        for &Sender { nic, target } in &flow.senders {
             let to = match target {
                 Target::Nic(to) => to,
-                Target::Uniform => (nic + 1) % nics,
+                Target::Uniform => NicId::new((nic.get() + 1) % nics),
             };
-            if nic >= nics || to >= nics || to == nic {
-                return Err(BackgroundError::Sender(nic, to, nics - 1));
+            if nic.get() >= nics || to.get() >= nics || to == nic {
+                return Err(BackgroundError::Sender {
+                    pair: NicPair { src: nic, dst: to },
+                    last: nics - 1,
+                });
             }
-            let component = [u64::from(index), u64::from(nic)];
+            let component = [u64::from(index), u64::from(nic.get())];
             let mut stream = Stream::new(seed, Purpose::Background, component);
             let size = self.draw_size(&mut stream);
             let next = self.process.first(flow.start, size as usize, &mut stream);
@@ -409,7 +418,7 @@ impl Flow {
 impl Source {
     /// The next message, whose destination is `dst`.
     #[inline]
-    fn message(&self, flow: &Flow, dst: u32) -> Message {
+    fn message(&self, flow: &Flow, dst: NicId) -> Message {
         Message {
             src: self.nic,
             dst,
@@ -425,7 +434,7 @@ impl Source {
 
     /// Advances to the next message to `dst`, if there is one, with its destination drawn.
     #[inline]
-    fn seek(&mut self, dst: u32, nics: u32, flow: &Flow) {
+    fn seek(&mut self, dst: NicId, nics: u32, flow: &Flow) {
         loop {
             self.advance(flow);
             if self.next.tick == Tick::MAX || self.draw_target(nics) == dst {
@@ -436,12 +445,12 @@ impl Source {
 
     /// Draws the destination of the next message.
     #[inline]
-    fn draw_target(&mut self, nics: u32) -> u32 {
+    fn draw_target(&mut self, nics: u32) -> NicId {
         match self.target {
             Target::Nic(nic) => nic,
             Target::Uniform => {
                 let other = self.stream.below(u64::from(nics) - 1) as u32;
-                other + u32::from(other >= self.nic)
+                NicId::new(other + u32::from(other >= self.nic.get()))
             }
         }
     }

@@ -3,6 +3,7 @@
 //! Principles and Practices of Interconnection Networks (2004), section 3.2, applied to the
 //! numbers of the NICs.
 
+use crate::fabric::ids::{NicId, SwitchId, SwitchPort};
 use crate::fabric::topology::Topology;
 use crate::random::{Purpose, Stream};
 use crate::units::Ratio;
@@ -33,20 +34,20 @@ pub enum Pattern {
     /// Some NICs, drawn from the seed, send every message to `node`; the others send uniformly.
     Hotspot {
         /// The destination of those NICs.
-        node: u32,
+        node: NicId,
         /// Share of the other NICs that send every message to `node`, above 0.
         fraction: Ratio,
     },
     /// A random permutation without fixed points, drawn from the seed.
     Permutation,
     /// NIC x sends to entry x of the list, in which every NIC occurs once.
-    List(Vec<u32>),
+    List(Vec<NicId>),
     /// One NIC sends to another.
     Pair {
         /// Sender.
-        from: u32,
+        from: NicId,
         /// Receiver.
-        to: u32,
+        to: NicId,
     },
 }
 
@@ -56,7 +57,16 @@ pub enum Target {
     /// Any other NIC with equal probability.
     Uniform,
     /// One other NIC.
-    Nic(u32),
+    Nic(NicId),
+}
+
+/// A NIC that sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sender {
+    /// The NIC.
+    pub nic: NicId,
+    /// Where it sends.
+    pub target: Target,
 }
 
 /// Why a pattern is not defined on the fabric, and what to do.
@@ -65,7 +75,7 @@ pub enum Target {
 pub struct PatternError(String);
 
 impl Pattern {
-    /// The NICs of `topology` that send, ascending, each with its target. `flow` is the number
+    /// The NICs of `topology` that send, ascending. `flow` is the number
     /// of the flow, which has a random stream of its own.
     ///
     /// # Errors
@@ -75,12 +85,15 @@ impl Pattern {
         topology: &Topology,
         seed: u64,
         flow: u64,
-    ) -> Result<Vec<(u32, Target)>, PatternError> {
+    ) -> Result<Vec<Sender>, PatternError> {
         let nics = topology.nics();
         if nics < 2 {
             return bad("traffic needs a fabric with at least 2 NICs".to_owned());
         }
-        let fixed = |to: &dyn Fn(u32) -> u32| (0..nics).map(|x| Target::Nic(to(x))).collect();
+        let fixed = |to: &dyn Fn(u32) -> u32| {
+            let targets = (0..nics).map(|x| Target::Nic(NicId::new(to(x))));
+            targets.collect()
+        };
         let mut stream = Stream::new(seed, Purpose::Pattern, [flow, 0]);
         let targets: Vec<Target> = match self {
             Self::Uniform => vec![Target::Uniform; nics as usize],
@@ -135,11 +148,16 @@ impl Pattern {
                         "NIC {from} sends to itself; name two different NICs"
                     ));
                 }
-                return Ok(vec![(*from, Target::Nic(*to))]);
+                return Ok(vec![Sender {
+                    nic: *from,
+                    target: Target::Nic(*to),
+                }]);
             }
         };
-        let sends = |&(nic, target): &(u32, Target)| target != Target::Nic(nic);
-        Ok((0..).zip(targets).filter(sends).collect())
+        let senders = topology.nic_ids().zip(targets);
+        let senders = senders.map(|(nic, target)| Sender { nic, target });
+        let sends = |sender: &Sender| sender.target != Target::Nic(sender.nic);
+        Ok(senders.filter(sends).collect())
     }
 }
 
@@ -147,8 +165,8 @@ fn bad<T>(problem: String) -> Result<T, PatternError> {
     Err(PatternError(problem))
 }
 
-fn check_exists(nic: u32, nics: u32) -> Result<(), PatternError> {
-    match nic < nics {
+fn check_exists(nic: NicId, nics: u32) -> Result<(), PatternError> {
+    match nic.get() < nics {
         true => Ok(()),
         false => bad(format!(
             "NIC {nic} does not exist: the fabric has NICs 0 to {}",
@@ -158,7 +176,7 @@ fn check_exists(nic: u32, nics: u32) -> Result<(), PatternError> {
 }
 
 /// Checks that `list` contains every NIC once.
-fn check_list(list: &[u32], nics: u32) -> Result<(), PatternError> {
+fn check_list(list: &[NicId], nics: u32) -> Result<(), PatternError> {
     if list.len() != nics as usize {
         return bad(format!(
             "the permutation lists {} NICs, but the fabric has {nics}; list every \
@@ -169,7 +187,7 @@ fn check_list(list: &[u32], nics: u32) -> Result<(), PatternError> {
     let mut seen = vec![false; nics as usize];
     for &nic in list {
         check_exists(nic, nics)?;
-        if std::mem::replace(&mut seen[nic as usize], true) {
+        if std::mem::replace(&mut seen[nic.index()], true) {
             return bad(format!(
                 "NIC {nic} is listed twice; a permutation lists every NIC once"
             ));
@@ -181,7 +199,7 @@ fn check_list(list: &[u32], nics: u32) -> Result<(), PatternError> {
 /// Targets of [`Pattern::Hotspot`], by sender.
 fn hotspot(
     nics: u32,
-    node: u32,
+    node: NicId,
     fraction: Ratio,
     stream: &mut Stream,
 ) -> Result<Vec<Target>, PatternError> {
@@ -193,20 +211,20 @@ fn hotspot(
             nics - 1
         ));
     }
-    let mut others: Vec<u32> = (0..nics).filter(|&nic| nic != node).collect();
+    let mut others: Vec<NicId> = NicId::all(nics).filter(|&nic| nic != node).collect();
     stream.shuffle(&mut others);
     let mut targets = vec![Target::Uniform; nics as usize];
     for &sender in &others[..hot as usize] {
-        targets[sender as usize] = Target::Nic(node);
+        targets[sender.index()] = Target::Nic(node);
     }
     Ok(targets)
 }
 
 /// Targets of [`Pattern::Permutation`], by sender.
 fn permutation(nics: u32, stream: &mut Stream) -> Vec<Target> {
-    let mut to: Vec<u32> = (0..nics).collect();
+    let mut to: Vec<NicId> = NicId::all(nics).collect();
     // About one permutation in e has no fixed point.
-    while (0..).zip(&to).any(|(x, &y)| x == y) {
+    while NicId::all(nics).zip(&to).any(|(x, &y)| x == y) {
         stream.shuffle(&mut to);
     }
     to.into_iter().map(Target::Nic).collect()
@@ -225,37 +243,37 @@ fn bits(nics: u32, pattern: &str) -> Result<u32, PatternError> {
 }
 
 /// Destinations of [`Pattern::Tornado`], by sender.
-fn tornado(topology: &Topology) -> Result<Vec<u32>, PatternError> {
-    let nics = topology.nics();
+fn tornado(topology: &Topology) -> Result<Vec<NicId>, PatternError> {
     let family = topology.family();
-    let Some(first) = family.tornado(0) else {
+    let Some(first) = family.tornado(SwitchId::new(0)) else {
         return bad(format!(
             "tornado goes by the dimensions of a torus or mesh, and this topology has none; \
              {{ neighbour = {} }} goes half round the numbers of the NICs",
-            nics.div_ceil(2) - 1
+            topology.nics().div_ceil(2) - 1
         ));
     };
-    if first == 0 {
+    if first == SwitchId::new(0) {
         return bad(
             "tornado needs a dimension of at least 3 switches: in the others it stays \
                     where it is; take another pattern"
                 .to_owned(),
         );
     }
-    // NICs by their switch and port.
-    let places: BTreeMap<(u32, u32), u32> = (0..nics)
+    let of_port: BTreeMap<SwitchPort, NicId> = topology
+        .nic_ids()
         .map(|nic| (topology.attachment(nic), nic))
         .collect();
-    let to = |nic: u32| {
-        let (switch, port) = topology.attachment(nic);
+    let to = |nic: NicId| {
+        let SwitchPort { switch, port } = topology.attachment(nic);
         let there = family.tornado(switch).unwrap_or(switch);
-        places.get(&(there, port)).copied().ok_or_else(|| {
+        let nic = of_port.get(&SwitchPort::new(there, port));
+        nic.copied().ok_or_else(|| {
             PatternError(
                 "tornado needs every NIC of the torus or mesh; leave out `hosts`".to_owned(),
             )
         })
     };
-    (0..nics).map(to).collect()
+    topology.nic_ids().map(to).collect()
 }
 
 #[cfg(test)]
@@ -265,10 +283,10 @@ mod tests {
     fn to(pattern: &Pattern, topology: &Topology) -> Vec<u32> {
         // A NIC that sends nothing stands for itself.
         let mut all: Vec<u32> = (0..topology.nics()).collect();
-        for (sender, target) in pattern.senders(topology, 1, 0).unwrap() {
-            assert_ne!(target, Target::Nic(sender));
-            all[sender as usize] = match target {
-                Target::Nic(nic) => nic,
+        for Sender { nic, target } in pattern.senders(topology, 1, 0).unwrap() {
+            assert_ne!(target, Target::Nic(nic));
+            all[nic.index()] = match target {
+                Target::Nic(nic) => nic.get(),
                 Target::Uniform => u32::MAX,
             };
         }
@@ -353,13 +371,19 @@ mod tests {
     #[test]
     fn a_hotspot_draws_its_senders() {
         let hotspot = |node, num, seed| {
+            let node = NicId::new(node);
             let fraction = Ratio::new(num, 10).unwrap();
             Pattern::Hotspot { node, fraction }.senders(&single(41), seed, 0)
         };
         let first = hotspot(7, 1, 1).unwrap();
-        let hot = |list: &[(u32, Target)]| list.iter().filter(|s| s.1 == Target::Nic(7)).count();
+        let target = Target::Nic(NicId::new(7));
+        let hot = |list: &[Sender]| list.iter().filter(|s| s.target == target).count();
         assert_eq!(hot(&first), 4);
-        assert_eq!(first[7], (7, Target::Uniform));
+        let itself = Sender {
+            nic: NicId::new(7),
+            target: Target::Uniform,
+        };
+        assert_eq!(first[7], itself);
         assert_eq!(first.len(), 41);
         assert_ne!(first, hotspot(7, 1, 2).unwrap());
         assert_eq!(hot(&hotspot(7, 10, 1).unwrap()), 40);
@@ -394,7 +418,7 @@ mod tests {
         }
         let per_seed = |seed| Pattern::Permutation.senders(&single(48), seed, 0);
         assert_ne!(per_seed(1), per_seed(2));
-        let list = |list: &[u32]| Pattern::List(list.to_vec());
+        let list = |list: &[u32]| Pattern::List(list.iter().copied().map(NicId::new).collect());
         assert_eq!(to(&list(&[2, 1, 0]), &single(3)), [2, 1, 0]);
         assert!(refused(&list(&[1, 0]), &single(3)).contains("lists 2 NICs"));
         assert!(refused(&list(&[1, 1, 0]), &single(3)).contains("NIC 1 is listed twice"));
@@ -403,7 +427,10 @@ mod tests {
 
     #[test]
     fn a_pair_leaves_the_others_silent() {
-        let pair = |from, to| Pattern::Pair { from, to };
+        let pair = |from, to| Pattern::Pair {
+            from: NicId::new(from),
+            to: NicId::new(to),
+        };
         assert_eq!(to(&pair(1, 3), &single(4)), [0, 3, 2, 3]);
         assert!(refused(&pair(1, 1), &single(4)).contains("sends to itself"));
         assert!(refused(&pair(4, 1), &single(4)).contains("NIC 4 does not exist"));

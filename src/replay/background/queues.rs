@@ -8,6 +8,7 @@
 //! The copy draws again to find the next one.
 
 use super::{Flow, Source};
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{AppQueue, Message, Queueing};
 use crate::replay::background::Target;
@@ -52,7 +53,8 @@ const NIC_BITS: u32 = 29;
 
 impl Key {
     #[inline]
-    fn new(sl: u8, nic: u32, dst: u32) -> Self {
+    fn new(sl: u8, nic: NicId, dst: NicId) -> Self {
+        let (nic, dst) = (nic.get(), dst.get());
         debug_assert!(nic.max(dst) >> NIC_BITS == 0);
         Self(u64::from(sl) << (2 * NIC_BITS) | u64::from(nic) << NIC_BITS | u64::from(dst))
     }
@@ -63,12 +65,12 @@ impl Key {
         let mask = (1 << NIC_BITS) - 1;
         let [sl, nic] = [2 * NIC_BITS, NIC_BITS].map(|shift| (self.0 >> shift & mask) as usize);
         let nics = nics as usize;
-        (sl * nics + nic) * nics + self.destination() as usize
+        (sl * nics + nic) * nics + self.destination().index()
     }
 
     #[inline]
-    fn destination(self) -> u32 {
-        (self.0 & ((1 << NIC_BITS) - 1)) as u32
+    fn destination(self) -> NicId {
+        NicId::new((self.0 & ((1 << NIC_BITS) - 1)) as u32)
     }
 }
 
@@ -185,7 +187,7 @@ impl Queues {
         }
         let queue_of = |source: &Source| {
             let sl = usize::from(flows[source.flow as usize].sl);
-            first_queue[sl].map_or(0, |first| first + source.nic)
+            first_queue[sl].map_or(0, |first| first + source.nic.get())
         };
         sources.sort_by_key(|source| (queue_of(source), source.flow));
         let mut list = vec![Queue::default(); queues as usize];
@@ -215,7 +217,7 @@ impl Queues {
         for (at, source) in (0..).zip(&*sources) {
             let Some(key) = key_of(source) else {
                 let sl = usize::from(flows[source.flow as usize].sl);
-                draws[sl * nics as usize + source.nic as usize] = true;
+                draws[sl * nics as usize + source.nic.index()] = true;
                 continue;
             };
             let queue = places.get(key).unwrap_or_else(|| {
@@ -266,7 +268,7 @@ impl Queues {
         match &self.lookup {
             Lookup::Levels(first_queue) => {
                 let first = first_queue.get(usize::from(queue.sl)).copied().flatten()?;
-                Some(first + queue.nic)
+                Some(first + queue.nic.get())
             }
             Lookup::Pairs { places, .. } => places.get(Key::new(queue.sl, queue.nic, queue.dst?)),
         }
@@ -275,7 +277,7 @@ impl Queues {
     /// Number of the queue of messages from `nic` to `dst` on `sl`, which is created if it does
     /// not exist. `None` if no flow can put a message there.
     #[inline]
-    pub(super) fn get(&mut self, nic: u32, sl: u8, dst: u32) -> Option<u32> {
+    pub(super) fn get(&mut self, nic: NicId, sl: u8, dst: NicId) -> Option<u32> {
         let wanted = AppQueue {
             nic,
             sl,
@@ -292,7 +294,7 @@ impl Queues {
         else {
             return None;
         };
-        let at = usize::from(sl) * self.nics as usize + nic as usize;
+        let at = usize::from(sl) * self.nics as usize + nic.index();
         if !draws.get(at).copied().unwrap_or(false) {
             return None;
         }
@@ -344,7 +346,7 @@ fn levels(flows: &[Flow]) -> usize {
 impl Queue {
     /// Destination of its messages. Only with a queue per destination.
     #[inline]
-    pub(super) fn destination(&self) -> u32 {
+    pub(super) fn destination(&self) -> NicId {
         self.key.destination()
     }
 

@@ -1,6 +1,7 @@
 //! Collectives inside a replay.
 
 use super::harness::*;
+use crate::fabric::ids::NicId;
 use crate::replay::program::{After, AlltoallBlocks, CollectiveKind, Op};
 use crate::replay::{JobSpec, SendCompletion};
 use crate::units::Ratio;
@@ -29,7 +30,10 @@ fn a_binomial_bcast_reaches_each_at_its_depth() {
     let kind = CollectiveKind::Bcast { root: 1, bytes: 80 };
     let (end, log) = run(|| job(once(&kind, &[0; 4])));
     assert_eq!(end, 2 * 110 * TICK_PS + 3);
-    let edges: Vec<_> = log.iter().map(|&(t, m)| (t, m.src, m.dst)).collect();
+    let edges: Vec<_> = log
+        .iter()
+        .map(|&(t, m)| (t, m.src.get(), m.dst.get()))
+        .collect();
     assert_eq!(edges, [(0, 1, 3), (0, 1, 2), (110, 3, 0)]);
 }
 
@@ -227,7 +231,9 @@ proptest! {
                 ops
             };
             JobSpec {
-                nics: (0..n as u32).map(|r| r / tasks_per_node).collect(),
+                nics: (0..n as u32)
+                    .map(|rank| NicId::new(rank / tasks_per_node))
+                    .collect(),
                 send_completion,
                 reduction_ps_per_byte: Ratio::ONE,
                 ..job((0..n).map(rank).collect())

@@ -1,10 +1,11 @@
 //! An ideal fabric and programs in memory.
 
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{Message, Queueing, Workload};
-use crate::replay::background::{BackgroundFlow, Injection, MessageSize, Rate, Target};
+use crate::replay::background::{BackgroundFlow, Injection, MessageSize, Rate, Sender, Target};
 use crate::replay::collectives::Choices;
-use crate::replay::program::{Action, After, Collective, CollectiveKind, Op, Program};
+use crate::replay::program::{Action, After, Collective, CollectiveKind, Op, Program, RankId};
 use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use crate::units::{Ratio, TickLength};
 use std::collections::BTreeMap;
@@ -78,8 +79,8 @@ impl Program for InMemory {
         self.0.len() as u32
     }
 
-    fn next(&mut self, rank: u32) -> anyhow::Result<Option<Op>> {
-        let (ops, next) = &mut self.0[rank as usize];
+    fn next(&mut self, rank: RankId) -> anyhow::Result<Option<Op>> {
+        let (ops, next) = &mut self.0[rank.index()];
         let mut op = ops.get(*next).cloned();
         *next += 1;
         if let Some(Action::Collective(c, position)) = op.as_mut().map(|op| &mut op.action) {
@@ -110,6 +111,7 @@ pub fn op(after: After, compute_ps: u64, action: Action) -> Op {
 }
 
 pub fn send(compute_ps: u64, id: u64, to: u32, bytes: u64) -> Op {
+    let to = RankId::new(to);
     op(After::Previous, compute_ps, Action::Send { id, to, bytes })
 }
 
@@ -120,7 +122,7 @@ pub fn marker(after: After, compute_ps: u64) -> Op {
 pub fn collective(id: u64, members: &[u32], kind: CollectiveKind) -> Arc<Collective> {
     Arc::new(Collective {
         id,
-        members: members.into(),
+        members: members.iter().copied().map(RankId::new).collect(),
         kind,
     })
 }
@@ -138,7 +140,7 @@ pub fn job(ranks: Vec<Vec<Op>>) -> JobSpec {
         start_ps: 0,
         repeat: Repeat::Times(1),
         sl: 0,
-        nics: (0..ranks.len() as u32).collect(),
+        nics: NicId::all(ranks.len() as u32).collect(),
         program: Box::new(InMemory(ranks.into_iter().map(|ops| (ops, 0)).collect())),
         send_completion: SendCompletion::Handed,
         compute_scale: Ratio::ONE,
@@ -203,6 +205,11 @@ pub(super) fn background_flow(sl: u8) -> BackgroundFlow {
         injection: Injection::Cbr,
         start: 0,
         stop: u64::MAX,
-        senders: (0..8).map(|nic| (nic, Target::Uniform)).collect(),
+        senders: NicId::all(8)
+            .map(|nic| Sender {
+                nic,
+                target: Target::Uniform,
+            })
+            .collect(),
     }
 }

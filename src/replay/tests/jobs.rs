@@ -1,6 +1,7 @@
 //! Several jobs, background, and replays that go wrong.
 
 use super::harness::*;
+use crate::fabric::ids::NicId;
 use crate::fabric::workload::{Queueing, Workload};
 use crate::replay::background::BACKGROUND_TOKEN;
 use crate::replay::program::{After, CollectiveKind, Op};
@@ -20,7 +21,7 @@ fn two_jobs_do_not_know_each_other() {
     let second = || JobSpec {
         name: String::from("second"),
         start_ps: 42_000,
-        nics: vec![8, 9],
+        nics: [8, 9].map(NicId::new).to_vec(),
         sl: 3,
         ..job(ping(0))
     };
@@ -32,23 +33,23 @@ fn two_jobs_do_not_know_each_other() {
         assert!(outcome.complete);
         assert_eq!(outcome.execution_ps, 110 * TICK_PS);
     }
-    let sent: Vec<_> = log.iter().map(|&(t, m)| (t, m.src, m.sl)).collect();
+    let sent: Vec<_> = log.iter().map(|&(t, m)| (t, m.src.get(), m.sl)).collect();
     assert_eq!(sent, [(0, 0, 0), (42, 8, 3)]);
 }
 
 #[test]
 fn equal_times_go_by_job() {
     let second = JobSpec {
-        nics: vec![2, 3],
+        nics: [2, 3].map(NicId::new).to_vec(),
         ..job(ping(5_000))
     };
     let first = JobSpec {
-        nics: vec![4, 5],
+        nics: [4, 5].map(NicId::new).to_vec(),
         ..job(ping(5_000))
     };
     let mut replay = replay(vec![first, second]);
     let log = play(&mut replay, false);
-    let sources: Vec<u32> = log.iter().map(|(_, m)| m.src).collect();
+    let sources: Vec<u32> = log.iter().map(|(_, m)| m.src.get()).collect();
     assert_eq!(sources, [4, 2]);
 }
 
@@ -220,7 +221,7 @@ fn jobs_that_do_not_fit_are_refused() {
         Replay::new(spec).err().unwrap().to_string()
     };
     let short = refused(JobSpec {
-        nics: vec![0],
+        nics: vec![NicId::new(0)],
         ..job(ping(0))
     });
     assert!(
@@ -228,7 +229,7 @@ fn jobs_that_do_not_fit_are_refused() {
         "{short}"
     );
     let outside = refused(JobSpec {
-        nics: vec![0, 4],
+        nics: [0, 4].map(NicId::new).to_vec(),
         ..job(ping(0))
     });
     assert!(outside.contains("NIC 4"), "{outside}");

@@ -1,6 +1,7 @@
 //! Jobs that run more than once.
 
 use super::harness::*;
+use crate::fabric::ids::NicId;
 use crate::fabric::workload::{Queueing, Workload};
 use crate::replay::outcome::JobOutcome;
 use crate::replay::program::{After, CollectiveKind, Op};
@@ -57,7 +58,7 @@ fn a_job_repeats_until_the_others_end() {
     let others = |compute_ps| {
         outcomes(move || {
             let endless = JobSpec {
-                nics: vec![2, 3],
+                nics: [2, 3].map(NicId::new).to_vec(),
                 repeat: Repeat::UntilOthersEnd,
                 ..job(ping(0, 0))
             };
@@ -79,7 +80,7 @@ fn a_job_repeats_until_the_others_end() {
     // Too short for one: no execution time, but no stall either.
     let (jobs, _) = outcomes(|| {
         let endless = JobSpec {
-            nics: vec![2, 3],
+            nics: [2, 3].map(NicId::new).to_vec(),
             start_ps: 50_000,
             repeat: Repeat::UntilOthersEnd,
             ..job(ping(0, 0))
@@ -116,7 +117,7 @@ fn ids_collectives_and_sends_begin_anew_in_every_mode() {
                 ]
             });
             JobSpec {
-                nics: vec![0, 0, 1, 2],
+                nics: [0, 0, 1, 2].map(NicId::new).to_vec(),
                 repeat,
                 send_completion,
                 ..job(ranks.collect())
@@ -175,7 +176,7 @@ fn a_stall_beside_what_goes_on_for_ever_is_found() {
     let flow = background_flow(0);
     let ends = JobSpec {
         name: String::from("ends"),
-        nics: vec![4, 5],
+        nics: [4, 5].map(NicId::new).to_vec(),
         ..job(ping(50_000, 0))
     };
     let mut replay = Replay::new(ReplaySpec {

@@ -1,8 +1,9 @@
 //! What an operation waits for and when it is done.
 
 use super::harness::*;
-use crate::fabric::workload::Workload;
-use crate::replay::program::{Action, After};
+use crate::fabric::ids::NicId;
+use crate::fabric::workload::{Message, Workload};
+use crate::replay::program::{Action, After, RankId};
 use crate::replay::{IntraNode, JobSpec, SendCompletion};
 use crate::units::Ratio;
 
@@ -70,7 +71,7 @@ fn a_dependency_may_name_a_message_that_is_sent_later() {
                 10,
                 Action::Send {
                     id: 3,
-                    to: 0,
+                    to: RankId::new(0),
                     bytes: 80,
                 },
             )],
@@ -168,7 +169,7 @@ fn messages_to_oneself_stay_inside_the_node() {
 fn ranks_of_one_node_do_not_use_the_fabric() {
     let spread = |send_completion| {
         let make = || JobSpec {
-            nics: vec![3, 3, 5, 5],
+            nics: [3, 3, 5, 5].map(NicId::new).to_vec(),
             send_completion,
             ..job(vec![
                 vec![send(0, 0, 1, 80), send(0, 1, 2, 80)],
@@ -179,7 +180,8 @@ fn ranks_of_one_node_do_not_use_the_fabric() {
         };
         let (_, log) = run(make);
         assert_eq!(log.len(), 1);
-        assert_eq!((log[0].1.src, log[0].1.dst), (3, 5));
+        let Message { src, dst, .. } = log[0].1;
+        assert_eq!((src.get(), dst.get()), (3, 5));
         let mut replay = replay(vec![make()]);
         play(&mut replay, false);
         assert_eq!(replay.outcomes()[0].intra_node_messages, 1);
@@ -218,7 +220,10 @@ fn equal_times_go_by_rank_and_record() {
             vec![],
         ])
     });
-    let order: Vec<_> = log.iter().map(|&(t, m)| (t, m.src, m.bytes)).collect();
+    let order: Vec<_> = log
+        .iter()
+        .map(|&(t, m)| (t, m.src.get(), m.bytes))
+        .collect();
     let expected = [(4, 2, 8), (9, 0, 8), (9, 1, 8), (9, 1, 16), (9, 2, 8)];
     assert_eq!(order, expected);
 }

@@ -4,6 +4,7 @@ use super::gbit_per_s;
 use super::spool::{Key, NONE, Spool};
 use crate::config::Experiment;
 use crate::config::experiment::SeriesKind;
+use crate::fabric::ids::{PortId, SwitchId};
 use crate::fabric::stats::{LinkEnd, LinkStats};
 use crate::units::human_time;
 use std::collections::BTreeMap;
@@ -224,7 +225,10 @@ impl Request<'_> {
         match self.kind {
             SeriesKind::Flows => format!("NIC {a} -> NIC {b}{}", sl(c)),
             SeriesKind::PortVls => {
-                let from = LinkEnd::Port { switch: a, port: b };
+                let from = LinkEnd::Port {
+                    switch: SwitchId::new(a),
+                    port: PortId::new(b),
+                };
                 let link = self.links.iter().find(|link| link.from == from);
                 let to = match link.map(|link| link.to) {
                     Some(LinkEnd::Nic(nic)) => format!(" to NIC {nic}"),

@@ -12,6 +12,7 @@ mod table;
 
 use crate::config::experiment::{Series, SeriesFormat, SeriesKind};
 use crate::config::{Experiment, Plan};
+use crate::fabric::ids::NicId;
 use crate::fabric::series::Sample;
 use crate::runner::{Recorder, Recording, Run, RunResult};
 use anyhow::{Context, anyhow};
@@ -310,13 +311,18 @@ impl Recorded {
         for (kind, spool) in &mut self.spools {
             let mut push = |key, values| spool.push(&Row { ticks, key, values });
             match kind {
-                SeriesKind::Flows => (seen.flows.iter())
-                    .try_for_each(|f| push([f.src, f.dst, f.sl.into()], [f.bytes, 0]))?,
-                SeriesKind::PortVls => (seen.port_vls.iter())
-                    .try_for_each(|p| push([p.switch, p.port, p.vl.into()], [p.flits, p.marked]))?,
+                SeriesKind::Flows => (seen.flows.iter()).try_for_each(|f| {
+                    push([f.src.get(), f.dst.get(), f.sl.into()], [f.bytes, 0])
+                })?,
+                SeriesKind::PortVls => (seen.port_vls.iter()).try_for_each(|p| {
+                    push(
+                        [p.switch.get(), p.port.get(), p.vl.into()],
+                        [p.flits, p.marked],
+                    )
+                })?,
                 SeriesKind::Sources => seen.sources.iter().try_for_each(|s| {
-                    let to = s.dst.unwrap_or(NONE);
-                    push([s.nic, s.sl.into(), to], [s.ccti.into(), s.delay])
+                    let to = s.dst.map_or(NONE, NicId::get);
+                    push([s.nic.get(), s.sl.into(), to], [s.ccti.into(), s.delay])
                 })?,
             }
         }

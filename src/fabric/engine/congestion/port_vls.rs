@@ -6,6 +6,7 @@
 //! This module counts flits only: the fabric knows the packets and the credits. In a hierarchical
 //! switch a *queue* here is the packets of one in-port for one (output, VL), wherever they wait.
 
+use crate::fabric::ids::SwitchPort;
 use crate::fabric::series::PortVlSample;
 use crate::fabric::spec::congestion::{CctEntry, FillComparison, Marking, PortCongestion};
 use crate::fabric::spec::{CongestionControl, FabricSpec};
@@ -74,7 +75,8 @@ impl PortVls {
         let (radix, vls) = (topology.radix(), usize::from(spec.qos.vls));
         let ports = topology.switches() * radix;
         let settings: Vec<_> = (0..ports)
-            .map(|port| control.port(topology, port / radix, port % radix))
+            .map(|port| SwitchPort::of_index(port, radix))
+            .map(|at| control.port(topology, at.switch, at.port))
             .collect();
         let port_vls = ports as usize * vls;
         let flits = |credits: u32| u64::from(credits) * u64::from(spec.units.flits_per_credit);
@@ -286,9 +288,10 @@ impl PortVls {
             let marked = std::mem::take(&mut state.marked);
             if state.flits > 0 || marked > 0 {
                 let (output, vl) = (id / vls, (id % vls) as u8);
+                let SwitchPort { switch, port } = SwitchPort::of_index(output, radix);
                 found.push(PortVlSample {
-                    switch: output / radix,
-                    port: output % radix,
+                    switch,
+                    port,
                     vl,
                     flits: state.flits,
                     marked,

@@ -6,6 +6,7 @@
 //! when it is read. This module does not know the packets. The fabric reports each one that it
 //! sends, and asks again when a delay may be over.
 
+use crate::fabric::ids::NicId;
 use crate::fabric::series::SourceSample;
 use crate::fabric::spec::congestion::{
     CctiBound, FlowLevel, IrdBase, SlScope, TimerRestart, TimerScope,
@@ -263,9 +264,9 @@ impl Sources {
                 let flow = self.state_at(id, now);
                 let previous = self.previous[self.holder(id)];
                 SourceSample {
-                    nic: flow.nic,
+                    nic: NicId::new(flow.nic),
                     sl: flow.sl,
-                    dst: (flow.dst != u32::MAX).then_some(flow.dst),
+                    dst: (flow.dst != u32::MAX).then_some(NicId::new(flow.dst)),
                     ccti: flow.ccti,
                     delay: self.delay(self.ccti(id, now), previous, flow.nic),
                 }

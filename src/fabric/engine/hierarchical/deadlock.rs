@@ -11,6 +11,7 @@ use super::control::Control;
 use crate::fabric::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
 use crate::fabric::engine::pool::NONE;
 use crate::fabric::engine::probe::Probe;
+use crate::fabric::ids::{NicId, PortId, SwitchId};
 use std::collections::BTreeMap;
 
 /// A FIFO: the kind of its buffer, the number of the buffer, and the queue within it.
@@ -129,10 +130,10 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         let port = port as u32;
         Waiting {
             place,
-            switch: port / self.radix,
-            port: port % self.radix,
+            switch: SwitchId::new(port / self.radix),
+            port: PortId::new(port % self.radix),
             vl,
-            dst: packet.dst,
+            dst: NicId::new(packet.dst),
             flits: packet.flits,
         }
     }

@@ -9,6 +9,7 @@
 use super::buffers::CentralBuffers;
 use super::ledger::MAX_CREDITS;
 use super::schedule::{DrainRate, MAX_FLITS, MAX_SPEEDUP};
+use crate::fabric::ids::SwitchId;
 use crate::fabric::spec::hierarchical::{Buffers, Pool, Quota, Timing};
 use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, SpecError, Tick};
 
@@ -115,7 +116,7 @@ pub(super) fn central_buffers(
     for c in 0..count {
         let (at, local) = (2 * c / radix, c % (radix / 2));
         let existing = classes
-            .existing(topology, at, local / 2, local % 2)
+            .existing(topology, SwitchId::new(at), local / 2, local % 2)
             .flat_map(|class| queues.of_class(class));
         central_buffers
             .credits

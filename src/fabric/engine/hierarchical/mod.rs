@@ -362,7 +362,7 @@ impl<C: Control, P: Probe> SwitchModel for Fabric<C, P> {
     #[inline]
     fn enqueue(&mut self, message: &Message) {
         self.append(message);
-        self.touch_nic(message.src);
+        self.touch_nic(message.src.get());
     }
 
     /// Phases 3 to 7 of `docs/model.md` §5.

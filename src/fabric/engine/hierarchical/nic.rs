@@ -11,6 +11,7 @@ use crate::fabric::engine::bits::from_on;
 use crate::fabric::engine::nic::{DataPacket, MessageQueue};
 use crate::fabric::engine::pool::{InFlight, NONE};
 use crate::fabric::engine::probe::Probe;
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{AppQueue, Message, Workload};
 
@@ -38,7 +39,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             self.append_to_pair(message, id);
             return;
         }
-        let nic = &mut self.nics[message.src as usize];
+        let nic = &mut self.nics[message.src.index()];
         if nic.queues.len() <= sl {
             nic.queues.resize(sl + 1, MessageQueue::EMPTY);
         }
@@ -76,8 +77,11 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             state.next = sl as u8 + 1;
             if queue.is_empty() {
                 state.waiting_sls &= !(1 << sl);
-                let (sl, dst) = (sl as u8, None);
-                let queue = AppQueue { nic, sl, dst };
+                let queue = AppQueue {
+                    nic: NicId::new(nic),
+                    sl: sl as u8,
+                    dst: None,
+                };
                 if let Some(next) = workload.replenish(self.kernel.now, queue) {
                     self.append(&next);
                 }

@@ -2,6 +2,7 @@
 
 use crate::fabric::engine::pool::{MessageId, PacketId};
 use crate::fabric::engine::probe::PacketSeen;
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 
 /// A packet from the send queue of its NIC to its delivery. It fills one cache line.
@@ -44,7 +45,7 @@ impl Packet {
     pub(super) fn seen(&self, id: PacketId) -> PacketSeen {
         PacketSeen {
             number: id,
-            dst: self.dst,
+            dst: NicId::new(self.dst),
             sl: self.sl,
             vl: self.vl,
             flits: self.flits,

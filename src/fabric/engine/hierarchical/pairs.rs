@@ -10,6 +10,7 @@ use super::nic::NextPacket;
 use crate::fabric::engine::nic::WaitingPair;
 use crate::fabric::engine::pool::MessageId;
 use crate::fabric::engine::probe::Probe;
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{AppQueue, Message, Workload};
 
@@ -19,7 +20,7 @@ const GROUP: usize = 0;
 impl<C: Control, P: Probe> Fabric<C, P> {
     /// Adds message `id` to the queue of its queue pair.
     pub(super) fn append_to_pair(&mut self, message: &Message, id: MessageId) {
-        let Message { src, dst, sl, .. } = *message;
+        let (src, dst, sl) = (message.src.get(), message.dst.get(), message.sl);
         let Some(congestion) = self.control.get_mut() else {
             return;
         };
@@ -67,8 +68,12 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         self.move_packet(nic, &mut queue, NextPacket { packet, last, vl });
         let kernel = &mut self.kernel;
         if queue.is_empty() {
-            let (sl, dst) = (state.sl, Some(state.dst));
-            let more = workload.replenish(kernel.now, AppQueue { nic, sl, dst });
+            let exhausted = AppQueue {
+                nic: NicId::new(nic),
+                sl: state.sl,
+                dst: Some(NicId::new(state.dst)),
+            };
+            let more = workload.replenish(kernel.now, exhausted);
             let more = more.and_then(|message| {
                 kernel
                     .messages

@@ -8,6 +8,7 @@ use crate::fabric::engine::counters::LinkCounts;
 use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::nic::MessageQueue;
 use crate::fabric::engine::pool::{NONE, PacketId};
+use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::Tick;
 use crate::fabric::topology::{Peer, Topology};
 
@@ -188,22 +189,24 @@ impl Ports {
             .collect();
         let mut senders = Vec::with_capacity((ports + topology.nics()) as usize);
         for port in 0..ports {
-            senders.push(match topology.peer(port / radix, port % radix) {
+            let at = SwitchPort::of_index(port, radix);
+            senders.push(match topology.peer(at.switch, at.port) {
                 Peer::None => Sender::new(FarEnd::NOTHING),
                 Peer::Nic(nic) => {
-                    inputs[port as usize].upstream = ports + nic;
-                    Sender::new(FarEnd::nic(nic))
+                    inputs[port as usize].upstream = ports + nic.get();
+                    Sender::new(FarEnd::nic(nic.get()))
                 }
                 Peer::Switch { switch, port: at } => {
-                    let peer = switch * radix + at;
+                    let peer = topology.port_index(switch, at) as u32;
                     inputs[peer as usize].upstream = port;
                     Sender::new(FarEnd::input(peer))
                 }
             });
         }
-        for nic in 0..topology.nics() {
-            let (switch, port) = topology.attachment(nic);
-            senders.push(Sender::new(FarEnd::input(switch * radix + port)));
+        for nic in topology.nic_ids() {
+            let SwitchPort { switch, port } = topology.attachment(nic);
+            let input = topology.port_index(switch, port) as u32;
+            senders.push(Sender::new(FarEnd::input(input)));
         }
         let outputs = (0..senders.len() as u32)
             .map(|output| Output::new((output / radix * radix / 2).min(ports / 2)))

@@ -10,6 +10,7 @@ use crate::fabric::engine::choice::{Choice, Occupancy};
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::engine::vls::{Hop, VlAndClass};
+use crate::fabric::ids::{NicId, SwitchId};
 use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::Tick;
 
@@ -30,8 +31,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         }
         if let Some(&(port, id)) = self.input_ready[line].peek(NEAR) {
             let packet = &self.kernel.packets[id];
-            self.router
-                .prefetch(self.inputs[port as usize].switch, packet.dst);
+            let switch = SwitchId::new(self.inputs[port as usize].switch);
+            self.router.prefetch(switch, NicId::new(packet.dst));
             self.input_fifos
                 .prefetch_head(port as usize, packet.vl.into());
         }
@@ -152,7 +153,10 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             self.inputs[port as usize].switch,
             self.kernel.packets[id].dst,
         );
-        let first = switch * self.radix + self.router.first_port(switch, dst);
+        let first = self
+            .router
+            .first_port(SwitchId::new(switch), NicId::new(dst));
+        let first = switch * self.radix + first.get();
         match self.choice {
             Choice::Only => first,
             _ => self.choose(switch, first, dst),

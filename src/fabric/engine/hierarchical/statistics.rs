@@ -6,6 +6,7 @@ use super::Fabric;
 use super::control::Control;
 use crate::fabric::engine::counters::LinkCounts;
 use crate::fabric::engine::probe::Probe;
+use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 
@@ -24,8 +25,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// The counts up to and including the present tick.
     pub(super) fn count_links(&self) -> FabricStats {
         let port = |port: u32| LinkEnd::Port {
-            switch: port / self.radix,
-            port: port % self.radix,
+            switch: SwitchId::new(port / self.radix),
+            port: PortId::new(port % self.radix),
         };
         let nics = self.nics.len();
         // NICs come first.
@@ -36,11 +37,11 @@ impl<C: Control, P: Probe> Fabric<C, P> {
                 let (link, sent) = (&self.senders[o], &self.outputs[o].sent);
                 LinkStats {
                     from: match o.checked_sub(self.ports) {
-                        Some(nic) => LinkEnd::Nic(nic as u32),
+                        Some(nic) => LinkEnd::Nic(NicId::new(nic as u32)),
                         None => port(o as u32),
                     },
                     to: if link.to.is_nic() {
-                        LinkEnd::Nic(link.to.peer())
+                        LinkEnd::Nic(NicId::new(link.to.peer()))
                     } else {
                         port(link.to.peer())
                     },

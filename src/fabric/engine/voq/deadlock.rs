@@ -10,6 +10,7 @@ use super::Fabric;
 use crate::fabric::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
 use crate::fabric::engine::pool::NONE;
 use crate::fabric::engine::probe::Probe;
+use crate::fabric::ids::{NicId, PortId, SwitchId};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
@@ -83,10 +84,10 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let port = self.input_of(queue);
         Waiting {
             place: Place::Input,
-            switch: port / self.radix,
-            port: port % self.radix,
+            switch: SwitchId::new(port / self.radix),
+            port: PortId::new(port % self.radix),
             vl: packet.buffer_vl.into(),
-            dst: packet.dst,
+            dst: NicId::new(packet.dst),
             flits: packet.flits.into(),
         }
     }

@@ -16,7 +16,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         else {
             return;
         };
-        let Message { src, dst, sl, .. } = *message;
+        let (src, dst, sl) = (message.src.get(), message.dst.get(), message.sl);
         let (routes, congestion) = (&self.routes, &mut self.congestion);
         let pair = self.queue_pairs.find(src, (sl, dst), || {
             let flow = congestion

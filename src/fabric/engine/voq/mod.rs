@@ -193,10 +193,10 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             ahead: Ports::ALL,
         };
         let host_rate = |nic| {
-            let (switch, port) = topology.attachment(nic);
-            voq.links.at(topology, switch, port)
+            let at = topology.attachment(nic);
+            voq.links.at(topology, at.switch, at.port)
         };
-        let host_rates: Vec<_> = (0..nics).map(host_rate).collect();
+        let host_rates: Vec<_> = topology.nic_ids().map(host_rate).collect();
         let send_rates = host_rates
             .iter()
             .map(|&rate| rates.index(voq.hca.send_rate.unwrap_or(rate)))
@@ -376,7 +376,7 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
 
     fn enqueue(&mut self, message: &Message) {
         self.append(message);
-        self.mark_nic_dirty(message.src);
+        self.mark_nic_dirty(message.src.get());
     }
 
     /// Phases 4 to 7 of `docs/model-infiniband.md` §5. Grants have decided what the links of

@@ -16,6 +16,7 @@ use crate::fabric::engine::nic::WaitingPair;
 use crate::fabric::engine::observers::Transfer;
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::engine::probe::Probe;
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::spec::validate::MAX_DATA_VLS;
 use crate::fabric::workload::{AppQueue, Workload};
@@ -71,8 +72,12 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         for i in 0..self.exhausted.len() {
             let (nic, pair) = self.exhausted[i];
             let pair = self.queue_pairs.pair(pair);
-            let (sl, dst) = (pair.sl, Some(pair.dst));
-            if let Some(message) = workload.replenish(self.kernel.now, AppQueue { nic, sl, dst }) {
+            let queue = AppQueue {
+                nic: NicId::new(nic),
+                sl: pair.sl,
+                dst: Some(NicId::new(pair.dst)),
+            };
+            if let Some(message) = workload.replenish(self.kernel.now, queue) {
                 self.append(&message);
                 self.wake_nic(nic, self.nics[nic as usize].engine_free.tick);
             }

@@ -4,6 +4,7 @@ use super::rate::Length;
 use super::schedule::Schedule;
 use crate::fabric::engine::pool::{MessageId, NONE, PacketId};
 use crate::fabric::engine::probe::PacketSeen;
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 
 /// What a packet is for.
@@ -128,7 +129,7 @@ impl<const L: usize> Packet<L> {
     pub(super) fn seen(&self, id: PacketId) -> PacketSeen {
         PacketSeen {
             number: id,
-            dst: self.dst,
+            dst: NicId::new(self.dst),
             sl: self.sl,
             vl: self.vl,
             flits: self.flits.into(),

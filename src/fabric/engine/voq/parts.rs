@@ -12,6 +12,7 @@ use crate::fabric::engine::calendar::Wake;
 use crate::fabric::engine::counters::LinkCounts;
 use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::pool::{NONE, PacketId};
+use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::{FabricSpec, Tick, Voq};
 use crate::fabric::topology::{Peer, Topology};
 use std::collections::VecDeque;
@@ -237,7 +238,8 @@ pub(super) fn ports<const W: usize>(
         let rate = rates.index(if !to.is_connected() {
             voq.links.host
         } else {
-            voq.links.at(topology, port / radix, port % radix)
+            let at = SwitchPort::of_index(port, radix);
+            voq.links.at(topology, at.switch, at.port)
         });
         Output {
             free_at: SubTick::default(),
@@ -261,22 +263,23 @@ pub(super) fn ports<const W: usize>(
     let room = voq.buffers.output;
     let mut outputs = Vec::with_capacity((ports + topology.nics()) as usize);
     for port in 0..ports {
-        outputs.push(match topology.peer(port / radix, port % radix) {
+        let at = SwitchPort::of_index(port, radix);
+        outputs.push(match topology.peer(at.switch, at.port) {
             Peer::None => output(FarEnd::NOTHING, port, 0, 0),
             Peer::Nic(nic) => {
-                inputs[port as usize].upstream = ports + nic;
-                output(FarEnd::nic(nic), port, room, latency.host)
+                inputs[port as usize].upstream = ports + nic.get();
+                output(FarEnd::nic(nic.get()), port, room, latency.host)
             }
             Peer::Switch { switch, port: at } => {
-                let peer = switch * radix + at;
+                let peer = topology.port_index(switch, at) as u32;
                 inputs[peer as usize].upstream = port;
                 output(FarEnd::input(peer), port, room, latency.switch)
             }
         });
     }
-    for nic in 0..topology.nics() {
-        let (switch, port) = topology.attachment(nic);
-        let at = switch * radix + port;
+    for nic in topology.nic_ids() {
+        let SwitchPort { switch, port } = topology.attachment(nic);
+        let at = topology.port_index(switch, port) as u32;
         outputs.push(output(
             FarEnd::input(at),
             at,

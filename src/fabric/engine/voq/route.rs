@@ -10,6 +10,7 @@ use crate::fabric::engine::choice::{Choice, Occupancy};
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::engine::vls::{Hop, VlAndClass, Vls};
+use crate::fabric::ids::{NicId, SwitchId};
 use crate::fabric::routing::Router;
 use crate::fabric::spec::{FabricSpec, SpecError, UpPorts, Voq};
 
@@ -72,7 +73,10 @@ impl Routes {
     /// free in the output buffer of `output`.
     #[inline(always)]
     fn output(&mut self, switch: u32, dst: u32, room: impl FnMut(u32) -> u32) -> u32 {
-        let first = switch * self.radix + self.router.first_port(switch, dst);
+        let first = self
+            .router
+            .first_port(SwitchId::new(switch), NicId::new(dst));
+        let first = switch * self.radix + first.get();
         match self.choice {
             Choice::Only => first,
             _ => self.choose(switch, first, dst, room),

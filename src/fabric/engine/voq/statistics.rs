@@ -8,6 +8,7 @@ use super::Fabric;
 use super::packet::Packet;
 use crate::fabric::engine::counters::LinkCounts;
 use crate::fabric::engine::probe::Probe;
+use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::series::PortVlSample;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
@@ -70,10 +71,10 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// The statistics up to the end of the present tick.
     pub(super) fn collect_stats(&self) -> FabricStats {
         let link_end = |output: usize| match output.checked_sub(self.ports) {
-            Some(nic) => LinkEnd::Nic(nic as u32),
+            Some(nic) => LinkEnd::Nic(NicId::new(nic as u32)),
             None => LinkEnd::Port {
-                switch: output as u32 / self.radix,
-                port: output as u32 % self.radix,
+                switch: SwitchId::new(output as u32 / self.radix),
+                port: PortId::new(output as u32 % self.radix),
             },
         };
         let order = (self.ports..self.outputs.len()).chain(0..self.ports);
@@ -87,7 +88,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
                 LinkStats {
                     from: link_end(at),
                     to: if output.to.is_nic() {
-                        LinkEnd::Nic(output.to.peer())
+                        LinkEnd::Nic(NicId::new(output.to.peer()))
                     } else {
                         link_end(output.to.peer() as usize)
                     },
@@ -132,8 +133,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             }
             if flits > 0 {
                 found.push(PortVlSample {
-                    switch: (output / radix) as u32,
-                    port: (output % radix) as u32,
+                    switch: SwitchId::new((output / radix) as u32),
+                    port: PortId::new((output % radix) as u32),
                     vl: vl as u8,
                     flits,
                     marked: 0,

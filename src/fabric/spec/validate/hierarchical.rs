@@ -136,7 +136,7 @@ impl FabricSpec {
         let mut most = 0;
         let topology = &self.topology;
         let all = Classes::new(topology, switch.buffers.central_queues);
-        for at in 0..topology.switches() {
+        for at in topology.switch_ids() {
             for buffer in 0..topology.radix() / 2 {
                 let existing = all.existing(topology, at, buffer / 2, buffer % 2);
                 let classes = existing.count() as u64;

@@ -1,7 +1,7 @@
 //! Whether service levels, channels and VLs agree with each other.
 
 use super::{MANAGEMENT_SC, MAX_CLASS_TURNS, MAX_LEVELS, error};
-use crate::fabric::spec::{FabricSpec, Qos, SlToVl, SpecError, VlPolicy};
+use crate::fabric::spec::{FabricSpec, Hop, Qos, SlToVl, SpecError, VlPolicy};
 
 impl FabricSpec {
     /// Checks service levels and VLs. `datelines`: the VL classes of a service level must have
@@ -74,21 +74,23 @@ impl FabricSpec {
                 );
             }
         }
-        let (nics, switches, radix) = (
-            self.topology.nics(),
-            self.topology.switches(),
-            self.topology.radix(),
-        );
-        if let Some(hca) = tables.hcas.keys().find(|&&hca| hca >= nics) {
+        let nics = self.topology.nics();
+        if let Some(hca) = tables.hcas.keys().find(|hca| hca.get() >= nics) {
             return error("fabric.sl2vl", format!("there is no adapter {hca}"));
         }
-        let stray = |&&(switch, input, output): &&(u32, u32, u32)| {
-            switch >= switches || input >= radix || output >= radix
+        let exists = |hop: &Hop| {
+            let has = |port| self.topology.has_port(hop.switch, port);
+            has(hop.in_port) && has(hop.out_port)
         };
-        if let Some((switch, input, output)) = tables.ports.keys().find(stray) {
+        if let Some(hop) = tables.ports.keys().find(|hop| !exists(hop)) {
+            let Hop {
+                switch,
+                in_port,
+                out_port,
+            } = hop;
             return error(
                 "fabric.sl2vl",
-                format!("switch {switch} has no ports {input} and {output}"),
+                format!("switch {switch} has no ports {in_port} and {out_port}"),
             );
         }
         Ok(())

@@ -27,16 +27,16 @@ impl FabricSpec {
 /// Every entry leads somewhere, and every destination is reached.
 fn leads_everywhere(topology: &Topology, tables: &ForwardingTables) -> Result<(), SpecError> {
     const KEY: &str = "fabric.forwarding";
-    let (switches, nics) = (topology.switches(), topology.nics());
+    let (switches, nics) = (topology.switches() as usize, topology.nics() as usize);
     let rows = tables.ports.len();
-    if rows != switches as usize {
+    if rows != switches {
         return error(
             KEY,
             format!("tables of {rows} switches, but there are {switches}"),
         );
     }
     for (switch, row) in tables.ports.iter().enumerate() {
-        if row.len() != nics as usize {
+        if row.len() != nics {
             let entries = row.len();
             return error(
                 KEY,
@@ -46,17 +46,17 @@ fn leads_everywhere(topology: &Topology, tables: &ForwardingTables) -> Result<()
     }
     // Per destination the tables are a function on the switches: from every switch the
     // walk ends at the destination, or the table has a loop.
-    let mut reaches = vec![u32::MAX; switches as usize];
+    let mut reaches = vec![None; switches];
     let mut walk = Vec::new();
-    for nic in 0..nics {
-        for start in 0..switches {
+    for nic in topology.nic_ids() {
+        for start in topology.switch_ids() {
             let mut at = start;
             walk.clear();
-            while reaches[at as usize] != nic {
-                reaches[at as usize] = nic;
+            while reaches[at.index()] != Some(nic) {
+                reaches[at.index()] = Some(nic);
                 walk.push(at);
-                let port = u32::from(tables.ports[at as usize][nic as usize]);
-                let peer = if port < topology.radix() {
+                let port = tables.ports[at.index()][nic.index()];
+                let peer = if topology.has_port(at, port) {
                     topology.peer(at, port)
                 } else {
                     Peer::None

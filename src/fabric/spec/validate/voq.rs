@@ -1,6 +1,7 @@
 //! Whether an InfiniBand fabric can be built and can move every packet.
 
 use super::{MAX_LATENCY_TICKS, error};
+use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::voq::{StaticPool, VlArb};
 use crate::fabric::spec::{FabricSpec, SpecError, Voq};
 use crate::fabric::topology::Peer;
@@ -64,23 +65,20 @@ impl FabricSpec {
         for (key, rate) in rates.into_iter().chain(exceptions) {
             validate_rate(key, rate)?;
         }
-        for &(switch, port) in links.exceptions.keys() {
-            let exists = switch < self.topology.switches() && port < self.topology.radix();
-            if !exists || self.topology.peer(switch, port) == Peer::None {
+        for (&SwitchPort { switch, port }, rate) in &links.exceptions {
+            if !self.topology.has_port(switch, port)
+                || self.topology.peer(switch, port) == Peer::None
+            {
                 return error(
                     "fabric.link_speeds",
                     format!("port {port} of switch {switch} has no link"),
                 );
             }
-            if let Peer::Switch {
-                switch: far,
-                port: entry,
-            } = self.topology.peer(switch, port)
-                && links
-                    .exceptions
-                    .get(&(far, entry))
-                    .is_some_and(|r| *r != links.exceptions[&(switch, port)])
-            {
+            let other = match self.topology.peer(switch, port) {
+                Peer::Switch { switch, port } => links.exceptions.get(&SwitchPort { switch, port }),
+                Peer::Nic(_) | Peer::None => None,
+            };
+            if other.is_some_and(|other| other != rate) {
                 return error(
                     "fabric.link_speeds",
                     format!(
