@@ -8,7 +8,6 @@ use common::random::config;
 use common::random_infiniband;
 use common::script::{Cue, Script, message};
 use flitwise::config::load_fabric;
-use flitwise::fabric::analysis::Routes;
 use flitwise::fabric::analysis::channels::ChannelGraph;
 use flitwise::fabric::analysis::path::path;
 use flitwise::fabric::analysis::routes::RouteAnalysis;

@@ -2,13 +2,13 @@
 //! a field that is missing here does not compile.
 
 use super::json::{number, topology};
-use super::json_infiniband::{self, arbiter, numbers};
+use super::json_infiniband::{self, arbiter};
+use super::{resolve_routing, resolve_vls};
 use crate::fabric::spec::hierarchical::{
     Buffers, CentralQueues, Pool, Scheduler, Timing, VirtualAllocation,
 };
 use crate::fabric::spec::{
-    FabricSpec, Hierarchical, Hop, LinkLatency, Qos, RingTie, Routing, ServiceLevel, SlToVl,
-    Stages, Switch, TrunkSelection, Units, UpPorts, VlPolicy,
+    FabricSpec, Hierarchical, LinkLatency, Qos, ServiceLevel, Stages, Switch, Units,
 };
 use serde_json::{Map, Value, json};
 
@@ -18,13 +18,7 @@ use serde_json::{Map, Value, json};
 pub fn fabric_json(f: &FabricSpec, routing: &str) -> Value {
     let FabricSpec {
         topology: _,
-        routing:
-            Routing {
-                ring_tie,
-                trunk,
-                up_ports,
-                forwarding,
-            },
+        routing: own,
         units:
             Units {
                 tick,
@@ -37,37 +31,28 @@ pub fn fabric_json(f: &FabricSpec, routing: &str) -> Value {
         switch,
         congestion_control: _,
     } = f;
-    let mut fabric = json!({
-        "topology": topology(f),
-        "routing": routing,
-        "ring_tie": match ring_tie {
-            RingTie::Positive => "positive",
-            RingTie::SourceParity => "source-parity",
-        },
-        "trunk_selection": match trunk {
-            TrunkSelection::Destination => "destination",
-            TrunkSelection::RoundRobin => "round-robin",
-            TrunkSelection::LeastQueued => "least-queued",
-        },
-        "forwarding": forwarding.as_ref().map(|tables| {
-            tables.ports.iter().map(|row| numbers(row)).collect::<Vec<_>>()
-        }),
-        "tick_ps": number(tick.length_ps()),
-        "flit_bytes": flit_bytes,
-        "flits_per_credit": flits_per_credit,
-        "header_bytes": header_bytes,
-        "link_ticks": link,
-        "host_link_ticks": host,
-        "switch": match switch {
-            Switch::Hierarchical(switch) => with_stages(hierarchical(switch), &switch.timing.stages),
-            Switch::Voq(switch) => with_stages(json_infiniband::voq(switch), &switch.stages),
-        },
-    });
-    // Only here, so that the results of other experiments stay as they were.
-    if *up_ports == UpPorts::LeastQueued {
-        fabric["up_ports"] = "least-queued".into();
-    }
-    fabric
+    let mut fabric = Map::new();
+    fabric.insert("topology".into(), topology(f));
+    resolve_routing::describe(own, routing, &mut fabric);
+    let rest = [
+        ("tick_ps", number(tick.length_ps())),
+        ("flit_bytes", json!(flit_bytes)),
+        ("flits_per_credit", json!(flits_per_credit)),
+        ("header_bytes", json!(header_bytes)),
+        ("link_ticks", json!(link)),
+        ("host_link_ticks", json!(host)),
+        (
+            "switch",
+            match switch {
+                Switch::Hierarchical(switch) => {
+                    with_stages(hierarchical(switch), &switch.timing.stages)
+                }
+                Switch::Voq(switch) => with_stages(json_infiniband::voq(switch), &switch.stages),
+            },
+        ),
+    ];
+    fabric.extend(rest.map(|(key, value)| (key.to_owned(), value)));
+    fabric.into()
 }
 
 /// Adds the latencies that every kind of switch has.
@@ -173,15 +158,12 @@ pub(super) fn qos(f: &FabricSpec) -> Value {
         "vls": vls,
         "service_levels": service_levels.iter().map(level).collect::<Vec<_>>(),
         "sc2vl": sc2vl,
-        "sl2vl": match vl_policy {
-            VlPolicy::ServiceChannels | VlPolicy::Dbbm { .. } => Value::Null,
-            VlPolicy::SlToVl(tables) => sl2vl(tables),
-        },
+        "sl2vl": resolve_vls::tables_json(vl_policy),
         "scheduler": scheduler,
     });
     // Only here, so that the results of other experiments stay as they were.
-    if let VlPolicy::Dbbm { queues } = vl_policy {
-        qos["vl_policy"] = json!({ "kind": "dbbm", "queues": queues });
+    if let Some(policy) = resolve_vls::policy_json(vl_policy) {
+        qos["vl_policy"] = policy;
     }
     qos
 }
@@ -195,28 +177,4 @@ fn scheduler(scheduler: &Scheduler) -> Value {
             "entries": entries.iter().map(|e| json!([e.sl, e.weight])).collect::<Vec<_>>(),
         }),
     }
-}
-
-fn sl2vl(tables: &SlToVl) -> Value {
-    let SlToVl {
-        default,
-        hcas,
-        ports,
-    } = tables;
-    let hcas = hcas.iter();
-    let hcas = hcas.map(|(hca, table)| (hca.to_string(), numbers(table).into()));
-    let ports = ports.iter().map(|(hop, table)| {
-        let Hop {
-            switch,
-            in_port,
-            out_port,
-        } = hop;
-        let ports = format!("{switch} {in_port} {out_port}");
-        (ports, numbers(table).into())
-    });
-    json!({
-        "default": numbers(default),
-        "hcas": hcas.collect::<Map<_, _>>(),
-        "ports": ports.collect::<Map<_, _>>(),
-    })
 }

@@ -5,6 +5,7 @@ use super::raw_fabric::RawFabric;
 use super::raw_infiniband::{RawCongestionControl, RawVlArb};
 use super::raw_traffic::{RawBackground, RawMeasure};
 use super::resolve_series::RawSeries;
+use super::resolve_vls::RawVlPolicy;
 use crate::replay::collectives::Choices;
 use crate::replay::job::MAX_REPEAT;
 use crate::units::{Bytes, CostPerByte, Picoseconds, Rate, Ratio};
@@ -37,38 +38,6 @@ pub(super) struct RawExperiment {
     pub baseline: RawBaseline,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawRouting {
-    Dor,
-    Destro,
-    DModK,
-    Minimal,
-    MinHop,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawRingTie {
-    Positive,
-    SourceParity,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawTrunkSelection {
-    Destination,
-    RoundRobin,
-    LeastQueued,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawUpPorts {
-    Destination,
-    LeastQueued,
-}
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawQos {
@@ -83,13 +52,6 @@ pub(super) struct RawQos {
     pub dtable: RawDTable,
     pub vlarb: Option<RawVlArb>,
     pub hca_vlarb: Option<RawVlArb>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawVlPolicy {
-    ServiceChannels,
-    Dbbm,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -1,8 +1,9 @@
 //! `[fabric]` as written. Its `kind` decides which keys it has besides the common ones.
 
-use super::raw::{RawRingTie, RawRouting, RawTrunkSelection, RawUpPorts};
 use super::raw_infiniband::{RawAcks, RawForwarding, RawHcaRate, RawLinkSpeed, RawSl2Vl, RawSpeed};
 use super::raw_topology::RawTopology;
+use super::resolve_routing::RawRouting;
+use crate::fabric::spec::{RingTie, TrunkSelection, UpPorts};
 use crate::units::{BufferPart, Bytes, Latency, Picoseconds, Rate};
 use serde::Deserialize;
 use serde::de::Deserializer;
@@ -119,9 +120,9 @@ fabric! {
         preset: FabricPreset,
         topology: RawTopology,
         routing: RawRouting,
-        ring_tie: RawRingTie,
-        trunk_selection: RawTrunkSelection,
-        up_ports: RawUpPorts,
+        ring_tie: RingTie,
+        trunk_selection: TrunkSelection,
+        up_ports: UpPorts,
         forwarding: RawForwarding,
         sl2vl: RawSl2Vl,
         flit: Bytes,

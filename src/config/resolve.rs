@@ -11,8 +11,8 @@ use super::resolve_qos::Scheduling;
 use super::resolve_series::RawSeries;
 use super::tagged::fabric_kind;
 use super::{
-    resolve_congestion, resolve_fabric, resolve_jobs, resolve_qos, resolve_series, resolve_tables,
-    resolve_topology, resolve_traffic,
+    resolve_congestion, resolve_fabric, resolve_jobs, resolve_qos, resolve_routing, resolve_series,
+    resolve_tables, resolve_traffic,
 };
 use crate::fabric::parameters::SwitchParameters;
 use crate::fabric::qos::dtable_table::DTableTable;
@@ -344,7 +344,7 @@ pub(super) fn fabric(
     let graph = raw.fabric.topology.as_ref().unwrap_or(&defaults.topology);
     let (topology, imported) = graph.resolve(dir)?;
     let imported = imported.as_ref();
-    let (routing_name, mut routing) = resolve_topology::routing(&raw.fabric, graph)?;
+    let (routing_name, mut routing) = resolve_routing::routing(&raw.fabric, graph)?;
     routing.forwarding = resolve_tables::forwarding(&raw.fabric, imported, dir)?;
     let mut parameters = resolve_fabric::parameters(&raw.fabric, &defaults)?;
     let header = resolve_fabric::small(parameters.header_bytes, "fabric.header")?;

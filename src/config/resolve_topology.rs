@@ -1,15 +1,12 @@
-//! `[fabric]`: the graph and its routing.
+//! `[fabric.topology]`: the graph.
 
 use super::error::ConfigError;
 use super::import::Imported;
-use super::raw::{RawRingTie, RawRouting, RawTrunkSelection, RawUpPorts};
-use super::raw_fabric::RawFabric;
 use super::raw_topology::{
     RawArrangement, RawCube, RawDiscovery, RawDragonfly, RawGraph, RawNics, RawSingle, RawTopology,
     RawTree, RawXgft,
 };
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
-use crate::fabric::spec::{RingTie, Routing, TrunkSelection, UpPorts};
 use crate::fabric::topology::{Arrangement, DragonflySize, Topology};
 use std::path::Path;
 
@@ -138,80 +135,4 @@ impl RawDiscovery {
         let file = need(self.file.as_ref(), "ibnetdiscover", "file", "")?;
         Imported::read(&dir.join(file))
     }
-}
-
-/// Checks the routing against the topology; returns its name.
-pub(super) fn routing(
-    raw: &RawFabric,
-    topology: &RawTopology,
-) -> Result<(&'static str, Routing), ConfigError> {
-    use RawTopology::{Dragonfly, Graph, Ibnetdiscover, KAryNTree, Mesh, Single, Torus, Xgft};
-    let default = match topology {
-        Torus(_) | Mesh(_) => RawRouting::Dor,
-        Single(_) | KAryNTree(_) => RawRouting::Destro,
-        Xgft(_) => RawRouting::DModK,
-        Dragonfly(_) => RawRouting::Minimal,
-        Graph(_) | Ibnetdiscover(_) => RawRouting::MinHop,
-    };
-    let routing = raw.routing.unwrap_or(default);
-    let trees = matches!(routing, RawRouting::Destro | RawRouting::DModK);
-    let problem = match topology {
-        Torus(_) | Mesh(_) if trees => {
-            Some("\"destro\" and \"d-mod-k\" route trees; a torus or mesh takes \"dor\"")
-        }
-        KAryNTree(_) | Xgft(_) if routing == RawRouting::Dor => Some(
-            "\"dor\" routes tori and meshes; a tree takes \"destro\" (the same as \"d-mod-k\")",
-        ),
-        Dragonfly(_) if routing != RawRouting::Minimal => {
-            Some("a dragonfly takes \"minimal\"; remove the key")
-        }
-        Graph(_) | Ibnetdiscover(_) if routing != RawRouting::MinHop => {
-            Some("a graph takes \"min-hop\", or forwarding tables (fabric.forwarding)")
-        }
-        Torus(_) | Mesh(_) | KAryNTree(_) | Xgft(_) if routing == RawRouting::MinHop => {
-            Some("\"min-hop\" routes graphs; remove it, the topology has a routing of its own")
-        }
-        Torus(_) | Mesh(_) | KAryNTree(_) | Xgft(_) if routing == RawRouting::Minimal => {
-            Some("\"minimal\" routes dragonflies; remove it, the topology has a routing of its own")
-        }
-        _ => None,
-    };
-    if let Some(problem) = problem {
-        return Err(ConfigError::new("fabric.routing", problem));
-    }
-    let name = match (topology, routing) {
-        (Single(_), _) => "direct",
-        (_, RawRouting::Dor) => "dor",
-        (_, RawRouting::Destro) => "destro",
-        (_, RawRouting::DModK) => "d-mod-k",
-        (_, RawRouting::Minimal) => "minimal",
-        (_, RawRouting::MinHop) => "min-hop",
-    };
-    let ring_tie = match raw.ring_tie {
-        None | Some(RawRingTie::Positive) => RingTie::Positive,
-        Some(RawRingTie::SourceParity) => RingTie::SourceParity,
-    };
-    let trunk = match raw.trunk_selection {
-        None | Some(RawTrunkSelection::Destination) => TrunkSelection::Destination,
-        Some(RawTrunkSelection::RoundRobin) => TrunkSelection::RoundRobin,
-        Some(RawTrunkSelection::LeastQueued) => TrunkSelection::LeastQueued,
-    };
-    let up_ports = match raw.up_ports {
-        None | Some(RawUpPorts::Destination) => UpPorts::Destination,
-        Some(RawUpPorts::LeastQueued) if matches!(topology, KAryNTree(_) | Xgft(_)) => {
-            UpPorts::LeastQueued
-        }
-        Some(RawUpPorts::LeastQueued) => {
-            let problem =
-                "only trees (kinds \"k-ary-n-tree\" and \"xgft\") have up-ports; remove it";
-            return Err(ConfigError::new("fabric.up_ports", problem));
-        }
-    };
-    let routing = Routing {
-        ring_tie,
-        trunk,
-        up_ports,
-        forwarding: None,
-    };
-    Ok((name, routing))
 }

@@ -2,7 +2,6 @@
 
 use super::{CliError, ExportArgs, Format};
 use crate::config::{FabricOnly, fabric_json};
-use crate::fabric::analysis::Routes;
 use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{FabricSpec, UpPorts};
 use crate::fabric::topology::{Drawing, Link, Peer, Place, Topology};

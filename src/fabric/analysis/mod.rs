@@ -13,7 +13,7 @@ mod table_turns;
 mod turns;
 
 use super::ids::{NicId, PortId, SwitchId};
-use super::spec::{FabricSpec, TrunkSelection, UpPorts};
+use super::spec::FabricSpec;
 use super::topology::Ports;
 use thiserror::Error;
 
@@ -34,51 +34,17 @@ pub trait Routes {
     }
 }
 
-impl FabricSpec {
-    /// What the topology itself would have packets for NIC `dst` take at `switch`.
-    fn own_candidates(&self, switch: SwitchId, dst: NicId) -> Ports {
-        let tie = self.routing.ring_tie;
-        self.topology.candidates(tie, switch, dst)
-    }
-}
-
 impl Routes for FabricSpec {
-    /// By the forwarding tables if there are any, else by the routing of the topology. On the way
-    /// up a tree these are all up-ports, unless the destination chooses.
     fn candidates(&self, switch: SwitchId, dst: NicId) -> Ports {
-        let Some(tables) = &self.routing.forwarding else {
-            let own = self.own_candidates(switch, dst);
-            let up = match self.routing.up_ports {
-                UpPorts::Destination => Ports::NONE,
-                UpPorts::LeastQueued => self.topology.family().up_ports(switch),
-            };
-            let goes_up = own.first().is_some_and(|port| up.contains(port));
-            return if goes_up { up } else { own };
-        };
-        let table = tables.ports.get(switch.index());
-        let port = table.and_then(|table| table.get(dst.index()));
-        port.map_or(Ports::NONE, |&port| Ports::one(port))
+        self.candidates(switch, dst)
     }
 
     fn choices(&self, switch: SwitchId, dst: NicId) -> Ports {
-        let candidates = self.candidates(switch, dst);
-        let has_trunks = self.topology.family().trunk() > 1;
-        match self.routing.trunk {
-            TrunkSelection::Destination if has_trunks => candidates
-                .of_destination(dst)
-                .map_or(Ports::NONE, Ports::one),
-            _ => candidates,
-        }
+        self.choices(switch, dst)
     }
 
-    /// The out-port towards `dst` if it alone decides: on the way up a tree the port that `dst`
-    /// selects, of a trunk the first link.
     fn preferred(&self, switch: SwitchId, dst: NicId) -> Option<PortId> {
-        let choices = self.choices(switch, dst);
-        match choices.count() {
-            0 | 1 => choices.first(),
-            _ => self.own_candidates(switch, dst).first(),
-        }
+        self.preferred(switch, dst)
     }
 }
 

@@ -1,11 +1,7 @@
 //! Which of the candidates for its next hop a packet takes (`docs/model.md` §7). The destination's
 //! own candidate, or the first link of a trunk, comes from `fabric::routing`.
 //!
-//! A new choice among candidates touches: `src/fabric/spec/routing.rs`, for its setting; the family
-//! in `src/fabric/topology/`, for its candidates; this file; `Routes for FabricSpec` in
-//! `src/fabric/analysis/mod.rs`; in `src/config/` `raw.rs`, `raw_fabric.rs`, `resolve_topology.rs` and
-//! `json_fabric.rs`, for its key; section 7 of `docs/model.md`; `tests/oracle/routing.rs`. The engines
-//! and analysis ask these, and need no change unless the choice looks at something new.
+//! What a new choice touches is said in `src/fabric/spec/routing.rs`.
 
 use crate::fabric::ids::{PortId, SwitchId};
 use crate::fabric::spec::{FabricSpec, TrunkSelection, UpPorts};

@@ -19,11 +19,11 @@ pub mod voq;
 pub(in crate::fabric) use self::central::Classes;
 pub use self::congestion::{CongestionControl, Notification};
 pub use self::hierarchical::Hierarchical;
-pub use self::qos::{Qos, ServiceLevel, SlToVl, VlPolicy};
+pub use self::qos::{Qos, ServiceLevel};
 pub use self::routing::{ForwardingTables, RingTie, Routing, TrunkSelection, UpPorts};
 pub use self::speed::{LinkSpeed, flits_per_tick};
 pub use self::units::{Stages, Units};
-pub use self::vls::{Channel, Hop};
+pub use self::vls::{Channel, Hop, SlToVl, VlPolicy};
 pub use self::voq::Voq;
 
 use super::ids::{PortId, SwitchId};

@@ -1,8 +1,6 @@
-//! Quality of service as plain data: service levels, and how a packet gets its VL.
+//! Quality of service as plain data: service levels, channels and VLs.
 
-use super::{Hop, Units};
-use crate::fabric::ids::NicId;
-use std::collections::BTreeMap;
+use super::{SlToVl, Units, VlPolicy};
 
 /// Quality of service: SL → SC → VL (Hiperion, section 2.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,67 +27,6 @@ pub struct ServiceLevel {
     pub scs: Vec<u8>,
     /// Largest payload of one packet in bytes.
     pub mtu_bytes: u32,
-}
-
-/// How a packet gets its VL.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum VlPolicy {
-    /// By service channel, as in `docs/model.md` section 7.
-    ServiceChannels,
-    /// Destination-based buffer management: by service channel, and every service level has
-    /// `queues` SCs in each VL class (Nachiondo, Flich, Duato, "Buffer management strategies to
-    /// reduce HoL blocking", IEEE TPDS 2010).
-    Dbbm {
-        /// Queues per VL class, at least 1.
-        queues: u8,
-    },
-    /// By InfiniBand's SL-to-VL tables.
-    SlToVl(SlToVl),
-}
-
-impl VlPolicy {
-    /// The SL-to-VL tables, if these decide.
-    #[must_use]
-    pub fn tables(&self) -> Option<&SlToVl> {
-        match self {
-            Self::SlToVl(tables) => Some(tables),
-            Self::ServiceChannels | Self::Dbbm { .. } => None,
-        }
-    }
-}
-
-/// SL-to-VL tables, each a VL per SL.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SlToVl {
-    /// The table of every adapter and port that has none of its own.
-    pub default: Vec<u8>,
-    /// Tables of adapters.
-    pub hcas: BTreeMap<NicId, Vec<u8>>,
-    /// Tables of switches, by in-port and out-port.
-    pub ports: BTreeMap<Hop, Vec<u8>>,
-}
-
-impl SlToVl {
-    /// All tables.
-    pub fn all(&self) -> impl Iterator<Item = &Vec<u8>> {
-        let own = self.hcas.values().chain(self.ports.values());
-        std::iter::once(&self.default).chain(own)
-    }
-
-    /// VL of a packet of `sl` that leaves adapter `hca`; `None` if the table is short.
-    #[must_use]
-    pub fn at_hca(&self, hca: NicId, sl: u8) -> Option<u8> {
-        let table = self.hcas.get(&hca).unwrap_or(&self.default);
-        table.get(usize::from(sl)).copied()
-    }
-
-    /// VL of a packet of `sl` behind `hop`; `None` if the table is short.
-    #[must_use]
-    pub fn at_switch(&self, hop: Hop, sl: u8) -> Option<u8> {
-        let own = self.ports.get(&hop);
-        let table = own.unwrap_or(&self.default);
-        table.get(usize::from(sl)).copied()
-    }
 }
 
 impl Qos {

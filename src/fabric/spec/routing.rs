@@ -1,9 +1,20 @@
-//! Routing as plain data.
+//! Routing as plain data, and the next hops that it allows. Analysis asks for them switch by
+//! switch; the engine makes its tables from them and chooses among them
+//! (`src/fabric/engine/choice.rs`).
+//!
+//! A new choice among candidates touches: this file, for its setting and what may be chosen; the
+//! engine's, for how; `src/config/resolve_routing.rs`, for where it is allowed;
+//! `tests/oracle/routing.rs`, which has the rule on its own; the family in `src/fabric/topology/`, if
+//! it has not said yet which ports are equal; `src/config/raw_fabric.rs`, if its key is new.
 
-use crate::fabric::ids::PortId;
+use super::FabricSpec;
+use crate::fabric::ids::{NicId, PortId, SwitchId};
+use crate::fabric::topology::Ports;
+use serde::{Deserialize, Serialize};
 
 /// Which of the parallel links of a trunk a packet takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum TrunkSelection {
     /// Destination NIC modulo the number of links; keeps the order of a flow.
     Destination,
@@ -15,7 +26,8 @@ pub enum TrunkSelection {
 }
 
 /// Direction taken when both ways round an even ring are equally long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum RingTie {
     /// Always the positive direction.
     Positive,
@@ -24,7 +36,8 @@ pub enum RingTie {
 }
 
 /// Which up-port a packet takes on its way up a tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum UpPorts {
     /// That of the destination (D-mod-k); keeps the order of a flow.
     Destination,
@@ -65,4 +78,55 @@ impl Default for Routing {
 pub struct ForwardingTables {
     /// `[switch][destination NIC]`.
     pub ports: Vec<Vec<PortId>>,
+}
+
+impl FabricSpec {
+    /// What the topology itself would have packets for NIC `dst` take at `switch`.
+    fn own_candidates(&self, switch: SwitchId, dst: NicId) -> Ports {
+        let tie = self.routing.ring_tie;
+        self.topology.candidates(tie, switch, dst)
+    }
+
+    /// The out-ports of `switch` that lead packets for NIC `dst` on: by the forwarding tables if
+    /// there are any, else by the routing of the topology. On the way up a tree these are all
+    /// up-ports, unless the destination chooses. None if the switch has no route to it.
+    #[must_use]
+    pub fn candidates(&self, switch: SwitchId, dst: NicId) -> Ports {
+        let Some(tables) = &self.routing.forwarding else {
+            let own = self.own_candidates(switch, dst);
+            let up = match self.routing.up_ports {
+                UpPorts::Destination => Ports::NONE,
+                UpPorts::LeastQueued => self.topology.family().up_ports(switch),
+            };
+            let goes_up = own.first().is_some_and(|port| up.contains(port));
+            return if goes_up { up } else { own };
+        };
+        let table = tables.ports.get(switch.index());
+        let port = table.and_then(|table| table.get(dst.index()));
+        port.map_or(Ports::NONE, |&port| Ports::one(port))
+    }
+
+    /// The candidates that a packet may be sent to, whatever the load.
+    #[must_use]
+    pub fn choices(&self, switch: SwitchId, dst: NicId) -> Ports {
+        let candidates = self.candidates(switch, dst);
+        let has_trunks = self.topology.family().trunk() > 1;
+        match self.routing.trunk {
+            TrunkSelection::Destination if has_trunks => candidates
+                .of_destination(dst)
+                .map_or(Ports::NONE, Ports::one),
+            _ => candidates,
+        }
+    }
+
+    /// The out-port towards `dst` if it alone decides: on the way up a tree the port that `dst`
+    /// selects, of a trunk the first link.
+    #[must_use]
+    pub fn preferred(&self, switch: SwitchId, dst: NicId) -> Option<PortId> {
+        let choices = self.choices(switch, dst);
+        match choices.count() {
+            0 | 1 => choices.first(),
+            _ => self.own_candidates(switch, dst).first(),
+        }
+    }
 }

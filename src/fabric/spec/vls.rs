@@ -2,13 +2,77 @@
 //! specification. Analysis asks it hop by hop; the engine makes its tables from it
 //! (`src/fabric/engine/vls.rs`).
 //!
-//! A new VL policy touches: `qos.rs`, for its place in [`VlPolicy`]; this file and the engine's, for
-//! its rule; `validate/qos.rs`; in `src/config/` `raw.rs`, `resolve_vls.rs` and `json_fabric.rs`, for
-//! its keys; section 7 of `docs/model.md`; `tests/oracle/routing.rs`, which has the rule on its own.
-//! `src/fabric/analysis/` only if packets change their VL for a new reason (`turns.rs`).
+//! A new VL policy touches: this file, for its place in [`VlPolicy`] and its rule; the engine's, for
+//! the same rule as tables; `validate/vls.rs`; `src/config/resolve_vls.rs`, and `raw.rs` for a new
+//! key; `tests/oracle/routing.rs`, which has the rule on its own. `src/fabric/analysis/turns.rs` only
+//! if packets change their VL for a new reason.
 
-use super::{FabricSpec, Qos, VlPolicy};
+use super::{FabricSpec, Qos};
 use crate::fabric::ids::{NicId, PortId, SwitchId};
+use std::collections::BTreeMap;
+
+/// How a packet gets its VL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VlPolicy {
+    /// By service channel, as in `docs/model.md` section 7.
+    ServiceChannels,
+    /// Destination-based buffer management: by service channel, and every service level has
+    /// `queues` SCs in each VL class (Nachiondo, Flich, Duato, "Buffer management strategies to
+    /// reduce HoL blocking", IEEE TPDS 2010). Of the mappings of destinations to queues it is the
+    /// modulo one, which Nachiondo, Flich, Duato, Gusat evaluate for 4 and 8 queues (Euro-Par 2005,
+    /// LNCS 3648, p. 1024; abstract).
+    Dbbm {
+        /// Queues per VL class, at least 1.
+        queues: u8,
+    },
+    /// By InfiniBand's SL-to-VL tables.
+    SlToVl(SlToVl),
+}
+
+impl VlPolicy {
+    /// The SL-to-VL tables, if these decide.
+    #[must_use]
+    pub fn tables(&self) -> Option<&SlToVl> {
+        match self {
+            Self::SlToVl(tables) => Some(tables),
+            Self::ServiceChannels | Self::Dbbm { .. } => None,
+        }
+    }
+}
+
+/// SL-to-VL tables, each a VL per SL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlToVl {
+    /// The table of every adapter and port that has none of its own.
+    pub default: Vec<u8>,
+    /// Tables of adapters.
+    pub hcas: BTreeMap<NicId, Vec<u8>>,
+    /// Tables of switches, by in-port and out-port.
+    pub ports: BTreeMap<Hop, Vec<u8>>,
+}
+
+impl SlToVl {
+    /// All tables.
+    pub fn all(&self) -> impl Iterator<Item = &Vec<u8>> {
+        let own = self.hcas.values().chain(self.ports.values());
+        std::iter::once(&self.default).chain(own)
+    }
+
+    /// VL of a packet of `sl` that leaves adapter `hca`; `None` if the table is short.
+    #[must_use]
+    pub fn at_hca(&self, hca: NicId, sl: u8) -> Option<u8> {
+        let table = self.hcas.get(&hca).unwrap_or(&self.default);
+        table.get(usize::from(sl)).copied()
+    }
+
+    /// VL of a packet of `sl` behind `hop`; `None` if the table is short.
+    #[must_use]
+    pub fn at_switch(&self, hop: Hop, sl: u8) -> Option<u8> {
+        let own = self.ports.get(&hop);
+        let table = own.unwrap_or(&self.default);
+        table.get(usize::from(sl)).copied()
+    }
+}
 
 /// What a packet travels on from one buffer to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

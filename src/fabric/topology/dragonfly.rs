@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 /// Which group a global port leads to (`docs/model.md`, section 7). The names are those of
 /// Camarero, Vallejo, Beivide: Topological characterization of Hamming and dragonfly networks
 /// and its implications on routing, 2014, and of Hastings et al.: Comparing global link
-/// arrangements for dragonfly networks, 2015.
+/// arrangements for dragonfly networks, 2015, neither of which was at hand. The palm tree is the one
+/// that CAMINOS 0.6.3 builds, which names the thesis of M. García.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Arrangement {
     /// To the groups before one's own, the nearest first.

@@ -3,12 +3,13 @@
 mod hierarchical;
 mod qos;
 mod routing;
+mod vls;
 mod voq;
 
 pub use self::voq::MAX_DATA_VLS;
 
 use super::voq::Acks;
-use super::{FabricSpec, Notification, SpecError, Stages, Switch, Tick, VlPolicy};
+use super::{FabricSpec, Notification, SpecError, Stages, Switch, Tick};
 use crate::units::TickLength;
 
 /// Most SLs, SCs, VLs and traffic classes (Hiperion, section 2.1).
@@ -78,9 +79,6 @@ impl FabricSpec {
         }
         self.validate_qos(datelines)?;
         self.validate_congestion()?;
-        if let VlPolicy::SlToVl(tables) = &self.qos.vl_policy {
-            self.validate_sl2vl(tables)?;
-        }
         self.validate_forwarding()?;
         match &self.switch {
             Switch::Hierarchical(switch) => self.validate_hierarchical(switch),

@@ -1,53 +1,19 @@
 //! Whether service levels, channels and VLs agree with each other.
 
-use super::{MANAGEMENT_SC, MAX_CLASS_TURNS, MAX_LEVELS, error};
-use crate::fabric::spec::{FabricSpec, Hop, Qos, SlToVl, SpecError, VlPolicy};
+use super::{MANAGEMENT_SC, MAX_LEVELS, error};
+use crate::fabric::spec::{FabricSpec, Qos, SpecError};
 
 impl FabricSpec {
     /// Checks service levels and VLs. `datelines`: the VL classes of a service level must have
     /// VLs of their own.
     pub(super) fn validate_qos(&self, datelines: bool) -> Result<(), SpecError> {
         let classes = self.needs_classes();
-        let most_scs = match self.qos.vl_policy {
-            VlPolicy::ServiceChannels if classes => usize::from(self.classes()),
-            _ => usize::MAX,
-        };
-        self.qos.validate_levels(most_scs)?;
-        if let VlPolicy::Dbbm { queues } = self.qos.vl_policy {
-            self.validate_queues(queues)?;
-        }
+        self.qos.validate_levels(self.most_scs())?;
+        self.validate_vl_policy()?;
         if datelines && classes {
             self.validate_datelines()?;
         }
         Ok(())
-    }
-
-    /// Every service level has `queues` SCs in each VL class.
-    fn validate_queues(&self, queues: u8) -> Result<(), SpecError> {
-        const KEY: &str = "qos.queues";
-        let classes = u32::from(self.classes());
-        if queues == 0 {
-            return error(KEY, "is 0; a packet needs at least 1".into());
-        }
-        let most = MAX_CLASS_TURNS / (classes * classes);
-        if classes > 1 && u32::from(queues) > most {
-            let problem = format!(
-                "{queues} queues in each of {classes} VL classes; at most {most} are supported on \
-                 tori and dragonflies"
-            );
-            return error(KEY, problem);
-        }
-        let scs = classes as usize * usize::from(queues);
-        let mut levels = self.qos.service_levels.iter();
-        match levels.find(|level| level.scs.len() != scs) {
-            None => Ok(()),
-            Some(level) => {
-                let (name, have) = (&level.name, level.scs.len());
-                let problem =
-                    format!("{name} has {have} SCs; {queues} queues per VL class take {scs}");
-                error(KEY, problem)
-            }
-        }
     }
 
     /// On rings every SL needs two dateline classes, on VLs of their own.
@@ -55,45 +21,6 @@ impl FabricSpec {
         let (qos, classes) = (&self.qos, usize::from(self.classes()));
         let mut levels = qos.service_levels.iter();
         levels.try_for_each(|level| validate_classes(qos, &level.name, &level.scs, classes))
-    }
-
-    /// Checks SL-to-VL tables against the fabric.
-    pub(super) fn validate_sl2vl(&self, tables: &SlToVl) -> Result<(), SpecError> {
-        let levels = self.qos.service_levels.len();
-        for table in tables.all() {
-            if table.len() < levels {
-                return error(
-                    "fabric.sl2vl",
-                    format!("{} entries for {levels} service levels", table.len()),
-                );
-            }
-            if let Some(vl) = table[..levels].iter().find(|&&vl| vl >= self.qos.vls) {
-                return error(
-                    "fabric.sl2vl",
-                    format!("VL {vl} is not below the {} VLs", self.qos.vls),
-                );
-            }
-        }
-        let nics = self.topology.nics();
-        if let Some(hca) = tables.hcas.keys().find(|hca| hca.get() >= nics) {
-            return error("fabric.sl2vl", format!("there is no adapter {hca}"));
-        }
-        let exists = |hop: &Hop| {
-            let has = |port| self.topology.has_port(hop.switch, port);
-            has(hop.in_port) && has(hop.out_port)
-        };
-        if let Some(hop) = tables.ports.keys().find(|hop| !exists(hop)) {
-            let Hop {
-                switch,
-                in_port,
-                out_port,
-            } = hop;
-            return error(
-                "fabric.sl2vl",
-                format!("switch {switch} has no ports {in_port} and {out_port}"),
-            );
-        }
-        Ok(())
     }
 }
 

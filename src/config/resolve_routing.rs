@@ -1,0 +1,103 @@
+//! `[fabric]`: routing, as written, as resolved, and as interpreted.
+
+use super::error::ConfigError;
+use super::json_infiniband::numbers;
+use super::raw_fabric::RawFabric;
+use super::raw_topology::RawTopology;
+use crate::fabric::spec::{Routing, UpPorts};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawRouting {
+    Dor,
+    Destro,
+    DModK,
+    Minimal,
+    MinHop,
+}
+
+/// Checks the routing against the topology; returns its name.
+pub(super) fn routing(
+    raw: &RawFabric,
+    topology: &RawTopology,
+) -> Result<(&'static str, Routing), ConfigError> {
+    use RawTopology::{Dragonfly, Graph, Ibnetdiscover, KAryNTree, Mesh, Single, Torus, Xgft};
+    let default = match topology {
+        Torus(_) | Mesh(_) => RawRouting::Dor,
+        Single(_) | KAryNTree(_) => RawRouting::Destro,
+        Xgft(_) => RawRouting::DModK,
+        Dragonfly(_) => RawRouting::Minimal,
+        Graph(_) | Ibnetdiscover(_) => RawRouting::MinHop,
+    };
+    let routing = raw.routing.unwrap_or(default);
+    let trees = matches!(routing, RawRouting::Destro | RawRouting::DModK);
+    let problem = match topology {
+        Torus(_) | Mesh(_) if trees => {
+            Some("\"destro\" and \"d-mod-k\" route trees; a torus or mesh takes \"dor\"")
+        }
+        KAryNTree(_) | Xgft(_) if routing == RawRouting::Dor => Some(
+            "\"dor\" routes tori and meshes; a tree takes \"destro\" (the same as \"d-mod-k\")",
+        ),
+        Dragonfly(_) if routing != RawRouting::Minimal => {
+            Some("a dragonfly takes \"minimal\"; remove the key")
+        }
+        Graph(_) | Ibnetdiscover(_) if routing != RawRouting::MinHop => {
+            Some("a graph takes \"min-hop\", or forwarding tables (fabric.forwarding)")
+        }
+        Torus(_) | Mesh(_) | KAryNTree(_) | Xgft(_) if routing == RawRouting::MinHop => {
+            Some("\"min-hop\" routes graphs; remove it, the topology has a routing of its own")
+        }
+        Torus(_) | Mesh(_) | KAryNTree(_) | Xgft(_) if routing == RawRouting::Minimal => {
+            Some("\"minimal\" routes dragonflies; remove it, the topology has a routing of its own")
+        }
+        _ => None,
+    };
+    if let Some(problem) = problem {
+        return Err(ConfigError::new("fabric.routing", problem));
+    }
+    let name = match (topology, routing) {
+        (Single(_), _) => "direct",
+        (_, RawRouting::Dor) => "dor",
+        (_, RawRouting::Destro) => "destro",
+        (_, RawRouting::DModK) => "d-mod-k",
+        (_, RawRouting::Minimal) => "minimal",
+        (_, RawRouting::MinHop) => "min-hop",
+    };
+    let own = Routing::default();
+    let up_ports = raw.up_ports.unwrap_or(own.up_ports);
+    if up_ports == UpPorts::LeastQueued && !matches!(topology, KAryNTree(_) | Xgft(_)) {
+        let problem = "only trees (kinds \"k-ary-n-tree\" and \"xgft\") have up-ports; remove it";
+        return Err(ConfigError::new("fabric.up_ports", problem));
+    }
+    let routing = Routing {
+        ring_tie: raw.ring_tie.unwrap_or(own.ring_tie),
+        trunk: raw.trunk_selection.unwrap_or(own.trunk),
+        up_ports,
+        forwarding: None,
+    };
+    Ok((name, routing))
+}
+
+/// Adds the keys of `routing` to the fabric's; `name` is the name of the algorithm.
+pub(super) fn describe(routing: &Routing, name: &str, fabric: &mut Map<String, Value>) {
+    let Routing {
+        ring_tie,
+        trunk,
+        up_ports,
+        forwarding,
+    } = routing;
+    let tables = forwarding.as_ref().map(|tables| {
+        let rows = tables.ports.iter().map(|row| numbers(row));
+        rows.collect::<Vec<_>>()
+    });
+    fabric.insert("routing".into(), name.into());
+    fabric.insert("ring_tie".into(), json!(ring_tie));
+    fabric.insert("trunk_selection".into(), json!(trunk));
+    fabric.insert("forwarding".into(), json!(tables));
+    // Only here, so that the results of other experiments stay as they were.
+    if *up_ports != UpPorts::Destination {
+        fabric.insert("up_ports".into(), json!(up_ports));
+    }
+}
