@@ -101,7 +101,7 @@ fn with_vls(
     };
     let qos = match (resolve_vls::queues(raw, tables)?, tables) {
         (Some(queues), _) => {
-            resolve_vls::by_destination(raw, (queues, classes), most_vls, service_levels)?
+            resolve_vls::by_destination(raw, queues, classes, most_vls, service_levels)?
         }
         (None, None) => {
             let sc2vl = sc2vl(given, &service_levels)?;

@@ -44,7 +44,8 @@ pub(super) fn queues(raw: &RawQos, tables: Option<&SlToVl>) -> Result<Option<u8>
 /// VLs of their own, of which there are at most `most_vls`.
 pub(super) fn by_destination(
     raw: &RawQos,
-    (queues, classes): (u8, usize),
+    queues: u8,
+    classes: usize,
     most_vls: usize,
     mut service_levels: Vec<ServiceLevel>,
 ) -> Result<Qos, ConfigError> {

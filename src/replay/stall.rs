@@ -9,37 +9,35 @@ use super::running::{Instance, Phase};
 /// Most lines of a report.
 const MOST_LINES: usize = 20;
 
-/// A line for everything that waits, jobs and ranks ascending, and a last line that counts
-/// the omitted ones.
-pub(super) fn report(jobs: &[Player], messages: &Messages) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut left_out = 0_u64;
-    let mut add = |line: &dyn Fn() -> String| {
-        if lines.len() < MOST_LINES {
-            lines.push(line());
+/// The lines of a report, the first [`MOST_LINES`] of them.
+#[derive(Default)]
+struct Lines {
+    lines: Vec<String>,
+    left_out: u64,
+}
+
+impl Lines {
+    fn add(&mut self, line: impl FnOnce() -> String) {
+        if self.lines.len() < MOST_LINES {
+            self.lines.push(line());
         } else {
-            left_out += 1;
+            self.left_out += 1;
         }
-    };
-    let mut outstanding = 0;
-    // The run does not wait for jobs that repeat until the others end.
-    let awaited_jobs = jobs
-        .iter()
-        .zip(0..)
-        .filter(|(job, _)| !job.ended() && !job.endless());
-    for (job, number) in awaited_jobs {
-        outstanding += messages.outstanding(number);
+    }
+
+    /// The ranks of `job` that wait.
+    fn add_ranks(&mut self, job: &Player) {
         let name = &job.name;
         let ranks = RankId::all(job.ranks.len() as u32);
         for (rank, state) in ranks.zip(&job.ranks) {
             let Some(op) = &state.op else { continue };
             let line = op.line;
             match state.state {
-                State::Waiting => add(&|| {
+                State::Waiting => self.add(|| {
                     let awaited = awaited(job, rank, op);
                     format!("job '{name}': rank {rank} waits for {awaited} (line {line})")
                 }),
-                State::Sending => add(&|| {
+                State::Sending => self.add(|| {
                     let sent = sent(op);
                     format!(
                         "job '{name}': rank {rank} waits for the end of its send of {sent} (line {line})"
@@ -48,19 +46,24 @@ pub(super) fn report(jobs: &[Player], messages: &Messages) -> Vec<String> {
                 State::Between | State::Computing | State::Ended => {}
             }
         }
+    }
+
+    /// The members of collectives of `job` that wait.
+    fn add_members(&mut self, job: &Player) {
+        let name = &job.name;
         for instance in job.running.instances() {
             for (member, state) in instance.members.iter().enumerate() {
                 let rank = instance.collective.members[member];
                 let id = instance.collective.id;
                 let line = state.line;
                 match state.phase {
-                    Phase::Waiting { from, .. } => add(&|| {
+                    Phase::Waiting { from, .. } => self.add(|| {
                         let partner = partner(instance, from);
                         format!(
                             "job '{name}': rank {rank} waits in collective {id} for {partner} (line {line})"
                         )
                     }),
-                    Phase::Sending => add(&|| {
+                    Phase::Sending => self.add(|| {
                         format!(
                             "job '{name}': rank {rank} waits in collective {id} for the end of its \
                              sends (line {line})"
@@ -71,6 +74,27 @@ pub(super) fn report(jobs: &[Player], messages: &Messages) -> Vec<String> {
             }
         }
     }
+}
+
+/// A line for everything that waits, jobs and ranks ascending, and a last line that counts
+/// the omitted ones.
+pub(super) fn report(jobs: &[Player], messages: &Messages) -> Vec<String> {
+    let mut lines = Lines::default();
+    let mut outstanding = 0;
+    // The run does not wait for jobs that repeat until the others end.
+    let awaited_jobs = jobs
+        .iter()
+        .zip(0..)
+        .filter(|(job, _)| !job.ended() && !job.endless());
+    for (job, number) in awaited_jobs {
+        outstanding += messages.outstanding(number);
+        lines.add_ranks(job);
+        lines.add_members(job);
+    }
+    let Lines {
+        mut lines,
+        left_out,
+    } = lines;
     if left_out > 0 {
         lines.push(format!("and {left_out} more"));
     }

@@ -3,7 +3,7 @@
 
 use super::Routes;
 use super::flit_schedule::FlitSchedule;
-use crate::fabric::ids::{NicPair, PortId, SwitchId, SwitchPort};
+use crate::fabric::ids::{NicId, NicPair, PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{FabricSpec, Hop, Switch, Tick};
 use crate::fabric::topology::{Peer, Ports};
 use thiserror::Error;
@@ -75,80 +75,123 @@ pub fn path(
     payload: u32,
 ) -> Result<Path, NoRoute> {
     let NicPair { src, dst } = pair;
-    let topology = &spec.topology;
-    let voq = spec.voq();
-    let flits = spec.units.data_flits(payload);
-    let mut schedule = voq.map(|voq| FlitSchedule::start(spec, voq, src, payload));
     let injection = spec.channel_at_nic(src, dst, sl).ok_or(NoRoute::NoVl)?;
-    let SwitchPort {
-        mut switch,
-        port: mut port_in,
-    } = topology.attachment(src);
-    let (mut class, mut tick) = (0, spec.link_latency.host);
-    if let Some(schedule) = &schedule {
-        tick = schedule.header();
-    }
+    let mut walk = Walk::new(spec, routes, pair, sl, payload);
+    let mut at = spec.topology.attachment(src);
     let mut steps: Vec<Step> = Vec::new();
     loop {
+        let switch = at.switch;
         if steps.iter().any(|step| step.switch == switch) {
             return Err(NoRoute::RoutingLoop(switch));
         }
-        let candidates = routes.candidates(switch, dst);
-        let port_out = routes.preferred(switch, dst);
-        let port_out = port_out.filter(|&port| topology.has_port(switch, port));
+        let step = walk.step(at)?;
+        let peer = spec.topology.peer(switch, step.port_out);
+        steps.push(step);
+        match peer {
+            Peer::Nic(nic) if nic == dst => break,
+            Peer::Switch { switch, port } => at = SwitchPort::new(switch, port),
+            _ => return Err(NoRoute::NoNextHop(switch)),
+        }
+    }
+    let (flits, header) = (spec.units.data_flits(payload), walk.tick);
+    let tail = header + u64::from(flits) - 1;
+    Ok(Path {
+        injection: (injection.sc, injection.vl),
+        steps,
+        flits,
+        header,
+        tail: walk.schedule.map_or(tail, |schedule| schedule.tail()),
+    })
+}
+
+/// A packet on its way, alone in the fabric.
+struct Walk<'a, R> {
+    spec: &'a FabricSpec,
+    routes: &'a R,
+    dst: NicId,
+    sl: usize,
+    /// In a `voq` fabric: when its flits arrive at the present switch.
+    schedule: Option<FlitSchedule>,
+    class: u8,
+    /// Tick in which its header arrives at the present switch.
+    tick: Tick,
+}
+
+impl<'a, R: Routes> Walk<'a, R> {
+    fn new(spec: &'a FabricSpec, routes: &'a R, pair: NicPair, sl: usize, payload: u32) -> Self {
+        let NicPair { src, dst } = pair;
+        let voq = spec.voq();
+        let schedule = voq.map(|voq| FlitSchedule::start(spec, voq, src, payload));
+        let header = schedule.as_ref().map(FlitSchedule::header);
+        Self {
+            spec,
+            routes,
+            dst,
+            sl,
+            schedule,
+            class: 0,
+            tick: header.unwrap_or(spec.link_latency.host),
+        }
+    }
+
+    /// The packet passes the switch that it has reached at port `at`.
+    fn step(&mut self, at: SwitchPort) -> Result<Step, NoRoute> {
+        let (spec, dst) = (self.spec, self.dst);
+        let SwitchPort {
+            switch,
+            port: port_in,
+        } = at;
+        let port_out = self.routes.preferred(switch, dst);
+        let port_out = port_out.filter(|&port| spec.topology.has_port(switch, port));
         let port_out = port_out.ok_or(NoRoute::NoNextHop(switch))?;
         let hop = Hop {
             switch,
             in_port: port_in,
             out_port: port_out,
         };
-        let behind = spec.channel_behind(hop, sl, dst, class);
-        let (channel, class_behind) = behind.ok_or(NoRoute::NoVl)?;
-        class = class_behind;
-        let latency = match topology.peer(switch, port_out) {
-            Peer::Switch { .. } => spec.link_latency.switch,
-            _ => spec.link_latency.host,
-        };
-        let arrives = tick;
-        let (leaves, central) = match &spec.switch {
-            Switch::Hierarchical(at) => {
-                let mport = port_in.get() / 4;
-                let other_mport = mport != port_out.get() / 4;
-                let central = other_mport.then_some(2 * mport + port_out.get() % 2);
-                let crossings = 1 + u64::from(other_mport);
-                (tick + at.timing.without_load(crossings), central)
-            }
-            Switch::Voq(at) => {
-                let mut through = |schedule: &mut FlitSchedule| {
-                    schedule.through(spec, at, SwitchPort::new(switch, port_out), latency)
-                };
-                (schedule.as_mut().map_or(tick, &mut through), None)
-            }
-        };
-        tick = schedule
-            .as_ref()
-            .map_or(leaves + latency, FlitSchedule::header);
-        steps.push(Step {
+        let behind = spec.channel_behind(hop, self.sl, dst, self.class);
+        let (channel, class) = behind.ok_or(NoRoute::NoVl)?;
+        self.class = class;
+        let arrives = self.tick;
+        let (leaves, central) = self.pass(hop);
+        Ok(Step {
             switch,
             port_in,
             port_out,
-            candidates,
+            candidates: self.routes.candidates(switch, dst),
             central,
             channel: (channel.sc, channel.vl),
             arrives,
             leaves,
-        });
-        match topology.peer(switch, port_out) {
-            Peer::Nic(nic) if nic == dst => break,
-            Peer::Switch { switch: next, port } => (switch, port_in) = (next, port),
-            _ => return Err(NoRoute::NoNextHop(switch)),
-        }
+        })
     }
-    Ok(Path {
-        injection: (injection.sc, injection.vl),
-        steps,
-        flits,
-        header: tick,
-        tail: schedule.map_or(tick + u64::from(flits) - 1, |schedule| schedule.tail()),
-    })
+
+    /// Takes the packet over `hop` and the link behind it. Returns the tick in which its header
+    /// leaves the switch, and the central buffer that it passes, if any.
+    fn pass(&mut self, hop: Hop) -> (Tick, Option<u32>) {
+        let spec = self.spec;
+        let latency = match spec.topology.peer(hop.switch, hop.out_port) {
+            Peer::Switch { .. } => spec.link_latency.switch,
+            _ => spec.link_latency.host,
+        };
+        let (in_port, out_port) = (hop.in_port.get(), hop.out_port.get());
+        let (leaves, central) = match &spec.switch {
+            Switch::Hierarchical(at) => {
+                let mport = in_port / 4;
+                let other_mport = mport != out_port / 4;
+                let central = other_mport.then_some(2 * mport + out_port % 2);
+                let crossings = 1 + u64::from(other_mport);
+                (self.tick + at.timing.without_load(crossings), central)
+            }
+            Switch::Voq(at) => {
+                let output = SwitchPort::new(hop.switch, hop.out_port);
+                let through =
+                    |schedule: &mut FlitSchedule| schedule.through(spec, at, output, latency);
+                (self.schedule.as_mut().map_or(self.tick, through), None)
+            }
+        };
+        let header = self.schedule.as_ref().map(FlitSchedule::header);
+        self.tick = header.unwrap_or(leaves + latency);
+        (leaves, central)
+    }
 }

@@ -90,12 +90,38 @@ impl Pattern {
         if nics < 2 {
             return bad("traffic needs a fabric with at least 2 NICs".to_owned());
         }
+        if let Self::Pair { from, to } = self {
+            check_exists(*from, nics)?;
+            check_exists(*to, nics)?;
+            if from == to {
+                return bad(format!(
+                    "NIC {from} sends to itself; name two different NICs"
+                ));
+            }
+        }
+        let mut stream = Stream::new(seed, Purpose::Pattern, [flow, 0]);
+        let targets = self.targets(topology, &mut stream)?;
+        let senders = topology.nic_ids().zip(targets);
+        let senders = senders.map(|(nic, target)| Sender { nic, target });
+        let sends = |sender: &Sender| match self {
+            Self::Pair { from, .. } => sender.nic == *from,
+            _ => sender.target != Target::Nic(sender.nic),
+        };
+        Ok(senders.filter(sends).collect())
+    }
+
+    /// The target of each NIC, which may be the NIC itself.
+    fn targets(
+        &self,
+        topology: &Topology,
+        stream: &mut Stream,
+    ) -> Result<Vec<Target>, PatternError> {
+        let nics = topology.nics();
         let fixed = |to: &dyn Fn(u32) -> u32| {
             let targets = (0..nics).map(|x| Target::Nic(NicId::new(to(x))));
             targets.collect()
         };
-        let mut stream = Stream::new(seed, Purpose::Pattern, [flow, 0]);
-        let targets: Vec<Target> = match self {
+        Ok(match self {
             Self::Uniform => vec![Target::Uniform; nics as usize],
             Self::BitReversal => {
                 let bits = bits(nics, "bit-reversal")?;
@@ -110,54 +136,49 @@ impl Pattern {
                 fixed(&|x| (x << 1 | x >> (bits - 1)) & (nics - 1))
             }
             Self::Transpose => {
-                let side = nics.isqrt();
-                if side * side != nics {
-                    return bad(format!(
-                        "transpose needs a square number of NICs, and the fabric has {nics}; \
-                         take {} (the topology's `hosts` leaves some out) or another pattern",
-                        side * side
-                    ));
-                }
+                let side = side(nics)?;
                 fixed(&|x| x % side * side + x / side)
             }
             Self::Tornado => tornado(topology)?.into_iter().map(Target::Nic).collect(),
             Self::Neighbour { offset } => {
-                let shift = offset.rem_euclid(i64::from(nics)) as u32;
-                if shift == 0 {
-                    return bad(format!(
-                        "an offset of {offset} leads back to the sender on {nics} NICs; take \
-                         one that is no multiple of {nics}"
-                    ));
-                }
+                let shift = shift(nics, *offset)?;
                 fixed(&|x| ((u64::from(x) + u64::from(shift)) % u64::from(nics)) as u32)
             }
             Self::Hotspot { node, fraction } => {
                 check_exists(*node, nics)?;
-                hotspot(nics, *node, *fraction, &mut stream)?
+                hotspot(nics, *node, *fraction, stream)?
             }
-            Self::Permutation => permutation(nics, &mut stream),
+            Self::Permutation => permutation(nics, stream),
             Self::List(list) => {
                 check_list(list, nics)?;
                 list.iter().map(|&nic| Target::Nic(nic)).collect()
             }
-            Self::Pair { from, to } => {
-                check_exists(*from, nics)?;
-                check_exists(*to, nics)?;
-                if from == to {
-                    return bad(format!(
-                        "NIC {from} sends to itself; name two different NICs"
-                    ));
-                }
-                return Ok(vec![Sender {
-                    nic: *from,
-                    target: Target::Nic(*to),
-                }]);
-            }
-        };
-        let senders = topology.nic_ids().zip(targets);
-        let senders = senders.map(|(nic, target)| Sender { nic, target });
-        let sends = |sender: &Sender| sender.target != Target::Nic(sender.nic);
-        Ok(senders.filter(sends).collect())
+            Self::Pair { to, .. } => vec![Target::Nic(*to); nics as usize],
+        })
+    }
+}
+
+/// NICs on a side of the square that `transpose` mirrors.
+fn side(nics: u32) -> Result<u32, PatternError> {
+    let side = nics.isqrt();
+    if side * side == nics {
+        return Ok(side);
+    }
+    bad(format!(
+        "transpose needs a square number of NICs, and the fabric has {nics}; take {} (the topology's `hosts` \
+         leaves some out) or another pattern",
+        side * side
+    ))
+}
+
+/// How far on a neighbour is, from 1 to `nics` - 1.
+fn shift(nics: u32, offset: i64) -> Result<u32, PatternError> {
+    match offset.rem_euclid(i64::from(nics)) as u32 {
+        0 => bad(format!(
+            "an offset of {offset} leads back to the sender on {nics} NICs; take one that is no multiple of \
+             {nics}"
+        )),
+        shift => Ok(shift),
     }
 }
 
