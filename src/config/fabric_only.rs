@@ -1,4 +1,4 @@
-//! An experiment file of which only `[fabric]` and `[qos]` count.
+//! Reads only `[fabric]` and `[qos]` of an experiment file, for the `fabric` commands.
 
 use super::document::{Document, Texts};
 use super::error::ConfigError;

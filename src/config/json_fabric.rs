@@ -1,5 +1,5 @@
-//! The fabric and its service levels as JSON. Every structure is taken apart as a whole, so that
-//! a field that is missing here does not compile.
+//! The fabric and its service levels as JSON. The code destructures every structure without `..`,
+//! so the compiler reports a new field that is missing here.
 
 use super::json::{number, topology};
 use super::json_infiniband::{self, arbiter};

@@ -1,4 +1,4 @@
-//! What serde derived for an enum of structures: its variants, and the fields of each.
+//! Asks serde for the variants of an enum of structures, and for the fields of each variant.
 
 use serde::de::value::Error;
 use serde::de::{

@@ -1,4 +1,4 @@
-//! What the presets of an experiment file stand for.
+//! The presets of an experiment file, and the defaults that each of them sets.
 
 use super::error::ConfigError;
 use super::presets_congestion::{CONGESTION, CongestionDefaults};

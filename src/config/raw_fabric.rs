@@ -1,4 +1,4 @@
-//! `[fabric]` as written. Its `kind` decides which keys it has besides the common ones.
+//! `[fabric]` as written: keys that all kinds of switch have, and keys of each `kind`.
 
 use super::raw_infiniband::{RawAcks, RawForwarding, RawHcaRate, RawLinkSpeed, RawSl2Vl, RawSpeed};
 use super::raw_topology::RawTopology;

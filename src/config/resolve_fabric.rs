@@ -1,4 +1,4 @@
-//! `[fabric]`: the parameters of the preset, with what the experiment says instead.
+//! Resolves `[fabric]`: the parameters of the preset, overridden by the keys of the experiment.
 
 use super::error::ConfigError;
 use super::presets::FabricDefaults;

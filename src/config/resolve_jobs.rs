@@ -1,4 +1,4 @@
-//! `[[vfabric]]` and `[[job]]`.
+//! Resolves `[[vfabric]]` and `[[job]]`.
 
 use super::error::{ConfigError, suggestion};
 use super::experiment::{Job, Placement, SendCompletion};

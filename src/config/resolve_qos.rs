@@ -1,4 +1,4 @@
-//! `[qos]`: service levels, tables and the scheduler.
+//! Resolves `[qos]`: service levels, tables and the scheduler.
 
 use super::error::{ConfigError, suggestion};
 use super::presets::{self, FabricDefaults, QosDefaults};

@@ -1,4 +1,5 @@
-//! `[fabric]`: routing, as written, as resolved, and as interpreted.
+//! The routing keys of `[fabric]`: reads them, checks them against the topology, and writes them
+//! as JSON.
 
 use super::error::ConfigError;
 use super::json_infiniband::numbers;

@@ -1,4 +1,4 @@
-//! `[series]`: as written, and what it means.
+//! `[series]`: its keys as written, and what they mean.
 
 use super::error::ConfigError;
 use super::experiment::{Series, SeriesFormat, SeriesKind};

@@ -1,4 +1,4 @@
-//! `[fabric.topology]`: the graph.
+//! Resolves `[fabric.topology]` to a graph.
 
 use super::error::ConfigError;
 use super::import::Imported;

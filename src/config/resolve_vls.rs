@@ -1,5 +1,5 @@
-//! `[qos]` where service levels get their VLs otherwise than by service channels of the file: by
-//! destination, or by SL-to-VL tables.
+//! Resolves `[qos]` for the VL policies that need no service channels in the file: DBBM, and
+//! SL-to-VL tables.
 
 use super::error::ConfigError;
 use super::json_infiniband::numbers;

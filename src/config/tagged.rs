@@ -1,8 +1,9 @@
-//! Tables whose key `kind` decides which other keys they have: enums of structures.
+//! Tables whose key `kind` decides which other keys they have. In Rust they are enums of
+//! structures.
 //!
-//! serde would lose the places of their values if it read the kind as an internal tag. So
-//! `{ kind = "voq", acks = "none" }` becomes `{ voq = { acks = "none" } }` before it is read,
-//! and a key of another kind is an unknown field.
+//! If serde read the kind as an internal tag, it would lose the places of the other values. So
+//! this module turns `{ kind = "voq", acks = "none" }` into `{ voq = { acks = "none" } }` before
+//! serde reads it. A key of another kind is then an unknown field.
 
 use super::document::{TypeName, value_at};
 use super::error::ConfigError;
@@ -51,7 +52,7 @@ fn text<'a>(table: &'a DeTable<'_>, key: &str) -> Option<&'a str> {
     }
 }
 
-/// The kind of switch of a `[fabric]` that names none: by its preset, or the hierarchical one.
+/// The kind of switch of a `[fabric]` that names none: the preset's, or the hierarchical one.
 fn default_switch(fabric: &DeTable<'_>) -> &'static str {
     match text(fabric, "preset") {
         Some(preset) if preset.starts_with("ib-") => "voq",

@@ -1,5 +1,5 @@
-//! Which VL a packet takes for its next hop (`docs/model.md` §7): tables of what
-//! [`spec::vls`](crate::fabric::spec::vls) says, for both kinds of switch.
+//! Which VL a packet takes for its next hop (`docs/model.md` §7): tables of the rules in
+//! [`spec::vls`](crate::fabric::spec::vls), for both kinds of switch.
 
 use crate::fabric::ids::{NicId, PortId};
 use crate::fabric::spec::{FabricSpec, SlToVl, SpecError, VlPolicy};

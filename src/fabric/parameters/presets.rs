@@ -1,4 +1,4 @@
-//! Parameters of the publications and of devices that can be bought, each with its source.
+//! Parameters from publications and of commercial devices, each with its source.
 
 use super::{
     AdapterRate, BufferBytes, HierarchicalParameters, Parameters, Stages, SwitchParameters,

@@ -1,6 +1,6 @@
 //! Parameters of InfiniBand congestion control, under the names of the InfiniBand
-//! Architecture Specification 1.2.1 (annex A10, tables 515–521); what they do is in
-//! `docs/model-infiniband.md`, sections 9 to 11.
+//! Architecture Specification 1.2.1 (annex A10, tables 515–521). `docs/model-infiniband.md`,
+//! sections 9 to 11, says what they do.
 
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{SpecError, Tick};

@@ -2,10 +2,10 @@
 //! specification. Analysis asks it hop by hop; the engine makes its tables from it
 //! (`src/fabric/engine/vls.rs`).
 //!
-//! A new VL policy touches: this file, for its place in [`VlPolicy`] and its rule; the engine's, for
-//! the same rule as tables; `validate/vls.rs`; `src/config/resolve_vls.rs`, and `raw.rs` for a new
-//! key; `tests/oracle/routing.rs`, which has the rule on its own. `src/fabric/analysis/turns.rs` only
-//! if packets change their VL for a new reason.
+//! A new VL policy touches: this file, for its variant of [`VlPolicy`] and its rule; the engine's
+//! file, for the same rule as tables; `validate/vls.rs`; `src/config/resolve_vls.rs`, and `raw.rs`
+//! for a new key; and `tests/oracle/routing.rs`, which implements the rule independently. It touches
+//! `src/fabric/analysis/turns.rs` only if packets change their VL for a new reason.
 
 use super::{FabricSpec, Qos};
 use crate::fabric::ids::{NicId, PortId, SwitchId};

@@ -1,4 +1,5 @@
-//! Whether a fabric can be built and can move every packet: what holds for any kind of switch.
+//! Checks that a fabric can be built and can move every packet. The checks in this file hold for
+//! every kind of switch.
 
 mod hierarchical;
 mod qos;

@@ -1,4 +1,4 @@
-//! Whether service levels, channels and VLs agree with each other.
+//! Checks that service levels, service channels and VLs agree with each other.
 
 use super::{MANAGEMENT_SC, MAX_LEVELS, error};
 use crate::fabric::spec::{FabricSpec, Qos, SpecError};
