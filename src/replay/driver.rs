@@ -1,4 +1,4 @@
-//! The replay of all jobs and background flows as a workload of the fabric.
+//! Replays all jobs and background flows, as the workload of a fabric.
 
 use super::background::{Background, BackgroundFlow, BackgroundOutcome};
 use super::job::{JobSpec, Repeat};

@@ -1,4 +1,4 @@
-//! What a job is made of.
+//! The settings of a job: its trace, and how the replay runs it.
 
 use super::collectives::Choices;
 use super::program::Program;

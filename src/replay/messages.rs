@@ -1,5 +1,5 @@
-//! The messages in flight. A token is the index of a slot that is used again,
-//! so that only messages in flight take memory.
+//! The messages in flight. A token is the index of a slot, and slots are reused,
+//! so only messages in flight take memory.
 
 use super::program::RankId;
 

@@ -1,14 +1,14 @@
-//! Where the ranks of a job run: the NIC of every rank.
+//! The NIC at which every rank of a job runs.
 //!
 //! A job takes ⌈ranks / tasks per node⌉ nodes (a node is a NIC) from the nodes that it may
-//! have: as a rule the nodes that no earlier job took. Jobs are placed in their order in
+//! use: by default the nodes that no earlier job took. Jobs are placed in their order in
 //! the experiment.
 //!
 //! | placement | the job's nodes | rank r runs on |
 //! |---|---|---|
 //! | linear | the lowest free NICs, ascending | node ⌊r / tasks per node⌋ |
 //! | round robin | the lowest free NICs, ascending | node r mod nodes |
-//! | random | all free NICs, shuffled; the first ones | node ⌊r / tasks per node⌋ |
+//! | random | the first ones of all free NICs, shuffled | node ⌊r / tasks per node⌋ |
 //! | list | as listed; the caller checks whether they are free | the r-th NIC listed |
 //!
 //! With one task per node, linear and round robin are the same.

@@ -1,4 +1,4 @@
-//! The agenda of a replay: what happens at which picosecond.
+//! The agenda of a replay: its events in the order of their picoseconds.
 
 use super::program::RankId;
 use std::cmp::Reverse;

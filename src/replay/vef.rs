@@ -1,4 +1,4 @@
-//! VEF traces as programs: reads ahead only as far as the ranks ask.
+//! VEF traces as programs. The reader reads only as far ahead as the ranks need.
 
 mod queued;
 
