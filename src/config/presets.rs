@@ -31,8 +31,7 @@ impl FabricDefaults {
     }
 }
 
-/// The defaults that a `[fabric]` asks for: of its preset, or of the usual preset of its
-/// kind.
+/// The defaults of a `[fabric]`: of its preset, or of the usual preset of its kind.
 pub(super) fn fabric(raw: &RawFabric) -> Result<FabricDefaults, ConfigError> {
     let preset = raw.preset.unwrap_or(match raw.kind {
         RawKind::Hierarchical(_) => FabricPreset::OpaGen1,

@@ -97,7 +97,7 @@ pub(super) fn describe(routing: &Routing, name: &str, fabric: &mut Map<String, V
     fabric.insert("ring_tie".into(), json!(ring_tie));
     fabric.insert("trunk_selection".into(), json!(trunk));
     fabric.insert("forwarding".into(), json!(tables));
-    // Only here, so that the results of other experiments stay as they were.
+    // Only in this case, so that the results of other experiments stay the same.
     if *up_ports != UpPorts::Destination {
         fabric.insert("up_ports".into(), json!(up_ports));
     }

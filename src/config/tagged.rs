@@ -18,16 +18,16 @@ const LISTED: usize = 8;
 
 struct Tagged {
     path: &'static str,
-    /// A kind of what.
+    /// What the kinds are kinds of, for messages.
     of: &'static str,
     kinds: fn() -> Vec<Kind>,
     /// The kind of a table that names none, if that is allowed.
     default: fn(&DeTable<'_>) -> Option<&'static str>,
-    /// What else to write with another kind.
+    /// Advice for messages: what else to change with the kind.
     beside: &'static str,
 }
 
-/// A table within another one stands before it.
+/// Inner tables come before the tables that contain them.
 const TABLES: [Tagged; 2] = [
     Tagged {
         path: "fabric.topology",
@@ -79,7 +79,7 @@ fn find<'a, 't>(table: &'a mut DeTable<'t>, path: &str) -> Option<&'a mut DeValu
     }
 }
 
-/// Makes the kind of each tagged table the name of a table around its other keys.
+/// Puts the other keys of each tagged table into a table with the name of its kind.
 pub(super) fn wrap_kinds(root: &mut DeTable<'_>) -> Result<(), ConfigError> {
     for tagged in &TABLES {
         let Some(value) = find(root, tagged.path) else {

@@ -67,7 +67,7 @@ pub struct Progress {
     pub flit_hops: u64,
 }
 
-/// A simulated fabric, of either switch model. `P` watches it.
+/// A simulated fabric, of either kind of switch. `P` watches it.
 #[derive(Debug)]
 pub struct Engine<P: Probe = NoProbe> {
     model: Model<P>,
@@ -77,14 +77,14 @@ pub struct Engine<P: Probe = NoProbe> {
     next_deadlock_check: Tick,
 }
 
-/// The fabrics of all switch models. Each variant is compiled for what its fabric needs.
+/// The fabrics of all kinds of switch. The compiler makes each variant for what its fabric needs.
 #[derive(Debug)]
 enum Model<P> {
     /// Without congestion control.
     Hierarchical(Box<hierarchical::Fabric<hierarchical::Off, P>>),
     /// With congestion control.
     HierarchicalControlled(Box<hierarchical::Fabric<hierarchical::Congestion, P>>),
-    /// With VL allocation that does not look at the buffers; with or without congestion control.
+    /// With blind virtual allocation; with or without congestion control.
     HierarchicalBlind(Box<hierarchical::Fabric<hierarchical::BlindAllocation, P>>),
     /// With up-ports chosen by their queues; with or without congestion control.
     HierarchicalAdaptive(Box<hierarchical::Fabric<hierarchical::Adaptive, P>>),

@@ -94,8 +94,8 @@ impl Vls {
         }
     }
 
-    /// What a packet of `sl` for `dst` has behind a hop, if it had `before` in front of it. `hop` is
-    /// only asked for if it matters.
+    /// VL and class of a packet of `sl` for `dst` behind a hop, if it had `before` in front of it.
+    /// Calls `hop` only if the hop matters.
     #[inline(always)]
     pub(super) fn behind(
         &self,

@@ -74,7 +74,7 @@ impl SlToVl {
     }
 }
 
-/// What a packet travels on from one buffer to the next.
+/// The channel on which a packet goes from one buffer to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Channel {
     /// Service channel. With SL-to-VL tables the SL stands for it.
@@ -102,7 +102,7 @@ impl Qos {
         (self.service_levels[sl].scs.len() / usize::from(classes.max(1))).max(1)
     }
 
-    /// Where the channel of a packet for NIC `dst` stands in the list of a service level that has
+    /// Position of the SC of a packet for NIC `dst` in the list of a service level that has
     /// `queues` of them in each VL class.
     #[must_use]
     pub fn position(class: u8, queues: usize, dst: NicId) -> usize {

@@ -163,7 +163,7 @@ pub struct Background {
     /// In the order of [`Queues::new`].
     sources: Vec<Source>,
     queues: Queues,
-    /// The tick of the next message, of each permanent queue of which the fabric has no
+    /// The tick of the next message of each permanent queue of which the fabric has no
     /// message. Items from the number of permanent queues on are the sources that draw
     /// destinations for many queues.
     agenda: Agenda,
