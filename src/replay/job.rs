@@ -41,7 +41,7 @@ pub const MAX_REPEAT: u32 = 1_000_000;
 pub enum Repeat {
     /// This many times: from 1 to [`MAX_REPEAT`].
     Times(u32),
-    /// Until the last job with a number of repetitions has ended, which cuts off the
+    /// Until the last job with a fixed number of repetitions ends. Its end cuts off the
     /// repetition in progress.
     UntilOthersEnd,
 }

@@ -26,12 +26,12 @@ pub enum Placement {
     RoundRobin,
     /// Linear over randomly chosen nodes.
     Random {
-        /// Seed: as a rule the experiment's.
+        /// Seed: by default the experiment's.
         seed: u64,
         /// Index of the job, so that two jobs draw independently.
         job: u64,
     },
-    /// NIC of every rank, given by hand. NICs may be listed several times and
+    /// NIC of every rank, as listed. NICs may be listed several times and
     /// need not be free; `tasks_per_node` does not apply.
     List(Vec<NicId>),
 }
