@@ -62,7 +62,7 @@ impl FabricSpec {
         self.validate_all(true)
     }
 
-    /// As [`FabricSpec::validate`], but the dateline classes of a service level may
+    /// As [`FabricSpec::validate`], but the VL classes of a service level may
     /// share a VL or an SC on rings: such a fabric can deadlock and does not run, yet
     /// it can be analysed.
     ///
