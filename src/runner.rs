@@ -1,4 +1,4 @@
-//! The one place where configuration, replay and engine meet.
+//! Runs a plan: the one place where configuration, replay and fabric meet.
 
 use crate::config::{ConfigError, Experiment, Plan};
 use crate::fabric::engine::{self, Engine, RunEnd};

@@ -15,7 +15,7 @@
 //!
 //! `$ROOT` stands for the repository. Every command runs in an empty directory of the
 //! case, with 4 GB of address space and 60 s. Exit code 2 and 1 always mean one
-//! message on standard error, and nobody ever panics.
+//! message on standard error, and no command ever panics.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};

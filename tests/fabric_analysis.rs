@@ -1,4 +1,4 @@
-//! What is said of a fabric before anything runs on it: values worked out by hand,
+//! What the analysis says of a fabric before anything runs on it: values worked out by hand,
 //! all routes one by one, and the engine as judge of deadlocks.
 
 mod analysis;

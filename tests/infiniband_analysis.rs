@@ -64,7 +64,7 @@ fn a_ring_can_deadlock_and_tables_cut_the_cycle() {
     let levels = "[qos]\nservice_levels = [{ name = \"A\" }, { name = \"B\" }]\n";
     let (_, cycle) = graph_of(&resolved::fabric(&format!("{RING}{two}\n{levels}")));
     assert_eq!(cycle, Some(5));
-    // A torus has its dateline classes, as on the other kind of switch.
+    // A torus has its VL classes, as on the other kind of switch.
     let torus = "[fabric]\nkind = \"voq\"\ntopology = { kind = \"torus\", dimensions = [5] }\n";
     assert_eq!(graph_of(&resolved::fabric(torus)).1, None);
 }

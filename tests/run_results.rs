@@ -114,7 +114,7 @@ fn collect(value: &Value, path: &str, keys: &mut BTreeSet<String>) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {
-                // The experiment of a baseline is like that of the run.
+                // The experiment of a baseline has the form of the run's experiment.
                 if path == "baselines[]" && key == "experiment" {
                     keys.insert("baselines[].experiment".into());
                     continue;

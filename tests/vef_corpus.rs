@@ -49,7 +49,7 @@ fn every_file_gives_its_message() {
     assert_eq!(present, listed);
 }
 
-/// A sparse file stands for the line of 10 GB: nobody reads past the cap.
+/// A sparse file stands for the line of 10 GB: no reader goes past the cap.
 #[test]
 fn an_overlong_line_is_refused_without_reading_it() {
     let heads: [(&str, usize); 4] = [

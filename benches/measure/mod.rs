@@ -65,7 +65,7 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
 /// Measures peak memory anew from here on. Memory that the allocator keeps from an
 /// earlier case still counts: for exact figures run a case alone.
 pub fn reset_peak() {
-    // Without it the peak is that of the whole process so far.
+    // Without it the peak is the peak of the whole process so far.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 

@@ -1,4 +1,4 @@
-//! Reads what InfiniBand's own tools write about a fabric: `ibnetdiscover` (the cables),
+//! Reads the files in which InfiniBand tools describe a fabric: `ibnetdiscover` (the cables),
 //! `opensm-lfts.dump` or `dump_fts` (the forwarding tables), `opensm-sl2vl.dump` (the
 //! SL-to-VL tables). GUIDs identify nodes, LIDs identify destinations.
 

@@ -2,7 +2,7 @@
 //!
 //! A parser opens no files: the caller feeds it bytes, and it returns records
 //! ([`vef::Parser`]). A [`Source`] gives the bytes of a plain, gzip or zstd file. A reader
-//! joins both. A check, which is a separate module, verifies the records.
+//! joins both. A separate module, the check, verifies the records.
 
 pub mod error;
 pub mod infiniband;

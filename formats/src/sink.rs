@@ -1,7 +1,7 @@
 //! Output files: plain, gzip or zstd, by the extension of their name.
 //!
-//! A regular file appears under its name only when it is complete: until then it is
-//! called `NAME.part`, and a failure leaves an earlier file as it was.
+//! A regular file appears under its name only when it is complete. Until then it is
+//! called `NAME.part`, and a failure leaves an earlier file unchanged.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

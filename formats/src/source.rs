@@ -1,7 +1,7 @@
 //! The bytes of a file, plain, gzip or zstd, recognised by its first bytes.
 //!
-//! A plain file is mapped into memory. A compressed one is decompressed in a thread of
-//! its own, a few blocks ahead, because that is slower than parsing.
+//! A plain file is mapped into memory. Another thread decompresses a compressed file, a few
+//! blocks ahead of the reader, because decompression is slower than parsing.
 
 use std::fs::File;
 use std::io::{self, Chain, Cursor, Read};

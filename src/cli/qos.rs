@@ -1,4 +1,4 @@
-//! `flitwise qos`: the arbitration tables of quality of service.
+//! `flitwise qos`: calculates and prints arbitration tables.
 
 use super::{CliError, print};
 use crate::config::{ConfigError, DTableInput, dtable_preset, load_dtable};

@@ -1,4 +1,4 @@
-//! `flitwise run`.
+//! `flitwise run`: runs an experiment and its baselines.
 
 use super::progress::{Bar, terminal};
 use super::{CliError, bad_config, fabric, print, signal, tell};

@@ -1,5 +1,5 @@
-//! Ctrl-C ends a run with its results so far. It aborts commands that have no partial results
-//! at once, and then leaves no unfinished file.
+//! Ctrl-C ends a run, which then reports its results so far. It aborts at once a command that has
+//! no partial results, and removes its unfinished files.
 
 use super::progress::terminal;
 use super::tell;

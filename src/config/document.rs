@@ -1,5 +1,5 @@
-//! The TOML document behind an experiment: the file, and values laid over it by
-//! `--set` and `[baseline]`, each of which keeps its own place for messages.
+//! The TOML document of an experiment: the file, with the values that `--set` and `[baseline]`
+//! replace. Each value keeps the place where it was written, for error messages.
 
 use super::error::{ConfigError, Location, suggestion};
 use super::tagged::{explain_foreign_key, wrap_kinds};

@@ -1,4 +1,4 @@
-//! An experiment that cannot be used: where, why, and what would be right.
+//! Errors in an experiment: where, why, and what would be right.
 
 use std::fmt;
 use thiserror::Error;

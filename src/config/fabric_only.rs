@@ -1,4 +1,4 @@
-//! An experiment file of which only `[fabric]` and `[qos]` count.
+//! Reads only `[fabric]` and `[qos]` of an experiment file, for the `fabric` commands.
 
 use super::document::{Document, Texts};
 use super::error::ConfigError;
@@ -10,7 +10,7 @@ use std::path::Path;
 /// A fabric that can be analysed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FabricOnly {
-    /// The fabric. On rings its dateline classes may get in each other's way, which
+    /// The fabric. On rings its VL classes may get in each other's way, which
     /// a run refuses (`FabricSpec::validate_but_datelines`).
     pub fabric: FabricSpec,
     /// Name of the routing algorithm.

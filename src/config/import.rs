@@ -1,4 +1,4 @@
-//! Fabrics that InfiniBand's own tools described: cables, forwarding tables, SL-to-VL
+//! Builds fabrics from what InfiniBand tools wrote: cables, forwarding tables, SL-to-VL
 //! tables. Switches and NICs (ports of adapters) are numbered in the order of their
 //! GUIDs; port p of a device is port p − 1 here.
 

@@ -37,14 +37,14 @@ pub fn experiment_json(e: &Experiment) -> Value {
 }
 
 /// FNV-1a, 128 bits, of the compact form of [`experiment_json`] and of the version of this
-/// program, as 32 hex digits. It tells configurations apart; it is no protection against forgery.
+/// program, as 32 hex digits. It tells configurations apart, but does not protect against forgery.
 #[must_use]
 pub fn experiment_hash(e: &Experiment) -> String {
     experiment_hash_with(e, &[])
 }
 
-/// Like [`experiment_hash`], of the digests of the traces as well: those of the jobs in their
-/// order.
+/// Like [`experiment_hash`], with the digests of the jobs' traces, in the order of the jobs, as
+/// well.
 #[must_use]
 pub fn experiment_hash_with(e: &Experiment, traces: &[u128]) -> String {
     let mut text = experiment_json(e).to_string();

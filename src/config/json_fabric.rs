@@ -1,5 +1,5 @@
-//! The fabric and its service levels as JSON. Every structure is taken apart as a whole, so that
-//! a field that is missing here does not compile.
+//! The fabric and its service levels as JSON. The code destructures every structure without `..`,
+//! so the compiler reports a new field that is missing here.
 
 use super::json::{number, topology};
 use super::json_infiniband::{self, arbiter};
@@ -96,7 +96,7 @@ fn hierarchical(switch: &Hierarchical) -> Value {
                 central,
                 central_queues,
             },
-        // With the service levels, whose shares it keeps.
+        // `qos` writes it beside the service levels, whose shares it keeps.
         scheduler: _,
     } = switch;
     json!({
@@ -161,7 +161,7 @@ pub(super) fn qos(f: &FabricSpec) -> Value {
         "sl2vl": resolve_vls::tables_json(vl_policy),
         "scheduler": scheduler,
     });
-    // Only here, so that the results of other experiments stay as they were.
+    // Only if there is one, so that the results of other experiments stay the same.
     if let Some(policy) = resolve_vls::policy_json(vl_policy) {
         qos["vl_policy"] = policy;
     }

@@ -1,4 +1,4 @@
-//! What serde derived for an enum of structures: its variants, and the fields of each.
+//! Asks serde for the variants of an enum of structures, and for the fields of each variant.
 
 use serde::de::value::Error;
 use serde::de::{
@@ -15,12 +15,12 @@ pub(super) struct Kind {
     pub keys: Names,
 }
 
-/// The kinds of `T`, an enum whose variants hold a structure each. They are asked of its
-/// `Deserialize`, so that no list of keys stands beside the structures.
+/// The kinds of `T`, an enum whose variants hold a structure each. The function takes them from
+/// the `Deserialize` of `T`, so no list of keys repeats the structures.
 pub(super) fn kinds_of<'de, T: Deserialize<'de>>() -> Vec<Kind> {
     let names = |variant| {
         let mut names: Names = &[];
-        // Never a value: a probe takes the names and ends with an error.
+        // This gives no value: the probe takes the names and ends with an error.
         let _ = T::deserialize(Probe {
             variant,
             names: &mut names,
@@ -34,7 +34,8 @@ pub(super) fn kinds_of<'de, T: Deserialize<'de>>() -> Vec<Kind> {
     names(None).iter().map(keys).collect()
 }
 
-/// Stands for a document: takes the variants of an enum, or the fields of one of them.
+/// Poses as a document, and notes the variants of an enum, or the fields of one of them, for
+/// which serde asks.
 struct Probe<'a> {
     variant: Option<&'static str>,
     names: &'a mut Names,

@@ -1,7 +1,7 @@
 //! The experiment file: TOML in, a fully resolved [`Plan`] out.
 //!
-//! `raw` is what was written, [`experiment`] what it means; `document` keeps the
-//! places for messages. `docs/experiment.md` describes every key.
+//! `raw` holds the keys as written, [`experiment`] what they mean. `document` knows where each
+//! value was written, for error messages. `docs/experiment.md` describes every key.
 
 mod document;
 mod error;

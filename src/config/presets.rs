@@ -1,4 +1,4 @@
-//! What the presets of an experiment file stand for.
+//! The presets of an experiment file, and the defaults that each of them sets.
 
 use super::error::ConfigError;
 use super::presets_congestion::{CONGESTION, CongestionDefaults};
@@ -31,8 +31,7 @@ impl FabricDefaults {
     }
 }
 
-/// The defaults that a `[fabric]` asks for: of its preset, or of the usual preset of its
-/// kind.
+/// The defaults of a `[fabric]`: of its preset, or of the usual preset of its kind.
 pub(super) fn fabric(raw: &RawFabric) -> Result<FabricDefaults, ConfigError> {
     let preset = raw.preset.unwrap_or(match raw.kind {
         RawKind::Hierarchical(_) => FabricPreset::OpaGen1,
@@ -117,7 +116,7 @@ pub(super) const OPA_5SL: [(&str, [u8; 2], u64, u64, u32); 5] = [
 /// The QoS defaults of a preset; `rings` tells whether the topology has any.
 pub(super) fn qos(preset: QosPreset, rings: bool) -> QosDefaults {
     match preset {
-        // One VL; two dateline classes on rings.
+        // One VL; two VL classes on rings.
         QosPreset::Ib => QosDefaults {
             scheduler: None,
             service_levels: vec![RawServiceLevel {
@@ -135,7 +134,7 @@ pub(super) fn qos(preset: QosPreset, rings: bool) -> QosDefaults {
             service_levels: vec![RawServiceLevel {
                 name: "default".to_owned(),
                 tc: Some(0),
-                // OpaSim's 8 VLs, chosen by destination; two dateline classes on rings.
+                // OpaSim's 8 VLs, chosen by destination; two VL classes on rings.
                 scs: if rings { vec![0, 1] } else { (0..8).collect() },
                 mtu: None,
                 share: Some(Ratio::ONE),

@@ -1,4 +1,4 @@
-//! Parameters of congestion control: ours, and published sets of them.
+//! Parameters of congestion control: our defaults, and the published sets.
 
 use super::raw_congestion::RawControlPreset;
 use super::raw_infiniband::{RawCctTable, TIMER_UNIT_PS};

@@ -1,5 +1,5 @@
-//! The experiment file as written: every key optional, every unknown key an
-//! error. What it means is decided in `resolve`.
+//! The experiment file as written: every key is optional, every unknown key an
+//! error. `resolve` decides what the keys mean.
 
 use super::raw_fabric::RawFabric;
 use super::raw_infiniband::{RawCongestionControl, RawVlArb};

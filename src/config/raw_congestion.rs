@@ -1,5 +1,5 @@
-//! The keys of `[congestion_control]` for what the specification leaves open, and its
-//! published sets of parameters.
+//! The keys of `[congestion_control]` for choices that the InfiniBand specification leaves open,
+//! and the names of the published sets of parameters.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};

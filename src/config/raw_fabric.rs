@@ -1,4 +1,4 @@
-//! `[fabric]` as written. Its `kind` decides which keys it has besides the common ones.
+//! `[fabric]` as written: keys that all kinds of switch have, and keys of each `kind`.
 
 use super::raw_infiniband::{RawAcks, RawForwarding, RawHcaRate, RawLinkSpeed, RawSl2Vl, RawSpeed};
 use super::raw_topology::RawTopology;
@@ -41,14 +41,14 @@ pub(super) enum RawCentralQueues {
     PerVl,
 }
 
-/// What belongs to the kind of switch.
+/// The keys that only one kind of switch has.
 #[derive(Debug)]
 pub(super) enum RawKind {
     Hierarchical(RawHierarchical),
     Voq(RawVoq),
 }
 
-/// Defines the common keys, and which kinds there are.
+/// Defines the common keys, and the kinds of switch with their keys.
 macro_rules! fabric {
     (
         $common:tt
@@ -57,7 +57,7 @@ macro_rules! fabric {
         common! { $common }
         $(of_kind! { $kind $all $own $common $keys })*
 
-        /// `kind` comes as the name of a variant: see `tagged`.
+        /// `tagged` has turned the `kind` into the name of a variant.
         #[derive(Deserialize)]
         #[serde(rename_all = "kebab-case")]
         enum Tagged {
@@ -84,8 +84,8 @@ macro_rules! common {
     };
 }
 
-/// Defines a structure of all keys that a kind may have, so that a key of another kind is an
-/// unknown field, and one of the keys of this kind alone.
+/// Defines two structures: one of all keys that a kind may have, so that a key of another kind
+/// is an unknown field, and one of the keys that only this kind has.
 macro_rules! of_kind {
     (
         $kind:ident $all:ident $own:ident

@@ -1,4 +1,4 @@
-//! The keys of InfiniBand as written: links, adapters, tables and
+//! The keys of InfiniBand fabrics as written: links, adapters, tables and
 //! `[congestion_control]`.
 
 use super::raw_congestion::{

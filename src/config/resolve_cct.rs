@@ -1,4 +1,4 @@
-//! Generators of congestion control tables.
+//! Makes congestion control tables: from formulas, files and lists.
 
 use super::error::ConfigError;
 use super::presets_congestion::CongestionDefaults;

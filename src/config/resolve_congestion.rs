@@ -1,4 +1,4 @@
-//! `[congestion_control]`.
+//! Resolves `[congestion_control]`.
 
 use super::error::{ConfigError, suggestion};
 use super::presets_congestion::{CongestionDefaults, published};

@@ -1,5 +1,5 @@
-//! What `flitwise qos dtable` starts from: a `[dtable]` specification of its own, or the
-//! `[qos]` of an experiment. Unlike for a run, a share may be outside of its range.
+//! Reads the input of `flitwise qos dtable`: a file with a `[dtable]`, or the
+//! `[qos]` of an experiment. Unlike in a run, a share may be outside its range.
 //! `docs/qos-dtable.md` describes every key.
 
 use super::document::{Document, Texts};

@@ -1,4 +1,4 @@
-//! `[fabric]`: the parameters of the preset, with what the experiment says instead.
+//! Resolves `[fabric]`: the parameters of the preset, overridden by the keys of the experiment.
 
 use super::error::ConfigError;
 use super::presets::FabricDefaults;
@@ -22,7 +22,7 @@ impl From<SpecError> for ConfigError {
     }
 }
 
-/// Puts what was given in place of the default.
+/// Replaces the default by the given value, if there is one.
 fn replace<T>(default: &mut T, given: Option<T>) {
     if let Some(given) = given {
         *default = given;
@@ -46,7 +46,7 @@ pub(super) fn parameters(raw: &RawFabric, d: &FabricDefaults) -> Result<Paramete
     replace(&mut p.buffers.output, raw.output_buffer.map(|b| b.0));
     replace(&mut p.buffers.nic_queue, raw.nic_queue.map(|b| b.0));
     replace(&mut p.buffers.nic_sink, raw.nic_sink.map(|b| b.0));
-    // Presets have switches of the kind that was written: `presets::fabric` has seen to it.
+    // `presets::fabric` has checked that the preset has the kind of switch that the file names.
     match (&raw.kind, &mut p.switch) {
         (RawKind::Hierarchical(raw), SwitchParameters::Hierarchical(p)) => hierarchical(raw, p),
         (RawKind::Voq(raw), SwitchParameters::Voq(p)) => voq(raw, p)?,

@@ -1,4 +1,4 @@
-//! `[[vfabric]]` and `[[job]]`.
+//! Resolves `[[vfabric]]` and `[[job]]`.
 
 use super::error::{ConfigError, suggestion};
 use super::experiment::{Job, Placement, SendCompletion};
@@ -164,7 +164,7 @@ fn level_of(
     }
 }
 
-/// Refuses a segment that `said` gives where `meant` has no chain to use it.
+/// Refuses a segment in `said` if `meant` chooses no chain that uses it.
 fn check_segment(said: &Choices, meant: &Choices, key: &str) -> Result<(), ConfigError> {
     let problem = match said.segment() {
         Some(0) => "is 0; a segment has at least 1 byte",

@@ -1,4 +1,4 @@
-//! `[qos]`: service levels, tables and the scheduler.
+//! Resolves `[qos]`: service levels, tables and the scheduler.
 
 use super::error::{ConfigError, suggestion};
 use super::presets::{self, FabricDefaults, QosDefaults};
@@ -224,7 +224,7 @@ fn sc2vl(list: Option<&Vec<u8>>, levels: &[ServiceLevel]) -> Result<[Option<u8>;
     Ok(out)
 }
 
-/// On rings: no VL serves the first dateline class of one SL and the second of
+/// On rings: no VL serves the first VL class of one SL and the second of
 /// another, which would close the cycle that the dateline cuts. Fabrics made by hand
 /// may do it, so that deadlocks can be studied; `validate` has seen to it that every SL
 /// has two SCs on two VLs.

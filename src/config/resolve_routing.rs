@@ -1,4 +1,5 @@
-//! `[fabric]`: routing, as written, as resolved, and as interpreted.
+//! The routing keys of `[fabric]`: reads them, checks them against the topology, and writes them
+//! as JSON.
 
 use super::error::ConfigError;
 use super::json_infiniband::numbers;
@@ -96,7 +97,7 @@ pub(super) fn describe(routing: &Routing, name: &str, fabric: &mut Map<String, V
     fabric.insert("ring_tie".into(), json!(ring_tie));
     fabric.insert("trunk_selection".into(), json!(trunk));
     fabric.insert("forwarding".into(), json!(tables));
-    // Only here, so that the results of other experiments stay as they were.
+    // Only in this case, so that the results of other experiments stay the same.
     if *up_ports != UpPorts::Destination {
         fabric.insert("up_ports".into(), json!(up_ports));
     }

@@ -1,4 +1,4 @@
-//! `[series]`: as written, and what it means.
+//! `[series]`: its keys as written, and what they mean.
 
 use super::error::ConfigError;
 use super::experiment::{Series, SeriesFormat, SeriesKind};
@@ -82,8 +82,8 @@ pub(super) fn series(raw: &RawSeries, fabric: &FabricSpec) -> Result<Series, Con
     })
 }
 
-/// False if nothing is ever recorded: fills of hierarchical switches belong to their congestion
-/// control, and so do sources.
+/// False if `fabric` has no such samples: sources, and the Port VLs of hierarchical switches,
+/// exist only with congestion control.
 fn can_be_seen(kind: SeriesKind, fabric: &FabricSpec) -> bool {
     match kind {
         SeriesKind::Flows => true,

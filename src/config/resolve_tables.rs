@@ -1,4 +1,4 @@
-//! Tables of InfiniBand fabrics: SL to VL, arbitration, forwarding.
+//! Resolves the tables that InfiniBand has: SL to VL, arbitration, forwarding.
 
 use super::error::ConfigError;
 use super::import::Imported;

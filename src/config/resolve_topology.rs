@@ -1,4 +1,4 @@
-//! `[fabric.topology]`: the graph.
+//! Resolves `[fabric.topology]` to a graph.
 
 use super::error::ConfigError;
 use super::import::Imported;
@@ -18,7 +18,7 @@ fn need<T>(value: Option<T>, kind: &str, name: &str, example: &str) -> Result<T,
 }
 
 impl RawTopology {
-    /// Builds the graph, with what else its file says if it is described by one in `dir`.
+    /// Builds the graph. If a file in `dir` describes it, also returns what else the file says.
     pub(super) fn resolve(&self, dir: &Path) -> Result<(Topology, Option<Imported>), ConfigError> {
         let built = match self {
             Self::Single(raw) => raw.resolve(),
@@ -50,7 +50,7 @@ impl RawSingle {
 }
 
 impl RawCube {
-    /// Of a kind that has, or has not, the links that `wrap` around.
+    /// A torus if links `wrap` around, else a mesh.
     fn resolve(&self, kind: &str, wrap: bool) -> Result<Topology, ConfigError> {
         let dimensions = need(
             self.dimensions.as_ref(),

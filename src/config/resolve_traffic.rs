@@ -1,4 +1,4 @@
-//! `[[background]]` and `[measure]`.
+//! Resolves `[[background]]` and `[measure]`.
 
 use super::error::ConfigError;
 use super::experiment::{Background, Measure};
@@ -340,7 +340,7 @@ pub(super) fn measure(
         None => latest,
         given => ticks("max_warm_up", given, 0, warm_up)?,
     };
-    // Without a batch of one's own, those of a shorter warm-up are shorter.
+    // Where the file gives no batch, a shorter warm-up has shorter batches.
     let share = warm_up / Tick::from(batches);
     let default = Latency::Time(BATCH_PS).ticks(tick).min(share).max(1);
     let batch = match raw.batch {

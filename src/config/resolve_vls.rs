@@ -1,5 +1,5 @@
-//! `[qos]` where service levels get their VLs otherwise than by service channels of the file: by
-//! destination, or by SL-to-VL tables.
+//! Resolves `[qos]` for the VL policies that need no service channels in the file: DBBM, and
+//! SL-to-VL tables.
 
 use super::error::ConfigError;
 use super::json_infiniband::numbers;
@@ -84,7 +84,7 @@ pub(super) fn by_destination(
     })
 }
 
-/// The file names no SCs and their VLs, which follow from something else.
+/// Refuses SCs and their VLs in a file whose VLs follow from something else.
 fn no_channels(raw: &RawQos, problem: &str) -> Result<(), ConfigError> {
     if raw.sc2vl.is_some() {
         return Err(ConfigError::new("qos.sc2vl", problem));
@@ -99,8 +99,8 @@ fn no_channels(raw: &RawQos, problem: &str) -> Result<(), ConfigError> {
     }
 }
 
-/// Service levels whose VLs SL-to-VL tables decide: each has an SC of its own, which stands
-/// for the default table. `switch`: of the kind that limits the VLs.
+/// Service levels whose VLs SL-to-VL tables decide. Each has one SC, which stands for the default
+/// table. The kind of `switch` limits the VLs.
 pub(super) fn by_tables(
     raw: &RawQos,
     tables: &SlToVl,
@@ -123,7 +123,7 @@ pub(super) fn by_tables(
         ));
     }
     let mut sc2vl = [None; 32];
-    // A service channel each, in name only: the one of management is not theirs.
+    // Each level gets one SC, in name only; the SC of management stays free.
     let channels = (0u8..).filter(|&sc| sc != MANAGEMENT_SC);
     for ((sc, level), &vl) in channels.zip(&mut service_levels).zip(&tables.default) {
         level.scs = vec![sc];

@@ -1,8 +1,9 @@
-//! Tables whose key `kind` decides which other keys they have: enums of structures.
+//! Tables whose key `kind` decides which other keys they have. In Rust they are enums of
+//! structures.
 //!
-//! serde would lose the places of their values if it read the kind as an internal tag. So
-//! `{ kind = "voq", acks = "none" }` becomes `{ voq = { acks = "none" } }` before it is read,
-//! and a key of another kind is an unknown field.
+//! If serde read the kind as an internal tag, it would lose the places of the other values. So
+//! this module turns `{ kind = "voq", acks = "none" }` into `{ voq = { acks = "none" } }` before
+//! serde reads it. A key of another kind is then an unknown field.
 
 use super::document::{TypeName, value_at};
 use super::error::ConfigError;
@@ -17,16 +18,16 @@ const LISTED: usize = 8;
 
 struct Tagged {
     path: &'static str,
-    /// A kind of what.
+    /// What the kinds are kinds of, for messages.
     of: &'static str,
     kinds: fn() -> Vec<Kind>,
     /// The kind of a table that names none, if that is allowed.
     default: fn(&DeTable<'_>) -> Option<&'static str>,
-    /// What else to write with another kind.
+    /// Advice for messages: what else to change with the kind.
     beside: &'static str,
 }
 
-/// A table within another one stands before it.
+/// Inner tables come before the tables that contain them.
 const TABLES: [Tagged; 2] = [
     Tagged {
         path: "fabric.topology",
@@ -51,7 +52,7 @@ fn text<'a>(table: &'a DeTable<'_>, key: &str) -> Option<&'a str> {
     }
 }
 
-/// The kind of switch of a `[fabric]` that names none: by its preset, or the hierarchical one.
+/// The kind of switch of a `[fabric]` that names none: the preset's, or the hierarchical one.
 fn default_switch(fabric: &DeTable<'_>) -> &'static str {
     match text(fabric, "preset") {
         Some(preset) if preset.starts_with("ib-") => "voq",
@@ -78,7 +79,7 @@ fn find<'a, 't>(table: &'a mut DeTable<'t>, path: &str) -> Option<&'a mut DeValu
     }
 }
 
-/// Makes the kind of each tagged table the name of a table around its other keys.
+/// Puts the other keys of each tagged table into a table with the name of its kind.
 pub(super) fn wrap_kinds(root: &mut DeTable<'_>) -> Result<(), ConfigError> {
     for tagged in &TABLES {
         let Some(value) = find(root, tagged.path) else {

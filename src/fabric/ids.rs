@@ -1,4 +1,5 @@
-//! The ids of a fabric's devices, each a type of its own, so that mixing two does not compile.
+//! The ids of NICs, switches and ports. Each is a type of its own, so code that confuses two of
+//! them does not compile.
 
 /// Defines ids that count from 0. They print and serialise as their bare numbers.
 macro_rules! define_ids {

@@ -1,4 +1,4 @@
-//! The fabric: switches, NICs and links at flit accuracy.
+//! The fabric: switches, NICs and links, exact to the flit.
 
 pub mod analysis;
 pub mod engine;

@@ -1,5 +1,5 @@
-//! Asking for memory ahead of its use. A large fabric does not fit into the near
-//! caches, but the events of a tick say early which parts they will touch.
+//! Prefetches memory. A large fabric does not fit into the near caches, but the
+//! events of a tick say early which parts they will touch.
 
 /// Hints that `items[index]` is about to be used. Does nothing if there is no
 /// such item, or no such instruction on this machine.

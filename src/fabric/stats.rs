@@ -1,4 +1,4 @@
-//! What a run of the fabric counted.
+//! The counts of a run of the fabric.
 
 use super::ids::{NicId, PortId, SwitchId};
 use super::spec::Tick;

@@ -1,6 +1,6 @@
-//! The seam between what communicates and what carries it: the fabric asks a
+//! The seam between the applications and the fabric: the fabric asks a
 //! [`Workload`] for messages and tells it what happened to them. Neither side
-//! knows anything else of the other.
+//! knows anything else about the other.
 //!
 //! An application queue ([`AppQueue`]) is unbounded, but only its head matters to the fabric. So a
 //! workload may keep the rest of a queue to itself, in whatever compact form it likes,
@@ -61,7 +61,7 @@ impl Queueing {
     }
 }
 
-/// What is known of a packet when its tail reaches the destination NIC.
+/// A packet whose tail has reached its destination NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketReport {
     /// Token of the message.

@@ -1,7 +1,7 @@
 //! LU factorisation as in HPL, on a grid of P × Q ranks: in iteration k the column k mod Q
 //! sends its panel round the rows, and the row k mod P sends its block down the columns, both
-//! from neighbour to neighbour; then all update the rest of the matrix. The size of messages
-//! shrinks with the rest, the computation with its square.
+//! from neighbour to neighbour; then all ranks update the rest of the matrix. The size of messages
+//! shrinks in proportion to the rest, the computation with its square.
 
 use super::builder::Builder;
 use super::grid::Grid;

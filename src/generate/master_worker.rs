@@ -1,6 +1,6 @@
 //! Master and workers: rank 0 sends a task to every worker, and a new one to each worker that
-//! returns a result, until all tasks are done. The order of results follows from the
-//! computation of the workers, as if messages took no time.
+//! returns a result, until all tasks are done. Results come in the order in which the workers
+//! finish if messages take no time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,10 +1,10 @@
-//! Traces of kernels: the communication of common parallel programs, without the
-//! programs. `docs/trace-tools.md` describes each.
+//! Generates traces of kernels: the communication of common parallel programs, without the
+//! programs. `docs/trace-tools.md` describes each kernel.
 //!
 //! A kernel is a function that tells the `Builder` what happens, in an order that a recorder
-//! could have written. It runs twice. The first line of a trace holds the numbers of lines, so
-//! the first run is a single iteration to count them (all iterations have equally many). The
-//! second run is the whole. Memory is bounded by one iteration, not by the trace.
+//! could have written. It runs twice. The first line of a trace says how many lines follow, so
+//! the first run counts the lines of a single iteration (all iterations have equally many). The
+//! second run writes all iterations. Memory is bounded by one iteration, not by the trace.
 
 mod alltoall;
 mod builder;

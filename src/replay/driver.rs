@@ -1,4 +1,4 @@
-//! The replay of all jobs and background flows as a workload of the fabric.
+//! Replays all jobs and background flows, as the workload of a fabric.
 
 use super::background::{Background, BackgroundFlow, BackgroundOutcome};
 use super::job::{JobSpec, Repeat};
@@ -29,16 +29,16 @@ pub struct ReplaySpec {
     /// Background flows. They run from tick 0 until the last job has ended, except jobs that
     /// repeat until the others end.
     pub background: Vec<BackgroundFlow>,
-    /// The background goes on at least to this tick, also without a job.
+    /// Background flows go on at least to this tick, also without a job.
     pub background_until: Option<Tick>,
 }
 
 /// Replays jobs and background flows through a fabric.
 ///
 /// Time is in picoseconds. A message created at time p enters the fabric in tick
-/// ⌈p / tick⌉; a report in tick T happens at ⌊T × tick⌋. Simultaneous events are
-/// processed in the order of job, rank and record; within a tick messages of jobs
-/// come before messages of background flows.
+/// ⌈p / tick⌉; a report in tick T happens at ⌊T × tick⌋. The replay processes
+/// simultaneous events in the order of job, rank and record; within a tick messages of
+/// jobs come before messages of background flows.
 pub struct Replay {
     tick: TickLength,
     jobs: Vec<Player>,
@@ -53,7 +53,7 @@ pub struct Replay {
     /// Next tick in which something is due. The fabric asks several times in every tick,
     /// so it is kept up to date instead of computed.
     due: Option<Tick>,
-    /// All jobs have ended, except jobs that repeat until then.
+    /// All jobs have ended, except jobs that repeat until the others end.
     jobs_ended: bool,
     /// No job can go on, except jobs that repeat until the others end.
     stalled: bool,
@@ -252,7 +252,7 @@ impl Replay {
         self.jobs[event.job as usize].repeat_if_complete(event.ps, shared)
     }
 
-    /// Takes note that a message was injected or delivered at `ps`.
+    /// Notes that a message was injected or delivered at `ps`.
     fn note(&mut self, what: What, ps: u64, out: &mut Vec<Message>) -> anyhow::Result<()> {
         let message = match what {
             What::Injected(slot) => self.messages.injected(slot),

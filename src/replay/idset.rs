@@ -1,4 +1,4 @@
-//! A set of ids out of a trace.
+//! A set of ids from a trace.
 
 use hashbrown::HashMap;
 

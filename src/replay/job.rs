@@ -1,4 +1,4 @@
-//! What a job is made of.
+//! The settings of a job: its trace, and how the replay runs it.
 
 use super::collectives::Choices;
 use super::program::Program;
@@ -41,7 +41,7 @@ pub const MAX_REPEAT: u32 = 1_000_000;
 pub enum Repeat {
     /// This many times: from 1 to [`MAX_REPEAT`].
     Times(u32),
-    /// Until the last job with a number of repetitions has ended, which cuts off the
+    /// Until the last job with a fixed number of repetitions ends. Its end cuts off the
     /// repetition in progress.
     UntilOthersEnd,
 }

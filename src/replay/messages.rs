@@ -1,5 +1,5 @@
-//! The messages in flight. A token is the index of a slot that is used again,
-//! so that only messages in flight take memory.
+//! The messages in flight. A token is the index of a slot, and slots are reused,
+//! so only messages in flight take memory.
 
 use super::program::RankId;
 
@@ -23,9 +23,9 @@ pub(super) struct InFlight {
     pub purpose: Purpose,
     /// What the sender waits for.
     pub release: Release,
-    /// The fabric has still to report the injection.
+    /// The fabric has yet to report the injection.
     injection_due: bool,
-    /// The fabric has still to report the delivery.
+    /// The fabric has yet to report the delivery.
     delivery_due: bool,
 }
 
@@ -112,13 +112,13 @@ impl Messages {
         Some(slot)
     }
 
-    /// Takes note that the message in `slot` was injected. `None` if its sender does not
+    /// Notes that the message in `slot` was injected. `None` if its sender does not
     /// wait for that.
     pub(super) fn injected(&mut self, slot: u32) -> Option<InFlight> {
         self.report(slot, |message| &mut message.injection_due)
     }
 
-    /// Takes note that the message in `slot` was delivered. `None` if there is no such
+    /// Notes that the message in `slot` was delivered. `None` if there is no such
     /// message.
     pub(super) fn delivered(&mut self, slot: u32) -> Option<InFlight> {
         self.report(slot, |message| &mut message.delivery_due)
@@ -169,7 +169,7 @@ mod tests {
         assert!(messages.delivered(handed).is_none());
         assert_eq!(messages.outstanding(0), 1);
         assert_eq!(insert(&mut messages, Release::Handed), handed);
-        // Both reports may come in either order.
+        // The two reports may come in either order.
         assert!(messages.delivered(injected).is_some());
         assert!(messages.injected(injected).is_some());
         assert_eq!(insert(&mut messages, Release::Handed), injected);

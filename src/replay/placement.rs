@@ -1,14 +1,14 @@
-//! Where the ranks of a job run: the NIC of every rank.
+//! The NIC at which every rank of a job runs.
 //!
 //! A job takes ⌈ranks / tasks per node⌉ nodes (a node is a NIC) from the nodes that it may
-//! have: as a rule the nodes that no earlier job took. Jobs are placed in their order in
+//! use: by default the nodes that no earlier job took. Jobs are placed in their order in
 //! the experiment.
 //!
 //! | placement | the job's nodes | rank r runs on |
 //! |---|---|---|
 //! | linear | the lowest free NICs, ascending | node ⌊r / tasks per node⌋ |
 //! | round robin | the lowest free NICs, ascending | node r mod nodes |
-//! | random | all free NICs, shuffled; the first ones | node ⌊r / tasks per node⌋ |
+//! | random | the first ones of all free NICs, shuffled | node ⌊r / tasks per node⌋ |
 //! | list | as listed; the caller checks whether they are free | the r-th NIC listed |
 //!
 //! With one task per node, linear and round robin are the same.
@@ -26,12 +26,12 @@ pub enum Placement {
     RoundRobin,
     /// Linear over randomly chosen nodes.
     Random {
-        /// Seed: as a rule the experiment's.
+        /// Seed: by default the experiment's.
         seed: u64,
         /// Index of the job, so that two jobs draw independently.
         job: u64,
     },
-    /// NIC of every rank, given by hand. NICs may be listed several times and
+    /// NIC of every rank, as listed. NICs may be listed several times and
     /// need not be free; `tasks_per_node` does not apply.
     List(Vec<NicId>),
 }

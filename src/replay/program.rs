@@ -111,7 +111,7 @@ pub enum CollectiveKind {
         /// Block of each member.
         blocks: Vec<u64>,
     },
-    /// As much as all blocks from each, combined; block `i` of the result goes to member `i`.
+    /// A vector of all blocks from each, combined; block `i` of the result goes to member `i`.
     ReduceScatter {
         /// Block of each member.
         blocks: Vec<u64>,

@@ -1,11 +1,11 @@
-//! The agenda of a replay: what happens at which picosecond.
+//! The agenda of a replay: its events in the order of their picoseconds.
 
 use super::program::RankId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Something that happens at a time. The order of the fields is the order in which
-/// events are processed: by time; at one time first notes, which commute and enable
+/// Something that happens at a time. Events are processed in the order of the fields:
+/// by time; at the same time first notes, whose order does not matter and which enable
 /// acts, then acts, by job, rank and record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Event {

@@ -1,4 +1,4 @@
-//! Reports why jobs do not go on.
+//! Reports what each rank waits for when no job can go on.
 
 use super::messages::Messages;
 use super::player::Player;

@@ -1,4 +1,4 @@
-//! VEF traces as programs: reads ahead only as far as the ranks ask.
+//! VEF traces as programs. The reader reads only as far ahead as the ranks need.
 
 mod queued;
 
@@ -45,7 +45,7 @@ pub struct VefProgram {
     budget: usize,
     /// Last line that was added to a collective.
     noted: u64,
-    /// Collectives with lines missing, by id.
+    /// Collectives of which some lines are missing, by id.
     gathering: HashMap<u64, Gathering>,
     /// Complete collectives, by id, with the number of members yet to fetch them.
     whole: HashMap<u64, (Arc<Collective>, usize)>,
@@ -110,8 +110,8 @@ impl VefProgram {
         }
     }
 
-    /// As [`open`](Self::open), as long as `go_on`, which is asked now and then, gives
-    /// true; `None` if it gave false.
+    /// Like [`open`](Self::open), but calls `go_on` now and then, and returns `None` as soon
+    /// as it returns false.
     ///
     /// # Errors
     /// As [`open`](Self::open).

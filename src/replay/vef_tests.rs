@@ -1,4 +1,4 @@
-//! Traces as programs, also when ranks lie far apart.
+//! Tests traces as programs, also when ranks lie far apart in time.
 
 use super::*;
 use crate::replay::program::{AlltoallBlocks, CollectiveKind};

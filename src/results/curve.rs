@@ -1,4 +1,4 @@
-//! Latency and throughput over load: a point per run of an experiment without a job.
+//! The curve of an experiment without a job: latency and throughput over load, a point per run.
 
 use super::interval::batch_means;
 use super::{Interval, Latency, latency, load, per_slot, saturated, throughput, units_delivered};

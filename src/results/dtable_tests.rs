@@ -1,4 +1,4 @@
-//! The JSON and the text of the publication's tables, digit by digit.
+//! Compares JSON and text with the publication's tables, digit by digit.
 
 use super::*;
 use crate::config::{dtable_preset, dtable_text};

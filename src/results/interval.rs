@@ -1,5 +1,5 @@
-//! Confidence intervals of 95 %: of independent values, and of a mean over time by batch
-//! means.
+//! 95 % confidence intervals: of the mean of independent values, and, by batch means, of a mean
+//! over time.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The results of a run: `result.json` and the summary for people.
+//! The results of a run: `result.json`, and the summary that it prints.
 
 mod curve;
 mod dtable;

@@ -1,4 +1,4 @@
-//! The summary for people: the results and their main causes.
+//! The summary that a run prints: the results and their main causes.
 
 use super::table::write_table;
 use super::{

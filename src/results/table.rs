@@ -1,4 +1,4 @@
-//! Tables for people.
+//! Lays out the text tables that commands print.
 
 use std::fmt::{self, Write};
 

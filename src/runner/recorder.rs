@@ -1,4 +1,4 @@
-//! Time series of the runs of a plan.
+//! Records the time series of the runs of a plan.
 
 use crate::fabric::series::{Sample, Sampling};
 use crate::fabric::spec::Tick;

@@ -1,4 +1,4 @@
-//! The traces of the runs, each read and checked once, however many runs need it.
+//! Reads and checks each trace once, however many runs need it.
 
 use super::{RunError, Stopped};
 use crate::config::Experiment;

@@ -1,4 +1,4 @@
-//! From an experiment to its workload: jobs with their traces, and background flows.
+//! Makes the workload of an experiment: jobs with their traces, and background flows.
 
 use super::RunError;
 use super::traces::Traces;

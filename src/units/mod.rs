@@ -1,5 +1,5 @@
 //! Converts quantities as people write them (`"64KiB"`, `"12.5GB/s"`, `"1.5us"`)
-//! into exact integers and fractions. Nothing here rounds: a text that is not a
+//! into exact integers and fractions. This module never rounds: a text that is not a
 //! whole number of bytes or picoseconds is an error.
 
 mod parse;

@@ -1,4 +1,4 @@
-//! Reading quantities from an experiment file.
+//! Reads quantities from an experiment file.
 
 use super::parse::{
     BUFFER_HELP, BYTES_HELP, COST_HELP, LATENCY_HELP, RATE_HELP, RATIO_HELP, TIME_HELP,

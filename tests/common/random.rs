@@ -32,7 +32,7 @@ pub enum Kind {
     /// Every queue has room for a largest packet of its own, and service
     /// levels share VLs class by class or not at all: nothing can deadlock.
     Sound,
-    /// Anything that can be built: shared space only, dateline classes that get
+    /// Anything that can be built: shared space only, VL classes that get
     /// in each other's way, central queues as drawn. It may well deadlock.
     Any,
 }

@@ -149,7 +149,7 @@ pub fn opasim(topology: Topology) -> FabricSpec {
 }
 
 /// A ring of four switches that jams: two service levels use the same two VLs
-/// as dateline classes in opposite order, so that each VL goes all the way
+/// as VL classes in opposite order, so that each VL goes all the way
 /// round, and a buffer holds one packet per VL.
 pub fn jamming_ring() -> FabricSpec {
     let ring = Topology::cube(&[4], true, 1, 1, None).unwrap();

@@ -1,4 +1,4 @@
-//! Routing, dateline classes and VLs (`docs/model.md` §7), from coordinates and
+//! Routing, VL classes and VLs (`docs/model.md` §7), from coordinates and
 //! digits alone.
 
 use super::packet::Packet;
@@ -6,7 +6,7 @@ use flitwise::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use flitwise::fabric::spec::{FabricSpec, Hop, RingTie, SlToVl, TrunkSelection, UpPorts, VlPolicy};
 use flitwise::fabric::topology::{Arrangement, Cube, Dragonfly, Peer, Shape, Topology, Tree, Xgft};
 
-/// Where a switch sends a packet, and the dateline class it has from there on.
+/// Where a switch sends a packet, and the VL class it has from there on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextHop {
     pub output: usize,
@@ -21,7 +21,7 @@ pub fn vl_at_nic(spec: &FabricSpec, src: u32, dst: u32, sl: u8) -> usize {
     usize::from(hcas.get(&NicId::new(src)).unwrap_or(default)[usize::from(sl)])
 }
 
-/// VL of a packet of `sl` to NIC `dst` in dateline class `class`, by service channel.
+/// VL of a packet of `sl` to NIC `dst` in VL class `class`, by service channel.
 fn vl_of_class(spec: &FabricSpec, sl: u8, dst: u32, class: usize) -> usize {
     let scs = &spec.qos.service_levels[usize::from(sl)].scs;
     let by_class = match spec.topology.shape() {

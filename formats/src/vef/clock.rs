@@ -1,7 +1,7 @@
 //! The ideal clock: when every record would start if the network took no time.
 //!
-//! It is the replay of `docs/replay.md` with messages that arrive when they are sent and
-//! collectives that end as soon as the data they need exist:
+//! The ideal clock gives the times of a replay (`docs/replay.md`) in which messages arrive when
+//! they are sent, and collectives end as soon as the data that they need exist:
 //! start(r) = max(start of the task's previous record, event of r) + time of r. Times
 //! are in the units of the trace, from its start.
 //!

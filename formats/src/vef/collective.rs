@@ -11,7 +11,7 @@
 //! | 6 | Barrier | 0/0 |
 //! | 7 | Alltoall | recv 0: `send` bytes to each; recv 1: `send` bytes in total |
 //!
-//! The root is not in the file: it is deduced from the sizes.
+//! A file does not name the root: the reader deduces it from the sizes.
 
 use hashbrown::HashMap;
 

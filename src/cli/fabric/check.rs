@@ -1,4 +1,4 @@
-//! `flitwise fabric check`, and the same as a warning before a run.
+//! `flitwise fabric check`, and the same check before a run, which only warns.
 
 use super::{CheckArgs, CliError, names, print};
 use crate::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Credits, Towards};

@@ -1,4 +1,4 @@
-//! `flitwise fabric export`, which writes piece by piece, since forwarding tables are large.
+//! `flitwise fabric export`. It writes piece by piece, because forwarding tables are large.
 
 use super::{CliError, ExportArgs, Format};
 use crate::config::{FabricOnly, fabric_json};

@@ -1,4 +1,4 @@
-//! `flitwise fabric info`.
+//! `flitwise fabric info`: sizes, links, hops and bounds of a fabric.
 
 use super::route::Route;
 use super::{CliError, InfoArgs, names, print};

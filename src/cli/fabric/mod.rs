@@ -1,5 +1,5 @@
-//! `flitwise fabric`: what is this fabric, and can it deadlock?
-//! (`docs/fabric-command.md`)
+//! `flitwise fabric`: describes a fabric, checks whether it can deadlock, and exports it
+//! (`docs/fabric-command.md`).
 
 mod check;
 mod export;

@@ -1,4 +1,4 @@
-//! Names of a fabric and its parts.
+//! How the commands name a fabric and its parts.
 
 use crate::fabric::ids::{PortId, SwitchId};
 use crate::fabric::topology::{Peer, Place, Topology};

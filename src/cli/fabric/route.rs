@@ -1,4 +1,4 @@
-//! `flitwise fabric info --route`.
+//! `flitwise fabric info --route`: the route of one packet.
 
 use super::{CliError, InfoArgs, names};
 use crate::fabric::analysis::path::{Path, path};

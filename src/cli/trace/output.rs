@@ -1,4 +1,4 @@
-//! The outputs to which commands write traces, and the report about them.
+//! The files to which commands write traces, and the report about them.
 
 use crate::cli::{CliError, print, signal};
 use crate::units::{human_bytes, human_count};

@@ -3,9 +3,9 @@
 //! A fabric whose graph has no cycle cannot deadlock (Dally and Seitz, 1987). The channels
 //! are the queues of `docs/model.md` §2 in switches. A packet of at most c credits waits for
 //! its own queue only, if c credits of that queue are exclusive. Otherwise it also waits for
-//! the credits that the queues of the buffer share. These are a channel of their own,
-//! which waits for all queues that may use them. Which turns packets take is found in
-//! [`routes`](super::routes).
+//! the credits that the queues of the buffer share. These credits are one more channel,
+//! which waits for all queues that may use them. [`routes`](super::routes) finds which turns
+//! packets take.
 
 use super::graph::Graph;
 use super::routes::RouteAnalysis;
@@ -258,7 +258,7 @@ impl Nodes {
     }
 }
 
-/// How central buffers are divided; a fabric without them has no matter.
+/// How central buffers are divided; without effect in a fabric that has none.
 fn central_queues(spec: &FabricSpec) -> CentralQueues {
     let switch = spec.hierarchical();
     switch.map_or(CentralQueues::PerVl, |switch| switch.buffers.central_queues)

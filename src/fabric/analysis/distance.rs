@@ -1,4 +1,4 @@
-//! Shortest paths between NICs in the topology, without regard to routing.
+//! Shortest paths between NICs in the topology, whatever the routing.
 
 use super::{MAX_STEPS, TooLarge, nics_at};
 use crate::fabric::ids::SwitchId;

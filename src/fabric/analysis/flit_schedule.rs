@@ -1,6 +1,6 @@
 //! The flit schedule of one packet at zero load in a `voq` fabric, flit by flit
 //! (`docs/model-infiniband.md`, sections 1, 4 and 8). The engine computes the same in closed
-//! form; this is independent of it.
+//! form; this module does not depend on it.
 
 use crate::fabric::ids::{NicId, SwitchPort};
 use crate::fabric::spec::{FabricSpec, Tick, Voq};

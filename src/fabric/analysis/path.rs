@@ -1,5 +1,5 @@
-//! The route of one packet at zero load, tick by tick. The flits in a `voq` fabric follow in
-//! [`flit_schedule`](super::flit_schedule).
+//! The route of one packet at zero load, tick by tick. For `voq` fabrics
+//! [`flit_schedule`](super::flit_schedule) computes the ticks of the flits.
 
 use super::Routes;
 use super::flit_schedule::FlitSchedule;

@@ -1,10 +1,10 @@
 //! All routes at once: the hops of every pair of NICs, the number of pairs that each link
-//! carries, and the turns that packets take at each switch. Whether the turns allow a
-//! deadlock is found in [`channels`](super::channels).
+//! carries, and the turns that packets take at each switch. [`channels`](super::channels) checks
+//! whether these turns allow a deadlock.
 //!
-//! The routes to one destination form a graph towards it without cycles; a tree, where every hop
-//! leads to one switch. It is walked from the farthest switches on, which costs one step per
-//! (switch, destination) and out-port.
+//! The routes to one destination form a graph towards it without cycles. It is a tree if every
+//! hop leads to only one switch. This module walks the graph from the farthest switches on, which
+//! takes one step per (switch, destination) and out-port.
 
 use super::table_turns::TableWalk;
 use super::turns::{TurnBits, Turns};

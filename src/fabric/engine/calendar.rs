@@ -1,5 +1,5 @@
 //! When events happen: a wheel for events in any near tick, and delay lines for events that all
-//! have the same delay. What an event does is known to the fabric only.
+//! have the same delay. Only the fabric knows what an event does.
 
 use crate::fabric::spec::Tick;
 use std::collections::VecDeque;

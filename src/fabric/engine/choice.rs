@@ -1,7 +1,7 @@
 //! Which of the candidates for its next hop a packet takes (`docs/model.md` §7). The destination's
 //! own candidate, or the first link of a trunk, comes from `fabric::routing`.
 //!
-//! What a new choice touches is said in `src/fabric/spec/routing.rs`.
+//! `src/fabric/spec/routing.rs` lists the files that a new choice touches.
 
 use crate::fabric::ids::{PortId, SwitchId};
 use crate::fabric::spec::{FabricSpec, TrunkSelection, UpPorts};

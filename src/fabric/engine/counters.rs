@@ -1,4 +1,4 @@
-//! What both kinds of fabric count alike: messages, packets, latencies, and the events of
+//! The counters that both kinds of fabric share: messages, packets, latencies, and the events of
 //! congestion control (`docs/model.md` §9, `docs/model-infiniband.md` §13). Each fabric counts the
 //! packets and waits of its links itself.
 

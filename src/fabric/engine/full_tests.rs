@@ -1,4 +1,4 @@
-//! More messages or packets than the engine can number end the run.
+//! Tests that a run ends when it has more messages or packets than the engine can number.
 
 use super::pool::MOST_ENTRIES;
 use super::{Engine, RunEnd};

@@ -13,8 +13,8 @@ use crate::fabric::spec::{FabricSpec, Tick};
 use crate::fabric::stats::FabricStats;
 use crate::fabric::workload::{Message, Workload};
 
-/// What the fabrics of all kinds of switch have. `K` is a packet; `B` keeps the events of a tick; `P`
-/// watches.
+/// The state that the fabrics of all kinds of switch have. `K` is a packet; `B` keeps the events of
+/// a tick; `P` watches.
 #[derive(Debug)]
 pub(super) struct Kernel<K, B: Bucket, P> {
     /// Tick that is simulated, or was simulated last.
@@ -63,8 +63,8 @@ pub(super) trait SwitchModel {
 
     fn kernel(&self) -> &Kernel<Self::Packet, Self::Bucket, Self::Probe>;
     fn kernel_mut(&mut self) -> &mut Kernel<Self::Packet, Self::Bucket, Self::Probe>;
-    /// Phases 1 and 2: an event of this tick came out of the wheel. Its kind and what its number
-    /// names are known to the fabric only.
+    /// Phases 1 and 2: an event of this tick came out of the wheel. Only the fabric knows its kind,
+    /// and what its number names.
     fn event(&mut self, kind: u32, id: u32, workload: &mut impl Workload);
     /// Phase 3: a message joins its queue at its NIC.
     fn enqueue(&mut self, message: &Message);

@@ -1,13 +1,13 @@
 //! The engine: exact at flit level without an event per flit.
 //!
-//! A packet costs a handful of events per hop: its header becomes ready in a buffer, and a part
-//! waits for a port or for credits. The ticks of its flits follow in closed form. A tick first
-//! takes its events. Then each phase (`docs/model.md` §5, `docs/model-infiniband.md` §5) runs once
+//! A packet costs a handful of events per hop: its header becomes ready in a buffer, or a part
+//! stops waiting for a port or for credits. The ticks of its flits follow in closed form. In each
+//! tick the engine first collects the events. Then each phase (`docs/model.md` §5, `docs/model-infiniband.md` §5) runs once
 //! over the parts that these events concern. A part affects other parts in the next tick at the
 //! earliest, so their order within a phase does not matter.
 //!
-//! Each switch model has a fabric of its own: `hierarchical` and `voq` implement
-//! [`SwitchModel`] on the same `kernel`, and share their `nic`s. [`Engine`] picks the one that a
+//! Each kind of switch has its own fabric: `hierarchical` and `voq` implement [`SwitchModel`] on
+//! the same `kernel`, and share the code in `nic`. [`Engine`] picks the fabric that a
 //! specification asks for; `run` drives it.
 
 mod bits;
@@ -67,7 +67,7 @@ pub struct Progress {
     pub flit_hops: u64,
 }
 
-/// A simulated fabric, of either switch model. `P` watches it.
+/// A simulated fabric, of either kind of switch. `P` watches it.
 #[derive(Debug)]
 pub struct Engine<P: Probe = NoProbe> {
     model: Model<P>,
@@ -77,14 +77,14 @@ pub struct Engine<P: Probe = NoProbe> {
     next_deadlock_check: Tick,
 }
 
-/// The fabrics of all switch models. Each variant is compiled for what its fabric needs.
+/// The fabrics of all kinds of switch. The compiler makes each variant for what its fabric needs.
 #[derive(Debug)]
 enum Model<P> {
     /// Without congestion control.
     Hierarchical(Box<hierarchical::Fabric<hierarchical::Off, P>>),
     /// With congestion control.
     HierarchicalControlled(Box<hierarchical::Fabric<hierarchical::Congestion, P>>),
-    /// With VL allocation that does not look at the buffers; with or without congestion control.
+    /// With blind virtual allocation; with or without congestion control.
     HierarchicalBlind(Box<hierarchical::Fabric<hierarchical::BlindAllocation, P>>),
     /// With up-ports chosen by their queues; with or without congestion control.
     HierarchicalAdaptive(Box<hierarchical::Fabric<hierarchical::Adaptive, P>>),

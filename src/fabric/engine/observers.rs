@@ -1,5 +1,4 @@
-//! What sees the steps of packets: the counters, and a probe. All that a fabric reports goes
-//! through [`Observers`].
+//! [`Observers`] receive every step of a packet that a fabric reports: the counters, and a probe.
 
 use super::counters::{Arrived, Counters, LinkCounts};
 use super::nic::Messages;

@@ -1,7 +1,7 @@
-//! What happens in a fabric, as a [`Probe`] sees it.
+//! The interface for code that follows the packets of a run: a [`Probe`].
 //!
-//! The engine counts by itself. A probe sees each step of each packet, in the same places where
-//! the engine counts, for explanations, timelines or energy. [`NoProbe`] sees nothing and costs
+//! The engine counts without a probe. A probe sees each step of each packet, in the same places
+//! where the engine counts. It can serve explanations, timelines or energy models. [`NoProbe`] sees nothing and costs
 //! nothing: the compiler drops the calls.
 //!
 //! # Examples

@@ -1,5 +1,5 @@
-//! What a time series adds up between two samples: the payload delivered per flow
-//! (`docs/model-infiniband.md` §13). Port VLs and sources are sampled by the fabric.
+//! Adds up the payload delivered per flow between two samples of a time series
+//! (`docs/model-infiniband.md` §13). The fabric samples Port VLs and sources itself.
 
 use super::pool::InFlight;
 use crate::fabric::ids::NicId;

@@ -1,5 +1,5 @@
-//! Which VL a packet takes for its next hop (`docs/model.md` §7): tables of what
-//! [`spec::vls`](crate::fabric::spec::vls) says, for both kinds of switch.
+//! Which VL a packet takes for its next hop (`docs/model.md` §7): tables of the rules in
+//! [`spec::vls`](crate::fabric::spec::vls), for both kinds of switch.
 
 use crate::fabric::ids::{NicId, PortId};
 use crate::fabric::spec::{FabricSpec, SlToVl, SpecError, VlPolicy};
@@ -94,8 +94,8 @@ impl Vls {
         }
     }
 
-    /// What a packet of `sl` for `dst` has behind a hop, if it had `before` in front of it. `hop` is
-    /// only asked for if it matters.
+    /// VL and class of a packet of `sl` for `dst` behind a hop, if it had `before` in front of it.
+    /// Calls `hop` only if the hop matters.
     #[inline(always)]
     pub(super) fn behind(
         &self,

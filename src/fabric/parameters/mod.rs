@@ -1,7 +1,7 @@
 //! A fabric in physical units: bytes, rates and times.
 //!
 //! A preset is a set of such [`Parameters`]; an experiment file changes some of them.
-//! [`Parameters::spec`] makes the [`FabricSpec`] of them, in ticks, flits and credits.
+//! [`Parameters::spec`] converts them into a [`FabricSpec`], in ticks, flits and credits.
 
 mod hierarchical;
 mod presets;

@@ -1,4 +1,4 @@
-//! Parameters of the publications and of devices that can be bought, each with its source.
+//! Parameters from publications and of commercial devices, each with its source.
 
 use super::{
     AdapterRate, BufferBytes, HierarchicalParameters, Parameters, Stages, SwitchParameters,
@@ -249,7 +249,7 @@ fn ib_switch(speed: Ratio) -> VoqParameters {
 
 impl Parameters {
     /// The fabric of `topology` with its default routing and a single service level, on `vls` VLs
-    /// by destination or, on rings, two dateline classes.
+    /// by destination or, on rings, two VL classes.
     fn with_one_level(&self, topology: Topology, vls: u8) -> Result<FabricSpec, SpecError> {
         let vls = match topology.vl_classes() {
             1 => vls,

@@ -1,4 +1,4 @@
-//! Settings of a DTable that bring every share into its range.
+//! Proposes settings of a DTable that bring every share into its range.
 //!
 //! From minφᵢ = nᵢ·MTUᵢ / (N·GMTU·k) and maxφᵢ = nᵢ·w / (N·k) (Hiperion, section 3.3.2)
 //! follow the smallest k and w for given entries, and the entries that given k and w allow.

@@ -1,4 +1,4 @@
-//! Proposals, against the formulas and against trying everything.
+//! Tests the proposals against the formulas and against exhaustive search.
 
 use super::*;
 use crate::fabric::qos::dtable_table::{DTableSl, Shortfall};

@@ -1,8 +1,8 @@
 //! The DTable configuration method with bandwidth correction (Hiperion,
 //! sections 3.3.2 and 3.3.3), in exact rational arithmetic.
 //!
-//! Weights, GMTU and MTUᵢ are counted in credits of 64 bytes. The columns kept
-//! are those of the publication's Tables 5, 9 and 10.
+//! Weights, GMTU and MTUᵢ count credits of 64 bytes. The result has the columns of the
+//! publication's Tables 5, 9 and 10.
 
 use crate::fabric::spec::hierarchical::DTableEntry;
 use crate::fabric::spec::validate::{MAX_DTABLE_WEIGHT, MAX_LEVELS};

@@ -1,4 +1,4 @@
-//! Quality of service: how the arbitration tables are made.
+//! Quality of service: makes the arbitration tables.
 
 pub mod dtable_proposal;
 pub mod dtable_table;

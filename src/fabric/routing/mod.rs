@@ -1,5 +1,5 @@
-//! The next hops of a fabric, looked up or computed. Forwarding tables have them, or the topology
-//! knows them ([`Topology::candidates`]).
+//! The next hops of a fabric: looked up in forwarding tables, or computed by the topology
+//! ([`Topology::candidates`]).
 
 use super::ids::{NicId, PortId, SwitchId};
 use super::prefetch::prefetch;

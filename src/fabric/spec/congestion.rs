@@ -1,6 +1,6 @@
 //! Parameters of InfiniBand congestion control, under the names of the InfiniBand
-//! Architecture Specification 1.2.1 (annex A10, tables 515–521); what they do is in
-//! `docs/model-infiniband.md`, sections 9 to 11.
+//! Architecture Specification 1.2.1 (annex A10, tables 515–521). `docs/model-infiniband.md`,
+//! sections 9 to 11, says what they do.
 
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{SpecError, Tick};
@@ -38,13 +38,13 @@ pub struct CongestionControl {
     pub notification: Notification,
     /// What an index into the table belongs to.
     pub level: FlowLevel,
-    /// Whose index holds a packet.
+    /// Which index holds back a packet.
     pub sl_scope: SlScope,
     /// What a timer belongs to.
     pub timer: TimerScope,
     /// What a BECN does to a timer of a flow that runs.
     pub timer_restart: TimerRestart,
-    /// An increase beyond `CCTI_Limit`.
+    /// What happens if an increase would lead beyond `CCTI_Limit`.
     pub ccti_bound: CctiBound,
     /// The time that an entry of the table multiplies.
     pub ird_base: IrdBase,
@@ -119,25 +119,25 @@ pub enum FlowLevel {
     Sl,
 }
 
-/// Whose index holds a packet of a service level.
+/// Which index holds back a packet of a service level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlScope {
-    /// That of its own flow.
+    /// The index of its own flow.
     Flow,
-    /// The largest of all SLs of the adapter, after any packet of the adapter.
+    /// The largest index of all SLs of the adapter, after any packet of the adapter.
     Link,
 }
 
 /// What a BECN does to a timer that runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimerRestart {
-    /// Nothing: only an expiry sets it again.
+    /// Nothing: only an expiry sets the timer again.
     AtExpiry,
-    /// It sets it again.
+    /// It sets the timer again.
     OnBecn,
 }
 
-/// What becomes of an increase that would lead beyond `CCTI_Limit`.
+/// What happens if an increase would lead beyond `CCTI_Limit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CctiBound {
     /// The index becomes `CCTI_Limit`.
@@ -149,9 +149,9 @@ pub enum CctiBound {
 /// The time on the link that an entry of the table multiplies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IrdBase {
-    /// That of the packet just sent.
+    /// The time of the packet just sent.
     Packet,
-    /// That of the largest data packet of any SL.
+    /// The time of the largest data packet of any SL.
     MaxPacket,
 }
 

@@ -1,9 +1,9 @@
-//! The fabric as plain data: what the experiment file resolves to, and the
-//! only thing that the engine and the oracle share besides the topology.
+//! The fabric as plain data. An experiment file resolves to it. Engine and oracle share
+//! nothing but this and the topology.
 //!
-//! What all fabrics have is here, in [`qos`] and in [`routing`]. Each kind of switch has a module
-//! of its own with its timing and its buffers: [`hierarchical`] and [`voq`]. Congestion control,
-//! in [`congestion`], belongs to the fabric, whatever its switches are.
+//! Settings that all fabrics have are here, in [`qos`] and in [`routing`]. Each kind of switch
+//! has its own module, with its timing and its buffers: [`hierarchical`] and [`voq`]. Congestion
+//! control, in [`congestion`], belongs to the fabric, whatever its kind of switch.
 
 mod central;
 pub mod congestion;

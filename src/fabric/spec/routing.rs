@@ -2,10 +2,11 @@
 //! switch; the engine makes its tables from them and chooses among them
 //! (`src/fabric/engine/choice.rs`).
 //!
-//! A new choice among candidates touches: this file, for its setting and what may be chosen; the
-//! engine's, for how; `src/config/resolve_routing.rs`, for where it is allowed;
-//! `tests/oracle/routing.rs`, which has the rule on its own; the family in `src/fabric/topology/`, if
-//! it has not said yet which ports are equal; `src/config/raw_fabric.rs`, if its key is new.
+//! A new choice among candidates touches: this file, for its setting and its candidates; the
+//! engine's file, for the rule that chooses; `src/config/resolve_routing.rs`, for the topologies
+//! that allow it; `tests/oracle/routing.rs`, which implements the rule independently; the family in
+//! `src/fabric/topology/`, if it does not say yet which ports are equal; and
+//! `src/config/raw_fabric.rs`, if the key is new.
 
 use super::FabricSpec;
 use crate::fabric::ids::{NicId, PortId, SwitchId};

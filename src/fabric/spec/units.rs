@@ -1,4 +1,4 @@
-//! What time and data are counted in.
+//! The units of time and data.
 
 use super::Tick;
 use crate::units::TickLength;

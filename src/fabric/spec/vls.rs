@@ -2,10 +2,10 @@
 //! specification. Analysis asks it hop by hop; the engine makes its tables from it
 //! (`src/fabric/engine/vls.rs`).
 //!
-//! A new VL policy touches: this file, for its place in [`VlPolicy`] and its rule; the engine's, for
-//! the same rule as tables; `validate/vls.rs`; `src/config/resolve_vls.rs`, and `raw.rs` for a new
-//! key; `tests/oracle/routing.rs`, which has the rule on its own. `src/fabric/analysis/turns.rs` only
-//! if packets change their VL for a new reason.
+//! A new VL policy touches: this file, for its variant of [`VlPolicy`] and its rule; the engine's
+//! file, for the same rule as tables; `validate/vls.rs`; `src/config/resolve_vls.rs`, and `raw.rs`
+//! for a new key; and `tests/oracle/routing.rs`, which implements the rule independently. It touches
+//! `src/fabric/analysis/turns.rs` only if packets change their VL for a new reason.
 
 use super::{FabricSpec, Qos};
 use crate::fabric::ids::{NicId, PortId, SwitchId};
@@ -74,7 +74,7 @@ impl SlToVl {
     }
 }
 
-/// What a packet travels on from one buffer to the next.
+/// The channel on which a packet goes from one buffer to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Channel {
     /// Service channel. With SL-to-VL tables the SL stands for it.
@@ -102,7 +102,7 @@ impl Qos {
         (self.service_levels[sl].scs.len() / usize::from(classes.max(1))).max(1)
     }
 
-    /// Where the channel of a packet for NIC `dst` stands in the list of a service level that has
+    /// Position of the SC of a packet for NIC `dst` in the list of a service level that has
     /// `queues` of them in each VL class.
     #[must_use]
     pub fn position(class: u8, queues: usize, dst: NicId) -> usize {

@@ -10,19 +10,20 @@ use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{RingTie, SpecError};
 use serde_json::{Value, json};
 
-/// Which group a global port leads to (`docs/model.md`, section 7). The names are those of
+/// Which group a global port leads to (`docs/model.md`, section 7). The names are from
 /// Camarero, Vallejo, Beivide: Topological characterization of Hamming and dragonfly networks
-/// and its implications on routing, 2014, and of Hastings et al.: Comparing global link
-/// arrangements for dragonfly networks, 2015, neither of which was at hand. The palm tree is the one
-/// that CAMINOS 0.6.3 builds, which names the thesis of M. García.
+/// and its implications on routing, 2014, and from Hastings et al.: Comparing global link
+/// arrangements for dragonfly networks, 2015. We could read neither. The palm tree is as
+/// CAMINOS 0.6.3 builds it, which cites the thesis of M. García.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Arrangement {
-    /// To the groups before one's own, the nearest first.
+    /// To the groups before the switch's own group, the nearest first.
     #[default]
     PalmTree,
     /// To the other groups in the order of their numbers; also called absolute.
     Consecutive,
-    /// To the groups after one's own, the nearest first: the mirror image of the palm tree.
+    /// To the groups after the switch's own group, the nearest first: the mirror image of the palm
+    /// tree.
     Relative,
 }
 

@@ -1,5 +1,5 @@
-//! What a family of topologies says of itself: everything that is not the same for every
-//! graph. Each family has a file of its own and is listed in [`Shape`](super::Shape).
+//! The trait of a family of topologies: everything that differs from family to family. Each
+//! family has its own file and is a variant of [`Shape`](super::Shape).
 
 use super::{Ports, Topology};
 use crate::fabric::ids::{NicId, PortId, SwitchId};

@@ -1,4 +1,4 @@
-//! Explicit graphs: switches and links as they are listed.
+//! Explicit graphs: switches and links as an experiment lists them.
 
 use super::{Destination, Family, Peer, Ports, Shape, Topology, invalid};
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
@@ -15,7 +15,7 @@ const MAX_PAIRS: u64 = 1 << 28;
 /// The routes of an explicit graph, found once: minimal hops, balanced over the ports.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Graph {
-    /// Port towards each NIC, `[switch * nics + nic]`; those of NICs at the switch too.
+    /// Port towards each NIC, `[switch * nics + nic]`; NICs at the switch itself have one, too.
     ports: Vec<u8>,
     nics: usize,
 }

@@ -5,10 +5,11 @@
 //! dragonflies), in explicit graphs as listed. The radix is rounded up to a multiple of 4
 //! and is at least 8; the surplus ports stay unconnected. Port `p` belongs to MPort `p / 4`.
 //!
-//! A new family touches: its own file, which implements [`Family`]; this file, for its place in
+//! A new family touches: its own file, which implements [`Family`]; this file, for its variant of
 //! [`Shape`] and its constructor; `config/resolve_topology.rs`, for its keys; section 7 of
-//! `docs/model.md` and the table of `docs/experiment.md`; `tests/oracle/routing.rs`, which routes
-//! on its own. `tests/common/random_topology.rs` then has both engines try it.
+//! `docs/model.md` and the table of `docs/experiment.md`; `tests/oracle/routing.rs`, which implements
+//! the routing independently; and `tests/common/random_topology.rs`, with which the tests of both
+//! engines try it.
 
 mod classes;
 mod cube;

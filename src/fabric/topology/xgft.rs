@@ -1,5 +1,5 @@
-//! Extended generalised fat trees with parallel links (XGFT and PGFT): the trees that
-//! are built from switches of one size, tapered or not (Öhring et al., On generalized
+//! Extended generalised fat trees with parallel links (XGFT and PGFT): trees
+//! of switches of one size, tapered or not (Öhring et al., On generalized
 //! fat trees, 1995; Zahavi, D-Mod-K routing providing non-blocking traffic for shift
 //! permutations on real life fat trees, 2010).
 

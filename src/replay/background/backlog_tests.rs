@@ -1,4 +1,4 @@
-//! Messages that the fabric cannot take yet: they keep their ticks and their order, and take
+//! Tests that messages that the fabric cannot take yet keep their ticks and their order, and take
 //! no memory.
 
 use super::flow_tests::{flow, run, sender};

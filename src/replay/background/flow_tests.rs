@@ -1,5 +1,5 @@
-//! The messages of flows compared with their definition, with a fabric that takes every
-//! message at once. [`backlog_tests`](super::backlog_tests) has a fabric that does not.
+//! Compares the messages of flows with their definition, on a fabric that takes every
+//! message at once. [`backlog_tests`](super::backlog_tests) use a fabric that does not.
 
 use super::*;
 

@@ -1,5 +1,5 @@
 //! When the fabric gets messages, in phase 3 of a tick. It gets the first message of every
-//! queue when the message is created, and the next one whenever it has used up the last.
+//! queue when the source creates it, and the next one whenever the queue in the fabric is empty.
 //! [`queues`](super::queues) stores the waiting messages.
 
 use super::Background;

@@ -1,9 +1,9 @@
 //! Synthetic traffic: flows of messages beside the jobs, or instead of them.
 //!
 //! A source (a NIC within a flow) creates messages at the ticks that the injection process of
-//! its flow gives. An application queue may hold any number of them, but no list of messages
-//! is kept: a source stores only its next message, and hands it over when the fabric asks for
-//! it ([`Background::replenish`]). So a backlog takes no memory.
+//! its flow gives. An application queue may hold any number of them, but this module keeps no
+//! list of them: a source stores only its next message, and hands it over when the fabric asks
+//! for it ([`Background::replenish`]). So a backlog takes no memory.
 //!
 //! Phase 3 of a tick (`docs/model.md` §5) calls this module through the
 //! [`Workload`](crate::fabric::workload::Workload) of the replay. It creates messages and
@@ -163,7 +163,7 @@ pub struct Background {
     /// In the order of [`Queues::new`].
     sources: Vec<Source>,
     queues: Queues,
-    /// The tick of the next message, of each permanent queue of which the fabric has no
+    /// The tick of the next message of each permanent queue of which the fabric has no
     /// message. Items from the number of permanent queues on are the sources that draw
     /// destinations for many queues.
     agenda: Agenda,

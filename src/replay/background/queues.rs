@@ -2,10 +2,10 @@
 //! asks. [`hand_over`](super::hand_over) decides when messages are handed over.
 //!
 //! A queue does not list messages of flows. A source with one destination stores its next
-//! message and stays at it until the fabric takes it. A source that draws a destination for
-//! every message feeds many queues, and advances whether they empty or not. Its messages in
-//! one queue are a [`Drawn`]: their number, and a copy of the source at the first of them.
-//! The copy draws again to find the next one.
+//! message and keeps it until the fabric takes it. A source that draws a destination for
+//! every message feeds many queues, and goes on whether the fabric empties them or not. A
+//! [`Drawn`] stands for its messages in one queue: their number, and a copy of the source at the
+//! first of them. The copy draws again to find the next one.
 
 use super::{Flow, Source};
 use crate::fabric::ids::NicId;

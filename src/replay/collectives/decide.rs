@@ -1,6 +1,6 @@
 //! Which algorithm a collective uses: the decision table.
 //!
-//! [`decide`] is the table in docs/replay.md, which names its sources, row by row.
+//! [`decide`] follows the table in `docs/replay.md` row by row. That page names the sources.
 
 use super::Algorithm;
 use crate::replay::program::{AlltoallBlocks, CollectiveKind};

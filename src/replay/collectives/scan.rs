@@ -1,7 +1,7 @@
-//! Prefix reductions, with the own contribution (scan) and without (exscan).
+//! Prefix reductions, with a member's own contribution (scan) and without it (exscan).
 //!
-//! Recursive doubling as in MPICH: a member keeps two results, of its aligned group of
-//! 2^k positions and of its prefix. Partners at distance 2^k exchange the group's result;
+//! Recursive doubling as in MPICH: a member keeps two results, one of its aligned group of
+//! 2^k positions, one of its prefix. Partners at distance 2^k exchange the group's result;
 //! a result from a lower position belongs to the prefix as well. The last group may be
 //! incomplete: it has no partner above it, so no member needs the rest.
 

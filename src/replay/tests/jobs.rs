@@ -1,4 +1,4 @@
-//! Several jobs, background, and replays that go wrong.
+//! Several jobs, background traffic, and replays that fail.
 
 use super::harness::*;
 use crate::fabric::ids::NicId;

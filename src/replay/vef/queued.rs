@@ -1,4 +1,4 @@
-//! Records in compact form, as they wait for their rank.
+//! The compact form of records that wait until their rank needs them.
 
 use crate::replay::program::{AlltoallBlocks, CollectiveKind};
 use flitwise_formats::vef::{Blocks, DepId, DepKind, Kind, Message, Positions, Record};

@@ -1,5 +1,5 @@
-//! Draws a [`Figure`] as SVG: the lines or areas on the left, their names beside them, so that the
-//! names hide nothing.
+//! Draws a [`Figure`] as SVG: lines or areas on the left, their names on the right, where they hide
+//! nothing.
 
 use super::figure::{Figure, Line};
 use crate::results::figure::{COLOURS, FONT, Refused};

@@ -1,4 +1,4 @@
-//! The content of a figure: the largest lines of a series, with as many points as are visible.
+//! The content of a figure: the largest lines of a series, with no more points than are visible.
 
 use super::gbit_per_s;
 use super::spool::{Key, NONE, Spool};

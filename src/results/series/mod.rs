@@ -3,7 +3,7 @@
 //! Each run appends its rows to a [`spool`] of its own. In the end the spools of all runs
 //! become one [`table`] per series, in the order of the runs, and the experiment's spools
 //! become its [`figure`]s. So memory is bounded, and the files do not depend on which runs
-//! were side by side.
+//! ran side by side.
 
 mod draw;
 mod figure;

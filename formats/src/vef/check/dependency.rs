@@ -1,4 +1,4 @@
-//! Checks dependencies: do they name something that this task can wait for?
+//! Checks that each dependency names something that its task can wait for.
 
 use super::Checker;
 use super::ids::{Ends, Known};

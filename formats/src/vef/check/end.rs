@@ -1,4 +1,4 @@
-//! Checks that need the end of the trace: counts, and records that can't start.
+//! Checks at the end of the trace: the counts in the header, and records that can't start.
 
 use super::groups::Rule;
 use super::observer::Observer;

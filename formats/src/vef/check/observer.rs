@@ -1,4 +1,4 @@
-//! The interface for code that follows a trace while it is checked.
+//! The interface for code that follows a trace while the check reads it.
 
 use crate::vef::collective::Resolved;
 use crate::vef::record::Record;

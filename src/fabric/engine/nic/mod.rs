@@ -1,5 +1,5 @@
 //! What NICs of all kinds of fabric share: queues of messages, how messages are cut into packets,
-//! and which packets a NIC answers. When a NIC sends is the matter of each fabric.
+//! and which packets a NIC answers. Each fabric decides when a NIC sends.
 
 mod answers;
 mod messages;

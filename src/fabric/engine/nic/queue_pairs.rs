@@ -1,9 +1,9 @@
 //! Queue pairs: the queues of messages of each NIC, one per (SL, destination)
 //! (`docs/model-infiniband.md` §2, §8 and §12).
 //!
-//! Those with a packet are kept in the order in which the NIC scans them, in one or more groups: by
-//! VL in a `voq` fabric. The NIC's pointers, and whether a queue pair is eligible, are no matter of
-//! this module.
+//! This module keeps the queue pairs that have a packet in the order in which the NIC scans them,
+//! in one or more groups: by VL in a `voq` fabric. The fabric keeps the NIC's pointers, and
+//! decides whether a queue pair is eligible.
 
 use super::messages::MessageQueue;
 use crate::fabric::engine::congestion::FlowId;

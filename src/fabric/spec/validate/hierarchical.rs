@@ -1,5 +1,5 @@
-//! Whether hierarchical switches can be built and can move every packet (`docs/model.md`,
-//! sections 2 and 3, literally).
+//! Checks that hierarchical switches can be built and can move every packet, by the letter of
+//! `docs/model.md`, sections 2 and 3.
 
 use super::{MAX_DTABLE_WEIGHT, error};
 use crate::fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, DTableEntry, Pool, Scheduler, Timing};

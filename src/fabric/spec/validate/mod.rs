@@ -1,4 +1,5 @@
-//! Whether a fabric can be built and can move every packet: what holds for any kind of switch.
+//! Checks that a fabric can be built and can move every packet. The checks in this file hold for
+//! every kind of switch.
 
 mod hierarchical;
 mod qos;
@@ -61,7 +62,7 @@ impl FabricSpec {
         self.validate_all(true)
     }
 
-    /// As [`FabricSpec::validate`], but the dateline classes of a service level may
+    /// As [`FabricSpec::validate`], but the VL classes of a service level may
     /// share a VL or an SC on rings: such a fabric can deadlock and does not run, yet
     /// it can be analysed.
     ///

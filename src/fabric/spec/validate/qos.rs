@@ -1,4 +1,4 @@
-//! Whether service levels, channels and VLs agree with each other.
+//! Checks that service levels, service channels and VLs agree with each other.
 
 use super::{MANAGEMENT_SC, MAX_LEVELS, error};
 use crate::fabric::spec::{FabricSpec, Qos, SpecError};
@@ -16,7 +16,7 @@ impl FabricSpec {
         Ok(())
     }
 
-    /// On rings every SL needs two dateline classes, on VLs of their own.
+    /// On rings every SL needs two VL classes, on VLs of their own.
     fn validate_datelines(&self) -> Result<(), SpecError> {
         let (qos, classes) = (&self.qos, usize::from(self.classes()));
         let mut levels = qos.service_levels.iter();
@@ -118,7 +118,7 @@ fn wrong_classes(name: &str, scs: usize) -> String {
     )
 }
 
-/// On a ring the SCs of a service level are as many for each dateline class, and no two classes
+/// On a ring the SCs of a service level are as many for each VL class, and no two classes
 /// share a VL.
 fn validate_classes(qos: &Qos, name: &str, scs: &[u8], classes: usize) -> Result<(), SpecError> {
     let queues = scs.len() / classes;

@@ -1,4 +1,4 @@
-//! Whether forwarding tables lead everywhere.
+//! Checks that forwarding tables lead from every switch to every NIC.
 
 use super::error;
 use crate::fabric::spec::{FabricSpec, ForwardingTables, SpecError, UpPorts};

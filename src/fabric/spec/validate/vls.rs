@@ -1,4 +1,4 @@
-//! Whether the VL policy fits the service levels and the fabric.
+//! Checks that the VL policy fits the service levels and the fabric.
 
 use super::{MAX_CLASS_TURNS, error};
 use crate::fabric::spec::{FabricSpec, Hop, SlToVl, SpecError, VlPolicy};

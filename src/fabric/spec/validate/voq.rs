@@ -1,4 +1,4 @@
-//! Whether an InfiniBand fabric can be built and can move every packet.
+//! Checks that an InfiniBand fabric can be built and can move every packet.
 
 use super::{MAX_LATENCY_TICKS, error};
 use crate::fabric::ids::SwitchPort;
