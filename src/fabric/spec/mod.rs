@@ -1,5 +1,5 @@
-//! The fabric as plain data. An experiment file resolves to it. Engine and oracle share
-//! nothing but this and the topology.
+//! The fabric as plain data. An experiment file resolves to it. Engine and oracle share it, the
+//! topology, ids, exact fractions and the seam to the workload, and nothing else that decides.
 //!
 //! Settings that all fabrics have are here, in [`qos`] and in [`routing`]. Each kind of switch
 //! has its own module, with its timing and its buffers: [`hierarchical`] and [`voq`]. Congestion
