@@ -95,11 +95,19 @@ pub struct SlStats {
     pub network: Latency,
 }
 
+/// Latencies below this number of ticks are counted one by one: a histogram computes the place of
+/// each.
+const SMALL: usize = 1 << 12;
+
 /// Distribution of a latency in ticks: mean and maximum are exact, quantiles
 /// have three significant digits.
 #[derive(Debug, Clone)]
 pub struct Latency {
+    /// Observations of each tick below [`SMALL`].
+    small: Vec<u32>,
+    /// The other observations, and what exceeds the counts above.
     histogram: Histogram<u64>,
+    count: u64,
     sum: u128,
     max: Tick,
 }
@@ -109,7 +117,9 @@ impl Default for Latency {
         // Three significant digits always form a valid histogram.
         let histogram = Histogram::new(3).unwrap_or_else(|_| unreachable!());
         Self {
+            small: vec![0; SMALL],
             histogram,
+            count: 0,
             sum: 0,
             max: 0,
         }
@@ -122,6 +132,18 @@ impl Latency {
     pub fn record(&mut self, ticks: Tick) {
         self.sum += u128::from(ticks);
         self.max = self.max.max(ticks);
+        self.count += 1;
+        match self
+            .small
+            .get_mut(usize::try_from(ticks).unwrap_or(usize::MAX))
+        {
+            Some(count) if *count < u32::MAX => *count += 1,
+            _ => self.record_in_histogram(ticks),
+        }
+    }
+
+    #[inline(never)]
+    fn record_in_histogram(&mut self, ticks: Tick) {
         // The histogram resizes itself; only a value of 2^63 ticks could fail.
         let _ = self.histogram.record(ticks);
     }
@@ -129,7 +151,7 @@ impl Latency {
     /// Number of observations.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.count
     }
 
     /// Sum of all observations.
@@ -151,7 +173,13 @@ impl Latency {
     /// Quantile `q` in 0..=1; 0 without observations.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Tick {
-        self.histogram.value_at_quantile(q).min(self.max)
+        let mut all = self.histogram.clone();
+        for (ticks, &count) in (0..).zip(&self.small) {
+            if count > 0 {
+                let _ = all.record_n(ticks, count.into());
+            }
+        }
+        all.value_at_quantile(q).min(self.max)
     }
 
     /// Largest observation; 0 without observations.

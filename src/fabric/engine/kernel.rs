@@ -23,8 +23,6 @@ pub(super) struct Kernel<K, B: Bucket, P> {
     pub packets: Pool<K>,
     pub messages: Messages,
     pub observers: Observers<P>,
-    /// Events of the present tick; empty between ticks.
-    due: Vec<u32>,
     /// Messages that the workload creates in phase 3; empty between ticks.
     outbox: Vec<Message>,
 }
@@ -42,7 +40,6 @@ impl<K, B: Bucket, P: Probe> Kernel<K, B, P> {
                 counters: Counters::new(spec),
                 probe,
             },
-            due: Vec::new(),
             outbox: Vec::new(),
         }
     }
@@ -102,11 +99,17 @@ pub(super) fn is_full(model: &impl SwitchModel) -> bool {
     model.kernel().messages.is_full() || model.kernel().packets.is_full()
 }
 
-/// Simulates tick `now`, after ticks in which nothing happened.
+/// Simulates tick `now`, after ticks in which nothing happened. `due` takes its events; it is empty
+/// before and after.
 #[inline]
-pub(super) fn tick(model: &mut impl SwitchModel, now: Tick, workload: &mut impl Workload) {
+pub(super) fn tick(
+    model: &mut impl SwitchModel,
+    now: Tick,
+    due: &mut Vec<u32>,
+    workload: &mut impl Workload,
+) {
     model.kernel_mut().now = now;
-    take_events(model, workload);
+    take_events(model, due, workload);
     if workload.next_tick().is_some_and(|tick| tick <= now) {
         create_messages(model, workload);
     }
@@ -115,16 +118,14 @@ pub(super) fn tick(model: &mut impl SwitchModel, now: Tick, workload: &mut impl 
 
 /// Phases 1 and 2: the events of this tick.
 #[inline]
-fn take_events(model: &mut impl SwitchModel, workload: &mut impl Workload) {
+fn take_events(model: &mut impl SwitchModel, due: &mut Vec<u32>, workload: &mut impl Workload) {
     let kernel = model.kernel_mut();
-    let mut due = std::mem::take(&mut kernel.due);
-    kernel.wheel.take(kernel.now, &mut due);
+    kernel.wheel.take(kernel.now, due);
     kernel.observers.counters.events += due.len() as u64;
-    for &event in &due {
+    for &event in &*due {
         model.event(event >> EVENT_SHIFT, event & EVENT_ID, workload);
     }
     due.clear();
-    model.kernel_mut().due = due;
 }
 
 /// Phase 3, first part: the workload creates messages.

@@ -65,7 +65,7 @@ pub(super) fn drive<M: SwitchModel, W: Workload>(
     if sampler.is_some() {
         model.start_series();
     }
-    let mut until_control = CONTROL_TICKS;
+    let (mut due, mut until_control) = (Vec::new(), CONTROL_TICKS);
     let mut events_at_control = model.kernel().observers.counters.events + CONTROL_EVENTS;
     while !workload.finished() {
         let wanted = workload.next_tick();
@@ -94,7 +94,7 @@ pub(super) fn drive<M: SwitchModel, W: Workload>(
         if let Some(sampler) = &mut sampler {
             sampler.take_before(next, model);
         }
-        kernel::tick(model, next, workload);
+        kernel::tick(model, next, &mut due, workload);
         *earliest = next + 1;
         if let Some(sampler) = &mut sampler {
             sampler.take_before(next + 1, model);

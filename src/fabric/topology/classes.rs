@@ -3,14 +3,14 @@
 use super::Topology;
 use crate::fabric::ids::PortId;
 
-/// The domain of a port that belongs to none.
-const NO_DOMAIN: u8 = u8::MAX;
-
 /// What [`Topology::class_behind`] says, precomputed.
 #[derive(Debug)]
 pub struct VlClasses {
-    /// Domain of each port within a switch.
-    domain: Vec<u8>,
+    /// Ports of a switch.
+    radix: usize,
+    /// Per in-port · radix + out-port: all bits set if a packet keeps its class between the two, as
+    /// they belong to the same domain; else 0.
+    keeps: Vec<u8>,
     /// Least class behind each output, numbered over all switches.
     least: Vec<u8>,
 }
@@ -23,10 +23,16 @@ impl VlClasses {
         let outputs = topology
             .switch_ids()
             .flat_map(|s| ports.clone().map(move |p| (s, p)));
+        let pairs = ports
+            .clone()
+            .flat_map(|from| ports.clone().map(move |to| (from, to)));
         Self {
-            domain: ports
-                .clone()
-                .map(|port| family.class_domain(port).unwrap_or(NO_DOMAIN))
+            radix: topology.radix() as usize,
+            keeps: pairs
+                .map(|(from, to)| match family.class_domain(to) {
+                    Some(domain) if family.class_domain(from) == Some(domain) => u8::MAX,
+                    _ => 0,
+                })
                 .collect(),
             least: outputs
                 .map(|(switch, port)| family.least_class(switch, port))
@@ -39,12 +45,7 @@ impl VlClasses {
     #[inline]
     #[must_use]
     pub fn behind(&self, in_port: PortId, out_port: PortId, output: u32, class: u8) -> u8 {
-        let (from, to) = (self.domain[in_port.index()], self.domain[out_port.index()]);
-        let kept = if from == to && to != NO_DOMAIN {
-            class
-        } else {
-            0
-        };
+        let kept = class & self.keeps[in_port.index() * self.radix + out_port.index()];
         kept.max(self.least[output as usize])
     }
 

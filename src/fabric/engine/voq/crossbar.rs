@@ -5,6 +5,7 @@
 //! send in `nic`.
 
 use super::Fabric;
+use super::arbiter::Pick;
 use super::parts::OutputVl;
 use super::ports::Ports;
 use crate::fabric::engine::probe::{Obstacle, Probe};
@@ -67,6 +68,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// `output` grants to one in-port, if it is idle and some VoQ is eligible. Else it is woken
     /// when that may have changed.
+    #[inline(always)]
     fn grant_from(&mut self, output: u32) {
         let (now, at) = (self.kernel.now, output as usize);
         let port = &self.outputs[at];
@@ -81,7 +83,6 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             self.wake_output(output, retry_at);
             return;
         }
-        let (first_port, out_port) = (port.first_port, port.out_port);
         let waiting_vls = port.waiting_vls;
         if waiting_vls.is_power_of_two() && self.grant_sole_request(output) {
             return;
@@ -104,23 +105,17 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         }
         let pick = self.switch_arbiters.pick(at, requests.candidates);
         let in_port = requests.in_ports[usize::from(pick.vl)];
-        (port.grant, port.granted_to) = (pick, in_port);
         if P::WATCHES {
             self.report_others(output, waiting_vls, pick.vl, in_port);
         }
-        let input = first_port + u32::from(in_port);
-        let grants = &mut self.inputs[input as usize].grants;
-        if grants.is_empty() {
-            self.granted_inputs.push(input);
-        }
-        grants.insert(out_port);
+        self.offer(output, in_port, pick);
     }
 
     /// Tells the probe of the heads that `output` does not grant, as it grants `in_port` on `vl`.
     fn report_others(&mut self, output: u32, waiting_vls: u32, vl: u8, in_port: u8) {
         let mut others = 0;
         for other in (0..self.vls).filter(|other| waiting_vls & (1 << other) != 0) {
-            let mut heads = self.output_vls[output as usize * self.vls + other].heads;
+            let mut heads = self.links.vl(output, other as u8).heads;
             if other == usize::from(vl) {
                 heads.remove(in_port);
             }
@@ -174,79 +169,103 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let start = now + self.stages.allocation;
         let port = &self.outputs[at];
         let (first_port, out_port) = (port.first_port, port.out_port);
-        let output_vl = at * self.vls + vl;
         let credits = self.credits(output, vl as u8, self.largest);
         let fits_all = credits.min(room) >= self.largest;
-        let OutputVl { heads, ahead, .. } = &self.output_vls[output_vl];
-        for mut in_ports in heads.split(ahead) {
-            while let Some(in_port) = in_ports.pop() {
-                let input = first_port + u32::from(in_port);
-                let free_at = self.inputs[input as usize].free_at.tick;
-                let needs = if fits_all {
-                    1
-                } else {
-                    self.head_credits(input, out_port, vl)
-                };
-                requests.any_credits |= credits >= needs;
-                if free_at <= start && credits.min(room) >= needs {
-                    return Some(in_port);
-                }
-                let obstacle = match (free_at > start, credits < needs) {
-                    (true, _) => Obstacle::Crossbar,
-                    (false, true) => Obstacle::Credits,
-                    (false, false) => Obstacle::Buffer,
-                };
-                let observers = &mut self.kernel.observers;
-                observers.blocked(now, output, 1 << vl, obstacle);
-                // The tick in which this VoQ is eligible if only time passes till then.
-                let mut eligible_at = free_at.saturating_sub(self.stages.allocation);
-                if credits < needs {
-                    let missing = u32::from(needs - credits);
-                    let Some(due) = self.credits_due(output, vl as u8, missing) else {
-                        continue;
-                    };
-                    requests.credits_at = requests.credits_at.min(due);
-                    eligible_at = eligible_at.max(due);
-                }
-                if room < needs {
-                    let missing = u32::from(needs - room);
-                    let due = self.buffer_returns[at].tick_of(&self.drain, 0, missing);
-                    eligible_at = eligible_at.max(due.unwrap_or(now));
-                }
-                requests.retry_at = requests.retry_at.min(eligible_at);
+        let OutputVl {
+            mut heads, pointer, ..
+        } = *self.links.vl(output, vl as u8);
+        while let Some(in_port) = heads.first_from(pointer) {
+            heads.remove(in_port);
+            let input = first_port + u32::from(in_port);
+            let free_at = self.inputs[input as usize].free_at.tick;
+            let needs = if fits_all {
+                1
+            } else {
+                self.head_credits(input, out_port, vl)
+            };
+            requests.any_credits |= credits >= needs;
+            if free_at <= start && credits.min(room) >= needs {
+                return Some(in_port);
             }
+            let obstacle = match (free_at > start, credits < needs) {
+                (true, _) => Obstacle::Crossbar,
+                (false, true) => Obstacle::Credits,
+                (false, false) => Obstacle::Buffer,
+            };
+            let observers = &mut self.kernel.observers;
+            observers.blocked(now, output, 1 << vl, obstacle);
+            // The tick in which this VoQ is eligible if only time passes till then.
+            let mut eligible_at = free_at.saturating_sub(self.stages.allocation);
+            if credits < needs {
+                let missing = u32::from(needs - credits);
+                let Some(due) = self.credits_due(output, vl as u8, missing) else {
+                    continue;
+                };
+                requests.credits_at = requests.credits_at.min(due);
+                eligible_at = eligible_at.max(due);
+            }
+            if room < needs {
+                let missing = u32::from(needs - room);
+                let due = self.buffer_returns[at].tick_of(&self.drain, 0, missing);
+                eligible_at = eligible_at.max(due.unwrap_or(now));
+            }
+            requests.retry_at = requests.retry_at.min(eligible_at);
         }
         None
     }
 
-    /// If a single VoQ requests `output`, and its in-port has no other packet: the output grants
-    /// and the in-port accepts at once, and the packet starts to cross. No other part can
-    /// observe that this happens before phase 6. Returns false, having done nothing, if that
-    /// cannot be decided so cheaply.
-    #[inline]
+    /// Decides at once if a single VoQ requests `output` and there are credits and room for any
+    /// packet. If its in-port has no other packet, the in-port accepts at once and the packet
+    /// starts to cross: no other part can observe that this happens before phase 6. Returns false,
+    /// having done nothing, if that cannot be decided so cheaply.
+    #[inline(always)]
     fn grant_sole_request(&mut self, output: u32) -> bool {
-        let at = output as usize;
+        let (now, at) = (self.kernel.now, output as usize);
         let room_binds = self.room_binds();
         let port = &mut self.outputs[at];
         let vl = port.waiting_vls.trailing_zeros();
-        let output_vl = &self.output_vls[at * self.vls + vl as usize];
+        let output_vl = self.links.vl(output, vl as u8);
         let Some(in_port) = output_vl.heads.only() else {
             return false;
         };
-        let input = port.first_port + u32::from(in_port);
-        let state = &self.inputs[input as usize];
-        let is_eligible = state.queues == 1
-            && state.free_at.tick <= self.kernel.now + self.stages.allocation
-            && self.links.known(output, vl as u8) >= self.largest
-            && (!room_binds || port.room >= self.largest);
-        if is_eligible {
-            let (since, now) = (port.end_credit_wait(), self.kernel.now);
-            let observers = &mut self.kernel.observers;
-            observers.credit_wait_ended(&mut port.sent, output, since, now);
-            port.grant = self.switch_arbiters.pick(at, port.waiting_vls);
-            self.start_crossing(input, output);
+        if output_vl.credits < self.largest || room_binds && port.room < self.largest {
+            return false;
         }
-        is_eligible
+        let input = port.first_port + u32::from(in_port);
+        let reader = &self.inputs[input as usize];
+        let free_at = reader.free_at.tick;
+        let is_busy = free_at > now + self.stages.allocation;
+        let observers = &mut self.kernel.observers;
+        if is_busy {
+            observers.blocked(now, output, 1 << vl, Obstacle::Crossbar);
+        }
+        let since = port.end_credit_wait();
+        observers.credit_wait_ended(&mut port.sent, output, since, now);
+        if is_busy {
+            self.wake_output(output, free_at - self.stages.allocation);
+            return true;
+        }
+        let pick = self.switch_arbiters.pick(at, port.waiting_vls);
+        if reader.queues == 1 {
+            port.grant = pick;
+            self.start_crossing(input, output);
+        } else {
+            self.offer(output, in_port, pick);
+        }
+        true
+    }
+
+    /// `output` grants to `in_port` on the VL of `pick`. In phase 6 the in-port may accept.
+    #[inline]
+    fn offer(&mut self, output: u32, in_port: u8, pick: Pick) {
+        let port = &mut self.outputs[output as usize];
+        (port.grant, port.granted_to) = (pick, in_port);
+        let input = port.first_port + u32::from(in_port);
+        let grants = &mut self.inputs[input as usize].grants;
+        if grants.is_empty() {
+            self.granted_inputs.push(input);
+        }
+        grants.insert(port.out_port);
     }
 
     /// Credits that the head of a VoQ takes.
@@ -265,7 +284,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             let state = &mut self.inputs[input as usize];
             let mut grants = std::mem::replace(&mut state.grants, Ports::NONE);
             let first_port = state.first_port;
-            let Some(accepted) = grants.first_in(&state.ahead) else {
+            let Some(accepted) = grants.first_from(state.pointer) else {
                 continue;
             };
             grants.remove(accepted);

@@ -10,8 +10,7 @@ use super::credit_returns::{CreditReturn, DrainRates};
 use super::crossbar::NOT_GRANTED;
 use super::packet::{Packet, Purpose};
 use super::parts::{Input, Output, OutputVl, Queue};
-use super::ports::Ports;
-use super::rate::{Length, SubTick};
+use super::rate::{Length, PlainPacket, SubTick};
 use super::schedule::{Schedule, cross_plainly};
 use super::{Fabric, event};
 use crate::fabric::engine::observers::Transfer;
@@ -28,6 +27,8 @@ struct Crossing<const L: usize> {
     available: Schedule<L>,
     /// Tick in which the last flit crosses.
     tail: Tick,
+    /// In plain fabrics: the time that the packet takes, here and on the link.
+    plain: Option<PlainPacket>,
 }
 
 /// The times that decide when flits move: latencies and rates.
@@ -57,10 +58,10 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let queue = &mut self.queues[reader.queue(port.out_port, self.vls, vl)];
         let id = queue.head;
         let packet = &mut self.kernel.packets[id];
-        let output_vl = &mut self.output_vls[output as usize * self.vls + vl];
+        let output_vl = self.links.vl_mut(output, pick.vl);
+        output_vl.credits -= packet.credits;
         leave_queue(packet, queue, (reader, port), (output_vl, pick.vl));
 
-        self.links.take(output, pick.vl, packet.credits);
         let Length { bytes, flits } = packet.length();
         self.switch_arbiters
             .advance(output as usize, pick, bytes.into());
@@ -106,9 +107,11 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let (to, waits) = (port.to, port.waiting_vls != 0);
         let retry_at = port.free_at.tick - self.stages.allocation;
         if to.is_nic() {
+            packet.input = NONE;
             self.deliver_to(to.peer(), id, output);
         } else {
             packet.input = to.peer();
+            self.routes.route_ahead(packet, port.to_switch);
             let joins_at = packet.schedule.header() + self.stages.input_store + self.stages.routing;
             self.kernel.push(joins_at, event::JOIN, id);
         }
@@ -186,8 +189,8 @@ fn leave_queue<const L: usize, const W: usize>(
     (reader, port): (&mut Input<W>, &mut Output),
     (output_vl, vl): (&mut OutputVl<W>, u8),
 ) {
-    reader.ahead = Ports::after(port.out_port);
-    output_vl.ahead = Ports::after(reader.in_port);
+    reader.pointer = port.out_port + 1;
+    output_vl.pointer = reader.in_port + 1;
     queue.head = packet.next;
     if queue.head == NONE {
         reader.queues -= 1;
@@ -213,12 +216,14 @@ fn cross<const L: usize, const W: usize>(
     if L == 0 {
         let ports_free = (reader.free_at, writer.free_at);
         let rate = &crossbar.rate;
-        let (tail, free) = cross_plainly(rate, ports_free, start, available.tail(), length);
+        let plain = rate.plain_packet(length);
+        let (tail, free) = cross_plainly(rate, ports_free, start, available.tail(), plain);
         (reader.free_at, writer.free_at) = (free, free);
         return Crossing {
             start,
             available,
             tail,
+            plain: Some(plain),
         };
     }
     let last_crosses = start + crossbar.flit(length.flits - 1);
@@ -230,6 +235,7 @@ fn cross<const L: usize, const W: usize>(
         start,
         available,
         tail: last_crosses.max(available.tail()),
+        plain: None,
     }
 }
 
@@ -250,10 +256,10 @@ fn start_on_link<const L: usize>(
     let tail = crossing.tail + inside;
     let available = crossing.available.later(inside).with_tail(tail);
     let drain = pace.drain;
-    let (leaves, free) = match L {
+    let (leaves, free) = match crossing.plain {
         // The crossbar has the rate of the links.
-        0 => available.served_plainly(&drain.crossbar.rate, port.link_free, start, length),
-        _ => available.served(&drain.rates, port.rate, port.link_free, start, length),
+        Some(plain) => available.served_plainly(&drain.crossbar.rate, port.link_free, start, plain),
+        None => available.served(&drain.rates, port.rate, port.link_free, start, length),
     };
     port.link_free = free;
     port.sent_bytes += u64::from(length.bytes);

@@ -7,17 +7,17 @@
 //! `credit_returns`.
 
 use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
-use super::parts::Output;
+use super::parts::{Output, OutputVl};
+use super::ports::Ports;
 use crate::fabric::spec::Tick;
 use crate::fabric::spec::voq::Buffers;
 
 /// The links of all outputs, numbered as these.
 #[derive(Debug)]
-pub(super) struct Links<const L: usize> {
+pub(super) struct Links<const L: usize, const W: usize> {
     vls: usize,
-    /// Per output · VLs + VL: credits at the far end, without the returns that have not been
-    /// applied yet.
-    credits: Vec<u16>,
+    /// Per output · VLs + VL: the sending end.
+    ends: Vec<OutputVl<W>>,
     /// Per output: credits on their way back.
     returns: Vec<CreditReturns<L>>,
     /// Per output to a NIC with a sink: the credits that answers return. Answers do not wait for
@@ -25,19 +25,24 @@ pub(super) struct Links<const L: usize> {
     answers: Vec<Option<Box<CreditReturns<L>>>>,
 }
 
-impl<const L: usize> Links<L> {
+impl<const L: usize, const W: usize> Links<L, W> {
     /// Links with all credits at their senders. `with_sinks`: NICs have sinks of some rate.
     pub(super) fn new(outputs: &[Output], buffers: &Buffers, with_sinks: bool) -> Self {
         let pool = |output: &Output| match output.to.is_nic() {
             true => buffers.nic_sink.per_vl.iter(),
             false => buffers.input.per_vl.iter(),
         };
+        let end = |&credits: &u32| OutputVl {
+            heads: Ports::NONE,
+            credits: credits as u16,
+            pointer: 0,
+        };
         let answers = |output: &Output| output.to.is_nic().then(Box::default);
         Self {
             vls: buffers.input.per_vl.len(),
-            credits: outputs
+            ends: outputs
                 .iter()
-                .flat_map(|output| pool(output).map(|&credits| credits as u16))
+                .flat_map(|output| pool(output).map(end))
                 .collect(),
             returns: outputs
                 .iter()
@@ -53,6 +58,25 @@ impl<const L: usize> Links<L> {
     #[inline]
     fn at(&self, output: u32, vl: u8) -> usize {
         output as usize * self.vls + usize::from(vl)
+    }
+
+    /// The end of `output` on `vl`. It may have more credits than it knows of, if they are fewer than
+    /// those that [`Links::credits`] was last asked for.
+    #[inline(always)]
+    pub(super) fn vl(&self, output: u32, vl: u8) -> &OutputVl<W> {
+        &self.ends[self.at(output, vl)]
+    }
+
+    /// As [`Links::vl`].
+    #[inline(always)]
+    pub(super) fn vl_mut(&mut self, output: u32, vl: u8) -> &mut OutputVl<W> {
+        let at = self.at(output, vl);
+        &mut self.ends[at]
+    }
+
+    /// The ends of all outputs, numbered output · VLs + VL.
+    pub(super) fn vls(&self) -> &[OutputVl<W>] {
+        &self.ends
     }
 
     /// Ticks that a credit takes to `output`.
@@ -71,13 +95,6 @@ impl<const L: usize> Links<L> {
         }
     }
 
-    /// Credits of `vl` that `output` knows of. There may be more if they are fewer than those that
-    /// [`Links::credits`] was last asked for.
-    #[inline]
-    pub(super) fn known(&self, output: u32, vl: u8) -> u16 {
-        self.credits[self.at(output, vl)]
-    }
-
     /// Credits of `vl` that `output` has in tick `now`. Applies the credit returns that are due only
     /// if the ledger has less than `wanted`.
     #[inline]
@@ -89,30 +106,23 @@ impl<const L: usize> Links<L> {
         now: Tick,
     ) -> u16 {
         let at = self.at(output, vl);
-        if self.credits[at] < wanted {
+        if self.ends[at].credits < wanted {
             self.apply_returns(output, drain, now);
         }
-        self.credits[at]
+        self.ends[at].credits
     }
 
     #[inline(never)]
     fn apply_returns(&mut self, output: u32, drain: &DrainRates, now: Tick) {
         let first = output as usize * self.vls;
-        let credits = &mut self.credits[first..first + self.vls];
-        let mut add = |vl: u8, returned| credits[usize::from(vl)] += returned;
+        let ends = &mut self.ends[first..first + self.vls];
+        let mut add = |vl: u8, returned| ends[usize::from(vl)].credits += returned;
         self.returns[output as usize].apply(drain, now, &mut add);
         if L > 0
             && let Some(Some(answers)) = self.answers.get_mut(output as usize)
         {
             answers.apply(drain, now, add);
         }
-    }
-
-    /// `output` sends a packet of `credits` credits on `vl`.
-    #[inline]
-    pub(super) fn take(&mut self, output: u32, vl: u8, credits: u16) {
-        let at = self.at(output, vl);
-        self.credits[at] -= credits;
     }
 
     /// The tick when `missing` more credits of `vl` arrive at `output`, or an earlier one in which
@@ -147,8 +157,8 @@ impl<const L: usize> Links<L> {
         now: Tick,
     ) -> Option<Tick> {
         let first = output as usize * self.vls;
-        let credits = &mut self.credits[first..first + self.vls];
-        let add = |vl: u8, returned| credits[usize::from(vl)] += returned;
+        let ends = &mut self.ends[first..first + self.vls];
+        let add = |vl: u8, returned| ends[usize::from(vl)].credits += returned;
         let returns = &mut self.returns[output as usize];
         let not_before = returns.push(credit_return, now, add);
         let waits = std::mem::take(&mut returns.sender_waits);
@@ -163,8 +173,8 @@ impl<const L: usize> Links<L> {
         now: Tick,
     ) {
         let first = output as usize * self.vls;
-        let credits = &mut self.credits[first..first + self.vls];
-        let add = |vl: u8, returned| credits[usize::from(vl)] += returned;
+        let ends = &mut self.ends[first..first + self.vls];
+        let add = |vl: u8, returned| ends[usize::from(vl)].credits += returned;
         if let Some(Some(answers)) = self.answers.get_mut(output as usize) {
             answers.push(credit_return, now, add);
         }

@@ -44,8 +44,7 @@ use self::credit_returns::{CreditReturns, Crossbar, DrainRates};
 use self::layout::Rates;
 use self::link::Links;
 use self::packet::{Origins, Packet};
-use self::parts::{Input, Nic, Output, OutputVl, Queue};
-use self::ports::Ports;
+use self::parts::{Input, Nic, Output, Queue};
 use self::route::Routes;
 use super::bits::{Divisor, push_quickly};
 use super::calendar::ShortBucket;
@@ -94,12 +93,10 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     queue_pairs: QueuePairs,
     /// VoQs, numbered as [`Input::queue`] says.
     queues: Vec<Queue>,
-    /// Output VLs of switches, numbered output · VLs + VL.
-    output_vls: Vec<OutputVl<W>>,
     switch_arbiters: Arbiters,
     nic_arbiters: Arbiters,
 
-    links: Links<L>,
+    links: Links<L, W>,
     /// Output buffers of switches may be too full for a packet: see `layout::room_binds`.
     room_binds: bool,
     /// Per output: credits of its own buffer that are on their way back.
@@ -188,10 +185,6 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         };
         let (mut inputs, outputs) = parts::ports(spec, voq, &rates, &drain.rates);
         let queues = parts::number_queues(&mut inputs, &outputs, vls);
-        let output_vl = OutputVl {
-            heads: Ports::NONE,
-            ahead: Ports::ALL,
-        };
         let host_rate = |nic| {
             let at = topology.attachment(nic);
             voq.links.at(topology, at.switch, at.port)
@@ -220,7 +213,6 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             nics: (0..nics).map(|_| Nic::new(vls)).collect(),
             queue_pairs: QueuePairs::new(nics, spec.qos.service_levels.len(), vls),
             queues: vec![Queue::default(); queues],
-            output_vls: vec![output_vl; ports * vls],
             switch_arbiters: Arbiters::new(&voq.vlarb, ports),
             nic_arbiters: Arbiters::new(&voq.hca.vlarb, nics as usize),
             links: Links::new(&outputs, buffers, voq.hca.sink_rate.is_some()),

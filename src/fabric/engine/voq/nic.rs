@@ -140,7 +140,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
                 retry_at = retry_at.min(due.unwrap_or(Tick::MAX));
                 continue;
             }
-            self.links.take(output, vl, credits);
+            self.links.vl_mut(output, vl).credits -= credits;
             let state = &mut self.nics[nic as usize];
             let queue = if from_cnps {
                 &mut state.cnps
@@ -215,7 +215,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let port = &mut self.outputs[output as usize];
         let is_eligible = self.queue_pairs.waiting(nic, vl as usize).len() == 1
             && port.room >= self.largest
-            && self.links.known(output, vl as u8) >= self.largest
+            && self.links.vl(output, vl as u8).credits >= self.largest
             && self.congestion.is_none();
         if is_eligible {
             let (since, now) = (port.end_credit_wait(), self.kernel.now);
@@ -244,7 +244,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let (mut at, mut waits_for_room) = (obstacles.held_until, false);
         for (vl, &needs) in obstacles.credits.iter().enumerate() {
             if needs != u16::MAX {
-                let available = self.links.known(output, vl as u8);
+                let available = self.links.vl(output, vl as u8).credits;
                 let due = self.credits_due(output, vl as u8, u32::from(needs - available));
                 at = at.min(due.unwrap_or(Tick::MAX));
             }
@@ -350,7 +350,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             &mut self.kernel.packets[tail].next
         });
         self.outputs[output as usize].room -= credits;
-        self.links.take(output, pick.vl, credits);
+        self.links.vl_mut(output, pick.vl).credits -= credits;
         if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
             let ccti = congestion.sources.ccti(state.flow, now);
             let end = free.first_whole_tick();
@@ -408,6 +408,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         observers.started(&mut port.sent, transfer, seen);
         packet.schedule = leaves.arriving(port.flight.into(), port.arrival_of_tail(free), flits);
         packet.input = port.to.peer();
+        self.routes.route_ahead(packet, port.to_switch);
         if origin.purpose == Purpose::Data {
             let message = &self.kernel.messages[origin.message];
             if origin.last && message.report_injection {

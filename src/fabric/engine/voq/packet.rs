@@ -32,10 +32,11 @@ pub(in crate::fabric::engine) struct Packet<const L: usize> {
     pub starts: Tick,
     /// Next packet of the same FIFO.
     pub next: PacketId,
-    /// In-port, numbered over all switches, that the header is at or on its way to.
+    /// In-port, numbered over all switches, that the header is at or on its way to; [`NONE`] on its
+    /// way to a NIC.
     pub input: u32,
-    /// Output, numbered over all switches, that it was last routed to; [`NONE`] before the first
-    /// switch.
+    /// Output, numbered over all switches, that it was last routed to; [`NONE`] before it leaves
+    /// its NIC.
     pub output: u32,
     pub dst: u32,
     /// Length on the wire in bytes, headers included.
@@ -44,7 +45,7 @@ pub(in crate::fabric::engine) struct Packet<const L: usize> {
     /// Credits that it takes in any buffer.
     pub credits: u16,
     pub sl: u8,
-    /// VL of its VoQ and of the link that it goes on next.
+    /// VL of its VoQ and of the link that it goes on next, once it has been routed.
     pub vl: u8,
     /// VL of the buffer that the header is in or on its way to.
     pub buffer_vl: u8,

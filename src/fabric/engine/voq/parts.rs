@@ -33,13 +33,15 @@ impl Default for Queue {
     }
 }
 
-/// The state of an (output, VL): which in-ports request it.
+/// The state of an (output, VL): which in-ports request it, and its credits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OutputVl<const W: usize> {
     /// In-ports of the switch whose VoQ for this output VL has a head.
     pub heads: Ports<W>,
-    /// In-ports at or after the pointer of this output VL.
-    pub ahead: Ports<W>,
+    /// Credits at the far end of the link, without the returns that have not been applied yet.
+    pub credits: u16,
+    /// Pointer: one more than the in-port served last.
+    pub pointer: u8,
 }
 
 /// An in-port of a switch.
@@ -63,8 +65,8 @@ pub(super) struct Input<const W: usize> {
     pub in_port: u8,
     /// Index of the rate of the link from `upstream`.
     pub rate: u8,
-    /// Out-ports at or after its pointer.
-    pub ahead: Ports<W>,
+    /// Pointer: one more than the out-port that it accepted last.
+    pub pointer: u8,
 }
 
 impl<const W: usize> Input<W> {
@@ -112,6 +114,8 @@ pub(super) struct Output {
     pub sent_bytes: u64,
     /// Index of the rate of the link.
     pub rate: u8,
+    /// The switch at the other end; 0 if there is none.
+    pub to_switch: u32,
 }
 
 impl Output {
@@ -218,7 +222,7 @@ fn in_ports<const W: usize>(topology: &Topology) -> Vec<Input<W>> {
             queues: 0,
             in_port: (port % radix) as u8,
             rate: 0,
-            ahead: Ports::ALL,
+            pointer: 0,
         })
         .collect()
 }
@@ -258,6 +262,10 @@ pub(super) fn ports<const W: usize>(
             blocked_since: Tick::MAX,
             sent: LinkCounts::default(),
             sent_bytes: 0,
+            to_switch: match to.is_connected() && !to.is_nic() {
+                true => to.peer() / radix,
+                false => 0,
+            },
         }
     };
     let room = voq.buffers.output;

@@ -7,17 +7,19 @@ pub(super) struct Ports<const W: usize>([u64; W]);
 
 impl<const W: usize> Ports<W> {
     pub(super) const NONE: Self = Self([0; W]);
-    pub(super) const ALL: Self = Self([u64::MAX; W]);
 
-    /// All ports with a higher number than `port`.
+    /// All ports from `pointer` on, which may be one more than the highest port.
     #[inline]
-    pub(super) fn after(port: u8) -> Self {
-        let (word, bit) = (usize::from(port / 64), port % 64);
+    pub(super) fn from(pointer: u8) -> Self {
+        let (word, bit) = match W {
+            1 => (0, pointer),
+            _ => (usize::from(pointer / 64), pointer % 64),
+        };
         let mut words = [0; W];
         for (at, bits) in words.iter_mut().enumerate() {
-            if W == 1 || at == word {
-                // Two shifts: a single one would overflow at bit 63.
-                *bits = (u64::MAX << bit) << 1;
+            if at == word {
+                // Two shifts: a single one would overflow at bit 64.
+                *bits = (u64::MAX << (bit / 2)) << (bit - bit / 2);
             } else if at > word {
                 *bits = u64::MAX;
             }
@@ -77,25 +79,19 @@ impl<const W: usize> Ports<W> {
         Some(port)
     }
 
-    /// The ports that are also in `other`, and the ports that are not.
+    /// The first port at or after `pointer`, once around.
     #[inline]
-    pub(super) fn split(&self, other: &Self) -> [Self; 2] {
-        let [mut common, mut others] = [self.0; 2];
-        for (bits, other) in common.iter_mut().zip(other.0) {
+    pub(super) fn first_from(&self, pointer: u8) -> Option<u8> {
+        let mut at_or_after = Self::from(pointer);
+        for (bits, other) in at_or_after.0.iter_mut().zip(self.0) {
             *bits &= other;
         }
-        for (bits, other) in others.iter_mut().zip(other.0) {
-            *bits &= !other;
-        }
-        [Self(common), Self(others)]
-    }
-
-    /// The lowest port that is also in `ahead`, else the lowest of all: the first at or after a
-    /// pointer, once around.
-    #[inline]
-    pub(super) fn first_in(&self, ahead: &Self) -> Option<u8> {
-        let [at_or_after, before] = self.split(ahead);
-        at_or_after.first().or_else(|| before.first())
+        // No branch: which of the two it is cannot be predicted.
+        let ports = match at_or_after.is_empty() {
+            true => *self,
+            false => at_or_after,
+        };
+        ports.first()
     }
 }
 
@@ -108,12 +104,11 @@ mod tests {
         for &port in ports {
             set.insert(port);
         }
-        for pointer in 0..(64 * W) as u8 {
-            let ahead = Ports::after(pointer);
-            let expected = ports.iter().find(|&&port| port > pointer).or(ports.first());
-            assert_eq!(set.first_in(&ahead).as_ref(), expected, "{W} {pointer}");
+        for pointer in 0..=(64 * W) as u8 {
+            let at_or_after = ports.iter().find(|&&port| port >= pointer);
+            let expected = at_or_after.or(ports.first());
+            assert_eq!(set.first_from(pointer).as_ref(), expected, "{W} {pointer}");
         }
-        assert_eq!(set.first_in(&Ports::ALL), ports.first().copied());
         assert_eq!(set.only(), (ports.len() == 1).then(|| ports[0]));
         let mut all = Vec::new();
         while let Some(port) = set.pop() {

@@ -66,14 +66,16 @@ impl Rate {
         self.whole != 0 && self.power <= 16
     }
 
-    /// Ticks between the headers of a packet and its last flit, and the parts that all of the
-    /// packet and its last flit take; the rate is plain.
+    /// The time that a packet takes; the rate is plain.
     #[inline(always)]
-    pub(super) fn plain_packet(self, length: Length) -> (Tick, u64, u64) {
+    pub(super) fn plain_packet(self, length: Length) -> PlainPacket {
         let before = u64::from(length.flits - 1) * self.whole;
         let bytes = u64::from(length.bytes) * self.byte;
-        let last = bytes.saturating_sub(before << self.power);
-        (before, bytes.max(self.tick), last)
+        PlainPacket {
+            before,
+            parts: bytes.max(self.tick),
+            last_parts: bytes.saturating_sub(before << self.power),
+        }
     }
 
     /// True if a flit takes a whole number of ticks.
@@ -116,6 +118,17 @@ impl Rate {
     pub(super) fn after_packet(self, start: SubTick, bytes: u32) -> SubTick {
         self.advance(start, (u64::from(bytes) * self.byte).max(self.tick))
     }
+}
+
+/// The time that a packet takes at a rate that is plain.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PlainPacket {
+    /// Ticks between its header and its last flit.
+    pub before: Tick,
+    /// Parts that all of it takes.
+    pub parts: u64,
+    /// Parts that its last flit takes.
+    pub last_parts: u64,
 }
 
 /// A sub-tick time: a tick, and parts of it as the [`Rate`] of the server divides it.

@@ -1,10 +1,14 @@
 //! Phase 4: routing decides output, SC and VL of each packet whose header becomes ready, and the
 //! packet joins its VoQ (`docs/model-infiniband.md` §7).
 //!
+//! A route that depends on no other packet is looked up ahead, as soon as a grant or a NIC sends the
+//! packet to the switch: so it is at hand when the header is ready.
+//!
 //! Headers at the head of output buffers need no phase: `crossing` has decided when they leave.
 
 use super::Fabric;
-use super::parts::Input;
+use super::packet::Packet;
+use super::parts::Output;
 use crate::fabric::engine::bits::push_quickly;
 use crate::fabric::engine::choice::{Choice, Occupancy};
 use crate::fabric::engine::pool::{NONE, PacketId};
@@ -20,6 +24,7 @@ pub(super) struct Routes {
     radix: u32,
     router: Router,
     choice: Choice,
+    depends_on_order: bool,
     vls: Vls,
     /// Credits of an output buffer.
     buffer: u32,
@@ -30,10 +35,12 @@ pub(super) struct Routes {
 
 impl Routes {
     pub(super) fn new(spec: &FabricSpec, voq: &Voq) -> Result<Self, SpecError> {
+        let choice = Choice::new(spec);
         Ok(Self {
             radix: spec.topology.radix(),
             router: Router::new(spec),
-            choice: Choice::new(spec),
+            depends_on_order: choice.by_others(),
+            choice,
             vls: Vls::new(spec)?,
             buffer: voq.buffers.output,
             waiting: (spec.routing.up_ports == UpPorts::LeastQueued)
@@ -44,7 +51,7 @@ impl Routes {
     /// True if the order in which packets are routed changes their routes.
     #[inline]
     pub(super) fn depends_on_order(&self) -> bool {
-        self.choice.by_others()
+        self.depends_on_order
     }
 
     /// A packet of `credits` joins a VoQ for `output`.
@@ -67,6 +74,42 @@ impl Routes {
     #[inline]
     pub(super) fn vl_at_nic(&self, nic: u32, dst: u32, sl: u8) -> u8 {
         self.vls.at_nic(nic, dst, sl)
+    }
+
+    /// Routes `packet`, on its way to `switch`, already when the device before sends it, unless the
+    /// order in which packets are routed matters.
+    #[inline(always)]
+    pub(super) fn route_ahead<const L: usize>(&mut self, packet: &mut Packet<L>, switch: u32) {
+        if !self.depends_on_order {
+            // Without that order, no room matters either.
+            self.route(packet, switch, |_| 0);
+        }
+    }
+
+    /// Decides output, VL and VL class of `packet` at `switch`. `room(output)`: credits free in the
+    /// output buffer of `output`.
+    #[inline(always)]
+    fn route<const L: usize>(
+        &mut self,
+        packet: &mut Packet<L>,
+        switch: u32,
+        room: impl FnMut(u32) -> u32,
+    ) {
+        let Packet { input, dst, sl, .. } = *packet;
+        let before = VlAndClass {
+            vl: packet.vl,
+            class: packet.class,
+        };
+        let output = self.output(switch, dst, room);
+        let first_port = switch * self.radix;
+        let hop = || Hop {
+            input,
+            output,
+            in_port: input - first_port,
+            out_port: output - first_port,
+        };
+        let VlAndClass { vl, class } = self.vls.behind(hop, sl, dst, before);
+        (packet.output, packet.vl, packet.class) = (output, vl, class);
     }
 
     /// Output, numbered over all switches, of a packet for `dst` at `switch`. `room(output)`: credits
@@ -119,71 +162,57 @@ impl<R: FnMut(u32) -> u32> Occupancy for Queues<'_, R> {
 impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Phase 4: the headers that become ready in this tick are routed and join their VoQs, in the
     /// order of their in-ports.
-    #[inline]
+    #[inline(never)]
     pub(super) fn complete_routing(&mut self) {
         if self.joining.len() > 1 {
             let packets = &self.kernel.packets;
             self.joining.sort_unstable_by_key(|&id| packets[id].input);
         }
         for at in 0..self.joining.len() {
-            self.join(self.joining[at]);
+            let id = self.joining[at];
+            self.route(id);
+            self.join(id);
         }
         self.joining.clear();
     }
 
-    /// Routes packet `id` and appends it to its VoQ.
-    pub(super) fn join(&mut self, id: PacketId) {
+    /// Routes packet `id`, which no switch before has done: see [`Routes::route_ahead`].
+    fn route(&mut self, id: PacketId) {
         let now = self.kernel.now;
-        let packet = &self.kernel.packets[id];
-        let (input, dst, sl) = (packet.input, packet.dst, packet.sl);
-        let flits = packet.flits;
-        let before = VlAndClass {
-            vl: packet.vl,
-            class: packet.class,
-        };
-        let Input {
-            switch,
-            first_port,
-            in_port,
-            first_queue,
-            ..
-        } = self.inputs[input as usize];
+        let packet = &mut self.kernel.packets[id];
         let (outputs, returns, drain) = (&mut self.outputs, &mut self.buffer_returns, &self.drain);
-        let output = self.routes.output(switch, dst, |output| {
-            if Self::PLAIN {
-                // Never asked there: see `layout::room_binds`.
-                return 0;
-            }
-            let port = &mut outputs[output as usize];
+        let room = |output| {
+            let port: &mut Output = &mut outputs[output as usize];
             returns[output as usize].apply(drain, now, |_, credits| port.room += credits);
             u32::from(port.room)
-        });
-        let out_port = (output - first_port) as u8;
-        let hop = || Hop {
-            input,
-            output,
-            in_port: in_port.into(),
-            out_port: out_port.into(),
         };
-        let VlAndClass { vl, class } = self.routes.vls.behind(hop, sl, dst, before);
+        let switch = self.inputs[packet.input as usize].switch;
+        self.routes.route(packet, switch, room);
+    }
+
+    /// Appends packet `id`, which has been routed, to its VoQ.
+    #[inline(always)]
+    pub(super) fn join(&mut self, id: PacketId) {
+        let now = self.kernel.now;
         let room_binds = self.room_binds();
         let packet = &mut self.kernel.packets[id];
+        let (input, output, vl) = (packet.input, packet.output, packet.vl);
+        let state = &mut self.inputs[input as usize];
+        let out_port = (output - state.first_port) as u8;
         if room_binds {
             self.routes.joined(output, packet.credits);
         }
-        (packet.output, packet.vl, packet.class) = (output, vl, class);
         packet.waiting_since = now;
         packet.next = NONE;
+        let flits = packet.flits;
         let observers = &mut self.kernel.observers;
         observers.queued(now, output, || packet.seen(id));
 
-        let queue = usize::from(out_port) * self.vls + usize::from(vl);
-        let queue = &mut self.queues[first_queue as usize + queue];
+        let queue = &mut self.queues[state.queue(out_port, self.vls, vl.into())];
         if queue.head == NONE {
             queue.head = id;
-            self.inputs[input as usize].queues += 1;
-            let output_vl = output as usize * self.vls + usize::from(vl);
-            self.output_vls[output_vl].heads.insert(in_port);
+            state.queues += 1;
+            self.links.vl_mut(output, vl).heads.insert(state.in_port);
             self.outputs[output as usize].waiting_vls |= 1 << vl;
             push_quickly(&mut self.dirty_outputs, output);
         } else {

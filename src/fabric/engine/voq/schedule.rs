@@ -11,7 +11,7 @@
 //!
 //! This module computes. It belongs to no phase, and knows neither buffers nor credits.
 
-use super::rate::{Length, Rate, SubTick};
+use super::rate::{Length, PlainPacket, Rate, SubTick};
 use crate::fabric::spec::Tick;
 
 /// The ticks ⌊start + i · q/p⌋ in which a server of rate p/q takes flits i.
@@ -135,9 +135,9 @@ pub(super) fn cross_plainly(
     (reader, writer): (SubTick, SubTick),
     start: Tick,
     available: Tick,
-    length: Length,
+    packet: PlainPacket,
 ) -> (Tick, SubTick) {
-    let (before, parts, _) = rate.plain_packet(length);
+    let PlainPacket { before, parts, .. } = packet;
     let begin = (start << rate.power)
         .max(reader.in_parts(rate))
         .max(writer.in_parts(rate));
@@ -226,7 +226,7 @@ impl<const L: usize> Schedule<L> {
         debug_assert!(free.tick <= start, "a server serves one packet at a time");
         let own = &rates[if L <= 1 { 0 } else { usize::from(rate) }];
         if L == 0 {
-            return self.served_plainly(own, free, start, length);
+            return self.served_plainly(own, free, start, own.plain_packet(length));
         }
         let begin = free.max(SubTick::at(start));
         let last = own.after(begin, length.flits - 1).tick;
@@ -262,9 +262,13 @@ impl<const L: usize> Schedule<L> {
         own: &Rate,
         free: SubTick,
         start: Tick,
-        length: Length,
+        packet: PlainPacket,
     ) -> (Self, SubTick) {
-        let (before, parts, last_parts) = own.plain_packet(length);
+        let PlainPacket {
+            before,
+            parts,
+            last_parts,
+        } = packet;
         let begin = free.in_parts(own).max(start << own.power);
         let free = (begin + parts).max((self.tail << own.power) + last_parts);
         let header = begin >> own.power;

@@ -35,7 +35,12 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     fn pending(&self) -> BTreeMap<u32, Pending> {
         let mut pending: BTreeMap<u32, Pending> = BTreeMap::new();
         for (starts, packet) in self.not_started() {
-            let Pending { counts, bytes } = pending.entry(packet.output).or_default();
+            // A packet on its way to a switch may have been routed there already.
+            let output = match self.inputs.get(packet.input as usize) {
+                Some(input) => input.upstream,
+                None => packet.output,
+            };
+            let Pending { counts, bytes } = pending.entry(output).or_default();
             counts.packets += 1;
             counts.flits += u64::from(packet.flits);
             counts.queue_wait += starts - packet.waiting_since;
@@ -117,7 +122,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     pub(super) fn occupancy(&self) -> Vec<PortVlSample> {
         let (vls, radix) = (self.vls, self.radix as usize);
         let mut found = Vec::new();
-        for (output_vl, state) in self.output_vls[..self.ports * vls].iter().enumerate() {
+        for (output_vl, state) in self.links.vls()[..self.ports * vls].iter().enumerate() {
             let mut in_ports = state.heads;
             let (output, vl) = (output_vl / vls, output_vl % vls);
             let first_port = output - output % radix;
