@@ -66,6 +66,9 @@ pub(super) trait SwitchModel {
     /// Phases 1 and 2: an event of this tick came out of the wheel. Its kind and what its number
     /// names are known to the fabric only.
     fn event(&mut self, kind: u32, id: u32, workload: &mut impl Workload);
+    /// Prefetches what some of the `next` events will need. It is called before each event.
+    #[inline(always)]
+    fn prefetch(&self, _next: &[u32]) {}
     /// Phase 3: a message joins its queue at its NIC.
     fn enqueue(&mut self, message: &Message);
     /// The rest of phase 3, and the phases after it.
@@ -120,7 +123,8 @@ fn take_events(model: &mut impl SwitchModel, workload: &mut impl Workload) {
     let mut due = std::mem::take(&mut kernel.due);
     kernel.wheel.take(kernel.now, &mut due);
     kernel.observers.counters.events += due.len() as u64;
-    for &event in &due {
+    for (i, &event) in due.iter().enumerate() {
+        model.prefetch(&due[i + 1..]);
         model.event(event >> EVENT_SHIFT, event & EVENT_ID, workload);
     }
     due.clear();

@@ -6,6 +6,8 @@
 use super::Fabric;
 use super::buffers::VlBuffers;
 use super::control::Control;
+use super::event;
+use crate::fabric::engine::calendar::{EVENT_ID, EVENT_SHIFT};
 use crate::fabric::engine::choice::{Choice, Occupancy};
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
@@ -21,6 +23,21 @@ const FAR: usize = 16;
 const NEAR: usize = 6;
 
 impl<C: Control, P: Probe> Fabric<C, P> {
+    /// Prefetches what the deliveries among the `next` events will need.
+    #[inline(always)]
+    pub(super) fn prefetch_delivery(&self, next: &[u32]) {
+        let delivered = |ahead: usize| {
+            let event = *next.get(ahead)?;
+            (event >> EVENT_SHIFT == event::DELIVERY).then_some(event & EVENT_ID)
+        };
+        if let Some(id) = delivered(FAR) {
+            self.kernel.packets.prefetch(id);
+        }
+        if let Some(id) = delivered(NEAR) {
+            self.kernel.messages.prefetch(self.kernel.packets[id].message);
+        }
+    }
+
     /// Prefetches what the next headers in input buffers will need.
     #[inline]
     fn prefetch_input(&self, line: usize) {
