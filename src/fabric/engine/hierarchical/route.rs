@@ -34,7 +34,9 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             self.kernel.packets.prefetch(id);
         }
         if let Some(id) = delivered(NEAR) {
-            self.kernel.messages.prefetch(self.kernel.packets[id].message);
+            self.kernel
+                .messages
+                .prefetch(self.kernel.packets[id].message);
         }
     }
 
@@ -44,7 +46,6 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         if let Some(&(port, id)) = self.input_ready[line].peek(FAR) {
             self.kernel.packets.prefetch(id);
             prefetch(&self.inputs, port as usize);
-            self.links.prefetch(self.inputs[port as usize].upstream);
         }
         if let Some(&(port, id)) = self.input_ready[line].peek(NEAR) {
             let packet = &self.kernel.packets[id];
@@ -84,10 +85,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             self.output_buffers.credits.prefetch_ledger(output as usize);
             self.schedulers.prefetch(output as usize);
         }
-        if let Some(&(output, id)) = self.output_ready.peek(NEAR) {
+        if let Some(&(output, _)) = self.output_ready.peek(NEAR) {
             self.links.prefetch(output);
-            let vl = self.kernel.packets[id].vl.into();
-            self.output_buffers.fifos.prefetch_head(output as usize, vl);
         }
     }
 
