@@ -2,7 +2,6 @@
 //! have the same delay. Only the fabric knows what an event does.
 
 use crate::fabric::spec::Tick;
-use std::collections::VecDeque;
 
 /// An event is a number: its kind in the top three bits, and below them the number of the packet
 /// or part that it concerns.
@@ -208,37 +207,66 @@ impl Wake {
 /// Their ticks are marked on the wheel.
 #[derive(Debug)]
 pub(super) struct DelayLine<T> {
-    events: VecDeque<(Tick, T)>,
+    /// A ring; its length is a power of two.
+    events: Vec<(Tick, T)>,
+    /// Index of the next event.
+    first: usize,
+    /// Number of events in the ring.
+    count: usize,
 }
 
-impl<T> DelayLine<T> {
+impl<T: Copy + Default> DelayLine<T> {
     pub(super) fn new() -> Self {
         Self {
-            events: VecDeque::new(),
+            events: vec![Default::default(); 64],
+            first: 0,
+            count: 0,
         }
+    }
+
+    /// Index of the event `ahead` places behind the next one.
+    #[inline]
+    fn index(&self, ahead: usize) -> usize {
+        (self.first + ahead) & (self.events.len() - 1)
     }
 
     /// Adds `event` for tick `at`, which is not before the tick of any event in the line.
     #[inline]
     pub(super) fn push(&mut self, wheel: &mut Wheel, at: Tick, event: T) {
         wheel.mark(at);
-        debug_assert!(self.events.back().is_none_or(|&(last, _)| last <= at));
-        self.events.push_back((at, event));
+        if self.count == self.events.len() {
+            self.grow();
+        }
+        debug_assert!(self.count == 0 || self.events[self.index(self.count - 1)].0 <= at);
+        let index = self.index(self.count);
+        self.events[index] = (at, event);
+        self.count += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        self.events.rotate_left(self.first);
+        self.first = 0;
+        self.events.resize(2 * self.count, Default::default());
     }
 
     /// The event `ahead` places behind the next one, whatever its tick.
     #[inline]
     pub(super) fn peek(&self, ahead: usize) -> Option<&T> {
-        self.events.get(ahead).map(|(_, event)| event)
+        (ahead < self.count).then(|| &self.events[self.index(ahead)].1)
     }
 
     /// Takes the next event, if its tick is `now` or before.
     #[inline]
     pub(super) fn pop(&mut self, now: Tick) -> Option<T> {
-        match self.events.front() {
-            Some(&(at, _)) if at <= now => self.events.pop_front().map(|(_, event)| event),
-            _ => None,
+        let (at, event) = self.events[self.first];
+        if self.count == 0 || at > now {
+            return None;
         }
+        self.first = self.index(1);
+        self.count -= 1;
+        Some(event)
     }
 }
 
@@ -285,6 +313,26 @@ mod tests {
                 assert_eq!(taken, same);
             }
         }
+    }
+
+    #[test]
+    fn a_delay_line_keeps_its_order_when_it_grows() {
+        let (mut wheel, mut line) = (Wheel::new(100), DelayLine::new());
+        let (mut pushed, mut popped) = (0u32, 0);
+        for round in 0..40 {
+            for _ in 0..7 * round {
+                line.push(&mut wheel, pushed.into(), pushed);
+                pushed += 1;
+            }
+            assert_eq!(line.peek(3).is_some(), pushed - popped > 3);
+            let until = Tick::from(pushed) * round / 40;
+            while let Some(event) = line.pop(until) {
+                assert_eq!(event, popped);
+                popped += 1;
+            }
+            assert_eq!(Tick::from(popped), (until + 1).min(pushed.into()));
+        }
+        assert!(line.events.len() > 64);
     }
 
     #[test]

@@ -63,6 +63,9 @@ pub(super) trait SwitchModel {
     /// Phases 1 and 2: an event of this tick came out of the wheel. Only the fabric knows its kind,
     /// and what its number names.
     fn event(&mut self, kind: u32, id: u32, workload: &mut impl Workload);
+    /// Prefetches what some of the `next` events will need. It is called before each event.
+    #[inline(always)]
+    fn prefetch(&self, _next: &[u32]) {}
     /// Phase 3: a message joins its queue at its NIC.
     fn enqueue(&mut self, message: &Message);
     /// The rest of phase 3, and the phases after it.
@@ -122,7 +125,8 @@ fn take_events(model: &mut impl SwitchModel, due: &mut Vec<u32>, workload: &mut 
     let kernel = model.kernel_mut();
     kernel.wheel.take(kernel.now, due);
     kernel.observers.counters.events += due.len() as u64;
-    for &event in &*due {
+    for (i, &event) in due.iter().enumerate() {
+        model.prefetch(&due[i + 1..]);
         model.event(event >> EVENT_SHIFT, event & EVENT_ID, workload);
     }
     due.clear();

@@ -91,6 +91,10 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         } else {
             vl as u8 + 1
         };
+        if self.prefetching {
+            // The grant will give credits back to it.
+            self.links.prefetch(input.upstream);
+        }
         let position = port % 4;
         if port / 4 == output / 4 {
             self.request_output(output, position);
@@ -186,6 +190,10 @@ impl<C: Control, P: Probe> Fabric<C, P> {
                 from.picked = id;
                 from.next = if queue + 1 == queues { 0 } else { queue + 1 };
                 let position = from.position.into();
+                if self.prefetching {
+                    // The grant will add a credit return to it.
+                    self.central_buffers.credits.prefetch_ledger(at);
+                }
                 let output = self.kernel.packets[id].output;
                 self.request_output(output, position);
                 true

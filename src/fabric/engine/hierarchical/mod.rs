@@ -358,6 +358,13 @@ impl<C: Control, P: Probe> SwitchModel for Fabric<C, P> {
         }
     }
 
+    #[inline(always)]
+    fn prefetch(&self, next: &[u32]) {
+        if self.prefetching {
+            self.prefetch_delivery(next);
+        }
+    }
+
     /// Adds a message to its application queue, and lists its NIC for this phase.
     #[inline]
     fn enqueue(&mut self, message: &Message) {

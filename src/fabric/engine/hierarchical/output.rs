@@ -35,8 +35,6 @@ struct Leaving {
     is_queued: bool,
     /// Credit return of the buffer.
     credit_return: CreditReturn,
-    /// Tick of the first credit of that return.
-    first_credit: Tick,
 }
 
 impl<C: Control, P: Probe> Fabric<C, P> {
@@ -182,7 +180,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             self.transmit_to_switch(output, to.peer(), &leaving);
         }
         if waiting != 0 {
-            self.wake_sources_of_output(output, waiting, leaving.first_credit);
+            self.wake_sources_of_output(output, waiting, self.first_credit(&leaving));
         }
         if has_more {
             self.wake_output(output, free_at);
@@ -209,7 +207,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             self.kernel.push(left_at, event::INJECTION, packet.message);
         }
         if std::mem::take(&mut self.nics[nic as usize].waiting) {
-            self.wake_nic(nic, leaving.first_credit);
+            self.wake_nic(nic, self.first_credit(leaving));
         }
         if let Some(congestion) = self.control.get_mut() {
             let (index, wake_at) = congestion.sent(now, nic, &packet);
@@ -254,14 +252,20 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         if is_queued {
             buffers.credits.add_return(buffer, credit_return, now);
         }
-        let first_credit = buffers.credits.first_credit_tick(&credit_return);
         Leaving {
             id,
             vl,
             is_queued,
             credit_return,
-            first_credit,
         }
+    }
+
+    /// Tick in which the first credit of the buffer that a packet leaves is free. Links drain
+    /// output buffers and send queues alike.
+    #[inline]
+    fn first_credit(&self, leaving: &Leaving) -> Tick {
+        let ledgers = &self.output_buffers.credits;
+        ledgers.first_credit_tick(&leaving.credit_return)
     }
 
     /// Last part of [`transmit`](Self::transmit) on a link to `nic`: schedules the delivery.

@@ -6,6 +6,8 @@
 use super::Fabric;
 use super::buffers::VlBuffers;
 use super::control::Control;
+use super::event;
+use crate::fabric::engine::calendar::{EVENT_ID, EVENT_SHIFT};
 use crate::fabric::engine::choice::{Choice, Occupancy};
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
@@ -21,13 +23,29 @@ const FAR: usize = 16;
 const NEAR: usize = 6;
 
 impl<C: Control, P: Probe> Fabric<C, P> {
+    /// Prefetches what the deliveries among the `next` events will need.
+    #[inline(always)]
+    pub(super) fn prefetch_delivery(&self, next: &[u32]) {
+        let delivered = |ahead: usize| {
+            let event = *next.get(ahead)?;
+            (event >> EVENT_SHIFT == event::DELIVERY).then_some(event & EVENT_ID)
+        };
+        if let Some(id) = delivered(FAR) {
+            self.kernel.packets.prefetch(id);
+        }
+        if let Some(id) = delivered(NEAR) {
+            self.kernel
+                .messages
+                .prefetch(self.kernel.packets[id].message);
+        }
+    }
+
     /// Prefetches what the next headers in input buffers will need.
     #[inline]
     fn prefetch_input(&self, line: usize) {
         if let Some(&(port, id)) = self.input_ready[line].peek(FAR) {
             self.kernel.packets.prefetch(id);
             prefetch(&self.inputs, port as usize);
-            self.links.prefetch(self.inputs[port as usize].upstream);
         }
         if let Some(&(port, id)) = self.input_ready[line].peek(NEAR) {
             let packet = &self.kernel.packets[id];
@@ -67,10 +85,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             self.output_buffers.credits.prefetch_ledger(output as usize);
             self.schedulers.prefetch(output as usize);
         }
-        if let Some(&(output, id)) = self.output_ready.peek(NEAR) {
+        if let Some(&(output, _)) = self.output_ready.peek(NEAR) {
             self.links.prefetch(output);
-            let vl = self.kernel.packets[id].vl.into();
-            self.output_buffers.fifos.prefetch_head(output as usize, vl);
         }
     }
 

@@ -99,6 +99,11 @@ impl Messages {
         Some(self.pool.insert(InFlight::new(message, mtu)))
     }
 
+    #[inline]
+    pub(in crate::fabric::engine) fn prefetch(&self, id: MessageId) {
+        self.pool.prefetch(id);
+    }
+
     /// Forgets a message that has been delivered.
     #[inline]
     pub(in crate::fabric::engine) fn remove(&mut self, id: MessageId) {
