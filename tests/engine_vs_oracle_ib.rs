@@ -104,7 +104,7 @@ fn as_told(sample: &oracle_ib::Sample) -> Sample {
             FlowKey::Qp { dst, .. } => Some(NicId::new(dst)),
             FlowKey::Sl { .. } => None,
         },
-        ccti: state.ccti,
+        level: state.ccti,
         delay: state.delay,
     };
     Sample {
@@ -251,7 +251,7 @@ fn a_controlled_hotspot_agrees() {
         .zip(0..)
         .map(|((from, to), i)| (Cue::At(i * 2000), message(i, from, to, 0, 200_000)));
     let run = compare(&spec, &Script::new(lines), Some(1000)).unwrap();
-    assert!(run.congestion.marked > 100 && run.congestion.ccti_max > 3);
+    assert!(run.congestion.marked > 100 && run.congestion.level_max > 3);
 }
 
 /// Two VLs through links whose far ends are slow: Port VLs are starved of credits, hold those

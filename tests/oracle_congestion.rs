@@ -259,10 +259,14 @@ fn fecn_becn_delay_and_timer() {
     assert_eq!(starts(&run, 2)[..expected.len()], expected);
     let counts = run.congestion;
     assert_eq!(
-        (counts.marked, counts.notifications, counts.becns),
+        (
+            counts.marked,
+            counts.notifications_sent,
+            counts.notifications_received
+        ),
         (1, 1, 1)
     );
-    assert_eq!(counts.ccti_max, 4);
+    assert_eq!(counts.level_max, 4);
     // Packets of NIC 2 that start from 39 on with an index: 3 with 4 (at 40, 76, 112), …
     let with = |from, to| {
         starts(&run, 2)
@@ -271,7 +275,7 @@ fn fecn_becn_delay_and_timer() {
             .count() as u64
     };
     let sum = 4 * with(39, 139) + 3 * with(139, 239) + 2 * with(239, 339) + with(339, 439);
-    assert_eq!(counts.ccti_sum, sum);
+    assert_eq!(counts.level_sum, sum);
     assert_eq!(counts.packets, run.packets_injected);
 }
 

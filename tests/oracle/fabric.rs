@@ -15,7 +15,7 @@ use super::switch::Switch;
 use super::{Departure, OracleRun, RunEnd};
 use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::spec::{FabricSpec, Tick, TrunkSelection, UpPorts};
-use flitwise::fabric::stats::CongestionStats;
+use flitwise::fabric::stats::{CctStats, CongestionStats};
 use flitwise::fabric::topology::Peer;
 use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
 use std::collections::{BTreeMap, HashMap};
@@ -125,7 +125,10 @@ impl<'s> Fabric<'s> {
             levels: vec![LevelCounts::default(); spec.qos.service_levels.len()],
             reports: Vec::new(),
             departures: Vec::new(),
-            congestion: CongestionStats::default(),
+            congestion: CongestionStats {
+                cct: Some(CctStats::default()),
+                ..CongestionStats::default()
+            },
             ccti: Vec::new(),
             samples: Vec::new(),
             payload: BTreeMap::new(),

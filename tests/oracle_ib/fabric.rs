@@ -11,7 +11,7 @@ use super::{CctiChange, Departure, IbRun, RunEnd};
 use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::spec::voq::{Acks, StaticPool};
 use flitwise::fabric::spec::{FabricSpec, Notification, Tick, Voq};
-use flitwise::fabric::stats::CongestionStats;
+use flitwise::fabric::stats::{CctStats, CongestionStats};
 use flitwise::fabric::topology::Peer;
 use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
 use std::collections::BTreeMap;
@@ -524,12 +524,14 @@ impl<'s> Fabric<'s> {
             samples: self.samples,
             congestion: CongestionStats {
                 marked: self.switches.iter().map(Switch::marked).sum(),
-                notifications: self.notifications,
-                becns: self.becns,
-                threshold_events: self.threshold_events,
-                ccti_sum: sent.iter().copied().map(u64::from).sum(),
+                notifications_sent: self.notifications,
+                notifications_received: self.becns,
+                cct: Some(CctStats {
+                    threshold_events: self.threshold_events,
+                }),
+                level_sum: sent.iter().copied().map(u64::from).sum(),
                 packets: sent.len() as u64,
-                ccti_max: sent.iter().copied().max().unwrap_or(0),
+                level_max: sent.iter().copied().max().unwrap_or(0),
             },
         }
     }

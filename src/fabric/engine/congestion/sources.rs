@@ -267,7 +267,7 @@ impl Sources {
                     nic: NicId::new(flow.nic),
                     sl: flow.sl,
                     dst: (flow.dst != u32::MAX).then_some(NicId::new(flow.dst)),
-                    ccti: flow.ccti,
+                    level: flow.ccti,
                     delay: self.delay(self.ccti(id, now), previous, flow.nic),
                 }
             })

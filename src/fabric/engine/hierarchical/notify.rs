@@ -24,7 +24,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             };
             let flow = congestion.sources.flow(nic, packet.sl, packet.index);
             let is_event = congestion.sources.becn(flow, self.kernel.now);
-            self.kernel.observers.counters.count_becn(is_event);
+            self.kernel.observers.counters.count_notified(is_event);
             // The entries of the CCT need not rise, so the delay may be shorter now.
             self.touch_nic(nic);
             return;
@@ -65,7 +65,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         });
         congestion.nics[nic as usize].cnps.push_back(id);
         let counters = &mut self.kernel.observers.counters;
-        counters.count(|counts| counts.notifications += 1);
+        counters.count(|counts| counts.notifications_sent += 1);
         // Phase 7 wakes the output later if its link is busy.
         self.dirty_outputs.push(self.ports as u32 + nic);
     }

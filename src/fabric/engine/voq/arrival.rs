@@ -85,7 +85,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         };
         let flow = congestion.sources.flow(packet.dst, packet.sl, src);
         let is_event = congestion.sources.becn(flow, self.kernel.now);
-        self.kernel.observers.counters.count_becn(is_event);
+        self.kernel.observers.counters.count_notified(is_event);
         self.mark_nic_dirty(packet.dst);
     }
 
@@ -135,7 +135,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             self.kernel
                 .observers
                 .counters
-                .count(|counts| counts.notifications += 1);
+                .count(|counts| counts.notifications_sent += 1);
         }
         self.mark_nic_dirty(src);
     }
