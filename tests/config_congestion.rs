@@ -2,12 +2,13 @@
 
 mod common;
 
-use common::resolved::{control, corpus, fabric, plan_with, refused, voq};
+use common::resolved::{cct, control, corpus, fabric, plan_with, port_vl, refused, voq};
+use flitwise::config::experiment::SeriesKind;
 use flitwise::config::{experiment_json, resolve_text};
 use flitwise::fabric::ids::{PortId, SwitchId};
 use flitwise::fabric::spec::congestion::{
-    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, PortCongestion, SlCongestion,
-    SlScope, TimerRestart, TimerScope,
+    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marker, Marking, PortCongestion,
+    SlCongestion, SlScope, SourceControl, TimerRestart, TimerScope,
 };
 use flitwise::fabric::spec::voq::VlArb;
 use flitwise::fabric::spec::{CongestionControl, Notification};
@@ -27,19 +28,25 @@ fn congestion_control_has_the_names_of_the_specification() {
         cs_threshold: 0,
         cs_return_delay: CctEntry::NONE,
     };
-    assert_eq!((c.marking, c.marking_seed), (Marking::Random, 1));
-    assert_eq!((c.sl_scope, c.ird_base), (SlScope::Flow, IrdBase::Packet));
     assert_eq!(
-        (c.timer_restart, c.ccti_bound),
+        (port_vl(c).marking, port_vl(c).marking_seed),
+        (Marking::Random, 1)
+    );
+    assert_eq!(
+        (cct(c).sl_scope, cct(c).ird_base),
+        (SlScope::Flow, IrdBase::Packet)
+    );
+    assert_eq!(
+        (cct(c).timer_restart, cct(c).ccti_bound),
         (TimerRestart::AtExpiry, CctiBound::Saturate)
     );
     assert_eq!(
-        (c.host_ports, c.switch_ports),
+        (port_vl(c).host_ports, port_vl(c).switch_ports),
         (port(12, true), port(12, false))
     );
-    assert_eq!((c.cct.len(), c.ccti_limit), (128, 127));
-    assert_eq!(c.cct[0].multiplier, 0);
-    let quarter = |i: usize| c.cct[i].multiplier as usize * 4 == i << c.cct[i].shift;
+    assert_eq!((cct(c).cct.len(), cct(c).ccti_limit), (128, 127));
+    assert_eq!(cct(c).cct[0].multiplier, 0);
+    let quarter = |i: usize| cct(c).cct[i].multiplier as usize * 4 == i << cct(c).cct[i].shift;
     assert!((0..128).all(quarter));
     // 64 units of 1.024 us.
     let timer = spec.units.tick.ticks(65_536_000);
@@ -49,7 +56,7 @@ fn congestion_control_has_the_names_of_the_specification() {
         ccti_timer: timer,
         trigger_threshold: 0,
     };
-    assert_eq!(c.service_levels, [level]);
+    assert_eq!(cct(c).service_levels, [level]);
 
     let text = r#"
         [fabric]
@@ -106,8 +113,11 @@ fn congestion_control_has_the_names_of_the_specification() {
         },
         ..all
     };
-    assert_eq!((c.host_ports, c.switch_ports), (host, switch));
-    let at = |s, p| c.port(&spec.topology, SwitchId::new(s), PortId::new(p));
+    assert_eq!(
+        (port_vl(c).host_ports, port_vl(c).switch_ports),
+        (host, switch)
+    );
+    let at = |s, p| port_vl(c).port(&spec.topology, SwitchId::new(s), PortId::new(p));
     assert_eq!(
         at(1, 1),
         PortCongestion {
@@ -123,14 +133,14 @@ fn congestion_control_has_the_names_of_the_specification() {
         }
     );
     assert_eq!((at(1, 0), at(1, 4)), (host, switch));
-    assert_eq!(c.compare, FillComparison::SumShared);
+    assert_eq!(port_vl(c).compare, FillComparison::SumShared);
     assert_eq!(
-        (c.notification, c.level, c.timer),
+        (c.notification, cct(c).level, cct(c).timer),
         (Notification::Ack, FlowLevel::Sl, TimerScope::PerSl)
     );
-    assert_eq!((c.cct.len(), c.ccti_limit), (200, 199));
+    assert_eq!((cct(c).cct.len(), cct(c).ccti_limit), (200, 199));
     assert_eq!(
-        c.cct[199],
+        cct(c).cct[199],
         CctEntry {
             multiplier: 796,
             shift: 1
@@ -138,7 +148,7 @@ fn congestion_control_has_the_names_of_the_specification() {
     );
     let timer = spec.units.tick.ticks(10_240_000);
     assert_eq!(
-        c.service_levels,
+        cct(c).service_levels,
         [SlCongestion {
             ccti_increase: 2,
             ccti_min: 5,
@@ -158,7 +168,7 @@ fn congestion_control_has_the_names_of_the_specification() {
 fn tables_are_generated() {
     let cct = |text: &str| {
         let spec = fabric(&format!("{QUIET}kind = \"ib\"\nCCT = {text}"));
-        control(&spec).cct.clone()
+        cct(control(&spec)).cct.clone()
     };
     let entry = |multiplier, shift| CctEntry { multiplier, shift };
     // The largest shift that fits: 14 bits hold 16,383.
@@ -311,7 +321,7 @@ fn parameters_out_of_range_are_named() {
             // More entries are generated as the limit rises.
             Ok(plan) => {
                 assert!(accepted, "{text}");
-                assert_eq!(control(&plan.experiment.fabric).cct.len(), 129);
+                assert_eq!(cct(control(&plan.experiment.fabric)).cct.len(), 129);
             }
             Err(e) => assert!(e.to_string().contains(part) && !accepted, "{text}: {e}"),
         }
@@ -337,7 +347,10 @@ fn overrides_and_baselines_switch_control_on_and_off() {
         ],
     )
     .unwrap();
-    assert_eq!(control(&on.experiment.fabric).host_ports.threshold, 3);
+    assert_eq!(
+        port_vl(control(&on.experiment.fabric)).host_ports.threshold,
+        3
+    );
     // The default baseline has none; the tables of a scheduler that it replaces are kept.
     let text = "job = [{ trace = \"tiny.vef\" }]\n\
         [fabric]\npreset = \"ib-ddr-testbed\"\n\
@@ -355,7 +368,7 @@ fn overrides_and_baselines_switch_control_on_and_off() {
     let own = format!("{text}[baseline.overrides]\n\"congestion_control.Threshold\" = 0\n");
     let plan = resolve_text("test.toml", &own, &corpus(), &[]).unwrap();
     assert_eq!(
-        control(&plan.baselines[0].experiment.fabric)
+        port_vl(control(&plan.baselines[0].experiment.fabric))
             .host_ports
             .threshold,
         0
@@ -369,12 +382,79 @@ fn hierarchical_switches_have_congestion_control_too() {
     );
     assert!(spec.hierarchical().is_some());
     let c = control(&spec);
-    let mins: Vec<u8> = c
+    let mins: Vec<u8> = cct(c)
         .service_levels
         .iter()
         .map(|level| level.ccti_min)
         .collect();
     assert_eq!(mins, [0, 0, 0, 0, 3]);
+}
+
+#[test]
+fn marker_and_source_control_may_be_left_out() {
+    let text = |keys: &str| format!("{QUIET}kind = \"ib\"\n{keys}\n");
+    let with = |keys: &str| {
+        let plan = plan_with(&text(keys), &[]).unwrap();
+        let json = experiment_json(&plan.experiment)["congestion_control"].clone();
+        (control(&plan.experiment.fabric).clone(), json)
+    };
+    let (both, json) = with("");
+    assert_eq!(
+        with("marker = \"port-vl\"\nsource = \"cct\""),
+        (both.clone(), json)
+    );
+    let (c, json) = with("marker = \"none\"\nThreshold = 3");
+    assert_eq!((&c.marker, &c.source), (&Marker::None, &both.source));
+    assert_eq!(
+        (&json["marker"], &json["source"]),
+        (&"none".into(), &"cct".into())
+    );
+    assert!(json.get("host_ports").is_none() && json["CCTI_Limit"] == 127);
+    let (c, json) = with("source = \"none\"\nCCTI_Min = 3");
+    assert_eq!((&c.marker, &c.source), (&both.marker, &SourceControl::None));
+    assert_eq!(
+        (&json["marker"], &json["source"]),
+        (&"port-vl".into(), &"none".into())
+    );
+    assert!(json.get("CCT").is_none() && json["host_ports"]["Threshold"] == 12);
+    // What is left out is checked all the same.
+    let message = refused(&text("marker = \"none\"\nThreshold = 16"));
+    assert!(
+        message.contains("congestion_control.Threshold"),
+        "{message}"
+    );
+    let message = refused(&text("source = \"none\"\nCCTI_Timer = 0"));
+    assert!(
+        message.contains("congestion_control.CCTI_Timer"),
+        "{message}"
+    );
+    let message = refused(&text("source = \"dctcp\""));
+    assert!(message.contains("valid here: none, cct"), "{message}");
+}
+
+/// By default that is recorded which there is.
+#[test]
+fn series_follow_marker_and_source_control() {
+    let recorded = |fabric: &str, keys: &str| {
+        let text = format!(
+            "fabric.preset = \"{fabric}\"\n[congestion_control]\nkind = \"ib\"\n{keys}\n\
+             [series]\ninterval = \"1us\"\n"
+        );
+        let plan = plan_with(&text, &[]).unwrap();
+        plan.series.unwrap().record
+    };
+    use SeriesKind::{Flows, PortVls, Sources};
+    let (hierarchical, voq) = ("opa-gen1", "ib-ddr-testbed");
+    assert_eq!(recorded(hierarchical, ""), [Flows, PortVls, Sources]);
+    assert_eq!(
+        recorded(hierarchical, "marker = \"none\""),
+        [Flows, Sources]
+    );
+    assert_eq!(
+        recorded(voq, "marker = \"none\""),
+        [Flows, PortVls, Sources]
+    );
+    assert_eq!(recorded(voq, "source = \"none\""), [Flows, PortVls]);
 }
 
 #[test]
@@ -387,17 +467,20 @@ fn readings_of_the_specification_are_keys() {
     );
     let spec = fabric(&text);
     let c = control(&spec);
-    assert_eq!((c.marking, c.marking_seed), (Marking::Fixed, 7));
     assert_eq!(
-        (c.sl_scope, c.ird_base),
+        (port_vl(c).marking, port_vl(c).marking_seed),
+        (Marking::Fixed, 7)
+    );
+    assert_eq!(
+        (cct(c).sl_scope, cct(c).ird_base),
         (SlScope::Link, IrdBase::MaxPacket)
     );
     assert_eq!(
-        (c.timer_restart, c.ccti_bound),
+        (cct(c).timer_restart, cct(c).ccti_bound),
         (TimerRestart::OnBecn, CctiBound::Skip)
     );
     assert_eq!(c.notification, Notification::AckNow);
-    assert_eq!(c.service_levels[0].trigger_threshold, 4);
+    assert_eq!(cct(c).service_levels[0].trigger_threshold, 4);
     let json = experiment_json(&plan_with(&text, &[]).unwrap().experiment);
     let json = &json["congestion_control"];
     for (key, value) in [
@@ -427,41 +510,66 @@ fn presets_are_what_was_published() {
         spec.units.tick.ticks(units * 1_024_000)
     };
     let (c, spec) = with("simula", "");
-    assert_eq!((c.host_ports.threshold, c.host_ports.marking_rate), (15, 0));
     assert_eq!(
-        (c.host_ports.victim_mask, c.switch_ports.victim_mask),
+        (
+            port_vl(&c).host_ports.threshold,
+            port_vl(&c).host_ports.marking_rate
+        ),
+        (15, 0)
+    );
+    assert_eq!(
+        (
+            port_vl(&c).host_ports.victim_mask,
+            port_vl(&c).switch_ports.victim_mask
+        ),
         (true, false)
     );
-    let level = c.service_levels[0];
+    let level = cct(&c).service_levels[0];
     assert_eq!(
         (level.ccti_increase, level.ccti_timer),
         (1, units(&spec, 150))
     );
-    let multipliers = |c: &CongestionControl| [16, 32, 64, 106, 127].map(|i| c.cct[i].multiplier);
+    let multipliers =
+        |c: &CongestionControl| [16, 32, 64, 106, 127].map(|i| cct(c).cct[i].multiplier);
     assert_eq!(multipliers(&c), [0, 1, 6, 17, 24]);
-    assert!(c.cct.iter().all(|entry| entry.shift == 3));
+    assert!(cct(&c).cct.iter().all(|entry| entry.shift == 3));
     let (c, _) = with(
         "simula",
         "Marking_Rate = 9\nCCT = { quadratic = \"875/573036\" }",
     );
-    assert_eq!(c.switch_ports.marking_rate, 9);
-    assert_eq!((multipliers(&c), c.cct[5].shift), ([0, 1, 6, 17, 24], 0));
+    assert_eq!(port_vl(&c).switch_ports.marking_rate, 9);
+    assert_eq!(
+        (multipliers(&c), cct(&c).cct[5].shift),
+        ([0, 1, 6, 17, 24], 0)
+    );
 
     let (c, _) = with("mellanox", "");
-    let port = c.switch_ports;
+    let port = port_vl(&c).switch_ports;
     assert_eq!(
         (port.threshold, port.marking_rate, port.packet_size),
         (15, 10, 8)
     );
-    assert_eq!(c.service_levels[0].trigger_threshold, 2);
+    assert_eq!(cct(&c).service_levels[0].trigger_threshold, 2);
 
     let (c, spec) = with("opa-fm", "");
-    assert_eq!((c.host_ports.threshold, c.host_ports.marking_rate), (8, 0));
-    assert!(!c.host_ports.victim_mask);
-    let level = c.service_levels[0];
+    assert_eq!(
+        (
+            port_vl(&c).host_ports.threshold,
+            port_vl(&c).host_ports.marking_rate
+        ),
+        (8, 0)
+    );
+    assert!(!port_vl(&c).host_ports.victim_mask);
+    let level = cct(&c).service_levels[0];
     assert_eq!((level.ccti_increase, level.trigger_threshold), (5, 8));
     assert_eq!(level.ccti_timer, units(&spec, 10));
     // A packet of 2,074 B takes 518.5 ns: 8 us are 15.43 of them, 123 eighths.
-    assert_eq!((c.cct[127].multiplier, c.cct[127].shift), (123, 3));
-    assert_eq!((c.cct[1].multiplier, c.cct[64].multiplier), (0, 61));
+    assert_eq!(
+        (cct(&c).cct[127].multiplier, cct(&c).cct[127].shift),
+        (123, 3)
+    );
+    assert_eq!(
+        (cct(&c).cct[1].multiplier, cct(&c).cct[64].multiplier),
+        (0, 61)
+    );
 }

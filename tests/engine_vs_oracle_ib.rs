@@ -5,7 +5,7 @@
 mod common;
 mod oracle_ib;
 
-use common::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
+use common::infiniband::{control, marker_of, ratio, static_pool, voq_fabric, voq_of};
 use common::random::config;
 use common::random_infiniband::{fabric, script, traffic, tree_fabric};
 use common::script::{Cue, Script, message};
@@ -267,7 +267,8 @@ fn starved_port_vls_agree() {
     let with = |multiplier| {
         let mut spec = spec.clone();
         let mut control = control(0, 1, 3000);
-        for port in [&mut control.host_ports, &mut control.switch_ports] {
+        let marker = marker_of(&mut control);
+        for port in [&mut marker.host_ports, &mut marker.switch_ports] {
             (port.credit_mask, port.cs_threshold) = (true, 12);
             port.cs_return_delay = CctEntry {
                 multiplier,

@@ -1,8 +1,9 @@
 //! The experiment file as written: every key optional, every unknown key an
 //! error. What it means is decided in `resolve`.
 
+use super::raw_congestion::RawCongestionControl;
 use super::raw_fabric::RawFabric;
-use super::raw_infiniband::{RawCongestionControl, RawVlArb};
+use super::raw_infiniband::RawVlArb;
 use super::raw_traffic::{RawBackground, RawMeasure};
 use super::resolve_series::RawSeries;
 use crate::replay::collectives::Choices;

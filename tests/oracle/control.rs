@@ -22,16 +22,19 @@ impl Fabric<'_> {
     pub fn notify(&mut self, now: Tick, id: PacketId) {
         let packet = self.packets[id].clone();
         let here = packet.dst as usize;
-        let Some(flows) = &mut self.nics[here].flows else {
+        if self.spec.congestion_control.is_none() {
             return;
-        };
+        }
         if packet.message.is_none() {
+            self.congestion.notifications_received += 1;
+            let Some(flows) = &mut self.nics[here].flows else {
+                return;
+            };
             let flow = flows.key(packet.sl, packet.src);
             let (ccti, event) = flows.becn(now, flow);
             let log = self.congestion.cct.get_or_insert_default();
             log.threshold_events += u64::from(event);
             self.note_ccti(now, here, flow, ccti);
-            self.congestion.notifications_received += 1;
         } else if packet.fecn {
             let cnp = self.spec.cnp_flits().expect("no ACKs here");
             let flow = (packet.dst, packet.src, packet.sl);

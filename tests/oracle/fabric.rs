@@ -2,6 +2,7 @@
 
 use super::allocation::{self, Request};
 use super::blocked;
+use super::congestion::Flows;
 use super::control::CctiChange;
 use super::counts::LevelCounts;
 use super::link::{End, Link};
@@ -18,6 +19,7 @@ use flitwise::fabric::spec::{FabricSpec, Tick, TrunkSelection, UpPorts};
 use flitwise::fabric::stats::{CctStats, CongestionStats};
 use flitwise::fabric::topology::Peer;
 use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
+use flitwise::units::Ratio;
 use std::collections::{BTreeMap, HashMap};
 
 /// Everything there is, at one moment.
@@ -126,7 +128,7 @@ impl<'s> Fabric<'s> {
             reports: Vec::new(),
             departures: Vec::new(),
             congestion: CongestionStats {
-                cct: Some(CctStats::default()),
+                cct: Flows::new(spec, Ratio::ONE).map(|_| CctStats::default()),
                 ..CongestionStats::default()
             },
             ccti: Vec::new(),

@@ -230,11 +230,12 @@ impl<'s> Fabric<'s> {
                 let cnp = self.answer(now, &packet, PacketKind::Cnp, bytes, true);
                 self.hcas[here].cnps.push_back(cnp);
             }
-        } else if packet.becn
-            && let Some(flows) = &mut self.hcas[packet.dst as usize].flows
-        {
-            let flow = flows.key(packet.sl, packet.src);
+        } else if packet.becn {
             self.becns += 1;
+            let Some(flows) = &mut self.hcas[packet.dst as usize].flows else {
+                return;
+            };
+            let flow = flows.key(packet.sl, packet.src);
             let (ccti, event) = flows.becn(now, flow);
             self.threshold_events += u64::from(event);
             self.ccti.push(CctiChange {
@@ -510,6 +511,7 @@ impl<'s> Fabric<'s> {
 
     pub fn report(self, end: RunEnd, end_tick: Tick) -> IbRun {
         self.check_conservation();
+        let has_table = self.hcas.iter().any(|hca| hca.flows.is_some());
         let all_sent = self.hcas.iter().flat_map(|hca| &hca.ccti_of_sent);
         let sent: Vec<u16> = all_sent.copied().collect();
         IbRun {
@@ -526,7 +528,7 @@ impl<'s> Fabric<'s> {
                 marked: self.switches.iter().map(Switch::marked).sum(),
                 notifications_sent: self.notifications,
                 notifications_received: self.becns,
-                cct: Some(CctStats {
+                cct: has_table.then_some(CctStats {
                     threshold_events: self.threshold_events,
                 }),
                 level_sum: sent.iter().copied().map(u64::from).sum(),

@@ -6,6 +6,7 @@ use super::nic::Messages;
 use super::pool::MessageId;
 use super::recorder::Recorder;
 use crate::fabric::series::FlowSample;
+use crate::fabric::spec::congestion::SourceControl;
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::fabric::stats::{CctStats, CongestionStats, FabricStats, Latency, LinkStats, SlStats};
 use crate::fabric::workload::{PacketReport, Workload};
@@ -64,8 +65,9 @@ pub(super) struct Counters {
 
 impl Counters {
     pub(super) fn new(spec: &FabricSpec) -> Self {
-        let congestion = spec.congestion_control.as_ref().map(|_| CongestionStats {
-            cct: Some(CctStats::default()),
+        let control = spec.congestion_control.as_deref();
+        let congestion = control.map(|control| CongestionStats {
+            cct: matches!(control.source, SourceControl::Cct(_)).then(CctStats::default),
             ..CongestionStats::default()
         });
         Self::zero(spec.qos.service_levels.len(), congestion)

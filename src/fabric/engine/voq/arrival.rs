@@ -83,8 +83,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let Some(congestion) = &mut self.congestion else {
             return;
         };
-        let flow = congestion.sources.flow(packet.dst, packet.sl, src);
-        let is_event = congestion.sources.becn(flow, self.kernel.now);
+        let flow = congestion.flow(packet.dst, packet.sl, src);
+        let is_event = congestion.notified(flow, self.kernel.now);
         self.kernel.observers.counters.count_notified(is_event);
         self.mark_nic_dirty(packet.dst);
     }
