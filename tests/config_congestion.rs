@@ -3,12 +3,11 @@
 mod common;
 
 use common::resolved::{cct, control, corpus, fabric, plan_with, port_vl, refused, voq};
-use flitwise::config::experiment::SeriesKind;
 use flitwise::config::{experiment_json, resolve_text};
 use flitwise::fabric::ids::{PortId, SwitchId};
 use flitwise::fabric::spec::congestion::{
-    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marker, Marking, PortCongestion,
-    SlCongestion, SlScope, SourceControl, TimerRestart, TimerScope,
+    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, PortCongestion, SlCongestion,
+    SlScope, TimerRestart, TimerScope,
 };
 use flitwise::fabric::spec::voq::VlArb;
 use flitwise::fabric::spec::{CongestionControl, Notification};
@@ -19,6 +18,7 @@ const QUIET: &str = "fabric.preset = \"ib-ddr-testbed\"\n[congestion_control]\n"
 fn congestion_control_has_the_names_of_the_specification() {
     let spec = fabric(&format!("{QUIET}kind = \"ib\""));
     let c = control(&spec);
+    let (marker, table) = (port_vl(c), cct(c));
     let port = |threshold, victim_mask| PortCongestion {
         threshold,
         victim_mask,
@@ -28,25 +28,22 @@ fn congestion_control_has_the_names_of_the_specification() {
         cs_threshold: 0,
         cs_return_delay: CctEntry::NONE,
     };
+    assert_eq!((marker.marking, marker.marking_seed), (Marking::Random, 1));
     assert_eq!(
-        (port_vl(c).marking, port_vl(c).marking_seed),
-        (Marking::Random, 1)
-    );
-    assert_eq!(
-        (cct(c).sl_scope, cct(c).ird_base),
+        (table.sl_scope, table.ird_base),
         (SlScope::Flow, IrdBase::Packet)
     );
     assert_eq!(
-        (cct(c).timer_restart, cct(c).ccti_bound),
+        (table.timer_restart, table.ccti_bound),
         (TimerRestart::AtExpiry, CctiBound::Saturate)
     );
     assert_eq!(
-        (port_vl(c).host_ports, port_vl(c).switch_ports),
+        (marker.host_ports, marker.switch_ports),
         (port(12, true), port(12, false))
     );
-    assert_eq!((cct(c).cct.len(), cct(c).ccti_limit), (128, 127));
-    assert_eq!(cct(c).cct[0].multiplier, 0);
-    let quarter = |i: usize| cct(c).cct[i].multiplier as usize * 4 == i << cct(c).cct[i].shift;
+    assert_eq!((table.cct.len(), table.ccti_limit), (128, 127));
+    assert_eq!(table.cct[0].multiplier, 0);
+    let quarter = |i: usize| table.cct[i].multiplier as usize * 4 == i << table.cct[i].shift;
     assert!((0..128).all(quarter));
     // 64 units of 1.024 us.
     let timer = spec.units.tick.ticks(65_536_000);
@@ -56,7 +53,7 @@ fn congestion_control_has_the_names_of_the_specification() {
         ccti_timer: timer,
         trigger_threshold: 0,
     };
-    assert_eq!(cct(c).service_levels, [level]);
+    assert_eq!(table.service_levels, [level]);
 
     let text = r#"
         [fabric]
@@ -87,6 +84,7 @@ fn congestion_control_has_the_names_of_the_specification() {
         "#;
     let spec = fabric(text);
     let c = control(&spec);
+    let (marker, table) = (port_vl(c), cct(c));
     let all = PortCongestion {
         threshold: 8,
         victim_mask: false,
@@ -113,11 +111,8 @@ fn congestion_control_has_the_names_of_the_specification() {
         },
         ..all
     };
-    assert_eq!(
-        (port_vl(c).host_ports, port_vl(c).switch_ports),
-        (host, switch)
-    );
-    let at = |s, p| port_vl(c).port(&spec.topology, SwitchId::new(s), PortId::new(p));
+    assert_eq!((marker.host_ports, marker.switch_ports), (host, switch));
+    let at = |s, p| marker.port(&spec.topology, SwitchId::new(s), PortId::new(p));
     assert_eq!(
         at(1, 1),
         PortCongestion {
@@ -133,14 +128,14 @@ fn congestion_control_has_the_names_of_the_specification() {
         }
     );
     assert_eq!((at(1, 0), at(1, 4)), (host, switch));
-    assert_eq!(port_vl(c).compare, FillComparison::SumShared);
+    assert_eq!(marker.compare, FillComparison::SumShared);
     assert_eq!(
-        (c.notification, cct(c).level, cct(c).timer),
+        (c.notification, table.level, table.timer),
         (Notification::Ack, FlowLevel::Sl, TimerScope::PerSl)
     );
-    assert_eq!((cct(c).cct.len(), cct(c).ccti_limit), (200, 199));
+    assert_eq!((table.cct.len(), table.ccti_limit), (200, 199));
     assert_eq!(
-        cct(c).cct[199],
+        table.cct[199],
         CctEntry {
             multiplier: 796,
             shift: 1
@@ -148,7 +143,7 @@ fn congestion_control_has_the_names_of_the_specification() {
     );
     let timer = spec.units.tick.ticks(10_240_000);
     assert_eq!(
-        cct(c).service_levels,
+        table.service_levels,
         [SlCongestion {
             ccti_increase: 2,
             ccti_min: 5,
@@ -381,80 +376,12 @@ fn hierarchical_switches_have_congestion_control_too() {
         "[qos]\n[congestion_control]\nkind = \"ib\"\nservice_levels = { BK = { CCTI_Min = 3 } }",
     );
     assert!(spec.hierarchical().is_some());
-    let c = control(&spec);
-    let mins: Vec<u8> = cct(c)
+    let mins: Vec<u8> = cct(control(&spec))
         .service_levels
         .iter()
         .map(|level| level.ccti_min)
         .collect();
     assert_eq!(mins, [0, 0, 0, 0, 3]);
-}
-
-#[test]
-fn marker_and_source_control_may_be_left_out() {
-    let text = |keys: &str| format!("{QUIET}kind = \"ib\"\n{keys}\n");
-    let with = |keys: &str| {
-        let plan = plan_with(&text(keys), &[]).unwrap();
-        let json = experiment_json(&plan.experiment)["congestion_control"].clone();
-        (control(&plan.experiment.fabric).clone(), json)
-    };
-    let (both, json) = with("");
-    assert_eq!(
-        with("marker = \"port-vl\"\nsource = \"cct\""),
-        (both.clone(), json)
-    );
-    let (c, json) = with("marker = \"none\"\nThreshold = 3");
-    assert_eq!((&c.marker, &c.source), (&Marker::None, &both.source));
-    assert_eq!(
-        (&json["marker"], &json["source"]),
-        (&"none".into(), &"cct".into())
-    );
-    assert!(json.get("host_ports").is_none() && json["CCTI_Limit"] == 127);
-    let (c, json) = with("source = \"none\"\nCCTI_Min = 3");
-    assert_eq!((&c.marker, &c.source), (&both.marker, &SourceControl::None));
-    assert_eq!(
-        (&json["marker"], &json["source"]),
-        (&"port-vl".into(), &"none".into())
-    );
-    assert!(json.get("CCT").is_none() && json["host_ports"]["Threshold"] == 12);
-    // What is left out is checked all the same.
-    let message = refused(&text("marker = \"none\"\nThreshold = 16"));
-    assert!(
-        message.contains("congestion_control.Threshold"),
-        "{message}"
-    );
-    let message = refused(&text("source = \"none\"\nCCTI_Timer = 0"));
-    assert!(
-        message.contains("congestion_control.CCTI_Timer"),
-        "{message}"
-    );
-    let message = refused(&text("source = \"dctcp\""));
-    assert!(message.contains("valid here: none, cct"), "{message}");
-}
-
-/// By default that is recorded which there is.
-#[test]
-fn series_follow_marker_and_source_control() {
-    let recorded = |fabric: &str, keys: &str| {
-        let text = format!(
-            "fabric.preset = \"{fabric}\"\n[congestion_control]\nkind = \"ib\"\n{keys}\n\
-             [series]\ninterval = \"1us\"\n"
-        );
-        let plan = plan_with(&text, &[]).unwrap();
-        plan.series.unwrap().record
-    };
-    use SeriesKind::{Flows, PortVls, Sources};
-    let (hierarchical, voq) = ("opa-gen1", "ib-ddr-testbed");
-    assert_eq!(recorded(hierarchical, ""), [Flows, PortVls, Sources]);
-    assert_eq!(
-        recorded(hierarchical, "marker = \"none\""),
-        [Flows, Sources]
-    );
-    assert_eq!(
-        recorded(voq, "marker = \"none\""),
-        [Flows, PortVls, Sources]
-    );
-    assert_eq!(recorded(voq, "source = \"none\""), [Flows, PortVls]);
 }
 
 #[test]
@@ -467,20 +394,18 @@ fn readings_of_the_specification_are_keys() {
     );
     let spec = fabric(&text);
     let c = control(&spec);
+    let (marker, table) = (port_vl(c), cct(c));
+    assert_eq!((marker.marking, marker.marking_seed), (Marking::Fixed, 7));
     assert_eq!(
-        (port_vl(c).marking, port_vl(c).marking_seed),
-        (Marking::Fixed, 7)
-    );
-    assert_eq!(
-        (cct(c).sl_scope, cct(c).ird_base),
+        (table.sl_scope, table.ird_base),
         (SlScope::Link, IrdBase::MaxPacket)
     );
     assert_eq!(
-        (cct(c).timer_restart, cct(c).ccti_bound),
+        (table.timer_restart, table.ccti_bound),
         (TimerRestart::OnBecn, CctiBound::Skip)
     );
     assert_eq!(c.notification, Notification::AckNow);
-    assert_eq!(cct(c).service_levels[0].trigger_threshold, 4);
+    assert_eq!(table.service_levels[0].trigger_threshold, 4);
     let json = experiment_json(&plan_with(&text, &[]).unwrap().experiment);
     let json = &json["congestion_control"];
     for (key, value) in [
