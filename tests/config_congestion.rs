@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::resolved::{control, corpus, fabric, plan_with, refused, voq};
+use common::resolved::{cct, control, corpus, fabric, plan_with, port_vl, refused, voq};
 use flitwise::config::{experiment_json, resolve_text};
 use flitwise::fabric::ids::{PortId, SwitchId};
 use flitwise::fabric::spec::congestion::{
@@ -18,6 +18,7 @@ const QUIET: &str = "fabric.preset = \"ib-ddr-testbed\"\n[congestion_control]\n"
 fn congestion_control_has_the_names_of_the_specification() {
     let spec = fabric(&format!("{QUIET}kind = \"ib\""));
     let c = control(&spec);
+    let (marker, table) = (port_vl(c), cct(c));
     let port = |threshold, victim_mask| PortCongestion {
         threshold,
         victim_mask,
@@ -27,19 +28,22 @@ fn congestion_control_has_the_names_of_the_specification() {
         cs_threshold: 0,
         cs_return_delay: CctEntry::NONE,
     };
-    assert_eq!((c.marking, c.marking_seed), (Marking::Random, 1));
-    assert_eq!((c.sl_scope, c.ird_base), (SlScope::Flow, IrdBase::Packet));
+    assert_eq!((marker.marking, marker.marking_seed), (Marking::Random, 1));
     assert_eq!(
-        (c.timer_restart, c.ccti_bound),
+        (table.sl_scope, table.ird_base),
+        (SlScope::Flow, IrdBase::Packet)
+    );
+    assert_eq!(
+        (table.timer_restart, table.ccti_bound),
         (TimerRestart::AtExpiry, CctiBound::Saturate)
     );
     assert_eq!(
-        (c.host_ports, c.switch_ports),
+        (marker.host_ports, marker.switch_ports),
         (port(12, true), port(12, false))
     );
-    assert_eq!((c.cct.len(), c.ccti_limit), (128, 127));
-    assert_eq!(c.cct[0].multiplier, 0);
-    let quarter = |i: usize| c.cct[i].multiplier as usize * 4 == i << c.cct[i].shift;
+    assert_eq!((table.cct.len(), table.ccti_limit), (128, 127));
+    assert_eq!(table.cct[0].multiplier, 0);
+    let quarter = |i: usize| table.cct[i].multiplier as usize * 4 == i << table.cct[i].shift;
     assert!((0..128).all(quarter));
     // 64 units of 1.024 us.
     let timer = spec.units.tick.ticks(65_536_000);
@@ -49,7 +53,7 @@ fn congestion_control_has_the_names_of_the_specification() {
         ccti_timer: timer,
         trigger_threshold: 0,
     };
-    assert_eq!(c.service_levels, [level]);
+    assert_eq!(table.service_levels, [level]);
 
     let text = r#"
         [fabric]
@@ -80,6 +84,7 @@ fn congestion_control_has_the_names_of_the_specification() {
         "#;
     let spec = fabric(text);
     let c = control(&spec);
+    let (marker, table) = (port_vl(c), cct(c));
     let all = PortCongestion {
         threshold: 8,
         victim_mask: false,
@@ -106,8 +111,8 @@ fn congestion_control_has_the_names_of_the_specification() {
         },
         ..all
     };
-    assert_eq!((c.host_ports, c.switch_ports), (host, switch));
-    let at = |s, p| c.port(&spec.topology, SwitchId::new(s), PortId::new(p));
+    assert_eq!((marker.host_ports, marker.switch_ports), (host, switch));
+    let at = |s, p| marker.port(&spec.topology, SwitchId::new(s), PortId::new(p));
     assert_eq!(
         at(1, 1),
         PortCongestion {
@@ -123,14 +128,14 @@ fn congestion_control_has_the_names_of_the_specification() {
         }
     );
     assert_eq!((at(1, 0), at(1, 4)), (host, switch));
-    assert_eq!(c.compare, FillComparison::SumShared);
+    assert_eq!(marker.compare, FillComparison::SumShared);
     assert_eq!(
-        (c.notification, c.level, c.timer),
+        (c.notification, table.level, table.timer),
         (Notification::Ack, FlowLevel::Sl, TimerScope::PerSl)
     );
-    assert_eq!((c.cct.len(), c.ccti_limit), (200, 199));
+    assert_eq!((table.cct.len(), table.ccti_limit), (200, 199));
     assert_eq!(
-        c.cct[199],
+        table.cct[199],
         CctEntry {
             multiplier: 796,
             shift: 1
@@ -138,7 +143,7 @@ fn congestion_control_has_the_names_of_the_specification() {
     );
     let timer = spec.units.tick.ticks(10_240_000);
     assert_eq!(
-        c.service_levels,
+        table.service_levels,
         [SlCongestion {
             ccti_increase: 2,
             ccti_min: 5,
@@ -158,7 +163,7 @@ fn congestion_control_has_the_names_of_the_specification() {
 fn tables_are_generated() {
     let cct = |text: &str| {
         let spec = fabric(&format!("{QUIET}kind = \"ib\"\nCCT = {text}"));
-        control(&spec).cct.clone()
+        cct(control(&spec)).cct.clone()
     };
     let entry = |multiplier, shift| CctEntry { multiplier, shift };
     // The largest shift that fits: 14 bits hold 16,383.
@@ -311,7 +316,7 @@ fn parameters_out_of_range_are_named() {
             // More entries are generated as the limit rises.
             Ok(plan) => {
                 assert!(accepted, "{text}");
-                assert_eq!(control(&plan.experiment.fabric).cct.len(), 129);
+                assert_eq!(cct(control(&plan.experiment.fabric)).cct.len(), 129);
             }
             Err(e) => assert!(e.to_string().contains(part) && !accepted, "{text}: {e}"),
         }
@@ -337,7 +342,10 @@ fn overrides_and_baselines_switch_control_on_and_off() {
         ],
     )
     .unwrap();
-    assert_eq!(control(&on.experiment.fabric).host_ports.threshold, 3);
+    assert_eq!(
+        port_vl(control(&on.experiment.fabric)).host_ports.threshold,
+        3
+    );
     // The default baseline has none; the tables of a scheduler that it replaces are kept.
     let text = "job = [{ trace = \"tiny.vef\" }]\n\
         [fabric]\npreset = \"ib-ddr-testbed\"\n\
@@ -355,7 +363,7 @@ fn overrides_and_baselines_switch_control_on_and_off() {
     let own = format!("{text}[baseline.overrides]\n\"congestion_control.Threshold\" = 0\n");
     let plan = resolve_text("test.toml", &own, &corpus(), &[]).unwrap();
     assert_eq!(
-        control(&plan.baselines[0].experiment.fabric)
+        port_vl(control(&plan.baselines[0].experiment.fabric))
             .host_ports
             .threshold,
         0
@@ -368,8 +376,7 @@ fn hierarchical_switches_have_congestion_control_too() {
         "[qos]\n[congestion_control]\nkind = \"ib\"\nservice_levels = { BK = { CCTI_Min = 3 } }",
     );
     assert!(spec.hierarchical().is_some());
-    let c = control(&spec);
-    let mins: Vec<u8> = c
+    let mins: Vec<u8> = cct(control(&spec))
         .service_levels
         .iter()
         .map(|level| level.ccti_min)
@@ -387,17 +394,18 @@ fn readings_of_the_specification_are_keys() {
     );
     let spec = fabric(&text);
     let c = control(&spec);
-    assert_eq!((c.marking, c.marking_seed), (Marking::Fixed, 7));
+    let (marker, table) = (port_vl(c), cct(c));
+    assert_eq!((marker.marking, marker.marking_seed), (Marking::Fixed, 7));
     assert_eq!(
-        (c.sl_scope, c.ird_base),
+        (table.sl_scope, table.ird_base),
         (SlScope::Link, IrdBase::MaxPacket)
     );
     assert_eq!(
-        (c.timer_restart, c.ccti_bound),
+        (table.timer_restart, table.ccti_bound),
         (TimerRestart::OnBecn, CctiBound::Skip)
     );
     assert_eq!(c.notification, Notification::AckNow);
-    assert_eq!(c.service_levels[0].trigger_threshold, 4);
+    assert_eq!(table.service_levels[0].trigger_threshold, 4);
     let json = experiment_json(&plan_with(&text, &[]).unwrap().experiment);
     let json = &json["congestion_control"];
     for (key, value) in [
@@ -427,41 +435,66 @@ fn presets_are_what_was_published() {
         spec.units.tick.ticks(units * 1_024_000)
     };
     let (c, spec) = with("simula", "");
-    assert_eq!((c.host_ports.threshold, c.host_ports.marking_rate), (15, 0));
     assert_eq!(
-        (c.host_ports.victim_mask, c.switch_ports.victim_mask),
+        (
+            port_vl(&c).host_ports.threshold,
+            port_vl(&c).host_ports.marking_rate
+        ),
+        (15, 0)
+    );
+    assert_eq!(
+        (
+            port_vl(&c).host_ports.victim_mask,
+            port_vl(&c).switch_ports.victim_mask
+        ),
         (true, false)
     );
-    let level = c.service_levels[0];
+    let level = cct(&c).service_levels[0];
     assert_eq!(
         (level.ccti_increase, level.ccti_timer),
         (1, units(&spec, 150))
     );
-    let multipliers = |c: &CongestionControl| [16, 32, 64, 106, 127].map(|i| c.cct[i].multiplier);
+    let multipliers =
+        |c: &CongestionControl| [16, 32, 64, 106, 127].map(|i| cct(c).cct[i].multiplier);
     assert_eq!(multipliers(&c), [0, 1, 6, 17, 24]);
-    assert!(c.cct.iter().all(|entry| entry.shift == 3));
+    assert!(cct(&c).cct.iter().all(|entry| entry.shift == 3));
     let (c, _) = with(
         "simula",
         "Marking_Rate = 9\nCCT = { quadratic = \"875/573036\" }",
     );
-    assert_eq!(c.switch_ports.marking_rate, 9);
-    assert_eq!((multipliers(&c), c.cct[5].shift), ([0, 1, 6, 17, 24], 0));
+    assert_eq!(port_vl(&c).switch_ports.marking_rate, 9);
+    assert_eq!(
+        (multipliers(&c), cct(&c).cct[5].shift),
+        ([0, 1, 6, 17, 24], 0)
+    );
 
     let (c, _) = with("mellanox", "");
-    let port = c.switch_ports;
+    let port = port_vl(&c).switch_ports;
     assert_eq!(
         (port.threshold, port.marking_rate, port.packet_size),
         (15, 10, 8)
     );
-    assert_eq!(c.service_levels[0].trigger_threshold, 2);
+    assert_eq!(cct(&c).service_levels[0].trigger_threshold, 2);
 
     let (c, spec) = with("opa-fm", "");
-    assert_eq!((c.host_ports.threshold, c.host_ports.marking_rate), (8, 0));
-    assert!(!c.host_ports.victim_mask);
-    let level = c.service_levels[0];
+    assert_eq!(
+        (
+            port_vl(&c).host_ports.threshold,
+            port_vl(&c).host_ports.marking_rate
+        ),
+        (8, 0)
+    );
+    assert!(!port_vl(&c).host_ports.victim_mask);
+    let level = cct(&c).service_levels[0];
     assert_eq!((level.ccti_increase, level.trigger_threshold), (5, 8));
     assert_eq!(level.ccti_timer, units(&spec, 10));
     // A packet of 2,074 B takes 518.5 ns: 8 us are 15.43 of them, 123 eighths.
-    assert_eq!((c.cct[127].multiplier, c.cct[127].shift), (123, 3));
-    assert_eq!((c.cct[1].multiplier, c.cct[64].multiplier), (0, 61));
+    assert_eq!(
+        (cct(&c).cct[127].multiplier, cct(&c).cct[127].shift),
+        (123, 3)
+    );
+    assert_eq!(
+        (cct(&c).cct[1].multiplier, cct(&c).cct[64].multiplier),
+        (0, 61)
+    );
 }

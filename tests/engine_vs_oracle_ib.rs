@@ -5,7 +5,7 @@
 mod common;
 mod oracle_ib;
 
-use common::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
+use common::infiniband::{control, marker_of, ratio, static_pool, voq_fabric, voq_of};
 use common::random::config;
 use common::random_infiniband::{fabric, script, traffic, tree_fabric};
 use common::script::{Cue, Script, message};
@@ -104,7 +104,7 @@ fn as_told(sample: &oracle_ib::Sample) -> Sample {
             FlowKey::Qp { dst, .. } => Some(NicId::new(dst)),
             FlowKey::Sl { .. } => None,
         },
-        ccti: state.ccti,
+        level: state.ccti,
         delay: state.delay,
     };
     Sample {
@@ -251,7 +251,7 @@ fn a_controlled_hotspot_agrees() {
         .zip(0..)
         .map(|((from, to), i)| (Cue::At(i * 2000), message(i, from, to, 0, 200_000)));
     let run = compare(&spec, &Script::new(lines), Some(1000)).unwrap();
-    assert!(run.congestion.marked > 100 && run.congestion.ccti_max > 3);
+    assert!(run.congestion.marked > 100 && run.congestion.level_max > 3);
 }
 
 /// Two VLs through links whose far ends are slow: Port VLs are starved of credits, hold those
@@ -267,7 +267,8 @@ fn starved_port_vls_agree() {
     let with = |multiplier| {
         let mut spec = spec.clone();
         let mut control = control(0, 1, 3000);
-        for port in [&mut control.host_ports, &mut control.switch_ports] {
+        let marker = marker_of(&mut control);
+        for port in [&mut marker.host_ports, &mut marker.switch_ports] {
             (port.credit_mask, port.cs_threshold) = (true, 12);
             port.cs_return_delay = CctEntry {
                 multiplier,

@@ -3,7 +3,7 @@
 mod common;
 
 use common::ids::{hop, port_of};
-use common::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
+use common::infiniband::{cct_of, control, marker_of, ratio, static_pool, voq_fabric, voq_of};
 use common::specs;
 use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::spec::congestion::CctEntry;
@@ -227,30 +227,35 @@ fn forwarding() {
 #[test]
 fn congestion_parameters_are_told_by_their_names() {
     let name = |parameter| format!("congestion_control.{parameter}");
-    refused_control(&name("Threshold"), "16", |c| c.switch_ports.threshold = 16);
+    refused_control(&name("Threshold"), "16", |c| {
+        marker_of(c).switch_ports.threshold = 16
+    });
     refused_control(&name("Threshold"), "200", |c| {
         let port = flitwise::fabric::spec::congestion::PortCongestion {
             threshold: 200,
-            ..c.host_ports
+            ..marker_of(c).host_ports
         };
-        c.exceptions.insert(port_of(0, 0), port);
+        marker_of(c).exceptions.insert(port_of(0, 0), port);
     });
     refused_control(&name("port"), "port 99", |c| {
-        c.exceptions.insert(port_of(0, 99), c.host_ports);
+        let marker = marker_of(c);
+        marker.exceptions.insert(port_of(0, 99), marker.host_ports);
     });
-    refused_control(&name("CCT"), "127 entries", |c| c.cct.truncate(127));
-    refused_control(&name("CCT"), "entry 5", |c| c.cct[5].shift = 4);
-    refused_control(&name("CCT"), "entry 6", |c| c.cct[6].multiplier = 1 << 14);
-    refused_control(&name("CCTI_Limit"), "128", |c| c.ccti_limit = 128);
+    refused_control(&name("CCT"), "127 entries", |c| cct_of(c).cct.truncate(127));
+    refused_control(&name("CCT"), "entry 5", |c| cct_of(c).cct[5].shift = 4);
+    refused_control(&name("CCT"), "entry 6", |c| {
+        cct_of(c).cct[6].multiplier = 1 << 14
+    });
+    refused_control(&name("CCTI_Limit"), "128", |c| cct_of(c).ccti_limit = 128);
     refused_control(&name("CCTI_Min"), "9 of SL 1", |c| {
-        c.ccti_limit = 8;
-        c.service_levels[1].ccti_min = 9;
+        cct_of(c).ccti_limit = 8;
+        cct_of(c).service_levels[1].ccti_min = 9;
     });
     refused_control(&name("CCTI_Timer"), "never rise", |c| {
-        c.service_levels[0].ccti_timer = 0
+        cct_of(c).service_levels[0].ccti_timer = 0
     });
     refused_control(&name("service_levels"), "1 service", |c| {
-        c.service_levels.truncate(1)
+        cct_of(c).service_levels.truncate(1)
     });
     refused_control(&name("cnp"), "0 bytes", |c| {
         c.notification = Notification::Cnp { bytes: 0 }
@@ -268,13 +273,14 @@ fn congestion_parameters_are_told_by_their_names() {
 fn settings_of_ports_and_delays() {
     let spec = sound();
     let mut control = control(8, 0, 100);
-    control.host_ports.threshold = 1;
-    let mut own = control.host_ports;
+    let marker = marker_of(&mut control);
+    marker.host_ports.threshold = 1;
+    let mut own = marker.host_ports;
     own.threshold = 3;
-    control.exceptions.insert(port_of(1, 2), own);
+    marker.exceptions.insert(port_of(1, 2), own);
     let at = |switch, port| {
         let (switch, port) = (SwitchId::new(switch), PortId::new(port));
-        control.port(&spec.topology, switch, port).threshold
+        marker.port(&spec.topology, switch, port).threshold
     };
     assert_eq!([at(0, 2), at(0, 4), at(1, 2)], [1, 8, 3]);
     // 10 flits of 1.5 ticks, times 7/4.

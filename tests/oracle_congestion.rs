@@ -4,11 +4,13 @@
 mod common;
 mod oracle;
 
-use common::infiniband::{control, own_pool, voq_fabric, with_hierarchical_switches};
+use common::infiniband::{
+    cct_of, control, marker_of, own_pool, voq_fabric, with_hierarchical_switches,
+};
 use common::script::{Cue, Script, message};
 use common::specs::hierarchical_of;
 use flitwise::fabric::spec::congestion::{
-    CctEntry, FillComparison, FlowLevel, TimerRestart, TimerScope,
+    CctEntry, FillComparison, FlowLevel, Marker, SourceControl, TimerRestart, TimerScope,
 };
 use flitwise::fabric::spec::{CongestionControl, FabricSpec, Notification, Tick};
 use flitwise::fabric::topology::Topology;
@@ -72,14 +74,18 @@ fn packets_are_marked_once_one_finds_a_queue_at_the_threshold() {
     // That granted at 34 is marked, too, but has not left.
     assert_eq!(run.congestion.marked, 5);
     // Two packets between two marks: granted at 18, 30, 42, 54.
-    let run = collide(&fabric(|c| c.host_ports.marking_rate = 2), 20, 60);
+    let run = collide(
+        &fabric(|c| marker_of(c).host_ports.marking_rate = 2),
+        20,
+        60,
+    );
     assert_eq!(marks(&run), [21, 33, 45, 57]);
     // Weight 0 marks nothing; neither does a packet size above 256 bytes.
-    let run = collide(&fabric(|c| c.host_ports.threshold = 0), 20, 60);
+    let run = collide(&fabric(|c| marker_of(c).host_ports.threshold = 0), 20, 60);
     assert!(marks(&run).is_empty());
-    let run = collide(&fabric(|c| c.host_ports.packet_size = 5), 20, 60);
+    let run = collide(&fabric(|c| marker_of(c).host_ports.packet_size = 5), 20, 60);
     assert!(marks(&run).is_empty());
-    let run = collide(&fabric(|c| c.host_ports.packet_size = 4), 20, 29);
+    let run = collide(&fabric(|c| marker_of(c).host_ports.packet_size = 4), 20, 29);
     assert_eq!(marks(&run), [21, 25]);
 }
 
@@ -118,8 +124,8 @@ fn fill_is_compared_in_three_ways() {
         (13, FillComparison::SumShared, 25),
     ] {
         let change = |c: &mut CongestionControl| {
-            c.compare = compare;
-            c.host_ports.threshold = weight;
+            marker_of(c).compare = compare;
+            marker_of(c).host_ports.threshold = weight;
         };
         let run = collide(&fabric(change), 20, 30);
         assert_eq!(marks(&run)[0], first, "{compare:?}, weight {weight}");
@@ -147,7 +153,7 @@ fn port_without_credits_is_a_victim_unless_masked() {
     // header left: packets leave at 9, 19, 29, …, and headers are routed at 6, 10, 14, …. So
     // there never are credits in a tick in which a packet joins its queue, after the first.
     let slow = |mask: bool| {
-        let mut spec = fabric(|c| c.host_ports.victim_mask = mask);
+        let mut spec = fabric(|c| marker_of(c).host_ports.victim_mask = mask);
         hierarchical_of(&mut spec).buffers.nic_sink = own_pool(2, 4);
         collide(&spec, 20, 65)
     };
@@ -166,10 +172,10 @@ fn starved_port_marks_and_holds_credits_back() {
     // queue, which has just joined and counts, and the receive buffer has no credits.
     let starved = |change: fn(&mut CongestionControl)| {
         let mut spec = fabric(|c| {
-            c.host_ports.threshold = 0;
-            c.host_ports.credit_mask = true;
-            c.host_ports.cs_threshold = 14;
-            c.ccti_limit = 0;
+            marker_of(c).host_ports.threshold = 0;
+            marker_of(c).host_ports.credit_mask = true;
+            marker_of(c).host_ports.cs_threshold = 14;
+            cct_of(c).ccti_limit = 0;
             change(c);
         });
         hierarchical_of(&mut spec).buffers.nic_sink = own_pool(2, 4);
@@ -181,7 +187,7 @@ fn starved_port_marks_and_holds_credits_back() {
     assert!(marks(&run).len() > 5);
     // Credits come back 20 ticks later.
     let held = starved(|c| {
-        c.host_ports.cs_return_delay = CctEntry {
+        marker_of(c).host_ports.cs_return_delay = CctEntry {
             multiplier: 20,
             shift: 2,
         };
@@ -189,7 +195,7 @@ fn starved_port_marks_and_holds_credits_back() {
     let held = starts(&held, 1);
     let first = (0..20).find(|&at| free[at] != held[at]).unwrap();
     assert!(first >= 4 && held[first] > free[first]);
-    assert!(marks(&starved(|c| c.host_ports.credit_mask = false)).is_empty());
+    assert!(marks(&starved(|c| marker_of(c).host_ports.credit_mask = false)).is_empty());
 }
 
 #[test]
@@ -199,7 +205,7 @@ fn congestion_ends_below_the_threshold() {
     // end of 22 on. After the grants at 26, 30 and 34 there are 2 and 2, 1 and 2, 1 and 1: below
     // the threshold. The packet granted at 34 is marked, being the one whose grant ends the
     // congestion, and leaves at 37.
-    let run = collide(&fabric(|c| c.host_ports.threshold = 14), 5, 300);
+    let run = collide(&fabric(|c| marker_of(c).host_ports.threshold = 14), 5, 300);
     assert_eq!(of(&run, OUTPUT).count(), 10);
     assert_eq!(marks(&run), [29, 33, 37]);
     // Where one packet is at the threshold, all are marked that are granted after 14.
@@ -211,9 +217,9 @@ fn congestion_ends_below_the_threshold() {
 /// index rises by 4 at once; entry i of the table delays by 2i packets.
 fn one_mark(change: impl FnOnce(&mut CongestionControl)) -> FabricSpec {
     fabric(|c| {
-        c.host_ports.marking_rate = u16::MAX;
-        c.service_levels[0].ccti_increase = 4;
-        c.cct = (0..128u16)
+        marker_of(c).host_ports.marking_rate = u16::MAX;
+        cct_of(c).service_levels[0].ccti_increase = 4;
+        cct_of(c).cct = (0..128u16)
             .map(|i| CctEntry {
                 multiplier: 2 * i,
                 shift: 0,
@@ -259,10 +265,14 @@ fn fecn_becn_delay_and_timer() {
     assert_eq!(starts(&run, 2)[..expected.len()], expected);
     let counts = run.congestion;
     assert_eq!(
-        (counts.marked, counts.notifications, counts.becns),
+        (
+            counts.marked,
+            counts.notifications_sent,
+            counts.notifications_received
+        ),
         (1, 1, 1)
     );
-    assert_eq!(counts.ccti_max, 4);
+    assert_eq!(counts.level_max, 4);
     // Packets of NIC 2 that start from 39 on with an index: 3 with 4 (at 40, 76, 112), …
     let with = |from, to| {
         starts(&run, 2)
@@ -271,8 +281,36 @@ fn fecn_becn_delay_and_timer() {
             .count() as u64
     };
     let sum = 4 * with(39, 139) + 3 * with(139, 239) + 2 * with(239, 339) + with(339, 439);
-    assert_eq!(counts.ccti_sum, sum);
+    assert_eq!(counts.level_sum, sum);
     assert_eq!(counts.packets, run.packets_injected);
+}
+
+#[test]
+fn without_a_source_control_notifications_change_nothing() {
+    let run = collide(&fabric(|c| c.source = SourceControl::None), 20, 300);
+    let counts = run.congestion;
+    assert!(counts.marked > 10);
+    let told = (counts.notifications_sent, counts.notifications_received);
+    // The run ends while the last three are under way, which take as long as three packets.
+    assert_eq!(told, (counts.marked, counts.marked - 3));
+    assert_eq!(
+        (counts.packets, counts.level_sum, counts.cct),
+        (40, 0, None)
+    );
+    let unmarked = collide(&fabric(|c| c.marker = Marker::None), 20, 300);
+    assert_eq!(starts(&run, 2), starts(&unmarked, 2));
+    // The same marks do slow down sources that have a table.
+    let reacting = collide(&fabric(|_| ()), 20, 300);
+    assert!(starts(&reacting, 2) != starts(&run, 2));
+}
+
+#[test]
+fn without_a_marker_nothing_is_marked() {
+    let run = collide(&fabric(|c| c.marker = Marker::None), 20, 300);
+    assert!(marks(&run).is_empty());
+    let counts = run.congestion;
+    assert_eq!((counts.marked, counts.notifications_sent), (0, 0));
+    assert_eq!((counts.packets, counts.level_sum), (40, 0));
 }
 
 #[test]
@@ -298,7 +336,7 @@ fn cnp_goes_before_data() {
 #[test]
 fn held_flow_lets_others_pass() {
     for (level, passes) in [(FlowLevel::Qp, true), (FlowLevel::Sl, false)] {
-        let spec = one_mark(|c| c.level = level);
+        let spec = one_mark(|c| cct_of(c).level = level);
         // The link of NIC 2 is free from 44 on, when it has sent what was in the send queue.
         let other = (44, message(9, 2, 5, 0, 256));
         let run = run(&spec, contributors(20).into_iter().chain([other]), 200);
@@ -318,8 +356,8 @@ fn send_queue_has_one_packet_of_a_flow_with_an_index() {
     // the index of SL 0 is at least 1.
     let spec = |least| {
         fabric(|c| {
-            c.cct[1].multiplier = 0;
-            c.service_levels[0].ccti_min = least;
+            cct_of(c).cct[1].multiplier = 0;
+            cct_of(c).service_levels[0].ccti_min = least;
         })
     };
     let lines = [
@@ -343,7 +381,7 @@ fn send_queue_has_one_packet_of_a_flow_with_an_index() {
 
 #[test]
 fn timer_of_a_service_level_runs_freely() {
-    let run = collide(&one_mark(|c| c.timer = TimerScope::PerSl), 60, 460);
+    let run = collide(&one_mark(|c| cct_of(c).timer = TimerScope::PerSl), 60, 460);
     assert_eq!(
         indices(&run),
         [(39, 4), (100, 3), (200, 2), (300, 1), (400, 0)]
@@ -353,8 +391,8 @@ fn timer_of_a_service_level_runs_freely() {
 #[test]
 fn index_stays_between_minimum_and_limit() {
     let spec = one_mark(|c| {
-        c.ccti_limit = 5;
-        c.service_levels[0].ccti_min = 2;
+        cct_of(c).ccti_limit = 5;
+        cct_of(c).service_levels[0].ccti_min = 2;
     });
     let third = (2, message(0, 0, 3, 0, 256));
     let run = run(&spec, contributors(20).into_iter().chain([third]), 460);
@@ -372,8 +410,8 @@ fn becn_restarts_the_timer_if_it_shall() {
     // as inputs take turns, both come from NIC 2. They leave at 21 and 37, and their BECNs are
     // back 18 ticks later.
     let change = |c: &mut CongestionControl| {
-        c.host_ports.marking_rate = 3;
-        c.timer_restart = TimerRestart::OnBecn;
+        marker_of(c).host_ports.marking_rate = 3;
+        cct_of(c).timer_restart = TimerRestart::OnBecn;
     };
     let run = collide(&fabric(change), 20, 1000);
     let own: Vec<_> = run.ccti.iter().filter(|c| c.nic == 2).collect();

@@ -4,11 +4,11 @@
 mod common;
 mod oracle_ib;
 
-use common::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
+use common::infiniband::{cct_of, control, marker_of, ratio, static_pool, voq_fabric, voq_of};
 use common::script::{Cue, Script, message};
 use flitwise::fabric::spec::congestion::{
-    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, SlScope, TimerRestart,
-    TimerScope,
+    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marker, Marking, SlScope,
+    SourceControl, TimerRestart, TimerScope,
 };
 use flitwise::fabric::spec::voq::Acks;
 use flitwise::fabric::spec::{CongestionControl, FabricSpec, Notification, Tick};
@@ -50,14 +50,18 @@ fn packets_are_marked_once_one_finds_a_queue_at_the_threshold() {
     let run = collide(&fabric(|_| ()), 20, 35);
     assert_eq!(marks(&run), [21, 25, 29, 33]);
     // Two packets between two marks: granted at 18, 30, 42, 54.
-    let run = collide(&fabric(|c| c.host_ports.marking_rate = 2), 20, 60);
+    let run = collide(
+        &fabric(|c| marker_of(c).host_ports.marking_rate = 2),
+        20,
+        60,
+    );
     assert_eq!(marks(&run), [21, 33, 45, 57]);
     // Weight 0 marks nothing; neither does a packet size above 256 bytes.
-    let run = collide(&fabric(|c| c.host_ports.threshold = 0), 20, 60);
+    let run = collide(&fabric(|c| marker_of(c).host_ports.threshold = 0), 20, 60);
     assert!(marks(&run).is_empty());
-    let run = collide(&fabric(|c| c.host_ports.packet_size = 5), 20, 60);
+    let run = collide(&fabric(|c| marker_of(c).host_ports.packet_size = 5), 20, 60);
     assert!(marks(&run).is_empty());
-    let run = collide(&fabric(|c| c.host_ports.packet_size = 4), 20, 29);
+    let run = collide(&fabric(|c| marker_of(c).host_ports.packet_size = 4), 20, 29);
     assert_eq!(marks(&run), [21, 25]);
 }
 
@@ -87,11 +91,11 @@ fn packet_that_waits_alone_is_no_congestion() {
 fn marks_are_drawn_from_a_stream_of_the_port_vl() {
     let drawn = |seed, rate| {
         let change = |c: &mut CongestionControl| {
-            c.marking = Marking::Random;
-            c.marking_seed = seed;
-            c.host_ports.marking_rate = rate;
+            marker_of(c).marking = Marking::Random;
+            marker_of(c).marking_seed = seed;
+            marker_of(c).host_ports.marking_rate = rate;
             // One increase only, so that the queues stay at the threshold.
-            c.ccti_limit = 0;
+            cct_of(c).ccti_limit = 0;
         };
         collide(&fabric(change), 600, 4000)
     };
@@ -124,8 +128,8 @@ fn fill_is_compared_in_three_ways() {
         (13, FillComparison::SumShared, 25),
     ] {
         let change = |c: &mut CongestionControl| {
-            c.compare = compare;
-            c.host_ports.threshold = weight;
+            marker_of(c).compare = compare;
+            marker_of(c).host_ports.threshold = weight;
         };
         let run = collide(&fabric(change), 20, 30);
         assert_eq!(marks(&run)[0], first, "{compare:?}, weight {weight}");
@@ -136,7 +140,7 @@ fn fill_is_compared_in_three_ways() {
 fn port_without_credits_is_a_victim_unless_masked() {
     // The host takes a flit in four ticks and buffers one packet.
     let slow = |mask: bool| {
-        let mut spec = fabric(|c| c.host_ports.victim_mask = mask);
+        let mut spec = fabric(|c| marker_of(c).host_ports.victim_mask = mask);
         voq_of(&mut spec).buffers.nic_sink = static_pool(2, 4);
         voq_of(&mut spec).hca.sink_rate = Some(ratio(1, 4));
         collide(&spec, 20, 100)
@@ -156,14 +160,14 @@ fn starved_port_marks_and_holds_credits_back() {
     // in which they are back, so the Port VL stays so.
     let starved = |change: fn(&mut CongestionControl)| {
         let mut spec = fabric(|c| {
-            c.host_ports.threshold = 0;
-            c.host_ports.credit_mask = true;
-            c.host_ports.cs_threshold = 14;
+            marker_of(c).host_ports.threshold = 0;
+            marker_of(c).host_ports.credit_mask = true;
+            marker_of(c).host_ports.cs_threshold = 14;
             change(c);
         });
         voq_of(&mut spec).buffers.nic_sink = static_pool(2, 4);
         voq_of(&mut spec).hca.sink_rate = Some(ratio(1, 4));
-        spec.congestion_control.as_mut().unwrap().ccti_limit = 0;
+        cct_of(spec.congestion_control.as_mut().unwrap()).ccti_limit = 0;
         collide(&spec, 20, 140)
     };
     let run = starved(|_| ());
@@ -174,7 +178,7 @@ fn starved_port_marks_and_holds_credits_back() {
     // Five times the four ticks of a packet later; the first was granted at 6, before it was
     // starved.
     let run = starved(|c| {
-        c.host_ports.cs_return_delay = CctEntry {
+        marker_of(c).host_ports.cs_return_delay = CctEntry {
             multiplier: 20,
             shift: 2,
         };
@@ -182,8 +186,8 @@ fn starved_port_marks_and_holds_credits_back() {
     assert_eq!(starts(&run, 1)[15..], [60, 64, 78, 122]);
     // Neither without the mask nor below the threshold.
     for change in [
-        (|c| c.host_ports.credit_mask = false) as fn(&mut CongestionControl),
-        |c| c.host_ports.cs_threshold = 0,
+        (|c| marker_of(c).host_ports.credit_mask = false) as fn(&mut CongestionControl),
+        |c| marker_of(c).host_ports.cs_threshold = 0,
     ] {
         let run = starved(change);
         assert!(marks(&run).is_empty());
@@ -194,7 +198,7 @@ fn starved_port_marks_and_holds_credits_back() {
 #[test]
 fn congestion_ends_below_the_threshold() {
     // Five packets each: the queues run empty. A queue of two packets is at the threshold.
-    let run = collide(&fabric(|c| c.host_ports.threshold = 14), 5, 300);
+    let run = collide(&fabric(|c| marker_of(c).host_ports.threshold = 14), 5, 300);
     let all: Vec<_> = run.departures.iter().filter(|d| d.from == OUTPUT).collect();
     assert_eq!(all.len(), 10);
     // Grants at 6, 10, …, 42. Joins end at 22 with 2 and 3 packets waiting, which is the first
@@ -219,9 +223,9 @@ fn starts(run: &IbRun, adapter: usize) -> Vec<Tick> {
 /// adapter's index rises by 4 at once; entry i of the table delays by 2i packets.
 fn one_mark(change: impl FnOnce(&mut CongestionControl)) -> FabricSpec {
     fabric(|c| {
-        c.host_ports.marking_rate = u16::MAX;
-        c.service_levels[0].ccti_increase = 4;
-        c.cct = (0..128u16)
+        marker_of(c).host_ports.marking_rate = u16::MAX;
+        cct_of(c).service_levels[0].ccti_increase = 4;
+        cct_of(c).cct = (0..128u16)
             .map(|i| CctEntry {
                 multiplier: 2 * i,
                 shift: 0,
@@ -233,6 +237,34 @@ fn one_mark(change: impl FnOnce(&mut CongestionControl)) -> FabricSpec {
 
 fn indices(run: &IbRun) -> Vec<(Tick, u16)> {
     run.ccti.iter().map(|c| (c.tick, c.ccti)).collect()
+}
+
+#[test]
+fn without_a_source_control_notifications_change_nothing() {
+    let run = collide(&fabric(|c| c.source = SourceControl::None), 20, 300);
+    let counts = run.congestion;
+    assert!(counts.marked > 10);
+    let told = (counts.notifications_sent, counts.notifications_received);
+    // The run ends while the last three are under way, which take as long as three packets.
+    assert_eq!(told, (counts.marked, counts.marked - 3));
+    assert_eq!(
+        (counts.packets, counts.level_sum, counts.cct),
+        (40, 0, None)
+    );
+    let unmarked = collide(&fabric(|c| c.marker = Marker::None), 20, 300);
+    assert_eq!(starts(&run, 2), starts(&unmarked, 2));
+    // The same marks do slow down sources that have a table.
+    let reacting = collide(&fabric(|_| ()), 20, 300);
+    assert!(starts(&reacting, 2) != starts(&run, 2));
+}
+
+#[test]
+fn without_a_marker_nothing_is_marked() {
+    let run = collide(&fabric(|c| c.marker = Marker::None), 20, 300);
+    assert!(marks(&run).is_empty());
+    let counts = run.congestion;
+    assert_eq!((counts.marked, counts.notifications_sent), (0, 0));
+    assert_eq!((counts.packets, counts.level_sum), (40, 0));
 }
 
 #[test]
@@ -271,7 +303,7 @@ fn fecn_becn_delay_and_timer() {
 #[test]
 fn other_flows_pass_a_held_one() {
     for (level, passes) in [(FlowLevel::Qp, true), (FlowLevel::Sl, false)] {
-        let spec = one_mark(|c| c.level = level);
+        let spec = one_mark(|c| cct_of(c).level = level);
         let lines = [1, 2].map(|src| (Cue::At(0), message(src, src as u32, 3, 0, 256 * 20)));
         let other = [(Cue::At(40), message(9, 2, 5, 0, 256))];
         let run = oracle_ib::run(&spec, &mut Script::new(lines.into_iter().chain(other)), 200);
@@ -289,7 +321,7 @@ fn other_flows_pass_a_held_one() {
 
 #[test]
 fn timer_of_a_service_level_runs_freely() {
-    let run = collide(&one_mark(|c| c.timer = TimerScope::PerSl), 60, 460);
+    let run = collide(&one_mark(|c| cct_of(c).timer = TimerScope::PerSl), 60, 460);
     assert_eq!(
         indices(&run),
         [(39, 4), (100, 3), (200, 2), (300, 1), (400, 0)]
@@ -299,8 +331,8 @@ fn timer_of_a_service_level_runs_freely() {
 #[test]
 fn index_stays_between_minimum_and_limit() {
     let spec = one_mark(|c| {
-        c.ccti_limit = 5;
-        c.service_levels[0].ccti_min = 2;
+        cct_of(c).ccti_limit = 5;
+        cct_of(c).service_levels[0].ccti_min = 2;
     });
     let lines = [1, 2].map(|src| (Cue::At(0), message(src, src as u32, 3, 0, 256 * 20)));
     let third = [(Cue::At(2), message(0, 0, 3, 0, 256))];
@@ -318,8 +350,8 @@ fn index_stays_between_minimum_and_limit() {
 /// their BECNs are back 18 ticks later.
 fn two_marks(restart: TimerRestart) -> Vec<(Tick, u16)> {
     let change = |c: &mut CongestionControl| {
-        c.host_ports.marking_rate = 3;
-        c.timer_restart = restart;
+        marker_of(c).host_ports.marking_rate = 3;
+        cct_of(c).timer_restart = restart;
     };
     let run = collide(&fabric(change), 20, 1000);
     let own = run.ccti.iter().filter(|c| c.hca == 2);
@@ -351,10 +383,10 @@ fn becn_restarts_the_timer_if_it_shall() {
 fn increase_beyond_the_limit_saturates_or_is_skipped() {
     for (bound, second) in [(CctiBound::Saturate, 5), (CctiBound::Skip, 4)] {
         let change = |c: &mut CongestionControl| {
-            c.host_ports.marking_rate = 3;
-            c.service_levels[0].ccti_increase = 4;
-            c.ccti_limit = 5;
-            c.ccti_bound = bound;
+            marker_of(c).host_ports.marking_rate = 3;
+            cct_of(c).service_levels[0].ccti_increase = 4;
+            cct_of(c).ccti_limit = 5;
+            cct_of(c).ccti_bound = bound;
         };
         let run = collide(&fabric(change), 20, 60);
         // BECNs of the marks at 18 and 34, as in `two_marks`.
@@ -368,16 +400,17 @@ fn increase_beyond_the_limit_saturates_or_is_skipped() {
 fn trigger_threshold_counts_events_and_changes_nothing() {
     let with = |trigger| {
         collide(
-            &one_mark(|c| c.service_levels[0].trigger_threshold = trigger),
+            &one_mark(|c| cct_of(c).service_levels[0].trigger_threshold = trigger),
             60,
             460,
         )
     };
     let without = with(0);
-    assert_eq!(without.congestion.threshold_events, 0);
+    let logged = |run: &IbRun| run.congestion.cct.unwrap().threshold_events;
+    assert_eq!(logged(&without), 0);
     for (trigger, events) in [(1, 1), (4, 1), (5, 0)] {
         let run = with(trigger);
-        assert_eq!(run.congestion.threshold_events, events, "{trigger}");
+        assert_eq!(logged(&run), events, "{trigger}");
         assert_eq!(starts(&run, 2), starts(&without, 2));
     }
 }
@@ -385,7 +418,7 @@ fn trigger_threshold_counts_events_and_changes_nothing() {
 #[test]
 fn delay_may_count_largest_packets() {
     for (base, flits) in [(IrdBase::Packet, 1), (IrdBase::MaxPacket, 4)] {
-        let spec = one_mark(|c| c.ird_base = base);
+        let spec = one_mark(|c| cct_of(c).ird_base = base);
         // Packets of one flit.
         let lines = (0..60).map(|i| (Cue::At(0), message(i, 1 + i as u32 % 2, 3, 0, 64)));
         let run = oracle_ib::run_sampled(&spec, &mut Script::new(lines), 80, Some(10));
@@ -400,7 +433,7 @@ fn delay_may_count_largest_packets() {
 fn largest_index_may_hold_the_whole_adapter() {
     // The index of SL 0 holds the adapter until 36 + 4 + 32, or its own packets only.
     for (scope, start) in [(SlScope::Flow, 40), (SlScope::Link, 72)] {
-        let spec = one_mark(|c| (c.level, c.sl_scope) = (FlowLevel::Sl, scope));
+        let spec = one_mark(|c| (cct_of(c).level, cct_of(c).sl_scope) = (FlowLevel::Sl, scope));
         let lines = [1, 2].map(|src| (Cue::At(0), message(src, src as u32, 3, 0, 256 * 20)));
         let other = [(Cue::At(40), message(9, 2, 5, 1, 256))];
         let run = oracle_ib::run(&spec, &mut Script::new(lines.into_iter().chain(other)), 200);

@@ -10,6 +10,7 @@ use common::random::config;
 use common::random_infiniband::{fabric, script, traffic};
 use common::script::Script;
 use flitwise::fabric::engine::Engine;
+use flitwise::fabric::spec::congestion::{Marker, SourceControl};
 use flitwise::fabric::spec::voq::{VlArb, VlWeight};
 use flitwise::fabric::spec::{
     CongestionControl, FabricSpec, ForwardingTables, SlToVl, TrunkSelection, UpPorts, VlPolicy,
@@ -67,11 +68,15 @@ proptest! {
         let expected = told(&calm);
         if let Some(control) = &spec.congestion_control {
             let mut control = CongestionControl::clone(control);
-            for level in &mut control.service_levels {
-                level.ccti_min = 0;
+            if let SourceControl::Cct(cct) = &mut control.source {
+                for level in &mut cct.service_levels {
+                    level.ccti_min = 0;
+                }
             }
-            for port in [&mut control.host_ports, &mut control.switch_ports] {
-                (port.threshold, port.credit_mask) = (0, false);
+            if let Marker::PortVl(marker) = &mut control.marker {
+                for port in [&mut marker.host_ports, &mut marker.switch_ports] {
+                    (port.threshold, port.credit_mask) = (0, false);
+                }
             }
             let mut idle = spec.clone();
             idle.congestion_control = Some(Box::new(control));

@@ -6,7 +6,7 @@
 mod common;
 mod oracle_ib;
 
-use common::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
+use common::infiniband::{cct_of, control, marker_of, ratio, static_pool, voq_fabric, voq_of};
 use common::script::{Cue, Script, message};
 use flitwise::fabric::spec::congestion::TimerRestart;
 use flitwise::fabric::spec::{FabricSpec, Tick};
@@ -112,10 +112,10 @@ fn without_control_three_flows_share_the_link_between_the_switches() {
 fn controlled() -> FabricSpec {
     let mut spec = test_bed();
     let mut congestion = control(12, 2, 2000);
-    congestion.host_ports.victim_mask = true;
-    congestion.host_ports.marking_rate = 3;
-    congestion.switch_ports.marking_rate = 3;
-    congestion.timer_restart = TimerRestart::OnBecn;
+    marker_of(&mut congestion).host_ports.victim_mask = true;
+    marker_of(&mut congestion).host_ports.marking_rate = 3;
+    marker_of(&mut congestion).switch_ports.marking_rate = 3;
+    cct_of(&mut congestion).timer_restart = TimerRestart::OnBecn;
     spec.congestion_control = Some(Box::new(congestion));
     spec
 }

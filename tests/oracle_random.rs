@@ -53,12 +53,12 @@ fn random_congestion_control_acts() {
         let run = oracle::run(&spec, &mut script(&spec, &traffic), TICKS);
         assert_eq!(run.end, RunEnd::Drained);
         marked += u32::from(run.congestion.marked > 0);
-        slowed += u32::from(run.congestion.ccti_sum > 0);
+        slowed += u32::from(run.congestion.level_sum > 0);
         let cnp_waits = |link: &oracle::LinkCounts| {
             matches!(link.from, oracle::End::Nic(_)) && !link.waited.is_empty()
         };
         let waits = run.links.iter().any(cnp_waits);
-        with_scarce_credits += u32::from(waits && run.congestion.notifications > 0);
+        with_scarce_credits += u32::from(waits && run.congestion.notifications_sent > 0);
     }
     assert!(marked >= 20, "packets are marked in {marked} of 100 runs");
     assert!(

@@ -2,7 +2,9 @@
 
 use flitwise::config::{Plan, resolve_text};
 use flitwise::fabric::ids::{NicId, PortId, SwitchId};
-use flitwise::fabric::stats::{CongestionStats, FabricStats, Latency, LinkEnd, LinkStats, SlStats};
+use flitwise::fabric::stats::{
+    CctStats, CongestionStats, FabricStats, Latency, LinkEnd, LinkStats, SlStats,
+};
 use flitwise::replay::background::BackgroundOutcome;
 use flitwise::replay::outcome::JobOutcome;
 use flitwise::results::{SCHEMA, execution_time_ps, result_json, summary};
@@ -229,32 +231,38 @@ fn congestion_control_is_told() {
     assert!(!summary(&plan(), &result, false).contains("congestion"));
     result.main.stats.congestion = Some(CongestionStats {
         marked: 1234,
-        notifications: 900,
-        becns: 890,
-        ccti_sum: 5000,
+        notifications_sent: 900,
+        notifications_received: 890,
+        level_sum: 5000,
         packets: 2000,
-        ccti_max: 17,
-        threshold_events: 12,
+        level_max: 17,
+        cct: Some(CctStats {
+            threshold_events: 12,
+        }),
     });
     let expected = serde_json::json!({
         "marked_packets": 1234,
-        "notifications": 900,
-        "becns": 890,
+        "notifications_sent": 900,
+        "notifications_received": 890,
         "data_packets": 2000,
-        "mean_ccti": 2.5,
-        "max_ccti": 17,
-        "threshold_events": 12,
+        "mean_control_level": 2.5,
+        "max_control_level": 17,
+        "cct": { "threshold_events": 12 },
     });
     assert_eq!(result_json(&plan(), &result)["congestion"], expected);
     let text = summary(&plan(), &result, false);
-    let line = "congestion      1,234 packets marked, 900 notifications, 890 BECNs; CCTI mean 2.50, \
-                max 17\n";
+    let line = "congestion      1,234 packets marked, 900 notifications sent, 890 received; \
+                control level mean 2.50, max 17\n";
     assert!(text.contains(line), "{text}");
-    // Nothing sent: no division by 0.
+    // Nothing sent: no division by 0. Without a congestion control table there is no log.
     result.main.stats.congestion = Some(CongestionStats::default());
     assert_eq!(
-        result_json(&plan(), &result)["congestion"]["mean_ccti"],
+        result_json(&plan(), &result)["congestion"]["mean_control_level"],
         0.0
+    );
+    assert_eq!(
+        result_json(&plan(), &result)["congestion"]["cct"],
+        serde_json::Value::Null
     );
 }
 

@@ -222,11 +222,11 @@ fn csv_and_parquet_have_the_same_rows() {
         let mut recording = files.begin(Run::Experiment).unwrap();
         assert_eq!(recording.interval, 7813);
         assert!(files.begin(Run::Baseline(0)).is_none());
-        let source = |dst, ccti, delay| SourceSample {
+        let source = |dst, level, delay| SourceSample {
             nic: NicId::new(3),
             sl: 0,
             dst,
-            ccti,
+            level,
             delay,
         };
         (recording.take)(&Sample {
@@ -271,7 +271,7 @@ fn csv_and_parquet_have_the_same_rows() {
         ),
         (
             "sources",
-            "run,load,time_ps,nic,sl,to_nic,ccti,delay_ps\n\
+            "run,load,time_ps,nic,sl,to_nic,control_level,delay_ps\n\
              experiment,,5000320,3,default,,4,64000\n\
              experiment,,10000640,3,default,9,0,0\n",
         ),

@@ -2,8 +2,8 @@
 //! integers with the unit in the key, fractions as exact texts.
 
 use super::experiment::{Background, Experiment, Job, Measure, Placement, SendCompletion};
+use super::json_congestion;
 use super::json_fabric::{fabric_json, qos};
-use super::json_infiniband;
 use crate::fabric::spec::{FabricSpec, Qos};
 use crate::replay::Repeat;
 use crate::replay::background::{Injection, Pattern};
@@ -29,7 +29,7 @@ pub fn experiment_json(e: &Experiment) -> Value {
         "seed": seed,
         "fabric": fabric_json(fabric, routing),
         "qos": qos(fabric),
-        "congestion_control": json_infiniband::congestion(control, &fabric.qos),
+        "congestion_control": json_congestion::congestion(control, &fabric.qos),
         "jobs": jobs.iter().map(|j| job(j, &fabric.qos)).collect::<Vec<_>>(),
         "background": flows.iter().map(|b| background(b, &fabric.qos)).collect::<Vec<_>>(),
         "measure": measured.as_ref().map(measure),

@@ -9,6 +9,7 @@ pub mod experiment;
 mod fabric_only;
 mod import;
 mod json;
+mod json_congestion;
 mod json_fabric;
 mod json_infiniband;
 mod kinds;

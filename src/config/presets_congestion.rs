@@ -1,7 +1,6 @@
 //! Parameters of congestion control: our defaults, and the published sets.
 
-use super::raw_congestion::RawControlPreset;
-use super::raw_infiniband::{RawCctTable, TIMER_UNIT_PS};
+use super::raw_congestion::{RawCctTable, RawControlPreset, TIMER_UNIT_PS};
 use crate::fabric::spec::congestion::{CctEntry, PortCongestion};
 use crate::units::{Picoseconds, Ratio};
 

@@ -1,8 +1,9 @@
 //! The experiment file as written: every key is optional, every unknown key an
 //! error. `resolve` decides what the keys mean.
 
+use super::raw_congestion::RawCongestionControl;
 use super::raw_fabric::RawFabric;
-use super::raw_infiniband::{RawCongestionControl, RawVlArb};
+use super::raw_infiniband::RawVlArb;
 use super::raw_traffic::{RawBackground, RawMeasure};
 use super::resolve_series::RawSeries;
 use super::resolve_vls::RawVlPolicy;

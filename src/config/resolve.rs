@@ -5,7 +5,7 @@ use super::error::ConfigError;
 use super::experiment::{Baseline, Experiment, Job, Plan, Series};
 use super::presets;
 use super::raw::RawExperiment;
-use super::raw_infiniband::RawControlKind;
+use super::raw_congestion::RawControlKind;
 use super::raw_traffic::RawMeasure;
 use super::resolve_qos::Scheduling;
 use super::resolve_series::RawSeries;

@@ -2,7 +2,7 @@
 
 use super::error::ConfigError;
 use super::presets_congestion::CongestionDefaults;
-use super::raw_infiniband::{RawCct, RawCctTable, RawCongestionControl};
+use super::raw_congestion::{RawCct, RawCctTable, RawCongestionControl};
 use super::resolve::read;
 use crate::fabric::spec::congestion::{
     CctEntry, MAX_CCT_ENTRIES, MAX_CCT_MULTIPLIER, MAX_CCT_SHIFT, MIN_CCT_ENTRIES,

@@ -2,24 +2,26 @@
 
 use super::error::{ConfigError, suggestion};
 use super::presets_congestion::{CongestionDefaults, published};
-use super::raw_congestion::{RawCctiBound, RawIrdBase, RawMarking, RawSlScope, RawTimerRestart};
-use super::raw_infiniband::{
-    RawCompare, RawCongestionControl, RawLevel, RawNotification, RawPortCongestion, RawTimerScope,
+use super::raw_congestion::{
+    RawCctiBound, RawCompare, RawCongestionControl, RawIrdBase, RawLevel, RawMarker, RawMarking,
+    RawNotification, RawPortCongestion, RawSlScope, RawSourceControl, RawTimerRestart,
+    RawTimerScope,
 };
 use super::resolve_cct::table;
 use super::resolve_fabric::small;
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::congestion::{
-    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, MAX_CCT_MULTIPLIER, MAX_CCT_SHIFT,
-    MAX_THRESHOLD, Marking, PortCongestion, SlCongestion, SlScope, TimerRestart, TimerScope,
+    CctControl, CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, MAX_CCT_MULTIPLIER,
+    MAX_CCT_SHIFT, MAX_THRESHOLD, Marker, Marking, PortCongestion, PortVlMarker, SlCongestion,
+    SlScope, SourceControl, TimerRestart, TimerScope,
 };
 use crate::fabric::spec::{CongestionControl, FabricSpec, Notification, ServiceLevel};
 use crate::units::TickLength;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// All parameters, whether congestion control is switched on or not. Files are looked for
-/// in `dir`.
+/// All parameters, whether congestion control is switched on or not; those of a marker or source
+/// control that is not taken are checked, too. Files are looked for in `dir`.
 pub(super) fn congestion(
     raw: &RawCongestionControl,
     d: &CongestionDefaults,
@@ -31,8 +33,29 @@ pub(super) fn congestion(
         None => d,
         Some(preset) => published(preset),
     };
-    let [host_ports, switch_ports] = ports(raw, d)?;
+    let port_vl = port_vl_marker(raw, d, marking_seed)?;
+    let notification = notification(raw, d)?;
+    let cct = cct_control(raw, d, spec, dir)?;
     Ok(CongestionControl {
+        marker: match raw.marker {
+            None | Some(RawMarker::PortVl) => Marker::PortVl(port_vl),
+            Some(RawMarker::None) => Marker::None,
+        },
+        notification,
+        source: match raw.source {
+            None | Some(RawSourceControl::Cct) => SourceControl::Cct(cct),
+            Some(RawSourceControl::None) => SourceControl::None,
+        },
+    })
+}
+
+fn port_vl_marker(
+    raw: &RawCongestionControl,
+    d: &CongestionDefaults,
+    marking_seed: u64,
+) -> Result<PortVlMarker, ConfigError> {
+    let [host_ports, switch_ports] = ports(raw, d)?;
+    Ok(PortVlMarker {
         host_ports,
         switch_ports,
         exceptions: BTreeMap::new(),
@@ -46,7 +69,16 @@ pub(super) fn congestion(
             Some(RawMarking::Fixed) => Marking::Fixed,
         },
         marking_seed,
-        notification: notification(raw, d)?,
+    })
+}
+
+fn cct_control(
+    raw: &RawCongestionControl,
+    d: &CongestionDefaults,
+    spec: &FabricSpec,
+    dir: &Path,
+) -> Result<CctControl, ConfigError> {
+    Ok(CctControl {
         level: match raw.level {
             None | Some(RawLevel::Qp) => FlowLevel::Qp,
             Some(RawLevel::Sl) => FlowLevel::Sl,
@@ -141,6 +173,9 @@ pub(super) fn exceptions(
     control: &mut CongestionControl,
     topology: &crate::fabric::topology::Topology,
 ) -> Result<(), ConfigError> {
+    let Marker::PortVl(marker) = &mut control.marker else {
+        return Ok(());
+    };
     for (i, one) in raw.port.iter().enumerate() {
         let key = format!("congestion_control.port.{i}");
         let at = SwitchPort::new(SwitchId::new(one.switch), PortId::new(one.port));
@@ -156,9 +191,9 @@ pub(super) fn exceptions(
                 ),
             ));
         }
-        let of_kind = control.port(topology, at.switch, at.port);
+        let of_kind = marker.port(topology, at.switch, at.port);
         let own = settings(&one.settings(), of_kind, &key)?;
-        if control.exceptions.insert(at, own).is_some() {
+        if marker.exceptions.insert(at, own).is_some() {
             return Err(ConfigError::new(key, "this port is listed twice; keep one"));
         }
     }

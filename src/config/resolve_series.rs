@@ -2,6 +2,7 @@
 
 use super::error::ConfigError;
 use super::experiment::{Series, SeriesFormat, SeriesKind};
+use crate::fabric::spec::congestion::{Marker, SourceControl};
 use crate::fabric::spec::{FabricSpec, Switch};
 use crate::units::Latency;
 use serde::Deserialize;
@@ -82,15 +83,17 @@ pub(super) fn series(raw: &RawSeries, fabric: &FabricSpec) -> Result<Series, Con
     })
 }
 
-/// False if `fabric` has no such samples: sources, and the Port VLs of hierarchical switches,
-/// exist only with congestion control.
+/// False if nothing is ever recorded: fills of hierarchical switches belong to their marker, and
+/// sources to their control.
 fn can_be_seen(kind: SeriesKind, fabric: &FabricSpec) -> bool {
+    let control = fabric.congestion_control.as_deref();
     match kind {
         SeriesKind::Flows => true,
         SeriesKind::PortVls => {
-            fabric.congestion_control.is_some() || matches!(fabric.switch, Switch::Voq(_))
+            control.is_some_and(|control| control.marker != Marker::None)
+                || matches!(fabric.switch, Switch::Voq(_))
         }
-        SeriesKind::Sources => fabric.congestion_control.is_some(),
+        SeriesKind::Sources => control.is_some_and(|control| control.source != SourceControl::None),
     }
 }
 

@@ -42,11 +42,11 @@ pub struct PortVlSample {
     pub vl: u8,
     /// Flits waiting for the output (section 9).
     pub flits: u64,
-    /// Packets marked with FECN since the sample before.
+    /// Packets marked since the sample before.
     pub marked: u64,
 }
 
-/// Injection control of a flow, or of a service level of an adapter.
+/// How a source controls a flow, or a service level of a NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SourceSample {
     /// Sending NIC.
@@ -55,9 +55,9 @@ pub struct SourceSample {
     pub sl: u8,
     /// Destination of the queue pair; `None` where control is per service level.
     pub dst: Option<NicId>,
-    /// Index into the congestion control table.
-    pub ccti: u16,
-    /// Injection rate delay after its previous packet, in ticks.
+    /// Control level (a congestion control table: the CCTI of the flow).
+    pub level: u16,
+    /// Ticks by which its next packet is delayed after its previous one.
     pub delay: Tick,
 }
 

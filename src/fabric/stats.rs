@@ -38,31 +38,41 @@ pub struct FabricStats {
     pub congestion: Option<CongestionStats>,
 }
 
-/// Counters of congestion control.
+/// Counters of congestion control, whichever marker and source control there are. The *control
+/// level* of a flow says how far its source slows it down: 0 is not at all, the rest is up to the
+/// source control (a congestion control table: the CCTI).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CongestionStats {
-    /// Packets marked with FECN by a switch.
+    /// Packets marked by a switch.
     pub marked: u64,
-    /// CNPs, and ACKs with BECN, that a destination created.
-    pub notifications: u64,
-    /// BECNs that reached a source.
-    pub becns: u64,
-    /// Sum over all data packets of the CCTI of their flow when they were sent.
-    pub ccti_sum: u64,
-    /// Data packets sent: `ccti_sum` over this is the mean CCTI.
+    /// Packets with a notification that a destination created (InfiniBand: CNPs, and ACKs with
+    /// BECN).
+    pub notifications_sent: u64,
+    /// Notifications that reached a source (InfiniBand: BECNs).
+    pub notifications_received: u64,
+    /// Sum over all data packets of the control level of their flow when they were sent.
+    pub level_sum: u64,
+    /// Data packets sent: `level_sum` over this is the mean control level.
     pub packets: u64,
-    /// Largest CCTI a data packet was sent with.
-    pub ccti_max: u16,
-    /// BECNs that left an index at `Trigger_Threshold` or above: events that an adapter logs.
+    /// Highest control level a data packet was sent with.
+    pub level_max: u16,
+    /// What only sources with a congestion control table count; `None` with any other control.
+    pub cct: Option<CctStats>,
+}
+
+/// Counters of sources with a congestion control table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CctStats {
+    /// BECNs that left an index at `Trigger_Threshold` or above: events that a NIC logs.
     pub threshold_events: u64,
 }
 
 impl CongestionStats {
-    /// Mean over all data packets of the CCTI of their flow when they were sent; 0 without
-    /// data packets.
+    /// Mean over all data packets of the control level of their flow when they were sent; 0
+    /// without data packets.
     #[must_use]
-    pub fn mean_ccti(&self) -> f64 {
-        self.ccti_sum as f64 / self.packets.max(1) as f64
+    pub fn mean_level(&self) -> f64 {
+        self.level_sum as f64 / self.packets.max(1) as f64
     }
 }
 

@@ -95,12 +95,12 @@ fn trace_digests(experiment: &Experiment, result: &RunResult) -> Vec<u128> {
 pub(super) fn congestion(stats: &CongestionStats) -> Value {
     json!({
         "marked_packets": stats.marked,
-        "notifications": stats.notifications,
-        "becns": stats.becns,
+        "notifications_sent": stats.notifications_sent,
+        "notifications_received": stats.notifications_received,
         "data_packets": stats.packets,
-        "mean_ccti": stats.mean_ccti(),
-        "max_ccti": stats.ccti_max,
-        "threshold_events": stats.threshold_events,
+        "mean_control_level": stats.mean_level(),
+        "max_control_level": stats.level_max,
+        "cct": stats.cct.map(|cct| json!({ "threshold_events": cct.threshold_events })),
     })
 }
 

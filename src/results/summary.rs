@@ -217,12 +217,13 @@ fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Resul
     if let Some(c) = &stats.congestion {
         writeln!(
             out,
-            "congestion      {} packets marked, {} notifications, {} BECNs; CCTI mean {:.2}, max {}",
+            "congestion      {} packets marked, {} notifications sent, {} received; control level mean \
+             {:.2}, max {}",
             human_count(c.marked),
-            human_count(c.notifications),
-            human_count(c.becns),
-            c.mean_ccti(),
-            c.ccti_max,
+            human_count(c.notifications_sent),
+            human_count(c.notifications_received),
+            c.mean_level(),
+            c.level_max,
         )?;
     }
     if saturated(&plan.experiment, main) {

@@ -2,8 +2,8 @@
 
 use super::specs::{even_pool, sc2vl, service_level};
 use flitwise::fabric::spec::congestion::{
-    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, PortCongestion, SlCongestion,
-    SlScope, TimerRestart, TimerScope,
+    CctControl, CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marker, Marking,
+    PortCongestion, PortVlMarker, SlCongestion, SlScope, SourceControl, TimerRestart, TimerScope,
 };
 use flitwise::fabric::spec::hierarchical::{
     self, CentralQueues, Hierarchical, Pool, Scheduler, VirtualAllocation,
@@ -145,23 +145,43 @@ pub fn control(weight: u8, shift: u8, timer: Tick) -> CongestionControl {
         trigger_threshold: 0,
     };
     CongestionControl {
-        host_ports: port,
-        switch_ports: port,
-        exceptions: BTreeMap::new(),
-        compare: FillComparison::AnyQueue,
-        marking: Marking::Fixed,
-        marking_seed: 1,
+        marker: Marker::PortVl(PortVlMarker {
+            host_ports: port,
+            switch_ports: port,
+            exceptions: BTreeMap::new(),
+            compare: FillComparison::AnyQueue,
+            marking: Marking::Fixed,
+            marking_seed: 1,
+        }),
         notification: Notification::Cnp { bytes: 42 },
-        level: FlowLevel::Qp,
-        sl_scope: SlScope::Flow,
-        timer: TimerScope::PerFlow,
-        timer_restart: TimerRestart::AtExpiry,
-        ccti_bound: CctiBound::Saturate,
-        ird_base: IrdBase::Packet,
-        cct: (0..128)
-            .map(|multiplier| CctEntry { multiplier, shift })
-            .collect(),
-        ccti_limit: 127,
-        service_levels: vec![level; 2],
+        source: SourceControl::Cct(CctControl {
+            level: FlowLevel::Qp,
+            sl_scope: SlScope::Flow,
+            timer: TimerScope::PerFlow,
+            timer_restart: TimerRestart::AtExpiry,
+            ccti_bound: CctiBound::Saturate,
+            ird_base: IrdBase::Packet,
+            cct: (0..128)
+                .map(|multiplier| CctEntry { multiplier, shift })
+                .collect(),
+            ccti_limit: 127,
+            service_levels: vec![level; 2],
+        }),
+    }
+}
+
+/// The thresholds and the like, where there are such.
+pub fn marker_of(control: &mut CongestionControl) -> &mut PortVlMarker {
+    match &mut control.marker {
+        Marker::PortVl(marker) => marker,
+        Marker::None => panic!("nothing marks"),
+    }
+}
+
+/// The table and the like, where there is one.
+pub fn cct_of(control: &mut CongestionControl) -> &mut CctControl {
+    match &mut control.source {
+        SourceControl::Cct(control) => control,
+        SourceControl::None => panic!("sources do nothing"),
     }
 }

@@ -10,6 +10,7 @@ use super::random_topology::topology;
 use super::script::{Cue, Script};
 use super::specs::hierarchical_of;
 use flitwise::fabric::ids::{NicId, SwitchId};
+use flitwise::fabric::spec::congestion::SourceControl;
 use flitwise::fabric::spec::hierarchical::{
     Buffers, CentralQueues, DTABLE_UNIT_BYTES, DTableEntry, Pool, Quota, Scheduler, Timing,
     VirtualAllocation,
@@ -355,7 +356,9 @@ prop_compose! {
             congestion_control: None,
         };
         spec.congestion_control = control.map(|mut control| {
-            control.service_levels.truncate(spec.qos.service_levels.len());
+            if let SourceControl::Cct(cct) = &mut control.source {
+                cct.service_levels.truncate(spec.qos.service_levels.len());
+            }
             if !matches!(control.notification, Notification::Cnp { .. }) {
                 control.notification = Notification::Cnp { bytes: 8 };
             }

@@ -1,6 +1,6 @@
 //! Random InfiniBand fabrics and traffic, small enough for the oracle.
 
-use super::infiniband::{control, ratio, static_pool, voq_fabric, voq_of};
+use super::infiniband::{ratio, static_pool, voq_fabric, voq_of};
 use super::random::Kind;
 use super::random_tables::RawTables;
 use super::random_topology;
@@ -8,8 +8,8 @@ use super::script::{Cue, Script, message};
 use super::specs::sc2vl;
 use flitwise::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use flitwise::fabric::spec::congestion::{
-    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, PortCongestion, SlCongestion,
-    SlScope, TimerRestart, TimerScope,
+    CctControl, CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marker, Marking,
+    PortCongestion, PortVlMarker, SlCongestion, SlScope, SourceControl, TimerRestart, TimerScope,
 };
 use flitwise::fabric::spec::voq::{Acks, Buffers, LinkRates, VlArb, VlWeight};
 use flitwise::fabric::spec::{
@@ -78,7 +78,9 @@ fn arbiter(vls: u8) -> impl Strategy<Value = VlArb> {
 }
 
 fn port() -> impl Strategy<Value = PortCongestion> {
-    let marks = (0u8..=15, any::<bool>(), 0u8..8, 0u16..4);
+    // Large weights mark most.
+    let threshold = prop_oneof![0u8..=15, 13u8..=15];
+    let marks = (threshold, any::<bool>(), 0u8..8, 0u16..4);
     let delay = prop_oneof![
         Just(CctEntry::NONE),
         (0u16..40, 0u8..=3).prop_map(|(multiplier, shift)| CctEntry { multiplier, shift }),
@@ -109,8 +111,22 @@ fn level() -> impl Strategy<Value = SlCongestion> {
     )
 }
 
-/// Congestion control of fabrics with `sls` service levels.
+/// Congestion control of fabrics with `sls` service levels. One in 16 has no marker, one in
+/// 16 no source control.
 pub fn congestion(sls: usize) -> impl Strategy<Value = CongestionControl> {
+    (complete(sls), 0u8..16, 0u8..16).prop_map(|(mut control, marker, source)| {
+        if marker == 0 {
+            control.marker = Marker::None;
+        }
+        if source == 0 {
+            control.source = SourceControl::None;
+        }
+        control
+    })
+}
+
+/// Congestion control with a marker and a source control.
+fn complete(sls: usize) -> impl Strategy<Value = CongestionControl> {
     let compare = prop_oneof![
         Just(FillComparison::AnyQueue),
         Just(FillComparison::Sum),
@@ -141,27 +157,31 @@ pub fn congestion(sls: usize) -> impl Strategy<Value = CongestionControl> {
     (port(), port(), modes, choices, table, vec(level(), sls)).prop_map(
         |(host_ports, switch_ports, modes, choices, (ccti_limit, step, shift), service_levels)| {
             CongestionControl {
-                host_ports,
-                switch_ports,
-                compare: modes.0,
+                marker: Marker::PortVl(PortVlMarker {
+                    host_ports,
+                    switch_ports,
+                    exceptions: BTreeMap::new(),
+                    compare: modes.0,
+                    marking: choices.0,
+                    marking_seed: choices.1,
+                }),
                 notification: modes.1,
-                level: modes.2.0,
-                sl_scope: modes.2.1,
-                timer: modes.3.0,
-                timer_restart: modes.3.1,
-                marking: choices.0,
-                marking_seed: choices.1,
-                ccti_bound: choices.2,
-                ird_base: choices.3,
-                cct: (0..128)
-                    .map(|i| CctEntry {
-                        multiplier: i * step,
-                        shift,
-                    })
-                    .collect(),
-                ccti_limit,
-                service_levels,
-                ..control(0, 0, 1)
+                source: SourceControl::Cct(CctControl {
+                    level: modes.2.0,
+                    sl_scope: modes.2.1,
+                    timer: modes.3.0,
+                    timer_restart: modes.3.1,
+                    ccti_bound: choices.2,
+                    ird_base: choices.3,
+                    cct: (0..128)
+                        .map(|i| CctEntry {
+                            multiplier: i * step,
+                            shift,
+                        })
+                        .collect(),
+                    ccti_limit,
+                    service_levels,
+                }),
             }
         },
     )

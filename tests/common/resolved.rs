@@ -1,6 +1,7 @@
 //! Experiments as resolved.
 
 use flitwise::config::{ConfigError, Plan, resolve_text};
+use flitwise::fabric::spec::congestion::{CctControl, Marker, PortVlMarker, SourceControl};
 use flitwise::fabric::spec::{CongestionControl, FabricSpec, Voq};
 use flitwise::units::Ratio;
 use std::path::PathBuf;
@@ -31,6 +32,22 @@ pub fn voq(spec: &FabricSpec) -> &Voq {
 
 pub fn control(spec: &FabricSpec) -> &CongestionControl {
     spec.congestion_control.as_deref().expect("switched on")
+}
+
+/// The thresholds and the like, where there are such.
+pub fn port_vl(control: &CongestionControl) -> &PortVlMarker {
+    match &control.marker {
+        Marker::PortVl(marker) => marker,
+        Marker::None => panic!("nothing marks"),
+    }
+}
+
+/// The table and the like, where there is one.
+pub fn cct(control: &CongestionControl) -> &CctControl {
+    match &control.source {
+        SourceControl::Cct(control) => control,
+        SourceControl::None => panic!("sources do nothing"),
+    }
 }
 
 pub fn refused(text: &str) -> String {

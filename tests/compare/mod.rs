@@ -150,7 +150,7 @@ fn expected_sample(sample: &oracle::Sample) -> Sample {
             nic: NicId::new(nic),
             sl,
             dst: dst.map(NicId::new),
-            ccti: flow.ccti,
+            level: flow.ccti,
             delay: flow.delay,
         }
     };

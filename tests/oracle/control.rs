@@ -22,22 +22,26 @@ impl Fabric<'_> {
     pub fn notify(&mut self, now: Tick, id: PacketId) {
         let packet = self.packets[id].clone();
         let here = packet.dst as usize;
-        let Some(flows) = &mut self.nics[here].flows else {
+        if self.spec.congestion_control.is_none() {
             return;
-        };
+        }
         if packet.message.is_none() {
+            self.congestion.notifications_received += 1;
+            let Some(flows) = &mut self.nics[here].flows else {
+                return;
+            };
             let flow = flows.key(packet.sl, packet.src);
             let (ccti, event) = flows.becn(now, flow);
-            self.congestion.threshold_events += u64::from(event);
+            let log = self.congestion.cct.get_or_insert_default();
+            log.threshold_events += u64::from(event);
             self.note_ccti(now, here, flow, ccti);
-            self.congestion.becns += 1;
         } else if packet.fecn {
             let cnp = self.spec.cnp_flits().expect("no ACKs here");
             let flow = (packet.dst, packet.src, packet.sl);
             self.packets.push(self.packet(flow, cnp, now));
             let cnp = self.packets.len() - 1;
             self.nics[here].cnps.push_back(cnp);
-            self.congestion.notifications += 1;
+            self.congestion.notifications_sent += 1;
         }
     }
 
@@ -71,8 +75,8 @@ impl Fabric<'_> {
         };
         let counts = &mut self.congestion;
         counts.packets += 1;
-        counts.ccti_sum += u64::from(ccti);
-        counts.ccti_max = counts.ccti_max.max(ccti);
+        counts.level_sum += u64::from(ccti);
+        counts.level_max = counts.level_max.max(ccti);
     }
 
     /// True if time alone may let a packet go: congestion control holds it, or may have held

@@ -2,6 +2,7 @@
 
 use super::allocation::{self, Request};
 use super::blocked;
+use super::congestion::Flows;
 use super::control::CctiChange;
 use super::counts::LevelCounts;
 use super::link::{End, Link};
@@ -15,9 +16,10 @@ use super::switch::Switch;
 use super::{Departure, OracleRun, RunEnd};
 use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::spec::{FabricSpec, Tick, TrunkSelection, UpPorts};
-use flitwise::fabric::stats::CongestionStats;
+use flitwise::fabric::stats::{CctStats, CongestionStats};
 use flitwise::fabric::topology::Peer;
 use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
+use flitwise::units::Ratio;
 use std::collections::{BTreeMap, HashMap};
 
 /// Everything there is, at one moment.
@@ -125,7 +127,10 @@ impl<'s> Fabric<'s> {
             levels: vec![LevelCounts::default(); spec.qos.service_levels.len()],
             reports: Vec::new(),
             departures: Vec::new(),
-            congestion: CongestionStats::default(),
+            congestion: CongestionStats {
+                cct: Flows::new(spec, Ratio::ONE).map(|_| CctStats::default()),
+                ..CongestionStats::default()
+            },
             ccti: Vec::new(),
             samples: Vec::new(),
             payload: BTreeMap::new(),

@@ -4,7 +4,8 @@
 use super::congestion::PortVl;
 use super::packet::{Packet, PacketId};
 use super::switch_of;
-use flitwise::fabric::spec::{CongestionControl, FabricSpec, Tick};
+use flitwise::fabric::spec::congestion::{Marker, PortVlMarker};
+use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::units::Ratio;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone)]
 pub struct Marking<'s> {
     spec: &'s FabricSpec,
-    control: &'s CongestionControl,
+    marker: &'s PortVlMarker,
     switch: u32,
     port_vls: BTreeMap<(usize, usize), PortVl>,
     /// Packets on their way to an output buffer, by (output, VL) and input port.
@@ -24,10 +25,14 @@ pub struct Marking<'s> {
 }
 
 impl<'s> Marking<'s> {
+    /// `None` if nothing marks.
     pub fn new(spec: &'s FabricSpec, switch: u32) -> Option<Self> {
+        let Marker::PortVl(marker) = &spec.congestion_control.as_deref()?.marker else {
+            return None;
+        };
         Some(Self {
             spec,
-            control: spec.congestion_control.as_deref()?,
+            marker,
             switch,
             port_vls: BTreeMap::new(),
             bound: BTreeMap::new(),
@@ -37,7 +42,7 @@ impl<'s> Marking<'s> {
     }
 
     fn port_vl(&mut self, at: (usize, usize)) -> &mut PortVl {
-        let new = || PortVl::new(self.spec, self.control, self.switch, at);
+        let new = || PortVl::new(self.spec, self.marker, self.switch, at);
         self.port_vls.entry(at).or_insert_with(new)
     }
 

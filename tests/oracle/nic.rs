@@ -24,7 +24,9 @@ pub struct Nic<'s> {
     /// Congestion notification packets that wait for the link.
     pub cnps: VecDeque<PacketId>,
     flit_bytes: u32,
-    /// With congestion control only.
+    /// There is congestion control.
+    controlled: bool,
+    /// With a source control only.
     pub flows: Option<Flows<'s>>,
     /// Receive buffer.
     pub received: VecDeque<Flit>,
@@ -42,6 +44,7 @@ impl<'s> Nic<'s> {
             queued: Vec::new(),
             cnps: VecDeque::new(),
             flit_bytes: spec.units.flit_bytes,
+            controlled: spec.congestion_control.is_some(),
             flows: Flows::new(spec, Ratio::ONE),
             received: VecDeque::new(),
             arriving,
@@ -49,7 +52,7 @@ impl<'s> Nic<'s> {
     }
 
     fn queue(&mut self, sl: u8, dst: u32) -> &mut VecDeque<PacketId> {
-        let dst = if self.flows.is_some() { dst } else { 0 };
+        let dst = if self.controlled { dst } else { 0 };
         self.waiting.entry((sl, dst)).or_default()
     }
 
@@ -130,10 +133,12 @@ impl<'s> Nic<'s> {
     }
 
     /// Phase 7: the link starts data packet `id`. Returns the flow's index into the
-    /// table.
+    /// table, 0 if sources do nothing; `None` without congestion control.
     pub fn starts(&mut self, now: Tick, id: PacketId, packet: &Packet) -> Option<u16> {
         self.queued.retain(|&other| other != id);
-        let flows = self.flows.as_mut()?;
+        let Some(flows) = &mut self.flows else {
+            return self.controlled.then_some(0);
+        };
         let key = flows.key(packet.sl, packet.dst);
         let bytes = packet.flits * self.flit_bytes;
         flows.sent(key, now + Tick::from(packet.flits), bytes);

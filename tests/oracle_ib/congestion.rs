@@ -2,10 +2,10 @@
 
 use flitwise::fabric::ids::{PortId, SwitchId};
 use flitwise::fabric::spec::congestion::{
-    CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, PortCongestion, SlScope,
-    TimerRestart, TimerScope,
+    CctControl, CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, PortCongestion,
+    PortVlMarker, SlScope, SourceControl, TimerRestart, TimerScope,
 };
-use flitwise::fabric::spec::{CongestionControl, FabricSpec, Switch, Tick};
+use flitwise::fabric::spec::{FabricSpec, Switch, Tick};
 use flitwise::random::{Purpose, Stream};
 use flitwise::units::Ratio;
 use std::collections::BTreeMap;
@@ -29,20 +29,20 @@ pub struct PortVl {
 impl PortVl {
     pub fn new(
         spec: &FabricSpec,
-        control: &CongestionControl,
+        marker: &PortVlMarker,
         switch: u32,
         (port, vl): (usize, usize),
     ) -> Self {
         let topology = &spec.topology;
         let output = u64::from(switch) * u64::from(topology.radix()) + port as u64;
         Self {
-            settings: control.port(topology, SwitchId::new(switch), PortId::new(port as u32)),
-            compare: control.compare,
-            marking: control.marking,
+            settings: marker.port(topology, SwitchId::new(switch), PortId::new(port as u32)),
+            compare: marker.compare,
+            marking: marker.marking,
             congested: false,
             starved: false,
             passing: 0,
-            stream: Stream::new(control.marking_seed, Purpose::Marking, [output, vl as u64]),
+            stream: Stream::new(marker.marking_seed, Purpose::Marking, [output, vl as u64]),
             marked: 0,
             marked_in_all: 0,
         }
@@ -158,7 +158,7 @@ pub struct Flow {
 #[derive(Debug, Clone)]
 pub struct Flows<'s> {
     spec: &'s FabricSpec,
-    control: &'s CongestionControl,
+    control: &'s CctControl,
     /// Rate of the adapter's link, in flits per tick.
     rate: Ratio,
     flows: BTreeMap<FlowKey, Flow>,
@@ -167,10 +167,14 @@ pub struct Flows<'s> {
 }
 
 impl<'s> Flows<'s> {
+    /// `None` if sources do nothing.
     pub fn new(spec: &'s FabricSpec, rate: Ratio) -> Option<Self> {
+        let SourceControl::Cct(control) = &spec.congestion_control.as_deref()?.source else {
+            return None;
+        };
         Some(Self {
             spec,
-            control: spec.congestion_control.as_deref()?,
+            control,
             rate,
             flows: BTreeMap::new(),
             previous: BTreeMap::new(),

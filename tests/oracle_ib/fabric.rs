@@ -11,7 +11,7 @@ use super::{CctiChange, Departure, IbRun, RunEnd};
 use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::spec::voq::{Acks, StaticPool};
 use flitwise::fabric::spec::{FabricSpec, Notification, Tick, Voq};
-use flitwise::fabric::stats::CongestionStats;
+use flitwise::fabric::stats::{CctStats, CongestionStats};
 use flitwise::fabric::topology::Peer;
 use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
 use std::collections::BTreeMap;
@@ -230,11 +230,12 @@ impl<'s> Fabric<'s> {
                 let cnp = self.answer(now, &packet, PacketKind::Cnp, bytes, true);
                 self.hcas[here].cnps.push_back(cnp);
             }
-        } else if packet.becn
-            && let Some(flows) = &mut self.hcas[packet.dst as usize].flows
-        {
-            let flow = flows.key(packet.sl, packet.src);
+        } else if packet.becn {
             self.becns += 1;
+            let Some(flows) = &mut self.hcas[packet.dst as usize].flows else {
+                return;
+            };
+            let flow = flows.key(packet.sl, packet.src);
             let (ccti, event) = flows.becn(now, flow);
             self.threshold_events += u64::from(event);
             self.ccti.push(CctiChange {
@@ -510,6 +511,7 @@ impl<'s> Fabric<'s> {
 
     pub fn report(self, end: RunEnd, end_tick: Tick) -> IbRun {
         self.check_conservation();
+        let has_table = self.hcas.iter().any(|hca| hca.flows.is_some());
         let all_sent = self.hcas.iter().flat_map(|hca| &hca.ccti_of_sent);
         let sent: Vec<u16> = all_sent.copied().collect();
         IbRun {
@@ -524,12 +526,14 @@ impl<'s> Fabric<'s> {
             samples: self.samples,
             congestion: CongestionStats {
                 marked: self.switches.iter().map(Switch::marked).sum(),
-                notifications: self.notifications,
-                becns: self.becns,
-                threshold_events: self.threshold_events,
-                ccti_sum: sent.iter().copied().map(u64::from).sum(),
+                notifications_sent: self.notifications,
+                notifications_received: self.becns,
+                cct: has_table.then_some(CctStats {
+                    threshold_events: self.threshold_events,
+                }),
+                level_sum: sent.iter().copied().map(u64::from).sum(),
                 packets: sent.len() as u64,
-                ccti_max: sent.iter().copied().max().unwrap_or(0),
+                level_max: sent.iter().copied().max().unwrap_or(0),
             },
         }
     }

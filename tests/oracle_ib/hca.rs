@@ -187,6 +187,8 @@ impl<'s> Hca<'s> {
             let key = flows.key(qp.0, qp.1);
             self.ccti_of_sent.push(flows.ccti(key));
             flows.sent(key, self.engine.end(), packet.bytes);
+        } else {
+            self.ccti_of_sent.push(0);
         }
         1
     }

@@ -8,6 +8,7 @@ use super::packet::{Flit, Packet, PacketId, completes_credit};
 use super::routing::{NextHop, Router};
 use super::vlarb::{Arbiter, Pick};
 use flitwise::fabric::ids::{PortId, SwitchId};
+use flitwise::fabric::spec::congestion::Marker;
 use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
 use flitwise::fabric::topology::Peer;
 use std::collections::{BTreeMap, VecDeque};
@@ -58,7 +59,7 @@ struct Output {
     pointers: Vec<usize>,
     /// Flits in the crossbar, with the tick from which they may leave the buffer.
     line: DelayLine<Flit>,
-    /// With congestion control only.
+    /// With a marker only.
     port_vls: Vec<PortVl>,
 }
 
@@ -124,6 +125,10 @@ impl<'s> Switch<'s> {
             pointer: 0,
         };
         let control = spec.congestion_control.as_deref();
+        let marker = control.and_then(|control| match &control.marker {
+            Marker::PortVl(marker) => Some(marker),
+            Marker::None => None,
+        });
         let output = |port: usize| Output {
             link: leaving[port],
             write: CrossbarPort::new(spec, voq),
@@ -131,7 +136,7 @@ impl<'s> Switch<'s> {
             pointers: vec![0; vls],
             line: DelayLine::new(),
             port_vls: (0..vls)
-                .filter_map(|vl| Some(PortVl::new(spec, control?, id, (port, vl))))
+                .filter_map(|vl| Some(PortVl::new(spec, marker?, id, (port, vl))))
                 .collect(),
         };
         Self {
@@ -360,7 +365,7 @@ impl<'s> Switch<'s> {
     fn judge(&mut self, packets: &[Packet], links: &[Link]) {
         let changed = std::mem::take(&mut self.changed);
         let joined = std::mem::take(&mut self.joined);
-        if self.spec.congestion_control.is_none() {
+        if self.outputs.iter().all(|output| output.port_vls.is_empty()) {
             return;
         }
         for (at, vl) in changed {

@@ -6,8 +6,9 @@ use super::nic::Messages;
 use super::pool::MessageId;
 use super::recorder::Recorder;
 use crate::fabric::series::FlowSample;
+use crate::fabric::spec::congestion::SourceControl;
 use crate::fabric::spec::{FabricSpec, Tick};
-use crate::fabric::stats::{CongestionStats, FabricStats, Latency, LinkStats, SlStats};
+use crate::fabric::stats::{CctStats, CongestionStats, FabricStats, Latency, LinkStats, SlStats};
 use crate::fabric::workload::{PacketReport, Workload};
 
 /// A data packet whose tail has reached its destination.
@@ -64,12 +65,16 @@ pub(super) struct Counters {
 
 impl Counters {
     pub(super) fn new(spec: &FabricSpec) -> Self {
-        let controlled = spec.congestion_control.is_some();
-        Self::zero(spec.qos.service_levels.len(), controlled)
+        let control = spec.congestion_control.as_deref();
+        let congestion = control.map(|control| CongestionStats {
+            cct: matches!(control.source, SourceControl::Cct(_)).then(CctStats::default),
+            ..CongestionStats::default()
+        });
+        Self::zero(spec.qos.service_levels.len(), congestion)
     }
 
-    /// With `sls` SLs. `controlled`: there is congestion control.
-    fn zero(sls: usize, controlled: bool) -> Self {
+    /// With `sls` SLs. `congestion`: zeros, if there is congestion control.
+    fn zero(sls: usize, congestion: Option<CongestionStats>) -> Self {
         Self {
             start: 0,
             in_flight_at_start: 0,
@@ -81,7 +86,7 @@ impl Counters {
             flit_hops: 0,
             host_flit_hops: 0,
             events: 0,
-            congestion: controlled.then(CongestionStats::default),
+            congestion,
             series: None,
             service_levels: (0..sls)
                 .map(|_| SlStats {
@@ -144,21 +149,24 @@ impl Counters {
         }
     }
 
-    /// Counts a BECN that arrived at a source. `is_event`: the NIC logs it as an event.
-    pub(super) fn count_becn(&mut self, is_event: bool) {
+    /// Counts a notification that arrived at a source. `is_event`: a source with a congestion
+    /// control table logs it as an event.
+    pub(super) fn count_notified(&mut self, is_event: bool) {
         self.count(|counts| {
-            counts.becns += 1;
-            counts.threshold_events += u64::from(is_event);
+            counts.notifications_received += 1;
+            if let Some(cct) = &mut counts.cct {
+                cct.threshold_events += u64::from(is_event);
+            }
         });
     }
 
-    /// Counts a data packet that was sent while its holder had this CCTI.
+    /// Counts a data packet that was sent at this control level.
     #[inline]
-    pub(super) fn count_sent(&mut self, ccti: u16) {
+    pub(super) fn count_sent(&mut self, level: u16) {
         self.count(|counts| {
             counts.packets += 1;
-            counts.ccti_sum += u64::from(ccti);
-            counts.ccti_max = counts.ccti_max.max(ccti);
+            counts.level_sum += u64::from(level);
+            counts.level_max = counts.level_max.max(level);
         });
     }
 
@@ -179,12 +187,16 @@ impl Counters {
     pub(super) fn restart(&mut self, now: Tick) {
         let in_flight = self.in_flight();
         let series = self.series.take();
+        let congestion = self.congestion.map(|counts| CongestionStats {
+            cct: counts.cct.map(|_| CctStats::default()),
+            ..CongestionStats::default()
+        });
         *self = Self {
             series,
             start: now + 1,
             in_flight_at_start: in_flight,
             events: self.events,
-            ..Self::zero(self.service_levels.len(), self.congestion.is_some())
+            ..Self::zero(self.service_levels.len(), congestion)
         };
     }
 

@@ -83,7 +83,7 @@ enum Model<P> {
     /// Without congestion control.
     Hierarchical(Box<hierarchical::Fabric<hierarchical::Off, P>>),
     /// With congestion control.
-    HierarchicalControlled(Box<hierarchical::Fabric<hierarchical::Congestion, P>>),
+    HierarchicalControlled(Box<hierarchical::Fabric<hierarchical::Controlled, P>>),
     /// With blind virtual allocation; with or without congestion control.
     HierarchicalBlind(Box<hierarchical::Fabric<hierarchical::BlindAllocation, P>>),
     /// With up-ports chosen by their queues; with or without congestion control.
@@ -108,8 +108,8 @@ impl<P: Probe> Model<P> {
     }
 
     fn hierarchical(spec: &FabricSpec, switch: &Hierarchical, probe: P) -> Result<Self, SpecError> {
-        use hierarchical::{Adaptive, BlindAllocation, Congestion, Fabric, Off};
-        let congestion = Congestion::new(spec)?;
+        use hierarchical::{Adaptive, BlindAllocation, Controlled, Fabric, Off};
+        let congestion = Controlled::new(spec)?;
         if switch.virtual_allocation == VirtualAllocation::Blind {
             let fabric = Fabric::new(spec, switch, BlindAllocation(congestion), probe)?;
             return Ok(Self::HierarchicalBlind(Box::new(fabric)));

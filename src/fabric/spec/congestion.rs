@@ -1,6 +1,8 @@
-//! Parameters of InfiniBand congestion control, under the names of the InfiniBand
-//! Architecture Specification 1.2.1 (annex A10, tables 515–521). `docs/model-infiniband.md`,
-//! sections 9 to 11, says what they do.
+//! Congestion control in three parts: a marker at the switches, a notification by the
+//! destination, and a control at the source. The only marker and the only control so far are
+//! InfiniBand's, with parameters under the names of the InfiniBand Architecture Specification
+//! 1.2.1 (annex A10, tables 515–521); what they do is in `docs/model-infiniband.md`, sections 9
+//! to 11.
 
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{SpecError, Tick};
@@ -22,6 +24,35 @@ pub const MAX_THRESHOLD: u8 = 15;
 /// All parameters of congestion control.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CongestionControl {
+    /// What marks packets at the switches.
+    pub marker: Marker,
+    /// How the destination tells the source.
+    pub notification: Notification,
+    /// What the source does then.
+    pub source: SourceControl,
+}
+
+/// What marks packets at the switches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Marker {
+    /// Nothing: no packet is ever marked.
+    None,
+    /// Port VLs whose fill reaches a threshold (section 9).
+    PortVl(PortVlMarker),
+}
+
+/// What a source does about notifications.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SourceControl {
+    /// Nothing: they arrive and are counted, and no packet is held.
+    None,
+    /// They raise an index into a congestion control table, whose entries are delays (section 11).
+    Cct(CctControl),
+}
+
+/// Marking at Port VLs by thresholds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortVlMarker {
     /// Switch ports that lead to adapters.
     pub host_ports: PortCongestion,
     /// Switch ports that lead to switches.
@@ -34,8 +65,11 @@ pub struct CongestionControl {
     pub marking: Marking,
     /// Seed of the streams of [`Marking::Random`].
     pub marking_seed: u64,
-    /// How the destination tells the source.
-    pub notification: Notification,
+}
+
+/// Delays from a congestion control table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CctControl {
     /// What an index into the table belongs to.
     pub level: FlowLevel,
     /// Which index holds back a packet.
@@ -212,6 +246,35 @@ impl CctEntry {
 }
 
 impl CongestionControl {
+    /// Checks every parameter against its range in the specification.
+    ///
+    /// # Errors
+    /// The first parameter out of range, under its name.
+    pub(super) fn validate(&self, topology: &Topology, sls: usize) -> Result<(), SpecError> {
+        if let Marker::PortVl(marker) = &self.marker {
+            marker.validate(topology)?;
+        }
+        match &self.source {
+            SourceControl::None => Ok(()),
+            SourceControl::Cct(control) => control.validate(sls),
+        }
+    }
+}
+
+impl Marker {
+    /// Largest factor by which a starved Port VL delays credits, in times of a packet on its link.
+    #[must_use]
+    pub fn largest_return_delay(&self) -> u16 {
+        let Self::PortVl(marker) = self else {
+            return 0;
+        };
+        let starving = marker.settings().filter(|settings| settings.may_starve());
+        let delays = starving.map(|settings| settings.cs_return_delay.multiplier);
+        delays.max().unwrap_or(0)
+    }
+}
+
+impl PortVlMarker {
     /// Settings of a switch port.
     #[must_use]
     pub fn port(&self, topology: &Topology, switch: SwitchId, port: PortId) -> PortCongestion {
@@ -222,15 +285,14 @@ impl CongestionControl {
         })
     }
 
-    /// Checks every parameter against its range in the specification.
-    ///
-    /// # Errors
-    /// The first parameter out of range, under its name.
-    pub(super) fn validate(&self, topology: &Topology, sls: usize) -> Result<(), SpecError> {
+    /// The settings that ports may have.
+    fn settings(&self) -> impl Iterator<Item = &PortCongestion> {
         let ports = [&self.host_ports, &self.switch_ports];
-        for port in ports.into_iter().chain(self.exceptions.values()) {
-            port.validate()?;
-        }
+        ports.into_iter().chain(self.exceptions.values())
+    }
+
+    fn validate(&self, topology: &Topology) -> Result<(), SpecError> {
+        self.settings().try_for_each(PortCongestion::validate)?;
         for &SwitchPort { switch, port } in self.exceptions.keys() {
             if !topology.has_port(switch, port) {
                 return error(
@@ -239,6 +301,12 @@ impl CongestionControl {
                 );
             }
         }
+        Ok(())
+    }
+}
+
+impl CctControl {
+    fn validate(&self, sls: usize) -> Result<(), SpecError> {
         self.validate_table()?;
         self.validate_levels(sls)
     }

@@ -50,7 +50,7 @@ pub struct FabricSpec {
     pub qos: Qos,
     /// Kind of the switches and their NICs, with what belongs to this kind.
     pub switch: Switch,
-    /// InfiniBand congestion control, which either kind may have.
+    /// Congestion control, which either kind may have.
     pub congestion_control: Option<Box<CongestionControl>>,
 }
 

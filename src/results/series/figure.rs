@@ -181,7 +181,7 @@ impl Request<'_> {
         let title = match self.kind {
             SeriesKind::Flows => "Payload delivered per flow",
             SeriesKind::PortVls => "Data waiting per Port VL",
-            SeriesKind::Sources => "Congestion control table index (CCTI) per source",
+            SeriesKind::Sources => "Control level per source",
         };
         match self.load {
             Some(load) => format!("{title}, load {load}"),
@@ -193,7 +193,7 @@ impl Request<'_> {
         match self.kind {
             SeriesKind::Flows => "bandwidth (Gb/s)",
             SeriesKind::PortVls => "waiting (KiB)",
-            SeriesKind::Sources => "CCTI",
+            SeriesKind::Sources => "control level",
         }
     }
 
@@ -201,7 +201,7 @@ impl Request<'_> {
         let (what, most) = match self.kind {
             SeriesKind::Flows => ("flows", "most bytes"),
             SeriesKind::PortVls => ("Port VLs", "most data waiting"),
-            SeriesKind::Sources => ("sources", "largest sum of CCTIs"),
+            SeriesKind::Sources => ("sources", "largest sum of control levels"),
         };
         let lines = match shown == all {
             true if all == 0 => return "nothing was recorded".to_owned(),

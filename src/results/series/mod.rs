@@ -269,8 +269,8 @@ impl RunFiles<'_> {
                     NONE => Cell::Empty,
                     nic => id(nic),
                 };
-                let [ccti, delay] = [x, ps(y)].map(Cell::Integer);
-                write(&[run, load, time, id(a), sl(b), to, ccti, delay])
+                let [level, delay] = [x, ps(y)].map(Cell::Integer);
+                write(&[run, load, time, id(a), sl(b), to, level, delay])
             }
         }
     }
@@ -322,7 +322,7 @@ impl Recorded {
                 })?,
                 SeriesKind::Sources => seen.sources.iter().try_for_each(|s| {
                     let to = s.dst.map_or(NONE, NicId::get);
-                    push([s.nic.get(), s.sl.into(), to], [s.ccti.into(), s.delay])
+                    push([s.nic.get(), s.sl.into(), to], [s.level.into(), s.delay])
                 })?,
             }
         }
@@ -375,7 +375,7 @@ fn columns(kind: SeriesKind) -> Vec<Column> {
             integer("nic"),
             text("sl"),
             column(ColumnKind::Integer, true)("to_nic"),
-            integer("ccti"),
+            integer("control_level"),
             integer("delay_ps"),
         ],
     });

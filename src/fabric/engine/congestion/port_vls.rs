@@ -6,14 +6,20 @@
 //! This module counts flits only: the fabric knows the packets and the credits. In a hierarchical
 //! switch a *queue* here is the packets of one in-port for one (output, VL), wherever they wait.
 
+use super::{MarkerQueue, PacketLength};
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::series::PortVlSample;
-use crate::fabric::spec::congestion::{CctEntry, FillComparison, Marking, PortCongestion};
-use crate::fabric::spec::{CongestionControl, FabricSpec};
+use crate::fabric::spec::congestion::{
+    CctEntry, FillComparison, Marking, PortCongestion, PortVlMarker,
+};
+use crate::fabric::spec::{FabricSpec, SpecError};
 use crate::random::{Purpose, Stream};
 
 /// Bytes of one unit of `Packet_Size`.
 const PACKET_SIZE_BYTES: u32 = 64;
+
+/// Most queues; each takes 4 bytes.
+const MAX_QUEUES: u64 = 1 << 28;
 
 /// One (output, VL).
 #[derive(Debug, Clone, Copy, Default)]
@@ -43,7 +49,7 @@ struct PortVl {
 /// All Port VLs, numbered output · VLs + VL, and their queues, numbered
 /// (input · radix + out-port) · VLs + VL. Inputs and outputs are numbered over all switches.
 #[derive(Debug)]
-pub(in crate::fabric::engine) struct PortVls {
+pub(super) struct PortVls {
     compare: FillComparison,
     marking: Marking,
     marking_seed: u64,
@@ -65,25 +71,44 @@ pub(in crate::fabric::engine) struct PortVls {
     changed: Vec<u32>,
     /// Packets that joined in this tick and have not been granted, as (queue, flits). They count
     /// from the end of the tick on.
-    joining: Vec<((u32, u32, u8), u32)>,
+    joining: Vec<(MarkerQueue, u32)>,
     taking_series: bool,
 }
 
+/// Checks that `ports` in-ports have no more queues than are supported, for `radix` out-ports of
+/// `vls` VLs each.
+fn check_size(ports: u32, radix: u32, vls: usize) -> Result<(), SpecError> {
+    let queues = u64::from(ports) * u64::from(radix) * vls as u64;
+    if queues <= MAX_QUEUES {
+        return Ok(());
+    }
+    Err(SpecError {
+        key: "congestion_control.kind",
+        problem: format!(
+            "{queues} pairs of an input and a Port VL, more than the {MAX_QUEUES} supported; take \
+             a smaller fabric or fewer VLs"
+        ),
+    })
+}
+
 impl PortVls {
-    pub(in crate::fabric::engine) fn new(spec: &FabricSpec, control: &CongestionControl) -> Self {
+    /// # Errors
+    /// If there are too many queues.
+    pub(super) fn new(spec: &FabricSpec, marker: &PortVlMarker) -> Result<Self, SpecError> {
         let topology = &spec.topology;
         let (radix, vls) = (topology.radix(), usize::from(spec.qos.vls));
         let ports = topology.switches() * radix;
+        check_size(ports, radix, vls)?;
         let settings: Vec<_> = (0..ports)
             .map(|port| SwitchPort::of_index(port, radix))
-            .map(|at| control.port(topology, at.switch, at.port))
+            .map(|at| marker.port(topology, at.switch, at.port))
             .collect();
         let port_vls = ports as usize * vls;
         let flits = |credits: u32| u64::from(credits) * u64::from(spec.units.flits_per_credit);
-        Self {
-            compare: control.compare,
-            marking: control.marking,
-            marking_seed: control.marking_seed,
+        Ok(Self {
+            compare: marker.compare,
+            marking: marker.marking,
+            marking_seed: marker.marking_seed,
             may_starve: settings.iter().any(PortCongestion::may_starve),
             vls,
             radix: radix as usize,
@@ -95,7 +120,7 @@ impl PortVls {
             changed: Vec::new(),
             joining: Vec::new(),
             taking_series: false,
-        }
+        })
     }
 
     /// True if `flits` reach (16 − `weight`)/16 of the buffer's size on `vl`. A weight of 0 is never
@@ -118,9 +143,9 @@ impl PortVls {
     }
 
     /// Number of a queue.
-    fn queue(&self, input: u32, output: u32, vl: u8) -> usize {
-        let out_port = output as usize % self.radix;
-        (input as usize * self.radix + out_port) * self.vls + usize::from(vl)
+    fn number(&self, queue: MarkerQueue) -> usize {
+        let out_port = queue.output as usize % self.radix;
+        (queue.input as usize * self.radix + out_port) * self.vls + usize::from(queue.vl)
     }
 
     /// Number of a Port VL.
@@ -137,11 +162,11 @@ impl PortVls {
     }
 
     /// Changes the fill of a queue to what `new` makes of it.
-    fn change_fill(&mut self, (input, output, vl): (u32, u32, u8), new: impl Fn(u32) -> u32) {
-        let queue = self.queue(input, output, vl);
-        let (before, after) = (self.fill[queue], new(self.fill[queue]));
-        self.fill[queue] = after;
-        let (at, vl) = (output as usize, usize::from(vl));
+    fn change_fill(&mut self, queue: MarkerQueue, new: impl Fn(u32) -> u32) {
+        let fill = self.number(queue);
+        let (before, after) = (self.fill[fill], new(self.fill[fill]));
+        self.fill[fill] = after;
+        let (at, vl) = (queue.output as usize, usize::from(queue.vl));
         let weight = self.settings[at].threshold;
         let reached_before = self.reaches(weight, vl, before.into());
         let reaches_after = self.reaches(weight, vl, after.into());
@@ -157,24 +182,24 @@ impl PortVls {
         state.over = state.over + u32::from(reaches_after) - u32::from(reached_before);
     }
 
-    /// Phase 4: a packet of `flits` flits joined `queue`, an (input, output, VL).
+    /// Phase 4: a packet of `flits` flits joined `queue`.
     #[inline]
-    pub(in crate::fabric::engine) fn joined(&mut self, queue: (u32, u32, u8), flits: u32) {
-        self.touch(queue.1, queue.2);
+    pub(super) fn joined(&mut self, queue: MarkerQueue, flits: u32) {
+        self.touch(queue.output, queue.vl);
         self.joining.push((queue, flits));
     }
 
-    /// Phase 6: a packet of (flits, bytes on the wire) of `queue`, an (input, output, VL), was
-    /// granted. `joined_now`: it joined in this tick. Returns true if it is marked.
+    /// Phase 6: a packet of `queue` was granted. `joined_now`: it joined in this tick. Returns true
+    /// if it is marked.
     #[inline]
-    pub(in crate::fabric::engine) fn granted(
+    pub(super) fn granted(
         &mut self,
-        queue: (u32, u32, u8),
-        (flits, bytes): (u32, u32),
+        queue: MarkerQueue,
+        PacketLength { flits, bytes }: PacketLength,
         joined_now: bool,
     ) -> bool {
-        let marked = self.mark(queue.1, queue.2, bytes);
-        self.touch(queue.1, queue.2);
+        let marked = self.mark(queue.output, queue.vl, bytes);
+        self.touch(queue.output, queue.vl);
         if joined_now {
             // Two packets of different length may have joined the same queue.
             let granted = (queue, flits);
@@ -192,7 +217,7 @@ impl PortVls {
     /// the packets that joined begin to count.
     fn count_joined(&mut self) {
         let mut joining = std::mem::take(&mut self.joining);
-        for &((_, output, vl), _) in &joining {
+        for &(MarkerQueue { output, vl, .. }, _) in &joining {
             let id = self.port_vl(output, vl);
             let (weight, state) = (self.settings[output as usize].threshold, &self.states[id]);
             self.states[id].found_reached = self.fills_reach(weight, vl.into(), state, state.over);
@@ -206,10 +231,7 @@ impl PortVls {
     /// End of phase 6: Port VLs whose fill changed in this tick enter or leave the congestion
     /// state, and become starved or cease to be. `is_root(output, vl)`: the next buffer has
     /// credits for the largest packet.
-    pub(in crate::fabric::engine) fn update_states(
-        &mut self,
-        mut is_root: impl FnMut(u32, u8) -> bool,
-    ) {
+    pub(super) fn update_states(&mut self, mut is_root: impl FnMut(u32, u8) -> bool) {
         self.count_joined();
         while let Some(id) = self.changed.pop() {
             let (output, vl) = (id as usize / self.vls, id as usize % self.vls);
@@ -233,7 +255,7 @@ impl PortVls {
     /// Port VL is starved, returns by how much its credits return later, in times of the packet
     /// on the link by which it came.
     #[inline]
-    pub(in crate::fabric::engine) fn return_delay(&self, output: u32, vl: u8) -> Option<CctEntry> {
+    pub(super) fn return_delay(&self, output: u32, vl: u8) -> Option<CctEntry> {
         if !self.may_starve {
             return None;
         }
@@ -276,12 +298,12 @@ impl PortVls {
     }
 
     /// From now on, counts marks for samples.
-    pub(in crate::fabric::engine) fn start_series(&mut self) {
+    pub(super) fn start_series(&mut self) {
         self.taking_series = true;
     }
 
     /// Flits waiting per Port VL, and packets marked since the last call.
-    pub(in crate::fabric::engine) fn sample(&mut self) -> Vec<PortVlSample> {
+    pub(super) fn sample(&mut self) -> Vec<PortVlSample> {
         let (vls, radix) = (self.vls as u32, self.radix as u32);
         let mut found = Vec::new();
         for (id, state) in (0u32..).zip(&mut self.states) {

@@ -11,6 +11,7 @@ use super::Fabric;
 use super::control::Control;
 use super::eligibility::Eligibility;
 use crate::fabric::engine::bits::first_from;
+use crate::fabric::engine::congestion::{MarkerQueue, PacketLength};
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::{Obstacle, Probe};
 use crate::fabric::spec::Tick;
@@ -236,18 +237,24 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         }
         let seen = || packet.seen(id);
         self.kernel.observers.granted(self.kernel.now, output, seen);
-        if let Some(congestion) = self.control.get_mut() {
+        if let Some(control) = self.control.get_mut() {
             let mport = if winner < 4 {
                 output / 4
             } else {
                 (first_central + winner - 4) / 2
             };
-            let queue = (4 * mport + u32::from(packet.in_port), output, packet.vl);
+            let queue = MarkerQueue {
+                input: 4 * mport + u32::from(packet.in_port),
+                output,
+                vl: packet.vl,
+            };
             let ready_at =
                 packet.arrival + self.timing.stages.input_store + self.timing.stages.routing;
-            let bytes = packet.flits * self.units.flit_bytes;
-            let port_vls = &mut congestion.port_vls;
-            if port_vls.granted(queue, (packet.flits, bytes), ready_at == self.kernel.now) {
+            let flits = packet.flits;
+            let bytes = flits * self.units.flit_bytes;
+            let length = PacketLength { flits, bytes };
+            let joined_now = ready_at == self.kernel.now;
+            if control.congestion.granted(queue, length, joined_now) {
                 packet.fecn = true;
                 let seen = packet.seen(id);
                 let now = self.kernel.now;
@@ -355,8 +362,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         }
         let mut credit_return = credit_return;
         let control = self.control.get();
-        if let Some(congestion) = control {
-            credit_return = credit_return.delayed(congestion.return_delay(packet));
+        if let Some(control) = control {
+            credit_return = credit_return.delayed(control.return_delay(packet));
         }
         let (upstream, has_more) = (input.upstream, input.ready != 0);
         let keep_order = control.is_some();

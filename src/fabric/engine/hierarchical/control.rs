@@ -5,7 +5,7 @@
 
 use super::Fabric;
 use super::packet::Packet;
-use crate::fabric::engine::congestion::{FlowId, PortVls, Sources};
+use crate::fabric::engine::congestion::{ByteRates, Congestion, FlowId};
 use crate::fabric::engine::nic::QueuePairs;
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
@@ -23,9 +23,9 @@ pub(in crate::fabric::engine) trait Control: Debug {
     /// Up-ports may be chosen by their queues.
     const ADAPTIVE: bool = false;
     /// The state of congestion control; `None` if the fabric has none.
-    fn get(&self) -> Option<&Congestion>;
+    fn get(&self) -> Option<&Controlled>;
     /// As [`get`](Self::get).
-    fn get_mut(&mut self) -> Option<&mut Congestion>;
+    fn get_mut(&mut self) -> Option<&mut Controlled>;
 }
 
 /// Informed virtual allocation without congestion control.
@@ -34,21 +34,21 @@ pub(in crate::fabric::engine) struct Off;
 
 impl Control for Off {
     #[inline(always)]
-    fn get(&self) -> Option<&Congestion> {
+    fn get(&self) -> Option<&Controlled> {
         None
     }
 
     #[inline(always)]
-    fn get_mut(&mut self) -> Option<&mut Congestion> {
+    fn get_mut(&mut self) -> Option<&mut Controlled> {
         None
     }
 }
 
-/// Informed virtual allocation with congestion control, and the state of that control.
+/// Informed virtual allocation with congestion control, the state of that control, and what it
+/// needs in NICs.
 #[derive(Debug)]
-pub(in crate::fabric::engine) struct Congestion {
-    pub(super) port_vls: PortVls,
-    pub(super) sources: Sources,
+pub(in crate::fabric::engine) struct Controlled {
+    pub(super) congestion: Congestion,
     flit_bytes: u32,
     /// Credits of the largest packet on each VL.
     largest: Vec<u32>,
@@ -59,14 +59,14 @@ pub(in crate::fabric::engine) struct Congestion {
     in_send_queue: Vec<u32>,
 }
 
-impl Control for Congestion {
+impl Control for Controlled {
     #[inline(always)]
-    fn get(&self) -> Option<&Congestion> {
+    fn get(&self) -> Option<&Controlled> {
         Some(self)
     }
 
     #[inline(always)]
-    fn get_mut(&mut self) -> Option<&mut Congestion> {
+    fn get_mut(&mut self) -> Option<&mut Controlled> {
         Some(self)
     }
 }
@@ -87,17 +87,17 @@ pub(super) struct NicCongestion {
 /// Blind virtual allocation, with or without congestion control. Such fabrics serve for
 /// comparisons and need not be fast, so one variant does for both.
 #[derive(Debug)]
-pub(in crate::fabric::engine) struct BlindAllocation(pub Option<Congestion>);
+pub(in crate::fabric::engine) struct BlindAllocation(pub Option<Controlled>);
 
 impl Control for BlindAllocation {
     const BLIND: bool = true;
     const ADAPTIVE: bool = true;
 
-    fn get(&self) -> Option<&Congestion> {
+    fn get(&self) -> Option<&Controlled> {
         self.0.as_ref()
     }
 
-    fn get_mut(&mut self) -> Option<&mut Congestion> {
+    fn get_mut(&mut self) -> Option<&mut Controlled> {
         self.0.as_mut()
     }
 }
@@ -105,24 +105,21 @@ impl Control for BlindAllocation {
 /// Informed virtual allocation where up-ports are chosen by their queues, with or without
 /// congestion control.
 #[derive(Debug)]
-pub(in crate::fabric::engine) struct Adaptive(pub Option<Congestion>);
+pub(in crate::fabric::engine) struct Adaptive(pub Option<Controlled>);
 
 impl Control for Adaptive {
     const ADAPTIVE: bool = true;
 
-    fn get(&self) -> Option<&Congestion> {
+    fn get(&self) -> Option<&Controlled> {
         self.0.as_ref()
     }
 
-    fn get_mut(&mut self) -> Option<&mut Congestion> {
+    fn get_mut(&mut self) -> Option<&mut Controlled> {
         self.0.as_mut()
     }
 }
 
-/// Most pairs of an in-port and a Port VL; each takes 4 bytes.
-const MAX_PORT_VL_QUEUES: u64 = 1 << 28;
-
-impl Congestion {
+impl Controlled {
     /// The congestion control of `spec`; `None` if it has none.
     ///
     /// # Errors
@@ -132,22 +129,15 @@ impl Congestion {
             return Ok(None);
         };
         let topology = &spec.topology;
-        let ports = u64::from(topology.switches()) * u64::from(topology.radix());
-        let queues = ports * u64::from(topology.radix()) * u64::from(spec.qos.vls);
-        if queues > MAX_PORT_VL_QUEUES {
-            return Err(SpecError {
-                key: "congestion_control.kind",
-                problem: format!(
-                    "{queues} pairs of an input and a Port VL, more than the {MAX_PORT_VL_QUEUES} \
-                     supported; take a smaller fabric or fewer VLs"
-                ),
-            });
-        }
         let nics = topology.nics() as usize;
         let flit_bytes = spec.units.flit_bytes;
+        let rate = Ratio::whole(flit_bytes.into());
+        let rates = ByteRates {
+            nics: vec![rate; nics],
+            links: vec![rate],
+        };
         Ok(Some(Self {
-            port_vls: PortVls::new(spec, control),
-            sources: Sources::new(spec, control, vec![Ratio::whole(flit_bytes.into()); nics]),
+            congestion: Congestion::new(spec, control, rates)?,
             flit_bytes,
             largest: (0..spec.qos.vls)
                 .map(|vl| spec.max_credits_on_vl(vl))
@@ -160,7 +150,7 @@ impl Congestion {
 
     /// A packet of `flow` moved to the send queue.
     pub(super) fn queued(&mut self, flow: FlowId) {
-        let holder = self.sources.holder(flow);
+        let holder = self.congestion.holder(flow);
         if self.in_send_queue.len() <= holder {
             self.in_send_queue.resize(holder + 1, 0);
         }
@@ -170,33 +160,36 @@ impl Congestion {
     /// `None` if a packet of `flow` may move to the send queue in tick `now`, else the tick in
     /// which to check again. Another event may wake the NIC earlier.
     pub(super) fn held_until(&self, flow: FlowId, now: Tick) -> Option<Tick> {
-        let holder = self.sources.holder(flow);
+        let holder = self.congestion.holder(flow);
         if self
             .in_send_queue
             .get(holder)
             .is_none_or(|&packets| packets == 0)
         {
-            return self.sources.held_until(flow, now);
+            return self.congestion.held_until(flow, now);
         }
-        (self.sources.ccti(flow, now) > 0).then(|| self.sources.next_fall(flow, now))
+        (self.congestion.level(flow, now) > 0).then(|| self.congestion.next_fall(flow, now))
     }
 
-    /// Phase 7: the link of `nic` starts to send a data packet. Returns the CCTI of its flow,
-    /// and the tick in which the NIC must wake if the next packet of the flow is held back.
+    /// Phase 7: the link of `nic` starts to send a data packet. Returns the control
+    /// level of its flow, and the tick in which the NIC must wake if the next packet of the flow is held back.
     pub(super) fn sent(&mut self, now: Tick, nic: u32, packet: &Packet) -> (u16, Option<Tick>) {
-        let flow = self.sources.flow(nic, packet.sl, packet.dst);
-        self.in_send_queue[self.sources.holder(flow)] -= 1;
+        let flow = self.congestion.flow(nic, packet.sl, packet.dst);
+        self.in_send_queue[self.congestion.holder(flow)] -= 1;
         let end = now + Tick::from(packet.flits);
-        self.sources.sent(flow, end, packet.flits * self.flit_bytes);
-        let index = self.sources.ccti(flow, now);
-        (index, (index > 0).then_some(end))
+        let bytes = packet.flits * self.flit_bytes;
+        self.congestion.sent(flow, end, bytes);
+        let level = self.congestion.level(flow, now);
+        (level, (level > 0).then_some(end))
     }
 
     /// Phase 6: ticks by which congestion control delays the credit return of `packet`, which
     /// leaves its input buffer.
     pub(super) fn return_delay(&self, packet: &Packet) -> Tick {
-        let delay = self.port_vls.return_delay(packet.output, packet.vl);
-        delay.map_or(0, |delay| delay.delay(packet.flits, Ratio::ONE))
+        let bytes = packet.flits * self.flit_bytes;
+        let port_vl = (packet.output, packet.vl);
+        // All links have the same rate.
+        self.congestion.credit_return_delay(port_vl, 0, bytes)
     }
 
     /// Returns true if the link of `nic` was idle before it sent a CNP, and forgets that.
@@ -206,16 +199,16 @@ impl Congestion {
 }
 
 impl<C: Control, P: Probe> Fabric<C, P> {
-    /// End of phase 6: Port VLs enter or leave the congestion state.
+    /// End of phase 6: the marker takes note of this tick.
     #[inline]
     pub(super) fn update_congestion_states(&mut self) {
-        let Some(congestion) = self.control.get_mut() else {
+        let Some(control) = self.control.get_mut() else {
             return;
         };
         let now = self.kernel.now;
         let (senders, links) = (&self.senders, &mut self.links);
-        let largest = &congestion.largest;
-        congestion.port_vls.update_states(|output, vl| {
+        let largest = &control.largest;
+        control.congestion.update(|output, vl| {
             let (to, vl) = (senders[output as usize].to, usize::from(vl));
             links.has_quota((output, to), vl, largest[vl], now)
         });

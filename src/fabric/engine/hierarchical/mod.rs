@@ -48,7 +48,7 @@ mod statistics;
 use self::blind::Blind;
 use self::buffers::{CentralBuffers, VlBuffers};
 use self::control::Control;
-pub(super) use self::control::{Adaptive, BlindAllocation, Congestion, Off};
+pub(super) use self::control::{Adaptive, BlindAllocation, Controlled, Off};
 use self::fifos::{Fifos, NEAR_VLS};
 use self::links::Links;
 use self::packet::Packet;
@@ -396,18 +396,17 @@ impl<C: Control, P: Probe> SwitchModel for Fabric<C, P> {
     fn start_series(&mut self) {
         let mtu_bytes = self.kernel.messages.mtu_bytes();
         self.kernel.observers.counters.start_series(&mtu_bytes);
-        if let Some(congestion) = self.control.get_mut() {
-            congestion.port_vls.start_series();
+        if let Some(control) = self.control.get_mut() {
+            control.congestion.start_series();
         }
     }
 
     fn observe(&mut self, tick: Tick) -> (Vec<PortVlSample>, Vec<SourceSample>) {
         let control = self.control.get_mut();
-        control.map_or_else(Default::default, |congestion| {
-            (
-                congestion.port_vls.sample(),
-                congestion.sources.sample(tick),
-            )
+        control.map_or_else(Default::default, |control| {
+            let port_vls = control.congestion.sample_port_vls();
+            let sources = control.congestion.sample_sources(tick);
+            (port_vls.unwrap_or_default(), sources)
         })
     }
 }

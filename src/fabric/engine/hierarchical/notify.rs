@@ -19,12 +19,12 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     pub(super) fn notify(&mut self, packet: &Packet) {
         let nic = packet.dst;
         if packet.message == NONE {
-            let Some(congestion) = self.control.get_mut() else {
+            let Some(control) = self.control.get_mut() else {
                 return;
             };
-            let flow = congestion.sources.flow(nic, packet.sl, packet.index);
-            let is_event = congestion.sources.becn(flow, self.kernel.now);
-            self.kernel.observers.counters.count_becn(is_event);
+            let flow = control.congestion.flow(nic, packet.sl, packet.index);
+            let is_event = control.congestion.notified(flow, self.kernel.now);
+            self.kernel.observers.counters.count_notified(is_event);
             // The entries of the CCT need not rise, so the delay may be shorter now.
             self.touch_nic(nic);
             return;
@@ -47,7 +47,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     fn create_cnp(&mut self, nic: u32, received: Received, bytes: u32) {
         let (dst, sl) = (received.src, received.sl);
         let vl = self.vl_policy.at_nic(nic, dst, sl);
-        let Some(congestion) = self.control.get_mut() else {
+        let Some(control) = self.control.get_mut() else {
             return;
         };
         let flits = self.units.flits(bytes);
@@ -63,9 +63,9 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             next: NONE,
             ..Packet::default()
         });
-        congestion.nics[nic as usize].cnps.push_back(id);
+        control.nics[nic as usize].cnps.push_back(id);
         let counters = &mut self.kernel.observers.counters;
-        counters.count(|counts| counts.notifications += 1);
+        counters.count(|counts| counts.notifications_sent += 1);
         // Phase 7 wakes the output later if its link is busy.
         self.dirty_outputs.push(self.ports as u32 + nic);
     }
@@ -77,10 +77,10 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         let Some(nic) = (output as usize).checked_sub(self.ports) else {
             return false;
         };
-        let Some(congestion) = self.control.get_mut() else {
+        let Some(control) = self.control.get_mut() else {
             return false;
         };
-        let state = &mut congestion.nics[nic];
+        let state = &mut control.nics[nic];
         let Some(&id) = state.cnps.front() else {
             return false;
         };

@@ -83,8 +83,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         }
         let link = &self.senders[output as usize];
         let (fifos, buffer) = fifos_of(&self.output_buffers, &self.send_queues, self.ports, output);
-        let idle_before = self.control.get_mut().is_some_and(|congestion| {
-            congestion.was_idle_before_cnp(output.checked_sub(self.ports as u32))
+        let idle_before = self.control.get_mut().is_some_and(|control| {
+            control.was_idle_before_cnp(output.checked_sub(self.ports as u32))
         });
         let was_idle = now > link.free_at || idle_before;
         let packets = &self.kernel.packets;
@@ -209,9 +209,9 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         if std::mem::take(&mut self.nics[nic as usize].waiting) {
             self.wake_nic(nic, self.first_credit(leaving));
         }
-        if let Some(congestion) = self.control.get_mut() {
-            let (index, wake_at) = congestion.sent(now, nic, &packet);
-            self.kernel.observers.counters.count_sent(index);
+        if let Some(control) = self.control.get_mut() {
+            let (level, wake_at) = control.sent(now, nic, &packet);
+            self.kernel.observers.counters.count_sent(level);
             if let Some(at) = wake_at {
                 self.wake_nic(nic, at);
             }

@@ -21,19 +21,19 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// Adds message `id` to the queue of its queue pair.
     pub(super) fn append_to_pair(&mut self, message: &Message, id: MessageId) {
         let (src, dst, sl) = (message.src.get(), message.dst.get(), message.sl);
-        let Some(congestion) = self.control.get_mut() else {
+        let Some(control) = self.control.get_mut() else {
             return;
         };
-        let (policy, sources) = (&self.vl_policy, &mut congestion.sources);
-        let pair = congestion.queue_pairs.find(src, (sl, dst), || {
+        let (policy, sources) = (&self.vl_policy, &mut control.congestion);
+        let pair = control.queue_pairs.find(src, (sl, dst), || {
             (policy.at_nic(src, dst, sl), sources.flow(src, sl, dst))
         });
-        let state = congestion.queue_pairs.pair_mut(pair);
-        congestion.nics[src as usize].vls |= 1 << state.vl;
+        let state = control.queue_pairs.pair_mut(pair);
+        control.nics[src as usize].vls |= 1 << state.vl;
         let messages = &mut self.kernel.messages;
         if state.queue.push(id, messages) {
             let credits = messages.next_packet(id).0.credits;
-            congestion.queue_pairs.insert(src, GROUP, pair, credits);
+            control.queue_pairs.insert(src, GROUP, pair, credits);
         }
     }
 
@@ -46,22 +46,22 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             };
             self.move_from_pair(nic, at, workload);
         }
-        if let Some(congestion) = self.control.get_mut()
-            && congestion.queue_pairs.waiting(nic, GROUP).is_empty()
+        if let Some(control) = self.control.get_mut()
+            && control.queue_pairs.waiting(nic, GROUP).is_empty()
         {
-            congestion.nics[nic as usize].vls = 0;
+            control.nics[nic as usize].vls = 0;
         }
     }
 
     /// Moves a packet of the queue pair at position `at` to the send queue.
     fn move_from_pair(&mut self, nic: u32, at: usize, workload: &mut impl Workload) {
-        let Some(congestion) = self.control.get_mut() else {
+        let Some(control) = self.control.get_mut() else {
             return;
         };
-        let WaitingPair { key, pair, .. } = congestion.queue_pairs.waiting(nic, GROUP)[at];
-        congestion.nics[nic as usize].pointer = key + 1;
-        let state = *congestion.queue_pairs.pair(pair);
-        congestion.queued(state.flow);
+        let WaitingPair { key, pair, .. } = control.queue_pairs.waiting(nic, GROUP)[at];
+        control.nics[nic as usize].pointer = key + 1;
+        let state = *control.queue_pairs.pair(pair);
+        control.queued(state.flow);
         let mut queue = state.queue;
         let (packet, last) = self.kernel.messages.next_packet(queue.first());
         let vl = state.vl;
@@ -84,10 +84,10 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             }
         }
         let next = (!queue.is_empty()).then(|| kernel.messages.next_packet(queue.first()));
-        if let Some(congestion) = self.control.get_mut() {
+        if let Some(control) = self.control.get_mut() {
             let credits = next.map(|(packet, _)| packet.credits);
-            congestion.queue_pairs.pair_mut(pair).queue = queue;
-            congestion.queue_pairs.advance(nic, GROUP, at, credits);
+            control.queue_pairs.pair_mut(pair).queue = queue;
+            control.queue_pairs.advance(nic, GROUP, at, credits);
         }
     }
 
@@ -100,8 +100,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             Retry::At(tick) => wake_at = wake_at.min(tick),
             Retry::AfterCreditReturn => waits = true,
         };
-        let congestion = self.control.get()?;
-        let state = &congestion.nics[at];
+        let control = self.control.get()?;
+        let state = &control.nics[at];
         // VLs without a free credit are found first, because there may be many pairs.
         let (mut full, mut vls) = (0u32, state.vls);
         while vls != 0 {
@@ -114,16 +114,16 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         }
         let mut held_until = Tick::MAX;
         if full != state.vls {
-            let waiting = congestion.queue_pairs.waiting(nic, GROUP);
+            let waiting = control.queue_pairs.waiting(nic, GROUP);
             let first = waiting.partition_point(|pair| pair.key < state.pointer);
             for position in (first..waiting.len()).chain(0..first) {
                 let WaitingPair { pair, credits, .. } = waiting[position];
-                let pair = congestion.queue_pairs.pair(pair);
+                let pair = control.queue_pairs.pair(pair);
                 let (vl, credits) = (usize::from(pair.vl), credits.into());
                 if full & (1 << vl) != 0 {
                     continue;
                 }
-                if let Some(tick) = congestion.held_until(pair.flow, now) {
+                if let Some(tick) = control.held_until(pair.flow, now) {
                     held_until = held_until.min(tick);
                 } else if self.send_queues.credits.has_quota(at, vl, credits, now) {
                     return Some(position);

@@ -9,6 +9,7 @@ use super::control::Control;
 use super::event;
 use crate::fabric::engine::calendar::{EVENT_ID, EVENT_SHIFT};
 use crate::fabric::engine::choice::{Choice, Occupancy};
+use crate::fabric::engine::congestion::MarkerQueue;
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::engine::vls::{Hop, VlAndClass};
@@ -218,10 +219,14 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         (packet.vl, packet.class) = (behind.vl, behind.class);
         let observers = &mut self.kernel.observers;
         observers.queued(self.kernel.now, output, || packet.seen(id));
-        if let Some(congestion) = self.control.get_mut() {
+        if let Some(control) = self.control.get_mut() {
             packet.in_port = (port % 4) as u8;
-            let queue = (port, output, packet.vl);
-            congestion.port_vls.joined(queue, packet.flits);
+            let queue = MarkerQueue {
+                input: port,
+                output,
+                vl: packet.vl,
+            };
+            control.congestion.joined(queue, packet.flits);
         }
         // The allocator will check the target.
         if !self.prefetching {

@@ -83,9 +83,9 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let Some(congestion) = &mut self.congestion else {
             return;
         };
-        let flow = congestion.sources.flow(packet.dst, packet.sl, src);
-        let is_event = congestion.sources.becn(flow, self.kernel.now);
-        self.kernel.observers.counters.count_becn(is_event);
+        let flow = congestion.flow(packet.dst, packet.sl, src);
+        let is_event = congestion.notified(flow, self.kernel.now);
+        self.kernel.observers.counters.count_notified(is_event);
         self.mark_nic_dirty(packet.dst);
     }
 
@@ -135,7 +135,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             self.kernel
                 .observers
                 .counters
-                .count(|counts| counts.notifications += 1);
+                .count(|counts| counts.notifications_sent += 1);
         }
         self.mark_nic_dirty(src);
     }

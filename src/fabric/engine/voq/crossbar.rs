@@ -302,14 +302,13 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         self.granted_inputs.clear();
     }
 
-    /// End of phase 6: Port VLs enter or leave the congestion state.
+    /// End of phase 6: the marker takes note of this tick.
     pub(super) fn update_congestion_states(&mut self) {
         let Some(mut congestion) = self.congestion.take() else {
             return;
         };
-        congestion.port_vls.update_states(|output, vl| {
-            self.credits(output, vl, self.largest) >= self.largest_but_acks
-        });
+        congestion
+            .update(|output, vl| self.credits(output, vl, self.largest) >= self.largest_but_acks);
         self.congestion = Some(congestion);
     }
 }

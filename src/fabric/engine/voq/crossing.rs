@@ -13,6 +13,7 @@ use super::parts::{Input, Output, OutputVl, Queue};
 use super::rate::{Length, PlainPacket, SubTick};
 use super::schedule::{Schedule, cross_plainly};
 use super::{Fabric, event};
+use crate::fabric::engine::congestion::{MarkerQueue, PacketLength};
 use crate::fabric::engine::observers::Transfer;
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::engine::probe::Probe;
@@ -68,14 +69,17 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let (upstream, joined_at) = (reader.upstream, packet.waiting_since);
         let mut delay = 1 + self.links.latency(upstream);
         if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
-            let port_vls = &mut congestion.port_vls;
-            let (queue, joined_now) = ((input, output, pick.vl), joined_at == now);
-            if port_vls.granted(queue, (flits, bytes), joined_now) {
+            let vl = pick.vl;
+            let (queue, length) = (
+                MarkerQueue { input, output, vl },
+                PacketLength { flits, bytes },
+            );
+            if congestion.granted(queue, length, joined_at == now) {
                 packet.fecn = true;
                 let seen = || packet.seen(id);
                 self.kernel.observers.marked(now, output, seen);
             }
-            let (port_vl, rate) = ((output, pick.vl), reader.rate);
+            let (port_vl, rate) = ((output, vl), usize::from(reader.rate));
             delay += congestion.credit_return_delay(port_vl, rate, bytes);
         }
 

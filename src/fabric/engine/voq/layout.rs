@@ -199,16 +199,10 @@ fn check_spans(
     let packet = flit.saturating_mul(longest.into());
     // Credits of a starved Port VL return later by as many times of the packet.
     let control = spec.congestion_control.as_deref();
-    let starved = control.map_or(0, |control| {
-        let settings = [&control.host_ports, &control.switch_ports];
-        let settings = settings.into_iter().chain(control.exceptions.values());
-        let starving = settings.filter(|settings| settings.may_starve());
-        let delays = starving.map(|settings| u64::from(settings.cs_return_delay.multiplier));
-        delays.max().unwrap_or(0)
-    });
+    let starved = control.map_or(0, |control| control.marker.largest_return_delay());
     let latency = spec.link_latency.switch.max(spec.link_latency.host);
     let inside = stages.input_store + stages.allocation;
-    let longest = packet.saturating_mul(starved + 4);
+    let longest = packet.saturating_mul(u64::from(starved) + 4);
     let most = longest.saturating_add(4 * (latency + inside + 1));
     if most > u32::MAX.into() {
         let what = format!("{most} ticks for the credits of a packet");

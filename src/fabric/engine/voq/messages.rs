@@ -21,7 +21,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let pair = self.queue_pairs.find(src, (sl, dst), || {
             let flow = congestion
                 .as_mut()
-                .map_or(0, |congestion| congestion.sources.flow(src, sl, dst));
+                .map_or(0, |congestion| congestion.flow(src, sl, dst));
             (routes.vl_at_nic(src, dst, sl), flow)
         });
         let state = self.queue_pairs.pair_mut(pair);

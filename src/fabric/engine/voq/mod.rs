@@ -48,7 +48,7 @@ use self::parts::{Input, Nic, Output, Queue};
 use self::route::Routes;
 use super::bits::{Divisor, push_quickly};
 use super::calendar::ShortBucket;
-use super::congestion::{PortVls, Sources};
+use super::congestion::{ByteRates, Congestion};
 use super::deadlock::Deadlock;
 use super::kernel::{Kernel, SwitchModel};
 use super::nic::{Answering, QueuePairs};
@@ -56,7 +56,7 @@ use super::pool::PacketId;
 use super::probe::Probe;
 use crate::fabric::series::{PortVlSample, SourceSample};
 use crate::fabric::spec::Stages;
-use crate::fabric::spec::{CongestionControl, FabricSpec, SpecError, Tick, Units, Voq};
+use crate::fabric::spec::{FabricSpec, SpecError, Tick, Units, Voq};
 use crate::fabric::stats::FabricStats;
 use crate::fabric::workload::{Message, Workload};
 use crate::units::Ratio;
@@ -118,15 +118,6 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     granted_inputs: Vec<u32>,
     /// Queue pairs, as (NIC, queue pair), whose last packet was fetched in phase 7.
     exhausted: Vec<(u32, u32)>,
-}
-
-/// Congestion control, if there is any.
-#[derive(Debug)]
-struct Congestion {
-    port_vls: PortVls,
-    sources: Sources,
-    /// Rates in bytes per tick, by their index.
-    link_rates: Vec<Ratio>,
 }
 
 /// Kinds of events on the wheel, and what their number names.
@@ -196,8 +187,9 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             .collect();
         let reach = wheel_reach(spec, voq, &drain);
         let congestion = spec.congestion_control.as_deref();
-        let congestion =
-            congestion.map(|control| Box::new(Congestion::new(spec, voq, control, host_rates)));
+        let congestion = congestion.map(|control| {
+            Congestion::new(spec, control, byte_rates(spec, voq, host_rates)).map(Box::new)
+        });
         Ok(Self {
             kernel: Kernel::new(spec, reach.min(MOST_BUCKETS), probe),
             radix,
@@ -220,7 +212,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             buffer_returns: outputs.iter().map(|_| CreditReturns::default()).collect(),
             routes: Routes::new(spec, voq)?,
             origins: Origins::default(),
-            congestion,
+            congestion: congestion.transpose()?,
             inputs,
             outputs,
             drain,
@@ -284,33 +276,13 @@ fn wheel_reach(spec: &FabricSpec, voq: &Voq, drain: &DrainRates) -> Tick {
         + 2 * spec.link_latency.switch.max(spec.link_latency.host)
 }
 
-impl Congestion {
-    /// `host_rates`: rates of the links of the NICs, in flits per tick.
-    fn new(
-        spec: &FabricSpec,
-        voq: &Voq,
-        control: &CongestionControl,
-        host_rates: Vec<Ratio>,
-    ) -> Self {
-        let flit = Ratio::whole(spec.units.flit_bytes.into());
-        let in_bytes = |rate: Ratio| rate.checked_mul(flit).unwrap_or(rate);
-        let rates = host_rates.into_iter().map(in_bytes).collect();
-        Self {
-            port_vls: PortVls::new(spec, control),
-            sources: Sources::new(spec, control, rates),
-            link_rates: layout::rates(spec, voq).into_iter().map(in_bytes).collect(),
-        }
-    }
-
-    /// Phase 6: a packet of `bytes` bytes came by a link of rate index `rate` and is granted to a
-    /// Port VL. Returns by how many ticks its credits return later: more than 0 only if the Port
-    /// VL is starved.
-    #[inline]
-    fn credit_return_delay(&self, (output, vl): (u32, u8), rate: u8, bytes: u32) -> Tick {
-        let delay = self.port_vls.return_delay(output, vl);
-        delay.map_or(0, |delay| {
-            delay.delay(bytes, self.link_rates[usize::from(rate)])
-        })
+/// Rates of all links in bytes per tick. `host_rates`: those of NICs, in flits per tick.
+fn byte_rates(spec: &FabricSpec, voq: &Voq, host_rates: Vec<Ratio>) -> ByteRates {
+    let flit = Ratio::whole(spec.units.flit_bytes.into());
+    let in_bytes = |rate: Ratio| rate.checked_mul(flit).unwrap_or(rate);
+    ByteRates {
+        nics: host_rates.into_iter().map(in_bytes).collect(),
+        links: layout::rates(spec, voq).into_iter().map(in_bytes).collect(),
     }
 }
 
@@ -404,19 +376,18 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
 
     fn start_series(&mut self) {
         if let Some(congestion) = &mut self.congestion {
-            congestion.port_vls.start_series();
+            congestion.start_series();
         }
         let mtu_bytes = self.kernel.messages.mtu_bytes();
         self.kernel.observers.counters.start_series(&mtu_bytes);
     }
 
     fn observe(&mut self, tick: Tick) -> (Vec<PortVlSample>, Vec<SourceSample>) {
-        match &mut self.congestion {
-            Some(congestion) => (
-                congestion.port_vls.sample(),
-                congestion.sources.sample(tick),
-            ),
-            None => (self.occupancy(), Vec::new()),
+        let (mut port_vls, mut sources) = (None, Vec::new());
+        if let Some(congestion) = &mut self.congestion {
+            port_vls = congestion.sample_port_vls();
+            sources = congestion.sample_sources(tick);
         }
+        (port_vls.unwrap_or_else(|| self.occupancy()), sources)
     }
 }

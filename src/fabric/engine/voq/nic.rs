@@ -291,7 +291,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             }
             if let Some(congestion) = &self.congestion {
                 let flow = self.queue_pairs.pair(pair).flow;
-                if let Some(until) = congestion.sources.held_until(flow, self.kernel.now) {
+                if let Some(until) = congestion.held_until(flow, self.kernel.now) {
                     obstacles.held_until = obstacles.held_until.min(until);
                     continue;
                 }
@@ -352,10 +352,10 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         self.outputs[output as usize].room -= credits;
         self.links.vl_mut(output, pick.vl).credits -= credits;
         if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
-            let ccti = congestion.sources.ccti(state.flow, now);
+            let level = congestion.level(state.flow, now);
             let end = free.first_whole_tick();
-            congestion.sources.sent(state.flow, end, length.bytes);
-            self.kernel.observers.counters.count_sent(ccti);
+            congestion.sent(state.flow, end, length.bytes);
+            self.kernel.observers.counters.count_sent(level);
         }
     }
 

@@ -11,6 +11,7 @@ use super::packet::Packet;
 use super::parts::Output;
 use crate::fabric::engine::bits::push_quickly;
 use crate::fabric::engine::choice::{Choice, Occupancy};
+use crate::fabric::engine::congestion::MarkerQueue;
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::engine::vls::{Hop, VlAndClass, Vls};
@@ -220,9 +221,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         }
         queue.tail = id;
         if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
-            congestion
-                .port_vls
-                .joined((input, output, vl), flits.into());
+            let queue = MarkerQueue { input, output, vl };
+            congestion.joined(queue, flits.into());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Sources: the CCTI of each flow, its timer, and how long the next packet of its holder is held
+//! Sources with a congestion control table: the CCTI of each flow, its timer, and how long the next packet of its holder is held
 //! (`docs/model-infiniband.md` §11).
 //!
 //! A BECN in phase 1 raises a CCTI; a NIC asks when it sends whether a packet is held. Timers need
@@ -6,17 +6,15 @@
 //! when it is read. This module does not know the packets. The fabric reports each one that it
 //! sends, and asks again when a delay may be over.
 
+use super::FlowId;
 use crate::fabric::ids::NicId;
 use crate::fabric::series::SourceSample;
 use crate::fabric::spec::congestion::{
-    CctiBound, FlowLevel, IrdBase, SlScope, TimerRestart, TimerScope,
+    CctControl, CctiBound, FlowLevel, IrdBase, SlScope, TimerRestart, TimerScope,
 };
-use crate::fabric::spec::{CongestionControl, FabricSpec, Tick};
+use crate::fabric::spec::{FabricSpec, Tick};
 use crate::units::Ratio;
 use std::collections::BTreeMap;
-
-/// Index of a flow in [`Sources`].
-pub(in crate::fabric::engine) type FlowId = u32;
 
 /// A flow: a queue pair, or all packets of an SL of a NIC.
 #[derive(Debug, Clone, Copy)]
@@ -44,8 +42,8 @@ struct Previous {
 
 /// All flows that have been used, and the holders of their packets.
 #[derive(Debug)]
-pub(in crate::fabric::engine) struct Sources {
-    control: CongestionControl,
+pub(super) struct CctSources {
+    control: CctControl,
     /// Per NIC: rate of its link in bytes per tick.
     rates: Vec<Ratio>,
     /// Bytes whose time on the link a delay multiplies; `None`: the bytes of the previous packet.
@@ -61,13 +59,9 @@ pub(in crate::fabric::engine) struct Sources {
     of_nic: Vec<Vec<FlowId>>,
 }
 
-impl Sources {
+impl CctSources {
     /// `rates`: per NIC, the rate of its link in bytes per tick.
-    pub(in crate::fabric::engine) fn new(
-        spec: &FabricSpec,
-        control: &CongestionControl,
-        rates: Vec<Ratio>,
-    ) -> Self {
+    pub(super) fn new(spec: &FabricSpec, control: &CctControl, rates: Vec<Ratio>) -> Self {
         let base_bytes = match control.ird_base {
             IrdBase::Packet => None,
             IrdBase::MaxPacket => Some(spec.largest_data_bytes()),
@@ -75,7 +69,7 @@ impl Sources {
         Self::with_base(control, rates, base_bytes)
     }
 
-    fn with_base(control: &CongestionControl, rates: Vec<Ratio>, base_bytes: Option<u32>) -> Self {
+    fn with_base(control: &CctControl, rates: Vec<Ratio>, base_bytes: Option<u32>) -> Self {
         let holders = match control.sl_scope {
             SlScope::Flow => 0,
             SlScope::Link => rates.len(),
@@ -94,7 +88,7 @@ impl Sources {
     }
 
     /// The flow of packets from `nic` to `dst` on `sl`.
-    pub(in crate::fabric::engine) fn flow(&mut self, nic: u32, sl: u8, dst: u32) -> FlowId {
+    pub(super) fn flow(&mut self, nic: u32, sl: u8, dst: u32) -> FlowId {
         let dst = match self.control.level {
             FlowLevel::Qp => dst,
             FlowLevel::Sl => u32::MAX,
@@ -125,7 +119,7 @@ impl Sources {
 
     /// The holder of the packets of `flow`: the flow, or its NIC.
     #[inline]
-    pub(in crate::fabric::engine) fn holder(&self, flow: FlowId) -> usize {
+    pub(super) fn holder(&self, flow: FlowId) -> usize {
         match self.control.sl_scope {
             SlScope::Flow => flow as usize,
             SlScope::Link => self.flows[flow as usize].nic as usize,
@@ -177,13 +171,13 @@ impl Sources {
     }
 
     /// The CCTI of the holder of `flow` in phase 7 of tick `now`.
-    pub(in crate::fabric::engine) fn ccti(&self, flow: FlowId, now: Tick) -> u16 {
+    pub(super) fn level(&self, flow: FlowId, now: Tick) -> u16 {
         self.holder_ccti(flow, now).0
     }
 
     /// Phase 1 of tick `now`: a BECN for `flow` arrives. Timers of this tick expire after it.
     /// Returns true if the NIC logs an event.
-    pub(in crate::fabric::engine) fn becn(&mut self, flow: FlowId, now: Tick) -> bool {
+    pub(super) fn notified(&mut self, flow: FlowId, now: Tick) -> bool {
         let mut state = self.state_at(flow, now.saturating_sub(1));
         let level = &self.control.service_levels[usize::from(state.sl)];
         let limit = self.control.ccti_limit;
@@ -203,7 +197,7 @@ impl Sources {
     }
 
     /// A packet of `bytes` bytes was sent; `end` is the first tick after it.
-    pub(in crate::fabric::engine) fn sent(&mut self, flow: FlowId, end: Tick, bytes: u32) {
+    pub(super) fn sent(&mut self, flow: FlowId, end: Tick, bytes: u32) {
         self.flows[flow as usize].has_sent = true;
         let holder = self.holder(flow);
         self.previous[holder] = Previous {
@@ -225,7 +219,7 @@ impl Sources {
     /// `None` if a packet of `flow` may be sent in phase 7 of tick `now`. Else the tick in which to
     /// look again, as the delay is over or the CCTI may have fallen.
     #[inline]
-    pub(in crate::fabric::engine) fn held_until(&self, flow: FlowId, now: Tick) -> Option<Tick> {
+    pub(super) fn held_until(&self, flow: FlowId, now: Tick) -> Option<Tick> {
         let stored = &self.flows[flow as usize];
         let previous = self.previous[self.holder(flow)];
         if previous.bytes.is_none() || stored.ccti == 0 && self.control.sl_scope == SlScope::Flow {
@@ -242,7 +236,7 @@ impl Sources {
     }
 
     /// First tick after `now` in which the CCTI of the holder of `flow` may fall.
-    pub(in crate::fabric::engine) fn next_fall(&self, flow: FlowId, now: Tick) -> Tick {
+    pub(super) fn next_fall(&self, flow: FlowId, now: Tick) -> Tick {
         self.holder_ccti(flow, now).1
     }
 
@@ -257,7 +251,7 @@ impl Sources {
     }
 
     /// The flows that have sent, as of the end of tick `now`.
-    pub(in crate::fabric::engine) fn sample(&self, now: Tick) -> Vec<SourceSample> {
+    pub(super) fn sample(&self, now: Tick) -> Vec<SourceSample> {
         let sent = (0..self.flows.len() as u32).filter(|&id| self.flows[id as usize].has_sent);
         let mut samples: Vec<_> = sent
             .map(|id| {
@@ -267,8 +261,8 @@ impl Sources {
                     nic: NicId::new(flow.nic),
                     sl: flow.sl,
                     dst: (flow.dst != u32::MAX).then_some(NicId::new(flow.dst)),
-                    ccti: flow.ccti,
-                    delay: self.delay(self.ccti(id, now), previous, flow.nic),
+                    level: flow.ccti,
+                    delay: self.delay(self.level(id, now), previous, flow.nic),
                 }
             })
             .collect();
@@ -280,29 +274,11 @@ impl Sources {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::spec::congestion::{
-        CctEntry, FillComparison, Marking, Notification, PortCongestion, SlCongestion,
-    };
+    use crate::fabric::spec::congestion::{CctEntry, SlCongestion};
     use proptest::prelude::*;
 
-    fn control(timer: TimerScope, level: SlCongestion) -> CongestionControl {
-        let port = PortCongestion {
-            threshold: 1,
-            victim_mask: false,
-            packet_size: 0,
-            marking_rate: 0,
-            credit_mask: false,
-            cs_threshold: 0,
-            cs_return_delay: CctEntry::NONE,
-        };
-        CongestionControl {
-            host_ports: port,
-            switch_ports: port,
-            exceptions: BTreeMap::new(),
-            compare: FillComparison::Sum,
-            marking: Marking::Fixed,
-            marking_seed: 0,
-            notification: Notification::Cnp { bytes: 42 },
+    fn control(timer: TimerScope, level: SlCongestion) -> CctControl {
+        CctControl {
             level: FlowLevel::Qp,
             sl_scope: SlScope::Flow,
             timer,
@@ -344,12 +320,12 @@ mod tests {
             if skip {
                 control.ccti_bound = CctiBound::Skip;
             }
-            let mut sources = Sources::with_base(&control, vec![Ratio::ONE], None);
+            let mut sources = CctSources::with_base(&control, vec![Ratio::ONE], None);
             let flow = sources.flow(0, 0, 1);
             let (mut ccti, mut timer) = (u16::from(least), None);
             for now in 0..140u64 {
                 for _ in becns.iter().filter(|&&at| at == now) {
-                    sources.becn(flow, now);
+                    sources.notified(flow, now);
                     if !skip || ccti + u16::from(increase) <= 20 {
                         ccti = (ccti + u16::from(increase)).min(20);
                     }
@@ -366,7 +342,7 @@ mod tests {
                     timer = (ccti > least.into()).then_some(now + period);
                 }
                 if reads.contains(&now) {
-                    prop_assert_eq!(sources.ccti(flow, now), ccti, "at {}", now);
+                    prop_assert_eq!(sources.level(flow, now), ccti, "at {}", now);
                 }
             }
         }
