@@ -6,7 +6,7 @@ use super::counters::Counters;
 use super::deadlock::Deadlock;
 use super::nic::Messages;
 use super::observers::Observers;
-use super::pool::Pool;
+use super::pool::{PacketId, Pool};
 use super::probe::Probe;
 use crate::fabric::series::{PortVlSample, Sample, SourceSample};
 use crate::fabric::spec::{FabricSpec, Tick};
@@ -20,7 +20,7 @@ pub(super) struct Kernel<K, B: Bucket, P> {
     /// Tick that is simulated, or was simulated last.
     pub now: Tick,
     pub wheel: Wheel<B>,
-    pub packets: Pool<K>,
+    pub packets: Pool<PacketId, K>,
     pub messages: Messages,
     pub observers: Observers<P>,
     /// Messages that the workload creates in phase 3; empty between ticks.

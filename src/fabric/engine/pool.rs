@@ -5,12 +5,57 @@ use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::Message;
 
-/// Index of a packet in its [`Pool`]; [`NONE`] is no packet.
-pub(super) type PacketId = u32;
-/// Index of a message in its [`Pool`].
-pub(super) type MessageId = u32;
-/// No packet, no message.
+/// No port, NIC or queue pair, where these are numbered.
 pub(super) const NONE: u32 = u32::MAX;
+
+/// Names an entry of a [`Pool`].
+pub(super) trait EntryId: Copy {
+    /// The name of the entry with this number, as an event carries it.
+    fn of(number: u32) -> Self;
+    /// Position of the entry.
+    fn index(self) -> usize;
+}
+
+/// Defines the name of an entry of a pool: names of different entries do not mix.
+macro_rules! entry_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+        pub(super) struct $name(u32);
+
+        impl $name {
+            /// No entry.
+            pub(super) const NONE: Self = Self(u32::MAX);
+
+            /// The number that an event carries.
+            #[inline(always)]
+            pub(super) fn number(self) -> u32 {
+                self.0
+            }
+        }
+
+        impl EntryId for $name {
+            #[inline(always)]
+            fn of(number: u32) -> Self {
+                Self(number)
+            }
+
+            #[inline(always)]
+            fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+entry_id! {
+    /// A packet in flight.
+    PacketId
+}
+entry_id! {
+    /// A message in flight.
+    MessageId
+}
 
 /// A message, from its creation to its delivery.
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,7 +93,7 @@ impl InFlight {
                 true => 1,
                 false => message.bytes.div_ceil(mtu_bytes.into()),
             },
-            next: NONE,
+            next: MessageId::NONE,
             src: message.src.get(),
             dst: message.dst.get(),
             next_index: 0,
@@ -64,12 +109,12 @@ pub(super) const MOST_ENTRIES: usize = if cfg!(test) { 1 << 14 } else { 1 << 28 
 
 /// A slab: the entry that was removed last is reused first.
 #[derive(Debug)]
-pub(super) struct Pool<T> {
+pub(super) struct Pool<I, T> {
     entries: Vec<T>,
-    free: Vec<u32>,
+    free: Vec<I>,
 }
 
-impl<T> Pool<T> {
+impl<I: EntryId, T> Pool<I, T> {
     pub(super) fn new() -> Self {
         Self {
             entries: Vec::new(),
@@ -78,14 +123,14 @@ impl<T> Pool<T> {
     }
 
     #[inline]
-    pub(super) fn insert(&mut self, entry: T) -> u32 {
+    pub(super) fn insert(&mut self, entry: T) -> I {
         if let Some(id) = self.free.pop() {
-            self.entries[id as usize] = entry;
+            self.entries[id.index()] = entry;
             id
         } else {
             let id = self.entries.len();
             self.entries.push(entry);
-            id as u32
+            I::of(id as u32)
         }
     }
 
@@ -107,27 +152,27 @@ impl<T> Pool<T> {
     }
 
     #[inline]
-    pub(super) fn prefetch(&self, id: u32) {
-        prefetch(&self.entries, id as usize);
+    pub(super) fn prefetch(&self, id: I) {
+        prefetch(&self.entries, id.index());
     }
 
     #[inline]
-    pub(super) fn remove(&mut self, id: u32) {
+    pub(super) fn remove(&mut self, id: I) {
         self.free.push(id);
     }
 }
 
-impl<T> std::ops::Index<u32> for Pool<T> {
+impl<I: EntryId, T> std::ops::Index<I> for Pool<I, T> {
     type Output = T;
     #[inline]
-    fn index(&self, id: u32) -> &T {
-        &self.entries[id as usize]
+    fn index(&self, id: I) -> &T {
+        &self.entries[id.index()]
     }
 }
 
-impl<T> std::ops::IndexMut<u32> for Pool<T> {
+impl<I: EntryId, T> std::ops::IndexMut<I> for Pool<I, T> {
     #[inline]
-    fn index_mut(&mut self, id: u32) -> &mut T {
-        &mut self.entries[id as usize]
+    fn index_mut(&mut self, id: I) -> &mut T {
+        &mut self.entries[id.index()]
     }
 }

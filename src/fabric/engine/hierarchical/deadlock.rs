@@ -9,7 +9,7 @@
 use super::Fabric;
 use super::control::Control;
 use crate::fabric::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
-use crate::fabric::engine::pool::NONE;
+use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::ids::{NicId, PortId, SwitchId};
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             for buffer in 0..self.buffers(place) {
                 for queue in 0..self.queues(place) {
                     let node = (place, buffer, queue);
-                    if self.head(node) != NONE
+                    if self.head(node) != PacketId::NONE
                         && let Some(holders) = self.waits_for(node)
                     {
                         dead.insert(node, holders);
@@ -59,7 +59,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     }
 
     /// Head of a FIFO, or [`NONE`].
-    fn head(&self, (place, buffer, queue): Node) -> u32 {
+    fn head(&self, (place, buffer, queue): Node) -> PacketId {
         match place {
             Place::Input => {
                 let heads = &self.inputs[buffer].heads;
@@ -106,7 +106,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         // A FIFO that holds credits without a head is being filled: its header has yet to
         // become ready.
         let returns_credits = |&q: &usize| {
-            self.head((next, at, q)) == NONE
+            self.head((next, at, q)) == PacketId::NONE
                 || match next {
                     Place::Input => self.links.any_on(buffer as u32, q),
                     Place::Central => self.central_buffers.credits.has_pending_return(at, q),

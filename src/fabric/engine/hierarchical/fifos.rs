@@ -5,7 +5,7 @@
 //! the buffer ([`Heads`]).
 
 use super::packet::Packet;
-use crate::fabric::engine::pool::{NONE, PacketId, Pool};
+use crate::fabric::engine::pool::{PacketId, Pool};
 use crate::fabric::prefetch::prefetch;
 
 /// VLs whose FIFO heads lie in the part that reads the buffer.
@@ -30,8 +30,8 @@ impl<const HEADS: usize> Fifos<HEADS> {
     pub(super) fn new(buffers: usize, stride: usize) -> Self {
         Self {
             stride,
-            far_heads: vec![NONE; buffers * stride.saturating_sub(HEADS)],
-            tails: vec![NONE; buffers * stride],
+            far_heads: vec![PacketId::NONE; buffers * stride.saturating_sub(HEADS)],
+            tails: vec![PacketId::NONE; buffers * stride],
         }
     }
 
@@ -88,17 +88,17 @@ impl<const HEADS: usize> Fifos<HEADS> {
         buffer: usize,
         q: usize,
         id: PacketId,
-        packets: &mut Pool<Packet>,
+        packets: &mut Pool<PacketId, Packet>,
     ) {
-        packets[id].next = NONE;
+        packets[id].next = PacketId::NONE;
         let head = self.head_mut(near, buffer, q);
         let first = *head;
-        if first == NONE {
+        if first == PacketId::NONE {
             *head = id;
         } else {
             let at = buffer * self.stride + q;
             let tail = &mut self.tails[at];
-            let has_one = packets[first].next == NONE;
+            let has_one = packets[first].next == PacketId::NONE;
             let last = if has_one { first } else { *tail };
             packets[last].next = id;
             *tail = id;
@@ -116,6 +116,6 @@ impl<const HEADS: usize> Fifos<HEADS> {
         next: PacketId,
     ) -> bool {
         *self.head_mut(near, buffer, q) = next;
-        next == NONE
+        next == PacketId::NONE
     }
 }

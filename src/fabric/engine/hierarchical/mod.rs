@@ -60,7 +60,7 @@ use super::choice::Choice;
 use super::deadlock::Deadlock;
 use super::kernel::{Kernel, SwitchModel};
 use super::nic::Answering;
-use super::pool::PacketId;
+use super::pool::{EntryId, MessageId, PacketId};
 use super::probe::Probe;
 use super::vls::Vls;
 use crate::fabric::routing::Router;
@@ -353,8 +353,8 @@ impl<C: Control, P: Probe> SwitchModel for Fabric<C, P> {
                 self.nics[id as usize].wake.arrived(now);
                 self.touch_nic(id);
             }
-            event::DELIVERY => self.deliver(id, workload),
-            _ => workload.injected(now, self.kernel.messages[id].token),
+            event::DELIVERY => self.deliver(PacketId::of(id), workload),
+            _ => workload.injected(now, self.kernel.messages[MessageId::of(id)].token),
         }
     }
 

@@ -9,7 +9,7 @@ use super::ledgers::Retry;
 use super::packet::Packet;
 use crate::fabric::engine::bits::from_on;
 use crate::fabric::engine::nic::{DataPacket, MessageQueue};
-use crate::fabric::engine::pool::{InFlight, NONE};
+use crate::fabric::engine::pool::{InFlight, PacketId};
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
@@ -144,7 +144,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             vl,
             last,
             ready: kernel.now,
-            next: NONE,
+            next: PacketId::NONE,
             ..Packet::default()
         };
         self.send_queues

@@ -10,7 +10,7 @@ use super::ledgers::Retry;
 use super::output::NextPacket;
 use super::packet::Packet;
 use crate::fabric::engine::nic::Received;
-use crate::fabric::engine::pool::NONE;
+use crate::fabric::engine::pool::{MessageId, PacketId};
 use crate::fabric::engine::probe::Probe;
 
 impl<C: Control, P: Probe> Fabric<C, P> {
@@ -18,7 +18,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// a marked data packet is answered with a CNP.
     pub(super) fn notify(&mut self, packet: &Packet) {
         let nic = packet.dst;
-        if packet.message == NONE {
+        if packet.message == MessageId::NONE {
             let Some(control) = self.control.get_mut() else {
                 return;
             };
@@ -52,7 +52,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         };
         let flits = self.units.flits(bytes);
         let id = self.kernel.packets.insert(Packet {
-            message: NONE,
+            message: MessageId::NONE,
             index: nic,
             dst,
             sl,
@@ -60,7 +60,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             flits,
             credits: self.units.credits(flits) as u16,
             ready: self.kernel.now,
-            next: NONE,
+            next: PacketId::NONE,
             ..Packet::default()
         });
         control.nics[nic as usize].cnps.push_back(id);

@@ -13,7 +13,7 @@ use super::schedule::CreditReturn;
 use super::scheduler::Head;
 use crate::fabric::engine::counters::Arrived;
 use crate::fabric::engine::observers::Transfer;
-use crate::fabric::engine::pool::{NONE, PacketId};
+use crate::fabric::engine::pool::{MessageId, PacketId};
 use crate::fabric::engine::probe::{Obstacle, Probe};
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::Workload;
@@ -204,7 +204,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         observers.injected((now, nic), packet.flits, token, seen);
         if packet.last && self.kernel.messages[packet.message].report_injection {
             let left_at = now + Tick::from(packet.flits);
-            self.kernel.push(left_at, event::INJECTION, packet.message);
+            self.kernel
+                .push(left_at, event::INJECTION, packet.message.number());
         }
         if std::mem::take(&mut self.nics[nic as usize].waiting) {
             self.wake_nic(nic, self.first_credit(leaving));
@@ -278,7 +279,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             .links
             .pass_to_nic(nic, leaving.vl, credits, leaving.credit_return, now);
         let tail = now + latency + u64::from(flits - 1);
-        self.kernel.push(tail, event::DELIVERY, leaving.id);
+        self.kernel.push(tail, event::DELIVERY, leaving.id.number());
     }
 
     /// Last part of [`transmit`](Self::transmit) on a link to in-port `port`, counted over all
@@ -298,12 +299,12 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// Phase 1: the tail of packet `id` has arrived at its NIC.
     #[inline]
-    pub(super) fn deliver(&mut self, id: u32, workload: &mut impl Workload) {
+    pub(super) fn deliver(&mut self, id: PacketId, workload: &mut impl Workload) {
         let packet = self.kernel.packets[id];
         self.kernel.packets.remove(id);
         if self.control.get().is_some() {
             self.notify(&packet);
-            if packet.message == NONE {
+            if packet.message == MessageId::NONE {
                 let (now, observers) = (self.kernel.now, &mut self.kernel.observers);
                 observers.answer_delivered(now, || packet.seen(id));
                 return;

@@ -44,7 +44,7 @@ impl Packet {
     #[inline(always)]
     pub(super) fn seen(&self, id: PacketId) -> PacketSeen {
         PacketSeen {
-            number: id,
+            number: id.number(),
             dst: NicId::new(self.dst),
             sl: self.sl,
             vl: self.vl,

@@ -74,7 +74,7 @@ impl Central {
             ready: 0,
             next: 0,
             pick: 0,
-            picked: NONE,
+            picked: PacketId::NONE,
             port_free_at: 0,
             requests: 0,
             inputs_waiting: 0,
@@ -125,7 +125,7 @@ impl Sender {
             free_at: 0,
             wake: Wake::default(),
             blocked_since: Tick::MAX,
-            heads: [NONE; NEAR_VLS],
+            heads: [PacketId::NONE; NEAR_VLS],
             ready: 0,
             to,
         }
@@ -178,7 +178,7 @@ impl Ports {
             .map(|port| Input {
                 free_at: 0,
                 wake: Wake::default(),
-                heads: [NONE; NEAR_VLS],
+                heads: [PacketId::NONE; NEAR_VLS],
                 ready: 0,
                 upstream: NONE,
                 switch: port / radix,

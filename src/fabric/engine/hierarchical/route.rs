@@ -10,7 +10,7 @@ use super::event;
 use crate::fabric::engine::calendar::{EVENT_ID, EVENT_SHIFT};
 use crate::fabric::engine::choice::{Choice, Occupancy};
 use crate::fabric::engine::congestion::MarkerQueue;
-use crate::fabric::engine::pool::PacketId;
+use crate::fabric::engine::pool::{EntryId, PacketId};
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::engine::vls::{Hop, VlAndClass};
 use crate::fabric::ids::{NicId, SwitchId};
@@ -29,7 +29,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     pub(super) fn prefetch_delivery(&self, next: &[u32]) {
         let delivered = |ahead: usize| {
             let event = *next.get(ahead)?;
-            (event >> EVENT_SHIFT == event::DELIVERY).then_some(event & EVENT_ID)
+            (event >> EVENT_SHIFT == event::DELIVERY).then(|| PacketId::of(event & EVENT_ID))
         };
         if let Some(id) = delivered(FAR) {
             self.kernel.packets.prefetch(id);

@@ -2,7 +2,7 @@
 //! packets (`docs/model.md` §2, `docs/model-infiniband.md` §8).
 
 use crate::fabric::engine::counters::Counters;
-use crate::fabric::engine::pool::{InFlight, MessageId, NONE, Pool};
+use crate::fabric::engine::pool::{InFlight, MessageId, Pool};
 use crate::fabric::spec::{FabricSpec, Tick, Units};
 use crate::fabric::workload::Message;
 
@@ -38,7 +38,7 @@ struct LargestPacket {
 /// All messages in flight.
 #[derive(Debug)]
 pub(in crate::fabric::engine) struct Messages {
-    pool: Pool<InFlight>,
+    pool: Pool<MessageId, InFlight>,
     units: Units,
     /// Per SL.
     largest: Vec<LargestPacket>,
@@ -160,8 +160,8 @@ pub(in crate::fabric::engine) struct MessageQueue {
 
 impl MessageQueue {
     pub(in crate::fabric::engine) const EMPTY: Self = Self {
-        first: NONE,
-        last: NONE,
+        first: MessageId::NONE,
+        last: MessageId::NONE,
     };
 
     /// The first message, which the next packet comes from; [`NONE`] if there is none.
@@ -172,7 +172,7 @@ impl MessageQueue {
 
     #[inline]
     pub(in crate::fabric::engine) fn is_empty(&self) -> bool {
-        self.first == NONE
+        self.first == MessageId::NONE
     }
 
     /// Appends message `id`. Returns true if the queue was empty.
@@ -183,7 +183,7 @@ impl MessageQueue {
         messages: &mut Messages,
     ) -> bool {
         let last = std::mem::replace(&mut self.last, id);
-        if self.first == NONE {
+        if self.first == MessageId::NONE {
             self.first = id;
             return true;
         }

@@ -9,7 +9,7 @@ use super::nic::append;
 use super::packet::{Origin, Packet, Purpose};
 use crate::fabric::engine::counters::Arrived;
 use crate::fabric::engine::nic::{Answers, Received};
-use crate::fabric::engine::pool::{NONE, PacketId};
+use crate::fabric::engine::pool::{MessageId, PacketId};
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::workload::Workload;
 
@@ -116,7 +116,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         });
         let origin = Origin {
             injected: 0,
-            message: NONE,
+            message: MessageId::NONE,
             index: 0,
             src,
             purpose: Purpose::Answer,

@@ -117,7 +117,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             packet.input = to.peer();
             self.routes.route_ahead(packet, port.to_switch);
             let joins_at = packet.schedule.header() + self.stages.input_store + self.stages.routing;
-            self.kernel.push(joins_at, event::JOIN, id);
+            self.kernel.push(joins_at, event::JOIN, id.number());
         }
         if waits {
             self.wake_output(output, retry_at);
@@ -141,7 +141,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     fn deliver_to(&mut self, nic: u32, id: PacketId, output: u32) {
         self.schedule_sink(id, output, nic);
         let at = self.kernel.packets[id].schedule.tail();
-        self.kernel.push(at, event::DELIVERY, id);
+        self.kernel.push(at, event::DELIVERY, id.number());
     }
 
     /// A packet will reach NIC `nic` over `output`: decides when its flits leave the receive
@@ -196,7 +196,7 @@ fn leave_queue<const L: usize, const W: usize>(
     reader.pointer = port.out_port + 1;
     output_vl.pointer = reader.in_port + 1;
     queue.head = packet.next;
-    if queue.head == NONE {
+    if queue.head == PacketId::NONE {
         reader.queues -= 1;
         output_vl.heads.remove(reader.in_port);
         if output_vl.heads.is_empty() {

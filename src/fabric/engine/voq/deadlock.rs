@@ -8,7 +8,7 @@
 
 use super::Fabric;
 use crate::fabric::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
-use crate::fabric::engine::pool::NONE;
+use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::ids::{NicId, PortId, SwitchId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         for queue in 0..self.queues.len() {
             let input = self.input_of(queue);
             let mut at = self.queues[queue].head;
-            while at != NONE {
+            while at != PacketId::NONE {
                 let packet = &self.kernel.packets[at];
                 let held = holders.entry((input, packet.buffer_vl)).or_default();
                 held.0.insert(queue);
@@ -33,7 +33,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         // VoQs whose head is not live by itself, each with the VoQs that hold its credits.
         let mut waiting: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for queue in 0..self.queues.len() {
-            if self.queues[queue].head != NONE
+            if self.queues[queue].head != PacketId::NONE
                 && let Some(waits_for) = self.waits_for(queue, &holders)
             {
                 waiting.insert(queue, waits_for);

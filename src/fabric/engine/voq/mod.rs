@@ -52,7 +52,7 @@ use super::congestion::{ByteRates, Congestion};
 use super::deadlock::Deadlock;
 use super::kernel::{Kernel, SwitchModel};
 use super::nic::{Answering, QueuePairs};
-use super::pool::PacketId;
+use super::pool::{EntryId, PacketId};
 use super::probe::Probe;
 use crate::fabric::series::{PortVlSample, SourceSample};
 use crate::fabric::spec::Stages;
@@ -308,14 +308,15 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
         let now = self.kernel.now;
         match kind {
             event::JOIN => {
-                let at = self.joins_at(id);
+                let packet = PacketId::of(id);
+                let at = self.joins_at(packet);
                 if at > now {
                     self.kernel.push(at, event::JOIN, id);
                 } else if self.routes.depends_on_order() {
-                    self.joining.push(id);
+                    self.joining.push(packet);
                 } else {
                     // No other part can observe that this happens before phase 4.
-                    self.join(id);
+                    self.join(packet);
                 }
             }
             event::OUTPUT => {
@@ -327,11 +328,12 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
                 self.mark_nic_dirty(id);
             }
             event::DELIVERY => {
-                let at = self.kernel.packets[id].schedule.tail();
+                let packet = PacketId::of(id);
+                let at = self.kernel.packets[packet].schedule.tail();
                 if at > now {
                     self.kernel.push(at, event::DELIVERY, id);
                 } else {
-                    self.arrive(id, workload);
+                    self.arrive(packet, workload);
                 }
             }
             _ => self.report_injections(id, workload),

@@ -14,7 +14,7 @@ use super::schedule::Schedule;
 use super::{Fabric, event};
 use crate::fabric::engine::nic::WaitingPair;
 use crate::fabric::engine::observers::Transfer;
-use crate::fabric::engine::pool::{NONE, PacketId};
+use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
@@ -100,7 +100,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         // (c) The output buffer.
         let state = &self.nics[nic as usize];
         let (buffer, answers) = (state.buffer.head, [state.cnps.head, state.acks.head]);
-        if buffer != NONE && link_is_free(self) {
+        if buffer != PacketId::NONE && link_is_free(self) {
             let room_at = self.start_from_buffer(nic, output);
             if engine.waits_for_room {
                 retry_at = retry_at.min(room_at);
@@ -109,7 +109,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         // Packets that still wait for the link: the NIC looks again when it is free.
         let state = &self.nics[nic as usize];
         if !link_is_free(self)
-            && (state.buffer.head != NONE || answers.iter().any(|&id| id != NONE))
+            && (state.buffer.head != PacketId::NONE
+                || answers.iter().any(|&id| id != PacketId::NONE))
         {
             retry_at = retry_at.min(self.outputs[output as usize].link_free.tick);
         }
@@ -129,7 +130,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             } else {
                 state.acks.head
             };
-            if id == NONE {
+            if id == PacketId::NONE {
                 continue;
             }
             let Packet { vl, credits, .. } = self.kernel.packets[id];
@@ -421,7 +422,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             }
         }
         let joins_at = self.joins_at(id);
-        self.kernel.push(joins_at, event::JOIN, id);
+        self.kernel.push(joins_at, event::JOIN, id.number());
         leaves
     }
 
@@ -445,7 +446,7 @@ pub(super) fn append<'a>(
     id: PacketId,
     next_of: impl FnOnce(PacketId) -> &'a mut PacketId,
 ) {
-    if queue.head == NONE {
+    if queue.head == PacketId::NONE {
         queue.head = id;
     } else {
         *next_of(queue.tail) = id;

@@ -2,7 +2,7 @@
 
 use super::rate::Length;
 use super::schedule::Schedule;
-use crate::fabric::engine::pool::{MessageId, NONE, PacketId};
+use crate::fabric::engine::pool::{EntryId, MessageId, NONE, PacketId};
 use crate::fabric::engine::probe::PacketSeen;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
@@ -79,7 +79,7 @@ impl Origins {
     /// Notes the origin of packet `id`, which has just joined the pool.
     #[inline]
     pub(super) fn set(&mut self, id: PacketId, origin: Origin) {
-        match self.0.get_mut(id as usize) {
+        match self.0.get_mut(id.index()) {
             Some(entry) => *entry = origin,
             None => self.0.push(origin),
         }
@@ -90,14 +90,14 @@ impl std::ops::Index<PacketId> for Origins {
     type Output = Origin;
     #[inline]
     fn index(&self, id: PacketId) -> &Origin {
-        &self.0[id as usize]
+        &self.0[id.index()]
     }
 }
 
 impl std::ops::IndexMut<PacketId> for Origins {
     #[inline]
     fn index_mut(&mut self, id: PacketId) -> &mut Origin {
-        &mut self.0[id as usize]
+        &mut self.0[id.index()]
     }
 }
 
@@ -107,7 +107,7 @@ impl<const L: usize> Default for Packet<L> {
             schedule: Schedule::default(),
             waiting_since: 0,
             starts: 0,
-            next: NONE,
+            next: PacketId::NONE,
             input: NONE,
             output: NONE,
             dst: 0,
@@ -129,7 +129,7 @@ impl<const L: usize> Packet<L> {
     #[inline(always)]
     pub(super) fn seen(&self, id: PacketId) -> PacketSeen {
         PacketSeen {
-            number: id,
+            number: id.number(),
             dst: NicId::new(self.dst),
             sl: self.sl,
             vl: self.vl,

@@ -27,8 +27,8 @@ pub(super) struct Queue {
 impl Default for Queue {
     fn default() -> Self {
         Self {
-            head: NONE,
-            tail: NONE,
+            head: PacketId::NONE,
+            tail: PacketId::NONE,
         }
     }
 }

@@ -12,7 +12,7 @@ use super::parts::Output;
 use crate::fabric::engine::bits::push_quickly;
 use crate::fabric::engine::choice::{Choice, Occupancy};
 use crate::fabric::engine::congestion::MarkerQueue;
-use crate::fabric::engine::pool::{NONE, PacketId};
+use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::engine::vls::{Hop, VlAndClass, Vls};
 use crate::fabric::ids::{NicId, SwitchId};
@@ -204,13 +204,13 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             self.routes.joined(output, packet.credits);
         }
         packet.waiting_since = now;
-        packet.next = NONE;
+        packet.next = PacketId::NONE;
         let flits = packet.flits;
         let observers = &mut self.kernel.observers;
         observers.queued(now, output, || packet.seen(id));
 
         let queue = &mut self.queues[state.queue(out_port, self.vls, vl.into())];
-        if queue.head == NONE {
+        if queue.head == PacketId::NONE {
             queue.head = id;
             state.queues += 1;
             self.links.vl_mut(output, vl).heads.insert(state.in_port);

@@ -7,6 +7,7 @@
 use super::Fabric;
 use super::packet::Packet;
 use crate::fabric::engine::counters::LinkCounts;
+use crate::fabric::engine::pool::EntryId;
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::series::PortVlSample;
@@ -131,7 +132,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
                 let input = first_port + usize::from(in_port);
                 let queue = self.inputs[input].queue((output % radix) as u8, vls, vl);
                 let mut at = self.queues[queue].head;
-                while let Some(packet) = self.kernel.packets.entries().get(at as usize) {
+                while let Some(packet) = self.kernel.packets.entries().get(at.index()) {
                     flits += u64::from(packet.flits);
                     at = packet.next;
                 }
