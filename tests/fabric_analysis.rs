@@ -6,8 +6,9 @@ mod common;
 
 use analysis::{Cuts, SlowGraph, mixed_fabric, overload};
 use common::ids::pair;
+use common::lone_packet::lone_packet;
 use common::random::{Kind, config, fabric};
-use common::script::{Cue, Script, jam, message};
+use common::script::jam;
 use common::specs::{even_pool, hierarchical_of, jamming_ring, opa_gen1, sc2vl, service_level};
 use flitwise::fabric::analysis::Routes;
 use flitwise::fabric::analysis::bisection::Bisection;
@@ -430,17 +431,10 @@ proptest! {
     fn a_lone_packet_takes_as_long_as_its_route_says(
         spec in fabric(Kind::Any), pick in any::<[u32; 4]>(),
     ) {
-        let nics = spec.topology.nics();
-        prop_assume!(nics > 1);
-        let src = pick[0] % nics;
-        let dst = (src + 1 + pick[1] % (nics - 1)) % nics;
-        let sl = pick[2] as usize % spec.qos.service_levels.len();
-        let payload = pick[3] % (spec.qos.service_levels[sl].mtu_bytes + 1);
-        let route = path(&spec, &spec, pair(src, dst), sl, payload).unwrap();
-        let mut script =
-            Script::new([(Cue::At(0), message(1, src, dst, sl as u8, payload.into()))]);
-        prop_assert_eq!(Engine::new(&spec).unwrap().run(&mut script), RunEnd::Drained);
-        let packet = script.packets[0];
+        let found = lone_packet(&spec, pick);
+        prop_assume!(found.is_some());
+        let (route, end, packet) = found.unwrap();
+        prop_assert_eq!(end, RunEnd::Drained);
         prop_assert_eq!(packet.flits, route.flits);
         prop_assert_eq!(packet.delivered - packet.injected, route.tail);
     }

@@ -4,14 +4,14 @@
 mod common;
 
 use common::ids::pair;
+use common::lone_packet::lone_packet;
 use common::random::config;
 use common::random_infiniband;
 use common::resolved;
-use common::script::{Cue, Script, message};
 use flitwise::fabric::analysis::channels::{Buffer, ChannelGraph};
 use flitwise::fabric::analysis::path::path;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
-use flitwise::fabric::engine::{Engine, RunEnd};
+use flitwise::fabric::engine::RunEnd;
 use flitwise::fabric::ids::{PortId, SwitchId};
 use flitwise::fabric::spec::{FabricSpec, TrunkSelection, UpPorts, VlPolicy};
 use flitwise::fabric::topology::Peer;
@@ -155,18 +155,10 @@ proptest! {
         mut spec in random_infiniband::fabric(), pick in any::<[u32; 4]>(),
     ) {
         spec.congestion_control = None;
-        let nics = spec.topology.nics();
-        prop_assume!(nics > 1);
-        let src = pick[0] % nics;
-        let dst = (src + 1 + pick[1] % (nics - 1)) % nics;
-        let sl = pick[2] as usize % spec.qos.service_levels.len();
-        let payload = pick[3] % (spec.qos.service_levels[sl].mtu_bytes + 1);
-        let route = path(&spec, &spec, pair(src, dst), sl, payload).unwrap();
-        let mut script =
-            Script::new([(Cue::At(0), message(1, src, dst, sl as u8, payload.into()))]);
-        let end = Engine::new(&spec).unwrap().run(&mut script);
+        let found = lone_packet(&spec, pick);
+        prop_assume!(found.is_some());
+        let (route, end, packet) = found.unwrap();
         prop_assert!(matches!(end, RunEnd::Drained | RunEnd::Finished));
-        let packet = script.packets[0];
         prop_assert_eq!(packet.flits, route.flits);
         prop_assert_eq!(packet.delivered - packet.injected, route.tail);
     }

@@ -6,6 +6,7 @@ mod common;
 
 use analysis::{SlowGraph, overload};
 use common::ids::pair;
+use common::lone_packet::lone_packet;
 use common::random::{Kind, config, table_fabric};
 use common::resolved::{fabric, plan_with, refused};
 use common::script::{Cue, Script, message};
@@ -229,17 +230,10 @@ proptest! {
         mut spec in table_fabric(Kind::Any), pick in any::<[u32; 4]>(),
     ) {
         spec.congestion_control = None;
-        let nics = spec.topology.nics();
-        prop_assume!(nics > 1);
-        let src = pick[0] % nics;
-        let dst = (src + 1 + pick[1] % (nics - 1)) % nics;
-        let sl = pick[2] as usize % spec.qos.service_levels.len();
-        let payload = pick[3] % (spec.qos.service_levels[sl].mtu_bytes + 1);
-        let route = path(&spec, &spec, pair(src, dst), sl, payload).unwrap();
-        let mut script =
-            Script::new([(Cue::At(0), message(1, src, dst, sl as u8, payload.into()))]);
-        prop_assert_eq!(Engine::new(&spec).unwrap().run(&mut script), RunEnd::Drained);
-        let packet = script.packets[0];
+        let found = lone_packet(&spec, pick);
+        prop_assume!(found.is_some());
+        let (route, end, packet) = found.unwrap();
+        prop_assert_eq!(end, RunEnd::Drained);
         prop_assert_eq!(packet.delivered - packet.injected, route.tail);
     }
 

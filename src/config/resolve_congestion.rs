@@ -20,8 +20,8 @@ use crate::units::TickLength;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// All parameters, whether congestion control is switched on or not; those of a marker or source
-/// control that is not taken are checked, too. Files are looked for in `dir`.
+/// All parameters. Those that nothing uses, because congestion control, its marker or its source
+/// control is off, are checked too. Files are looked for in `dir`.
 pub(super) fn congestion(
     raw: &RawCongestionControl,
     d: &CongestionDefaults,

@@ -83,12 +83,7 @@ fn one_job(
         .map(|v| find_vfabric(v, &name, vfabrics, &key("vfabric")))
         .transpose()?;
     let sl = level_of(job, vfabric, qos, &key)?;
-    let hosts = vfabric.and_then(|v| v.hosts.as_ref()).map(|hosts| {
-        let mut hosts: Vec<_> = hosts.iter().copied().map(NicId::new).collect();
-        hosts.sort_unstable();
-        hosts.dedup();
-        hosts
-    });
+    let hosts = vfabric.and_then(|v| v.hosts.as_deref()).map(sorted_hosts);
     let tasks_per_node = job.tasks_per_node.unwrap_or(1);
     if tasks_per_node == 0 {
         return Err(ConfigError::new(
@@ -131,6 +126,14 @@ fn one_job(
         collectives: job.collectives,
         name,
     })
+}
+
+/// The NICs of a vFabric, each once.
+fn sorted_hosts(hosts: &[u32]) -> Vec<NicId> {
+    let mut hosts: Vec<_> = hosts.iter().copied().map(NicId::new).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    hosts
 }
 
 /// The service level of a job: as given, or by the traffic class of its vFabric.

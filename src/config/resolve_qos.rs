@@ -305,6 +305,24 @@ fn share(level: &RawServiceLevel, i: usize, scheduler: &str) -> Result<Ratio, Co
     })
 }
 
+/// Distances are of service levels that exist.
+fn check_names<'a>(
+    mut distances: impl Iterator<Item = &'a String>,
+    levels: &[ServiceLevel],
+) -> Result<(), ConfigError> {
+    let names: Vec<&str> = levels.iter().map(|l| l.name.as_str()).collect();
+    match distances.find(|name| !names.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(unknown) => Err(ConfigError::new(
+            format!("qos.dtable.distances.{unknown}"),
+            format!(
+                "there is no service level `{unknown}`{}",
+                suggestion(unknown, &names)
+            ),
+        )),
+    }
+}
+
 fn dtable_parameters(
     raw: &RawDTable,
     defaults: &RawDTable,
@@ -336,19 +354,7 @@ fn dtable_parameters(
         .as_ref()
         .or(defaults.distances.as_ref())
         .ok_or_else(|| missing("distances", "{ CL = 8 }"))?;
-    let names: Vec<&str> = levels.iter().map(|l| l.name.as_str()).collect();
-    if let Some(unknown) = distances
-        .keys()
-        .find(|name| !names.contains(&name.as_str()))
-    {
-        return Err(ConfigError::new(
-            format!("qos.dtable.distances.{unknown}"),
-            format!(
-                "there is no service level `{unknown}`{}",
-                suggestion(unknown, &names)
-            ),
-        ));
-    }
+    check_names(distances.keys(), levels)?;
     let gmtu = in_credits(gmtu, "qos.dtable.gmtu")?;
     let mut service_levels = Vec::with_capacity(levels.len());
     for (i, (raw_level, level)) in raw_levels.iter().zip(levels).enumerate() {

@@ -273,7 +273,7 @@ fn measure_load(
     };
     // Sources go on in any case, so a fabric that is stuck looks like a saturated one.
     let end = match (end, run.engine.find_deadlock()) {
-        (RunEnd::Finished, Some(stall)) => RunEnd::Deadlock(stall),
+        (RunEnd::Finished, Some(deadlock)) => RunEnd::Deadlock(deadlock),
         (end, _) => end,
     };
     let stats = run.engine.stats();

@@ -228,7 +228,7 @@ pub fn overload(spec: &FabricSpec, messages: u32) -> RunEnd {
     let nics = spec.topology.nics();
     let sls = spec.qos.service_levels.len() as u32;
     let mut lines = Vec::new();
-    // A single NIC has nobody to send to.
+    // A single NIC sends to no other.
     let messages = if nics > 1 { messages } else { 0 };
     for i in 0..messages {
         for src in 0..nics {

@@ -2,8 +2,7 @@
 
 use super::{CliError, ExportArgs, Format};
 use crate::config::{FabricOnly, fabric_json};
-use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
-use crate::fabric::spec::{FabricSpec, UpPorts};
+use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::topology::{Drawing, Link, Peer, Place, Topology};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::ops::Range;
@@ -119,16 +118,6 @@ fn list<W: Write>(
     writeln!(out, "\n  ]{end}")
 }
 
-/// The port towards `dst` as one table can give it: the first link of a trunk, and on the way up a
-/// tree the port that the destination selects.
-fn own_port(spec: &FabricSpec, switch: SwitchId, dst: NicId) -> Option<PortId> {
-    let candidates = spec.candidates(switch, dst);
-    match spec.routing.up_ports {
-        UpPorts::LeastQueued => spec.preferred(switch, dst),
-        UpPorts::Destination => candidates.first(),
-    }
-}
-
 fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> {
     let spec = &loaded.fabric;
     let topology = &spec.topology;
@@ -156,7 +145,7 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
     list(out, "links", links, if lft { "," } else { "" })?;
     if lft {
         let tables = topology.switch_ids().map(|switch| {
-            let port = |dst| match own_port(spec, switch, dst) {
+            let port = |dst| match spec.table_port(switch, dst) {
                 Some(port) => port.to_string(),
                 None => "null".to_owned(),
             };

@@ -3,7 +3,7 @@
 use super::{CliError, InfoArgs, names};
 use crate::fabric::analysis::path::{Path, path};
 use crate::fabric::ids::{NicId, NicPair, PortId};
-use crate::fabric::spec::{FabricSpec, Switch, Tick, UpPorts};
+use crate::fabric::spec::{FabricSpec, Switch, Tick};
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
 
@@ -95,6 +95,7 @@ impl<'a> Route<'a> {
         )?;
         let src = self.pair.src;
         writeln!(out, "  tick 0: leaves NIC {src} on SC {sc}, VL {vl}")?;
+        let kind = self.spec.routing.kind_of_candidates().replace('_', "-");
         for step in &path.steps {
             let on_mport = |port: PortId| match self.spec.switch {
                 Switch::Hierarchical(_) => format!(" (MPort {})", mport(port)),
@@ -107,7 +108,7 @@ impl<'a> Route<'a> {
             };
             let trunk = match (step.candidates.first(), step.candidates.iter().last()) {
                 (Some(first), Some(last)) if first < last => {
-                    format!(" ({} {first}-{last})", self.kind_of_candidates())
+                    format!(" ({kind} {first}-{last})")
                 }
                 _ => String::new(),
             };
@@ -141,21 +142,10 @@ impl<'a> Route<'a> {
         )
     }
 
-    /// What a step with several candidates chooses from.
-    fn kind_of_candidates(&self) -> &'static str {
-        match self.spec.routing.up_ports {
-            UpPorts::LeastQueued => "up-ports",
-            UpPorts::Destination => "trunk",
-        }
-    }
-
     pub(super) fn document(&self) -> Value {
         let path = &self.path;
         let channel = |(sc, vl): (u8, u8)| json!({ "sc": sc, "vl": vl });
-        let candidates = match self.spec.routing.up_ports {
-            UpPorts::LeastQueued => "up_ports",
-            UpPorts::Destination => "trunk",
-        };
+        let candidates = self.spec.routing.kind_of_candidates();
         let steps = path.steps.iter().map(|s| {
             json!({
                 "switch": s.switch,

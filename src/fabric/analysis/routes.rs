@@ -10,8 +10,8 @@ use super::table_turns::TableWalk;
 use super::turns::{TurnBits, Turns};
 use super::{MAX_STEPS, MAX_TURNS, Routes, TooLarge, nics_at, steps};
 use crate::fabric::ids::{NicId, NicPair, PortId, SwitchId, SwitchPort};
-use crate::fabric::spec::{FabricSpec, Switch, TrunkSelection, UpPorts};
-use crate::fabric::topology::{Peer, Ports, Topology, VlClasses};
+use crate::fabric::spec::{FabricSpec, Switch};
+use crate::fabric::topology::{Peer, Ports, VlClasses};
 use crate::units::Ratio;
 
 /// What follows from all routes of a fabric.
@@ -177,21 +177,6 @@ fn known(dst: NicId) -> u64 {
     2 * u64::from(dst.get()) + 2
 }
 
-/// Number of routes from a switch with NICs to the top of a tree. All switches of a level have the
-/// same number of up-ports.
-fn routes_up(topology: &Topology) -> u64 {
-    let (mut routes, mut switch) = (1u64, SwitchId::new(0));
-    loop {
-        let ports = topology.family().up_ports(switch);
-        let above = ports.first().map(|port| topology.peer(switch, port));
-        let Some(Peer::Switch { switch: next, .. }) = above else {
-            return routes;
-        };
-        routes = routes.saturating_mul(ports.count().into());
-        switch = next;
-    }
-}
-
 /// Follows the routes to one destination after the other.
 struct Walk<'a> {
     spec: &'a FabricSpec,
@@ -234,16 +219,6 @@ impl<'a> Walk<'a> {
             .switch_ids()
             .filter(|s| nics_at[s.index()] > 0)
             .collect();
-        let share = match spec.routing.trunk {
-            TrunkSelection::RoundRobin | TrunkSelection::LeastQueued => {
-                topology.family().trunk().into()
-            }
-            TrunkSelection::Destination => 1,
-        };
-        let share = match spec.routing.up_ports {
-            UpPorts::LeastQueued => routes_up(topology).saturating_mul(share),
-            UpPorts::Destination => share,
-        };
         Self {
             spec,
             sources,
@@ -280,7 +255,7 @@ impl<'a> Walk<'a> {
                         Ratio::ONE,
                         |least, rate| if rate < least { rate } else { least },
                     ),
-                share,
+                share: spec.shares_of_pair(),
                 turns: Turns {
                     radix,
                     through: vec![0; switches * radix * radix],

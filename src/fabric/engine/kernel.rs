@@ -2,13 +2,14 @@
 //! flight, and the counters. [`SwitchModel`] is what differs between the kinds of switch.
 
 use super::calendar::{Bucket, EVENT_ID, EVENT_SHIFT, Wheel};
+use super::congestion::Congestion;
 use super::counters::Counters;
 use super::deadlock::Deadlock;
 use super::nic::Messages;
 use super::observers::Observers;
 use super::pool::{PacketId, Pool};
 use super::probe::Probe;
-use crate::fabric::series::{PortVlSample, Sample, SourceSample};
+use crate::fabric::series::{PortVlSample, Sample};
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::fabric::stats::FabricStats;
 use crate::fabric::workload::{Message, Workload};
@@ -76,11 +77,12 @@ pub(super) trait SwitchModel {
     fn restart_statistics(&mut self);
     /// All that has been counted up to the end of the present tick.
     fn stats(&self) -> FabricStats;
-    /// From now on, collects what [`SwitchModel::observe`] needs.
-    fn start_series(&mut self);
-    /// Port VLs, and sources under congestion control, at the end of `tick`. That is the present
-    /// tick or a later one up to which nothing happens.
-    fn observe(&mut self, tick: Tick) -> (Vec<PortVlSample>, Vec<SourceSample>);
+    /// Congestion control, if the fabric has it.
+    fn congestion(&mut self) -> Option<&mut Congestion>;
+    /// The flits that wait per Port VL, where the marker does not count them.
+    fn occupancy(&self) -> Vec<PortVlSample> {
+        Vec::new()
+    }
 }
 
 /// The next tick after the present one in which something may happen without the workload.
@@ -152,13 +154,28 @@ pub(super) fn find_deadlock(model: &mut impl SwitchModel, at: Tick) -> Option<De
     found
 }
 
-/// The observables at the end of `tick`, as [`SwitchModel::observe`] says.
+/// From now on, collects what [`sample`] needs.
+pub(super) fn start_series(model: &mut impl SwitchModel) {
+    let kernel = model.kernel_mut();
+    let mtu_bytes = kernel.messages.mtu_bytes();
+    kernel.observers.counters.start_series(&mtu_bytes);
+    if let Some(congestion) = model.congestion() {
+        congestion.start_series();
+    }
+}
+
+/// The observables at the end of `tick`. That is the present tick or a later one up to which
+/// nothing happens.
 pub(super) fn sample(model: &mut impl SwitchModel, tick: Tick) -> Sample {
-    let (port_vls, sources) = model.observe(tick);
+    let (mut port_vls, mut sources) = (None, Vec::new());
+    if let Some(congestion) = model.congestion() {
+        port_vls = congestion.sample_port_vls();
+        sources = congestion.sample_sources(tick);
+    }
     Sample {
         tick,
         flows: model.kernel_mut().observers.counters.take_flows(),
-        port_vls,
+        port_vls: port_vls.unwrap_or_else(|| model.occupancy()),
         sources,
     }
 }

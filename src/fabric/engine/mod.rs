@@ -35,7 +35,7 @@ use self::kernel::SwitchModel;
 use self::probe::{NoProbe, Probe};
 use super::series::Sampling;
 use super::spec::hierarchical::VirtualAllocation;
-use super::spec::{FabricSpec, Hierarchical, SpecError, Switch, Tick, UpPorts, Voq};
+use super::spec::{FabricSpec, Hierarchical, SpecError, Switch, Tick, Voq};
 use super::stats::FabricStats;
 use super::workload::Workload;
 use std::ops::ControlFlow;
@@ -114,7 +114,7 @@ impl<P: Probe> Model<P> {
             let fabric = Fabric::new(spec, switch, BlindAllocation(congestion), probe)?;
             return Ok(Self::HierarchicalBlind(Box::new(fabric)));
         }
-        if spec.routing.up_ports == UpPorts::LeastQueued {
+        if spec.routing.asks_for_waiting() {
             let fabric = Fabric::new(spec, switch, Adaptive(congestion), probe)?;
             return Ok(Self::HierarchicalAdaptive(Box::new(fabric)));
         }

@@ -62,7 +62,8 @@ impl<P: Probe> Observers<P> {
     #[inline(always)]
     pub(super) fn injected(
         &mut self,
-        (now, src): (Tick, u32),
+        now: Tick,
+        src: u32,
         flits: u32,
         token: impl FnOnce() -> u64,
         seen: impl FnOnce() -> PacketSeen,
@@ -79,7 +80,8 @@ impl<P: Probe> Observers<P> {
     #[inline(always)]
     pub(super) fn answer_injected(
         &mut self,
-        (now, src): (Tick, u32),
+        now: Tick,
+        src: u32,
         seen: impl FnOnce() -> PacketSeen,
     ) {
         if P::WATCHES {
@@ -126,7 +128,8 @@ impl<P: Probe> Observers<P> {
         &mut self,
         now: Tick,
         arrived: &Arrived,
-        (messages, workload): (&mut Messages, &mut impl Workload),
+        messages: &mut Messages,
+        workload: &mut impl Workload,
         seen: impl FnOnce() -> PacketSeen,
     ) {
         if P::WATCHES {

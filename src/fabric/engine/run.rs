@@ -63,7 +63,7 @@ pub(super) fn drive<M: SwitchModel, W: Workload>(
 ) -> RunEnd {
     let mut sampler = sampling.map(|sampling| Sampler::new(sampling, *earliest));
     if sampler.is_some() {
-        model.start_series();
+        kernel::start_series(model);
     }
     let (mut due, mut until_control) = (Vec::new(), CONTROL_TICKS);
     let mut events_at_control = model.kernel().observers.counters.events + CONTROL_EVENTS;

@@ -10,7 +10,7 @@
 
 use super::FabricSpec;
 use crate::fabric::ids::{NicId, PortId, SwitchId};
-use crate::fabric::topology::Ports;
+use crate::fabric::topology::{Peer, Ports, Topology};
 use serde::{Deserialize, Serialize};
 
 /// Which of the parallel links of a trunk a packet takes.
@@ -40,7 +40,7 @@ pub enum RingTie {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UpPorts {
-    /// That of the destination (D-mod-k); keeps the order of a flow.
+    /// The up-port that the destination selects (D-mod-k); keeps the order of a flow.
     Destination,
     /// The one with the shortest queue; ties go to the first at or after the up-port of the destination,
     /// once around.
@@ -79,6 +79,29 @@ impl Default for Routing {
 pub struct ForwardingTables {
     /// `[switch][destination NIC]`.
     pub ports: Vec<Vec<PortId>>,
+}
+
+impl Routing {
+    /// True if a packet's next hop depends on how full output buffers are.
+    #[must_use]
+    pub fn asks_for_buffers(&self) -> bool {
+        self.trunk == TrunkSelection::LeastQueued || self.asks_for_waiting()
+    }
+
+    /// True if it also depends on what waits for an output and has not been granted its buffer.
+    #[must_use]
+    pub fn asks_for_waiting(&self) -> bool {
+        self.up_ports == UpPorts::LeastQueued
+    }
+
+    /// What several candidates of a next hop are, as a key of results.
+    #[must_use]
+    pub fn kind_of_candidates(&self) -> &'static str {
+        match self.up_ports {
+            UpPorts::LeastQueued => "up_ports",
+            UpPorts::Destination => "trunk",
+        }
+    }
 }
 
 impl FabricSpec {
@@ -129,5 +152,47 @@ impl FabricSpec {
             0 | 1 => choices.first(),
             _ => self.own_candidates(switch, dst).first(),
         }
+    }
+
+    /// The port of `switch` towards `dst` in a table with one port for each destination: the first
+    /// link of a trunk, and on the way up a tree the port that the destination selects.
+    #[must_use]
+    pub fn table_port(&self, switch: SwitchId, dst: NicId) -> Option<PortId> {
+        let candidates = match self.routing.forwarding {
+            Some(_) => self.candidates(switch, dst),
+            None => self.own_candidates(switch, dst),
+        };
+        candidates.first()
+    }
+
+    /// Into how many equal shares a pair's traffic must be divided so that every candidate on every
+    /// route gets whole ones.
+    #[must_use]
+    pub fn shares_of_pair(&self) -> u64 {
+        let trunk = match self.routing.trunk {
+            TrunkSelection::RoundRobin | TrunkSelection::LeastQueued => {
+                self.topology.family().trunk().into()
+            }
+            TrunkSelection::Destination => 1,
+        };
+        match self.routing.up_ports {
+            UpPorts::LeastQueued => routes_up(&self.topology).saturating_mul(trunk),
+            UpPorts::Destination => trunk,
+        }
+    }
+}
+
+/// Number of routes from a switch with NICs to the top of a tree. All switches of a level have the
+/// same number of up-ports.
+fn routes_up(topology: &Topology) -> u64 {
+    let (mut routes, mut switch) = (1u64, SwitchId::new(0));
+    loop {
+        let ports = topology.family().up_ports(switch);
+        let above = ports.first().map(|port| topology.peer(switch, port));
+        let Some(Peer::Switch { switch: next, .. }) = above else {
+            return routes;
+        };
+        routes = routes.saturating_mul(ports.count().into());
+        switch = next;
     }
 }

@@ -14,9 +14,9 @@ use crate::units::Ratio;
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-/// The variant of the fabric, which the compiler knows: whether it has congestion control,
-/// whether virtual allocation is blind, and whether routing asks for the queues of outputs. Where [`get`](Self::get) is always `None`, the
-/// compiler drops the code of congestion control.
+/// The variant of the fabric, which the compiler knows: whether it has congestion control, whether
+/// virtual allocation is blind, and whether routing asks for the queues of outputs. Where
+/// [`get`](Self::get) is always `None`, the compiler drops the code of congestion control.
 pub(in crate::fabric::engine) trait Control: Debug {
     /// Virtual allocation is blind.
     const BLIND: bool = false;
@@ -171,8 +171,8 @@ impl Controlled {
         (self.congestion.level(flow, now) > 0).then(|| self.congestion.next_fall(flow, now))
     }
 
-    /// Phase 7: the link of `nic` starts to send a data packet. Returns the control
-    /// level of its flow, and the tick in which the NIC must wake if the next packet of the flow is held back.
+    /// Phase 7: the link of `nic` starts to send a data packet. Returns the control level of its
+    /// flow, and the tick in which the NIC must wake if the next packet of the flow is held back.
     pub(super) fn sent(&mut self, now: Tick, nic: u32, packet: &Packet) -> (u16, Option<Tick>) {
         let flow = self.congestion.flow(nic, packet.sl, packet.dst);
         self.in_send_queue[self.congestion.holder(flow)] -= 1;

@@ -57,6 +57,7 @@ use self::schedule::DrainRate;
 use self::scheduler::Schedulers;
 use super::calendar::DelayLine;
 use super::choice::Choice;
+use super::congestion::Congestion;
 use super::deadlock::Deadlock;
 use super::kernel::{Kernel, SwitchModel};
 use super::nic::Answering;
@@ -64,7 +65,6 @@ use super::pool::{EntryId, MessageId, PacketId};
 use super::probe::Probe;
 use super::vls::Vls;
 use crate::fabric::routing::Router;
-use crate::fabric::series::{PortVlSample, SourceSample};
 use crate::fabric::spec::hierarchical::Timing;
 use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, SpecError, Tick, Units};
 use crate::fabric::stats::FabricStats;
@@ -120,9 +120,9 @@ pub(super) struct Fabric<C, P> {
     /// What NICs answer; only with congestion control.
     answering: Answering,
 
-    // Events to come, beside those of the wheel.
-    /// Headers that become ready in input buffers, as (port, packet): those from switches,
-    /// and those from NICs.
+    // Events to come that are not on the wheel.
+    /// Headers that become ready in input buffers, as (port, packet): first the headers that come
+    /// from switches, then the headers from NICs.
     input_ready: [DelayLine<(u32, PacketId)>; 2],
     /// Headers that become ready in central buffers: (central buffer, queue, packet).
     central_ready: DelayLine<(u32, u32, PacketId)>,
@@ -393,20 +393,8 @@ impl<C: Control, P: Probe> SwitchModel for Fabric<C, P> {
         self.count_links()
     }
 
-    fn start_series(&mut self) {
-        let mtu_bytes = self.kernel.messages.mtu_bytes();
-        self.kernel.observers.counters.start_series(&mtu_bytes);
-        if let Some(control) = self.control.get_mut() {
-            control.congestion.start_series();
-        }
-    }
-
-    fn observe(&mut self, tick: Tick) -> (Vec<PortVlSample>, Vec<SourceSample>) {
-        let control = self.control.get_mut();
-        control.map_or_else(Default::default, |control| {
-            let port_vls = control.congestion.sample_port_vls();
-            let sources = control.congestion.sample_sources(tick);
-            (port_vls.unwrap_or_default(), sources)
-        })
+    fn congestion(&mut self) -> Option<&mut Congestion> {
+        let control = self.control.get_mut()?;
+        Some(&mut control.congestion)
     }
 }

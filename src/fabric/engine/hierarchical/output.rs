@@ -196,12 +196,12 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         let packet = *packet;
         let seen = || packet.seen(leaving.id);
         if !leaving.is_queued {
-            self.kernel.observers.answer_injected((now, nic), seen);
+            self.kernel.observers.answer_injected(now, nic, seen);
             return;
         }
         let token = || self.kernel.messages[packet.message].token;
         let observers = &mut self.kernel.observers;
-        observers.injected((now, nic), packet.flits, token, seen);
+        observers.injected(now, nic, packet.flits, token, seen);
         if packet.last && self.kernel.messages[packet.message].report_injection {
             let left_at = now + Tick::from(packet.flits);
             self.kernel
@@ -319,14 +319,15 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         };
         let seen = || packet.seen(id);
         let kernel = &mut self.kernel;
-        let receiver = (&mut kernel.messages, workload);
+        let messages = &mut kernel.messages;
         kernel
             .observers
-            .delivered(kernel.now, &arrived, receiver, seen);
+            .delivered(kernel.now, &arrived, messages, workload, seen);
     }
 }
 
-/// The FIFOs of the buffer that an output sends from, and its number among those of its kind.
+/// The buffer that an output sends from: the FIFOs of all buffers of its kind, and its number among
+/// these.
 #[inline]
 fn fifos_of<'a>(
     outputs: &'a VlBuffers,

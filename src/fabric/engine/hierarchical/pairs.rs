@@ -25,7 +25,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             return;
         };
         let (policy, sources) = (&self.vl_policy, &mut control.congestion);
-        let pair = control.queue_pairs.find(src, (sl, dst), || {
+        let pair = control.queue_pairs.find(src, sl, dst, || {
             (policy.at_nic(src, dst, sl), sources.flow(src, sl, dst))
         });
         let state = control.queue_pairs.pair_mut(pair);

@@ -99,7 +99,8 @@ impl QueuePairs {
     pub(in crate::fabric::engine) fn find(
         &mut self,
         nic: u32,
-        (sl, dst): (u8, u32),
+        sl: u8,
+        dst: u32,
         new: impl FnOnce() -> (u8, FlowId),
     ) -> u32 {
         let key = self.key(sl, dst);

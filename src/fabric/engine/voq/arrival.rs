@@ -44,11 +44,11 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             injected: origin.injected,
         };
         let kernel = &mut self.kernel;
-        let receiver = (&mut kernel.messages, workload);
+        let messages = &mut kernel.messages;
         let seen = || packet.seen(id);
         kernel
             .observers
-            .delivered(kernel.now, &arrived, receiver, seen);
+            .delivered(kernel.now, &arrived, messages, workload, seen);
         if !Self::PLAIN {
             self.answer(&packet, &origin);
         }

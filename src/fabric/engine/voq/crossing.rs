@@ -13,7 +13,8 @@ use super::parts::{Input, Output, OutputVl, Queue};
 use super::rate::{Length, PlainPacket, SubTick};
 use super::schedule::{Schedule, cross_plainly};
 use super::{Fabric, event};
-use crate::fabric::engine::congestion::{MarkerQueue, PacketLength};
+use crate::fabric::engine::congestion::{Congestion, MarkerQueue, PacketLength};
+use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::observers::Transfer;
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::engine::probe::Probe;
@@ -63,24 +64,20 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         output_vl.credits -= packet.credits;
         leave_queue(packet, queue, (reader, port), (output_vl, pick.vl));
 
-        let Length { bytes, flits } = packet.length();
+        let bytes = packet.length().bytes;
         self.switch_arbiters
             .advance(output as usize, pick, bytes.into());
         let (upstream, joined_at) = (reader.upstream, packet.waiting_since);
         let mut delay = 1 + self.links.latency(upstream);
         if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
             let vl = pick.vl;
-            let (queue, length) = (
-                MarkerQueue { input, output, vl },
-                PacketLength { flits, bytes },
-            );
-            if congestion.granted(queue, length, joined_at == now) {
-                packet.fecn = true;
-                let seen = || packet.seen(id);
-                self.kernel.observers.marked(now, output, seen);
+            let queue = MarkerQueue { input, output, vl };
+            if mark(packet, queue, congestion, joined_at == now) {
+                let observers = &mut self.kernel.observers;
+                observers.marked(now, output, || packet.seen(id));
             }
-            let (port_vl, rate) = ((output, vl), usize::from(reader.rate));
-            delay += congestion.credit_return_delay(port_vl, rate, bytes);
+            let rate = usize::from(reader.rate);
+            delay += congestion.credit_return_delay((output, vl), rate, bytes);
         }
 
         let crossing = cross(packet, reader, port, pace);
@@ -91,14 +88,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let observers = &mut self.kernel.observers;
         observers.granted(now, output, || packet.seen(id));
         let (leaves, end) = start_on_link(packet, port, &crossing, pace);
-        let transfer = Transfer {
-            output,
-            of_nic: port.to.is_nic(),
-            flits,
-            start: packet.starts,
-            end,
-            waited: now - joined_at + packet.starts - packet.waiting_since,
-        };
+        let transfer = transfer(packet, (output, port.to), end, now - joined_at);
         observers.started(&mut port.sent, transfer, || packet.seen(id));
         if room_binds {
             self.routes.granted(output, packet.credits);
@@ -271,6 +261,41 @@ fn start_on_link<const L: usize>(
     packet.starts = start;
     packet.schedule = leaves.arriving(port.flight.into(), port.arrival_of_tail(free), length.flits);
     (leaves, free.first_whole_tick())
+}
+
+/// Has the marker decide about a packet of `queue` that is granted. `joined_now`: it joined in this
+/// tick. Returns true if the packet is marked.
+#[inline(always)]
+fn mark<const L: usize>(
+    packet: &mut Packet<L>,
+    queue: MarkerQueue,
+    congestion: &mut Congestion,
+    joined_now: bool,
+) -> bool {
+    let Length { bytes, flits } = packet.length();
+    let length = PacketLength { flits, bytes };
+    let marked = congestion.granted(queue, length, joined_now);
+    packet.fecn |= marked;
+    marked
+}
+
+/// The transfer of `packet`, which was in its VoQ for `in_queue` ticks, over the link from `output`
+/// to `to`, which is free again in tick `end`.
+#[inline(always)]
+fn transfer<const L: usize>(
+    packet: &Packet<L>,
+    (output, to): (u32, FarEnd),
+    end: Tick,
+    in_queue: Tick,
+) -> Transfer {
+    Transfer {
+        output,
+        of_nic: to.is_nic(),
+        flits: packet.flits.into(),
+        start: packet.starts,
+        end,
+        waited: in_queue + packet.starts - packet.waiting_since,
+    }
 }
 
 impl<const L: usize> Crossing<L> {

@@ -9,7 +9,7 @@ use super::rate::{MAX_PARTS, Rate};
 use crate::fabric::spec::Stages;
 use crate::fabric::spec::voq::Acks;
 use crate::fabric::spec::voq::{Buffers, StaticPool};
-use crate::fabric::spec::{FabricSpec, SpecError, TrunkSelection, UpPorts, Voq};
+use crate::fabric::spec::{FabricSpec, SpecError, Voq};
 use crate::units::Ratio;
 
 /// Most flits of a packet, answers included.
@@ -102,8 +102,7 @@ pub(super) fn room_binds(spec: &FabricSpec, voq: &Voq) -> bool {
     let most = 2 * u64::from(most_credits(spec, voq)) + grant_to_link + 3;
     voq.crossbar_speedup > 1
         || rates(spec, voq) != [voq.crossbar_rate()]
-        || spec.routing.trunk == TrunkSelection::LeastQueued
-        || spec.routing.up_ports == UpPorts::LeastQueued
+        || spec.routing.asks_for_buffers()
         || most > u64::from(voq.buffers.output)
 }
 

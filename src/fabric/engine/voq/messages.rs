@@ -18,7 +18,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         };
         let (src, dst, sl) = (message.src.get(), message.dst.get(), message.sl);
         let (routes, congestion) = (&self.routes, &mut self.congestion);
-        let pair = self.queue_pairs.find(src, (sl, dst), || {
+        let pair = self.queue_pairs.find(src, sl, dst, || {
             let flow = congestion
                 .as_mut()
                 .map_or(0, |congestion| congestion.flow(src, sl, dst));

@@ -54,7 +54,7 @@ use super::kernel::{Kernel, SwitchModel};
 use super::nic::{Answering, QueuePairs};
 use super::pool::{EntryId, PacketId};
 use super::probe::Probe;
-use crate::fabric::series::{PortVlSample, SourceSample};
+use crate::fabric::series::PortVlSample;
 use crate::fabric::spec::Stages;
 use crate::fabric::spec::{FabricSpec, SpecError, Tick, Units, Voq};
 use crate::fabric::stats::FabricStats;
@@ -276,7 +276,8 @@ fn wheel_reach(spec: &FabricSpec, voq: &Voq, drain: &DrainRates) -> Tick {
         + 2 * spec.link_latency.switch.max(spec.link_latency.host)
 }
 
-/// Rates of all links in bytes per tick. `host_rates`: those of NICs, in flits per tick.
+/// Rates of all links in bytes per tick. `host_rates`: rates of the links of NICs in flits per
+/// tick.
 fn byte_rates(spec: &FabricSpec, voq: &Voq, host_rates: Vec<Ratio>) -> ByteRates {
     let flit = Ratio::whole(spec.units.flit_bytes.into());
     let in_bytes = |rate: Ratio| rate.checked_mul(flit).unwrap_or(rate);
@@ -376,20 +377,11 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
         self.collect_stats()
     }
 
-    fn start_series(&mut self) {
-        if let Some(congestion) = &mut self.congestion {
-            congestion.start_series();
-        }
-        let mtu_bytes = self.kernel.messages.mtu_bytes();
-        self.kernel.observers.counters.start_series(&mtu_bytes);
+    fn congestion(&mut self) -> Option<&mut Congestion> {
+        self.congestion.as_deref_mut()
     }
 
-    fn observe(&mut self, tick: Tick) -> (Vec<PortVlSample>, Vec<SourceSample>) {
-        let (mut port_vls, mut sources) = (None, Vec::new());
-        if let Some(congestion) = &mut self.congestion {
-            port_vls = congestion.sample_port_vls();
-            sources = congestion.sample_sources(tick);
-        }
-        (port_vls.unwrap_or_else(|| self.occupancy()), sources)
+    fn occupancy(&self) -> Vec<PortVlSample> {
+        self.waiting_flits()
     }
 }

@@ -402,9 +402,9 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         match origin.purpose {
             Purpose::Data => {
                 let token = || self.kernel.messages[origin.message].token;
-                observers.injected((now, nic), flits, token, seen);
+                observers.injected(now, nic, flits, token, seen);
             }
-            Purpose::Answer => observers.answer_injected((now, nic), seen),
+            Purpose::Answer => observers.answer_injected(now, nic, seen),
         }
         observers.started(&mut port.sent, transfer, seen);
         packet.schedule = leaves.arriving(port.flight.into(), port.arrival_of_tail(free), flits);

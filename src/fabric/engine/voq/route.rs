@@ -17,7 +17,7 @@ use crate::fabric::engine::probe::Probe;
 use crate::fabric::engine::vls::{Hop, VlAndClass, Vls};
 use crate::fabric::ids::{NicId, SwitchId};
 use crate::fabric::routing::Router;
-use crate::fabric::spec::{FabricSpec, SpecError, UpPorts, Voq};
+use crate::fabric::spec::{FabricSpec, SpecError, Voq};
 
 /// What routing needs to know: next hops, how to choose among them, and the VLs.
 #[derive(Debug)]
@@ -44,7 +44,9 @@ impl Routes {
             choice,
             vls: Vls::new(spec)?,
             buffer: voq.buffers.output,
-            waiting: (spec.routing.up_ports == UpPorts::LeastQueued)
+            waiting: spec
+                .routing
+                .asks_for_waiting()
                 .then(|| vec![0; (spec.topology.switches() * spec.topology.radix()) as usize]),
         })
     }

@@ -120,7 +120,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 
     /// The flits waiting per Port VL, counted packet by packet.
-    pub(super) fn occupancy(&self) -> Vec<PortVlSample> {
+    pub(super) fn waiting_flits(&self) -> Vec<PortVlSample> {
         let (vls, radix) = (self.vls, self.radix as usize);
         let mut found = Vec::new();
         for (output_vl, state) in self.links.vls()[..self.ports * vls].iter().enumerate() {

@@ -15,8 +15,7 @@ use crate::units::TickLength;
 
 /// Most SLs, SCs, VLs and traffic classes (Hiperion, section 2.1).
 pub const MAX_LEVELS: usize = 32;
-/// Most pairs of VL classes, times the queues of a class: analysis tells so many turns of a packet
-/// apart.
+/// Most pairs of VL classes, times the queues of a class: a turn of the analysis has a bit for each.
 pub const MAX_CLASS_TURNS: u32 = u32::BITS;
 /// Longest latency of one pipeline stage or link in ticks: far beyond any fabric
 /// (168 us at 640 ps), while the event calendar stays below some 100 MB.
