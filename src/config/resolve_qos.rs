@@ -225,7 +225,7 @@ pub(super) fn classes_apart(qos: &Qos) -> Result<(), ConfigError> {
                 return Err(ConfigError::new(
                     "qos.sc2vl",
                     format!(
-                        "VL {vl} carries the first dateline class of {first} (SC {zero}) and the \
+                        "VL {vl} carries the first VL class of {first} (SC {zero}) and the \
                          second of {second} (SC {one}), which can deadlock on a torus; give the \
                          first SCs and the second SCs of all service levels different VLs"
                     ),
