@@ -113,7 +113,7 @@ impl Qos {
 
 fn wrong_classes(name: &str, scs: usize) -> String {
     format!(
-        "{name} has {scs} SCs; on a torus it needs exactly 2, the dateline classes, and so it does on a \
+        "{name} has {scs} SCs; on a torus it needs exactly 2, the VL classes, and so it does on a \
          dragonfly"
     )
 }

@@ -12,7 +12,7 @@ impl FabricSpec {
             return Ok(());
         };
         if self.needs_classes() {
-            let problem = "on a ring or dragonfly the dateline classes follow the fabric's own routing; give \
+            let problem = "on a ring or dragonfly the VL classes follow the fabric's own routing; give \
                            SL-to-VL tables with the forwarding tables";
             return error("fabric.forwarding", problem.into());
         }
