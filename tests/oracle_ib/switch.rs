@@ -7,6 +7,7 @@ use super::link::Link;
 use super::packet::{Flit, Packet, PacketId, completes_credit};
 use super::routing::{NextHop, Router};
 use super::vlarb::{Arbiter, Pick};
+use super::wiring::PortLinks;
 use flitwise::fabric::ids::{PortId, SwitchId};
 use flitwise::fabric::spec::congestion::Marker;
 use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
@@ -107,17 +108,11 @@ pub struct Switch<'s> {
 }
 
 impl<'s> Switch<'s> {
-    pub fn new(
-        spec: &'s FabricSpec,
-        voq: &'s Voq,
-        id: u32,
-        arriving: &[Option<usize>],
-        leaving: &[Option<usize>],
-    ) -> Self {
+    pub fn new(spec: &'s FabricSpec, voq: &'s Voq, id: u32, links: &[PortLinks]) -> Self {
         let radix = spec.topology.radix() as usize;
         let vls = usize::from(spec.qos.vls);
         let input = |port: usize| Input {
-            link: arriving[port],
+            link: links[port].arriving,
             flits: BTreeMap::new(),
             routing: DelayLine::new(),
             queues: vec![VecDeque::new(); radix * vls],
@@ -130,7 +125,7 @@ impl<'s> Switch<'s> {
             Marker::None => None,
         });
         let output = |port: usize| Output {
-            link: leaving[port],
+            link: links[port].leaving,
             write: CrossbarPort::new(spec, voq),
             arbiter: Arbiter::new(&voq.vlarb),
             pointers: vec![0; vls],
