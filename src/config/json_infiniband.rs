@@ -2,7 +2,9 @@
 
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::Voq;
-use crate::fabric::spec::voq::{Acks, Buffers, Hca, LinkRates, StaticPool, VlArb, VlWeight};
+use crate::fabric::spec::voq::{
+    Acks, Buffers, Hca, InputQueues, LinkRates, StaticPool, VlArb, VlWeight,
+};
 use serde_json::{Value, json};
 
 /// A list of numbers in one text: tables have thousands.
@@ -23,6 +25,7 @@ pub(super) fn voq(switch: &Voq) -> Value {
                 exceptions,
             },
         crossbar_speedup,
+        input_queues,
         buffers:
             Buffers {
                 nic_queue,
@@ -47,6 +50,10 @@ pub(super) fn voq(switch: &Voq) -> Value {
     json!({
         "kind": "voq",
         "crossbar_speedup": crossbar_speedup,
+        "input_queues": match input_queues {
+            InputQueues::VirtualOutput => "virtual-output",
+            InputQueues::Fifo => "fifo",
+        },
         "host_link_flits_per_tick": host.to_string(),
         "link_flits_per_tick": between.to_string(),
         "links": exceptions.collect::<Vec<_>>(),

@@ -1,6 +1,8 @@
 //! `[fabric]` as written: keys that all kinds of switch have, and keys of each `kind`.
 
-use super::raw_infiniband::{RawAcks, RawForwarding, RawHcaRate, RawLinkSpeed, RawSl2Vl, RawSpeed};
+use super::raw_infiniband::{
+    RawAcks, RawForwarding, RawHcaRate, RawInputQueues, RawLinkSpeed, RawSl2Vl, RawSpeed,
+};
 use super::raw_topology::RawTopology;
 use super::resolve_routing::RawRouting;
 use crate::fabric::spec::{RingTie, TrunkSelection, UpPorts};
@@ -159,6 +161,7 @@ fabric! {
         link_speeds: Vec<RawLinkSpeed>,
         tick: Picoseconds,
         crossbar_speedup: u32,
+        input_queues: RawInputQueues,
         input_buffer_vls: Vec<BufferPart>,
         nic_sink_vls: Vec<BufferPart>,
         hca_send_rate: RawHcaRate,

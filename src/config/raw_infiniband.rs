@@ -25,6 +25,13 @@ pub(super) struct RawHcaRate(pub AdapterRate);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+pub(super) enum RawInputQueues {
+    VirtualOutput,
+    Fifo,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum RawAcks {
     None,
     PerMessage,

@@ -5,14 +5,14 @@ use super::presets::FabricDefaults;
 use super::raw_fabric::{
     RawCentralQueues, RawFabric, RawHierarchical, RawKind, RawVirtualAllocation, RawVoq,
 };
-use super::raw_infiniband::{RawAcks, RawLinkSpeed};
+use super::raw_infiniband::{RawAcks, RawInputQueues, RawLinkSpeed};
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::parameters::{
     HierarchicalParameters, Parameters, SwitchParameters, VoqParameters,
 };
 use crate::fabric::spec::SpecError;
 use crate::fabric::spec::hierarchical::{CentralQueues, VirtualAllocation};
-use crate::fabric::spec::voq::Acks;
+use crate::fabric::spec::voq::{Acks, InputQueues};
 use crate::units::Ratio;
 use std::collections::BTreeMap;
 
@@ -97,6 +97,7 @@ fn voq(raw: &RawVoq, p: &mut VoqParameters) -> Result<(), ConfigError> {
         link_speeds,
         tick,
         crossbar_speedup,
+        input_queues,
         input_buffer_vls,
         nic_sink_vls,
         hca_send_rate,
@@ -111,6 +112,11 @@ fn voq(raw: &RawVoq, p: &mut VoqParameters) -> Result<(), ConfigError> {
     }
     p.tick = tick.or(p.tick);
     replace(&mut p.crossbar_speedup, *crossbar_speedup);
+    let queues = input_queues.map(|queues| match queues {
+        RawInputQueues::VirtualOutput => InputQueues::VirtualOutput,
+        RawInputQueues::Fifo => InputQueues::Fifo,
+    });
+    replace(&mut p.input_queues, queues);
     p.input_vls = input_buffer_vls.clone().or(p.input_vls.take());
     p.sink_vls = nic_sink_vls.clone().or(p.sink_vls.take());
     replace(&mut p.send_rate, hca_send_rate.map(|rate| rate.0));

@@ -15,6 +15,7 @@ mod congestion;
 mod delay_line;
 mod fabric;
 mod hca;
+mod input;
 mod link;
 mod packet;
 #[path = "../oracle/routing.rs"]

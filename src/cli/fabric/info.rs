@@ -7,6 +7,7 @@ use crate::fabric::analysis::bisection::Bisection;
 use crate::fabric::analysis::distance::Distances;
 use crate::fabric::analysis::routes::RouteAnalysis;
 use crate::fabric::ids::SwitchPort;
+use crate::fabric::spec::voq::InputQueues;
 use crate::fabric::spec::{FabricSpec, Switch};
 use crate::fabric::topology::Peer;
 use crate::results::table::write_table;
@@ -259,9 +260,12 @@ impl Info<'_> {
         let radix = topology.radix();
         row(
             "ports",
-            match spec.switch {
+            match &spec.switch {
                 Switch::Hierarchical(_) => format!("{radix} per switch on {} MPorts", radix / 4),
-                Switch::Voq(_) => format!("{radix} per switch"),
+                Switch::Voq(switch) => match switch.input_queues {
+                    InputQueues::VirtualOutput => format!("{radix} per switch"),
+                    InputQueues::Fifo => format!("{radix} per switch, in-ports with FIFOs"),
+                },
             },
         )?;
         for (&PortKinds { nic, link, free }, &count) in &self.ports {

@@ -351,7 +351,8 @@ impl Builder<'_> {
     /// Adds the queues and dependencies of a `voq` switch (`docs/model-infiniband.md`). A packet
     /// waits in an input buffer, whose VLs share no credits, until the next input buffer has
     /// credits. A packet in an output buffer has these credits, so output buffers always
-    /// drain.
+    /// drain. How input buffers organise a VL does not matter: all packets of the VL share its
+    /// credits, and a packet behind the head of a FIFO waits for a packet of the same VL and buffer.
     fn add_voq_switch(&mut self, switch: SwitchId, routes: &RouteAnalysis, pairs: &VlPairs) {
         let topology = &self.spec.topology;
         let tables = self.spec.qos.vl_policy.tables();

@@ -5,7 +5,7 @@ use super::{
     VoqParameters,
 };
 use crate::fabric::spec::hierarchical::{CentralQueues, Scheduler, VirtualAllocation};
-use crate::fabric::spec::voq::{Acks, VlArb};
+use crate::fabric::spec::voq::{Acks, InputQueues, VlArb};
 use crate::fabric::spec::{FabricSpec, Qos, Routing, SpecError};
 use crate::fabric::topology::Topology;
 use crate::units::{BufferPart, Latency, PS_PER_S, Rate, Ratio};
@@ -235,6 +235,7 @@ fn ib_switch(speed: Ratio) -> VoqParameters {
         link_speeds: BTreeMap::new(),
         tick: None,
         crossbar_speedup: 2,
+        input_queues: InputQueues::VirtualOutput,
         input_vls: None,
         sink_vls: None,
         send_rate: AdapterRate::Unlimited,

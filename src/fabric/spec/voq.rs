@@ -6,7 +6,7 @@ use crate::fabric::topology::{Peer, Topology};
 use crate::units::Ratio;
 use std::collections::BTreeMap;
 
-/// The switch with virtual output queues, and its host channel adapters.
+/// The InfiniBand switch, and its host channel adapters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Voq {
     /// Latencies inside the switch.
@@ -15,12 +15,27 @@ pub struct Voq {
     pub links: LinkRates,
     /// Rate of the crossbar over the rate of the fastest link, at least 1.
     pub crossbar_speedup: u32,
+    /// How input buffers of switches organise the packets of a VL.
+    pub input_queues: InputQueues,
     /// Buffer sizes.
     pub buffers: Buffers,
     /// Arbiter of every switch output.
     pub vlarb: VlArb,
     /// The adapters.
     pub hca: Hca,
+}
+
+/// How an input buffer of a switch organises the packets of a VL (`docs/model-infiniband.md` §2).
+/// Which VL a packet takes is a choice of its own, [`Qos::vl_policy`](super::Qos::vl_policy).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InputQueues {
+    /// Virtual output queues: the first packet for each (out-port, VL) may request it.
+    #[default]
+    VirtualOutput,
+    /// One FIFO: only its first packet may request an output (Karol, Hluchyj and Morgan, *Input
+    /// Versus Output Queueing on a Space-Division Packet Switch*, IEEE Transactions on
+    /// Communications 35 (12), 1987).
+    Fifo,
 }
 
 /// Sizes of the buffers in credits.
@@ -147,7 +162,7 @@ pub struct Hca {
 }
 
 impl FabricSpec {
-    /// The switch with virtual output queues, if the fabric has switches of this kind.
+    /// The InfiniBand switch, if the fabric has switches of this kind.
     #[must_use]
     pub fn voq(&self) -> Option<&Voq> {
         match &self.switch {
