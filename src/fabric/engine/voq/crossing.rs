@@ -92,7 +92,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             take_room(port, returns, packet.credits, &leaves, now);
         }
         let came_on = std::mem::replace(&mut packet.buffer_vl, pick.vl);
-        let (to, waits) = (port.to, port.waiting_vls != 0);
+        let (to, waits, header) = (port.to, port.waiting_vls != 0, packet.schedule.header());
         let retry_at = port.free_at.tick - self.stages.allocation;
         if to.is_nic() {
             packet.input = NONE;
@@ -100,7 +100,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         } else {
             packet.input = to.peer();
             self.routes.route_ahead(packet, port.to_switch);
-            self.join_later(id);
+            self.join_later(id, header);
         }
         if waits {
             self.wake_output(output, retry_at);

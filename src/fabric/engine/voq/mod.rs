@@ -227,16 +227,16 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         })
     }
 
-    /// Tick in which the header of a packet on its way to a switch joins its VoQ.
-    #[inline]
-    fn joins_at(&self, id: PacketId) -> Tick {
-        self.kernel.packets[id].schedule.header() + self.stages.input_store + self.stages.routing
+    /// Tick in which a packet joins its VoQ at a switch that its `header` reaches in that tick.
+    #[inline(always)]
+    fn joins_at(&self, header: Tick) -> Tick {
+        header + self.stages.input_store + self.stages.routing
     }
 
-    /// Packet `id` is on its way to a switch: schedules that it joins its VoQ there.
+    /// Packet `id`, whose `header` reaches a switch in that tick, will join its VoQ there.
     #[inline(always)]
-    fn join_later(&mut self, id: PacketId) {
-        let at = self.joins_at(id);
+    fn join_later(&mut self, id: PacketId, header: Tick) {
+        let at = self.joins_at(header);
         self.kernel.push(at, event::JOIN, id.number());
     }
 
@@ -318,8 +318,9 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
         match kind {
             event::JOIN => {
                 let packet = PacketId::of(id);
-                if self.joins_at(packet) > now {
-                    self.join_later(packet);
+                let header = self.kernel.packets[packet].schedule.header();
+                if self.joins_at(header) > now {
+                    self.join_later(packet, header);
                 } else if self.routes.depends_on_order() {
                     self.joining.push(packet);
                 } else {
