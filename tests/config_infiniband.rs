@@ -6,7 +6,7 @@ use common::ids::{hop, port_of};
 use common::resolved::{fabric, plan_with, ratio, refused, voq};
 use flitwise::config::experiment_json;
 use flitwise::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
-use flitwise::fabric::spec::voq::{Acks, VlArb, VlWeight};
+use flitwise::fabric::spec::voq::{Acks, InputQueues, VlArb, VlWeight};
 use flitwise::fabric::spec::{FabricSpec, VlPolicy};
 use flitwise::fabric::topology::{Peer, Shape};
 use flitwise::units::{Ratio, TickLength};
@@ -138,6 +138,7 @@ fn links_and_adapters_have_rates_of_their_own() {
         ),
         ("crossbar_speedup = 0", "fabric.crossbar_speedup: is 0"),
         ("acks = \"never\"", "unknown value `never`"),
+        ("input_queues = \"lifo\"", "unknown value `lifo`"),
     ] {
         let text = format!(
             "[fabric]\nkind = \"voq\"\ntopology = {{ kind = \"single\", nics = 4 }}\n{change}"
@@ -150,11 +151,34 @@ fn links_and_adapters_have_rates_of_their_own() {
         message.contains("fabric.link_speed: belongs to the \"voq\" kind"),
         "{message}"
     );
+    let message = refused("[fabric]\ninput_queues = \"fifo\"");
+    assert!(
+        message.contains("fabric.input_queues: belongs to the \"voq\" kind"),
+        "{message}"
+    );
     let message = refused("[fabric]\npreset = \"opasim\"\nkind = \"voq\"");
     assert!(
         message.contains("fabric.kind: the preset has switches of the other kind"),
         "{message}"
     );
+}
+
+#[test]
+fn input_queues_are_a_choice_of_their_own() {
+    let queues = |keys: &str| {
+        let text = format!(
+            "[fabric]\nkind = \"voq\"\ntopology = {{ kind = \"single\", nics = 4 }}\n{keys}"
+        );
+        voq(&fabric(&text)).input_queues
+    };
+    assert_eq!(queues(""), InputQueues::VirtualOutput);
+    let named = "input_queues = \"virtual-output\"";
+    assert_eq!(queues(named), InputQueues::VirtualOutput);
+    assert_eq!(queues("input_queues = \"fifo\""), InputQueues::Fifo);
+    let dbbm = "[qos]\nvl_policy = \"dbbm\"\nqueues = 2";
+    let both = format!("input_queues = \"fifo\"\n{dbbm}");
+    assert_eq!(queues(&both), InputQueues::Fifo);
+    assert_eq!(queues(dbbm), InputQueues::VirtualOutput);
 }
 
 const THREE: &str = r#"

@@ -8,7 +8,7 @@ use common::ids::hop;
 use common::infiniband::{ratio, static_pool, voq_fabric, voq_of};
 use common::script::{Cue, Script, message};
 use flitwise::fabric::ids::{NicId, PortId};
-use flitwise::fabric::spec::voq::{VlArb, VlWeight};
+use flitwise::fabric::spec::voq::{InputQueues, VlArb, VlWeight};
 use flitwise::fabric::spec::{FabricSpec, ForwardingTables, SlToVl, Tick, VlPolicy};
 use flitwise::fabric::topology::Topology;
 use flitwise::fabric::workload::Message;
@@ -213,6 +213,58 @@ fn blocked_queue_does_not_block_another() {
     let run = run_lines(&spec, lines);
     assert_eq!(ticks(&run, port(0, 3)), [17]);
     assert!(ticks(&run, port(0, 2))[1] > 300);
+}
+
+#[test]
+fn head_of_a_fifo_blocks_the_packets_behind_it() {
+    let departures = |queues, sl| {
+        let mut spec = single();
+        spec.qos.service_levels[0].mtu_bytes = 512;
+        voq_of(&mut spec).input_queues = queues;
+        let lines = [
+            (0, message(0, 1, 3, 0, 512)),
+            (0, message(1, 2, 3, 0, 256)),
+            (0, message(2, 2, 4, sl, 256)),
+        ];
+        let run = run_lines(&spec, lines);
+        assert_eq!(ticks(&run, port(0, 3)), [9, 17]);
+        (ticks(&run, port(0, 4)), waits(&run, port(0, 4)))
+    };
+    // The packet for 4 is ready at 10. The one before it waits from 6 to 14 for output 3 and crosses
+    // in 15-18, so input 2 is idle at 18. Nothing waits for credits.
+    assert_eq!(departures(InputQueues::Fifo, 0), (vec![21], (8, 0)));
+    assert_eq!(
+        departures(InputQueues::VirtualOutput, 0),
+        (vec![13], (0, 0))
+    );
+    // On another VL it is in another FIFO.
+    assert_eq!(departures(InputQueues::Fifo, 1), (vec![13], (0, 0)));
+}
+
+#[test]
+fn heads_that_leave_on_one_vl_are_served_in_the_order_in_which_they_became_heads() {
+    let served = |queues| {
+        let mut spec = single();
+        spec.qos.service_levels[0].mtu_bytes = 512;
+        spec.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
+            default: vec![0, 1],
+            hcas: BTreeMap::new(),
+            // Both VLs of input 2 leave output 3 on VL 0.
+            ports: BTreeMap::from([(hop(0, 2, 3), vec![0, 0])]),
+        });
+        voq_of(&mut spec).input_queues = queues;
+        let lines = [
+            (0, message(0, 1, 3, 0, 512)),
+            (0, message(1, 2, 3, 0, 256)),
+            (0, message(2, 2, 3, 0, 256)),
+            (7, message(3, 2, 3, 1, 256)),
+        ];
+        tokens(&run_lines(&spec, lines), port(0, 3))
+    };
+    // Those of input 2 are ready at 6, 10 and 14. The first is granted at 14, when that on the
+    // other VL is a head already, and the second is not.
+    assert_eq!(served(InputQueues::Fifo), [0, 1, 3, 2]);
+    assert_eq!(served(InputQueues::VirtualOutput), [0, 1, 2, 3]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use flitwise::fabric::spec::congestion::{
 use flitwise::fabric::spec::hierarchical::{
     self, CentralQueues, Hierarchical, Pool, Scheduler, VirtualAllocation,
 };
-use flitwise::fabric::spec::voq::{Acks, Buffers, Hca, LinkRates, StaticPool, VlArb};
+use flitwise::fabric::spec::voq::{Acks, Buffers, Hca, InputQueues, LinkRates, StaticPool, VlArb};
 use flitwise::fabric::spec::{
     CongestionControl, FabricSpec, LinkLatency, Notification, Qos, Routing, ServiceLevel, Stages,
     Switch, Tick, Units, VlPolicy, Voq,
@@ -72,6 +72,7 @@ pub fn voq_fabric(topology: Topology) -> FabricSpec {
                 exceptions: BTreeMap::new(),
             },
             crossbar_speedup: 1,
+            input_queues: InputQueues::VirtualOutput,
             vlarb: VlArb::RoundRobin,
             hca: Hca {
                 send_rate: None,

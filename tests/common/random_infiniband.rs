@@ -11,7 +11,7 @@ use flitwise::fabric::spec::congestion::{
     CctControl, CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marker, Marking,
     PortCongestion, PortVlMarker, SlCongestion, SlScope, SourceControl, TimerRestart, TimerScope,
 };
-use flitwise::fabric::spec::voq::{Acks, Buffers, LinkRates, VlArb, VlWeight};
+use flitwise::fabric::spec::voq::{Acks, Buffers, InputQueues, LinkRates, VlArb, VlWeight};
 use flitwise::fabric::spec::{
     CongestionControl, FabricSpec, Hop, LinkLatency, Notification, RingTie, ServiceLevel, SlToVl,
     TrunkSelection, UpPorts, VlPolicy,
@@ -300,8 +300,9 @@ fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value =
             Just(Acks::PerPacket)
         ];
         let sizes = (0u32..8, 0u32..8, 0u32..6, 0u32..6);
+        let queues = prop_oneof![Just(InputQueues::VirtualOutput), Just(InputQueues::Fifo)];
         (
-            Just(spec),
+            (Just(spec), queues),
             (fineness(), rate(), rate(), vec(rate(), 0..4)),
             (option::of(rate()), option::of(rate()), acks),
             (arbiter(vls), arbiter(vls), 1u32..4),
@@ -310,7 +311,7 @@ fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value =
             option::of(congestion(sls)),
         )
             .prop_map(
-                |(mut spec, links, hca, arbiters, tables, sizes, congestion)| {
+                |((mut spec, queues), links, hca, arbiters, tables, sizes, congestion)| {
                     let (fineness, host, switch, differing) = links;
                     let fine = |rate: Ratio| rate.checked_mul(fineness).unwrap();
                     let differing: Vec<_> = differing.into_iter().map(fine).collect();
@@ -321,7 +322,7 @@ fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value =
                     };
                     let nics = spec.topology.nics();
                     let voq = voq_of(&mut spec);
-                    voq.links = rates;
+                    (voq.links, voq.input_queues) = (rates, queues);
                     let (send, sink, acks) = hca;
                     (voq.hca.send_rate, voq.hca.sink_rate) = (send.map(fine), sink.map(fine));
                     voq.hca.acks = acks;

@@ -1,118 +1,76 @@
-//! The whole fabric, and the eight phases of a tick (section 5).
+//! The whole fabric, and the eight phases of a tick (section 5). Phase 1 is in `arrival`.
 
-use super::congestion::FlowKey;
 use super::hca::Hca;
 use super::link::{End, Link};
-use super::packet::{Flit, Packet, PacketId, PacketKind, completes_credit};
+use super::packet::{Packet, PacketId, PacketKind};
 use super::routing;
 use super::sample::{FlowSample, Sample};
 use super::switch::{Offer, Switch};
+use super::wiring::{PortLinks, Wiring};
 use super::{CctiChange, Departure, IbRun, RunEnd};
-use flitwise::fabric::ids::{NicId, PortId, SwitchId};
-use flitwise::fabric::spec::voq::{Acks, StaticPool};
-use flitwise::fabric::spec::{FabricSpec, Notification, Tick, Voq};
+use flitwise::fabric::ids::NicId;
+use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
 use flitwise::fabric::stats::{CctStats, CongestionStats};
-use flitwise::fabric::topology::Peer;
 use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
 use std::collections::BTreeMap;
 
 /// Everything there is, at one moment.
 pub struct Fabric<'s> {
-    spec: &'s FabricSpec,
-    voq: &'s Voq,
-    hcas: Vec<Hca<'s>>,
-    switches: Vec<Switch<'s>>,
-    links: Vec<Link>,
-    packets: Vec<Packet>,
-    messages: Vec<MessageState>,
-    messages_delivered: u64,
+    pub(super) spec: &'s FabricSpec,
+    pub(super) voq: &'s Voq,
+    pub(super) hcas: Vec<Hca<'s>>,
+    pub(super) switches: Vec<Switch<'s>>,
+    pub(super) links: Vec<Link>,
+    pub(super) packets: Vec<Packet>,
+    pub(super) messages: Vec<MessageState>,
+    pub(super) messages_delivered: u64,
     /// Offers of each switch, between phases 5 and 6.
-    offers: Vec<Vec<Offer>>,
+    pub(super) offers: Vec<Vec<Offer>>,
     /// Messages whose last tail left its adapter in the tick before.
-    left: Vec<usize>,
+    pub(super) left: Vec<usize>,
     /// Flits that left and reached an adapter.
-    flits_sent: u64,
-    flits_received: u64,
-    reports: Vec<PacketReport>,
-    departures: Vec<Departure>,
-    ccti: Vec<CctiChange>,
-    samples: Vec<Sample>,
-    payload: BTreeMap<(u32, u32, u8), u64>,
-    notifications: u64,
-    becns: u64,
-    threshold_events: u64,
-    now: Tick,
+    pub(super) flits_sent: u64,
+    pub(super) flits_received: u64,
+    pub(super) reports: Vec<PacketReport>,
+    pub(super) departures: Vec<Departure>,
+    pub(super) ccti: Vec<CctiChange>,
+    pub(super) samples: Vec<Sample>,
+    pub(super) payload: BTreeMap<(u32, u32, u8), u64>,
+    pub(super) notifications: u64,
+    pub(super) becns: u64,
+    pub(super) threshold_events: u64,
+    pub(super) now: Tick,
     /// Things that happened in this tick.
     pub moved: usize,
 }
 
-struct MessageState {
-    message: Message,
-    packets: u32,
-    delivered: u32,
+pub(super) struct MessageState {
+    pub(super) message: Message,
+    pub(super) packets: u32,
+    pub(super) delivered: u32,
 }
 
 impl<'s> Fabric<'s> {
     pub fn new(spec: &'s FabricSpec, voq: &'s Voq) -> Self {
-        let topology = &spec.topology;
-        let (radix, count) = (topology.radix() as usize, topology.switches() as usize);
-        let b = &voq.buffers;
-        let mut links = Vec::new();
-        let mut arriving = vec![vec![None; radix]; count];
-        let mut leaving = vec![vec![None; radix]; count];
-        let mut ends = vec![(0, 0); topology.nics() as usize];
-        for switch in 0..count {
-            for port in 0..radix {
-                let here = End::Port { switch, port };
-                let (id, at) = (SwitchId::new(switch as u32), PortId::new(port as u32));
-                let rate = (voq.links.at(topology, id, at), spec.units.flit_bytes);
-                let mut connect = |from, to, latency, own: u32, far: &StaticPool| {
-                    let per_credit = spec.units.flits_per_credit;
-                    let sizes = far.per_vl.clone();
-                    let link = Link::new((from, to), latency, rate, own, sizes, per_credit);
-                    links.push(link);
-                    links.len() - 1
-                };
-                let (far, flight) = (&b.input, spec.link_latency);
-                match topology.peer(id, at) {
-                    Peer::None => {}
-                    Peer::Nic(nic) => {
-                        let nic = nic.index();
-                        let there = End::Nic(nic);
-                        let up = connect(there, here, flight.host, b.nic_queue, far);
-                        let down = connect(here, there, flight.host, b.output, &b.nic_sink);
-                        (arriving[switch][port], leaving[switch][port]) = (Some(up), Some(down));
-                        ends[nic] = (up, down);
-                    }
-                    Peer::Switch {
-                        switch: next,
-                        port: entry,
-                    } => {
-                        let (next, entry) = (next.index(), entry.index());
-                        let there = End::Port {
-                            switch: next,
-                            port: entry,
-                        };
-                        let link = connect(here, there, flight.switch, b.output, far);
-                        leaving[switch][port] = Some(link);
-                        arriving[next][entry] = Some(link);
-                    }
-                }
-            }
-        }
+        let Wiring {
+            links,
+            switches,
+            hcas,
+        } = Wiring::new(spec, voq);
         let hca =
             |(id, &(up, down)): (usize, &(usize, usize))| Hca::new(spec, voq, id as u32, up, down);
-        let switch = |id: usize| Switch::new(spec, voq, id as u32, &arriving[id], &leaving[id]);
+        let switch =
+            |(id, ports): (usize, &Vec<PortLinks>)| Switch::new(spec, voq, id as u32, ports);
         Self {
             spec,
             voq,
-            hcas: ends.iter().enumerate().map(hca).collect(),
-            switches: (0..count).map(switch).collect(),
+            hcas: hcas.iter().enumerate().map(hca).collect(),
+            offers: vec![Vec::new(); switches.len()],
+            switches: switches.iter().enumerate().map(switch).collect(),
             links,
             packets: Vec::new(),
             messages: Vec::new(),
             messages_delivered: 0,
-            offers: vec![Vec::new(); count],
             left: Vec::new(),
             flits_sent: 0,
             flits_received: 0,
@@ -140,155 +98,6 @@ impl<'s> Fabric<'s> {
         self.accept(now);
         self.start(now, workload);
         self.leave(now);
-    }
-
-    /// Phase 1: flits and credits arrive; then adapters look at whole packets; then
-    /// timers expire.
-    fn arrive(&mut self, now: Tick, workload: &mut impl Workload) {
-        let mut tails = Vec::new();
-        for at in 0..self.links.len() {
-            self.moved += self.links[at].see_credits(now);
-            while let Some(flit) = self.links[at].arriving_flit(now) {
-                self.moved += 1;
-                tails.extend(self.arrive_at(now, at, flit));
-            }
-        }
-        for switch in &mut self.switches {
-            switch.cross_over(now, &mut self.links);
-        }
-        for id in tails {
-            self.arrived(now, id, workload);
-        }
-        for (hca, adapter) in (0..).zip(&mut self.hcas) {
-            let Some(flows) = &mut adapter.flows else {
-                continue;
-            };
-            for (flow, ccti) in flows.expire(now) {
-                let tick = now;
-                self.ccti.push(CctiChange {
-                    tick,
-                    hca,
-                    flow,
-                    ccti,
-                });
-            }
-        }
-    }
-
-    /// A flit comes out of link `at`. Returns its packet if it is the tail, and at its adapter.
-    fn arrive_at(&mut self, now: Tick, at: usize, flit: Flit) -> Option<PacketId> {
-        match self.links[at].to {
-            End::Port { switch, port } => {
-                self.switches[switch].arrive(now, port, flit);
-                None
-            }
-            End::Nic(nic) => {
-                self.flits_received += 1;
-                let packet = &self.packets[flit.packet];
-                assert_eq!(nic, packet.dst as usize, "delivered to the wrong adapter");
-                assert_eq!(now, packet.dated[flit.index as usize]);
-                if packet.kind == PacketKind::Data {
-                    self.hcas[nic].receive(flit);
-                } else if completes_credit(
-                    flit.index,
-                    packet.flits,
-                    self.spec.units.flits_per_credit,
-                ) {
-                    self.links[at].return_credit(now, flit.vl, 0);
-                }
-                (flit.index + 1 == packet.flits).then_some(flit.packet)
-            }
-        }
-    }
-
-    /// The tail of a packet is at its adapter (sections 8, 10 and 11).
-    fn arrived(&mut self, now: Tick, id: PacketId, workload: &mut impl Workload) {
-        let packet = self.packets[id].clone();
-        let control = self.spec.congestion_control.as_deref();
-        if let Some(message) = packet.message {
-            self.deliver(now, message, &packet, workload);
-            let notice = control.map(|control| control.notification);
-            let told = packet.fecn && !packet.becn;
-            let flow = (packet.src, packet.sl);
-            let here = packet.dst as usize;
-            if told && notice == Some(Notification::Ack) {
-                self.hcas[here].congested.insert(flow);
-            }
-            let acknowledge = match self.voq.hca.acks {
-                Acks::None => false,
-                Acks::PerMessage => packet.last,
-                Acks::PerPacket => true,
-            };
-            let at_once = told && notice == Some(Notification::AckNow);
-            if acknowledge || at_once {
-                let becn = self.hcas[here].congested.remove(&flow) || at_once;
-                let bytes = self.voq.hca.ack_bytes;
-                let ack = self.answer(now, &packet, PacketKind::Ack, bytes, becn);
-                self.hcas[here].acks.push_back(ack);
-            }
-            if let (true, Some(Notification::Cnp { bytes })) = (told, notice) {
-                let cnp = self.answer(now, &packet, PacketKind::Cnp, bytes, true);
-                self.hcas[here].cnps.push_back(cnp);
-            }
-        } else if packet.becn {
-            self.becns += 1;
-            let Some(flows) = &mut self.hcas[packet.dst as usize].flows else {
-                return;
-            };
-            let flow = flows.key(packet.sl, packet.src);
-            let (ccti, event) = flows.becn(now, flow);
-            self.threshold_events += u64::from(event);
-            self.ccti.push(CctiChange {
-                tick: now,
-                hca: packet.dst,
-                flow,
-                ccti,
-            });
-        }
-    }
-
-    fn deliver(&mut self, now: Tick, at: usize, packet: &Packet, workload: &mut impl Workload) {
-        let flow = (packet.src, packet.dst, packet.sl);
-        *self.payload.entry(flow).or_default() += u64::from(packet.payload);
-        let state = &mut self.messages[at];
-        let token = state.message.token;
-        let report = PacketReport {
-            token,
-            index: packet.index,
-            flits: packet.flits,
-            injected: packet.injected,
-            delivered: now,
-        };
-        self.reports.push(report);
-        workload.packet(&report);
-        state.delivered += 1;
-        if state.delivered == state.packets {
-            self.messages_delivered += 1;
-            workload.delivered(now, token);
-        }
-    }
-
-    /// A CNP or an ACK, back to the sender of `packet`.
-    fn answer(
-        &mut self,
-        now: Tick,
-        packet: &Packet,
-        kind: PacketKind,
-        bytes: u32,
-        becn: bool,
-    ) -> PacketId {
-        let flits = self.spec.units.flits(bytes);
-        let (src, dst, sl) = (packet.dst, packet.src, packet.sl);
-        let vl = routing::vl_at_nic(self.spec, src, dst, sl);
-        self.notifications += u64::from(becn);
-        self.packets.push(Packet {
-            kind,
-            becn,
-            waiting_since: now,
-            bytes,
-            ..blank(self.spec, (src, dst, sl), flits, vl)
-        });
-        self.packets.len() - 1
     }
 
     /// Phase 2: credits left in the tick before are free; injections are reported.
@@ -540,7 +349,12 @@ impl<'s> Fabric<'s> {
 }
 
 /// A packet of nothing in particular.
-fn blank(spec: &FabricSpec, (src, dst, sl): (u32, u32, u8), flits: u32, vl: usize) -> Packet {
+pub(super) fn blank(
+    spec: &FabricSpec,
+    (src, dst, sl): (u32, u32, u8),
+    flits: u32,
+    vl: usize,
+) -> Packet {
     Packet {
         kind: PacketKind::Data,
         message: None,

@@ -9,11 +9,13 @@
 // Every test program compiles its own copy and uses its own part of it.
 #![allow(dead_code, unused_imports)]
 
+mod arrival;
 mod congestion;
 #[path = "../oracle/delay_line.rs"]
 mod delay_line;
 mod fabric;
 mod hca;
+mod input;
 mod link;
 mod packet;
 #[path = "../oracle/routing.rs"]
@@ -22,6 +24,7 @@ mod sample;
 mod server;
 mod switch;
 mod vlarb;
+mod wiring;
 
 pub use congestion::FlowKey;
 pub use link::{End, LinkCounts};

@@ -1,53 +1,19 @@
-//! Switches: input buffers with virtual output queues, the crossbar, the arbiters of
-//! the outputs (sections 4 and 6), and their Port VLs (section 9).
+//! Switches: the crossbar, the arbiters of the outputs (sections 4 and 6), and their Port VLs
+//! (section 9). Input buffers are in `input`.
 
 use super::congestion::PortVl;
 use super::delay_line::DelayLine;
+use super::input::{CrossbarPort, Input};
 use super::link::Link;
 use super::packet::{Flit, Packet, PacketId, completes_credit};
 use super::routing::{NextHop, Router};
 use super::vlarb::{Arbiter, Pick};
+use super::wiring::PortLinks;
 use flitwise::fabric::ids::{PortId, SwitchId};
 use flitwise::fabric::spec::congestion::Marker;
 use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
 use flitwise::fabric::topology::Peer;
-use std::collections::{BTreeMap, VecDeque};
-
-/// A crossbar port that carries one packet at a time.
-#[derive(Debug, Clone)]
-struct CrossbarPort {
-    /// The moment from which it is free, in parts of a tick.
-    free: u128,
-    /// Parts of a tick.
-    tick: u128,
-}
-
-impl CrossbarPort {
-    fn new(spec: &FabricSpec, voq: &Voq) -> Self {
-        let tick = u128::from(voq.crossbar_rate().num()) * u128::from(spec.units.flit_bytes);
-        Self { free: 0, tick }
-    }
-
-    /// May a grant at `now` begin to use it after the allocation?
-    fn is_idle(&self, now: Tick, voq: &Voq) -> bool {
-        self.free < u128::from(now + voq.stages.allocation + 1) * self.tick
-    }
-}
-
-#[derive(Debug, Clone)]
-struct Input {
-    /// The link that arrives here.
-    link: Option<usize>,
-    /// Flits of each packet in the buffer, with their dates.
-    flits: BTreeMap<PacketId, VecDeque<(Tick, Flit)>>,
-    /// Headers on their way to be routed.
-    routing: DelayLine<PacketId>,
-    /// Queue `output * vls + vl`.
-    queues: Vec<VecDeque<PacketId>>,
-    read: CrossbarPort,
-    /// Output from which offers are looked at.
-    pointer: usize,
-}
+use std::collections::VecDeque;
 
 #[derive(Debug, Clone)]
 struct Output {
@@ -107,30 +73,17 @@ pub struct Switch<'s> {
 }
 
 impl<'s> Switch<'s> {
-    pub fn new(
-        spec: &'s FabricSpec,
-        voq: &'s Voq,
-        id: u32,
-        arriving: &[Option<usize>],
-        leaving: &[Option<usize>],
-    ) -> Self {
+    pub fn new(spec: &'s FabricSpec, voq: &'s Voq, id: u32, links: &[PortLinks]) -> Self {
         let radix = spec.topology.radix() as usize;
         let vls = usize::from(spec.qos.vls);
-        let input = |port: usize| Input {
-            link: arriving[port],
-            flits: BTreeMap::new(),
-            routing: DelayLine::new(),
-            queues: vec![VecDeque::new(); radix * vls],
-            read: CrossbarPort::new(spec, voq),
-            pointer: 0,
-        };
+        let input = |port: usize| Input::new(spec, voq, links[port].arriving);
         let control = spec.congestion_control.as_deref();
         let marker = control.and_then(|control| match &control.marker {
             Marker::PortVl(marker) => Some(marker),
             Marker::None => None,
         });
         let output = |port: usize| Output {
-            link: leaving[port],
+            link: links[port].leaving,
             write: CrossbarPort::new(spec, voq),
             arbiter: Arbiter::new(&voq.vlarb),
             pointers: vec![0; vls],
@@ -201,9 +154,10 @@ impl<'s> Switch<'s> {
                 let vl = self.router.vl(self.spec, port, packet, next);
                 let NextHop { output, class } = next;
                 let packet = &mut packets[id];
+                let came_on = packet.vl;
                 (packet.output, packet.class, packet.vl) = (output, class, vl);
                 packet.waiting_since = now;
-                self.inputs[port].queues[output * self.vls + vl].push_back(id);
+                self.inputs[port].join(id, came_on, output * self.vls + vl);
                 self.joined.push(id);
                 self.changed.push((output, vl));
             }
@@ -219,11 +173,7 @@ impl<'s> Switch<'s> {
             if !output.write.is_idle(now, self.voq) {
                 continue;
             }
-            let head = |input: usize, vl: usize| {
-                self.inputs[input].queues[at * self.vls + vl]
-                    .front()
-                    .copied()
-            };
+            let head = |input: usize, vl: usize| self.inputs[input].head(at * self.vls + vl);
             let has_credits = |id: PacketId| {
                 let packet = &packets[id];
                 links[link].has_credits(packet.vl, packet.credits)
@@ -292,8 +242,7 @@ impl<'s> Switch<'s> {
         let output = &mut self.outputs[offer.output];
         let packet = &mut packets[offer.packet];
         let vl = packet.vl;
-        let queue = &mut input.queues[offer.output * self.vls + vl];
-        assert_eq!(queue.pop_front(), Some(offer.packet));
+        input.leave(offer.packet, offer.output * self.vls + vl);
         input.pointer = (offer.output + 1) % radix;
         output.pointers[vl] = (offer.input + 1) % radix;
         output

@@ -6,7 +6,7 @@ use crate::config::{FabricOnly, fabric_json};
 use crate::fabric::analysis::bisection::Bisection;
 use crate::fabric::analysis::distance::Distances;
 use crate::fabric::analysis::routes::RouteAnalysis;
-use crate::fabric::ids::{PortId, SwitchPort};
+use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::FabricSpec;
 use crate::fabric::switch::BufferCredits;
 use crate::fabric::switch::hierarchical::MPORT_PORTS;
@@ -209,13 +209,8 @@ impl Info<'_> {
         row("NICs", human_count(topology.nics().into()))?;
         row("switches", human_count(topology.switches().into()))?;
         let radix = topology.radix();
-        row(
-            "ports",
-            match spec.switch.kind().mport(PortId::new(radix - 1)) {
-                Some(last) => format!("{radix} per switch on {} MPorts", last + 1),
-                None => format!("{radix} per switch"),
-            },
-        )?;
+        let about = spec.switch.kind().about_ports(radix).unwrap_or_default();
+        row("ports", format!("{radix} per switch{about}"))?;
         for (&PortKinds { nic, link, free }, &count) in &self.ports {
             let kind = names::counted(count, "switch");
             row("", format!("{kind}: {nic} NIC, {link} link, {free} free"))?;

@@ -10,6 +10,7 @@ use crate::config::resolve_qos::Scheduling;
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::parameters::{AdapterRate, VoqParameters};
 use crate::fabric::spec::LinkSpeed;
+use crate::fabric::switch::voq::InputQueues;
 use crate::fabric::switch::voq::{Acks, Buffers, Hca, LinkRates, StaticPool, VlArb, VlWeight, Voq};
 use crate::units::{BufferPart, Bytes, Picoseconds, Rate, Ratio};
 use serde::Deserialize;
@@ -52,6 +53,7 @@ with_common_keys! {
         link_speeds: Vec<RawLinkSpeed>,
         tick: Picoseconds,
         crossbar_speedup: u32,
+        input_queues: InputQueues,
         input_buffer_vls: Vec<BufferPart>,
         nic_sink_vls: Vec<BufferPart>,
         hca_send_rate: RawHcaRate,
@@ -136,6 +138,7 @@ impl RawVoq {
             link_speeds,
             tick,
             crossbar_speedup,
+            input_queues,
             input_buffer_vls,
             nic_sink_vls,
             hca_send_rate,
@@ -150,6 +153,7 @@ impl RawVoq {
         }
         p.tick = tick.or(p.tick);
         replace(&mut p.crossbar_speedup, *crossbar_speedup);
+        replace(&mut p.input_queues, *input_queues);
         p.input_vls = input_buffer_vls.clone().or(p.input_vls.take());
         p.sink_vls = nic_sink_vls.clone().or(p.sink_vls.take());
         replace(&mut p.send_rate, hca_send_rate.map(|rate| rate.0));
@@ -249,6 +253,7 @@ pub(super) fn switch_json(switch: &Voq) -> Value {
                 exceptions,
             },
         crossbar_speedup,
+        input_queues,
         buffers:
             Buffers {
                 nic_queue,
@@ -273,6 +278,7 @@ pub(super) fn switch_json(switch: &Voq) -> Value {
     json!({
         "kind": "voq",
         "crossbar_speedup": crossbar_speedup,
+        "input_queues": input_queues,
         "host_link_flits_per_tick": host.to_string(),
         "link_flits_per_tick": between.to_string(),
         "links": exceptions.collect::<Vec<_>>(),

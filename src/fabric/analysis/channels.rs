@@ -353,7 +353,9 @@ impl Builder<'_> {
     }
 
     /// Adds the queues and dependencies of the input buffers of a switch:
-    /// [`Waits::FromInputToInput`].
+    /// [`Waits::FromInputToInput`]. How they organise a VL does not matter: all packets of the VL
+    /// share its credits, and a packet behind the head of a FIFO waits for a packet of the same VL and
+    /// buffer.
     fn add_inputs(&mut self, switch: SwitchId, routes: &RouteAnalysis, pairs: &VlPairs) {
         let topology = &self.spec.topology;
         let tables = self.spec.qos.vl_policy.tables();

@@ -106,7 +106,7 @@ pub(super) fn is_full(model: &impl SwitchModel) -> bool {
 
 /// Simulates tick `now`, after ticks in which nothing happened. `due` takes its events; it is empty
 /// before and after.
-#[inline]
+#[inline(always)]
 pub(super) fn tick(
     model: &mut impl SwitchModel,
     now: Tick,

@@ -76,7 +76,7 @@ pub struct PacketSeen {
     pub flits: u32,
 }
 
-/// Why a packet at the head of a queue is not granted.
+/// Why a packet that queues for an output is not granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Obstacle {
     /// Another packet crosses to the same output, or out of the same buffer.
@@ -87,6 +87,9 @@ pub enum Obstacle {
     Credits,
     /// The arbiter chose another packet.
     Arbiter,
+    /// Another packet is at the head of the FIFO that it is in, whichever output that one waits for
+    /// (`voq` switches with [`InputQueues::Fifo`](crate::fabric::spec::voq::InputQueues::Fifo)).
+    HeadOfLine,
 }
 
 /// Watches a fabric. All ticks are ticks of the model; a call may come before the tick that it
@@ -110,6 +113,7 @@ pub trait Probe: Debug {
     /// In tick `now` no packet, or not every packet, that is at the head of a queue for `output` on
     /// one of the VLs `vls` (a bit each) can be granted. The engine looks again only when that
     /// may have changed, so an obstacle is reported less than once per tick.
+    /// [`Obstacle::HeadOfLine`] is about a packet behind the head, and reported once, when it queues.
     fn blocked(&mut self, now: Tick, output: OutputId, vls: u32, obstacle: Obstacle) {
         let _ = (now, output, vls, obstacle);
     }

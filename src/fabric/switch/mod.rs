@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub enum Switch {
     /// Omni-Path: MPorts, central buffers (`docs/model.md`).
     Hierarchical(Box<Hierarchical>),
-    /// InfiniBand: virtual output queues (`docs/model-infiniband.md`).
+    /// InfiniBand: input buffers with virtual output queues, or FIFOs (`docs/model-infiniband.md`).
     Voq(Box<Voq>),
 }
 
@@ -29,7 +29,7 @@ pub enum Switch {
 pub enum SwitchParameters {
     /// MPorts and central buffers.
     Hierarchical(HierarchicalParameters),
-    /// Virtual output queues.
+    /// InfiniBand.
     Voq(VoqParameters),
 }
 
@@ -138,6 +138,11 @@ pub trait SwitchKind {
     /// True if the fills of input buffers are recorded even without a marker.
     fn records_fills(&self) -> bool {
         false
+    }
+
+    /// What `fabric info` says of the ports of a switch with `radix` of them, beside their number.
+    fn about_ports(&self, _radix: u32) -> Option<String> {
+        None
     }
 
     /// MPort of a port; `None` if the switch has no MPorts.

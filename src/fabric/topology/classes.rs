@@ -42,7 +42,7 @@ impl VlClasses {
 
     /// VL class behind `output`, numbered over all switches, of a packet of VL class `class` that
     /// goes from `in_port` to `out_port` of a switch.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn behind(&self, in_port: PortId, out_port: PortId, output: u32, class: u8) -> u8 {
         let kept = class & self.keeps[in_port.index() * self.radix + out_port.index()];

@@ -6,7 +6,7 @@
 //! decided in `crossbar`.
 
 use super::arbiter::Pick;
-use super::credit_returns::{CreditReturn, DrainRates};
+use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
 use super::crossbar::NOT_GRANTED;
 use super::packet::{Packet, Purpose};
 use super::parts::{Input, Output, OutputVl, Queue};
@@ -15,7 +15,7 @@ use super::schedule::{Schedule, cross_plainly};
 use super::{Fabric, event};
 use crate::fabric::engine::congestion::{Congestion, MarkerQueue, PacketLength};
 use crate::fabric::engine::far_end::FarEnd;
-use crate::fabric::engine::observers::Transfer;
+use crate::fabric::engine::observers::{Observers, Transfer};
 use crate::fabric::engine::pool::{NONE, PacketId};
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::spec::Stages;
@@ -41,50 +41,46 @@ struct Pace<'a> {
     drain: &'a DrainRates,
 }
 
+impl<'a> Pace<'a> {
+    #[inline(always)]
+    fn at(now: Tick, stages: &'a Stages, drain: &'a DrainRates) -> Self {
+        Self { now, stages, drain }
+    }
+}
+
 impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// `input` has accepted the grant of `output`. The packet takes the credits at the far end
     /// and both crossbar ports. Decides when its flits cross, leave by the link and arrive.
     #[inline(always)]
     pub(super) fn start_crossing(&mut self, input: u32, output: u32) {
         let (now, room_binds) = (self.kernel.now, self.room_binds());
-        let pace = Pace {
-            now,
-            stages: &self.stages,
-            drain: &self.drain,
-        };
+        let pace = Pace::at(now, &self.stages, &self.drain);
         let port = &mut self.outputs[output as usize];
         let reader = &mut self.inputs[input as usize];
-        port.granted_to = NOT_GRANTED;
         let pick: Pick = port.grant;
-        let vl = usize::from(pick.vl);
-        let queue = &mut self.queues[reader.queue(port.out_port, self.vls, vl)];
+        let queue = &mut self.queues[reader.queue(port.out_port, self.vls, pick.vl.into())];
         let id = queue.head;
         let packet = &mut self.kernel.packets[id];
         let output_vl = self.links.vl_mut(output, pick.vl);
-        output_vl.credits -= packet.credits;
         leave_queue(packet, queue, (reader, port), (output_vl, pick.vl));
-
-        let bytes = packet.length().bytes;
-        self.switch_arbiters
-            .advance(output as usize, pick, bytes.into());
+        let arbiters = &mut self.switch_arbiters;
+        arbiters.advance(output as usize, pick, packet.bytes.into());
         let (upstream, joined_at) = (reader.upstream, packet.waiting_since);
         let mut delay = 1 + self.links.latency(upstream);
         if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
-            let vl = pick.vl;
-            let queue = MarkerQueue { input, output, vl };
-            if mark(packet, queue, congestion, joined_at == now) {
-                let observers = &mut self.kernel.observers;
-                observers.marked(now, output, || packet.seen(id));
-            }
-            let rate = usize::from(reader.rate);
-            delay += congestion.credit_return_delay((output, vl), rate, bytes);
+            let queue = MarkerQueue {
+                input,
+                output,
+                vl: pick.vl,
+            };
+            let observers = &mut self.kernel.observers;
+            delay += mark((packet, id), queue, reader.rate, congestion, observers, now);
         }
 
         let crossing = cross(packet, reader, port, pace);
         let credit_return = crossing.credit_return(delay, packet);
-        let wake_upstream = self
-            .links
-            .give_back(upstream, credit_return, &self.drain, now);
+        let links = &mut self.links;
+        let wake_upstream = links.give_back(upstream, credit_return, &self.drain, now);
         let observers = &mut self.kernel.observers;
         observers.granted(now, output, || packet.seen(id));
         let (leaves, end) = start_on_link(packet, port, &crossing, pace);
@@ -92,13 +88,11 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         observers.started(&mut port.sent, transfer, || packet.seen(id));
         if room_binds {
             self.routes.granted(output, packet.credits);
-            let credit_return = CreditReturn::leaving(&leaves.later(1), packet.credits, 0);
-            port.room -= packet.credits;
-            let add = |_, credits| port.room += credits;
-            self.buffer_returns[output as usize].push(credit_return, now, add);
+            let returns = &mut self.buffer_returns[output as usize];
+            take_room(port, returns, packet.credits, &leaves, now);
         }
-        packet.buffer_vl = pick.vl;
-        let (to, waits) = (port.to, port.waiting_vls != 0);
+        let came_on = std::mem::replace(&mut packet.buffer_vl, pick.vl);
+        let (to, waits, header) = (port.to, port.waiting_vls != 0, packet.schedule.header());
         let retry_at = port.free_at.tick - self.stages.allocation;
         if to.is_nic() {
             packet.input = NONE;
@@ -106,14 +100,16 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         } else {
             packet.input = to.peer();
             self.routes.route_ahead(packet, port.to_switch);
-            let joins_at = packet.schedule.header() + self.stages.input_store + self.stages.routing;
-            self.kernel.push(joins_at, event::JOIN, id.number());
+            self.join_later(id, header);
         }
         if waits {
             self.wake_output(output, retry_at);
         }
         if let Some(at) = wake_upstream {
             self.wake_sender(upstream, at);
+        }
+        if let Some(fifos) = Self::unless_plain(&mut self.fifos) {
+            fifos.head_granted(input, came_on, &mut self.kernel.packets);
         }
     }
 
@@ -175,7 +171,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 }
 
 /// `packet`, the head of `queue`, is granted: takes it out of its VoQ between `reader` and `port`,
-/// and moves the pointers of both.
+/// moves the pointers of both, and takes the credits at the far end.
 #[inline(always)]
 fn leave_queue<const L: usize, const W: usize>(
     packet: &Packet<L>,
@@ -183,6 +179,8 @@ fn leave_queue<const L: usize, const W: usize>(
     (reader, port): (&mut Input<W>, &mut Output),
     (output_vl, vl): (&mut OutputVl<W>, u8),
 ) {
+    port.granted_to = NOT_GRANTED;
+    output_vl.credits -= packet.credits;
     reader.pointer = port.out_port + 1;
     output_vl.pointer = reader.in_port + 1;
     queue.head = packet.next;
@@ -193,6 +191,21 @@ fn leave_queue<const L: usize, const W: usize>(
             port.waiting_vls &= !(1 << vl);
         }
     }
+}
+
+/// A packet takes `credits` in the output buffer of `port`, whose `returns` give them back as its
+/// flits leave.
+#[inline(always)]
+fn take_room<const L: usize>(
+    port: &mut Output,
+    returns: &mut CreditReturns<L>,
+    credits: u16,
+    leaves: &Schedule<L>,
+    now: Tick,
+) {
+    port.room -= credits;
+    let credit_return = CreditReturn::leaving(&leaves.later(1), credits, 0);
+    returns.push(credit_return, now, |_, credits| port.room += credits);
 }
 
 /// Decides when the flits of `packet` cross from `reader` to `writer`, and from when both crossbar
@@ -263,20 +276,24 @@ fn start_on_link<const L: usize>(
     (leaves, free.first_whole_tick())
 }
 
-/// Has the marker decide about a packet of `queue` that is granted. `joined_now`: it joined in this
-/// tick. Returns true if the packet is marked.
+/// Has the marker decide in tick `now` about a packet of `queue` that is granted and came over a
+/// link of the rate with index `rate`. Returns how much later its credits return.
 #[inline(always)]
-fn mark<const L: usize>(
-    packet: &mut Packet<L>,
+fn mark<P: Probe, const L: usize>(
+    (packet, id): (&mut Packet<L>, PacketId),
     queue: MarkerQueue,
+    rate: u8,
     congestion: &mut Congestion,
-    joined_now: bool,
-) -> bool {
+    observers: &mut Observers<P>,
+    now: Tick,
+) -> Tick {
     let Length { bytes, flits } = packet.length();
-    let length = PacketLength { flits, bytes };
-    let marked = congestion.granted(queue, length, joined_now);
-    packet.fecn |= marked;
-    marked
+    let joined_now = packet.waiting_since == now;
+    if congestion.granted(queue, PacketLength { flits, bytes }, joined_now) {
+        packet.fecn = true;
+        observers.marked(now, queue.output, || packet.seen(id));
+    }
+    congestion.credit_return_delay((queue.output, queue.vl), rate.into(), bytes)
 }
 
 /// The transfer of `packet`, which was in its VoQ for `in_queue` ticks, over the link from `output`

@@ -30,6 +30,15 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
                 at = packet.next;
             }
         }
+        // A packet behind the head of a FIFO waits for that head, which is in one of these VoQs.
+        for packet in self
+            .fifos
+            .iter()
+            .flat_map(|fifos| fifos.behind_heads(&self.kernel.packets))
+        {
+            let held = holders.entry((packet.input, packet.buffer_vl)).or_default();
+            held.1 += u32::from(packet.credits);
+        }
         // VoQs whose head is not live by itself, each with the VoQs that hold its credits.
         let mut waiting: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for queue in 0..self.queues.len() {

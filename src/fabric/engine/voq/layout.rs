@@ -8,7 +8,7 @@
 use super::rate::{MAX_PARTS, Rate};
 use crate::fabric::spec::Stages;
 use crate::fabric::spec::voq::Acks;
-use crate::fabric::spec::voq::{Buffers, StaticPool};
+use crate::fabric::spec::voq::{Buffers, InputQueues, StaticPool};
 use crate::fabric::spec::{FabricSpec, SpecError, Voq};
 use crate::units::Ratio;
 
@@ -42,6 +42,16 @@ pub(in crate::fabric::engine) fn rates(spec: &FabricSpec, voq: &Voq) -> Vec<Rati
     rates.sort_by(|a, b| b.cmp(a));
     rates.dedup();
     rates
+}
+
+/// Per NIC: the rate of its link in flits per tick.
+pub(super) fn host_rates(spec: &FabricSpec, voq: &Voq) -> Vec<Ratio> {
+    let topology = &spec.topology;
+    let rate = |nic| {
+        let at = topology.attachment(nic);
+        voq.links.at(topology, at.switch, at.port)
+    };
+    topology.nic_ids().map(rate).collect()
 }
 
 /// The different rates of a fabric, which are known by their index.
@@ -107,7 +117,7 @@ pub(super) fn room_binds(spec: &FabricSpec, voq: &Voq) -> bool {
 }
 
 /// True if all flits of the fabric take the same whole number of ticks to pass any link or
-/// crossbar, NICs answer to no packet and have no sinks, and the room in the output buffers of
+/// crossbar, input buffers have virtual output queues, NICs answer to no packet and have no sinks, and the room in the output buffers of
 /// switches does not bind. Then flit i of a packet passes every place a fixed time after the
 /// header.
 pub(in crate::fabric::engine) fn is_plain(spec: &FabricSpec, voq: &Voq) -> bool {
@@ -115,6 +125,7 @@ pub(in crate::fabric::engine) fn is_plain(spec: &FabricSpec, voq: &Voq) -> bool 
     !room_binds(spec, voq)
         && rates(spec, voq).iter().all(|link| rate(link).is_plain())
         && spec.congestion_control.is_none()
+        && voq.input_queues == InputQueues::VirtualOutput
         && voq.hca.sink_rate.is_none()
         && voq.hca.acks == Acks::None
 }
@@ -128,24 +139,7 @@ pub(in crate::fabric::engine) fn check_limits(
     voq: &Voq,
 ) -> Result<(), SpecError> {
     let rates = rates(spec, voq);
-    if rates.len() > MAX_RATES {
-        let count = rates.len();
-        return limit(
-            "fabric.link_speeds",
-            format!("{count} different rates of links and adapters"),
-            MAX_RATES as u64,
-        );
-    }
-    let flit_bytes = spec.units.flit_bytes;
-    let too_fine = |rate: &&Ratio| Rate::new(**rate, flit_bytes).parts() > MAX_PARTS;
-    let crossbar = voq.crossbar_rate();
-    if let Some(rate) = rates.iter().chain([&crossbar]).find(too_fine) {
-        return limit(
-            "fabric.link_speed",
-            format!("{rate} flits per tick is too fine a fraction: its terms"),
-            MAX_PARTS,
-        );
-    }
+    check_rates(spec, voq, &rates)?;
     let topology = &spec.topology;
     let ports = u64::from(topology.switches()) * u64::from(topology.radix());
     let queues = ports
@@ -183,6 +177,29 @@ pub(in crate::fabric::engine) fn check_limits(
         );
     }
     Ok(())
+}
+
+/// Checks that there are not too many `rates`, and that none is too fine a fraction.
+fn check_rates(spec: &FabricSpec, voq: &Voq, rates: &[Ratio]) -> Result<(), SpecError> {
+    if rates.len() > MAX_RATES {
+        let count = rates.len();
+        return limit(
+            "fabric.link_speeds",
+            format!("{count} different rates of links and adapters"),
+            MAX_RATES as u64,
+        );
+    }
+    let flit_bytes = spec.units.flit_bytes;
+    let too_fine = |rate: &&Ratio| Rate::new(**rate, flit_bytes).parts() > MAX_PARTS;
+    let crossbar = voq.crossbar_rate();
+    match rates.iter().chain([&crossbar]).find(too_fine) {
+        Some(rate) => limit(
+            "fabric.link_speed",
+            format!("{rate} flits per tick is too fine a fraction: its terms"),
+            MAX_PARTS,
+        ),
+        None => Ok(()),
+    }
 }
 
 /// Checks that the credits of a packet of `longest` flits are back within 2^32 ticks after the

@@ -13,7 +13,7 @@
 //! | 2 | credit returns, when a ledger is read | `link`, `credit_returns` |
 //! | 2 | injection reports | `nic` |
 //! | 3 | messages | `messages` |
-//! | 4 | routing | `route` |
+//! | 4 | routing | `route`, `fifos` |
 //! | 5, 6 | grant, accept | `crossbar`, `arbiter` |
 //! | 7, 8 of switches | decided with the grant | `crossing` |
 //! | 7, 8 of NICs | send engine and link | `nic` |
@@ -27,6 +27,7 @@ mod credit_returns;
 mod crossbar;
 mod crossing;
 mod deadlock;
+mod fifos;
 pub(super) mod layout;
 mod link;
 mod messages;
@@ -41,6 +42,7 @@ mod statistics;
 
 use self::arbiter::Arbiters;
 use self::credit_returns::{CreditReturns, Crossbar, DrainRates};
+use self::fifos::Fifos;
 use self::layout::Rates;
 use self::link::Links;
 use self::packet::{Origins, Packet};
@@ -56,6 +58,7 @@ use super::pool::{EntryId, PacketId};
 use super::probe::Probe;
 use crate::fabric::series::PortVlSample;
 use crate::fabric::spec::Stages;
+use crate::fabric::spec::voq::InputQueues;
 use crate::fabric::spec::{FabricSpec, SpecError, Tick, Units, Voq};
 use crate::fabric::stats::FabricStats;
 use crate::fabric::workload::{Message, Workload};
@@ -93,6 +96,8 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     queue_pairs: QueuePairs,
     /// VoQs, numbered as [`Input::queue`] says.
     queues: Vec<Queue>,
+    /// FIFOs, if input buffers have them; the VoQs then hold their heads.
+    fifos: Option<Box<Fifos>>,
     switch_arbiters: Arbiters,
     nic_arbiters: Arbiters,
 
@@ -176,15 +181,9 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         };
         let (mut inputs, outputs) = parts::ports(spec, voq, &rates, &drain.rates);
         let queues = parts::number_queues(&mut inputs, &outputs, vls);
-        let host_rate = |nic| {
-            let at = topology.attachment(nic);
-            voq.links.at(topology, at.switch, at.port)
-        };
-        let host_rates: Vec<_> = topology.nic_ids().map(host_rate).collect();
-        let send_rates = host_rates
-            .iter()
-            .map(|&rate| rates.index(voq.hca.send_rate.unwrap_or(rate)))
-            .collect();
+        let host_rates = layout::host_rates(spec, voq);
+        let send_rate = |&rate: &Ratio| rates.index(voq.hca.send_rate.unwrap_or(rate));
+        let send_rates = host_rates.iter().map(send_rate).collect();
         let reach = wheel_reach(spec, voq, &drain);
         let congestion = spec.congestion_control.as_deref();
         let congestion = congestion.map(|control| {
@@ -205,6 +204,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             nics: (0..nics).map(|_| Nic::new(vls)).collect(),
             queue_pairs: QueuePairs::new(nics, spec.qos.service_levels.len(), vls),
             queues: vec![Queue::default(); queues],
+            fifos: (voq.input_queues == InputQueues::Fifo)
+                .then(|| Box::new(Fifos::new(ports, vls))),
             switch_arbiters: Arbiters::new(&voq.vlarb, ports),
             nic_arbiters: Arbiters::new(&voq.hca.vlarb, nics as usize),
             links: Links::new(&outputs, buffers, voq.hca.sink_rate.is_some()),
@@ -226,10 +227,17 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         })
     }
 
-    /// Tick in which the header of a packet on its way to a switch joins its VoQ.
-    #[inline]
-    fn joins_at(&self, id: PacketId) -> Tick {
-        self.kernel.packets[id].schedule.header() + self.stages.input_store + self.stages.routing
+    /// Tick in which a packet joins its VoQ at a switch that its `header` reaches in that tick.
+    #[inline(always)]
+    fn joins_at(&self, header: Tick) -> Tick {
+        header + self.stages.input_store + self.stages.routing
+    }
+
+    /// Packet `id`, whose `header` reaches a switch in that tick, will join its VoQ there.
+    #[inline(always)]
+    fn join_later(&mut self, id: PacketId, header: Tick) {
+        let at = self.joins_at(header);
+        self.kernel.push(at, event::JOIN, id.number());
     }
 
     /// Has `output` look in tick `at` whether it can grant, or earlier.
@@ -310,9 +318,9 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
         match kind {
             event::JOIN => {
                 let packet = PacketId::of(id);
-                let at = self.joins_at(packet);
-                if at > now {
-                    self.kernel.push(at, event::JOIN, id);
+                let header = self.kernel.packets[packet].schedule.header();
+                if self.joins_at(header) > now {
+                    self.join_later(packet, header);
                 } else if self.routes.depends_on_order() {
                     self.joining.push(packet);
                 } else {
@@ -356,6 +364,9 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
         self.grant();
         if !self.granted_inputs.is_empty() {
             self.accept();
+        }
+        if !Self::PLAIN && self.fifos.is_some() {
+            self.join_behind_heads();
         }
         if !Self::PLAIN && self.congestion.is_some() {
             self.update_congestion_states();

@@ -421,8 +421,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
                 }
             }
         }
-        let joins_at = self.joins_at(id);
-        self.kernel.push(joins_at, event::JOIN, id.number());
+        let header = self.kernel.packets[id].schedule.header();
+        self.join_later(id, header);
         leaves
     }
 

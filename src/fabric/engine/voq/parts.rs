@@ -119,6 +119,34 @@ pub(super) struct Output {
 }
 
 impl Output {
+    /// An output with nothing to send to `to`, still without its rate, its times and its room.
+    /// `port`: its number over all switches; for a NIC, the number of the switch port it is
+    /// attached to. `radix`: ports per switch.
+    fn idle(to: FarEnd, port: u32, radix: u32) -> Self {
+        Self {
+            free_at: SubTick::default(),
+            wake: Wake::default(),
+            blocked_since: Tick::MAX,
+            waiting_vls: 0,
+            first_port: port - port % radix,
+            grant: Pick::default(),
+            granted_to: NOT_GRANTED,
+            out_port: (port % radix) as u8,
+            room: 0,
+            to,
+            flight: 0,
+            latency: 0,
+            link_free: SubTick::default(),
+            sent: LinkCounts::default(),
+            sent_bytes: 0,
+            rate: 0,
+            to_switch: match to.is_connected() && !to.is_nic() {
+                true => to.peer() / radix,
+                false => 0,
+            },
+        }
+    }
+
     /// Tick in which the last flit of a packet reaches the other end. The link is free again at
     /// `free` after the packet.
     #[inline]
@@ -245,27 +273,13 @@ pub(super) fn ports<const W: usize>(
             let at = SwitchPort::of_index(port, radix);
             voq.links.at(topology, at.switch, at.port)
         });
+        let flight = latency + drain[usize::from(rate)].flit_ticks() - 1;
         Output {
-            free_at: SubTick::default(),
-            wake: Wake::default(),
-            waiting_vls: 0,
-            grant: Pick::default(),
-            granted_to: NOT_GRANTED,
             rate,
             room: room as u16,
-            to,
-            first_port: port - port % radix,
-            out_port: (port % radix) as u8,
-            link_free: SubTick::default(),
-            flight: (latency + drain[usize::from(rate)].flit_ticks() - 1) as u32,
+            flight: flight as u32,
             latency: latency as u32,
-            blocked_since: Tick::MAX,
-            sent: LinkCounts::default(),
-            sent_bytes: 0,
-            to_switch: match to.is_connected() && !to.is_nic() {
-                true => to.peer() / radix,
-                false => 0,
-            },
+            ..Output::idle(to, port, radix)
         }
     };
     let room = voq.buffers.output;

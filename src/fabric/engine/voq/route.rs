@@ -1,5 +1,5 @@
 //! Phase 4: routing decides output, SC and VL of each packet whose header becomes ready, and the
-//! packet joins its VoQ (`docs/model-infiniband.md` §7).
+//! packet joins its VoQ (`docs/model-infiniband.md` §7), or its FIFO: see `fifos`.
 //!
 //! A route that depends on no other packet is looked up ahead, as soon as a grant or a NIC sends the
 //! packet to the switch: so it is at hand when the header is ready.
@@ -13,7 +13,7 @@ use crate::fabric::engine::bits::push_quickly;
 use crate::fabric::engine::choice::{Choice, Occupancy};
 use crate::fabric::engine::congestion::MarkerQueue;
 use crate::fabric::engine::pool::PacketId;
-use crate::fabric::engine::probe::Probe;
+use crate::fabric::engine::probe::{Obstacle, Probe};
 use crate::fabric::engine::vls::{Hop, VlAndClass, Vls};
 use crate::fabric::ids::{NicId, SwitchId};
 use crate::fabric::routing::Router;
@@ -169,7 +169,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     pub(super) fn complete_routing(&mut self) {
         if self.joining.len() > 1 {
             let packets = &self.kernel.packets;
-            self.joining.sort_unstable_by_key(|&id| packets[id].input);
+            // Stable: short packets of one in-port may become ready in the same tick.
+            self.joining.sort_by_key(|&id| packets[id].input);
         }
         for at in 0..self.joining.len() {
             let id = self.joining[at];
@@ -193,15 +194,14 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         self.routes.route(packet, switch, room);
     }
 
-    /// Appends packet `id`, which has been routed, to its VoQ.
+    /// Appends packet `id`, which has been routed, to its VoQ, or to its FIFO if it is not the head
+    /// there.
     #[inline(always)]
     pub(super) fn join(&mut self, id: PacketId) {
         let now = self.kernel.now;
         let room_binds = self.room_binds();
         let packet = &mut self.kernel.packets[id];
         let (input, output, vl) = (packet.input, packet.output, packet.vl);
-        let state = &mut self.inputs[input as usize];
-        let out_port = (output - state.first_port) as u8;
         if room_binds {
             self.routes.joined(output, packet.credits);
         }
@@ -211,20 +211,56 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let observers = &mut self.kernel.observers;
         observers.queued(now, output, || packet.seen(id));
 
+        let queue = MarkerQueue { input, output, vl };
+        if let Some(fifos) = Self::unless_plain(&mut self.fifos)
+            && !fifos.join(id, &mut self.kernel.packets)
+        {
+            observers.blocked(now, output, 1 << vl, Obstacle::HeadOfLine);
+        } else if self.join_voq(id, queue) {
+            push_quickly(&mut self.dirty_outputs, output);
+        }
+        if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
+            congestion.joined(queue, flits.into());
+        }
+    }
+
+    /// Appends packet `id` to the VoQ that `queue` names. Returns true if it is the head there.
+    #[inline(always)]
+    fn join_voq(&mut self, id: PacketId, queue: MarkerQueue) -> bool {
+        let MarkerQueue { input, output, vl } = queue;
+        let state = &mut self.inputs[input as usize];
+        let out_port = (output - state.first_port) as u8;
         let queue = &mut self.queues[state.queue(out_port, self.vls, vl.into())];
-        if queue.head == PacketId::NONE {
+        let is_head = queue.head == PacketId::NONE;
+        if is_head {
             queue.head = id;
             state.queues += 1;
             self.links.vl_mut(output, vl).heads.insert(state.in_port);
             self.outputs[output as usize].waiting_vls |= 1 << vl;
-            push_quickly(&mut self.dirty_outputs, output);
         } else {
             self.kernel.packets[queue.tail].next = id;
         }
         queue.tail = id;
-        if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
-            let queue = MarkerQueue { input, output, vl };
-            congestion.joined(queue, flits.into());
+        is_head
+    }
+
+    /// End of phase 6: the packets behind heads of FIFOs that were granted in this tick join their
+    /// VoQs. Their outputs look at them from the next tick on.
+    pub(super) fn join_behind_heads(&mut self) {
+        let Some(fifos) = &mut self.fifos else { return };
+        let mut new_heads = std::mem::take(&mut fifos.new_heads);
+        for id in new_heads.drain(..) {
+            let Packet {
+                input, output, vl, ..
+            } = self.kernel.packets[id];
+            if self.join_voq(id, MarkerQueue { input, output, vl }) {
+                let idle_from = self.outputs[output as usize].free_at.tick;
+                let at = idle_from.saturating_sub(self.stages.allocation);
+                self.wake_output(output, at.max(self.kernel.now + 1));
+            }
+        }
+        if let Some(fifos) = &mut self.fifos {
+            fifos.new_heads = new_heads;
         }
     }
 }

@@ -123,11 +123,18 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     pub(super) fn waiting_flits(&self) -> Vec<PortVlSample> {
         let (vls, radix) = (self.vls, self.radix as usize);
         let mut found = Vec::new();
+        // Per output VL: the flits behind heads of FIFOs.
+        let mut behind: BTreeMap<usize, u64> = BTreeMap::new();
+        let fifos = self.fifos.iter();
+        for packet in fifos.flat_map(|fifos| fifos.behind_heads(&self.kernel.packets)) {
+            let output_vl = packet.output as usize * vls + usize::from(packet.vl);
+            *behind.entry(output_vl).or_default() += u64::from(packet.flits);
+        }
         for (output_vl, state) in self.links.vls()[..self.ports * vls].iter().enumerate() {
             let mut in_ports = state.heads;
             let (output, vl) = (output_vl / vls, output_vl % vls);
             let first_port = output - output % radix;
-            let mut flits = 0;
+            let mut flits = behind.get(&output_vl).copied().unwrap_or(0);
             while let Some(in_port) = in_ports.pop() {
                 let input = first_port + usize::from(in_port);
                 let queue = self.inputs[input].queue((output % radix) as u8, vls, vl);

@@ -219,6 +219,10 @@ impl SwitchKind for Hierarchical {
         Waits::FromBufferToBuffer(&self.buffers)
     }
 
+    fn about_ports(&self, radix: u32) -> Option<String> {
+        Some(format!(" on {} MPorts", radix / MPORT_PORTS))
+    }
+
     fn mport(&self, port: PortId) -> Option<u32> {
         Some(mport(port))
     }

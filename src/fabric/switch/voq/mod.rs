@@ -16,6 +16,7 @@ use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, SpecError, Stages};
 use crate::fabric::topology::Topology;
 use crate::units::Ratio;
+use serde::{Deserialize, Serialize};
 
 /// The data VLs of a port.
 pub(super) const PORT_VLS: PortVls = PortVls {
@@ -23,7 +24,7 @@ pub(super) const PORT_VLS: PortVls = PortVls {
     most: MAX_DATA_VLS,
 };
 
-/// The switch with virtual output queues, and its host channel adapters.
+/// The InfiniBand switch, and its host channel adapters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Voq {
     /// Latencies inside the switch.
@@ -32,12 +33,28 @@ pub struct Voq {
     pub links: LinkRates,
     /// Rate of the crossbar over the rate of the fastest link, at least 1.
     pub crossbar_speedup: u32,
+    /// How input buffers of switches organise the packets of a VL.
+    pub input_queues: InputQueues,
     /// Buffer sizes.
     pub buffers: Buffers,
     /// Arbiter of every switch output.
     pub vlarb: VlArb,
     /// The adapters.
     pub hca: Hca,
+}
+
+/// How an input buffer of a switch organises the packets of a VL (`docs/model-infiniband.md` §2).
+/// Which VL a packet takes is a choice of its own, [`Qos::vl_policy`](crate::fabric::spec::Qos::vl_policy).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InputQueues {
+    /// Virtual output queues: the first packet for each (out-port, VL) may request it.
+    #[default]
+    VirtualOutput,
+    /// One FIFO: only its first packet may request an output (Karol, Hluchyj and Morgan, *Input
+    /// Versus Output Queueing on a Space-Division Packet Switch*, IEEE Transactions on
+    /// Communications 35 (12), 1987).
+    Fifo,
 }
 
 /// Sizes of the buffers in credits.
@@ -119,6 +136,13 @@ pub struct Hca {
 }
 
 impl SwitchKind for Voq {
+    fn about_ports(&self, _: u32) -> Option<String> {
+        match self.input_queues {
+            InputQueues::VirtualOutput => None,
+            InputQueues::Fifo => Some(", in-ports with FIFOs".to_owned()),
+        }
+    }
+
     fn stages(&self) -> &Stages {
         &self.stages
     }
@@ -176,7 +200,7 @@ impl SwitchKind for Voq {
 }
 
 impl FabricSpec {
-    /// The switch with virtual output queues, if the fabric has switches of this kind.
+    /// The InfiniBand switch, if the fabric has switches of this kind.
     #[must_use]
     pub fn voq(&self) -> Option<&Voq> {
         match &self.switch {

@@ -1,6 +1,6 @@
 //! Parameters of the InfiniBand switch and its adapters.
 
-use super::{Acks, Buffers, Hca, LinkRates, StaticPool, VlArb, Voq};
+use super::{Acks, Buffers, Hca, InputQueues, LinkRates, StaticPool, VlArb, Voq};
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::parameters::{Parameters, Sizes, small};
 use crate::fabric::spec::validate::error;
@@ -8,7 +8,7 @@ use crate::fabric::spec::{Qos, SpecError, Units, flits_per_tick};
 use crate::units::{BufferPart, PS_PER_S, Picoseconds, Rate, Ratio, TickLength};
 use std::collections::BTreeMap;
 
-/// Parameters of the switch with virtual output queues, and of its adapters.
+/// Parameters of the InfiniBand switch, and of its adapters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VoqParameters {
     /// Data rate of the links of adapters in bit/s.
@@ -21,6 +21,8 @@ pub struct VoqParameters {
     pub tick: Option<Picoseconds>,
     /// Rate of the crossbar over the rate of the fastest link.
     pub crossbar_speedup: u32,
+    /// How input buffers of switches organise the packets of a VL.
+    pub input_queues: InputQueues,
     /// Size of each VL of an input buffer; `None`: the VLs in use have equal shares.
     pub input_vls: Option<Vec<BufferPart>>,
     /// The same of a receive buffer.
@@ -97,6 +99,7 @@ impl VoqParameters {
         Ok(Voq {
             stages: all.stages.ticks(units.tick),
             crossbar_speedup: self.crossbar_speedup,
+            input_queues: self.input_queues,
             buffers: self.buffers(all, units, qos)?,
             vlarb: self.vlarb.clone(),
             hca: Hca {

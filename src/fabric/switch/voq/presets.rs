@@ -4,6 +4,7 @@
 use super::{Acks, AdapterRate, VlArb, VoqParameters};
 use crate::fabric::parameters::{BufferBytes, CABLE_PS, Parameters, Stages, SwitchParameters};
 use crate::fabric::spec::{FabricSpec, SpecError};
+use crate::fabric::switch::voq::InputQueues;
 use crate::fabric::topology::Topology;
 use crate::units::{Latency, PS_PER_S, Rate, Ratio};
 use std::collections::BTreeMap;
@@ -130,6 +131,7 @@ fn ib_switch(speed: Ratio) -> VoqParameters {
         link_speeds: BTreeMap::new(),
         tick: None,
         crossbar_speedup: 2,
+        input_queues: InputQueues::VirtualOutput,
         input_vls: None,
         sink_vls: None,
         send_rate: AdapterRate::Unlimited,
