@@ -122,28 +122,17 @@ impl<const USED: usize> Ledgers<USED> {
         }
     }
 
-    #[inline]
-    fn set_used(&mut self, buffer: usize, q: usize, used: u32) {
-        if q < USED {
-            self.ledgers[buffer].used[q] = used as u16;
-        } else {
-            let at = self.far_used_index(buffer, q);
-            self.far_used[at] = used as u16;
-        }
-    }
-
     /// Credits that are missing for `credits` more in queue `q`: to the maximum of the
     /// queue, and to the shared credits of the buffer. Both are 0 if there is quota.
     /// Counts the credit returns applied so far.
-    #[inline]
     fn missing(&self, buffer: usize, q: usize, credits: u32) -> (u32, u32) {
         let used = self.used(buffer, q);
         let ledger = &self.ledgers[buffer];
-        let Quota { exclusive, max } = self.quotas[q];
+        let quota = self.quotas[q];
         let after = used + credits;
-        let more = after.saturating_sub(exclusive) - used.saturating_sub(exclusive);
+        let more = shared_of(after, quota) - shared_of(used, quota);
         (
-            after.saturating_sub(max),
+            after.saturating_sub(quota.max),
             (u32::from(ledger.shared) + more).saturating_sub(ledger.shareable.into()),
         )
     }
@@ -153,39 +142,70 @@ impl<const USED: usize> Ledgers<USED> {
     #[inline]
     pub(super) fn has_quota(&mut self, buffer: usize, q: usize, credits: u32, now: Tick) -> bool {
         // Returned credits that are not applied yet only make the first check stricter.
-        self.missing(buffer, q, credits) == (0, 0) || {
-            self.apply_returns(buffer, now);
-            self.missing(buffer, q, credits) == (0, 0)
-        }
+        self.shows_quota(buffer, q, credits) || self.has_quota_now(buffer, q, credits, now)
+    }
+
+    /// [`Ledgers::has_quota`] by the credit returns applied so far.
+    #[inline(always)]
+    fn shows_quota(&self, buffer: usize, q: usize, credits: u32) -> bool {
+        let ledger = &self.ledgers[buffer];
+        let used = match ledger.used.get(q) {
+            Some(&used) => used.into(),
+            None => self.used(buffer, q),
+        };
+        let quota = self.quotas[q];
+        let after = used + credits;
+        let more = shared_of(after, quota) - shared_of(used, quota);
+        let fits = u32::from(ledger.shared) + more <= ledger.shareable.into();
+        // Both are numbers at hand, so one branch will do.
+        fits & (after <= quota.max)
+    }
+
+    /// [`Ledgers::has_quota`] by all credits that have returned by tick `now`.
+    #[inline(never)]
+    fn has_quota_now(&mut self, buffer: usize, q: usize, credits: u32, now: Tick) -> bool {
+        self.apply_returns(buffer, now);
+        self.shows_quota(buffer, q, credits)
     }
 
     /// Takes `credits` credits of queue `q`, for which there must be quota.
     #[inline]
     pub(super) fn take(&mut self, buffer: usize, q: usize, credits: u32) {
-        let Quota { exclusive, max } = self.quotas[q];
-        let before = self.used(buffer, q);
+        let far = buffer * (self.quotas.len().saturating_sub(USED));
+        let quota = self.quotas[q];
+        let Ledger {
+            used,
+            shared,
+            shareable,
+            ..
+        } = &mut self.ledgers[buffer];
+        let used = match used.get_mut(q) {
+            Some(used) => used,
+            None => &mut self.far_used[far + q - USED],
+        };
+        let before = u32::from(*used);
         let after = before + credits;
-        self.set_used(buffer, q, after);
-        let more = after.saturating_sub(exclusive) - before.saturating_sub(exclusive);
-        let ledger = &mut self.ledgers[buffer];
-        ledger.shared += more as u16;
-        debug_assert!(after <= max, "a queue holds more than its maximum");
-        debug_assert!(
-            ledger.shared <= ledger.shareable,
-            "a buffer holds more than its size"
-        );
+        *used = after as u16;
+        *shared += (shared_of(after, quota) - shared_of(before, quota)) as u16;
+        debug_assert!(after <= quota.max, "a queue holds more than its maximum");
+        debug_assert!(shared <= shareable, "a buffer holds more than its size");
     }
 
     /// Marks `credits` credits of queue `q` as free again.
     #[inline]
     fn free(&mut self, buffer: usize, q: usize, credits: u32) {
-        let exclusive = self.quotas[q].exclusive;
-        let before = self.used(buffer, q);
+        let far = buffer * (self.quotas.len().saturating_sub(USED));
+        let quota = self.quotas[q];
+        let Ledger { used, shared, .. } = &mut self.ledgers[buffer];
+        let used = match used.get_mut(q) {
+            Some(used) => used,
+            None => &mut self.far_used[far + q - USED],
+        };
+        let before = u32::from(*used);
         debug_assert!(before >= credits, "more credits came back than were taken");
         let after = before - credits;
-        self.set_used(buffer, q, after);
-        let fewer = before.saturating_sub(exclusive) - after.saturating_sub(exclusive);
-        self.ledgers[buffer].shared -= fewer as u16;
+        *used = after as u16;
+        *shared -= (shared_of(before, quota) - shared_of(after, quota)) as u16;
     }
 
     /// Delays `credit_return` so that it does not end before the last pending return, which
@@ -212,7 +232,23 @@ impl<const USED: usize> Ledgers<USED> {
                 .is_none_or(|last| last.end <= credit_return.end),
             "one packet leaves a buffer at a time"
         );
-        // About once per call: the return before the last has mostly ended by now.
+        let ledger = &mut self.ledgers[buffer];
+        if ledger.is_full() {
+            if ledger.spilled || ledger.first_end() > now {
+                self.add_to_full(buffer, credit_return, now);
+                return;
+            }
+            // Once per call, in a buffer in use: the return before the last has mostly ended.
+            // That is easier to predict than to apply all that have.
+            let first = ledger.pop();
+            self.free(buffer, first.queue.into(), first.left());
+        }
+        self.ledgers[buffer].push(credit_return);
+    }
+
+    /// [`Ledgers::add_return`] where the ledger has no room at first.
+    #[inline(never)]
+    fn add_to_full(&mut self, buffer: usize, credit_return: CreditReturn, now: Tick) {
         while self.ledgers[buffer].first_end() <= now {
             self.apply_first(buffer);
         }
@@ -225,22 +261,15 @@ impl<const USED: usize> Ledgers<USED> {
         }
     }
 
-    /// Applies all credits of the first pending return, and removes it.
+    /// Applies all credits of the first pending return, and removes it. There must be one.
     #[inline]
     fn apply_first(&mut self, buffer: usize) {
         let ledger = &mut self.ledgers[buffer];
-        let Some(CreditReturn { schedule, .. }) = ledger.first() else {
-            return;
-        };
-        ledger.pop();
+        let first = ledger.pop();
         if ledger.spilled {
             self.refill_ledger(buffer);
         }
-        self.free(
-            buffer,
-            schedule.queue.into(),
-            (schedule.credits - schedule.applied).into(),
-        );
+        self.free(buffer, first.queue.into(), first.left());
     }
 
     /// Moves the first spilled return to the ledger.
@@ -291,7 +320,7 @@ impl<const USED: usize> Ledgers<USED> {
         let mut passed_end = 0;
         for credit_return in self.pending(buffer) {
             let earliest = std::mem::replace(&mut passed_end, credit_return.end);
-            let left = u32::from(credit_return.schedule.credits - credit_return.schedule.applied);
+            let left = credit_return.schedule.left();
             let is_own = usize::from(credit_return.schedule.queue) == q;
             // Credits of this return that are still needed.
             let need = any.saturating_sub(passed_any).max(if is_own {
@@ -348,6 +377,13 @@ impl<const USED: usize> Ledgers<USED> {
         self.pending(buffer)
             .any(|credit_return| usize::from(credit_return.schedule.queue) == q)
     }
+}
+
+/// Credits beyond the exclusive ones among `used` credits of a queue, plus the exclusive ones. Two
+/// of these differ by as many credits as are shared.
+#[inline(always)]
+fn shared_of(used: u32, quota: Quota) -> u32 {
+    used.max(quota.exclusive)
 }
 
 #[cfg(test)]
