@@ -1,4 +1,5 @@
-//! The credit ledger of one buffer, in one or two cache lines.
+//! The credit ledger of one buffer. Which credits are in use in one queue lies in one cache line,
+//! and all else in another one, or in the same one if the buffer has few queues.
 //!
 //! It stores how many credits are in use, and the next credit returns. The rules of quotas,
 //! and what does not fit into a ledger, are in [`ledgers`](super::ledgers).
@@ -110,6 +111,6 @@ mod tests {
     #[test]
     fn ledgers_fill_cache_lines() {
         assert_eq!(size_of::<Ledger<8>>(), 64);
-        assert_eq!(size_of::<Ledger<40>>(), 128);
+        assert_eq!(size_of::<Ledger<64>>(), 192);
     }
 }

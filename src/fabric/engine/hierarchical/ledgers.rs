@@ -6,14 +6,15 @@
 //! [`CreditReturn`] is added to the ledger. Returned credits are applied lazily, when the
 //! sender next needs more than the ledger shows as free.
 //!
-//! To touch few cache lines per packet, a [`Ledger`] takes one or two.
+//! To touch few cache lines per packet, all that a [`Ledger`] says of a packet lies in one or two.
 
 use super::ledger::Ledger;
 use super::schedule::{CreditReturn, DrainRate};
-use crate::fabric::prefetch::{prefetch, prefetch_second_line};
+use crate::fabric::prefetch::{prefetch, prefetch_at};
 use crate::fabric::spec::Tick;
 use crate::fabric::spec::hierarchical::{Pool, Quota};
 use std::collections::VecDeque;
+use std::mem::offset_of;
 
 /// The ledgers of all buffers of one kind. The credits in use by the first `USED` queues of a
 /// buffer lie in its ledger.
@@ -103,12 +104,21 @@ impl<const USED: usize> Ledgers<USED> {
         buffer * (self.stride() - USED) + q - USED
     }
 
-    /// Prefetches the ledger of a buffer.
+    /// Prefetches what the ledger of a buffer says of queue `q`.
     #[inline]
-    pub(super) fn prefetch_ledger(&self, buffer: usize) {
+    pub(super) fn prefetch_ledger(&self, buffer: usize, q: usize) {
         prefetch(&self.ledgers, buffer);
         if size_of::<Ledger<USED>>() > 64 {
-            prefetch_second_line(&self.ledgers, buffer);
+            let of_queue = offset_of!(Ledger<USED>, used) + q * size_of::<u16>();
+            prefetch_at(&self.ledgers, buffer, of_queue);
+        }
+    }
+
+    /// Prefetches the ledger of a buffer.
+    #[inline]
+    pub(super) fn prefetch_all_of(&self, buffer: usize) {
+        for offset in (0..size_of::<Ledger<USED>>()).step_by(64) {
+            prefetch_at(&self.ledgers, buffer, offset);
         }
     }
 
@@ -125,12 +135,16 @@ impl<const USED: usize> Ledgers<USED> {
     /// Credits that are missing for `credits` more in queue `q`: to the maximum of the
     /// queue, and to the shared credits of the buffer. Both are 0 if there is quota.
     /// Counts the credit returns applied so far.
+    #[inline(always)]
     fn missing(&self, buffer: usize, q: usize, credits: u32) -> (u32, u32) {
-        let used = self.used(buffer, q);
         let ledger = &self.ledgers[buffer];
+        let used = match ledger.used.get(q) {
+            Some(&used) => used.into(),
+            None => self.used(buffer, q),
+        };
         let quota = self.quotas[q];
         let after = used + credits;
-        let more = shared_of(after, quota) - shared_of(used, quota);
+        let more = at_least_exclusive(after, quota) - at_least_exclusive(used, quota);
         (
             after.saturating_sub(quota.max),
             (u32::from(ledger.shared) + more).saturating_sub(ledger.shareable.into()),
@@ -145,67 +159,59 @@ impl<const USED: usize> Ledgers<USED> {
         self.shows_quota(buffer, q, credits) || self.has_quota_now(buffer, q, credits, now)
     }
 
-    /// [`Ledgers::has_quota`] by the credit returns applied so far.
+    /// [`has_quota`](Self::has_quota) by the credit returns applied so far.
     #[inline(always)]
     fn shows_quota(&self, buffer: usize, q: usize, credits: u32) -> bool {
-        let ledger = &self.ledgers[buffer];
-        let used = match ledger.used.get(q) {
-            Some(&used) => used.into(),
-            None => self.used(buffer, q),
-        };
-        let quota = self.quotas[q];
-        let after = used + credits;
-        let more = shared_of(after, quota) - shared_of(used, quota);
-        let fits = u32::from(ledger.shared) + more <= ledger.shareable.into();
-        // Both are numbers at hand, so one branch will do.
-        fits & (after <= quota.max)
+        let (own, any) = self.missing(buffer, q, credits);
+        // Both numbers are at hand, so one branch will do.
+        own | any == 0
     }
 
-    /// [`Ledgers::has_quota`] by all credits that have returned by tick `now`.
+    /// [`has_quota`](Self::has_quota) by all credits that have returned by tick `now`.
     #[inline(never)]
     fn has_quota_now(&mut self, buffer: usize, q: usize, credits: u32, now: Tick) -> bool {
         self.apply_returns(buffer, now);
         self.shows_quota(buffer, q, credits)
     }
 
-    /// Takes `credits` credits of queue `q`, for which there must be quota.
-    #[inline]
-    pub(super) fn take(&mut self, buffer: usize, q: usize, credits: u32) {
-        let far = buffer * (self.quotas.len().saturating_sub(USED));
-        let quota = self.quotas[q];
-        let Ledger {
-            used,
-            shared,
-            shareable,
-            ..
-        } = &mut self.ledgers[buffer];
-        let used = match used.get_mut(q) {
-            Some(used) => used,
-            None => &mut self.far_used[far + q - USED],
-        };
-        let before = u32::from(*used);
-        let after = before + credits;
-        *used = after as u16;
-        *shared += (shared_of(after, quota) - shared_of(before, quota)) as u16;
-        debug_assert!(after <= quota.max, "a queue holds more than its maximum");
-        debug_assert!(shared <= shareable, "a buffer holds more than its size");
-    }
-
-    /// Marks `credits` credits of queue `q` as free again.
-    #[inline]
-    fn free(&mut self, buffer: usize, q: usize, credits: u32) {
-        let far = buffer * (self.quotas.len().saturating_sub(USED));
-        let quota = self.quotas[q];
+    /// Credits in use by queue `q`, and shared ones in use by all queues, to be changed.
+    #[inline(always)]
+    fn counts_mut(&mut self, buffer: usize, q: usize) -> (&mut u16, &mut u16) {
+        let far = buffer * self.quotas.len().saturating_sub(USED);
         let Ledger { used, shared, .. } = &mut self.ledgers[buffer];
         let used = match used.get_mut(q) {
             Some(used) => used,
             None => &mut self.far_used[far + q - USED],
         };
+        (used, shared)
+    }
+
+    /// Takes `credits` credits of queue `q`, for which there must be quota.
+    #[inline]
+    pub(super) fn take(&mut self, buffer: usize, q: usize, credits: u32) {
+        let quota = self.quotas[q];
+        let (used, shared) = self.counts_mut(buffer, q);
+        let before = u32::from(*used);
+        let after = before + credits;
+        *used = after as u16;
+        *shared += (at_least_exclusive(after, quota) - at_least_exclusive(before, quota)) as u16;
+        debug_assert!(after <= quota.max, "a queue holds more than its maximum");
+        debug_assert!(
+            self.ledgers[buffer].shared <= self.ledgers[buffer].shareable,
+            "a buffer holds more than its size"
+        );
+    }
+
+    /// Marks `credits` credits of queue `q` as free again.
+    #[inline]
+    fn free(&mut self, buffer: usize, q: usize, credits: u32) {
+        let quota = self.quotas[q];
+        let (used, shared) = self.counts_mut(buffer, q);
         let before = u32::from(*used);
         debug_assert!(before >= credits, "more credits came back than were taken");
         let after = before - credits;
         *used = after as u16;
-        *shared -= (shared_of(before, quota) - shared_of(after, quota)) as u16;
+        *shared -= (at_least_exclusive(before, quota) - at_least_exclusive(after, quota)) as u16;
     }
 
     /// Delays `credit_return` so that it does not end before the last pending return, which
@@ -379,10 +385,10 @@ impl<const USED: usize> Ledgers<USED> {
     }
 }
 
-/// Credits beyond the exclusive ones among `used` credits of a queue, plus the exclusive ones. Two
-/// of these differ by as many credits as are shared.
+/// The larger of `used` and the exclusive credits of a queue. It grows by the shared credits that the
+/// queue takes.
 #[inline(always)]
-fn shared_of(used: u32, quota: Quota) -> u32 {
+fn at_least_exclusive(used: u32, quota: Quota) -> u32 {
     used.max(quota.exclusive)
 }
 
