@@ -8,11 +8,11 @@ pub(super) fn prefetch<T>(items: &[T], index: usize) {
     prefetch_line(items.as_ptr().wrapping_add(index).cast());
 }
 
-/// The same for the second cache line of `items[index]`.
+/// The same for the cache line with byte `offset` of `items[index]`.
 #[inline(always)]
-pub(super) fn prefetch_second_line<T>(items: &[T], index: usize) {
+pub(super) fn prefetch_at<T>(items: &[T], index: usize, offset: usize) {
     let item = items.as_ptr().wrapping_add(index).cast::<u8>();
-    prefetch_line(item.wrapping_add(64));
+    prefetch_line(item.wrapping_add(offset));
 }
 
 #[inline(always)]
@@ -30,14 +30,14 @@ fn prefetch_line(at: *const u8) {
 
 #[cfg(test)]
 mod tests {
-    use super::{prefetch, prefetch_second_line};
+    use super::{prefetch, prefetch_at};
 
     #[test]
     fn any_index_is_allowed_and_nothing_changes() {
         let items = [1u64, 2, 3];
         for index in [0, 2, 3, usize::MAX] {
             prefetch(&items, index);
-            prefetch_second_line(&items, index);
+            prefetch_at(&items, index, 64);
         }
         prefetch::<u8>(&[], 0);
         assert_eq!(items, [1, 2, 3]);

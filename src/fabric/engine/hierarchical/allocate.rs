@@ -23,10 +23,16 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         // None of these lists grows while it is processed: a part that is woken now wakes
         // in a later tick.
         for i in 0..self.dirty_inputs.len() {
+            if self.prefetching {
+                self.prefetch_request(i);
+            }
             self.request_from_input(self.dirty_inputs[i]);
         }
         self.dirty_inputs.clear();
         for i in 0..self.dirty_centrals.len() {
+            if self.prefetching {
+                self.prefetch_central_request(i);
+            }
             self.request_from_central(self.dirty_centrals[i]);
         }
         self.dirty_centrals.clear();
@@ -192,8 +198,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
                 from.next = if queue + 1 == queues { 0 } else { queue + 1 };
                 let position = from.position.into();
                 if self.prefetching {
-                    // The grant will add a credit return to it.
-                    self.central_buffers.credits.prefetch_ledger(at);
+                    // The grant will add a credit return to it, and may apply an earlier one.
+                    self.central_buffers.credits.prefetch_all_of(at);
                 }
                 let output = self.kernel.packets[id].output;
                 self.request_output(output, position);

@@ -8,9 +8,9 @@ use crate::fabric::spec::hierarchical::{Pool, Quota};
 
 /// Buffers with a queue per VL.
 pub(super) type VlBuffers = Buffers<NEAR_VLS, NEAR_VLS>;
-/// Buffers with a queue per class and VL. The ledger has room for five VLs in each of eight
+/// Buffers with a queue per class and VL. The ledger has room for eight VLs in each of eight
 /// classes.
-pub(super) type CentralBuffers = Buffers<0, 40>;
+pub(super) type CentralBuffers = Buffers<0, 64>;
 
 /// All buffers of one kind.
 #[derive(Debug)]

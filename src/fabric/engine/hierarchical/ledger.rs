@@ -1,4 +1,5 @@
-//! The credit ledger of one buffer, in one or two cache lines.
+//! The credit ledger of one buffer. Which credits are in use in one queue lies in one cache line,
+//! and all else in another one, or in the same one if the buffer has few queues.
 //!
 //! It stores how many credits are in use, and the next credit returns. The rules of quotas,
 //! and what does not fit into a ledger, are in [`ledgers`](super::ledgers).
@@ -17,7 +18,7 @@ pub(super) const MAX_CREDITS: u32 = u16::MAX as u32;
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Ledger<const USED: usize> {
-    /// Ends of the first pending returns, in order.
+    /// Ends of the first pending returns, in order; then [`NO_RETURN`].
     ends: [Tick; RETURNS],
     /// Schedules of the same returns.
     schedules: [CompactSchedule; RETURNS],
@@ -25,8 +26,6 @@ pub(super) struct Ledger<const USED: usize> {
     pub shared: u16,
     /// Limit of `shared`.
     pub shareable: u16,
-    /// Returns stored here.
-    len: u8,
     /// Further pending returns have spilled to [`Ledgers`](super::ledgers::Ledgers).
     pub spilled: bool,
     /// The sender waits for credits: the next packet that leaves must wake it.
@@ -36,15 +35,17 @@ pub(super) struct Ledger<const USED: usize> {
     pub used: [u16; USED],
 }
 
+/// No credit return ends then.
+const NO_RETURN: Tick = Tick::MAX;
+
 impl<const USED: usize> Ledger<USED> {
     /// The ledger of an empty buffer whose queues share `shareable` credits.
     pub(super) fn new(shareable: u16) -> Self {
         Self {
-            ends: [0; RETURNS],
+            ends: [NO_RETURN; RETURNS],
             schedules: [CompactSchedule::default(); RETURNS],
             shared: 0,
             shareable,
-            len: 0,
             spilled: false,
             sender_waits: false,
             used: [0; USED],
@@ -54,7 +55,7 @@ impl<const USED: usize> Ledger<USED> {
     /// The pending return that ends first.
     #[inline]
     pub(super) fn first(&self) -> Option<CreditReturn> {
-        (self.len > 0).then_some(CreditReturn {
+        (self.ends[0] != NO_RETURN).then_some(CreditReturn {
             end: self.ends[0],
             schedule: self.schedules[0],
         })
@@ -63,11 +64,7 @@ impl<const USED: usize> Ledger<USED> {
     /// Tick of the last credit of the first pending return; [`Tick::MAX`] without one.
     #[inline]
     pub(super) fn first_end(&self) -> Tick {
-        if self.len > 0 {
-            self.ends[0]
-        } else {
-            Tick::MAX
-        }
+        self.ends[0]
     }
 
     /// Notes that `credits` credits of the first pending return have been applied.
@@ -79,32 +76,31 @@ impl<const USED: usize> Ledger<USED> {
     /// True if there is no room for another return.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
-        usize::from(self.len) == RETURNS
+        self.ends[1] != NO_RETURN
     }
 
     /// Adds a return. There must be room for it.
     #[inline]
     pub(super) fn push(&mut self, credit_return: CreditReturn) {
-        let at = usize::from(self.len);
+        let at = usize::from(self.ends[0] != NO_RETURN);
         self.ends[at] = credit_return.end;
         self.schedules[at] = credit_return.schedule;
-        self.len += 1;
     }
 
-    /// Removes the first return. There must be one.
+    /// Removes the first return, and returns its schedule. There must be one.
     #[inline]
-    pub(super) fn pop(&mut self) {
-        self.ends[0] = self.ends[1];
+    pub(super) fn pop(&mut self) -> CompactSchedule {
+        let first = self.schedules[0];
+        self.ends = [self.ends[1], NO_RETURN];
         self.schedules[0] = self.schedules[1];
-        self.len -= 1;
+        first
     }
 
     /// The returns stored here, in order.
     pub(super) fn returns(&self) -> impl Iterator<Item = CreditReturn> {
-        (0..usize::from(self.len)).map(|at| CreditReturn {
-            end: self.ends[at],
-            schedule: self.schedules[at],
-        })
+        let all = self.ends.into_iter().zip(self.schedules);
+        all.take_while(|&(end, _)| end != NO_RETURN)
+            .map(|(end, schedule)| CreditReturn { end, schedule })
     }
 }
 
@@ -115,6 +111,6 @@ mod tests {
     #[test]
     fn ledgers_fill_cache_lines() {
         assert_eq!(size_of::<Ledger<8>>(), 64);
-        assert_eq!(size_of::<Ledger<40>>(), 128);
+        assert_eq!(size_of::<Ledger<64>>(), 192);
     }
 }

@@ -6,14 +6,15 @@
 //! [`CreditReturn`] is added to the ledger. Returned credits are applied lazily, when the
 //! sender next needs more than the ledger shows as free.
 //!
-//! To touch few cache lines per packet, a [`Ledger`] takes one or two.
+//! To touch few cache lines per packet, all that a [`Ledger`] says of a packet lies in one or two.
 
 use super::ledger::Ledger;
 use super::schedule::{CreditReturn, DrainRate};
-use crate::fabric::prefetch::{prefetch, prefetch_second_line};
+use crate::fabric::prefetch::{prefetch, prefetch_at};
 use crate::fabric::spec::Tick;
 use crate::fabric::spec::hierarchical::{Pool, Quota};
 use std::collections::VecDeque;
+use std::mem::offset_of;
 
 /// The ledgers of all buffers of one kind. The credits in use by the first `USED` queues of a
 /// buffer lie in its ledger.
@@ -103,12 +104,21 @@ impl<const USED: usize> Ledgers<USED> {
         buffer * (self.stride() - USED) + q - USED
     }
 
-    /// Prefetches the ledger of a buffer.
+    /// Prefetches what the ledger of a buffer says of queue `q`.
     #[inline]
-    pub(super) fn prefetch_ledger(&self, buffer: usize) {
+    pub(super) fn prefetch_ledger(&self, buffer: usize, q: usize) {
         prefetch(&self.ledgers, buffer);
         if size_of::<Ledger<USED>>() > 64 {
-            prefetch_second_line(&self.ledgers, buffer);
+            let of_queue = offset_of!(Ledger<USED>, used) + q * size_of::<u16>();
+            prefetch_at(&self.ledgers, buffer, of_queue);
+        }
+    }
+
+    /// Prefetches the ledger of a buffer.
+    #[inline]
+    pub(super) fn prefetch_all_of(&self, buffer: usize) {
+        for offset in (0..size_of::<Ledger<USED>>()).step_by(64) {
+            prefetch_at(&self.ledgers, buffer, offset);
         }
     }
 
@@ -122,28 +132,21 @@ impl<const USED: usize> Ledgers<USED> {
         }
     }
 
-    #[inline]
-    fn set_used(&mut self, buffer: usize, q: usize, used: u32) {
-        if q < USED {
-            self.ledgers[buffer].used[q] = used as u16;
-        } else {
-            let at = self.far_used_index(buffer, q);
-            self.far_used[at] = used as u16;
-        }
-    }
-
     /// Credits that are missing for `credits` more in queue `q`: to the maximum of the
     /// queue, and to the shared credits of the buffer. Both are 0 if there is quota.
     /// Counts the credit returns applied so far.
-    #[inline]
+    #[inline(always)]
     fn missing(&self, buffer: usize, q: usize, credits: u32) -> (u32, u32) {
-        let used = self.used(buffer, q);
         let ledger = &self.ledgers[buffer];
-        let Quota { exclusive, max } = self.quotas[q];
+        let used = match ledger.used.get(q) {
+            Some(&used) => used.into(),
+            None => self.used(buffer, q),
+        };
+        let quota = self.quotas[q];
         let after = used + credits;
-        let more = after.saturating_sub(exclusive) - used.saturating_sub(exclusive);
+        let more = at_least_exclusive(after, quota) - at_least_exclusive(used, quota);
         (
-            after.saturating_sub(max),
+            after.saturating_sub(quota.max),
             (u32::from(ledger.shared) + more).saturating_sub(ledger.shareable.into()),
         )
     }
@@ -153,25 +156,48 @@ impl<const USED: usize> Ledgers<USED> {
     #[inline]
     pub(super) fn has_quota(&mut self, buffer: usize, q: usize, credits: u32, now: Tick) -> bool {
         // Returned credits that are not applied yet only make the first check stricter.
-        self.missing(buffer, q, credits) == (0, 0) || {
-            self.apply_returns(buffer, now);
-            self.missing(buffer, q, credits) == (0, 0)
-        }
+        self.shows_quota(buffer, q, credits) || self.has_quota_now(buffer, q, credits, now)
+    }
+
+    /// [`has_quota`](Self::has_quota) by the credit returns applied so far.
+    #[inline(always)]
+    fn shows_quota(&self, buffer: usize, q: usize, credits: u32) -> bool {
+        let (own, any) = self.missing(buffer, q, credits);
+        // Both numbers are at hand, so one branch will do.
+        own | any == 0
+    }
+
+    /// [`has_quota`](Self::has_quota) by all credits that have returned by tick `now`.
+    #[inline(never)]
+    fn has_quota_now(&mut self, buffer: usize, q: usize, credits: u32, now: Tick) -> bool {
+        self.apply_returns(buffer, now);
+        self.shows_quota(buffer, q, credits)
+    }
+
+    /// Credits in use by queue `q`, and shared ones in use by all queues, to be changed.
+    #[inline(always)]
+    fn counts_mut(&mut self, buffer: usize, q: usize) -> (&mut u16, &mut u16) {
+        let far = buffer * self.quotas.len().saturating_sub(USED);
+        let Ledger { used, shared, .. } = &mut self.ledgers[buffer];
+        let used = match used.get_mut(q) {
+            Some(used) => used,
+            None => &mut self.far_used[far + q - USED],
+        };
+        (used, shared)
     }
 
     /// Takes `credits` credits of queue `q`, for which there must be quota.
     #[inline]
     pub(super) fn take(&mut self, buffer: usize, q: usize, credits: u32) {
-        let Quota { exclusive, max } = self.quotas[q];
-        let before = self.used(buffer, q);
+        let quota = self.quotas[q];
+        let (used, shared) = self.counts_mut(buffer, q);
+        let before = u32::from(*used);
         let after = before + credits;
-        self.set_used(buffer, q, after);
-        let more = after.saturating_sub(exclusive) - before.saturating_sub(exclusive);
-        let ledger = &mut self.ledgers[buffer];
-        ledger.shared += more as u16;
-        debug_assert!(after <= max, "a queue holds more than its maximum");
+        *used = after as u16;
+        *shared += (at_least_exclusive(after, quota) - at_least_exclusive(before, quota)) as u16;
+        debug_assert!(after <= quota.max, "a queue holds more than its maximum");
         debug_assert!(
-            ledger.shared <= ledger.shareable,
+            self.ledgers[buffer].shared <= self.ledgers[buffer].shareable,
             "a buffer holds more than its size"
         );
     }
@@ -179,13 +205,13 @@ impl<const USED: usize> Ledgers<USED> {
     /// Marks `credits` credits of queue `q` as free again.
     #[inline]
     fn free(&mut self, buffer: usize, q: usize, credits: u32) {
-        let exclusive = self.quotas[q].exclusive;
-        let before = self.used(buffer, q);
+        let quota = self.quotas[q];
+        let (used, shared) = self.counts_mut(buffer, q);
+        let before = u32::from(*used);
         debug_assert!(before >= credits, "more credits came back than were taken");
         let after = before - credits;
-        self.set_used(buffer, q, after);
-        let fewer = before.saturating_sub(exclusive) - after.saturating_sub(exclusive);
-        self.ledgers[buffer].shared -= fewer as u16;
+        *used = after as u16;
+        *shared -= (at_least_exclusive(before, quota) - at_least_exclusive(after, quota)) as u16;
     }
 
     /// Delays `credit_return` so that it does not end before the last pending return, which
@@ -212,7 +238,23 @@ impl<const USED: usize> Ledgers<USED> {
                 .is_none_or(|last| last.end <= credit_return.end),
             "one packet leaves a buffer at a time"
         );
-        // About once per call: the return before the last has mostly ended by now.
+        let ledger = &mut self.ledgers[buffer];
+        if ledger.is_full() {
+            if ledger.spilled || ledger.first_end() > now {
+                self.add_to_full(buffer, credit_return, now);
+                return;
+            }
+            // Once per call, in a buffer in use: the return before the last has mostly ended.
+            // That is easier to predict than to apply all that have.
+            let first = ledger.pop();
+            self.free(buffer, first.queue.into(), first.left());
+        }
+        self.ledgers[buffer].push(credit_return);
+    }
+
+    /// [`Ledgers::add_return`] where the ledger has no room at first.
+    #[inline(never)]
+    fn add_to_full(&mut self, buffer: usize, credit_return: CreditReturn, now: Tick) {
         while self.ledgers[buffer].first_end() <= now {
             self.apply_first(buffer);
         }
@@ -225,22 +267,15 @@ impl<const USED: usize> Ledgers<USED> {
         }
     }
 
-    /// Applies all credits of the first pending return, and removes it.
+    /// Applies all credits of the first pending return, and removes it. There must be one.
     #[inline]
     fn apply_first(&mut self, buffer: usize) {
         let ledger = &mut self.ledgers[buffer];
-        let Some(CreditReturn { schedule, .. }) = ledger.first() else {
-            return;
-        };
-        ledger.pop();
+        let first = ledger.pop();
         if ledger.spilled {
             self.refill_ledger(buffer);
         }
-        self.free(
-            buffer,
-            schedule.queue.into(),
-            (schedule.credits - schedule.applied).into(),
-        );
+        self.free(buffer, first.queue.into(), first.left());
     }
 
     /// Moves the first spilled return to the ledger.
@@ -291,7 +326,7 @@ impl<const USED: usize> Ledgers<USED> {
         let mut passed_end = 0;
         for credit_return in self.pending(buffer) {
             let earliest = std::mem::replace(&mut passed_end, credit_return.end);
-            let left = u32::from(credit_return.schedule.credits - credit_return.schedule.applied);
+            let left = credit_return.schedule.left();
             let is_own = usize::from(credit_return.schedule.queue) == q;
             // Credits of this return that are still needed.
             let need = any.saturating_sub(passed_any).max(if is_own {
@@ -348,6 +383,13 @@ impl<const USED: usize> Ledgers<USED> {
         self.pending(buffer)
             .any(|credit_return| usize::from(credit_return.schedule.queue) == q)
     }
+}
+
+/// The larger of `used` and the exclusive credits of a queue. It grows by the shared credits that the
+/// queue takes.
+#[inline(always)]
+fn at_least_exclusive(used: u32, quota: Quota) -> u32 {
+    used.max(quota.exclusive)
 }
 
 #[cfg(test)]

@@ -164,6 +164,6 @@ impl Links {
     /// Prefetches what `output` knows.
     #[inline]
     pub(super) fn prefetch(&self, output: u32) {
-        self.to_switches.prefetch_ledger(output as usize);
+        self.to_switches.prefetch_ledger(output as usize, 0);
     }
 }

@@ -22,6 +22,7 @@
 //! | 7 | [`output`] and [`scheduler`]; CNPs in [`notify`] |
 //! | 8 | none: [`schedule`] has the ticks in closed form |
 
+mod ahead;
 mod allocate;
 mod blind;
 mod buffers;

@@ -55,6 +55,9 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     #[inline]
     pub(super) fn send(&mut self) {
         for i in 0..self.dirty_outputs.len() {
+            if self.prefetching {
+                self.prefetch_sending(i);
+            }
             self.schedule(self.dirty_outputs[i]);
         }
         self.dirty_outputs.clear();

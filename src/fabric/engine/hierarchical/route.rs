@@ -6,91 +6,15 @@
 use super::Fabric;
 use super::buffers::VlBuffers;
 use super::control::Control;
-use super::event;
-use crate::fabric::engine::calendar::{EVENT_ID, EVENT_SHIFT};
 use crate::fabric::engine::choice::{Choice, Occupancy};
 use crate::fabric::engine::congestion::MarkerQueue;
-use crate::fabric::engine::pool::{EntryId, PacketId};
+use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::engine::vls::{Hop, VlAndClass};
 use crate::fabric::ids::{NicId, SwitchId};
-use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::Tick;
 
-/// Number of events ahead whose parts are prefetched: far enough to hide a cache miss.
-const FAR: usize = 16;
-/// Number of events ahead at which the prefetched parts have arrived, so that what they
-/// refer to can be prefetched.
-const NEAR: usize = 6;
-
 impl<C: Control, P: Probe> Fabric<C, P> {
-    /// Prefetches what the deliveries among the `next` events will need.
-    #[inline(always)]
-    pub(super) fn prefetch_delivery(&self, next: &[u32]) {
-        let delivered = |ahead: usize| {
-            let event = *next.get(ahead)?;
-            (event >> EVENT_SHIFT == event::DELIVERY).then(|| PacketId::of(event & EVENT_ID))
-        };
-        if let Some(id) = delivered(FAR) {
-            self.kernel.packets.prefetch(id);
-        }
-        if let Some(id) = delivered(NEAR) {
-            self.kernel
-                .messages
-                .prefetch(self.kernel.packets[id].message);
-        }
-    }
-
-    /// Prefetches what the next headers in input buffers will need.
-    #[inline]
-    fn prefetch_input(&self, line: usize) {
-        if let Some(&(port, id)) = self.input_ready[line].peek(FAR) {
-            self.kernel.packets.prefetch(id);
-            prefetch(&self.inputs, port as usize);
-        }
-        if let Some(&(port, id)) = self.input_ready[line].peek(NEAR) {
-            let packet = &self.kernel.packets[id];
-            let switch = SwitchId::new(self.inputs[port as usize].switch);
-            self.router.prefetch(switch, NicId::new(packet.dst));
-            self.input_fifos
-                .prefetch_head(port as usize, packet.vl.into());
-        }
-    }
-
-    /// The same for central buffers. Also prefetches the output of packet `id`, which the
-    /// allocator will check.
-    #[inline]
-    fn prefetch_central(&self, id: PacketId) {
-        if let Some(&(central, queue, id)) = self.central_ready.peek(FAR) {
-            self.kernel.packets.prefetch(id);
-            prefetch(&self.centrals, central as usize);
-            self.central_buffers
-                .fifos
-                .prefetch_head(central as usize, queue as usize);
-            self.central_buffers
-                .credits
-                .prefetch_ledger(central as usize);
-        }
-        let output = self.kernel.packets[id].output as usize;
-        prefetch(&self.outputs, output);
-        self.output_buffers.credits.prefetch_ledger(output);
-    }
-
-    /// The same for output buffers.
-    #[inline]
-    fn prefetch_output(&self) {
-        if let Some(&(output, id)) = self.output_ready.peek(FAR) {
-            self.kernel.packets.prefetch(id);
-            prefetch(&self.outputs, output as usize);
-            prefetch(&self.senders, output as usize);
-            self.output_buffers.credits.prefetch_ledger(output as usize);
-            self.schedulers.prefetch(output as usize);
-        }
-        if let Some(&(output, _)) = self.output_ready.peek(NEAR) {
-            self.links.prefetch(output);
-        }
-    }
-
     /// Phase 4: routes the headers that become ready now in input buffers. All headers that
     /// become ready join their FIFOs.
     #[inline]
@@ -228,16 +152,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             };
             control.congestion.joined(queue, packet.flits);
         }
-        // The allocator will check the target.
-        if !self.prefetching {
-            // The fabric fits into the caches.
-        } else if port / 4 == output / 4 {
-            prefetch(&self.outputs, output as usize);
-            self.output_buffers.credits.prefetch_ledger(output as usize);
-        } else {
-            let central = (2 * (port / 4) + output % 2) as usize;
-            prefetch(&self.centrals, central);
-            self.central_buffers.credits.prefetch_ledger(central);
+        if self.prefetching {
+            self.prefetch_target(port, output, behind.vl);
         }
         self.catch_up_input(port);
         let input = &mut self.inputs[port as usize];

@@ -39,6 +39,14 @@ pub(super) struct CompactSchedule {
     pub applied: u16,
 }
 
+impl CompactSchedule {
+    /// Credits that have not been applied to the ledger.
+    #[inline]
+    pub(super) fn left(&self) -> u32 {
+        (self.credits - self.applied).into()
+    }
+}
+
 /// How fast packets leave the buffers of one kind.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DrainRate {

@@ -1,0 +1,169 @@
+//! What is prefetched, in a fabric that does not fit into the caches: what the events some places
+//! ahead in a delay line, or the parts some places ahead in the list of a phase, will need. Hints
+//! change no result.
+
+use super::Fabric;
+use super::control::Control;
+use super::event;
+use crate::fabric::engine::bits::first_from;
+use crate::fabric::engine::calendar::{EVENT_ID, EVENT_SHIFT};
+use crate::fabric::engine::pool::{EntryId, PacketId};
+use crate::fabric::engine::probe::Probe;
+use crate::fabric::ids::{NicId, SwitchId};
+use crate::fabric::prefetch::prefetch;
+
+/// Number of events ahead whose parts are prefetched: far enough to hide a cache miss.
+const FAR: usize = 16;
+/// Number of events ahead at which the prefetched parts have arrived, so that what they
+/// refer to can be prefetched.
+const NEAR: usize = 6;
+/// The same for the lists of parts that act in a phase, which takes longer than an event.
+const FAR_PARTS: usize = 8;
+const NEAR_PARTS: usize = 4;
+
+impl<C: Control, P: Probe> Fabric<C, P> {
+    /// Prefetches what the deliveries among the `next` events will need.
+    #[inline(always)]
+    pub(super) fn prefetch_delivery(&self, next: &[u32]) {
+        let delivered = |ahead: usize| {
+            let event = *next.get(ahead)?;
+            (event >> EVENT_SHIFT == event::DELIVERY).then(|| PacketId::of(event & EVENT_ID))
+        };
+        if let Some(id) = delivered(FAR) {
+            self.kernel.packets.prefetch(id);
+        }
+        if let Some(id) = delivered(NEAR) {
+            self.kernel
+                .messages
+                .prefetch(self.kernel.packets[id].message);
+        }
+    }
+
+    /// Prefetches what the next headers in input buffers will need.
+    #[inline]
+    pub(super) fn prefetch_input(&self, line: usize) {
+        if let Some(&(port, id)) = self.input_ready[line].peek(FAR) {
+            self.kernel.packets.prefetch(id);
+            prefetch(&self.inputs, port as usize);
+        }
+        if let Some(&(port, id)) = self.input_ready[line].peek(NEAR) {
+            let packet = &self.kernel.packets[id];
+            let switch = SwitchId::new(self.inputs[port as usize].switch);
+            self.router.prefetch(switch, NicId::new(packet.dst));
+            self.input_fifos
+                .prefetch_head(port as usize, packet.vl.into());
+        }
+    }
+
+    /// The same for central buffers. Also prefetches the output of packet `id`, which the
+    /// allocator will check.
+    #[inline]
+    pub(super) fn prefetch_central(&self, id: PacketId) {
+        if let Some(&(central, queue, id)) = self.central_ready.peek(FAR) {
+            self.kernel.packets.prefetch(id);
+            prefetch(&self.centrals, central as usize);
+            self.central_buffers
+                .fifos
+                .prefetch_head(central as usize, queue as usize);
+            self.central_buffers
+                .credits
+                .prefetch_ledger(central as usize, queue as usize);
+        }
+        let output = self.kernel.packets[id].output as usize;
+        prefetch(&self.outputs, output);
+        self.output_buffers.credits.prefetch_ledger(output, 0);
+    }
+
+    /// The same for output buffers.
+    #[inline]
+    pub(super) fn prefetch_output(&self) {
+        if let Some(&(output, id)) = self.output_ready.peek(FAR) {
+            self.kernel.packets.prefetch(id);
+            prefetch(&self.senders, output as usize);
+        }
+    }
+
+    /// Prefetches what the allocator will check for a packet at in-port `port` to `output` on `vl`.
+    #[inline]
+    pub(super) fn prefetch_target(&self, port: u32, output: u32, vl: u8) {
+        if port / 4 == output / 4 {
+            prefetch(&self.outputs, output as usize);
+            self.output_buffers
+                .credits
+                .prefetch_ledger(output as usize, 0);
+        } else {
+            let central = (2 * (port / 4) + output % 2) as usize;
+            prefetch(&self.centrals, central);
+            let queue = self.central_queue(output, vl);
+            self.central_buffers.credits.prefetch_ledger(central, queue);
+        }
+    }
+
+    /// Prefetches what the inputs behind place `i` of the list of phase 5 will need.
+    #[inline]
+    pub(super) fn prefetch_request(&self, i: usize) {
+        if let Some(&port) = self.dirty_inputs.get(i + NEAR_PARTS)
+            && let Some(head) = self.first_head(port)
+        {
+            self.kernel.packets.prefetch(head);
+        }
+    }
+
+    /// The head that an input buffer looks at first, if it lies in the input buffer.
+    #[inline]
+    fn first_head(&self, port: u32) -> Option<PacketId> {
+        let input = &self.inputs[port as usize];
+        if input.ready == 0 {
+            return None;
+        }
+        let vl = first_from(input.ready.into(), input.next);
+        input.heads.get(vl as usize).copied()
+    }
+
+    /// Prefetches what the central buffers behind place `i` of the list of phase 5 will need.
+    #[inline]
+    pub(super) fn prefetch_central_request(&self, i: usize) {
+        let fifos = &self.central_buffers.fifos;
+        // Only the first queues: a hint need not be right.
+        let next = |central: u32| {
+            let central = &self.centrals[central as usize];
+            let pointer = central.next.min(64) as u8;
+            (central.ready != 0).then(|| first_from(central.ready, pointer) as usize)
+        };
+        if let Some(&central) = self.dirty_centrals.get(i + FAR_PARTS)
+            && let Some(queue) = next(central)
+        {
+            fifos.prefetch_head(central as usize, queue);
+        }
+        if let Some(&central) = self.dirty_centrals.get(i + NEAR_PARTS)
+            && let Some(queue) = next(central)
+        {
+            let id = fifos.head(&[], central as usize, queue);
+            self.kernel.packets.prefetch(id);
+        }
+    }
+
+    /// Prefetches what the outputs behind place `i` of the list of phase 7 will need to send.
+    #[inline]
+    pub(super) fn prefetch_sending(&self, i: usize) {
+        if let Some(&output) = self.dirty_outputs.get(i + FAR_PARTS) {
+            let at = output as usize;
+            prefetch(&self.senders, at);
+            prefetch(&self.outputs, at);
+            self.schedulers.prefetch(at);
+            self.links.prefetch(output);
+            if at < self.ports {
+                self.output_buffers.credits.prefetch_ledger(at, 0);
+            } else {
+                self.send_queues.credits.prefetch_ledger(at - self.ports, 0);
+            }
+        }
+        if let Some(&output) = self.dirty_outputs.get(i + NEAR_PARTS) {
+            let sender = &self.senders[output as usize];
+            let vl = sender.ready.trailing_zeros() as usize;
+            if let Some(&head) = sender.heads.get(vl) {
+                self.kernel.packets.prefetch(head);
+            }
+        }
+    }
+}
