@@ -2,7 +2,7 @@
 
 use super::raw_infiniband::{RawAcks, RawForwarding, RawHcaRate, RawLinkSpeed, RawSl2Vl, RawSpeed};
 use super::raw_topology::RawTopology;
-use super::resolve_routing::RawRouting;
+use super::resolve_routing::{RawPaths, RawRouting};
 use crate::fabric::spec::{RingTie, TrunkSelection, UpPorts};
 use crate::units::{BufferPart, Bytes, Latency, Picoseconds, Rate};
 use serde::Deserialize;
@@ -123,6 +123,7 @@ fabric! {
         ring_tie: RingTie,
         trunk_selection: TrunkSelection,
         up_ports: UpPorts,
+        paths: RawPaths,
         forwarding: RawForwarding,
         sl2vl: RawSl2Vl,
         flit: Bytes,

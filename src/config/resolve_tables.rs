@@ -8,7 +8,6 @@ use super::raw_infiniband::{RawForwarding, RawSl2Vl, RawSl2VlTables, RawVlArb};
 use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::spec::voq::{VlArb, VlWeight};
 use crate::fabric::spec::{ForwardingTables, Hop, SlToVl};
-use crate::fabric::topology::Topology;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -127,10 +126,4 @@ pub(super) fn forwarding(
             imported.forwarding(&dir.join(file)).map(Some)
         }
     }
-}
-
-/// True if the service channels are VL classes: where the topology needs them, without SL-to-VL
-/// tables.
-pub(super) fn classes(topology: &Topology, tables: Option<&SlToVl>) -> bool {
-    topology.vl_classes() > 1 && tables.is_none()
 }

@@ -4,7 +4,7 @@ use super::congestion::FlowKey;
 use super::hca::Hca;
 use super::link::{End, Link};
 use super::packet::{Flit, Packet, PacketId, PacketKind, completes_credit};
-use super::routing;
+use super::routing::{self, Leg};
 use super::sample::{FlowSample, Sample};
 use super::switch::{Offer, Switch};
 use super::{CctiChange, Departure, IbRun, RunEnd};
@@ -556,6 +556,7 @@ fn blank(spec: &FabricSpec, (src, dst, sl): (u32, u32, u8), flits: u32, vl: usiz
         fecn: false,
         becn: false,
         class: 0,
+        leg: Leg::default(),
         vl,
         output: usize::MAX,
         waiting_since: 0,

@@ -199,9 +199,10 @@ impl<'s> Switch<'s> {
                 };
                 let next = self.router.route(self.spec, port, packet, queued, waiting);
                 let vl = self.router.vl(self.spec, port, packet, next);
-                let NextHop { output, class } = next;
+                let NextHop { output, class, leg } = next;
                 let packet = &mut packets[id];
                 (packet.output, packet.class, packet.vl) = (output, class, vl);
+                packet.leg = leg;
                 packet.waiting_since = now;
                 self.inputs[port].queues[output * self.vls + vl].push_back(id);
                 self.joined.push(id);

@@ -7,6 +7,7 @@ pub mod channels;
 pub mod distance;
 mod flit_schedule;
 pub mod graph;
+mod legs;
 pub mod path;
 pub mod routes;
 mod table_turns;

@@ -105,7 +105,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             self.deliver_to(to.peer(), id, output);
         } else {
             packet.input = to.peer();
-            self.routes.route_ahead(packet, port.to_switch);
+            self.routes.route_ahead(packet, id, port.to_switch);
             let joins_at = packet.schedule.header() + self.stages.input_store + self.stages.routing;
             self.kernel.push(joins_at, event::JOIN, id.number());
         }
