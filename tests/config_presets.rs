@@ -283,7 +283,7 @@ fn service_levels_replace_the_implied_preset() {
 
 /// Two service levels may share VLs on a torus, class by class.
 #[test]
-fn service_levels_may_share_dateline_classes() {
+fn service_levels_may_share_vl_classes() {
     let with = |topology: &str, sc2vl: &str| {
         let text = format!(
             "[fabric]\ntopology = {topology}\n[qos]\nsc2vl = {sc2vl}\nservice_levels = \

@@ -221,7 +221,7 @@ fn forwarding() {
     ring.qos.sc2vl = common::specs::sc2vl(&[0, 1, 0, 1]);
     ring.validate().unwrap();
     ring.routing.forwarding = Some(tables(good));
-    assert!(ring.validate().unwrap_err().problem.contains("dateline"));
+    assert!(ring.validate().unwrap_err().problem.contains("VL classes"));
 }
 
 #[test]

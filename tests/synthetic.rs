@@ -12,7 +12,7 @@ mod oracle_ib;
 use common::script::{Cue, Script};
 use flitwise::config::{Plan, resolve_text};
 use flitwise::fabric::engine::{Engine, RunEnd};
-use flitwise::fabric::spec::{Switch, Tick};
+use flitwise::fabric::spec::Tick;
 use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
 use flitwise::replay::Replay;
 use flitwise::runner::{Control, RunResult, Silent, Status, run_plan, workload};
@@ -189,12 +189,12 @@ fn kept_back_changes_no_packet(text: &str) {
     }
 
     let mut in_oracle = Recorder::new(&plan, 40_000);
-    let (messages, delivered) = match fabric.switch {
-        Switch::Hierarchical(_) => {
+    let (messages, delivered) = match fabric.hierarchical() {
+        Some(_) => {
             let run = oracle::run(fabric, &mut in_oracle, 50_000);
             (run.messages, run.messages_delivered)
         }
-        Switch::Voq(_) => {
+        None => {
             let run = oracle_ib::run(fabric, &mut in_oracle, 50_000);
             (run.messages, run.messages_delivered)
         }

@@ -84,6 +84,12 @@ pub(super) fn number(value: Ratio) -> Value {
     }
 }
 
+/// A list of numbers in one text: tables have thousands.
+pub(super) fn numbers<T: ToString>(list: &[T]) -> String {
+    let list: Vec<String> = list.iter().map(T::to_string).collect();
+    list.join(" ")
+}
+
 fn job(j: &Job, q: &Qos) -> Value {
     let Job {
         name,

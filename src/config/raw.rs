@@ -3,10 +3,10 @@
 
 use super::raw_congestion::RawCongestionControl;
 use super::raw_fabric::RawFabric;
-use super::raw_infiniband::RawVlArb;
 use super::raw_traffic::{RawBackground, RawMeasure};
 use super::resolve_series::RawSeries;
 use super::resolve_vls::RawVlPolicy;
+use super::switch::RawVlArb;
 use crate::replay::collectives::Choices;
 use crate::replay::job::MAX_REPEAT;
 use crate::units::{Bytes, CostPerByte, Picoseconds, Rate, Ratio};

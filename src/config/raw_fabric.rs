@@ -1,75 +1,38 @@
-//! `[fabric]` as written: keys that all kinds of switch have, and keys of each `kind`.
+//! `[fabric]` as written: the keys that all kinds of switch have. Each kind adds its own, in its
+//! file in `switch/`.
 
-use super::raw_infiniband::{RawAcks, RawForwarding, RawHcaRate, RawLinkSpeed, RawSl2Vl, RawSpeed};
-use super::raw_topology::RawTopology;
-use super::resolve_routing::{RawPaths, RawRouting};
-use crate::fabric::spec::{RingTie, TrunkSelection, UpPorts};
-use crate::units::{BufferPart, Bytes, Latency, Picoseconds, Rate};
-use serde::Deserialize;
-use serde::de::Deserializer;
+use super::switch::RawKind;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum FabricPreset {
-    #[serde(rename = "opa-gen1")]
-    OpaGen1,
-    #[serde(rename = "opa-400")]
-    Opa400,
-    #[serde(rename = "opasim")]
-    OpaSim,
-    IbDdrTestbed,
-    #[serde(rename = "ib-qdr-648")]
-    IbQdr648,
-    IbQdr,
-    IbFdr,
-    IbEdr,
-    IbHdr,
-    IbNdr,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawVirtualAllocation {
-    Informed,
-    Blind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawCentralQueues {
-    PerNeighbour,
-    PerVl,
-}
-
-/// The keys that only one kind of switch has.
-#[derive(Debug)]
-pub(super) enum RawKind {
-    Hierarchical(RawHierarchical),
-    Voq(RawVoq),
-}
-
-/// Defines the common keys, and the kinds of switch with their keys.
-macro_rules! fabric {
-    (
-        $common:tt
-        $($kind:ident: $all:ident, $own:ident $keys:tt)*
-    ) => {
-        common! { $common }
-        $(of_kind! { $kind $all $own $common $keys })*
-
-        /// `tagged` has turned the `kind` into the name of a variant.
-        #[derive(Deserialize)]
-        #[serde(rename_all = "kebab-case")]
-        enum Tagged {
-            $($kind($all),)*
-        }
-
-        impl<'de> Deserialize<'de> for RawFabric {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                Ok(match Tagged::deserialize(deserializer)? {
-                    $(Tagged::$kind(all) => all.into(),)*
-                })
+/// Gives the common keys to another macro, followed by `$rest`.
+macro_rules! with_common_keys {
+    ($then:ident $($rest:tt)*) => {
+        $then! {
+            {
+                preset: $crate::config::switch::FabricPreset,
+                topology: $crate::config::raw_topology::RawTopology,
+                routing: $crate::config::resolve_routing::RawRouting,
+                ring_tie: $crate::fabric::spec::RingTie,
+                trunk_selection: $crate::fabric::spec::TrunkSelection,
+                up_ports: $crate::fabric::spec::UpPorts,
+                paths: $crate::config::resolve_routing::RawPaths,
+                forwarding: $crate::config::resolve_tables::RawForwarding,
+                sl2vl: $crate::config::resolve_tables::RawSl2Vl,
+                flit: $crate::units::Bytes,
+                header: $crate::units::Bytes,
+                credit: $crate::units::Bytes,
+                link_latency: $crate::units::Latency,
+                host_link_latency: $crate::units::Latency,
+                input_latency: $crate::units::Latency,
+                routing_latency: $crate::units::Latency,
+                allocation_latency: $crate::units::Latency,
+                crossbar_latency: $crate::units::Latency,
+                output_latency: $crate::units::Latency,
+                input_buffer: $crate::units::Bytes,
+                output_buffer: $crate::units::Bytes,
+                nic_queue: $crate::units::Bytes,
+                nic_sink: $crate::units::Bytes,
             }
+            $($rest)*
         }
     };
 }
@@ -84,93 +47,35 @@ macro_rules! common {
     };
 }
 
-/// Defines two structures: one of all keys that a kind may have, so that a key of another kind
-/// is an unknown field, and one of the keys that only this kind has.
+/// Defines two structures of a kind: one of all keys that it may have, so that a key of another
+/// kind is an unknown field, and one of the keys that only this kind has.
 macro_rules! of_kind {
     (
-        $kind:ident $all:ident $own:ident
         { $($common:ident: $common_type:ty,)* }
-        { $($key:ident: $type:ty,)* }
+        $kind:ident: $all:ident, $own:ident { $($key:ident: $type:ty,)* }
     ) => {
-        #[derive(Default, Deserialize)]
+        #[derive(Default, serde::Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct $all {
+        pub(in crate::config) struct $all {
             $($common: Option<$common_type>,)*
             $($key: Option<$type>,)*
         }
 
         #[derive(Debug)]
-        pub(super) struct $own {
-            $(pub $key: Option<$type>,)*
+        pub(in crate::config) struct $own {
+            $($key: Option<$type>,)*
         }
 
-        impl From<$all> for RawFabric {
+        impl From<$all> for $crate::config::raw_fabric::RawFabric {
             fn from(all: $all) -> Self {
                 Self {
                     $($common: all.$common,)*
-                    kind: RawKind::$kind($own { $($key: all.$key,)* }),
+                    kind: $crate::config::switch::RawKind::$kind($own { $($key: all.$key,)* }),
                 }
             }
         }
     };
 }
 
-fabric! {
-    {
-        preset: FabricPreset,
-        topology: RawTopology,
-        routing: RawRouting,
-        ring_tie: RingTie,
-        trunk_selection: TrunkSelection,
-        up_ports: UpPorts,
-        paths: RawPaths,
-        forwarding: RawForwarding,
-        sl2vl: RawSl2Vl,
-        flit: Bytes,
-        header: Bytes,
-        credit: Bytes,
-        link_latency: Latency,
-        host_link_latency: Latency,
-        input_latency: Latency,
-        routing_latency: Latency,
-        allocation_latency: Latency,
-        crossbar_latency: Latency,
-        output_latency: Latency,
-        input_buffer: Bytes,
-        output_buffer: Bytes,
-        nic_queue: Bytes,
-        nic_sink: Bytes,
-    }
-    Hierarchical: HierarchicalKeys, RawHierarchical {
-        link_rate: Rate,
-        allocation_gap: Latency,
-        virtual_allocation: RawVirtualAllocation,
-        mport_speedup: u32,
-        central_speedup: u32,
-        central_buffer: Bytes,
-        exclusive: BufferPart,
-        max: BufferPart,
-        central_exclusive: BufferPart,
-        central_max: BufferPart,
-        central_queues: RawCentralQueues,
-    }
-    Voq: VoqKeys, RawVoq {
-        link_speed: RawSpeed,
-        host_link_speed: RawSpeed,
-        link_speeds: Vec<RawLinkSpeed>,
-        tick: Picoseconds,
-        crossbar_speedup: u32,
-        input_buffer_vls: Vec<BufferPart>,
-        nic_sink_vls: Vec<BufferPart>,
-        hca_send_rate: RawHcaRate,
-        hca_sink_rate: RawHcaRate,
-        acks: RawAcks,
-        ack: Bytes,
-    }
-}
-
-impl Default for RawFabric {
-    fn default() -> Self {
-        HierarchicalKeys::default().into()
-    }
-}
+with_common_keys! { common }
+pub(super) use {of_kind, with_common_keys};

@@ -3,18 +3,15 @@
 use super::document::{Document, Texts};
 use super::error::ConfigError;
 use super::experiment::{Baseline, Experiment, Job, Plan, Series};
-use super::presets;
 use super::raw::RawExperiment;
 use super::raw_congestion::RawControlKind;
 use super::raw_traffic::RawMeasure;
-use super::resolve_qos::Scheduling;
 use super::resolve_series::RawSeries;
 use super::tagged::fabric_kind;
 use super::{
     resolve_congestion, resolve_fabric, resolve_jobs, resolve_qos, resolve_routing, resolve_series,
-    resolve_tables, resolve_traffic,
+    resolve_tables, resolve_traffic, switch,
 };
-use crate::fabric::parameters::SwitchParameters;
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::{FabricSpec, VlPolicy};
 use crate::replay::Repeat;
@@ -291,10 +288,7 @@ pub(super) fn imply(document: &mut Document<'_>, preset: &'static str) -> Result
     {
         return Ok(());
     }
-    let preset = match fabric_kind(document.get("fabric")) {
-        "voq" => "ib",
-        _ => preset,
-    };
+    let preset = switch::qos_preset(fabric_kind(document.get("fabric"))).unwrap_or(preset);
     let preset = Spanned::new(0..0, DeValue::String(preset.into()));
     document.set("qos.preset", preset)
 }
@@ -340,7 +334,7 @@ pub(super) fn fabric(
     raw: &RawExperiment,
     dir: &Path,
 ) -> Result<(FabricSpec, &'static str, Option<DTableTable>), ConfigError> {
-    let defaults = presets::fabric(&raw.fabric)?;
+    let defaults = switch::defaults(&raw.fabric)?;
     let graph = raw.fabric.topology.as_ref().unwrap_or(&defaults.topology);
     let (topology, imported) = graph.resolve(dir)?;
     let imported = imported.as_ref();
@@ -354,20 +348,17 @@ pub(super) fn fabric(
         Some(_) => 1,
         None => topology.vl_classes() * routing.paths.legs(),
     };
-    let (mut qos, scheduler) =
-        resolve_qos::qos(&raw.qos, &defaults, classes, header, tables.as_ref())?;
+    let switch = &mut parameters.switch;
+    let (mut qos, dtable) = resolve_qos::qos(
+        &raw.qos,
+        &defaults,
+        switch,
+        classes,
+        header,
+        tables.as_ref(),
+    )?;
     if let Some(tables) = tables {
         qos.vl_policy = VlPolicy::SlToVl(tables);
-    }
-    let mut dtable = None;
-    match (&mut parameters.switch, scheduler) {
-        (SwitchParameters::Hierarchical(switch), Scheduling::Scheduler(scheduler, table)) => {
-            (switch.scheduler, dtable) = (scheduler, table);
-        }
-        (SwitchParameters::Voq(switch), Scheduling::Arbiters(switches, adapters)) => {
-            (switch.vlarb, switch.hca_vlarb) = (switches, adapters);
-        }
-        _ => {}
     }
     let mut fabric = parameters.spec(topology, routing, qos)?;
     let control = &raw.congestion_control;

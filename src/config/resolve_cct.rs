@@ -4,10 +4,10 @@ use super::error::ConfigError;
 use super::presets_congestion::CongestionDefaults;
 use super::raw_congestion::{RawCct, RawCctTable, RawCongestionControl};
 use super::resolve::read;
+use crate::fabric::spec::FabricSpec;
 use crate::fabric::spec::congestion::{
     CctEntry, MAX_CCT_ENTRIES, MAX_CCT_MULTIPLIER, MAX_CCT_SHIFT, MIN_CCT_ENTRIES,
 };
-use crate::fabric::spec::{FabricSpec, Switch};
 use crate::units::Ratio;
 use std::path::Path;
 
@@ -140,10 +140,7 @@ impl Maker<'_> {
         entries: usize,
         shift: u8,
     ) -> Result<Vec<CctEntry>, ConfigError> {
-        let rate = match &self.spec.switch {
-            Switch::Hierarchical(_) => Ratio::ONE,
-            Switch::Voq(voq) => voq.links.host,
-        };
+        let rate = self.spec.host_link_rate();
         let units = self.spec.units;
         let ticks = Ratio::new(
             self.spec.largest_data_bytes().into(),

@@ -4,10 +4,9 @@
 
 use super::document::{Document, Texts};
 use super::error::ConfigError;
-use super::presets;
 use super::raw::RawExperiment;
 use super::resolve::{implied_preset, imply, read};
-use super::{resolve_fabric, resolve_qos};
+use super::{resolve_fabric, resolve_qos, switch};
 use crate::fabric::qos::dtable_table::{DTableError, DTableParameters, DTableSl};
 use crate::units::{Bytes, Ratio};
 use serde::Deserialize;
@@ -113,7 +112,7 @@ pub fn dtable_text(name: &str, text: &str, sets: &[String]) -> Result<DTableInpu
 }
 
 fn experiment(raw: &RawExperiment) -> Result<DTableInput, ConfigError> {
-    let defaults = presets::fabric(&raw.fabric)?;
+    let defaults = switch::defaults(&raw.fabric)?;
     let graph = raw.fabric.topology.as_ref().unwrap_or(&defaults.topology);
     let graph = graph.resolve(Path::new(""))?.0;
     let classes = graph.vl_classes();

@@ -1,78 +1,61 @@
 //! Resolves `[qos]`: service levels, tables and the scheduler.
 
 use super::error::{ConfigError, suggestion};
-use super::presets::{self, FabricDefaults, QosDefaults};
+use super::presets::{self, QosDefaults};
 use super::raw::{QosPreset, RawDTable, RawQos, RawScheduler, RawServiceLevel};
-use super::resolve_tables;
 use super::resolve_vls;
+use super::switch::{self, FabricDefaults};
 use crate::fabric::parameters::SwitchParameters;
 use crate::fabric::qos::dtable_table::{
     self, DTableError, DTableParameters, DTableSl, DTableTable,
 };
 use crate::fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, Scheduler};
-use crate::fabric::spec::validate::{MAX_DATA_VLS, MAX_LEVELS};
-use crate::fabric::spec::voq::VlArb;
+use crate::fabric::spec::validate::MAX_LEVELS;
 use crate::fabric::spec::{Qos, ServiceLevel, SlToVl, VlPolicy};
 use crate::units::Ratio;
 
-/// What decides which packet a link carries next.
-pub(super) enum Scheduling {
-    /// The scheduler of hierarchical switches and, for DTable, how its table was made.
-    Scheduler(Scheduler, Option<DTableTable>),
-    /// The arbiters of `voq` switches and of their adapters.
-    Arbiters(VlArb, VlArb),
+/// What the scheduler or the arbiters of a fabric follow from.
+pub(super) struct Scheduling<'a> {
+    pub raw: &'a RawQos,
+    /// Of the preset of `[qos]`.
+    pub defaults: &'a QosDefaults,
+    /// Scheduler of the preset of `[fabric]`.
+    pub usual: RawScheduler,
+    pub service_levels: &'a [ServiceLevel],
+    /// Header bytes of a packet.
+    pub header: u32,
 }
 
-/// The QoS of the fabric, still by service channels, and its scheduling. `classes`: VL classes of
-/// the routing. `header`: header bytes of a packet. SL-to-VL `tables` take the place of service channels.
+impl Scheduling<'_> {
+    /// The service levels as written.
+    pub fn levels(&self) -> &[RawServiceLevel] {
+        let own = self.raw.service_levels.as_ref();
+        own.unwrap_or(&self.defaults.service_levels)
+    }
+}
+
+/// The QoS of the fabric, still by service channels, and its DTable, if it has one; the scheduling
+/// goes into the parameters of `switch`. `classes`: VL classes of the routing. `header`: header bytes of a packet. SL-to-VL `tables` take
+/// the place of service channels.
 pub(super) fn qos(
     raw: &RawQos,
     fabric: &FabricDefaults,
+    switch: &mut SwitchParameters,
     classes: u8,
     header: u32,
     tables: Option<&SlToVl>,
-) -> Result<(Qos, Scheduling), ConfigError> {
+) -> Result<(Qos, Option<DTableTable>), ConfigError> {
     let defaults = defaults(raw, classes)?;
-    let levels = raw
-        .service_levels
-        .as_ref()
-        .unwrap_or(&defaults.service_levels);
     let qos = with_vls(raw, &defaults, fabric, classes, tables)?;
-    let wanted = raw.scheduler.or(defaults.scheduler);
-    let wanted = wanted.unwrap_or(fabric.scheduler);
-    if let SwitchParameters::Voq(_) = fabric.parameters.switch {
-        // QoS presets have schedulers of hierarchical switches.
-        let wanted = raw.scheduler.unwrap_or(fabric.scheduler);
-        let (switches, adapters) = resolve_tables::arbiters(raw, wanted)?;
-        return Ok((qos, Scheduling::Arbiters(switches, adapters)));
-    }
-    let mut table = None;
-    let scheduler = match wanted {
-        RawScheduler::IbVlarb => {
-            return Err(ConfigError::new(
-                "qos.scheduler",
-                "\"ib-vlarb\" belongs to the \"voq\" kind of switch (fabric.kind); the \
-                 \"hierarchical\" one takes rr, rr-vl, sbt or dtable",
-            ));
-        }
-        RawScheduler::RrVl => Scheduler::RrVl,
-        RawScheduler::Rr => equal_weights(levels.len()),
-        RawScheduler::Sbt => sbt(levels)?,
-        RawScheduler::DTable => {
-            let parameters = dtable_parameters(
-                &raw.dtable,
-                &defaults.dtable,
-                levels,
-                &qos.service_levels,
-                header,
-            )?;
-            let built = dtable_table::build(&parameters).map_err(unbuilt)?;
-            let entries = built.entries.clone();
-            table = Some(built);
-            Scheduler::DTable { entries }
-        }
+    let scheduling = Scheduling {
+        raw,
+        defaults: &defaults,
+        usual: fabric.scheduler,
+        service_levels: &qos.service_levels,
+        header,
     };
-    Ok((qos, Scheduling::Scheduler(scheduler, table)))
+    let table = switch::schedule(switch, &scheduling)?;
+    Ok((qos, table))
 }
 
 /// The service levels with their VLs, checked before the scheduler, whose tables go by the
@@ -95,12 +78,11 @@ fn with_vls(
         .as_ref()
         .or(Some(&defaults.sc2vl).filter(|list| !list.is_empty()));
     let classes = usize::from(classes);
-    let most_vls = match fabric.parameters.switch {
-        SwitchParameters::Voq(_) => MAX_DATA_VLS.into(),
-        SwitchParameters::Hierarchical(_) => MAX_LEVELS - 1,
-    };
+    let limits = fabric.parameters.switch.port_vls();
     let qos = match (resolve_vls::queues(raw, tables)?, tables) {
         (Some(queues), _) => {
+            // Each VL has an SC, of which one is for management.
+            let most_vls = usize::from(limits.most).min(MAX_LEVELS - 1);
             resolve_vls::by_destination(raw, queues, classes, most_vls, service_levels)?
         }
         (None, None) => {
@@ -112,9 +94,7 @@ fn with_vls(
                 vl_policy: VlPolicy::ServiceChannels,
             }
         }
-        (None, Some(tables)) => {
-            resolve_vls::by_tables(raw, tables, &fabric.parameters.switch, service_levels)?
-        }
+        (None, Some(tables)) => resolve_vls::by_tables(raw, tables, limits, service_levels)?,
     };
     let by_class = classes > 1 && qos.vl_policy == VlPolicy::ServiceChannels;
     qos.validate_levels(if by_class { classes } else { usize::MAX })?;
@@ -267,14 +247,14 @@ pub(super) fn classes_apart(qos: &Qos, classes: u8) -> Result<(), ConfigError> {
 }
 
 /// `rr`: SBT with equal weights ⌊100/SLs⌋ (Hiperion, Table 1).
-fn equal_weights(levels: usize) -> Scheduler {
+pub(super) fn equal_weights(levels: usize) -> Scheduler {
     Scheduler::Sbt {
         weights: vec![(100 / levels.max(1)) as u32; levels],
     }
 }
 
 /// SBT weights are the shares in percent, which must add up to 100.
-fn sbt(levels: &[RawServiceLevel]) -> Result<Scheduler, ConfigError> {
+pub(super) fn sbt(levels: &[RawServiceLevel]) -> Result<Scheduler, ConfigError> {
     let mut weights = Vec::with_capacity(levels.len());
     for (i, level) in levels.iter().enumerate() {
         let key = format!("qos.service_levels.{i}");
@@ -331,6 +311,18 @@ fn check_names<'a>(
             ),
         )),
     }
+}
+
+/// The table of a DTable scheduler.
+pub(super) fn dtable(by: &Scheduling<'_>) -> Result<DTableTable, ConfigError> {
+    let parameters = dtable_parameters(
+        &by.raw.dtable,
+        &by.defaults.dtable,
+        by.levels(),
+        by.service_levels,
+        by.header,
+    )?;
+    dtable_table::build(&parameters).map_err(unbuilt)
 }
 
 fn dtable_parameters(

@@ -2,7 +2,7 @@
 //! as JSON.
 
 use super::error::ConfigError;
-use super::json_infiniband::numbers;
+use super::json::numbers;
 use super::raw_fabric::RawFabric;
 use super::raw_topology::RawTopology;
 use crate::fabric::spec::{Paths, Routing, UpPorts};

@@ -2,8 +2,8 @@
 
 use super::error::ConfigError;
 use super::experiment::{Series, SeriesFormat, SeriesKind};
+use crate::fabric::spec::FabricSpec;
 use crate::fabric::spec::congestion::{Marker, SourceControl};
-use crate::fabric::spec::{FabricSpec, Switch};
 use crate::units::Latency;
 use serde::Deserialize;
 
@@ -91,7 +91,7 @@ fn can_be_seen(kind: SeriesKind, fabric: &FabricSpec) -> bool {
         SeriesKind::Flows => true,
         SeriesKind::PortVls => {
             control.is_some_and(|control| control.marker != Marker::None)
-                || matches!(fabric.switch, Switch::Voq(_))
+                || fabric.switch.kind().records_fills()
         }
         SeriesKind::Sources => control.is_some_and(|control| control.source != SourceControl::None),
     }

@@ -1,15 +1,57 @@
-//! Resolves the tables that InfiniBand has: SL to VL, arbitration, forwarding.
+//! The tables of `[fabric]`, SL to VL and forwarding: as written, and resolved.
 
 use super::error::ConfigError;
 use super::import::Imported;
-use super::raw::{RawQos, RawScheduler};
 use super::raw_fabric::RawFabric;
-use super::raw_infiniband::{RawForwarding, RawSl2Vl, RawSl2VlTables, RawVlArb};
 use crate::fabric::ids::{NicId, PortId, SwitchId};
-use crate::fabric::spec::voq::{VlArb, VlWeight};
 use crate::fabric::spec::{ForwardingTables, Hop, SlToVl};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
+
+/// Output ports by switch and NIC, or a file that `opensm` wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum RawForwarding {
+    Ports(Vec<Vec<u16>>),
+    File(String),
+}
+
+/// The default table, tables of adapters and ports as well, or a file of `opensm`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum RawSl2Vl {
+    Tables(RawSl2VlTables),
+    File(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawSl2VlTables {
+    pub default: Vec<u8>,
+    #[serde(default)]
+    pub hca: Vec<RawHcaTable>,
+    #[serde(default)]
+    pub port: Vec<RawPortTable>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawHcaTable {
+    pub hca: u32,
+    pub vls: Vec<u8>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawPortTable {
+    pub switch: u32,
+    #[serde(rename = "in")]
+    pub input: u32,
+    #[serde(rename = "out")]
+    pub output: u32,
+    pub vls: Vec<u8>,
+}
 
 /// What a file of tables needs: the fabric that they belong to.
 fn of_fabric<'a>(
@@ -71,42 +113,6 @@ pub(super) fn sl2vl(
     }
 }
 
-/// The arbiters of switches and adapters.
-pub(super) fn arbiters(
-    raw: &RawQos,
-    scheduler: RawScheduler,
-) -> Result<(VlArb, VlArb), ConfigError> {
-    match scheduler {
-        RawScheduler::Rr | RawScheduler::RrVl => {
-            return Ok((VlArb::RoundRobin, VlArb::RoundRobin));
-        }
-        RawScheduler::Sbt | RawScheduler::DTable => {
-            return Err(ConfigError::new(
-                "qos.scheduler",
-                "belongs to the \"hierarchical\" kind of switch; take \"ib-vlarb\", with or \
-                 without tables, or \"rr\"",
-            ));
-        }
-        RawScheduler::IbVlarb => {}
-    }
-    let list = |entries: &[(u8, u8)]| -> Vec<VlWeight> {
-        let entries = entries.iter();
-        entries
-            .map(|&(vl, weight)| VlWeight { vl, weight })
-            .collect()
-    };
-    let tables = |raw: Option<&RawVlArb>| match raw {
-        None => VlArb::RoundRobin,
-        Some(raw) => VlArb::Tables {
-            high: list(&raw.high),
-            low: list(&raw.low),
-            high_limit: raw.high_limit.unwrap_or(0),
-        },
-    };
-    let hca = raw.hca_vlarb.as_ref().or(raw.vlarb.as_ref());
-    Ok((tables(raw.vlarb.as_ref()), tables(hca)))
-}
-
 /// Linear forwarding tables, if there are any.
 pub(super) fn forwarding(
     raw: &RawFabric,
@@ -125,5 +131,53 @@ pub(super) fn forwarding(
             let imported = of_fabric(imported, "fabric.forwarding", "forwarding tables")?;
             imported.forwarding(&dir.join(file)).map(Some)
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for RawForwarding {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = RawForwarding;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a file, or a list of ports per switch: [[0, 1, 4], [2, 0, 1]]")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<RawForwarding, E> {
+                Ok(RawForwarding::File(text.to_owned()))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<RawForwarding, A::Error> {
+                let list = serde::de::value::SeqAccessDeserializer::new(list);
+                Vec::deserialize(list).map(RawForwarding::Ports)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawSl2Vl {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = RawSl2Vl;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of VLs, { default = [0, 1], hca = [], port = [] }, or a file")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<RawSl2Vl, E> {
+                Ok(RawSl2Vl::File(text.to_owned()))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<RawSl2Vl, A::Error> {
+                let list = serde::de::value::SeqAccessDeserializer::new(list);
+                Ok(RawSl2Vl::Tables(RawSl2VlTables {
+                    default: Vec::deserialize(list)?,
+                    hca: Vec::new(),
+                    port: Vec::new(),
+                }))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawSl2Vl, A::Error> {
+                let table = serde::de::value::MapAccessDeserializer::new(map);
+                RawSl2VlTables::deserialize(table).map(RawSl2Vl::Tables)
+            }
+        }
+        deserializer.deserialize_any(Either)
     }
 }

@@ -2,11 +2,11 @@
 //! SL-to-VL tables.
 
 use super::error::ConfigError;
-use super::json_infiniband::numbers;
+use super::json::numbers;
 use super::raw::RawQos;
-use crate::fabric::parameters::SwitchParameters;
-use crate::fabric::spec::validate::{MANAGEMENT_SC, MAX_DATA_VLS, MAX_LEVELS};
+use crate::fabric::spec::validate::{MANAGEMENT_SC, MAX_LEVELS};
 use crate::fabric::spec::{Hop, Qos, ServiceLevel, SlToVl, VlPolicy};
+use crate::fabric::switch::PortVls;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -100,11 +100,11 @@ fn no_channels(raw: &RawQos, problem: &str) -> Result<(), ConfigError> {
 }
 
 /// Service levels whose VLs SL-to-VL tables decide. Each has one SC, which stands for the default
-/// table. The kind of `switch` limits the VLs.
+/// table. A port has at most these `limits`.
 pub(super) fn by_tables(
     raw: &RawQos,
     tables: &SlToVl,
-    switch: &SwitchParameters,
+    limits: PortVls,
     mut service_levels: Vec<ServiceLevel>,
 ) -> Result<Qos, ConfigError> {
     no_channels(
@@ -133,10 +133,7 @@ pub(super) fn by_tables(
     let all = own.chain([&tables.default]);
     let highest = all.flat_map(|table| table.iter().take(count)).max();
     let vls = highest.map_or(1, |&vl| vl.saturating_add(1));
-    let (port, most) = match switch {
-        SwitchParameters::Voq(_) => ("an InfiniBand port", MAX_DATA_VLS),
-        SwitchParameters::Hierarchical(_) => ("a port", MAX_LEVELS as u8),
-    };
+    let PortVls { port, most } = limits;
     if vls > most {
         let (vl, last) = (vls - 1, most - 1);
         let problem = format!("VL {vl}; {port} has at most {most} for data, VL 0 to VL {last}");

@@ -10,6 +10,7 @@ use super::error::ConfigError;
 use super::kinds::{Kind, kinds_of};
 use super::raw_fabric::RawFabric;
 use super::raw_topology::RawTopology;
+use super::switch::default_kind;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -52,19 +53,16 @@ fn text<'a>(table: &'a DeTable<'_>, key: &str) -> Option<&'a str> {
     }
 }
 
-/// The kind of switch of a `[fabric]` that names none: the preset's, or the hierarchical one.
+/// The kind of switch of a `[fabric]` that names none.
 fn default_switch(fabric: &DeTable<'_>) -> &'static str {
-    match text(fabric, "preset") {
-        Some(preset) if preset.starts_with("ib-") => "voq",
-        _ => "hierarchical",
-    }
+    default_kind(text(fabric, "preset"))
 }
 
 /// The kind of switch of a `[fabric]`.
 pub(super) fn fabric_kind<'a>(fabric: Option<&'a DeValue<'_>>) -> &'a str {
     match fabric {
         Some(DeValue::Table(table)) => text(table, "kind").unwrap_or(default_switch(table)),
-        _ => "hierarchical",
+        _ => default_kind(None),
     }
 }
 

@@ -10,5 +10,6 @@ pub mod routing;
 pub mod series;
 pub mod spec;
 pub mod stats;
+pub mod switch;
 pub mod topology;
 pub mod workload;

@@ -122,7 +122,7 @@ pub fn own_pool(vls: u8, credits: u32) -> Pool {
 pub fn voq_of(spec: &mut FabricSpec) -> &mut Voq {
     match &mut spec.switch {
         Switch::Voq(voq) => voq,
-        Switch::Hierarchical(_) => panic!("not a voq fabric"),
+        _ => panic!("not a voq fabric"),
     }
 }
 

@@ -40,7 +40,7 @@ pub fn opa_units(flits_per_credit: u32) -> Units {
 pub fn hierarchical_of(spec: &mut FabricSpec) -> &mut Hierarchical {
     match &mut spec.switch {
         Switch::Hierarchical(switch) => switch,
-        Switch::Voq(_) => panic!("not a hierarchical fabric"),
+        _ => panic!("not a hierarchical fabric"),
     }
 }
 

@@ -5,7 +5,7 @@ use flitwise::fabric::spec::congestion::{
     CctControl, CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marking, PortCongestion,
     PortVlMarker, SlScope, SourceControl, TimerRestart, TimerScope,
 };
-use flitwise::fabric::spec::{FabricSpec, Switch, Tick};
+use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::random::{Purpose, Stream};
 use flitwise::units::Ratio;
 use std::collections::BTreeMap;
@@ -294,9 +294,9 @@ impl<'s> Flows<'s> {
         let largest =
             levels.map(|level| level.mtu_bytes).max().unwrap() + self.spec.units.header_bytes;
         let flit = self.spec.units.flit_bytes;
-        match self.spec.switch {
-            Switch::Hierarchical(_) => largest.max(1).div_ceil(flit) * flit,
-            Switch::Voq(_) => largest,
+        match self.spec.hierarchical() {
+            Some(_) => largest.max(1).div_ceil(flit) * flit,
+            None => largest,
         }
     }
 

@@ -6,7 +6,8 @@ use crate::fabric::analysis::routes::{RouteAnalysis, RoutingLoop};
 use crate::fabric::analysis::{QUICK_STEPS, TooLarge, steps};
 use crate::fabric::ids::{NicId, NicPair, PortId, SwitchId};
 use crate::fabric::spec::FabricSpec;
-use crate::fabric::spec::hierarchical::CentralQueues;
+use crate::fabric::switch::Waits;
+use crate::fabric::switch::hierarchical::CentralQueues;
 use crate::units::human_count;
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
@@ -113,8 +114,11 @@ impl<'a> Verdict<'a> {
             return "reserve room for the largest packet in every central queue: raise \
                     fabric.central_exclusive or the central buffers, or lower the MTUs";
         }
-        let queues = self.spec.hierarchical().map(|at| at.buffers.central_queues);
-        if any(&central) && queues == Some(CentralQueues::PerVl) {
+        let per_vl = match self.spec.switch.kind().waits() {
+            Waits::FromBufferToBuffer(at) => at.central_queues == CentralQueues::PerVl,
+            Waits::FromInputToInput => false,
+        };
+        if any(&central) && per_vl {
             return "take fabric.central_queues = \"per-neighbour\"";
         }
         "take a routing without such turns, or SL-to-VL tables that change the VL on them"

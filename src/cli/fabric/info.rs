@@ -6,8 +6,10 @@ use crate::config::{FabricOnly, fabric_json};
 use crate::fabric::analysis::bisection::Bisection;
 use crate::fabric::analysis::distance::Distances;
 use crate::fabric::analysis::routes::RouteAnalysis;
-use crate::fabric::ids::SwitchPort;
-use crate::fabric::spec::{FabricSpec, Switch};
+use crate::fabric::ids::{PortId, SwitchPort};
+use crate::fabric::spec::FabricSpec;
+use crate::fabric::switch::BufferCredits;
+use crate::fabric::switch::hierarchical::MPORT_PORTS;
 use crate::fabric::topology::Peer;
 use crate::results::table::write_table;
 use crate::units::{Ratio, human_bytes, human_count};
@@ -28,7 +30,7 @@ pub(super) fn run(args: &InfoArgs) -> Result<(), CliError> {
         routes: RouteAnalysis::new(spec, spec).map_err(|e| e.to_string()),
         distances: Distances::new(spec).map_err(|e| e.to_string()),
         bisection: Bisection::new(spec),
-        buffers: buffers(spec),
+        buffers: spec.switch.kind().buffer_credits(&spec.topology),
     };
     if args.json {
         let mut document = info.document(args.source.file());
@@ -70,56 +72,6 @@ fn port_kinds(spec: &FabricSpec) -> BTreeMap<PortKinds, u64> {
     switches
 }
 
-/// Bytes of the buffers of each kind.
-struct BufferBytes {
-    input: u64,
-    output: u64,
-    central: u64,
-    nic: u64,
-}
-
-fn buffers(spec: &FabricSpec) -> BufferBytes {
-    let topology = &spec.topology;
-    let credit = u64::from(spec.units.flits_per_credit) * u64::from(spec.units.flit_bytes);
-    let bytes = |credits: u32, count: u64| {
-        let credits = count.saturating_mul(credits.into());
-        credits.saturating_mul(credit)
-    };
-    let (mut ports, mut mports) = (0, 0);
-    let all_ports: Vec<_> = topology.port_ids().collect();
-    for switch in topology.switch_ids() {
-        for mport in all_ports.chunks(4) {
-            let used = mport
-                .iter()
-                .filter(|&&p| topology.peer(switch, p) != Peer::None);
-            let used = used.count() as u64;
-            ports += used;
-            mports += u64::from(used > 0);
-        }
-    }
-    let nics = u64::from(topology.nics());
-    match &spec.switch {
-        Switch::Hierarchical(switch) => {
-            let b = &switch.buffers;
-            BufferBytes {
-                input: bytes(b.input.total, ports),
-                output: bytes(b.output.total, ports),
-                central: bytes(b.central.total, 2 * mports),
-                nic: bytes(b.nic_queue.total, nics).saturating_add(bytes(b.nic_sink.total, nics)),
-            }
-        }
-        Switch::Voq(switch) => {
-            let b = &switch.buffers;
-            BufferBytes {
-                input: bytes(b.input.total, ports),
-                output: bytes(b.output, ports),
-                central: 0,
-                nic: bytes(b.nic_queue, nics).saturating_add(bytes(b.nic_sink.total, nics)),
-            }
-        }
-    }
-}
-
 /// The link that carries most under uniform traffic.
 struct BusyLink {
     from: SwitchPort,
@@ -133,7 +85,7 @@ struct Info<'a> {
     routes: Result<RouteAnalysis, String>,
     distances: Result<Distances, String>,
     bisection: Option<Bisection>,
-    buffers: BufferBytes,
+    buffers: BufferCredits,
 }
 
 fn mean(total: u64, count: u64) -> f64 {
@@ -189,20 +141,20 @@ impl Info<'_> {
         &self.loaded.fabric
     }
 
+    fn bytes(&self, credits: u64) -> u64 {
+        let units = self.spec().units;
+        let credit = u64::from(units.flits_per_credit) * u64::from(units.flit_bytes);
+        credits.saturating_mul(credit)
+    }
+
     /// Rate of one direction of the usual link between switches.
     fn link_bytes_per_s(&self) -> f64 {
-        self.bytes_per_s(match &self.spec().switch {
-            Switch::Hierarchical(_) => Ratio::ONE,
-            Switch::Voq(voq) => voq.links.switch,
-        })
+        self.bytes_per_s(self.spec().switch_link_rate())
     }
 
     /// Rate of one direction of the usual link to a NIC.
     fn host_link_bytes_per_s(&self) -> f64 {
-        self.bytes_per_s(match &self.spec().switch {
-            Switch::Hierarchical(_) => Ratio::ONE,
-            Switch::Voq(voq) => voq.links.host,
-        })
+        self.bytes_per_s(self.spec().host_link_rate())
     }
 
     fn bytes_per_s(&self, flits_per_tick: Ratio) -> f64 {
@@ -220,7 +172,7 @@ impl Info<'_> {
     fn capacity_bytes_per_s(&self) -> f64 {
         let spec = self.spec();
         let topology = &spec.topology;
-        if spec.hierarchical().is_some() {
+        if spec.switch.kind().links().is_none() {
             let (switch, host) = self.links();
             return 2.0 * (switch + host) as f64 * self.link_bytes_per_s();
         }
@@ -263,9 +215,9 @@ impl Info<'_> {
         let radix = topology.radix();
         row(
             "ports",
-            match spec.switch {
-                Switch::Hierarchical(_) => format!("{radix} per switch on {} MPorts", radix / 4),
-                Switch::Voq(_) => format!("{radix} per switch"),
+            match spec.switch.kind().mport(PortId::new(radix - 1)) {
+                Some(last) => format!("{radix} per switch on {} MPorts", last + 1),
+                None => format!("{radix} per switch"),
             },
         )?;
         for (&PortKinds { nic, link, free }, &count) in &self.ports {
@@ -284,10 +236,10 @@ impl Info<'_> {
             "buffers",
             format!(
                 "input {}, output {}, central {}, NICs {}",
-                human_bytes(b.input),
-                human_bytes(b.output),
-                human_bytes(b.central),
-                human_bytes(b.nic)
+                human_bytes(self.bytes(b.input)),
+                human_bytes(self.bytes(b.output)),
+                human_bytes(self.bytes(b.central)),
+                human_bytes(self.bytes(b.nic))
             ),
         )?;
         match &self.routes {
@@ -412,7 +364,7 @@ impl Info<'_> {
             "nics": topology.nics(),
             "switches": topology.switches(),
             "ports_per_switch": topology.radix(),
-            "mports_per_switch": topology.radix() / 4,
+            "mports_per_switch": topology.radix() / MPORT_PORTS,
             "port_kinds": kinds.collect::<Vec<_>>(),
             "links": { "between_switches": switch_links, "to_nics": host_links },
             "link_bytes_per_s": self.link_bytes_per_s(),
@@ -423,10 +375,10 @@ impl Info<'_> {
             "bisection": bisection,
             "uniform": uniform,
             "buffer_bytes": {
-                "input": self.buffers.input,
-                "output": self.buffers.output,
-                "central": self.buffers.central,
-                "nic": self.buffers.nic,
+                "input": self.bytes(self.buffers.input),
+                "output": self.bytes(self.buffers.output),
+                "central": self.bytes(self.buffers.central),
+                "nic": self.bytes(self.buffers.nic),
             },
         })
     }

@@ -3,14 +3,10 @@
 use super::{CliError, InfoArgs, names};
 use crate::fabric::analysis::path::{Path, path_via};
 use crate::fabric::ids::{NicId, NicPair, PortId};
-use crate::fabric::spec::{FabricSpec, Switch, Tick};
+use crate::fabric::spec::{FabricSpec, Tick};
+use crate::fabric::switch::hierarchical;
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
-
-/// MPort of a port of a hierarchical switch.
-fn mport(port: PortId) -> u32 {
-    port.get() / 4
-}
 
 /// A pair and its route.
 pub(super) struct Route<'a> {
@@ -112,14 +108,15 @@ impl<'a> Route<'a> {
         writeln!(out, "  tick 0: leaves NIC {src} on SC {sc}, VL {vl}")?;
         let kind = self.spec.routing.kind_of_candidates().replace('_', "-");
         for step in &path.steps {
-            let on_mport = |port: PortId| match self.spec.switch {
-                Switch::Hierarchical(_) => format!(" (MPort {})", mport(port)),
-                Switch::Voq(_) => String::new(),
+            let mport = |port| self.spec.switch.kind().mport(port);
+            let on_mport = |port: PortId| match mport(port) {
+                Some(mport) => format!(" (MPort {mport})"),
+                None => String::new(),
             };
-            let through = match (&self.spec.switch, step.central) {
-                (Switch::Voq(_), _) => String::new(),
-                (_, None) => format!(" within MPort {},", mport(step.port_in)),
-                (_, Some(central)) => format!(" through central buffer {central},"),
+            let through = match (mport(step.port_in), step.central) {
+                (None, _) => String::new(),
+                (Some(mport), None) => format!(" within MPort {mport},"),
+                (Some(_), Some(central)) => format!(" through central buffer {central},"),
             };
             let trunk = match (step.candidates.first(), step.candidates.iter().last()) {
                 (Some(first), Some(last)) if first < last => {
@@ -165,10 +162,10 @@ impl<'a> Route<'a> {
             json!({
                 "switch": s.switch,
                 "port_in": s.port_in,
-                "mport_in": mport(s.port_in),
+                "mport_in": hierarchical::mport(s.port_in),
                 "central_buffer": s.central,
                 "port_out": s.port_out,
-                "mport_out": mport(s.port_out),
+                "mport_out": hierarchical::mport(s.port_out),
                 candidates: { "first_port": s.candidates.first(), "links": s.candidates.count() },
                 "sc": s.channel.0,
                 "vl": s.channel.1,

@@ -12,8 +12,9 @@ use super::routes::RouteAnalysis;
 use super::turns::{VlPair, VlPairs};
 use super::{MAX_TURNS, TooLarge};
 use crate::fabric::ids::{PortId, SwitchId};
-use crate::fabric::spec::hierarchical::{CentralQueues, Quota};
 use crate::fabric::spec::{Classes, FabricSpec, Hop};
+use crate::fabric::switch::Waits;
+use crate::fabric::switch::hierarchical::{CentralQueues, Quota, central_between};
 use crate::fabric::topology::Peer;
 
 /// Kind of buffer.
@@ -101,11 +102,12 @@ impl<'a> ChannelGraph<'a> {
             edges: Vec::new(),
         };
         let pairs = VlPairs::new(spec);
-        let voq = spec.voq().is_some();
         for switch in topology.switch_ids() {
-            match voq {
-                true => builder.add_voq_switch(switch, routes, &pairs),
-                false => builder.add_switch(switch, routes, &classes, &pairs),
+            match spec.switch.kind().waits() {
+                Waits::FromBufferToBuffer(_) => {
+                    builder.add_switch(switch, routes, &classes, &pairs);
+                }
+                Waits::FromInputToInput => builder.add_inputs(switch, routes, &pairs),
             }
             let edges = builder.edges.len() as u64;
             TooLarge::check("dependencies between queues:", edges, MAX_TURNS)?;
@@ -260,8 +262,10 @@ impl Nodes {
 
 /// How central buffers are divided; without effect in a fabric that has none.
 fn central_queues(spec: &FabricSpec) -> CentralQueues {
-    let switch = spec.hierarchical();
-    switch.map_or(CentralQueues::PerVl, |switch| switch.buffers.central_queues)
+    match spec.switch.kind().waits() {
+        Waits::FromBufferToBuffer(buffers) => buffers.central_queues,
+        Waits::FromInputToInput => CentralQueues::PerVl,
+    }
 }
 
 /// What follows from the quotas of one kind of buffer, by VL.
@@ -274,7 +278,7 @@ struct Quotas {
 
 impl Quotas {
     fn new(spec: &FabricSpec, buffer: Buffer) -> Self {
-        let Some(switch) = spec.hierarchical() else {
+        let Waits::FromBufferToBuffer(buffers) = spec.switch.kind().waits() else {
             // The buffer of every VL holds the largest packet: other fabrics are refused.
             let none = vec![false; usize::from(spec.qos.vls)];
             return Self {
@@ -283,9 +287,9 @@ impl Quotas {
             };
         };
         let pool = match buffer {
-            Buffer::Input => &switch.buffers.input,
-            Buffer::Output => &switch.buffers.output,
-            Buffer::Central => &switch.buffers.central,
+            Buffer::Input => &buffers.input,
+            Buffer::Output => &buffers.output,
+            Buffer::Central => &buffers.central,
         };
         let short = |(vl, q): (u8, &Quota)| q.exclusive < spec.max_credits_on_vl(vl);
         Self {
@@ -307,7 +311,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Adds the queues and dependencies of a hierarchical switch and its links.
+    /// Adds the queues and dependencies of a switch and its links: [`Waits::FromBufferToBuffer`].
     fn add_switch(
         &mut self,
         switch: SwitchId,
@@ -336,9 +340,9 @@ impl Builder<'_> {
                         self.nodes
                             .queue(Buffer::Input, base + port_in.index(), 0, before)
                     });
-                    if port_in.get() / 4 != port_out.get() / 4 {
+                    if let Some(central) = central_between(port_in, port_out) {
                         let class = usize::from(classes.of_port[out]);
-                        let central = base / 2 + 2 * (port_in.index() / 4) + port_out.index() % 2;
+                        let central = base / 2 + central as usize;
                         waits = Some(self.wait(waits, Buffer::Central, central, class, after));
                     }
                     self.wait(waits, Buffer::Output, out, 0, after);
@@ -348,11 +352,9 @@ impl Builder<'_> {
         self.add_links(switch);
     }
 
-    /// Adds the queues and dependencies of a `voq` switch (`docs/model-infiniband.md`). A packet
-    /// waits in an input buffer, whose VLs share no credits, until the next input buffer has
-    /// credits. A packet in an output buffer has these credits, so output buffers always
-    /// drain.
-    fn add_voq_switch(&mut self, switch: SwitchId, routes: &RouteAnalysis, pairs: &VlPairs) {
+    /// Adds the queues and dependencies of the input buffers of a switch:
+    /// [`Waits::FromInputToInput`].
+    fn add_inputs(&mut self, switch: SwitchId, routes: &RouteAnalysis, pairs: &VlPairs) {
         let topology = &self.spec.topology;
         let tables = self.spec.qos.vl_policy.tables();
         for port_in in topology.port_ids() {

@@ -5,7 +5,6 @@
 pub mod bisection;
 pub mod channels;
 pub mod distance;
-mod flit_schedule;
 pub mod graph;
 mod legs;
 pub mod path;

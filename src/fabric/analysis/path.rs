@@ -1,10 +1,9 @@
-//! The route of one packet at zero load, tick by tick. For `voq` fabrics
-//! [`flit_schedule`](super::flit_schedule) computes the ticks of the flits.
+//! The route of one packet at zero load, tick by tick. The kind of switch computes the ticks.
 
 use super::Routes;
-use super::flit_schedule::FlitSchedule;
 use crate::fabric::ids::{NicId, NicPair, PortId, SwitchId, SwitchPort};
-use crate::fabric::spec::{FabricSpec, Hop, Switch, Tick};
+use crate::fabric::spec::{FabricSpec, Hop, Tick};
+use crate::fabric::switch::{Passage, ZeroLoad};
 use crate::fabric::topology::{Peer, Ports};
 use thiserror::Error;
 
@@ -118,14 +117,12 @@ pub fn path_via(
             _ => return Err(NoRoute::NoNextHop(switch)),
         }
     }
-    let (flits, header) = (spec.units.data_flits(payload), walk.tick);
-    let tail = header + u64::from(flits) - 1;
     Ok(Path {
         injection: (injection.sc, injection.vl),
         steps,
-        flits,
-        header,
-        tail: walk.schedule.map_or(tail, |schedule| schedule.tail()),
+        flits: spec.units.data_flits(payload),
+        header: walk.packet.header(),
+        tail: walk.packet.tail(),
     })
 }
 
@@ -137,28 +134,22 @@ struct Walk<'a, R> {
     /// NIC that the present leg is routed to.
     target: NicId,
     sl: usize,
-    /// In a `voq` fabric: when its flits arrive at the present switch.
-    schedule: Option<FlitSchedule>,
+    /// When it arrives at the present switch.
+    packet: Box<dyn ZeroLoad + 'a>,
     class: u8,
-    /// Tick in which its header arrives at the present switch.
-    tick: Tick,
 }
 
 impl<'a, R: Routes> Walk<'a, R> {
     fn new(spec: &'a FabricSpec, routes: &'a R, pair: NicPair, sl: usize, payload: u32) -> Self {
         let NicPair { src, dst } = pair;
-        let voq = spec.voq();
-        let schedule = voq.map(|voq| FlitSchedule::start(spec, voq, src, payload));
-        let header = schedule.as_ref().map(FlitSchedule::header);
         Self {
             spec,
             routes,
             dst,
             target: dst,
             sl,
-            schedule,
+            packet: spec.switch.kind().at_zero_load(spec, src, payload),
             class: 0,
-            tick: header.unwrap_or(spec.link_latency.host),
         }
     }
 
@@ -180,8 +171,12 @@ impl<'a, R: Routes> Walk<'a, R> {
         let behind = spec.channel_behind(hop, self.sl, dst, self.class);
         let (channel, class) = behind.ok_or(NoRoute::NoVl)?;
         self.class = class;
-        let arrives = self.tick;
-        let (leaves, central) = self.pass(hop);
+        let latency = match spec.topology.peer(switch, port_out) {
+            Peer::Switch { .. } => spec.link_latency.switch,
+            _ => spec.link_latency.host,
+        };
+        let arrives = self.packet.header();
+        let Passage { leaves, central } = self.packet.pass(spec, hop, latency);
         Ok(Step {
             switch,
             port_in,
@@ -192,34 +187,5 @@ impl<'a, R: Routes> Walk<'a, R> {
             arrives,
             leaves,
         })
-    }
-
-    /// Takes the packet over `hop` and the link behind it. Returns the tick in which its header
-    /// leaves the switch, and the central buffer that it passes, if any.
-    fn pass(&mut self, hop: Hop) -> (Tick, Option<u32>) {
-        let spec = self.spec;
-        let latency = match spec.topology.peer(hop.switch, hop.out_port) {
-            Peer::Switch { .. } => spec.link_latency.switch,
-            _ => spec.link_latency.host,
-        };
-        let (in_port, out_port) = (hop.in_port.get(), hop.out_port.get());
-        let (leaves, central) = match &spec.switch {
-            Switch::Hierarchical(at) => {
-                let mport = in_port / 4;
-                let other_mport = mport != out_port / 4;
-                let central = other_mport.then_some(2 * mport + out_port % 2);
-                let crossings = 1 + u64::from(other_mport);
-                (self.tick + at.timing.without_load(crossings), central)
-            }
-            Switch::Voq(at) => {
-                let output = SwitchPort::new(hop.switch, hop.out_port);
-                let through =
-                    |schedule: &mut FlitSchedule| schedule.through(spec, at, output, latency);
-                (self.schedule.as_mut().map_or(self.tick, through), None)
-            }
-        };
-        let header = self.schedule.as_ref().map(FlitSchedule::header);
-        self.tick = header.unwrap_or(leaves + latency);
-        (leaves, central)
     }
 }

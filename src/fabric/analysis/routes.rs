@@ -11,7 +11,7 @@ use super::table_turns::TableWalk;
 use super::turns::{TurnBits, Turns};
 use super::{MAX_STEPS, MAX_TURNS, Routes, TooLarge, nics_at, steps};
 use crate::fabric::ids::{NicId, NicPair, PortId, SwitchId, SwitchPort};
-use crate::fabric::spec::{FabricSpec, Switch};
+use crate::fabric::spec::FabricSpec;
 use crate::fabric::topology::{Peer, Ports, VlClasses};
 use crate::units::Ratio;
 
@@ -252,10 +252,10 @@ impl<'a> Walk<'a> {
                 lost: Vec::new(),
                 routing_loop: None,
                 link_pairs: vec![0; switches * radix],
-                rates: match &spec.switch {
-                    Switch::Hierarchical(_) => Vec::new(),
-                    Switch::Voq(_) => {
-                        let of = |s| topology.port_ids().map(move |p| spec.link_rate(s, p));
+                rates: match spec.switch.kind().links() {
+                    None => Vec::new(),
+                    Some(links) => {
+                        let of = |s| topology.port_ids().map(move |p| links.at(topology, s, p));
                         topology.switch_ids().flat_map(of).collect()
                     }
                 },

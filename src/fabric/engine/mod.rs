@@ -6,7 +6,7 @@
 //! over the parts that these events concern. A part affects other parts in the next tick at the
 //! earliest, so their order within a phase does not matter.
 //!
-//! Each kind of switch has its own fabric: `hierarchical` and `voq` implement [`SwitchModel`] on
+//! Each kind of switch has its own fabric: `hierarchical` and `voq` implement `SwitchModel` on
 //! the same `kernel`, and share the code in `nic`. [`Engine`] picks the fabric that a
 //! specification asks for; `run` drives it.
 

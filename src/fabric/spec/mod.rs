@@ -2,29 +2,30 @@
 //! topology, ids, exact fractions and the seam to the workload, and nothing else that decides.
 //!
 //! Settings that all fabrics have are here, in [`qos`] and in [`routing`]. Each kind of switch
-//! has its own module, with its timing and its buffers: [`hierarchical`] and [`voq`]. Congestion
-//! control, in [`congestion`], belongs to the fabric, whatever its kind of switch.
+//! has its own module in [`switch`](super::switch), with its timing and its buffers:
+//! [`hierarchical`] and [`voq`]. Congestion control, in [`congestion`], belongs to the fabric,
+//! whatever its kind of switch.
 
-mod central;
 pub mod congestion;
-pub mod hierarchical;
+mod links;
 pub mod qos;
 pub mod routing;
 mod speed;
 mod units;
 pub mod validate;
 pub mod vls;
-pub mod voq;
 
-pub(in crate::fabric) use self::central::Classes;
 pub use self::congestion::{CongestionControl, Notification};
-pub use self::hierarchical::Hierarchical;
+pub use self::links::LinkRates;
 pub use self::qos::{Qos, ServiceLevel};
 pub use self::routing::{ForwardingTables, Paths, RingTie, Routing, TrunkSelection, UpPorts};
 pub use self::speed::{LinkSpeed, flits_per_tick};
 pub use self::units::{Stages, Units};
 pub use self::vls::{Channel, Hop, SlToVl, VlPolicy};
-pub use self::voq::Voq;
+pub(in crate::fabric) use super::switch::hierarchical::Classes;
+pub use super::switch::hierarchical::{self, Hierarchical};
+pub use super::switch::voq::{self, Voq};
+pub use super::switch::{Switch, SwitchKind};
 
 use super::ids::{PortId, SwitchId};
 use super::topology::Topology;
@@ -50,7 +51,7 @@ pub struct FabricSpec {
     pub qos: Qos,
     /// Kind of the switches and their NICs, with what belongs to this kind.
     pub switch: Switch,
-    /// Congestion control, which either kind may have.
+    /// Congestion control, which every kind may have.
     pub congestion_control: Option<Box<CongestionControl>>,
 }
 
@@ -61,15 +62,6 @@ pub struct LinkLatency {
     pub switch: Tick,
     /// INJ: flight over a link between NIC and switch, both ways.
     pub host: Tick,
-}
-
-/// A kind of switch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Switch {
-    /// Omni-Path: MPorts, central buffers (`docs/model.md`).
-    Hierarchical(Box<Hierarchical>),
-    /// InfiniBand: virtual output queues (`docs/model-infiniband.md`).
-    Voq(Box<Voq>),
 }
 
 /// A fabric that cannot be built, and why.
@@ -113,9 +105,9 @@ impl FabricSpec {
     /// others pass.
     #[must_use]
     pub fn queueing(&self) -> Queueing {
-        match self.switch {
-            Switch::Hierarchical(_) if self.congestion_control.is_none() => Queueing::PerLevel,
-            Switch::Hierarchical(_) | Switch::Voq(_) => Queueing::PerPair,
+        match self.switch.kind().queues_per_pair() || self.congestion_control.is_some() {
+            true => Queueing::PerPair,
+            false => Queueing::PerLevel,
         }
     }
 
@@ -133,19 +125,38 @@ impl FabricSpec {
     /// given. 1 on hierarchical fabrics.
     #[must_use]
     pub fn fastest_link(&self) -> Ratio {
-        match &self.switch {
-            Switch::Hierarchical(_) => Ratio::ONE,
-            Switch::Voq(voq) => voq.links.fastest(),
-        }
+        let links = self.switch.kind().links();
+        links.map_or(Ratio::ONE, LinkRates::fastest)
+    }
+
+    /// Rate of the usual link to a NIC in flits per tick.
+    #[must_use]
+    pub fn host_link_rate(&self) -> Ratio {
+        let links = self.switch.kind().links();
+        links.map_or(Ratio::ONE, |links| links.host)
+    }
+
+    /// Rate of the usual link between switches in flits per tick.
+    #[must_use]
+    pub fn switch_link_rate(&self) -> Ratio {
+        let links = self.switch.kind().links();
+        links.map_or(Ratio::ONE, |links| links.switch)
+    }
+
+    /// Rate of the link at `port` of `switch` in flits per tick.
+    #[must_use]
+    pub fn link_rate(&self, switch: SwitchId, port: PortId) -> Ratio {
+        let links = self.switch.kind().links();
+        links.map_or(Ratio::ONE, |links| links.at(&self.topology, switch, port))
     }
 
     /// Units in which the links of this fabric count time, per flit: a link of a hierarchical
     /// fabric is taken for whole flits, an InfiniBand link for the bytes of a packet.
     #[must_use]
     pub fn link_units_per_flit(&self) -> u32 {
-        match &self.switch {
-            Switch::Hierarchical(_) => 1,
-            Switch::Voq(_) => self.units.flit_bytes,
+        match self.switch.kind().links_count_bytes() {
+            true => self.units.flit_bytes,
+            false => 1,
         }
     }
 
@@ -153,28 +164,16 @@ impl FabricSpec {
     /// takes a link.
     #[must_use]
     pub fn link_units(&self, payload: u32) -> u32 {
-        match &self.switch {
-            Switch::Hierarchical(_) => self.units.data_flits(payload),
-            Switch::Voq(_) => payload.saturating_add(self.units.header_bytes),
-        }
-    }
-
-    /// Rate of the link at `port` of `switch` in flits per tick: 1 on hierarchical fabrics.
-    #[must_use]
-    pub fn link_rate(&self, switch: SwitchId, port: PortId) -> Ratio {
-        match &self.switch {
-            Switch::Hierarchical(_) => Ratio::ONE,
-            Switch::Voq(voq) => voq.links.at(&self.topology, switch, port),
+        match self.switch.kind().links_count_bytes() {
+            true => payload.saturating_add(self.units.header_bytes),
+            false => self.units.data_flits(payload),
         }
     }
 
     /// Per VL: credits that its packets may take at most in an input buffer of a switch.
     pub fn input_credits(&self) -> impl Iterator<Item = u32> + '_ {
         let vls = 0..usize::from(self.qos.vls);
-        vls.map(|vl| match &self.switch {
-            Switch::Hierarchical(switch) => switch.buffers.input.per_vl[vl].max,
-            Switch::Voq(switch) => switch.buffers.input.per_vl[vl],
-        })
+        vls.map(|vl| self.switch.kind().input_credits(vl))
     }
 
     /// Credits of the largest packet of any SL, or of a CNP.

@@ -300,6 +300,13 @@ impl Topology {
             .count() as u64
     }
 
+    /// Ports of switches with a NIC or another switch behind them.
+    #[must_use]
+    pub fn connected_ports(&self) -> u64 {
+        let peers = self.peers.iter();
+        peers.filter(|&&peer| peer != Peer::None).count() as u64
+    }
+
     /// Allocates an unconnected graph of `switches` × rounded radix.
     fn unconnected(shape: Shape, switches: u64, ports: u64, nics: u64) -> Result<Self, SpecError> {
         let radix = ports.next_multiple_of(4).max(8);

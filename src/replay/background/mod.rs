@@ -7,8 +7,8 @@
 //!
 //! Phase 3 of a tick (`docs/model.md` §5) calls this module through the
 //! [`Workload`](crate::fabric::workload::Workload) of the replay. It creates messages and
-//! counts them; the fabric cuts them into packets. [`injection`] decides when messages are
-//! created, [`pattern`] where they go, and [`queues`] stores the waiting ones.
+//! counts them; the fabric cuts them into packets. `injection` decides when messages are
+//! created, `pattern` where they go, and `queues` stores the waiting ones.
 
 mod agenda;
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Which packets a NIC answers with ACKs and CNPs, and which of these carry a BECN
 //! (`docs/model-infiniband.md` §10).
 
-use crate::fabric::spec::voq::Acks;
-use crate::fabric::spec::{FabricSpec, Notification, Switch};
+use crate::fabric::spec::{FabricSpec, Notification};
+use crate::fabric::switch::Acks;
 
 /// A data packet whose tail has arrived.
 #[derive(Debug, Clone, Copy)]
@@ -37,10 +37,7 @@ impl Answering {
     pub(in crate::fabric::engine) fn new(spec: &FabricSpec) -> Self {
         let control = spec.congestion_control.as_deref();
         Self {
-            acks: match &spec.switch {
-                Switch::Voq(voq) => voq.hca.acks,
-                Switch::Hierarchical(_) => Acks::None,
-            },
+            acks: spec.switch.kind().acks(),
             notification: control.map(|control| control.notification),
             congested: vec![Vec::new(); spec.topology.nics() as usize],
         }

@@ -1,16 +1,14 @@
-//! Checks that a fabric can be built and can move every packet. The checks in this file hold for
-//! every kind of switch.
+//! Checks that a fabric can be built and can move every packet. The checks in this folder hold
+//! for every kind of switch; each kind has its own in its folder of `src/fabric/switch/`.
 
-mod hierarchical;
 mod qos;
 mod routing;
 mod vls;
-mod voq;
 
-pub use self::voq::MAX_DATA_VLS;
+pub use crate::fabric::switch::voq::MAX_DATA_VLS;
 
-use super::voq::Acks;
-use super::{FabricSpec, Notification, SpecError, Stages, Switch, Tick};
+use super::{FabricSpec, Notification, SpecError, Stages, Tick};
+use crate::fabric::switch::Acks;
 use crate::units::TickLength;
 
 /// Most SLs, SCs, VLs and traffic classes (Hiperion, section 2.1).
@@ -26,7 +24,7 @@ pub const MAX_DTABLE_WEIGHT: u32 = 1 << 30;
 /// Service channel reserved for fabric management (Hiperion, section 2.1).
 pub const MANAGEMENT_SC: u8 = 15;
 
-fn error<T>(key: &'static str, problem: String) -> Result<T, SpecError> {
+pub(in crate::fabric) fn error<T>(key: &'static str, problem: String) -> Result<T, SpecError> {
     Err(SpecError { key, problem })
 }
 
@@ -73,21 +71,15 @@ impl FabricSpec {
 
     fn validate_all(&self, datelines: bool) -> Result<(), SpecError> {
         self.validate_units()?;
-        match &self.switch {
-            Switch::Hierarchical(switch) => self.validate_hierarchical_timing(&switch.timing)?,
-            Switch::Voq(switch) => self.validate_stages(&switch.stages)?,
-        }
+        self.switch.kind().validate_timing(self)?;
         self.validate_qos(datelines)?;
         self.validate_congestion()?;
         self.validate_forwarding()?;
-        match &self.switch {
-            Switch::Hierarchical(switch) => self.validate_hierarchical(switch),
-            Switch::Voq(switch) => self.validate_voq(switch),
-        }
+        self.switch.kind().validate(self)
     }
 
     /// Checks latencies inside a switch.
-    fn validate_stages(&self, stages: &Stages) -> Result<(), SpecError> {
+    pub(in crate::fabric) fn validate_stages(&self, stages: &Stages) -> Result<(), SpecError> {
         let Stages {
             input_store,
             routing,
@@ -125,13 +117,13 @@ impl FabricSpec {
         )
     }
 
-    /// Checks what belongs to congestion control; both kinds of switch have it.
+    /// Checks what belongs to congestion control; every kind of switch has it.
     fn validate_congestion(&self) -> Result<(), SpecError> {
         let Some(control) = &self.congestion_control else {
             return Ok(());
         };
         control.validate(&self.topology, self.qos.service_levels.len())?;
-        let acks = self.voq().is_some_and(|voq| voq.hca.acks != Acks::None);
+        let acks = self.switch.kind().acks() != Acks::None;
         match control.notification {
             Notification::Cnp { bytes: 0 } => {
                 error("congestion_control.cnp", "a CNP of 0 bytes".into())

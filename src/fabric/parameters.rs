@@ -3,17 +3,18 @@
 //! A preset is a set of such [`Parameters`]; an experiment file changes some of them.
 //! [`Parameters::spec`] converts them into a [`FabricSpec`], in ticks, flits and credits.
 
-mod hierarchical;
-mod presets;
-mod voq;
+pub use super::switch::SwitchParameters;
+pub use super::switch::hierarchical::HierarchicalParameters;
+pub use super::switch::voq::{AdapterRate, VoqParameters};
 
-pub use self::hierarchical::HierarchicalParameters;
-pub use self::presets::CABLE_PS;
-pub use self::voq::{AdapterRate, VoqParameters};
-
-use super::spec::{self, FabricSpec, LinkLatency, Qos, Routing, SpecError, Switch, Units};
+use super::spec::validate::error;
+use super::spec::{self, FabricSpec, LinkLatency, Qos, Routing, SpecError, Units};
 use super::topology::Topology;
 use crate::units::{BufferPart, Latency, TickLength};
+
+/// A cable of 5 m in picoseconds, at the 5 ns/m of NVIDIA's *DGX SuperPOD Cabling Data Centers
+/// Design Guide* ("Additional Cable Latency").
+pub const CABLE_PS: u64 = 25_000;
 
 /// All that a fabric is made of besides its topology, routing and service levels.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,15 +39,6 @@ pub struct Parameters {
     pub switch: SwitchParameters,
 }
 
-/// What belongs to a kind of switch.
-#[derive(Debug, Clone, PartialEq)]
-pub enum SwitchParameters {
-    /// MPorts and central buffers.
-    Hierarchical(HierarchicalParameters),
-    /// Virtual output queues.
-    Voq(VoqParameters),
-}
-
 /// Latencies inside a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stages {
@@ -64,7 +56,7 @@ pub struct Stages {
 
 impl Stages {
     /// The latencies in ticks of length `tick`.
-    fn ticks(&self, tick: TickLength) -> spec::Stages {
+    pub(super) fn ticks(&self, tick: TickLength) -> spec::Stages {
         let Self {
             input,
             routing,
@@ -107,14 +99,7 @@ impl Parameters {
         qos: Qos,
     ) -> Result<FabricSpec, SpecError> {
         let units = self.units()?;
-        let switch = match &self.switch {
-            SwitchParameters::Hierarchical(switch) => {
-                Switch::Hierarchical(Box::new(switch.build(self, units, &qos)?))
-            }
-            SwitchParameters::Voq(switch) => {
-                Switch::Voq(Box::new(switch.build(self, units, &qos)?))
-            }
-        };
+        let switch = self.switch.build(self, units, &qos)?;
         Ok(FabricSpec {
             topology,
             routing,
@@ -136,7 +121,7 @@ impl Parameters {
             return error("fabric.flit", problem.into());
         }
         let credit = self.credit_bytes;
-        let tick = self.tick()?;
+        let tick = self.switch.tick(flit)?;
         let flit_bytes = small(flit, "fabric.flit")?;
         if credit == 0 || !credit.is_multiple_of(flit) {
             return error(
@@ -152,38 +137,44 @@ impl Parameters {
         })
     }
 
-    fn tick(&self) -> Result<TickLength, SpecError> {
-        match &self.switch {
-            SwitchParameters::Hierarchical(switch) => switch.tick(self.flit_bytes),
-            SwitchParameters::Voq(switch) => switch.tick(self.flit_bytes),
-        }
+    /// The fabric of `topology` with its default routing and a single service level, on `vls` VLs
+    /// by destination or, on rings, two VL classes.
+    pub(super) fn with_one_level(
+        &self,
+        topology: Topology,
+        vls: u8,
+    ) -> Result<FabricSpec, SpecError> {
+        let vls = match topology.vl_classes() {
+            1 => vls,
+            classes => classes,
+        };
+        let qos = Qos::one_level(vls, self.mtu_bytes);
+        let spec = self.spec(topology, Routing::default(), qos)?;
+        spec.validate()?;
+        Ok(spec)
     }
 }
 
-fn error<T>(key: &'static str, problem: String) -> Result<T, SpecError> {
-    Err(SpecError { key, problem })
-}
-
-fn small(value: u64, key: &'static str) -> Result<u32, SpecError> {
+pub(super) fn small(value: u64, key: &'static str) -> Result<u32, SpecError> {
     u32::try_from(value).or_else(|_| error(key, "is larger than 4 GiB".into()))
 }
 
 /// What sizes of buffers and quotas are computed from.
-struct Sizes {
-    units: Units,
+pub(super) struct Sizes {
+    pub units: Units,
     /// Credits of the largest data packet of all.
-    packet: u32,
+    pub packet: u32,
 }
 
 impl Sizes {
-    fn new(units: Units, qos: &Qos) -> Self {
+    pub fn new(units: Units, qos: &Qos) -> Self {
         let packets = (0..qos.vls).map(|vl| qos.data_credits_on_vl(units, vl));
         let packet = packets.max().unwrap_or(1);
         Self { units, packet }
     }
 
     /// Credits of the whole buffer `key` of `bytes` bytes.
-    fn total(&self, bytes: u64, key: &'static str) -> Result<u32, SpecError> {
+    pub fn total(&self, bytes: u64, key: &'static str) -> Result<u32, SpecError> {
         let credit = self.credit_bytes();
         if bytes < credit || !bytes.is_multiple_of(credit) {
             return error(
@@ -200,7 +191,7 @@ impl Sizes {
 
     /// Credits that `part` is of a buffer of `total` credits, `packet` being the credits of a
     /// packet.
-    fn credits(&self, part: BufferPart, total: u32, packet: u32) -> u32 {
+    pub fn credits(&self, part: BufferPart, total: u32, packet: u32) -> u32 {
         let credits = match part {
             BufferPart::Packets(n) => n.saturating_mul(packet.into()),
             BufferPart::Credits(n) => n,

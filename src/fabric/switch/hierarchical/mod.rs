@@ -1,6 +1,43 @@
 //! The hierarchical switch of OpaSim and Hiperion as plain data (`docs/model.md`).
 
-use super::{FabricSpec, Stages, Switch, Tick};
+mod central;
+mod parameters;
+mod presets;
+mod validate;
+mod zero_load;
+
+pub(in crate::fabric) use self::central::Classes;
+pub use self::parameters::HierarchicalParameters;
+
+use self::zero_load::Header;
+use super::{BufferCredits, PortVls, Switch, SwitchKind, Waits, ZeroLoad};
+use crate::fabric::ids::{NicId, PortId};
+use crate::fabric::spec::validate::MAX_LEVELS;
+use crate::fabric::spec::{FabricSpec, SpecError, Stages, Tick};
+use crate::fabric::topology::{Peer, Topology};
+use serde::{Deserialize, Serialize};
+
+/// The data VLs of a port.
+pub(super) const PORT_VLS: PortVls = PortVls {
+    port: "a port",
+    most: MAX_LEVELS as u8,
+};
+
+/// Ports of an MPort.
+pub const MPORT_PORTS: u32 = 4;
+
+/// MPort of a port.
+#[must_use]
+pub fn mport(port: PortId) -> u32 {
+    port.get() / MPORT_PORTS
+}
+
+/// Number of the central buffer between two ports of a switch; `None` within an MPort.
+#[must_use]
+pub fn central_between(in_port: PortId, out_port: PortId) -> Option<u32> {
+    let from = mport(in_port);
+    (from != mport(out_port)).then_some(2 * from + out_port.get() % 2)
+}
 
 /// The hierarchical switch, with the NICs and the output scheduler that belong to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +87,8 @@ impl Timing {
 
 /// Which of its queues a buffer picks in virtual allocation
 /// (`docs/model.md` §6).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum VirtualAllocation {
     /// The next one with a ready header that its target can take now.
     #[default]
@@ -81,12 +119,13 @@ impl Quota {
 pub struct Pool {
     /// Size of the buffer in credits.
     pub total: u32,
-    /// Quota of each VL, indexed by VL; as many as [`Qos::vls`](super::Qos::vls).
+    /// Quota of each VL, indexed by VL; as many as [`Qos::vls`](crate::fabric::spec::Qos::vls).
     pub per_vl: Vec<Quota>,
 }
 
 /// How a central buffer is divided into FIFOs (see `docs/model.md`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum CentralQueues {
     /// One FIFO per (VL, next neighbour or local NICs).
     PerNeighbour,
@@ -141,13 +180,61 @@ pub struct DTableEntry {
 /// Bytes that one unit of DTable weight stands for.
 pub const DTABLE_UNIT_BYTES: u32 = 64;
 
+impl SwitchKind for Hierarchical {
+    fn stages(&self) -> &Stages {
+        &self.timing.stages
+    }
+
+    fn validate_timing(&self, spec: &FabricSpec) -> Result<(), SpecError> {
+        spec.validate_hierarchical_timing(&self.timing)
+    }
+
+    fn validate(&self, spec: &FabricSpec) -> Result<(), SpecError> {
+        spec.validate_hierarchical(self)
+    }
+
+    fn input_credits(&self, vl: usize) -> u32 {
+        self.buffers.input.per_vl[vl].max
+    }
+
+    fn buffer_credits(&self, topology: &Topology) -> BufferCredits {
+        let b = &self.buffers;
+        let (ports, nics) = (topology.connected_ports(), u64::from(topology.nics()));
+        let all_ports: Vec<PortId> = topology.port_ids().collect();
+        let connected = |switch| {
+            let used = move |&port: &PortId| topology.peer(switch, port) != Peer::None;
+            let mports = all_ports.chunks(MPORT_PORTS as usize);
+            mports.filter(|mport| mport.iter().any(used)).count() as u64
+        };
+        let mports: u64 = topology.switch_ids().map(connected).sum();
+        BufferCredits {
+            input: ports * u64::from(b.input.total),
+            output: ports * u64::from(b.output.total),
+            central: 2 * mports * u64::from(b.central.total),
+            nic: nics * (u64::from(b.nic_queue.total) + u64::from(b.nic_sink.total)),
+        }
+    }
+
+    fn waits(&self) -> Waits<'_> {
+        Waits::FromBufferToBuffer(&self.buffers)
+    }
+
+    fn mport(&self, port: PortId) -> Option<u32> {
+        Some(mport(port))
+    }
+
+    fn at_zero_load(&self, spec: &FabricSpec, _: NicId, payload: u32) -> Box<dyn ZeroLoad + '_> {
+        Box::new(Header::start(spec, self, payload))
+    }
+}
+
 impl FabricSpec {
     /// The hierarchical switch, if the fabric has switches of this kind.
     #[must_use]
     pub fn hierarchical(&self) -> Option<&Hierarchical> {
         match &self.switch {
             Switch::Hierarchical(switch) => Some(switch),
-            Switch::Voq(_) => None,
+            _ => None,
         }
     }
 }

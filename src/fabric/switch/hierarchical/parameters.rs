@@ -1,10 +1,11 @@
 //! Parameters of the hierarchical switch.
 
-use super::{Parameters, Sizes, error};
-use crate::fabric::spec::hierarchical::{
-    Buffers, CentralQueues, Pool, Quota, Scheduler, Timing, VirtualAllocation,
+use super::{
+    Buffers, CentralQueues, Hierarchical, Pool, Quota, Scheduler, Timing, VirtualAllocation,
 };
-use crate::fabric::spec::{Hierarchical, Qos, SpecError, Units};
+use crate::fabric::parameters::{Parameters, Sizes};
+use crate::fabric::spec::validate::error;
+use crate::fabric::spec::{Qos, SpecError, Units};
 use crate::units::{BufferPart, Latency, PS_PER_S, Ratio, TickLength};
 
 /// Parameters of the hierarchical switch.
@@ -38,7 +39,7 @@ pub struct HierarchicalParameters {
 
 impl HierarchicalParameters {
     /// One tick moves one flit of `flit` bytes: flit / rate.
-    pub(super) fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
+    pub(in crate::fabric::switch) fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
         const KEY: &str = "fabric.link_rate";
         let rate = self.link_rate;
         if rate.is_zero() {
@@ -61,7 +62,7 @@ impl HierarchicalParameters {
         )
     }
 
-    pub(super) fn build(
+    pub(in crate::fabric::switch) fn build(
         &self,
         all: &Parameters,
         units: Units,

@@ -1,9 +1,10 @@
 //! Parameters of the InfiniBand switch and its adapters.
 
-use super::{Parameters, Sizes, error, small};
+use super::{Acks, Buffers, Hca, LinkRates, StaticPool, VlArb, Voq};
 use crate::fabric::ids::SwitchPort;
-use crate::fabric::spec::voq::{Acks, Buffers, Hca, LinkRates, StaticPool, VlArb};
-use crate::fabric::spec::{Qos, SpecError, Units, Voq, flits_per_tick};
+use crate::fabric::parameters::{Parameters, Sizes, small};
+use crate::fabric::spec::validate::error;
+use crate::fabric::spec::{Qos, SpecError, Units, flits_per_tick};
 use crate::units::{BufferPart, PS_PER_S, Picoseconds, Rate, Ratio, TickLength};
 use std::collections::BTreeMap;
 
@@ -56,7 +57,7 @@ const TICKS_PER_FLIT: u64 = 8;
 impl VoqParameters {
     /// Length of a tick: as given, or an eighth of the time of a flit of `flit` bytes on the
     /// fastest link.
-    pub(super) fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
+    pub(in crate::fabric::switch) fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
         if let Some(tick) = self.tick {
             let length = TickLength::new(Ratio::whole(tick.0));
             let problem = "is 0; a tick lasts at least 1 ps";
@@ -84,7 +85,7 @@ impl VoqParameters {
         )
     }
 
-    pub(super) fn build(
+    pub(in crate::fabric::switch) fn build(
         &self,
         all: &Parameters,
         units: Units,

@@ -1,9 +1,9 @@
 //! Checks that an InfiniBand fabric can be built and can move every packet.
 
-use super::{MAX_LATENCY_TICKS, error};
+use super::{StaticPool, VlArb, Voq};
 use crate::fabric::ids::SwitchPort;
-use crate::fabric::spec::voq::{StaticPool, VlArb};
-use crate::fabric::spec::{FabricSpec, SpecError, Voq};
+use crate::fabric::spec::validate::{MAX_LATENCY_TICKS, error};
+use crate::fabric::spec::{FabricSpec, SpecError};
 use crate::fabric::topology::Peer;
 use crate::units::Ratio;
 

@@ -1,6 +1,6 @@
 //! Which queues a central buffer has (`docs/model.md` §2).
 
-use super::hierarchical::CentralQueues;
+use super::{CentralQueues, mport};
 use crate::fabric::ids::{PortId, SwitchId};
 use crate::fabric::topology::{Peer, Topology};
 
@@ -61,19 +61,19 @@ impl Classes {
         Self { count, of_port }
     }
 
-    /// The classes that have a queue in central buffer (`mport`, `j`) of `switch`,
+    /// The classes that have a queue in central buffer (`of`, `j`) of `switch`,
     /// ascending: those with a port of parity `j` outside the MPort.
     pub(in crate::fabric) fn existing(
         &self,
         topology: &Topology,
         switch: SwitchId,
-        mport: u32,
+        of: u32,
         j: u32,
     ) -> impl Iterator<Item = usize> + use<> {
         let mut exists = vec![false; self.count];
         let ports = PortId::within(PortId::new(j)..PortId::new(topology.radix()));
         for port in ports.step_by(2) {
-            if port.get() / 4 != mport && topology.peer(switch, port) != Peer::None {
+            if mport(port) != of && topology.peer(switch, port) != Peer::None {
                 exists[usize::from(self.of_port[topology.port_index(switch, port)])] = true;
             }
         }

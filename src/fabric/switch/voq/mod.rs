@@ -1,10 +1,27 @@
 //! The InfiniBand switch and its NICs as plain data (`docs/model-infiniband.md`).
 
-use super::{FabricSpec, Stages, Switch};
-use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
-use crate::fabric::topology::{Peer, Topology};
+mod parameters;
+mod presets;
+mod validate;
+mod zero_load;
+
+pub use self::parameters::{AdapterRate, VoqParameters};
+pub use self::validate::MAX_DATA_VLS;
+pub use super::Acks;
+pub use crate::fabric::spec::LinkRates;
+
+use self::zero_load::FlitSchedule;
+use super::{BufferCredits, PortVls, Switch, SwitchKind, Waits, ZeroLoad};
+use crate::fabric::ids::NicId;
+use crate::fabric::spec::{FabricSpec, SpecError, Stages};
+use crate::fabric::topology::Topology;
 use crate::units::Ratio;
-use std::collections::BTreeMap;
+
+/// The data VLs of a port.
+pub(super) const PORT_VLS: PortVls = PortVls {
+    port: "an InfiniBand port",
+    most: MAX_DATA_VLS,
+};
 
 /// The switch with virtual output queues, and its host channel adapters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,42 +58,8 @@ pub struct Buffers {
 pub struct StaticPool {
     /// Size of the buffer in credits.
     pub total: u32,
-    /// Credits of each VL, indexed by VL; as many as [`Qos::vls`](super::Qos::vls).
+    /// Credits of each VL, indexed by VL; as many as [`Qos::vls`](crate::fabric::spec::Qos::vls).
     pub per_vl: Vec<u32>,
-}
-
-/// Rates of links in flits per tick, above 0 and at most 1; both directions alike.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LinkRates {
-    /// Links between an adapter and its switch.
-    pub host: Ratio,
-    /// Links between switches.
-    pub switch: Ratio,
-    /// Links that differ, by either end.
-    pub exceptions: BTreeMap<SwitchPort, Ratio>,
-}
-
-impl LinkRates {
-    /// Rate of the fastest link in flits per tick.
-    #[must_use]
-    pub fn fastest(&self) -> Ratio {
-        let exceptions = self.exceptions.values().copied();
-        exceptions.chain([self.switch]).fold(self.host, Ratio::max)
-    }
-
-    /// Rate of the link at `port` of `switch`, in flits per tick.
-    #[must_use]
-    pub fn at(&self, topology: &Topology, switch: SwitchId, port: PortId) -> Ratio {
-        let own = self.exceptions.get(&SwitchPort { switch, port });
-        match (own, topology.peer(switch, port)) {
-            (Some(&rate), _) => rate,
-            (None, Peer::Switch { switch, port }) => {
-                let other = self.exceptions.get(&SwitchPort { switch, port });
-                other.copied().unwrap_or(self.switch)
-            }
-            (None, Peer::Nic(_) | Peer::None) => self.host,
-        }
-    }
 }
 
 impl Voq {
@@ -120,17 +103,6 @@ pub const VL_WEIGHT_BYTES: u32 = 64;
 /// Bytes of one unit of the Limit of High Priority.
 pub const HIGH_LIMIT_BYTES: u32 = 4096;
 
-/// Which packets a receiving adapter acknowledges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Acks {
-    /// None: unreliable transport.
-    None,
-    /// The last packet of every message.
-    PerMessage,
-    /// Every packet.
-    PerPacket,
-}
-
 /// Host channel adapters; rates in flits per tick, headers included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hca {
@@ -146,13 +118,70 @@ pub struct Hca {
     pub ack_bytes: u32,
 }
 
+impl SwitchKind for Voq {
+    fn stages(&self) -> &Stages {
+        &self.stages
+    }
+
+    fn validate_timing(&self, spec: &FabricSpec) -> Result<(), SpecError> {
+        spec.validate_stages(&self.stages)
+    }
+
+    fn validate(&self, spec: &FabricSpec) -> Result<(), SpecError> {
+        spec.validate_voq(self)
+    }
+
+    fn links(&self) -> Option<&LinkRates> {
+        Some(&self.links)
+    }
+
+    fn links_count_bytes(&self) -> bool {
+        true
+    }
+
+    fn queues_per_pair(&self) -> bool {
+        true
+    }
+
+    fn acks(&self) -> Acks {
+        self.hca.acks
+    }
+
+    fn input_credits(&self, vl: usize) -> u32 {
+        self.buffers.input.per_vl[vl]
+    }
+
+    fn buffer_credits(&self, topology: &Topology) -> BufferCredits {
+        let b = &self.buffers;
+        let (ports, nics) = (topology.connected_ports(), u64::from(topology.nics()));
+        BufferCredits {
+            input: ports * u64::from(b.input.total),
+            output: ports * u64::from(b.output),
+            central: 0,
+            nic: nics * (u64::from(b.nic_queue) + u64::from(b.nic_sink.total)),
+        }
+    }
+
+    fn waits(&self) -> Waits<'_> {
+        Waits::FromInputToInput
+    }
+
+    fn records_fills(&self) -> bool {
+        true
+    }
+
+    fn at_zero_load(&self, spec: &FabricSpec, src: NicId, payload: u32) -> Box<dyn ZeroLoad + '_> {
+        Box::new(FlitSchedule::start(spec, self, src, payload))
+    }
+}
+
 impl FabricSpec {
     /// The switch with virtual output queues, if the fabric has switches of this kind.
     #[must_use]
     pub fn voq(&self) -> Option<&Voq> {
         match &self.switch {
-            Switch::Hierarchical(_) => None,
             Switch::Voq(switch) => Some(switch),
+            _ => None,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Checks that hierarchical switches can be built and can move every packet, by the letter of
 //! `docs/model.md`, sections 2 and 3.
 
-use super::{MAX_DTABLE_WEIGHT, error};
-use crate::fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, DTableEntry, Pool, Scheduler, Timing};
-use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, SpecError};
+use super::{Classes, DTABLE_UNIT_BYTES, DTableEntry, Hierarchical, Pool, Scheduler, Timing};
+use crate::fabric::spec::validate::{MAX_DTABLE_WEIGHT, error};
+use crate::fabric::spec::{FabricSpec, SpecError};
 
 impl FabricSpec {
     /// Checks the timing, the buffers and the scheduler of hierarchical switches.

@@ -2,13 +2,16 @@
 //! (`docs/model-infiniband.md`, sections 1, 4 and 8). The engine computes the same in closed
 //! form; this module does not depend on it.
 
+use super::Voq;
 use crate::fabric::ids::{NicId, SwitchPort};
-use crate::fabric::spec::{FabricSpec, Tick, Voq};
+use crate::fabric::spec::{FabricSpec, Hop, Tick};
+use crate::fabric::switch::{Passage, ZeroLoad};
 use crate::units::Ratio;
 
 /// When the flits of a packet arrive at the present buffer. In tick 0 the header leaves the
 /// NIC.
-pub(super) struct FlitSchedule {
+pub(super) struct FlitSchedule<'a> {
+    voq: &'a Voq,
     /// Tick in which each flit arrives.
     arrivals: Vec<Tick>,
     /// Length of the packet in bytes.
@@ -29,14 +32,15 @@ fn served(ready: &[Tick], rate: Ratio) -> Vec<Tick> {
     flits.map(|(i, &ready)| ready.max(line(i))).collect()
 }
 
-impl FlitSchedule {
+impl<'a> FlitSchedule<'a> {
     /// The schedule of a packet with `payload` bytes behind the link of NIC `src`.
-    pub fn start(spec: &FabricSpec, voq: &Voq, src: NicId, payload: u32) -> Self {
+    pub fn start(spec: &FabricSpec, voq: &'a Voq, src: NicId, payload: u32) -> Self {
         let SwitchPort { switch, port } = spec.topology.attachment(src);
         let link = voq.links.at(&spec.topology, switch, port);
         let flits = spec.units.data_flits(payload);
         let fetched = served(&vec![0; flits as usize], voq.hca.send_rate.unwrap_or(link));
         let mut schedule = Self {
+            voq,
             arrivals: fetched,
             bytes: payload.saturating_add(spec.units.header_bytes),
             flit_bytes: spec.units.flit_bytes,
@@ -71,18 +75,12 @@ impl FlitSchedule {
             *tail = end;
         }
     }
+}
 
-    /// Moves the flits through a switch, and from its out-port `out` over a link of `latency`
-    /// ticks. Returns the tick in which the header leaves the output buffer.
-    pub fn through(
-        &mut self,
-        spec: &FabricSpec,
-        voq: &Voq,
-        out: SwitchPort,
-        latency: Tick,
-    ) -> Tick {
-        let t = &voq.stages;
-        let crossbar = voq.crossbar_rate();
+impl ZeroLoad for FlitSchedule<'_> {
+    fn pass(&mut self, spec: &FabricSpec, hop: Hop, latency: Tick) -> Passage {
+        let t = &self.voq.stages;
+        let crossbar = self.voq.crossbar_rate();
         let crossing = self.header() + t.input_store + t.routing + t.allocation;
         for (i, tick) in self.arrivals.iter_mut().enumerate() {
             let offset = i as u128 * u128::from(crossbar.den()) / u128::from(crossbar.num().max(1));
@@ -91,17 +89,17 @@ impl FlitSchedule {
             *tick = crosses + t.crossbar + t.output_store;
         }
         let leaves = self.header();
-        self.cross_link(voq.links.at(&spec.topology, out.switch, out.port), latency);
-        leaves
+        let link = &self.voq.links;
+        self.cross_link(link.at(&spec.topology, hop.switch, hop.out_port), latency);
+        let central = None;
+        Passage { leaves, central }
     }
 
-    /// Tick in which the header arrives.
-    pub fn header(&self) -> Tick {
+    fn header(&self) -> Tick {
         self.arrivals.first().copied().unwrap_or(0)
     }
 
-    /// Tick in which the tail arrives.
-    pub fn tail(&self) -> Tick {
+    fn tail(&self) -> Tick {
         self.arrivals.last().copied().unwrap_or(0)
     }
 }

@@ -1,0 +1,146 @@
+//! The hierarchical switch in an experiment: its keys, its parameters, its schedulers and its JSON.
+
+use super::replace;
+use crate::config::error::ConfigError;
+use crate::config::raw::RawScheduler;
+use crate::config::raw_fabric::{of_kind, with_common_keys};
+use crate::config::resolve_qos::{Scheduling, dtable, equal_weights, sbt};
+use crate::fabric::parameters::HierarchicalParameters;
+use crate::fabric::qos::dtable_table::DTableTable;
+use crate::fabric::switch::hierarchical::{
+    Buffers, CentralQueues, Hierarchical, Pool, Scheduler, Timing, VirtualAllocation,
+};
+use crate::units::{BufferPart, Bytes, Latency, Rate};
+use serde_json::{Value, json};
+
+with_common_keys! {
+    of_kind Hierarchical: HierarchicalKeys, RawHierarchical {
+        link_rate: Rate,
+        allocation_gap: Latency,
+        virtual_allocation: VirtualAllocation,
+        mport_speedup: u32,
+        central_speedup: u32,
+        central_buffer: Bytes,
+        exclusive: BufferPart,
+        max: BufferPart,
+        central_exclusive: BufferPart,
+        central_max: BufferPart,
+        central_queues: CentralQueues,
+    }
+}
+
+impl RawHierarchical {
+    /// Overrides the parameters by the keys that are given.
+    pub(super) fn resolve(&self, p: &mut HierarchicalParameters) {
+        let Self {
+            link_rate,
+            allocation_gap,
+            virtual_allocation,
+            mport_speedup,
+            central_speedup,
+            central_buffer,
+            exclusive,
+            max,
+            central_exclusive,
+            central_max,
+            central_queues,
+        } = self;
+        replace(&mut p.link_rate, link_rate.map(|rate| rate.0));
+        replace(&mut p.allocation_gap, *allocation_gap);
+        replace(&mut p.virtual_allocation, *virtual_allocation);
+        replace(&mut p.mport_speedup, *mport_speedup);
+        replace(&mut p.central_speedup, *central_speedup);
+        replace(&mut p.central_buffer, central_buffer.map(|b| b.0));
+        replace(&mut p.exclusive, exclusive.map(|space| [space; 2]));
+        replace(&mut p.max, *max);
+        replace(&mut p.central_exclusive, *central_exclusive);
+        p.central_max = central_max.or(p.central_max);
+        replace(&mut p.central_queues, *central_queues);
+    }
+}
+
+/// The scheduler of switches and NICs and, for DTable, how its table was made.
+pub(super) fn schedule(
+    p: &mut HierarchicalParameters,
+    by: &Scheduling<'_>,
+) -> Result<Option<DTableTable>, ConfigError> {
+    let wanted = by.raw.scheduler.or(by.defaults.scheduler);
+    let mut table = None;
+    p.scheduler = match wanted.unwrap_or(by.usual) {
+        RawScheduler::IbVlarb => {
+            return Err(ConfigError::new(
+                "qos.scheduler",
+                "\"ib-vlarb\" belongs to the \"voq\" kind of switch (fabric.kind); the \
+                 \"hierarchical\" one takes rr, rr-vl, sbt or dtable",
+            ));
+        }
+        RawScheduler::RrVl => Scheduler::RrVl,
+        RawScheduler::Rr => equal_weights(by.levels().len()),
+        RawScheduler::Sbt => sbt(by.levels())?,
+        RawScheduler::DTable => {
+            let built = table.insert(dtable(by)?);
+            let entries = built.entries.clone();
+            Scheduler::DTable { entries }
+        }
+    };
+    Ok(table)
+}
+
+pub(super) fn switch_json(switch: &Hierarchical) -> Value {
+    let Hierarchical {
+        timing:
+            Timing {
+                // Added by `json_fabric`, as for every kind.
+                stages: _,
+                allocation_gap,
+                mport_speedup,
+                central_speedup,
+            },
+        virtual_allocation,
+        buffers:
+            Buffers {
+                nic_queue,
+                nic_sink,
+                input,
+                output,
+                central,
+                central_queues,
+            },
+        // `scheduler_json` writes it beside the service levels, whose shares it keeps.
+        scheduler: _,
+    } = switch;
+    json!({
+        "kind": "hierarchical",
+        "allocation_gap_ticks": allocation_gap,
+        "mport_speedup": mport_speedup,
+        "central_speedup": central_speedup,
+        "virtual_allocation": virtual_allocation,
+        "nic_queue": pool(nic_queue),
+        "nic_sink": pool(nic_sink),
+        "input_buffer": pool(input),
+        "output_buffer": pool(output),
+        "central_buffer": pool(central),
+        "central_queues": central_queues,
+    })
+}
+
+fn pool(pool: &Pool) -> Value {
+    let Pool { total, per_vl } = pool;
+    json!({
+        "credits": total,
+        "exclusive": per_vl.iter().map(|q| q.exclusive).collect::<Vec<_>>(),
+        "max": per_vl.iter().map(|q| q.max).collect::<Vec<_>>(),
+    })
+}
+
+/// `[qos]` has the scheduler.
+pub(super) fn scheduler_json(switch: &Hierarchical) -> Value {
+    match &switch.scheduler {
+        Scheduler::RrVl => json!({ "kind": "rr-vl" }),
+        Scheduler::Sbt { weights } => json!({ "kind": "sbt", "weights": weights }),
+        Scheduler::DTable { entries } => json!({
+            "kind": "dtable",
+            "entries": entries.iter().map(|e| json!([e.sl, e.weight])).collect::<Vec<_>>(),
+        }),
+    }
+}

@@ -1,0 +1,196 @@
+//! The kinds of switch in an experiment file. Each kind has a file: its keys as written, the
+//! parameters that they change, its schedulers, and its JSON. This file lists the kinds and their
+//! presets.
+
+mod hierarchical;
+mod voq;
+
+pub(super) use self::voq::RawVlArb;
+
+use self::hierarchical::{HierarchicalKeys, RawHierarchical};
+use self::voq::{RawVoq, VoqKeys};
+use super::error::ConfigError;
+use super::presets_congestion::{CONGESTION, CongestionDefaults};
+use super::raw::RawScheduler;
+use super::raw_fabric::RawFabric;
+use super::raw_topology::{RawNics, RawSingle, RawTopology};
+use super::resolve_qos::Scheduling;
+use crate::fabric::parameters::{Parameters, SwitchParameters};
+use crate::fabric::qos::dtable_table::DTableTable;
+use crate::fabric::switch::Switch;
+use serde::Deserialize;
+use serde::de::Deserializer;
+use serde_json::Value;
+
+/// The keys that only one kind of switch has.
+#[derive(Debug)]
+pub(super) enum RawKind {
+    Hierarchical(RawHierarchical),
+    Voq(RawVoq),
+}
+
+/// `tagged` has turned the `kind` into the name of a variant.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Tagged {
+    Hierarchical(HierarchicalKeys),
+    Voq(VoqKeys),
+}
+
+impl<'de> Deserialize<'de> for RawFabric {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match Tagged::deserialize(deserializer)? {
+            Tagged::Hierarchical(all) => all.into(),
+            Tagged::Voq(all) => all.into(),
+        })
+    }
+}
+
+impl Default for RawFabric {
+    fn default() -> Self {
+        HierarchicalKeys::default().into()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum FabricPreset {
+    #[serde(rename = "opa-gen1")]
+    OpaGen1,
+    #[serde(rename = "opa-400")]
+    Opa400,
+    #[serde(rename = "opasim")]
+    OpaSim,
+    IbDdrTestbed,
+    #[serde(rename = "ib-qdr-648")]
+    IbQdr648,
+    IbQdr,
+    IbFdr,
+    IbEdr,
+    IbHdr,
+    IbNdr,
+}
+
+/// The kind of switch of a `[fabric]` that names none: the preset's, or the hierarchical one.
+pub(super) fn default_kind(preset: Option<&str>) -> &'static str {
+    match preset {
+        Some(preset) if preset.starts_with("ib-") => "voq",
+        _ => "hierarchical",
+    }
+}
+
+/// The QoS preset of fabrics of a kind where neither the file nor its tables imply one.
+pub(super) fn qos_preset(kind: &str) -> Option<&'static str> {
+    (kind == "voq").then_some("ib")
+}
+
+/// Every fabric default that a preset decides.
+pub(super) struct FabricDefaults {
+    pub parameters: Parameters,
+    pub topology: RawTopology,
+    /// Scheduler if none is given and the QoS preset has none.
+    pub scheduler: RawScheduler,
+    pub congestion: CongestionDefaults,
+}
+
+impl FabricDefaults {
+    /// One switch with `nics` NICs.
+    fn single(parameters: Parameters, nics: u32, scheduler: RawScheduler) -> Self {
+        Self {
+            parameters,
+            topology: RawTopology::Single(RawSingle {
+                nics: Some(RawNics::Count(nics)),
+            }),
+            scheduler,
+            congestion: CONGESTION,
+        }
+    }
+}
+
+/// The defaults of a `[fabric]`: of its preset, or of the usual preset of its kind.
+pub(super) fn defaults(raw: &RawFabric) -> Result<FabricDefaults, ConfigError> {
+    let preset = raw.preset.unwrap_or(match raw.kind {
+        RawKind::Hierarchical(_) => FabricPreset::OpaGen1,
+        RawKind::Voq(_) => FabricPreset::IbQdr648,
+    });
+    let (rr, rr_vl, vlarb) = (RawScheduler::Rr, RawScheduler::RrVl, RawScheduler::IbVlarb);
+    let single = FabricDefaults::single;
+    let defaults = match preset {
+        // OpaSim's NUMBER_OF_PORTS.
+        FabricPreset::OpaGen1 => single(Parameters::opa_gen1(), 48, rr),
+        FabricPreset::Opa400 => single(Parameters::opa_400(), 48, rr),
+        FabricPreset::OpaSim => single(Parameters::opasim(), 48, rr_vl),
+        FabricPreset::IbQdr => single(Parameters::ib_qdr(), 36, vlarb),
+        FabricPreset::IbFdr => single(Parameters::ib_fdr(), 36, vlarb),
+        FabricPreset::IbEdr => single(Parameters::ib_edr(), 36, vlarb),
+        FabricPreset::IbHdr => single(Parameters::ib_hdr(), 40, vlarb),
+        FabricPreset::IbNdr => single(Parameters::ib_ndr(), 64, vlarb),
+        FabricPreset::IbQdr648 => FabricDefaults {
+            topology: voq::clos_of_648(),
+            ..single(Parameters::ib_qdr_648(), 1, vlarb)
+        },
+        FabricPreset::IbDdrTestbed => FabricDefaults {
+            topology: voq::testbed(),
+            ..single(Parameters::ib_ddr_testbed(), 1, vlarb)
+        },
+    };
+    let fits = matches!(
+        (&raw.kind, &defaults.parameters.switch),
+        (RawKind::Hierarchical(_), SwitchParameters::Hierarchical(_))
+            | (RawKind::Voq(_), SwitchParameters::Voq(_))
+    );
+    if !fits {
+        return Err(ConfigError::new(
+            "fabric.kind",
+            "the preset has switches of the other kind; \"opa-gen1\", \"opa-400\" and \"opasim\" are \
+             \"hierarchical\", those that begin with \"ib-\" are \"voq\"",
+        ));
+    }
+    Ok(defaults)
+}
+
+/// Overrides the parameters of the preset by the keys that only its kind has.
+pub(super) fn resolve(raw: &RawKind, p: &mut SwitchParameters) -> Result<(), ConfigError> {
+    match (raw, p) {
+        (RawKind::Hierarchical(raw), SwitchParameters::Hierarchical(p)) => raw.resolve(p),
+        (RawKind::Voq(raw), SwitchParameters::Voq(p)) => raw.resolve(p)?,
+        // `defaults` has checked that the preset has the kind of switch that the file names.
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Resolves what decides which packet a link carries next. Returns the DTable, if that is what
+/// decides.
+pub(super) fn schedule(
+    p: &mut SwitchParameters,
+    by: &Scheduling<'_>,
+) -> Result<Option<DTableTable>, ConfigError> {
+    match p {
+        SwitchParameters::Hierarchical(p) => hierarchical::schedule(p, by),
+        SwitchParameters::Voq(p) => voq::schedule(p, by).map(|()| None),
+    }
+}
+
+/// The switch as JSON, without its stages and what decides which packet a link carries next.
+pub(super) fn switch_json(switch: &Switch) -> Value {
+    match switch {
+        Switch::Hierarchical(switch) => hierarchical::switch_json(switch),
+        Switch::Voq(switch) => voq::switch_json(switch),
+    }
+}
+
+/// What decides which packet a link carries next.
+pub(super) fn scheduler_json(switch: &Switch) -> Value {
+    match switch {
+        Switch::Hierarchical(switch) => hierarchical::scheduler_json(switch),
+        Switch::Voq(switch) => voq::scheduler_json(switch),
+    }
+}
+
+/// Replaces the default by the given value, if there is one.
+pub(super) fn replace<T>(default: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *default = given;
+    }
+}

@@ -1,0 +1,323 @@
+//! The InfiniBand switch with its adapters in an experiment: its keys, its parameters, its arbiters
+//! and its JSON.
+
+use super::replace;
+use crate::config::error::ConfigError;
+use crate::config::raw::RawScheduler;
+use crate::config::raw_fabric::{of_kind, with_common_keys};
+use crate::config::raw_topology::{RawGraph, RawNics, RawTopology, RawXgft};
+use crate::config::resolve_qos::Scheduling;
+use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
+use crate::fabric::parameters::{AdapterRate, VoqParameters};
+use crate::fabric::spec::LinkSpeed;
+use crate::fabric::switch::voq::{Acks, Buffers, Hca, LinkRates, StaticPool, VlArb, VlWeight, Voq};
+use crate::units::{BufferPart, Bytes, Picoseconds, Rate, Ratio};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, Visitor};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Data rate of a link in bit/s, by name or as a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct RawSpeed(Ratio);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLinkSpeed {
+    switch: u32,
+    port: u32,
+    speed: RawSpeed,
+}
+
+/// Rate at which an adapter fetches or delivers packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct RawHcaRate(AdapterRate);
+
+/// Arbitration tables: lists of [VL, weight].
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::config) struct RawVlArb {
+    #[serde(default)]
+    high: Vec<(u8, u8)>,
+    #[serde(default)]
+    low: Vec<(u8, u8)>,
+    high_limit: Option<u8>,
+}
+
+with_common_keys! {
+    of_kind Voq: VoqKeys, RawVoq {
+        link_speed: RawSpeed,
+        host_link_speed: RawSpeed,
+        link_speeds: Vec<RawLinkSpeed>,
+        tick: Picoseconds,
+        crossbar_speedup: u32,
+        input_buffer_vls: Vec<BufferPart>,
+        nic_sink_vls: Vec<BufferPart>,
+        hca_send_rate: RawHcaRate,
+        hca_sink_rate: RawHcaRate,
+        acks: Acks,
+        ack: Bytes,
+    }
+}
+
+impl<'de> Deserialize<'de> for RawSpeed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        const HELP: &str = "a link speed such as \"QDR x4\", or a rate such as \"34.2Gb/s\"";
+        impl Visitor<'_> for Text {
+            type Value = RawSpeed;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(HELP)
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<RawSpeed, E> {
+                if !text.trim_end().ends_with("/s") {
+                    let speed: LinkSpeed = text.parse().map_err(E::custom)?;
+                    return Ok(RawSpeed(speed.bits_per_second()));
+                }
+                let rate: Rate = text.parse().map_err(E::custom)?;
+                let bits = rate.0.checked_mul(Ratio::whole(8));
+                bits.filter(|bits| !bits.is_zero())
+                    .map(RawSpeed)
+                    .ok_or_else(|| {
+                        E::custom(format!("`{text}` is no rate of a link; write {HELP}"))
+                    })
+            }
+        }
+        deserializer.deserialize_any(Text)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawHcaRate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl Visitor<'_> for Either {
+            type Value = RawHcaRate;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a rate of payload such as \"13.1Gb/s\", flits per tick such as \"2/5\", or \
+                     \"unlimited\"",
+                )
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<RawHcaRate, E> {
+                match text.trim() {
+                    "unlimited" => Ok(RawHcaRate(AdapterRate::Unlimited)),
+                    text if text.ends_with("/s") => {
+                        let rate = text.parse().map_err(E::custom)?;
+                        Ok(RawHcaRate(AdapterRate::Payload(rate)))
+                    }
+                    text if text.starts_with(|c: char| c.is_ascii_digit()) => {
+                        let flits = text.parse().map_err(E::custom)?;
+                        Ok(RawHcaRate(AdapterRate::Flits(flits)))
+                    }
+                    text => Err(E::unknown_variant(text, &["unlimited"])),
+                }
+            }
+            fn visit_i64<E: Error>(self, value: i64) -> Result<RawHcaRate, E> {
+                flits(serde::de::IntoDeserializer::into_deserializer(value))
+            }
+            fn visit_f64<E: Error>(self, value: f64) -> Result<RawHcaRate, E> {
+                flits(serde::de::IntoDeserializer::into_deserializer(value))
+            }
+        }
+        fn flits<'de, D: Deserializer<'de>>(value: D) -> Result<RawHcaRate, D::Error> {
+            Ratio::deserialize(value).map(|flits| RawHcaRate(AdapterRate::Flits(flits)))
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl RawVoq {
+    /// Overrides the parameters by the keys that are given.
+    pub(super) fn resolve(&self, p: &mut VoqParameters) -> Result<(), ConfigError> {
+        let Self {
+            link_speed,
+            host_link_speed,
+            link_speeds,
+            tick,
+            crossbar_speedup,
+            input_buffer_vls,
+            nic_sink_vls,
+            hca_send_rate,
+            hca_sink_rate,
+            acks,
+            ack,
+        } = self;
+        replace(&mut p.switch_speed, link_speed.map(|speed| speed.0));
+        replace(&mut p.host_speed, host_link_speed.map(|speed| speed.0));
+        if let Some(list) = link_speeds {
+            p.link_speeds = speeds_of_links(list)?;
+        }
+        p.tick = tick.or(p.tick);
+        replace(&mut p.crossbar_speedup, *crossbar_speedup);
+        p.input_vls = input_buffer_vls.clone().or(p.input_vls.take());
+        p.sink_vls = nic_sink_vls.clone().or(p.sink_vls.take());
+        replace(&mut p.send_rate, hca_send_rate.map(|rate| rate.0));
+        replace(&mut p.sink_rate, hca_sink_rate.map(|rate| rate.0));
+        replace(&mut p.acks, *acks);
+        replace(&mut p.ack_bytes, ack.map(|b| b.0));
+        Ok(())
+    }
+}
+
+/// Data rates in bit/s by port.
+fn speeds_of_links(list: &[RawLinkSpeed]) -> Result<BTreeMap<SwitchPort, Ratio>, ConfigError> {
+    let mut speeds = BTreeMap::new();
+    for (i, link) in list.iter().enumerate() {
+        let RawLinkSpeed {
+            switch,
+            port,
+            speed,
+        } = *link;
+        let at = SwitchPort::new(SwitchId::new(switch), PortId::new(port));
+        if speeds.insert(at, speed.0).is_some() {
+            return Err(ConfigError::new(
+                format!("fabric.link_speeds.{i}"),
+                format!("port {port} of switch {switch} is listed twice"),
+            ));
+        }
+    }
+    Ok(speeds)
+}
+
+/// The arbiters of switches and adapters.
+pub(super) fn schedule(p: &mut VoqParameters, by: &Scheduling<'_>) -> Result<(), ConfigError> {
+    // QoS presets have schedulers of hierarchical switches.
+    match by.raw.scheduler.unwrap_or(by.usual) {
+        RawScheduler::Rr | RawScheduler::RrVl => {
+            (p.vlarb, p.hca_vlarb) = (VlArb::RoundRobin, VlArb::RoundRobin);
+            return Ok(());
+        }
+        RawScheduler::Sbt | RawScheduler::DTable => {
+            return Err(ConfigError::new(
+                "qos.scheduler",
+                "belongs to the \"hierarchical\" kind of switch; take \"ib-vlarb\", with or \
+                 without tables, or \"rr\"",
+            ));
+        }
+        RawScheduler::IbVlarb => {}
+    }
+    let list = |entries: &[(u8, u8)]| -> Vec<VlWeight> {
+        let entries = entries.iter();
+        entries
+            .map(|&(vl, weight)| VlWeight { vl, weight })
+            .collect()
+    };
+    let tables = |raw: Option<&RawVlArb>| match raw {
+        None => VlArb::RoundRobin,
+        Some(raw) => VlArb::Tables {
+            high: list(&raw.high),
+            low: list(&raw.low),
+            high_limit: raw.high_limit.unwrap_or(0),
+        },
+    };
+    let (vlarb, hca) = (by.raw.vlarb.as_ref(), by.raw.hca_vlarb.as_ref());
+    (p.vlarb, p.hca_vlarb) = (tables(vlarb), tables(hca.or(vlarb)));
+    Ok(())
+}
+
+/// A three-stage Clos network: 36 switches of the first stage with 18 hosts each, 18 above.
+pub(super) fn clos_of_648() -> RawTopology {
+    RawTopology::Xgft(RawXgft {
+        down: Some(vec![18, 36]),
+        up: Some(vec![1, 18]),
+        parallel: None,
+        hosts: None,
+    })
+}
+
+/// H1 to H3 (NICs 0 to 2) at one switch, H4 to H7 (3 to 6) at another.
+pub(super) fn testbed() -> RawTopology {
+    let hosts = [(0, 3), (1, 4)];
+    let nics = hosts.iter().flat_map(|&(s, n)| (0..n).map(move |p| [s, p]));
+    RawTopology::Graph(RawGraph {
+        switches: Some(2),
+        links: Some(vec![[0, 3, 1, 4]]),
+        nics: Some(RawNics::At(nics.collect())),
+    })
+}
+
+/// The `voq` switch with its adapters.
+pub(super) fn switch_json(switch: &Voq) -> Value {
+    let Voq {
+        // Added by `json_fabric`, as for every kind.
+        stages: _,
+        links:
+            LinkRates {
+                host,
+                switch: between,
+                exceptions,
+            },
+        crossbar_speedup,
+        buffers:
+            Buffers {
+                nic_queue,
+                nic_sink,
+                input,
+                output,
+            },
+        // With the service levels.
+        vlarb: _,
+        hca:
+            Hca {
+                send_rate,
+                sink_rate,
+                vlarb: _,
+                acks,
+                ack_bytes,
+            },
+    } = switch;
+    let exceptions = exceptions.iter().map(|(SwitchPort { switch, port }, rate)| {
+        json!({ "switch": switch, "port": port, "flits_per_tick": rate.to_string() })
+    });
+    json!({
+        "kind": "voq",
+        "crossbar_speedup": crossbar_speedup,
+        "host_link_flits_per_tick": host.to_string(),
+        "link_flits_per_tick": between.to_string(),
+        "links": exceptions.collect::<Vec<_>>(),
+        "nic_queue_credits": nic_queue,
+        "nic_sink": pool(nic_sink),
+        "input_buffer": pool(input),
+        "output_buffer_credits": output,
+        "hca_send_flits_per_tick": send_rate.map(|rate| rate.to_string()),
+        "hca_sink_flits_per_tick": sink_rate.map(|rate| rate.to_string()),
+        "acks": acks,
+        "ack_bytes": ack_bytes,
+    })
+}
+
+fn pool(pool: &StaticPool) -> Value {
+    let StaticPool { total, per_vl } = pool;
+    json!({ "credits": total, "per_vl": per_vl })
+}
+
+/// The arbiters of switches and adapters.
+pub(super) fn scheduler_json(switch: &Voq) -> Value {
+    json!({
+        "kind": "ib-vlarb",
+        "vlarb": arbiter(&switch.vlarb),
+        "hca_vlarb": arbiter(&switch.hca.vlarb),
+    })
+}
+
+/// An arbiter: round robin, or its tables.
+fn arbiter(arbiter: &VlArb) -> Value {
+    let entries = |list: &[VlWeight]| -> Vec<Value> {
+        let entries = list.iter();
+        entries.map(|e| json!([e.vl, e.weight])).collect()
+    };
+    match arbiter {
+        VlArb::RoundRobin => json!({ "kind": "round-robin" }),
+        VlArb::Tables {
+            high,
+            low,
+            high_limit,
+        } => json!({
+            "kind": "tables",
+            "high": entries(high),
+            "low": entries(low),
+            "high_limit": high_limit,
+        }),
+    }
+}

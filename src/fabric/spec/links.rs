@@ -1,0 +1,40 @@
+//! Rates of links, where they differ from a flit per tick.
+
+use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
+use crate::fabric::topology::{Peer, Topology};
+use crate::units::Ratio;
+use std::collections::BTreeMap;
+
+/// Rates of links in flits per tick, above 0 and at most 1; both directions alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkRates {
+    /// Links between an adapter and its switch.
+    pub host: Ratio,
+    /// Links between switches.
+    pub switch: Ratio,
+    /// Links that differ, by either end.
+    pub exceptions: BTreeMap<SwitchPort, Ratio>,
+}
+
+impl LinkRates {
+    /// Rate of the fastest link in flits per tick.
+    #[must_use]
+    pub fn fastest(&self) -> Ratio {
+        let exceptions = self.exceptions.values().copied();
+        exceptions.chain([self.switch]).fold(self.host, Ratio::max)
+    }
+
+    /// Rate of the link at `port` of `switch`, in flits per tick.
+    #[must_use]
+    pub fn at(&self, topology: &Topology, switch: SwitchId, port: PortId) -> Ratio {
+        let own = self.exceptions.get(&SwitchPort { switch, port });
+        match (own, topology.peer(switch, port)) {
+            (Some(&rate), _) => rate,
+            (None, Peer::Switch { switch, port }) => {
+                let other = self.exceptions.get(&SwitchPort { switch, port });
+                other.copied().unwrap_or(self.switch)
+            }
+            (None, Peer::Nic(_) | Peer::None) => self.host,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The times of one packet at zero load (`docs/model.md` §4): all its flits keep the distance of a
+//! tick, so its header tells them all.
+
+use super::{Hierarchical, central_between};
+use crate::fabric::spec::{FabricSpec, Hop, Tick};
+use crate::fabric::switch::{Passage, ZeroLoad};
+
+/// The header of a packet.
+pub(super) struct Header<'a> {
+    switch: &'a Hierarchical,
+    /// Tick in which it arrives behind the last link.
+    arrives: Tick,
+    /// Length of the packet in flits.
+    flits: u32,
+}
+
+impl<'a> Header<'a> {
+    /// The header of a packet with `payload` bytes behind the link of its NIC.
+    pub fn start(spec: &FabricSpec, switch: &'a Hierarchical, payload: u32) -> Self {
+        Self {
+            switch,
+            arrives: spec.link_latency.host,
+            flits: spec.units.data_flits(payload),
+        }
+    }
+}
+
+impl ZeroLoad for Header<'_> {
+    fn pass(&mut self, _: &FabricSpec, hop: Hop, latency: Tick) -> Passage {
+        let central = central_between(hop.in_port, hop.out_port);
+        let crossings = if central.is_some() { 2 } else { 1 };
+        let leaves = self.arrives + self.switch.timing.without_load(crossings);
+        self.arrives = leaves + latency;
+        Passage { leaves, central }
+    }
+
+    fn header(&self) -> Tick {
+        self.arrives
+    }
+
+    fn tail(&self) -> Tick {
+        self.arrives + u64::from(self.flits) - 1
+    }
+}

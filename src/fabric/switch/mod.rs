@@ -1,0 +1,207 @@
+//! The kinds of switch, each with the NICs that belong to it. A kind has a folder, with its plain
+//! data, their checks, the parameters that they follow from, its presets and its times at zero
+//! load. This file lists the kinds and says what each of them must answer: all others ask
+//! [`SwitchKind`].
+
+pub mod hierarchical;
+pub mod voq;
+
+use self::hierarchical::{Hierarchical, HierarchicalParameters};
+use self::voq::{Voq, VoqParameters};
+use super::ids::{NicId, PortId};
+use super::parameters::Parameters;
+use super::spec::{FabricSpec, Hop, LinkRates, Qos, SpecError, Stages, Tick, Units};
+use super::topology::Topology;
+use crate::units::TickLength;
+use serde::{Deserialize, Serialize};
+
+/// A kind of switch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Switch {
+    /// Omni-Path: MPorts, central buffers (`docs/model.md`).
+    Hierarchical(Box<Hierarchical>),
+    /// InfiniBand: virtual output queues (`docs/model-infiniband.md`).
+    Voq(Box<Voq>),
+}
+
+/// A kind of switch in bytes, rates and times.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SwitchParameters {
+    /// MPorts and central buffers.
+    Hierarchical(HierarchicalParameters),
+    /// Virtual output queues.
+    Voq(VoqParameters),
+}
+
+impl Switch {
+    /// What its kind answers.
+    #[must_use]
+    pub fn kind(&self) -> &dyn SwitchKind {
+        match self {
+            Self::Hierarchical(switch) => &**switch,
+            Self::Voq(switch) => &**switch,
+        }
+    }
+}
+
+impl SwitchParameters {
+    /// Length of a tick; a flit has `flit` bytes.
+    pub(super) fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
+        match self {
+            Self::Hierarchical(switch) => switch.tick(flit),
+            Self::Voq(switch) => switch.tick(flit),
+        }
+    }
+
+    /// The switch in ticks, flits and credits; `all` are the parameters of its fabric.
+    pub(super) fn build(
+        &self,
+        all: &Parameters,
+        units: Units,
+        qos: &Qos,
+    ) -> Result<Switch, SpecError> {
+        Ok(match self {
+            Self::Hierarchical(switch) => {
+                Switch::Hierarchical(Box::new(switch.build(all, units, qos)?))
+            }
+            Self::Voq(switch) => Switch::Voq(Box::new(switch.build(all, units, qos)?)),
+        })
+    }
+
+    /// The VLs that a port can have.
+    #[must_use]
+    pub fn port_vls(&self) -> PortVls {
+        match self {
+            Self::Hierarchical(_) => hierarchical::PORT_VLS,
+            Self::Voq(_) => voq::PORT_VLS,
+        }
+    }
+}
+
+/// How many data VLs the ports of a kind of switch can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortVls {
+    /// What messages call such a port, with its article.
+    pub port: &'static str,
+    /// Most VLs for data.
+    pub most: u8,
+}
+
+/// What a kind of switch answers about itself. Analysis, results and the command line ask only
+/// these questions; the engine has a fabric for each kind.
+pub trait SwitchKind {
+    /// Latencies of its stages.
+    fn stages(&self) -> &Stages;
+
+    /// Checks latencies and speed-ups.
+    ///
+    /// # Errors
+    /// The first problem found, with the experiment-file key to change.
+    fn validate_timing(&self, spec: &FabricSpec) -> Result<(), SpecError>;
+
+    /// Checks everything else. Units, timing, service levels and congestion control of `spec`
+    /// have been checked.
+    ///
+    /// # Errors
+    /// As [`SwitchKind::validate_timing`].
+    fn validate(&self, spec: &FabricSpec) -> Result<(), SpecError>;
+
+    /// Rates of the links; `None` if every link moves one flit per tick.
+    fn links(&self) -> Option<&LinkRates> {
+        None
+    }
+
+    /// True if a link is taken for the bytes of a packet, false if for whole flits.
+    fn links_count_bytes(&self) -> bool {
+        false
+    }
+
+    /// True if messages queue at a NIC per destination even without congestion control.
+    fn queues_per_pair(&self) -> bool {
+        false
+    }
+
+    /// Which packets its NICs acknowledge.
+    fn acks(&self) -> Acks {
+        Acks::None
+    }
+
+    /// Credits that the packets of `vl` may take at most in an input buffer.
+    fn input_credits(&self, vl: usize) -> u32;
+
+    /// Credits of all buffers in a fabric of `topology`.
+    fn buffer_credits(&self, topology: &Topology) -> BufferCredits;
+
+    /// What packets in its buffers wait for.
+    fn waits(&self) -> Waits<'_>;
+
+    /// True if the fills of input buffers are recorded even without a marker.
+    fn records_fills(&self) -> bool {
+        false
+    }
+
+    /// MPort of a port; `None` if the switch has no MPorts.
+    fn mport(&self, _port: PortId) -> Option<u32> {
+        None
+    }
+
+    /// A packet with `payload` bytes, alone in the fabric `spec`, on the link from NIC `src`.
+    fn at_zero_load(&self, spec: &FabricSpec, src: NicId, payload: u32) -> Box<dyn ZeroLoad + '_>;
+}
+
+/// A packet that is alone in the fabric. In tick 0 its header leaves the NIC.
+pub trait ZeroLoad {
+    /// Takes the packet over `hop` and the link behind it, of `latency` ticks.
+    fn pass(&mut self, spec: &FabricSpec, hop: Hop, latency: Tick) -> Passage;
+
+    /// Tick in which the header arrives behind the last link.
+    fn header(&self) -> Tick;
+
+    /// Tick in which the tail arrives there.
+    fn tail(&self) -> Tick;
+}
+
+/// How a packet passes a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passage {
+    /// Tick in which its header leaves the output buffer.
+    pub leaves: Tick,
+    /// Number of the central buffer on its way, if there is one.
+    pub central: Option<u32>,
+}
+
+/// What packets in the buffers of a switch wait for.
+#[derive(Debug, Clone, Copy)]
+pub enum Waits<'a> {
+    /// For room in the next buffer, within the switch and behind the link. The queues of a buffer
+    /// may share credits.
+    FromBufferToBuffer(&'a hierarchical::Buffers),
+    /// In an input buffer, whose VLs share no credits, until the next input buffer has credits. A
+    /// packet in an output buffer has these credits, so output buffers always drain.
+    FromInputToInput,
+}
+
+/// Credits of the buffers of a whole fabric.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BufferCredits {
+    /// Input buffers of connected ports.
+    pub input: u64,
+    /// Output buffers of connected ports.
+    pub output: u64,
+    /// Central buffers.
+    pub central: u64,
+    /// Send queues and receive buffers of NICs.
+    pub nic: u64,
+}
+
+/// Which packets a receiving NIC acknowledges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Acks {
+    /// None: unreliable transport.
+    None,
+    /// The last packet of every message.
+    PerMessage,
+    /// Every packet.
+    PerPacket,
+}
