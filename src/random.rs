@@ -21,6 +21,8 @@ pub enum Purpose {
     Pattern = 3,
     /// Which eligible packets a switch marks; components: switch · ports + port, VL.
     Marking = 4,
+    /// The intermediate switches of packets; components: source NIC, 0.
+    Paths = 5,
     /// How long a rank of a generated trace computes; component: rank.
     Imbalance = 10,
     /// Destinations of a rank of a generated trace; component: rank.

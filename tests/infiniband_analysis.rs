@@ -5,11 +5,12 @@ mod common;
 
 use common::ids::pair;
 use common::lone_packet::lone_packet;
+use common::paths::levels_and_vias;
 use common::random::config;
 use common::random_infiniband;
 use common::resolved;
 use flitwise::fabric::analysis::channels::{Buffer, ChannelGraph};
-use flitwise::fabric::analysis::path::path;
+use flitwise::fabric::analysis::path::path_via;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::fabric::engine::RunEnd;
 use flitwise::fabric::ids::{PortId, SwitchId};
@@ -123,11 +124,11 @@ fn slow_graph(spec: &FabricSpec) -> BTreeSet<(Queue, Queue)> {
     let mut edges = BTreeSet::new();
     let nics = spec.topology.nics();
     for (src, dst) in (0..nics).flat_map(|src| (0..nics).map(move |dst| (src, dst))) {
-        for sl in 0..spec.qos.service_levels.len() {
-            if src == dst {
-                continue;
-            }
-            let route = path(spec, spec, pair(src, dst), sl, 1).unwrap();
+        if src == dst {
+            continue;
+        }
+        for (sl, via) in levels_and_vias(spec, pair(src, dst)) {
+            let route = path_via(spec, spec, pair(src, dst), via, sl, 1).unwrap();
             for (a, b) in route.steps.iter().zip(&route.steps[1..]) {
                 if matches!(spec.topology.peer(a.switch, a.port_in), Peer::Nic(_)) {
                     continue;

@@ -13,7 +13,8 @@ use flitwise::fabric::engine::Engine;
 use flitwise::fabric::spec::congestion::{Marker, SourceControl};
 use flitwise::fabric::spec::voq::{VlArb, VlWeight};
 use flitwise::fabric::spec::{
-    CongestionControl, FabricSpec, ForwardingTables, SlToVl, TrunkSelection, UpPorts, VlPolicy,
+    CongestionControl, FabricSpec, ForwardingTables, Paths, SlToVl, TrunkSelection, UpPorts,
+    VlPolicy,
 };
 use oracle_ib::{IbRun, RunEnd};
 use proptest::prelude::*;
@@ -33,7 +34,8 @@ fn run(spec: &FabricSpec, mut script: Script) -> (IbRun, Script) {
 /// Packets of a queue pair arrive in the order in which they left.
 fn assert_order(spec: &FabricSpec, run: &IbRun, messages: &BTreeMap<u64, (u32, u32, u8)>) {
     let by_destination = spec.routing.trunk == TrunkSelection::Destination
-        && spec.routing.up_ports == UpPorts::Destination;
+        && spec.routing.up_ports == UpPorts::Destination
+        && spec.routing.paths == Paths::Minimal;
     if !by_destination {
         return;
     }

@@ -22,20 +22,20 @@ pub(super) const OPA_5SL: [(&str, [u8; 2], u64, u64, u32); 5] = [
     ("BK", [8, 9], 1024, 5, 16),
 ];
 
-/// The QoS defaults of a preset; `rings` tells whether the topology has any.
-pub(super) fn qos(preset: QosPreset, rings: bool) -> QosDefaults {
+/// The QoS defaults of a preset for a routing with `classes` VL classes.
+pub(super) fn qos(preset: QosPreset, classes: u8) -> QosDefaults {
     match preset {
-        // One VL; two VL classes on rings.
+        // One VL for each VL class.
         QosPreset::Ib => QosDefaults {
             scheduler: None,
             service_levels: vec![RawServiceLevel {
                 name: "default".to_owned(),
                 tc: Some(0),
-                scs: if rings { vec![0, 1] } else { vec![0] },
+                scs: (0..classes).collect(),
                 mtu: None,
                 share: Some(Ratio::ONE),
             }],
-            sc2vl: vec![0, 1],
+            sc2vl: (0..classes.max(2)).collect(),
             dtable: RawDTable::default(),
         },
         QosPreset::Single => QosDefaults {
@@ -43,8 +43,12 @@ pub(super) fn qos(preset: QosPreset, rings: bool) -> QosDefaults {
             service_levels: vec![RawServiceLevel {
                 name: "default".to_owned(),
                 tc: Some(0),
-                // OpaSim's 8 VLs, chosen by destination; two VL classes on rings.
-                scs: if rings { vec![0, 1] } else { (0..8).collect() },
+                // OpaSim's 8 VLs, chosen by destination; one for each VL class if there are several.
+                scs: if classes > 1 {
+                    (0..classes).collect()
+                } else {
+                    (0..8).collect()
+                },
                 mtu: None,
                 share: Some(Ratio::ONE),
             }],

@@ -14,6 +14,7 @@ macro_rules! with_common_keys {
                 ring_tie: $crate::fabric::spec::RingTie,
                 trunk_selection: $crate::fabric::spec::TrunkSelection,
                 up_ports: $crate::fabric::spec::UpPorts,
+                paths: $crate::config::resolve_routing::RawPaths,
                 forwarding: $crate::config::resolve_tables::RawForwarding,
                 sl2vl: $crate::config::resolve_tables::RawSl2Vl,
                 flit: $crate::units::Bytes,

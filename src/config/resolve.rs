@@ -297,7 +297,7 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
     let (fabric, routing_name, dtable) = fabric(raw, dir)?;
     fabric.validate()?;
     if fabric.needs_classes() {
-        resolve_qos::classes_apart(&fabric.qos)?;
+        resolve_qos::classes_apart(&fabric.qos, fabric.classes())?;
     }
     let nics = fabric.topology.nics();
     let jobs = resolve_jobs::jobs(raw, &fabric.qos, nics, dir)?;
@@ -338,12 +338,16 @@ pub(super) fn fabric(
     let graph = raw.fabric.topology.as_ref().unwrap_or(&defaults.topology);
     let (topology, imported) = graph.resolve(dir)?;
     let imported = imported.as_ref();
-    let (routing_name, mut routing) = resolve_routing::routing(&raw.fabric, graph)?;
+    let seed = raw.seed.unwrap_or(DEFAULT_SEED);
+    let (routing_name, mut routing) = resolve_routing::routing(&raw.fabric, graph, seed)?;
     routing.forwarding = resolve_tables::forwarding(&raw.fabric, imported, dir)?;
     let mut parameters = resolve_fabric::parameters(&raw.fabric, &defaults)?;
     let header = resolve_fabric::small(parameters.header_bytes, "fabric.header")?;
     let tables = resolve_tables::sl2vl(&raw.fabric, imported, dir)?;
-    let classes = resolve_tables::classes(&topology, tables.as_ref());
+    let classes = match &tables {
+        Some(_) => 1,
+        None => topology.vl_classes() * routing.paths.legs(),
+    };
     let switch = &mut parameters.switch;
     let (mut qos, dtable) = resolve_qos::qos(
         &raw.qos,
@@ -358,7 +362,7 @@ pub(super) fn fabric(
     }
     let mut fabric = parameters.spec(topology, routing, qos)?;
     let control = &raw.congestion_control;
-    let (d, seed) = (&defaults.congestion, raw.seed.unwrap_or(DEFAULT_SEED));
+    let d = &defaults.congestion;
     let mut parameters = resolve_congestion::congestion(control, d, &fabric, seed, dir)?;
     if control.kind == Some(RawControlKind::Ib) {
         resolve_congestion::exceptions(control, &mut parameters, &fabric.topology)?;

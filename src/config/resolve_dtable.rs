@@ -115,10 +115,10 @@ fn experiment(raw: &RawExperiment) -> Result<DTableInput, ConfigError> {
     let defaults = switch::defaults(&raw.fabric)?;
     let graph = raw.fabric.topology.as_ref().unwrap_or(&defaults.topology);
     let graph = graph.resolve(Path::new(""))?.0;
-    let rings = graph.vl_classes() > 1;
+    let classes = graph.vl_classes();
     let header = resolve_fabric::parameters(&raw.fabric, &defaults)?.header_bytes;
     let header = resolve_fabric::small(header, "fabric.header")?;
-    let (parameters, levels) = resolve_qos::dtable_of(&raw.qos, &defaults, rings, header)?;
+    let (parameters, levels) = resolve_qos::dtable_of(&raw.qos, &defaults, classes, header)?;
     Ok(DTableInput {
         form: DTableForm::Experiment,
         mtu_bytes: levels.iter().map(|l| l.mtu_bytes.into()).collect(),

@@ -35,18 +35,18 @@ impl Scheduling<'_> {
 }
 
 /// The QoS of the fabric, still by service channels, and its DTable, if it has one; the scheduling
-/// goes into the parameters of `switch`. `header`: header bytes of a packet. SL-to-VL `tables` take
+/// goes into the parameters of `switch`. `classes`: VL classes of the routing. `header`: header bytes of a packet. SL-to-VL `tables` take
 /// the place of service channels.
 pub(super) fn qos(
     raw: &RawQos,
     fabric: &FabricDefaults,
     switch: &mut SwitchParameters,
-    rings: bool,
+    classes: u8,
     header: u32,
     tables: Option<&SlToVl>,
 ) -> Result<(Qos, Option<DTableTable>), ConfigError> {
-    let defaults = defaults(raw, rings)?;
-    let qos = with_vls(raw, &defaults, fabric, rings, tables)?;
+    let defaults = defaults(raw, classes)?;
+    let qos = with_vls(raw, &defaults, fabric, classes, tables)?;
     let scheduling = Scheduling {
         raw,
         defaults: &defaults,
@@ -64,7 +64,7 @@ fn with_vls(
     raw: &RawQos,
     defaults: &QosDefaults,
     fabric: &FabricDefaults,
-    rings: bool,
+    classes: u8,
     tables: Option<&SlToVl>,
 ) -> Result<Qos, ConfigError> {
     let levels = raw
@@ -77,7 +77,7 @@ fn with_vls(
         .sc2vl
         .as_ref()
         .or(Some(&defaults.sc2vl).filter(|list| !list.is_empty()));
-    let classes = if rings { 2 } else { 1 };
+    let classes = usize::from(classes);
     let limits = fabric.parameters.switch.port_vls();
     let qos = match (resolve_vls::queues(raw, tables)?, tables) {
         (Some(queues), _) => {
@@ -96,19 +96,19 @@ fn with_vls(
         }
         (None, Some(tables)) => resolve_vls::by_tables(raw, tables, limits, service_levels)?,
     };
-    let by_class = rings && qos.vl_policy == VlPolicy::ServiceChannels;
+    let by_class = classes > 1 && qos.vl_policy == VlPolicy::ServiceChannels;
     qos.validate_levels(if by_class { classes } else { usize::MAX })?;
     Ok(qos)
 }
 
 /// What the preset says; nothing where the file defines the service levels.
-fn defaults(raw: &RawQos, rings: bool) -> Result<QosDefaults, ConfigError> {
+fn defaults(raw: &RawQos, classes: u8) -> Result<QosDefaults, ConfigError> {
     match (raw.preset, &raw.service_levels) {
         (Some(_), Some(_)) => Err(ConfigError::new(
             "qos.service_levels",
             "a preset already defines the service levels; remove one of `preset` and `service_levels`",
         )),
-        (preset, None) => Ok(presets::qos(preset.unwrap_or(QosPreset::Single), rings)),
+        (preset, None) => Ok(presets::qos(preset.unwrap_or(QosPreset::Single), classes)),
         (None, Some(_)) => Ok(QosDefaults {
             scheduler: None,
             service_levels: Vec::new(),
@@ -122,10 +122,10 @@ fn defaults(raw: &RawQos, rings: bool) -> Result<QosDefaults, ConfigError> {
 pub(super) fn dtable_of(
     raw: &RawQos,
     fabric: &FabricDefaults,
-    rings: bool,
+    classes: u8,
     header: u32,
 ) -> Result<(DTableParameters, Vec<ServiceLevel>), ConfigError> {
-    let defaults = defaults(raw, rings)?;
+    let defaults = defaults(raw, classes)?;
     let scheduler = raw.scheduler.or(defaults.scheduler);
     if scheduler.unwrap_or(fabric.scheduler) != RawScheduler::DTable {
         return Err(ConfigError::new(
@@ -204,30 +204,40 @@ fn sc2vl(list: Option<&Vec<u8>>, levels: &[ServiceLevel]) -> Result<[Option<u8>;
     Ok(out)
 }
 
-/// On rings: no VL serves the first VL class of one SL and the second of
-/// another, which would close the cycle that the dateline cuts. Fabrics made by hand
-/// may do it, so that deadlocks can be studied; `validate` has seen to it that every SL
-/// has two SCs on two VLs.
-pub(super) fn classes_apart(qos: &Qos) -> Result<(), ConfigError> {
-    // The SL and SC that use a VL as first and as second class.
-    let mut users: [[Option<(&str, u8)>; 2]; MAX_LEVELS] = [[None; 2]; MAX_LEVELS];
+/// No VL serves two of the `classes` VL classes of any SLs, which would close the cycle that a
+/// dateline cuts. Fabrics made by hand may do it, so that deadlocks can be studied; `validate` has
+/// seen to it that every SL has an SC for each class, on VLs of their own.
+pub(super) fn classes_apart(qos: &Qos, classes: u8) -> Result<(), ConfigError> {
+    struct User<'a> {
+        level: &'a str,
+        sc: u8,
+        class: usize,
+    }
+    let mut users: [Option<User<'_>>; MAX_LEVELS] = [const { None }; MAX_LEVELS];
+    let classes = usize::from(classes);
     for level in &qos.service_levels {
-        let queues = (level.scs.len() / 2).max(1);
-        for (i, &sc) in level.scs.iter().enumerate().take(2 * queues) {
+        let queues = (level.scs.len() / classes).max(1);
+        for (i, &sc) in level.scs.iter().enumerate().take(classes * queues) {
             let class = i / queues;
             let vl = qos.sc2vl.get(usize::from(sc)).copied().flatten();
             let Some((vl, user)) = vl.and_then(|vl| Some((vl, users.get_mut(usize::from(vl))?)))
             else {
                 continue;
             };
-            user[class].get_or_insert((level.name.as_str(), sc));
-            if let [Some((first, zero)), Some((second, one))] = *user {
+            let level = level.name.as_str();
+            let first = user.get_or_insert(User { level, sc, class });
+            if first.class != class {
+                let User {
+                    level: other,
+                    sc: its,
+                    class: before,
+                } = first;
                 return Err(ConfigError::new(
                     "qos.sc2vl",
                     format!(
-                        "VL {vl} carries the first VL class of {first} (SC {zero}) and the \
-                         second of {second} (SC {one}), which can deadlock on a torus; give the \
-                         first SCs and the second SCs of all service levels different VLs"
+                        "VL {vl} carries VL class {before} of {other} (SC {its}) and VL class {class} of \
+                         {level} (SC {sc}), which can deadlock; give SCs of different classes \
+                         different VLs, whatever their service level"
                     ),
                 ));
             }

@@ -5,7 +5,7 @@ use super::error::ConfigError;
 use super::json::numbers;
 use super::raw_fabric::RawFabric;
 use super::raw_topology::RawTopology;
-use crate::fabric::spec::{Routing, UpPorts};
+use crate::fabric::spec::{Paths, Routing, UpPorts};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -19,10 +19,19 @@ pub(super) enum RawRouting {
     MinHop,
 }
 
-/// Checks the routing against the topology; returns its name.
+/// `fabric.paths`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawPaths {
+    Minimal,
+    Valiant,
+}
+
+/// Checks the routing against the topology; returns its name. `seed`: of the experiment.
 pub(super) fn routing(
     raw: &RawFabric,
     topology: &RawTopology,
+    seed: u64,
 ) -> Result<(&'static str, Routing), ConfigError> {
     use RawTopology::{Dragonfly, Graph, Ibnetdiscover, KAryNTree, Mesh, Single, Torus, Xgft};
     let default = match topology {
@@ -76,6 +85,10 @@ pub(super) fn routing(
         ring_tie: raw.ring_tie.unwrap_or(own.ring_tie),
         trunk: raw.trunk_selection.unwrap_or(own.trunk),
         up_ports,
+        paths: match raw.paths {
+            None | Some(RawPaths::Minimal) => Paths::Minimal,
+            Some(RawPaths::Valiant) => Paths::Valiant { seed },
+        },
         forwarding: None,
     };
     Ok((name, routing))
@@ -87,6 +100,7 @@ pub(super) fn describe(routing: &Routing, name: &str, fabric: &mut Map<String, V
         ring_tie,
         trunk,
         up_ports,
+        paths,
         forwarding,
     } = routing;
     let tables = forwarding.as_ref().map(|tables| {
@@ -97,8 +111,11 @@ pub(super) fn describe(routing: &Routing, name: &str, fabric: &mut Map<String, V
     fabric.insert("ring_tie".into(), json!(ring_tie));
     fabric.insert("trunk_selection".into(), json!(trunk));
     fabric.insert("forwarding".into(), json!(tables));
-    // Only in this case, so that the results of other experiments stay the same.
+    // Only in these cases, so that the results of other experiments stay the same.
     if *up_ports != UpPorts::Destination {
         fabric.insert("up_ports".into(), json!(up_ports));
+    }
+    if let Paths::Valiant { seed: _ } = paths {
+        fabric.insert("paths".into(), "valiant".into());
     }
 }

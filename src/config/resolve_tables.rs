@@ -5,7 +5,6 @@ use super::import::Imported;
 use super::raw_fabric::RawFabric;
 use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::spec::{ForwardingTables, Hop, SlToVl};
-use crate::fabric::topology::Topology;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
@@ -133,12 +132,6 @@ pub(super) fn forwarding(
             imported.forwarding(&dir.join(file)).map(Some)
         }
     }
-}
-
-/// True if the service channels are VL classes: where the topology needs them, without SL-to-VL
-/// tables.
-pub(super) fn classes(topology: &Topology, tables: Option<&SlToVl>) -> bool {
-    topology.vl_classes() > 1 && tables.is_none()
 }
 
 impl<'de> Deserialize<'de> for RawForwarding {

@@ -4,13 +4,14 @@
 // Every test program compiles its own copy and uses its own part of it.
 #![allow(dead_code)]
 
+use crate::common::paths::levels_and_vias;
 use crate::common::random::{Kind, fabric};
 use crate::common::script::{Cue, Script, message};
 use crate::common::specs::hierarchical_of;
 use flitwise::fabric::analysis::channels::{Buffer, Channel, Credits, Towards};
-use flitwise::fabric::analysis::path::path;
+use flitwise::fabric::analysis::path::path_via;
 use flitwise::fabric::engine::{Engine, RunEnd};
-use flitwise::fabric::ids::{NicPair, SwitchId};
+use flitwise::fabric::ids::{NicId, NicPair, SwitchId};
 use flitwise::fabric::spec::FabricSpec;
 use flitwise::fabric::spec::hierarchical::{CentralQueues, Quota};
 use flitwise::fabric::topology::Peer;
@@ -81,8 +82,8 @@ impl SlowGraph {
             queues: BTreeSet::new(),
         };
         for pair in all_pairs(spec) {
-            for sl in 0..spec.qos.service_levels.len() {
-                graph.follow(spec, pair, sl);
+            for (sl, via) in levels_and_vias(spec, pair) {
+                graph.follow(spec, pair, via, sl);
             }
         }
         let shared: Vec<Key> = graph.edges.iter().map(|&(_, to)| to).collect();
@@ -98,8 +99,8 @@ impl SlowGraph {
         graph
     }
 
-    fn follow(&mut self, spec: &FabricSpec, pair: NicPair, sl: usize) {
-        let route = path(spec, spec, pair, sl, 1).unwrap();
+    fn follow(&mut self, spec: &FabricSpec, pair: NicPair, via: NicId, sl: usize) {
+        let route = path_via(spec, spec, pair, via, sl, 1).unwrap();
         let switch = spec.hierarchical().expect("hierarchical switches");
         let per_vl = switch.buffers.central_queues == CentralQueues::PerVl;
         // NICs hold nobody up: the first input buffer is not waited for.

@@ -1,9 +1,11 @@
 //! A packet alone in a fabric: what analysis says of it, and what the engine does.
 
 use super::ids::pair;
+use super::paths::first_via;
 use super::script::{Cue, Script, message};
-use flitwise::fabric::analysis::path::{Path, path};
+use flitwise::fabric::analysis::path::{Path, path_via};
 use flitwise::fabric::engine::{Engine, RunEnd};
+use flitwise::fabric::ids::NicId;
 use flitwise::fabric::spec::FabricSpec;
 use flitwise::fabric::workload::PacketReport;
 
@@ -18,7 +20,8 @@ pub fn lone_packet(spec: &FabricSpec, pick: [u32; 4]) -> Option<(Path, RunEnd, P
     let dst = (src + 1 + pick[1] % (nics - 1)) % nics;
     let sl = pick[2] as usize % spec.qos.service_levels.len();
     let payload = pick[3] % (spec.qos.service_levels[sl].mtu_bytes + 1);
-    let route = path(spec, spec, pair(src, dst), sl, payload).unwrap();
+    let via = first_via(spec, NicId::new(src));
+    let route = path_via(spec, spec, pair(src, dst), via, sl, payload).unwrap();
     let mut script = Script::new([(Cue::At(0), message(1, src, dst, sl as u8, payload.into()))]);
     let end = Engine::new(spec).unwrap().run(&mut script);
     Some((route, end, script.packets[0]))

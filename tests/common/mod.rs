@@ -6,6 +6,7 @@
 pub mod ids;
 pub mod infiniband;
 pub mod lone_packet;
+pub mod paths;
 pub mod random;
 pub mod random_infiniband;
 pub mod random_tables;

@@ -15,9 +15,10 @@ use flitwise::fabric::spec::hierarchical::{
     Buffers, CentralQueues, DTABLE_UNIT_BYTES, DTableEntry, Pool, Quota, Scheduler, Timing,
     VirtualAllocation,
 };
+use flitwise::fabric::spec::validate::MAX_CLASS_TURNS;
 use flitwise::fabric::spec::{
-    CongestionControl, FabricSpec, Hierarchical, LinkLatency, Notification, Qos, RingTie, Routing,
-    ServiceLevel, Stages, Switch, TrunkSelection, Units, UpPorts, VlPolicy,
+    CongestionControl, FabricSpec, Hierarchical, LinkLatency, Notification, Paths, Qos, RingTie,
+    Routing, ServiceLevel, Stages, Switch, TrunkSelection, Units, UpPorts, VlPolicy,
 };
 use flitwise::fabric::topology::{Peer, Topology};
 use flitwise::fabric::workload::Message;
@@ -101,17 +102,24 @@ fn raw_levels() -> impl Strategy<Value = (Vec<RawLevel>, u8)> {
     (levels, vls)
 }
 
-/// The service levels with their SCs and VLs. On rings a level has two SCs on two
-/// VLs, elsewhere any number of SCs, of which several may share a VL. With DBBM it has as many
-/// `queues` in each class as there are SCs for.
+/// The service levels with their SCs and VLs. With several VL classes a level has an SC for each,
+/// on VLs of their own, else any number of SCs, of which several may share a VL. With DBBM it has
+/// as many `queues` in each class as there are SCs for.
 fn service_levels(
     kind: Kind,
     (raw, vls): &(Vec<RawLevel>, u8),
     flit_bytes: u32,
-    rings: bool,
+    classes: usize,
     queues: Option<u8>,
 ) -> Qos {
-    let classes = if rings { 2 } else { 1 };
+    let most = MAX_CLASS_TURNS as usize / (classes * classes);
+    let queues = queues.map(|queues| {
+        if classes > 1 {
+            queues.min(most as u8)
+        } else {
+            queues
+        }
+    });
     let queues = queues.map(|queues| queues.min((SCS / (classes * raw.len())) as u8).max(1));
     let mut vl_of_sc = [None; 32];
     let mut free = (0u8..32).filter(|&sc| sc != 15);
@@ -120,9 +128,13 @@ fn service_levels(
     for (i, (raw_vls, flits)) in raw.iter().enumerate() {
         let (a, b) = (raw_vls[0] % vls, raw_vls[raw_vls.len() - 1] % vls);
         let mut on: Vec<u8> = match kind {
-            Kind::Sound if rings => vec![a / 2 * 2, a / 2 * 2 + 1],
-            Kind::Any if rings && a == b => vec![a, (a + 1) % vls],
-            Kind::Any if rings => vec![a, b],
+            Kind::Any if classes == 2 && a == b => vec![a, (a + 1) % vls],
+            Kind::Any if classes == 2 => vec![a, b],
+            // Beyond two classes there may be VLs above `vls`.
+            _ if classes > 1 => {
+                let (first, n) = (a / classes as u8, classes as u8);
+                (first * n..(first + 1) * n).collect()
+            }
             _ => raw_vls.iter().map(|vl| vl % vls).collect(),
         };
         if let Some(queues) = queues {
@@ -258,6 +270,12 @@ fn scheduler(raw: &RawScheduler, spec: &FabricSpec) -> Scheduler {
     }
 }
 
+/// Minimal paths or, less often, paths of two legs.
+pub fn paths() -> impl Strategy<Value = Paths> {
+    let valiant = any::<u64>().prop_map(|seed| Paths::Valiant { seed });
+    prop_oneof![4 => Just(Paths::Minimal), 1 => valiant]
+}
+
 /// A random small fabric.
 pub fn fabric(kind: Kind) -> impl Strategy<Value = FabricSpec> {
     fabric_with(kind, Just(None), topology(), Just(RawTables::NONE))
@@ -304,11 +322,11 @@ prop_compose! {
         pools in (raw_pool(), raw_pool(), raw_pool(), raw_pool(), raw_pool()),
         per_vl in any::<bool>(),
         tie in prop_oneof![Just(RingTie::Positive), Just(RingTie::SourceParity)],
-        (trunk, up_ports) in (prop_oneof![
+        (trunk, up_ports, paths) in (prop_oneof![
             Just(TrunkSelection::Destination),
             Just(TrunkSelection::RoundRobin),
             Just(TrunkSelection::LeastQueued),
-        ], prop_oneof![Just(UpPorts::Destination), Just(UpPorts::LeastQueued)]),
+        ], prop_oneof![Just(UpPorts::Destination), Just(UpPorts::LeastQueued)], paths()),
         raw_scheduler in (0u8..3, vec((any::<u8>(), 0u32..=8), 5..=12)),
         control in control,
         (blind, queues) in (any::<bool>(), prop_oneof![3 => Just(None), 1 => (1u8..=5).prop_map(Some)]),
@@ -316,14 +334,18 @@ prop_compose! {
         // A central buffer taken literally couples the directions of a mesh.
         let per_vl = per_vl && (kind == Kind::Any || topology.switches() == 1);
         let classes = if per_vl { 1 } else { classes(&topology) };
-        let mut qos = service_levels(kind, &levels, flit_bytes, topology.vl_classes() > 1, queues);
+        // Two legs on a ring take four SCs of each level.
+        let fits = tables.is_none() && 4 * levels.0.len() <= SCS;
+        let paths = if fits { paths } else { Paths::Minimal };
+        let vl_classes = usize::from(topology.vl_classes() * paths.legs());
+        let mut qos = service_levels(kind, &levels, flit_bytes, vl_classes, queues);
         tables.put_sl2vl(kind, &topology, levels.1, &mut qos);
         let forwarding = tables.forwarding(kind, &topology, &qos);
         let up_ports = if forwarding.is_some() { UpPorts::Destination } else { up_ports };
         let empty = Pool { total: 0, per_vl: Vec::new() };
         let mut spec = FabricSpec {
             topology,
-            routing: Routing { ring_tie: tie, trunk, up_ports, forwarding },
+            routing: Routing { ring_tie: tie, trunk, up_ports, paths, forwarding },
             units: Units {
                 tick: TickLength::whole(640),
                 flit_bytes,

@@ -1,7 +1,7 @@
 //! Random InfiniBand fabrics and traffic, small enough for the oracle.
 
 use super::infiniband::{ratio, static_pool, voq_fabric, voq_of};
-use super::random::Kind;
+use super::random::{Kind, paths};
 use super::random_tables::RawTables;
 use super::random_topology;
 use super::script::{Cue, Script, message};
@@ -13,8 +13,8 @@ use flitwise::fabric::spec::congestion::{
 };
 use flitwise::fabric::spec::voq::{Acks, Buffers, InputQueues, LinkRates, VlArb, VlWeight};
 use flitwise::fabric::spec::{
-    CongestionControl, FabricSpec, Hop, LinkLatency, Notification, RingTie, ServiceLevel, SlToVl,
-    TrunkSelection, UpPorts, VlPolicy,
+    CongestionControl, FabricSpec, Hop, LinkLatency, Notification, Paths, RingTie, ServiceLevel,
+    SlToVl, TrunkSelection, UpPorts, VlPolicy,
 };
 use flitwise::fabric::topology::{Peer, Topology};
 use flitwise::units::Ratio;
@@ -187,28 +187,30 @@ fn complete(sls: usize) -> impl Strategy<Value = CongestionControl> {
     )
 }
 
-/// Service levels on VLs: on rings two classes each, which never share a VL. With DBBM they have
+/// Service levels on VLs: a VL for each VL class, no two of which share one. With DBBM they have
 /// `queues` SCs in each class.
 fn levels(spec: &mut FabricSpec, mtus: &[u32], pairs: u8, queues: Option<u8>) {
-    let ring = spec.topology.vl_classes() > 1;
-    let vls = if ring { 2 * pairs } else { pairs };
+    let classes = spec.topology.vl_classes() * spec.routing.paths.legs();
     // There are 15 SCs below the reserved one.
-    let queues = queues.map(|queues| if ring { queues.min(2) } else { queues });
+    let queues = queues.map(|queues| match classes {
+        1 => queues,
+        2 => queues.min(2),
+        _ => 1,
+    });
     let mut vl_of_sc = Vec::new();
     let mut levels = Vec::new();
     for (sl, &mtu_bytes) in (0u8..).zip(mtus) {
         let first = vl_of_sc.len() as u8;
         let vl = sl % pairs;
         if let Some(queues) = queues {
-            for class in 0..=u8::from(ring) {
+            for class in 0..classes {
                 let vls = (0..queues).map(|queue| (vl + queue) % pairs);
-                vl_of_sc.extend(vls.map(|vl| if ring { 2 * vl + class } else { vl }));
+                vl_of_sc.extend(vls.map(|vl| classes * vl + class));
             }
+        } else if classes == 1 {
+            vl_of_sc.extend([vl, (vl + 1) % pairs]);
         } else {
-            vl_of_sc.extend([
-                if ring { 2 * vl } else { vl },
-                if ring { 2 * vl + 1 } else { (vl + 1) % pairs },
-            ]);
+            vl_of_sc.extend((0..classes).map(|class| classes * vl + class));
         }
         levels.push(ServiceLevel {
             name: format!("SL{sl}"),
@@ -217,7 +219,7 @@ fn levels(spec: &mut FabricSpec, mtus: &[u32], pairs: u8, queues: Option<u8>) {
             mtu_bytes,
         });
     }
-    spec.qos.vls = vls;
+    spec.qos.vls = classes * pairs;
     spec.qos.sc2vl = sc2vl(&vl_of_sc);
     spec.qos.service_levels = levels;
     if let Some(queues) = queues {
@@ -241,6 +243,7 @@ prop_compose! {
             Just(TrunkSelection::LeastQueued),
         ],
         up_ports in prop_oneof![Just(UpPorts::Destination), Just(UpPorts::LeastQueued)],
+        paths in paths(),
     ) -> FabricSpec {
         let mut spec = voq_fabric(topology);
         let t = &mut voq_of(&mut spec).stages;
@@ -251,6 +254,7 @@ prop_compose! {
         spec.units.flits_per_credit = flits_per_credit;
         spec.routing.trunk = trunk;
         spec.routing.up_ports = up_ports;
+        spec.routing.paths = paths;
         spec.routing.ring_tie = if parity { RingTie::SourceParity } else { RingTie::Positive };
         levels(&mut spec, &mtus, pairs, queues);
         spec
@@ -292,7 +296,7 @@ pub fn tree_fabric() -> impl Strategy<Value = FabricSpec> {
 fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value = FabricSpec> {
     frame(topology).prop_flat_map(|spec| {
         let (vls, sls) = (spec.qos.vls, spec.qos.service_levels.len());
-        let ring = spec.topology.vl_classes() > 1;
+        let by_class = spec.needs_classes();
         let tables = (vec(0..vls, sls), vec(vec(0..vls, sls), 0..3));
         let acks = prop_oneof![
             Just(Acks::None),
@@ -306,7 +310,7 @@ fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value =
             (fineness(), rate(), rate(), vec(rate(), 0..4)),
             (option::of(rate()), option::of(rate()), acks),
             (arbiter(vls), arbiter(vls), 1u32..4),
-            option::of(tables).prop_map(move |tables| tables.filter(|_| !ring)),
+            option::of(tables).prop_map(move |tables| tables.filter(|_| !by_class)),
             (sizes, 1u32..4, option::of(any::<u64>())),
             option::of(congestion(sls)),
         )
@@ -352,7 +356,12 @@ fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value =
                         nic_queue: least + d,
                     };
                     let forwarding = RawTables::only_forwarding(forwarding);
-                    let forwarding = forwarding.forwarding(Kind::Sound, &spec.topology, &spec.qos);
+                    let forwarding = match spec.routing.paths {
+                        Paths::Minimal => {
+                            forwarding.forwarding(Kind::Sound, &spec.topology, &spec.qos)
+                        }
+                        Paths::Valiant { .. } => None,
+                    };
                     if forwarding.is_some() {
                         spec.routing.up_ports = UpPorts::Destination;
                     }

@@ -61,6 +61,11 @@ impl RawTables {
         }
     }
 
+    /// True if there are neither.
+    pub fn is_none(&self) -> bool {
+        self.sl2vl.is_none() && self.forwarding.is_none()
+    }
+
     /// Lets SL-to-VL tables decide the VLs, of which there are at most `vls`. A sound fabric with
     /// rings keeps its service channels.
     pub fn put_sl2vl(&self, kind: Kind, topology: &Topology, vls: u8, qos: &mut Qos) {

@@ -9,13 +9,13 @@ use super::link::{End, Link};
 use super::marking::Marking;
 use super::nic::Nic;
 use super::packet::{self, Flit, Packet, PacketId};
-use super::routing;
+use super::routing::{self, Leg};
 use super::sample::Sample;
 use super::sender::Choice;
 use super::switch::Switch;
 use super::{Departure, OracleRun, RunEnd};
 use flitwise::fabric::ids::{NicId, PortId, SwitchId};
-use flitwise::fabric::spec::{FabricSpec, Tick, TrunkSelection, UpPorts};
+use flitwise::fabric::spec::{FabricSpec, Paths, Tick, TrunkSelection, UpPorts};
 use flitwise::fabric::stats::{CctStats, CongestionStats};
 use flitwise::fabric::topology::Peer;
 use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
@@ -205,7 +205,8 @@ impl<'s> Fabric<'s> {
         let packet = &self.packets[id];
         let routing = &self.spec.routing;
         let by_destination = routing.trunk == TrunkSelection::Destination
-            && routing.up_ports == UpPorts::Destination;
+            && routing.up_ports == UpPorts::Destination
+            && routing.paths == Paths::Minimal;
         if by_destination {
             let flow = (packet.src, packet.dst, packet.sl);
             let (_, delivered) = self.flows.get_mut(&flow).expect("created before");
@@ -333,6 +334,7 @@ impl<'s> Fabric<'s> {
             ready: now,
             injected: 0,
             class: 0,
+            leg: Leg::default(),
             fecn: false,
             input: usize::MAX,
             vl: routing::vl_at_nic(self.spec, src, dst, sl),

@@ -1,5 +1,6 @@
 //! Packets and the flits they are made of.
 
+use super::routing::Leg;
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::workload::Message;
 
@@ -39,8 +40,10 @@ pub struct Packet {
     pub ready: Tick,
     /// Tick in which the header left the NIC.
     pub injected: Tick,
-    /// Dateline class, 0 or 1; only means something on rings.
+    /// VL class within its leg, 0 or 1; only means something on rings and dragonflies.
     pub class: usize,
+    /// The leg of its path decided last.
+    pub leg: Leg,
     /// Forward explicit congestion notification: it met congestion.
     pub fecn: bool,
     /// The input port at the switch that routed the packet last.

@@ -3,36 +3,59 @@
 
 use super::packet::Packet;
 use flitwise::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
-use flitwise::fabric::spec::{FabricSpec, Hop, RingTie, SlToVl, TrunkSelection, UpPorts, VlPolicy};
+use flitwise::fabric::spec::{
+    FabricSpec, Hop, Paths, RingTie, SlToVl, TrunkSelection, UpPorts, VlPolicy,
+};
 use flitwise::fabric::topology::{Arrangement, Cube, Dragonfly, Peer, Shape, Topology, Tree, Xgft};
+use flitwise::random::{Purpose, Stream};
 
-/// Where a switch sends a packet, and the VL class it has from there on.
+/// Where a switch sends a packet, and the state that it has from there on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextHop {
     pub output: usize,
+    /// VL class within the leg.
     pub class: usize,
+    pub leg: Leg,
+}
+
+/// The leg of its path that a packet is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Leg {
+    /// The only one; also that of a packet on its way to the first switch.
+    #[default]
+    Only,
+    /// To the switch of this NIC.
+    First(u32),
+    /// On to the destination.
+    Second,
 }
 
 /// VL on which a packet of `sl` leaves NIC `src` for NIC `dst`.
 pub fn vl_at_nic(spec: &FabricSpec, src: u32, dst: u32, sl: u8) -> usize {
     let VlPolicy::SlToVl(SlToVl { default, hcas, .. }) = &spec.qos.vl_policy else {
-        return vl_of_class(spec, sl, dst, 0);
+        return vl_of_class(spec, sl, dst, 0, Leg::Only);
     };
     usize::from(hcas.get(&NicId::new(src)).unwrap_or(default)[usize::from(sl)])
 }
 
-/// VL of a packet of `sl` to NIC `dst` in VL class `class`, by service channel.
-fn vl_of_class(spec: &FabricSpec, sl: u8, dst: u32, class: usize) -> usize {
+/// VL of a packet of `sl` to NIC `dst` in VL class `class` of `leg`, by service channel.
+fn vl_of_class(spec: &FabricSpec, sl: u8, dst: u32, class: usize, leg: Leg) -> usize {
     let scs = &spec.qos.service_levels[usize::from(sl)].scs;
-    let by_class = match spec.topology.shape() {
+    let changes = match spec.topology.shape() {
         Shape::Cube(cube) => cube.wraps(),
         Shape::Dragonfly(fly) => fly.a() > 1 && fly.groups() > 1,
         _ => false,
     };
+    // One queue after the other, class after class, leg after leg.
+    let class = match leg {
+        Leg::Second if changes => 2 + class,
+        Leg::Second => 1,
+        _ if changes => class,
+        _ => 0,
+    };
+    let by_class = changes || spec.routing.paths != Paths::Minimal;
     let sc = match spec.qos.vl_policy {
         VlPolicy::Dbbm { queues } => {
-            // One queue after the other, class after class; where none are needed there is one.
-            let class = if by_class { class } else { 0 };
             let queue = dst % u32::from(queues);
             scs[class * usize::from(queues) + queue as usize]
         }
@@ -51,6 +74,8 @@ pub struct Router {
     next_link: Vec<u32>,
     /// Port for every NIC, in explicit graphs.
     table: Vec<usize>,
+    /// What draws the switches at which first legs end, at ports with a NIC.
+    streams: Vec<Option<Stream>>,
 }
 
 impl Router {
@@ -63,10 +88,39 @@ impl Router {
             Shape::Graph(_) => nearest_and_least_used(&spec.topology, switch),
             _ => Vec::new(),
         };
+        let stream = |port| match (
+            spec.routing.paths,
+            spec.topology.peer(SwitchId::new(switch), port),
+        ) {
+            (Paths::Valiant { seed }, Peer::Nic(nic)) => {
+                Some(Stream::new(seed, Purpose::Paths, [nic.get().into(), 0]))
+            }
+            _ => None,
+        };
         Self {
             switch,
             table,
+            streams: spec.topology.port_ids().map(stream).collect(),
             next_link: vec![0; directions],
+        }
+    }
+
+    /// Which leg `packet`, which came in by port `input`, goes on with.
+    fn leg(&mut self, spec: &FabricSpec, input: usize, packet: &Packet) -> Leg {
+        let leg = match &mut self.streams[input] {
+            Some(stream) => Leg::First(stream.below(spec.topology.nics().into()) as u32),
+            None => packet.leg,
+        };
+        match leg {
+            Leg::First(nic) => {
+                let end = spec.topology.attachment(NicId::new(nic)).switch;
+                if end.get() == self.switch {
+                    Leg::Second
+                } else {
+                    leg
+                }
+            }
+            leg => leg,
         }
     }
 
@@ -86,9 +140,17 @@ impl Router {
             return NextHop {
                 output: row[packet.dst as usize].index(),
                 class: packet.class,
+                leg: packet.leg,
             };
         }
-        let SwitchPort { switch, port } = spec.topology.attachment(NicId::new(packet.dst));
+        let leg = self.leg(spec, input, packet);
+        let begins = leg != packet.leg && leg == Leg::Second;
+        let class = if begins { 0 } else { packet.class };
+        let dst = match leg {
+            Leg::First(nic) => nic,
+            Leg::Only | Leg::Second => packet.dst,
+        };
+        let SwitchPort { switch, port } = spec.topology.attachment(NicId::new(dst));
         let home = switch.get();
         let upwards = |own: usize, first: usize, count: usize| {
             if own < first || spec.routing.up_ports == UpPorts::Destination {
@@ -102,36 +164,40 @@ impl Router {
         let output = match spec.topology.shape() {
             _ if home == self.switch => port.index(),
             Shape::Cube(cube) => {
-                return self.route_on_cube(spec, cube, home, input, packet, queued);
+                let kept =
+                    move |same_dimension: bool| if same_dimension && !begins { class } else { 0 };
+                let (output, class) =
+                    self.route_on_cube(spec, cube, (home, dst), input, kept, queued);
+                return NextHop { output, class, leg };
             }
             Shape::Tree(tree) => {
                 let k = tree.k() as usize;
-                upwards(route_on_tree(*tree, self.switch, packet.dst), k, k)
+                upwards(route_on_tree(*tree, self.switch, dst), k, k)
             }
             Shape::Xgft(tree) => {
-                let (own, first, count) = route_on_xgft(tree, self.switch, packet.dst);
+                let (own, first, count) = route_on_xgft(tree, self.switch, dst);
                 upwards(own, first, count)
             }
             Shape::Dragonfly(fly) => {
-                let output = route_on_dragonfly(fly, self.switch, home, packet.dst);
+                let output = route_on_dragonfly(fly, self.switch, home, dst);
                 let global = output >= (fly.p() + fly.a() - 1) as usize;
-                let class = if global { 1 } else { packet.class };
-                return NextHop { output, class };
+                let class = if global { 1 } else { class };
+                return NextHop { output, class, leg };
             }
-            Shape::Graph(_) => self.table[packet.dst as usize],
+            Shape::Graph(_) => self.table[dst as usize],
             Shape::Single(_) => unreachable!("every NIC is at the only switch"),
         };
         let class = match spec.topology.shape() {
-            Shape::Dragonfly(_) => packet.class,
+            Shape::Dragonfly(_) => class,
             _ => 0,
         };
-        NextHop { output, class }
+        NextHop { output, class, leg }
     }
 
     /// VL on which `packet`, which came in by port `input`, goes on to `next`.
     pub fn vl(&self, spec: &FabricSpec, input: usize, packet: &Packet, next: NextHop) -> usize {
         let VlPolicy::SlToVl(SlToVl { default, ports, .. }) = &spec.qos.vl_policy else {
-            return vl_of_class(spec, packet.sl, packet.dst, next.class);
+            return vl_of_class(spec, packet.sl, packet.dst, next.class, next.leg);
         };
         let own = ports.get(&Hop {
             switch: SwitchId::new(self.switch),
@@ -141,16 +207,18 @@ impl Router {
         usize::from(own.unwrap_or(default)[usize::from(packet.sl)])
     }
 
-    /// Dimension order: the first dimension in which the coordinates differ.
+    /// Dimension order: the first dimension in which the coordinates differ. `home`: switch and
+    /// NIC that the packet goes to; `kept`: its class before a dateline, by whether it stays in the
+    /// dimension. Returns port and class.
     fn route_on_cube(
         &mut self,
         spec: &FabricSpec,
         cube: &Cube,
-        home: u32,
+        (home, dst): (u32, u32),
         input: usize,
-        packet: &Packet,
+        kept: impl Fn(bool) -> usize,
         queued: impl Fn(usize) -> u32,
-    ) -> NextHop {
+    ) -> (usize, usize) {
         let sizes = cube.dimensions();
         let here = coordinates(self.switch, sizes);
         let there = coordinates(home, sizes);
@@ -179,7 +247,7 @@ impl Router {
         let side = 2 * dimension + usize::from(!plus);
         let first = cube.concentration() as usize + side * trunk;
         let link = match spec.routing.trunk {
-            TrunkSelection::Destination => packet.dst as usize % trunk,
+            TrunkSelection::Destination => dst as usize % trunk,
             TrunkSelection::RoundRobin => {
                 let link = self.next_link[side] as usize;
                 self.next_link[side] = (self.next_link[side] + 1) % trunk as u32;
@@ -193,15 +261,8 @@ impl Router {
         let came_in_by = input
             .checked_sub(cube.concentration() as usize)
             .map(|link_port| link_port / (2 * trunk));
-        let kept = if came_in_by == Some(dimension) {
-            packet.class
-        } else {
-            0
-        };
-        NextHop {
-            output: first + link,
-            class: if closes_ring { 1 } else { kept },
-        }
+        let kept = kept(came_in_by == Some(dimension));
+        (first + link, if closes_ring { 1 } else { kept })
     }
 }
 

@@ -267,7 +267,7 @@ impl<'s> Switch<'s> {
                 let next = self.router.route(spec, port, packet, queued, waiting);
                 self.ungranted.insert(id, (next.output, packet.credits));
                 packet.output = next.output;
-                packet.class = next.class;
+                (packet.class, packet.leg) = (next.class, next.leg);
                 packet.vl = self.router.vl(spec, port, packet, next);
                 packet.input = port;
                 if let Some(marking) = &mut self.marking {

@@ -3,7 +3,7 @@
 use super::hca::Hca;
 use super::link::{End, Link};
 use super::packet::{Packet, PacketId, PacketKind};
-use super::routing;
+use super::routing::{self, Leg};
 use super::sample::{FlowSample, Sample};
 use super::switch::{Offer, Switch};
 use super::wiring::{PortLinks, Wiring};
@@ -370,6 +370,7 @@ pub(super) fn blank(
         fecn: false,
         becn: false,
         class: 0,
+        leg: Leg::default(),
         vl,
         output: usize::MAX,
         waiting_since: 0,

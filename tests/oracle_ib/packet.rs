@@ -1,5 +1,6 @@
 //! Packets and the flits they are made of.
 
+use super::routing::Leg;
 use flitwise::fabric::spec::Tick;
 
 /// Index of a packet in the fabric's list of all packets ever made.
@@ -42,8 +43,10 @@ pub struct Packet {
     pub credits: u32,
     pub fecn: bool,
     pub becn: bool,
-    /// Dateline class, 0 or 1; only means something on rings.
+    /// VL class within its leg, 0 or 1; only means something on rings and dragonflies.
     pub class: usize,
+    /// The leg of its path decided last.
+    pub leg: Leg,
     /// The VL decided last: at the source, then at every switch.
     pub vl: usize,
     /// The output port at the switch that routed the packet last.

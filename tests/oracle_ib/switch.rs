@@ -152,10 +152,11 @@ impl<'s> Switch<'s> {
                 };
                 let next = self.router.route(self.spec, port, packet, queued, waiting);
                 let vl = self.router.vl(self.spec, port, packet, next);
-                let NextHop { output, class } = next;
+                let NextHop { output, class, leg } = next;
                 let packet = &mut packets[id];
                 let came_on = packet.vl;
                 (packet.output, packet.class, packet.vl) = (output, class, vl);
+                packet.leg = leg;
                 packet.waiting_since = now;
                 self.inputs[port].join(id, came_on, output * self.vls + vl);
                 self.joined.push(id);

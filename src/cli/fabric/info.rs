@@ -206,6 +206,10 @@ impl Info<'_> {
         let mut row = |name: &str, value: String| writeln!(out, "{name:<12}  {value}");
         row("topology", topology.family().name())?;
         row("routing", self.loaded.routing.into())?;
+        if spec.routing.paths.legs() > 1 {
+            let valiant = "valiant: two legs, the first to the switch of a NIC drawn at random";
+            row("paths", valiant.into())?;
+        }
         row("NICs", human_count(topology.nics().into()))?;
         row("switches", human_count(topology.switches().into()))?;
         let radix = topology.radix();
@@ -268,7 +272,11 @@ impl Info<'_> {
             n => format!(", {} without a route", names::counted(n, "pair")),
         };
         let text = hops(r.diameter(), r.total_hops(), r.connected());
-        format!("{text}, as routed{lost}")
+        let leg = match self.spec().routing.paths.legs() {
+            1 => "",
+            _ => " on each leg",
+        };
+        format!("{text}{leg}, as routed{lost}")
     }
 
     fn minimal_text(&self) -> String {

@@ -53,6 +53,10 @@ pub struct InfoArgs {
     /// Prints the route of a packet from NIC to NIC, hop by hop.
     #[arg(long, num_args = 2, value_names = ["SRC", "DST"])]
     route: Option<Vec<u32>>,
+    /// NIC at whose switch the first leg of that packet's path ends, with fabric.paths = "valiant"
+    /// [default: SRC].
+    #[arg(long, value_name = "NIC", requires = "route")]
+    via: Option<u32>,
     /// Service level of that packet [default: the first].
     #[arg(long, value_name = "NAME", requires = "route")]
     sl: Option<String>,

@@ -1,7 +1,7 @@
 //! `flitwise fabric info --route`: the route of one packet.
 
 use super::{CliError, InfoArgs, names};
-use crate::fabric::analysis::path::{Path, path};
+use crate::fabric::analysis::path::{Path, path_via};
 use crate::fabric::ids::{NicId, NicPair, PortId};
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::fabric::switch::hierarchical;
@@ -12,6 +12,8 @@ use std::fmt::{self, Write};
 pub(super) struct Route<'a> {
     spec: &'a FabricSpec,
     pair: NicPair,
+    /// Of paths with two legs: the NIC at whose switch the first one ends.
+    via: Option<NicId>,
     sl: usize,
     payload: u32,
     path: Path,
@@ -29,6 +31,14 @@ impl<'a> Route<'a> {
             return bad(format!(
                 "--route {src} {dst}: give two different NICs below {nics}"
             ));
+        }
+        let two_legs = spec.routing.paths.legs() > 1;
+        if args.via.is_some() && !two_legs {
+            return bad("--via: paths have one leg; take fabric.paths = \"valiant\"".into());
+        }
+        let via = args.via.unwrap_or(src);
+        if via >= nics {
+            return bad(format!("--via {via}: give a NIC below {nics}"));
         }
         let levels = &spec.qos.service_levels;
         let sl = match &args.sl {
@@ -60,10 +70,12 @@ impl<'a> Route<'a> {
         };
         let [src, dst] = [src, dst].map(NicId::new);
         let pair = NicPair { src, dst };
-        match path(spec, spec, pair, sl, payload) {
+        let via = NicId::new(via);
+        match path_via(spec, spec, pair, via, sl, payload) {
             Ok(path) => Ok(Some(Self {
                 spec,
                 pair,
+                via: two_legs.then_some(via),
                 sl,
                 payload,
                 path,
@@ -83,11 +95,14 @@ impl<'a> Route<'a> {
         let (sc, vl) = path.injection;
         writeln!(
             out,
-            "\nroute of a packet of {} B ({}) in {level} from NIC {} to NIC {}:",
+            "\nroute of a packet of {} B ({}) in {level} from NIC {} to NIC {}{}:",
             self.payload,
             names::counted(path.flits.into(), "flit"),
             self.pair.src,
-            self.pair.dst
+            self.pair.dst,
+            self.via
+                .map(|nic| format!(" over the switch of NIC {nic}"))
+                .unwrap_or_default()
         )?;
         let src = self.pair.src;
         writeln!(out, "  tick 0: leaves NIC {src} on SC {sc}, VL {vl}")?;
@@ -158,7 +173,7 @@ impl<'a> Route<'a> {
                 "header_leaves_ticks": s.leaves,
             })
         });
-        json!({
+        let mut document = json!({
             "src": self.pair.src,
             "dst": self.pair.dst,
             "sl": self.spec.qos.service_levels[self.sl].name,
@@ -170,6 +185,10 @@ impl<'a> Route<'a> {
             "header_ticks": path.header,
             "latency_ticks": path.tail,
             "latency_ps": self.spec.units.tick.ps(path.tail),
-        })
+        });
+        if let Some(via) = self.via {
+            document["via"] = json!(via);
+        }
+        document
     }
 }

@@ -372,7 +372,7 @@ impl Builder<'_> {
                     self.used[own(vl.into())] = true;
                 }
             }
-            for port_out in topology.port_ids().filter(|&out| out != port_in) {
+            for port_out in topology.port_ids() {
                 let to = topology.peer(switch, port_out);
                 // With tables it is the turn from switch to switch that counts.
                 let ends = matches!(from, Peer::Nic(_)) || matches!(to, Peer::Nic(_));

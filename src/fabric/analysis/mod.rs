@@ -6,6 +6,7 @@ pub mod bisection;
 pub mod channels;
 pub mod distance;
 pub mod graph;
+mod legs;
 pub mod path;
 pub mod routes;
 mod table_turns;

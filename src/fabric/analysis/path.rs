@@ -62,7 +62,8 @@ pub enum NoRoute {
 
 /// Follows a packet of service level `sl` with `payload` bytes between two NICs.
 /// The fabric must have these NICs and this SL. Where other packets decide which candidate it
-/// takes, it takes the one that it would take without them.
+/// takes, it takes the one that it would take without them. Of paths with two legs the first one
+/// ends at the switch where it begins: see [`path_via`].
 ///
 /// # Errors
 /// If the routes do not lead to the receiving NIC.
@@ -73,14 +74,38 @@ pub fn path(
     sl: usize,
     payload: u32,
 ) -> Result<Path, NoRoute> {
+    path_via(spec, routes, pair, pair.src, sl, payload)
+}
+
+/// As [`path`], for a packet whose first leg ends at the switch of NIC `via`, if paths have two legs.
+///
+/// # Errors
+/// If the routes do not lead there and to the receiving NIC.
+pub fn path_via(
+    spec: &FabricSpec,
+    routes: &impl Routes,
+    pair: NicPair,
+    via: NicId,
+    sl: usize,
+    payload: u32,
+) -> Result<Path, NoRoute> {
     let NicPair { src, dst } = pair;
     let injection = spec.channel_at_nic(src, dst, sl).ok_or(NoRoute::NoVl)?;
     let mut walk = Walk::new(spec, routes, pair, sl, payload);
     let mut at = spec.topology.attachment(src);
     let mut steps: Vec<Step> = Vec::new();
+    let mut leg_begins = 0;
+    let mut first_leg = spec.routing.paths.legs() > 1;
+    if first_leg {
+        walk.target = via;
+    }
     loop {
         let switch = at.switch;
-        if steps.iter().any(|step| step.switch == switch) {
+        if first_leg && spec.topology.attachment(via).switch == switch {
+            (walk.target, walk.class) = (dst, spec.classes_of_leg());
+            (first_leg, leg_begins) = (false, steps.len());
+        }
+        if steps[leg_begins..].iter().any(|step| step.switch == switch) {
             return Err(NoRoute::RoutingLoop(switch));
         }
         let step = walk.step(at)?;
@@ -106,6 +131,8 @@ struct Walk<'a, R> {
     spec: &'a FabricSpec,
     routes: &'a R,
     dst: NicId,
+    /// NIC that the present leg is routed to.
+    target: NicId,
     sl: usize,
     /// When it arrives at the present switch.
     packet: Box<dyn ZeroLoad + 'a>,
@@ -119,6 +146,7 @@ impl<'a, R: Routes> Walk<'a, R> {
             spec,
             routes,
             dst,
+            target: dst,
             sl,
             packet: spec.switch.kind().at_zero_load(spec, src, payload),
             class: 0,
@@ -127,12 +155,12 @@ impl<'a, R: Routes> Walk<'a, R> {
 
     /// The packet passes the switch that it has reached at port `at`.
     fn step(&mut self, at: SwitchPort) -> Result<Step, NoRoute> {
-        let (spec, dst) = (self.spec, self.dst);
+        let (spec, dst, target) = (self.spec, self.dst, self.target);
         let SwitchPort {
             switch,
             port: port_in,
         } = at;
-        let port_out = self.routes.preferred(switch, dst);
+        let port_out = self.routes.preferred(switch, target);
         let port_out = port_out.filter(|&port| spec.topology.has_port(switch, port));
         let port_out = port_out.ok_or(NoRoute::NoNextHop(switch))?;
         let hop = Hop {
@@ -153,7 +181,7 @@ impl<'a, R: Routes> Walk<'a, R> {
             switch,
             port_in,
             port_out,
-            candidates: self.routes.candidates(switch, dst),
+            candidates: self.routes.candidates(switch, target),
             central,
             channel: (channel.sc, channel.vl),
             arrives,

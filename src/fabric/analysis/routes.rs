@@ -6,6 +6,7 @@
 //! hop leads to only one switch. This module walks the graph from the farthest switches on, which
 //! takes one step per (switch, destination) and out-port.
 
+use super::legs::add_second_leg;
 use super::table_turns::TableWalk;
 use super::turns::{TurnBits, Turns};
 use super::{MAX_STEPS, MAX_TURNS, Routes, TooLarge, nics_at, steps};
@@ -19,7 +20,8 @@ use crate::units::Ratio;
 pub struct RouteAnalysis {
     /// Ordered pairs of different NICs.
     pub pairs: u64,
-    /// Connected pairs by hops, which are the switch-to-switch links crossed.
+    /// Connected pairs by hops, which are the switch-to-switch links crossed. Of paths with two legs
+    /// one leg counts.
     pub pairs_by_hops: Vec<u64>,
     /// The first pairs without a route, at most [`EXAMPLES`].
     pub lost: Vec<NicPair>,
@@ -67,8 +69,12 @@ impl RouteAnalysis {
             walk.follow(routes, dst);
             walk.add_up(dst);
         }
-        walk.result.turns.by_tables = walk.tables.map(|tables| tables.found);
-        Ok(walk.result)
+        let mut result = walk.result;
+        result.turns.by_tables = walk.tables.map(|tables| tables.found);
+        if spec.routing.paths.legs() > 1 {
+            add_second_leg(spec, &mut result);
+        }
+        Ok(result)
     }
 
     /// Pairs that are connected.
@@ -183,8 +189,10 @@ struct Walk<'a> {
     nics_at: Vec<u32>,
     /// Switches with NICs.
     sources: Vec<SwitchId>,
-    /// Number of VL classes that packets use.
+    /// Number of VL classes that packets use, on each leg of a path.
     class_count: u8,
+    /// Packets change their VL class on their path.
+    changes_class: bool,
     turn_bits: TurnBits,
     vl_classes: VlClasses,
 
@@ -222,7 +230,11 @@ impl<'a> Walk<'a> {
         Self {
             spec,
             sources,
-            class_count: spec.classes(),
+            class_count: match spec.needs_classes() {
+                true => spec.classes_of_leg(),
+                false => 1,
+            },
+            changes_class: spec.needs_classes(),
             turn_bits: TurnBits::new(spec),
             vl_classes: VlClasses::new(topology),
             mark: vec![0; switches],
@@ -434,9 +446,9 @@ impl<'a> Walk<'a> {
     /// The turn of packets for `dst` from VL class `before` to `after`. `vls`: their VLs, if these
     /// do not change.
     fn turn(&self, before: u8, after: u8, dst: NicId, vls: u32) -> u32 {
-        match self.class_count {
-            1 => vls,
-            _ => self.turn_bits.turn(before, after, dst),
+        match self.changes_class {
+            false => vls,
+            true => self.turn_bits.turn(before, after, dst),
         }
     }
 

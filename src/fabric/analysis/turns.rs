@@ -37,6 +37,17 @@ impl TurnBits {
         1 << (bit % TURN_BITS)
     }
 
+    /// Number of queues within the classes.
+    pub fn queues(self) -> u32 {
+        self.queues
+    }
+
+    /// The bits of `turns`.
+    pub fn all(self, turns: u32) -> impl Iterator<Item = Turn> {
+        let bits = (0..TURN_BITS).filter(move |bit| turns >> bit & 1 == 1);
+        bits.map(move |bit| self.of(bit))
+    }
+
     /// What a bit stands for.
     pub fn of(self, bit: u32) -> Turn {
         let (classes, queue) = (bit / self.queues, bit % self.queues);

@@ -21,6 +21,7 @@ mod far_end;
 mod full_tests;
 mod hierarchical;
 mod kernel;
+mod next_hop;
 mod nic;
 mod observers;
 mod pool;

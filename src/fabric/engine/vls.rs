@@ -31,8 +31,29 @@ enum Changes {
     Never,
     /// Its VL class.
     Classes(VlClasses),
+    /// Its VL class, which counts on from leg to leg of its path.
+    Legs(Legs),
     /// SL-to-VL tables, which also decide the first VL.
     Tables(PortTables),
+}
+
+/// VL classes of paths with several legs.
+#[derive(Debug)]
+struct Legs {
+    of_leg: VlClasses,
+    /// Classes of each leg.
+    count: u8,
+}
+
+impl Legs {
+    /// VL class behind `hop` of a packet of VL class `class`.
+    fn behind(&self, hop: Hop, class: u8) -> u8 {
+        let (in_port, out_port) = (PortId::new(hop.in_port), PortId::new(hop.out_port));
+        let (leg, class) = (class / self.count, class % self.count);
+        let behind = self.of_leg.behind(in_port, out_port, hop.output, class);
+        // Some dragonflies have datelines, but need no classes.
+        leg * self.count + behind.min(self.count - 1)
+    }
 }
 
 /// The ports of a packet at a switch.
@@ -73,10 +94,17 @@ impl Vls {
         }
         let changes = match &spec.qos.vl_policy {
             VlPolicy::SlToVl(tables) => Changes::Tables(PortTables::new(spec, tables)?),
-            VlPolicy::ServiceChannels | VlPolicy::Dbbm { .. } => match classes {
-                1 => Changes::Never,
-                _ => Changes::Classes(VlClasses::new(&spec.topology)),
-            },
+            VlPolicy::ServiceChannels | VlPolicy::Dbbm { .. } => {
+                let of_leg = VlClasses::new(&spec.topology);
+                match (classes, spec.routing.paths.legs()) {
+                    (1, _) => Changes::Never,
+                    (_, 1) => Changes::Classes(of_leg),
+                    _ => Changes::Legs(Legs {
+                        of_leg,
+                        count: spec.classes_of_leg(),
+                    }),
+                }
+            }
         };
         Ok(Self {
             levels,
@@ -90,7 +118,7 @@ impl Vls {
     pub(super) fn at_nic(&self, nic: u32, dst: u32, sl: u8) -> u8 {
         match &self.changes {
             Changes::Tables(tables) => tables.at_nic(nic, sl),
-            Changes::Classes(_) | Changes::Never => self.of_class(sl, 0, dst),
+            Changes::Classes(_) | Changes::Legs(_) | Changes::Never => self.of_class(sl, 0, dst),
         }
     }
 
@@ -110,6 +138,13 @@ impl Vls {
                 let hop = hop();
                 let (in_port, out_port) = (PortId::new(hop.in_port), PortId::new(hop.out_port));
                 let class = classes.behind(in_port, out_port, hop.output, before.class);
+                VlAndClass {
+                    vl: self.of_class(sl, class, dst),
+                    class,
+                }
+            }
+            Changes::Legs(legs) => {
+                let class = legs.behind(hop(), before.class);
                 VlAndClass {
                     vl: self.of_class(sl, class, dst),
                     class,

@@ -18,7 +18,7 @@ pub mod vls;
 pub use self::congestion::{CongestionControl, Notification};
 pub use self::links::LinkRates;
 pub use self::qos::{Qos, ServiceLevel};
-pub use self::routing::{ForwardingTables, RingTie, Routing, TrunkSelection, UpPorts};
+pub use self::routing::{ForwardingTables, Paths, RingTie, Routing, TrunkSelection, UpPorts};
 pub use self::speed::{LinkSpeed, flits_per_tick};
 pub use self::units::{Stages, Units};
 pub use self::vls::{Channel, Hop, SlToVl, VlPolicy};
@@ -119,13 +119,6 @@ impl FabricSpec {
             .map(|sl| self.units.credits(self.max_flits(sl)))
             .max()
             .unwrap_or(0)
-    }
-
-    /// True if the routing needs SCs of every service level in more than one VL class: on rings
-    /// and dragonflies, unless SL-to-VL tables decide the VLs.
-    #[must_use]
-    pub fn needs_classes(&self) -> bool {
-        self.topology.vl_classes() > 1 && self.qos.vl_policy.tables().is_none()
     }
 
     /// Rate of the fastest link in flits per tick; its inverse is a *cycle*, in which loads are

@@ -47,6 +47,30 @@ pub enum UpPorts {
     LeastQueued,
 }
 
+/// Which paths packets take to their destinations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Paths {
+    /// The routing of the topology, or the forwarding tables, straight to the destination.
+    Minimal,
+    /// First to a switch drawn at random, then to the destination (Valiant, "A scheme for fast
+    /// parallel communication", SIAM J. Comput. 11, 1982): `docs/model.md` §7.
+    Valiant {
+        /// Seed of the random streams, one for each source NIC.
+        seed: u64,
+    },
+}
+
+impl Paths {
+    /// Legs of a path: each is routed as if the packet ended there, on VL classes of its own.
+    #[must_use]
+    pub fn legs(self) -> u8 {
+        match self {
+            Self::Minimal => 1,
+            Self::Valiant { .. } => 2,
+        }
+    }
+}
+
 /// Routing settings; the algorithm follows from the topology (dimension order
 /// on torus and mesh, DESTRO on trees).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +81,8 @@ pub struct Routing {
     pub trunk: TrunkSelection,
     /// Selection of up-ports on trees.
     pub up_ports: UpPorts,
+    /// Paths to the destinations.
+    pub paths: Paths,
     /// Linear forwarding tables; `None`: the topology's own routing.
     pub forwarding: Option<ForwardingTables>,
 }
@@ -69,6 +95,7 @@ impl Default for Routing {
             ring_tie: RingTie::Positive,
             trunk: TrunkSelection::Destination,
             up_ports: UpPorts::Destination,
+            paths: Paths::Minimal,
             forwarding: None,
         }
     }

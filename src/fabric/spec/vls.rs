@@ -111,14 +111,27 @@ impl Qos {
 }
 
 impl FabricSpec {
-    /// VL classes that packets use: 1 unless the routing needs more
-    /// ([`FabricSpec::needs_classes`]).
+    /// True if the routing needs SCs of every service level in more than one VL class: on rings
+    /// and dragonflies, and for paths of several legs, unless SL-to-VL tables decide the VLs.
+    #[must_use]
+    pub fn needs_classes(&self) -> bool {
+        self.classes() > 1
+    }
+
+    /// VL classes that packets use: those of the topology for each leg of a path, or 1 if SL-to-VL
+    /// tables decide the VLs.
     #[must_use]
     pub fn classes(&self) -> u8 {
-        match self.needs_classes() {
-            true => self.topology.vl_classes(),
-            false => 1,
+        match self.qos.vl_policy.tables() {
+            Some(_) => 1,
+            None => self.classes_of_leg() * self.routing.paths.legs(),
         }
+    }
+
+    /// VL classes of each leg of a path. Those of the second leg follow those of the first.
+    #[must_use]
+    pub fn classes_of_leg(&self) -> u8 {
+        self.topology.vl_classes()
     }
 
     /// Service channel of a packet of `sl` for NIC `dst` in VL class `class`, and its VL. `None` if
@@ -161,7 +174,13 @@ impl FabricSpec {
         } = hop;
         let class = match self.classes() {
             1 => 0,
-            _ => self.topology.class_behind(switch, in_port, out_port, class),
+            _ => {
+                let of_leg = self.classes_of_leg();
+                let (leg, class) = (class / of_leg, class % of_leg);
+                let behind = self.topology.class_behind(switch, in_port, out_port, class);
+                // Some dragonflies have datelines, but need no classes.
+                leg * of_leg + behind.min(of_leg - 1)
+            }
         };
         let channel = match &self.qos.vl_policy {
             VlPolicy::SlToVl(tables) => of_table(sl, tables.at_switch(hop, sl as u8)),

@@ -9,7 +9,6 @@ use crate::fabric::engine::bits::first_from;
 use crate::fabric::engine::calendar::{EVENT_ID, EVENT_SHIFT};
 use crate::fabric::engine::pool::{EntryId, PacketId};
 use crate::fabric::engine::probe::Probe;
-use crate::fabric::ids::{NicId, SwitchId};
 use crate::fabric::prefetch::prefetch;
 
 /// Number of events ahead whose parts are prefetched: far enough to hide a cache miss.
@@ -48,8 +47,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         }
         if let Some(&(port, id)) = self.input_ready[line].peek(NEAR) {
             let packet = &self.kernel.packets[id];
-            let switch = SwitchId::new(self.inputs[port as usize].switch);
-            self.router.prefetch(switch, NicId::new(packet.dst));
+            let switch = self.inputs[port as usize].switch;
+            self.next_hops.prefetch(switch, packet.dst);
             self.input_fifos
                 .prefetch_head(port as usize, packet.vl.into());
         }

@@ -57,15 +57,14 @@ use self::parts::{Central, Input, Nic, Output, Ports, Sender};
 use self::schedule::DrainRate;
 use self::scheduler::Schedulers;
 use super::calendar::DelayLine;
-use super::choice::Choice;
 use super::congestion::Congestion;
 use super::deadlock::Deadlock;
 use super::kernel::{Kernel, SwitchModel};
+use super::next_hop::NextHops;
 use super::nic::Answering;
 use super::pool::{EntryId, MessageId, PacketId};
 use super::probe::Probe;
 use super::vls::Vls;
-use crate::fabric::routing::Router;
 use crate::fabric::spec::hierarchical::Timing;
 use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, SpecError, Tick, Units};
 use crate::fabric::stats::FabricStats;
@@ -108,12 +107,11 @@ pub(super) struct Fabric<C, P> {
     send_queues: VlBuffers,
 
     // Tables.
-    router: Router,
+    next_hops: NextHops,
     /// First central queue of packets to each port, over all switches.
     first_queue: Vec<u16>,
     /// Offset of each VL from that first queue.
     vl_offset: Vec<u8>,
-    choice: Choice,
     /// Per output, if `C::ADAPTIVE`: credits of the packets that were routed to it and have not been
     /// granted its buffer.
     waiting: Vec<u32>,
@@ -217,10 +215,9 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             central_buffers,
             output_buffers: VlBuffers::of_pool(ports, &buffers.output, DrainRate::link(fpc)),
             send_queues: VlBuffers::of_pool(nic_count, &buffers.nic_queue, DrainRate::link(fpc)),
-            router: Router::new(spec),
+            next_hops: NextHops::new(spec),
             first_queue: queues.first_of_ports(&classes),
             vl_offset: queues.of_vl,
-            choice: Choice::new(spec),
             waiting: vec![0; if C::ADAPTIVE { ports } else { 0 }],
             vl_policy: Vls::new(spec)?,
             answering: Answering::new(spec),

@@ -1,17 +1,18 @@
 //! Phase 4: headers become ready and join the FIFOs of their buffers. In input buffers,
 //! routing decides the out-port, the SC and the VL (`docs/model.md` §7). The next hops come
-//! from the [`Router`](crate::fabric::routing::Router). Allocation is in
+//! from [`NextHops`](crate::fabric::engine::next_hop::NextHops). Allocation is in
 //! [`allocate`](super::allocate).
 
 use super::Fabric;
 use super::buffers::VlBuffers;
 use super::control::Control;
-use crate::fabric::engine::choice::{Choice, Occupancy};
+use super::packet::Packet;
+use crate::fabric::engine::choice::Occupancy;
 use crate::fabric::engine::congestion::MarkerQueue;
+use crate::fabric::engine::next_hop::Context;
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::engine::vls::{Hop, VlAndClass};
-use crate::fabric::ids::{NicId, SwitchId};
 use crate::fabric::spec::Tick;
 
 impl<C: Control, P: Probe> Fabric<C, P> {
@@ -19,7 +20,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// become ready join their FIFOs.
     #[inline]
     pub(super) fn complete_routing(&mut self) {
-        if self.choice.by_others() {
+        if self.next_hops.by_others() {
             self.route_in_port_order();
         } else {
             for line in 0..2 {
@@ -28,8 +29,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
                     if self.prefetching {
                         self.prefetch_input(line);
                     }
-                    let output = self.output_of(port, id);
-                    self.join_input(port, id, output);
+                    let vl = self.route(port, id);
+                    self.join_input(port, id, vl);
                 }
             }
         }
@@ -80,67 +81,56 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         self.kernel.observers.counters.events += arrivals.len() as u64;
         arrivals.sort_unstable();
         for &(port, id) in &arrivals {
-            let output = self.output_of(port, id);
-            self.join_input(port, id, output);
+            let vl = self.route(port, id);
+            self.join_input(port, id, vl);
         }
         arrivals.clear();
         self.arrivals = arrivals;
     }
 
-    /// Out-port, numbered over all switches, of packet `id` at in-port `port`.
+    /// Decides out-port, VL and VL class of packet `id` at in-port `port`. Returns the VL of its
+    /// input buffer, which it had before.
     #[inline]
-    fn output_of(&mut self, port: u32, id: PacketId) -> u32 {
-        let (switch, dst) = (
-            self.inputs[port as usize].switch,
-            self.kernel.packets[id].dst,
-        );
-        let first = self
-            .router
-            .first_port(SwitchId::new(switch), NicId::new(dst));
-        let first = switch * self.radix + first.get();
-        match self.choice {
-            Choice::Only => first,
-            _ => self.choose(switch, first, dst),
-        }
-    }
-
-    /// The out-port of a packet for `dst` at `switch`, where `first` is not the only candidate. Out
-    /// of the way of fabrics without a choice.
-    #[inline(never)]
-    fn choose(&mut self, switch: u32, first: u32, dst: u32) -> u32 {
-        let queues = Queues {
-            buffers: &mut self.output_buffers,
-            waiting: &self.waiting,
-            now: self.kernel.now,
+    fn route(&mut self, port: u32, id: PacketId) -> u8 {
+        let switch = self.inputs[port as usize].switch;
+        let Packet {
+            dst, sl, vl, class, ..
+        } = self.kernel.packets[id];
+        let next = self.next_hops.decide(Context {
+            switch,
+            input: port,
+            packet: id,
+            dst,
+            occupancy: Queues {
+                buffers: &mut self.output_buffers,
+                waiting: &self.waiting,
+                now: self.kernel.now,
+            },
+        });
+        let first_port = switch * self.radix;
+        let hop = || Hop {
+            input: port,
+            output: next.output,
+            in_port: port - first_port,
+            out_port: next.output - first_port,
         };
-        self.choice.output(switch, first, dst, queues)
+        let class = next.class.unwrap_or(class);
+        let behind = self
+            .vl_policy
+            .behind(hop, sl, dst, VlAndClass { vl, class });
+        let packet = &mut self.kernel.packets[id];
+        (packet.output, packet.vl, packet.class) = (next.output, behind.vl, behind.class);
+        vl
     }
 
-    /// Adds packet `id` to the FIFO of its input buffer; it will leave by `output`.
+    /// Adds packet `id` to the FIFO of its input buffer, on `vl`.
     #[inline]
-    fn join_input(&mut self, port: u32, id: PacketId, output: u32) {
+    fn join_input(&mut self, port: u32, id: PacketId, vl: u8) {
         let packet = &mut self.kernel.packets[id];
-        packet.output = output;
+        let (output, vl) = (packet.output, usize::from(vl));
         if C::ADAPTIVE {
             self.waiting[output as usize] += u32::from(packet.credits);
         }
-        let vl = usize::from(packet.vl);
-        let before = VlAndClass {
-            vl: packet.vl,
-            class: packet.class,
-        };
-        let (inputs, radix) = (&self.inputs, self.radix);
-        let hop = || {
-            let first_port = inputs[port as usize].switch * radix;
-            Hop {
-                input: port,
-                output,
-                in_port: port - first_port,
-                out_port: output - first_port,
-            }
-        };
-        let behind = self.vl_policy.behind(hop, packet.sl, packet.dst, before);
-        (packet.vl, packet.class) = (behind.vl, behind.class);
         let observers = &mut self.kernel.observers;
         observers.queued(self.kernel.now, output, || packet.seen(id));
         if let Some(control) = self.control.get_mut() {
@@ -153,7 +143,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             control.congestion.joined(queue, packet.flits);
         }
         if self.prefetching {
-            self.prefetch_target(port, output, behind.vl);
+            self.prefetch_target(port, output, self.kernel.packets[id].vl);
         }
         self.catch_up_input(port);
         let input = &mut self.inputs[port as usize];

@@ -99,7 +99,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             self.deliver_to(to.peer(), id, output);
         } else {
             packet.input = to.peer();
-            self.routes.route_ahead(packet, port.to_switch);
+            self.routes.route_ahead(packet, id, port.to_switch);
             self.join_later(id, header);
         }
         if waits {

@@ -409,7 +409,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         observers.started(&mut port.sent, transfer, seen);
         packet.schedule = leaves.arriving(port.flight.into(), port.arrival_of_tail(free), flits);
         packet.input = port.to.peer();
-        self.routes.route_ahead(packet, port.to_switch);
+        self.routes.route_ahead(packet, id, port.to_switch);
         if origin.purpose == Purpose::Data {
             let message = &self.kernel.messages[origin.message];
             if origin.last && message.report_injection {

@@ -10,21 +10,19 @@ use super::Fabric;
 use super::packet::Packet;
 use super::parts::Output;
 use crate::fabric::engine::bits::push_quickly;
-use crate::fabric::engine::choice::{Choice, Occupancy};
+use crate::fabric::engine::choice::Occupancy;
 use crate::fabric::engine::congestion::MarkerQueue;
+use crate::fabric::engine::next_hop::{Context, NextHop, NextHops};
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::{Obstacle, Probe};
 use crate::fabric::engine::vls::{Hop, VlAndClass, Vls};
-use crate::fabric::ids::{NicId, SwitchId};
-use crate::fabric::routing::Router;
 use crate::fabric::spec::{FabricSpec, SpecError, Voq};
 
-/// What routing needs to know: next hops, how to choose among them, and the VLs.
+/// What routing needs to know: next hops and VLs.
 #[derive(Debug)]
 pub(super) struct Routes {
     radix: u32,
-    router: Router,
-    choice: Choice,
+    next_hops: NextHops,
     depends_on_order: bool,
     vls: Vls,
     /// Credits of an output buffer.
@@ -36,12 +34,11 @@ pub(super) struct Routes {
 
 impl Routes {
     pub(super) fn new(spec: &FabricSpec, voq: &Voq) -> Result<Self, SpecError> {
-        let choice = Choice::new(spec);
+        let next_hops = NextHops::new(spec);
         Ok(Self {
             radix: spec.topology.radix(),
-            router: Router::new(spec),
-            depends_on_order: choice.by_others(),
-            choice,
+            depends_on_order: next_hops.by_others(),
+            next_hops,
             vls: Vls::new(spec)?,
             buffer: voq.buffers.output,
             waiting: spec
@@ -79,31 +76,48 @@ impl Routes {
         self.vls.at_nic(nic, dst, sl)
     }
 
-    /// Routes `packet`, on its way to `switch`, already when the device before sends it, unless the
-    /// order in which packets are routed matters.
+    /// Routes `packet`, which has number `id` and is on its way to `switch`, already when the device
+    /// before sends it, unless the order in which packets are routed matters.
     #[inline(always)]
-    pub(super) fn route_ahead<const L: usize>(&mut self, packet: &mut Packet<L>, switch: u32) {
+    pub(super) fn route_ahead<const L: usize>(
+        &mut self,
+        packet: &mut Packet<L>,
+        id: PacketId,
+        switch: u32,
+    ) {
         if !self.depends_on_order {
             // Without that order, no room matters either.
-            self.route(packet, switch, |_| 0);
+            self.route(packet, id, switch, |_| 0);
         }
     }
 
-    /// Decides output, VL and VL class of `packet` at `switch`. `room(output)`: credits free in the
-    /// output buffer of `output`.
+    /// Decides output, VL and VL class of `packet`, which has number `id`, at `switch`.
+    /// `room(output)`: credits free in the output buffer of `output`.
     #[inline(always)]
     fn route<const L: usize>(
         &mut self,
         packet: &mut Packet<L>,
+        id: PacketId,
         switch: u32,
         room: impl FnMut(u32) -> u32,
     ) {
         let Packet { input, dst, sl, .. } = *packet;
+        let (buffer, waiting) = (self.buffer, self.waiting.as_deref());
+        let NextHop { output, class } = self.next_hops.decide(Context {
+            switch,
+            input,
+            packet: id,
+            dst,
+            occupancy: Queues {
+                room,
+                buffer,
+                waiting,
+            },
+        });
         let before = VlAndClass {
             vl: packet.vl,
-            class: packet.class,
+            class: class.unwrap_or(packet.class),
         };
-        let output = self.output(switch, dst, room);
         let first_port = switch * self.radix;
         let hop = || Hop {
             input,
@@ -113,33 +127,6 @@ impl Routes {
         };
         let VlAndClass { vl, class } = self.vls.behind(hop, sl, dst, before);
         (packet.output, packet.vl, packet.class) = (output, vl, class);
-    }
-
-    /// Output, numbered over all switches, of a packet for `dst` at `switch`. `room(output)`: credits
-    /// free in the output buffer of `output`.
-    #[inline(always)]
-    fn output(&mut self, switch: u32, dst: u32, room: impl FnMut(u32) -> u32) -> u32 {
-        let first = self
-            .router
-            .first_port(SwitchId::new(switch), NicId::new(dst));
-        let first = switch * self.radix + first.get();
-        match self.choice {
-            Choice::Only => first,
-            _ => self.choose(switch, first, dst, room),
-        }
-    }
-
-    /// As [`output`](Self::output), where `first` is not the only candidate. Out of the way of
-    /// fabrics without a choice.
-    #[inline(never)]
-    fn choose(&mut self, switch: u32, first: u32, dst: u32, room: impl FnMut(u32) -> u32) -> u32 {
-        let (buffer, waiting) = (self.buffer, self.waiting.as_deref());
-        let queues = Queues {
-            room,
-            buffer,
-            waiting,
-        };
-        self.choice.output(switch, first, dst, queues)
     }
 }
 
@@ -191,7 +178,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             u32::from(port.room)
         };
         let switch = self.inputs[packet.input as usize].switch;
-        self.routes.route(packet, switch, room);
+        self.routes.route(packet, id, switch, room);
     }
 
     /// Appends packet `id`, which has been routed, to its VoQ, or to its FIFO if it is not the head

@@ -63,7 +63,10 @@ impl Qos {
                 self.validate_sc(name, sc, &mut owner)?;
             }
             if level.scs.len() > most_scs {
-                return error("qos.service_levels", wrong_classes(name, level.scs.len()));
+                return error(
+                    "qos.service_levels",
+                    wrong_classes(name, level.scs.len(), most_scs),
+                );
             }
         }
         Ok(())
@@ -111,10 +114,10 @@ impl Qos {
     }
 }
 
-fn wrong_classes(name: &str, scs: usize) -> String {
+fn wrong_classes(name: &str, scs: usize, classes: usize) -> String {
     format!(
-        "{name} has {scs} SCs; on a torus it needs exactly 2, the VL classes, and so it does on a \
-         dragonfly"
+        "{name} has {scs} SCs; it needs exactly {classes}, one for each VL class (2 on a torus or \
+         dragonfly; twice as many with fabric.paths = \"valiant\")"
     )
 }
 
@@ -123,7 +126,10 @@ fn wrong_classes(name: &str, scs: usize) -> String {
 fn validate_classes(qos: &Qos, name: &str, scs: &[u8], classes: usize) -> Result<(), SpecError> {
     let queues = scs.len() / classes;
     if queues == 0 || scs.len() != classes * queues {
-        return error("qos.service_levels", wrong_classes(name, scs.len()));
+        return error(
+            "qos.service_levels",
+            wrong_classes(name, scs.len(), classes),
+        );
     }
     let vl = |sc: u8| qos.sc2vl.get(usize::from(sc)).copied().flatten();
     for (i, &zero) in scs.iter().enumerate() {

@@ -8,9 +8,19 @@ impl FabricSpec {
     /// Checks the forwarding tables, if there are any, and that nothing else wants to decide in
     /// their place.
     pub(super) fn validate_forwarding(&self) -> Result<(), SpecError> {
+        let two_legs = self.routing.paths.legs() > 1;
+        if two_legs && self.qos.vl_policy.tables().is_some() {
+            let problem = "paths of two legs need VL classes, which SL-to-VL tables take the place of; \
+                           remove one of the two";
+            return error("fabric.paths", problem.into());
+        }
         let Some(tables) = &self.routing.forwarding else {
             return Ok(());
         };
+        if two_legs {
+            let problem = "forwarding tables name the whole path; remove one of the two";
+            return error("fabric.paths", problem.into());
+        }
         if self.needs_classes() {
             let problem = "on a ring or dragonfly the VL classes follow the fabric's own routing; give \
                            SL-to-VL tables with the forwarding tables";
