@@ -8,9 +8,8 @@ mod oracle;
 use common::infiniband::{
     cct_of, control, marker_of, own_pool, voq_fabric, with_hierarchical_switches,
 };
-use common::random::{
-    Kind, choosing_tree, config, controlled_fabric, fabric, script, table_fabric, traffic,
-};
+use common::random::{Kind, choosing_tree, config, controlled_fabric, fabric, table_fabric};
+use common::random_traffic::{script, traffic};
 use common::script::{Cue, Script, jam, message};
 use common::specs::{even_pool, hierarchical_of, jamming_ring, opa_gen1, opasim};
 use compare::{compare, compare_sampled};

@@ -4,7 +4,8 @@
 mod common;
 mod oracle;
 
-use common::random::{Kind, classes, config, controlled_fabric, fabric, script, traffic};
+use common::random::{Kind, classes, config, controlled_fabric, fabric};
+use common::random_traffic::{script, traffic};
 use flitwise::fabric::spec::FabricSpec;
 use flitwise::fabric::spec::hierarchical::Scheduler;
 use flitwise::fabric::topology::Shape;

@@ -6,6 +6,7 @@ mod common;
 use common::infiniband::voq_fabric;
 use common::random::{self, Kind, config, controlled_fabric};
 use common::random_infiniband;
+use common::random_traffic;
 use common::script::{Cue, Script, message};
 use common::specs::opasim;
 use flitwise::fabric::engine::probe::{Obstacle, OutputId, PacketSeen, Probe};
@@ -201,16 +202,16 @@ proptest! {
 
     #[test]
     fn hierarchical_fabrics_are_seen_as_they_are_counted(
-        spec in random::fabric(Kind::Any), traffic in random::traffic(),
+        spec in random::fabric(Kind::Any), traffic in random_traffic::traffic(),
     ) {
-        check(&spec, &random::script(&spec, &traffic))?;
+        check(&spec, &random_traffic::script(&spec, &traffic))?;
     }
 
     #[test]
     fn so_are_they_with_congestion_control(
-        spec in controlled_fabric(Kind::Any), traffic in random::traffic(),
+        spec in controlled_fabric(Kind::Any), traffic in random_traffic::traffic(),
     ) {
-        check(&spec, &random::script(&spec, &traffic))?;
+        check(&spec, &random_traffic::script(&spec, &traffic))?;
     }
 
     #[test]

@@ -42,29 +42,7 @@ pub(super) fn routing(
         Graph(_) | Ibnetdiscover(_) => RawRouting::MinHop,
     };
     let routing = raw.routing.unwrap_or(default);
-    let trees = matches!(routing, RawRouting::Destro | RawRouting::DModK);
-    let problem = match topology {
-        Torus(_) | Mesh(_) if trees => {
-            Some("\"destro\" and \"d-mod-k\" route trees; a torus or mesh takes \"dor\"")
-        }
-        KAryNTree(_) | Xgft(_) if routing == RawRouting::Dor => Some(
-            "\"dor\" routes tori and meshes; a tree takes \"destro\" (the same as \"d-mod-k\")",
-        ),
-        Dragonfly(_) if routing != RawRouting::Minimal => {
-            Some("a dragonfly takes \"minimal\"; remove the key")
-        }
-        Graph(_) | Ibnetdiscover(_) if routing != RawRouting::MinHop => {
-            Some("a graph takes \"min-hop\", or forwarding tables (fabric.forwarding)")
-        }
-        Torus(_) | Mesh(_) | KAryNTree(_) | Xgft(_) if routing == RawRouting::MinHop => {
-            Some("\"min-hop\" routes graphs; remove it, the topology has a routing of its own")
-        }
-        Torus(_) | Mesh(_) | KAryNTree(_) | Xgft(_) if routing == RawRouting::Minimal => {
-            Some("\"minimal\" routes dragonflies; remove it, the topology has a routing of its own")
-        }
-        _ => None,
-    };
-    if let Some(problem) = problem {
+    if let Some(problem) = misfit(routing, topology) {
         return Err(ConfigError::new("fabric.routing", problem));
     }
     let name = match (topology, routing) {
@@ -92,6 +70,33 @@ pub(super) fn routing(
         forwarding: None,
     };
     Ok((name, routing))
+}
+
+/// Why the topology does not take this routing.
+fn misfit(routing: RawRouting, topology: &RawTopology) -> Option<&'static str> {
+    use RawTopology::{Dragonfly, Graph, Ibnetdiscover, KAryNTree, Mesh, Torus, Xgft};
+    let trees = matches!(routing, RawRouting::Destro | RawRouting::DModK);
+    match topology {
+        Torus(_) | Mesh(_) if trees => {
+            Some("\"destro\" and \"d-mod-k\" route trees; a torus or mesh takes \"dor\"")
+        }
+        KAryNTree(_) | Xgft(_) if routing == RawRouting::Dor => Some(
+            "\"dor\" routes tori and meshes; a tree takes \"destro\" (the same as \"d-mod-k\")",
+        ),
+        Dragonfly(_) if routing != RawRouting::Minimal => {
+            Some("a dragonfly takes \"minimal\"; remove the key")
+        }
+        Graph(_) | Ibnetdiscover(_) if routing != RawRouting::MinHop => {
+            Some("a graph takes \"min-hop\", or forwarding tables (fabric.forwarding)")
+        }
+        Torus(_) | Mesh(_) | KAryNTree(_) | Xgft(_) if routing == RawRouting::MinHop => {
+            Some("\"min-hop\" routes graphs; remove it, the topology has a routing of its own")
+        }
+        Torus(_) | Mesh(_) | KAryNTree(_) | Xgft(_) if routing == RawRouting::Minimal => {
+            Some("\"minimal\" routes dragonflies; remove it, the topology has a routing of its own")
+        }
+        _ => None,
+    }
 }
 
 /// Adds the keys of `routing` to the fabric's; `name` is the name of the algorithm.

@@ -104,6 +104,56 @@ const ABSENT: Member = Member {
     line: 0,
 };
 
+/// A member that carries out its steps at `ps`.
+struct Acting<'a, 'b> {
+    instance: u32,
+    me: u32,
+    ranks: &'a [RankId],
+    ps: u64,
+    link: &'a mut Link,
+    shared: &'a mut Shared<'b>,
+}
+
+impl Acting<'_, '_> {
+    /// Sends to another member. True if the send is not done at once.
+    fn send(&mut self, to: u32, bytes: u64, tag: u32) -> Result<bool, Problem> {
+        let ends = RankPair {
+            from: self.ranks[self.me as usize],
+            to: self.ranks[to as usize],
+        };
+        let purpose = Purpose::Collective {
+            instance: self.instance,
+            from: self.me,
+            to,
+            tag,
+        };
+        Ok(self.link.post(self.ps, ends, bytes, purpose, self.shared)?)
+    }
+
+    /// The message that the member waits for.
+    fn arrival(&self, from: u32, tag: u32) -> Arrival {
+        Arrival {
+            instance: self.instance,
+            to: self.me,
+            from,
+            tag,
+        }
+    }
+
+    /// Computes for `time`, in ps.
+    fn compute(&mut self, time: u64, record: u64) -> Result<(), Problem> {
+        let end = self.ps.checked_add(time).ok_or(TOO_LATE)?;
+        let what = What::Member {
+            instance: self.instance,
+            member: self.me,
+        };
+        let rank = self.ranks[self.me as usize];
+        let queue = &mut self.shared.queue;
+        queue.act(end, self.link.job, rank, record, what);
+        Ok(())
+    }
+}
+
 impl Running {
     pub(super) fn new(ranks: u32, choices: Choices, reduction_ps_per_byte: Ratio) -> Self {
         Self {
@@ -259,8 +309,14 @@ impl Running {
         let Some(instance) = &mut self.slots[slot as usize] else {
             return Ok(false);
         };
-        let ranks = &instance.collective.members;
-        let rank = ranks[me as usize];
+        let mut acting = Acting {
+            instance: slot,
+            me,
+            ranks: &instance.collective.members,
+            ps,
+            link,
+            shared,
+        };
         let member = &mut instance.members[me as usize];
         while member.round < instance.plan.rounds(me) {
             self.steps.clear();
@@ -268,44 +324,19 @@ impl Running {
             while let Some(&step) = self.steps.get(member.step as usize) {
                 match step {
                     Step::Send { to, bytes, tag } => {
-                        let purpose = Purpose::Collective {
-                            instance: slot,
-                            from: me,
-                            to,
-                            tag,
-                        };
-                        let ends = RankPair {
-                            from: rank,
-                            to: ranks[to as usize],
-                        };
-                        let waits = link.post(ps, ends, bytes, purpose, shared)?;
-                        member.sends += u32::from(waits);
+                        member.sends += u32::from(acting.send(to, bytes, tag)?);
                     }
                     Step::Recv { from, tag } => {
-                        let arrival = Arrival {
-                            instance: slot,
-                            to: me,
-                            from,
-                            tag,
-                        };
-                        if !self.early.remove(&arrival) {
+                        if !self.early.remove(&acting.arrival(from, tag)) {
                             member.phase = Phase::Waiting { from, tag };
                             return Ok(false);
                         }
                     }
                     Step::Compute { bytes } if !self.reduction_ps_per_byte.is_zero() => {
-                        let end = self
-                            .reduction_ps_per_byte
-                            .mul_round(bytes)
-                            .and_then(|time| ps.checked_add(time))
-                            .ok_or(TOO_LATE)?;
+                        let time = self.reduction_ps_per_byte.mul_round(bytes);
+                        acting.compute(time.ok_or(TOO_LATE)?, member.record)?;
                         member.step += 1;
                         member.phase = Phase::Busy;
-                        let what = What::Member {
-                            instance: slot,
-                            member: me,
-                        };
-                        shared.queue.act(end, link.job, rank, member.record, what);
                         return Ok(false);
                     }
                     Step::Compute { .. } => {}

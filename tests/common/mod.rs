@@ -11,6 +11,7 @@ pub mod random;
 pub mod random_infiniband;
 pub mod random_tables;
 pub mod random_topology;
+pub mod random_traffic;
 pub mod resolved;
 pub mod script;
 pub mod specs;

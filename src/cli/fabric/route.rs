@@ -1,12 +1,46 @@
 //! `flitwise fabric info --route`: the route of one packet.
 
 use super::{CliError, InfoArgs, names};
-use crate::fabric::analysis::path::{Path, path_via};
+use crate::fabric::analysis::path::{Path, Step, path_via};
 use crate::fabric::ids::{NicId, NicPair, PortId};
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::fabric::switch::hierarchical;
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
+
+/// Service level and payload of the packet that was asked for.
+fn packet(spec: &FabricSpec, args: &InfoArgs) -> Result<(usize, u32), CliError> {
+    let bad = |problem: String| Err(CliError::BadInput(problem));
+    let levels = &spec.qos.service_levels;
+    let sl = match &args.sl {
+        None => 0,
+        Some(name) => match levels.iter().position(|level| level.name == *name) {
+            Some(sl) => sl,
+            None => {
+                let known: Vec<&str> = levels.iter().map(|l| l.name.as_str()).collect();
+                return bad(format!(
+                    "--sl {name}: there is no such service level; there are {}",
+                    known.join(", ")
+                ));
+            }
+        },
+    };
+    let mtu = levels[sl].mtu_bytes;
+    let payload = match args.packet {
+        None => mtu,
+        Some(bytes) => match u32::try_from(bytes.0) {
+            Ok(payload) if payload <= mtu => payload,
+            _ => {
+                let name = &levels[sl].name;
+                return bad(format!(
+                    "--packet: {} B are more than the MTU of {name}, {mtu} B",
+                    bytes.0
+                ));
+            }
+        },
+    };
+    Ok((sl, payload))
+}
 
 /// A pair and its route.
 pub(super) struct Route<'a> {
@@ -40,34 +74,7 @@ impl<'a> Route<'a> {
         if via >= nics {
             return bad(format!("--via {via}: give a NIC below {nics}"));
         }
-        let levels = &spec.qos.service_levels;
-        let sl = match &args.sl {
-            None => 0,
-            Some(name) => match levels.iter().position(|level| level.name == *name) {
-                Some(sl) => sl,
-                None => {
-                    let known: Vec<&str> = levels.iter().map(|l| l.name.as_str()).collect();
-                    return bad(format!(
-                        "--sl {name}: there is no such service level; there are {}",
-                        known.join(", ")
-                    ));
-                }
-            },
-        };
-        let mtu = levels[sl].mtu_bytes;
-        let payload = match args.packet {
-            None => mtu,
-            Some(bytes) => match u32::try_from(bytes.0) {
-                Ok(payload) if payload <= mtu => payload,
-                _ => {
-                    let name = &levels[sl].name;
-                    return bad(format!(
-                        "--packet: {} B are more than the MTU of {name}, {mtu} B",
-                        bytes.0
-                    ));
-                }
-            },
-        };
+        let (sl, payload) = packet(spec, args)?;
         let [src, dst] = [src, dst].map(NicId::new);
         let pair = NicPair { src, dst };
         let via = NicId::new(via);
@@ -89,7 +96,6 @@ impl<'a> Route<'a> {
     }
 
     pub(super) fn write(&self, out: &mut String) -> fmt::Result {
-        let topology = &self.spec.topology;
         let path = &self.path;
         let level = &self.spec.qos.service_levels[self.sl].name;
         let (sc, vl) = path.injection;
@@ -106,38 +112,8 @@ impl<'a> Route<'a> {
         )?;
         let src = self.pair.src;
         writeln!(out, "  tick 0: leaves NIC {src} on SC {sc}, VL {vl}")?;
-        let kind = self.spec.routing.kind_of_candidates().replace('_', "-");
         for step in &path.steps {
-            let mport = |port| self.spec.switch.kind().mport(port);
-            let on_mport = |port: PortId| match mport(port) {
-                Some(mport) => format!(" (MPort {mport})"),
-                None => String::new(),
-            };
-            let through = match (mport(step.port_in), step.central) {
-                (None, _) => String::new(),
-                (Some(mport), None) => format!(" within MPort {mport},"),
-                (Some(_), Some(central)) => format!(" through central buffer {central},"),
-            };
-            let trunk = match (step.candidates.first(), step.candidates.iter().last()) {
-                (Some(first), Some(last)) if first < last => {
-                    format!(" ({kind} {first}-{last})")
-                }
-                _ => String::new(),
-            };
-            let (sc, vl) = step.channel;
-            writeln!(
-                out,
-                "  tick {}: {} port {}{},{through} out of port {}{trunk}{} at tick {} on SC {sc}, VL \
-                 {vl} to {}",
-                step.arrives,
-                names::switch(topology, step.switch),
-                step.port_in,
-                on_mport(step.port_in),
-                step.port_out,
-                on_mport(step.port_out),
-                step.leaves,
-                names::peer(topology, step.switch, step.port_out),
-            )?;
+            self.write_step(out, step)?;
         }
         writeln!(
             out,
@@ -151,6 +127,41 @@ impl<'a> Route<'a> {
             path.tail,
             self.spec.units.tick.length_ps(),
             self.ns(path.tail)
+        )
+    }
+
+    fn write_step(&self, out: &mut String, step: &Step) -> fmt::Result {
+        let topology = &self.spec.topology;
+        let kind = self.spec.routing.kind_of_candidates().replace('_', "-");
+        let mport = |port| self.spec.switch.kind().mport(port);
+        let on_mport = |port: PortId| match mport(port) {
+            Some(mport) => format!(" (MPort {mport})"),
+            None => String::new(),
+        };
+        let through = match (mport(step.port_in), step.central) {
+            (None, _) => String::new(),
+            (Some(mport), None) => format!(" within MPort {mport},"),
+            (Some(_), Some(central)) => format!(" through central buffer {central},"),
+        };
+        let trunk = match (step.candidates.first(), step.candidates.iter().last()) {
+            (Some(first), Some(last)) if first < last => {
+                format!(" ({kind} {first}-{last})")
+            }
+            _ => String::new(),
+        };
+        let (sc, vl) = step.channel;
+        writeln!(
+            out,
+            "  tick {}: {} port {}{},{through} out of port {}{trunk}{} at tick {} on SC {sc}, VL \
+             {vl} to {}",
+            step.arrives,
+            names::switch(topology, step.switch),
+            step.port_in,
+            on_mport(step.port_in),
+            step.port_out,
+            on_mport(step.port_out),
+            step.leaves,
+            names::peer(topology, step.switch, step.port_out),
         )
     }
 

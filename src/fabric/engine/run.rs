@@ -79,11 +79,9 @@ pub(super) fn drive<M: SwitchModel, W: Workload>(
             .max(*earliest);
         if next == Tick::MAX {
             // No event is left. Packets that still wait do so although all credits have returned.
-            return match kernel::find_deadlock(model, model.kernel().now.saturating_add(LONG_AFTER))
-            {
-                Some(deadlock) => RunEnd::Deadlock(deadlock),
-                None => RunEnd::Drained,
-            };
+            let deadlock =
+                kernel::find_deadlock(model, model.kernel().now.saturating_add(LONG_AFTER));
+            return deadlock.map_or(RunEnd::Drained, RunEnd::Deadlock);
         }
         if next >= *next_deadlock_check {
             *next_deadlock_check = next + DEADLOCK_CHECK_TICKS;
