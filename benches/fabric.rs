@@ -18,7 +18,7 @@ use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::Tick;
 use flitwise::fabric::stats::{FabricStats, LinkEnd};
 use flitwise::fabric::workload::Workload;
-use flitwise::runner::workload;
+use flitwise::run::workload;
 use measure::{Args, Spread, peak_mb, reset_peak, timed};
 use std::fmt::Write as _;
 use std::path::Path;

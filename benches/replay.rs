@@ -24,7 +24,7 @@ use flitwise::replay::program::{
     Action, After, AlltoallBlocks, Collective, CollectiveKind, Op, Program, RankId,
 };
 use flitwise::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
-use flitwise::runner::{Control, Silent, Status, run_plan, workload};
+use flitwise::run::{Control, Silent, Status, run_plan, workload};
 use flitwise::units::Ratio;
 use measure::{Args, Spread, peak_mb, reset_peak, timed};
 use std::path::Path;

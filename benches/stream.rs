@@ -13,7 +13,7 @@ mod halo;
 mod measure;
 
 use flitwise::config::resolve_text;
-use flitwise::runner::{Control, Silent, Status, run_plan};
+use flitwise::run::{Control, Silent, Status, run_plan};
 use flitwise_formats::vef::{Reader, check_file};
 use measure::{Args, peak_mb, reset_peak, timed};
 use std::hint::black_box;

@@ -10,5 +10,5 @@ pub mod generate;
 pub mod random;
 pub mod replay;
 pub mod results;
-pub mod runner;
+pub mod run;
 pub mod units;

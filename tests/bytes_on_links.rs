@@ -4,7 +4,7 @@
 use flitwise::config::{Experiment, resolve_text};
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::stats::FabricStats;
-use flitwise::runner::workload;
+use flitwise::run::workload;
 use std::path::Path;
 
 /// Headers of a data packet: LRH, BTH, ICRC, VCRC.

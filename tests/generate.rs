@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use flitwise::config::resolve_text;
 use flitwise::generate::{Counts, Form, Grid, Kernel, Spec};
-use flitwise::runner::{Control, Silent, Status, run_plan};
+use flitwise::run::{Control, Silent, Status, run_plan};
 use flitwise::units::Ratio;
 use flitwise_formats::vef::{DepKind, Info, Op, Reader, Record, check_file};
 

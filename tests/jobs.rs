@@ -4,7 +4,7 @@ use flitwise::config::experiment::Experiment;
 use flitwise::config::{ConfigError, Plan, experiment_hash, experiment_json, resolve_text};
 use flitwise::fabric::ids::NicId;
 use flitwise::results::{result_json, summary};
-use flitwise::runner::{Control, RunResult, Silent, Status, run_plan};
+use flitwise::run::{Control, RunResult, Silent, Status, run_plan};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use flitwise::config::{Plan, load, resolve_text};
 use flitwise::replay::outcome::JobOutcome;
-use flitwise::runner::{Control, Silent, Simulation, Status, run_plan};
+use flitwise::run::{Control, Silent, Simulation, Status, run_plan};
 use flitwise_formats::vef::{Reader, Record, write};
 
 /// What a trace holds.

@@ -8,7 +8,7 @@ use flitwise::fabric::stats::{
 use flitwise::replay::background::BackgroundOutcome;
 use flitwise::replay::outcome::JobOutcome;
 use flitwise::results::{SCHEMA, execution_time_ps, result_json, summary};
-use flitwise::runner::{RunResult, Simulation, Status, TraceDigest};
+use flitwise::run::{RunResult, Simulation, Status, TraceDigest};
 use std::path::Path;
 use std::time::Duration;
 
@@ -101,6 +101,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
 
 fn result(wall_ms: u64) -> RunResult {
     RunResult {
+        ideal: None,
         main: simulation(1_280_000, Status::Complete, wall_ms),
         baselines: vec![simulation(1_000_000, Status::Complete, wall_ms)],
         curve: Vec::new(),

@@ -8,7 +8,7 @@ use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::series::{FlowSample, PortVlSample, Sample, SourceSample};
 use flitwise::fabric::topology::Topology;
 use flitwise::results::SeriesFiles;
-use flitwise::runner::{
+use flitwise::run::{
     Control, Progress, Recorder, Run, RunResult, Silent, Snapshot, Status, run_plan,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};

@@ -15,7 +15,7 @@ use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::Tick;
 use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
 use flitwise::replay::Replay;
-use flitwise::runner::{Control, RunResult, Silent, Status, run_plan, workload};
+use flitwise::run::{Control, RunResult, Silent, Status, run_plan, workload};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 

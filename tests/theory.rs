@@ -8,7 +8,7 @@ use flitwise::fabric::spec::Tick;
 use flitwise::fabric::stats::LinkEnd;
 use flitwise::fabric::workload::{AppQueue, Message, Workload};
 use flitwise::replay::Replay;
-use flitwise::runner::{Control, RunResult, Silent, run_plan, workload};
+use flitwise::run::{Control, RunResult, Silent, run_plan, workload};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

@@ -84,7 +84,7 @@ fn the_fabric_knows_no_workload_and_no_configuration() {
             "crate::config",
             "crate::results",
             "crate::cli",
-            "crate::runner",
+            "crate::run",
         ],
         "src/fabric moves packets: what creates them belongs into src/replay behind \
          `Workload`, what a file says into src/config",
@@ -95,10 +95,10 @@ fn the_fabric_knows_no_workload_and_no_configuration() {
             "crate::config",
             "crate::results",
             "crate::cli",
-            "crate::runner",
+            "crate::run",
             "fabric::engine",
         ],
-        "src/replay meets the engine and the configuration in src/runner.rs only",
+        "src/replay meets the engine and the configuration in src/run only",
     );
 }
 
@@ -115,7 +115,7 @@ fn simulations_see_no_clock_and_no_map_order() {
                 "rand::rng",
             ],
             "a simulation is a function of experiment and seed: wall-clock time belongs into \
-             src/runner.rs, randomness into src/random.rs",
+             src/run, randomness into src/random.rs",
         );
     }
     forbid(

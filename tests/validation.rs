@@ -4,7 +4,7 @@
 
 use flitwise::config::load;
 use flitwise::results::result_json;
-use flitwise::runner::{Control, Silent, run_plan};
+use flitwise::run::{Control, Silent, run_plan};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

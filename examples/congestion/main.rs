@@ -12,7 +12,7 @@ use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::ids::{NicId, NicPair};
 use flitwise::fabric::series::{Sample, Sampling};
 use flitwise::fabric::spec::Tick;
-use flitwise::runner::workload;
+use flitwise::run::workload;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail, ensure};
 use flitwise::config::{Plan, experiment_hash, load};
 use flitwise::fabric::stats::FabricStats;
 use flitwise::results::{execution_time_ps, latency};
-use flitwise::runner::{Control, Silent, Simulation, Status, run_plan};
+use flitwise::run::{Control, Silent, Simulation, Status, run_plan};
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -239,6 +239,7 @@ fn run_group(group: &Group, grid: &Grid, done: &HashSet<String>, file: &Mutex<Fi
 
 fn only(experiment: &flitwise::config::Experiment) -> Plan {
     Plan {
+        ideal: false,
         experiment: experiment.clone(),
         baselines: Vec::new(),
         series: None,

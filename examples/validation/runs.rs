@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use flitwise::config::{Plan, load};
 use flitwise::results::result_json;
-use flitwise::runner::{Control, Silent, Status, run_plan};
+use flitwise::run::{Control, Silent, Status, run_plan};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};

@@ -1,6 +1,6 @@
 //! The progress bar, on standard error and only on a terminal.
 
-use crate::runner::{Progress, Snapshot};
+use crate::run::{Progress, Snapshot};
 use crate::units::{human_count, human_time};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;

@@ -4,7 +4,7 @@ use super::progress::{Bar, terminal};
 use super::{CliError, bad_config, fabric, print, signal, tell};
 use crate::config;
 use crate::results::{SeriesFiles, curve_csv, curve_svg, result_json, summary};
-use crate::runner::{Control, Progress, Recorder, RunError, Silent, Status, run_plan};
+use crate::run::{Control, Progress, Recorder, RunError, Session, Silent, Status};
 use clap::Args;
 use std::fmt::Display;
 use std::fs::File;
@@ -29,10 +29,17 @@ pub struct RunArgs {
     /// Seed, instead of the file's.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Threads [default: the processors there are]: the baseline runs beside the
+    /// Threads [default: the processors there are]: the baselines run beside the
     /// experiment, the loads of a curve side by side. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
+    /// Keeps a record of each run in this directory, and takes what is there instead of running it
+    /// again: the experiment, its baselines, its loads; created if need be.
+    #[arg(long, value_name = "DIR")]
+    records: Option<PathBuf>,
+    /// Also replays the jobs on an ideal network: no latency, no limit of bandwidth.
+    #[arg(long)]
+    ideal: bool,
     /// Prints result.json and nothing else.
     #[arg(long)]
     json: bool,
@@ -48,7 +55,9 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let file = Some(args.experiment.as_path());
     let mut sets = args.sets.clone();
     sets.extend(args.seed.map(|seed| format!("seed={seed}")));
-    let plan = config::load(&args.experiment, &sets).map_err(|e| bad_config(file, &e))?;
+    let mut plan = config::load(&args.experiment, &sets).map_err(|e| bad_config(file, &e))?;
+    plan.ideal = args.ideal;
+    let mut session = session(args)?;
     // Opens the files before the run: a long run must not fail at its end.
     let curve = plan.experiment.measure.is_some();
     let open = |dir| Outputs::open(dir, curve);
@@ -66,7 +75,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
         progress,
         recorder: series.as_ref().map(|files| files as &dyn Recorder),
     };
-    let outcome = run_plan(&plan, &control, threads(args));
+    let outcome = session.run(&plan, &control);
     if let Some(bar) = &bar {
         bar.finish();
     }
@@ -120,9 +129,18 @@ fn series_files<'a>(
     }
 }
 
-fn threads(args: &RunArgs) -> usize {
+fn session(args: &RunArgs) -> Result<Session, CliError> {
     let available = || std::thread::available_parallelism().map_or(1, usize::from);
-    args.threads.map_or_else(available, usize::from)
+    let session = Session::new(args.threads.map_or_else(available, usize::from));
+    let Some(dir) = &args.records else {
+        return Ok(session);
+    };
+    session.with_records(dir).map_err(|e| {
+        let dir = dir.display();
+        CliError::BadInput(format!(
+            "--records: cannot use `{dir}`: {e}; name a directory that can be written"
+        ))
+    })
 }
 
 /// The files of `--out`. They are written under other names and renamed at the end, so that

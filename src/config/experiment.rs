@@ -148,6 +148,8 @@ pub struct Plan {
     pub experiment: Experiment,
     /// Runs that slowdown is measured against; empty if switched off.
     pub baselines: Vec<Baseline>,
+    /// True if the experiment is also replayed on an ideal network. Without a job nothing is.
+    pub ideal: bool,
     /// Time series to record: no part of the experiment, whose results do not depend on them.
     pub series: Option<Series>,
 }

@@ -10,6 +10,7 @@ use crate::replay::background::{Injection, Pattern};
 use crate::replay::collectives::Choices;
 use crate::units::Ratio;
 use serde_json::{Value, json};
+use twox_hash::XxHash3_128;
 
 /// The complete configuration. Equal experiments give equal values.
 #[must_use]
@@ -36,7 +37,7 @@ pub fn experiment_json(e: &Experiment) -> Value {
     })
 }
 
-/// FNV-1a, 128 bits, of the compact form of [`experiment_json`] and of the version of this
+/// XXH3, 128 bits, of the compact form of [`experiment_json`] and of the version of this
 /// program, as 32 hex digits. It tells configurations apart, but does not protect against forgery.
 #[must_use]
 pub fn experiment_hash(e: &Experiment) -> String {
@@ -52,16 +53,7 @@ pub fn experiment_hash_with(e: &Experiment, traces: &[u128]) -> String {
     for digest in traces {
         text += &format!(" {digest:032x}");
     }
-    format!("{:032x}", fnv1a_128(text.as_bytes()))
-}
-
-/// draft-eastlake-fnv, 128-bit parameters.
-fn fnv1a_128(bytes: &[u8]) -> u128 {
-    const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
-    bytes.iter().fold(OFFSET, |hash, &b| {
-        (hash ^ u128::from(b)).wrapping_mul(PRIME)
-    })
+    format!("{:032x}", XxHash3_128::oneshot(text.as_bytes()))
 }
 
 /// The graph of the fabric.
@@ -226,15 +218,4 @@ fn measure(m: &Measure) -> Value {
         "tolerance": tolerance.to_string(),
         "window_ticks": window,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::fnv1a_128;
-
-    #[test]
-    fn fnv_test_vectors() {
-        assert_eq!(fnv1a_128(b""), 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
-        assert_eq!(fnv1a_128(b"a"), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
-    }
 }

@@ -97,6 +97,7 @@ pub fn resolve_text(
         baselines = self::baselines(&base, &experiment, &raw.series, alone, dir)?;
     }
     Ok(Plan {
+        ideal: false,
         experiment,
         baselines,
         series,

@@ -5,7 +5,7 @@
 macro_rules! define_ids {
     ($($(#[$text:meta])* $name:ident;)+) => {$(
         $(#[$text])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, ::serde::Serialize)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, ::serde::Serialize, ::serde::Deserialize)]
         #[serde(transparent)]
         pub struct $name(u32);
 

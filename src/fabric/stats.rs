@@ -3,10 +3,11 @@
 use super::ids::{NicId, PortId, SwitchId};
 use super::spec::Tick;
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 /// Counters of one run, or of the part of it since they were restarted. Two runs of the
 /// same experiment give equal values.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FabricStats {
     /// First tick that was counted: 0 unless counting was restarted.
     pub start_tick: Tick,
@@ -41,7 +42,7 @@ pub struct FabricStats {
 /// Counters of congestion control, whichever marker and source control there are. The *control
 /// level* of a flow says how far its source slows it down: 0 is not at all, the rest is up to the
 /// source control (a congestion control table: the CCTI).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CongestionStats {
     /// Packets marked by a switch.
     pub marked: u64,
@@ -61,7 +62,7 @@ pub struct CongestionStats {
 }
 
 /// Counters of sources with a congestion control table.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CctStats {
     /// BECNs that left an index at `Trigger_Threshold` or above: events that a NIC logs.
     pub threshold_events: u64,
@@ -77,6 +78,27 @@ impl CongestionStats {
 }
 
 impl FabricStats {
+    /// The counts of no fabric at all, with `levels` service levels.
+    #[must_use]
+    pub fn none(levels: usize) -> Self {
+        Self {
+            start_tick: 0,
+            end_tick: 0,
+            messages: 0,
+            messages_delivered: 0,
+            packets: 0,
+            flits_injected: 0,
+            flits_delivered: 0,
+            flits_in_flight: 0,
+            flit_hops: 0,
+            host_flit_hops: 0,
+            events: 0,
+            service_levels: vec![SlStats::default(); levels],
+            links: Vec::new(),
+            congestion: None,
+        }
+    }
+
     /// Ticks that were counted, from `start_tick` to `end_tick`; 0 if counting was restarted
     /// and nothing simulated since.
     #[must_use]
@@ -86,7 +108,7 @@ impl FabricStats {
 }
 
 /// Counters of one service level.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SlStats {
     /// Messages delivered.
     pub messages: u64,
@@ -110,8 +132,9 @@ pub struct SlStats {
 const SMALL: usize = 1 << 12;
 
 /// Distribution of a latency in ticks: mean and maximum are exact, quantiles
-/// have three significant digits.
-#[derive(Debug, Clone)]
+/// have three significant digits. As data it is [`LatencyCounts`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "LatencyCounts", into = "LatencyCounts")]
 pub struct Latency {
     /// Observations of each tick below [`SMALL`].
     small: Vec<u32>,
@@ -199,8 +222,54 @@ impl Latency {
     }
 }
 
+/// A [`Latency`] as data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct LatencyCounts {
+    /// Ticks and observations, of all ticks that were counted one by one.
+    exact: Vec<(Tick, u32)>,
+    /// Ticks that stand for a bucket of the histogram, and its observations.
+    buckets: Vec<(Tick, u64)>,
+    sum: u128,
+    max: Tick,
+}
+
+impl From<Latency> for LatencyCounts {
+    fn from(latency: Latency) -> Self {
+        let counted = (0..).zip(latency.small).filter(|&(_, count)| count > 0);
+        let buckets = latency.histogram.iter_recorded();
+        Self {
+            exact: counted.collect(),
+            buckets: buckets
+                .map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()))
+                .collect(),
+            sum: latency.sum,
+            max: latency.max,
+        }
+    }
+}
+
+impl From<LatencyCounts> for Latency {
+    fn from(counts: LatencyCounts) -> Self {
+        let mut latency = Self::default();
+        for (ticks, count) in counts.exact {
+            let at = usize::try_from(ticks).unwrap_or(usize::MAX);
+            if let Some(small) = latency.small.get_mut(at) {
+                *small = count;
+                latency.count += u64::from(count);
+            }
+        }
+        for (ticks, count) in counts.buckets {
+            let _ = latency.histogram.record_n(ticks, count);
+            latency.count = latency.count.saturating_add(count);
+        }
+        (latency.sum, latency.max) = (counts.sum, counts.max);
+        latency
+    }
+}
+
 /// One end of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LinkEnd {
     /// A NIC.
     Nic(NicId),
@@ -214,7 +283,7 @@ pub enum LinkEnd {
 }
 
 /// Counters of one direction of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkStats {
     /// Sending end.
     pub from: LinkEnd,

@@ -1,7 +1,9 @@
 //! The results of the replay, per job.
 
+use serde::{Deserialize, Serialize};
+
 /// Result of one job.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobOutcome {
     /// Name from the experiment.
     pub name: String,

@@ -3,7 +3,7 @@
 use super::interval::batch_means;
 use super::{Interval, Latency, latency, load, per_slot, saturated, throughput, units_delivered};
 use crate::config::{Experiment, Plan};
-use crate::runner::{LevelBatch, Measured, RunResult, Simulation, Status};
+use crate::run::{LevelBatch, Measured, RunResult, Simulation, Status};
 use crate::units::TickLength;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;

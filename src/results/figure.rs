@@ -2,7 +2,7 @@
 
 use super::curve::{Point, points};
 use crate::config::Plan;
-use crate::runner::RunResult;
+use crate::run::RunResult;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 

@@ -8,7 +8,7 @@ use super::{
 use crate::config::experiment::Job;
 use crate::config::{Experiment, Plan, experiment_hash_with, experiment_json};
 use crate::fabric::stats::{CongestionStats, FabricStats};
-use crate::runner::{RunResult, Status};
+use crate::run::{RunResult, Status};
 use serde_json::{Map, Value, json};
 
 /// Version of the layout.
@@ -33,7 +33,7 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
     let hash = |experiment: &Experiment| {
         experiment_hash_with(experiment, &trace_digests(experiment, result))
     };
-    json!({
+    let mut document = json!({
         "schema": SCHEMA,
         "status": status(&overall),
         "stall": stall,
@@ -78,7 +78,19 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
             "flit_hops": run.stats.flit_hops,
         })).collect::<Vec<_>>(),
         "engine": engine(result),
-    })
+    });
+    // Only where it was asked for.
+    if let Some(ideal) = &result.ideal {
+        document["ideal"] = json!({
+            "status": status(&ideal.status),
+            "execution_time_ps": execution_time_ps(experiment, ideal),
+            "jobs": experiment.jobs.iter().zip(&ideal.jobs).filter_map(|(job, outcome)| {
+                let outcome = outcome.as_ref()?;
+                Some(json!({ "name": job.name, "execution_time_ps": outcome.execution_ps }))
+            }).collect::<Vec<_>>(),
+        });
+    }
+    document
 }
 
 /// XXH3 of the trace of each job that was read.

@@ -25,7 +25,7 @@ use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 use crate::replay::Repeat;
 use crate::replay::background::{BackgroundOutcome, message_units};
-use crate::runner::{RunResult, Simulation, Status};
+use crate::run::{RunResult, Simulation, Status};
 
 /// Time from 0 to the end of the last job, in picoseconds, without jobs that repeat until
 /// the others end. An incomplete job counts with the time simulated, a job that did not

@@ -11,7 +11,7 @@ use crate::fabric::stats::FabricStats;
 use crate::replay::Repeat;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
-use crate::runner::{RunResult, Simulation, Status};
+use crate::run::{RunResult, Simulation, Status};
 use crate::units::{human_bytes, human_count, human_time};
 use std::fmt::{self, Write};
 
@@ -50,6 +50,16 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
             false => "interrupted",
         };
         writeln!(out, "baseline        {why}: no slowdown")?;
+    }
+    if let Some(ideal) = result
+        .ideal
+        .as_ref()
+        .filter(|run| run.status == Status::Complete)
+    {
+        let base = execution_time_ps(experiment, ideal);
+        let factor = slowdown(time, main.status == Status::Complete, Some(base))
+            .map_or_else(String::new, |s| format!("   slowdown {s:.4}"));
+        writeln!(out, "ideal network   {}{factor}", human_time(base))?;
     }
     let awaited = main.jobs.iter().flatten().filter(|o| !o.endless);
     let last = awaited.max_by_key(|o| o.end_ps);

@@ -1,10 +1,11 @@
-//! Reads quantities from an experiment file.
+//! Reads quantities from an experiment file; writes fractions into records.
 
 use super::parse::{
     BUFFER_HELP, BYTES_HELP, COST_HELP, LATENCY_HELP, RATE_HELP, RATIO_HELP, TIME_HELP,
 };
 use super::{BufferPart, Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::ser::{Serialize, Serializer};
 use std::fmt;
 
 /// Implements `Deserialize` for a quantity that must carry its unit.
@@ -71,6 +72,13 @@ impl Visitor<'_> for RatioVisitor {
 impl<'de> Deserialize<'de> for Ratio {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(RatioVisitor)
+    }
+}
+
+impl Serialize for Ratio {
+    /// As text, which reads back as the same fraction.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

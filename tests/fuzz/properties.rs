@@ -11,7 +11,7 @@ use flitwise::config::{dtable_text, experiment_json, resolve_text};
 use flitwise::fabric::analysis::channels::ChannelGraph;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::results::DTableReport;
-use flitwise::runner::{Control, Silent, Status, run_plan};
+use flitwise::run::{Control, Silent, Status, run_plan};
 use flitwise::units::{BufferPart, Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio};
 use flitwise_formats::infiniband::{Discovery, LineError, VlTables, forwarding};
 use flitwise_formats::vef::{

@@ -29,6 +29,7 @@ use crate::fabric::ids::{NicId, NicPair};
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::fabric::workload::{Message, Queueing};
 use crate::random::{Purpose, Stream};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Token of the messages of the first flow that have its first size. Each further size
@@ -111,7 +112,7 @@ pub fn message_units(fabric: &FabricSpec, mtu_bytes: u32, bytes: u64) -> u64 {
 }
 
 /// Messages of one background flow that were created and delivered.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackgroundOutcome {
     /// Service level.
     pub sl: u8,

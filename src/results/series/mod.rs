@@ -14,7 +14,7 @@ use crate::config::experiment::{Series, SeriesFormat, SeriesKind};
 use crate::config::{Experiment, Plan};
 use crate::fabric::ids::NicId;
 use crate::fabric::series::Sample;
-use crate::runner::{Recorder, Recording, Run, RunResult};
+use crate::run::{Recorder, Recording, Run, RunResult};
 use anyhow::{Context, anyhow};
 use flitwise_formats::sink::Sink;
 use spool::{NONE, Row, Spool};
@@ -234,6 +234,7 @@ impl RunFiles<'_> {
         match self.run {
             Run::Experiment | Run::Load(_) => "experiment".to_owned(),
             Run::Baseline(i) => format!("baseline-{}", i + 1),
+            Run::Ideal => "ideal".to_owned(),
         }
     }
 

@@ -1,20 +1,22 @@
 //! Makes the workload of an experiment: jobs with their traces, and background flows.
 
-use super::RunError;
 use super::traces::Traces;
+use super::{Network, RunError};
 use crate::config::experiment;
 use crate::config::{ConfigError, Experiment};
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::replay::background::{BackgroundFlow, MessageSize, Rate, message_units};
 use crate::replay::vef::VefProgram;
 use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
-use crate::units::Ratio;
+use crate::units::{Ratio, TickLength};
 
-/// Places all jobs, including disabled ones, and opens the traces of the enabled ones.
+/// Places all jobs, including disabled ones, and opens the traces of the enabled ones. On an ideal
+/// network a tick is a picosecond, and there are no background flows.
 pub(super) fn replay_of(
     experiment: &Experiment,
     traces: &Traces,
     background_until: Option<Tick>,
+    network: Network,
 ) -> Result<(Replay, u64), RunError> {
     let fabric = &experiment.fabric;
     let mut ranks = Vec::new();
@@ -60,11 +62,17 @@ pub(super) fn replay_of(
         });
     }
     let replay = Replay::new(ReplaySpec {
-        tick: fabric.units.tick,
+        tick: match network {
+            Network::Fabric => fabric.units.tick,
+            Network::Ideal => TickLength::whole(1),
+        },
         nics: fabric.topology.nics(),
         queueing: fabric.queueing(),
         seed: experiment.seed,
-        background: flows_of(experiment)?,
+        background: match network {
+            Network::Fabric => flows_of(experiment)?,
+            Network::Ideal => Vec::new(),
+        },
         jobs,
         background_until,
     })
@@ -131,6 +139,7 @@ pub fn workload(
     experiment: &Experiment,
     background_until: Option<Tick>,
 ) -> Result<Replay, RunError> {
-    let traces = Traces::check(&[experiment], &|| false)?;
-    Ok(replay_of(experiment, &traces, background_until)?.0)
+    let mut traces = Traces::none();
+    traces.check([experiment], &|| false)?;
+    Ok(replay_of(experiment, &traces, background_until, Network::Fabric)?.0)
 }

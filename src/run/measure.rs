@@ -1,10 +1,10 @@
 //! Experiments without a job: for every load, simulates synthetic traffic until the fabric is
 //! steady, then counts it in a window (`docs/experiment.md`, `[measure]`).
 
-use super::{
-    Control, Progress, Recording, Run, RunError, RunResult, Simulation, Snapshot, Stopped,
-};
-use super::{Traces, engine_of, replay_of, status_of};
+use super::simulate::{Stopped, engine_of, status_of};
+use super::traces::Traces;
+use super::workload::replay_of;
+use super::{Network, Recording, RunError, Simulation, Snapshot};
 use crate::config::experiment::Measure;
 use crate::config::{ConfigError, Experiment};
 use crate::fabric::engine::{self, Engine, RunEnd};
@@ -13,13 +13,12 @@ use crate::fabric::stats::FabricStats;
 use crate::replay::Replay;
 use crate::replay::background::BackgroundOutcome;
 use crate::units::Ratio;
-use anyhow::anyhow;
+use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// How a measurement went.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measured {
     /// Factor on the rates of the flows.
     pub load: Ratio,
@@ -36,7 +35,7 @@ pub struct Measured {
 pub const WINDOW_BATCHES: u32 = 32;
 
 /// Counters of a part of the window.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowBatch {
     /// Its length.
     pub ticks: Tick,
@@ -45,7 +44,7 @@ pub struct WindowBatch {
 }
 
 /// Deliveries of one service level in a part of the window.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LevelBatch {
     /// Units of link time ([`FabricSpec::link_units`](crate::fabric::spec::FabricSpec::link_units)).
     pub units: u64,
@@ -232,22 +231,22 @@ impl UnderLoad<'_> {
     }
 }
 
-/// Measures the experiment under one of its loads.
-fn measure_load(
+/// Measures the experiment under its load, of which there is one.
+pub(super) fn measure_load(
     experiment: &Experiment,
     measure: &Measure,
-    load: Ratio,
     stopped: Stopped<'_>,
     report: &dyn Fn(&Snapshot),
     recording: Option<Recording<'_>>,
 ) -> Result<Simulation, RunError> {
     let started = Instant::now();
+    let load = measure.loads.first().copied().unwrap_or(Ratio::ONE);
     let scaled = experiment
         .at_load(load)
         .ok_or_else(|| ConfigError::new("measure.loads", format!("{load} has too many digits")))?;
     let mut run = UnderLoad {
         engine: engine_of(&scaled)?,
-        replay: replay_of(&scaled, &Traces::none(), None)?.0,
+        replay: replay_of(&scaled, &Traces::none(), None, Network::Fabric)?.0,
         experiment: &scaled,
         stopped,
         report,
@@ -306,109 +305,6 @@ fn since(
     };
     let pairs = at_end.iter().zip(at_start);
     pairs.map(|(end, start)| end.since(start)).collect()
-}
-
-/// Thousandths that a load counts for in the progress.
-const WHOLE: u64 = 1000;
-
-/// Measures all loads, side by side if `threads` allows. If the user stops, the result has the
-/// loads that were begun.
-pub(super) fn run_curve(
-    experiment: &Experiment,
-    measure: &Measure,
-    control: &Control<'_>,
-    threads: usize,
-) -> Result<RunResult, RunError> {
-    let loads = &measure.loads;
-    let failed = AtomicBool::new(false);
-    let stopped = || control.stopped() || failed.load(Ordering::Relaxed);
-    let next = AtomicUsize::new(0);
-    let done: Vec<AtomicU64> = loads.iter().map(|_| AtomicU64::new(0)).collect();
-    let worker = || {
-        let mut runs = Vec::new();
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(&load) = loads.get(index).filter(|_| index == 0 || !stopped()) else {
-                return runs;
-            };
-            let reporter = Reporter::new(control.progress);
-            let report = |snapshot: &Snapshot| {
-                let ticks = measure.max_warm_up.saturating_add(measure.window).max(1);
-                let part = u128::from(snapshot.tick) * u128::from(WHOLE) / u128::from(ticks);
-                done[index].store(part as u64, Ordering::Relaxed);
-                reporter.update(&Snapshot {
-                    records: done.iter().map(|d| d.load(Ordering::Relaxed)).sum(),
-                    records_total: loads.len() as u64 * WHOLE,
-                    ..*snapshot
-                });
-            };
-            let recorder = control.recorder;
-            let recording = recorder.and_then(|recorder| recorder.begin(Run::Load(index)));
-            let run = measure_load(experiment, measure, load, &stopped, &report, recording);
-            failed.fetch_or(run.is_err(), Ordering::Relaxed);
-            done[index].store(WHOLE, Ordering::Relaxed);
-            runs.push((index, run));
-        }
-    };
-    let mut runs = on_threads(threads.min(loads.len()), loads.len(), worker);
-    runs.sort_by_key(|run| run.0);
-    let curve: Vec<Simulation> = runs
-        .into_iter()
-        .map(|run| run.1)
-        .collect::<Result<_, _>>()?;
-    let main = curve.last().cloned();
-    Ok(RunResult {
-        main: main.ok_or_else(|| RunError::Failed(anyhow!("no load was measured")))?,
-        baselines: Vec::new(),
-        curve,
-        traces: Vec::new(),
-    })
-}
-
-/// A load by its position, and what came of it.
-type LoadRun = (usize, Result<Simulation, RunError>);
-
-/// What `worker` returns on each of `threads` threads. A panic counts as load `after_all`.
-fn on_threads(
-    threads: usize,
-    after_all: usize,
-    worker: impl Fn() -> Vec<LoadRun> + Copy + Send,
-) -> Vec<LoadRun> {
-    if threads < 2 {
-        return worker();
-    }
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
-        let joined = workers.into_iter().flat_map(|worker| {
-            worker.join().unwrap_or_else(|_| {
-                let panicked = RunError::Failed(anyhow!("a run panicked"));
-                vec![(after_all, Err(panicked))]
-            })
-        });
-        joined.collect()
-    })
-}
-
-/// Passes on a few snapshots a second.
-struct Reporter<'a> {
-    progress: &'a dyn Progress,
-    last: std::cell::Cell<Instant>,
-}
-
-impl<'a> Reporter<'a> {
-    fn new(progress: &'a dyn Progress) -> Self {
-        Self {
-            progress,
-            last: std::cell::Cell::new(Instant::now()),
-        }
-    }
-
-    fn update(&self, snapshot: &Snapshot) {
-        if self.last.get().elapsed() >= super::REPORT_EVERY {
-            self.last.set(Instant::now());
-            self.progress.update(snapshot);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,31 +1,38 @@
 //! Runs a plan: the one place where configuration, replay and fabric meet.
+//!
+//! A plan is made of tasks ([`Task`]): the experiment or each of its loads, its baselines, and its
+//! run on an ideal network. Each yields a [`Record`]. A [`Session`] runs the tasks side by side,
+//! equal ones once, and combines the records; with a directory of records it runs only the tasks
+//! whose record is missing.
 
-use crate::config::{ConfigError, Experiment, Plan};
-use crate::fabric::engine::{self, Engine, RunEnd};
+use crate::config::{ConfigError, Plan};
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::FabricStats;
-use crate::replay::Replay;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
 use crate::units::TickLength;
-use anyhow::anyhow;
-use std::ops::ControlFlow;
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use thiserror::Error;
 
+mod ideal;
 mod measure;
+mod record;
 mod recorder;
+mod session;
+mod simulate;
+mod task;
 mod traces;
 mod workload;
 
 pub use measure::{LevelBatch, Measured, WINDOW_BATCHES, WindowBatch};
+pub use record::{RECORD_SCHEMA, Record, Records};
 pub use recorder::{Recorder, Recording, Run};
+pub use session::Session;
+pub use task::{Network, Task, TaskId};
 pub use traces::TraceDigest;
 pub use workload::workload;
-
-use traces::Traces;
-use workload::replay_of;
 
 /// Control over the runs of a plan from outside.
 pub struct Control<'a> {
@@ -77,7 +84,8 @@ impl Progress for Silent {
 }
 
 /// How a simulation ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// Every job came to its end.
     Complete,
@@ -88,7 +96,7 @@ pub enum Status {
 }
 
 /// One simulation.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Simulation {
     /// How it ended.
     pub status: Status,
@@ -117,6 +125,8 @@ pub struct RunResult {
     pub baselines: Vec<Simulation>,
     /// Without a job: the experiment at each load; fewer if the user stopped the run.
     pub curve: Vec<Simulation>,
+    /// The experiment on an ideal network, if the plan asks for it and the user did not stop the run.
+    pub ideal: Option<Simulation>,
     /// The traces of the experiment and its baselines, each once.
     pub traces: Vec<TraceDigest>,
 }
@@ -176,96 +186,6 @@ pub enum RunError {
     Failed(anyhow::Error),
 }
 
-/// Called now and then: true ends the run.
-type Stopped<'a> = &'a (dyn Fn() -> bool + Sync);
-
-/// Wall-clock time between reports of progress.
-const REPORT_EVERY: Duration = Duration::from_millis(200);
-
-/// Simulates one experiment.
-fn run_experiment(
-    experiment: &Experiment,
-    traces: &Traces,
-    progress: &dyn Progress,
-    mut recording: Option<Recording<'_>>,
-    stopped: Stopped<'_>,
-) -> Result<Simulation, RunError> {
-    let started = Instant::now();
-    let (mut replay, records) = replay_of(experiment, traces, None)?;
-    let mut engine = engine_of(experiment)?;
-    let mut reported = started;
-    let mut control = |engine: &engine::Progress, replay: &Replay| {
-        if reported.elapsed() >= REPORT_EVERY {
-            reported = Instant::now();
-            let replayed = replay.progress();
-            progress.update(&Snapshot {
-                tick: engine.tick,
-                tick_length: experiment.fabric.units.tick,
-                records: replayed.operations,
-                records_total: records,
-                messages: replayed.messages_delivered,
-                flit_hops: engine.flit_hops,
-            });
-        }
-        if stopped() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    };
-    let sampling = recording.as_mut().map(Recording::sampling);
-    let end = engine.run_sampled(&mut replay, &mut control, sampling);
-    if let Some(error) = replay.take_error() {
-        return Err(RunError::Trace(error));
-    }
-    let status = status_of(end, &replay)?;
-    let mut outcomes = replay.outcomes().into_iter();
-    let jobs = experiment
-        .jobs
-        .iter()
-        .map(|job| job.enabled.then(|| outcomes.next()).flatten());
-    let stats = engine.stats();
-    let messages = stats.messages + replay.waiting(stats.end_tick);
-    Ok(Simulation {
-        status,
-        jobs: jobs.collect(),
-        background: replay.background(stats.end_tick),
-        messages,
-        backlog: messages - stats.messages_delivered,
-        measured: None,
-        stats,
-        wall: started.elapsed(),
-    })
-}
-
-fn engine_of(experiment: &Experiment) -> Result<Engine, ConfigError> {
-    Engine::new(&experiment.fabric).map_err(|e| ConfigError::new(e.key.to_owned(), e.problem))
-}
-
-fn status_of(end: RunEnd, replay: &Replay) -> Result<Status, RunError> {
-    Ok(match end {
-        RunEnd::Finished => Status::Complete,
-        RunEnd::Interrupted => Status::Interrupted,
-        RunEnd::Deadlock(stall) => Status::Stalled(stall.to_string()),
-        RunEnd::Drained => Status::Stalled(stall_of(replay)),
-        RunEnd::Exhausted => {
-            return Err(RunError::Failed(anyhow!(
-                "more than 2^28 messages or packets wait to be delivered: the jobs send faster \
-                 than the fabric delivers"
-            )));
-        }
-    })
-}
-
-/// Never empty.
-fn stall_of(replay: &Replay) -> String {
-    let report = replay.stall_report();
-    if report.is_empty() {
-        return "nothing is due any more, but the run is not over".into();
-    }
-    report.join("\n")
-}
-
 /// Simulates the experiment and its baselines, or its loads, side by side if `threads`
 /// allows. Equal configurations are simulated only once.
 ///
@@ -276,7 +196,7 @@ fn stall_of(replay: &Replay) -> String {
 /// # Examples
 /// ```
 /// use flitwise::config::resolve_text;
-/// use flitwise::runner::{Control, Silent, Status, run_plan};
+/// use flitwise::run::{Control, Silent, Status, run_plan};
 /// use std::{path::Path, sync::atomic::AtomicBool};
 ///
 /// let text = r#"
@@ -295,61 +215,7 @@ fn stall_of(replay: &Replay) -> String {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn run_plan(plan: &Plan, control: &Control<'_>, threads: usize) -> Result<RunResult, RunError> {
-    if let Some(measure) = &plan.experiment.measure {
-        return measure::run_curve(&plan.experiment, measure, control, threads);
-    }
-    let baselines = plan.baselines.iter().map(|b| &b.experiment);
-    let experiments: Vec<&Experiment> =
-        std::iter::once(&plan.experiment).chain(baselines).collect();
-    let traces = &Traces::check(&experiments, &|| control.stopped())?;
-    // Without the experiment the baselines are useless.
-    let failed = AtomicBool::new(false);
-    let stopped = || control.stopped() || failed.load(Ordering::Relaxed);
-    let recording = |run| control.recorder.and_then(|recorder| recorder.begin(run));
-    // A baseline that is the experiment itself is not simulated again.
-    let baselines = || -> Result<Vec<Option<Simulation>>, RunError> {
-        let wanted = plan.baselines.iter().take_while(|_| !stopped());
-        wanted
-            .enumerate()
-            .map(|(i, b)| match b.experiment == plan.experiment {
-                true => Ok(None),
-                false => {
-                    let recording = recording(Run::Baseline(i));
-                    run_experiment(&b.experiment, traces, &Silent, recording, &stopped).map(Some)
-                }
-            })
-            .collect()
-    };
-    let main = || {
-        let experiment = &plan.experiment;
-        let recording = recording(Run::Experiment);
-        run_experiment(experiment, traces, control.progress, recording, &stopped)
-            .inspect_err(|_| failed.store(true, Ordering::Relaxed))
-    };
-    let result = |main: Simulation, baselines: Vec<Option<Simulation>>| {
-        let same = || Simulation {
-            wall: Duration::ZERO,
-            ..main.clone()
-        };
-        let baselines = baselines.into_iter();
-        RunResult {
-            baselines: baselines.map(|run| run.unwrap_or_else(same)).collect(),
-            main,
-            curve: Vec::new(),
-            traces: traces.digests(),
-        }
-    };
-    if threads < 2 || plan.baselines.is_empty() {
-        return Ok(result(main()?, baselines()?));
-    }
-    std::thread::scope(|scope| {
-        let side = scope.spawn(baselines);
-        let main = main();
-        let side = side
-            .join()
-            .unwrap_or_else(|_| Err(RunError::Failed(anyhow!("a baseline run panicked"))));
-        Ok(result(main?, side?))
-    })
+    Session::new(threads).run(plan, control)
 }
 
 #[cfg(test)]

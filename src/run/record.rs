@@ -1,0 +1,95 @@
+//! Records: what tasks yielded, as files.
+
+use super::task::{Network, TaskId};
+use super::traces::TraceDigest;
+use super::{RunError, Simulation, Status};
+use anyhow::Context;
+use flitwise_formats::sink::Sink;
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Version of the layout.
+pub const RECORD_SCHEMA: &str = "flitwise-record-1";
+
+/// What a task yielded. Read back from a file it equals what was written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    schema: String,
+    /// Id of the task.
+    id: String,
+    /// Version of the program that ran it.
+    version: String,
+    /// What carried the messages.
+    pub network: Network,
+    /// The traces of its jobs, each once.
+    pub traces: Vec<TraceDigest>,
+    /// The result.
+    pub simulation: Simulation,
+}
+
+impl Record {
+    pub(super) fn new(
+        id: TaskId,
+        network: Network,
+        traces: Vec<TraceDigest>,
+        simulation: Simulation,
+    ) -> Self {
+        Self {
+            schema: RECORD_SCHEMA.to_owned(),
+            id: id.to_string(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            network,
+            traces,
+            simulation,
+        }
+    }
+}
+
+/// A directory with records, a file each, named by the id of its task.
+#[derive(Debug, Clone)]
+pub struct Records {
+    dir: PathBuf,
+}
+
+impl Records {
+    /// The records in `dir`, which is created if need be.
+    ///
+    /// # Errors
+    /// If it cannot be created.
+    pub fn in_dir(dir: &Path) -> std::io::Result<Self> {
+        std::fs::create_dir_all(dir)?;
+        Ok(Self {
+            dir: dir.to_owned(),
+        })
+    }
+
+    /// The file of a task's record.
+    #[must_use]
+    pub fn path(&self, id: TaskId) -> PathBuf {
+        self.dir.join(format!("{id}.json"))
+    }
+
+    /// The record of a task; `None` if there is none, or none that can be read: its task runs again.
+    pub(super) fn read(&self, id: TaskId) -> Option<Record> {
+        let text = std::fs::read(self.path(id)).ok()?;
+        let record: Record = serde_json::from_slice(&text).ok()?;
+        (record.schema == RECORD_SCHEMA && record.id == id.to_string()).then_some(record)
+    }
+
+    /// Keeps a record, unless the user stopped its task before the end.
+    pub(super) fn write(&self, id: TaskId, record: &Record) -> Result<(), RunError> {
+        if record.simulation.status == Status::Interrupted {
+            return Ok(());
+        }
+        let write = || -> anyhow::Result<()> {
+            let mut sink = Sink::create(&self.path(id))?;
+            serde_json::to_writer(&mut sink, record)?;
+            sink.write_all(b"\n")?;
+            Ok(sink.finish()?)
+        };
+        write()
+            .context("cannot keep a record")
+            .map_err(RunError::Failed)
+    }
+}

@@ -1,0 +1,274 @@
+//! Runs the tasks of plans: side by side, each once, and not again if its record is there.
+
+use super::record::{Record, Records};
+use super::simulate::{REPORT_EVERY, run_experiment};
+use super::task::{Network, Task, TaskId, tasks};
+use super::traces::Traces;
+use super::{
+    Control, Progress, Recording, Run, RunError, RunResult, Silent, Simulation, Snapshot, ideal,
+    measure,
+};
+use crate::config::Plan;
+use anyhow::anyhow;
+use std::cell::Cell;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Runs plans. It reads, checks and hashes each trace once, however many plans need it.
+pub struct Session {
+    traces: Traces,
+    records: Option<Records>,
+    threads: usize,
+}
+
+/// A task of the plan that is being run.
+struct Slot {
+    run: Run,
+    task: Task,
+    id: TaskId,
+    /// An earlier slot with the same task.
+    same_as: Option<usize>,
+    /// Its record, where it was there already.
+    kept: Option<Record>,
+}
+
+impl Session {
+    /// A session that runs up to `threads` tasks side by side, at least one.
+    #[must_use]
+    pub fn new(threads: usize) -> Self {
+        Self {
+            traces: Traces::none(),
+            records: None,
+            threads: threads.max(1),
+        }
+    }
+
+    /// Keeps records in `dir`, and takes what is there instead of running its task.
+    ///
+    /// # Errors
+    /// If the directory cannot be created.
+    pub fn with_records(self, dir: &Path) -> std::io::Result<Self> {
+        Ok(Self {
+            records: Some(Records::in_dir(dir)?),
+            ..self
+        })
+    }
+
+    /// Runs the tasks of `plan` that have no record yet, and combines all records.
+    ///
+    /// # Errors
+    /// If a trace is broken, a job does not fit, or a run fails. An error of the experiment
+    /// takes precedence over errors of the baselines.
+    pub fn run(&mut self, plan: &Plan, control: &Control<'_>) -> Result<RunResult, RunError> {
+        let tasks = tasks(plan);
+        let experiments = tasks.iter().map(|(_, task)| &task.experiment);
+        self.traces.check(experiments, &|| control.stopped())?;
+        let slots = self.slots(tasks, control);
+        let outcomes = Work {
+            slots: &slots,
+            session: self,
+            control,
+            next: AtomicUsize::new(0),
+            first_failed: AtomicUsize::new(usize::MAX),
+            done: slots.iter().map(|_| AtomicU64::new(0)).collect(),
+        }
+        .all()?;
+        self.combine(slots, outcomes)
+    }
+
+    fn slots(&self, tasks: Vec<(Run, Task)>, control: &Control<'_>) -> Vec<Slot> {
+        let mut slots: Vec<Slot> = Vec::with_capacity(tasks.len());
+        for (run, task) in tasks {
+            let id = task.id(&self.traces.digests_of(&task.experiment));
+            // Time series are no part of a record: a task that records them runs.
+            let kept = match &self.records {
+                Some(records) if control.recorder.is_none() => records.read(id),
+                _ => None,
+            };
+            let same_as = slots.iter().position(|slot| slot.id == id);
+            slots.push(Slot {
+                run,
+                task,
+                id,
+                same_as,
+                kept,
+            });
+        }
+        slots
+    }
+
+    /// The results in their places. Only the last ones may be missing, if the user stopped the run.
+    fn combine(
+        &self,
+        slots: Vec<Slot>,
+        mut outcomes: Vec<Option<Simulation>>,
+    ) -> Result<RunResult, RunError> {
+        for (at, slot) in slots.iter().enumerate() {
+            if let Some(earlier) = slot.same_as {
+                outcomes[at] = outcomes[earlier].as_ref().map(|run| Simulation {
+                    wall: Duration::ZERO,
+                    ..run.clone()
+                });
+            }
+        }
+        let (mut main, mut baselines, mut curve, mut ideal) = (None, Vec::new(), Vec::new(), None);
+        for (slot, outcome) in slots.iter().zip(outcomes) {
+            let Some(outcome) = outcome else { continue };
+            match slot.run {
+                Run::Experiment => main = Some(outcome),
+                Run::Baseline(at) if at == baselines.len() => baselines.push(outcome),
+                Run::Baseline(_) => {}
+                Run::Load(at) if at == curve.len() => curve.push(outcome),
+                Run::Load(_) => {}
+                Run::Ideal => ideal = Some(outcome),
+            }
+        }
+        let main = main.or_else(|| curve.last().cloned());
+        let main = main.ok_or_else(|| RunError::Failed(anyhow!("nothing was simulated")))?;
+        Ok(RunResult {
+            main,
+            baselines,
+            curve,
+            ideal,
+            traces: self
+                .traces
+                .digests_in(slots.iter().map(|slot| &slot.task.experiment)),
+        })
+    }
+}
+
+/// The tasks of a plan while they run.
+struct Work<'a> {
+    slots: &'a [Slot],
+    session: &'a Session,
+    control: &'a Control<'a>,
+    /// The next slot to be begun.
+    next: AtomicUsize,
+    /// The first slot that failed: later ones need not go on.
+    first_failed: AtomicUsize,
+    /// By slot: thousandths done, of the loads of a curve.
+    done: Vec<AtomicU64>,
+}
+
+/// Thousandths that a load counts for in the progress.
+const WHOLE: u64 = 1000;
+
+type Outcome = (usize, Result<Simulation, RunError>);
+
+impl Work<'_> {
+    /// The results by slot: missing where the task of an earlier slot is the same, or the user
+    /// stopped the run before the task began.
+    fn all(&self) -> Result<Vec<Option<Simulation>>, RunError> {
+        let to_run = self.slots.iter().filter(|slot| slot.kept.is_none()).count();
+        let threads = self.session.threads.min(to_run);
+        let mut outcomes = match threads {
+            0 | 1 => self.worker(),
+            _ => std::thread::scope(|scope| {
+                let workers: Vec<_> = (1..threads)
+                    .map(|_| scope.spawn(|| self.worker()))
+                    .collect();
+                let mut outcomes = self.worker();
+                for worker in workers {
+                    let panicked = || RunError::Failed(anyhow!("a run panicked"));
+                    let after_all = self.slots.len();
+                    let joined = worker.join();
+                    outcomes.extend(joined.unwrap_or_else(|_| vec![(after_all, Err(panicked()))]));
+                }
+                outcomes
+            }),
+        };
+        // The first error in the order of the plan counts, whichever came first.
+        outcomes.sort_by_key(|&(at, _)| at);
+        let mut by_slot: Vec<Option<Simulation>> = self.slots.iter().map(|_| None).collect();
+        for (at, outcome) in outcomes {
+            let outcome = outcome?;
+            by_slot[at] = Some(outcome);
+        }
+        Ok(by_slot)
+    }
+
+    /// Runs one task after the other until none is left.
+    fn worker(&self) -> Vec<Outcome> {
+        let mut outcomes = Vec::new();
+        loop {
+            let at = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(slot) = self.slots.get(at) else {
+                return outcomes;
+            };
+            if let Some(record) = &slot.kept {
+                self.done[at].store(WHOLE, Ordering::Relaxed);
+                outcomes.push((at, Ok(record.simulation.clone())));
+                continue;
+            }
+            // The first task has a result in any case.
+            if slot.same_as.is_some() || at > 0 && self.stopped(at) {
+                continue;
+            }
+            let outcome = self.simulate(at, slot);
+            if outcome.is_err() {
+                self.first_failed.fetch_min(at, Ordering::Relaxed);
+            }
+            self.done[at].store(WHOLE, Ordering::Relaxed);
+            outcomes.push((at, outcome));
+        }
+    }
+
+    /// True if the task of slot `at` need not go on.
+    fn stopped(&self, at: usize) -> bool {
+        self.control.stopped() || self.first_failed.load(Ordering::Relaxed) < at
+    }
+
+    /// Runs a task, and keeps its record.
+    fn simulate(&self, at: usize, slot: &Slot) -> Result<Simulation, RunError> {
+        let Task {
+            experiment,
+            network,
+        } = &slot.task;
+        let traces = &self.session.traces;
+        let stopped = || self.stopped(at);
+        let recorder = self.control.recorder;
+        let recording: Option<Recording<'_>> =
+            recorder.and_then(|recorder| recorder.begin(slot.run));
+        let progress: &dyn Progress = match slot.run {
+            Run::Experiment => self.control.progress,
+            Run::Baseline(_) | Run::Load(_) | Run::Ideal => &Silent,
+        };
+        let simulation = match (network, &experiment.measure) {
+            (Network::Ideal, _) => ideal::run_ideal(experiment, traces, &stopped),
+            (Network::Fabric, Some(measure)) => {
+                let report = self.reporter(at, measure.max_warm_up.saturating_add(measure.window));
+                measure::measure_load(experiment, measure, &stopped, &report, recording)
+            }
+            (Network::Fabric, None) => {
+                run_experiment(experiment, traces, progress, recording, &stopped)
+            }
+        }?;
+        if let Some(records) = &self.session.records {
+            let digests = traces.digests_in([experiment]);
+            let record = Record::new(slot.id, *network, digests, simulation);
+            records.write(slot.id, &record)?;
+            return Ok(record.simulation);
+        }
+        Ok(simulation)
+    }
+
+    /// What passes on, a few times a second, how far all loads of a curve have come, if slot `at`
+    /// takes `ticks` ticks.
+    fn reporter(&self, at: usize, ticks: u64) -> impl Fn(&Snapshot) + '_ {
+        let last = Cell::new(Instant::now());
+        move |snapshot| {
+            let part = u128::from(snapshot.tick) * u128::from(WHOLE) / u128::from(ticks.max(1));
+            self.done[at].store(part as u64, Ordering::Relaxed);
+            if last.get().elapsed() < REPORT_EVERY {
+                return;
+            }
+            last.set(Instant::now());
+            self.control.progress.update(&Snapshot {
+                records: self.done.iter().map(|d| d.load(Ordering::Relaxed)).sum(),
+                records_total: self.slots.len() as u64 * WHOLE,
+                ..*snapshot
+            });
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Simulates one experiment with its jobs.
+
+use super::traces::Traces;
+use super::workload::replay_of;
+use super::{Network, Progress, Recording, RunError, Simulation, Snapshot, Status};
+use crate::config::{ConfigError, Experiment};
+use crate::fabric::engine::{self, Engine, RunEnd};
+use crate::replay::Replay;
+use anyhow::anyhow;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// Called now and then: true ends the run.
+pub(super) type Stopped<'a> = &'a (dyn Fn() -> bool + Sync);
+
+/// Wall-clock time between reports of progress.
+pub(super) const REPORT_EVERY: Duration = Duration::from_millis(200);
+
+/// Simulates one experiment.
+pub(super) fn run_experiment(
+    experiment: &Experiment,
+    traces: &Traces,
+    progress: &dyn Progress,
+    mut recording: Option<Recording<'_>>,
+    stopped: Stopped<'_>,
+) -> Result<Simulation, RunError> {
+    let started = Instant::now();
+    let (mut replay, records) = replay_of(experiment, traces, None, Network::Fabric)?;
+    let mut engine = engine_of(experiment)?;
+    let mut reported = started;
+    let mut control = |engine: &engine::Progress, replay: &Replay| {
+        if reported.elapsed() >= REPORT_EVERY {
+            reported = Instant::now();
+            let replayed = replay.progress();
+            progress.update(&Snapshot {
+                tick: engine.tick,
+                tick_length: experiment.fabric.units.tick,
+                records: replayed.operations,
+                records_total: records,
+                messages: replayed.messages_delivered,
+                flit_hops: engine.flit_hops,
+            });
+        }
+        if stopped() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let sampling = recording.as_mut().map(Recording::sampling);
+    let end = engine.run_sampled(&mut replay, &mut control, sampling);
+    if let Some(error) = replay.take_error() {
+        return Err(RunError::Trace(error));
+    }
+    let status = status_of(end, &replay)?;
+    let mut outcomes = replay.outcomes().into_iter();
+    let jobs = experiment
+        .jobs
+        .iter()
+        .map(|job| job.enabled.then(|| outcomes.next()).flatten());
+    let stats = engine.stats();
+    let messages = stats.messages + replay.waiting(stats.end_tick);
+    Ok(Simulation {
+        status,
+        jobs: jobs.collect(),
+        background: replay.background(stats.end_tick),
+        messages,
+        backlog: messages - stats.messages_delivered,
+        measured: None,
+        stats,
+        wall: started.elapsed(),
+    })
+}
+
+pub(super) fn engine_of(experiment: &Experiment) -> Result<Engine, ConfigError> {
+    Engine::new(&experiment.fabric).map_err(|e| ConfigError::new(e.key.to_owned(), e.problem))
+}
+
+pub(super) fn status_of(end: RunEnd, replay: &Replay) -> Result<Status, RunError> {
+    Ok(match end {
+        RunEnd::Finished => Status::Complete,
+        RunEnd::Interrupted => Status::Interrupted,
+        RunEnd::Deadlock(stall) => Status::Stalled(stall.to_string()),
+        RunEnd::Drained => Status::Stalled(stall_of(replay)),
+        RunEnd::Exhausted => {
+            return Err(RunError::Failed(anyhow!(
+                "more than 2^28 messages or packets wait to be delivered: the jobs send faster \
+                 than the fabric delivers"
+            )));
+        }
+    })
+}
+
+/// Never empty.
+pub(super) fn stall_of(replay: &Replay) -> String {
+    let report = replay.stall_report();
+    if report.is_empty() {
+        return "nothing is due any more, but the run is not over".into();
+    }
+    report.join("\n")
+}

@@ -1,0 +1,82 @@
+//! A task: what is simulated at once, and its id.
+
+use super::Run;
+use crate::config::experiment::Measure;
+use crate::config::{Experiment, Plan, experiment_hash_with};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use twox_hash::XxHash3_128;
+
+/// What carries the messages of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Network {
+    /// The fabric of the experiment.
+    Fabric,
+    /// None: messages between NICs arrive when they are sent, and there is no background traffic.
+    Ideal,
+}
+
+/// One experiment with one seed and, if it is measured, one load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    /// What is simulated.
+    pub experiment: Experiment,
+    /// What carries its messages.
+    pub network: Network,
+}
+
+/// Identifies a task by what its record depends on: the experiment, the network, the contents of
+/// the traces, and the version of this program. Prints as 32 hex digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskId(u128);
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl Task {
+    /// Its id, if the traces of its jobs have these digests, in the order of the jobs.
+    #[must_use]
+    pub fn id(&self, traces: &[u128]) -> TaskId {
+        let experiment = experiment_hash_with(&self.experiment, traces);
+        let text = format!("flitwise task {:?} {experiment}", self.network);
+        TaskId(XxHash3_128::oneshot(text.as_bytes()))
+    }
+}
+
+/// The tasks of a plan, each with its place in the plan: the experiment, or its loads, first.
+pub(super) fn tasks(plan: &Plan) -> Vec<(Run, Task)> {
+    let on = |network, experiment: &Experiment| Task {
+        experiment: experiment.clone(),
+        network,
+    };
+    let experiment = &plan.experiment;
+    if let Some(measure) = &experiment.measure {
+        let at = |&load| {
+            let measure = Measure {
+                loads: vec![load],
+                ..measure.clone()
+            };
+            let experiment = Experiment {
+                measure: Some(measure),
+                ..experiment.clone()
+            };
+            on(Network::Fabric, &experiment)
+        };
+        let loads = measure.loads.iter().map(at).enumerate();
+        return loads.map(|(i, task)| (Run::Load(i), task)).collect();
+    }
+    let mut tasks = vec![(Run::Experiment, on(Network::Fabric, experiment))];
+    let baselines = plan.baselines.iter().enumerate();
+    tasks.extend(baselines.map(|(i, baseline)| {
+        let task = on(Network::Fabric, &baseline.experiment);
+        (Run::Baseline(i), task)
+    }));
+    if plan.ideal {
+        tasks.push((Run::Ideal, on(Network::Ideal, experiment)));
+    }
+    tasks
+}

@@ -1,0 +1,148 @@
+//! Reads and checks each trace once, however many runs need it.
+
+use super::RunError;
+use super::simulate::Stopped;
+use crate::config::Experiment;
+use crate::config::experiment::Job;
+use crate::replay::vef::VefProgram;
+use anyhow::{Context, anyhow};
+use flitwise_formats::source::Input;
+use flitwise_formats::vef::Check;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use twox_hash::XxHash3_128;
+
+/// Identifies the content of a trace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceDigest {
+    /// The trace as written in the experiment file.
+    pub trace: String,
+    /// XXH3 (128 bits, seed 0) of the bytes of the file, compressed or not.
+    pub xxh3: u128,
+}
+
+/// A trace that was read.
+struct Checked {
+    input: Input,
+    check: Check,
+    xxh3: u128,
+}
+
+/// Traces, each read, checked and hashed once.
+pub(super) struct Traces {
+    checked: Vec<Checked>,
+}
+
+impl Traces {
+    pub(super) fn none() -> Self {
+        Self {
+            checked: Vec::new(),
+        }
+    }
+
+    /// Reads, checks and hashes the traces that are not known yet.
+    pub(super) fn check<'a>(
+        &mut self,
+        experiments: impl IntoIterator<Item = &'a Experiment>,
+        stopped: Stopped<'_>,
+    ) -> Result<(), RunError> {
+        for job in experiments.into_iter().flat_map(|e| &e.jobs) {
+            if self.position(job).is_some() {
+                continue;
+            }
+            let opened = VefProgram::open_while(&job.trace_path, &mut || !stopped())
+                .map_err(RunError::Trace)?;
+            let Some((program, check)) = opened else {
+                return Err(RunError::Failed(anyhow!(
+                    "interrupted while trace `{}` was checked: nothing was simulated",
+                    job.trace
+                )));
+            };
+            let xxh3 = xxh3(&job.trace_path)
+                .with_context(|| job.trace_path.display().to_string())
+                .map_err(RunError::Trace)?;
+            self.checked.push(Checked {
+                input: program.input().clone(),
+                check,
+                xxh3,
+            });
+        }
+        Ok(())
+    }
+
+    fn position(&self, job: &Job) -> Option<usize> {
+        let mut inputs = self.checked.iter().map(|trace| trace.input.path());
+        inputs.position(|path| path == job.trace_path)
+    }
+
+    /// Of the traces of some experiments, each once, in the order in which they name them.
+    pub(super) fn digests_in<'a>(
+        &self,
+        experiments: impl IntoIterator<Item = &'a Experiment>,
+    ) -> Vec<TraceDigest> {
+        let (mut seen, mut digests) = (Vec::new(), Vec::new());
+        for job in experiments.into_iter().flat_map(|e| &e.jobs) {
+            let at = self.position(job).filter(|at| !seen.contains(at));
+            if let Some(at) = at {
+                seen.push(at);
+                let (trace, xxh3) = (job.trace.clone(), self.checked[at].xxh3);
+                digests.push(TraceDigest { trace, xxh3 });
+            }
+        }
+        digests
+    }
+
+    /// Of the trace of each job.
+    pub(super) fn digests_of(&self, experiment: &Experiment) -> Vec<u128> {
+        let jobs = experiment.jobs.iter();
+        jobs.filter_map(|job| Some(self.checked[self.position(job)?].xxh3))
+            .collect()
+    }
+
+    pub(super) fn of(&self, job: &Job) -> Result<(&Input, &Check), RunError> {
+        let trace = self.position(job).map(|at| &self.checked[at]);
+        trace
+            .map(|trace| (&trace.input, &trace.check))
+            .ok_or_else(|| RunError::Failed(anyhow!("trace `{}` was not checked", job.trace)))
+    }
+}
+
+/// Bytes read at once.
+const BLOCK: usize = 1 << 20;
+
+fn xxh3(path: &Path) -> std::io::Result<u128> {
+    let (mut file, mut block) = (File::open(path)?, vec![0; BLOCK]);
+    let mut hash = XxHash3_128::new();
+    loop {
+        match file.read(&mut block) {
+            Ok(0) => return Ok(hash.finish_128()),
+            Ok(n) => hash.write(&block[..n]),
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::xxh3;
+
+    /// A file read in blocks has the digest of its bytes at once, and no bytes have XXH3's
+    /// published value.
+    #[test]
+    fn digests_are_those_of_the_bytes() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        std::fs::write(&path, b"").unwrap();
+        assert_eq!(
+            xxh3(&path).unwrap(),
+            0x99aa_06d3_0147_98d8_6001_c324_468d_497f
+        );
+        let bytes: Vec<u8> = (0..3_000_001_u32).map(|i| (i % 251) as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let whole = twox_hash::XxHash3_128::oneshot(&bytes);
+        assert_eq!(xxh3(&path).unwrap(), whole);
+    }
+}
