@@ -1,5 +1,5 @@
-//! The InfiniBand switch with its adapters in an experiment: its keys, its parameters, its arbiters
-//! and its JSON.
+//! The InfiniBand switch and its NICs in an experiment file: their keys, parameters, arbiters and
+//! JSON.
 
 use super::replace;
 use crate::config::error::ConfigError;

@@ -1,4 +1,5 @@
-//! Parameters of the InfiniBand switch and its adapters.
+//! The InfiniBand switch and its NICs in bytes, rates and times, and how their plain data follow
+//! from these.
 
 use super::{Acks, Buffers, Hca, InputQueues, LinkRates, StaticPool, VlArb, Voq};
 use crate::fabric::ids::SwitchPort;
