@@ -1,4 +1,5 @@
-//! The hierarchical switch in an experiment: its keys, its parameters, its schedulers and its JSON.
+//! The hierarchical switch in an experiment file: its keys, its parameters, its schedulers and its
+//! JSON.
 
 use super::replace;
 use crate::config::error::ConfigError;

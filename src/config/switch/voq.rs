@@ -1,5 +1,5 @@
-//! The InfiniBand switch with its adapters in an experiment: its keys, its parameters, its arbiters
-//! and its JSON.
+//! The InfiniBand switch and its NICs in an experiment file: their keys, parameters, arbiters and
+//! JSON.
 
 use super::replace;
 use crate::config::error::ConfigError;
@@ -31,7 +31,7 @@ struct RawLinkSpeed {
     speed: RawSpeed,
 }
 
-/// Rate at which an adapter fetches or delivers packets.
+/// Rate at which a NIC fetches or delivers packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct RawHcaRate(AdapterRate);
 
@@ -184,7 +184,7 @@ fn speeds_of_links(list: &[RawLinkSpeed]) -> Result<BTreeMap<SwitchPort, Ratio>,
     Ok(speeds)
 }
 
-/// The arbiters of switches and adapters.
+/// The arbiters of switches and NICs.
 pub(super) fn schedule(p: &mut VoqParameters, by: &Scheduling<'_>) -> Result<(), ConfigError> {
     // QoS presets have schedulers of hierarchical switches.
     match by.raw.scheduler.unwrap_or(by.usual) {
@@ -241,7 +241,7 @@ pub(super) fn testbed() -> RawTopology {
     })
 }
 
-/// The `voq` switch with its adapters.
+/// The `voq` switch with its NICs.
 pub(super) fn switch_json(switch: &Voq) -> Value {
     let Voq {
         // Added by `json_fabric`, as for every kind.
@@ -298,7 +298,7 @@ fn pool(pool: &StaticPool) -> Value {
     json!({ "credits": total, "per_vl": per_vl })
 }
 
-/// The arbiters of switches and adapters.
+/// The arbiters of switches and NICs.
 pub(super) fn scheduler_json(switch: &Voq) -> Value {
     json!({
         "kind": "ib-vlarb",

@@ -1,9 +1,9 @@
 //! Paths of two legs, from the minimal routes (`docs/model.md` §7). Every packet goes first to the
 //! switch of a NIC drawn at random, then to its destination, each time by a minimal route. The VL
-//! classes of the second leg follow those of the first.
+//! classes of the second leg come after the classes of the first.
 //!
-//! The turns are those of all sources with all destinations. A source that sends nothing to itself
-//! may leave out some of them where a single NIC lies behind a port; they are counted all the same.
+//! The turns are counted as if every source sent to every NIC, itself included. So they may include
+//! turns that no packet takes, where a single NIC lies behind a port.
 
 use super::routes::RouteAnalysis;
 use super::turns::TurnBits;

@@ -1,4 +1,5 @@
-//! The route of one packet at zero load, tick by tick. The kind of switch computes the ticks.
+//! The route of one packet at zero load, tick by tick. The kind of switch computes the ticks at
+//! each switch.
 
 use super::Routes;
 use crate::fabric::ids::{NicId, NicPair, PortId, SwitchId, SwitchPort};

@@ -2,8 +2,8 @@
 //! carries, and the turns that packets take at each switch. [`channels`](super::channels) checks
 //! whether these turns allow a deadlock.
 //!
-//! The routes to one destination form a graph towards it without cycles. It is a tree if every
-//! hop leads to only one switch. This module walks the graph from the farthest switches on, which
+//! The routes to one destination form a graph towards it without cycles. The graph is a tree if
+//! each switch has only one next switch. This module walks the graph from the farthest switches on, which
 //! takes one step per (switch, destination) and out-port.
 
 use super::legs::add_second_leg;

@@ -1,4 +1,4 @@
-//! The turns from VL to VL at every switch of a fabric whose SL-to-VL tables decide the VLs.
+//! The turns from VL to VL at every switch of a fabric in which SL-to-VL tables decide the VLs.
 //! [`routes`](super::routes) walks the routes and calls this for each switch.
 
 use super::turns::VlPair;

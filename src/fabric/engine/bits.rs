@@ -1,4 +1,4 @@
-//! Small helpers of the hot path.
+//! Sets of bits, growing lists and divisions on the hot path.
 
 /// The first set bit of `bits` at or after bit `from`, once around. `bits` is not 0.
 #[inline]

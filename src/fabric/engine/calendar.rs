@@ -1,5 +1,5 @@
 //! When events happen: a wheel for events in any near tick, and delay lines for events that all
-//! have the same delay. Only the fabric knows what an event does.
+//! have the same delay. What an event does is up to the fabric.
 
 use crate::fabric::spec::Tick;
 

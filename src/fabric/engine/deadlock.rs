@@ -1,8 +1,8 @@
 //! Deadlocks: packets that wait for each other in a cycle.
 //!
 //! Each fabric tells this module which queues hold the credits that the head of a queue waits
-//! for, and the module finds the cycle. A head is *live* if it waits for no credits, or if one of the queues
-//! that hold them has a live head. All other heads can never move.
+//! for, and the module finds the cycle. A head is *live* if it waits for no credits, or if one of
+//! the queues that hold these credits has a live head. All other heads can never move.
 
 use crate::fabric::ids::{NicId, PortId, SwitchId};
 use std::collections::BTreeMap;

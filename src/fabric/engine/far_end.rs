@@ -1,4 +1,4 @@
-//! The far end of a link.
+//! What is at the far end of a link: an in-port, a NIC, or nothing.
 
 use super::pool::NONE;
 

@@ -1,6 +1,7 @@
 //! Routing, for both kinds of switch: which output a packet takes at a switch, and on which leg of
-//! its path it is (`docs/model.md` §7). The router's table has the candidate of each destination;
-//! [`choice`](super::choice) picks among several; [`Detours`] are the state that packets carry.
+//! its path it is (`docs/model.md` §7). The router's table has the candidate of each destination.
+//! [`choice`](super::choice) picks among several candidates. [`Detours`] keeps the NIC that ends
+//! the first leg of each packet's path.
 
 use super::choice::{Choice, Occupancy};
 use super::pool::{EntryId, NONE, PacketId};

@@ -1,5 +1,5 @@
-//! Pools of the messages and packets in flight. The index of an entry is its name; a
-//! later entry reuses the index of a removed one.
+//! Pools of the messages and packets in flight. The index of an entry identifies it. A later entry
+//! reuses the index of a removed one.
 
 use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::Tick;

@@ -1,8 +1,8 @@
 //! The interface for code that follows the packets of a run: a [`Probe`].
 //!
-//! The engine counts without a probe. A probe sees each step of each packet, in the same places
-//! where the engine counts. It can serve explanations, timelines or energy models. [`NoProbe`] sees nothing and costs
-//! nothing: the compiler drops the calls.
+//! The engine reports each step of each packet to its counters and, in the same places, to a
+//! probe. A probe can serve explanations, timelines or energy models. [`NoProbe`] ignores all
+//! reports and costs nothing: the compiler drops the calls.
 //!
 //! # Examples
 //! A probe that notes how long links wait for credits:

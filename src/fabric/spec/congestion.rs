@@ -53,7 +53,7 @@ pub enum SourceControl {
 /// Marking at Port VLs by thresholds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortVlMarker {
-    /// Switch ports that lead to adapters.
+    /// Switch ports that lead to NICs.
     pub host_ports: PortCongestion,
     /// Switch ports that lead to switches.
     pub switch_ports: PortCongestion,
@@ -149,7 +149,7 @@ pub enum Notification {
 pub enum FlowLevel {
     /// Each queue pair: source, destination and SL.
     Qp,
-    /// Each SL of an adapter.
+    /// Each SL of a NIC.
     Sl,
 }
 
@@ -158,7 +158,7 @@ pub enum FlowLevel {
 pub enum SlScope {
     /// The index of its own flow.
     Flow,
-    /// The largest index of all SLs of the adapter, after any packet of the adapter.
+    /// The largest index of all SLs of the NIC, after any packet of the NIC.
     Link,
 }
 
@@ -194,11 +194,11 @@ pub enum IrdBase {
 pub enum TimerScope {
     /// Each flow; a BECN starts it.
     PerFlow,
-    /// Each SL of an adapter; it runs freely.
+    /// Each SL of a NIC; it runs freely.
     PerSl,
 }
 
-/// Parameters of one SL at the adapters.
+/// Parameters of one SL at the NICs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlCongestion {
     /// `CCTI_Increase`: added to the index by a BECN.

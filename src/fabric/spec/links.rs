@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Rates of links in flits per tick, above 0 and at most 1; both directions alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkRates {
-    /// Links between an adapter and its switch.
+    /// Links between a NIC and its switch.
     pub host: Ratio,
     /// Links between switches.
     pub switch: Ratio,

@@ -43,9 +43,9 @@ impl VlPolicy {
 /// SL-to-VL tables, each a VL per SL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlToVl {
-    /// The table of every adapter and port that has none of its own.
+    /// The table of every NIC and port that has none of its own.
     pub default: Vec<u8>,
-    /// Tables of adapters.
+    /// Tables of NICs.
     pub hcas: BTreeMap<NicId, Vec<u8>>,
     /// Tables of switches, by in-port and out-port.
     pub ports: BTreeMap<Hop, Vec<u8>>,
@@ -58,7 +58,7 @@ impl SlToVl {
         std::iter::once(&self.default).chain(own)
     }
 
-    /// VL of a packet of `sl` that leaves adapter `hca`; `None` if the table is short.
+    /// VL of a packet of `sl` that leaves NIC `hca`; `None` if the table is short.
     #[must_use]
     pub fn at_hca(&self, hca: NicId, sl: u8) -> Option<u8> {
         let table = self.hcas.get(&hca).unwrap_or(&self.default);

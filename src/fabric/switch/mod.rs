@@ -1,7 +1,7 @@
-//! The kinds of switch, each with the NICs that belong to it. A kind has a folder, with its plain
-//! data, their checks, the parameters that they follow from, its presets and its times at zero
-//! load. This file lists the kinds and says what each of them must answer: all others ask
-//! [`SwitchKind`].
+//! The kinds of switch, each with the NICs that belong to it. A kind has a folder: its plain data,
+//! the checks of these data, the parameters from which they are computed, its presets, and its
+//! times at zero load. This file lists the kinds. Its trait [`SwitchKind`] has the questions that
+//! the rest of the program asks a kind.
 
 pub mod hierarchical;
 pub mod voq;

@@ -1,10 +1,10 @@
-//! Sources with a congestion control table: the CCTI of each flow, its timer, and how long the next packet of its holder is held
-//! (`docs/model-infiniband.md` §11).
+//! Sources with a congestion control table: the CCTI of each flow, its timer, and how long the next
+//! packet of its holder is held (`docs/model-infiniband.md` §11).
 //!
 //! A BECN in phase 1 raises a CCTI; a NIC asks when it sends whether a packet is held. Timers need
 //! no events: between two BECNs a CCTI only falls, in known ticks, so it is brought up to date
-//! when it is read. This module does not know the packets. The fabric reports each one that it
-//! sends, and asks again when a delay may be over.
+//! when it is read. This module does not know the packets. The fabric reports each packet that
+//! it sends, and asks again when a delay may be over.
 
 use super::FlowId;
 use crate::fabric::ids::NicId;

@@ -1,7 +1,7 @@
 //! Congestion control, the same for all kinds of switch: a marker at the switches
-//! (`docs/model-infiniband.md` §9) and a control at the sources (§11). Which ones is known when a
-//! fabric is created; each call picks with a `match`. Notifications (§10) are packets, so each
-//! kind of fabric creates its own.
+//! (`docs/model-infiniband.md` §9) and a control at the sources (§11). The specification names both;
+//! a `match` in each call selects them. Notifications (§10) are packets, so each kind of fabric
+//! creates its own.
 
 mod cct;
 mod port_vls;

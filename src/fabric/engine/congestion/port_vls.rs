@@ -1,10 +1,11 @@
-//! Port VLs: how full the VoQs of each (output, VL) are, whether it is congested or starved of
+//! Port VLs: how many flits wait for each (output, VL), whether it is congested or starved of
 //! credits, and which packets it marks with FECN (`docs/model-infiniband.md` §9).
 //!
-//! The fabric reports each packet that joins a VoQ (phase 4) and each that is granted (phase 6).
-//! At the end of phase 6 the Port VLs whose fill changed enter or leave the congestion state.
-//! This module counts flits only: the fabric knows the packets and the credits. In a hierarchical
-//! switch a *queue* here is the packets of one in-port for one (output, VL), wherever they wait.
+//! The fabric reports each packet that is routed to a Port VL (phase 4) and each that is granted
+//! (phase 6). At the end of phase 6 the Port VLs whose fill changed enter or leave the congestion
+//! state. This module counts flits only: the fabric knows the packets and the credits. A *queue*
+//! here is the packets of one in-port for one (output, VL), wherever they wait: in a VoQ, behind
+//! the head of a FIFO, or in the buffers of a hierarchical switch.
 
 use super::{MarkerQueue, PacketLength};
 use crate::fabric::ids::SwitchPort;

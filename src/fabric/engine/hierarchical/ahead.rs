@@ -1,6 +1,6 @@
-//! What is prefetched, in a fabric that does not fit into the caches: what the events some places
-//! ahead in a delay line, or the parts some places ahead in the list of a phase, will need. Hints
-//! change no result.
+//! Prefetching, for a fabric that does not fit into the caches. Looks some places ahead in a delay
+//! line of events, or in the list of the parts that act in a phase, and prefetches what these will
+//! need. Such hints change no result.
 
 use super::Fabric;
 use super::control::Control;

@@ -1,5 +1,6 @@
-//! Buffers between two parts of a device: the packets in them, and the credits that these take.
-//! A link stands between an input or receive buffer and its sender: see [`links`](super::links).
+//! Buffers between two parts of a device: the packets in them, and the credits that the packets
+//! take. Input and receive buffers have their sender at the other end of a link: see
+//! [`links`](super::links).
 
 use super::fifos::{Fifos, NEAR_VLS};
 use super::ledgers::Ledgers;

@@ -1,5 +1,5 @@
 //! Flat numbering of the fabric's parts, sizes that follow from the specification, and the
-//! limits of this engine. It is used when a fabric is built, not in any phase.
+//! limits of this engine. Used when a fabric is built, not in any phase.
 //!
 //! Switch ports are numbered over all switches: port p of a switch is
 //! `switch * radix + p`. The radix is a multiple of 4, so an MPort is `port / 4`. A central

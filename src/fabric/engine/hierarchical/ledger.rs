@@ -1,8 +1,8 @@
-//! The credit ledger of one buffer. Which credits are in use in one queue lies in one cache line,
-//! and all else in another one, or in the same one if the buffer has few queues.
+//! The credit ledger of one buffer: how many credits are in use, and the next credit returns. The
+//! number of credits in use in a queue lies in one cache line, and everything else in another one,
+//! or in the same one if the buffer has few queues.
 //!
-//! It stores how many credits are in use, and the next credit returns. The rules of quotas,
-//! and what does not fit into a ledger, are in [`ledgers`](super::ledgers).
+//! The rules of quotas, and what does not fit into a ledger, are in [`ledgers`](super::ledgers).
 
 use super::schedule::{CompactSchedule, CreditReturn};
 use crate::fabric::spec::Tick;

@@ -6,7 +6,8 @@
 //! [`CreditReturn`] is added to the ledger. Returned credits are applied lazily, when the
 //! sender next needs more than the ledger shows as free.
 //!
-//! To touch few cache lines per packet, all that a [`Ledger`] says of a packet lies in one or two.
+//! What a packet needs of a [`Ledger`] lies in one or two cache lines, so that the engine touches
+//! few lines per packet.
 
 use super::ledger::Ledger;
 use super::schedule::{CreditReturn, DrainRate};

@@ -1,7 +1,7 @@
 //! Phase 7: outputs and NICs send (`docs/model.md` §8). Also phase 1: packets are delivered.
 //!
-//! The rule that chooses a VL is in [`scheduler`](super::scheduler), and what sends CNPs in
-//! [`notify`](super::notify).
+//! [`scheduler`](super::scheduler) has the rules that choose a VL, [`notify`](super::notify) the
+//! sending of CNPs.
 
 use super::Fabric;
 use super::buffers::VlBuffers;

@@ -1,5 +1,5 @@
-//! What is counted per link (`docs/model.md` §9): read and restarted between ticks. Phase 7
-//! counts ([`output`](super::output)); what is counted per SL and per message is in
+//! The statistics of links (`docs/model.md` §9), which are read and restarted between ticks. Phase 7
+//! counts ([`output`](super::output)). The counters per SL and per message are in
 //! [`counters`](crate::fabric::engine::counters).
 
 use super::Fabric;

@@ -2,9 +2,9 @@
 //!
 //! The head of a VoQ waits for credits of a (next input buffer, VL). It is *live* if it has the
 //! credits, if some of them are on their way back, or if a packet is on its way into that buffer.
-//! It is also live if that buffer holds, on that VL, a packet of a VoQ with a live head. Heads for
-//! a NIC are live, as its sink takes everything. All other heads can never move. This is no phase of a tick: the engine asks now and then, and when
-//! no event is left.
+//! It is also live if that buffer holds, on that VL, a packet of a VoQ with a live head. A head for
+//! a NIC is live, because the NIC's sink takes everything. All other heads can never move. The search
+//! is no phase of a tick: the engine makes it now and then, and when no event is left.
 
 use super::Fabric;
 use crate::fabric::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};

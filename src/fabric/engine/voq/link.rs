@@ -2,9 +2,8 @@
 //! way back, and whether the sender waits for them (`docs/model-infiniband.md` §3).
 //!
 //! A link is the only thing between two devices. The sender takes credits and asks when more
-//! arrive; the receiver gives them back. What a device returns it hands to the link, which says
-//! whether the sender must be woken, and when. In which ticks credits return is the matter of
-//! `credit_returns`.
+//! arrive; the receiver hands returned credits to the link, which says whether the sender must be
+//! woken, and when. `credit_returns` has the ticks in which credits return.
 
 use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
 use super::parts::{Output, OutputVl};

@@ -1,5 +1,5 @@
-//! Sets of the ports of a switch, for arbitration: in-ports that request an output, outputs that
-//! grant to an in-port, and the ports at or after a pointer.
+//! Sets of ports of a switch, for arbitration: the in-ports that request an output, the outputs that
+//! grant an in-port, and the ports at or after a pointer.
 
 /// A set of up to 64 · `W` ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Rates of links, crossbars, send engines and sinks, exact to the byte, and the sub-tick times
 //! that they lead to (`docs/model-infiniband.md` §1).
 //!
-//! This module computes. It belongs to no phase.
+//! This module only computes, and belongs to no phase.
 
 use crate::fabric::engine::nic::DataPacket;
 use crate::fabric::spec::Tick;

@@ -9,7 +9,7 @@
 //! (`layout::is_plain`), flit i passes i · k ticks after the header, and no lines are kept: `L` is
 //! 0.
 //!
-//! This module computes. It belongs to no phase, and knows neither buffers nor credits.
+//! This module only computes. It belongs to no phase, and knows neither buffers nor credits.
 
 use super::rate::{Length, PlainPacket, Rate, SubTick};
 use crate::fabric::spec::Tick;

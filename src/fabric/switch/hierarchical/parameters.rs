@@ -1,4 +1,4 @@
-//! Parameters of the hierarchical switch.
+//! The hierarchical switch in bytes, rates and times, and how its plain data follow from these.
 
 use super::{
     Buffers, CentralQueues, Hierarchical, Pool, Quota, Scheduler, Timing, VirtualAllocation,

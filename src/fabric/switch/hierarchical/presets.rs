@@ -1,5 +1,5 @@
-//! Parameters of hierarchical switches from publications and of commercial devices, each with its
-//! source.
+//! Presets: parameters of hierarchical switches, from publications and of commercial devices, each
+//! with its source.
 
 use super::{CentralQueues, HierarchicalParameters, Scheduler, VirtualAllocation};
 use crate::fabric::parameters::{BufferBytes, CABLE_PS, Parameters, Stages, SwitchParameters};

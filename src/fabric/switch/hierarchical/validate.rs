@@ -1,5 +1,5 @@
-//! Checks that hierarchical switches can be built and can move every packet, by the letter of
-//! `docs/model.md`, sections 2 and 3.
+//! Checks that hierarchical switches can be built, and that they can move every packet as
+//! `docs/model.md` requires in sections 2 and 3.
 
 use super::{Classes, DTABLE_UNIT_BYTES, DTableEntry, Hierarchical, Pool, Scheduler, Timing};
 use crate::fabric::spec::validate::{MAX_DTABLE_WEIGHT, error};

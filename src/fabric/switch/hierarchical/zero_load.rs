@@ -1,5 +1,5 @@
-//! The times of one packet at zero load (`docs/model.md` §4): all its flits keep the distance of a
-//! tick, so its header tells them all.
+//! The times of one packet at zero load (`docs/model.md` §4). Its flits follow each other by one tick
+//! on every link, so the times of its header give all others.
 
 use super::{Hierarchical, central_between};
 use crate::fabric::spec::{FabricSpec, Hop, Tick};

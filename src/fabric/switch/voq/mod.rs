@@ -24,7 +24,7 @@ pub(super) const PORT_VLS: PortVls = PortVls {
     most: MAX_DATA_VLS,
 };
 
-/// The InfiniBand switch, and its host channel adapters.
+/// The InfiniBand switch, and its NICs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Voq {
     /// Latencies inside the switch.
@@ -39,7 +39,7 @@ pub struct Voq {
     pub buffers: Buffers,
     /// Arbiter of every switch output.
     pub vlarb: VlArb,
-    /// The adapters.
+    /// The NICs.
     pub hca: Hca,
 }
 
@@ -89,7 +89,7 @@ impl Voq {
     }
 }
 
-/// Arbiter over VLs, of a switch output or an adapter.
+/// Arbiter over VLs, of a switch output or a NIC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VlArb {
     /// One packet per VL in turn.
@@ -120,14 +120,14 @@ pub const VL_WEIGHT_BYTES: u32 = 64;
 /// Bytes of one unit of the Limit of High Priority.
 pub const HIGH_LIMIT_BYTES: u32 = 4096;
 
-/// Host channel adapters; rates in flits per tick, headers included.
+/// NICs; rates in flits per tick, headers included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hca {
     /// Rate at which packets come from the host; `None`: at the rate of the link.
     pub send_rate: Option<Ratio>,
     /// Rate at which the host takes packets; `None`: as they come.
     pub sink_rate: Option<Ratio>,
-    /// Arbiter over the VLs of an adapter.
+    /// Arbiter over the VLs of a NIC.
     pub vlarb: VlArb,
     /// Acknowledgements.
     pub acks: Acks,

@@ -1,4 +1,5 @@
-//! Parameters of the InfiniBand switch and its adapters.
+//! The InfiniBand switch and its NICs in bytes, rates and times, and how their plain data follow
+//! from these.
 
 use super::{Acks, Buffers, Hca, InputQueues, LinkRates, StaticPool, VlArb, Voq};
 use crate::fabric::ids::SwitchPort;
@@ -8,10 +9,10 @@ use crate::fabric::spec::{Qos, SpecError, Units, flits_per_tick};
 use crate::units::{BufferPart, PS_PER_S, Picoseconds, Rate, Ratio, TickLength};
 use std::collections::BTreeMap;
 
-/// Parameters of the InfiniBand switch, and of its adapters.
+/// Parameters of the InfiniBand switch, and of its NICs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VoqParameters {
-    /// Data rate of the links of adapters in bit/s.
+    /// Data rate of the links of NICs in bit/s.
     pub host_speed: Ratio,
     /// Data rate of the links between switches in bit/s.
     pub switch_speed: Ratio,
@@ -27,9 +28,9 @@ pub struct VoqParameters {
     pub input_vls: Option<Vec<BufferPart>>,
     /// The same of a receive buffer.
     pub sink_vls: Option<Vec<BufferPart>>,
-    /// Rate at which an adapter fetches packets from its host.
+    /// Rate at which a NIC fetches packets from its host.
     pub send_rate: AdapterRate,
-    /// Rate at which an adapter delivers packets to its host.
+    /// Rate at which a NIC delivers packets to its host.
     pub sink_rate: AdapterRate,
     /// Acknowledgements.
     pub acks: Acks,
@@ -37,11 +38,11 @@ pub struct VoqParameters {
     pub ack_bytes: u64,
     /// Arbiter of every switch output.
     pub vlarb: VlArb,
-    /// Arbiter over the VLs of an adapter.
+    /// Arbiter over the VLs of a NIC.
     pub hca_vlarb: VlArb,
 }
 
-/// Rate at which an adapter fetches or delivers packets.
+/// Rate at which a NIC fetches or delivers packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdapterRate {
     /// Payload in packets of the largest MTU.
@@ -178,7 +179,7 @@ impl Sizes {
     }
 }
 
-/// A rate of an adapter in flits per tick; `None`: not limited. `fastest`: flits per tick of the
+/// A rate of a NIC in flits per tick; `None`: not limited. `fastest`: flits per tick of the
 /// fastest link.
 fn adapter_rate(
     rate: AdapterRate,

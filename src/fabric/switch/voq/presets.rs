@@ -1,5 +1,5 @@
-//! Parameters of InfiniBand switches from publications and of commercial devices, each with its
-//! source.
+//! Presets: parameters of InfiniBand switches, from publications and of commercial devices, each
+//! with its source.
 
 use super::{Acks, AdapterRate, VlArb, VoqParameters};
 use crate::fabric::parameters::{BufferBytes, CABLE_PS, Parameters, Stages, SwitchParameters};

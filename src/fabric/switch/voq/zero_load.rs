@@ -1,6 +1,6 @@
 //! The flit schedule of one packet at zero load in a `voq` fabric, flit by flit
 //! (`docs/model-infiniband.md`, sections 1, 4 and 8). The engine computes the same in closed
-//! form; this module does not depend on it.
+//! form. This module does not use the engine.
 
 use super::Voq;
 use crate::fabric::ids::{NicId, SwitchPort};
