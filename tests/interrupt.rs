@@ -63,7 +63,7 @@ fn endless_run(out: &Path) -> Child {
         "--set",
         "job.0.start=100000s",
     ]);
-    wait_for(&out.join(".summary.txt.part"), &mut child);
+    wait_for(&out.join("summary.txt.part"), &mut child);
     child
 }
 

@@ -6,8 +6,7 @@ use crate::config;
 use crate::results::{SeriesFiles, curve_csv, curve_svg, result_json, summary};
 use crate::run::{Control, Progress, Recorder, RunError, Session, Silent, Status};
 use clap::Args;
-use std::fmt::Display;
-use std::fs::File;
+use flitwise_formats::Sink;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -143,37 +142,27 @@ fn session(args: &RunArgs) -> Result<Session, CliError> {
     })
 }
 
-/// The files of `--out`. They are written under other names and renamed at the end, so that
-/// a failing run leaves earlier results alone.
+/// The files of `--out`. Each appears under its name when it is complete, so that a failing run
+/// leaves earlier results alone.
 struct Outputs {
-    files: Vec<Output>,
-}
-
-struct Output {
-    path: PathBuf,
-    part: PathBuf,
-    file: File,
+    files: Vec<Sink>,
 }
 
 impl Outputs {
     /// `curve`: there is a curve.
     fn open(dir: &Path, curve: bool) -> Result<Self, CliError> {
-        let bad = |path: &Path, e: &dyn Display| {
+        let bad = |problem: String| {
             CliError::BadInput(format!(
-                "--out: cannot write `{}`: {e}; name a directory that can be written",
-                path.display()
+                "--out: cannot write {problem}; name a directory that can be written"
             ))
         };
-        std::fs::create_dir_all(dir).map_err(|e| bad(dir, &e))?;
+        std::fs::create_dir_all(dir).map_err(|e| bad(format!("`{}`: {e}", dir.display())))?;
         let create = |name: &str| {
-            let path = dir.join(name);
-            if path.is_dir() {
-                return Err(bad(&path, &"it is a directory"));
+            let sink = Sink::create(&dir.join(name)).map_err(|e| bad(e.to_string()))?;
+            if let Some(part) = sink.part() {
+                signal::remove_if_aborted(part);
             }
-            let part = dir.join(format!(".{name}.part"));
-            let file = File::create(&part).map_err(|e| bad(&part, &e))?;
-            signal::remove_if_aborted(&part);
-            Ok(Output { path, part, file })
+            Ok(sink)
         };
         let names = ["result.json", "summary.txt", "curve.csv", "curve.svg"];
         let wanted = names.iter().take(if curve { names.len() } else { 2 });
@@ -183,23 +172,16 @@ impl Outputs {
     }
 
     /// Writes `contents`, in the order of the files; contents without a file are left out.
-    fn write(mut self, contents: &[&str]) -> Result<(), CliError> {
-        for (output, content) in self.files.iter_mut().zip(contents) {
-            let written = output.file.write_all(content.as_bytes());
-            written
-                .and_then(|()| std::fs::rename(&output.part, &output.path))
-                .map_err(|e| {
-                    let path = output.path.display();
-                    CliError::Failed(format!("cannot write `{path}`: {e}"))
-                })?;
+    fn write(self, contents: &[&str]) -> Result<(), CliError> {
+        for (mut file, content) in self.files.into_iter().zip(contents) {
+            let path = file.path().to_owned();
+            file.write_all(content.as_bytes()).map_err(|e| {
+                let path = path.display();
+                CliError::Failed(format!("cannot write `{path}`: {e}"))
+            })?;
+            file.finish()
+                .map_err(|e| CliError::Failed(format!("cannot write {e}")))?;
         }
         Ok(())
-    }
-}
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        // Gone already, unless the run failed.
-        let _ = std::fs::remove_file(&self.part);
     }
 }
