@@ -26,9 +26,9 @@ struct Flow {
     timer: Tick,
     /// It has sent a packet.
     has_sent: bool,
-    nic: u32,
-    /// Destination; `u32::MAX` for all packets of an SL.
-    dst: u32,
+    nic: NicId,
+    /// Destination; `None` for all packets of an SL.
+    dst: Option<NicId>,
 }
 
 /// The previous packet of a holder, which a delay follows.
@@ -51,7 +51,7 @@ pub(super) struct CctSources {
     /// The largest `CCTI_Min`: the CCTI of a NIC never falls below it.
     largest_min: u16,
     /// By (NIC, SL, destination).
-    by_key: BTreeMap<(u32, u8, u32), FlowId>,
+    by_key: BTreeMap<(NicId, u8, Option<NicId>), FlowId>,
     flows: Vec<Flow>,
     /// Per holder.
     previous: Vec<Previous>,
@@ -88,17 +88,17 @@ impl CctSources {
     }
 
     /// The flow of packets from `nic` to `dst` on `sl`.
-    pub(super) fn flow(&mut self, nic: u32, sl: u8, dst: u32) -> FlowId {
+    pub(super) fn flow(&mut self, nic: NicId, sl: u8, dst: NicId) -> FlowId {
         let dst = match self.control.level {
-            FlowLevel::Qp => dst,
-            FlowLevel::Sl => u32::MAX,
+            FlowLevel::Qp => Some(dst),
+            FlowLevel::Sl => None,
         };
         let level = &self.control.service_levels[usize::from(sl)];
         let (flows, previous) = (&mut self.flows, &mut self.previous);
         let of_nic = &mut self.of_nic;
         *self.by_key.entry((nic, sl, dst)).or_insert_with(|| {
             let id = flows.len() as FlowId;
-            match of_nic.get_mut(nic as usize) {
+            match of_nic.get_mut(nic.index()) {
                 Some(of_nic) => of_nic.push(id),
                 None => previous.push(Previous::default()),
             }
@@ -122,7 +122,7 @@ impl CctSources {
     pub(super) fn holder(&self, flow: FlowId) -> usize {
         match self.control.sl_scope {
             SlScope::Flow => flow as usize,
-            SlScope::Link => self.flows[flow as usize].nic as usize,
+            SlScope::Link => self.flows[flow as usize].nic.index(),
         }
     }
 
@@ -157,7 +157,7 @@ impl CctSources {
             let flow = self.state_at(flow, now);
             return (flow.ccti, self.next_fall_of(&flow, now));
         }
-        let nic = self.flows[flow as usize].nic as usize;
+        let nic = self.flows[flow as usize].nic.index();
         let (mut ccti, mut next_fall) = (self.largest_min, Tick::MAX);
         for &other in &self.of_nic[nic] {
             let other = self.state_at(other, now);
@@ -207,13 +207,13 @@ impl CctSources {
     }
 
     /// The delay in ticks after packet `previous` of `nic`, at an index of `ccti`.
-    fn delay(&self, ccti: u16, previous: Previous, nic: u32) -> Tick {
+    fn delay(&self, ccti: u16, previous: Previous, nic: NicId) -> Tick {
         let Some(bytes) = previous.bytes.filter(|_| ccti > 0) else {
             return 0;
         };
         let entry = self.control.cct[usize::from(ccti)];
         let bytes = self.base_bytes.unwrap_or(bytes);
-        entry.delay(bytes, self.rates[nic as usize])
+        entry.delay(bytes, self.rates[nic.index()])
     }
 
     /// `None` if a packet of `flow` may be sent in phase 7 of tick `now`. Else the tick in which to
@@ -258,9 +258,9 @@ impl CctSources {
                 let flow = self.state_at(id, now);
                 let previous = self.previous[self.holder(id)];
                 SourceSample {
-                    nic: NicId::new(flow.nic),
+                    nic: flow.nic,
                     sl: flow.sl,
-                    dst: (flow.dst != u32::MAX).then_some(NicId::new(flow.dst)),
+                    dst: flow.dst,
                     level: flow.ccti,
                     delay: self.delay(self.level(id, now), previous, flow.nic),
                 }
@@ -321,7 +321,7 @@ mod tests {
                 control.ccti_bound = CctiBound::Skip;
             }
             let mut sources = CctSources::with_base(&control, vec![Ratio::ONE], None);
-            let flow = sources.flow(0, 0, 1);
+            let flow = sources.flow(NicId::new(0), 0, NicId::new(1));
             let (mut ccti, mut timer) = (u16::from(least), None);
             for now in 0..140u64 {
                 for _ in becns.iter().filter(|&&at| at == now) {

@@ -8,12 +8,13 @@
 use super::messages::MessageQueue;
 use crate::fabric::engine::congestion::FlowId;
 use crate::fabric::engine::pool::NONE;
+use crate::fabric::ids::NicId;
 use std::collections::BTreeMap;
 
 /// A queue pair.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::fabric::engine) struct QueuePair {
-    pub dst: u32,
+    pub dst: NicId,
     pub queue: MessageQueue,
     /// Its flow; without congestion control 0, which means nothing.
     pub flow: FlowId,
@@ -58,10 +59,10 @@ impl Places {
 
     /// The entry of a queue pair; [`NONE`] if it is new.
     #[inline]
-    fn entry(&mut self, nic: u32, key: u32) -> &mut u32 {
+    fn entry(&mut self, nic: NicId, key: u32) -> &mut u32 {
         match self {
-            Self::Table { keys, pairs } => &mut pairs[nic as usize * *keys + key as usize],
-            Self::Trees(trees) => trees[nic as usize].entry(key).or_insert(NONE),
+            Self::Table { keys, pairs } => &mut pairs[nic.index() * *keys + key as usize],
+            Self::Trees(trees) => trees[nic.index()].entry(key).or_insert(NONE),
         }
     }
 }
@@ -89,8 +90,8 @@ impl QueuePairs {
         }
     }
 
-    fn key(&self, sl: u8, dst: u32) -> u32 {
-        u32::from(sl) * self.nics + dst
+    fn key(&self, sl: u8, dst: NicId) -> u32 {
+        u32::from(sl) * self.nics + dst.get()
     }
 
     /// The queue pair of `nic` for (`sl`, `dst`). If it has not been used before, it is made with
@@ -98,9 +99,9 @@ impl QueuePairs {
     #[inline]
     pub(in crate::fabric::engine) fn find(
         &mut self,
-        nic: u32,
+        nic: NicId,
         sl: u8,
-        dst: u32,
+        dst: NicId,
         new: impl FnOnce() -> (u8, FlowId),
     ) -> u32 {
         let key = self.key(sl, dst);
@@ -131,8 +132,8 @@ impl QueuePairs {
 
     /// The queue pairs of a group of `nic` that have a packet to send, sorted by key.
     #[inline]
-    pub(in crate::fabric::engine) fn waiting(&self, nic: u32, group: usize) -> &[WaitingPair] {
-        &self.waiting[nic as usize * self.groups + group]
+    pub(in crate::fabric::engine) fn waiting(&self, nic: NicId, group: usize) -> &[WaitingPair] {
+        &self.waiting[nic.index() * self.groups + group]
     }
 
     /// `pair`, which belongs to `group`, has a packet to send again. Its first packet takes
@@ -140,14 +141,14 @@ impl QueuePairs {
     #[inline]
     pub(in crate::fabric::engine) fn insert(
         &mut self,
-        nic: u32,
+        nic: NicId,
         group: usize,
         pair: u32,
         credits: u16,
     ) {
         let QueuePair { sl, dst, .. } = self.pairs[pair as usize];
         let key = self.key(sl, dst);
-        let waiting = &mut self.waiting[nic as usize * self.groups + group];
+        let waiting = &mut self.waiting[nic.index() * self.groups + group];
         let entry = WaitingPair { key, pair, credits };
         if waiting.last().is_none_or(|last| last.key < key) {
             waiting.push(entry);
@@ -163,12 +164,12 @@ impl QueuePairs {
     #[inline]
     pub(in crate::fabric::engine) fn advance(
         &mut self,
-        nic: u32,
+        nic: NicId,
         group: usize,
         at: usize,
         next: Option<u16>,
     ) -> bool {
-        let waiting = &mut self.waiting[nic as usize * self.groups + group];
+        let waiting = &mut self.waiting[nic.index() * self.groups + group];
         match next {
             Some(credits) => waiting[at].credits = credits,
             None if at + 1 == waiting.len() => {
