@@ -1,7 +1,6 @@
 //! The far end of a link.
 
 use super::ids::InputId;
-use super::pool::NONE;
 use crate::fabric::ids::NicId;
 
 /// An in-port, or a NIC, or nothing.
@@ -13,7 +12,7 @@ const NIC: u32 = 1 << 31;
 
 impl FarEnd {
     /// The far end of a port that is not connected.
-    pub(super) const NOTHING: Self = Self(NONE);
+    pub(super) const NOTHING: Self = Self(u32::MAX);
 
     pub(super) fn of_nic(nic: NicId) -> Self {
         Self(NIC | nic.get())

@@ -4,7 +4,7 @@
 
 use super::choice::{Choice, Occupancy};
 use super::ids::{InputId, OutputId};
-use super::pool::{EntryId, NONE, PacketId};
+use super::pool::{EntryId, PacketId};
 use crate::fabric::ids::{NicId, SwitchId, SwitchPort};
 use crate::fabric::routing::Router;
 use crate::fabric::spec::{FabricSpec, Paths};
@@ -117,7 +117,7 @@ struct Leg {
 }
 
 /// No NIC.
-const NO_NIC: NicId = NicId::new(NONE);
+const NO_NIC: NicId = NicId::new(u32::MAX);
 
 /// Paths over a switch drawn at random: the switch of a NIC, all NICs being equally likely.
 #[derive(Debug)]

@@ -6,9 +6,6 @@ use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::Message;
 
-/// No queue pair, where these are numbered, and no far end of a link.
-pub(super) const NONE: u32 = u32::MAX;
-
 /// Names an entry of a [`Pool`].
 pub(super) trait EntryId: Copy {
     /// The name of the entry with this number, as an event carries it.

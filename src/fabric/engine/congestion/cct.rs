@@ -97,7 +97,7 @@ impl CctSources {
         let (flows, previous) = (&mut self.flows, &mut self.previous);
         let of_nic = &mut self.of_nic;
         *self.by_key.entry((nic, sl, dst)).or_insert_with(|| {
-            let id = flows.len() as FlowId;
+            let id = FlowId(flows.len() as u32);
             match of_nic.get_mut(nic.index()) {
                 Some(of_nic) => of_nic.push(id),
                 None => previous.push(Previous::default()),
@@ -121,14 +121,14 @@ impl CctSources {
     #[inline]
     pub(super) fn holder(&self, flow: FlowId) -> usize {
         match self.control.sl_scope {
-            SlScope::Flow => flow as usize,
-            SlScope::Link => self.flows[flow as usize].nic.index(),
+            SlScope::Flow => flow.index(),
+            SlScope::Link => self.flows[flow.index()].nic.index(),
         }
     }
 
     /// The state of `flow` after the timers of tick `now`.
     fn state_at(&self, flow: FlowId, now: Tick) -> Flow {
-        let mut flow = self.flows[flow as usize];
+        let mut flow = self.flows[flow.index()];
         let level = &self.control.service_levels[usize::from(flow.sl)];
         let (min, period) = (u16::from(level.ccti_min), level.ccti_timer);
         let expired = match self.control.timer {
@@ -157,7 +157,7 @@ impl CctSources {
             let flow = self.state_at(flow, now);
             return (flow.ccti, self.next_fall_of(&flow, now));
         }
-        let nic = self.flows[flow as usize].nic.index();
+        let nic = self.flows[flow.index()].nic.index();
         let (mut ccti, mut next_fall) = (self.largest_min, Tick::MAX);
         for &other in &self.of_nic[nic] {
             let other = self.state_at(other, now);
@@ -192,13 +192,13 @@ impl CctSources {
             state.timer = now.saturating_add(level.ccti_timer);
         }
         let trigger = u16::from(level.trigger_threshold);
-        self.flows[flow as usize] = state;
+        self.flows[flow.index()] = state;
         trigger > 0 && state.ccti >= trigger
     }
 
     /// A packet of `bytes` bytes was sent; `end` is the first tick after it.
     pub(super) fn sent(&mut self, flow: FlowId, end: Tick, bytes: u32) {
-        self.flows[flow as usize].has_sent = true;
+        self.flows[flow.index()].has_sent = true;
         let holder = self.holder(flow);
         self.previous[holder] = Previous {
             end,
@@ -220,7 +220,7 @@ impl CctSources {
     /// look again, as the delay is over or the CCTI may have fallen.
     #[inline]
     pub(super) fn held_until(&self, flow: FlowId, now: Tick) -> Option<Tick> {
-        let stored = &self.flows[flow as usize];
+        let stored = &self.flows[flow.index()];
         let previous = self.previous[self.holder(flow)];
         if previous.bytes.is_none() || stored.ccti == 0 && self.control.sl_scope == SlScope::Flow {
             // Timers that have not been applied yet only lower a CCTI.
@@ -252,7 +252,8 @@ impl CctSources {
 
     /// The flows that have sent, as of the end of tick `now`.
     pub(super) fn sample(&self, now: Tick) -> Vec<SourceSample> {
-        let sent = (0..self.flows.len() as u32).filter(|&id| self.flows[id as usize].has_sent);
+        let flows = (0..self.flows.len() as u32).map(FlowId);
+        let sent = flows.filter(|&id| self.flows[id.index()].has_sent);
         let mut samples: Vec<_> = sent
             .map(|id| {
                 let flow = self.state_at(id, now);

@@ -14,8 +14,17 @@ use crate::fabric::series::{PortVlSample, SourceSample};
 use crate::fabric::spec::{CongestionControl, FabricSpec, SpecError, Tick, congestion};
 use crate::units::Ratio;
 
-/// Index of a flow of a source control. What a flow is is up to the control.
-pub(super) type FlowId = u32;
+/// Names a flow of a source control. What a flow is is up to the control. Without one all flows
+/// have the same name, which means nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct FlowId(u32);
+
+impl FlowId {
+    #[inline]
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// A queue of a marker: the packets of an input that wait for an (output, VL).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +150,7 @@ impl Congestion {
     /// The flow of packets from `nic` to `dst` on `sl`.
     pub(super) fn flow(&mut self, nic: NicId, sl: u8, dst: NicId) -> FlowId {
         match &mut self.source {
-            SourceControl::None => 0,
+            SourceControl::None => FlowId::default(),
             SourceControl::Cct(control) => control.flow(nic, sl, dst),
         }
     }

@@ -19,7 +19,7 @@ pub(in crate::fabric::engine) struct Packet {
     pub injected: Tick,
     /// Next packet of the same FIFO.
     pub next: PacketId,
-    /// [`NONE`](crate::fabric::engine::pool::NONE) for a CNP.
+    /// [`MessageId::NONE`] for a CNP.
     pub message: MessageId,
     pub dst: NicId,
     /// Out-port of the present switch.

@@ -2,6 +2,8 @@
 //! engine of the NIC fetches these (`docs/model-infiniband.md` §8).
 
 use super::Fabric;
+use crate::fabric::engine::congestion::FlowId;
+use crate::fabric::engine::nic::PairId;
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::ids::NicId;
 use crate::fabric::workload::Message;
@@ -20,9 +22,9 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let (src, dst, sl) = (message.src, message.dst, message.sl);
         let (routes, congestion) = (&self.routes, &mut self.congestion);
         let pair = self.queue_pairs.find(src, sl, dst, || {
-            let flow = congestion
-                .as_mut()
-                .map_or(0, |congestion| congestion.flow(src, sl, dst));
+            let flow = congestion.as_mut().map_or(FlowId::default(), |congestion| {
+                congestion.flow(src, sl, dst)
+            });
             (routes.vl_at_nic(src, dst, sl), flow)
         });
         let state = self.queue_pairs.pair_mut(pair);
@@ -38,7 +40,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Cuts the next packet off the first message of `pair`, the queue pair at position `at`.
     /// `last`: it is the last packet of the message. Returns its position within the message.
     #[inline(always)]
-    pub(super) fn cut_packet(&mut self, nic: NicId, pair: u32, at: usize, last: bool) -> u32 {
+    pub(super) fn cut_packet(&mut self, nic: NicId, pair: PairId, at: usize, last: bool) -> u32 {
         let messages = &mut self.kernel.messages;
         let state = self.queue_pairs.pair_mut(pair);
         let index = state.queue.cut(messages, last);

@@ -54,7 +54,7 @@ use super::congestion::{ByteRates, Congestion};
 use super::deadlock::Deadlock;
 use super::ids::{InputId, OutputId};
 use super::kernel::{Kernel, SwitchModel};
-use super::nic::{Answering, QueuePairs};
+use super::nic::{Answering, PairId, QueuePairs};
 use super::pool::{EntryId, PacketId};
 use super::probe::Probe;
 use crate::fabric::ids::NicId;
@@ -124,7 +124,7 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     /// In-ports with a grant in phase 6.
     granted_inputs: Vec<InputId>,
     /// Queue pairs, as (NIC, queue pair), whose last packet was fetched in phase 7.
-    exhausted: Vec<(NicId, u32)>,
+    exhausted: Vec<(NicId, PairId)>,
 }
 
 /// Kinds of events on the wheel, and what their number names.
