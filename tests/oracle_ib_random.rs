@@ -105,6 +105,7 @@ proptest! {
         }
         spec.routing.trunk = TrunkSelection::Destination;
         spec.routing.up_ports = UpPorts::Destination;
+        spec.routing.paths = Paths::Minimal;
         spec.routing.forwarding = None;
         for level in &mut spec.qos.service_levels {
             level.scs.truncate(1);

@@ -16,10 +16,10 @@ pub(super) fn from_on(bits: u32, from: u8) -> u32 {
 
 /// Like `list.push(item)`, but the code of the caller is not laid out for the growth of the list.
 #[inline(always)]
-pub(super) fn push_quickly(list: &mut Vec<u32>, item: u32) {
+pub(super) fn push_quickly<T>(list: &mut Vec<T>, item: T) {
     #[cold]
     #[inline(never)]
-    fn grow(list: &mut Vec<u32>) {
+    fn grow<T>(list: &mut Vec<T>) {
         list.reserve(list.len().max(8));
     }
     if list.len() == list.capacity() {

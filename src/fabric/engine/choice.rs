@@ -3,18 +3,19 @@
 //!
 //! `src/fabric/spec/routing.rs` lists the files that a new choice touches.
 
-use crate::fabric::ids::{PortId, SwitchId};
+use super::ids::OutputId;
+use crate::fabric::ids::{NicId, SwitchId, SwitchPort};
 use crate::fabric::spec::{FabricSpec, TrunkSelection, UpPorts};
 use crate::fabric::topology::Peer;
 
-/// What a choice may depend on. Outputs are numbered over all switches.
+/// What a choice may depend on.
 pub(super) trait Occupancy {
     /// Credits in use in the output buffer of `output`. Numbers of different outputs need only
     /// compare if nothing waits anywhere.
-    fn in_buffer(&mut self, output: u32) -> u32;
+    fn in_buffer(&mut self, output: OutputId) -> u32;
     /// Credits of the packets that were routed to `output` and have not been granted its output
     /// buffer.
-    fn waiting(&self, output: u32) -> u32;
+    fn waiting(&self, output: OutputId) -> u32;
 }
 
 /// How a packet chooses among the candidates.
@@ -54,16 +55,15 @@ impl Choice {
         }
     }
 
-    /// Out-port of a packet for `dst` at `switch`. `first` is the router's candidate. It and the
-    /// out-port are numbered over all switches.
+    /// Out-port of a packet for `dst` at `switch`. `first` is the router's candidate.
     #[inline(always)]
     pub(super) fn output(
         &mut self,
-        switch: u32,
-        first: u32,
-        dst: u32,
+        switch: SwitchId,
+        first: OutputId,
+        dst: NicId,
         occupancy: impl Occupancy,
-    ) -> u32 {
+    ) -> OutputId {
         match self {
             Self::Only => first,
             Self::Trunk(trunks) => trunks.choose(first, dst, occupancy),
@@ -82,8 +82,8 @@ pub(super) struct Trunks {
     /// Whether a port, numbered within its switch, leads to other switches.
     is_link: Vec<bool>,
     selection: TrunkSelection,
-    /// With `TrunkSelection::RoundRobin`: the next link of each trunk, by the trunk's first port,
-    /// numbered over all switches.
+    /// With `TrunkSelection::RoundRobin`: the next link of each trunk, by the trunk's first
+    /// output.
     next: Vec<u32>,
 }
 
@@ -105,32 +105,33 @@ impl Trunks {
 
     /// The link that a packet for `dst` takes of the trunk with first port `first`.
     #[inline]
-    fn choose(&mut self, first: u32, dst: u32, mut occupancy: impl Occupancy) -> u32 {
-        if !self.is_link[(first % self.radix) as usize] {
+    fn choose(&mut self, first: OutputId, dst: NicId, mut occupancy: impl Occupancy) -> OutputId {
+        if !self.is_link[(first.get() % self.radix) as usize] {
             return first;
         }
         let link = match self.selection {
-            TrunkSelection::Destination => dst % self.links,
+            TrunkSelection::Destination => dst.get() % self.links,
             TrunkSelection::RoundRobin => {
-                let next = &mut self.next[first as usize];
+                let next = &mut self.next[first.index()];
                 let link = *next;
                 *next = (link + 1) % self.links;
                 link
             }
             TrunkSelection::LeastQueued => {
-                let links = (0..self.links).map(|link| (occupancy.in_buffer(first + link), link));
+                let links =
+                    (0..self.links).map(|link| (occupancy.in_buffer(first.plus(link)), link));
                 links.min().map_or(0, |(_, link)| link)
             }
         };
-        first + link
+        first.plus(link)
     }
 }
 
 /// The up-ports of each switch of a tree, which are consecutive.
 #[derive(Debug)]
 pub(super) struct UpPortRanges {
-    /// Per switch: the first one, numbered over all switches, and their number.
-    of_switch: Vec<(u32, u32)>,
+    /// Per switch: the first one, and their number.
+    of_switch: Vec<(OutputId, u32)>,
 }
 
 impl UpPortRanges {
@@ -138,8 +139,9 @@ impl UpPortRanges {
         let topology = &spec.topology;
         let of_switch = |switch: SwitchId| {
             let ports = topology.family().up_ports(switch);
-            let first = ports.first().map_or(0, PortId::get);
-            (switch.get() * topology.radix() + first, ports.count())
+            let first = ports.first().unwrap_or_default();
+            let first = OutputId::of(SwitchPort::new(switch, first), topology.radix());
+            (first, ports.count())
         };
         Self {
             of_switch: topology.switch_ids().map(of_switch).collect(),
@@ -149,14 +151,14 @@ impl UpPortRanges {
     /// The least-queued up-port, if the destination's own port `own` is one; a tie goes to the
     /// first one from `own` on, once around.
     #[inline]
-    fn choose(&self, switch: u32, own: u32, mut occupancy: impl Occupancy) -> u32 {
-        let (first, count) = self.of_switch[switch as usize];
-        let start = own.wrapping_sub(first);
+    fn choose(&self, switch: SwitchId, own: OutputId, mut occupancy: impl Occupancy) -> OutputId {
+        let (first, count) = self.of_switch[switch.index()];
+        let start = own.get().wrapping_sub(first.get());
         if start >= count {
             return own;
         }
-        let ports = (start..count).chain(0..start).map(|port| first + port);
-        let queue = |port: &u32| occupancy.waiting(*port) + occupancy.in_buffer(*port);
+        let ports = (start..count).chain(0..start).map(|port| first.plus(port));
+        let queue = |port: &OutputId| occupancy.waiting(*port) + occupancy.in_buffer(*port);
         ports.min_by_key(queue).unwrap_or(own)
     }
 }

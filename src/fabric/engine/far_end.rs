@@ -1,8 +1,9 @@
 //! What is at the far end of a link: an in-port, a NIC, or nothing.
 
-use super::pool::NONE;
+use super::ids::InputId;
+use crate::fabric::ids::NicId;
 
-/// An in-port, numbered over all switches, or a NIC, or nothing.
+/// An in-port, or a NIC, or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FarEnd(u32);
 
@@ -11,20 +12,28 @@ const NIC: u32 = 1 << 31;
 
 impl FarEnd {
     /// The far end of a port that is not connected.
-    pub(super) const NOTHING: Self = Self(NONE);
+    pub(super) const NOTHING: Self = Self(u32::MAX);
 
-    pub(super) fn nic(nic: u32) -> Self {
-        Self(NIC | nic)
+    pub(super) fn of_nic(nic: NicId) -> Self {
+        Self(NIC | nic.get())
     }
 
-    pub(super) fn input(port: u32) -> Self {
-        Self(port)
+    pub(super) fn of_input(input: InputId) -> Self {
+        Self(input.get())
     }
 
-    /// Number of the in-port, or of the NIC.
+    /// The NIC, which the far end must be.
     #[inline]
-    pub(super) fn peer(self) -> u32 {
-        self.0 & !NIC
+    pub(super) fn nic(self) -> NicId {
+        debug_assert!(self.is_nic(), "an in-port is no NIC");
+        NicId::new(self.0 & !NIC)
+    }
+
+    /// The in-port, which the far end must be.
+    #[inline]
+    pub(super) fn input(self) -> InputId {
+        debug_assert!(!self.is_nic(), "a NIC is no in-port");
+        InputId::new(self.0)
     }
 
     /// True if the far end is a NIC.

@@ -21,6 +21,7 @@ mod far_end;
 #[cfg(test)]
 mod full_tests;
 mod hierarchical;
+pub mod ids;
 mod kernel;
 mod next_hop;
 mod nic;

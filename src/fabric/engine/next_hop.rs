@@ -4,31 +4,31 @@
 //! the first leg of each packet's path.
 
 use super::choice::{Choice, Occupancy};
-use super::pool::{EntryId, NONE, PacketId};
-use crate::fabric::ids::{NicId, SwitchId};
+use super::ids::{InputId, OutputId};
+use super::pool::{EntryId, PacketId};
+use crate::fabric::ids::{NicId, SwitchId, SwitchPort};
 use crate::fabric::routing::Router;
 use crate::fabric::spec::{FabricSpec, Paths};
 use crate::fabric::topology::Peer;
 use crate::random::{Purpose, Stream};
 
-/// What routing knows: a packet at a switch, and how full the outputs are. Ports are numbered over
-/// all switches.
+/// What routing knows: a packet at a switch, and how full the outputs are.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Context<O> {
-    pub switch: u32,
+    pub switch: SwitchId,
     /// In-port of the packet.
-    pub input: u32,
+    pub input: InputId,
     pub packet: PacketId,
     /// NIC that the packet is for.
-    pub dst: u32,
+    pub dst: NicId,
     pub occupancy: O,
 }
 
 /// What routing decides.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NextHop {
-    /// Out-port, numbered over all switches.
-    pub output: u32,
+    /// Out-port.
+    pub output: OutputId,
     /// The VL class that the packet has when a new leg of its path begins here.
     pub class: Option<u8>,
 }
@@ -65,8 +65,8 @@ impl NextHops {
 
     /// Prefetches what a packet for `dst` will need at `switch`.
     #[inline]
-    pub(super) fn prefetch(&self, switch: u32, dst: u32) {
-        self.router.prefetch(SwitchId::new(switch), NicId::new(dst));
+    pub(super) fn prefetch(&self, switch: SwitchId, dst: NicId) {
+        self.router.prefetch(switch, dst);
     }
 
     /// Where a packet goes next. Called once for each packet and switch.
@@ -102,9 +102,9 @@ impl NextHops {
 
     /// The table's out-port to `dst` at `switch`.
     #[inline(always)]
-    fn candidate(&self, switch: u32, dst: u32) -> u32 {
-        let (at, dst) = (SwitchId::new(switch), NicId::new(dst));
-        switch * self.radix + self.router.first_port(at, dst).get()
+    fn candidate(&self, switch: SwitchId, dst: NicId) -> OutputId {
+        let port = self.router.first_port(switch, dst);
+        OutputId::of(SwitchPort::new(switch, port), self.radix)
     }
 }
 
@@ -112,22 +112,25 @@ impl NextHops {
 #[derive(Debug, Clone, Copy)]
 struct Leg {
     /// NIC that it is routed to.
-    target: u32,
+    target: NicId,
     /// Its VL class, if the leg begins at this switch.
     class: Option<u8>,
 }
+
+/// No NIC.
+const NO_NIC: NicId = NicId::new(u32::MAX);
 
 /// Paths over a switch drawn at random: the switch of a NIC, all NICs being equally likely.
 #[derive(Debug)]
 struct Detours {
     /// A stream per source NIC.
     streams: Vec<Stream>,
-    /// NIC at each in-port; [`NONE`] at ports to switches.
-    nic_at: Vec<u32>,
+    /// NIC at each in-port; [`NO_NIC`] at ports to switches.
+    nic_at: Vec<NicId>,
     /// Switch of each NIC.
-    switch_of: Vec<u32>,
-    /// By packet: the NIC whose switch ends its first leg; [`NONE`] on the second one.
-    towards: Vec<u32>,
+    switch_of: Vec<SwitchId>,
+    /// By packet: the NIC whose switch ends its first leg; [`NO_NIC`] on the second one.
+    towards: Vec<NicId>,
     /// The first VL class of the second leg.
     second_leg: u8,
 }
@@ -150,13 +153,11 @@ impl Detours {
                 .collect(),
             nic_at: ports
                 .map(|(switch, port)| match topology.peer(switch, port) {
-                    Peer::Nic(nic) => nic.get(),
-                    Peer::Switch { .. } | Peer::None => NONE,
+                    Peer::Nic(nic) => nic,
+                    Peer::Switch { .. } | Peer::None => NO_NIC,
                 })
                 .collect(),
-            switch_of: nics
-                .map(|nic| topology.attachment(nic).switch.get())
-                .collect(),
+            switch_of: nics.map(|nic| topology.attachment(nic).switch).collect(),
             towards: Vec::new(),
             second_leg: spec.classes_of_leg(),
         })
@@ -166,23 +167,20 @@ impl Detours {
     fn leg<O>(&mut self, at: &Context<O>) -> Leg {
         let number = at.packet.index();
         if self.towards.len() <= number {
-            self.towards.resize(number + 1, NONE);
+            self.towards.resize(number + 1, NO_NIC);
         }
         let towards = &mut self.towards[number];
         let nics = self.switch_of.len() as u64;
-        if let Some(stream) = self
-            .streams
-            .get_mut(self.nic_at[at.input as usize] as usize)
-        {
-            *towards = stream.below(nics) as u32;
+        if let Some(stream) = self.streams.get_mut(self.nic_at[at.input.index()].index()) {
+            *towards = NicId::new(stream.below(nics) as u32);
         }
-        match self.switch_of.get(*towards as usize) {
+        match self.switch_of.get(towards.index()) {
             Some(&switch) if switch != at.switch => Leg {
                 target: *towards,
                 class: None,
             },
             ends_here => {
-                *towards = NONE;
+                *towards = NO_NIC;
                 Leg {
                     target: at.dst,
                     class: ends_here.map(|_| self.second_leg),

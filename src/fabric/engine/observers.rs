@@ -1,8 +1,9 @@
 //! [`Observers`] receive every step of a packet that a fabric reports: the counters, and a probe.
 
 use super::counters::{Arrived, Counters, LinkCounts};
+use super::ids::OutputId;
 use super::nic::Messages;
-use super::probe::{Obstacle, OutputId, PacketSeen, Probe};
+use super::probe::{Obstacle, PacketSeen, Probe};
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::Workload;
@@ -17,7 +18,7 @@ pub(super) struct Observers<P> {
 /// A link carries a packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transfer {
-    pub output: u32,
+    pub output: OutputId,
     /// The link leads to or from a NIC.
     pub of_nic: bool,
     pub flits: u32,
@@ -53,8 +54,7 @@ impl<P: Probe> Observers<P> {
                 waited,
                 ..
             } = transfer;
-            self.probe
-                .started(start, end, seen(), OutputId(output), waited);
+            self.probe.started(start, end, seen(), output, waited);
         }
     }
 
@@ -63,7 +63,7 @@ impl<P: Probe> Observers<P> {
     pub(super) fn injected(
         &mut self,
         now: Tick,
-        src: u32,
+        src: NicId,
         flits: u32,
         token: impl FnOnce() -> u64,
         seen: impl FnOnce() -> PacketSeen,
@@ -71,8 +71,7 @@ impl<P: Probe> Observers<P> {
         self.counters.packets += 1;
         self.counters.flits_injected += u64::from(flits);
         if P::WATCHES {
-            self.probe
-                .injected(now, seen(), NicId::new(src), Some(token()));
+            self.probe.injected(now, seen(), src, Some(token()));
         }
     }
 
@@ -81,11 +80,11 @@ impl<P: Probe> Observers<P> {
     pub(super) fn answer_injected(
         &mut self,
         now: Tick,
-        src: u32,
+        src: NicId,
         seen: impl FnOnce() -> PacketSeen,
     ) {
         if P::WATCHES {
-            self.probe.injected(now, seen(), NicId::new(src), None);
+            self.probe.injected(now, seen(), src, None);
         }
     }
 
@@ -103,22 +102,27 @@ impl<P: Probe> Observers<P> {
     pub(super) fn credit_wait_ended(
         &mut self,
         link: &mut LinkCounts,
-        output: u32,
+        output: OutputId,
         since: Tick,
         now: Tick,
     ) {
         link.credit_wait += now.saturating_sub(since);
         if P::WATCHES && since < now {
-            self.probe.credit_stall(OutputId(output), since, now);
+            self.probe.credit_stall(output, since, now);
         }
     }
 
     /// A switch marks a packet that is granted to `output`.
     #[inline]
-    pub(super) fn marked(&mut self, now: Tick, output: u32, seen: impl FnOnce() -> PacketSeen) {
+    pub(super) fn marked(
+        &mut self,
+        now: Tick,
+        output: OutputId,
+        seen: impl FnOnce() -> PacketSeen,
+    ) {
         self.counters.count(|counts| counts.marked += 1);
         if P::WATCHES {
-            self.probe.marked(now, seen(), OutputId(output));
+            self.probe.marked(now, seen(), output);
         }
     }
 
@@ -141,25 +145,35 @@ impl<P: Probe> Observers<P> {
 
     /// A packet queues for `output`.
     #[inline(always)]
-    pub(super) fn queued(&mut self, now: Tick, output: u32, seen: impl FnOnce() -> PacketSeen) {
+    pub(super) fn queued(
+        &mut self,
+        now: Tick,
+        output: OutputId,
+        seen: impl FnOnce() -> PacketSeen,
+    ) {
         if P::WATCHES {
-            self.probe.queued(now, seen(), OutputId(output));
+            self.probe.queued(now, seen(), output);
         }
     }
 
     /// A packet is granted the crossing to the buffer of `output`.
     #[inline(always)]
-    pub(super) fn granted(&mut self, now: Tick, output: u32, seen: impl FnOnce() -> PacketSeen) {
+    pub(super) fn granted(
+        &mut self,
+        now: Tick,
+        output: OutputId,
+        seen: impl FnOnce() -> PacketSeen,
+    ) {
         if P::WATCHES {
-            self.probe.granted(now, seen(), OutputId(output));
+            self.probe.granted(now, seen(), output);
         }
     }
 
     /// Heads of queues for `output` on `vls` cannot be granted.
     #[inline(always)]
-    pub(super) fn blocked(&mut self, now: Tick, output: u32, vls: u32, obstacle: Obstacle) {
+    pub(super) fn blocked(&mut self, now: Tick, output: OutputId, vls: u32, obstacle: Obstacle) {
         if P::WATCHES {
-            self.probe.blocked(now, OutputId(output), vls, obstacle);
+            self.probe.blocked(now, output, vls, obstacle);
         }
     }
 }

@@ -1,12 +1,10 @@
 //! Pools of the messages and packets in flight. The index of an entry identifies it. A later entry
 //! reuses the index of a removed one.
 
+use crate::fabric::ids::NicId;
 use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::Message;
-
-/// No port, NIC or queue pair, where these are numbered.
-pub(super) const NONE: u32 = u32::MAX;
 
 /// Names an entry of a [`Pool`].
 pub(super) trait EntryId: Copy {
@@ -72,8 +70,8 @@ pub(super) struct InFlight {
     pub undelivered: u64,
     /// Next message of the same send queue or application FIFO.
     pub next: MessageId,
-    pub src: u32,
-    pub dst: u32,
+    pub src: NicId,
+    pub dst: NicId,
     /// Position within the message of the next packet to be cut.
     pub next_index: u32,
     pub sl: u8,
@@ -94,8 +92,8 @@ impl InFlight {
                 false => message.bytes.div_ceil(mtu_bytes.into()),
             },
             next: MessageId::NONE,
-            src: message.src.get(),
-            dst: message.dst.get(),
+            src: message.src,
+            dst: message.dst,
             next_index: 0,
             sl: message.sl,
             report_injection: message.report_injection,

@@ -29,32 +29,23 @@
 //! # Ok::<(), flitwise::fabric::spec::SpecError>(())
 //! ```
 
+pub use super::ids::OutputId;
 use crate::fabric::ids::{NicId, SwitchPort};
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::LinkEnd;
 use crate::fabric::topology::Topology;
 use std::fmt::Debug;
 
-/// The sending end of a link: the out-ports of switch 0, of switch 1 and so on, then the NICs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct OutputId(pub(in crate::fabric) u32);
-
 impl OutputId {
-    /// Position among all outputs of a fabric, from 0.
-    #[must_use]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-
     /// The out-port or NIC in words of the topology.
     #[must_use]
     pub fn end(self, topology: &Topology) -> LinkEnd {
         let radix = topology.radix();
         let ports = topology.switches() * radix;
-        match self.0.checked_sub(ports) {
+        match self.get().checked_sub(ports) {
             Some(nic) => LinkEnd::Nic(NicId::new(nic)),
             None => {
-                let SwitchPort { switch, port } = SwitchPort::of_index(self.0, radix);
+                let SwitchPort { switch, port } = self.at(radix);
                 LinkEnd::Port { switch, port }
             }
         }

@@ -12,7 +12,7 @@ pub(super) struct Recorder {
     /// Per SL: largest payload of a packet in bytes.
     mtu_bytes: Vec<u32>,
     /// Payload delivered in bytes, per (source, destination, SL).
-    payload: BTreeMap<(u32, u32, u8), u64>,
+    payload: BTreeMap<(NicId, NicId, u8), u64>,
 }
 
 impl Recorder {
@@ -39,8 +39,8 @@ impl Recorder {
         let payload = std::mem::take(&mut self.payload);
         let flows = payload.into_iter().filter(|&(_, bytes)| bytes > 0);
         let sample = |((src, dst, sl), bytes)| FlowSample {
-            src: NicId::new(src),
-            dst: NicId::new(dst),
+            src,
+            dst,
             sl,
             bytes,
         };

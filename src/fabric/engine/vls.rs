@@ -1,6 +1,7 @@
 //! Which VL a packet takes for its next hop (`docs/model.md` §7): tables of the rules in
 //! [`spec::vls`](crate::fabric::spec::vls), for both kinds of switch.
 
+use super::ids::{InputId, OutputId};
 use crate::fabric::ids::{NicId, PortId};
 use crate::fabric::spec::{FabricSpec, SlToVl, SpecError, VlPolicy};
 use crate::fabric::topology::VlClasses;
@@ -48,9 +49,10 @@ struct Legs {
 impl Legs {
     /// VL class behind `hop` of a packet of VL class `class`.
     fn behind(&self, hop: Hop, class: u8) -> u8 {
-        let (in_port, out_port) = (PortId::new(hop.in_port), PortId::new(hop.out_port));
         let (leg, class) = (class / self.count, class % self.count);
-        let behind = self.of_leg.behind(in_port, out_port, hop.output, class);
+        let behind = self
+            .of_leg
+            .behind(hop.in_port, hop.out_port, hop.output.get(), class);
         // Some dragonflies have datelines, but need no classes.
         leg * self.count + behind.min(self.count - 1)
     }
@@ -59,13 +61,11 @@ impl Legs {
 /// The ports of a packet at a switch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hop {
-    /// In-port, numbered over all switches.
-    pub input: u32,
-    /// Out-port, numbered over all switches.
-    pub output: u32,
+    pub input: InputId,
+    pub output: OutputId,
     /// The same ports, numbered within the switch.
-    pub in_port: u32,
-    pub out_port: u32,
+    pub in_port: PortId,
+    pub out_port: PortId,
 }
 
 /// VL and VL class of a packet.
@@ -115,7 +115,7 @@ impl Vls {
 
     /// VL of a packet of `sl` for `dst` that leaves `nic`.
     #[inline]
-    pub(super) fn at_nic(&self, nic: u32, dst: u32, sl: u8) -> u8 {
+    pub(super) fn at_nic(&self, nic: NicId, dst: NicId, sl: u8) -> u8 {
         match &self.changes {
             Changes::Tables(tables) => tables.at_nic(nic, sl),
             Changes::Classes(_) | Changes::Legs(_) | Changes::Never => self.of_class(sl, 0, dst),
@@ -129,15 +129,15 @@ impl Vls {
         &self,
         hop: impl FnOnce() -> Hop,
         sl: u8,
-        dst: u32,
+        dst: NicId,
         before: VlAndClass,
     ) -> VlAndClass {
         match &self.changes {
             Changes::Never => before,
             Changes::Classes(classes) => {
                 let hop = hop();
-                let (in_port, out_port) = (PortId::new(hop.in_port), PortId::new(hop.out_port));
-                let class = classes.behind(in_port, out_port, hop.output, before.class);
+                let (in_port, out_port) = (hop.in_port, hop.out_port);
+                let class = classes.behind(in_port, out_port, hop.output.get(), before.class);
                 VlAndClass {
                     vl: self.of_class(sl, class, dst),
                     class,
@@ -162,12 +162,12 @@ impl Vls {
 
     /// VL of a packet of `sl` for `dst` in VL class `class`, by service channel.
     #[inline(always)]
-    fn of_class(&self, sl: u8, class: u8, dst: u32) -> u8 {
+    fn of_class(&self, sl: u8, class: u8, dst: NicId) -> u8 {
         let Level { first, queues } = self.levels[usize::from(sl)];
         // Most have one queue: a division would cost more than this test.
         let at = match queues {
             1 => u32::from(class),
-            _ => u32::from(class) * queues + dst % queues,
+            _ => u32::from(class) * queues + dst.get() % queues,
         };
         self.vls[(first + at) as usize]
     }
@@ -230,15 +230,14 @@ impl PortTables {
 
     /// VL of a packet of `sl` that leaves `nic`.
     #[inline]
-    fn at_nic(&self, nic: u32, sl: u8) -> u8 {
-        self.tables[usize::from(self.of_nics[nic as usize])][usize::from(sl)]
+    fn at_nic(&self, nic: NicId, sl: u8) -> u8 {
+        self.tables[usize::from(self.of_nics[nic.index()])][usize::from(sl)]
     }
 
-    /// VL of a packet of `sl` from in-port `input`, numbered over all switches, to `out_port` of the
-    /// same switch.
+    /// VL of a packet of `sl` from `input` to `out_port` of the same switch.
     #[inline]
-    fn at_switch(&self, input: u32, out_port: u32, sl: u8) -> u8 {
-        let pair = input as usize * self.radix + out_port as usize;
+    fn at_switch(&self, input: InputId, out_port: PortId, sl: u8) -> u8 {
+        let pair = input.index() * self.radix + out_port.index();
         let table = self.of_ports.get(pair).copied().unwrap_or(0);
         self.tables[usize::from(table)][usize::from(sl)]
     }

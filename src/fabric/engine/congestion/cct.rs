@@ -26,9 +26,9 @@ struct Flow {
     timer: Tick,
     /// It has sent a packet.
     has_sent: bool,
-    nic: u32,
-    /// Destination; `u32::MAX` for all packets of an SL.
-    dst: u32,
+    nic: NicId,
+    /// Destination; `None` for all packets of an SL.
+    dst: Option<NicId>,
 }
 
 /// The previous packet of a holder, which a delay follows.
@@ -51,7 +51,7 @@ pub(super) struct CctSources {
     /// The largest `CCTI_Min`: the CCTI of a NIC never falls below it.
     largest_min: u16,
     /// By (NIC, SL, destination).
-    by_key: BTreeMap<(u32, u8, u32), FlowId>,
+    by_key: BTreeMap<(NicId, u8, Option<NicId>), FlowId>,
     flows: Vec<Flow>,
     /// Per holder.
     previous: Vec<Previous>,
@@ -88,17 +88,17 @@ impl CctSources {
     }
 
     /// The flow of packets from `nic` to `dst` on `sl`.
-    pub(super) fn flow(&mut self, nic: u32, sl: u8, dst: u32) -> FlowId {
+    pub(super) fn flow(&mut self, nic: NicId, sl: u8, dst: NicId) -> FlowId {
         let dst = match self.control.level {
-            FlowLevel::Qp => dst,
-            FlowLevel::Sl => u32::MAX,
+            FlowLevel::Qp => Some(dst),
+            FlowLevel::Sl => None,
         };
         let level = &self.control.service_levels[usize::from(sl)];
         let (flows, previous) = (&mut self.flows, &mut self.previous);
         let of_nic = &mut self.of_nic;
         *self.by_key.entry((nic, sl, dst)).or_insert_with(|| {
-            let id = flows.len() as FlowId;
-            match of_nic.get_mut(nic as usize) {
+            let id = FlowId(flows.len() as u32);
+            match of_nic.get_mut(nic.index()) {
                 Some(of_nic) => of_nic.push(id),
                 None => previous.push(Previous::default()),
             }
@@ -121,14 +121,14 @@ impl CctSources {
     #[inline]
     pub(super) fn holder(&self, flow: FlowId) -> usize {
         match self.control.sl_scope {
-            SlScope::Flow => flow as usize,
-            SlScope::Link => self.flows[flow as usize].nic as usize,
+            SlScope::Flow => flow.index(),
+            SlScope::Link => self.flows[flow.index()].nic.index(),
         }
     }
 
     /// The state of `flow` after the timers of tick `now`.
     fn state_at(&self, flow: FlowId, now: Tick) -> Flow {
-        let mut flow = self.flows[flow as usize];
+        let mut flow = self.flows[flow.index()];
         let level = &self.control.service_levels[usize::from(flow.sl)];
         let (min, period) = (u16::from(level.ccti_min), level.ccti_timer);
         let expired = match self.control.timer {
@@ -157,7 +157,7 @@ impl CctSources {
             let flow = self.state_at(flow, now);
             return (flow.ccti, self.next_fall_of(&flow, now));
         }
-        let nic = self.flows[flow as usize].nic as usize;
+        let nic = self.flows[flow.index()].nic.index();
         let (mut ccti, mut next_fall) = (self.largest_min, Tick::MAX);
         for &other in &self.of_nic[nic] {
             let other = self.state_at(other, now);
@@ -192,13 +192,13 @@ impl CctSources {
             state.timer = now.saturating_add(level.ccti_timer);
         }
         let trigger = u16::from(level.trigger_threshold);
-        self.flows[flow as usize] = state;
+        self.flows[flow.index()] = state;
         trigger > 0 && state.ccti >= trigger
     }
 
     /// A packet of `bytes` bytes was sent; `end` is the first tick after it.
     pub(super) fn sent(&mut self, flow: FlowId, end: Tick, bytes: u32) {
-        self.flows[flow as usize].has_sent = true;
+        self.flows[flow.index()].has_sent = true;
         let holder = self.holder(flow);
         self.previous[holder] = Previous {
             end,
@@ -207,20 +207,20 @@ impl CctSources {
     }
 
     /// The delay in ticks after packet `previous` of `nic`, at an index of `ccti`.
-    fn delay(&self, ccti: u16, previous: Previous, nic: u32) -> Tick {
+    fn delay(&self, ccti: u16, previous: Previous, nic: NicId) -> Tick {
         let Some(bytes) = previous.bytes.filter(|_| ccti > 0) else {
             return 0;
         };
         let entry = self.control.cct[usize::from(ccti)];
         let bytes = self.base_bytes.unwrap_or(bytes);
-        entry.delay(bytes, self.rates[nic as usize])
+        entry.delay(bytes, self.rates[nic.index()])
     }
 
     /// `None` if a packet of `flow` may be sent in phase 7 of tick `now`. Else the tick in which to
     /// look again, as the delay is over or the CCTI may have fallen.
     #[inline]
     pub(super) fn held_until(&self, flow: FlowId, now: Tick) -> Option<Tick> {
-        let stored = &self.flows[flow as usize];
+        let stored = &self.flows[flow.index()];
         let previous = self.previous[self.holder(flow)];
         if previous.bytes.is_none() || stored.ccti == 0 && self.control.sl_scope == SlScope::Flow {
             // Timers that have not been applied yet only lower a CCTI.
@@ -252,15 +252,16 @@ impl CctSources {
 
     /// The flows that have sent, as of the end of tick `now`.
     pub(super) fn sample(&self, now: Tick) -> Vec<SourceSample> {
-        let sent = (0..self.flows.len() as u32).filter(|&id| self.flows[id as usize].has_sent);
+        let flows = (0..self.flows.len() as u32).map(FlowId);
+        let sent = flows.filter(|&id| self.flows[id.index()].has_sent);
         let mut samples: Vec<_> = sent
             .map(|id| {
                 let flow = self.state_at(id, now);
                 let previous = self.previous[self.holder(id)];
                 SourceSample {
-                    nic: NicId::new(flow.nic),
+                    nic: flow.nic,
                     sl: flow.sl,
-                    dst: (flow.dst != u32::MAX).then_some(NicId::new(flow.dst)),
+                    dst: flow.dst,
                     level: flow.ccti,
                     delay: self.delay(self.level(id, now), previous, flow.nic),
                 }
@@ -321,7 +322,7 @@ mod tests {
                 control.ccti_bound = CctiBound::Skip;
             }
             let mut sources = CctSources::with_base(&control, vec![Ratio::ONE], None);
-            let flow = sources.flow(0, 0, 1);
+            let flow = sources.flow(NicId::new(0), 0, NicId::new(1));
             let (mut ccti, mut timer) = (u16::from(least), None);
             for now in 0..140u64 {
                 for _ in becns.iter().filter(|&&at| at == now) {

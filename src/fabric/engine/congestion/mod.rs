@@ -8,19 +8,29 @@ mod port_vls;
 
 use self::cct::CctSources;
 use self::port_vls::PortVls;
+use super::ids::{InputId, OutputId};
+use crate::fabric::ids::NicId;
 use crate::fabric::series::{PortVlSample, SourceSample};
 use crate::fabric::spec::{CongestionControl, FabricSpec, SpecError, Tick, congestion};
 use crate::units::Ratio;
 
-/// Index of a flow of a source control. What a flow is is up to the control.
-pub(super) type FlowId = u32;
+/// Names a flow of a source control. What a flow is is up to the control. Without one all flows
+/// have the same name, which means nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct FlowId(u32);
 
-/// A queue of a marker: the packets of an input that wait for an (output, VL). Inputs and outputs
-/// are numbered over all switches.
+impl FlowId {
+    #[inline]
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A queue of a marker: the packets of an input that wait for an (output, VL).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MarkerQueue {
-    pub input: u32,
-    pub output: u32,
+    pub input: InputId,
+    pub output: OutputId,
     pub vl: u8,
 }
 
@@ -116,7 +126,7 @@ impl Congestion {
     #[inline]
     pub(super) fn credit_return_delay(
         &self,
-        (output, vl): (u32, u8),
+        (output, vl): (OutputId, u8),
         rate: usize,
         bytes: u32,
     ) -> Tick {
@@ -130,7 +140,7 @@ impl Congestion {
     /// End of phase 6: the marker takes note of this tick. `is_root(output, vl)`: the next buffer
     /// has credits for the largest packet.
     #[inline]
-    pub(super) fn update(&mut self, is_root: impl FnMut(u32, u8) -> bool) {
+    pub(super) fn update(&mut self, is_root: impl FnMut(OutputId, u8) -> bool) {
         match &mut self.marker {
             Marker::None => {}
             Marker::PortVl(marker) => marker.update_states(is_root),
@@ -138,9 +148,9 @@ impl Congestion {
     }
 
     /// The flow of packets from `nic` to `dst` on `sl`.
-    pub(super) fn flow(&mut self, nic: u32, sl: u8, dst: u32) -> FlowId {
+    pub(super) fn flow(&mut self, nic: NicId, sl: u8, dst: NicId) -> FlowId {
         match &mut self.source {
-            SourceControl::None => 0,
+            SourceControl::None => FlowId::default(),
             SourceControl::Cct(control) => control.flow(nic, sl, dst),
         }
     }

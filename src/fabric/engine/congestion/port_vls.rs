@@ -8,6 +8,7 @@
 //! the head of a FIFO, or in the buffers of a hierarchical switch.
 
 use super::{MarkerQueue, PacketLength};
+use crate::fabric::engine::ids::OutputId;
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::series::PortVlSample;
 use crate::fabric::spec::congestion::{
@@ -48,7 +49,7 @@ struct PortVl {
 }
 
 /// All Port VLs, numbered output · VLs + VL, and their queues, numbered
-/// (input · radix + out-port) · VLs + VL. Inputs and outputs are numbered over all switches.
+/// (input · radix + out-port) · VLs + VL.
 #[derive(Debug)]
 pub(super) struct PortVls {
     compare: FillComparison,
@@ -145,17 +146,17 @@ impl PortVls {
 
     /// Number of a queue.
     fn number(&self, queue: MarkerQueue) -> usize {
-        let out_port = queue.output as usize % self.radix;
-        (queue.input as usize * self.radix + out_port) * self.vls + usize::from(queue.vl)
+        let out_port = queue.output.index() % self.radix;
+        (queue.input.index() * self.radix + out_port) * self.vls + usize::from(queue.vl)
     }
 
     /// Number of a Port VL.
-    fn port_vl(&self, output: u32, vl: u8) -> usize {
-        output as usize * self.vls + usize::from(vl)
+    fn port_vl(&self, output: OutputId, vl: u8) -> usize {
+        output.index() * self.vls + usize::from(vl)
     }
 
     /// Notes that the state of a Port VL must be updated.
-    fn touch(&mut self, output: u32, vl: u8) {
+    fn touch(&mut self, output: OutputId, vl: u8) {
         let id = self.port_vl(output, vl);
         if !std::mem::replace(&mut self.states[id].changed, true) {
             self.changed.push(id as u32);
@@ -167,7 +168,7 @@ impl PortVls {
         let fill = self.number(queue);
         let (before, after) = (self.fill[fill], new(self.fill[fill]));
         self.fill[fill] = after;
-        let (at, vl) = (queue.output as usize, usize::from(queue.vl));
+        let (at, vl) = (queue.output.index(), usize::from(queue.vl));
         let weight = self.settings[at].threshold;
         let reached_before = self.reaches(weight, vl, before.into());
         let reaches_after = self.reaches(weight, vl, after.into());
@@ -220,7 +221,7 @@ impl PortVls {
         let mut joining = std::mem::take(&mut self.joining);
         for &(MarkerQueue { output, vl, .. }, _) in &joining {
             let id = self.port_vl(output, vl);
-            let (weight, state) = (self.settings[output as usize].threshold, &self.states[id]);
+            let (weight, state) = (self.settings[output.index()].threshold, &self.states[id]);
             self.states[id].found_reached = self.fills_reach(weight, vl.into(), state, state.over);
         }
         for (queue, flits) in joining.drain(..) {
@@ -232,7 +233,7 @@ impl PortVls {
     /// End of phase 6: Port VLs whose fill changed in this tick enter or leave the congestion
     /// state, and become starved or cease to be. `is_root(output, vl)`: the next buffer has
     /// credits for the largest packet.
-    pub(super) fn update_states(&mut self, mut is_root: impl FnMut(u32, u8) -> bool) {
+    pub(super) fn update_states(&mut self, mut is_root: impl FnMut(OutputId, u8) -> bool) {
         self.count_joined();
         while let Some(id) = self.changed.pop() {
             let (output, vl) = (id as usize / self.vls, id as usize % self.vls);
@@ -243,7 +244,7 @@ impl PortVls {
                 && self.fills_reach(settings.cs_threshold, vl, &state, state.over_cs);
             let may_enter = reached && state.found_reached;
             let root = (may_enter && !settings.victim_mask || reached_cs)
-                && is_root(output as u32, vl as u8);
+                && is_root(OutputId::new(output as u32), vl as u8);
             let enters = may_enter && (settings.victim_mask || root);
             let state = &mut self.states[id as usize];
             state.congested = reached && (state.congested || enters);
@@ -256,19 +257,19 @@ impl PortVls {
     /// Port VL is starved, returns by how much its credits return later, in times of the packet
     /// on the link by which it came.
     #[inline]
-    pub(super) fn return_delay(&self, output: u32, vl: u8) -> Option<CctEntry> {
+    pub(super) fn return_delay(&self, output: OutputId, vl: u8) -> Option<CctEntry> {
         if !self.may_starve {
             return None;
         }
         let state = &self.states[self.port_vl(output, vl)];
-        let delay = self.settings[output as usize].cs_return_delay;
+        let delay = self.settings[output.index()].cs_return_delay;
         (state.starved && delay.multiplier > 0).then_some(delay)
     }
 
     /// Decides whether a packet of `bytes` bytes that is granted now is marked.
     #[inline]
-    fn mark(&mut self, output: u32, vl: u8, bytes: u32) -> bool {
-        let settings = self.settings[output as usize];
+    fn mark(&mut self, output: OutputId, vl: u8, bytes: u32) -> bool {
+        let settings = self.settings[output.index()];
         let id = self.port_vl(output, vl);
         let state = &mut self.states[id];
         let min_bytes = u32::from(settings.packet_size) * PACKET_SIZE_BYTES;
@@ -285,7 +286,7 @@ impl PortVls {
                 true
             }
             Marking::Random => {
-                let component = [u64::from(output), u64::from(vl)];
+                let component = [u64::from(output.get()), u64::from(vl)];
                 let stream = self.streams[id].get_or_insert_with(|| {
                     Box::new(Stream::new(self.marking_seed, Purpose::Marking, component))
                 });
@@ -310,8 +311,8 @@ impl PortVls {
         for (id, state) in (0u32..).zip(&mut self.states) {
             let marked = std::mem::take(&mut state.marked);
             if state.flits > 0 || marked > 0 {
-                let (output, vl) = (id / vls, (id % vls) as u8);
-                let SwitchPort { switch, port } = SwitchPort::of_index(output, radix);
+                let (output, vl) = (OutputId::new(id / vls), (id % vls) as u8);
+                let SwitchPort { switch, port } = output.at(radix);
                 found.push(PortVlSample {
                     switch,
                     port,

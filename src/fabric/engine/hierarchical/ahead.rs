@@ -7,6 +7,7 @@ use super::control::Control;
 use super::event;
 use crate::fabric::engine::bits::first_from;
 use crate::fabric::engine::calendar::{EVENT_ID, EVENT_SHIFT};
+use crate::fabric::engine::ids::{CentralId, InputId, OutputId};
 use crate::fabric::engine::pool::{EntryId, PacketId};
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::prefetch::prefetch;
@@ -43,14 +44,14 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     pub(super) fn prefetch_input(&self, line: usize) {
         if let Some(&(port, id)) = self.input_ready[line].peek(FAR) {
             self.kernel.packets.prefetch(id);
-            prefetch(&self.inputs, port as usize);
+            prefetch(&self.inputs, port.index());
         }
         if let Some(&(port, id)) = self.input_ready[line].peek(NEAR) {
             let packet = &self.kernel.packets[id];
-            let switch = self.inputs[port as usize].switch;
+            let switch = self.inputs[port.index()].switch;
             self.next_hops.prefetch(switch, packet.dst);
             self.input_fifos
-                .prefetch_head(port as usize, packet.vl.into());
+                .prefetch_head(port.index(), packet.vl.into());
         }
     }
 
@@ -60,15 +61,15 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     pub(super) fn prefetch_central(&self, id: PacketId) {
         if let Some(&(central, queue, id)) = self.central_ready.peek(FAR) {
             self.kernel.packets.prefetch(id);
-            prefetch(&self.centrals, central as usize);
+            prefetch(&self.centrals, central.index());
             self.central_buffers
                 .fifos
-                .prefetch_head(central as usize, queue as usize);
+                .prefetch_head(central.index(), queue as usize);
             self.central_buffers
                 .credits
-                .prefetch_ledger(central as usize, queue as usize);
+                .prefetch_ledger(central.index(), queue as usize);
         }
-        let output = self.kernel.packets[id].output as usize;
+        let output = self.kernel.packets[id].output.index();
         prefetch(&self.outputs, output);
         self.output_buffers.credits.prefetch_ledger(output, 0);
     }
@@ -78,20 +79,20 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     pub(super) fn prefetch_output(&self) {
         if let Some(&(output, id)) = self.output_ready.peek(FAR) {
             self.kernel.packets.prefetch(id);
-            prefetch(&self.senders, output as usize);
+            prefetch(&self.senders, output.index());
         }
     }
 
     /// Prefetches what the allocator will check for a packet at in-port `port` to `output` on `vl`.
     #[inline]
-    pub(super) fn prefetch_target(&self, port: u32, output: u32, vl: u8) {
-        if port / 4 == output / 4 {
-            prefetch(&self.outputs, output as usize);
+    pub(super) fn prefetch_target(&self, port: InputId, output: OutputId, vl: u8) {
+        if port.mport() == output.mport() {
+            prefetch(&self.outputs, output.index());
             self.output_buffers
                 .credits
-                .prefetch_ledger(output as usize, 0);
+                .prefetch_ledger(output.index(), 0);
         } else {
-            let central = (2 * (port / 4) + output % 2) as usize;
+            let central = port.mport().central_to(output).index();
             prefetch(&self.centrals, central);
             let queue = self.central_queue(output, vl);
             self.central_buffers.credits.prefetch_ledger(central, queue);
@@ -110,8 +111,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// The head that an input buffer looks at first, if it lies in the input buffer.
     #[inline]
-    fn first_head(&self, port: u32) -> Option<PacketId> {
-        let input = &self.inputs[port as usize];
+    fn first_head(&self, port: InputId) -> Option<PacketId> {
+        let input = &self.inputs[port.index()];
         if input.ready == 0 {
             return None;
         }
@@ -124,20 +125,20 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     pub(super) fn prefetch_central_request(&self, i: usize) {
         let fifos = &self.central_buffers.fifos;
         // Only the first queues: a hint need not be right.
-        let next = |central: u32| {
-            let central = &self.centrals[central as usize];
+        let next = |central: CentralId| {
+            let central = &self.centrals[central.index()];
             let pointer = central.next.min(64) as u8;
             (central.ready != 0).then(|| first_from(central.ready, pointer) as usize)
         };
         if let Some(&central) = self.dirty_centrals.get(i + FAR_PARTS)
             && let Some(queue) = next(central)
         {
-            fifos.prefetch_head(central as usize, queue);
+            fifos.prefetch_head(central.index(), queue);
         }
         if let Some(&central) = self.dirty_centrals.get(i + NEAR_PARTS)
             && let Some(queue) = next(central)
         {
-            let id = fifos.head(&[], central as usize, queue);
+            let id = fifos.head(&[], central.index(), queue);
             self.kernel.packets.prefetch(id);
         }
     }
@@ -146,19 +147,18 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     #[inline]
     pub(super) fn prefetch_sending(&self, i: usize) {
         if let Some(&output) = self.dirty_outputs.get(i + FAR_PARTS) {
-            let at = output as usize;
+            let at = output.index();
             prefetch(&self.senders, at);
             prefetch(&self.outputs, at);
             self.schedulers.prefetch(at);
             self.links.prefetch(output);
-            if at < self.ports {
-                self.output_buffers.credits.prefetch_ledger(at, 0);
-            } else {
-                self.send_queues.credits.prefetch_ledger(at - self.ports, 0);
+            match output.nic(self.ports) {
+                None => self.output_buffers.credits.prefetch_ledger(at, 0),
+                Some(nic) => self.send_queues.credits.prefetch_ledger(nic.index(), 0),
             }
         }
         if let Some(&output) = self.dirty_outputs.get(i + NEAR_PARTS) {
-            let sender = &self.senders[output as usize];
+            let sender = &self.senders[output.index()];
             let vl = sender.ready.trailing_zeros() as usize;
             if let Some(&head) = sender.heads.get(vl) {
                 self.kernel.packets.prefetch(head);

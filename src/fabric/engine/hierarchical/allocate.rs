@@ -12,6 +12,7 @@ use super::control::Control;
 use super::eligibility::Eligibility;
 use crate::fabric::engine::bits::first_from;
 use crate::fabric::engine::congestion::{MarkerQueue, PacketLength};
+use crate::fabric::engine::ids::{CentralId, InputId, OutputId};
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::{Obstacle, Probe};
 use crate::fabric::spec::Tick;
@@ -50,8 +51,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// Virtual allocation of an input buffer: picks a VL and requests the target of its
     /// head, or sets when to wake.
     #[inline]
-    fn request_from_input(&mut self, port: u32) {
-        let input = &mut self.inputs[port as usize];
+    fn request_from_input(&mut self, port: InputId) {
+        let input = &mut self.inputs[port.index()];
         input.dirty = false;
         let input = &*input;
         let idle_at = input
@@ -90,8 +91,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// Phase 5: an input buffer picks `vl` and requests the target of its head, which goes to
     /// `output`.
     #[inline(always)]
-    pub(super) fn request_for_vl(&mut self, port: u32, vl: u32, output: u32) {
-        let input = &mut self.inputs[port as usize];
+    pub(super) fn request_for_vl(&mut self, port: InputId, vl: u32, output: OutputId) {
+        let input = &mut self.inputs[port.index()];
         input.pick = vl as u8;
         input.next = if vl as usize + 1 == self.vls {
             0
@@ -102,12 +103,12 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             // The grant will give credits back to it.
             self.links.prefetch(input.upstream);
         }
-        let position = port % 4;
-        if port / 4 == output / 4 {
+        let (position, mport) = (port.position(), port.mport());
+        if mport == output.mport() {
             self.request_output(output, position);
         } else {
-            let central = 2 * (port / 4) + output % 2;
-            let to = &mut self.centrals[central as usize];
+            let central = mport.central_to(output);
+            let to = &mut self.centrals[central.index()];
             if to.requests == 0 {
                 self.requested_centrals.push(central);
             }
@@ -117,8 +118,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// Virtual allocation of a central buffer, as for input buffers.
     #[inline]
-    fn request_from_central(&mut self, central: u32) {
-        let at = central as usize;
+    fn request_from_central(&mut self, central: CentralId) {
+        let at = central.index();
         let from = &mut self.centrals[at];
         from.dirty = false;
         let (next, ready) = (from.next, from.ready);
@@ -178,11 +179,11 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     #[inline]
     pub(super) fn request_for_queue(
         &mut self,
-        central: u32,
+        central: CentralId,
         queue: u32,
         wake_at: &mut Tick,
     ) -> bool {
-        let at = central as usize;
+        let at = central.index();
         let (eligibility, id) = self.check_central_head(central, queue);
         match eligibility {
             Eligibility::Waiting => false,
@@ -210,8 +211,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// Phase 5: the source at `position` requests an output.
     #[inline]
-    fn request_output(&mut self, output: u32, position: u32) {
-        let to = &mut self.outputs[output as usize];
+    fn request_output(&mut self, output: OutputId, position: u32) {
+        let to = &mut self.outputs[output.index()];
         if to.requests == 0 {
             self.requested_outputs.push(output);
         }
@@ -221,36 +222,36 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// Switch allocation of an output buffer: grants one source. The others wake in the next
     /// tick.
     #[inline]
-    fn grant_output(&mut self, output: u32) {
-        let to = &mut self.outputs[output as usize];
+    fn grant_output(&mut self, output: OutputId) {
+        let to = &mut self.outputs[output.index()];
         let requests = std::mem::take(&mut to.requests);
         let winner = first_from(requests, to.next_source);
         to.next_source = winner as u8 + 1;
         let first_central = to.first_central;
         let (id, free_at) = if winner < 4 {
-            self.leave_input(output / 4 * 4 + winner)
+            self.leave_input(output.mport().input(winner))
         } else {
-            self.leave_central(first_central + winner - 4)
+            self.leave_central(first_central.plus(winner - 4))
         };
-        self.outputs[output as usize].port_free_at = free_at;
+        self.outputs[output.index()].port_free_at = free_at;
         let packet = &mut self.kernel.packets[id];
         let credits = u32::from(packet.credits);
         self.output_buffers
             .credits
-            .take(output as usize, packet.vl.into(), credits);
+            .take(output.index(), packet.vl.into(), credits);
         if C::ADAPTIVE {
-            self.waiting[output as usize] -= credits;
+            self.waiting[output.index()] -= credits;
         }
         let seen = || packet.seen(id);
         self.kernel.observers.granted(self.kernel.now, output, seen);
         if let Some(control) = self.control.get_mut() {
             let mport = if winner < 4 {
-                output / 4
+                output.mport()
             } else {
-                (first_central + winner - 4) / 2
+                first_central.plus(winner - 4).mport()
             };
             let queue = MarkerQueue {
-                input: 4 * mport + u32::from(packet.in_port),
+                input: mport.input(packet.in_port.into()),
                 output,
                 vl: packet.vl,
             };
@@ -285,24 +286,24 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// Switch allocation of a central buffer: grants one input buffer. The others wake in the
     /// next tick.
     #[inline]
-    fn grant_central(&mut self, central: u32) {
-        let to = &mut self.centrals[central as usize];
+    fn grant_central(&mut self, central: CentralId) {
+        let to = &mut self.centrals[central.index()];
         let requests = std::mem::take(&mut to.requests);
         let winner = first_from(requests.into(), to.next_source);
         to.next_source = winner as u8 + 1;
-        let (id, free_at) = self.leave_input(central / 2 * 4 + winner);
-        self.centrals[central as usize].port_free_at = free_at;
+        let (id, free_at) = self.leave_input(central.mport().input(winner));
+        self.centrals[central.index()].port_free_at = free_at;
         let packet = &self.kernel.packets[id];
         let queue = self.central_queue(packet.output, packet.vl);
         self.central_buffers
             .credits
-            .take(central as usize, queue, packet.credits.into());
+            .take(central.index(), queue, packet.credits.into());
         let ready = self.kernel.now + self.timing.stages.allocation + self.timing.stages.crossbar;
         self.central_ready
             .push(&mut self.kernel.wheel, ready, (central, queue as u32, id));
         let mut losers = requests & !(1 << winner);
         while losers != 0 {
-            let loser = central / 2 * 4 + losers.trailing_zeros();
+            let loser = central.mport().input(losers.trailing_zeros());
             losers &= losers - 1;
             if P::WATCHES {
                 self.report_loser(self.picked_of_input(loser));
@@ -312,10 +313,10 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     }
 
     /// The packet that an input buffer picked in this tick.
-    fn picked_of_input(&self, port: u32) -> PacketId {
-        let input = &self.inputs[port as usize];
+    fn picked_of_input(&self, port: InputId) -> PacketId {
+        let input = &self.inputs[port.index()];
         let vl = usize::from(input.pick);
-        self.input_fifos.head(&input.heads, port as usize, vl)
+        self.input_fifos.head(&input.heads, port.index(), vl)
     }
 
     /// Tells the probe that a packet requested to cross and was not granted.
@@ -326,14 +327,14 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     }
 
     /// Tells the probe so of the packets that the sources of `output` at `positions` picked.
-    fn report_losers(&mut self, output: u32, mut positions: u64) {
-        let first_central = self.outputs[output as usize].first_central;
+    fn report_losers(&mut self, output: OutputId, mut positions: u64) {
+        let first_central = self.outputs[output.index()].first_central;
         while positions != 0 {
             let position = positions.trailing_zeros();
             positions &= positions - 1;
             let id = match position.checked_sub(4) {
-                None => self.picked_of_input(output / 4 * 4 + position),
-                Some(central) => self.centrals[(first_central + central) as usize].picked,
+                None => self.picked_of_input(output.mport().input(position)),
+                Some(central) => self.centrals[first_central.plus(central).index()].picked,
             };
             self.report_loser(id);
         }
@@ -342,8 +343,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// Starts the crossing of the head that an input buffer picked. Returns the packet, and
     /// the tick from which the ports of the crossing are free.
     #[inline]
-    fn leave_input(&mut self, port: u32) -> (PacketId, Tick) {
-        let at = port as usize;
+    fn leave_input(&mut self, port: InputId) -> (PacketId, Tick) {
+        let at = port.index();
         let start = self.kernel.now + self.timing.stages.allocation;
         let input = &mut self.inputs[at];
         let vl = usize::from(input.pick);
@@ -391,8 +392,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// Starts the crossing of the head that a central buffer picked. Returns the packet, and
     /// the tick from which the ports of the crossing are free.
     #[inline]
-    fn leave_central(&mut self, central: u32) -> (PacketId, Tick) {
-        let at = central as usize;
+    fn leave_central(&mut self, central: CentralId) -> (PacketId, Tick) {
+        let at = central.index();
         let from = &mut self.centrals[at];
         let queue = from.pick;
         let id = from.picked;
@@ -423,7 +424,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             .credits
             .add_return(at, credit_return, self.kernel.now);
         while waiting != 0 {
-            let port = central / 2 * 4 + waiting.trailing_zeros();
+            let port = central.mport().input(waiting.trailing_zeros());
             waiting &= waiting - 1;
             self.wake_input(
                 port,
@@ -442,15 +443,20 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     }
 
     /// Wakes the sources of an output at `positions`, a bit each, in tick `at`.
-    pub(super) fn wake_sources_of_output(&mut self, output: u32, mut positions: u64, at: Tick) {
-        let first_central = self.outputs[output as usize].first_central;
+    pub(super) fn wake_sources_of_output(
+        &mut self,
+        output: OutputId,
+        mut positions: u64,
+        at: Tick,
+    ) {
+        let first_central = self.outputs[output.index()].first_central;
         while positions != 0 {
             let position = positions.trailing_zeros();
             positions &= positions - 1;
             if position < 4 {
-                self.wake_input(output / 4 * 4 + position, at);
+                self.wake_input(output.mport().input(position), at);
             } else {
-                self.wake_central(first_central + position - 4, at);
+                self.wake_central(first_central.plus(position - 4), at);
             }
         }
     }
@@ -458,19 +464,19 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// Which of the queues from `64 * word` on of a central buffer have a ready head, a bit
     /// each.
     #[inline]
-    pub(super) fn ready_word(&mut self, central: u32, word: u32) -> &mut u64 {
+    pub(super) fn ready_word(&mut self, central: CentralId, word: u32) -> &mut u64 {
         if word == 0 {
-            &mut self.centrals[central as usize].ready
+            &mut self.centrals[central.index()].ready
         } else {
-            &mut self.far_ready[central as usize * self.far_words + word as usize - 1]
+            &mut self.far_ready[central.index() * self.far_words + word as usize - 1]
         }
     }
 
     /// True if a queue of a central buffer has a ready head.
     #[inline]
-    pub(super) fn central_has_ready(&self, central: u32) -> bool {
-        let far = central as usize * self.far_words;
-        self.centrals[central as usize].ready != 0
+    pub(super) fn central_has_ready(&self, central: CentralId) -> bool {
+        let far = central.index() * self.far_words;
+        self.centrals[central.index()].ready != 0
             || self.far_ready[far..far + self.far_words]
                 .iter()
                 .any(|&word| word != 0)

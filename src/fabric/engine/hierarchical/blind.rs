@@ -11,6 +11,7 @@ use super::Fabric;
 use super::control::Control;
 use super::eligibility::Eligibility;
 use crate::fabric::engine::bits::first_from;
+use crate::fabric::engine::ids::{CentralId, InputId};
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::spec::Tick;
 
@@ -33,13 +34,13 @@ impl Blind {
     }
 
     /// Notes that the pick of an input buffer was granted, so that it is not idle.
-    pub(super) fn granted_input(&mut self, port: u32) {
-        self.inputs[port as usize] = Tick::MAX;
+    pub(super) fn granted_input(&mut self, port: InputId) {
+        self.inputs[port.index()] = Tick::MAX;
     }
 
     /// Notes that the pick of a central buffer was granted, so that it is not idle.
-    pub(super) fn granted_central(&mut self, central: u32) {
-        self.centrals[central as usize] = Tick::MAX;
+    pub(super) fn granted_central(&mut self, central: CentralId) {
+        self.centrals[central.index()] = Tick::MAX;
     }
 }
 
@@ -67,12 +68,12 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// Moves the pointer of an input buffer by its picks before the present tick. Must be
     /// called before another of its heads becomes ready.
     #[inline(always)]
-    pub(super) fn catch_up_input(&mut self, port: u32) {
+    pub(super) fn catch_up_input(&mut self, port: InputId) {
         if !C::BLIND {
             return;
         }
-        let input = &mut self.inputs[port as usize];
-        let picks = missed_picks(&mut self.blind.inputs[port as usize], self.kernel.now);
+        let input = &mut self.inputs[port.index()];
+        let picks = missed_picks(&mut self.blind.inputs[port.index()], self.kernel.now);
         for _ in 0..pointer_steps(picks, input.ready.count_ones()) {
             let vl = first_from(input.ready.into(), input.next);
             input.next = ((vl as usize + 1) % self.vls) as u8;
@@ -81,14 +82,14 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// As [`catch_up_input`](Self::catch_up_input), for a central buffer.
     #[inline(always)]
-    pub(super) fn catch_up_central(&mut self, central: u32) {
+    pub(super) fn catch_up_central(&mut self, central: CentralId) {
         if C::BLIND {
             self.move_pointer_of_central(central);
         }
     }
 
-    fn move_pointer_of_central(&mut self, central: u32) {
-        let picks = missed_picks(&mut self.blind.centrals[central as usize], self.kernel.now);
+    fn move_pointer_of_central(&mut self, central: CentralId) {
+        let picks = missed_picks(&mut self.blind.centrals[central.index()], self.kernel.now);
         if picks == 0 {
             return;
         }
@@ -97,7 +98,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             .sum();
         for _ in 0..pointer_steps(picks, ready) {
             let queue = self.next_ready(central);
-            self.centrals[central as usize].next = self.queue_after(queue);
+            self.centrals[central.index()].next = self.queue_after(queue);
         }
     }
 
@@ -108,9 +109,9 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// The first queue with a ready head at or after the pointer of a central buffer, in a
     /// circle. There must be one.
-    fn next_ready(&mut self, central: u32) -> u32 {
+    fn next_ready(&mut self, central: CentralId) -> u32 {
         let words = 1 + self.far_words as u32;
-        let next = self.centrals[central as usize].next;
+        let next = self.centrals[central.index()].next;
         let first = *self.ready_word(central, next / 64) & (!0 << (next % 64));
         if first != 0 {
             return next / 64 * 64 + first.trailing_zeros();
@@ -130,9 +131,9 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// Virtual allocation of an idle input buffer: picks a VL, and requests the target of its
     /// head if that can take the packet. Else sets when to wake.
     #[inline(never)]
-    pub(super) fn pick_from_input(&mut self, port: u32) {
+    pub(super) fn pick_from_input(&mut self, port: InputId) {
         self.catch_up_input(port);
-        let at = port as usize;
+        let at = port.index();
         let (ready, pointer) = (u64::from(self.inputs[at].ready), self.inputs[at].next);
         if ready == 0 {
             return;
@@ -160,9 +161,9 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// As [`pick_from_input`](Self::pick_from_input), for a central buffer.
     #[inline(never)]
-    pub(super) fn pick_from_central(&mut self, central: u32) {
+    pub(super) fn pick_from_central(&mut self, central: CentralId) {
         self.move_pointer_of_central(central);
-        let at = central as usize;
+        let at = central.index();
         if !self.central_has_ready(central) {
             return;
         }

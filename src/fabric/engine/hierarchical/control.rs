@@ -9,6 +9,7 @@ use crate::fabric::engine::congestion::{ByteRates, Congestion, FlowId};
 use crate::fabric::engine::nic::QueuePairs;
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, SpecError, Tick};
 use crate::units::Ratio;
 use std::collections::VecDeque;
@@ -173,7 +174,7 @@ impl Controlled {
 
     /// Phase 7: the link of `nic` starts to send a data packet. Returns the control level of its
     /// flow, and the tick in which the NIC must wake if the next packet of the flow is held back.
-    pub(super) fn sent(&mut self, now: Tick, nic: u32, packet: &Packet) -> (u16, Option<Tick>) {
+    pub(super) fn sent(&mut self, now: Tick, nic: NicId, packet: &Packet) -> (u16, Option<Tick>) {
         let flow = self.congestion.flow(nic, packet.sl, packet.dst);
         self.in_send_queue[self.congestion.holder(flow)] -= 1;
         let end = now + Tick::from(packet.flits);
@@ -193,8 +194,8 @@ impl Controlled {
     }
 
     /// Returns true if the link of `nic` was idle before it sent a CNP, and forgets that.
-    pub(super) fn was_idle_before_cnp(&mut self, nic: Option<u32>) -> bool {
-        nic.is_some_and(|nic| std::mem::take(&mut self.nics[nic as usize].was_idle))
+    pub(super) fn was_idle_before_cnp(&mut self, nic: Option<NicId>) -> bool {
+        nic.is_some_and(|nic| std::mem::take(&mut self.nics[nic.index()].was_idle))
     }
 }
 
@@ -209,7 +210,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         let (senders, links) = (&self.senders, &mut self.links);
         let largest = &control.largest;
         control.congestion.update(|output, vl| {
-            let (to, vl) = (senders[output as usize].to, usize::from(vl));
+            let (to, vl) = (senders[output.index()].to, usize::from(vl));
             links.has_quota((output, to), vl, largest[vl], now)
         });
     }

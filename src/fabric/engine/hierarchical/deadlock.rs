@@ -9,28 +9,34 @@
 use super::Fabric;
 use super::control::Control;
 use crate::fabric::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
+use crate::fabric::engine::ids::{CentralId, InputId, OutputId};
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
-use crate::fabric::ids::{NicId, PortId, SwitchId};
 use std::collections::BTreeMap;
 
-/// A FIFO: the kind of its buffer, the number of the buffer, and the queue within it.
-type Node = (Place, usize, usize);
+/// A buffer of a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Buffer {
+    Input(InputId),
+    Central(CentralId),
+    Output(OutputId),
+}
+
+/// A FIFO: its buffer, and the queue within it.
+type Node = (Buffer, usize);
 
 impl<C: Control, P: Probe> Fabric<C, P> {
     /// A cycle of packets that can never move; `None` if there is none.
     pub(super) fn find_deadlock(&mut self) -> Option<Deadlock> {
         // FIFOs whose head waits for credits, with the FIFOs that hold those credits.
         let mut dead: BTreeMap<Node, Vec<Node>> = BTreeMap::new();
-        for place in [Place::Input, Place::Central, Place::Output] {
-            for buffer in 0..self.buffers(place) {
-                for queue in 0..self.queues(place) {
-                    let node = (place, buffer, queue);
-                    if self.head(node) != PacketId::NONE
-                        && let Some(holders) = self.waits_for(node)
-                    {
-                        dead.insert(node, holders);
-                    }
+        for buffer in self.buffers() {
+            for queue in 0..self.queues(buffer) {
+                let node = (buffer, queue);
+                if self.head(node) != PacketId::NONE
+                    && let Some(holders) = self.waits_for(node)
+                {
+                    dead.insert(node, holders);
                 }
             }
         }
@@ -42,33 +48,38 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         Some(Deadlock { cycle, blocked })
     }
 
-    /// Number of buffers of a kind.
-    fn buffers(&self, place: Place) -> usize {
-        match place {
-            Place::Central => self.ports / 2,
-            Place::Input | Place::Output => self.ports,
+    /// All buffers of switches.
+    fn buffers(&self) -> impl Iterator<Item = Buffer> + use<C, P> {
+        let (ports, centrals) = (self.ports as u32, self.centrals.len() as u32);
+        let inputs = InputId::all(ports).map(Buffer::Input);
+        let centrals = CentralId::all(centrals).map(Buffer::Central);
+        let outputs = OutputId::all(ports).map(Buffer::Output);
+        inputs.chain(centrals).chain(outputs)
+    }
+
+    /// Number of queues in a buffer.
+    fn queues(&self, buffer: Buffer) -> usize {
+        match buffer {
+            Buffer::Central(_) => self.central_buffers.fifos.stride(),
+            Buffer::Input(_) | Buffer::Output(_) => self.vls,
         }
     }
 
-    /// Number of queues in each buffer of a kind.
-    fn queues(&self, place: Place) -> usize {
-        match place {
-            Place::Central => self.central_buffers.fifos.stride(),
-            Place::Input | Place::Output => self.vls,
-        }
-    }
-
-    /// Head of a FIFO, or [`NONE`].
-    fn head(&self, (place, buffer, queue): Node) -> PacketId {
-        match place {
-            Place::Input => {
-                let heads = &self.inputs[buffer].heads;
-                self.input_fifos.head(heads, buffer, queue)
+    /// Head of a FIFO, or [`PacketId::NONE`].
+    fn head(&self, (buffer, queue): Node) -> PacketId {
+        match buffer {
+            Buffer::Input(input) => {
+                let heads = &self.inputs[input.index()].heads;
+                self.input_fifos.head(heads, input.index(), queue)
             }
-            Place::Central => self.central_buffers.fifos.head(&[], buffer, queue),
-            Place::Output => {
-                let heads = &self.senders[buffer].heads;
-                self.output_buffers.fifos.head(heads, buffer, queue)
+            Buffer::Central(central) => {
+                let fifos = &self.central_buffers.fifos;
+                fifos.head(&[], central.index(), queue)
+            }
+            Buffer::Output(output) => {
+                let heads = &self.senders[output.index()].heads;
+                let fifos = &self.output_buffers.fifos;
+                fifos.head(heads, output.index(), queue)
             }
         }
     }
@@ -76,64 +87,85 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// FIFOs that hold the credits which the head of `node` waits for. `None` if it does not
     /// wait, or if one of these FIFOs is sure to return credits.
     fn waits_for(&mut self, node: Node) -> Option<Vec<Node>> {
-        let (place, buffer, _) = node;
         let packet = self.kernel.packets[self.head(node)];
-        let output = packet.output as usize;
-        let vl = usize::from(packet.vl);
-        let (next, at, queue) = match place {
-            Place::Output => {
-                let link = &self.senders[buffer];
+        let (output, vl) = (packet.output, usize::from(packet.vl));
+        let (next, queue) = match node.0 {
+            Buffer::Output(output) => {
+                let link = &self.senders[output.index()];
                 if link.to.is_nic() {
                     return None;
                 }
-                (Place::Input, link.to.peer() as usize, vl)
+                (Buffer::Input(link.to.input()), vl)
             }
-            Place::Input if buffer / 4 != output / 4 => {
-                let queue = self.central_queue(packet.output, packet.vl);
-                (Place::Central, 2 * (buffer / 4) + output % 2, queue)
+            Buffer::Input(input) if input.mport() != output.mport() => {
+                let queue = self.central_queue(output, packet.vl);
+                (Buffer::Central(input.mport().central_to(output)), queue)
             }
-            Place::Input | Place::Central => (Place::Output, output, vl),
+            Buffer::Input(_) | Buffer::Central(_) => (Buffer::Output(output), vl),
         };
         let (credits, now) = (packet.credits.into(), self.kernel.now);
         let holders = match next {
-            Place::Input => self.links.holders(buffer as u32, queue, credits, now),
-            Place::Central => self
-                .central_buffers
-                .credits
-                .holders(at, queue, credits, now),
-            Place::Output => self.output_buffers.credits.holders(at, queue, credits, now),
+            Buffer::Input(input) => {
+                let upstream = self.inputs[input.index()].upstream;
+                self.links.holders(upstream, queue, credits, now)
+            }
+            Buffer::Central(central) => {
+                let ledgers = &mut self.central_buffers.credits;
+                ledgers.holders(central.index(), queue, credits, now)
+            }
+            Buffer::Output(output) => {
+                let ledgers = &mut self.output_buffers.credits;
+                ledgers.holders(output.index(), queue, credits, now)
+            }
         };
         // A FIFO that holds credits without a head is being filled: its header has yet to
         // become ready.
-        let returns_credits = |&q: &usize| {
-            self.head((next, at, q)) == PacketId::NONE
-                || match next {
-                    Place::Input => self.links.any_on(buffer as u32, q),
-                    Place::Central => self.central_buffers.credits.has_pending_return(at, q),
-                    Place::Output => self.output_buffers.credits.has_pending_return(at, q),
-                }
-        };
-        if holders.is_empty() || holders.iter().any(returns_credits) {
+        let is_filled = |&q: &usize| self.head((next, q)) == PacketId::NONE;
+        if holders.is_empty()
+            || holders.iter().any(is_filled)
+            || holders.iter().any(|&q| self.returns_credits((next, q)))
+        {
             return None;
         }
-        Some(holders.into_iter().map(|q| (next, at, q)).collect())
+        Some(holders.into_iter().map(|q| (next, q)).collect())
+    }
+
+    /// True if credits of a FIFO are on their way back to the sender into its buffer.
+    fn returns_credits(&self, (buffer, queue): Node) -> bool {
+        match buffer {
+            Buffer::Input(input) => {
+                let upstream = self.inputs[input.index()].upstream;
+                self.links.any_on(upstream, queue)
+            }
+            Buffer::Central(central) => {
+                let ledgers = &self.central_buffers.credits;
+                ledgers.has_pending_return(central.index(), queue)
+            }
+            Buffer::Output(output) => {
+                let ledgers = &self.output_buffers.credits;
+                ledgers.has_pending_return(output.index(), queue)
+            }
+        }
     }
 
     /// The head of a FIFO as it is reported.
     fn describe(&self, node: Node) -> Waiting {
         let packet = self.kernel.packets[self.head(node)];
-        let (place, buffer, queue) = node;
-        let (port, vl) = match place {
-            Place::Central => (buffer / 2 * 4 + buffer % 2, packet.vl.into()),
-            Place::Input | Place::Output => (buffer, queue as u32),
+        let (buffer, queue) = node;
+        let (place, at, vl) = match buffer {
+            Buffer::Input(input) => (Place::Input, input.at(self.radix), queue as u32),
+            Buffer::Central(central) => {
+                let port = central.named_by().at(self.radix);
+                (Place::Central, port, packet.vl.into())
+            }
+            Buffer::Output(output) => (Place::Output, output.at(self.radix), queue as u32),
         };
-        let port = port as u32;
         Waiting {
             place,
-            switch: SwitchId::new(port / self.radix),
-            port: PortId::new(port % self.radix),
+            switch: at.switch,
+            port: at.port,
             vl,
-            dst: NicId::new(packet.dst),
+            dst: packet.dst,
             flits: packet.flits,
         }
     }

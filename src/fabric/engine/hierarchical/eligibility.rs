@@ -5,6 +5,7 @@ use super::Fabric;
 use super::buffers::Buffers;
 use super::control::Control;
 use super::ledgers::Retry;
+use crate::fabric::engine::ids::{CentralId, InputId, OutputId};
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::{Obstacle, Probe};
 use crate::fabric::spec::Tick;
@@ -23,20 +24,17 @@ impl Eligibility {
     #[inline(always)]
     fn of<const HEADS: usize, const USED: usize>(
         buffers: &mut Buffers<HEADS, USED>,
-        (buffer, queue): (u32, usize),
+        (buffer, queue): (usize, usize),
         credits: u32,
         (idle_at, now): (Tick, Tick),
     ) -> Self {
         if idle_at > now {
             return Self::NotBefore(idle_at);
         }
-        if buffers
-            .credits
-            .has_quota(buffer as usize, queue, credits, now)
-        {
+        if buffers.credits.has_quota(buffer, queue, credits, now) {
             return Self::Eligible;
         }
-        match buffers.credits.retry(buffer as usize, queue, credits) {
+        match buffers.credits.retry(buffer, queue, credits) {
             Retry::At(tick) => Self::NotBefore(tick),
             Retry::AfterCreditReturn => Self::Waiting,
         }
@@ -55,20 +53,20 @@ impl Eligibility {
 impl<C: Control, P: Probe> Fabric<C, P> {
     /// Checks the head of `vl` of an input buffer. Returns its output as well.
     #[inline(always)]
-    pub(super) fn check_input_head(&mut self, port: u32, vl: u32) -> (Eligibility, u32) {
-        let heads = &self.inputs[port as usize].heads;
-        let id = self.input_fifos.head(heads, port as usize, vl as usize);
+    pub(super) fn check_input_head(&mut self, port: InputId, vl: u32) -> (Eligibility, OutputId) {
+        let heads = &self.inputs[port.index()].heads;
+        let id = self.input_fifos.head(heads, port.index(), vl as usize);
         let packet = &self.kernel.packets[id];
-        let (output, position) = (packet.output, port % 4);
+        let (output, position) = (packet.output, port.position());
         let credits = u32::from(packet.credits);
         let next_vl = usize::from(packet.vl);
-        let eligibility = if port / 4 == output / 4 {
+        let eligibility = if port.mport() == output.mport() {
             self.check_output(output, next_vl, credits, position)
         } else {
-            let central = 2 * (port / 4) + output % 2;
+            let central = port.mport().central_to(output);
             let queue = self.central_queue(output, packet.vl);
             let found = self.check_central(central, queue, credits, position);
-            let idle_at = self.centrals[central as usize].port_free_at;
+            let idle_at = self.centrals[central.index()].port_free_at;
             self.report(&found, output, next_vl, idle_at);
             found
         };
@@ -79,10 +77,10 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     #[inline(always)]
     pub(super) fn check_central_head(
         &mut self,
-        central: u32,
+        central: CentralId,
         queue: u32,
     ) -> (Eligibility, PacketId) {
-        let at = central as usize;
+        let at = central.index();
         let id = self.central_buffers.fifos.head(&[], at, queue as usize);
         let packet = &self.kernel.packets[id];
         let (output, vl) = (packet.output, packet.vl.into());
@@ -94,11 +92,22 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// Whether an output buffer can take a packet of `credits` on `vl` now. If not even a
     /// later tick is known, registers the source at `position` to be woken.
     #[inline]
-    fn check_output(&mut self, output: u32, vl: usize, credits: u32, position: u32) -> Eligibility {
-        let to = &mut self.outputs[output as usize];
+    fn check_output(
+        &mut self,
+        output: OutputId,
+        vl: usize,
+        credits: u32,
+        position: u32,
+    ) -> Eligibility {
+        let to = &mut self.outputs[output.index()];
         let overlap = self.timing.allocation_overlap();
         let ticks = (to.port_free_at.saturating_sub(overlap), self.kernel.now);
-        let found = Eligibility::of(&mut self.output_buffers, (output, vl), credits, ticks);
+        let found = Eligibility::of(
+            &mut self.output_buffers,
+            (output.index(), vl),
+            credits,
+            ticks,
+        );
         if let Eligibility::Waiting = found {
             to.sources_waiting |= 1 << position;
         }
@@ -110,7 +119,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// Tells the probe what keeps a head for `output` on `vl` from its target, whose port into the
     /// buffer is idle from `idle_at` on.
     #[inline(always)]
-    fn report(&mut self, found: &Eligibility, output: u32, vl: usize, idle_at: Tick) {
+    fn report(&mut self, found: &Eligibility, output: OutputId, vl: usize, idle_at: Tick) {
         if P::WATCHES && !matches!(found, Eligibility::Eligible) {
             let overlap = self.timing.allocation_overlap();
             let now = self.kernel.now;
@@ -127,15 +136,16 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     #[inline]
     fn check_central(
         &mut self,
-        central: u32,
+        central: CentralId,
         queue: usize,
         credits: u32,
         position: u32,
     ) -> Eligibility {
-        let to = &mut self.centrals[central as usize];
+        let to = &mut self.centrals[central.index()];
         let overlap = self.timing.allocation_overlap();
         let ticks = (to.port_free_at.saturating_sub(overlap), self.kernel.now);
-        let found = Eligibility::of(&mut self.central_buffers, (central, queue), credits, ticks);
+        let at = (central.index(), queue);
+        let found = Eligibility::of(&mut self.central_buffers, at, credits, ticks);
         if let Eligibility::Waiting = found {
             to.inputs_waiting |= 1 << position;
         }

@@ -10,7 +10,7 @@ use crate::fabric::prefetch::prefetch;
 
 /// VLs whose FIFO heads lie in the part that reads the buffer.
 pub(super) const NEAR_VLS: usize = 8;
-/// Heads of the first FIFOs of a buffer; [`NONE`] for an empty FIFO.
+/// Heads of the first FIFOs of a buffer; [`PacketId::NONE`] for an empty FIFO.
 pub(super) type Heads<const HEADS: usize> = [PacketId; HEADS];
 
 /// The FIFOs of all buffers of one kind. The heads of the first `HEADS` of a buffer lie in the part
@@ -55,7 +55,7 @@ impl<const HEADS: usize> Fifos<HEADS> {
         }
     }
 
-    /// Head of a FIFO, or [`NONE`].
+    /// Head of a FIFO, or [`PacketId::NONE`].
     #[inline]
     pub(super) fn head(&self, near: &Heads<HEADS>, buffer: usize, q: usize) -> PacketId {
         if q < HEADS {

@@ -4,7 +4,7 @@
 //! Switch ports are numbered over all switches: port p of a switch is
 //! `switch * radix + p`. The radix is a multiple of 4, so an MPort is `port / 4`. A central
 //! buffer is `2 * mport + j`. Outputs `0..ports` are switch ports, and `ports + nic` is a
-//! NIC.
+//! NIC. Each of these numbers has a type in [`ids`](crate::fabric::engine::ids).
 
 use super::buffers::CentralBuffers;
 use super::ledger::MAX_CREDITS;

@@ -10,13 +10,15 @@ use super::layout;
 use super::ledgers::{Ledgers, Retry};
 use super::schedule::{CreditReturn, DrainRate};
 use crate::fabric::engine::far_end::FarEnd;
+use crate::fabric::engine::ids::OutputId;
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, Hierarchical, LinkLatency, Tick};
 
 /// The links of all outputs.
 #[derive(Debug)]
 pub(super) struct Links {
     /// Outputs from this number on are NICs.
-    ports: u32,
+    ports: usize,
     latency: LinkLatency,
     /// Credits of the input buffers at the far ends, by output.
     to_switches: Ledgers<NEAR_VLS>,
@@ -30,10 +32,10 @@ impl Links {
     /// Links with all credits at their senders.
     pub(super) fn new(spec: &FabricSpec, switch: &Hierarchical) -> Self {
         let (topology, buffers) = (&spec.topology, &switch.buffers);
-        let ports = topology.switches() * topology.radix();
+        let ports = (topology.switches() * topology.radix()) as usize;
         let fpc = spec.units.flits_per_credit;
         let crossbar = DrainRate::crossbar(switch.timing.mport_speedup, None, fpc);
-        let (outputs, nics) = ((ports + topology.nics()) as usize, topology.nics() as usize);
+        let (outputs, nics) = (ports + topology.nics() as usize, topology.nics() as usize);
         Self {
             ports,
             latency: spec.link_latency,
@@ -45,10 +47,10 @@ impl Links {
 
     /// Latency of the link of `output`, which leads to a switch.
     #[inline]
-    fn latency(&self, output: u32) -> Tick {
-        match output < self.ports {
-            true => self.latency.switch,
-            false => self.latency.host,
+    fn latency(&self, output: OutputId) -> Tick {
+        match output.nic(self.ports) {
+            None => self.latency.switch,
+            Some(_) => self.latency.host,
         }
     }
 
@@ -63,39 +65,37 @@ impl Links {
     #[inline]
     pub(super) fn has_quota(
         &mut self,
-        (output, to): (u32, FarEnd),
+        (output, to): (OutputId, FarEnd),
         vl: usize,
         credits: u32,
         now: Tick,
     ) -> bool {
         if to.is_nic() {
-            return !self.sinks_fill
-                || self.to_nics.has_quota(to.peer() as usize, vl, credits, now);
+            return !self.sinks_fill || self.to_nics.has_quota(to.nic().index(), vl, credits, now);
         }
-        self.to_switches
-            .has_quota(output as usize, vl, credits, now)
+        self.to_switches.has_quota(output.index(), vl, credits, now)
     }
 
     /// When to check again, where [`Links::has_quota`] said no.
     #[inline]
-    pub(super) fn retry(&self, (output, to): (u32, FarEnd), vl: usize, credits: u32) -> Retry {
+    pub(super) fn retry(&self, (output, to): (OutputId, FarEnd), vl: usize, credits: u32) -> Retry {
         if to.is_nic() {
-            return self.to_nics.retry(to.peer() as usize, vl, credits);
+            return self.to_nics.retry(to.nic().index(), vl, credits);
         }
-        self.to_switches.retry(output as usize, vl, credits)
+        self.to_switches.retry(output.index(), vl, credits)
     }
 
     /// The next credit return must wake `output`.
     #[inline]
-    pub(super) fn await_return(&mut self, output: u32) {
-        self.to_switches.await_return(output as usize);
+    pub(super) fn await_return(&mut self, output: OutputId) {
+        self.to_switches.await_return(output.index());
     }
 
     /// A packet of `credits` credits on `vl` starts to leave `output` for a switch. Returns the
     /// latency of the link.
     #[inline]
-    pub(super) fn pass_to_switch(&mut self, output: u32, vl: usize, credits: u32) -> Tick {
-        self.to_switches.take(output as usize, vl, credits);
+    pub(super) fn pass_to_switch(&mut self, output: OutputId, vl: usize, credits: u32) -> Tick {
+        self.to_switches.take(output.index(), vl, credits);
         self.latency(output)
     }
 
@@ -105,14 +105,14 @@ impl Links {
     #[inline]
     pub(super) fn pass_to_nic(
         &mut self,
-        nic: u32,
+        nic: NicId,
         vl: usize,
         credits: u32,
         leaving: CreditReturn,
         now: Tick,
     ) -> Tick {
         if self.sinks_fill {
-            let nic = nic as usize;
+            let nic = nic.index();
             self.to_nics.take(nic, vl, credits);
             let credit_return = leaving.delayed(2 * self.latency.host);
             self.to_nics.add_return(nic, credit_return, now);
@@ -127,14 +127,14 @@ impl Links {
     #[inline]
     pub(super) fn give_back(
         &mut self,
-        output: u32,
+        output: OutputId,
         leaving: CreditReturn,
         keep_order: bool,
         now: Tick,
     ) -> Option<Tick> {
         // The credits are free in the next tick. The sender sees them a link latency later.
         let mut credit_return = leaving.delayed(1 + self.latency(output));
-        let (at, ledgers) = (output as usize, &mut self.to_switches);
+        let (at, ledgers) = (output.index(), &mut self.to_switches);
         let mut not_before = 0;
         if keep_order {
             (credit_return, not_before) = ledgers.in_order(at, credit_return);
@@ -148,22 +148,22 @@ impl Links {
     /// [`Ledgers::holders`].
     pub(super) fn holders(
         &mut self,
-        output: u32,
+        output: OutputId,
         vl: usize,
         credits: u32,
         now: Tick,
     ) -> Vec<usize> {
-        self.to_switches.holders(output as usize, vl, credits, now)
+        self.to_switches.holders(output.index(), vl, credits, now)
     }
 
     /// True if credits of `vl` are on their way to `output`.
-    pub(super) fn any_on(&self, output: u32, vl: usize) -> bool {
-        self.to_switches.has_pending_return(output as usize, vl)
+    pub(super) fn any_on(&self, output: OutputId, vl: usize) -> bool {
+        self.to_switches.has_pending_return(output.index(), vl)
     }
 
     /// Prefetches what `output` knows.
     #[inline]
-    pub(super) fn prefetch(&self, output: u32) {
-        self.to_switches.prefetch_ledger(output as usize, 0);
+    pub(super) fn prefetch(&self, output: OutputId) {
+        self.to_switches.prefetch_ledger(output.index(), 0);
     }
 }

@@ -59,12 +59,14 @@ use self::scheduler::Schedulers;
 use super::calendar::DelayLine;
 use super::congestion::Congestion;
 use super::deadlock::Deadlock;
+use super::ids::{CentralId, InputId, OutputId};
 use super::kernel::{Kernel, SwitchModel};
 use super::next_hop::NextHops;
 use super::nic::Answering;
 use super::pool::{EntryId, MessageId, PacketId};
 use super::probe::Probe;
 use super::vls::Vls;
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::hierarchical::Timing;
 use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, SpecError, Tick, Units};
 use crate::fabric::stats::FabricStats;
@@ -122,20 +124,20 @@ pub(super) struct Fabric<C, P> {
     // Events to come that are not on the wheel.
     /// Headers that become ready in input buffers, as (port, packet): first the headers that come
     /// from switches, then the headers from NICs.
-    input_ready: [DelayLine<(u32, PacketId)>; 2],
+    input_ready: [DelayLine<(InputId, PacketId)>; 2],
     /// Headers that become ready in central buffers: (central buffer, queue, packet).
-    central_ready: DelayLine<(u32, u32, PacketId)>,
+    central_ready: DelayLine<(CentralId, u32, PacketId)>,
     /// Headers that become ready in output buffers: (output, packet).
-    output_ready: DelayLine<(u32, PacketId)>,
+    output_ready: DelayLine<(OutputId, PacketId)>,
 
     // Lists of the present tick; empty between ticks.
-    dirty_inputs: Vec<u32>,
-    dirty_centrals: Vec<u32>,
-    dirty_outputs: Vec<u32>,
-    dirty_nics: Vec<u32>,
-    requested_centrals: Vec<u32>,
-    requested_outputs: Vec<u32>,
-    arrivals: Vec<(u32, PacketId)>,
+    dirty_inputs: Vec<InputId>,
+    dirty_centrals: Vec<CentralId>,
+    dirty_outputs: Vec<OutputId>,
+    dirty_nics: Vec<NicId>,
+    requested_centrals: Vec<CentralId>,
+    requested_outputs: Vec<OutputId>,
+    arrivals: Vec<(InputId, PacketId)>,
 }
 
 /// Kinds of events on the wheel.
@@ -236,80 +238,80 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// Queue within a central buffer of packets on `vl` to `output`.
     #[inline]
-    fn central_queue(&self, output: u32, vl: u8) -> usize {
-        usize::from(self.first_queue[output as usize]) + usize::from(self.vl_offset[vl as usize])
+    fn central_queue(&self, output: OutputId, vl: u8) -> usize {
+        usize::from(self.first_queue[output.index()]) + usize::from(self.vl_offset[vl as usize])
     }
 
     /// Wakes an input buffer in tick `at`, unless it wakes earlier.
     #[inline]
-    fn wake_input(&mut self, port: u32, at: Tick) {
-        self.inputs[port as usize].wake.ask(
+    fn wake_input(&mut self, port: InputId, at: Tick) {
+        self.inputs[port.index()].wake.ask(
             &mut self.kernel.wheel,
             self.kernel.now,
             at,
             event::INPUT,
-            port,
+            port.get(),
         );
     }
 
     /// Wakes a central buffer in tick `at`, unless it wakes earlier.
     #[inline]
-    fn wake_central(&mut self, central: u32, at: Tick) {
-        let wake = &mut self.centrals[central as usize].wake;
+    fn wake_central(&mut self, central: CentralId, at: Tick) {
+        let wake = &mut self.centrals[central.index()].wake;
         wake.ask(
             &mut self.kernel.wheel,
             self.kernel.now,
             at,
             event::CENTRAL,
-            central,
+            central.get(),
         );
     }
 
     /// Wakes an output in tick `at`, unless it wakes earlier.
     #[inline]
-    fn wake_output(&mut self, output: u32, at: Tick) {
-        let wake = &mut self.senders[output as usize].wake;
+    fn wake_output(&mut self, output: OutputId, at: Tick) {
+        let wake = &mut self.senders[output.index()].wake;
         wake.ask(
             &mut self.kernel.wheel,
             self.kernel.now,
             at,
             event::OUTPUT,
-            output,
+            output.get(),
         );
     }
 
     /// Wakes a NIC in tick `at` to fill its send queue, unless it wakes earlier.
     #[inline]
-    fn wake_nic(&mut self, nic: u32, at: Tick) {
-        self.nics[nic as usize].wake.ask(
+    fn wake_nic(&mut self, nic: NicId, at: Tick) {
+        self.nics[nic.index()].wake.ask(
             &mut self.kernel.wheel,
             self.kernel.now,
             at,
             event::NIC,
-            nic,
+            nic.get(),
         );
     }
 
     /// Lists an input buffer for phase 5 of this tick.
     #[inline]
-    fn touch_input(&mut self, port: u32) {
-        if !std::mem::replace(&mut self.inputs[port as usize].dirty, true) {
+    fn touch_input(&mut self, port: InputId) {
+        if !std::mem::replace(&mut self.inputs[port.index()].dirty, true) {
             self.dirty_inputs.push(port);
         }
     }
 
     /// Lists a central buffer for phase 5 of this tick.
     #[inline]
-    fn touch_central(&mut self, central: u32) {
-        if !std::mem::replace(&mut self.centrals[central as usize].dirty, true) {
+    fn touch_central(&mut self, central: CentralId) {
+        if !std::mem::replace(&mut self.centrals[central.index()].dirty, true) {
             self.dirty_centrals.push(central);
         }
     }
 
     /// Lists a NIC for phase 3 of this tick.
     #[inline]
-    fn touch_nic(&mut self, nic: u32) {
-        if !std::mem::replace(&mut self.nics[nic as usize].dirty, true) {
+    fn touch_nic(&mut self, nic: NicId) {
+        if !std::mem::replace(&mut self.nics[nic.index()].dirty, true) {
             self.dirty_nics.push(nic);
         }
     }
@@ -336,20 +338,24 @@ impl<C: Control, P: Probe> SwitchModel for Fabric<C, P> {
         let now = self.kernel.now;
         match kind {
             event::INPUT => {
-                self.inputs[id as usize].wake.arrived(now);
-                self.touch_input(id);
+                let input = InputId::new(id);
+                self.inputs[input.index()].wake.arrived(now);
+                self.touch_input(input);
             }
             event::CENTRAL => {
-                self.centrals[id as usize].wake.arrived(now);
-                self.touch_central(id);
+                let central = CentralId::new(id);
+                self.centrals[central.index()].wake.arrived(now);
+                self.touch_central(central);
             }
             event::OUTPUT => {
-                self.senders[id as usize].wake.arrived(now);
-                self.dirty_outputs.push(id);
+                let output = OutputId::new(id);
+                self.senders[output.index()].wake.arrived(now);
+                self.dirty_outputs.push(output);
             }
             event::NIC => {
-                self.nics[id as usize].wake.arrived(now);
-                self.touch_nic(id);
+                let nic = NicId::new(id);
+                self.nics[nic.index()].wake.arrived(now);
+                self.touch_nic(nic);
             }
             event::DELIVERY => self.deliver(PacketId::of(id), workload),
             _ => workload.injected(now, self.kernel.messages[MessageId::of(id)].token),
@@ -367,7 +373,7 @@ impl<C: Control, P: Probe> SwitchModel for Fabric<C, P> {
     #[inline]
     fn enqueue(&mut self, message: &Message) {
         self.append(message);
-        self.touch_nic(message.src.get());
+        self.touch_nic(message.src);
     }
 
     /// Phases 3 to 7 of `docs/model.md` §5.

@@ -8,6 +8,7 @@ use super::control::Control;
 use super::ledgers::Retry;
 use super::packet::Packet;
 use crate::fabric::engine::bits::from_on;
+use crate::fabric::engine::ids::OutputId;
 use crate::fabric::engine::nic::{DataPacket, MessageQueue};
 use crate::fabric::engine::pool::{InFlight, PacketId};
 use crate::fabric::engine::probe::Probe;
@@ -53,7 +54,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     pub(super) fn fill_send_queues(&mut self, workload: &mut impl Workload) {
         for i in 0..self.dirty_nics.len() {
             let nic = self.dirty_nics[i];
-            self.nics[nic as usize].dirty = false;
+            self.nics[nic.index()].dirty = false;
             if self.control.get().is_some() {
                 self.fill_from_pairs(nic, workload);
             } else {
@@ -64,8 +65,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     }
 
     /// Moves packets to the send queue while the head packet of some SL has quota.
-    fn fill(&mut self, nic: u32, workload: &mut impl Workload) {
-        let at = nic as usize;
+    fn fill(&mut self, nic: NicId, workload: &mut impl Workload) {
+        let at = nic.index();
         while !self.kernel.packets.is_full() {
             let Some((sl, next)) = self.next_sl(nic) else {
                 return;
@@ -78,7 +79,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             if queue.is_empty() {
                 state.waiting_sls &= !(1 << sl);
                 let queue = AppQueue {
-                    nic: NicId::new(nic),
+                    nic,
                     sl: sl as u8,
                     dst: None,
                 };
@@ -92,8 +93,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// The SL whose head packet moves next, and that packet. If there is none, the NIC will be
     /// woken.
     #[inline]
-    fn next_sl(&mut self, nic: u32) -> Option<(usize, NextPacket)> {
-        let (at, now) = (nic as usize, self.kernel.now);
+    fn next_sl(&mut self, nic: NicId) -> Option<(usize, NextPacket)> {
+        let (at, now) = (nic.index(), self.kernel.now);
         let (sls, next) = (self.nics[at].waiting_sls, self.nics[at].next);
         let ahead = from_on(sls, next);
         let (mut wake_at, mut waits) = (Tick::MAX, false);
@@ -129,8 +130,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// Cuts `next` off the first message of `queue`, and adds it to the send queue of `nic`. There
     /// must be quota for it.
     #[inline]
-    pub(super) fn move_packet(&mut self, nic: u32, queue: &mut MessageQueue, next: NextPacket) {
-        let (at, kernel) = (nic as usize, &mut self.kernel);
+    pub(super) fn move_packet(&mut self, nic: NicId, queue: &mut MessageQueue, next: NextPacket) {
+        let (at, kernel) = (nic.index(), &mut self.kernel);
         let message = queue.first();
         let NextPacket { packet, last, vl } = next;
         let InFlight { dst, sl, .. } = kernel.messages[message];
@@ -155,6 +156,6 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         self.send_queues
             .fifos
             .push(heads, at, vl.into(), id, &mut kernel.packets);
-        self.packet_ready_at_output(self.ports as u32 + nic, vl.into());
+        self.packet_ready_at_output(OutputId::of_nic(nic, self.ports), vl.into());
     }
 }

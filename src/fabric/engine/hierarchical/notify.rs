@@ -9,9 +9,11 @@ use super::control::Control;
 use super::ledgers::Retry;
 use super::output::NextPacket;
 use super::packet::Packet;
+use crate::fabric::engine::ids::OutputId;
 use crate::fabric::engine::nic::Received;
 use crate::fabric::engine::pool::{MessageId, PacketId};
 use crate::fabric::engine::probe::Probe;
+use crate::fabric::ids::NicId;
 
 impl<C: Control, P: Probe> Fabric<C, P> {
     /// Phase 1: the tail of `packet` has arrived at its NIC. A CNP lowers the rate of the flow;
@@ -22,7 +24,9 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             let Some(control) = self.control.get_mut() else {
                 return;
             };
-            let flow = control.congestion.flow(nic, packet.sl, packet.index);
+            let flow = control
+                .congestion
+                .flow(nic, packet.sl, NicId::new(packet.index));
             let is_event = control.congestion.notified(flow, self.kernel.now);
             self.kernel.observers.counters.count_notified(is_event);
             // The entries of the CCT need not rise, so the delay may be shorter now.
@@ -44,7 +48,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     }
 
     /// Creates a CNP of `bytes` bytes from `nic` to the source of a packet that it received.
-    fn create_cnp(&mut self, nic: u32, received: Received, bytes: u32) {
+    fn create_cnp(&mut self, nic: NicId, received: Received, bytes: u32) {
         let (dst, sl) = (received.src, received.sl);
         let vl = self.vl_policy.at_nic(nic, dst, sl);
         let Some(control) = self.control.get_mut() else {
@@ -53,7 +57,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         let flits = self.units.flits(bytes);
         let id = self.kernel.packets.insert(Packet {
             message: MessageId::NONE,
-            index: nic,
+            index: nic.get(),
             dst,
             sl,
             vl,
@@ -63,28 +67,28 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             next: PacketId::NONE,
             ..Packet::default()
         });
-        control.nics[nic as usize].cnps.push_back(id);
+        control.nics[nic.index()].cnps.push_back(id);
         let counters = &mut self.kernel.observers.counters;
         counters.count(|counts| counts.notifications_sent += 1);
         // Phase 7 wakes the output later if its link is busy.
-        self.dirty_outputs.push(self.ports as u32 + nic);
+        self.dirty_outputs.push(OutputId::of_nic(nic, self.ports));
     }
 
     /// Phase 7: sends a CNP, if `output` is a NIC that has one. Returns true if the link is
     /// busy, so that data must wait.
-    pub(super) fn send_cnp(&mut self, output: u32) -> bool {
+    pub(super) fn send_cnp(&mut self, output: OutputId) -> bool {
         let now = self.kernel.now;
-        let Some(nic) = (output as usize).checked_sub(self.ports) else {
+        let Some(nic) = output.nic(self.ports) else {
             return false;
         };
         let Some(control) = self.control.get_mut() else {
             return false;
         };
-        let state = &mut control.nics[nic];
+        let state = &mut control.nics[nic.index()];
         let Some(&id) = state.cnps.front() else {
             return false;
         };
-        let sender = &self.senders[output as usize];
+        let sender = &self.senders[output.index()];
         let free_at = sender.free_at;
         if free_at > now {
             self.wake_output(output, free_at);
@@ -105,7 +109,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         let has_more = !state.cnps.is_empty();
         self.transmit(output, NextPacket::Cnp(id, vl));
         if has_more {
-            let free_at = self.senders[output as usize].free_at;
+            let free_at = self.senders[output.index()].free_at;
             self.wake_output(output, free_at);
         }
         true

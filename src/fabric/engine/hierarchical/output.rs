@@ -12,9 +12,11 @@ use super::ledgers::Retry;
 use super::schedule::CreditReturn;
 use super::scheduler::Head;
 use crate::fabric::engine::counters::Arrived;
+use crate::fabric::engine::ids::{InputId, OutputId};
 use crate::fabric::engine::observers::Transfer;
 use crate::fabric::engine::pool::{MessageId, PacketId};
 use crate::fabric::engine::probe::{Obstacle, Probe};
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::Workload;
 
@@ -40,8 +42,8 @@ struct Leaving {
 impl<C: Control, P: Probe> Fabric<C, P> {
     /// Notes that a packet became ready on `vl` of `output`.
     #[inline]
-    pub(super) fn packet_ready_at_output(&mut self, output: u32, vl: usize) {
-        let link = &mut self.senders[output as usize];
+    pub(super) fn packet_ready_at_output(&mut self, output: OutputId, vl: usize) {
+        let link = &mut self.senders[output.index()];
         link.ready |= 1 << vl;
         let free_at = link.free_at;
         if free_at <= self.kernel.now {
@@ -66,12 +68,12 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// Runs the scheduler of `output` if its link is free. A second call in the same tick
     /// does nothing: the link is then busy, or nothing has changed.
     #[inline]
-    fn schedule(&mut self, output: u32) {
+    fn schedule(&mut self, output: OutputId) {
         let now = self.kernel.now;
         if self.control.get().is_some() && self.send_cnp(output) {
             return;
         }
-        let link = &self.senders[output as usize];
+        let link = &self.senders[output.index()];
         if link.ready == 0 {
             return;
         }
@@ -84,11 +86,12 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         if candidates == 0 {
             return;
         }
-        let link = &self.senders[output as usize];
+        let link = &self.senders[output.index()];
         let (fifos, buffer) = fifos_of(&self.output_buffers, &self.send_queues, self.ports, output);
-        let idle_before = self.control.get_mut().is_some_and(|control| {
-            control.was_idle_before_cnp(output.checked_sub(self.ports as u32))
-        });
+        let idle_before = self
+            .control
+            .get_mut()
+            .is_some_and(|control| control.was_idle_before_cnp(output.nic(self.ports)));
         let was_idle = now > link.free_at || idle_before;
         let packets = &self.kernel.packets;
         let head = |vl| {
@@ -100,16 +103,16 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         };
         let vl = self
             .schedulers
-            .pick(output as usize, candidates, head, was_idle);
+            .pick(output.index(), candidates, head, was_idle);
         self.transmit(output, NextPacket::Head(vl));
     }
 
     /// The candidate VLs of `output`, a bit each. If there is none, the credit wait of the
     /// link begins or goes on, and the output will be woken.
     #[inline]
-    fn candidates(&mut self, output: u32) -> u32 {
+    fn candidates(&mut self, output: OutputId) -> u32 {
         let now = self.kernel.now;
-        let sender = &self.senders[output as usize];
+        let sender = &self.senders[output.index()];
         let (fifos, buffer) = fifos_of(&self.output_buffers, &self.send_queues, self.ports, output);
         let link = (output, sender.to);
         let (mut candidates, mut wake_at, mut waits) = (0u32, Tick::MAX, false);
@@ -133,7 +136,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             }
         }
         if candidates == 0 {
-            let sender = &mut self.senders[output as usize];
+            let sender = &mut self.senders[output.index()];
             sender.blocked_since = sender.blocked_since.min(now);
             if waits && !sender.to.is_nic() {
                 self.links.await_return(output);
@@ -147,16 +150,16 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// Sends a packet over the link of `output`: flit i leaves in tick now + i.
     #[inline]
-    pub(super) fn transmit(&mut self, output: u32, next: NextPacket) {
+    pub(super) fn transmit(&mut self, output: OutputId, next: NextPacket) {
         let now = self.kernel.now;
         let leaving = self.leave_buffer(output, next);
-        let sender = &mut self.senders[output as usize];
+        let sender = &mut self.senders[output.index()];
         let packet = self.kernel.packets[leaving.id];
         let (to, has_more) = (sender.to, sender.ready != 0);
         let free_at = now + Tick::from(packet.flits);
         sender.free_at = free_at;
         let blocked_since = std::mem::replace(&mut sender.blocked_since, Tick::MAX);
-        let nic = output.checked_sub(self.ports as u32);
+        let nic = output.nic(self.ports);
         let transfer = Transfer {
             output,
             of_nic: nic.is_some() || to.is_nic(),
@@ -165,22 +168,22 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             end: free_at,
             waited: now - packet.ready,
         };
-        let part = &mut self.outputs[output as usize];
+        let part = &mut self.outputs[output.index()];
         let observers = &mut self.kernel.observers;
         observers.credit_wait_ended(&mut part.sent, output, blocked_since, now);
         if let Some(nic) = nic {
             self.injected(nic, &leaving);
         }
-        let part = &mut self.outputs[output as usize];
+        let part = &mut self.outputs[output.index()];
         let seen = || packet.seen(leaving.id);
         self.kernel
             .observers
             .started(&mut part.sent, transfer, seen);
         let waiting = std::mem::take(&mut part.sources_waiting);
         if to.is_nic() {
-            self.transmit_to_nic(to.peer(), &leaving);
+            self.transmit_to_nic(to.nic(), &leaving);
         } else {
-            self.transmit_to_switch(output, to.peer(), &leaving);
+            self.transmit_to_switch(output, to.input(), &leaving);
         }
         if waiting != 0 {
             self.wake_sources_of_output(output, waiting, self.first_credit(&leaving));
@@ -192,7 +195,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// A packet leaves `nic`.
     #[inline]
-    fn injected(&mut self, nic: u32, leaving: &Leaving) {
+    fn injected(&mut self, nic: NicId, leaving: &Leaving) {
         let now = self.kernel.now;
         let packet = &mut self.kernel.packets[leaving.id];
         packet.injected = now;
@@ -210,7 +213,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             self.kernel
                 .push(left_at, event::INJECTION, packet.message.number());
         }
-        if std::mem::take(&mut self.nics[nic as usize].waiting) {
+        if std::mem::take(&mut self.nics[nic.index()].waiting) {
             self.wake_nic(nic, self.first_credit(leaving));
         }
         if let Some(control) = self.control.get_mut() {
@@ -225,15 +228,13 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// First part of [`transmit`](Self::transmit): removes the packet from the buffer, and
     /// adds its credit return.
     #[inline]
-    fn leave_buffer(&mut self, output: u32, next: NextPacket) -> Leaving {
+    fn leave_buffer(&mut self, output: OutputId, next: NextPacket) -> Leaving {
         let now = self.kernel.now;
         let ports = self.ports;
-        let link = &mut self.senders[output as usize];
-        let from_nic = output as usize >= ports;
-        let (buffers, buffer) = if from_nic {
-            (&mut self.send_queues, output as usize - ports)
-        } else {
-            (&mut self.output_buffers, output as usize)
+        let link = &mut self.senders[output.index()];
+        let (buffers, buffer) = match output.nic(ports) {
+            Some(nic) => (&mut self.send_queues, nic.index()),
+            None => (&mut self.output_buffers, output.index()),
         };
         let (id, vl, is_queued) = match next {
             NextPacket::Head(vl) => (buffers.fifos.head(&link.heads, buffer, vl), vl, true),
@@ -274,7 +275,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// Last part of [`transmit`](Self::transmit) on a link to `nic`: schedules the delivery.
     #[inline]
-    fn transmit_to_nic(&mut self, nic: u32, leaving: &Leaving) {
+    fn transmit_to_nic(&mut self, nic: NicId, leaving: &Leaving) {
         let now = self.kernel.now;
         let packet = &self.kernel.packets[leaving.id];
         let (flits, credits) = (packet.flits, u32::from(packet.credits));
@@ -285,11 +286,10 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         self.kernel.push(tail, event::DELIVERY, leaving.id.number());
     }
 
-    /// Last part of [`transmit`](Self::transmit) on a link to in-port `port`, counted over all
-    /// switches: schedules the routing of the header.
+    /// Last part of [`transmit`](Self::transmit) on a link to in-port `port`: schedules the routing of the header.
     #[inline]
-    fn transmit_to_switch(&mut self, output: u32, port: u32, leaving: &Leaving) {
-        let from_nic = output as usize >= self.ports;
+    fn transmit_to_switch(&mut self, output: OutputId, port: InputId, leaving: &Leaving) {
+        let from_nic = output.nic(self.ports).is_some();
         let packet = &mut self.kernel.packets[leaving.id];
         let latency = self
             .links
@@ -336,10 +336,10 @@ fn fifos_of<'a>(
     outputs: &'a VlBuffers,
     send_queues: &'a VlBuffers,
     ports: usize,
-    output: u32,
+    output: OutputId,
 ) -> (&'a Fifos<NEAR_VLS>, usize) {
-    match (output as usize).checked_sub(ports) {
-        Some(nic) => (&send_queues.fifos, nic),
-        None => (&outputs.fifos, output as usize),
+    match output.nic(ports) {
+        Some(nic) => (&send_queues.fifos, nic.index()),
+        None => (&outputs.fifos, output.index()),
     }
 }

@@ -1,5 +1,6 @@
 //! The state of a packet, which all phases read and write.
 
+use crate::fabric::engine::ids::OutputId;
 use crate::fabric::engine::pool::{MessageId, PacketId};
 use crate::fabric::engine::probe::PacketSeen;
 use crate::fabric::ids::NicId;
@@ -18,11 +19,11 @@ pub(in crate::fabric::engine) struct Packet {
     pub injected: Tick,
     /// Next packet of the same FIFO.
     pub next: PacketId,
-    /// [`NONE`](crate::fabric::engine::pool::NONE) for a CNP.
+    /// [`MessageId::NONE`] for a CNP.
     pub message: MessageId,
-    pub dst: u32,
-    /// Out-port of the present switch, counted over all switches.
-    pub output: u32,
+    pub dst: NicId,
+    /// Out-port of the present switch.
+    pub output: OutputId,
     pub flits: u32,
     /// Position within the message; for a CNP the NIC that sent it.
     pub index: u32,
@@ -45,7 +46,7 @@ impl Packet {
     pub(super) fn seen(&self, id: PacketId) -> PacketSeen {
         PacketSeen {
             number: id.number(),
-            dst: NicId::new(self.dst),
+            dst: self.dst,
             sl: self.sl,
             vl: self.vl,
             flits: self.flits,

@@ -20,7 +20,7 @@ const GROUP: usize = 0;
 impl<C: Control, P: Probe> Fabric<C, P> {
     /// Adds message `id` to the queue of its queue pair.
     pub(super) fn append_to_pair(&mut self, message: &Message, id: MessageId) {
-        let (src, dst, sl) = (message.src.get(), message.dst.get(), message.sl);
+        let (src, dst, sl) = (message.src, message.dst, message.sl);
         let Some(control) = self.control.get_mut() else {
             return;
         };
@@ -29,7 +29,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             (policy.at_nic(src, dst, sl), sources.flow(src, sl, dst))
         });
         let state = control.queue_pairs.pair_mut(pair);
-        control.nics[src as usize].vls |= 1 << state.vl;
+        control.nics[src.index()].vls |= 1 << state.vl;
         let messages = &mut self.kernel.messages;
         if state.queue.push(id, messages) {
             let credits = messages.next_packet(id).0.credits;
@@ -39,7 +39,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// Moves packets to the send queue while the head packet of some queue pair has quota and
     /// is not held back.
-    pub(super) fn fill_from_pairs(&mut self, nic: u32, workload: &mut impl Workload) {
+    pub(super) fn fill_from_pairs(&mut self, nic: NicId, workload: &mut impl Workload) {
         while !self.kernel.packets.is_full() {
             let Some(at) = self.next_pair(nic) else {
                 break;
@@ -49,17 +49,17 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         if let Some(control) = self.control.get_mut()
             && control.queue_pairs.waiting(nic, GROUP).is_empty()
         {
-            control.nics[nic as usize].vls = 0;
+            control.nics[nic.index()].vls = 0;
         }
     }
 
     /// Moves a packet of the queue pair at position `at` to the send queue.
-    fn move_from_pair(&mut self, nic: u32, at: usize, workload: &mut impl Workload) {
+    fn move_from_pair(&mut self, nic: NicId, at: usize, workload: &mut impl Workload) {
         let Some(control) = self.control.get_mut() else {
             return;
         };
         let WaitingPair { key, pair, .. } = control.queue_pairs.waiting(nic, GROUP)[at];
-        control.nics[nic as usize].pointer = key + 1;
+        control.nics[nic.index()].pointer = key + 1;
         let state = *control.queue_pairs.pair(pair);
         control.queued(state.flow);
         let mut queue = state.queue;
@@ -69,9 +69,9 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         let kernel = &mut self.kernel;
         if queue.is_empty() {
             let exhausted = AppQueue {
-                nic: NicId::new(nic),
+                nic,
                 sl: state.sl,
-                dst: Some(NicId::new(state.dst)),
+                dst: Some(state.dst),
             };
             let more = workload.replenish(kernel.now, exhausted);
             let more = more.and_then(|message| {
@@ -93,8 +93,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// Position of the queue pair whose head packet moves next. If there is none, the NIC will be
     /// woken.
-    fn next_pair(&mut self, nic: u32) -> Option<usize> {
-        let (at, now) = (nic as usize, self.kernel.now);
+    fn next_pair(&mut self, nic: NicId) -> Option<usize> {
+        let (at, now) = (nic.index(), self.kernel.now);
         let (mut wake_at, mut waits) = (Tick::MAX, false);
         let mut note_retry = |retry: Retry| match retry {
             Retry::At(tick) => wake_at = wake_at.min(tick),

@@ -6,9 +6,10 @@ use super::fifos::{Heads, NEAR_VLS};
 use crate::fabric::engine::calendar::Wake;
 use crate::fabric::engine::counters::LinkCounts;
 use crate::fabric::engine::far_end::FarEnd;
+use crate::fabric::engine::ids::{CentralId, InputId, OutputId};
 use crate::fabric::engine::nic::MessageQueue;
-use crate::fabric::engine::pool::{NONE, PacketId};
-use crate::fabric::ids::SwitchPort;
+use crate::fabric::engine::pool::PacketId;
+use crate::fabric::ids::{SwitchId, SwitchPort};
 use crate::fabric::spec::Tick;
 use crate::fabric::topology::{Peer, Topology};
 
@@ -24,8 +25,8 @@ pub(super) struct Input {
     /// VLs with a ready head, a bit each.
     pub ready: u32,
     /// Output at the sending end of the link.
-    pub upstream: u32,
-    pub switch: u32,
+    pub upstream: OutputId,
+    pub switch: SwitchId,
     /// Virtual allocation pointer.
     pub next: u8,
     /// VL picked in this tick.
@@ -97,7 +98,7 @@ pub(super) struct Output {
     /// Sources to wake when the next packet starts to leave, a bit per position.
     pub sources_waiting: u64,
     /// First central buffer of the switch.
-    pub first_central: u32,
+    pub first_central: CentralId,
     /// Switch allocation pointer.
     pub next_source: u8,
     pub sent: LinkCounts,
@@ -133,7 +134,7 @@ impl Sender {
 }
 
 impl Output {
-    fn new(first_central: u32) -> Self {
+    fn new(first_central: CentralId) -> Self {
         Self {
             port_free_at: 0,
             requests: 0,
@@ -174,42 +175,43 @@ impl Ports {
     pub(super) fn new(topology: &Topology) -> Self {
         let radix = topology.radix();
         let ports = topology.switches() * radix;
-        let mut inputs: Vec<_> = (0..ports)
-            .map(|port| Input {
+        let mut inputs: Vec<_> = InputId::all(ports)
+            .map(|input| Input {
                 free_at: 0,
                 wake: Wake::default(),
                 heads: [PacketId::NONE; NEAR_VLS],
                 ready: 0,
-                upstream: NONE,
-                switch: port / radix,
+                upstream: OutputId::NONE,
+                switch: input.at(radix).switch,
                 next: 0,
                 pick: 0,
                 dirty: false,
             })
             .collect();
         let mut senders = Vec::with_capacity((ports + topology.nics()) as usize);
-        for port in 0..ports {
-            let at = SwitchPort::of_index(port, radix);
+        for output in OutputId::all(ports) {
+            let at = output.at(radix);
             senders.push(match topology.peer(at.switch, at.port) {
                 Peer::None => Sender::new(FarEnd::NOTHING),
                 Peer::Nic(nic) => {
-                    inputs[port as usize].upstream = ports + nic.get();
-                    Sender::new(FarEnd::nic(nic.get()))
+                    let input = InputId::of(at, radix);
+                    inputs[input.index()].upstream = OutputId::of_nic(nic, ports as usize);
+                    Sender::new(FarEnd::of_nic(nic))
                 }
-                Peer::Switch { switch, port: at } => {
-                    let peer = topology.port_index(switch, at) as u32;
-                    inputs[peer as usize].upstream = port;
-                    Sender::new(FarEnd::input(peer))
+                Peer::Switch { switch, port } => {
+                    let peer = InputId::of(SwitchPort::new(switch, port), radix);
+                    inputs[peer.index()].upstream = output;
+                    Sender::new(FarEnd::of_input(peer))
                 }
             });
         }
         for nic in topology.nic_ids() {
-            let SwitchPort { switch, port } = topology.attachment(nic);
-            let input = topology.port_index(switch, port) as u32;
-            senders.push(Sender::new(FarEnd::input(input)));
+            let input = InputId::of(topology.attachment(nic), radix);
+            senders.push(Sender::new(FarEnd::of_input(input)));
         }
         let outputs = (0..senders.len() as u32)
-            .map(|output| Output::new((output / radix * radix / 2).min(ports / 2)))
+            .map(|output| CentralId::new((output / radix * radix / 2).min(ports / 2)))
+            .map(Output::new)
             .collect();
         Self {
             inputs,

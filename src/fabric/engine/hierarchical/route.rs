@@ -9,10 +9,12 @@ use super::control::Control;
 use super::packet::Packet;
 use crate::fabric::engine::choice::Occupancy;
 use crate::fabric::engine::congestion::MarkerQueue;
+use crate::fabric::engine::ids::{InputId, OutputId};
 use crate::fabric::engine::next_hop::Context;
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::engine::vls::{Hop, VlAndClass};
+use crate::fabric::ids::PortId;
 use crate::fabric::spec::Tick;
 
 impl<C: Control, P: Probe> Fabric<C, P> {
@@ -42,7 +44,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             self.catch_up_central(central);
             self.central_buffers.fifos.push(
                 &mut [],
-                central as usize,
+                central.index(),
                 queue as usize,
                 id,
                 &mut self.kernel.packets,
@@ -57,14 +59,10 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             }
             let vl = usize::from(self.kernel.packets[id].vl);
             self.kernel.packets[id].ready = self.kernel.now;
-            let heads = &mut self.senders[output as usize].heads;
-            self.output_buffers.fifos.push(
-                heads,
-                output as usize,
-                vl,
-                id,
-                &mut self.kernel.packets,
-            );
+            let heads = &mut self.senders[output.index()].heads;
+            self.output_buffers
+                .fifos
+                .push(heads, output.index(), vl, id, &mut self.kernel.packets);
             self.packet_ready_at_output(output, vl);
         }
     }
@@ -91,8 +89,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// Decides out-port, VL and VL class of packet `id` at in-port `port`. Returns the VL of its
     /// input buffer, which it had before.
     #[inline]
-    fn route(&mut self, port: u32, id: PacketId) -> u8 {
-        let switch = self.inputs[port as usize].switch;
+    fn route(&mut self, port: InputId, id: PacketId) -> u8 {
+        let switch = self.inputs[port.index()].switch;
         let Packet {
             dst, sl, vl, class, ..
         } = self.kernel.packets[id];
@@ -107,12 +105,12 @@ impl<C: Control, P: Probe> Fabric<C, P> {
                 now: self.kernel.now,
             },
         });
-        let first_port = switch * self.radix;
+        let first_port = switch.get() * self.radix;
         let hop = || Hop {
             input: port,
             output: next.output,
-            in_port: port - first_port,
-            out_port: next.output - first_port,
+            in_port: PortId::new(port.get() - first_port),
+            out_port: PortId::new(next.output.get() - first_port),
         };
         let class = next.class.unwrap_or(class);
         let behind = self
@@ -125,16 +123,16 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// Adds packet `id` to the FIFO of its input buffer, on `vl`.
     #[inline]
-    fn join_input(&mut self, port: u32, id: PacketId, vl: u8) {
+    fn join_input(&mut self, port: InputId, id: PacketId, vl: u8) {
         let packet = &mut self.kernel.packets[id];
         let (output, vl) = (packet.output, usize::from(vl));
         if C::ADAPTIVE {
-            self.waiting[output as usize] += u32::from(packet.credits);
+            self.waiting[output.index()] += u32::from(packet.credits);
         }
         let observers = &mut self.kernel.observers;
         observers.queued(self.kernel.now, output, || packet.seen(id));
         if let Some(control) = self.control.get_mut() {
-            packet.in_port = (port % 4) as u8;
+            packet.in_port = port.position() as u8;
             let queue = MarkerQueue {
                 input: port,
                 output,
@@ -146,11 +144,11 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             self.prefetch_target(port, output, self.kernel.packets[id].vl);
         }
         self.catch_up_input(port);
-        let input = &mut self.inputs[port as usize];
+        let input = &mut self.inputs[port.index()];
         input.ready |= 1 << vl;
         self.input_fifos.push(
             &mut input.heads,
-            port as usize,
+            port.index(),
             vl,
             id,
             &mut self.kernel.packets,
@@ -168,14 +166,14 @@ struct Queues<'a> {
 
 impl Occupancy for Queues<'_> {
     #[inline]
-    fn in_buffer(&mut self, output: u32) -> u32 {
+    fn in_buffer(&mut self, output: OutputId) -> u32 {
         self.buffers
             .credits
-            .credits_in_use(output as usize, self.now)
+            .credits_in_use(output.index(), self.now)
     }
 
     #[inline]
-    fn waiting(&self, output: u32) -> u32 {
-        self.waiting[output as usize]
+    fn waiting(&self, output: OutputId) -> u32 {
+        self.waiting[output.index()]
     }
 }

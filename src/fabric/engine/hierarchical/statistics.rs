@@ -5,8 +5,9 @@
 use super::Fabric;
 use super::control::Control;
 use crate::fabric::engine::counters::LinkCounts;
+use crate::fabric::engine::ids::OutputId;
 use crate::fabric::engine::probe::Probe;
-use crate::fabric::ids::{NicId, PortId, SwitchId};
+use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 
@@ -24,26 +25,26 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// The counts up to and including the present tick.
     pub(super) fn count_links(&self) -> FabricStats {
-        let port = |port: u32| LinkEnd::Port {
-            switch: SwitchId::new(port / self.radix),
-            port: PortId::new(port % self.radix),
+        let port = |at: SwitchPort| LinkEnd::Port {
+            switch: at.switch,
+            port: at.port,
         };
-        let nics = self.nics.len();
         // NICs come first.
-        let order = (self.ports..self.ports + nics).chain(0..self.ports);
+        let (first_nic, end) = (self.ports as u32, self.outputs.len() as u32);
+        let order = (first_nic..end).chain(0..first_nic).map(OutputId::new);
         let links = order
-            .filter(|&o| self.senders[o].to.is_connected())
-            .map(|o| {
-                let (link, sent) = (&self.senders[o], &self.outputs[o].sent);
+            .filter(|output| self.senders[output.index()].to.is_connected())
+            .map(|output| {
+                let at = output.index();
+                let (link, sent) = (&self.senders[at], &self.outputs[at].sent);
                 LinkStats {
-                    from: match o.checked_sub(self.ports) {
-                        Some(nic) => LinkEnd::Nic(NicId::new(nic as u32)),
-                        None => port(o as u32),
+                    from: match output.nic(self.ports) {
+                        Some(nic) => LinkEnd::Nic(nic),
+                        None => port(output.at(self.radix)),
                     },
-                    to: if link.to.is_nic() {
-                        LinkEnd::Nic(NicId::new(link.to.peer()))
-                    } else {
-                        port(link.to.peer())
+                    to: match link.to.is_nic() {
+                        true => LinkEnd::Nic(link.to.nic()),
+                        false => port(link.to.input().at(self.radix)),
                     },
                     flits: sent.flits,
                     units: sent.flits,

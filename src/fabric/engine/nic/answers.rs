@@ -1,13 +1,14 @@
 //! Which packets a NIC answers with ACKs and CNPs, and which of these carry a BECN
 //! (`docs/model-infiniband.md` §10).
 
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, Notification};
 use crate::fabric::switch::Acks;
 
 /// A data packet whose tail has arrived.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::fabric::engine) struct Received {
-    pub src: u32,
+    pub src: NicId,
     pub sl: u8,
     /// A switch has marked it.
     pub fecn: bool,
@@ -30,7 +31,7 @@ pub(in crate::fabric::engine) struct Answering {
     acks: Acks,
     notification: Option<Notification>,
     /// Per NIC: flows, as (source, SL), whose next ACK carries a BECN.
-    congested: Vec<Vec<(u32, u8)>>,
+    congested: Vec<Vec<(NicId, u8)>>,
 }
 
 impl Answering {
@@ -45,10 +46,10 @@ impl Answering {
 
     /// The answers of `nic` to a packet that it received.
     #[inline]
-    pub(in crate::fabric::engine) fn answers(&mut self, nic: u32, packet: Received) -> Answers {
+    pub(in crate::fabric::engine) fn answers(&mut self, nic: NicId, packet: Received) -> Answers {
         let must_notify = packet.fecn;
         let flow = (packet.src, packet.sl);
-        let congested = &mut self.congested[nic as usize];
+        let congested = &mut self.congested[nic.index()];
         if must_notify && self.notification == Some(Notification::Ack) && !congested.contains(&flow)
         {
             congested.push(flow);

@@ -164,7 +164,7 @@ impl MessageQueue {
         last: MessageId::NONE,
     };
 
-    /// The first message, which the next packet comes from; [`NONE`] if there is none.
+    /// The first message, which the next packet comes from; [`MessageId::NONE`] if there is none.
     #[inline]
     pub(in crate::fabric::engine) fn first(&self) -> MessageId {
         self.first

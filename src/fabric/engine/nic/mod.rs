@@ -7,4 +7,4 @@ mod queue_pairs;
 
 pub(super) use self::answers::{Answering, Answers, Received};
 pub(super) use self::messages::{DataPacket, MessageQueue, Messages};
-pub(super) use self::queue_pairs::{QueuePairs, WaitingPair};
+pub(super) use self::queue_pairs::{PairId, QueuePairs, WaitingPair};

@@ -7,15 +7,29 @@
 
 use super::messages::MessageQueue;
 use crate::fabric::engine::congestion::FlowId;
-use crate::fabric::engine::pool::NONE;
+use crate::fabric::ids::NicId;
 use std::collections::BTreeMap;
+
+/// Names a queue pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::fabric::engine) struct PairId(u32);
+
+impl PairId {
+    /// No queue pair.
+    const NONE: Self = Self(u32::MAX);
+
+    #[inline]
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// A queue pair.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::fabric::engine) struct QueuePair {
-    pub dst: u32,
+    pub dst: NicId,
     pub queue: MessageQueue,
-    /// Its flow; without congestion control 0, which means nothing.
+    /// Its flow; without congestion control it means nothing.
     pub flow: FlowId,
     pub sl: u8,
     /// VL on which its packets leave the NIC.
@@ -27,7 +41,7 @@ pub(in crate::fabric::engine) struct QueuePair {
 pub(in crate::fabric::engine) struct WaitingPair {
     /// sl · NICs + dst: the order of the queue pairs of a NIC.
     pub key: u32,
-    pub pair: u32,
+    pub pair: PairId,
     /// Credits that its first packet takes.
     pub credits: u16,
 }
@@ -38,10 +52,10 @@ const MAX_TABLE: u64 = 1 << 18;
 /// Where each queue pair is, by its NIC and key.
 #[derive(Debug)]
 enum Places {
-    /// A small fabric: the number of the queue pair, or [`NONE`], per NIC · keys + key.
-    Table { keys: usize, pairs: Vec<u32> },
-    /// Per NIC: number of the queue pair, by key.
-    Trees(Vec<BTreeMap<u32, u32>>),
+    /// A small fabric: the queue pair, or [`PairId::NONE`], per NIC · keys + key.
+    Table { keys: usize, pairs: Vec<PairId> },
+    /// Per NIC: the queue pair, by key.
+    Trees(Vec<BTreeMap<u32, PairId>>),
 }
 
 impl Places {
@@ -52,16 +66,16 @@ impl Places {
         }
         Self::Table {
             keys,
-            pairs: vec![NONE; nics as usize * keys],
+            pairs: vec![PairId::NONE; nics as usize * keys],
         }
     }
 
-    /// The entry of a queue pair; [`NONE`] if it is new.
+    /// The entry of a queue pair; [`PairId::NONE`] if it is new.
     #[inline]
-    fn entry(&mut self, nic: u32, key: u32) -> &mut u32 {
+    fn entry(&mut self, nic: NicId, key: u32) -> &mut PairId {
         match self {
-            Self::Table { keys, pairs } => &mut pairs[nic as usize * *keys + key as usize],
-            Self::Trees(trees) => trees[nic as usize].entry(key).or_insert(NONE),
+            Self::Table { keys, pairs } => &mut pairs[nic.index() * *keys + key as usize],
+            Self::Trees(trees) => trees[nic.index()].entry(key).or_insert(PairId::NONE),
         }
     }
 }
@@ -89,8 +103,8 @@ impl QueuePairs {
         }
     }
 
-    fn key(&self, sl: u8, dst: u32) -> u32 {
-        u32::from(sl) * self.nics + dst
+    fn key(&self, sl: u8, dst: NicId) -> u32 {
+        u32::from(sl) * self.nics + dst.get()
     }
 
     /// The queue pair of `nic` for (`sl`, `dst`). If it has not been used before, it is made with
@@ -98,16 +112,16 @@ impl QueuePairs {
     #[inline]
     pub(in crate::fabric::engine) fn find(
         &mut self,
-        nic: u32,
+        nic: NicId,
         sl: u8,
-        dst: u32,
+        dst: NicId,
         new: impl FnOnce() -> (u8, FlowId),
-    ) -> u32 {
+    ) -> PairId {
         let key = self.key(sl, dst);
         let place = self.places.entry(nic, key);
-        if *place == NONE {
+        if *place == PairId::NONE {
             let (vl, flow) = new();
-            *place = self.pairs.len() as u32;
+            *place = PairId(self.pairs.len() as u32);
             self.pairs.push(QueuePair {
                 dst,
                 queue: MessageQueue::EMPTY,
@@ -120,19 +134,19 @@ impl QueuePairs {
     }
 
     #[inline]
-    pub(in crate::fabric::engine) fn pair(&self, pair: u32) -> &QueuePair {
-        &self.pairs[pair as usize]
+    pub(in crate::fabric::engine) fn pair(&self, pair: PairId) -> &QueuePair {
+        &self.pairs[pair.index()]
     }
 
     #[inline]
-    pub(in crate::fabric::engine) fn pair_mut(&mut self, pair: u32) -> &mut QueuePair {
-        &mut self.pairs[pair as usize]
+    pub(in crate::fabric::engine) fn pair_mut(&mut self, pair: PairId) -> &mut QueuePair {
+        &mut self.pairs[pair.index()]
     }
 
     /// The queue pairs of a group of `nic` that have a packet to send, sorted by key.
     #[inline]
-    pub(in crate::fabric::engine) fn waiting(&self, nic: u32, group: usize) -> &[WaitingPair] {
-        &self.waiting[nic as usize * self.groups + group]
+    pub(in crate::fabric::engine) fn waiting(&self, nic: NicId, group: usize) -> &[WaitingPair] {
+        &self.waiting[nic.index() * self.groups + group]
     }
 
     /// `pair`, which belongs to `group`, has a packet to send again. Its first packet takes
@@ -140,14 +154,14 @@ impl QueuePairs {
     #[inline]
     pub(in crate::fabric::engine) fn insert(
         &mut self,
-        nic: u32,
+        nic: NicId,
         group: usize,
-        pair: u32,
+        pair: PairId,
         credits: u16,
     ) {
-        let QueuePair { sl, dst, .. } = self.pairs[pair as usize];
+        let QueuePair { sl, dst, .. } = self.pairs[pair.index()];
         let key = self.key(sl, dst);
-        let waiting = &mut self.waiting[nic as usize * self.groups + group];
+        let waiting = &mut self.waiting[nic.index() * self.groups + group];
         let entry = WaitingPair { key, pair, credits };
         if waiting.last().is_none_or(|last| last.key < key) {
             waiting.push(entry);
@@ -163,12 +177,12 @@ impl QueuePairs {
     #[inline]
     pub(in crate::fabric::engine) fn advance(
         &mut self,
-        nic: u32,
+        nic: NicId,
         group: usize,
         at: usize,
         next: Option<u16>,
     ) -> bool {
-        let waiting = &mut self.waiting[nic as usize * self.groups + group];
+        let waiting = &mut self.waiting[nic.index() * self.groups + group];
         match next {
             Some(credits) => waiting[at].credits = credits,
             None if at + 1 == waiting.len() => {

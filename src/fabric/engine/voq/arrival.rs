@@ -11,6 +11,7 @@ use crate::fabric::engine::counters::Arrived;
 use crate::fabric::engine::nic::{Answers, Received};
 use crate::fabric::engine::pool::{MessageId, PacketId};
 use crate::fabric::engine::probe::Probe;
+use crate::fabric::ids::NicId;
 use crate::fabric::workload::Workload;
 
 /// A CNP or an ACK.
@@ -79,7 +80,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 
     /// A BECN has reached the source of the flow that it slows down.
-    fn receive_becn(&mut self, packet: &Packet<L>, src: u32) {
+    fn receive_becn(&mut self, packet: &Packet<L>, src: NicId) {
         let Some(congestion) = &mut self.congestion else {
             return;
         };
@@ -90,7 +91,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 
     /// Queues a CNP or an ACK, back to `dst`, the sender of `packet`.
-    fn answer_to(&mut self, packet: &Packet<L>, dst: u32, answer: Answer) {
+    fn answer_to(&mut self, packet: &Packet<L>, dst: NicId, answer: Answer) {
         let Answer {
             bytes,
             is_cnp,
@@ -124,7 +125,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             becn,
         };
         self.origins.set(id, origin);
-        let state = &mut self.nics[src as usize];
+        let state = &mut self.nics[src.index()];
         let queue = if is_cnp {
             &mut state.cnps
         } else {

@@ -7,20 +7,18 @@
 use super::Fabric;
 use super::arbiter::Pick;
 use super::parts::OutputVl;
-use super::ports::Ports;
+use super::ports::{InPort, OutPort, Ports};
+use crate::fabric::engine::ids::{InputId, OutputId};
 use crate::fabric::engine::probe::{Obstacle, Probe};
 use crate::fabric::spec::Tick;
 use crate::fabric::spec::validate::MAX_DATA_VLS;
-
-/// In [`Output::granted_to`](super::parts::Output::granted_to): the output grants to no in-port.
-pub(super) const NOT_GRANTED: u8 = u8::MAX;
 
 /// What an output finds when it looks at the VoQs that request it.
 struct Requests {
     /// Bit set of the VLs with an eligible VoQ.
     candidates: u32,
     /// For each candidate VL: the in-port of the first eligible VoQ at or after the pointer.
-    in_ports: [u8; MAX_DATA_VLS as usize],
+    in_ports: [InPort; MAX_DATA_VLS as usize],
     /// Some head has credits.
     any_credits: bool,
     /// First tick in which a head that lacks credits gets them, as far as known.
@@ -42,7 +40,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Returns the credits for `vl` at the far end of the link of `output`. Applies the credit
     /// returns that are due only if the ledger has less than `wanted`.
     #[inline]
-    pub(super) fn credits(&mut self, output: u32, vl: u8, wanted: u16) -> u16 {
+    pub(super) fn credits(&mut self, output: OutputId, vl: u8, wanted: u16) -> u16 {
         let (drain, now) = (&self.drain, self.kernel.now);
         self.links.credits((output, vl), wanted, drain, now)
     }
@@ -50,18 +48,18 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Returns the tick when `missing` more credits for `vl` arrive at `output`, or an earlier
     /// one in which it must look again, as far as known.
     #[inline]
-    pub(super) fn credits_due(&mut self, output: u32, vl: u8, missing: u32) -> Option<Tick> {
+    pub(super) fn credits_due(&mut self, output: OutputId, vl: u8, missing: u32) -> Option<Tick> {
         self.links.due((output, vl), missing, &self.drain)
     }
 
     /// Returns the credits free in the buffer before the link of `output`. Applies the credit
     /// returns that are due only if the ledger has less than `wanted`.
     #[inline]
-    pub(super) fn room(&mut self, output: u32, wanted: u16) -> u16 {
-        let port = &mut self.outputs[output as usize];
+    pub(super) fn room(&mut self, output: OutputId, wanted: u16) -> u16 {
+        let port = &mut self.outputs[output.index()];
         if port.room < wanted {
             let add = |_, credits| port.room += credits;
-            self.buffer_returns[output as usize].apply(&self.drain, self.kernel.now, add);
+            self.buffer_returns[output.index()].apply(&self.drain, self.kernel.now, add);
         }
         port.room
     }
@@ -69,11 +67,11 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// `output` grants to one in-port, if it is idle and some VoQ is eligible. Else it is woken
     /// when that may have changed.
     #[inline(always)]
-    fn grant_from(&mut self, output: u32) {
-        let (now, at) = (self.kernel.now, output as usize);
+    fn grant_from(&mut self, output: OutputId) {
+        let (now, at) = (self.kernel.now, output.index());
         let port = &self.outputs[at];
         let start = now + self.stages.allocation;
-        if port.waiting_vls == 0 || port.granted_to != NOT_GRANTED {
+        if port.waiting_vls == 0 || port.granted_to != InPort::NONE {
             return;
         }
         if port.free_at.tick > start {
@@ -112,7 +110,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 
     /// Tells the probe of the heads that `output` does not grant, as it grants `in_port` on `vl`.
-    fn report_others(&mut self, output: u32, waiting_vls: u32, vl: u8, in_port: u8) {
+    fn report_others(&mut self, output: OutputId, waiting_vls: u32, vl: u8, in_port: InPort) {
         let mut others = 0;
         for other in (0..self.vls).filter(|other| waiting_vls & (1 << other) != 0) {
             let mut heads = self.links.vl(output, other as u8).heads;
@@ -129,7 +127,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// Looks at the VoQs that request `output` on any of the VLs of the bit set `waiting_vls`.
     #[inline(always)]
-    fn requests(&mut self, output: u32, waiting_vls: u32) -> Requests {
+    fn requests(&mut self, output: OutputId, waiting_vls: u32) -> Requests {
         let room = if self.room_binds() {
             self.room(output, self.largest)
         } else {
@@ -137,7 +135,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         };
         let mut requests = Requests {
             candidates: 0,
-            in_ports: [0; MAX_DATA_VLS as usize],
+            in_ports: [InPort::NONE; MAX_DATA_VLS as usize],
             any_credits: false,
             credits_at: Tick::MAX,
             retry_at: Tick::MAX,
@@ -160,15 +158,15 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline(always)]
     fn first_eligible(
         &mut self,
-        output: u32,
+        output: OutputId,
         vl: usize,
         room: u16,
         requests: &mut Requests,
-    ) -> Option<u8> {
-        let (now, at) = (self.kernel.now, output as usize);
+    ) -> Option<InPort> {
+        let (now, at) = (self.kernel.now, output.index());
         let start = now + self.stages.allocation;
         let port = &self.outputs[at];
-        let (first_port, out_port) = (port.first_port, port.out_port);
+        let (first_input, out_port) = (port.first_input, port.out_port);
         let credits = self.credits(output, vl as u8, self.largest);
         let fits_all = credits.min(room) >= self.largest;
         let OutputVl {
@@ -176,8 +174,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         } = *self.links.vl(output, vl as u8);
         while let Some(in_port) = heads.first_from(pointer) {
             heads.remove(in_port);
-            let input = first_port + u32::from(in_port);
-            let free_at = self.inputs[input as usize].free_at.tick;
+            let input = in_port.input(first_input);
+            let free_at = self.inputs[input.index()].free_at.tick;
             let needs = if fits_all {
                 1
             } else {
@@ -219,8 +217,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// starts to cross: no other part can observe that this happens before phase 6. Returns false,
     /// having done nothing, if that cannot be decided so cheaply.
     #[inline(always)]
-    fn grant_sole_request(&mut self, output: u32) -> bool {
-        let (now, at) = (self.kernel.now, output as usize);
+    fn grant_sole_request(&mut self, output: OutputId) -> bool {
+        let (now, at) = (self.kernel.now, output.index());
         let room_binds = self.room_binds();
         let port = &mut self.outputs[at];
         let vl = port.waiting_vls.trailing_zeros();
@@ -231,8 +229,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         if output_vl.credits < self.largest || room_binds && port.room < self.largest {
             return false;
         }
-        let input = port.first_port + u32::from(in_port);
-        let reader = &self.inputs[input as usize];
+        let input = in_port.input(port.first_input);
+        let reader = &self.inputs[input.index()];
         let free_at = reader.free_at.tick;
         let is_busy = free_at > now + self.stages.allocation;
         let observers = &mut self.kernel.observers;
@@ -257,11 +255,11 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// `output` grants to `in_port` on the VL of `pick`. In phase 6 the in-port may accept.
     #[inline]
-    fn offer(&mut self, output: u32, in_port: u8, pick: Pick) {
-        let port = &mut self.outputs[output as usize];
+    fn offer(&mut self, output: OutputId, in_port: InPort, pick: Pick) {
+        let port = &mut self.outputs[output.index()];
         (port.grant, port.granted_to) = (pick, in_port);
-        let input = port.first_port + u32::from(in_port);
-        let grants = &mut self.inputs[input as usize].grants;
+        let input = in_port.input(port.first_input);
+        let grants = &mut self.inputs[input.index()].grants;
         if grants.is_empty() {
             self.granted_inputs.push(input);
         }
@@ -270,8 +268,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// Credits that the head of a VoQ takes.
     #[inline]
-    fn head_credits(&self, input: u32, out_port: u8, vl: usize) -> u16 {
-        let queue = self.inputs[input as usize].queue(out_port, self.vls, vl);
+    fn head_credits(&self, input: InputId, out_port: OutPort, vl: usize) -> u16 {
+        let queue = self.inputs[input.index()].queue(out_port, self.vls, vl);
         self.kernel.packets[self.queues[queue].head].credits
     }
 
@@ -281,23 +279,23 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     pub(super) fn accept(&mut self) {
         for i in 0..self.granted_inputs.len() {
             let input = self.granted_inputs[i];
-            let state = &mut self.inputs[input as usize];
+            let state = &mut self.inputs[input.index()];
             let mut grants = std::mem::replace(&mut state.grants, Ports::NONE);
-            let first_port = state.first_port;
+            let first_output = state.first_output;
             let Some(accepted) = grants.first_from(state.pointer) else {
                 continue;
             };
             grants.remove(accepted);
             while let Some(refused) = grants.pop() {
-                let output = first_port + u32::from(refused);
+                let output = refused.output(first_output);
                 let now = self.kernel.now;
-                let port = &mut self.outputs[output as usize];
-                port.granted_to = NOT_GRANTED;
+                let port = &mut self.outputs[output.index()];
+                port.granted_to = InPort::NONE;
                 let (vls, observers) = (1 << port.grant.vl, &mut self.kernel.observers);
                 observers.blocked(now, output, vls, Obstacle::Arbiter);
                 self.wake_output(output, now + 1);
             }
-            self.start_crossing(input, first_port + u32::from(accepted));
+            self.start_crossing(input, accepted.output(first_output));
         }
         self.granted_inputs.clear();
     }

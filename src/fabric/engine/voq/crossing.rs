@@ -7,17 +7,19 @@
 
 use super::arbiter::Pick;
 use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
-use super::crossbar::NOT_GRANTED;
 use super::packet::{Packet, Purpose};
 use super::parts::{Input, Output, OutputVl, Queue};
+use super::ports::{InPort, Pointer};
 use super::rate::{Length, PlainPacket, SubTick};
 use super::schedule::{Schedule, cross_plainly};
 use super::{Fabric, event};
 use crate::fabric::engine::congestion::{Congestion, MarkerQueue, PacketLength};
 use crate::fabric::engine::far_end::FarEnd;
+use crate::fabric::engine::ids::{InputId, OutputId};
 use crate::fabric::engine::observers::{Observers, Transfer};
-use crate::fabric::engine::pool::{NONE, PacketId};
+use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::Stages;
 use crate::fabric::spec::Tick;
 
@@ -52,11 +54,11 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// `input` has accepted the grant of `output`. The packet takes the credits at the far end
     /// and both crossbar ports. Decides when its flits cross, leave by the link and arrive.
     #[inline(always)]
-    pub(super) fn start_crossing(&mut self, input: u32, output: u32) {
+    pub(super) fn start_crossing(&mut self, input: InputId, output: OutputId) {
         let (now, room_binds) = (self.kernel.now, self.room_binds());
         let pace = Pace::at(now, &self.stages, &self.drain);
-        let port = &mut self.outputs[output as usize];
-        let reader = &mut self.inputs[input as usize];
+        let port = &mut self.outputs[output.index()];
+        let reader = &mut self.inputs[input.index()];
         let pick: Pick = port.grant;
         let queue = &mut self.queues[reader.queue(port.out_port, self.vls, pick.vl.into())];
         let id = queue.head;
@@ -64,7 +66,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let output_vl = self.links.vl_mut(output, pick.vl);
         leave_queue(packet, queue, (reader, port), (output_vl, pick.vl));
         let arbiters = &mut self.switch_arbiters;
-        arbiters.advance(output as usize, pick, packet.bytes.into());
+        arbiters.advance(output.index(), pick, packet.bytes.into());
         let (upstream, joined_at) = (reader.upstream, packet.waiting_since);
         let mut delay = 1 + self.links.latency(upstream);
         if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
@@ -88,17 +90,17 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         observers.started(&mut port.sent, transfer, || packet.seen(id));
         if room_binds {
             self.routes.granted(output, packet.credits);
-            let returns = &mut self.buffer_returns[output as usize];
+            let returns = &mut self.buffer_returns[output.index()];
             take_room(port, returns, packet.credits, &leaves, now);
         }
         let came_on = std::mem::replace(&mut packet.buffer_vl, pick.vl);
         let (to, waits, header) = (port.to, port.waiting_vls != 0, packet.schedule.header());
         let retry_at = port.free_at.tick - self.stages.allocation;
         if to.is_nic() {
-            packet.input = NONE;
-            self.deliver_to(to.peer(), id, output);
+            packet.input = InputId::NONE;
+            self.deliver_to(to.nic(), id, output);
         } else {
-            packet.input = to.peer();
+            packet.input = to.input();
             self.routes.route_ahead(packet, id, port.to_switch);
             self.join_later(id, header);
         }
@@ -115,16 +117,16 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// Has the sender of a link, an output, look in tick `at` whether it can send, or earlier.
     #[inline(never)]
-    fn wake_sender(&mut self, output: u32, at: Tick) {
-        match (output as usize).checked_sub(self.ports) {
-            Some(nic) => self.wake_nic(nic as u32, at),
+    fn wake_sender(&mut self, output: OutputId, at: Tick) {
+        match output.nic(self.ports) {
+            Some(nic) => self.wake_nic(nic, at),
             None => self.wake_output(output, at),
         }
     }
 
     /// Packet `id` goes over `output` to NIC `nic`, where it is delivered.
     #[inline(never)]
-    fn deliver_to(&mut self, nic: u32, id: PacketId, output: u32) {
+    fn deliver_to(&mut self, nic: NicId, id: PacketId, output: OutputId) {
         self.schedule_sink(id, output, nic);
         let at = self.kernel.packets[id].schedule.tail();
         self.kernel.push(at, event::DELIVERY, id.number());
@@ -132,7 +134,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// A packet will reach NIC `nic` over `output`: decides when its flits leave the receive
     /// buffer, and schedules the return of their credits.
-    fn schedule_sink(&mut self, id: PacketId, output: u32, nic: u32) {
+    fn schedule_sink(&mut self, id: PacketId, output: OutputId, nic: NicId) {
         let packet = &self.kernel.packets[id];
         let length = packet.length();
         let delay = 1 + self.links.latency(output);
@@ -153,7 +155,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             return;
         }
         let (rates, arrives) = (&self.drain.rates, &packet.schedule);
-        let receiver = &mut self.nics[nic as usize];
+        let receiver = &mut self.nics[nic.index()];
         let start = arrives.header().max(receiver.sink_free.tick);
         let (leaves, free) = arrives.served(rates, rate, receiver.sink_free, start, length);
         receiver.sink_free = free;
@@ -164,7 +166,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// The sink returns credits to `output`. No output waits to be woken by this: the returns of a
     /// receive buffer are scheduled as soon as its credits are taken.
     #[inline]
-    fn return_from_sink(&mut self, output: u32, credit_return: CreditReturn<L>) {
+    fn return_from_sink(&mut self, output: OutputId, credit_return: CreditReturn<L>) {
         let (drain, now) = (&self.drain, self.kernel.now);
         self.links.give_back(output, credit_return, drain, now);
     }
@@ -179,10 +181,10 @@ fn leave_queue<const L: usize, const W: usize>(
     (reader, port): (&mut Input<W>, &mut Output),
     (output_vl, vl): (&mut OutputVl<W>, u8),
 ) {
-    port.granted_to = NOT_GRANTED;
+    port.granted_to = InPort::NONE;
     output_vl.credits -= packet.credits;
-    reader.pointer = port.out_port + 1;
-    output_vl.pointer = reader.in_port + 1;
+    reader.pointer = Pointer::behind(port.out_port);
+    output_vl.pointer = Pointer::behind(reader.in_port);
     queue.head = packet.next;
     if queue.head == PacketId::NONE {
         reader.queues -= 1;
@@ -301,7 +303,7 @@ fn mark<P: Probe, const L: usize>(
 #[inline(always)]
 fn transfer<const L: usize>(
     packet: &Packet<L>,
-    (output, to): (u32, FarEnd),
+    (output, to): (OutputId, FarEnd),
     end: Tick,
     in_queue: Tick,
 ) -> Transfer {

@@ -8,9 +8,10 @@
 
 use super::Fabric;
 use crate::fabric::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
+use crate::fabric::engine::ids::InputId;
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
-use crate::fabric::ids::{NicId, PortId, SwitchId};
+use crate::fabric::ids::SwitchPort;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
@@ -18,7 +19,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     pub(super) fn find_deadlock(&mut self) -> Option<Deadlock> {
         // Per (input buffer, VL): the VoQs with a packet in it, and the credits that their packets
         // hold.
-        let mut holders: BTreeMap<(u32, u8), (BTreeSet<usize>, u32)> = BTreeMap::new();
+        let mut holders: BTreeMap<(InputId, u8), (BTreeSet<usize>, u32)> = BTreeMap::new();
         for queue in 0..self.queues.len() {
             let input = self.input_of(queue);
             let mut at = self.queues[queue].head;
@@ -61,15 +62,15 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     fn waits_for(
         &mut self,
         queue: usize,
-        holders: &BTreeMap<(u32, u8), (BTreeSet<usize>, u32)>,
+        holders: &BTreeMap<(InputId, u8), (BTreeSet<usize>, u32)>,
     ) -> Option<Vec<usize>> {
         let packet = self.kernel.packets[self.queues[queue].head];
         let (output, vl) = (packet.output, packet.vl);
-        let port = &self.outputs[output as usize];
+        let port = &self.outputs[output.index()];
         if port.to.is_nic() {
             return None;
         }
-        let peer = port.to.peer();
+        let peer = port.to.input();
         let free = self.credits(output, vl, packet.credits);
         if free >= packet.credits || self.links.any_on(output, vl) {
             return None;
@@ -80,23 +81,23 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         (found == self.buffer_credits[usize::from(vl)]).then(|| held_by.iter().copied().collect())
     }
 
-    /// In-port, numbered over all switches, that `queue` belongs to.
-    fn input_of(&self, queue: usize) -> u32 {
+    /// In-port that `queue` belongs to.
+    fn input_of(&self, queue: usize) -> InputId {
         let inputs = &self.inputs;
         let behind = inputs.partition_point(|input| input.first_queue as usize <= queue);
-        behind as u32 - 1
+        InputId::new(behind as u32 - 1)
     }
 
     /// The head of `queue`, for the report.
     fn describe(&self, queue: usize) -> Waiting {
         let packet = &self.kernel.packets[self.queues[queue].head];
-        let port = self.input_of(queue);
+        let SwitchPort { switch, port } = self.input_of(queue).at(self.radix);
         Waiting {
             place: Place::Input,
-            switch: SwitchId::new(port / self.radix),
-            port: PortId::new(port % self.radix),
+            switch,
+            port,
             vl: packet.buffer_vl.into(),
-            dst: NicId::new(packet.dst),
+            dst: packet.dst,
             flits: packet.flits.into(),
         }
     }

@@ -6,6 +6,7 @@
 
 use super::packet::Packet;
 use super::parts::Queue;
+use crate::fabric::engine::ids::InputId;
 use crate::fabric::engine::pool::{PacketId, Pool};
 
 /// The FIFO of an (in-port, VL).
@@ -38,8 +39,8 @@ impl Fifos {
         }
     }
 
-    fn at(&self, input: u32, came_on: u8) -> usize {
-        input as usize * self.vls + usize::from(came_on)
+    fn at(&self, input: InputId, came_on: u8) -> usize {
+        input.index() * self.vls + usize::from(came_on)
     }
 
     /// Appends packet `id`, whose header has become ready. Returns true if it is the head of its
@@ -69,7 +70,7 @@ impl Fifos {
     /// behind it is the next head.
     pub(super) fn head_granted<const L: usize>(
         &mut self,
-        input: u32,
+        input: InputId,
         came_on: u8,
         packets: &mut Pool<PacketId, Packet<L>>,
     ) {

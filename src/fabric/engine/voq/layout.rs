@@ -3,7 +3,7 @@
 //!
 //! Switch ports are numbered over all switches: switch · radix + port. *Inputs* are in-ports of
 //! switches. *Outputs* are the sending ends of links: output `port` is a switch port, output
-//! `ports + nic` is a NIC.
+//! `ports + nic` is a NIC. The types of these numbers are in [`ids`](crate::fabric::engine::ids).
 
 use super::rate::{MAX_PARTS, Rate};
 use crate::fabric::spec::Stages;

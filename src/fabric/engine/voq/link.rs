@@ -7,7 +7,8 @@
 
 use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
 use super::parts::{Output, OutputVl};
-use super::ports::Ports;
+use super::ports::{Pointer, Ports};
+use crate::fabric::engine::ids::OutputId;
 use crate::fabric::spec::Tick;
 use crate::fabric::spec::voq::Buffers;
 
@@ -34,7 +35,7 @@ impl<const L: usize, const W: usize> Links<L, W> {
         let end = |&credits: &u32| OutputVl {
             heads: Ports::NONE,
             credits: credits as u16,
-            pointer: 0,
+            pointer: Pointer::START,
         };
         let answers = |output: &Output| output.to.is_nic().then(Box::default);
         Self {
@@ -55,20 +56,20 @@ impl<const L: usize, const W: usize> Links<L, W> {
     }
 
     #[inline]
-    fn at(&self, output: u32, vl: u8) -> usize {
-        output as usize * self.vls + usize::from(vl)
+    fn at(&self, output: OutputId, vl: u8) -> usize {
+        output.index() * self.vls + usize::from(vl)
     }
 
     /// The end of `output` on `vl`. It may have more credits than it knows of, if they are fewer than
     /// those that [`Links::credits`] was last asked for.
     #[inline(always)]
-    pub(super) fn vl(&self, output: u32, vl: u8) -> &OutputVl<W> {
+    pub(super) fn vl(&self, output: OutputId, vl: u8) -> &OutputVl<W> {
         &self.ends[self.at(output, vl)]
     }
 
     /// As [`Links::vl`].
     #[inline(always)]
-    pub(super) fn vl_mut(&mut self, output: u32, vl: u8) -> &mut OutputVl<W> {
+    pub(super) fn vl_mut(&mut self, output: OutputId, vl: u8) -> &mut OutputVl<W> {
         let at = self.at(output, vl);
         &mut self.ends[at]
     }
@@ -80,17 +81,17 @@ impl<const L: usize, const W: usize> Links<L, W> {
 
     /// Ticks that a credit takes to `output`.
     #[inline]
-    pub(super) fn latency(&self, output: u32) -> Tick {
-        self.returns[output as usize].latency.into()
+    pub(super) fn latency(&self, output: OutputId) -> Tick {
+        self.returns[output.index()].latency.into()
     }
 
     /// Credits returned by answers, if they are kept apart.
     #[inline]
-    fn answers(&mut self, output: u32) -> Option<&mut CreditReturns<L>> {
+    fn answers(&mut self, output: OutputId) -> Option<&mut CreditReturns<L>> {
         // Plain fabrics have no answers.
         match L {
             0 => None,
-            _ => self.answers.get_mut(output as usize)?.as_deref_mut(),
+            _ => self.answers.get_mut(output.index())?.as_deref_mut(),
         }
     }
 
@@ -99,7 +100,7 @@ impl<const L: usize, const W: usize> Links<L, W> {
     #[inline]
     pub(super) fn credits(
         &mut self,
-        (output, vl): (u32, u8),
+        (output, vl): (OutputId, u8),
         wanted: u16,
         drain: &DrainRates,
         now: Tick,
@@ -112,13 +113,13 @@ impl<const L: usize, const W: usize> Links<L, W> {
     }
 
     #[inline(never)]
-    fn apply_returns(&mut self, output: u32, drain: &DrainRates, now: Tick) {
-        let first = output as usize * self.vls;
+    fn apply_returns(&mut self, output: OutputId, drain: &DrainRates, now: Tick) {
+        let first = output.index() * self.vls;
         let ends = &mut self.ends[first..first + self.vls];
         let mut add = |vl: u8, returned| ends[usize::from(vl)].credits += returned;
-        self.returns[output as usize].apply(drain, now, &mut add);
+        self.returns[output.index()].apply(drain, now, &mut add);
         if L > 0
-            && let Some(Some(answers)) = self.answers.get_mut(output as usize)
+            && let Some(Some(answers)) = self.answers.get_mut(output.index())
         {
             answers.apply(drain, now, add);
         }
@@ -128,7 +129,7 @@ impl<const L: usize, const W: usize> Links<L, W> {
     /// it must look again. If no arrival is scheduled, the next credit return wakes `output`.
     pub(super) fn due(
         &mut self,
-        (output, vl): (u32, u8),
+        (output, vl): (OutputId, u8),
         missing: u32,
         drain: &DrainRates,
     ) -> Option<Tick> {
@@ -136,10 +137,10 @@ impl<const L: usize, const W: usize> Links<L, W> {
             // Data and answers return credits independently: the output looks again at the
             // next credit of either.
             let next = answers.tick_of(drain, vl, 1);
-            let data = self.returns[output as usize].tick_of(drain, vl, 1);
+            let data = self.returns[output.index()].tick_of(drain, vl, 1);
             return next.into_iter().chain(data).min();
         }
-        let data = &mut self.returns[output as usize];
+        let data = &mut self.returns[output.index()];
         let at = data.tick_of(drain, vl, missing);
         data.sender_waits |= at.is_none();
         at
@@ -150,15 +151,15 @@ impl<const L: usize, const W: usize> Links<L, W> {
     #[inline(always)]
     pub(super) fn give_back(
         &mut self,
-        output: u32,
+        output: OutputId,
         credit_return: CreditReturn<L>,
         drain: &DrainRates,
         now: Tick,
     ) -> Option<Tick> {
-        let first = output as usize * self.vls;
+        let first = output.index() * self.vls;
         let ends = &mut self.ends[first..first + self.vls];
         let add = |vl: u8, returned| ends[usize::from(vl)].credits += returned;
-        let returns = &mut self.returns[output as usize];
+        let returns = &mut self.returns[output.index()];
         let not_before = returns.push(credit_return, now, add);
         let waits = std::mem::take(&mut returns.sender_waits);
         waits.then(|| credit_return.credit_tick(drain, 0).max(not_before))
@@ -167,20 +168,20 @@ impl<const L: usize, const W: usize> Links<L, W> {
     /// A NIC returns the credits of an answer to `output`, which does not wait for them.
     pub(super) fn give_back_answer(
         &mut self,
-        output: u32,
+        output: OutputId,
         credit_return: CreditReturn<L>,
         now: Tick,
     ) {
-        let first = output as usize * self.vls;
+        let first = output.index() * self.vls;
         let ends = &mut self.ends[first..first + self.vls];
         let add = |vl: u8, returned| ends[usize::from(vl)].credits += returned;
-        if let Some(Some(answers)) = self.answers.get_mut(output as usize) {
+        if let Some(Some(answers)) = self.answers.get_mut(output.index()) {
             answers.push(credit_return, now, add);
         }
     }
 
     /// True if credits of `vl` are on their way to `output`.
-    pub(super) fn any_on(&self, output: u32, vl: u8) -> bool {
-        self.returns[output as usize].any_on(vl)
+    pub(super) fn any_on(&self, output: OutputId, vl: u8) -> bool {
+        self.returns[output.index()].any_on(vl)
     }
 }

@@ -2,7 +2,10 @@
 //! engine of the NIC fetches these (`docs/model-infiniband.md` §8).
 
 use super::Fabric;
+use crate::fabric::engine::congestion::FlowId;
+use crate::fabric::engine::nic::PairId;
 use crate::fabric::engine::probe::Probe;
+use crate::fabric::ids::NicId;
 use crate::fabric::workload::Message;
 
 impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
@@ -16,12 +19,12 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         else {
             return;
         };
-        let (src, dst, sl) = (message.src.get(), message.dst.get(), message.sl);
+        let (src, dst, sl) = (message.src, message.dst, message.sl);
         let (routes, congestion) = (&self.routes, &mut self.congestion);
         let pair = self.queue_pairs.find(src, sl, dst, || {
-            let flow = congestion
-                .as_mut()
-                .map_or(0, |congestion| congestion.flow(src, sl, dst));
+            let flow = congestion.as_mut().map_or(FlowId::default(), |congestion| {
+                congestion.flow(src, sl, dst)
+            });
             (routes.vl_at_nic(src, dst, sl), flow)
         });
         let state = self.queue_pairs.pair_mut(pair);
@@ -30,14 +33,14 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             let (packet, _) = kernel.messages.next_packet(id);
             self.queue_pairs
                 .insert(src, vl.into(), pair, packet.credits);
-            self.nics[src as usize].waiting_vls |= 1 << vl;
+            self.nics[src.index()].waiting_vls |= 1 << vl;
         }
     }
 
     /// Cuts the next packet off the first message of `pair`, the queue pair at position `at`.
     /// `last`: it is the last packet of the message. Returns its position within the message.
     #[inline(always)]
-    pub(super) fn cut_packet(&mut self, nic: u32, pair: u32, at: usize, last: bool) -> u32 {
+    pub(super) fn cut_packet(&mut self, nic: NicId, pair: PairId, at: usize, last: bool) -> u32 {
         let messages = &mut self.kernel.messages;
         let state = self.queue_pairs.pair_mut(pair);
         let index = state.queue.cut(messages, last);
@@ -47,7 +50,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             self.exhausted.push((nic, pair));
         }
         if self.queue_pairs.advance(nic, vl, at, next) {
-            self.nics[nic as usize].waiting_vls &= !(1 << vl);
+            self.nics[nic.index()].waiting_vls &= !(1 << vl);
         }
         index
     }

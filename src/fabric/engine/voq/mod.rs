@@ -52,10 +52,12 @@ use super::bits::{Divisor, push_quickly};
 use super::calendar::ShortBucket;
 use super::congestion::{ByteRates, Congestion};
 use super::deadlock::Deadlock;
+use super::ids::{InputId, OutputId};
 use super::kernel::{Kernel, SwitchModel};
-use super::nic::{Answering, QueuePairs};
+use super::nic::{Answering, PairId, QueuePairs};
 use super::pool::{EntryId, PacketId};
 use super::probe::Probe;
+use crate::fabric::ids::NicId;
 use crate::fabric::series::PortVlSample;
 use crate::fabric::spec::Stages;
 use crate::fabric::spec::voq::InputQueues;
@@ -116,13 +118,13 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     /// Packets whose header becomes ready in phase 4, if the order in which they are routed matters.
     joining: Vec<PacketId>,
     /// Outputs of switches that may grant in phase 5.
-    dirty_outputs: Vec<u32>,
+    dirty_outputs: Vec<OutputId>,
     /// NICs that may send in phase 7.
-    dirty_nics: Vec<u32>,
+    dirty_nics: Vec<NicId>,
     /// In-ports with a grant in phase 6.
-    granted_inputs: Vec<u32>,
+    granted_inputs: Vec<InputId>,
     /// Queue pairs, as (NIC, queue pair), whose last packet was fetched in phase 7.
-    exhausted: Vec<(u32, u32)>,
+    exhausted: Vec<(NicId, PairId)>,
 }
 
 /// Kinds of events on the wheel, and what their number names.
@@ -242,28 +244,34 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// Has `output` look in tick `at` whether it can grant, or earlier.
     #[inline(always)]
-    fn wake_output(&mut self, output: u32, at: Tick) {
-        let wake = &mut self.outputs[output as usize].wake;
+    fn wake_output(&mut self, output: OutputId, at: Tick) {
+        let wake = &mut self.outputs[output.index()].wake;
         wake.ask(
             &mut self.kernel.wheel,
             self.kernel.now,
             at,
             event::OUTPUT,
-            output,
+            output.get(),
         );
     }
 
     /// Has `nic` look in tick `at` whether it can send, or earlier.
     #[inline]
-    fn wake_nic(&mut self, nic: u32, at: Tick) {
-        let wake = &mut self.nics[nic as usize].wake;
-        wake.ask(&mut self.kernel.wheel, self.kernel.now, at, event::NIC, nic);
+    fn wake_nic(&mut self, nic: NicId, at: Tick) {
+        let wake = &mut self.nics[nic.index()].wake;
+        wake.ask(
+            &mut self.kernel.wheel,
+            self.kernel.now,
+            at,
+            event::NIC,
+            nic.get(),
+        );
     }
 
     /// Has `nic` look in phase 7 of this tick whether it can send.
     #[inline]
-    fn mark_nic_dirty(&mut self, nic: u32) {
-        if !std::mem::replace(&mut self.nics[nic as usize].dirty, true) {
+    fn mark_nic_dirty(&mut self, nic: NicId) {
+        if !std::mem::replace(&mut self.nics[nic.index()].dirty, true) {
             self.dirty_nics.push(nic);
         }
     }
@@ -329,12 +337,14 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
                 }
             }
             event::OUTPUT => {
-                self.outputs[id as usize].wake.arrived(now);
-                push_quickly(&mut self.dirty_outputs, id);
+                let output = OutputId::new(id);
+                self.outputs[output.index()].wake.arrived(now);
+                push_quickly(&mut self.dirty_outputs, output);
             }
             event::NIC => {
-                self.nics[id as usize].wake.arrived(now);
-                self.mark_nic_dirty(id);
+                let nic = NicId::new(id);
+                self.nics[nic.index()].wake.arrived(now);
+                self.mark_nic_dirty(nic);
             }
             event::DELIVERY => {
                 let packet = PacketId::of(id);
@@ -345,13 +355,13 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
                     self.arrive(packet, workload);
                 }
             }
-            _ => self.report_injections(id, workload),
+            _ => self.report_injections(NicId::new(id), workload),
         }
     }
 
     fn enqueue(&mut self, message: &Message) {
         self.append(message);
-        self.mark_nic_dirty(message.src.get());
+        self.mark_nic_dirty(message.src);
     }
 
     /// Phases 4 to 7 of `docs/model-infiniband.md` §5. Grants have decided what the links of

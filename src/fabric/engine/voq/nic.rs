@@ -12,6 +12,7 @@ use super::parts::Queue;
 use super::rate::Length;
 use super::schedule::Schedule;
 use super::{Fabric, event};
+use crate::fabric::engine::ids::OutputId;
 use crate::fabric::engine::nic::WaitingPair;
 use crate::fabric::engine::observers::Transfer;
 use crate::fabric::engine::pool::PacketId;
@@ -57,7 +58,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     pub(super) fn send(&mut self, workload: &mut impl Workload) {
         for i in 0..self.dirty_nics.len() {
             let nic = self.dirty_nics[i];
-            self.nics[nic as usize].dirty = false;
+            self.nics[nic.index()].dirty = false;
             if !self.kernel.packets.is_full() {
                 self.send_from(nic);
             }
@@ -73,23 +74,23 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             let (nic, pair) = self.exhausted[i];
             let pair = self.queue_pairs.pair(pair);
             let queue = AppQueue {
-                nic: NicId::new(nic),
+                nic,
                 sl: pair.sl,
-                dst: Some(NicId::new(pair.dst)),
+                dst: Some(pair.dst),
             };
             if let Some(message) = workload.replenish(self.kernel.now, queue) {
                 self.append(&message);
-                self.wake_nic(nic, self.nics[nic as usize].engine_free.tick);
+                self.wake_nic(nic, self.nics[nic.index()].engine_free.tick);
             }
         }
         self.exhausted.clear();
     }
 
     /// Phase 7 of a NIC. It is woken when it may be able to send again.
-    fn send_from(&mut self, nic: u32) {
-        let (now, output) = (self.kernel.now, self.ports as u32 + nic);
+    fn send_from(&mut self, nic: NicId) {
+        let (now, output) = (self.kernel.now, OutputId::of_nic(nic, self.ports));
         let mut retry_at = Tick::MAX;
-        let link_is_free = |fabric: &Self| fabric.outputs[output as usize].link_free.tick <= now;
+        let link_is_free = |fabric: &Self| fabric.outputs[output.index()].link_free.tick <= now;
         // (a) CNPs and ACKs.
         if !Self::PLAIN && link_is_free(self) {
             retry_at = self.start_answer(nic, output);
@@ -98,7 +99,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let engine = self.fetch(nic, output);
         retry_at = retry_at.min(engine.at);
         // (c) The output buffer.
-        let state = &self.nics[nic as usize];
+        let state = &self.nics[nic.index()];
         let (buffer, answers) = (state.buffer.head, [state.cnps.head, state.acks.head]);
         if buffer != PacketId::NONE && link_is_free(self) {
             let room_at = self.start_from_buffer(nic, output);
@@ -107,12 +108,12 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             }
         }
         // Packets that still wait for the link: the NIC looks again when it is free.
-        let state = &self.nics[nic as usize];
+        let state = &self.nics[nic.index()];
         if !link_is_free(self)
             && (state.buffer.head != PacketId::NONE
                 || answers.iter().any(|&id| id != PacketId::NONE))
         {
-            retry_at = retry_at.min(self.outputs[output as usize].link_free.tick);
+            retry_at = retry_at.min(self.outputs[output.index()].link_free.tick);
         }
         if retry_at != Tick::MAX {
             self.wake_nic(nic, retry_at);
@@ -121,10 +122,10 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// Starts the head of the CNP queue, else of the ACK queue, if it has credits. If none of
     /// them has, returns the tick in which to look again.
-    fn start_answer(&mut self, nic: u32, output: u32) -> Tick {
+    fn start_answer(&mut self, nic: NicId, output: OutputId) -> Tick {
         let mut retry_at = Tick::MAX;
         for from_cnps in [true, false] {
-            let state = &self.nics[nic as usize];
+            let state = &self.nics[nic.index()];
             let id = if from_cnps {
                 state.cnps.head
             } else {
@@ -142,7 +143,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
                 continue;
             }
             self.links.vl_mut(output, vl).credits -= credits;
-            let state = &mut self.nics[nic as usize];
+            let state = &mut self.nics[nic.index()];
             let queue = if from_cnps {
                 &mut state.cnps
             } else {
@@ -156,9 +157,9 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 
     /// The send engine fetches a packet, if it is free and some queue pair is eligible.
-    fn fetch(&mut self, nic: u32, output: u32) -> Retry {
+    fn fetch(&mut self, nic: NicId, output: OutputId) -> Retry {
         let now = self.kernel.now;
-        let state = &self.nics[nic as usize];
+        let state = &self.nics[nic.index()];
         let waiting_vls = state.waiting_vls;
         if waiting_vls == 0 {
             return Retry::at(Tick::MAX);
@@ -182,7 +183,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             let vl = rest.trailing_zeros() as usize;
             rest &= rest - 1;
             let credits = self.credits(output, vl as u8, self.largest);
-            let pointer = self.nics[nic as usize].pointers[vl];
+            let pointer = self.nics[nic.index()].pointers[vl];
             if let Some(at) =
                 self.first_eligible_pair(nic, vl, (credits, room), pointer, &mut obstacles)
             {
@@ -190,7 +191,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
                 positions[vl] = at as u32;
             }
         }
-        let port = &mut self.outputs[output as usize];
+        let port = &mut self.outputs[output.index()];
         if obstacles.any_credits {
             let since = port.end_credit_wait();
             let observers = &mut self.kernel.observers;
@@ -199,7 +200,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             port.begin_credit_wait(now);
         }
         if candidates != 0 {
-            let pick = self.nic_arbiters.pick(nic as usize, candidates);
+            let pick = self.nic_arbiters.pick(nic.index(), candidates);
             let position = positions[usize::from(pick.vl)];
             self.fetch_from_pair(nic, output, pick, position as usize);
             return self.retry_after_fetch(nic);
@@ -210,10 +211,10 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// If a single queue pair of `nic` has a packet, and any packet had credits and room: fetches
     /// it. Returns false, having done nothing, if that cannot be decided so cheaply.
     #[inline(always)]
-    fn fetch_sole_packet(&mut self, nic: u32, output: u32) -> bool {
-        let waiting_vls = self.nics[nic as usize].waiting_vls;
+    fn fetch_sole_packet(&mut self, nic: NicId, output: OutputId) -> bool {
+        let waiting_vls = self.nics[nic.index()].waiting_vls;
         let vl = waiting_vls.trailing_zeros();
-        let port = &mut self.outputs[output as usize];
+        let port = &mut self.outputs[output.index()];
         let is_eligible = self.queue_pairs.waiting(nic, vl as usize).len() == 1
             && port.room >= self.largest
             && self.links.vl(output, vl as u8).credits >= self.largest
@@ -222,7 +223,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             let (since, now) = (port.end_credit_wait(), self.kernel.now);
             let observers = &mut self.kernel.observers;
             observers.credit_wait_ended(&mut port.sent, output, since, now);
-            let pick = self.nic_arbiters.pick(nic as usize, waiting_vls);
+            let pick = self.nic_arbiters.pick(nic.index(), waiting_vls);
             self.fetch_from_pair(nic, output, pick, 0);
         }
         is_eligible
@@ -230,8 +231,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// When the send engine of `nic` looks again after it has fetched a packet.
     #[inline(always)]
-    fn retry_after_fetch(&self, nic: u32) -> Retry {
-        let state = &self.nics[nic as usize];
+    fn retry_after_fetch(&self, nic: NicId) -> Retry {
+        let state = &self.nics[nic.index()];
         Retry::at(match state.waiting_vls {
             0 => Tick::MAX,
             _ => state.engine_free.tick,
@@ -241,7 +242,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// When the send engine of the NIC with `output` looks again, as no queue pair is eligible.
     /// `room`: credits free in the output buffer.
     #[inline(always)]
-    fn retry_after(&mut self, obstacles: &Obstacles, output: u32, room: u16) -> Retry {
+    fn retry_after(&mut self, obstacles: &Obstacles, output: OutputId, room: u16) -> Retry {
         let (mut at, mut waits_for_room) = (obstacles.held_until, false);
         for (vl, &needs) in obstacles.credits.iter().enumerate() {
             if needs != u16::MAX {
@@ -252,7 +253,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         }
         if obstacles.room != u16::MAX {
             let missing = u32::from(obstacles.room - room);
-            let returns = &self.buffer_returns[output as usize];
+            let returns = &self.buffer_returns[output.index()];
             match returns.tick_of(&self.drain, 0, missing) {
                 Some(due) => at = at.min(due),
                 None => waits_for_room = true,
@@ -266,7 +267,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Notes in `obstacles` why the queue pairs before it are not eligible.
     fn first_eligible_pair(
         &self,
-        nic: u32,
+        nic: NicId,
         vl: usize,
         (credits, room): (u16, u16),
         pointer: u32,
@@ -304,7 +305,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// The send engine fetches the first packet of the queue pair at position `at` into the
     /// output buffer. The packet takes room there, and credits at the switch.
-    fn fetch_from_pair(&mut self, nic: u32, output: u32, pick: Pick, at: usize) {
+    fn fetch_from_pair(&mut self, nic: NicId, output: OutputId, pick: Pick, at: usize) {
         let now = self.kernel.now;
         let vl = usize::from(pick.vl);
         let WaitingPair { key, pair, credits } = self.queue_pairs.waiting(nic, vl)[at];
@@ -313,14 +314,14 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let (packet, last) = self.kernel.messages.next_packet(id);
         let length = Length::of(packet);
         let index = self.cut_packet(nic, pair, at, last);
-        self.nics[nic as usize].pointers[vl] = key + 1;
+        self.nics[nic.index()].pointers[vl] = key + 1;
         self.nic_arbiters
-            .advance(nic as usize, pick, length.bytes.into());
+            .advance(nic.index(), pick, length.bytes.into());
 
         let rates = &self.drain.rates;
-        let sender = &mut self.nics[nic as usize];
+        let sender = &mut self.nics[nic.index()];
         let blank = Packet::<L>::default();
-        let rate = self.send_rates[nic as usize];
+        let rate = self.send_rates[nic.index()];
         let (schedule, free) = blank
             .schedule
             .served(rates, rate, sender.engine_free, now, length);
@@ -347,10 +348,10 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             becn: false,
         };
         self.origins.set(packet, origin);
-        append(&mut self.nics[nic as usize].buffer, packet, |tail| {
+        append(&mut self.nics[nic.index()].buffer, packet, |tail| {
             &mut self.kernel.packets[tail].next
         });
-        self.outputs[output as usize].room -= credits;
+        self.outputs[output.index()].room -= credits;
         self.links.vl_mut(output, pick.vl).credits -= credits;
         if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
             let level = congestion.level(state.flow, now);
@@ -362,26 +363,26 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// The first packet of the output buffer starts on the link. Returns the tick from which its
     /// first credit of the output buffer is free.
-    fn start_from_buffer(&mut self, nic: u32, output: u32) -> Tick {
-        let buffer = &mut self.nics[nic as usize].buffer;
+    fn start_from_buffer(&mut self, nic: NicId, output: OutputId) -> Tick {
+        let buffer = &mut self.nics[nic.index()].buffer;
         let id = buffer.head;
         buffer.head = self.kernel.packets[id].next;
         let leaves = self.start(nic, output, id);
         let packet = &self.kernel.packets[id];
-        let port = &mut self.outputs[output as usize];
+        let port = &mut self.outputs[output.index()];
         let credit_return = CreditReturn::leaving(&leaves.later(1), packet.credits, 0);
         let add = |_, credits| port.room += credits;
-        self.buffer_returns[output as usize].push(credit_return, self.kernel.now, add);
+        self.buffer_returns[output.index()].push(credit_return, self.kernel.now, add);
         credit_return.credit_tick(&self.drain, 0)
     }
 
     /// Packet `id` starts on the link of `nic`. Returns the schedule on which its flits leave.
-    fn start(&mut self, nic: u32, output: u32, id: PacketId) -> Schedule<L> {
+    fn start(&mut self, nic: NicId, output: OutputId, id: PacketId) -> Schedule<L> {
         let now = self.kernel.now;
         let packet = &mut self.kernel.packets[id];
         let length = packet.length();
         let flits = length.flits;
-        let port = &mut self.outputs[output as usize];
+        let port = &mut self.outputs[output.index()];
         let rates = &self.drain.rates;
         let (leaves, free) = packet
             .schedule
@@ -408,16 +409,16 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         }
         observers.started(&mut port.sent, transfer, seen);
         packet.schedule = leaves.arriving(port.flight.into(), port.arrival_of_tail(free), flits);
-        packet.input = port.to.peer();
+        packet.input = port.to.input();
         self.routes.route_ahead(packet, id, port.to_switch);
         if origin.purpose == Purpose::Data {
             let message = &self.kernel.messages[origin.message];
             if origin.last && message.report_injection {
                 let report_at = leaves.tail() + 1;
-                let injections = &mut self.nics[nic as usize].injections;
+                let injections = &mut self.nics[nic.index()].injections;
                 injections.push_back((report_at, message.token));
                 if injections.len() == 1 {
-                    self.kernel.push(report_at, event::INJECTION, nic);
+                    self.kernel.push(report_at, event::INJECTION, nic.get());
                 }
             }
         }
@@ -427,11 +428,11 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 
     /// Phase 2: reports the messages whose tail left `nic` in the tick before.
-    pub(super) fn report_injections(&mut self, nic: u32, workload: &mut impl Workload) {
-        let injections = &mut self.nics[nic as usize].injections;
+    pub(super) fn report_injections(&mut self, nic: NicId, workload: &mut impl Workload) {
+        let injections = &mut self.nics[nic.index()].injections;
         while let Some(&(at, token)) = injections.front() {
             if at > self.kernel.now {
-                self.kernel.push(at, event::INJECTION, nic);
+                self.kernel.push(at, event::INJECTION, nic.get());
                 return;
             }
             injections.pop_front();

@@ -2,7 +2,8 @@
 
 use super::rate::Length;
 use super::schedule::Schedule;
-use crate::fabric::engine::pool::{EntryId, MessageId, NONE, PacketId};
+use crate::fabric::engine::ids::{InputId, OutputId};
+use crate::fabric::engine::pool::{EntryId, MessageId, PacketId};
 use crate::fabric::engine::probe::PacketSeen;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
@@ -32,13 +33,11 @@ pub(in crate::fabric::engine) struct Packet<const L: usize> {
     pub starts: Tick,
     /// Next packet of the same FIFO.
     pub next: PacketId,
-    /// In-port, numbered over all switches, that the header is at or on its way to; [`NONE`] on its
-    /// way to a NIC.
-    pub input: u32,
-    /// Output, numbered over all switches, that it was last routed to; [`NONE`] before it leaves
-    /// its NIC.
-    pub output: u32,
-    pub dst: u32,
+    /// In-port that the header is at or on its way to; [`InputId::NONE`] on its way to a NIC.
+    pub input: InputId,
+    /// Output that it was last routed to; [`OutputId::NONE`] before it leaves its NIC.
+    pub output: OutputId,
+    pub dst: NicId,
     /// Length on the wire in bytes, headers included.
     pub bytes: u32,
     pub flits: u16,
@@ -64,7 +63,7 @@ pub(super) struct Origin {
     pub message: MessageId,
     /// Position within the message.
     pub index: u32,
-    pub src: u32,
+    pub src: NicId,
     pub purpose: Purpose,
     /// Last packet of its message.
     pub last: bool,
@@ -108,9 +107,9 @@ impl<const L: usize> Default for Packet<L> {
             waiting_since: 0,
             starts: 0,
             next: PacketId::NONE,
-            input: NONE,
-            output: NONE,
-            dst: 0,
+            input: InputId::NONE,
+            output: OutputId::NONE,
+            dst: NicId::default(),
             bytes: 1,
             flits: 1,
             credits: 1,
@@ -130,7 +129,7 @@ impl<const L: usize> Packet<L> {
     pub(super) fn seen(&self, id: PacketId) -> PacketSeen {
         PacketSeen {
             number: id.number(),
-            dst: NicId::new(self.dst),
+            dst: self.dst,
             sl: self.sl,
             vl: self.vl,
             flits: self.flits.into(),

@@ -4,15 +4,15 @@
 //! The phases that change this state are in `arrival`, `route`, `crossbar` and `nic`.
 
 use super::arbiter::Pick;
-use super::crossbar::NOT_GRANTED;
 use super::layout::Rates;
-use super::ports::Ports;
+use super::ports::{InPort, OutPort, Pointer, Port, Ports};
 use super::rate::{Rate, SubTick};
 use crate::fabric::engine::calendar::Wake;
 use crate::fabric::engine::counters::LinkCounts;
 use crate::fabric::engine::far_end::FarEnd;
-use crate::fabric::engine::pool::{NONE, PacketId};
-use crate::fabric::ids::SwitchPort;
+use crate::fabric::engine::ids::{InputId, OutputId};
+use crate::fabric::engine::pool::PacketId;
+use crate::fabric::ids::{SwitchId, SwitchPort};
 use crate::fabric::spec::{FabricSpec, Tick, Voq};
 use crate::fabric::topology::{Peer, Topology};
 use std::collections::VecDeque;
@@ -37,11 +37,11 @@ impl Default for Queue {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OutputVl<const W: usize> {
     /// In-ports of the switch whose VoQ for this output VL has a head.
-    pub heads: Ports<W>,
+    pub heads: Ports<InPort, W>,
     /// Credits at the far end of the link, without the returns that have not been applied yet.
     pub credits: u16,
-    /// Pointer: one more than the in-port served last.
-    pub pointer: u8,
+    /// Behind the in-port served last.
+    pub pointer: Pointer<InPort>,
 }
 
 /// An in-port of a switch.
@@ -49,31 +49,31 @@ pub(super) struct OutputVl<const W: usize> {
 #[repr(align(64))]
 pub(super) struct Input<const W: usize> {
     /// Out-ports of the switch that grant to it in this tick.
-    pub grants: Ports<W>,
+    pub grants: Ports<OutPort, W>,
     /// Sub-tick time from which the crossbar port that reads its buffer is free.
     pub free_at: SubTick,
     /// Output at the other end of the link.
-    pub upstream: u32,
-    pub switch: u32,
-    /// Port 0 of the switch, numbered over all switches.
-    pub first_port: u32,
+    pub upstream: OutputId,
+    pub switch: SwitchId,
+    /// Out-port 0 of the switch.
+    pub first_output: OutputId,
     /// Its first VoQ.
     pub first_queue: u32,
     /// Number of its VoQs that hold a packet.
     pub queues: u16,
     /// Its number within the switch.
-    pub in_port: u8,
+    pub in_port: InPort,
     /// Index of the rate of the link from `upstream`.
     pub rate: u8,
-    /// Pointer: one more than the out-port that it accepted last.
-    pub pointer: u8,
+    /// Behind the out-port that it accepted last.
+    pub pointer: Pointer<OutPort>,
 }
 
 impl<const W: usize> Input<W> {
     /// Number of its VoQ to `out_port` on `vl`, of `vls` VLs.
     #[inline]
-    pub(super) fn queue(&self, out_port: u8, vls: usize, vl: usize) -> usize {
-        self.first_queue as usize + usize::from(out_port) * vls + vl
+    pub(super) fn queue(&self, out_port: OutPort, vls: usize, vl: usize) -> usize {
+        self.first_queue as usize + usize::from(out_port.number()) * vls + vl
     }
 }
 
@@ -91,15 +91,14 @@ pub(super) struct Output {
     pub blocked_since: Tick,
     /// Bit set of the VLs with a packet in some VoQ for this output.
     pub waiting_vls: u32,
-    /// Port 0 of the switch, numbered over all switches. For a NIC: of the switch it is
-    /// attached to.
-    pub first_port: u32,
+    /// In-port 0 of the switch. For a NIC: of the switch it is attached to.
+    pub first_input: InputId,
     /// The VL that it grants in this tick.
     pub grant: Pick,
-    /// The in-port of the switch that it grants to in this tick, or [`NOT_GRANTED`].
-    pub granted_to: u8,
+    /// The in-port of the switch that it grants to in this tick, or [`InPort::NONE`].
+    pub granted_to: InPort,
     /// Its number within the switch. For a NIC: of the switch port it is attached to.
-    pub out_port: u8,
+    pub out_port: OutPort,
     /// Credits free in the output buffer, without the returns that have not been applied yet.
     pub room: u16,
     /// The other end of the link: an in-port, or a NIC.
@@ -115,23 +114,22 @@ pub(super) struct Output {
     /// Index of the rate of the link.
     pub rate: u8,
     /// The switch at the other end; 0 if there is none.
-    pub to_switch: u32,
+    pub to_switch: SwitchId,
 }
 
 impl Output {
     /// An output with nothing to send to `to`, still without its rate, its times and its room.
-    /// `port`: its number over all switches; for a NIC, the number of the switch port it is
-    /// attached to. `radix`: ports per switch.
-    fn idle(to: FarEnd, port: u32, radix: u32) -> Self {
+    /// `at`: its port; for a NIC, the switch port it is attached to. `radix`: ports per switch.
+    fn idle(to: FarEnd, at: SwitchPort, radix: u32) -> Self {
         Self {
             free_at: SubTick::default(),
             wake: Wake::default(),
             blocked_since: Tick::MAX,
             waiting_vls: 0,
-            first_port: port - port % radix,
+            first_input: InputId::first_of(at.switch, radix),
             grant: Pick::default(),
-            granted_to: NOT_GRANTED,
-            out_port: (port % radix) as u8,
+            granted_to: InPort::NONE,
+            out_port: OutPort::of(at.port.get() as u8),
             room: 0,
             to,
             flight: 0,
@@ -141,8 +139,8 @@ impl Output {
             sent_bytes: 0,
             rate: 0,
             to_switch: match to.is_connected() && !to.is_nic() {
-                true => to.peer() / radix,
-                false => 0,
+                true => to.input().at(radix).switch,
+                false => SwitchId::default(),
             },
         }
     }
@@ -212,7 +210,7 @@ impl Nic {
 /// Notes at each in-port the rate of the link that comes in there.
 fn note_rates<const W: usize>(inputs: &mut [Input<W>], outputs: &[Output]) {
     for input in inputs {
-        if let Some(upstream) = outputs.get(input.upstream as usize) {
+        if let Some(upstream) = outputs.get(input.upstream.index()) {
             input.rate = upstream.rate;
         }
     }
@@ -225,11 +223,13 @@ pub(super) fn number_queues<const W: usize>(
     vls: usize,
 ) -> usize {
     let connected = outputs.iter().filter(|output| output.to.is_connected());
-    let out_ports = connected.map(|output| u32::from(output.out_port) + 1).max();
+    let out_ports = connected
+        .map(|output| u32::from(output.out_port.number()) + 1)
+        .max();
     let mut next = 0;
     for input in inputs {
         input.first_queue = next;
-        if input.upstream != NONE {
+        if input.upstream != OutputId::NONE {
             next += out_ports.unwrap_or(0) * vls as u32;
         }
     }
@@ -239,18 +239,19 @@ pub(super) fn number_queues<const W: usize>(
 /// All in-ports of switches, still without their upstream output.
 fn in_ports<const W: usize>(topology: &Topology) -> Vec<Input<W>> {
     let radix = topology.radix();
-    (0..topology.switches() * radix)
-        .map(|port| Input {
+    InputId::all(topology.switches() * radix)
+        .map(|input| input.at(radix))
+        .map(|at| Input {
             grants: Ports::NONE,
             free_at: SubTick::default(),
-            upstream: NONE,
-            switch: port / radix,
-            first_port: port - port % radix,
+            upstream: OutputId::NONE,
+            switch: at.switch,
+            first_output: OutputId::first_of(at.switch, radix),
             first_queue: 0,
             queues: 0,
-            in_port: (port % radix) as u8,
+            in_port: InPort::of(at.port.get() as u8),
             rate: 0,
-            pointer: 0,
+            pointer: Pointer::START,
         })
         .collect()
 }
@@ -264,13 +265,12 @@ pub(super) fn ports<const W: usize>(
 ) -> (Vec<Input<W>>, Vec<Output>) {
     let (topology, latency) = (&spec.topology, spec.link_latency);
     let radix = topology.radix();
-    let ports = topology.switches() * radix;
+    let ports = (topology.switches() * radix) as usize;
     let mut inputs = in_ports(topology);
-    let output = |to: FarEnd, port: u32, room: u32, latency: Tick| {
+    let output = |to: FarEnd, at: SwitchPort, room: u32, latency: Tick| {
         let rate = rates.index(if !to.is_connected() {
             voq.links.host
         } else {
-            let at = SwitchPort::of_index(port, radix);
             voq.links.at(topology, at.switch, at.port)
         });
         let flight = latency + drain[usize::from(rate)].flit_ticks() - 1;
@@ -279,31 +279,30 @@ pub(super) fn ports<const W: usize>(
             room: room as u16,
             flight: flight as u32,
             latency: latency as u32,
-            ..Output::idle(to, port, radix)
+            ..Output::idle(to, at, radix)
         }
     };
     let room = voq.buffers.output;
-    let mut outputs = Vec::with_capacity((ports + topology.nics()) as usize);
-    for port in 0..ports {
-        let at = SwitchPort::of_index(port, radix);
+    let mut outputs = Vec::with_capacity(ports + topology.nics() as usize);
+    for out_port in OutputId::all(ports as u32) {
+        let at = out_port.at(radix);
         outputs.push(match topology.peer(at.switch, at.port) {
-            Peer::None => output(FarEnd::NOTHING, port, 0, 0),
+            Peer::None => output(FarEnd::NOTHING, at, 0, 0),
             Peer::Nic(nic) => {
-                inputs[port as usize].upstream = ports + nic.get();
-                output(FarEnd::nic(nic.get()), port, room, latency.host)
+                inputs[InputId::of(at, radix).index()].upstream = OutputId::of_nic(nic, ports);
+                output(FarEnd::of_nic(nic), at, room, latency.host)
             }
-            Peer::Switch { switch, port: at } => {
-                let peer = topology.port_index(switch, at) as u32;
-                inputs[peer as usize].upstream = port;
-                output(FarEnd::input(peer), port, room, latency.switch)
+            Peer::Switch { switch, port } => {
+                let peer = InputId::of(SwitchPort::new(switch, port), radix);
+                inputs[peer.index()].upstream = out_port;
+                output(FarEnd::of_input(peer), at, room, latency.switch)
             }
         });
     }
     for nic in topology.nic_ids() {
-        let SwitchPort { switch, port } = topology.attachment(nic);
-        let at = topology.port_index(switch, port) as u32;
+        let at = topology.attachment(nic);
         outputs.push(output(
-            FarEnd::input(at),
+            FarEnd::of_input(InputId::of(at, radix)),
             at,
             voq.buffers.nic_queue,
             latency.host,

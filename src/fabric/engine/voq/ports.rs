@@ -1,16 +1,119 @@
-//! Sets of ports of a switch, for arbitration: the in-ports that request an output, the outputs that
-//! grant an in-port, and the ports at or after a pointer.
+//! The ports of a switch, counted within it, and sets of them, for arbitration: the in-ports that
+//! request an output, the outputs that grant an in-port, and the ports at or after a pointer.
+
+use crate::fabric::engine::ids::{InputId, OutputId};
+use std::marker::PhantomData;
+
+/// An in-port or an out-port, counted within its switch.
+pub(super) trait Port: Copy {
+    /// The port with this number, which is below 128.
+    fn of(number: u8) -> Self;
+    /// The number.
+    fn number(self) -> u8;
+}
+
+/// An in-port, counted within its switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct InPort(u8);
+
+/// An out-port, counted within its switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct OutPort(u8);
+
+impl Port for InPort {
+    #[inline(always)]
+    fn of(number: u8) -> Self {
+        Self(number)
+    }
+
+    #[inline(always)]
+    fn number(self) -> u8 {
+        self.0
+    }
+}
+
+impl Port for OutPort {
+    #[inline(always)]
+    fn of(number: u8) -> Self {
+        Self(number)
+    }
+
+    #[inline(always)]
+    fn number(self) -> u8 {
+        self.0
+    }
+}
+
+impl InPort {
+    /// No in-port.
+    pub(super) const NONE: Self = Self(u8::MAX);
+
+    /// The same port, counted over all switches. `first`: port 0 of the switch.
+    #[inline(always)]
+    pub(super) fn input(self, first: InputId) -> InputId {
+        first.plus(self.0.into())
+    }
+}
+
+impl OutPort {
+    /// The same port, counted over all switches. `first`: port 0 of the switch.
+    #[inline(always)]
+    pub(super) fn output(self, first: OutputId) -> OutputId {
+        first.plus(self.0.into())
+    }
+
+    /// `output`, counted within its switch, of which `first` is port 0.
+    #[inline(always)]
+    pub(super) fn within(output: OutputId, first: OutputId) -> Self {
+        Self((output.get() - first.get()) as u8)
+    }
+}
+
+/// Where a search once around the ports of a switch begins: at a port, or behind the last one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pointer<T> {
+    number: u8,
+    ports: PhantomData<T>,
+}
+
+impl<T: Port> Pointer<T> {
+    /// At port 0.
+    pub(super) const START: Self = Self {
+        number: 0,
+        ports: PhantomData,
+    };
+
+    /// Behind `port`, which was served last.
+    #[inline(always)]
+    pub(super) fn behind(port: T) -> Self {
+        Self {
+            number: port.number() + 1,
+            ports: PhantomData,
+        }
+    }
+}
 
 /// A set of up to 64 · `W` ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ports<const W: usize>([u64; W]);
+pub(super) struct Ports<T, const W: usize> {
+    words: [u64; W],
+    ports: PhantomData<T>,
+}
 
-impl<const W: usize> Ports<W> {
-    pub(super) const NONE: Self = Self([0; W]);
+impl<T: Port, const W: usize> Ports<T, W> {
+    pub(super) const NONE: Self = Self::of([0; W]);
 
-    /// All ports from `pointer` on, which may be one more than the highest port.
+    const fn of(words: [u64; W]) -> Self {
+        Self {
+            words,
+            ports: PhantomData,
+        }
+    }
+
+    /// All ports from `pointer` on.
     #[inline]
-    pub(super) fn from(pointer: u8) -> Self {
+    pub(super) fn from(pointer: Pointer<T>) -> Self {
+        let pointer = pointer.number;
         let (word, bit) = match W {
             1 => (0, pointer),
             _ => (usize::from(pointer / 64), pointer % 64),
@@ -24,39 +127,40 @@ impl<const W: usize> Ports<W> {
                 *bits = u64::MAX;
             }
         }
-        Self(words)
+        Self::of(words)
     }
 
     #[inline]
-    fn word_and_bit(port: u8) -> (usize, u64) {
+    fn word_and_bit(port: T) -> (usize, u64) {
+        let port = port.number();
         let word = if W == 1 { 0 } else { usize::from(port / 64) };
         (word, 1 << (port % 64))
     }
 
     #[inline]
-    pub(super) fn insert(&mut self, port: u8) {
+    pub(super) fn insert(&mut self, port: T) {
         let (word, bit) = Self::word_and_bit(port);
-        self.0[word] |= bit;
+        self.words[word] |= bit;
     }
 
     #[inline]
-    pub(super) fn remove(&mut self, port: u8) {
+    pub(super) fn remove(&mut self, port: T) {
         let (word, bit) = Self::word_and_bit(port);
-        self.0[word] &= !bit;
+        self.words[word] &= !bit;
     }
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.0 == [0; W]
+        self.words == [0; W]
     }
 
     /// The lowest port, if there is one.
     #[inline]
-    pub(super) fn first(&self) -> Option<u8> {
-        let words = self.0.iter().enumerate();
+    pub(super) fn first(&self) -> Option<T> {
+        let words = self.words.iter().enumerate();
         for (at, bits) in words {
             if *bits != 0 {
-                return Some((64 * at) as u8 + bits.trailing_zeros() as u8);
+                return Some(T::of((64 * at) as u8 + bits.trailing_zeros() as u8));
             }
         }
         None
@@ -64,7 +168,7 @@ impl<const W: usize> Ports<W> {
 
     /// The port of a set of one port.
     #[inline]
-    pub(super) fn only(&self) -> Option<u8> {
+    pub(super) fn only(&self) -> Option<T> {
         let port = self.first()?;
         let mut others = *self;
         others.remove(port);
@@ -73,7 +177,7 @@ impl<const W: usize> Ports<W> {
 
     /// Removes and returns the lowest port.
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<u8> {
+    pub(super) fn pop(&mut self) -> Option<T> {
         let port = self.first()?;
         self.remove(port);
         Some(port)
@@ -81,9 +185,9 @@ impl<const W: usize> Ports<W> {
 
     /// The first port at or after `pointer`, once around.
     #[inline]
-    pub(super) fn first_from(&self, pointer: u8) -> Option<u8> {
+    pub(super) fn first_from(&self, pointer: Pointer<T>) -> Option<T> {
         let mut at_or_after = Self::from(pointer);
-        for (bits, other) in at_or_after.0.iter_mut().zip(self.0) {
+        for (bits, other) in at_or_after.words.iter_mut().zip(self.words) {
             *bits &= other;
         }
         // No branch: which of the two it is cannot be predicted.
@@ -100,19 +204,30 @@ mod tests {
     use super::*;
 
     fn check<const W: usize>(ports: &[u8]) {
-        let mut set = Ports::<W>::NONE;
+        let mut set = Ports::<InPort, W>::NONE;
         for &port in ports {
-            set.insert(port);
+            set.insert(InPort(port));
         }
         for pointer in 0..=(64 * W) as u8 {
             let at_or_after = ports.iter().find(|&&port| port >= pointer);
+            let from = Pointer {
+                number: pointer,
+                ports: PhantomData,
+            };
             let expected = at_or_after.or(ports.first());
-            assert_eq!(set.first_from(pointer).as_ref(), expected, "{W} {pointer}");
+            assert_eq!(
+                set.first_from(from).map(InPort::number),
+                expected.copied(),
+                "{W} {pointer}"
+            );
         }
-        assert_eq!(set.only(), (ports.len() == 1).then(|| ports[0]));
+        assert_eq!(
+            set.only().map(InPort::number),
+            (ports.len() == 1).then(|| ports[0])
+        );
         let mut all = Vec::new();
         while let Some(port) = set.pop() {
-            all.push(port);
+            all.push(port.number());
         }
         assert_eq!(all, ports);
         assert!(set.is_empty());

@@ -9,13 +9,16 @@
 use super::Fabric;
 use super::packet::Packet;
 use super::parts::Output;
+use super::ports::OutPort;
 use crate::fabric::engine::bits::push_quickly;
 use crate::fabric::engine::choice::Occupancy;
 use crate::fabric::engine::congestion::MarkerQueue;
+use crate::fabric::engine::ids::OutputId;
 use crate::fabric::engine::next_hop::{Context, NextHop, NextHops};
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::{Obstacle, Probe};
 use crate::fabric::engine::vls::{Hop, VlAndClass, Vls};
+use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::spec::{FabricSpec, SpecError, Voq};
 
 /// What routing needs to know: next hops and VLs.
@@ -28,7 +31,7 @@ pub(super) struct Routes {
     /// Credits of an output buffer.
     buffer: u32,
     /// Where up-ports are chosen by their queues: credits of the packets in the VoQs for each
-    /// output, numbered over all switches. Such a fabric is not plain.
+    /// output. Such a fabric is not plain.
     waiting: Option<Vec<u32>>,
 }
 
@@ -56,23 +59,23 @@ impl Routes {
 
     /// A packet of `credits` joins a VoQ for `output`.
     #[inline(always)]
-    fn joined(&mut self, output: u32, credits: u16) {
+    fn joined(&mut self, output: OutputId, credits: u16) {
         if let Some(waiting) = &mut self.waiting {
-            waiting[output as usize] += u32::from(credits);
+            waiting[output.index()] += u32::from(credits);
         }
     }
 
     /// A packet of `credits` in a VoQ for `output` is granted.
     #[inline(always)]
-    pub(super) fn granted(&mut self, output: u32, credits: u16) {
+    pub(super) fn granted(&mut self, output: OutputId, credits: u16) {
         if let Some(waiting) = &mut self.waiting {
-            waiting[output as usize] -= u32::from(credits);
+            waiting[output.index()] -= u32::from(credits);
         }
     }
 
     /// VL of a packet of `sl` for `dst` that leaves `nic`.
     #[inline]
-    pub(super) fn vl_at_nic(&self, nic: u32, dst: u32, sl: u8) -> u8 {
+    pub(super) fn vl_at_nic(&self, nic: NicId, dst: NicId, sl: u8) -> u8 {
         self.vls.at_nic(nic, dst, sl)
     }
 
@@ -83,7 +86,7 @@ impl Routes {
         &mut self,
         packet: &mut Packet<L>,
         id: PacketId,
-        switch: u32,
+        switch: SwitchId,
     ) {
         if !self.depends_on_order {
             // Without that order, no room matters either.
@@ -98,8 +101,8 @@ impl Routes {
         &mut self,
         packet: &mut Packet<L>,
         id: PacketId,
-        switch: u32,
-        room: impl FnMut(u32) -> u32,
+        switch: SwitchId,
+        room: impl FnMut(OutputId) -> u32,
     ) {
         let Packet { input, dst, sl, .. } = *packet;
         let (buffer, waiting) = (self.buffer, self.waiting.as_deref());
@@ -118,12 +121,12 @@ impl Routes {
             vl: packet.vl,
             class: class.unwrap_or(packet.class),
         };
-        let first_port = switch * self.radix;
+        let first_port = switch.get() * self.radix;
         let hop = || Hop {
             input,
             output,
-            in_port: input - first_port,
-            out_port: output - first_port,
+            in_port: PortId::new(input.get() - first_port),
+            out_port: PortId::new(output.get() - first_port),
         };
         let VlAndClass { vl, class } = self.vls.behind(hop, sl, dst, before);
         (packet.output, packet.vl, packet.class) = (output, vl, class);
@@ -137,15 +140,15 @@ struct Queues<'a, R> {
     waiting: Option<&'a [u32]>,
 }
 
-impl<R: FnMut(u32) -> u32> Occupancy for Queues<'_, R> {
+impl<R: FnMut(OutputId) -> u32> Occupancy for Queues<'_, R> {
     #[inline]
-    fn in_buffer(&mut self, output: u32) -> u32 {
+    fn in_buffer(&mut self, output: OutputId) -> u32 {
         self.buffer - (self.room)(output)
     }
 
     #[inline]
-    fn waiting(&self, output: u32) -> u32 {
-        self.waiting.map_or(0, |waiting| waiting[output as usize])
+    fn waiting(&self, output: OutputId) -> u32 {
+        self.waiting.map_or(0, |waiting| waiting[output.index()])
     }
 }
 
@@ -172,12 +175,12 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let now = self.kernel.now;
         let packet = &mut self.kernel.packets[id];
         let (outputs, returns, drain) = (&mut self.outputs, &mut self.buffer_returns, &self.drain);
-        let room = |output| {
-            let port: &mut Output = &mut outputs[output as usize];
-            returns[output as usize].apply(drain, now, |_, credits| port.room += credits);
+        let room = |output: OutputId| {
+            let port: &mut Output = &mut outputs[output.index()];
+            returns[output.index()].apply(drain, now, |_, credits| port.room += credits);
             u32::from(port.room)
         };
-        let switch = self.inputs[packet.input as usize].switch;
+        let switch = self.inputs[packet.input.index()].switch;
         self.routes.route(packet, id, switch, room);
     }
 
@@ -215,15 +218,15 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline(always)]
     fn join_voq(&mut self, id: PacketId, queue: MarkerQueue) -> bool {
         let MarkerQueue { input, output, vl } = queue;
-        let state = &mut self.inputs[input as usize];
-        let out_port = (output - state.first_port) as u8;
+        let state = &mut self.inputs[input.index()];
+        let out_port = OutPort::within(output, state.first_output);
         let queue = &mut self.queues[state.queue(out_port, self.vls, vl.into())];
         let is_head = queue.head == PacketId::NONE;
         if is_head {
             queue.head = id;
             state.queues += 1;
             self.links.vl_mut(output, vl).heads.insert(state.in_port);
-            self.outputs[output as usize].waiting_vls |= 1 << vl;
+            self.outputs[output.index()].waiting_vls |= 1 << vl;
         } else {
             self.kernel.packets[queue.tail].next = id;
         }
@@ -241,7 +244,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
                 input, output, vl, ..
             } = self.kernel.packets[id];
             if self.join_voq(id, MarkerQueue { input, output, vl }) {
-                let idle_from = self.outputs[output as usize].free_at.tick;
+                let idle_from = self.outputs[output.index()].free_at.tick;
                 let at = idle_from.saturating_sub(self.stages.allocation);
                 self.wake_output(output, at.max(self.kernel.now + 1));
             }

@@ -6,10 +6,12 @@
 
 use super::Fabric;
 use super::packet::Packet;
+use super::ports::{OutPort, Port};
 use crate::fabric::engine::counters::LinkCounts;
+use crate::fabric::engine::ids::{InputId, OutputId};
 use crate::fabric::engine::pool::EntryId;
 use crate::fabric::engine::probe::Probe;
-use crate::fabric::ids::{NicId, PortId, SwitchId};
+use crate::fabric::ids::SwitchPort;
 use crate::fabric::series::PortVlSample;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
@@ -33,11 +35,11 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 
     /// The counts of these packets, by output.
-    fn pending(&self) -> BTreeMap<u32, Pending> {
-        let mut pending: BTreeMap<u32, Pending> = BTreeMap::new();
+    fn pending(&self) -> BTreeMap<OutputId, Pending> {
+        let mut pending: BTreeMap<OutputId, Pending> = BTreeMap::new();
         for (starts, packet) in self.not_started() {
             // A packet on its way to a switch may have been routed there already.
-            let output = match self.inputs.get(packet.input as usize) {
+            let output = match self.inputs.get(packet.input.index()) {
                 Some(input) => input.upstream,
                 None => packet.output,
             };
@@ -55,7 +57,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let mut pending = self.pending();
         let (mut hops, mut host_hops) = (0, 0);
         for (&output, Pending { counts, .. }) in &pending {
-            match self.outputs[output as usize].to.is_nic() {
+            match self.outputs[output.index()].to.is_nic() {
                 true => host_hops += counts.flits,
                 false => hops += counts.flits,
             }
@@ -65,7 +67,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             self.kernel.observers.counters.flit_hops,
             self.kernel.observers.counters.host_flit_hops,
         ) = (hops, host_hops);
-        for (id, output) in (0u32..).zip(&mut self.outputs) {
+        let ids = OutputId::all(self.outputs.len() as u32);
+        for (id, output) in ids.zip(&mut self.outputs) {
             let pending = pending.remove(&id).unwrap_or_default();
             (output.sent, output.sent_bytes) = (pending.counts, pending.bytes);
             if output.blocked_since != Tick::MAX {
@@ -76,27 +79,28 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// The statistics up to the end of the present tick.
     pub(super) fn collect_stats(&self) -> FabricStats {
-        let link_end = |output: usize| match output.checked_sub(self.ports) {
-            Some(nic) => LinkEnd::Nic(NicId::new(nic as u32)),
-            None => LinkEnd::Port {
-                switch: SwitchId::new(output as u32 / self.radix),
-                port: PortId::new(output as u32 % self.radix),
-            },
+        let port = |at: SwitchPort| LinkEnd::Port {
+            switch: at.switch,
+            port: at.port,
         };
-        let order = (self.ports..self.outputs.len()).chain(0..self.ports);
+        // NICs come first.
+        let (first_nic, end) = (self.ports as u32, self.outputs.len() as u32);
+        let order = (first_nic..end).chain(0..first_nic).map(OutputId::new);
         let pending = self.pending();
         let links = order
-            .filter(|&output| self.outputs[output].to.is_connected())
+            .filter(|output| self.outputs[output.index()].to.is_connected())
             .map(|at| {
-                let output = &self.outputs[at];
-                let not_started = pending.get(&(at as u32)).copied().unwrap_or_default();
+                let output = &self.outputs[at.index()];
+                let not_started = pending.get(&at).copied().unwrap_or_default();
                 let Pending { counts, bytes } = not_started;
                 LinkStats {
-                    from: link_end(at),
-                    to: if output.to.is_nic() {
-                        LinkEnd::Nic(NicId::new(output.to.peer()))
-                    } else {
-                        link_end(output.to.peer() as usize)
+                    from: match at.nic(self.ports) {
+                        Some(nic) => LinkEnd::Nic(nic),
+                        None => port(at.at(self.radix)),
+                    },
+                    to: match output.to.is_nic() {
+                        true => LinkEnd::Nic(output.to.nic()),
+                        false => port(output.to.input().at(self.radix)),
                     },
                     flits: output.sent.flits - counts.flits,
                     units: output.sent_bytes - bytes,
@@ -110,7 +114,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             .collect();
         let mut stats = self.kernel.observers.counters.stats(self.kernel.now, links);
         for (output, Pending { counts, .. }) in pending {
-            if self.outputs[output as usize].to.is_nic() {
+            if self.outputs[output.index()].to.is_nic() {
                 stats.host_flit_hops -= counts.flits;
             } else {
                 stats.flit_hops -= counts.flits;
@@ -121,23 +125,27 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// The flits waiting per Port VL, counted packet by packet.
     pub(super) fn waiting_flits(&self) -> Vec<PortVlSample> {
-        let (vls, radix) = (self.vls, self.radix as usize);
+        let (vls, radix) = (self.vls, self.radix);
         let mut found = Vec::new();
         // Per output VL: the flits behind heads of FIFOs.
         let mut behind: BTreeMap<usize, u64> = BTreeMap::new();
         let fifos = self.fifos.iter();
         for packet in fifos.flat_map(|fifos| fifos.behind_heads(&self.kernel.packets)) {
-            let output_vl = packet.output as usize * vls + usize::from(packet.vl);
+            let output_vl = packet.output.index() * vls + usize::from(packet.vl);
             *behind.entry(output_vl).or_default() += u64::from(packet.flits);
         }
         for (output_vl, state) in self.links.vls()[..self.ports * vls].iter().enumerate() {
             let mut in_ports = state.heads;
-            let (output, vl) = (output_vl / vls, output_vl % vls);
-            let first_port = output - output % radix;
+            let (output, vl) = (OutputId::new((output_vl / vls) as u32), output_vl % vls);
+            let SwitchPort { switch, port } = output.at(radix);
+            let (out_port, first_input) = (
+                OutPort::of(port.get() as u8),
+                InputId::first_of(switch, radix),
+            );
             let mut flits = behind.get(&output_vl).copied().unwrap_or(0);
             while let Some(in_port) = in_ports.pop() {
-                let input = first_port + usize::from(in_port);
-                let queue = self.inputs[input].queue((output % radix) as u8, vls, vl);
+                let input = in_port.input(first_input).index();
+                let queue = self.inputs[input].queue(out_port, vls, vl);
                 let mut at = self.queues[queue].head;
                 while let Some(packet) = self.kernel.packets.entries().get(at.index()) {
                     flits += u64::from(packet.flits);
@@ -146,8 +154,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             }
             if flits > 0 {
                 found.push(PortVlSample {
-                    switch: SwitchId::new((output / radix) as u32),
-                    port: PortId::new((output % radix) as u32),
+                    switch,
+                    port,
                     vl: vl as u8,
                     flits,
                     marked: 0,

@@ -1,0 +1,200 @@
+//! The ids of parts that the engines number over all switches: switch 0 first, then switch 1 and
+//! so on. Events of the calendar carry them as bare numbers.
+
+use crate::fabric::ids::{NicId, SwitchId, SwitchPort, define_ids};
+
+define_ids! {
+    /// An in-port, counted over all switches.
+    ///
+    /// ```
+    /// use flitwise::fabric::engine::ids::InputId;
+    ///
+    /// assert!(InputId::new(1) == InputId::new(1));
+    /// ```
+    ///
+    /// The out-port with the same number is something else:
+    ///
+    /// ```compile_fail,E0308
+    /// use flitwise::fabric::engine::ids::{InputId, OutputId};
+    ///
+    /// assert!(InputId::new(1) == OutputId::new(1));
+    /// ```
+    InputId;
+
+    /// The sending end of a link: the out-ports of switch 0, of switch 1 and so on, then the NICs.
+    ///
+    /// ```
+    /// use flitwise::fabric::engine::ids::OutputId;
+    ///
+    /// fn look(output: OutputId) -> usize {
+    ///     output.index()
+    /// }
+    /// assert_eq!(look(OutputId::new(7)), 7);
+    /// ```
+    ///
+    /// An in-port is none, and neither is a NIC, which is counted among NICs only:
+    ///
+    /// ```compile_fail,E0308
+    /// use flitwise::fabric::engine::ids::{InputId, OutputId};
+    ///
+    /// fn look(output: OutputId) -> usize {
+    ///     output.index()
+    /// }
+    /// assert_eq!(look(InputId::new(7)), 7);
+    /// ```
+    ///
+    /// ```compile_fail,E0308
+    /// use flitwise::fabric::engine::ids::OutputId;
+    /// use flitwise::fabric::ids::NicId;
+    ///
+    /// fn look(output: OutputId) -> usize {
+    ///     output.index()
+    /// }
+    /// assert_eq!(look(NicId::new(7)), 7);
+    /// ```
+    OutputId;
+
+    /// An MPort of a hierarchical switch, counted over all switches.
+    MPortId;
+
+    /// A central buffer of a hierarchical switch, counted over all switches.
+    ///
+    /// ```compile_fail,E0308
+    /// use flitwise::fabric::engine::ids::{CentralId, InputId};
+    ///
+    /// assert!(CentralId::new(1) == InputId::new(1));
+    /// ```
+    CentralId;
+}
+
+impl InputId {
+    /// No in-port.
+    pub(super) const NONE: Self = Self::new(u32::MAX);
+
+    /// The in-port of the port `at`; switches have `radix` ports.
+    #[inline(always)]
+    pub(super) const fn of(at: SwitchPort, radix: u32) -> Self {
+        Self::new(at.switch.get() * radix + at.port.get())
+    }
+
+    /// In-port 0 of `switch`; switches have `radix` ports.
+    #[inline(always)]
+    pub(super) const fn first_of(switch: SwitchId, radix: u32) -> Self {
+        Self::new(switch.get() * radix)
+    }
+
+    /// The in-port in words of the topology, which has switches of `radix` ports.
+    #[inline]
+    pub(super) const fn at(self, radix: u32) -> SwitchPort {
+        SwitchPort::of_index(self.get(), radix)
+    }
+
+    /// The in-port that comes `ports` later.
+    #[inline(always)]
+    pub(super) const fn plus(self, ports: u32) -> Self {
+        Self::new(self.get() + ports)
+    }
+}
+
+impl OutputId {
+    /// No output.
+    pub(super) const NONE: Self = Self::new(u32::MAX);
+
+    /// The out-port of the port `at`; switches have `radix` ports.
+    #[inline(always)]
+    pub(super) const fn of(at: SwitchPort, radix: u32) -> Self {
+        Self::new(at.switch.get() * radix + at.port.get())
+    }
+
+    /// Out-port 0 of `switch`; switches have `radix` ports.
+    #[inline(always)]
+    pub(super) const fn first_of(switch: SwitchId, radix: u32) -> Self {
+        Self::new(switch.get() * radix)
+    }
+
+    /// The output of `nic` in a fabric with `ports` switch ports.
+    #[inline(always)]
+    pub(super) const fn of_nic(nic: NicId, ports: usize) -> Self {
+        Self::new(ports as u32 + nic.get())
+    }
+
+    /// The NIC that the output belongs to; `None` if it is one of the `ports` out-ports.
+    #[inline(always)]
+    pub(super) fn nic(self, ports: usize) -> Option<NicId> {
+        self.get().checked_sub(ports as u32).map(NicId::new)
+    }
+
+    /// The out-port in words of the topology, which has switches of `radix` ports.
+    #[inline]
+    pub(super) const fn at(self, radix: u32) -> SwitchPort {
+        SwitchPort::of_index(self.get(), radix)
+    }
+
+    /// The output that comes `outputs` later.
+    #[inline(always)]
+    pub(super) const fn plus(self, outputs: u32) -> Self {
+        Self::new(self.get() + outputs)
+    }
+}
+
+/// In-ports of an MPort, and out-ports.
+const MPORT_PORTS: u32 = 4;
+/// Central buffers of an MPort.
+const MPORT_CENTRALS: u32 = 2;
+
+impl InputId {
+    /// The MPort of the in-port.
+    #[inline(always)]
+    pub(super) const fn mport(self) -> MPortId {
+        MPortId::new(self.get() / MPORT_PORTS)
+    }
+
+    /// Position of the in-port within its MPort.
+    #[inline(always)]
+    pub(super) const fn position(self) -> u32 {
+        self.get() % MPORT_PORTS
+    }
+}
+
+impl OutputId {
+    /// The MPort of the out-port.
+    #[inline(always)]
+    pub(super) const fn mport(self) -> MPortId {
+        MPortId::new(self.get() / MPORT_PORTS)
+    }
+}
+
+impl MPortId {
+    /// The in-port at `position` of the MPort.
+    #[inline(always)]
+    pub(super) const fn input(self, position: u32) -> InputId {
+        InputId::new(self.get() * MPORT_PORTS + position)
+    }
+
+    /// The central buffer of the MPort for packets to `output`, which is at another MPort.
+    #[inline(always)]
+    pub(super) const fn central_to(self, output: OutputId) -> CentralId {
+        CentralId::new(MPORT_CENTRALS * self.get() + output.get() % MPORT_CENTRALS)
+    }
+}
+
+impl CentralId {
+    /// The MPort of the central buffer.
+    #[inline(always)]
+    pub(super) const fn mport(self) -> MPortId {
+        MPortId::new(self.get() / MPORT_CENTRALS)
+    }
+
+    /// The in-port by which reports name the central buffer: the one with its number within the
+    /// MPort.
+    #[inline]
+    pub(super) const fn named_by(self) -> InputId {
+        self.mport().input(self.get() % MPORT_CENTRALS)
+    }
+
+    /// The central buffer that comes `buffers` later.
+    #[inline(always)]
+    pub(super) const fn plus(self, buffers: u32) -> Self {
+        Self::new(self.get() + buffers)
+    }
+}
