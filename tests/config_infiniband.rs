@@ -332,7 +332,7 @@ fn sl_to_vl_and_forwarding_tables() {
             "[1, 15]",
             "VL 15; an InfiniBand port has at most 15",
         ),
-        ("hca = 5", "hca = 6", "there is no adapter 6"),
+        ("hca = 5", "hca = 6", "there is no NIC 6"),
         (
             "[2, 2, 3, 3, 0, 1]]",
             "[2, 2, 3, 3, 0, 0]]",

@@ -153,7 +153,7 @@ fn levels_and_lanes() {
     refused("fabric.sl2vl", "VL 2", |s| {
         s.qos.vl_policy = map(vec![0, 2])
     });
-    refused("fabric.sl2vl", "no adapter 8", |s| {
+    refused("fabric.sl2vl", "no NIC 8", |s| {
         s.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
             default: vec![0, 0],
             hcas: BTreeMap::from([(NicId::new(8), vec![0, 0])]),

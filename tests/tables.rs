@@ -185,10 +185,7 @@ fn tables_are_resolved_and_written() {
             VLS.replacen("[4, 0]", "[4]", 1),
             "1 entries for 2 service levels",
         ),
-        (
-            VLS.replacen("hca = 1", "hca = 4", 1),
-            "there is no adapter 4",
-        ),
+        (VLS.replacen("hca = 1", "hca = 4", 1), "there is no NIC 4"),
         (torus.to_owned(), "give SL-to-VL tables with the forwarding"),
         (
             UPWARDS.replacen("[0, 1, 1, 1, 1]", "[0, 2, 1, 1, 1]", 1),

@@ -61,7 +61,7 @@ impl Imported {
                 (Some(a), Some(b)) if own < cable.to => links.push([a, b]),
                 (Some(_), _) => {}
                 (None, None) => {
-                    let problem = "an adapter that is connected to no switch; leave it out";
+                    let problem = "a NIC that is connected to no switch; leave it out";
                     return Err(broken(cable.line, problem.into()));
                 }
             }

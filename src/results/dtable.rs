@@ -354,7 +354,7 @@ impl DTableReport {
 
 fn searched() -> String {
     format!(
-        "k and w from 1 to {MAX_W} with these distances; distances that are powers of two with \
+        "w from 1 to {MAX_W}, each with the smallest k and the next 64, with these distances; distances that are powers of two with \
          these w and k; both, with k up to {MAX_K_WITH_DISTANCES}, for tables of at most \
          {MAX_ENTRIES_FOR_BOTH} entries"
     )

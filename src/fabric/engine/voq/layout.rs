@@ -185,7 +185,7 @@ fn check_rates(spec: &FabricSpec, voq: &Voq, rates: &[Ratio]) -> Result<(), Spec
         let count = rates.len();
         return limit(
             "fabric.link_speeds",
-            format!("{count} different rates of links and adapters"),
+            format!("{count} different rates of links and NICs"),
             MAX_RATES as u64,
         );
     }

@@ -130,7 +130,7 @@ impl FabricSpec {
             }
             Notification::Ack | Notification::AckNow if !acks => error(
                 "congestion_control.notification",
-                "a BECN cannot travel on ACKs, because adapters send none; use CNPs or set \
+                "a BECN cannot travel on ACKs, because NICs send none; use CNPs or set \
                  `fabric.acks`"
                     .into(),
             ),

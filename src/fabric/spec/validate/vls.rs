@@ -68,7 +68,7 @@ impl FabricSpec {
         }
         let nics = self.topology.nics();
         if let Some(hca) = tables.hcas.keys().find(|hca| hca.get() >= nics) {
-            return error("fabric.sl2vl", format!("there is no adapter {hca}"));
+            return error("fabric.sl2vl", format!("there is no NIC {hca}"));
         }
         let exists = |hop: &Hop| {
             let has = |port| self.topology.has_port(hop.switch, port);
