@@ -146,8 +146,8 @@ fn the_ideal_network_is_a_lower_bound() {
     }
 }
 
-/// On an ideal network a job without computation takes no time, so it is left out if it repeats until
-/// the others end.
+/// On an ideal network a job without computation takes no time: it may repeat a number of times, and
+/// it is left out if it repeats until the others end.
 #[test]
 fn a_job_that_repeats_is_no_obstacle_on_the_ideal_network() {
     const SECOND: &str = r#"
@@ -168,4 +168,7 @@ fn a_job_that_repeats_is_no_obstacle_on_the_ideal_network() {
         "{EXPERIMENT}{SECOND}repeat = \"until-others-end\""
     ));
     assert_eq!(endless, alone);
+    let twice = ideal(&format!("{EXPERIMENT}{SECOND}repeat = 2"));
+    assert_eq!(twice["jobs"][0], alone["jobs"][0]);
+    assert_eq!(twice["jobs"][1]["execution_time_ps"], 0);
 }
