@@ -177,9 +177,7 @@ impl FabricSpec {
             _ => {
                 let of_leg = self.classes_of_leg();
                 let (leg, class) = (class / of_leg, class % of_leg);
-                let behind = self.topology.class_behind(switch, in_port, out_port, class);
-                // Some dragonflies have datelines, but need no classes.
-                leg * of_leg + behind.min(of_leg - 1)
+                leg * of_leg + self.topology.class_behind(switch, in_port, out_port, class)
             }
         };
         let channel = match &self.qos.vl_policy {
