@@ -219,8 +219,8 @@ impl SwitchKind for Hierarchical {
         Waits::FromBufferToBuffer(&self.buffers)
     }
 
-    fn about_ports(&self, radix: u32) -> Option<String> {
-        Some(format!(" on {} MPorts", radix / MPORT_PORTS))
+    fn about_ports(&self, radix: u32) -> String {
+        format!(" on {} MPorts", radix / MPORT_PORTS)
     }
 
     fn mport(&self, port: PortId) -> Option<u32> {
