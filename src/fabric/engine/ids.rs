@@ -2,6 +2,7 @@
 //! so on. Events of the calendar carry them as bare numbers.
 
 use crate::fabric::ids::{NicId, SwitchId, SwitchPort, define_ids};
+use crate::fabric::stats::LinkEnd;
 use crate::fabric::switch::hierarchical::{MPORT_CENTRALS, MPORT_PORTS};
 
 define_ids! {
@@ -126,10 +127,25 @@ impl OutputId {
         Self::new(ports as u32 + nic.get())
     }
 
+    /// All of `outputs` outputs, the NICs before the `ports` out-ports.
+    pub(super) fn nics_first(ports: usize, outputs: usize) -> impl Iterator<Item = Self> {
+        let (ports, outputs) = (ports as u32, outputs as u32);
+        (ports..outputs).chain(0..ports).map(Self::new)
+    }
+
     /// The NIC that the output belongs to; `None` if it is one of the `ports` out-ports.
     #[inline(always)]
     pub(super) fn nic(self, ports: usize) -> Option<NicId> {
         self.get().checked_sub(ports as u32).map(NicId::new)
+    }
+
+    /// The output in words of the topology, which has `ports` switch ports, `radix` of them at each
+    /// switch.
+    pub(super) fn link_end(self, ports: usize, radix: u32) -> LinkEnd {
+        match self.nic(ports) {
+            Some(nic) => LinkEnd::Nic(nic),
+            None => self.at(radix).into(),
+        }
     }
 }
 
