@@ -249,6 +249,11 @@ fn two_vl_classes_prevent_deadlocks_and_one_does_not() {
     for size in [(2, 5, 1, Some(1)), (2, 1, 4, None)] {
         let mut spec = opa_gen1(dragonfly(size, Arrangement::PalmTree), Scheduler::RrVl);
         assert!(!spec.needs_classes());
+        let (outputs, classes) = (
+            spec.topology.switches() * spec.topology.radix(),
+            VlClasses::new(&spec.topology),
+        );
+        assert!((0..outputs).all(|output| classes.first(output) == 0));
         spec.qos.sc2vl = sc2vl(&[0, 0]);
         spec.qos.service_levels = vec![service_level("one", [0, 1], 512)];
         assert!(!cycle(&spec));

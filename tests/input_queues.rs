@@ -3,18 +3,18 @@
 
 mod common;
 
-use common::infiniband::{static_pool, voq_fabric, voq_of};
+use common::infiniband::{ring_with_tables, static_pool, voq_fabric, voq_of};
 use common::script::{Cue, Script, message};
 use flitwise::fabric::engine::probe::{NoProbe, Obstacle, OutputId, Probe};
 use flitwise::fabric::engine::{Engine, Place, RunEnd};
 use flitwise::fabric::ids::PortId;
 use flitwise::fabric::spec::voq::InputQueues;
-use flitwise::fabric::spec::{FabricSpec, ForwardingTables, SlToVl, Tick, VlPolicy};
+use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::stats::LinkEnd;
 use flitwise::fabric::topology::Topology;
 use flitwise::fabric::workload::{Message, PacketReport, Workload};
 use flitwise::random::{Purpose, Stream};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Outputs with a packet behind the head of a FIFO.
 #[derive(Debug, Default)]
@@ -213,19 +213,9 @@ fn virtual_output_queues_take_nearly_all_of_uniform_traffic() {
     }
 }
 
-/// Three switches in a ring whose packets all go the same way round, on one VL, two hops each.
+/// A ring whose packets all go the same way round, on one VL, two hops each.
 fn ring(queues: InputQueues) -> FabricSpec {
-    let mut spec = voq_fabric(Topology::cube(&[3], true, 1, 1, None).unwrap());
-    spec.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
-        default: vec![0, 1],
-        hcas: BTreeMap::new(),
-        ports: BTreeMap::new(),
-    });
-    spec.routing.forwarding = Some(ForwardingTables {
-        ports: [[0, 2, 2], [2, 0, 2], [2, 2, 0]]
-            .map(|row| row.map(PortId::new).to_vec())
-            .to_vec(),
-    });
+    let mut spec = ring_with_tables();
     let voq = voq_of(&mut spec);
     voq.input_queues = queues;
     // Three packets: two wait behind the head.

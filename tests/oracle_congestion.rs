@@ -4,13 +4,14 @@
 mod common;
 mod oracle;
 
+use common::collision::{Change, Collision, check_without_marker, check_without_source_control};
 use common::infiniband::{
     cct_of, control, marker_of, own_pool, voq_fabric, with_hierarchical_switches,
 };
 use common::script::{Cue, Script, message};
 use common::specs::hierarchical_of;
 use flitwise::fabric::spec::congestion::{
-    CctEntry, FillComparison, FlowLevel, Marker, SourceControl, TimerRestart, TimerScope,
+    CctEntry, FillComparison, FlowLevel, TimerRestart, TimerScope,
 };
 use flitwise::fabric::spec::{CongestionControl, FabricSpec, Notification, Tick};
 use flitwise::fabric::topology::Topology;
@@ -285,32 +286,23 @@ fn fecn_becn_delay_and_timer() {
     assert_eq!(counts.packets, run.packets_injected);
 }
 
+fn collision(change: Change) -> Collision {
+    let run = collide(&fabric(change), 20, 300);
+    Collision {
+        counts: run.congestion,
+        starts: starts(&run, 2),
+        marks: marks(&run),
+    }
+}
+
 #[test]
 fn without_a_source_control_notifications_change_nothing() {
-    let run = collide(&fabric(|c| c.source = SourceControl::None), 20, 300);
-    let counts = run.congestion;
-    assert!(counts.marked > 10);
-    let told = (counts.notifications_sent, counts.notifications_received);
-    // The run ends while the last three are under way, which take as long as three packets.
-    assert_eq!(told, (counts.marked, counts.marked - 3));
-    assert_eq!(
-        (counts.packets, counts.level_sum, counts.cct),
-        (40, 0, None)
-    );
-    let unmarked = collide(&fabric(|c| c.marker = Marker::None), 20, 300);
-    assert_eq!(starts(&run, 2), starts(&unmarked, 2));
-    // The same marks do slow down sources that have a table.
-    let reacting = collide(&fabric(|_| ()), 20, 300);
-    assert!(starts(&reacting, 2) != starts(&run, 2));
+    check_without_source_control(collision);
 }
 
 #[test]
 fn without_a_marker_nothing_is_marked() {
-    let run = collide(&fabric(|c| c.marker = Marker::None), 20, 300);
-    assert!(marks(&run).is_empty());
-    let counts = run.congestion;
-    assert_eq!((counts.marked, counts.notifications_sent), (0, 0));
-    assert_eq!((counts.packets, counts.level_sum), (40, 0));
+    check_without_marker(collision);
 }
 
 #[test]

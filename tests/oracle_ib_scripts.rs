@@ -5,11 +5,11 @@ mod common;
 mod oracle_ib;
 
 use common::ids::hop;
-use common::infiniband::{ratio, static_pool, voq_fabric, voq_of};
+use common::infiniband::{ratio, ring_with_tables, static_pool, voq_fabric, voq_of};
 use common::script::{Cue, Script, message};
-use flitwise::fabric::ids::{NicId, PortId};
+use flitwise::fabric::ids::NicId;
 use flitwise::fabric::spec::voq::{InputQueues, VlArb, VlWeight};
-use flitwise::fabric::spec::{FabricSpec, ForwardingTables, SlToVl, Tick, VlPolicy};
+use flitwise::fabric::spec::{FabricSpec, SlToVl, Tick, VlPolicy};
 use flitwise::fabric::topology::Topology;
 use flitwise::fabric::workload::Message;
 use flitwise::units::TickLength;
@@ -391,20 +391,8 @@ fn tables_map_service_levels_to_vls_per_port() {
 
 #[test]
 fn forwarding_tables_rule_the_way() {
-    // Three switches in a row have one way; a ring of three has two.
-    let mut spec = voq_fabric(Topology::cube(&[3], true, 1, 1, None).unwrap());
-    spec.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
-        default: vec![0, 1],
-        hcas: BTreeMap::new(),
-        ports: BTreeMap::new(),
-    });
-    // Port 0 is the adapter, 1 leads up, 2 down; always down.
-    spec.routing.forwarding = Some(ForwardingTables {
-        ports: [[0, 2, 2], [2, 0, 2], [2, 2, 0]]
-            .map(|row| row.map(PortId::new).to_vec())
-            .to_vec(),
-    });
-    let run = run_lines(&spec, [(0, message(0, 0, 1, 0, 64))]);
+    // Two routes lead from switch 0 to switch 1; the tables take the longer one.
+    let run = run_lines(&ring_with_tables(), [(0, message(0, 0, 1, 0, 64))]);
     let route: Vec<_> = run.departures.iter().map(|d| d.from).collect();
     assert_eq!(route, [End::Nic(0), port(0, 2), port(2, 2), port(1, 0)]);
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// Two jobs beside background traffic on a small tree: a baseline for each, both alone.
+/// A job beside background traffic on a small tree; its baseline is the job alone.
 const EXPERIMENT: &str = r#"
     fabric.topology = { kind = "k-ary-n-tree", k = 6, n = 2 }
     [[job]]
@@ -144,4 +144,31 @@ fn the_ideal_network_is_a_lower_bound() {
         let ideal = json["ideal"]["execution_time_ps"].as_u64().unwrap();
         assert!(ideal > 0 && ideal < json["execution_time_ps"].as_u64().unwrap());
     }
+}
+
+/// On an ideal network a job without computation takes no time: it may repeat a number of times, and
+/// it is left out if it repeats until the others end.
+#[test]
+fn a_job_that_repeats_is_no_obstacle_on_the_ideal_network() {
+    const SECOND: &str = r#"
+        [[job]]
+        trace = "traces/hpl-16.vef.gz"
+        compute_scale = 0
+    "#;
+    let ideal = |text: &str| {
+        let plan = plan(text, &["background=[]", "baseline.enabled=false"]);
+        let result = run(&plan, Session::new(2), &Silent);
+        let jobs: Vec<bool> = result.main.jobs.iter().map(Option::is_some).collect();
+        assert!(jobs.iter().all(|&replayed| replayed));
+        result_json(&plan, &result)["ideal"].clone()
+    };
+    let alone = ideal(EXPERIMENT);
+    assert_eq!(alone["status"], "complete");
+    let endless = ideal(&format!(
+        "{EXPERIMENT}{SECOND}repeat = \"until-others-end\""
+    ));
+    assert_eq!(endless, alone);
+    let twice = ideal(&format!("{EXPERIMENT}{SECOND}repeat = 2"));
+    assert_eq!(twice["jobs"][0], alone["jobs"][0]);
+    assert_eq!(twice["jobs"][1]["execution_time_ps"], 0);
 }

@@ -6,12 +6,11 @@ mod common;
 use common::ids::pair;
 use common::random::config;
 use common::random_infiniband;
-use common::script::{Cue, Script, message};
+use common::script::{Cue, Script, accepted_load, message};
 use flitwise::config::load_fabric;
 use flitwise::fabric::analysis::channels::ChannelGraph;
 use flitwise::fabric::analysis::path::path;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
-use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use flitwise::fabric::spec::{FabricSpec, Hop, Paths, UpPorts};
 use flitwise::fabric::topology::{Peer, Ports, Topology};
@@ -41,29 +40,14 @@ fn collisions() -> Script {
     Script::new(lines)
 }
 
-/// Accepted load of the NICs that send, in flits per cycle.
-fn accepted(spec: &FabricSpec) -> f64 {
-    let mut script = collisions();
-    let sources = script.messages().len() as f64;
-    assert_eq!(Engine::new(spec).unwrap().run(&mut script), RunEnd::Drained);
-    let flits: u64 = script.packets.iter().map(|p| u64::from(p.flits)).sum();
-    let end = script
-        .delivered
-        .iter()
-        .map(|&(tick, _)| tick)
-        .max()
-        .unwrap();
-    let cycle = spec.fastest_link();
-    flits as f64 * cycle.den() as f64 / cycle.num() as f64 / end as f64 / sources
-}
-
 #[test]
 fn the_choice_resolves_collisions_of_d_mod_k() {
     let tree = "kind=\"k-ary-n-tree\",k=4,n=2";
     let xgft = "kind=\"xgft\",down=[4,4],up=[1,4]";
     for (preset, topology) in [("opa-gen1", tree), ("ib-qdr", tree), ("ib-qdr", xgft)] {
-        let [before, after] = ["destination", "least-queued"]
-            .map(|up_ports| accepted(&fabric(preset, topology, up_ports).unwrap()));
+        let [before, after] = ["destination", "least-queued"].map(|up_ports| {
+            accepted_load(&fabric(preset, topology, up_ports).unwrap(), collisions())
+        });
         println!("{preset}, {topology}: by destination {before:.3}, least queued {after:.3}");
         assert!((0.30..0.34).contains(&before), "{preset}: {before}");
         assert!(after > 0.75, "{preset}: {after}");

@@ -3,11 +3,10 @@
 
 mod common;
 
-use common::script::{Cue, Script, message};
+use common::script::{Cue, Script, accepted_load, message};
 use flitwise::config::load_fabric;
 use flitwise::fabric::analysis::channels::ChannelGraph;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
-use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::FabricSpec;
 
 const TOPOLOGIES: [&str; 5] = [
@@ -45,17 +44,7 @@ fn to_the_next_group(spec: &FabricSpec) -> f64 {
             message(src.into(), src, (src + 8) % nics, 0, bytes),
         )
     });
-    let mut script = Script::new(lines);
-    assert_eq!(Engine::new(spec).unwrap().run(&mut script), RunEnd::Drained);
-    let flits: u64 = script.packets.iter().map(|p| u64::from(p.flits)).sum();
-    let end = script
-        .delivered
-        .iter()
-        .map(|&(tick, _)| tick)
-        .max()
-        .unwrap();
-    let cycle = spec.fastest_link();
-    flits as f64 * cycle.den() as f64 / cycle.num() as f64 / end as f64 / f64::from(nics)
+    accepted_load(spec, Script::new(lines))
 }
 
 /// A global link carries the packets of eight NICs at most as fast as one. By Valiant each group's

@@ -1,6 +1,6 @@
 //! The counts of a run of the fabric.
 
-use super::ids::{NicId, PortId, SwitchId};
+use super::ids::{NicId, PortId, SwitchId, SwitchPort};
 use super::spec::Tick;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -280,6 +280,12 @@ pub enum LinkEnd {
         /// Port within the switch.
         port: PortId,
     },
+}
+
+impl From<SwitchPort> for LinkEnd {
+    fn from(SwitchPort { switch, port }: SwitchPort) -> Self {
+        Self::Port { switch, port }
+    }
 }
 
 /// Counters of one direction of a link.

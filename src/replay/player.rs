@@ -121,7 +121,7 @@ impl Player {
         if self.ended() {
             return Ok(());
         }
-        if took == 0 {
+        if took == 0 && self.endless() {
             return Err(anyhow!(
                 "job '{}' takes no time, so it would repeat for ever at the same moment; remove its repeat",
                 self.name

@@ -2,7 +2,7 @@
 
 use super::simulate::{Stopped, stall_of};
 use super::traces::Traces;
-use super::workload::replay_of;
+use super::workload::{outcomes_by_job, replay_of};
 use super::{Network, RunError, Simulation, Status};
 use crate::config::Experiment;
 use crate::fabric::stats::FabricStats;
@@ -56,14 +56,9 @@ pub(super) fn run_ideal(
         return Err(RunError::Trace(error));
     }
     stats.end_tick = experiment.fabric.units.tick.ticks(now);
-    let mut outcomes = replay.outcomes().into_iter();
-    let jobs = experiment
-        .jobs
-        .iter()
-        .map(|job| job.enabled.then(|| outcomes.next()).flatten());
     Ok(Simulation {
         status,
-        jobs: jobs.collect(),
+        jobs: outcomes_by_job(experiment, Network::Ideal, &replay),
         background: Vec::new(),
         messages: stats.messages,
         backlog: 0,

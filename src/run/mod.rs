@@ -102,7 +102,8 @@ pub struct Simulation {
     pub status: Status,
     /// Counters of the fabric: of the window, if something was measured.
     pub stats: FabricStats,
-    /// Per job of the experiment; `None` for disabled ones.
+    /// Per job of the experiment; `None` for disabled ones, and on an ideal network for jobs that
+    /// repeat until the others end.
     pub jobs: Vec<Option<JobOutcome>>,
     /// Per background flow of the experiment, over the same time.
     pub background: Vec<BackgroundOutcome>,

@@ -29,8 +29,15 @@ struct Slot {
     id: TaskId,
     /// An earlier slot with the same task.
     same_as: Option<usize>,
-    /// Its record, where it was there already.
+    /// Its record, where it was there already; `None` if `same_as` names a slot.
     kept: Option<Record>,
+}
+
+impl Slot {
+    /// True if its result has to be simulated.
+    fn is_missing(&self) -> bool {
+        self.same_as.is_none() && self.kept.is_none()
+    }
 }
 
 impl Session {
@@ -71,7 +78,10 @@ impl Session {
             control,
             next: AtomicUsize::new(0),
             first_failed: AtomicUsize::new(usize::MAX),
-            done: slots.iter().map(|_| AtomicU64::new(0)).collect(),
+            done: slots
+                .iter()
+                .map(|slot| AtomicU64::new(if slot.is_missing() { 0 } else { WHOLE }))
+                .collect(),
         }
         .all()?;
         self.combine(slots, outcomes)
@@ -81,12 +91,14 @@ impl Session {
         let mut slots: Vec<Slot> = Vec::with_capacity(tasks.len());
         for (run, task) in tasks {
             let id = task.id(&self.traces.digests_of(&task.experiment));
+            let same_as = slots.iter().position(|slot| slot.id == id);
             // Time series are no part of a record: a task that records them runs.
             let kept = match &self.records {
-                Some(records) if control.recorder.is_none() => records.read(id),
+                Some(records) if control.recorder.is_none() && same_as.is_none() => {
+                    records.read(id)
+                }
                 _ => None,
             };
-            let same_as = slots.iter().position(|slot| slot.id == id);
             slots.push(Slot {
                 run,
                 task,
@@ -160,7 +172,7 @@ impl Work<'_> {
     /// The results by slot: missing where the task of an earlier slot is the same, or the user
     /// stopped the run before the task began.
     fn all(&self) -> Result<Vec<Option<Simulation>>, RunError> {
-        let to_run = self.slots.iter().filter(|slot| slot.kept.is_none()).count();
+        let to_run = self.slots.iter().filter(|slot| slot.is_missing()).count();
         let threads = self.session.threads.min(to_run);
         let mut outcomes = match threads {
             0 | 1 => self.worker(),
@@ -197,7 +209,6 @@ impl Work<'_> {
                 return outcomes;
             };
             if let Some(record) = &slot.kept {
-                self.done[at].store(WHOLE, Ordering::Relaxed);
                 outcomes.push((at, Ok(record.simulation.clone())));
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Simulates one experiment with its jobs.
 
 use super::traces::Traces;
-use super::workload::replay_of;
+use super::workload::{outcomes_by_job, replay_of};
 use super::{Network, Progress, Recording, RunError, Simulation, Snapshot, Status};
 use crate::config::{ConfigError, Experiment};
 use crate::fabric::engine::{self, Engine, RunEnd};
@@ -53,16 +53,11 @@ pub(super) fn run_experiment(
         return Err(RunError::Trace(error));
     }
     let status = status_of(end, &replay)?;
-    let mut outcomes = replay.outcomes().into_iter();
-    let jobs = experiment
-        .jobs
-        .iter()
-        .map(|job| job.enabled.then(|| outcomes.next()).flatten());
     let stats = engine.stats();
     let messages = stats.messages + replay.waiting(stats.end_tick);
     Ok(Simulation {
         status,
-        jobs: jobs.collect(),
+        jobs: outcomes_by_job(experiment, Network::Fabric, &replay),
         background: replay.background(stats.end_tick),
         messages,
         backlog: messages - stats.messages_delivered,

@@ -13,7 +13,8 @@ use twox_hash::XxHash3_128;
 pub enum Network {
     /// The fabric of the experiment.
     Fabric,
-    /// None: messages between NICs arrive when they are sent, and there is no background traffic.
+    /// None: messages between NICs arrive when they are sent. There is no background traffic, and no
+    /// job that repeats until the others end.
     Ideal,
 }
 

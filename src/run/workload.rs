@@ -2,16 +2,36 @@
 
 use super::traces::Traces;
 use super::{Network, RunError};
-use crate::config::experiment;
+use crate::config::experiment::{self, Job};
 use crate::config::{ConfigError, Experiment};
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::replay::background::{BackgroundFlow, MessageSize, Rate, message_units};
+use crate::replay::outcome::JobOutcome;
 use crate::replay::vef::VefProgram;
 use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use crate::units::{Ratio, TickLength};
 
-/// Places all jobs, including disabled ones, and opens the traces of the enabled ones. On an ideal
-/// network a tick is a picosecond, and there are no background flows.
+/// True if a run on `network` replays `job`. An ideal network leaves out jobs that repeat until the
+/// others end: they affect no other job there, and a repetition without computation takes no time.
+fn replays(job: &Job, network: Network) -> bool {
+    let left_out = network == Network::Ideal && job.repeat == Repeat::UntilOthersEnd;
+    job.enabled && !left_out
+}
+
+/// The outcomes of a replay on `network` by job of the experiment: `None` for a job that it leaves
+/// out.
+pub(super) fn outcomes_by_job(
+    experiment: &Experiment,
+    network: Network,
+    replay: &Replay,
+) -> Vec<Option<JobOutcome>> {
+    let mut outcomes = replay.outcomes().into_iter();
+    let of = |job| replays(job, network).then(|| outcomes.next()).flatten();
+    experiment.jobs.iter().map(of).collect()
+}
+
+/// Places all jobs, and opens the traces of the jobs that the run replays. On an ideal network a
+/// tick is a picosecond, and there are no background flows.
 pub(super) fn replay_of(
     experiment: &Experiment,
     traces: &Traces,
@@ -26,7 +46,7 @@ pub(super) fn replay_of(
     let placed = experiment.place(&ranks)?;
     let (mut jobs, mut records) = (Vec::new(), 0);
     for (job, nics) in experiment.jobs.iter().zip(placed) {
-        if !job.enabled {
+        if !replays(job, network) {
             continue;
         }
         let (input, check) = traces.of(job)?;

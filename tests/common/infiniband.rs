@@ -1,6 +1,7 @@
 //! InfiniBand fabrics.
 
 use super::specs::{even_pool, sc2vl, service_level};
+use flitwise::fabric::ids::PortId;
 use flitwise::fabric::spec::congestion::{
     CctControl, CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marker, Marking,
     PortCongestion, PortVlMarker, SlCongestion, SlScope, SourceControl, TimerRestart, TimerScope,
@@ -10,8 +11,8 @@ use flitwise::fabric::spec::hierarchical::{
 };
 use flitwise::fabric::spec::voq::{Acks, Buffers, Hca, InputQueues, LinkRates, StaticPool, VlArb};
 use flitwise::fabric::spec::{
-    CongestionControl, FabricSpec, LinkLatency, Notification, Qos, Routing, ServiceLevel, Stages,
-    Switch, Tick, Units, VlPolicy, Voq,
+    CongestionControl, FabricSpec, ForwardingTables, LinkLatency, Notification, Qos, Routing,
+    ServiceLevel, SlToVl, Stages, Switch, Tick, Units, VlPolicy, Voq,
 };
 use flitwise::fabric::topology::Topology;
 use flitwise::units::{Ratio, TickLength};
@@ -84,6 +85,23 @@ pub fn voq_fabric(topology: Topology) -> FabricSpec {
         })),
         congestion_control: None,
     }
+}
+
+/// Three switches in a ring with a NIC each. Port 0 is the NIC, 1 leads up, 2 down; tables lead all
+/// packets down, on one VL per SL.
+pub fn ring_with_tables() -> FabricSpec {
+    let mut spec = voq_fabric(Topology::cube(&[3], true, 1, 1, None).unwrap());
+    spec.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
+        default: vec![0, 1],
+        hcas: BTreeMap::new(),
+        ports: BTreeMap::new(),
+    });
+    spec.routing.forwarding = Some(ForwardingTables {
+        ports: [[0, 2, 2], [2, 0, 2], [2, 2, 0]]
+            .map(|row| row.map(PortId::new).to_vec())
+            .to_vec(),
+    });
+    spec
 }
 
 /// Gives a small `voq` fabric hierarchical switches with the same latencies and input buffers.

@@ -3,6 +3,7 @@
 // Every test program compiles its own copy and uses its own part of it.
 #![allow(dead_code)]
 
+pub mod collision;
 pub mod ids;
 pub mod infiniband;
 pub mod lone_packet;

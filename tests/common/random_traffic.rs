@@ -69,7 +69,7 @@ pub fn traffic() -> impl Strategy<Value = (Pattern, Vec<RawMessage>)> {
     )
 }
 
-/// Most messages of a script, give or take those of one shift.
+/// A script with this many messages gets no further shift, so it exceeds them by less than one shift.
 const MESSAGES: usize = 600;
 
 /// The traffic as a script for `spec`.

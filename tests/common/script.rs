@@ -1,8 +1,9 @@
 //! A workload written down in advance: messages at given ticks, and messages
 //! that answer others.
 
+use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::ids::NicId;
-use flitwise::fabric::spec::Tick;
+use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::workload::{Message, PacketReport, Workload};
 use std::collections::{BTreeMap, HashMap};
 
@@ -139,6 +140,18 @@ impl Workload for Script {
         self.stop_after
             .is_some_and(|count| self.delivered.len() >= count)
     }
+}
+
+/// The load that a fabric accepts while it carries all of a script with one message per source, in
+/// flits per cycle and source.
+pub fn accepted_load(spec: &FabricSpec, mut script: Script) -> f64 {
+    let sources = script.messages().len() as f64;
+    assert_eq!(Engine::new(spec).unwrap().run(&mut script), RunEnd::Drained);
+    let flits: u64 = script.packets.iter().map(|p| u64::from(p.flits)).sum();
+    let ticks = script.delivered.iter().map(|&(tick, _)| tick);
+    let end = ticks.max().unwrap();
+    let cycle = spec.fastest_link();
+    flits as f64 * cycle.den() as f64 / cycle.num() as f64 / end as f64 / sources
 }
 
 /// A message of service level `sl` that asks for no injection report.

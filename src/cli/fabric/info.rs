@@ -213,7 +213,7 @@ impl Info<'_> {
         row("NICs", human_count(topology.nics().into()))?;
         row("switches", human_count(topology.switches().into()))?;
         let radix = topology.radix();
-        let about = spec.switch.kind().about_ports(radix).unwrap_or_default();
+        let about = spec.switch.kind().about_ports(radix);
         row("ports", format!("{radix} per switch{about}"))?;
         for (&PortKinds { nic, link, free }, &count) in &self.ports {
             let kind = names::counted(count, "switch");

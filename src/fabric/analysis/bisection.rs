@@ -3,7 +3,7 @@
 use super::nics_at;
 use crate::fabric::ids::SwitchId;
 use crate::fabric::spec::FabricSpec;
-use crate::fabric::topology::{Peer, SwitchOrder};
+use crate::fabric::topology::SwitchOrder;
 
 /// The fewest switch-to-switch links between two halves of the NICs, or a bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,15 +124,7 @@ impl Cut {
 impl Cuts {
     fn new(spec: &FabricSpec) -> Self {
         let topology = &spec.topology;
-        let of = |switch| {
-            let peers = topology
-                .port_ids()
-                .filter_map(|p| match topology.peer(switch, p) {
-                    Peer::Switch { switch, .. } => Some(switch),
-                    _ => None,
-                });
-            peers.collect()
-        };
+        let of = |switch| topology.linked_switches(switch).collect();
         Self {
             nics_at: nics_at(spec),
             nics: topology.nics().into(),

@@ -3,7 +3,6 @@
 use super::{MAX_STEPS, TooLarge, nics_at};
 use crate::fabric::ids::SwitchId;
 use crate::fabric::spec::FabricSpec;
-use crate::fabric::topology::Peer;
 
 /// Hops of the shortest paths between NICs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,13 +72,7 @@ impl Distances {
 pub(super) fn neighbours(spec: &FabricSpec) -> Vec<Vec<SwitchId>> {
     let topology = &spec.topology;
     let of = |switch| {
-        let peers = topology
-            .port_ids()
-            .filter_map(|p| match topology.peer(switch, p) {
-                Peer::Switch { switch, .. } => Some(switch),
-                _ => None,
-            });
-        let mut list: Vec<SwitchId> = peers.collect();
+        let mut list: Vec<SwitchId> = topology.linked_switches(switch).collect();
         list.sort_unstable();
         list.dedup();
         list

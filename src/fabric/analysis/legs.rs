@@ -9,9 +9,10 @@ use super::routes::RouteAnalysis;
 use super::turns::TurnBits;
 use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::spec::FabricSpec;
-use crate::fabric::topology::{Peer, Topology, VlClasses};
+use crate::fabric::topology::{Peer, Topology};
 
-/// Turns the loads and the turns of minimal routes into those of paths with two legs.
+/// Replaces the loads and turns of minimal routes in `routes` by the loads and turns of paths with two
+/// legs.
 pub(super) fn add_second_leg(spec: &FabricSpec, routes: &mut RouteAnalysis) {
     // With N NICs, N − 1 of the N paths from each source to a NIC's switch are for one of its
     // destinations each, and as many lead from there to each destination.
@@ -24,7 +25,6 @@ pub(super) fn add_second_leg(spec: &FabricSpec, routes: &mut RouteAnalysis) {
         topology: &spec.topology,
         bits: TurnBits::new(spec),
         of_leg: spec.classes_of_leg(),
-        vl_classes: VlClasses::new(&spec.topology),
     };
     for switch in spec.topology.switch_ids() {
         legs.add_turns(switch, routes);
@@ -36,7 +36,6 @@ struct Legs<'a> {
     bits: TurnBits,
     /// VL classes of each leg.
     of_leg: u8,
-    vl_classes: VlClasses,
 }
 
 impl Legs<'_> {
@@ -44,38 +43,26 @@ impl Legs<'_> {
         let radix = routes.turns.radix;
         let base = switch.index() * radix;
         let peer = |port: PortId| self.topology.peer(switch, port);
-        let nic_ports = || {
-            let ports = self.topology.port_ids();
-            ports.filter(move |&port| matches!(peer(port), Peer::Nic(_)))
-        };
-        let starts: Vec<u32> = self
-            .topology
-            .port_ids()
-            .map(|port| {
-                self.starts(
-                    routes.turns.injected[base + port.index()],
-                    base,
-                    port,
-                    peer(port),
-                )
-            })
+        let injected = |port: PortId| routes.turns.injected[base + port.index()];
+        let ports = self.topology.port_ids();
+        let starts: Vec<u32> = ports
+            .clone()
+            .map(|port| self.starts(injected(port), peer(port)))
             .collect();
-        let has_nics = nic_ports().next().is_some();
-        for port_in in self.topology.port_ids() {
+        for port_in in ports.clone() {
             let row = (base + port_in.index()) * radix;
-            let ends: u32 = nic_ports()
-                .map(|port| routes.turns.through[row + port.index()])
-                .fold(0, |ends, turn| ends | turn);
-            for port_out in self.topology.port_ids() {
+            let to_nics = ports
+                .clone()
+                .filter(|&port| matches!(peer(port), Peer::Nic(_)))
+                .map(|port| routes.turns.through[row + port.index()]);
+            let ends = to_nics.fold(0, |ends, turn| ends | turn);
+            for port_out in ports.clone() {
                 let at = row + port_out.index();
-                let mut turn = self.on_both(routes.turns.through[at], peer(port_out));
-                if has_nics {
-                    turn |= self.passing(ends, starts[port_out.index()]);
-                }
-                routes.turns.through[at] = turn;
+                routes.turns.through[at] = self.on_both(routes.turns.through[at], peer(port_out))
+                    | self.passing(ends, starts[port_out.index()]);
             }
         }
-        for port_out in self.topology.port_ids() {
+        for port_out in ports {
             let at = base + port_out.index();
             let first = match peer(port_out) {
                 Peer::Switch { .. } => self.first_leg(routes.turns.injected[at]),
@@ -90,14 +77,11 @@ impl Legs<'_> {
         }
     }
 
-    /// Turns with which legs begin, if `injected` are those of minimal routes from the NICs of the
-    /// switch to `port`.
-    fn starts(&self, injected: u32, base: usize, port: PortId, to: Peer) -> u32 {
+    /// The turns with which legs begin at a port that leads to `to`. `injected` are the turns that
+    /// packets from NICs of the switch make to this port on minimal routes.
+    fn starts(&self, injected: u32, to: Peer) -> u32 {
         match to {
-            Peer::Nic(nic) => {
-                let class = self.vl_classes.first((base + port.index()) as u32);
-                injected | self.bits.turn(0, class, nic)
-            }
+            Peer::Nic(nic) => injected | self.bits.turn(0, 0, nic),
             Peer::Switch { .. } | Peer::None => injected,
         }
     }

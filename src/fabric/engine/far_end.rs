@@ -2,6 +2,7 @@
 
 use super::ids::InputId;
 use crate::fabric::ids::NicId;
+use crate::fabric::stats::LinkEnd;
 
 /// An in-port, or a NIC, or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +41,15 @@ impl FarEnd {
     #[inline]
     pub(super) fn is_nic(self) -> bool {
         self.0 & NIC != 0
+    }
+
+    /// The far end, which must not be nothing, in words of the topology; its switches have `radix`
+    /// ports.
+    pub(super) fn link_end(self, radix: u32) -> LinkEnd {
+        match self.is_nic() {
+            true => LinkEnd::Nic(self.nic()),
+            false => self.input().at(radix).into(),
+        }
     }
 
     pub(super) fn is_connected(self) -> bool {

@@ -2,6 +2,8 @@
 //! so on. Events of the calendar carry them as bare numbers.
 
 use crate::fabric::ids::{NicId, SwitchId, SwitchPort, define_ids};
+use crate::fabric::stats::LinkEnd;
+use crate::fabric::switch::hierarchical::{MPORT_CENTRALS, MPORT_PORTS};
 
 define_ids! {
     /// An in-port, counted over all switches.
@@ -67,88 +69,50 @@ define_ids! {
     CentralId;
 }
 
-impl InputId {
-    /// No in-port.
-    pub(super) const NONE: Self = Self::new(u32::MAX);
+/// What in-ports and out-ports have in common: those of switch 0 come first, then those of switch 1
+/// and so on.
+macro_rules! number_by_switch {
+    ($($name:ident)+) => {$(
+        impl $name {
+            /// No port.
+            pub(super) const NONE: Self = Self::new(u32::MAX);
 
-    /// The in-port of the port `at`; switches have `radix` ports.
-    #[inline(always)]
-    pub(super) const fn of(at: SwitchPort, radix: u32) -> Self {
-        Self::new(at.switch.get() * radix + at.port.get())
-    }
+            /// The in-port or out-port of the port `at`; switches have `radix` ports.
+            #[inline(always)]
+            pub(super) const fn of(at: SwitchPort, radix: u32) -> Self {
+                Self::new(at.switch.get() * radix + at.port.get())
+            }
 
-    /// In-port 0 of `switch`; switches have `radix` ports.
-    #[inline(always)]
-    pub(super) const fn first_of(switch: SwitchId, radix: u32) -> Self {
-        Self::new(switch.get() * radix)
-    }
+            /// In-port or out-port 0 of `switch`; switches have `radix` ports.
+            #[inline(always)]
+            pub(super) const fn first_of(switch: SwitchId, radix: u32) -> Self {
+                Self::new(switch.get() * radix)
+            }
 
-    /// The in-port in words of the topology, which has switches of `radix` ports.
-    #[inline]
-    pub(super) const fn at(self, radix: u32) -> SwitchPort {
-        SwitchPort::of_index(self.get(), radix)
-    }
+            /// The port in words of the topology, which has switches of `radix` ports.
+            #[inline]
+            pub(super) const fn at(self, radix: u32) -> SwitchPort {
+                SwitchPort::of_index(self.get(), radix)
+            }
 
-    /// The in-port that comes `ports` later.
-    #[inline(always)]
-    pub(super) const fn plus(self, ports: u32) -> Self {
-        Self::new(self.get() + ports)
-    }
+            /// The id that comes `count` later.
+            #[inline(always)]
+            pub(super) const fn plus(self, count: u32) -> Self {
+                Self::new(self.get() + count)
+            }
+
+            /// The MPort of the port; the ports of a switch fill whole MPorts.
+            #[inline(always)]
+            pub(super) const fn mport(self) -> MPortId {
+                MPortId::new(self.get() / MPORT_PORTS)
+            }
+        }
+    )+};
 }
 
-impl OutputId {
-    /// No output.
-    pub(super) const NONE: Self = Self::new(u32::MAX);
-
-    /// The out-port of the port `at`; switches have `radix` ports.
-    #[inline(always)]
-    pub(super) const fn of(at: SwitchPort, radix: u32) -> Self {
-        Self::new(at.switch.get() * radix + at.port.get())
-    }
-
-    /// Out-port 0 of `switch`; switches have `radix` ports.
-    #[inline(always)]
-    pub(super) const fn first_of(switch: SwitchId, radix: u32) -> Self {
-        Self::new(switch.get() * radix)
-    }
-
-    /// The output of `nic` in a fabric with `ports` switch ports.
-    #[inline(always)]
-    pub(super) const fn of_nic(nic: NicId, ports: usize) -> Self {
-        Self::new(ports as u32 + nic.get())
-    }
-
-    /// The NIC that the output belongs to; `None` if it is one of the `ports` out-ports.
-    #[inline(always)]
-    pub(super) fn nic(self, ports: usize) -> Option<NicId> {
-        self.get().checked_sub(ports as u32).map(NicId::new)
-    }
-
-    /// The out-port in words of the topology, which has switches of `radix` ports.
-    #[inline]
-    pub(super) const fn at(self, radix: u32) -> SwitchPort {
-        SwitchPort::of_index(self.get(), radix)
-    }
-
-    /// The output that comes `outputs` later.
-    #[inline(always)]
-    pub(super) const fn plus(self, outputs: u32) -> Self {
-        Self::new(self.get() + outputs)
-    }
-}
-
-/// In-ports of an MPort, and out-ports.
-const MPORT_PORTS: u32 = 4;
-/// Central buffers of an MPort.
-const MPORT_CENTRALS: u32 = 2;
+number_by_switch!(InputId OutputId);
 
 impl InputId {
-    /// The MPort of the in-port.
-    #[inline(always)]
-    pub(super) const fn mport(self) -> MPortId {
-        MPortId::new(self.get() / MPORT_PORTS)
-    }
-
     /// Position of the in-port within its MPort.
     #[inline(always)]
     pub(super) const fn position(self) -> u32 {
@@ -157,10 +121,31 @@ impl InputId {
 }
 
 impl OutputId {
-    /// The MPort of the out-port.
+    /// The output of `nic` in a fabric with `ports` switch ports.
     #[inline(always)]
-    pub(super) const fn mport(self) -> MPortId {
-        MPortId::new(self.get() / MPORT_PORTS)
+    pub(super) const fn of_nic(nic: NicId, ports: usize) -> Self {
+        Self::new(ports as u32 + nic.get())
+    }
+
+    /// All of `outputs` outputs, the NICs before the `ports` out-ports.
+    pub(super) fn nics_first(ports: usize, outputs: usize) -> impl Iterator<Item = Self> {
+        let (ports, outputs) = (ports as u32, outputs as u32);
+        (ports..outputs).chain(0..ports).map(Self::new)
+    }
+
+    /// The NIC that the output belongs to; `None` if it is one of the `ports` out-ports.
+    #[inline(always)]
+    pub(super) fn nic(self, ports: usize) -> Option<NicId> {
+        self.get().checked_sub(ports as u32).map(NicId::new)
+    }
+
+    /// The output in words of the topology, which has `ports` switch ports, `radix` of them at each
+    /// switch.
+    pub(super) fn link_end(self, ports: usize, radix: u32) -> LinkEnd {
+        match self.nic(ports) {
+            Some(nic) => LinkEnd::Nic(nic),
+            None => self.at(radix).into(),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The kernel of every fabric: the present tick, the calendar, the pools of messages and packets in
 //! flight, and the counters. [`SwitchModel`] is what differs between the kinds of switch.
 
-use super::calendar::{Bucket, EVENT_ID, EVENT_SHIFT, Wheel};
+use super::calendar::{Bucket, EVENT_ID, EVENT_SHIFT, Wake, Wheel};
 use super::congestion::Congestion;
 use super::counters::Counters;
 use super::deadlock::Deadlock;
@@ -49,6 +49,12 @@ impl<K, B: Bucket, P: Probe> Kernel<K, B, P> {
     #[inline]
     pub(super) fn push(&mut self, at: Tick, kind: u32, id: u32) {
         self.wheel.push(self.now, at, kind << EVENT_SHIFT | id);
+    }
+
+    /// Has the part with this `wake` look in tick `at`, or earlier, by the event of `kind` and `id`.
+    #[inline(always)]
+    pub(super) fn wake(&mut self, wake: &mut Wake, at: Tick, kind: u32, id: u32) {
+        wake.ask(&mut self.wheel, self.now, at, kind, id);
     }
 }
 

@@ -30,7 +30,7 @@
 //! ```
 
 pub use super::ids::OutputId;
-use crate::fabric::ids::{NicId, SwitchPort};
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::LinkEnd;
 use crate::fabric::topology::Topology;
@@ -41,14 +41,7 @@ impl OutputId {
     #[must_use]
     pub fn end(self, topology: &Topology) -> LinkEnd {
         let radix = topology.radix();
-        let ports = topology.switches() * radix;
-        match self.get().checked_sub(ports) {
-            Some(nic) => LinkEnd::Nic(NicId::new(nic)),
-            None => {
-                let SwitchPort { switch, port } = self.at(radix);
-                LinkEnd::Port { switch, port }
-            }
-        }
+        self.link_end((topology.switches() * radix) as usize, radix)
     }
 }
 

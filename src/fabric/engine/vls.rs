@@ -53,8 +53,7 @@ impl Legs {
         let behind = self
             .of_leg
             .behind(hop.in_port, hop.out_port, hop.output.get(), class);
-        // Some dragonflies have datelines, but need no classes.
-        leg * self.count + behind.min(self.count - 1)
+        leg * self.count + behind
     }
 }
 

@@ -118,8 +118,8 @@ impl FabricSpec {
         self.classes() > 1
     }
 
-    /// VL classes that packets use: those of the topology for each leg of a path, or 1 if SL-to-VL
-    /// tables decide the VLs.
+    /// Number of VL classes: 1 if SL-to-VL tables decide the VLs. Otherwise each leg of a path has
+    /// its own classes, [`Self::classes_of_leg`] of them.
     #[must_use]
     pub fn classes(&self) -> u8 {
         match self.qos.vl_policy.tables() {
@@ -128,7 +128,8 @@ impl FabricSpec {
         }
     }
 
-    /// VL classes of each leg of a path. Those of the second leg follow those of the first.
+    /// Number of VL classes of each leg of a path, which the topology decides. The first leg has the
+    /// lowest classes, the second leg the next ones.
     #[must_use]
     pub fn classes_of_leg(&self) -> u8 {
         self.topology.vl_classes()
@@ -177,9 +178,7 @@ impl FabricSpec {
             _ => {
                 let of_leg = self.classes_of_leg();
                 let (leg, class) = (class / of_leg, class % of_leg);
-                let behind = self.topology.class_behind(switch, in_port, out_port, class);
-                // Some dragonflies have datelines, but need no classes.
-                leg * of_leg + behind.min(of_leg - 1)
+                leg * of_leg + self.topology.class_behind(switch, in_port, out_port, class)
             }
         };
         let channel = match &self.qos.vl_policy {

@@ -140,9 +140,9 @@ pub trait SwitchKind {
         false
     }
 
-    /// What `fabric info` says of the ports of a switch with `radix` of them, beside their number.
-    fn about_ports(&self, _radix: u32) -> Option<String> {
-        None
+    /// What `fabric info` appends to the number of ports of a switch, which is `radix`.
+    fn about_ports(&self, _radix: u32) -> String {
+        String::new()
     }
 
     /// MPort of a port; `None` if the switch has no MPorts.

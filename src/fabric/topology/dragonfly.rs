@@ -257,7 +257,7 @@ impl Family for Dragonfly {
     }
 
     fn least_class(&self, _: SwitchId, port: PortId) -> u8 {
-        u8::from(self.is_global(port))
+        u8::from(self.vl_classes() > 1 && self.is_global(port))
     }
 
     /// That of a full mesh, if it is one and no NIC is missing.

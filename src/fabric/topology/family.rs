@@ -109,7 +109,7 @@ pub trait Family {
     }
 
     /// The least VL class of packets on the link that leaves `switch` by `port`: above 0 at
-    /// datelines.
+    /// datelines. Less than [`Self::vl_classes`].
     fn least_class(&self, _switch: SwitchId, _port: PortId) -> u8 {
         0
     }

@@ -150,10 +150,8 @@ fn hops_to(topology: &Topology, home: SwitchId, hops: &mut [u32]) {
     hops[home.index()] = 0;
     let mut queue = VecDeque::from([home]);
     while let Some(switch) = queue.pop_front() {
-        for port in topology.port_ids() {
-            if let Peer::Switch { switch: next, .. } = topology.peer(switch, port)
-                && hops[next.index()] == u32::MAX
-            {
+        for next in topology.linked_switches(switch) {
+            if hops[next.index()] == u32::MAX {
                 hops[next.index()] = hops[switch.index()] + 1;
                 queue.push_back(next);
             }

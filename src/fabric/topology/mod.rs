@@ -280,6 +280,15 @@ impl Topology {
         self.peers[self.port_index(switch, port)]
     }
 
+    /// The switches that the links of `switch` lead to: one per link, in the order of its ports.
+    pub fn linked_switches(&self, switch: SwitchId) -> impl Iterator<Item = SwitchId> + '_ {
+        self.port_ids()
+            .filter_map(move |port| match self.peer(switch, port) {
+                Peer::Switch { switch, .. } => Some(switch),
+                Peer::Nic(_) | Peer::None => None,
+            })
+    }
+
     /// The port that `nic` is connected to.
     #[must_use]
     pub fn attachment(&self, nic: NicId) -> SwitchPort {

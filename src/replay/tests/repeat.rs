@@ -157,6 +157,13 @@ fn jobs_that_cannot_repeat_are_refused() {
     };
     let error = Replay::new(spec(vec![never])).err().unwrap();
     assert!(error.to_string().contains("repeat is 0"), "{error}");
+    // Nothing to do, three times.
+    let thrice = || JobSpec {
+        repeat: Repeat::Times(3),
+        ..endless()
+    };
+    let (outcome, _) = outcomes(|| vec![thrice()]);
+    assert_eq!(outcome[0].repetitions_ps, [0, 0, 0]);
     // Nothing to do, for ever.
     let mut replay = replay(vec![job(ping(0, 0)), endless()]);
     play(&mut replay, false);

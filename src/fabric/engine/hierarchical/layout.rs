@@ -10,7 +10,7 @@ use super::buffers::CentralBuffers;
 use super::ledger::MAX_CREDITS;
 use super::schedule::{DrainRate, MAX_FLITS, MAX_SPEEDUP};
 use crate::fabric::ids::SwitchId;
-use crate::fabric::spec::hierarchical::{Buffers, Pool, Quota, Timing};
+use crate::fabric::spec::hierarchical::{Buffers, MPORT_PORTS, Pool, Quota, Timing};
 use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, SpecError, Tick};
 
 /// Most MPorts of a switch. A mask of 64 bits holds the sources of an output: the four
@@ -155,14 +155,14 @@ pub(super) fn check_limits(spec: &FabricSpec, switch: &Hierarchical) -> Result<(
             ),
         });
     }
-    let mports = spec.topology.radix() / 4;
+    let mports = spec.topology.radix() / MPORT_PORTS;
     if mports > MAX_MPORTS {
         return Err(SpecError {
             key: "fabric.topology",
             problem: format!(
                 "switches of {} ports: the hierarchical switch model takes up to {}",
                 spec.topology.radix(),
-                4 * MAX_MPORTS
+                MPORT_PORTS * MAX_MPORTS
             ),
         });
     }

@@ -245,51 +245,29 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// Wakes an input buffer in tick `at`, unless it wakes earlier.
     #[inline]
     fn wake_input(&mut self, port: InputId, at: Tick) {
-        self.inputs[port.index()].wake.ask(
-            &mut self.kernel.wheel,
-            self.kernel.now,
-            at,
-            event::INPUT,
-            port.get(),
-        );
+        let wake = &mut self.inputs[port.index()].wake;
+        self.kernel.wake(wake, at, event::INPUT, port.get());
     }
 
     /// Wakes a central buffer in tick `at`, unless it wakes earlier.
     #[inline]
     fn wake_central(&mut self, central: CentralId, at: Tick) {
         let wake = &mut self.centrals[central.index()].wake;
-        wake.ask(
-            &mut self.kernel.wheel,
-            self.kernel.now,
-            at,
-            event::CENTRAL,
-            central.get(),
-        );
+        self.kernel.wake(wake, at, event::CENTRAL, central.get());
     }
 
     /// Wakes an output in tick `at`, unless it wakes earlier.
     #[inline]
     fn wake_output(&mut self, output: OutputId, at: Tick) {
         let wake = &mut self.senders[output.index()].wake;
-        wake.ask(
-            &mut self.kernel.wheel,
-            self.kernel.now,
-            at,
-            event::OUTPUT,
-            output.get(),
-        );
+        self.kernel.wake(wake, at, event::OUTPUT, output.get());
     }
 
     /// Wakes a NIC in tick `at` to fill its send queue, unless it wakes earlier.
     #[inline]
     fn wake_nic(&mut self, nic: NicId, at: Tick) {
-        self.nics[nic.index()].wake.ask(
-            &mut self.kernel.wheel,
-            self.kernel.now,
-            at,
-            event::NIC,
-            nic.get(),
-        );
+        let wake = &mut self.nics[nic.index()].wake;
+        self.kernel.wake(wake, at, event::NIC, nic.get());
     }
 
     /// Lists an input buffer for phase 5 of this tick.

@@ -7,9 +7,8 @@ use super::control::Control;
 use crate::fabric::engine::counters::LinkCounts;
 use crate::fabric::engine::ids::OutputId;
 use crate::fabric::engine::probe::Probe;
-use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::Tick;
-use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
+use crate::fabric::stats::{FabricStats, LinkStats};
 
 impl<C: Control, P: Probe> Fabric<C, P> {
     /// Sets all counts to 0. A credit wait that goes on counts from the next tick.
@@ -25,27 +24,14 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// The counts up to and including the present tick.
     pub(super) fn count_links(&self) -> FabricStats {
-        let port = |at: SwitchPort| LinkEnd::Port {
-            switch: at.switch,
-            port: at.port,
-        };
-        // NICs come first.
-        let (first_nic, end) = (self.ports as u32, self.outputs.len() as u32);
-        let order = (first_nic..end).chain(0..first_nic).map(OutputId::new);
-        let links = order
+        let links = OutputId::nics_first(self.ports, self.outputs.len())
             .filter(|output| self.senders[output.index()].to.is_connected())
             .map(|output| {
                 let at = output.index();
                 let (link, sent) = (&self.senders[at], &self.outputs[at].sent);
                 LinkStats {
-                    from: match output.nic(self.ports) {
-                        Some(nic) => LinkEnd::Nic(nic),
-                        None => port(output.at(self.radix)),
-                    },
-                    to: match link.to.is_nic() {
-                        true => LinkEnd::Nic(link.to.nic()),
-                        false => port(link.to.input().at(self.radix)),
-                    },
+                    from: output.link_end(self.ports, self.radix),
+                    to: link.to.link_end(self.radix),
                     flits: sent.flits,
                     units: sent.flits,
                     packets: sent.packets,

@@ -246,26 +246,14 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline(always)]
     fn wake_output(&mut self, output: OutputId, at: Tick) {
         let wake = &mut self.outputs[output.index()].wake;
-        wake.ask(
-            &mut self.kernel.wheel,
-            self.kernel.now,
-            at,
-            event::OUTPUT,
-            output.get(),
-        );
+        self.kernel.wake(wake, at, event::OUTPUT, output.get());
     }
 
     /// Has `nic` look in tick `at` whether it can send, or earlier.
     #[inline]
     fn wake_nic(&mut self, nic: NicId, at: Tick) {
         let wake = &mut self.nics[nic.index()].wake;
-        wake.ask(
-            &mut self.kernel.wheel,
-            self.kernel.now,
-            at,
-            event::NIC,
-            nic.get(),
-        );
+        self.kernel.wake(wake, at, event::NIC, nic.get());
     }
 
     /// Has `nic` look in phase 7 of this tick whether it can send.

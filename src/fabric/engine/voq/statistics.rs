@@ -14,7 +14,7 @@ use crate::fabric::engine::probe::Probe;
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::series::PortVlSample;
 use crate::fabric::spec::Tick;
-use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
+use crate::fabric::stats::{FabricStats, LinkStats};
 use std::collections::BTreeMap;
 
 /// What a link has counted of packets that it has not started yet.
@@ -79,29 +79,16 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// The statistics up to the end of the present tick.
     pub(super) fn collect_stats(&self) -> FabricStats {
-        let port = |at: SwitchPort| LinkEnd::Port {
-            switch: at.switch,
-            port: at.port,
-        };
-        // NICs come first.
-        let (first_nic, end) = (self.ports as u32, self.outputs.len() as u32);
-        let order = (first_nic..end).chain(0..first_nic).map(OutputId::new);
         let pending = self.pending();
-        let links = order
+        let links = OutputId::nics_first(self.ports, self.outputs.len())
             .filter(|output| self.outputs[output.index()].to.is_connected())
             .map(|at| {
                 let output = &self.outputs[at.index()];
                 let not_started = pending.get(&at).copied().unwrap_or_default();
                 let Pending { counts, bytes } = not_started;
                 LinkStats {
-                    from: match at.nic(self.ports) {
-                        Some(nic) => LinkEnd::Nic(nic),
-                        None => port(at.at(self.radix)),
-                    },
-                    to: match output.to.is_nic() {
-                        true => LinkEnd::Nic(output.to.nic()),
-                        false => port(output.to.input().at(self.radix)),
-                    },
+                    from: at.link_end(self.ports, self.radix),
+                    to: output.to.link_end(self.radix),
                     flits: output.sent.flits - counts.flits,
                     units: output.sent_bytes - bytes,
                     packets: output.sent.packets - counts.packets,

@@ -25,6 +25,8 @@ pub(super) const PORT_VLS: PortVls = PortVls {
 
 /// Ports of an MPort.
 pub const MPORT_PORTS: u32 = 4;
+/// Central buffers of an MPort.
+pub const MPORT_CENTRALS: u32 = 2;
 
 /// MPort of a port.
 #[must_use]
@@ -36,7 +38,7 @@ pub fn mport(port: PortId) -> u32 {
 #[must_use]
 pub fn central_between(in_port: PortId, out_port: PortId) -> Option<u32> {
     let from = mport(in_port);
-    (from != mport(out_port)).then_some(2 * from + out_port.get() % 2)
+    (from != mport(out_port)).then_some(MPORT_CENTRALS * from + out_port.get() % MPORT_CENTRALS)
 }
 
 /// The hierarchical switch, with the NICs and the output scheduler that belong to it.
@@ -219,8 +221,8 @@ impl SwitchKind for Hierarchical {
         Waits::FromBufferToBuffer(&self.buffers)
     }
 
-    fn about_ports(&self, radix: u32) -> Option<String> {
-        Some(format!(" on {} MPorts", radix / MPORT_PORTS))
+    fn about_ports(&self, radix: u32) -> String {
+        format!(" on {} MPorts", radix / MPORT_PORTS)
     }
 
     fn mport(&self, port: PortId) -> Option<u32> {

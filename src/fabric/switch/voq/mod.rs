@@ -136,10 +136,10 @@ pub struct Hca {
 }
 
 impl SwitchKind for Voq {
-    fn about_ports(&self, _: u32) -> Option<String> {
+    fn about_ports(&self, _: u32) -> String {
         match self.input_queues {
-            InputQueues::VirtualOutput => None,
-            InputQueues::Fifo => Some(", in-ports with FIFOs".to_owned()),
+            InputQueues::VirtualOutput => String::new(),
+            InputQueues::Fifo => ", in-ports with FIFOs".to_owned(),
         }
     }
 
