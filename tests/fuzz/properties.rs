@@ -1,5 +1,5 @@
 //! What holds for every input, however broken: one function per fuzz target. The fuzzer
-//! calls them with inputs of its own, `tests/fuzz_corpus.rs` with those that are kept.
+//! calls them with inputs of its own, `tests/input/fuzz_corpus.rs` with those that are kept.
 //! docs/fuzzing.md states each property in a sentence.
 #![allow(dead_code, reason = "each target uses one of them")]
 

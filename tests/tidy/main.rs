@@ -1,0 +1,4 @@
+//! The repository itself: seams of the code, documents.
+
+mod docs;
+mod seams;
