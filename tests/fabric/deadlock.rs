@@ -3,13 +3,13 @@
 use crate::common::script::{Cue, Script, jam, message};
 use crate::common::specs;
 use crate::compare;
-use crate::oracle;
 use flitwise::fabric::engine::{Deadlock, Engine, Place, RunEnd, Waiting};
 use flitwise::fabric::ids::{NicId, PortId};
 use flitwise::fabric::spec::hierarchical::{CentralQueues, Scheduler};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::topology::{Peer, Topology};
 use flitwise::fabric::workload::{Message, Workload};
+use flitwise_oracles::hierarchical as oracle;
 
 /// True if a packet that waits like `a` wants to enter the buffer that `b` is in.
 fn leads_to(spec: &FabricSpec, a: &Waiting, b: &Waiting) -> bool {

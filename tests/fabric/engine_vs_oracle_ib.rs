@@ -6,15 +6,15 @@ use crate::common::infiniband::{control, marker_of, ratio, static_pool, voq_fabr
 use crate::common::random::config;
 use crate::common::random_infiniband::{fabric, script, traffic, tree_fabric};
 use crate::common::script::{Cue, Script, message};
-use crate::oracle_ib::{self, End, FlowKey, IbRun};
+use crate::compare::{as_stats, expected_sample, link_end};
 use flitwise::fabric::engine::{Engine, RunEnd};
-use flitwise::fabric::ids::{NicId, PortId, SwitchId};
-use flitwise::fabric::series::{FlowSample, PortVlSample, Sample, Sampling, SourceSample};
+use flitwise::fabric::series::{Sample, Sampling};
 use flitwise::fabric::spec::congestion::CctEntry;
 use flitwise::fabric::spec::{FabricSpec, Tick, UpPorts};
 use flitwise::fabric::stats::{FabricStats, LinkEnd};
 use flitwise::fabric::topology::Topology;
 use flitwise::units::Ratio;
+use flitwise_oracles::voq::{self as oracle_ib, End, IbRun};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -67,7 +67,7 @@ fn compare(
     }
     prop_assert_eq!(stats.end_tick, oracle.end_tick, "end_tick");
     compare_counts(spec, &stats, &oracle, &script.messages())?;
-    let expected: Vec<_> = oracle.samples.iter().map(as_told).collect();
+    let expected: Vec<_> = oracle.samples.iter().map(expected_sample).collect();
     let mut taken = samples;
     if spec.congestion_control.is_none() {
         for sample in &mut taken {
@@ -76,45 +76,6 @@ fn compare(
     }
     prop_assert_eq!(taken, expected, "samples");
     Ok(oracle)
-}
-
-/// A sample of the oracle in the words of the engine.
-fn as_told(sample: &oracle_ib::Sample) -> Sample {
-    let flow = |(&(src, dst, sl), &bytes): (&(u32, u32, u8), &u64)| FlowSample {
-        src: NicId::new(src),
-        dst: NicId::new(dst),
-        sl,
-        bytes,
-    };
-    let port_vl =
-        |(&(switch, port, vl), &(flits, marked)): (&(usize, usize, usize), _)| PortVlSample {
-            switch: SwitchId::new(switch as u32),
-            port: PortId::new(port as u32),
-            vl: vl as u8,
-            flits,
-            marked,
-        };
-    let source = |(&(nic, key), state): (&(u32, FlowKey), &oracle_ib::FlowSample)| SourceSample {
-        nic: NicId::new(nic),
-        sl: key.sl() as u8,
-        dst: match key {
-            FlowKey::Qp { dst, .. } => Some(NicId::new(dst)),
-            FlowKey::Sl { .. } => None,
-        },
-        level: state.ccti,
-        delay: state.delay,
-    };
-    Sample {
-        tick: sample.tick,
-        flows: sample
-            .payload
-            .iter()
-            .filter(|(_, bytes)| **bytes > 0)
-            .map(flow)
-            .collect(),
-        port_vls: sample.port_vls.iter().map(port_vl).collect(),
-        sources: sample.flows.iter().map(source).collect(),
-    }
 }
 
 fn compare_counts(
@@ -167,23 +128,16 @@ fn compare_counts(
         *(if to_host { &mut host_hops } else { &mut hops }) += link.flits;
     }
     prop_assert_eq!((stats.flit_hops, stats.host_flit_hops), (hops, host_hops));
-    let counted = spec.congestion_control.as_ref().map(|_| oracle.congestion);
+    let counted = spec
+        .congestion_control
+        .as_ref()
+        .map(|_| as_stats(oracle.congestion));
     prop_assert_eq!(stats.congestion, counted);
     Ok(())
 }
 
 fn token(report: &flitwise::fabric::workload::PacketReport) -> u64 {
     report.token
-}
-
-fn link_end(end: End) -> LinkEnd {
-    match end {
-        End::Nic(nic) => LinkEnd::Nic(NicId::new(nic as u32)),
-        End::Port { switch, port } => LinkEnd::Port {
-            switch: SwitchId::new(switch as u32),
-            port: PortId::new(port as u32),
-        },
-    }
 }
 
 proptest! {

@@ -3,12 +3,6 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-#[allow(clippy::duplicate_mod, reason = "the two oracles share some files")]
-#[path = "../oracle/mod.rs"]
-mod oracle;
-#[allow(clippy::duplicate_mod, reason = "the two oracles share some files")]
-#[path = "../oracle_ib/mod.rs"]
-mod oracle_ib;
 
 mod analysis;
 mod compare;
@@ -35,3 +29,4 @@ mod synthetic;
 mod tables;
 mod up_ports;
 mod valiant;
+mod wiring;

@@ -6,13 +6,13 @@ use crate::common::infiniband::{
 };
 use crate::common::script::{Cue, Script, message};
 use crate::common::specs::hierarchical_of;
-use crate::oracle::{self, Departure, End, FlowKey, OracleRun};
 use flitwise::fabric::spec::congestion::{
     CctEntry, FillComparison, FlowLevel, Marker, SourceControl, TimerRestart, TimerScope,
 };
 use flitwise::fabric::spec::{CongestionControl, FabricSpec, Notification, Tick};
 use flitwise::fabric::topology::Topology;
 use flitwise::fabric::workload::Message;
+use flitwise_oracles::hierarchical::{self as oracle, Departure, End, FlowKey, OracleRun};
 
 const OUTPUT: End = End::Port { switch: 0, port: 3 };
 

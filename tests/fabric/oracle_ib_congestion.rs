@@ -5,7 +5,6 @@ use crate::common::infiniband::{
     cct_of, control, marker_of, ratio, static_pool, voq_fabric, voq_of,
 };
 use crate::common::script::{Cue, Script, message};
-use crate::oracle_ib::{self, End, FlowKey, IbRun, PacketKind};
 use flitwise::fabric::spec::congestion::{
     CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marker, Marking, SlScope,
     SourceControl, TimerRestart, TimerScope,
@@ -14,6 +13,7 @@ use flitwise::fabric::spec::voq::Acks;
 use flitwise::fabric::spec::{CongestionControl, FabricSpec, Notification, Tick};
 use flitwise::fabric::topology::Topology;
 use flitwise::random::{Purpose, Stream};
+use flitwise_oracles::voq::{self as oracle_ib, End, FlowKey, IbRun, PacketKind};
 
 const OUTPUT: End = End::Port { switch: 0, port: 3 };
 
@@ -287,7 +287,7 @@ fn fecn_becn_delay_and_timer() {
         [(39, 4), (139, 3), (239, 2), (339, 1), (439, 0)]
     );
     let flow = FlowKey::Qp { sl: 0, dst: 3 };
-    assert!(run.ccti.iter().all(|c| c.hca == 2 && c.flow == flow));
+    assert!(run.ccti.iter().all(|c| c.nic == 2 && c.flow == flow));
     // A packet takes 4 ticks; index 4 delays the next one by 32, 3 by 24, 2 by 16, 1 by 8. The
     // packet after 108 would wait until 144, but the index falls at 139, and 112 + 24 has passed.
     // That after 223 would wait until 251; the index falls at 239, so it goes at 227 + 16. That
@@ -353,7 +353,7 @@ fn two_marks(restart: TimerRestart) -> Vec<(Tick, u16)> {
         cct_of(c).timer_restart = restart;
     };
     let run = collide(&fabric(change), 20, 1000);
-    let own = run.ccti.iter().filter(|c| c.hca == 2);
+    let own = run.ccti.iter().filter(|c| c.nic == 2);
     let own: Vec<_> = own.map(|c| (c.tick, c.ccti)).collect();
     assert_eq!(own[..2], [(39, 1), (55, 2)]);
     own
@@ -389,7 +389,7 @@ fn increase_beyond_the_limit_saturates_or_is_skipped() {
         };
         let run = collide(&fabric(change), 20, 60);
         // BECNs of the marks at 18 and 34, as in `two_marks`.
-        let own = run.ccti.iter().filter(|c| c.hca == 2);
+        let own = run.ccti.iter().filter(|c| c.nic == 2);
         let own: Vec<_> = own.map(|c| (c.tick, c.ccti)).collect();
         assert_eq!(own, [(39, 4), (55, second)], "{bound:?}");
     }

@@ -6,7 +6,6 @@ use crate::common::infiniband::voq_of;
 use crate::common::random::config;
 use crate::common::random_infiniband::{fabric, script, traffic};
 use crate::common::script::Script;
-use crate::oracle_ib::{self, IbRun, RunEnd};
 use flitwise::fabric::engine::Engine;
 use flitwise::fabric::spec::congestion::{Marker, SourceControl};
 use flitwise::fabric::spec::voq::{VlArb, VlWeight};
@@ -14,6 +13,7 @@ use flitwise::fabric::spec::{
     CongestionControl, FabricSpec, ForwardingTables, Paths, SlToVl, TrunkSelection, UpPorts,
     VlPolicy,
 };
+use flitwise_oracles::voq::{self as oracle_ib, IbRun, RunEnd};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;

@@ -4,13 +4,13 @@
 use crate::common::ids::hop;
 use crate::common::infiniband::{ratio, static_pool, voq_fabric, voq_of};
 use crate::common::script::{Cue, Script, message};
-use crate::oracle_ib::{self, Arbiter, End, IbRun, RunEnd, Server};
 use flitwise::fabric::ids::{NicId, PortId};
 use flitwise::fabric::spec::voq::{InputQueues, VlArb, VlWeight};
 use flitwise::fabric::spec::{FabricSpec, ForwardingTables, SlToVl, Tick, VlPolicy};
 use flitwise::fabric::topology::Topology;
 use flitwise::fabric::workload::Message;
 use flitwise::units::TickLength;
+use flitwise_oracles::voq::{self as oracle_ib, Arbiter, End, IbRun, RunEnd, Server};
 use std::collections::BTreeMap;
 
 fn single() -> FabricSpec {

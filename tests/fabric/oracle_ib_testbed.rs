@@ -7,10 +7,10 @@ use crate::common::infiniband::{
     cct_of, control, marker_of, ratio, static_pool, voq_fabric, voq_of,
 };
 use crate::common::script::{Cue, Script, message};
-use crate::oracle_ib::{self, Departure, End, IbRun, RunEnd};
 use flitwise::fabric::spec::congestion::TimerRestart;
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::topology::Topology;
+use flitwise_oracles::voq::{self as oracle_ib, Departure, End, IbRun, RunEnd};
 
 /// Hosts of the paper, as adapters: the fourth place at the first switch stays idle.
 const H: [u32; 8] = [u32::MAX, 0, 1, 2, 4, 5, 6, 7];

@@ -3,10 +3,10 @@
 
 use crate::common::random::{Kind, classes, config, controlled_fabric, fabric};
 use crate::common::random_traffic::{script, traffic};
-use crate::oracle::{self, RunEnd};
 use flitwise::fabric::spec::FabricSpec;
 use flitwise::fabric::spec::hierarchical::Scheduler;
 use flitwise::fabric::topology::Shape;
+use flitwise_oracles::hierarchical::{self as oracle, RunEnd};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;

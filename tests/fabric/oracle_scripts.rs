@@ -3,11 +3,11 @@
 
 use crate::common::script::{Cue, Script, jam, message};
 use crate::common::specs::{even_pool, hierarchical_of, jamming_ring, opa_gen1, opasim};
-use crate::oracle::{self, Departure, End, OracleRun, RunEnd};
 use flitwise::fabric::spec::hierarchical::{DTableEntry, Scheduler, VirtualAllocation};
 use flitwise::fabric::spec::{FabricSpec, RingTie, TrunkSelection};
 use flitwise::fabric::topology::Topology;
 use flitwise::fabric::workload::Message;
+use flitwise_oracles::hierarchical::{self as oracle, Departure, End, OracleRun, RunEnd};
 
 const VO: u8 = 0;
 

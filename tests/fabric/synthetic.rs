@@ -3,13 +3,13 @@
 //! worked out by hand.
 
 use crate::common::script::{Cue, Script};
-use crate::{oracle, oracle_ib};
 use flitwise::config::{Plan, resolve_text};
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::Tick;
 use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
 use flitwise::replay::Replay;
 use flitwise::run::{Control, RunResult, Silent, Status, run_plan, workload};
+use flitwise_oracles::{hierarchical as oracle, voq as oracle_ib};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 

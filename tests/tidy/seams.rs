@@ -162,6 +162,77 @@ fn nothing_panics_on_purpose() {
     }
 }
 
+/// What the oracles may take from the library; the head of `tests/oracles/src/lib.rs` says why.
+const FOR_ORACLES: &[&str] = &[
+    "fabric::ids::",
+    "fabric::spec::",
+    "fabric::topology::",
+    "fabric::workload::",
+    "random::{Purpose, Stream}",
+    "units::Ratio",
+];
+
+#[test]
+fn oracles_share_the_specification_with_the_engine_and_nothing_else() {
+    let mut found = String::new();
+    for (name, text) in sources("tests/oracles/src") {
+        for (number, line) in code(&name, &text) {
+            let shared = |path: &str| FOR_ORACLES.iter().any(|part| path.starts_with(part));
+            // Explicit graphs list their ports nowhere else.
+            let is_listed = name == "tests/oracles/src/families/graph.rs";
+            let wiring = !is_listed && line.contains("topology.peer(");
+            if wiring || !line.split("flitwise::").skip(1).all(shared) {
+                found.push_str(&format!("{name}:{number}: {}\n", line.trim()));
+            }
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "an oracle that shares code with the engine proves nothing: work it out in \
+         tests/oracles\n{found}"
+    );
+    forbid(
+        "tests/oracles/src",
+        DERIVED,
+        "this follows from the specification: work it out in tests/oracles, slowly and plainly",
+    );
+}
+
+/// Methods of the specification and of topologies that compute what the engine uses as well.
+const DERIVED: &[&str] = &[
+    ".attachment(",
+    ".candidates(",
+    ".channel(",
+    ".channel_at_nic(",
+    ".channel_behind(",
+    ".class_behind(",
+    ".classes(",
+    ".cnp_flits(",
+    ".coordinate(",
+    ".crossbar_rate(",
+    ".data_flits(",
+    ".family(",
+    ".fastest(",
+    ".fastest_link(",
+    ".input_credits(",
+    ".kind(",
+    ".largest_data_bytes(",
+    ".largest_packet_credits(",
+    ".link_rate(",
+    ".link_units(",
+    ".links.at(",
+    ".max_credits_on_vl(",
+    ".max_flits(",
+    ".needs_classes(",
+    ".queueing(",
+    ".switches_of(",
+    ".vl_classes(",
+    ".vls_of(",
+    "marker.port(",
+    "units.credits(",
+    "units.flits(",
+];
+
 #[test]
 fn files_have_one_subject() {
     for dir in [
