@@ -14,6 +14,7 @@ mod dragonfly;
 mod engine_vs_oracle;
 mod engine_vs_oracle_ib;
 mod fabric_analysis;
+mod fabric_analysis_random;
 mod infiniband_analysis;
 mod infiniband_spec;
 mod input_queues;
