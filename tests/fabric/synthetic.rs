@@ -369,6 +369,7 @@ fn loads_scale_every_flow() {
     assert_eq!(result.curve.len(), 2);
     for (run, load) in result.curve.iter().zip([0.8, 0.2]) {
         let slots = 16.0 * run.stats.ticks() as f64;
+        assert_eq!(run.background.len(), 5);
         for (flow, share) in run.background.iter().zip([0.1, 0.3, 0.5, 0.05, 0.05]) {
             let offered = flow.units as f64 / slots;
             // Within one message of each NIC.

@@ -1,6 +1,7 @@
 //! Fabrics described by `ibnetdiscover`, forwarding and SL-to-VL tables of `opensm`: real
-//! ones from ../shared/data/ib, against values found independently, and small broken ones.
+//! ones, where they are installed, against values found independently, and small broken ones.
 
+use crate::common::data::data;
 use crate::common::ids::{hop, port_of};
 use crate::common::resolved::{fabric, refused};
 use flitwise::fabric::analysis::channels::ChannelGraph;
@@ -12,12 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// Where the dumps are; none: not installed.
 fn dumps() -> Option<PathBuf> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/ib");
-    if dir.join("CHECK.tsv").exists() {
-        return Some(dir);
-    }
-    eprintln!("skipped: there are no dumps in {}", dir.display());
-    None
+    data("ib")
 }
 
 /// A fabric of one set of dumps, with `more` keys of [fabric].
@@ -50,9 +46,6 @@ fn real_tables_are_what_others_found_them_to_be() {
         let text = |name: &str| fields[names.iter().position(|n| *n == name).unwrap()];
         let number = |name: &str| text(name).parse::<u64>().unwrap();
         let set = dir.join(text("set"));
-        if !set.exists() {
-            continue;
-        }
         sets += 1;
         let spec = imported(&set, "");
         let t = &spec.topology;
@@ -115,36 +108,32 @@ fn real_sl_to_vl_tables() {
         )
     };
     let tree = dir.join("ft2-16h-dfsssp");
-    if tree.exists() {
-        let spec = imported(&tree, &(sl2vl(&tree) + &levels(16)));
-        assert_eq!(spec.qos.vls, 8);
-        let VlPolicy::SlToVl(tables) = &spec.qos.vl_policy else {
-            panic!("no tables");
-        };
-        // SL modulo 8 everywhere, so that one table is enough.
-        let modulo: Vec<u8> = (0..16).map(|sl| sl % 8).collect();
-        assert_eq!(
-            (&tables.default, tables.hcas.len(), tables.ports.len()),
-            (&modulo, 0, 0)
-        );
-        let routes = RouteAnalysis::new(&spec, &spec).unwrap();
-        let graph = ChannelGraph::new(&spec, &routes).unwrap();
-        assert_eq!(graph.cycle(), None);
-        assert_eq!(tables.at_switch(hop(3, 0, 5), 9), Some(1));
-    }
+    let spec = imported(&tree, &(sl2vl(&tree) + &levels(16)));
+    assert_eq!(spec.qos.vls, 8);
+    let VlPolicy::SlToVl(tables) = &spec.qos.vl_policy else {
+        panic!("no tables");
+    };
+    // SL modulo 8 everywhere, so that one table is enough.
+    let modulo: Vec<u8> = (0..16).map(|sl| sl % 8).collect();
+    assert_eq!(
+        (&tables.default, tables.hcas.len(), tables.ports.len()),
+        (&modulo, 0, 0)
+    );
+    let routes = RouteAnalysis::new(&spec, &spec).unwrap();
+    let graph = ChannelGraph::new(&spec, &routes).unwrap();
+    assert_eq!(graph.cycle(), None);
+    assert_eq!(tables.at_switch(hop(3, 0, 5), 9), Some(1));
     let torus = dir.join("torus-4x4x4-torus-2QoS");
-    if torus.exists() {
-        let spec = imported(&torus, &(sl2vl(&torus) + &levels(8)));
-        assert_eq!(spec.qos.vls, 4);
-        let VlPolicy::SlToVl(tables) = &spec.qos.vl_policy else {
-            panic!("no tables");
-        };
-        // The first switch of the file, from port 3 to port 1: SL 1 goes on VL 3, from 1 to 2
-        // on VL 1.
-        assert_eq!(tables.at_switch(hop(0, 2, 0), 1), Some(3));
-        assert_eq!(tables.at_switch(hop(0, 0, 1), 1), Some(1));
-        assert_eq!(tables.at_hca(NicId::new(0), 7), Some(0));
-    }
+    let spec = imported(&torus, &(sl2vl(&torus) + &levels(8)));
+    assert_eq!(spec.qos.vls, 4);
+    let VlPolicy::SlToVl(tables) = &spec.qos.vl_policy else {
+        panic!("no tables");
+    };
+    // The first switch of the file, from port 3 to port 1: SL 1 goes on VL 3, from 1 to 2
+    // on VL 1.
+    assert_eq!(tables.at_switch(hop(0, 2, 0), 1), Some(3));
+    assert_eq!(tables.at_switch(hop(0, 0, 1), 1), Some(1));
+    assert_eq!(tables.at_hca(NicId::new(0), 7), Some(0));
 }
 
 /// Real tables on hierarchical switches: Torus-2QoS has no cycle, also where packets wait in output
@@ -168,15 +157,11 @@ fn real_tori_on_hierarchical_switches() {
         ChannelGraph::new(&spec, &routes).unwrap().cycle()
     };
     let torus = dir.join("torus-4x4x4-torus-2QoS");
-    if torus.exists() {
-        assert_eq!(cycle(&torus, &sl2vl(&torus)), None);
-    }
+    assert_eq!(cycle(&torus, &sl2vl(&torus)), None);
     let torus = dir.join("torus-4x4x4-dor");
-    if torus.exists() {
-        let cycle = cycle(&torus, "sl2vl = [0, 0, 0, 0, 0, 0, 0, 0]");
-        // Input and output buffers of the four switches of a ring.
-        assert_eq!(cycle.map(|cycle| cycle.len()), Some(8));
-    }
+    let cycle = cycle(&torus, "sl2vl = [0, 0, 0, 0, 0, 0, 0, 0]");
+    // Input and output buffers of the four switches of a ring.
+    assert_eq!(cycle.map(|cycle| cycle.len()), Some(8));
 }
 
 const CABLES: &str = r#"Switch	8 "S-20"	# "leaf" base port 0 lid 6 lmc 0

@@ -52,6 +52,7 @@ fn throughput(spec: &FabricSpec, flows: &[(u32, u32)], step: Tick) -> Vec<Vec<f6
 const ENDPOINT: f64 = 13.1;
 
 fn assert_shares(rates: &[f64], expected: &[f64]) {
+    assert_eq!(rates.len(), expected.len(), "{rates:.2?}");
     for (rate, share) in rates.iter().zip(expected) {
         let error = (rate / ENDPOINT - share).abs();
         assert!(

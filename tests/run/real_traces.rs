@@ -9,6 +9,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use crate::common::data::data;
 use flitwise::config::{Plan, load, resolve_text};
 use flitwise::replay::outcome::JobOutcome;
 use flitwise::run::{Control, Silent, Simulation, Status, run_plan};
@@ -59,16 +60,9 @@ fn own(real: &Real) -> PathBuf {
         .join(real.file)
 }
 
-/// The third-party traces: `traces/vef-thirdparty` in the folder FLITWISE_DATA.
+/// A third-party trace.
 fn third_party(file: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
-    let data = std::env::var_os("FLITWISE_DATA").map_or(beside, PathBuf::from);
-    let path = data.join("traces/vef-thirdparty").join(file);
-    if path.is_file() {
-        return Some(path);
-    }
-    eprintln!("skipped: no {}; set FLITWISE_DATA", path.display());
-    None
+    data(&format!("traces/vef-thirdparty/{file}"))
 }
 
 /// Computation of each rank in picoseconds, summed from the file.

@@ -187,6 +187,7 @@ fn tornado(sets: &[&str]) -> Vec<f64> {
 }
 
 fn close(got: &[f64], expected: &[f64]) {
+    assert_eq!(got.len(), expected.len(), "{got:?}");
     for (got, expected) in got.iter().zip(expected) {
         assert!((got - expected).abs() < 0.005, "{got}, not {expected}");
     }

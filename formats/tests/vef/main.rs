@@ -1,5 +1,7 @@
 //! VEF traces: parsed, written, checked, converted and cut.
 
+#[path = "../support/data.rs"]
+mod data;
 #[path = "../support/mod.rs"]
 mod support;
 
