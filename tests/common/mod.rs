@@ -3,6 +3,7 @@
 // Every test program compiles its own copy and uses its own part of it.
 #![allow(dead_code)]
 
+pub mod bless;
 #[path = "../../formats/tests/support/data.rs"]
 pub mod data;
 pub mod ids;

@@ -1,5 +1,6 @@
 //! `flitwise trace check` gives every file of the corpus its verdict.
 
+use crate::common::bless;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
@@ -7,6 +8,10 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn the_verdict_on_every_file_of_the_corpus() {
+    if bless::is_on() {
+        // The table is being rewritten.
+        return;
+    }
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/vef");
     let table = std::fs::read_to_string(corpus.join("EXPECTED.tsv")).unwrap();
     for row in table.lines().filter(|l| !l.starts_with('#')) {

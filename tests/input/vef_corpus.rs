@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::common::bless;
 use flitwise::replay::vef::VefProgram;
 
 fn corpus() -> &'static Path {
@@ -16,8 +17,12 @@ fn corpus() -> &'static Path {
 fn every_file_gives_its_message() {
     let table = std::fs::read_to_string(corpus().join("EXPECTED.tsv")).unwrap();
     let mut listed = BTreeSet::from(["EXPECTED.tsv".to_owned()]);
-    let mut wrong = Vec::new();
-    for row in table.lines().filter(|l| !l.starts_with('#')) {
+    let (mut wrong, mut blessed) = (Vec::new(), String::new());
+    for row in table.lines() {
+        if row.starts_with('#') {
+            blessed.push_str(&format!("{row}\n"));
+            continue;
+        }
         let [name, line, part] = row.split('\t').collect::<Vec<_>>()[..] else {
             panic!("not three columns: {row}");
         };
@@ -35,11 +40,20 @@ fn every_file_gives_its_message() {
             "" => found.is_empty(),
             _ => found.starts_with(&place) && found.lines().any(|l| l.contains(part)),
         };
+        let (line_now, part_now) = match ok {
+            true => (line.to_owned(), part.to_owned()),
+            false => place_and_part(&path, &found, part),
+        };
+        blessed.push_str(&format!("{name}\t{line_now}\t{part_now}\n"));
         if !ok {
             wrong.push(format!(
                 "{name}: expected line {line} `{part}`, found `{found}`"
             ));
         }
+    }
+    if bless::is_on() {
+        bless::write(&corpus().join("EXPECTED.tsv"), &blessed);
+        wrong.clear();
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let present = std::fs::read_dir(corpus()).unwrap();
@@ -47,6 +61,19 @@ fn every_file_gives_its_message() {
         .map(|f| f.unwrap().file_name().into_string().unwrap())
         .collect();
     assert_eq!(present, listed);
+}
+
+/// The line and the part that the table should have for an error.
+fn place_and_part(path: &Path, error: &str, part: &str) -> (String, String) {
+    let rest = error.strip_prefix(&format!("{}:", path.display()));
+    let place = rest.and_then(|rest| rest.split_once(": "));
+    let place = place.filter(|(line, _)| line.parse::<u64>().is_ok());
+    let (line, message) = place.unwrap_or(("0", error));
+    let part = match part {
+        "" => message.lines().next(),
+        _ => bless::nearest(message, part),
+    };
+    (line.to_owned(), part.unwrap_or_default().to_owned())
 }
 
 /// A sparse file stands for the line of 10 GB: no reader goes past the cap.
