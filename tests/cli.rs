@@ -16,6 +16,13 @@
 //! `$ROOT` stands for the repository. Every command runs in an empty directory of the
 //! case, with 4 GB of address space and 60 s. Exit code 2 and 1 always mean one
 //! message on standard error, and no command ever panics.
+//!
+//! `FLITWISE_BLESS=1 cargo test --test cli` rewrites the transcripts: of a line that does not hold
+//! only the value changes, a `part` to the nearest piece of the output. A command without such lines
+//! gets its exit code and all that it prints.
+
+#[path = "common/bless.rs"]
+mod bless;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
@@ -35,39 +42,98 @@ fn main() {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         Trial::test(name, move || run_case(&path))
     };
-    let trials = cases.into_iter().map(trial).collect();
+    let mut trials: Vec<Trial> = cases.into_iter().map(trial).collect();
+    trials.push(Trial::test("blessing", what_blessing_writes));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
 /// One command and what is expected of it.
 struct Step {
+    /// Its line, counted from 0.
     line: usize,
     args: Vec<String>,
-    expected: Vec<(String, String)>,
+    expected: Vec<Expected>,
+}
+
+struct Expected {
+    /// Its line, counted from 0.
+    line: usize,
+    key: String,
+    value: String,
+}
+
+/// What a command did.
+struct Seen {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// What came of a transcript.
+#[derive(Default)]
+struct Played {
+    /// What no command may do, and mistakes in the transcript.
+    broken: String,
+    /// Expectations that do not hold.
+    differs: String,
+    /// The transcript as it holds.
+    blessed: String,
 }
 
 fn run_case(path: &Path) -> Result<(), Failed> {
-    let text = std::fs::read_to_string(path)?.replace("$ROOT", ROOT);
+    let text = std::fs::read_to_string(path)?;
+    let played = play(&text, &path.display().to_string())?;
+    match (played.broken.is_empty(), played.differs.is_empty()) {
+        (true, true) => Ok(()),
+        (true, false) if bless::is_on() => {
+            bless::write(path, &played.blessed);
+            Ok(())
+        }
+        _ => Err((played.broken + &played.differs).into()),
+    }
+}
+
+fn play(text: &str, name: &str) -> Result<Played, Failed> {
     let dir = tempfile::tempdir()?;
-    let steps = parse(&text, dir.path())?;
-    let mut failures = String::new();
+    let steps = parse(&text.replace("$ROOT", ROOT), dir.path())?;
+    if steps.is_empty() {
+        return Err("the case has no command".into());
+    }
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let mut played = Played::default();
     for step in &steps {
-        if let Err(why) = run_step(step, dir.path()) {
-            let place = format!("{}:{}", path.display(), step.line);
-            failures.push_str(&format!("{place}: {}\n{why}\n", step.args.join(" ")));
+        let seen = run(&step.args, dir.path())?;
+        let told = |line: usize, why: &str| {
+            let command = step.args.join(" ");
+            let shown = seen.shown();
+            format!("{name}:{}: {command}\n{why}\n{shown}\n", line + 1)
+        };
+        if let Some(why) = seen.misconduct() {
+            played.broken.push_str(&told(step.line, why));
+        }
+        for expected in &step.expected {
+            if !seen.meets(expected, dir.path())? {
+                let why = format!("expected `{}`", lines[expected.line]);
+                played.differs.push_str(&told(expected.line, &why));
+                lines[expected.line] = seen.instead_of(expected).replace(ROOT, "$ROOT");
+            }
+        }
+        if !step.expected.iter().any(|expected| expected.key == "exit") {
+            let why = "the case does not say `exit:`";
+            played.differs.push_str(&told(step.line, why));
+            let added = seen.expectations(step.expected.is_empty());
+            lines[step.line].push_str(&added.replace(ROOT, "$ROOT"));
         }
     }
-    match (steps.is_empty(), failures.is_empty()) {
-        (true, _) => Err("the case has no command".into()),
-        (_, true) => Ok(()),
-        _ => Err(failures.into()),
-    }
+    lines.push(String::new());
+    played.blessed = lines.join("\n");
+    Ok(played)
 }
 
 fn parse(text: &str, dir: &Path) -> Result<Vec<Step>, Failed> {
     let mut steps: Vec<Step> = Vec::new();
     let mut file: Option<(PathBuf, String)> = None;
-    for (number, line) in (1..).zip(text.lines()) {
+    for (number, line) in text.lines().enumerate() {
         let ends_file = line.starts_with("--- ") || line.starts_with("$ ");
         if let Some((path, content)) = file.take_if(|_| ends_file) {
             std::fs::write(path, content)?;
@@ -85,10 +151,14 @@ fn parse(text: &str, dir: &Path) -> Result<Vec<Step>, Failed> {
             });
         } else if !line.is_empty() && !line.starts_with('#') {
             let Some(step) = steps.last_mut() else {
-                return Err(format!("line {number}: `{line}` before a command").into());
+                return Err(format!("line {}: `{line}` before a command", number + 1).into());
             };
             let (key, value) = line.split_once(':').unwrap_or((line, ""));
-            step.expected.push((key.into(), value.trim().into()));
+            step.expected.push(Expected {
+                line: number,
+                key: key.into(),
+                value: value.trim().into(),
+            });
         }
     }
     Ok(steps)
@@ -108,44 +178,85 @@ fn split(line: &str) -> Vec<String> {
     out
 }
 
-fn run_step(step: &Step, dir: &Path) -> Result<(), String> {
-    let (code, stdout, stderr) = run(&step.args, dir)?;
-    let shown = || format!("exit {code:?}\nstdout:\n{stdout}\nstderr:\n{stderr}");
-    let fail = |why: String| Err(format!("{why}\n{}", shown()));
-    if stderr.contains("panicked") {
-        return fail("it panicked".into());
+impl Seen {
+    fn shown(&self) -> String {
+        let Self {
+            code,
+            stdout,
+            stderr,
+        } = self;
+        format!("exit {code:?}\nstdout:\n{stdout}\nstderr:\n{stderr}")
     }
-    if matches!(code, Some(1 | 2))
-        && stderr.lines().filter(|l| l.starts_with("error:")).count() != 1
-    {
-        return fail("there is not exactly one message".into());
-    }
-    if !step.expected.iter().any(|(key, _)| key == "exit") {
-        return Err("the case does not say `exit:`".into());
-    }
-    for (key, value) in &step.expected {
-        let stream = match key.as_str() {
-            "exit" if code.map(|c| c.to_string()).as_ref() == Some(value) => continue,
-            "exit" => return fail(format!("expected exit code {value}")),
-            "exists" if dir.join(value).exists() => continue,
-            "exists" => return fail(format!("there is no {value}")),
-            "absent" if !dir.join(value).exists() => continue,
-            "absent" => return fail(format!("there is a {value}")),
-            "stdout" => &stdout,
-            "stderr" => &stderr,
-            other => return Err(format!("the case says `{other}`, which means nothing")),
-        };
-        if value.is_empty() && !stream.is_empty() {
-            return fail(format!("expected an empty {key}"));
-        }
-        if !stream.contains(value.as_str()) {
-            return fail(format!("expected on {key}: {value}"));
+
+    /// What no command may do.
+    fn misconduct(&self) -> Option<&'static str> {
+        let errors = self.stderr.lines().filter(|l| l.starts_with("error:"));
+        if self.stderr.contains("panicked") {
+            Some("it panicked")
+        } else if matches!(self.code, Some(1 | 2)) && errors.count() != 1 {
+            Some("there is not exactly one message")
+        } else {
+            None
         }
     }
-    Ok(())
+
+    fn exit_code(&self) -> String {
+        self.code.map_or("signal".into(), |code| code.to_string())
+    }
+
+    fn stream(&self, key: &str) -> Result<&str, String> {
+        match key {
+            "stdout" => Ok(&self.stdout),
+            "stderr" => Ok(&self.stderr),
+            other => Err(format!("the case says `{other}`, which means nothing")),
+        }
+    }
+
+    fn meets(&self, expected: &Expected, dir: &Path) -> Result<bool, String> {
+        let value = &expected.value;
+        Ok(match expected.key.as_str() {
+            "exit" => self.exit_code() == *value,
+            "exists" => dir.join(value).exists(),
+            "absent" => !dir.join(value).exists(),
+            key if value.is_empty() => self.stream(key)?.is_empty(),
+            key => self.stream(key)?.contains(value.as_str()),
+        })
+    }
+
+    /// What holds where `expected` does not.
+    fn instead_of(&self, expected: &Expected) -> String {
+        let Expected { key, value, .. } = expected;
+        match key.as_str() {
+            "exit" => format!("exit: {}", self.exit_code()),
+            "exists" => format!("absent: {value}"),
+            "absent" => format!("exists: {value}"),
+            key => {
+                let stream = self.stream(key).unwrap_or_default();
+                match bless::nearest(stream, value) {
+                    Some(part) => format!("{key}: {part}"),
+                    None => format!("{key}:"),
+                }
+            }
+        }
+    }
+
+    /// Lines to add behind a command without an exit code: that, and with `all` whatever it printed.
+    fn expectations(&self, all: bool) -> String {
+        let mut lines = format!("\nexit: {}", self.exit_code());
+        for (key, stream) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
+            let told = stream.lines().filter(|line| !line.trim().is_empty());
+            for line in told.filter(|_| all) {
+                lines.push_str(&format!("\n{key}: {}", line.trim()));
+            }
+            if all && stream.is_empty() {
+                lines.push_str(&format!("\n{key}:"));
+            }
+        }
+        lines
+    }
 }
 
-fn run(args: &[String], dir: &Path) -> Result<(Option<i32>, String, String), String> {
+fn run(args: &[String], dir: &Path) -> Result<Seen, String> {
     let streams = tempfile::tempdir().map_err(|e| e.to_string())?;
     let create = |name: &str| std::fs::File::create(streams.path().join(name)).unwrap();
     let mut child = Command::new("sh")
@@ -174,5 +285,57 @@ fn run(args: &[String], dir: &Path) -> Result<(Option<i32>, String, String), Str
         let bytes = std::fs::read(streams.path().join(name)).unwrap();
         String::from_utf8_lossy(&bytes).into_owned()
     };
-    Ok((status.code(), read("stdout"), read("stderr")))
+    Ok(Seen {
+        code: status.code(),
+        stdout: read("stdout"),
+        stderr: read("stderr"),
+    })
+}
+
+/// What the program has never said, and how a transcript that claims it is rewritten.
+fn what_blessing_writes() -> Result<(), Failed> {
+    let outdated = "\
+# A comment stays.
+$ --version
+exit: 3
+stdout: flit-wise 0.0
+stderr: a warning
+$ run missing.toml --out out
+stderr: cannot raed `missing.toml`
+exists: out/result.json
+$ run missing.toml --quiet
+$ --version
+stdout:
+exit: 0
+";
+    let version = env!("CARGO_PKG_VERSION");
+    let holds = format!(
+        "\
+# A comment stays.
+$ --version
+exit: 0
+stdout: flitwise {version}
+stderr:
+$ run missing.toml --out out
+exit: 2
+stderr: cannot read `missing.toml`
+absent: out/result.json
+$ run missing.toml --quiet
+exit: 2
+stdout:
+stderr: error: cannot read `missing.toml`: No such file or directory (os error 2)
+$ --version
+stdout: flitwise {version}
+exit: 0
+"
+    );
+    let blessed = play(outdated, "outdated")?.blessed;
+    if blessed != holds {
+        return Err(format!("blessed to\n{blessed}\nnot\n{holds}").into());
+    }
+    let again = play(&holds, "blessed")?;
+    match (again.differs.is_empty(), again.blessed == holds) {
+        (true, true) => Ok(()),
+        _ => Err(format!("{}blessed again to\n{}", again.differs, again.blessed).into()),
+    }
 }

@@ -38,7 +38,7 @@ const fn towards_adapters(port: PortCongestion) -> PortCongestion {
 }
 
 /// That paper states no values: these are ours, tried on its scenario 1
-/// (`tests/infiniband_testbed.rs`). A quarter of an input buffer is a queue, not a packet that
+/// (`tests/run/infiniband_testbed.rs`). A quarter of an input buffer is a queue, not a packet that
 /// passes; one mark per 4 packets and a fall of the index per 64 of the specification's units
 /// keep contributors at their shares.
 pub(super) const CONGESTION: CongestionDefaults = CongestionDefaults {

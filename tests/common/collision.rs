@@ -3,14 +3,14 @@
 
 use flitwise::fabric::spec::congestion::{Marker, SourceControl};
 use flitwise::fabric::spec::{CongestionControl, Tick};
-use flitwise::fabric::stats::CongestionStats;
+use flitwise_oracles::CongestionCounts;
 
 /// A change of congestion control that marks every packet and slows down marked flows.
 pub type Change = fn(&mut CongestionControl);
 
 /// What came of two sources that sent 20 packets each to the same NIC within 300 ticks.
 pub struct Collision {
-    pub counts: CongestionStats,
+    pub counts: CongestionCounts,
     /// Ticks in which data packets of the second source left.
     pub starts: Vec<Tick>,
     /// Ticks in which marked packets left for their NIC.

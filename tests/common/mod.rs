@@ -3,7 +3,10 @@
 // Every test program compiles its own copy and uses its own part of it.
 #![allow(dead_code)]
 
+pub mod bless;
 pub mod collision;
+#[path = "../../formats/tests/support/data.rs"]
+pub mod data;
 pub mod ids;
 pub mod infiniband;
 pub mod lone_packet;

@@ -4,29 +4,10 @@
 pub mod ideal;
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 
 use flitwise_formats::vef::{
     Comm, Dep, DepId, Header, Member, Message, Op, Record, Version, write,
 };
-
-/// Folder of the recorded traces, if there is one; a test without it skips.
-pub fn data() -> Option<PathBuf> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let places = [
-        std::env::var_os("FLITWISE_DATA").map(PathBuf::from),
-        Some(root.join("../../shared/data")),
-        Some(root.join("../shared/data")),
-    ];
-    let found = places
-        .into_iter()
-        .flatten()
-        .find(|p| p.join("traces/vef").is_dir());
-    if found.is_none() {
-        println!("skipped: no recorded traces (set FLITWISE_DATA)");
-    }
-    found
-}
 
 /// A trace in memory.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@
 //!
 //! A new choice among candidates touches: this file, for its setting and its candidates; the
 //! engine's file, for the rule that chooses; `src/config/resolve_routing.rs`, for the topologies
-//! that allow it; `tests/oracle/routing.rs`, which implements the rule independently; the family in
+//! that allow it; `tests/oracles/src/routing.rs`, which implements the rule independently; the family in
 //! `src/fabric/topology/`, if it does not say yet which ports are equal; and
 //! `src/config/raw_fabric.rs`, if the key is new.
 

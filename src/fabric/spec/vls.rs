@@ -4,7 +4,7 @@
 //!
 //! A new VL policy touches: this file, for its variant of [`VlPolicy`] and its rule; the engine's
 //! file, for the same rule as tables; `validate/vls.rs`; `src/config/resolve_vls.rs`, and `raw.rs`
-//! for a new key; and `tests/oracle/routing.rs`, which implements the rule independently. It touches
+//! for a new key; and `tests/oracles/src/vls.rs`, which implements the rule independently. It touches
 //! `src/fabric/analysis/turns.rs` only if packets change their VL for a new reason.
 
 use super::{FabricSpec, Qos};

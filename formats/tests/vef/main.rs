@@ -1,0 +1,12 @@
+//! VEF traces: parsed, written, checked, converted and cut.
+
+#[path = "../support/data.rs"]
+mod data;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod convert;
+mod order;
+mod properties;
+mod slice;
+mod traces;

@@ -1,0 +1,242 @@
+//! Runs engine and oracle on the same script, and compares all that they tell.
+
+use crate::common::script::Script;
+use flitwise::fabric::engine::{Deadlock, Engine, Place, Progress, RunEnd, Waiting};
+use flitwise::fabric::ids::{NicId, PortId, SwitchId};
+use flitwise::fabric::series::{FlowSample, PortVlSample, Sample, Sampling, SourceSample};
+use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::stats::{CctStats, CongestionStats, FabricStats, Latency, LinkEnd};
+use flitwise_oracles::hierarchical::{
+    self as oracle, Blocked, CongestionCounts, End, FlowKey, LevelCounts, OracleRun,
+};
+use proptest::prelude::*;
+use std::ops::ControlFlow;
+
+/// More ticks than any script here takes.
+const TICKS: u64 = 2_000_000;
+
+/// Runs both and compares all that they tell the workload, how they end, what
+/// they counted, and who waits for whom. Returns what the engine said.
+pub fn compare(spec: &FabricSpec, script: &Script) -> Result<RunEnd, TestCaseError> {
+    compare_sampled(spec, script, None)
+}
+
+/// The same, with samples every `interval` ticks compared too.
+pub fn compare_sampled(
+    spec: &FabricSpec,
+    script: &Script,
+    interval: Option<Tick>,
+) -> Result<RunEnd, TestCaseError> {
+    let mut for_oracle = script.clone();
+    let oracle = oracle::run_sampled(spec, &mut for_oracle, TICKS, interval);
+    let mut for_engine = script.clone();
+    let mut engine = Engine::new(spec).map_err(|e| TestCaseError::fail(e.to_string()))?;
+    let mut samples = Vec::new();
+    let take = &mut |sample: &Sample| samples.push(sample.clone());
+    let sampling = interval.map(|interval| Sampling { interval, take });
+    let go_on = &mut |_: &Progress, _: &Script| ControlFlow::Continue(());
+    let end = engine.run_sampled(&mut for_engine, go_on, sampling);
+    let same_end = match end {
+        RunEnd::Finished => oracle::RunEnd::Finished,
+        RunEnd::Drained => oracle::RunEnd::Drained,
+        RunEnd::Deadlock(_) => oracle::RunEnd::Stalled,
+        RunEnd::Interrupted | RunEnd::Exhausted => panic!("nobody asked for {end:?}"),
+    };
+    let (told_oracle, told_engine) = (for_oracle.told(), for_engine.told());
+    let first = told_engine
+        .packets
+        .iter()
+        .zip(&told_oracle.packets)
+        .find(|(e, o)| e != o);
+    prop_assert_eq!(
+        first,
+        None,
+        "the first packet that differs: (engine, oracle)"
+    );
+    prop_assert_eq!(told_engine, told_oracle);
+    prop_assert_eq!(same_end, oracle.end);
+    let stats = engine.stats();
+    if oracle.end == oracle::RunEnd::Stalled {
+        // The model leaves open when a deadlock is noticed.
+        prop_assert!(stats.end_tick <= oracle.end_tick);
+    } else {
+        prop_assert_eq!(stats.end_tick, oracle.end_tick, "end_tick");
+    }
+    let stalled = oracle.end == oracle::RunEnd::Stalled;
+    prop_assert!(samples.len() == oracle.samples.len() || stalled);
+    for (sample, expected) in samples.iter().zip(&oracle.samples) {
+        prop_assert_eq!(sample, &expected_sample(expected));
+    }
+    let congestion = spec.congestion_control.as_ref();
+    prop_assert_eq!(
+        stats.congestion,
+        congestion.map(|_| as_stats(oracle.congestion))
+    );
+    compare_counts(&stats, &oracle)?;
+    if let RunEnd::Deadlock(deadlock) = &end {
+        check_deadlock(deadlock, &oracle.blocked)?;
+    }
+    Ok(end)
+}
+
+/// The counters of the oracle as the engine gives them.
+pub fn as_stats(counts: CongestionCounts) -> CongestionStats {
+    CongestionStats {
+        marked: counts.marked,
+        notifications_sent: counts.notifications_sent,
+        notifications_received: counts.notifications_received,
+        level_sum: counts.level_sum,
+        packets: counts.packets,
+        level_max: counts.level_max,
+        cct: counts.cct.map(|cct| CctStats {
+            threshold_events: cct.threshold_events,
+        }),
+    }
+}
+
+/// Everything of `docs/model.md` §9.
+fn compare_counts(stats: &FabricStats, oracle: &OracleRun) -> Result<(), TestCaseError> {
+    prop_assert_eq!(stats.messages, oracle.messages);
+    prop_assert_eq!(stats.messages_delivered, oracle.messages_delivered);
+    prop_assert_eq!(stats.packets, oracle.packets_injected);
+    prop_assert_eq!(stats.flits_injected, oracle.flits_injected);
+    prop_assert_eq!(stats.flits_delivered, oracle.flits_delivered);
+    let in_flight = oracle.flits_injected - oracle.flits_delivered;
+    prop_assert_eq!(stats.flits_in_flight, in_flight);
+    prop_assert_eq!(stats.flit_hops, oracle.flit_hops);
+    prop_assert_eq!(stats.host_flit_hops, oracle.host_flit_hops);
+
+    prop_assert_eq!(stats.service_levels.len(), oracle.levels.len());
+    for (sl, (level, expected)) in stats.service_levels.iter().zip(&oracle.levels).enumerate() {
+        let LevelCounts {
+            bytes,
+            flits,
+            end_to_end,
+            network,
+        } = expected;
+        prop_assert_eq!(level.bytes, *bytes, "bytes of SL {}", sl);
+        prop_assert_eq!(level.flits, *flits, "flits of SL {}", sl);
+        prop_assert_eq!(level.messages, end_to_end.len() as u64);
+        prop_assert_eq!(level.packets, network.len() as u64);
+        compare_latency(&level.end_to_end, end_to_end)?;
+        compare_latency(&level.network, network)?;
+    }
+
+    prop_assert_eq!(stats.links.len(), oracle.links.len());
+    // NICs first, then switch ports.
+    let mut links: Vec<_> = oracle.links.iter().collect();
+    links.sort_by_key(|link| match link.from {
+        End::Nic(nic) => (0, nic, 0),
+        End::Port { switch, port } => (1, switch, port),
+    });
+    for (link, expected) in stats.links.iter().zip(links) {
+        let from = link_end(expected.from);
+        prop_assert_eq!(link.from, from);
+        prop_assert_eq!(link.to, link_end(expected.to), "link from {:?}", from);
+        prop_assert_eq!(link.flits, expected.flits, "flits from {:?}", from);
+        prop_assert_eq!(link.packets, expected.packets, "packets from {:?}", from);
+        let (queue, credit) = (expected.queue_wait, expected.credit_wait(stats.end_tick));
+        prop_assert_eq!(link.queue_wait_ticks, queue, "queue wait of {:?}", from);
+        prop_assert_eq!(link.credit_wait_ticks, credit, "credit wait of {:?}", from);
+    }
+    Ok(())
+}
+
+/// A sample of the oracle as the engine gives it.
+pub fn expected_sample(sample: &oracle::Sample) -> Sample {
+    let flow = |(&(src, dst, sl), &bytes): (&(u32, u32, u8), &u64)| FlowSample {
+        src: NicId::new(src),
+        dst: NicId::new(dst),
+        sl,
+        bytes,
+    };
+    let port_vl =
+        |(&(switch, port, vl), &(flits, marked)): (&(usize, usize, usize), &_)| PortVlSample {
+            switch: SwitchId::new(switch as u32),
+            port: PortId::new(port as u32),
+            vl: vl as u8,
+            flits,
+            marked,
+        };
+    let source = |(&(nic, key), flow): (&(u32, FlowKey), &oracle::FlowSample)| {
+        let (sl, dst) = match key {
+            FlowKey::Qp { sl, dst } => (sl, Some(dst)),
+            FlowKey::Sl { sl } => (sl, None),
+        };
+        SourceSample {
+            nic: NicId::new(nic),
+            sl,
+            dst: dst.map(NicId::new),
+            level: flow.ccti,
+            delay: flow.delay,
+        }
+    };
+    let flows = sample.payload.iter().map(flow);
+    Sample {
+        tick: sample.tick,
+        flows: flows.filter(|flow| flow.bytes > 0).collect(),
+        port_vls: sample.port_vls.iter().map(port_vl).collect(),
+        sources: sample.flows.iter().map(source).collect(),
+    }
+}
+
+/// An end of a link as the engine names it.
+pub fn link_end(end: End) -> LinkEnd {
+    match end {
+        End::Nic(nic) => LinkEnd::Nic(NicId::new(nic as u32)),
+        End::Port { switch, port } => LinkEnd::Port {
+            switch: SwitchId::new(switch as u32),
+            port: PortId::new(port as u32),
+        },
+    }
+}
+
+fn compare_latency(counted: &Latency, expected: &[Tick]) -> Result<(), TestCaseError> {
+    let sum: u128 = expected.iter().map(|&ticks| u128::from(ticks)).sum();
+    let max = expected.iter().copied().max().unwrap_or(0);
+    prop_assert_eq!(counted.count(), expected.len() as u64);
+    prop_assert_eq!(counted.sum(), sum);
+    prop_assert_eq!(counted.max(), max);
+    for q in [0.0, 0.25, 0.5, 0.9, 0.99, 1.0] {
+        let (counted, exact) = (counted.quantile(q), oracle::quantile(expected, q));
+        // The histogram keeps three digits, and rounds quantile 0 down, others up.
+        let close = counted <= max && counted.abs_diff(exact) <= exact / 1000;
+        prop_assert!(close, "quantile {} is {}, not {}", q, counted, exact);
+    }
+    Ok(())
+}
+
+/// The engine found the heads that can never move, and each packet of its cycle
+/// waits for credits that the next one holds, in the state that the oracle is in.
+pub fn check_deadlock(deadlock: &Deadlock, blocked: &[Blocked]) -> Result<(), TestCaseError> {
+    prop_assert_eq!(deadlock.blocked, blocked.len(), "blocked heads");
+    prop_assert!(!deadlock.cycle.is_empty());
+    let heads = |waiting: &Waiting| -> Vec<&Blocked> {
+        let same = |head: &&Blocked| is_at(waiting, head);
+        blocked.iter().filter(same).collect()
+    };
+    for (i, waiting) in deadlock.cycle.iter().enumerate() {
+        let next = heads(&deadlock.cycle[(i + 1) % deadlock.cycle.len()]);
+        let waits = heads(waiting)
+            .iter()
+            .any(|head| next.iter().any(|next| head.holders.contains(&next.at)));
+        prop_assert!(
+            waits,
+            "{waiting:?} does not wait for the next of {deadlock}"
+        );
+    }
+    Ok(())
+}
+
+fn is_at(waiting: &Waiting, head: &Blocked) -> bool {
+    let port = waiting.port.index();
+    let place = match waiting.place {
+        Place::Input => oracle::Place::Input(port),
+        // Port 4m + j stands for central buffer 2m + j.
+        Place::Central => oracle::Place::Central(port / 4 * 2 + port % 4),
+        Place::Output => oracle::Place::Output(port),
+    };
+    (head.at.switch, head.at.place) == (waiting.switch.index(), place)
+        && (head.vl, head.dst, head.flits)
+            == (waiting.vl as usize, waiting.dst.get(), waiting.flits)
+}

@@ -1,0 +1,33 @@
+//! The fabric: the engine against the oracles and against what can be worked out by hand, and what
+//! follows from a specification without a run.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod analysis;
+mod compare;
+
+mod bytes_on_links;
+mod dbbm;
+mod deadlock;
+mod dragonfly;
+mod engine_vs_oracle;
+mod engine_vs_oracle_ib;
+mod fabric_analysis;
+mod fabric_analysis_random;
+mod infiniband_analysis;
+mod infiniband_spec;
+mod input_queues;
+mod oracle_congestion;
+mod oracle_ib_congestion;
+mod oracle_ib_random;
+mod oracle_ib_scripts;
+mod oracle_ib_testbed;
+mod oracle_random;
+mod oracle_scripts;
+mod probe;
+mod synthetic;
+mod tables;
+mod up_ports;
+mod valiant;
+mod wiring;

@@ -1,0 +1,78 @@
+//! The inputs that the fuzzer found worth keeping, and every broken file of the corpora,
+//! through the properties of the fuzz targets (docs/fuzzing.md). A failed test prints the
+//! file last.
+
+use std::path::{Path, PathBuf};
+
+#[path = "../fuzz/properties.rs"]
+mod properties;
+
+/// Gives `property` every file of the folders below `tests`.
+fn replay(property: fn(&[u8]), folders: &[&str]) {
+    for folder in folders {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests")
+            .join(folder);
+        let entries = std::fs::read_dir(&dir).unwrap_or_else(|e| panic!("{folder}: {e}"));
+        let mut files: Vec<PathBuf> = entries.map(|f| f.unwrap().path()).collect();
+        files.sort();
+        assert!(files.len() > 10, "{folder} has {} files", files.len());
+        for file in files {
+            println!("{}", file.display());
+            property(&std::fs::read(&file).unwrap());
+        }
+    }
+}
+
+#[test]
+fn vef_parser() {
+    replay(
+        properties::vef_parser,
+        &["fuzz/corpus/vef_parser", "corpus/vef"],
+    );
+}
+
+#[test]
+fn vef_container() {
+    replay(
+        properties::vef_container,
+        &["fuzz/corpus/vef_container", "corpus/vef"],
+    );
+}
+
+#[test]
+fn trace_check() {
+    replay(
+        properties::trace_check,
+        &["fuzz/corpus/trace_check", "corpus/vef"],
+    );
+}
+
+#[test]
+fn experiment() {
+    replay(
+        properties::experiment,
+        &["fuzz/corpus/experiment", "corpus/experiments"],
+    );
+}
+
+#[test]
+fn dtable_spec() {
+    replay(
+        properties::dtable_spec,
+        &["fuzz/corpus/dtable_spec", "corpus/experiments"],
+    );
+}
+
+#[test]
+fn quantity() {
+    replay(properties::quantity, &["fuzz/corpus/quantity"]);
+}
+
+#[test]
+fn infiniband_dumps() {
+    replay(
+        properties::infiniband_dumps,
+        &["fuzz/corpus/infiniband_dumps"],
+    );
+}

@@ -1,0 +1,19 @@
+//! Files that the program reads: what experiments, presets, dumps of subnets and traces mean, and
+//! that each broken one is refused with its place and cause.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../../formats/tests/support/mod.rs"]
+mod support;
+
+mod config_congestion;
+mod config_congestion_parts;
+mod config_corpus;
+mod config_infiniband;
+mod config_presets;
+mod config_ready;
+mod fuzz_corpus;
+mod import_infiniband;
+mod trace_check;
+mod vef_corpus;
+mod vef_program;

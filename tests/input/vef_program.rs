@@ -1,0 +1,78 @@
+//! Random valid traces as programs: every rank gets its own records, in order, whatever
+//! the order in which the ranks ask.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use crate::support;
+use flitwise::replay::program::{Action, After, Program, RankId};
+use flitwise::replay::vef::VefProgram;
+use flitwise_formats::vef::{DepId, Record};
+use proptest::prelude::*;
+
+proptest! {
+    #[test]
+    fn ranks_get_their_records(
+        seed in any::<u64>(),
+        tasks in 1u32..7,
+        turns in prop::collection::vec(any::<u32>(), 1..30),
+    ) {
+        let trace = support::generate(seed, tasks, 150);
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&trace.text()).unwrap();
+        let (mut program, check) = VefProgram::open(file.path()).unwrap();
+        prop_assert_eq!(program.ranks(), tasks);
+        let first_line = 2 + u64::from(trace.header.comms);
+        let mut expected: Vec<Vec<(u64, Record)>> = vec![Vec::new(); tasks as usize];
+        for (line, record) in (first_line..).zip(&trace.records) {
+            expected[record.task() as usize].push((line, *record));
+        }
+        let mut shared = std::collections::HashMap::new();
+        let mut read = vec![0; tasks as usize];
+        let mut turns = turns.iter().cycle();
+        while read.iter().zip(&expected).any(|(&n, e)| n <= e.len()) {
+            let rank = turns.next().unwrap() % tasks;
+            // When the given turns never ask a rank, the others get it its turn.
+            let rank = (0..tasks)
+                .map(|i| (rank + i) % tasks)
+                .find(|&r| read[r as usize] <= expected[r as usize].len())
+                .unwrap();
+            let op = program.next(RankId::new(rank)).unwrap();
+            let at = read[rank as usize];
+            read[rank as usize] += 1;
+            let Some((line, record)) = expected[rank as usize].get(at) else {
+                prop_assert_eq!(op, None);
+                continue;
+            };
+            let op = op.unwrap();
+            prop_assert_eq!(op.line, *line);
+            prop_assert_eq!(op.compute_ps, record.time() * 1000);
+            match (record.dep().1, op.after) {
+                (DepId::None, After::Previous) => {}
+                (DepId::Message(id), After::Sent(n) | After::Received(n)) => prop_assert_eq!(id, n),
+                (DepId::Collective(g), After::Completed(n)) => prop_assert_eq!(g, n),
+                other => prop_assert!(false, "{:?}", other),
+            }
+            match (record, op.action) {
+                (Record::Message(m), Action::Marker { id }) => {
+                    prop_assert!(m.is_marker());
+                    prop_assert_eq!(Some(m.id), id);
+                }
+                (Record::Message(m), Action::Send { id, to, bytes }) => {
+                    prop_assert_eq!((m.id, m.dst, m.size), (id, to.get(), bytes));
+                }
+                (Record::Member(m), Action::Collective(c, position)) => {
+                    prop_assert_eq!(c.members[position as usize].get(), rank);
+                    prop_assert_eq!(m.id, c.id);
+                    let comm = &trace.comms[m.comm as usize];
+                    let members = c.members.iter().map(|rank| rank.get());
+                    prop_assert!(members.eq(comm.members.iter().copied()));
+                    let first = shared.entry(m.id).or_insert_with(|| Arc::clone(&c));
+                    prop_assert!(Arc::ptr_eq(first, &c));
+                }
+                other => prop_assert!(false, "{:?}", other),
+            }
+        }
+        prop_assert_eq!(shared.len() as u64, check.collectives);
+    }
+}

@@ -1,0 +1,90 @@
+//! Tori and meshes. A switch has a coordinate in each dimension; dimension 0 varies fastest in
+//! its number. Ports: the NICs, then for each dimension the trunk up, the trunk down.
+
+use super::{Plan, Port, digits, in_order};
+use flitwise::fabric::spec::RingTie;
+use flitwise::fabric::topology::Cube;
+
+/// The first port of the trunk that leads up or down in `dimension`.
+fn first_port(cube: &Cube, dimension: usize, up: bool) -> u32 {
+    let side = 2 * dimension as u32 + u32::from(!up);
+    cube.concentration() + side * cube.trunk()
+}
+
+pub fn plan(cube: &Cube, nics: u32) -> Plan {
+    let sizes = cube.dimensions();
+    let switches = sizes.iter().product();
+    let mut cables: Vec<[Port; 2]> = Vec::new();
+    for switch in 0..switches {
+        for (dimension, &size) in sizes.iter().enumerate() {
+            let mut there = digits(switch, sizes);
+            there[dimension] += 1;
+            if there[dimension] == size {
+                if !cube.wraps() {
+                    continue;
+                }
+                there[dimension] = 0;
+            }
+            let next = (0..switches).find(|&other| digits(other, sizes) == there);
+            let next = next.expect("all coordinates are taken");
+            let (up, down) = (
+                first_port(cube, dimension, true),
+                first_port(cube, dimension, false),
+            );
+            let links = 0..cube.trunk();
+            cables.extend(links.map(|link| [(switch, up + link), (next, down + link)]));
+        }
+    }
+    Plan {
+        switches,
+        ports: first_port(cube, sizes.len(), true),
+        homes: in_order(nics, cube.concentration()),
+        cables,
+    }
+}
+
+/// The trunk that a packet takes next.
+pub struct Step {
+    pub dimension: usize,
+    /// Number of the trunk among those of the switch.
+    pub side: usize,
+    pub first_port: usize,
+    /// The link closes a ring.
+    pub closes_ring: bool,
+}
+
+/// Dimension order: the first dimension in which the coordinates differ, the shorter way round.
+pub fn route(cube: &Cube, tie: RingTie, switch: u32, home: u32) -> Step {
+    let sizes = cube.dimensions();
+    let (here, there) = (digits(switch, sizes), digits(home, sizes));
+    let dimension = (0..sizes.len())
+        .find(|&d| here[d] != there[d])
+        .expect("the destination is at another switch");
+    let (at, size) = (here[dimension], sizes[dimension]);
+    let plus = if cube.wraps() {
+        let up = (there[dimension] + size - at) % size;
+        let down = size - up;
+        match up.cmp(&down) {
+            std::cmp::Ordering::Less => true,
+            std::cmp::Ordering::Greater => false,
+            std::cmp::Ordering::Equal => match tie {
+                RingTie::Positive => true,
+                RingTie::SourceParity => at % 2 == 0,
+            },
+        }
+    } else {
+        there[dimension] > at
+    };
+    Step {
+        dimension,
+        side: 2 * dimension + usize::from(!plus),
+        first_port: first_port(cube, dimension, plus) as usize,
+        closes_ring: cube.wraps() && if plus { at + 1 == size } else { at == 0 },
+    }
+}
+
+/// The dimension along which packets come in by `port`.
+pub fn dimension_of(cube: &Cube, port: usize) -> Option<usize> {
+    let link = port.checked_sub(cube.concentration() as usize)?;
+    Some(link / (2 * cube.trunk() as usize))
+}

@@ -1,0 +1,79 @@
+//! Explicit graphs: the cables are as listed; the routes are the shortest.
+
+use super::Plan;
+use crate::wiring::{End, Wiring};
+use flitwise::fabric::topology::{Peer, Topology};
+
+pub fn plan(topology: &Topology) -> Plan {
+    let mut homes = vec![(0, 0); topology.nics() as usize];
+    let mut cables = Vec::new();
+    for switch in topology.switch_ids() {
+        for port in topology.port_ids() {
+            let here = (switch.get(), port.get());
+            match topology.peer(switch, port) {
+                Peer::None => {}
+                Peer::Nic(nic) => homes[nic.index()] = here,
+                Peer::Switch { switch, port } => {
+                    let there = (switch.get(), port.get());
+                    // Every cable is listed at both ends.
+                    if here < there {
+                        cables.push([here, there]);
+                    }
+                }
+            }
+        }
+    }
+    Plan {
+        switches: topology.switches(),
+        ports: topology.radix(),
+        homes,
+        cables,
+    }
+}
+
+/// The port of `switch` towards every NIC: for one NIC after the other the neighbour must
+/// be nearer, and of several such ports the one used by the fewest NICs yet is taken.
+pub fn routes(wiring: &Wiring, switch: u32) -> Vec<usize> {
+    let here = switch as usize;
+    let mut used = vec![0; wiring.radix()];
+    let mut table = Vec::new();
+    for &(home, home_port) in &wiring.homes {
+        if home == here {
+            table.push(home_port);
+            continue;
+        }
+        let hops = distances(wiring, home);
+        let mut best: Option<usize> = None;
+        for (port, far) in wiring.ports[here].iter().enumerate() {
+            let Some(End::Port { switch: next, .. }) = *far else {
+                continue;
+            };
+            if hops[next] < hops[here] && best.is_none_or(|best| used[port] < used[best]) {
+                best = Some(port);
+            }
+        }
+        let best = best.expect("graphs are connected");
+        used[best] += 1;
+        table.push(best);
+    }
+    table
+}
+
+/// Hops from every switch to `home`, by relaxing all links until nothing changes.
+fn distances(wiring: &Wiring, home: usize) -> Vec<u32> {
+    let mut hops = vec![u32::MAX - 1; wiring.ports.len()];
+    hops[home] = 0;
+    loop {
+        let before = hops.clone();
+        for (switch, ports) in wiring.ports.iter().enumerate() {
+            for far in ports {
+                if let Some(End::Port { switch: next, .. }) = far {
+                    hops[switch] = hops[switch].min(hops[*next] + 1);
+                }
+            }
+        }
+        if hops == before {
+            return hops;
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Who waits for whom when nothing moves any more: every head packet in a switch
+//! that has no quota in its next buffer, and the queues there that leave it none.
+
+use super::packet::Packet;
+use super::switch::{Place, Switch};
+use crate::wiring::{End, Wiring};
+use flitwise::fabric::spec::FabricSpec;
+
+/// A queue of a buffer of a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queue {
+    /// Switch.
+    pub switch: usize,
+    /// Buffer of that switch.
+    pub place: Place,
+    /// Queue of that buffer.
+    pub queue: usize,
+}
+
+/// A head packet without quota in its next buffer.
+#[derive(Debug, Clone)]
+pub struct Blocked {
+    /// Where it waits.
+    pub at: Queue,
+    /// VL it waits on.
+    pub vl: usize,
+    /// NIC that it goes to.
+    pub dst: u32,
+    /// Its length.
+    pub flits: u32,
+    /// Queues of the next buffer that would have to shrink.
+    pub holders: Vec<Queue>,
+}
+
+/// All blocked heads of all switches.
+pub fn blocked(
+    spec: &FabricSpec,
+    wiring: &Wiring,
+    switches: &mut [Switch],
+    packets: &[Packet],
+) -> Vec<Blocked> {
+    let vls = usize::from(spec.qos.vls);
+    let mut found = Vec::new();
+    for (switch, state) in switches.iter_mut().enumerate() {
+        let outputs = (0..state.outputs.len()).map(Place::Output);
+        let places: Vec<Place> = state.sources().into_iter().chain(outputs).collect();
+        for place in places {
+            for queue in 0..state.buffer(place).queues() {
+                let Some(id) = state.buffer(place).head(queue) else {
+                    continue;
+                };
+                let packet = &packets[id];
+                let (next, to, full) = if let Place::Output(port) = place {
+                    let Some(End::Port {
+                        switch: next,
+                        port: entry,
+                    }) = wiring.ports[switch][port]
+                    else {
+                        continue;
+                    };
+                    let far = &state.outputs[port].sender.far;
+                    let full = far.holders(packet.vl, packet.credits);
+                    (next, Place::Input(entry), full)
+                } else {
+                    let (target, to) = state.next_place(place, packet);
+                    let full = state.ledger(target).holders(to, packet.credits);
+                    (switch, target, full)
+                };
+                if full.is_empty() {
+                    continue;
+                }
+                let at = |switch, place, queue| Queue {
+                    switch,
+                    place,
+                    queue,
+                };
+                found.push(Blocked {
+                    at: at(switch, place, queue),
+                    vl: queue % vls,
+                    dst: packet.dst,
+                    flits: packet.flits,
+                    holders: full.into_iter().map(|queue| at(next, to, queue)).collect(),
+                });
+            }
+        }
+    }
+    found
+}

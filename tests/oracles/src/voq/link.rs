@@ -1,0 +1,273 @@
+//! Links with the buffer before them: flits one way, credits the other.
+
+use super::packet::{Flit, Packet, PacketId, PacketKind};
+use super::server::Server;
+use crate::credit_returns::CreditReturns;
+use crate::delay_line::DelayLine;
+use crate::sizes::completes_credit;
+use crate::wiring::End;
+use flitwise::fabric::spec::Tick;
+use flitwise::units::Ratio;
+use std::collections::VecDeque;
+
+/// Counters of one direction of a link (section 13).
+#[derive(Debug, Clone)]
+pub struct LinkCounts {
+    /// Its sending end.
+    pub from: End,
+    /// Its receiving end.
+    pub to: End,
+    /// Bytes of the packets started, headers included.
+    pub bytes: u64,
+    /// Flits of the packets started.
+    pub flits: u64,
+    /// Packets started.
+    pub packets: u64,
+    /// Ticks that packets waited for a grant, and then for the link.
+    pub queue_wait: Tick,
+    /// Ticks in which heads waited and none had credits.
+    pub credit_wait: Tick,
+}
+
+/// An output buffer of one FIFO, the link behind it, and the count of the credits of
+/// the buffer at the far end.
+#[derive(Debug, Clone)]
+pub struct Link {
+    pub from: End,
+    pub to: End,
+    pub latency: Tick,
+    pub server: Server,
+    pub counts: LinkCounts,
+    /// Credits of the output buffer: all, and in use.
+    total: u32,
+    used: u32,
+    /// Credits of the output buffer that the flits of this tick leave behind.
+    freed: u32,
+    /// Credits left at the far end, per VL, and all.
+    pub far: Vec<u32>,
+    far_size: Vec<u32>,
+    per_credit: u32,
+    /// Packets granted into the output buffer whose header has not left.
+    queue: VecDeque<PacketId>,
+    /// Flits in the output buffer, with the ticks from which they may leave.
+    stored: VecDeque<(Tick, Flit)>,
+    /// The packets on the link, one behind the other: a tail and the next header may leave in
+    /// one tick.
+    sending: VecDeque<Sending>,
+    flits: DelayLine<Flit>,
+    pub credits: CreditReturns,
+}
+
+/// The packet on the link.
+#[derive(Debug, Clone)]
+struct Sending {
+    packet: PacketId,
+    vl: usize,
+    next: u32,
+    flits: u32,
+    /// When each flit leaves, and when it is dated: the header may be far away by then.
+    leaves: Vec<Tick>,
+    dated: Vec<Tick>,
+    /// Not from the output buffer: a CNP or an ACK.
+    direct: bool,
+}
+
+impl Link {
+    pub fn new(
+        (from, to): (End, End),
+        latency: Tick,
+        (rate, flit_bytes): (Ratio, u32),
+        own: u32,
+        far: Vec<u32>,
+        per_credit: u32,
+    ) -> Self {
+        Self {
+            from,
+            to,
+            latency,
+            server: Server::new(rate, flit_bytes),
+            counts: LinkCounts {
+                from,
+                to,
+                bytes: 0,
+                flits: 0,
+                packets: 0,
+                queue_wait: 0,
+                credit_wait: 0,
+            },
+            total: own,
+            used: 0,
+            freed: 0,
+            far_size: far.clone(),
+            far,
+            per_credit,
+            queue: VecDeque::new(),
+            stored: VecDeque::new(),
+            sending: VecDeque::new(),
+            flits: DelayLine::new(),
+            credits: CreditReturns::new(latency),
+        }
+    }
+
+    pub fn has_room(&self, credits: u32) -> bool {
+        self.used + credits <= self.total
+    }
+
+    /// Credits of the output buffer in use.
+    pub fn in_use(&self) -> u32 {
+        self.used
+    }
+
+    pub fn has_credits(&self, vl: usize, credits: u32) -> bool {
+        self.far[vl] >= credits
+    }
+
+    pub fn take_credits(&mut self, vl: usize, credits: u32) {
+        assert!(self.has_credits(vl, credits));
+        self.far[vl] -= credits;
+    }
+
+    /// A packet is granted its way into the output buffer.
+    pub fn grant(&mut self, id: PacketId, packet: &Packet) {
+        assert!(self.has_room(packet.credits));
+        self.used += packet.credits;
+        self.take_credits(packet.vl, packet.credits);
+        self.queue.push_back(id);
+    }
+
+    /// A flit joins the output buffer, and may leave from `available` on.
+    pub fn store(&mut self, available: Tick, flit: Flit) {
+        self.stored.push_back((available, flit));
+        let room = (self.total * self.per_credit) as usize;
+        assert!(self.stored.len() <= room, "a buffer over its size");
+    }
+
+    /// Phase 2: the room left in the tick before is free.
+    pub fn release(&mut self) {
+        self.used -= std::mem::take(&mut self.freed);
+    }
+
+    pub fn is_free(&self, now: Tick) -> bool {
+        self.server.is_free(now)
+    }
+
+    /// Phase 7: the first packet of the output buffer, if it may start now. The tail of the
+    /// packet before may still be ahead: it leaves in this tick.
+    pub fn ready(&self, now: Tick) -> Option<PacketId> {
+        let &first = self.queue.front()?;
+        let is_header = |flit: &Flit| flit.packet == first && flit.index == 0;
+        let header = self.stored.iter().find(|(_, flit)| is_header(flit));
+        let here = header.is_some_and(|&(available, _)| available <= now);
+        (here && self.is_free(now)).then_some(first)
+    }
+
+    /// Phase 7: a packet starts. Its flits follow in [`Link::leave`].
+    pub fn start(&mut self, now: Tick, id: PacketId, packet: &mut Packet) {
+        let direct = packet.kind != PacketKind::Data && self.queue.front() != Some(&id);
+        if !direct {
+            assert_eq!(self.queue.pop_front(), Some(id));
+        }
+        let available = (!direct).then_some(packet.available.as_slice());
+        let service = self
+            .server
+            .serve(now, (packet.bytes, packet.flits), available);
+        // All flits but the last are whole.
+        let flight = self.latency + self.server.flit_ticks() - 1;
+        packet.dated = service.leaves.iter().map(|tick| tick + flight).collect();
+        *packet.dated.last_mut().expect("a packet has flits") = service.last + self.latency;
+        self.sending.push_back(Sending {
+            packet: id,
+            vl: packet.vl,
+            next: 0,
+            flits: packet.flits,
+            leaves: service.leaves,
+            dated: packet.dated.clone(),
+            direct,
+        });
+        self.counts.bytes += u64::from(packet.bytes);
+        self.counts.packets += 1;
+        self.counts.flits += u64::from(packet.flits);
+        self.counts.queue_wait += now - packet.waiting_since;
+    }
+
+    /// Phase 8: flits leave. Returns how many, and the packets whose tails were among them.
+    pub fn leave(&mut self, now: Tick) -> (usize, Vec<PacketId>) {
+        let (mut left, mut tails) = (0, Vec::new());
+        while let Some((id, is_tail)) = self.leave_one(now) {
+            left += 1;
+            tails.extend(is_tail.then_some(id));
+        }
+        (left, tails)
+    }
+
+    fn leave_one(&mut self, now: Tick) -> Option<(PacketId, bool)> {
+        let sending = self.sending.front_mut()?;
+        let (id, index) = (sending.packet, sending.next);
+        if sending.leaves[index as usize] > now {
+            return None;
+        }
+        assert_eq!(
+            sending.leaves[index as usize], now,
+            "a flit leaves in its tick"
+        );
+        let flit = if sending.direct {
+            Flit {
+                packet: id,
+                index,
+                vl: sending.vl,
+            }
+        } else {
+            let &(available, flit) = self.stored.front().expect("a flit that leaves is here");
+            assert!(
+                available <= now,
+                "a flit leaves as was foreseen when its header left"
+            );
+            assert_eq!(
+                (flit.packet, flit.index),
+                (id, index),
+                "flits keep their order"
+            );
+            self.stored.pop_front();
+            if completes_credit(index, sending.flits, self.per_credit) {
+                self.freed += 1;
+            }
+            flit
+        };
+        self.flits.push(sending.dated[index as usize], flit);
+        sending.next += 1;
+        let is_tail = sending.next == sending.flits;
+        if is_tail {
+            self.sending.pop_front();
+        }
+        Some((id, is_tail))
+    }
+
+    /// Phase 1: a flit comes out.
+    pub fn arriving_flit(&mut self, now: Tick) -> Option<Flit> {
+        self.flits.pop_due(now)
+    }
+
+    /// Phase 1: credits are seen.
+    pub fn see_credits(&mut self, now: Tick) -> usize {
+        let mut seen = 0;
+        while let Some(vl) = self.credits.pop_due(now) {
+            self.far[vl] += 1;
+            assert!(self.far[vl] <= self.far_size[vl], "a credit too many");
+            seen += 1;
+        }
+        seen
+    }
+
+    /// Flits in the output buffer and on the link.
+    pub fn flits(&self) -> usize {
+        let from_buffer = self.stored.len();
+        let direct = self.sending.iter().filter(|sending| sending.direct);
+        let rest = direct.map(|sending| (sending.flits - sending.next) as usize);
+        from_buffer + self.flits.len() + rest.sum::<usize>()
+    }
+
+    /// Flits that have left and not arrived.
+    pub fn under_way(&self) -> usize {
+        self.flits.len()
+    }
+}

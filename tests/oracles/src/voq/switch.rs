@@ -1,0 +1,427 @@
+//! Switches: the crossbar, the arbiters of the outputs (sections 4 and 6), and their Port VLs
+//! (section 9). Input buffers are in `input`.
+
+use super::input::{CrossbarPort, Input};
+use super::link::Link;
+use super::packet::{Flit, Packet, PacketId};
+use super::rates::{crossbar_rate, link_rate};
+use super::vlarb::{Arbiter, Pick};
+use crate::congestion::PortVl;
+use crate::delay_line::DelayLine;
+use crate::routing::{NextHop, Router};
+use crate::sizes::{completes_credit, largest_credits};
+use crate::wiring::Wiring;
+use flitwise::fabric::spec::congestion::Marker;
+use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
+use std::collections::VecDeque;
+
+#[derive(Debug, Clone)]
+struct Output {
+    /// The link that leaves here.
+    link: Option<usize>,
+    write: CrossbarPort,
+    arbiter: Arbiter,
+    /// Input from which each VL is served.
+    pointers: Vec<usize>,
+    /// Flits in the crossbar, with the tick from which they may leave the buffer.
+    line: DelayLine<Flit>,
+    /// With a marker only.
+    port_vls: Vec<PortVl>,
+}
+
+/// A packet between an input and an output buffer.
+#[derive(Debug, Clone)]
+struct Crossing {
+    packet: PacketId,
+    input: usize,
+    output: usize,
+    start: Tick,
+    next: u32,
+    flits: u32,
+    /// VL on which the packet is leaving.
+    vl: usize,
+    /// When each flit crosses.
+    foreseen: Vec<Tick>,
+    /// How much later its credits come back.
+    held_back: Tick,
+}
+
+/// What an output grants to an input.
+#[derive(Debug, Clone, Copy)]
+pub struct Grant {
+    output: usize,
+    input: usize,
+    packet: PacketId,
+    pick: Pick,
+}
+
+/// One switch.
+#[derive(Debug, Clone)]
+pub struct Switch<'s> {
+    id: usize,
+    wiring: &'s Wiring,
+    spec: &'s FabricSpec,
+    voq: &'s Voq,
+    vls: usize,
+    inputs: Vec<Input>,
+    outputs: Vec<Output>,
+    crossings: Vec<Crossing>,
+    router: Router<'s>,
+    /// Packets that joined a queue in this tick.
+    joined: Vec<PacketId>,
+    /// Port VLs whose fill changed in this tick.
+    changed: Vec<(usize, usize)>,
+}
+
+impl<'s> Switch<'s> {
+    pub fn new(spec: &'s FabricSpec, voq: &'s Voq, wiring: &'s Wiring, id: usize) -> Self {
+        let (radix, links) = (wiring.radix(), &wiring.switch_links[id]);
+        let vls = usize::from(spec.qos.vls);
+        let input = |port: usize| Input::new(spec, voq, radix, links[port].arriving);
+        let control = spec.congestion_control.as_deref();
+        let marker = control.and_then(|control| match &control.marker {
+            Marker::PortVl(marker) => Some(marker),
+            Marker::None => None,
+        });
+        let output = |port: usize| Output {
+            link: links[port].leaving,
+            write: CrossbarPort::new(spec, voq),
+            arbiter: Arbiter::new(&voq.vlarb),
+            pointers: vec![0; vls],
+            line: DelayLine::new(),
+            port_vls: (0..vls)
+                .filter_map(|vl| Some(PortVl::new(marker?, wiring, id, (port, vl))))
+                .collect(),
+        };
+        Self {
+            id,
+            wiring,
+            spec,
+            voq,
+            vls,
+            inputs: (0..radix).map(input).collect(),
+            outputs: (0..radix).map(output).collect(),
+            crossings: Vec::new(),
+            router: Router::new(spec, wiring, id as u32),
+            joined: Vec::new(),
+            changed: Vec::new(),
+        }
+    }
+
+    /// Phase 1: a flit arrives at an input buffer.
+    pub fn arrive(&mut self, now: Tick, port: usize, flit: Flit) {
+        let input = &mut self.inputs[port];
+        if flit.index == 0 {
+            let stages = &self.voq.stages;
+            let seen = now + stages.input_store + stages.routing;
+            input.routing.push(seen, flit.packet);
+        }
+        let flits = input.flits.entry(flit.packet).or_default();
+        flits.push_back((now, flit));
+        let on_vl = input
+            .flits
+            .values()
+            .flatten()
+            .filter(|(_, f)| f.vl == flit.vl);
+        assert!(
+            on_vl.count() as u64 <= size(self.spec, self.voq, flit.vl),
+            "a buffer over its size"
+        );
+    }
+
+    /// Phase 1: flits come out of the crossbar.
+    pub fn cross_over(&mut self, now: Tick, links: &mut [Link]) {
+        for output in &mut self.outputs {
+            while let Some(flit) = output.line.pop_due(now) {
+                let link = output.link.expect("packets go to connected ports");
+                links[link].store(now + self.voq.stages.output_store, flit);
+            }
+        }
+    }
+
+    /// Phase 4: headers are routed and join their queues.
+    pub fn route(&mut self, now: Tick, packets: &mut [Packet], links: &[Link]) {
+        let outputs: Vec<_> = self.outputs.iter().map(|output| output.link).collect();
+        for port in 0..self.inputs.len() {
+            while let Some(id) = self.inputs[port].routing.pop_due(now) {
+                let packet = &packets[id];
+                let queued = |port: usize| outputs[port].map_or(0, |link| links[link].in_use());
+                let inputs = &self.inputs;
+                let waiting = |port: usize| {
+                    let voqs = port * self.vls..(port + 1) * self.vls;
+                    let queues = inputs.iter().flat_map(|i| &i.queues[voqs.clone()]);
+                    queues.flatten().map(|&id| packets[id].credits).sum()
+                };
+                let header = packet.header();
+                let next = self.router.route(port, header, queued, waiting);
+                let vl = self.router.vl(port, header, next);
+                let NextHop { output, class, leg } = next;
+                let packet = &mut packets[id];
+                let came_on = packet.vl;
+                (packet.output, packet.class, packet.vl) = (output, class, vl);
+                packet.leg = leg;
+                packet.waiting_since = now;
+                self.inputs[port].join(id, came_on, output * self.vls + vl);
+                self.joined.push(id);
+                self.changed.push((output, vl));
+            }
+        }
+    }
+
+    /// Phase 5: what each output grants.
+    pub fn grants(&self, now: Tick, packets: &[Packet], links: &mut [Link]) -> Vec<Grant> {
+        let radix = self.inputs.len();
+        let mut grants = Vec::new();
+        for (at, output) in self.outputs.iter().enumerate() {
+            let Some(link) = output.link else { continue };
+            if !output.write.is_idle(now, self.voq) {
+                continue;
+            }
+            let head = |input: usize, vl: usize| self.inputs[input].head(at * self.vls + vl);
+            let has_credits = |id: PacketId| {
+                let packet = &packets[id];
+                links[link].has_credits(packet.vl, packet.credits)
+            };
+            let eligible = |input: usize, vl: usize| {
+                head(input, vl).filter(|&id| {
+                    self.inputs[input].read.is_idle(now, self.voq)
+                        && links[link].has_room(packets[id].credits)
+                        && has_credits(id)
+                })
+            };
+            let candidates: Vec<bool> = (0..self.vls)
+                .map(|vl| (0..radix).any(|input| eligible(input, vl).is_some()))
+                .collect();
+            if let Some(pick) = output.arbiter.pick(&candidates) {
+                let first = output.pointers[pick.vl];
+                let (input, packet) = (0..radix)
+                    .map(|step| (first + step) % radix)
+                    .find_map(|input| Some((input, eligible(input, pick.vl)?)))
+                    .expect("a candidate has an eligible input");
+                grants.push(Grant {
+                    output: at,
+                    input,
+                    packet,
+                    pick,
+                });
+            }
+            let all = (0..radix).flat_map(|input| (0..self.vls).map(move |vl| (input, vl)));
+            let heads: Vec<_> = all.filter_map(|(input, vl)| head(input, vl)).collect();
+            if !heads.is_empty() && !heads.iter().any(|&id| has_credits(id)) {
+                links[link].counts.credit_wait += 1;
+            }
+        }
+        grants
+    }
+
+    /// Phase 6: inputs accept; then Port VLs change their state.
+    pub fn accept(
+        &mut self,
+        now: Tick,
+        grants: &[Grant],
+        packets: &mut [Packet],
+        links: &mut [Link],
+    ) -> usize {
+        let radix = self.inputs.len();
+        let mut granted = 0;
+        for input in 0..radix {
+            let first = self.inputs[input].pointer;
+            let best = grants
+                .iter()
+                .filter(|grant| grant.input == input)
+                .min_by_key(|grant| (grant.output + radix - first) % radix);
+            if let Some(&grant) = best {
+                self.start_crossing(now, grant, packets, links);
+                granted += 1;
+            }
+        }
+        self.update_port_vls(packets, links);
+        granted
+    }
+
+    /// Phase 6: a grant is accepted, and its packet is granted the crossbar.
+    fn start_crossing(
+        &mut self,
+        now: Tick,
+        grant: Grant,
+        packets: &mut [Packet],
+        links: &mut [Link],
+    ) {
+        let radix = self.inputs.len();
+        let stages = &self.voq.stages;
+        let input = &mut self.inputs[grant.input];
+        let output = &mut self.outputs[grant.output];
+        let packet = &mut packets[grant.packet];
+        let vl = packet.vl;
+        input.leave(grant.packet, grant.output * self.vls + vl);
+        input.pointer = (grant.output + 1) % radix;
+        output.pointers[vl] = (grant.input + 1) % radix;
+        output
+            .arbiter
+            .grant(grant.pick, self.vls, packet.bytes.into());
+
+        let start = now + stages.allocation;
+        let foreseen: Vec<Tick> = (0..packet.flits)
+            .map(|i| {
+                let rate = crossbar_rate(self.voq);
+                let by_rate = start + u64::from(i) * rate.den() / rate.num();
+                by_rate.max(packet.dated[i as usize] + stages.input_store)
+            })
+            .collect();
+        let (tick, byte) = (input.read.tick, u128::from(crossbar_rate(self.voq).den()));
+        let tail = packet.dated.last().expect("a packet has flits") + stages.input_store;
+        let begin = (u128::from(start) * tick)
+            .max(input.read.free)
+            .max(output.write.free);
+        let by_rate = begin + (u128::from(packet.bytes) * byte).max(tick);
+        let free = by_rate.max(u128::from(tail + 1) * tick);
+        (input.read.free, output.write.free) = (free, free);
+        packet.available = foreseen
+            .iter()
+            .map(|crosses| crosses + stages.crossbar + stages.output_store)
+            .collect();
+        let link = &mut links[output.link.expect("connected")];
+        link.grant(grant.packet, packet);
+        link.counts.queue_wait += now - packet.waiting_since;
+        packet.waiting_since = packet.available[0];
+        let rate = link_rate(self.voq, self.wiring, (self.id, grant.input));
+        let rate = (rate, self.spec.units.flit_bytes);
+        let held_back = output.port_vls.get_mut(vl).map_or(0, |port_vl| {
+            packet.fecn |= port_vl.mark(packet.bytes.into());
+            port_vl.held_back(packet.bytes, rate)
+        });
+        self.crossings.push(Crossing {
+            packet: grant.packet,
+            input: grant.input,
+            output: grant.output,
+            start,
+            next: 0,
+            flits: packet.flits,
+            vl,
+            foreseen,
+            held_back,
+        });
+        self.changed.push((grant.output, vl));
+    }
+
+    /// Flits that wait in each input for (output, vl), but for those of the packets `without`.
+    fn waiting(
+        &self,
+        output: usize,
+        vl: usize,
+        packets: &[Packet],
+        without: &[PacketId],
+    ) -> Vec<u64> {
+        let flits = |id: &PacketId| u64::from(packets[*id].flits);
+        let waiting = |input: &Input| {
+            let queue = input.queues[output * self.vls + vl].iter();
+            queue.filter(|id| !without.contains(id)).map(flits).sum()
+        };
+        self.inputs.iter().map(waiting).collect()
+    }
+
+    /// End of phase 6: Port VLs whose fill changed enter or leave the congestion state.
+    fn update_port_vls(&mut self, packets: &[Packet], links: &[Link]) {
+        let changed = std::mem::take(&mut self.changed);
+        let joined = std::mem::take(&mut self.joined);
+        if self.outputs.iter().all(|output| output.port_vls.is_empty()) {
+            return;
+        }
+        for (at, vl) in changed {
+            let queues = self.waiting(at, vl, packets, &[]);
+            let still_waits = |id: &PacketId| {
+                let here = (packets[*id].output, packets[*id].vl) == (at, vl);
+                here && self
+                    .inputs
+                    .iter()
+                    .any(|i| i.queues[at * self.vls + vl].contains(id))
+            };
+            let rises = joined.iter().any(still_waits);
+            let before = rises.then(|| self.waiting(at, vl, packets, &joined));
+            let link = &links[self.outputs[at].link.expect("connected")];
+            let root = link.has_credits(vl, largest_credits(self.spec));
+            let size = size(self.spec, self.voq, vl);
+            let port_vl = &mut self.outputs[at].port_vls[vl];
+            port_vl.update_state(&queues, before.as_deref(), size, root);
+        }
+    }
+
+    /// Packets marked in all.
+    pub fn marked(&self) -> u64 {
+        let port_vls = self.outputs.iter().flat_map(|output| &output.port_vls);
+        port_vls.map(|port_vl| port_vl.marked_in_all).sum()
+    }
+
+    /// Phase 8: flits cross.
+    pub fn cross(&mut self, now: Tick, links: &mut [Link]) -> usize {
+        let stages = &self.voq.stages;
+        let mut moved = 0;
+        let mut crossings = std::mem::take(&mut self.crossings);
+        // The order of the grants: the tail of a packet and the next header may cross in one tick.
+        for crossing in crossings.iter_mut().filter(|c| c.start <= now) {
+            let input = &mut self.inputs[crossing.input];
+            while crossing.foreseen[crossing.next as usize] <= now {
+                let index = crossing.next;
+                assert_eq!(
+                    now, crossing.foreseen[index as usize],
+                    "a crossing goes as was foreseen at its grant"
+                );
+                let stored = input
+                    .flits
+                    .get_mut(&crossing.packet)
+                    .expect("granted packets are here");
+                let (date, mut flit) = stored.pop_front().expect("a flit that crosses is here");
+                assert!(date + stages.input_store <= now);
+                assert_eq!((flit.packet, flit.index), (crossing.packet, index));
+                if completes_credit(index, crossing.flits, self.spec.units.flits_per_credit) {
+                    let link = &mut links[input.link.expect("connected")];
+                    link.credits.push(now, flit.vl, crossing.held_back);
+                }
+                flit.vl = crossing.vl;
+                self.outputs[crossing.output]
+                    .line
+                    .push(now + stages.crossbar, flit);
+                crossing.next += 1;
+                moved += 1;
+                if crossing.next == crossing.flits {
+                    input.flits.remove(&crossing.packet);
+                    break;
+                }
+            }
+        }
+        crossings.retain(|crossing| crossing.next < crossing.flits);
+        self.crossings = crossings;
+        moved
+    }
+
+    /// Flits waiting and packets marked, per (output, VL) that has any; marks are reset.
+    pub fn port_vls(&mut self, packets: &[Packet]) -> Vec<((usize, usize), (u64, u64))> {
+        let mut found = Vec::new();
+        for output in 0..self.outputs.len() {
+            for vl in 0..self.vls {
+                let waiting = self.waiting(output, vl, packets, &[]).iter().sum();
+                let port_vl = self.outputs[output].port_vls.get_mut(vl);
+                let marked = port_vl.map_or(0, |port_vl| std::mem::take(&mut port_vl.marked));
+                if waiting + marked > 0 {
+                    found.push(((output, vl), (waiting, marked)));
+                }
+            }
+        }
+        found
+    }
+
+    /// Flits in input buffers and in the crossbar.
+    pub fn flits(&self) -> usize {
+        let inputs = self
+            .inputs
+            .iter()
+            .flat_map(|i| i.flits.values())
+            .map(VecDeque::len);
+        inputs.sum::<usize>() + self.outputs.iter().map(|o| o.line.len()).sum::<usize>()
+    }
+}
+
+/// Flits that an input buffer has for a VL.
+fn size(spec: &FabricSpec, voq: &Voq, vl: usize) -> u64 {
+    u64::from(voq.buffers.input.per_vl[vl]) * u64::from(spec.units.flits_per_credit)
+}

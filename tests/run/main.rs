@@ -1,0 +1,16 @@
+//! Whole runs: generated and real traces, jobs, results, records and time series; runs against
+//! theory and against publications.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod generate;
+mod infiniband_testbed;
+mod jobs;
+mod real_traces;
+mod records;
+mod results_form;
+mod run_results;
+mod series;
+mod theory;
+mod validation;

@@ -1,0 +1,280 @@
+//! Guards the seams of the code base, and says where code belongs when it strays.
+
+use std::path::{Path, PathBuf};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+const MAX_LINES: usize = 500;
+
+/// Code outside of tests that may end the process, and why.
+const MAY_PANIC: &[(&str, &str, &str)] = &[
+    (
+        "src/fabric/stats.rs",
+        "unreachable!()",
+        "a histogram of three significant digits can always be made",
+    ),
+    (
+        "src/replay/collectives/mod.rs",
+        "unreachable!(\"decide gives an algorithm of the operation\")",
+        "`decide` chooses among the algorithms of the operation, as its tests show",
+    ),
+];
+
+/// Rust files below `dir`, with their path from the repository.
+fn sources(dir: &str) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    let mut open: Vec<PathBuf> = vec![Path::new(ROOT).join(dir)];
+    while let Some(dir) = open.pop() {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let name = path.strip_prefix(ROOT).unwrap().display().to_string();
+                files.push((name, std::fs::read_to_string(path).unwrap()));
+            }
+        }
+    }
+    files.sort();
+    assert!(!files.is_empty(), "{dir} has no sources");
+    files
+}
+
+/// Lines of code outside of tests and comments, with their numbers.
+fn code<'a>(name: &str, text: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
+    let test_file = name.contains("/tests/") || name.ends_with("_tests.rs");
+    let end = text.find("#[cfg(test)]\nmod tests {").unwrap_or(text.len());
+    let end = if test_file { 0 } else { end };
+    (1..)
+        .zip(text[..end].lines())
+        .filter(|(_, line)| !line.trim_start().starts_with("//"))
+}
+
+fn forbid(dir: &str, words: &[&str], why: &str) {
+    let mut found = String::new();
+    for (name, text) in sources(dir) {
+        for (number, line) in code(&name, &text) {
+            let allowed =
+                |&&(file, part, _): &&(&str, &str, &str)| file == name && line.contains(part);
+            if words.iter().any(|word| line.contains(word))
+                && MAY_PANIC.iter().find(allowed).is_none()
+            {
+                found.push_str(&format!("{name}:{number}: {}\n", line.trim()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{why}\n{found}");
+}
+
+#[test]
+fn formats_know_no_fabric() {
+    forbid(
+        "formats/src",
+        &["flitwise::", "fabric", "replay::"],
+        "formats/ reads files and knows nothing of fabrics: what a record means for the replay \
+         belongs into src/replay",
+    );
+}
+
+#[test]
+fn the_fabric_knows_no_workload_and_no_configuration() {
+    forbid(
+        "src/fabric",
+        &[
+            "crate::replay",
+            "crate::config",
+            "crate::results",
+            "crate::cli",
+            "crate::run",
+        ],
+        "src/fabric moves packets: what creates them belongs into src/replay behind \
+         `Workload`, what a file says into src/config",
+    );
+    forbid(
+        "src/replay",
+        &[
+            "crate::config",
+            "crate::results",
+            "crate::cli",
+            "crate::run",
+            "fabric::engine",
+        ],
+        "src/replay meets the engine and the configuration in src/run only",
+    );
+}
+
+#[test]
+fn simulations_see_no_clock_and_no_map_order() {
+    for dir in ["src/fabric", "src/replay"] {
+        forbid(
+            dir,
+            &[
+                "std::time",
+                "Instant",
+                "SystemTime",
+                "thread_rng",
+                "rand::rng",
+            ],
+            "a simulation is a function of experiment and seed: wall-clock time belongs into \
+             src/run, randomness into src/random.rs",
+        );
+    }
+    forbid(
+        "src/fabric",
+        &["HashMap", "HashSet"],
+        "the order of a hash map is not reproducible: the engine indexes vectors by id",
+    );
+}
+
+#[test]
+fn only_the_command_line_prints() {
+    for dir in [
+        "src/fabric",
+        "src/replay",
+        "src/config",
+        "src/results",
+        "src/units",
+        "formats/src",
+    ] {
+        forbid(
+            dir,
+            &["println!", "eprintln!", "print!(", "dbg!", "process::exit"],
+            "output and exit codes belong into src/cli and src/main.rs",
+        );
+    }
+}
+
+#[test]
+fn nothing_panics_on_purpose() {
+    for dir in ["src", "formats/src"] {
+        forbid(
+            dir,
+            &[
+                ".unwrap()",
+                ".expect(",
+                "panic!",
+                "unreachable!",
+                "todo!",
+                "unimplemented!",
+            ],
+            "input must never end the process: return an error that names file, line or key; what \
+             truly cannot happen goes into MAY_PANIC with its reason",
+        );
+    }
+}
+
+#[test]
+fn what_may_panic_is_there() {
+    for &(file, part, reason) in MAY_PANIC {
+        let text = std::fs::read_to_string(Path::new(ROOT).join(file)).unwrap_or_default();
+        assert!(text.contains(part), "{file} has no {part}: {reason}");
+    }
+}
+
+/// What the oracles may take from the library; the head of `tests/oracles/src/lib.rs` says why.
+const FOR_ORACLES: &[&str] = &[
+    "fabric::ids::",
+    "fabric::spec::",
+    "fabric::topology::",
+    "fabric::workload::",
+    "random::{Purpose, Stream}",
+    "units::Ratio",
+];
+
+#[test]
+fn oracles_share_the_specification_with_the_engine_and_nothing_else() {
+    let mut found = String::new();
+    for (name, text) in sources("tests/oracles/src") {
+        for (number, line) in code(&name, &text) {
+            let shared = |path: &str| FOR_ORACLES.iter().any(|part| path.starts_with(part));
+            // Explicit graphs list their ports nowhere else.
+            let is_listed = name == "tests/oracles/src/families/graph.rs";
+            let wiring = !is_listed && line.contains("topology.peer(");
+            if wiring || !line.split("flitwise::").skip(1).all(shared) {
+                found.push_str(&format!("{name}:{number}: {}\n", line.trim()));
+            }
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "an oracle that shares code with the engine proves nothing: work it out in \
+         tests/oracles\n{found}"
+    );
+    forbid(
+        "tests/oracles/src",
+        DERIVED,
+        "this follows from the specification: work it out in tests/oracles, slowly and plainly",
+    );
+}
+
+/// Methods of the specification and of topologies that compute what the engine uses as well.
+const DERIVED: &[&str] = &[
+    ".attachment(",
+    ".candidates(",
+    ".channel(",
+    ".channel_at_nic(",
+    ".channel_behind(",
+    ".class_behind(",
+    ".classes(",
+    ".cnp_flits(",
+    ".coordinate(",
+    ".crossbar_rate(",
+    ".data_flits(",
+    ".family(",
+    ".fastest(",
+    ".fastest_link(",
+    ".input_credits(",
+    ".kind(",
+    ".largest_data_bytes(",
+    ".largest_packet_credits(",
+    ".link_rate(",
+    ".link_units(",
+    ".links.at(",
+    ".max_credits_on_vl(",
+    ".max_flits(",
+    ".needs_classes(",
+    ".queueing(",
+    ".switches_of(",
+    ".vl_classes(",
+    ".vls_of(",
+    "marker.port(",
+    "units.credits(",
+    "units.flits(",
+];
+
+#[test]
+fn files_have_one_subject() {
+    for dir in [
+        "src",
+        "tests",
+        "benches",
+        "examples",
+        "formats/src",
+        "formats/tests",
+        "formats/benches",
+    ] {
+        for (name, text) in sources(dir) {
+            let lines = text.lines().count();
+            assert!(
+                lines <= MAX_LINES,
+                "{name} has {lines} lines, more than {MAX_LINES}: split it by subject"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_repository_is_complete() {
+    for name in [
+        "LICENSE-MIT",
+        "LICENSE-APACHE",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        ".ci/run",
+        "docs/experiment.md",
+        "docs/model.md",
+        "docs/result.md",
+    ] {
+        let size = std::fs::metadata(Path::new(ROOT).join(name)).map_or(0, |m| m.len());
+        assert!(size > 100, "{name} is missing or empty");
+    }
+}
