@@ -20,8 +20,10 @@ use flitwise::fabric::spec::Tick;
 use flitwise::fabric::stats::FabricStats;
 use flitwise::fabric::workload::{AppQueue, Message, Queueing, Workload};
 use flitwise::replay::collectives::Choices;
+use flitwise::replay::mpi::Protocol;
 use flitwise::replay::program::{
-    Action, After, AlltoallBlocks, Collective, CollectiveKind, Op, Program, RankId,
+    Action, After, AlltoallBlocks, Collective, CollectiveKind, Event, Op, Place, Program, RankId,
+    StreamId,
 };
 use flitwise::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use flitwise::run::{Control, Silent, Status, run_plan, workload};
@@ -226,7 +228,7 @@ impl Program for Script {
         self.ops.len() as u32
     }
 
-    fn next(&mut self, rank: RankId) -> anyhow::Result<Option<Op>> {
+    fn next(&mut self, rank: RankId, _: StreamId) -> anyhow::Result<Option<Op>> {
         Ok(self.ops[rank.index()].next())
     }
 
@@ -240,7 +242,8 @@ fn op(after: After, action: Action) -> Op {
         after,
         compute_ps: 0,
         action,
-        line: 0,
+        label: None,
+        place: Place::line(1),
     }
 }
 
@@ -258,7 +261,7 @@ fn all_to_alls(rounds: u64) -> Vec<Vec<Op>> {
     let rank = |rank| {
         let enter = |collective: &Arc<Collective>| {
             let before = collective.id.checked_sub(1);
-            let after = before.map_or(After::Previous, After::Completed);
+            let after = before.map_or(After::Previous, |id| After::Event(Event::Completed(id)));
             op(after, Action::Collective(Arc::clone(collective), rank))
         };
         collectives.iter().map(enter).collect()
@@ -288,12 +291,20 @@ fn halo_exchanges(rounds: u64) -> Vec<Vec<Op>> {
             for side in 0..4 {
                 let to = neighbour(rank, side);
                 let (id, to, bytes) = (id(round, rank, side), RankId::new(to), 8192);
-                ops.push(op(After::Previous, Action::Send { id, to, bytes }));
+                ops.push(op(
+                    After::Previous,
+                    Action::Send {
+                        id,
+                        to,
+                        bytes,
+                        awaited: true,
+                    },
+                ));
             }
             for side in 0..4 {
                 let from = neighbour(rank, side);
-                let after = After::Received(id(round, from, side ^ 1));
-                ops.push(op(after, Action::Marker { id: None }));
+                let after = After::Event(Event::Received(id(round, from, side ^ 1)));
+                ops.push(op(after, Action::Marker));
             }
         }
         ops
@@ -313,6 +324,7 @@ fn script_replay(experiment: &Experiment, ops: Vec<Vec<Op>>) -> Replay {
         repeat: Repeat::Times(1),
         sl: 0,
         send_completion: SendCompletion::Handed,
+        protocol: Protocol::default(),
         compute_scale: Ratio::ONE,
         intra_node: IntraNode {
             latency_ps: 500_000,

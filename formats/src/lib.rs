@@ -5,6 +5,7 @@
 //! joins both. A separate module, the check, verifies the records.
 
 pub mod error;
+pub mod idset;
 pub mod infiniband;
 pub mod limits;
 pub mod sink;
@@ -12,5 +13,6 @@ pub mod source;
 pub mod vef;
 
 pub use error::Error;
+pub use idset::IdSet;
 pub use sink::Sink;
 pub use source::Source;

@@ -243,9 +243,14 @@ impl Replay {
             now: self.now,
         };
         match event.what {
-            What::Rank => self.jobs[event.job as usize].resume(event.rank, event.ps, shared)?,
-            What::Member { instance, member } => {
-                self.jobs[event.job as usize].proceed(instance, member, event.ps, shared)?;
+            What::Stream(stream) => {
+                self.jobs[event.job as usize].resume(event.rank, stream, event.ps, shared)?;
+            }
+            What::Member(number) => {
+                self.jobs[event.job as usize].proceed(event.rank, number, event.ps, shared)?;
+            }
+            What::Progress => {
+                self.jobs[event.job as usize].progress(event.rank, event.ps, shared)?;
             }
             What::Injected(_) | What::Delivered(_) => return self.note(event.what, event.ps, out),
         }
@@ -257,7 +262,7 @@ impl Replay {
         let message = match what {
             What::Injected(slot) => self.messages.injected(slot),
             What::Delivered(slot) => self.messages.delivered(slot),
-            What::Rank | What::Member { .. } => None,
+            What::Progress | What::Stream(_) | What::Member(_) => None,
         };
         let Some(message) = message else {
             return Ok(());
@@ -270,8 +275,7 @@ impl Replay {
         };
         let job = &mut self.jobs[message.job as usize];
         if let What::Injected(_) = what {
-            job.released(&message, ps, shared);
-            return Ok(());
+            return job.released(&message, ps, shared);
         }
         self.delivered += 1;
         job.delivered(&message, ps, shared)?;

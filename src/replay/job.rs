@@ -1,6 +1,7 @@
 //! The settings of a job: its trace, and how the replay runs it.
 
 use super::collectives::Choices;
+use super::mpi::Protocol;
 use super::program::Program;
 use crate::fabric::ids::NicId;
 use crate::units::Ratio;
@@ -22,6 +23,8 @@ pub struct JobSpec {
     pub nics: Vec<NicId>,
     /// When a rank goes on after a send.
     pub send_completion: SendCompletion,
+    /// How MPI calls transfer messages.
+    pub protocol: Protocol,
     /// Factor on all computation.
     pub compute_scale: Ratio,
     /// Messages between ranks on one NIC.

@@ -2,7 +2,8 @@
 
 use super::job::{IntraNode, SendCompletion};
 use super::messages::{Messages, Purpose, RankPair, Release};
-use super::queue::{Queue, What};
+use super::program::StreamId;
+use super::queue::{Act, Queue, What};
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::Message;
@@ -15,6 +16,13 @@ pub(super) struct Shared<'a> {
     pub out: &'a mut Vec<Message>,
     /// Present tick.
     pub now: Tick,
+}
+
+impl Shared<'_> {
+    /// Lets `stream` go on at `ps`.
+    pub(super) fn stream(&mut self, ps: u64, act: Act, stream: StreamId) {
+        self.queue.act(ps, act, What::Stream(stream));
+    }
 }
 
 /// Sends the messages of one job and counts them.
@@ -31,22 +39,28 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Sends `bytes` bytes between two ranks at `ps`; true if the sender has to wait for the release.
+    /// When the send of a message of `bytes` bytes is complete, by the setting of the job.
+    pub(super) fn release(&self, bytes: u64) -> Release {
+        match self.send_completion {
+            SendCompletion::Injected => Release::Injected,
+            SendCompletion::Rendezvous {
+                eager_threshold_bytes,
+            } if bytes > eager_threshold_bytes => Release::Delivered,
+            SendCompletion::Handed | SendCompletion::Rendezvous { .. } => Release::Handed,
+        }
+    }
+
+    /// Sends `bytes` bytes between two ranks at `ps`. Unless it is released when handed over, a
+    /// report will say when the send is complete.
     pub(super) fn post(
         &mut self,
         ps: u64,
         ranks: RankPair,
         bytes: u64,
         purpose: Purpose,
+        release: Release,
         shared: &mut Shared<'_>,
-    ) -> Result<bool, &'static str> {
-        let release = match self.send_completion {
-            SendCompletion::Injected => Release::Injected,
-            SendCompletion::Rendezvous {
-                eager_threshold_bytes,
-            } if bytes > eager_threshold_bytes => Release::Delivered,
-            SendCompletion::Handed | SendCompletion::Rendezvous { .. } => Release::Handed,
-        };
+    ) -> Result<(), &'static str> {
         let (src, dst) = (self.nics[ranks.from.index()], self.nics[ranks.to.index()]);
         let slot = shared
             .messages
@@ -79,7 +93,7 @@ impl Link {
         }
         self.sent += 1;
         self.bytes = self.bytes.saturating_add(bytes);
-        Ok(release != Release::Handed)
+        Ok(())
     }
 }
 

@@ -1,6 +1,8 @@
 //! The messages in flight. A token is the index of a slot, and slots are reused,
 //! so only messages in flight take memory.
 
+use super::members::Key;
+use super::mpi::Packet;
 use super::program::RankId;
 
 /// Two ranks, one of which sends to the other.
@@ -32,22 +34,24 @@ pub(super) struct InFlight {
 /// What a message belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// A record of the trace.
+    /// A message with an id.
     PointToPoint {
         /// Id in the trace.
         id: u64,
+        /// True if an operation of the receiver waits for it.
+        awaited: bool,
     },
     /// A step of a collective.
     Collective {
-        /// Slot of the instance.
-        instance: u32,
+        /// The collective.
+        key: Key,
         /// Position of the sender.
         from: u32,
-        /// Position of the receiver.
-        to: u32,
         /// Tag of the step.
         tag: u32,
     },
+    /// A message of the MPI layer.
+    Mpi(Packet),
 }
 
 /// When a send is complete for its sender.
@@ -143,6 +147,13 @@ impl Messages {
         Some(reported)
     }
 
+    /// The messages of `job` in flight, in no particular order.
+    pub(super) fn in_flight(&self, job: u32) -> impl Iterator<Item = &InFlight> {
+        let delivered = |message: &&InFlight| message.delivery_due;
+        let of_job = move |message: &&InFlight| message.job == job;
+        self.slots.iter().flatten().filter(of_job).filter(delivered)
+    }
+
     /// Messages of `job` in flight.
     pub(super) fn outstanding(&self, job: u32) -> u64 {
         self.of_job[job as usize]
@@ -156,7 +167,10 @@ mod tests {
     #[test]
     fn slots_are_used_again_after_the_last_report() {
         let mut messages = Messages::new(1);
-        let purpose = Purpose::PointToPoint { id: 1 };
+        let purpose = Purpose::PointToPoint {
+            id: 1,
+            awaited: true,
+        };
         let insert = |messages: &mut Messages, release| {
             let [from, to] = [1, 2].map(RankId::new);
             let ranks = RankPair { from, to };

@@ -8,21 +8,22 @@
 pub mod background;
 pub mod collectives;
 mod driver;
-mod idset;
 pub mod job;
 mod link;
+mod members;
 mod messages;
+pub mod mpi;
 pub mod outcome;
 pub mod placement;
+mod plans;
 mod player;
 pub mod program;
 mod queue;
 mod rank;
-mod running;
 mod stall;
 #[cfg(test)]
 mod tests;
-pub mod vef;
+pub mod trace;
 
 pub use driver::{Progress, Replay, ReplaySpec};
 pub use job::{IntraNode, JobSpec, Repeat, SendCompletion};

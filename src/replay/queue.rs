@@ -1,12 +1,12 @@
 //! The agenda of a replay: its events in the order of their picoseconds.
 
-use super::program::RankId;
+use super::program::{RankId, StreamId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Something that happens at a time. Events are processed in the order of the fields:
 /// by time; at the same time first notes, whose order does not matter and which enable
-/// acts, then acts, by job, rank and record.
+/// acts, then acts, by job, rank, actor and record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Event {
     /// Time in picoseconds.
@@ -17,7 +17,9 @@ pub(super) struct Event {
     pub job: u32,
     /// Rank that acts.
     pub rank: RankId,
-    /// Record of the rank, counted from 0.
+    /// Which part of the rank acts.
+    actor: Actor,
+    /// Operation of the stream, counted from 0.
     record: u64,
     /// What happens.
     pub what: What,
@@ -29,6 +31,26 @@ enum Class {
     Act,
 }
 
+/// The part of a rank that acts, in the order of acts at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Actor {
+    /// It takes up the MPI messages that have arrived.
+    Endpoint,
+    /// A stream goes on.
+    Stream(StreamId),
+}
+
+/// Who acts for which of its operations.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Act {
+    /// Index of the job.
+    pub job: u32,
+    pub rank: RankId,
+    pub actor: Actor,
+    /// Operation of the stream, counted from 0.
+    pub record: u64,
+}
+
 /// What happens in an [`Event`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum What {
@@ -36,15 +58,12 @@ pub(super) enum What {
     Injected(u32),
     /// The message in this slot has arrived.
     Delivered(u32),
-    /// The rank goes on with its program.
-    Rank,
-    /// The rank goes on with a collective, as this member of this instance.
-    Member {
-        /// Slot of the instance.
-        instance: u32,
-        /// Position in the communicator.
-        member: u32,
-    },
+    /// The rank takes up the MPI messages that have arrived at it.
+    Progress,
+    /// A stream of the rank goes on with its program.
+    Stream(StreamId),
+    /// The rank goes on with the collective that it has open under this number.
+    Member(u32),
 }
 
 /// The events to come.
@@ -76,19 +95,27 @@ impl Queue {
             class: Class::Note,
             job: 0,
             rank: RankId::default(),
+            actor: Actor::Endpoint,
             record: 0,
             what,
         }));
     }
 
-    /// Adds an act of `rank` of `job` at `ps` for its `record`.
-    pub(super) fn act(&mut self, ps: u64, job: u32, rank: RankId, record: u64, what: What) {
+    /// Adds an act at `ps`.
+    pub(super) fn act(&mut self, ps: u64, act: Act, what: What) {
+        let Act {
+            job,
+            rank,
+            actor,
+            record,
+        } = act;
         self.acts[job as usize] += 1;
         self.heap.push(Reverse(Event {
             ps,
             class: Class::Act,
             job,
             rank,
+            actor,
             record,
             what,
         }));
@@ -115,26 +142,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_times_go_by_job_rank_and_record() {
+    fn equal_times_go_by_job_rank_actor_and_record() {
         let mut queue = Queue::new(10);
-        let keys = [(0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 0, 0)];
-        for (job, rank, record) in keys {
-            queue.act(7, job, RankId::new(rank), record, What::Rank);
+        let stream = |stream| Actor::Stream(StreamId::new(stream));
+        let act = |job, rank, actor, record| Act {
+            job,
+            rank: RankId::new(rank),
+            actor,
+            record,
+        };
+        let acts = [
+            act(0, 0, stream(0), 1),
+            act(0, 1, stream(0), 0),
+            act(1, 0, stream(0), 0),
+            act(0, 0, stream(1), 0),
+            act(0, 0, Actor::Endpoint, 0),
+            act(0, 0, stream(0), 0),
+        ];
+        for a in acts {
+            queue.act(7, a, What::Progress);
         }
         queue.note(7, What::Delivered(5));
-        queue.act(6, 9, RankId::new(9), 9, What::Rank);
-        queue.act(8, 0, RankId::new(0), 0, What::Rank);
+        queue.act(6, act(9, 9, stream(0), 9), What::Progress);
+        queue.act(8, act(0, 0, stream(0), 0), What::Progress);
         let mut order = Vec::new();
         while let Some(event) = queue.pop_until(7) {
-            order.push((event.what, event.job, event.rank.get(), event.record));
+            order.push((
+                event.what,
+                event.job,
+                event.rank.get(),
+                event.actor,
+                event.record,
+            ));
         }
         let expected = [
-            (What::Rank, 9, 9, 9),
-            (What::Delivered(5), 0, 0, 0),
-            (What::Rank, 0, 0, 0),
-            (What::Rank, 0, 0, 1),
-            (What::Rank, 0, 1, 0),
-            (What::Rank, 1, 0, 0),
+            (What::Progress, 9, 9, stream(0), 9),
+            (What::Delivered(5), 0, 0, Actor::Endpoint, 0),
+            (What::Progress, 0, 0, Actor::Endpoint, 0),
+            (What::Progress, 0, 0, stream(0), 0),
+            (What::Progress, 0, 0, stream(0), 1),
+            (What::Progress, 0, 0, stream(1), 0),
+            (What::Progress, 0, 1, stream(0), 0),
+            (What::Progress, 1, 0, stream(0), 0),
         ];
         assert_eq!(order, expected);
         assert!(queue.will_act(0) && !queue.will_act(1) && !queue.will_act(9));

@@ -1,40 +1,194 @@
-//! A rank of a job, and its position in its program.
+//! A rank of a job: its streams, and what has happened to it. Nothing here belongs to another
+//! rank.
 
-use super::program::Op;
+use super::members::{Key, Members};
+use super::mpi::Endpoint;
+use super::program::{After, Event, Label, Op, RankId, StreamId};
+use flitwise_formats::IdSet;
+use hashbrown::HashSet;
 
 /// State of one rank.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug)]
 pub(super) struct Rank {
-    pub state: State,
-    /// The current operation: computing, waiting or sending.
-    pub op: Option<Op>,
-    /// Records taken from the program so far.
-    pub records: u64,
-    /// Computation done, scaled, in picoseconds.
-    pub compute_ps: u64,
+    pub id: RankId,
+    /// The first stream; most ranks have no other.
+    first: Stream,
+    more: Vec<Stream>,
+    /// Messages with an id that arrived and that an operation will still wait for.
+    arrived: HashSet<u64>,
+    /// Labels of operations that started and that are done, if the program has any.
+    labels: Option<Box<Labels>>,
+    /// The collectives that it has entered.
+    pub members: Members,
+    /// Its part of the MPI layer, once it makes a call.
+    endpoint: Option<Box<Endpoint>>,
     /// Time of the last event of the rank in picoseconds.
     pub last_ps: u64,
 }
 
-/// What a rank is doing.
+#[derive(Debug, Default)]
+struct Labels {
+    started: IdSet,
+    done: IdSet,
+}
+
+/// A stream of operations.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stream {
+    pub state: State,
+    /// The current operation: computing, waiting or not done. While it waits, it names only
+    /// the events that have not happened.
+    pub op: Option<Op>,
+    /// Operations taken from the program so far.
+    pub records: u64,
+    /// Computation done, scaled, in picoseconds.
+    pub compute_ps: u64,
+}
+
+/// What a stream is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum State {
     /// The previous operation is done; an event will take the next.
     #[default]
     Between,
+    /// The operation waits for the events that it names.
+    Waiting,
     /// An event will carry out the operation.
     Computing,
-    /// The operation waits for the event that it names.
-    Waiting,
-    /// The send is not complete.
-    Sending,
+    /// The operation is not done: a send, a receive, a collective.
+    Blocked,
+    /// The operation waits for requests.
+    InWait,
+    /// The operation waits for requests, and an event will look at them.
+    Looking,
     /// The program is over.
     Ended,
 }
 
 impl Rank {
+    /// A rank at the start of its `streams` streams, at `ps`.
+    pub(super) fn new(id: RankId, streams: u32, ps: u64) -> Self {
+        Self {
+            id,
+            first: Stream::default(),
+            more: vec![Stream::default(); streams.max(1) as usize - 1],
+            arrived: HashSet::new(),
+            labels: None,
+            members: Members::default(),
+            endpoint: None,
+            last_ps: ps,
+        }
+    }
+
     /// Notes an event of the rank at `ps`.
     pub(super) fn touch(&mut self, ps: u64) {
         self.last_ps = self.last_ps.max(ps);
+    }
+
+    pub(super) fn stream(&self, stream: StreamId) -> &Stream {
+        match stream.index() {
+            0 => &self.first,
+            at => &self.more[at - 1],
+        }
+    }
+
+    pub(super) fn stream_mut(&mut self, stream: StreamId) -> &mut Stream {
+        match stream.index() {
+            0 => &mut self.first,
+            at => &mut self.more[at - 1],
+        }
+    }
+
+    /// Its streams in their order.
+    pub(super) fn streams(&self) -> impl ExactSizeIterator<Item = (StreamId, &Stream)> {
+        StreamId::all(self.more.len() as u32 + 1).map(|stream| (stream, self.stream(stream)))
+    }
+
+    /// Computation of the stream that computed longest, in picoseconds.
+    pub(super) fn compute_ps(&self) -> u64 {
+        let of_streams = self.streams().map(|(_, stream)| stream.compute_ps);
+        of_streams.max().unwrap_or(0)
+    }
+
+    /// Its part of the MPI layer.
+    pub(super) fn endpoint(&mut self) -> &mut Endpoint {
+        self.endpoint.get_or_insert_default()
+    }
+
+    /// Its part of the MPI layer, if it made a call or received a message of one.
+    pub(super) fn endpoint_if_any(&self) -> Option<&Endpoint> {
+        self.endpoint.as_deref()
+    }
+
+    /// Lets `stream` wait for the events that `op` names, of which those that happened are
+    /// removed. True if all of them happened.
+    pub(super) fn awaits(&mut self, stream: StreamId, mut op: Op) -> bool {
+        op.after = match op.after {
+            After::Event(event) if !self.happened(event) => After::Event(event),
+            After::All(events) => {
+                let missing = events
+                    .iter()
+                    .copied()
+                    .filter(|&event| !self.happened(event));
+                After::of(missing.collect())
+            }
+            After::Previous | After::Event(_) => After::Previous,
+        };
+        let ready = op.after == After::Previous;
+        let stream = self.stream_mut(stream);
+        stream.op = Some(op);
+        stream.state = State::Waiting;
+        ready
+    }
+
+    /// True if `event` happened. A message that arrived is then no longer kept.
+    fn happened(&mut self, event: Event) -> bool {
+        let labels = self.labels.as_deref();
+        match event {
+            Event::Received(id) => self.arrived.remove(&id),
+            Event::Completed(id) => !self.members.is_open(Key::Id(id)),
+            Event::Started(label) => labels.is_some_and(|l| l.started.contains(label.get())),
+            Event::Done(label) => labels.is_some_and(|l| l.done.contains(label.get())),
+        }
+    }
+
+    /// Notes that the operation with this label started.
+    pub(super) fn started(&mut self, label: Label) {
+        self.labels
+            .get_or_insert_default()
+            .started
+            .insert(label.get());
+    }
+
+    /// Notes that the operation with this label is done.
+    pub(super) fn done(&mut self, label: Label) {
+        self.labels.get_or_insert_default().done.insert(label.get());
+    }
+
+    /// Notes that a message arrived for which one operation waits or will wait.
+    pub(super) fn keep(&mut self, id: u64) {
+        self.arrived.insert(id);
+    }
+
+    /// Tells `stream` that `event` happened. `None` if it does not wait for it, else whether it
+    /// waits for nothing more.
+    pub(super) fn tell(&mut self, stream: StreamId, event: Event) -> Option<bool> {
+        let stream = self.stream_mut(stream);
+        let after = &mut stream.op.as_mut()?.after;
+        if stream.state != State::Waiting || !after.events().contains(&event) {
+            return None;
+        }
+        *after = match after {
+            After::Previous | After::Event(_) => After::Previous,
+            After::All(events) => {
+                After::of(events.iter().copied().filter(|&e| e != event).collect())
+            }
+        };
+        Some(*after == After::Previous)
+    }
+
+    /// Forgets everything, to start over at `ps`.
+    pub(super) fn restart(&mut self, ps: u64) {
+        *self = Self::new(self.id, self.more.len() as u32 + 1, ps);
     }
 }

@@ -1,10 +1,11 @@
 //! Reports what each rank waits for when no job can go on.
 
-use super::messages::Messages;
+use super::members::{Key, Member, Phase};
+use super::messages::{InFlight, Messages, Purpose};
+use super::mpi::{Call, Owner};
 use super::player::Player;
-use super::program::{Action, After, Op, RankId};
-use super::rank::State;
-use super::running::{Instance, Phase};
+use super::program::{Action, Event, Op, StreamId};
+use super::rank::{Rank, State};
 
 /// Most lines of a report.
 const MOST_LINES: usize = 20;
@@ -25,51 +26,54 @@ impl Lines {
         }
     }
 
-    /// The ranks of `job` that wait.
-    fn add_ranks(&mut self, job: &Player) {
-        let name = &job.name;
-        let ranks = RankId::all(job.ranks.len() as u32);
-        for (rank, state) in ranks.zip(&job.ranks) {
-            let Some(op) = &state.op else { continue };
-            let line = op.line;
-            match state.state {
-                State::Waiting => self.add(|| {
-                    let awaited = awaited(job, rank, op);
-                    format!("job '{name}': rank {rank} waits for {awaited} (line {line})")
-                }),
-                State::Sending => self.add(|| {
-                    let sent = sent(op);
-                    format!(
-                        "job '{name}': rank {rank} waits for the end of its send of {sent} (line {line})"
-                    )
-                }),
-                State::Between | State::Computing | State::Ended => {}
+    /// The streams of `job` that wait.
+    fn add_streams(&mut self, waiting: &Waiting<'_>) {
+        let name = &waiting.job.name;
+        for rank in &waiting.job.ranks {
+            let id = rank.id;
+            for (number, stream) in rank.streams() {
+                let Some(op) = &stream.op else { continue };
+                let place = op.place;
+                let which = match number.get() {
+                    0 => String::new(),
+                    number => format!(", stream {number},"),
+                };
+                match stream.state {
+                    State::Waiting => self.add(|| {
+                        let awaited: Vec<String> = (op.after.events().iter())
+                            .map(|&event| waiting.event(event))
+                            .collect();
+                        let awaited = awaited.join(" and ");
+                        format!("job '{name}': rank {id}{which} waits for {awaited} ({place})")
+                    }),
+                    State::Blocked | State::InWait => self.add(|| {
+                        let end = waiting.end_of(rank, number, op);
+                        format!("job '{name}': rank {id}{which} waits for {end} ({place})")
+                    }),
+                    State::Between | State::Computing | State::Looking | State::Ended => {}
+                }
             }
         }
     }
 
-    /// The members of collectives of `job` that wait.
-    fn add_members(&mut self, job: &Player) {
-        let name = &job.name;
-        for instance in job.running.instances() {
-            for (member, state) in instance.members.iter().enumerate() {
-                let rank = instance.collective.members[member];
-                let id = instance.collective.id;
-                let line = state.line;
-                match state.phase {
+    /// The members of collectives that wait.
+    fn add_members(&mut self, waiting: &Waiting<'_>) {
+        let name = &waiting.job.name;
+        for rank in &waiting.job.ranks {
+            let id = rank.id;
+            for member in rank.members.open() {
+                let (key, place) = (member.key, member.place);
+                match member.phase {
                     Phase::Waiting { from, .. } => self.add(|| {
-                        let partner = partner(instance, from);
-                        format!(
-                            "job '{name}': rank {rank} waits in collective {id} for {partner} (line {line})"
-                        )
+                        let partner = waiting.partner(member, from);
+                        format!("job '{name}': rank {id} waits in {key} for {partner} ({place})")
                     }),
                     Phase::Sending => self.add(|| {
                         format!(
-                            "job '{name}': rank {rank} waits in collective {id} for the end of its \
-                             sends (line {line})"
+                            "job '{name}': rank {id} waits in {key} for the end of its sends ({place})"
                         )
                     }),
-                    Phase::Absent | Phase::Busy | Phase::Done => {}
+                    Phase::Busy => {}
                 }
             }
         }
@@ -88,8 +92,9 @@ pub(super) fn report(jobs: &[Player], messages: &Messages) -> Vec<String> {
         .filter(|(job, _)| !job.ended() && !job.endless());
     for (job, number) in awaited_jobs {
         outstanding += messages.outstanding(number);
-        lines.add_ranks(job);
-        lines.add_members(job);
+        let waiting = Waiting { job, messages };
+        lines.add_streams(&waiting);
+        lines.add_members(&waiting);
     }
     let Lines {
         mut lines,
@@ -104,45 +109,102 @@ pub(super) fn report(jobs: &[Player], messages: &Messages) -> Vec<String> {
     lines
 }
 
-fn awaited(job: &Player, rank: RankId, op: &Op) -> String {
-    match op.after {
-        After::Previous => String::from("nothing"),
-        After::Sent(id) => format!("its own send of message {id}, which does not come before"),
-        After::Received(id) if job.sent.contains(id) => {
-            format!("message {id}, which was sent but did not reach it")
-        }
-        After::Received(id) => format!("message {id}, which nobody has sent"),
-        After::Completed(id) => match job.running.instance(id) {
-            None => format!("collective {id}, which nobody has entered"),
-            Some(instance) => {
-                let absent = |state: &&super::running::Member| state.phase == Phase::Absent;
-                let missing = instance.members.iter().filter(absent).count();
-                let members = instance.members.len();
-                let own = job.running.position(rank, id);
-                let entered = own.is_some_and(|m| !absent(&&instance.members[m as usize]));
-                let which = if entered { "" } else { ", itself among them," };
-                match missing {
-                    0 => format!("collective {id}, which all {members} members have entered"),
-                    _ => format!(
-                        "collective {id}, which {missing} of {members} members{which} have not entered"
-                    ),
+/// A job that can't go on, and the messages in flight.
+struct Waiting<'a> {
+    job: &'a Player,
+    messages: &'a Messages,
+}
+
+impl Waiting<'_> {
+    /// True if a message for which `fits` holds is in flight.
+    fn under_way(&self, fits: impl Fn(&InFlight) -> bool) -> bool {
+        self.messages.in_flight(self.job.number()).any(fits)
+    }
+
+    fn event(&self, event: Event) -> String {
+        match event {
+            Event::Received(awaited) => {
+                let named = |m: &InFlight| matches!(m.purpose, Purpose::PointToPoint { id, .. } if id == awaited);
+                match self.under_way(named) {
+                    true => format!("message {awaited}, which was sent but did not reach it"),
+                    false => format!("message {awaited}, which nobody has sent"),
                 }
             }
-        },
+            Event::Completed(id) => self.collective(Key::Id(id)),
+            Event::Started(label) => format!("the start of its operation {}", label.get()),
+            Event::Done(label) => format!("the end of its operation {}", label.get()),
+        }
     }
-}
 
-fn sent(op: &Op) -> String {
-    match op.action {
-        Action::Send { id, to, .. } => format!("message {id} to rank {to}"),
-        Action::Marker { .. } | Action::Collective(..) => String::from("a message"),
+    /// A collective under way, and who is missing in it.
+    fn collective(&self, key: Key) -> String {
+        let Some((members, done)) = self.job.plans.progress(key) else {
+            return format!("{key}, which nobody has entered");
+        };
+        let ranks = self.job.ranks.iter();
+        let open = ranks.filter(|rank| rank.members.is_open(key)).count() as u32;
+        match members.saturating_sub(done + open) {
+            0 => format!("{key}, which all {members} members have entered"),
+            missing => format!("{key}, which {missing} of {members} members have not entered"),
+        }
     }
-}
 
-fn partner(instance: &Instance, from: u32) -> String {
-    let rank = instance.collective.members[from as usize];
-    match instance.members[from as usize].phase {
-        Phase::Absent => format!("rank {rank}, which has not entered it"),
-        _ => format!("rank {rank}"),
+    /// The member of a collective from which `member` waits for a message.
+    fn partner(&self, member: &Member, from: u32) -> String {
+        let (rank, key) = (member.ranks[from as usize], member.key);
+        let state = self.job.ranks.get(rank.index());
+        let open = state.is_some_and(|state| state.members.is_open(key));
+        let sent = |m: &InFlight| {
+            m.ranks.from == rank
+                && matches!(m.purpose, Purpose::Collective { key: k, .. } if k == key)
+        };
+        match open || self.under_way(sent) {
+            true => format!("rank {rank}"),
+            false => format!("rank {rank}, which has not entered it"),
+        }
+    }
+
+    /// What has to end before the operation of a blocked stream is done.
+    fn end_of(&self, rank: &Rank, stream: StreamId, op: &Op) -> String {
+        let call = match &op.action {
+            Action::Send { id, to, .. } => {
+                return format!("the end of its send of message {id} to rank {to}");
+            }
+            Action::Mpi(call) => call,
+            Action::Marker | Action::Collective(..) => return String::from("its operation"),
+        };
+        match &**call {
+            Call::Send { to, tag, .. } => {
+                format!("the end of its send to rank {to} (tag {})", tag.0)
+            }
+            Call::Receive { from, tag, .. } => {
+                let posted = rank
+                    .endpoint_if_any()
+                    .is_some_and(|endpoint| endpoint.posted_by(Owner::Stream(stream)).is_some());
+                let matched = if posted {
+                    ""
+                } else {
+                    ", whose payload did not reach it"
+                };
+                let from = from.map_or_else(|| "any rank".into(), |from| format!("rank {from}"));
+                let tag = tag.map_or_else(|| "any tag".into(), |tag| format!("tag {}", tag.0));
+                format!("a message from {from} ({tag}){matched}")
+            }
+            Call::Collective { comm, .. } => {
+                let mut open = rank.members.open().iter();
+                match open.find(|member| member.owner == Some(Owner::Stream(stream))) {
+                    Some(member) => self.collective(member.key),
+                    None => format!("a collective of communicator {}", comm.id),
+                }
+            }
+            Call::Wait { requests, .. } => {
+                let open = rank.endpoint_if_any().map(|endpoint| {
+                    let open = endpoint.incomplete(requests);
+                    open.map(|request| request.0.to_string())
+                        .collect::<Vec<_>>()
+                });
+                format!("requests {}", open.unwrap_or_default().join(", "))
+            }
+        }
     }
 }

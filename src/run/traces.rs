@@ -4,14 +4,12 @@ use super::RunError;
 use super::simulate::Stopped;
 use crate::config::Experiment;
 use crate::config::experiment::Job;
-use crate::replay::vef::VefProgram;
+use crate::replay::trace::{TraceFile, check_file};
 use anyhow::{Context, anyhow};
-use flitwise_formats::source::Input;
-use flitwise_formats::vef::Check;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_128;
 
 /// Identifies the content of a trace.
@@ -25,8 +23,8 @@ pub struct TraceDigest {
 
 /// A trace that was read.
 struct Checked {
-    input: Input,
-    check: Check,
+    path: PathBuf,
+    file: Box<dyn TraceFile>,
     xxh3: u128,
 }
 
@@ -52,9 +50,8 @@ impl Traces {
             if self.position(job).is_some() {
                 continue;
             }
-            let opened = VefProgram::open_while(&job.trace_path, &mut || !stopped())
-                .map_err(RunError::Trace)?;
-            let Some((program, check)) = opened else {
+            let checked = check_file(&job.trace_path, &mut || !stopped());
+            let Some(file) = checked.map_err(RunError::Trace)? else {
                 return Err(RunError::Failed(anyhow!(
                     "interrupted while trace `{}` was checked: nothing was simulated",
                     job.trace
@@ -64,8 +61,8 @@ impl Traces {
                 .with_context(|| job.trace_path.display().to_string())
                 .map_err(RunError::Trace)?;
             self.checked.push(Checked {
-                input: program.input().clone(),
-                check,
+                path: job.trace_path.clone(),
+                file,
                 xxh3,
             });
         }
@@ -73,8 +70,8 @@ impl Traces {
     }
 
     fn position(&self, job: &Job) -> Option<usize> {
-        let mut inputs = self.checked.iter().map(|trace| trace.input.path());
-        inputs.position(|path| path == job.trace_path)
+        let mut checked = self.checked.iter();
+        checked.position(|trace| trace.path == job.trace_path)
     }
 
     /// Of the traces of some experiments, each once, in the order in which they name them.
@@ -101,11 +98,9 @@ impl Traces {
             .collect()
     }
 
-    pub(super) fn of(&self, job: &Job) -> Result<(&Input, &Check), RunError> {
-        let trace = self.position(job).map(|at| &self.checked[at]);
-        trace
-            .map(|trace| (&trace.input, &trace.check))
-            .ok_or_else(|| RunError::Failed(anyhow!("trace `{}` was not checked", job.trace)))
+    pub(super) fn of(&self, job: &Job) -> Result<&dyn TraceFile, RunError> {
+        let trace = self.position(job).map(|at| &*self.checked[at].file);
+        trace.ok_or_else(|| RunError::Failed(anyhow!("trace `{}` was not checked", job.trace)))
     }
 }
 

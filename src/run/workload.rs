@@ -6,8 +6,8 @@ use crate::config::experiment::{self, Job};
 use crate::config::{ConfigError, Experiment};
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::replay::background::{BackgroundFlow, MessageSize, Rate, message_units};
+use crate::replay::mpi::Protocol;
 use crate::replay::outcome::JobOutcome;
-use crate::replay::vef::VefProgram;
 use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use crate::units::{Ratio, TickLength};
 
@@ -41,24 +41,23 @@ pub(super) fn replay_of(
     let fabric = &experiment.fabric;
     let mut ranks = Vec::new();
     for job in &experiment.jobs {
-        ranks.push(traces.of(job)?.1.header.tasks);
+        ranks.push(traces.of(job)?.ranks());
     }
     let placed = experiment.place(&ranks)?;
-    let (mut jobs, mut records) = (Vec::new(), 0);
+    let (mut jobs, mut operations) = (Vec::new(), 0);
     for (job, nics) in experiment.jobs.iter().zip(placed) {
         if !replays(job, network) {
             continue;
         }
-        let (input, check) = traces.of(job)?;
+        let trace = traces.of(job)?;
         let times = match job.repeat {
             Repeat::Times(times) => times.into(),
             Repeat::UntilOthersEnd => 0,
         };
-        records += check.records.iter().sum::<u64>().saturating_mul(times);
-        let program = VefProgram::resume(input, check).map_err(RunError::Trace)?;
+        operations += trace.operations().saturating_mul(times);
         jobs.push(JobSpec {
             name: job.name.clone(),
-            program: Box::new(program),
+            program: trace.open().map_err(RunError::Trace)?,
             start_ps: job.start_ps,
             repeat: job.repeat,
             sl: job.sl,
@@ -72,6 +71,7 @@ pub(super) fn replay_of(
                     }
                 }
             },
+            protocol: Protocol::default(),
             compute_scale: job.compute_scale,
             intra_node: IntraNode {
                 latency_ps: job.intra_node_latency_ps,
@@ -97,7 +97,7 @@ pub(super) fn replay_of(
         background_until,
     })
     .map_err(RunError::Failed)?;
-    Ok((replay, records))
+    Ok((replay, operations))
 }
 
 /// A load in flits per cycle, in units of link time per tick.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::common::bless;
-use flitwise::replay::vef::VefProgram;
+use flitwise::replay::trace::vef::VefProgram;
 
 fn corpus() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/vef"))

@@ -5,9 +5,9 @@ use std::io::Write;
 use std::sync::Arc;
 
 use crate::support;
-use flitwise::replay::program::{Action, After, Program, RankId};
-use flitwise::replay::vef::VefProgram;
-use flitwise_formats::vef::{DepId, Record};
+use flitwise::replay::program::{Action, After, Event, Place, Program, RankId, StreamId};
+use flitwise::replay::trace::vef::VefProgram;
+use flitwise_formats::vef::{DepId, DepKind, Record};
 use proptest::prelude::*;
 
 proptest! {
@@ -28,6 +28,14 @@ proptest! {
             expected[record.task() as usize].push((line, *record));
         }
         let mut shared = std::collections::HashMap::new();
+        let mut waited = std::collections::HashSet::new();
+        let is_awaited = |id| {
+            let by = |record: &Record| {
+                let (dep, event) = record.dep();
+                dep.kind() == DepKind::Received && event == DepId::Message(id)
+            };
+            trace.records.iter().any(by)
+        };
         let mut read = vec![0; tasks as usize];
         let mut turns = turns.iter().cycle();
         while read.iter().zip(&expected).any(|(&n, e)| n <= e.len()) {
@@ -37,7 +45,7 @@ proptest! {
                 .map(|i| (rank + i) % tasks)
                 .find(|&r| read[r as usize] <= expected[r as usize].len())
                 .unwrap();
-            let op = program.next(RankId::new(rank)).unwrap();
+            let op = program.next(RankId::new(rank), StreamId::new(0)).unwrap();
             let at = read[rank as usize];
             read[rank as usize] += 1;
             let Some((line, record)) = expected[rank as usize].get(at) else {
@@ -45,21 +53,24 @@ proptest! {
                 continue;
             };
             let op = op.unwrap();
-            prop_assert_eq!(op.line, *line);
+            prop_assert_eq!(op.place, Place::line(*line));
+            prop_assert_eq!(op.label, None);
             prop_assert_eq!(op.compute_ps, record.time() * 1000);
-            match (record.dep().1, op.after) {
-                (DepId::None, After::Previous) => {}
-                (DepId::Message(id), After::Sent(n) | After::Received(n)) => prop_assert_eq!(id, n),
-                (DepId::Collective(g), After::Completed(n)) => prop_assert_eq!(g, n),
-                other => prop_assert!(false, "{:?}", other),
-            }
+            let (dep, event) = record.dep();
+            let expected = match (dep.kind(), event) {
+                // A rank's own past needs no event, nor does a message that it has waited for.
+                (DepKind::Start | DepKind::Sent, _) => After::Previous,
+                (DepKind::Received, DepId::Message(id)) if !waited.insert(id) => After::Previous,
+                (DepKind::Received, DepId::Message(id)) => After::Event(Event::Received(id)),
+                (DepKind::Completed, DepId::Collective(g)) => After::Event(Event::Completed(g)),
+                other => panic!("{other:?}"),
+            };
+            prop_assert_eq!(op.after, expected);
             match (record, op.action) {
-                (Record::Message(m), Action::Marker { id }) => {
-                    prop_assert!(m.is_marker());
-                    prop_assert_eq!(Some(m.id), id);
-                }
-                (Record::Message(m), Action::Send { id, to, bytes }) => {
+                (Record::Message(m), Action::Marker) => prop_assert!(m.is_marker()),
+                (Record::Message(m), Action::Send { id, to, bytes, awaited }) => {
                     prop_assert_eq!((m.id, m.dst, m.size), (id, to.get(), bytes));
+                    prop_assert_eq!(awaited, is_awaited(id));
                 }
                 (Record::Member(m), Action::Collective(c, position)) => {
                     prop_assert_eq!(c.members[position as usize].get(), rank);

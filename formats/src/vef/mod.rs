@@ -30,7 +30,9 @@ mod sized;
 pub mod slice;
 pub mod write;
 
-pub use check::{Check, Checker, Observer, Problem, check_file, check_file_while, observe};
+pub use check::{
+    Awaited, Check, Checker, Observer, Problem, check_file, check_file_while, observe,
+};
 pub use clock::Clock;
 pub use collective::{Blocks, Gathering, Kind, Op, Resolved};
 pub use comms::Positions;

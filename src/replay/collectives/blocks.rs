@@ -17,6 +17,17 @@ pub enum Blocks {
     Listed(Vec<u64>),
     /// Block `i * n + j` goes from member i to member j of n.
     Pairs(Vec<AlltoallBlocks>),
+    /// Every block that the member handles has this size: it knows only its own.
+    Own(u64),
+    /// The blocks of [`Blocks::Pairs`] that one member knows: its row and its column.
+    Cross {
+        /// The member.
+        me: u32,
+        /// By receiver.
+        send: Box<[u64]>,
+        /// By sender.
+        receive: Box<[u64]>,
+    },
 }
 
 impl Blocks {
@@ -59,12 +70,13 @@ impl Blocks {
     pub fn rows(&self) -> u32 {
         match self {
             Self::Pairs(rows) => rows.len() as u32,
-            Self::Even { .. } | Self::Listed(_) => 0,
+            Self::Even { .. } | Self::Listed(_) | Self::Own(_) | Self::Cross { .. } => 0,
         }
     }
 
     /// Size of `count` blocks from `first` on, wrapping round at the last one;
-    /// `count` is at most the number of blocks, and 1 for [`Blocks::Pairs`].
+    /// `count` is at most the number of blocks, and 1 for all but [`Blocks::Even`] and
+    /// [`Blocks::Listed`].
     #[must_use]
     pub fn bytes(&self, first: u64, count: u64) -> u64 {
         let blocks = match self {
@@ -73,6 +85,17 @@ impl Blocks {
             Self::Pairs(rows) => {
                 let n = rows.len() as u64;
                 return rows[(first / n) as usize].to((first % n) as u32);
+            }
+            Self::Own(bytes) => return *bytes,
+            Self::Cross { me, send, receive } => {
+                let n = send.len() as u64;
+                let (from, to) = (first / n, (first % n) as usize);
+                let row = from == u64::from(*me);
+                return if row {
+                    send[to]
+                } else {
+                    receive[from as usize]
+                };
             }
         };
         let end = first + count;
@@ -83,7 +106,7 @@ impl Blocks {
         }
     }
 
-    /// Sum of the blocks before `block`.
+    /// Sum of the blocks before `block`, of those that have an order.
     fn before(&self, block: u64) -> u64 {
         match self {
             Self::Even { total, parts } => {
@@ -91,7 +114,7 @@ impl Blocks {
                 total / parts * block + (total % parts).min(block)
             }
             Self::Listed(before) => before[block as usize],
-            Self::Pairs(_) => 0,
+            Self::Pairs(_) | Self::Own(_) | Self::Cross { .. } => 0,
         }
     }
 }
@@ -119,6 +142,19 @@ mod tests {
             parts: 3,
         };
         assert_eq!(huge.bytes(2, 3), u64::MAX);
+    }
+
+    #[test]
+    fn a_member_knows_its_row_and_its_column() {
+        let cross = Blocks::Cross {
+            me: 1,
+            send: [10, 11, 12].into(),
+            receive: [20, 21, 22].into(),
+        };
+        let block = |from: u64, to: u64| cross.bytes(from * 3 + to, 1);
+        assert_eq!([block(1, 0), block(1, 1), block(1, 2)], [10, 11, 12]);
+        assert_eq!([block(0, 1), block(2, 1)], [20, 22]);
+        assert_eq!(Blocks::Own(7).bytes(2, 1), 7);
     }
 
     #[test]

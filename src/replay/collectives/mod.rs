@@ -10,6 +10,7 @@ mod alltoall;
 mod barrier;
 mod bcast;
 mod blocks;
+mod contribution;
 pub mod decide;
 mod gather;
 mod group;
@@ -80,6 +81,22 @@ pub enum PlanError {
         blocks: usize,
         /// Members.
         n: u32,
+    },
+    /// There is no such member.
+    #[error("member {me} of a communicator of {n}")]
+    Member {
+        /// The member.
+        me: u32,
+        /// Members.
+        n: u32,
+    },
+    /// The root brings its own size only, or another member all of them.
+    #[error("member {me} must bring {} with root {root}", if me == root { "all sizes" } else { "its own size" })]
+    Known {
+        /// The member.
+        me: u32,
+        /// Position of the root.
+        root: u32,
     },
     /// The sizes do not add up in 64 bits.
     #[error("the sizes add up to 2^64 bytes or more")]
@@ -158,12 +175,17 @@ impl Plan {
         if root >= n {
             return Err(PlanError::Root { root, n });
         }
-        Ok(Self {
+        Ok(Self::of(algorithm, Group { n, root }, blocks, rounds))
+    }
+
+    /// The plan of an operation whose root and sizes fit.
+    fn of(algorithm: Algorithm, group: Group, blocks: Blocks, rounds: u32) -> Self {
+        Self {
             algorithm,
-            group: Group { n, root },
+            group,
             blocks,
-            rounds: if n == 1 { 0 } else { rounds },
-        })
+            rounds: if group.n == 1 { 0 } else { rounds },
+        }
     }
 
     /// The operation and its algorithm.

@@ -5,7 +5,10 @@ use crate::fabric::spec::Tick;
 use crate::fabric::workload::{Message, Queueing, Workload};
 use crate::replay::background::{BackgroundFlow, Injection, MessageSize, Rate, Sender, Target};
 use crate::replay::collectives::Choices;
-use crate::replay::program::{Action, After, Collective, CollectiveKind, Op, Program, RankId};
+use crate::replay::mpi::Protocol;
+use crate::replay::program::{
+    Action, After, Collective, CollectiveKind, Event, Op, Place, Program, RankId, StreamId,
+};
 use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use crate::units::{Ratio, TickLength};
 use std::collections::BTreeMap;
@@ -79,7 +82,7 @@ impl Program for InMemory {
         self.0.len() as u32
     }
 
-    fn next(&mut self, rank: RankId) -> anyhow::Result<Option<Op>> {
+    fn next(&mut self, rank: RankId, _: StreamId) -> anyhow::Result<Option<Op>> {
         let (ops, next) = &mut self.0[rank.index()];
         let mut op = ops.get(*next).cloned();
         *next += 1;
@@ -89,7 +92,7 @@ impl Program for InMemory {
         }
         // A broken line, to test its error.
         anyhow::ensure!(
-            op.as_ref().is_none_or(|op| op.line != 666),
+            op.as_ref().is_none_or(|op| op.place != Place::line(666)),
             "line 666: broken"
         );
         Ok(op)
@@ -106,17 +109,35 @@ pub fn op(after: After, compute_ps: u64, action: Action) -> Op {
         after,
         compute_ps,
         action,
-        line: 1,
+        label: None,
+        place: Place::line(1),
     }
+}
+
+pub fn received(id: u64) -> After {
+    After::Event(Event::Received(id))
+}
+
+pub fn completed(id: u64) -> After {
+    After::Event(Event::Completed(id))
 }
 
 pub fn send(compute_ps: u64, id: u64, to: u32, bytes: u64) -> Op {
     let to = RankId::new(to);
-    op(After::Previous, compute_ps, Action::Send { id, to, bytes })
+    op(
+        After::Previous,
+        compute_ps,
+        Action::Send {
+            id,
+            to,
+            bytes,
+            awaited: true,
+        },
+    )
 }
 
 pub fn marker(after: After, compute_ps: u64) -> Op {
-    op(after, compute_ps, Action::Marker { id: None })
+    op(after, compute_ps, Action::Marker)
 }
 
 pub fn collective(id: u64, members: &[u32], kind: CollectiveKind) -> Arc<Collective> {
@@ -143,6 +164,7 @@ pub fn job(ranks: Vec<Vec<Op>>) -> JobSpec {
         nics: NicId::all(ranks.len() as u32).collect(),
         program: Box::new(InMemory(ranks.into_iter().map(|ops| (ops, 0)).collect())),
         send_completion: SendCompletion::Handed,
+        protocol: Protocol::default(),
         compute_scale: Ratio::ONE,
         intra_node: IntraNode {
             latency_ps: 500,

@@ -12,7 +12,7 @@ use crate::units::TickLength;
 fn ping(compute_ps: u64, after_ps: u64) -> Vec<Vec<Op>> {
     vec![
         vec![send(compute_ps, 0, 1, 80)],
-        vec![marker(After::Received(0), after_ps)],
+        vec![marker(received(0), after_ps)],
     ]
 }
 
@@ -111,9 +111,9 @@ fn ids_collectives_and_sends_begin_anew_in_every_mode() {
                 vec![
                     send(10 * u64::from(rank), rank.into(), to, 80),
                     enter(0, &sum),
-                    marker(After::Received(u64::from((rank + 3) % 4)), 0),
-                    marker(After::Sent(rank.into()), 0),
-                    marker(After::Completed(0), 0),
+                    marker(received(u64::from((rank + 3) % 4)), 0),
+                    marker(After::Previous, 0),
+                    marker(completed(0), 0),
                 ]
             });
             JobSpec {
@@ -174,7 +174,7 @@ fn jobs_that_cannot_repeat_are_refused() {
 /// Neither a repeating job nor background traffic keeps a run going whose jobs are stuck.
 #[test]
 fn a_stall_beside_what_goes_on_for_ever_is_found() {
-    let stuck = || job(vec![vec![marker(After::Received(9), 0)]]);
+    let stuck = || job(vec![vec![marker(received(9), 0)]]);
     let endless = JobSpec {
         name: String::from("endless"),
         repeat: Repeat::UntilOthersEnd,

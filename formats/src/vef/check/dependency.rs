@@ -33,7 +33,10 @@ impl<O: Observer> Checker<O> {
                             return Event::Nothing;
                         }
                     }
-                    Known::Forgotten => self.check.unverified += 1,
+                    Known::Forgotten => {
+                        self.check.unverified += 1;
+                        self.awaits(reference, id);
+                    }
                     Known::Unseen => {
                         self.check.forward += 1;
                         self.forward.entry(id).or_default().push(reference);
@@ -70,7 +73,10 @@ impl<O: Observer> Checker<O> {
     pub(super) fn ends(&mut self, r: Reference, id: u64, ends: Ends) -> bool {
         let Reference { line, task, kind } = r;
         let text = match (kind, ends.dst()) {
-            (DepKind::Received, Some(dst)) if dst == task => return true,
+            (DepKind::Received, Some(dst)) if dst == task => {
+                self.awaits(r, id);
+                return true;
+            }
             (DepKind::Received, Some(dst)) => {
                 format!("task {task} waits to receive message {id}, which goes to task {dst}")
             }
@@ -87,5 +93,11 @@ impl<O: Observer> Checker<O> {
         };
         self.error(line, text);
         false
+    }
+
+    fn awaits(&mut self, r: Reference, id: u64) {
+        if r.kind == DepKind::Received {
+            self.order.ids.awaits(id);
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Checks at the end of the trace: the counts in the header, and records that can't start.
 
+use std::sync::Arc;
+
 use super::groups::Rule;
 use super::observer::Observer;
 use super::order::Event;
@@ -26,6 +28,7 @@ impl<O: Observer> Checker<O> {
         // Wrong references are reported at their lines and must not look like cycles.
         self.order.run_all(&self.comms);
         self.stuck();
+        self.check.awaited = Arc::new(self.order.ids.awaited());
         (self.check, self.order.observer)
     }
 

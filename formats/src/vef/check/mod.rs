@@ -14,11 +14,13 @@ mod order;
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 
 use self::dependency::Reference;
 pub(super) use self::groups::Rule;
+pub use self::ids::Awaited;
 use self::ids::Ends;
 pub use self::observer::Observer;
 use self::order::{Event, Order, Pending, Starts};
@@ -73,6 +75,8 @@ pub struct Check {
     pub forward: u64,
     /// Largest number of records that were read and could not start yet.
     pub max_waiting: usize,
+    /// The messages that records wait to receive; of a clean trace.
+    pub awaited: Arc<Awaited>,
 }
 
 impl Check {
@@ -97,6 +101,7 @@ impl Check {
             unverified: 0,
             forward: 0,
             max_waiting: 0,
+            awaited: Arc::default(),
         }
     }
 }

@@ -235,6 +235,7 @@ pub fn blocks_of(plan: &Plan) -> (u64, Vec<u64>) {
         Blocks::Even { parts, .. } => *parts,
         Blocks::Listed(before) => before.len() as u64 - 1,
         Blocks::Pairs(rows) => (rows.len() * rows.len()) as u64,
+        Blocks::Own(_) | Blocks::Cross { .. } => unreachable!("the model knows all sizes"),
     };
     let filled = (0..blocks).filter(|&b| plan.blocks.bytes(b, 1) > 0);
     (blocks, filled.collect())

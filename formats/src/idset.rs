@@ -11,7 +11,7 @@ const WORDS: u64 = 64;
 /// permutation of 0 … n − 1 that is nearly in order, so memory is bounded by its
 /// disorder, not by its length.
 #[derive(Debug, Clone, Default)]
-pub(super) struct IdSet {
+pub struct IdSet {
     /// Pages by number; `None` for full ones.
     pages: HashMap<u64, Option<Box<Page>>>,
     /// All pages below this one are full and not in the map.
@@ -38,7 +38,7 @@ fn place(id: u64) -> (u64, usize, u64) {
 
 impl IdSet {
     /// Adds `id`; false if it was there already.
-    pub(super) fn insert(&mut self, id: u64) -> bool {
+    pub fn insert(&mut self, id: u64) -> bool {
         let (number, word, bit) = place(id);
         if number < self.full_below {
             return false;
@@ -69,7 +69,8 @@ impl IdSet {
     }
 
     /// True if `id` is there.
-    pub(super) fn contains(&self, id: u64) -> bool {
+    #[must_use]
+    pub fn contains(&self, id: u64) -> bool {
         let (number, word, bit) = place(id);
         let in_page = |page: &Option<Box<Page>>| {
             let bits = page.as_ref().map(|page| page.bits[word]);

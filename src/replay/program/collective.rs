@@ -1,62 +1,7 @@
-//! The one internal form of every trace: per rank, a lazy sequence of
-//! operations with explicit dependencies.
+//! Collective operations and what each member brings to them.
 
-use crate::fabric::ids::define_ids;
+use super::RankId;
 use std::sync::Arc;
-
-define_ids! {
-    /// A rank of a job. Not its position in a communicator.
-    RankId;
-}
-
-/// One operation of a rank. It starts `compute_ps` after both the previous
-/// operation of the rank is done and the event in `after` has happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Op {
-    /// Event that must have happened before the computation starts.
-    pub after: After,
-    /// Local computation in picoseconds.
-    pub compute_ps: u64,
-    /// What happens then.
-    pub action: Action,
-    /// Line of the trace, for messages to the user.
-    pub line: u64,
-}
-
-/// Event that an operation waits for, besides the end of its predecessor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum After {
-    /// Nothing more.
-    Previous,
-    /// This rank sent the message with this id.
-    Sent(u64),
-    /// This rank received the message with this id.
-    Received(u64),
-    /// This rank completed the collective with this id.
-    Completed(u64),
-}
-
-/// What an operation does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
-    /// Nothing: the entry of a receive, a wait or the end.
-    Marker {
-        /// Its id, in formats where markers and messages share one range of ids: an
-        /// operation may then name it in [`After::Sent`].
-        id: Option<u64>,
-    },
-    /// Sends `bytes` to rank `to`; the message is known as `id` in the trace.
-    Send {
-        /// Message id, unique in the trace.
-        id: u64,
-        /// Receiving rank.
-        to: RankId,
-        /// Payload.
-        bytes: u64,
-    },
-    /// Takes part in a collective; the number is the rank's position among its members.
-    Collective(Arc<Collective>, u32),
-}
 
 /// One collective operation, shared by all its members.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,20 +109,40 @@ impl AlltoallBlocks {
     }
 }
 
-/// A trace, read lazily rank by rank.
-pub trait Program {
-    /// Number of ranks.
-    fn ranks(&self) -> u32;
+/// What one member of a collective brings to it, when it enters: all that it knows by itself.
+/// Lists have an entry for every member, in the order of the communicator; sizes are bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Contribution {
+    /// An operation all of whose sizes every member knows.
+    Known(CollectiveKind),
+    /// A gather to the root of blocks that only the root and their owners know.
+    Gatherv {
+        /// Position of the root.
+        root: u32,
+        /// The sizes that this member knows.
+        blocks: RootedBlocks,
+    },
+    /// A scatter from the root of blocks that only the root and their owners know.
+    Scatterv {
+        /// Position of the root.
+        root: u32,
+        /// The sizes that this member knows.
+        blocks: RootedBlocks,
+    },
+    /// An all-to-all of which every member knows only its own messages.
+    Alltoallv {
+        /// What this member sends to each member.
+        send: Box<[u64]>,
+        /// What this member receives from each member.
+        receive: Box<[u64]>,
+    },
+}
 
-    /// The next operation of `rank` in program order; `None` at its end.
-    ///
-    /// # Errors
-    /// If the trace is broken at a line not read before.
-    fn next(&mut self, rank: RankId) -> anyhow::Result<Option<Op>>;
-
-    /// Starts over: every rank is at its first operation again.
-    ///
-    /// # Errors
-    /// If the trace cannot be read again.
-    fn restart(&mut self) -> anyhow::Result<()>;
+/// Sizes that one member knows of a gatherv or scatterv.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RootedBlocks {
+    /// At the root: the blocks of all members.
+    All(Box<[u64]>),
+    /// At any other member: its own block.
+    Own(u64),
 }

@@ -1,25 +1,27 @@
 //! VEF traces as programs. The reader reads only as far ahead as the ranks need.
 
+mod file;
 mod queued;
 
+pub use file::Vef;
+
 use std::collections::VecDeque;
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
+use flitwise_formats::IdSet;
 use flitwise_formats::limits::MAX_WAITING;
 use flitwise_formats::source::Input;
 use flitwise_formats::vef::{
-    Check, Comm, DepKind, Gathering, Header, Member, Positions, Reader, Record, observe,
+    Awaited, Check, Comm, DepKind, Gathering, Header, Member, Positions, Reader, Record,
 };
 use hashbrown::HashMap;
 
 use self::queued::{Part, Queued, kind, queued};
-use super::program::{Action, After, Collective, Op, Program, RankId};
-
-/// Errors of a trace that the refusal quotes.
-const QUOTED: usize = 5;
+use crate::replay::program::{
+    Action, After, Collective, Event, Op, Place, Program, RankId, StreamId,
+};
 
 /// A VEF trace that checked clean, read lazily.
 ///
@@ -49,12 +51,33 @@ pub struct VefProgram {
     gathering: HashMap<u64, Gathering>,
     /// Complete collectives, by id, with the number of members yet to fetch them.
     whole: HashMap<u64, (Arc<Collective>, usize)>,
+    /// Messages that records wait to receive.
+    awaited: Arc<Awaited>,
+    /// Of the messages that several records wait for, those of which one was asked for.
+    waited: IdSet,
+}
+
+/// Where the records come from.
+#[derive(Debug)]
+enum Lines {
+    File(Reader),
+    /// All records with their lines.
+    Read(std::vec::IntoIter<(u64, Record)>),
+}
+
+impl Lines {
+    fn next_record(&mut self) -> anyhow::Result<Option<(u64, Record)>> {
+        match self {
+            Self::File(reader) => Ok(reader.next_record()?),
+            Self::Read(records) => Ok(records.next()),
+        }
+    }
 }
 
 /// A reader and its line.
 #[derive(Debug)]
 struct Cursor {
-    reader: Reader,
+    lines: Lines,
     /// Line that was read last.
     line: u64,
 }
@@ -76,66 +99,6 @@ struct Task {
 const MAX_CURSORS: usize = 16;
 
 impl VefProgram {
-    /// Checks a trace and opens it for replay. The file is read twice, so it must not
-    /// be a pipe.
-    ///
-    /// # Errors
-    /// If the file can't be read or the trace is broken: the message names file and lines.
-    ///
-    /// # Examples
-    /// ```
-    /// use flitwise::replay::program::{Action, Program, RankId};
-    /// use flitwise::replay::vef::VefProgram;
-    ///
-    /// let dir = tempfile::tempdir()?;
-    /// let path = dir.path().join("ping.vef");
-    /// // Rank 0 computes 10 ns and sends 64 bytes to rank 1, which waits for them.
-    /// let trace = "VEF3 2 2 1 0 0 0 1000\nC0 0 1\n0 0 1 64 4 10 -1\n1 1 1 0 2 0 0\n";
-    /// std::fs::write(&path, trace)?;
-    ///
-    /// let (mut program, check) = VefProgram::open(&path)?;
-    /// assert_eq!((program.ranks(), check.messages), (2, 1));
-    /// let op = program.next(RankId::new(0))?.expect("one operation");
-    /// assert_eq!(op.compute_ps, 10_000);
-    /// assert_eq!(op.action, Action::Send { id: 0, to: RankId::new(1), bytes: 64 });
-    /// assert_eq!(program.next(RankId::new(0))?, None);
-    /// # Ok::<(), anyhow::Error>(())
-    /// ```
-    pub fn open(path: impl AsRef<Path>) -> anyhow::Result<(Self, Check)> {
-        loop {
-            // `go_on` never stops it.
-            if let Some(opened) = Self::open_while(path.as_ref(), &mut || true)? {
-                return Ok(opened);
-            }
-        }
-    }
-
-    /// Like [`open`](Self::open), but calls `go_on` now and then, and returns `None` as soon
-    /// as it returns false.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn open_while(
-        path: &Path,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> anyhow::Result<Option<(Self, Check)>> {
-        let meta = std::fs::metadata(path).with_context(|| path.display().to_string())?;
-        if !meta.is_file() {
-            bail!(
-                "{}: a trace is read twice, so it must be a regular file",
-                path.display()
-            );
-        }
-        let input = Input::new(path);
-        let Some((check, ())) = observe(&mut Reader::of(input.open()?)?, (), go_on)? else {
-            return Ok(None);
-        };
-        if !check.is_clean() {
-            bail!(refusal(path, &check));
-        }
-        Ok(Some((Self::resume(&input, &check)?, check)))
-    }
-
     /// Opens a trace that was checked before.
     ///
     /// # Errors
@@ -145,18 +108,23 @@ impl VefProgram {
         if !check.is_clean() || *reader.header() != check.header {
             return Err(changed(input.path()));
         }
-        let header = reader.header().clone();
         let comms = reader.comms().to_vec();
+        Ok(Self::over(input, check, comms, Lines::File(reader)))
+    }
+
+    /// The program of a trace whose records come from `lines`.
+    fn over(input: &Input, check: &Check, comms: Vec<Comm>, lines: Lines) -> Self {
+        let header = check.header.clone();
         let mut records = check.records.clone();
         // At most `MAX_TASKS`, which the parser checks.
         records.resize(header.tasks as usize, 0);
-        Ok(Self {
+        Self {
             positions: Positions::new(&comms),
             input: input.clone(),
             header,
             ranks_of: comms.iter().map(ranks).collect(),
             comms,
-            cursors: vec![Cursor { reader, line: 1 }],
+            cursors: vec![Cursor { lines, line: 1 }],
             tasks: unread(&records),
             records,
             waiting: 0,
@@ -164,13 +132,24 @@ impl VefProgram {
             noted: 0,
             gathering: HashMap::new(),
             whole: HashMap::new(),
-        })
+            awaited: Arc::clone(&check.awaited),
+            waited: IdSet::default(),
+        }
     }
 
     /// The file it is read from.
     #[must_use]
     pub fn input(&self) -> &Input {
         &self.input
+    }
+
+    /// The file from its first record.
+    fn reopen(&self) -> anyhow::Result<Lines> {
+        let reader = Reader::of(self.input.open()?)?;
+        match *reader.header() == self.header {
+            true => Ok(Lines::File(reader)),
+            false => Err(changed(self.input.path())),
+        }
     }
 
     /// Reads one more record with the cursor of `rank`. The record goes into the window of
@@ -183,7 +162,7 @@ impl VefProgram {
         let Some(cursor) = self.cursors.get_mut(at) else {
             return Err(changed(self.input.path()));
         };
-        let Some((line, record)) = cursor.reader.next_record()? else {
+        let Some((line, record)) = cursor.lines.next_record()? else {
             return Err(changed(self.input.path()));
         };
         cursor.line = line;
@@ -247,15 +226,12 @@ impl VefProgram {
             task.cursor = fresh;
         }
         let mut cursor = Cursor {
-            reader: Reader::of(self.input.open()?)?,
+            lines: self.reopen()?,
             // The header and the communicators stand before the records.
             line: 1 + self.comms.len() as u64,
         };
-        if *cursor.reader.header() != self.header {
-            return Err(changed(self.input.path()));
-        }
         while cursor.line + 1 < start {
-            let Some((line, _)) = cursor.reader.next_record()? else {
+            let Some((line, _)) = cursor.lines.next_record()? else {
                 break;
             };
             cursor.line = line;
@@ -326,6 +302,20 @@ impl VefProgram {
         Ok(())
     }
 
+    /// What a record waits for. The check has made sure that a record which a task depends on
+    /// having sent comes before, so program order says as much; so it does for a message
+    /// that an earlier record has waited for.
+    fn after(&mut self, q: &Queued) -> After {
+        match q.after {
+            DepKind::Start | DepKind::Sent => After::Previous,
+            DepKind::Received if self.awaited.again(q.event) && !self.waited.insert(q.event) => {
+                After::Previous
+            }
+            DepKind::Received => After::Event(Event::Received(q.event)),
+            DepKind::Completed => After::Event(Event::Completed(q.event)),
+        }
+    }
+
     /// The collective `g` for one of its members, once all its lines are in.
     fn fetch(&mut self, g: u64) -> Option<Arc<Collective>> {
         let (collective, fetches) = self.whole.get_mut(&g)?;
@@ -343,7 +333,7 @@ impl Program for VefProgram {
         self.header.tasks
     }
 
-    fn next(&mut self, rank: RankId) -> anyhow::Result<Option<Op>> {
+    fn next(&mut self, rank: RankId, _: StreamId) -> anyhow::Result<Option<Op>> {
         let at = rank.index();
         loop {
             let Some(task) = self.tasks.get(at) else {
@@ -352,11 +342,12 @@ impl Program for VefProgram {
             if let Some(first) = task.window.front() {
                 let (id, to, bytes) = (first.id, first.to, first.bytes);
                 let action = match first.part {
-                    Part::Marker => Some(Action::Marker { id: Some(id) }),
+                    Part::Marker => Some(Action::Marker),
                     Part::Send => Some(Action::Send {
                         id,
                         to: RankId::new(to),
                         bytes,
+                        awaited: self.awaited.contains(id),
                     }),
                     Part::Member => self.fetch(id).map(|c| Action::Collective(c, to)),
                 };
@@ -365,15 +356,11 @@ impl Program for VefProgram {
                 {
                     self.waiting -= 1;
                     return Ok(Some(Op {
-                        after: match q.after {
-                            DepKind::Start => After::Previous,
-                            DepKind::Sent => After::Sent(q.event),
-                            DepKind::Received => After::Received(q.event),
-                            DepKind::Completed => After::Completed(q.event),
-                        },
+                        after: self.after(&q),
                         compute_ps: q.compute_ps,
                         action,
-                        line: q.line,
+                        label: None,
+                        place: Place::line(q.line),
                     }));
                 }
             } else if task.unread == 0 {
@@ -384,16 +371,14 @@ impl Program for VefProgram {
     }
 
     fn restart(&mut self) -> anyhow::Result<()> {
-        let reader = Reader::of(self.input.open()?)?;
-        if *reader.header() != self.header {
-            return Err(changed(self.input.path()));
-        }
-        self.cursors = vec![Cursor { reader, line: 1 }];
+        let lines = self.reopen()?;
+        self.cursors = vec![Cursor { lines, line: 1 }];
         self.tasks = unread(&self.records);
         self.waiting = 0;
         self.noted = 0;
         self.gathering.clear();
         self.whole.clear();
+        self.waited = IdSet::default();
         Ok(())
     }
 }
@@ -413,22 +398,6 @@ fn unread(records: &[u64]) -> Vec<Task> {
 }
 
 #[cold]
-fn refusal(path: &Path, check: &Check) -> String {
-    let mut text = String::new();
-    let path = path.display();
-    for (i, e) in check.errors.iter().take(QUOTED).enumerate() {
-        let gap = if i == 0 { "" } else { "\n" };
-        // Writing to a string can't fail.
-        let _ = write!(text, "{gap}{path}:{}: {}", e.line, e.message);
-    }
-    let more = check.error_total.saturating_sub(QUOTED as u64);
-    if more > 0 {
-        let _ = write!(text, "\n{path}: and {more} more errors");
-    }
-    text
-}
-
-#[cold]
 fn changed(path: &Path) -> anyhow::Error {
     anyhow::anyhow!(
         "{}: the file changed between its check and its replay; run again",
@@ -437,5 +406,4 @@ fn changed(path: &Path) -> anyhow::Error {
 }
 
 #[cfg(test)]
-#[path = "vef_tests.rs"]
 mod tests;

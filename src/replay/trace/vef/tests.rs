@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::replay::program::{AlltoallBlocks, CollectiveKind};
+use std::fmt::Write as _;
 use std::io::Write as _;
 
 fn file(text: &str) -> tempfile::NamedTempFile {
@@ -15,8 +16,13 @@ fn op(after: After, compute_ps: u64, action: Action, line: u64) -> Op {
         after,
         compute_ps,
         action,
-        line,
+        label: None,
+        place: Place::line(line),
     }
+}
+
+fn next(program: &mut VefProgram, rank: u32) -> anyhow::Result<Option<Op>> {
+    program.next(RankId::new(rank), StreamId::new(0))
 }
 
 #[test]
@@ -51,32 +57,35 @@ fn every_kind_of_record_becomes_its_operation() {
     let g = |position| Action::Collective(Arc::clone(&collective), position);
     let send = |id, to, bytes| {
         let to = RankId::new(to);
-        Action::Send { id, to, bytes }
+        let awaited = true;
+        Action::Send {
+            id,
+            to,
+            bytes,
+            awaited,
+        }
     };
-    let marker = |id| Action::Marker { id: Some(id) };
+    let marker = || Action::Marker;
     let expected = [
-        op(After::Previous, 5_000, marker(4), 3),
-        op(After::Received(3), 1_500, g(0), 4),
-        op(After::Completed(7), 1_000, marker(2), 9),
+        op(After::Previous, 5_000, marker(), 3),
+        op(After::Event(Event::Received(3)), 1_500, g(0), 4),
+        op(After::Event(Event::Completed(7)), 1_000, marker(), 9),
     ];
     for e in expected {
-        assert_eq!(p.next(RankId::new(0)).unwrap(), Some(e));
+        assert_eq!(next(&mut p, 0).unwrap(), Some(e));
     }
-    assert_eq!(p.next(RankId::new(0)).unwrap(), None);
+    assert_eq!(next(&mut p, 0).unwrap(), None);
     let expected = [
         op(After::Previous, 3_500, send(3, 0, 64), 5),
-        op(After::Sent(3), 500, send(0, 1, 8), 6),
-        op(After::Received(0), 0, g(1), 7),
-        op(After::Completed(7), 0, marker(1), 8),
+        op(After::Previous, 500, send(0, 1, 8), 6),
+        op(After::Event(Event::Received(0)), 0, g(1), 7),
+        op(After::Event(Event::Completed(7)), 0, marker(), 8),
     ];
     for e in expected {
-        assert_eq!(p.next(RankId::new(1)).unwrap(), Some(e));
+        assert_eq!(next(&mut p, 1).unwrap(), Some(e));
     }
     assert_eq!(
-        (
-            p.next(RankId::new(1)).unwrap(),
-            p.next(RankId::new(2)).unwrap()
-        ),
+        (next(&mut p, 1).unwrap(), next(&mut p, 2).unwrap()),
         (None, None)
     );
     assert!(p.whole.is_empty() && p.gathering.is_empty() && p.waiting == 0);
@@ -86,7 +95,7 @@ fn every_kind_of_record_becomes_its_operation() {
 fn a_rank_ends_without_reading_on() {
     let f = file("VEF3 2 3 1 0 0 0 1000\nC0 0 1\n0 0 0 0 0 1 -1\n1 1 1 0 0 1 -1\n2 1 1 0 1 1 1\n");
     let (mut p, _) = VefProgram::open(f.path()).unwrap();
-    assert!(p.next(RankId::new(0)).unwrap().is_some() && p.next(RankId::new(0)).unwrap().is_none());
+    assert!(next(&mut p, 0).unwrap().is_some() && next(&mut p, 0).unwrap().is_none());
     assert_eq!((p.tasks[0].unread, p.tasks[1].unread), (0, 2));
 }
 
@@ -106,12 +115,7 @@ fn a_file_that_changed_after_its_check_is_an_error() {
     let (_, check) = VefProgram::open(f.path()).unwrap();
     let shorter = file(&text[..text.len() - 15]);
     let mut p = VefProgram::resume(&Input::new(shorter.path()), &check).unwrap();
-    assert!(
-        p.next(RankId::new(1))
-            .unwrap_err()
-            .to_string()
-            .contains("changed")
-    );
+    assert!(next(&mut p, 1).unwrap_err().to_string().contains("changed"));
 }
 
 /// All operations of a recorded trace, rank by rank, the last rank first: the worst
@@ -124,11 +128,11 @@ fn operations(name: &str, budget: usize) -> Vec<Vec<Op>> {
     let mut all = Vec::new();
     for rank in RankId::all(p.ranks()).rev() {
         let mut ops = Vec::new();
-        while let Some(op) = p.next(rank).unwrap() {
+        while let Some(op) = next(&mut p, rank.get()).unwrap() {
             assert!(p.waiting < budget && p.cursors.len() <= MAX_CURSORS);
             ops.push(op);
         }
-        assert!(ops.is_sorted_by_key(|op| op.line));
+        assert!(ops.is_sorted_by_key(|op| op.place));
         assert_eq!(ops.len() as u64, check.records[rank.index()], "{name}");
         all.push(ops);
     }
@@ -153,8 +157,8 @@ fn a_trace_starts_over_from_anywhere() {
     let (mut p, _) = VefProgram::open(format!("{root}/traces/randomaccess-16.vef.gz")).unwrap();
     p.budget = 300;
     let read = |p: &mut VefProgram, most: usize| {
-        let ops = |rank| {
-            std::iter::from_fn(|| p.next(rank).unwrap())
+        let ops = |rank: RankId| {
+            std::iter::from_fn(|| next(p, rank.get()).unwrap())
                 .take(most)
                 .collect()
         };
@@ -191,21 +195,21 @@ fn a_racing_rank_is_read_ahead_within_the_budget() {
     let f = file(&text);
     let (mut p, _) = VefProgram::open(f.path()).unwrap();
     p.budget = 100;
-    let mut next = [3, 4];
+    let mut lines = [3, 4];
     // Rank 0 is fast, rank 1 follows at a tenth of its speed.
     for step in 0..40_000 {
         for rank in RankId::all(2) {
             if rank.get() == 1 && step % 10 > 0 {
                 continue;
             }
-            if let Some(op) = p.next(rank).unwrap() {
-                assert_eq!(op.line, next[rank.index()]);
-                next[rank.index()] += 2;
+            if let Some(op) = next(&mut p, rank.get()).unwrap() {
+                assert_eq!(op.place, Place::line(lines[rank.index()]));
+                lines[rank.index()] += 2;
             }
             assert!(p.waiting <= 100 && p.cursors.len() <= 2);
         }
     }
-    assert_eq!(next, [4003, 4004]);
+    assert_eq!(lines, [4003, 4004]);
 }
 
 #[test]
@@ -220,14 +224,14 @@ fn many_ranks_at_different_places_share_few_readers() {
     let f = file(&text);
     let (mut p, _) = VefProgram::open(f.path()).unwrap();
     p.budget = 500;
-    let mut next: Vec<u64> = (3..67).collect();
+    let mut lines: Vec<u64> = (3..67).collect();
     // Rank r advances r + 1 records per round.
-    while next.iter().any(|&line| line < 19_203) {
+    while lines.iter().any(|&line| line < 19_203) {
         for rank in RankId::all(64) {
             for _ in 0..=rank.get() {
-                if let Some(op) = p.next(rank).unwrap() {
-                    assert_eq!(op.line, next[rank.index()]);
-                    next[rank.index()] += 64;
+                if let Some(op) = next(&mut p, rank.get()).unwrap() {
+                    assert_eq!(op.place, Place::line(lines[rank.index()]));
+                    lines[rank.index()] += 64;
                 }
                 assert!(p.waiting <= 500 && p.cursors.len() <= MAX_CURSORS + 1);
             }
@@ -243,6 +247,6 @@ fn a_collective_whose_lines_are_too_far_apart_is_refused() {
     let f = file(&text);
     let (mut p, _) = VefProgram::open(f.path()).unwrap();
     p.budget = 100;
-    let error = p.next(RankId::new(0)).unwrap_err().to_string();
+    let error = next(&mut p, 0).unwrap_err().to_string();
     assert!(error.contains("rank 0 can't go on before"), "{error}");
 }

@@ -1,0 +1,307 @@
+//! The collectives that a rank has entered: it carries out the steps of its plans.
+
+use super::collectives::{Plan, Step};
+use super::link::{Link, Shared, TOO_LATE};
+use super::messages::{Purpose, RankPair, Release};
+use super::mpi::{CommId, Owner};
+use super::program::{Place, RankId, StreamId};
+use super::queue::{Act, Actor, What};
+use crate::units::Ratio;
+use hashbrown::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+/// The collectives of one rank that are under way.
+#[derive(Debug, Default)]
+pub(super) struct Members {
+    /// In the order in which the rank entered them.
+    open: Vec<Member>,
+    /// Messages that arrived before the rank waited for them.
+    early: HashSet<Arrival>,
+    /// Number of the next one.
+    next: u32,
+}
+
+/// Tells apart the collectives of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Key {
+    /// The collective with this id.
+    Id(u64),
+    /// A call of MPI.
+    Call {
+        /// Communicator.
+        comm: CommId,
+        /// Number among the collectives that each member calls on it.
+        number: u32,
+    },
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id) => write!(f, "collective {id}"),
+            Self::Call { comm, number } => {
+                write!(f, "collective {number} of communicator {comm}")
+            }
+        }
+    }
+}
+
+/// A message of a collective that arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Arrival {
+    /// The collective.
+    pub key: Key,
+    /// Position of the sender.
+    pub from: u32,
+    pub tag: u32,
+}
+
+/// What a rank enters.
+pub(super) struct Entry {
+    /// The collective.
+    pub key: Key,
+    /// Ranks that take part.
+    pub ranks: Arc<[RankId]>,
+    /// Position of this rank.
+    pub me: u32,
+    pub plan: Arc<Plan>,
+    pub stream: StreamId,
+    /// Operation of the stream, for the order of events.
+    pub record: u64,
+    pub place: Place,
+    /// What its completion completes; an event if there is none.
+    pub owner: Option<Owner>,
+}
+
+/// The part of this rank in one collective.
+#[derive(Debug)]
+pub(super) struct Member {
+    /// The collective.
+    pub key: Key,
+    pub ranks: Arc<[RankId]>,
+    /// Position of this rank.
+    me: u32,
+    plan: Arc<Plan>,
+    pub phase: Phase,
+    round: u32,
+    /// Next step of the round.
+    step: u32,
+    /// Sends that are not complete.
+    sends: u32,
+    /// Tells apart the open collectives of the rank.
+    number: u32,
+    stream: StreamId,
+    record: u64,
+    pub place: Place,
+    pub owner: Option<Owner>,
+}
+
+/// What a member is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// An event will make it go on.
+    Busy,
+    /// It waits for a message.
+    Waiting { from: u32, tag: u32 },
+    /// All steps are done, but not all sends complete.
+    Sending,
+}
+
+/// What went wrong; the caller adds the place.
+pub(super) type Problem = String;
+
+/// What the members of a job share while one of them goes on.
+pub(super) struct Carrier<'a, 'b> {
+    pub link: &'a mut Link,
+    pub reduction_ps_per_byte: Ratio,
+    /// Steps of the round being processed; kept to reuse its memory.
+    pub steps: &'a mut Vec<Step>,
+    pub shared: &'a mut Shared<'b>,
+}
+
+impl Member {
+    fn rank(&self) -> RankId {
+        self.ranks[self.me as usize]
+    }
+
+    fn act(&self, job: u32) -> Act {
+        Act {
+            job,
+            rank: self.rank(),
+            actor: Actor::Stream(self.stream),
+            record: self.record,
+        }
+    }
+
+    /// Sends to another member at `ps`.
+    fn send(
+        &mut self,
+        ps: u64,
+        to: u32,
+        bytes: u64,
+        tag: u32,
+        carrier: &mut Carrier<'_, '_>,
+    ) -> Result<(), Problem> {
+        let ranks = RankPair {
+            from: self.rank(),
+            to: self.ranks[to as usize],
+        };
+        let (key, from) = (self.key, self.me);
+        let purpose = Purpose::Collective { key, from, tag };
+        let link = &mut *carrier.link;
+        let release = link.release(bytes);
+        link.post(ps, ranks, bytes, purpose, release, carrier.shared)?;
+        self.sends += u32::from(release != Release::Handed);
+        Ok(())
+    }
+
+    /// Combines `bytes` bytes from `ps` on. False if that takes no time.
+    fn combine(
+        &mut self,
+        ps: u64,
+        bytes: u64,
+        carrier: &mut Carrier<'_, '_>,
+    ) -> Result<bool, Problem> {
+        if carrier.reduction_ps_per_byte.is_zero() {
+            return Ok(false);
+        }
+        let time = carrier.reduction_ps_per_byte.mul_round(bytes);
+        let end = time.and_then(|time| ps.checked_add(time));
+        let queue = &mut carrier.shared.queue;
+        let act = self.act(carrier.link.job);
+        queue.act(end.ok_or(TOO_LATE)?, act, What::Member(self.number));
+        self.phase = Phase::Busy;
+        Ok(true)
+    }
+
+    /// Carries out steps at `ps` as far as possible. True if the collective is complete.
+    fn proceed(
+        &mut self,
+        ps: u64,
+        early: &mut HashSet<Arrival>,
+        carrier: &mut Carrier<'_, '_>,
+    ) -> Result<bool, Problem> {
+        while self.round < self.plan.rounds(self.me) {
+            carrier.steps.clear();
+            self.plan.round(self.me, self.round, carrier.steps);
+            while let Some(&step) = carrier.steps.get(self.step as usize) {
+                match step {
+                    Step::Send { to, bytes, tag } => self.send(ps, to, bytes, tag, carrier)?,
+                    Step::Recv { from, tag } => {
+                        let key = self.key;
+                        if !early.remove(&Arrival { key, from, tag }) {
+                            self.phase = Phase::Waiting { from, tag };
+                            return Ok(false);
+                        }
+                    }
+                    Step::Compute { bytes } => {
+                        if self.combine(ps, bytes, carrier)? {
+                            self.step += 1;
+                            return Ok(false);
+                        }
+                    }
+                }
+                self.step += 1;
+            }
+            self.round += 1;
+            self.step = 0;
+        }
+        if self.sends > 0 {
+            self.phase = Phase::Sending;
+        }
+        Ok(self.sends == 0)
+    }
+
+    fn wake(&mut self, ps: u64, job: u32, shared: &mut Shared<'_>) {
+        self.phase = Phase::Busy;
+        let act = self.act(job);
+        shared.queue.act(ps, act, What::Member(self.number));
+    }
+}
+
+impl Members {
+    /// Those under way, in the order in which the rank entered them.
+    pub(super) fn open(&self) -> &[Member] {
+        &self.open
+    }
+
+    /// True if the rank has entered this collective and not completed it.
+    pub(super) fn is_open(&self, key: Key) -> bool {
+        self.open.iter().any(|member| member.key == key)
+    }
+
+    /// Enters a collective. Returns its number, under which it now has to
+    /// [proceed](Self::proceed).
+    pub(super) fn enter(&mut self, entry: Entry) -> Result<u32, Problem> {
+        let key = entry.key;
+        if self.is_open(key) {
+            return Err(format!("{key}: the rank enters it twice"));
+        }
+        let number = self.next;
+        self.next = self.next.wrapping_add(1);
+        self.open.push(Member {
+            key,
+            ranks: entry.ranks,
+            me: entry.me,
+            plan: entry.plan,
+            phase: Phase::Busy,
+            round: 0,
+            step: 0,
+            sends: 0,
+            number,
+            stream: entry.stream,
+            record: entry.record,
+            place: entry.place,
+            owner: entry.owner,
+        });
+        Ok(number)
+    }
+
+    /// Goes on with the collective of this number at `ps`. Returns its part in it if that is now
+    /// complete.
+    ///
+    /// # Errors
+    /// What went wrong, and where in the trace.
+    pub(super) fn proceed(
+        &mut self,
+        number: u32,
+        ps: u64,
+        carrier: &mut Carrier<'_, '_>,
+    ) -> Result<Option<Member>, (Place, Problem)> {
+        let Some(at) = self.open.iter().position(|member| member.number == number) else {
+            return Ok(None);
+        };
+        let member = &mut self.open[at];
+        match member.proceed(ps, &mut self.early, carrier) {
+            Ok(true) => Ok(Some(self.open.remove(at))),
+            Ok(false) => Ok(None),
+            Err(problem) => Err((member.place, problem)),
+        }
+    }
+
+    /// A message arrived at `ps`.
+    pub(super) fn arrived(&mut self, arrival: Arrival, ps: u64, job: u32, shared: &mut Shared<'_>) {
+        let Arrival { key, from, tag } = arrival;
+        match self.open.iter_mut().find(|member| member.key == key) {
+            Some(member) if member.phase == (Phase::Waiting { from, tag }) => {
+                member.step += 1;
+                member.wake(ps, job, shared);
+            }
+            _ => {
+                self.early.insert(arrival);
+            }
+        }
+    }
+
+    /// A send of the collective is complete at `ps`.
+    pub(super) fn released(&mut self, key: Key, ps: u64, job: u32, shared: &mut Shared<'_>) {
+        let Some(member) = self.open.iter_mut().find(|member| member.key == key) else {
+            return;
+        };
+        member.sends = member.sends.saturating_sub(1);
+        if member.phase == Phase::Sending && member.sends == 0 {
+            member.wake(ps, job, shared);
+        }
+    }
+}

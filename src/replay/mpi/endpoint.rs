@@ -1,0 +1,238 @@
+//! The MPI state of one rank: its match queues, requests, and transfers in progress.
+
+use super::call::{CommId, RequestId, Until};
+use super::matching::{Envelope, MatchQueues, Pattern};
+use super::order::{Order, Peer};
+use crate::replay::program::{RankId, StreamId};
+use hashbrown::HashMap;
+
+/// What the completion of an operation completes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// The blocking call of a stream.
+    Stream(StreamId),
+    /// A request.
+    Request(RequestId),
+}
+
+/// A send whose sender still has something to do or to hear.
+#[derive(Debug, Clone, Copy)]
+pub struct Sending {
+    /// Receiver and communicator.
+    pub to: Peer,
+    /// Number of its envelope.
+    pub number: u32,
+    /// Payload.
+    pub bytes: u64,
+    /// What its completion completes.
+    pub owner: Owner,
+}
+
+/// A clear to send that arrived: the slots of the send and of the receive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cleared {
+    /// Slot of the send, here.
+    pub send: u32,
+    /// Slot of the receive, at the receiver.
+    pub receive: u32,
+}
+
+/// The part of a rank in the MPI layer.
+#[derive(Debug, Default)]
+pub struct Endpoint {
+    /// Posted receives and unexpected messages.
+    pub queues: MatchQueues<Owner>,
+    /// Numbers of envelopes.
+    pub order: Order,
+    /// Sends in progress.
+    pub sends: Slots<Sending>,
+    /// Receives that wait for the payload of a rendezvous.
+    pub receives: Slots<Owner>,
+    /// Active requests: true if complete.
+    requests: HashMap<RequestId, bool>,
+    /// Envelopes that arrived at this time, and their numbers.
+    inbox: Vec<(Envelope, u32)>,
+    cleared: Vec<Cleared>,
+    /// An event will take up what has arrived.
+    due: bool,
+    /// This rank's position in each communicator, and the number of its next collective there.
+    collectives: HashMap<CommId, (u32, u32)>,
+}
+
+/// What has arrived and is to be taken up, in order.
+#[derive(Debug, Default)]
+pub struct Arrivals {
+    /// By source, communicator and number.
+    pub envelopes: Vec<Envelope>,
+    /// By destination, communicator and number of their sends.
+    pub cleared: Vec<Cleared>,
+}
+
+impl Endpoint {
+    /// Makes a request active; false if it is active already.
+    pub fn activate(&mut self, request: RequestId) -> bool {
+        self.requests.insert(request, false).is_none()
+    }
+
+    /// Completes a request.
+    pub fn complete(&mut self, request: RequestId) {
+        if let Some(complete) = self.requests.get_mut(&request) {
+            *complete = true;
+        }
+    }
+
+    /// Looks at the requests of a wait. True if it returns now: it has then taken what it takes.
+    pub fn look(&mut self, requests: &[RequestId], until: Until) -> bool {
+        let state = |request: &RequestId| self.requests.get(request).copied();
+        let mut active = requests.iter().filter_map(state).peekable();
+        if active.peek().is_none() {
+            return true;
+        }
+        let returns = match until {
+            Until::All => active.all(|complete| complete),
+            Until::Any | Until::Some => active.any(|complete| complete),
+        };
+        if !returns {
+            return false;
+        }
+        for request in requests {
+            if self.requests.get(request) == Some(&true) {
+                self.requests.remove(request);
+                if until == Until::Any {
+                    break;
+                }
+            }
+        }
+        true
+    }
+
+    /// An envelope arrived. True if an event has to be scheduled that takes up what has arrived.
+    pub fn arrived(&mut self, envelope: Envelope, number: u32) -> bool {
+        self.order.arrived(envelope, number, &mut self.inbox);
+        !self.inbox.is_empty() && !std::mem::replace(&mut self.due, true)
+    }
+
+    /// A clear to send arrived. True if an event has to be scheduled, as for an envelope.
+    pub fn cleared(&mut self, cleared: Cleared) -> bool {
+        self.cleared.push(cleared);
+        !std::mem::replace(&mut self.due, true)
+    }
+
+    /// What has arrived, in the order in which it is taken up.
+    pub fn take_up(&mut self) -> Arrivals {
+        self.due = false;
+        let mut inbox = std::mem::take(&mut self.inbox);
+        inbox.sort_unstable_by_key(|(envelope, number)| (envelope.from, envelope.comm, *number));
+        let mut cleared = std::mem::take(&mut self.cleared);
+        let key = |cleared: &Cleared| self.sends.get(cleared.send).map(|s| (s.to, s.number));
+        cleared.sort_unstable_by_key(key);
+        Arrivals {
+            envelopes: inbox.into_iter().map(|(envelope, _)| envelope).collect(),
+            cleared,
+        }
+    }
+
+    /// Position of `rank` in a communicator and the number of its next collective there. `None`
+    /// if it is not a member.
+    pub fn next_collective(
+        &mut self,
+        rank: RankId,
+        comm: CommId,
+        members: &[RankId],
+    ) -> Option<(u32, u32)> {
+        if !self.collectives.contains_key(&comm) {
+            let position = members.iter().position(|&member| member == rank)?;
+            self.collectives.insert(comm, (position as u32, 0));
+        }
+        let (position, next) = self.collectives.get_mut(&comm)?;
+        let number = *next;
+        *next = next.wrapping_add(1);
+        Some((*position, number))
+    }
+
+    /// The requests of a list that are active and not complete.
+    pub fn incomplete<'a>(
+        &'a self,
+        requests: &'a [RequestId],
+    ) -> impl Iterator<Item = RequestId> + 'a {
+        let open = |request: &&RequestId| self.requests.get(*request) == Some(&false);
+        requests.iter().filter(open).copied()
+    }
+
+    /// What a blocked stream or a request tries to receive, if it is posted.
+    pub fn posted_by(&self, owner: Owner) -> Option<Pattern> {
+        let mut of_owner = self.queues.posted().filter(|(_, _, o)| **o == owner);
+        of_owner.next().map(|(pattern, ..)| *pattern)
+    }
+}
+
+/// A table whose free slots are used again.
+#[derive(Debug)]
+pub struct Slots<T> {
+    slots: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<T> Slots<T> {
+    /// Adds an entry and returns its slot; `None` if 2³² are in use.
+    pub fn insert(&mut self, entry: T) -> Option<u32> {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = Some(entry);
+            return Some(slot);
+        }
+        let slot = u32::try_from(self.slots.len()).ok()?;
+        self.slots.push(Some(entry));
+        Some(slot)
+    }
+
+    /// The entry of a slot.
+    pub fn get(&self, slot: u32) -> Option<&T> {
+        self.slots.get(slot as usize)?.as_ref()
+    }
+
+    /// Takes the entry of a slot.
+    pub fn remove(&mut self, slot: u32) -> Option<T> {
+        let entry = self.slots.get_mut(slot as usize)?.take()?;
+        self.free.push(slot);
+        Some(entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_take_what_they_say() {
+        let [a, b, c, never] = [1, 2, 3, 9].map(RequestId);
+        let mut endpoint = Endpoint::default();
+        for request in [a, b, c] {
+            assert!(endpoint.activate(request));
+        }
+        assert!(!endpoint.activate(a));
+        // None is complete; requests that are not active don't count.
+        for until in [Until::All, Until::Any, Until::Some] {
+            assert!(!endpoint.look(&[never, a, b], until));
+        }
+        endpoint.complete(b);
+        assert!(!endpoint.look(&[a, b], Until::All));
+        assert!(endpoint.look(&[a, b], Until::Any));
+        assert_eq!(endpoint.incomplete(&[a, b, c]).count(), 2);
+        endpoint.complete(a);
+        endpoint.complete(c);
+        assert!(endpoint.look(&[c, a], Until::Any));
+        assert!(endpoint.activate(c) && endpoint.look(&[c, a, b], Until::Some));
+        assert_eq!(endpoint.incomplete(&[a, b, c]).collect::<Vec<_>>(), [c]);
+        // Only requests that are not active are left.
+        assert!(endpoint.look(&[a, b], Until::All) && endpoint.look(&[], Until::Any));
+    }
+}

@@ -1,0 +1,239 @@
+//! Match queues: receives that are posted, and messages that came unexpected.
+//!
+//! Every entry has a number in the order of its queue. Entries are found through their exact
+//! values and their wildcards, so a long queue costs no more than a short one.
+
+use super::call::{CommId, Tag};
+use crate::replay::program::RankId;
+use hashbrown::HashMap;
+use std::collections::VecDeque;
+
+/// What a receive accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Pattern {
+    /// Communicator.
+    pub comm: CommId,
+    /// Sending rank; `None` for any.
+    pub from: Option<RankId>,
+    /// Tag; `None` for any.
+    pub tag: Option<Tag>,
+}
+
+/// What a message says of itself to be matched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Envelope {
+    /// Sending rank.
+    pub from: RankId,
+    /// Communicator.
+    pub comm: CommId,
+    /// Tag.
+    pub tag: Tag,
+    /// How its payload comes.
+    pub transfer: Transfer,
+}
+
+/// How the payload of a message comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transfer {
+    /// With the envelope.
+    Eager,
+    /// After a clear to send for this slot of the sender.
+    Rendezvous {
+        /// Slot of the send.
+        send: u32,
+    },
+}
+
+impl Envelope {
+    /// The patterns that accept it.
+    fn patterns(&self) -> [Pattern; 4] {
+        let comm = self.comm;
+        let pattern = |from, tag| Pattern { comm, from, tag };
+        let (from, tag) = (Some(self.from), Some(self.tag));
+        [
+            pattern(from, tag),
+            pattern(None, tag),
+            pattern(from, None),
+            pattern(None, None),
+        ]
+    }
+}
+
+/// The two queues of a rank. `R` is what the rank keeps of a posted receive.
+#[derive(Debug)]
+pub struct MatchQueues<R> {
+    /// Posted receives by what they accept, each with its number.
+    posted: HashMap<Pattern, VecDeque<(u64, R)>>,
+    /// Unexpected messages by number.
+    unexpected: HashMap<u64, Envelope>,
+    /// Numbers of unexpected messages, ascending, by every pattern that accepts them. They may
+    /// name messages that were taken through another pattern.
+    index: HashMap<Pattern, VecDeque<u64>>,
+    next: u64,
+}
+
+impl<R> Default for MatchQueues<R> {
+    fn default() -> Self {
+        Self {
+            posted: HashMap::new(),
+            unexpected: HashMap::new(),
+            index: HashMap::new(),
+            next: 0,
+        }
+    }
+}
+
+impl<R> MatchQueues<R> {
+    fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    /// Takes the receive that was posted first of those that accept `envelope`. If there is
+    /// none, keeps it as unexpected.
+    pub fn arrive(&mut self, envelope: Envelope) -> Option<R> {
+        let patterns = envelope.patterns();
+        let first = |pattern: &Pattern| Some((self.posted.get(pattern)?.front()?.0, *pattern));
+        let Some((_, pattern)) = patterns
+            .iter()
+            .filter_map(first)
+            .min_by_key(|first| first.0)
+        else {
+            let number = self.number();
+            self.unexpected.insert(number, envelope);
+            for pattern in patterns {
+                self.index.entry(pattern).or_default().push_back(number);
+            }
+            return None;
+        };
+        let queue = self.posted.get_mut(&pattern)?;
+        let (_, receive) = queue.pop_front()?;
+        if queue.is_empty() {
+            self.posted.remove(&pattern);
+        }
+        Some(receive)
+    }
+
+    /// Takes the unexpected message that was taken up first of those that `pattern` accepts. If
+    /// there is none, posts the receive.
+    pub fn receive(&mut self, pattern: Pattern, receive: R) -> Option<(R, Envelope)> {
+        while let Some(number) = self.index.get_mut(&pattern).and_then(VecDeque::pop_front) {
+            if let Some(envelope) = self.unexpected.remove(&number) {
+                self.drop_taken(envelope);
+                return Some((receive, envelope));
+            }
+        }
+        let number = self.number();
+        let queue = self.posted.entry(pattern).or_default();
+        queue.push_back((number, receive));
+        None
+    }
+
+    /// Shortens the lists that may name `envelope`, which was taken, so that they don't grow for
+    /// ever under patterns that no receive uses.
+    fn drop_taken(&mut self, envelope: Envelope) {
+        for pattern in envelope.patterns() {
+            let Some(queue) = self.index.get_mut(&pattern) else {
+                continue;
+            };
+            let taken = |number: &u64| !self.unexpected.contains_key(number);
+            while queue.front().is_some_and(taken) {
+                queue.pop_front();
+            }
+            if queue.is_empty() {
+                self.index.remove(&pattern);
+            }
+        }
+    }
+
+    /// The posted receives with their numbers, in no particular order.
+    pub fn posted(&self) -> impl Iterator<Item = (&Pattern, u64, &R)> {
+        let of_pattern = |(pattern, queue)| {
+            let queue: &VecDeque<(u64, R)> = queue;
+            queue.iter().map(move |(number, r)| (pattern, *number, r))
+        };
+        self.posted.iter().flat_map(of_pattern)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pattern() -> impl Strategy<Value = Pattern> {
+        let from = prop::option::of(0_u32..3);
+        let tag = prop::option::of(0_i32..3);
+        (0_u32..2, from, tag).prop_map(|(comm, from, tag)| Pattern {
+            comm: CommId::new(comm),
+            from: from.map(RankId::new),
+            tag: tag.map(Tag),
+        })
+    }
+
+    fn envelope() -> impl Strategy<Value = Envelope> {
+        (0_u32..2, 0_u32..3, 0_i32..3, any::<u32>()).prop_map(|(comm, from, tag, send)| Envelope {
+            comm: CommId::new(comm),
+            from: RankId::new(from),
+            tag: Tag(tag),
+            transfer: Transfer::Rendezvous { send },
+        })
+    }
+
+    fn accepts(pattern: &Pattern, e: &Envelope) -> bool {
+        pattern.comm == e.comm
+            && pattern.from.is_none_or(|from| from == e.from)
+            && pattern.tag.is_none_or(|tag| tag == e.tag)
+    }
+
+    proptest! {
+        /// The queues match as two plain lists do, and keep nothing that was taken.
+        #[test]
+        fn queues_match_like_lists(
+            steps in prop::collection::vec((any::<bool>(), pattern(), envelope()), 0..200),
+        ) {
+            let mut queues = MatchQueues::default();
+            let (mut posted, mut unexpected) = (Vec::new(), Vec::new());
+            for (number, (receives, pattern, envelope)) in steps.into_iter().enumerate() {
+                if receives {
+                    let at = unexpected.iter().position(|e| accepts(&pattern, e));
+                    let expected = at.map(|at| unexpected.remove(at));
+                    let got = queues.receive(pattern, number).map(|(_, envelope)| envelope);
+                    prop_assert_eq!(got, expected);
+                    if expected.is_none() {
+                        posted.push((pattern, number));
+                    }
+                } else {
+                    let at = posted.iter().position(|(p, _)| accepts(p, &envelope));
+                    let expected = at.map(|at| posted.remove(at).1);
+                    prop_assert_eq!(queues.arrive(envelope), expected);
+                    if expected.is_none() {
+                        unexpected.push(envelope);
+                    }
+                }
+                prop_assert_eq!(queues.unexpected.len(), unexpected.len());
+                prop_assert_eq!(queues.posted().count(), posted.len());
+            }
+        }
+    }
+
+    #[test]
+    fn patterns_that_no_receive_uses_do_not_pile_up() {
+        let mut queues = MatchQueues::default();
+        let (comm, from, tag) = (CommId::new(0), RankId::new(1), Tag(2));
+        let transfer = Transfer::Eager;
+        let envelope = Envelope {
+            comm,
+            from,
+            tag,
+            transfer,
+        };
+        let (from, tag) = (Some(from), Some(tag));
+        let exact = Pattern { comm, from, tag };
+        for _ in 0..1000 {
+            assert_eq!(queues.arrive(envelope), None);
+            assert!(queues.receive(exact, ()).is_some());
+        }
+        assert!(queues.index.is_empty() && queues.unexpected.is_empty());
+    }
+}

@@ -1,0 +1,486 @@
+//! The MPI calls of a job: what its ranks send for them, and what their messages complete.
+
+use super::Player;
+use crate::replay::link::Shared;
+use crate::replay::members::{Entry, Key};
+use crate::replay::messages::{Purpose, RankPair, Release};
+use crate::replay::mpi::{
+    Call, Cleared, CommId, Communicator, Envelope, Owner, Packet, Pattern, RequestId, SendMode,
+    Sending, Tag, Transfer,
+};
+use crate::replay::program::{Action, Contribution, Op, Place, RankId, StreamId};
+use crate::replay::queue::{Act, Actor, What};
+use crate::replay::rank::State;
+
+/// What went wrong; the caller adds the place.
+type Problem = String;
+
+const TOO_MANY: &str = "more than 2^32 messages are under way";
+
+/// A call that a rank makes at a time.
+#[derive(Clone, Copy)]
+struct Calling {
+    rank: RankId,
+    stream: StreamId,
+    ps: u64,
+    place: Place,
+}
+
+/// A send that a rank calls.
+#[derive(Clone, Copy)]
+struct Outgoing {
+    to: RankId,
+    comm: CommId,
+    tag: Tag,
+    bytes: u64,
+    mode: SendMode,
+}
+
+impl Player {
+    /// Makes a call at `ps`; returns what its stream does next.
+    pub(super) fn call(
+        &mut self,
+        rank: RankId,
+        stream: StreamId,
+        ps: u64,
+        call: &Call,
+        place: Place,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<State> {
+        let calling = Calling {
+            rank,
+            stream,
+            ps,
+            place,
+        };
+        let (request, complete) = match *call {
+            Call::Wait {
+                ref requests,
+                until,
+            } => {
+                let returns = self.ranks[rank.index()].endpoint().look(requests, until);
+                let waits = if returns {
+                    State::Between
+                } else {
+                    State::InWait
+                };
+                return Ok(waits);
+            }
+            Call::Send { request, .. }
+            | Call::Receive { request, .. }
+            | Call::Collective { request, .. } => (request, self.start(calling, call, shared)?),
+        };
+        match (request, complete) {
+            (Some(request), true) => {
+                self.ranks[rank.index()].endpoint().complete(request);
+                Ok(State::Between)
+            }
+            (Some(_), false) | (None, true) => Ok(State::Between),
+            (None, false) => Ok(State::Blocked),
+        }
+    }
+
+    /// Starts the operation of a call that is no wait. True if it is complete at once.
+    fn start(
+        &mut self,
+        calling: Calling,
+        call: &Call,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<bool> {
+        let Calling { rank, place, .. } = calling;
+        let error = |player: &Self, problem: Problem| player.error(rank, place, &problem);
+        match *call {
+            Call::Send {
+                to,
+                comm,
+                tag,
+                bytes,
+                mode,
+                request,
+            } => {
+                let outgoing = Outgoing {
+                    to,
+                    comm,
+                    tag,
+                    bytes,
+                    mode,
+                };
+                let owner = self.owner(calling, request);
+                let sent = owner.and_then(|owner| self.send_call(calling, outgoing, owner, shared));
+                sent.map_err(|problem| error(self, problem))
+            }
+            Call::Receive {
+                from,
+                comm,
+                tag,
+                request,
+            } => {
+                let pattern = Pattern { comm, from, tag };
+                let owner = self.owner(calling, request);
+                let posted = owner.and_then(|owner| self.receive(calling, pattern, owner, shared));
+                posted.map_err(|problem| error(self, problem))
+            }
+            Call::Collective {
+                ref comm,
+                ref contribution,
+                request,
+            } => self.collective(calling, comm, contribution, request, shared),
+            Call::Wait { .. } => Ok(true),
+        }
+    }
+
+    /// What a call completes: its request, which becomes active, or its stream.
+    fn owner(&mut self, calling: Calling, request: Option<RequestId>) -> Result<Owner, Problem> {
+        let Some(request) = request else {
+            return Ok(Owner::Stream(calling.stream));
+        };
+        let endpoint = self.ranks[calling.rank.index()].endpoint();
+        match endpoint.activate(request) {
+            true => Ok(Owner::Request(request)),
+            false => Err(format!("request {} is still active", request.0)),
+        }
+    }
+
+    /// Sends by the protocol that fits the message. True if the send is complete at once.
+    fn send_call(
+        &mut self,
+        calling: Calling,
+        outgoing: Outgoing,
+        owner: Owner,
+        shared: &mut Shared<'_>,
+    ) -> Result<bool, Problem> {
+        let Outgoing {
+            to,
+            comm,
+            tag,
+            bytes,
+            mode,
+        } = outgoing;
+        if to.index() >= self.ranks.len() {
+            let last = self.ranks.len() - 1;
+            return Err(format!(
+                "a message goes to rank {to}, but the trace has ranks 0 to {last}"
+            ));
+        }
+        let rendezvous =
+            mode == SendMode::Synchronous || bytes > self.protocol.eager_threshold_bytes;
+        let release = match (rendezvous, self.link.release(0)) {
+            (false, Release::Injected) => Release::Injected,
+            _ => Release::Handed,
+        };
+        let endpoint = self.ranks[calling.rank.index()].endpoint();
+        let number = endpoint.order.number((to, comm)).ok_or(TOO_MANY)?;
+        // An eager send that is complete when handed over has nothing to do or to hear later.
+        let over = !rendezvous && release == Release::Handed;
+        let send = match over {
+            true => 0,
+            false => {
+                let to = (to, comm);
+                let sending = Sending {
+                    to,
+                    number,
+                    bytes,
+                    owner,
+                };
+                endpoint.sends.insert(sending).ok_or(TOO_MANY)?
+            }
+        };
+        let packet = Packet::Envelope {
+            comm,
+            tag,
+            number,
+            send,
+            rendezvous,
+        };
+        let size = match rendezvous {
+            true => self.protocol.control_bytes,
+            false => bytes,
+        };
+        self.count(bytes);
+        let ranks = RankPair {
+            from: calling.rank,
+            to,
+        };
+        self.post(calling.ps, ranks, size, packet, release, shared)?;
+        Ok(over)
+    }
+
+    fn post(
+        &mut self,
+        ps: u64,
+        ranks: RankPair,
+        bytes: u64,
+        packet: Packet,
+        release: Release,
+        shared: &mut Shared<'_>,
+    ) -> Result<(), Problem> {
+        let purpose = Purpose::Mpi(packet);
+        self.link.post(ps, ranks, bytes, purpose, release, shared)?;
+        self.in_flight += 1;
+        Ok(())
+    }
+
+    /// Matches a receive or posts it. True if it is complete at once.
+    fn receive(
+        &mut self,
+        calling: Calling,
+        pattern: Pattern,
+        owner: Owner,
+        shared: &mut Shared<'_>,
+    ) -> Result<bool, Problem> {
+        let endpoint = self.ranks[calling.rank.index()].endpoint();
+        match endpoint.queues.receive(pattern, owner) {
+            None => Ok(false),
+            Some((owner, envelope)) => {
+                self.matched(calling.rank, envelope, owner, calling.ps, shared)
+            }
+        }
+    }
+
+    /// A message and a receive of `rank` found each other. True if the receive is complete.
+    fn matched(
+        &mut self,
+        rank: RankId,
+        envelope: Envelope,
+        owner: Owner,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> Result<bool, Problem> {
+        let Transfer::Rendezvous { send } = envelope.transfer else {
+            return Ok(true);
+        };
+        let endpoint = self.ranks[rank.index()].endpoint();
+        let receive = endpoint.receives.insert(owner).ok_or(TOO_MANY)?;
+        let packet = Packet::ClearToSend { send, receive };
+        let ranks = RankPair {
+            from: rank,
+            to: envelope.from,
+        };
+        let bytes = self.protocol.control_bytes;
+        self.post(ps, ranks, bytes, packet, Release::Handed, shared)?;
+        Ok(false)
+    }
+
+    /// Enters a collective. True if it is complete at once.
+    fn collective(
+        &mut self,
+        calling: Calling,
+        comm: &Communicator,
+        contribution: &Contribution,
+        request: Option<RequestId>,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<bool> {
+        let Calling {
+            rank,
+            stream,
+            ps,
+            place,
+        } = calling;
+        let owner = self.owner(calling, request);
+        let owner = owner.map_err(|problem| self.error(rank, place, &problem))?;
+        let state = &mut self.ranks[rank.index()];
+        let record = state.stream(stream).records - 1;
+        let Some((me, number)) = state
+            .endpoint()
+            .next_collective(rank, comm.id, &comm.members)
+        else {
+            let problem = format!("the rank is not in communicator {}", comm.id);
+            return Err(self.error(rank, place, &problem));
+        };
+        let comm_id = comm.id;
+        let key = Key::Call {
+            comm: comm_id,
+            number,
+        };
+        let plan = self.plans.own(key, contribution, me, &comm.members);
+        let plan = plan.map_err(|problem| self.error(rank, place, &problem))?;
+        let entry = Entry {
+            key,
+            ranks: comm.members.clone(),
+            me,
+            plan,
+            stream,
+            record,
+            place,
+            owner: Some(owner),
+        };
+        let (state, mut carrier) = self.carrier(rank, shared);
+        let entered = state
+            .members
+            .enter(entry)
+            .map_err(|problem| (place, problem));
+        let completed = entered.and_then(|number| state.members.proceed(number, ps, &mut carrier));
+        let completed = completed.map_err(|(place, problem)| self.error(rank, place, &problem))?;
+        if completed.is_some() {
+            self.plans.completed(key);
+        }
+        Ok(completed.is_some())
+    }
+
+    /// Looks again at the requests of a wait, at `ps`. True if the stream goes on waiting.
+    pub(super) fn look(
+        &mut self,
+        rank: RankId,
+        stream: StreamId,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<bool> {
+        let state = &mut self.ranks[rank.index()];
+        state.stream_mut(stream).state = State::InWait;
+        let op = state.stream_mut(stream).op.take();
+        let wait = |op: &Op| match &op.action {
+            Action::Mpi(call) => match &**call {
+                Call::Wait { requests, until } => Some((requests.clone(), *until)),
+                Call::Send { .. } | Call::Receive { .. } | Call::Collective { .. } => None,
+            },
+            Action::Marker | Action::Send { .. } | Action::Collective(..) => None,
+        };
+        if let Some((requests, until)) = op.as_ref().and_then(wait)
+            && !state.endpoint().look(&requests, until)
+        {
+            state.stream_mut(stream).op = op;
+            return Ok(true);
+        }
+        state.stream_mut(stream).state = State::Between;
+        self.done(rank, op.and_then(|op| op.label), ps, shared)?;
+        Ok(false)
+    }
+
+    /// A request completed at `ps`: streams that wait for it look again.
+    pub(super) fn complete_request(
+        &mut self,
+        rank: RankId,
+        request: RequestId,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) {
+        let state = &mut self.ranks[rank.index()];
+        state.touch(ps);
+        state.endpoint().complete(request);
+        let streams = state.streams().len() as u32;
+        for stream in StreamId::all(streams) {
+            let waiting = self.ranks[rank.index()].stream_mut(stream);
+            let waits = waiting.state == State::InWait
+                && waiting.op.as_ref().is_some_and(|op| names(op, request));
+            if waits {
+                waiting.state = State::Looking;
+                let record = waiting.records - 1;
+                shared.stream(ps, self.act_of(rank, stream, record), stream);
+            }
+        }
+    }
+
+    /// A packet arrived at its receiver at `ps`.
+    pub(super) fn packet_arrived(
+        &mut self,
+        ranks: RankPair,
+        packet: Packet,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
+        let RankPair { from, to } = ranks;
+        let state = &mut self.ranks[to.index()];
+        state.touch(ps);
+        let endpoint = state.endpoint();
+        let due = match packet {
+            Packet::Envelope {
+                comm,
+                tag,
+                number,
+                send,
+                rendezvous,
+            } => {
+                let transfer = match rendezvous {
+                    true => Transfer::Rendezvous { send },
+                    false => Transfer::Eager,
+                };
+                let envelope = Envelope {
+                    from,
+                    comm,
+                    tag,
+                    transfer,
+                };
+                endpoint.arrived(envelope, number)
+            }
+            Packet::ClearToSend { send, receive } => endpoint.cleared(Cleared { send, receive }),
+            Packet::Payload { receive, .. } => {
+                return match endpoint.receives.remove(receive) {
+                    Some(owner) => self.complete(to, owner, ps, shared),
+                    None => Ok(()),
+                };
+            }
+        };
+        if due {
+            let act = Act {
+                job: self.link.job,
+                rank: to,
+                actor: Actor::Endpoint,
+                record: 0,
+            };
+            shared.queue.act(ps, act, What::Progress);
+        }
+        Ok(())
+    }
+
+    /// A packet of which `rank` waits for the injection was injected at `ps`.
+    pub(super) fn packet_injected(
+        &mut self,
+        rank: RankId,
+        packet: Packet,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
+        let (Packet::Envelope { send, .. } | Packet::Payload { send, .. }) = packet else {
+            return Ok(());
+        };
+        match self.ranks[rank.index()].endpoint().sends.remove(send) {
+            Some(sending) => self.complete(rank, sending.owner, ps, shared),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets `rank` take up the MPI messages that have arrived, at `ps`.
+    pub(in crate::replay) fn progress(
+        &mut self,
+        rank: RankId,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
+        let arrivals = self.ranks[rank.index()].endpoint().take_up();
+        let failed = |player: &Self, problem: Problem| {
+            anyhow::anyhow!("job '{}', rank {rank}: {problem}", player.name)
+        };
+        for envelope in arrivals.envelopes {
+            let endpoint = self.ranks[rank.index()].endpoint();
+            let Some(owner) = endpoint.queues.arrive(envelope) else {
+                continue;
+            };
+            let matched = self.matched(rank, envelope, owner, ps, shared);
+            if matched.map_err(|problem| failed(self, problem))? {
+                self.complete(rank, owner, ps, shared)?;
+            }
+        }
+        for Cleared { send, receive } in arrivals.cleared {
+            let endpoint = self.ranks[rank.index()].endpoint();
+            let Some(&sending) = endpoint.sends.get(send) else {
+                continue;
+            };
+            let packet = Packet::Payload { send, receive };
+            let ranks = RankPair {
+                from: rank,
+                to: sending.to.0,
+            };
+            self.post(ps, ranks, sending.bytes, packet, Release::Injected, shared)
+                .map_err(|problem| failed(self, problem))?;
+        }
+        Ok(())
+    }
+}
+
+/// True if `op` waits for `request`.
+fn names(op: &Op, request: RequestId) -> bool {
+    let Action::Mpi(call) = &op.action else {
+        return false;
+    };
+    matches!(&**call, Call::Wait { requests, .. } if requests.contains(&request))
+}

@@ -1,0 +1,206 @@
+//! Plays the program of one job.
+//!
+//! For the operations o₁, o₂, … of a stream
+//!
+//! ```text
+//! start(o_k) = max(done(o_{k−1}), events in after) + compute
+//! ```
+//!
+//! `done` of a marker is its start. `done` of a send is its start or its completion (see
+//! [`SendCompletion`](super::job::SendCompletion)). `done` of a collective with an id is its
+//! start; its completion is an event of its own. `done` of an MPI call is its return.
+
+mod calls;
+mod outcome;
+mod streams;
+
+use super::collectives::Step;
+use super::job::{JobSpec, Repeat};
+use super::link::{Link, Shared};
+use super::members::Carrier;
+use super::mpi::Protocol;
+use super::plans::Plans;
+use super::program::{Place, Program, RankId, StreamId};
+use super::queue::{Act, Actor};
+use super::rank::Rank;
+use crate::units::Ratio;
+use anyhow::{Context, anyhow};
+
+/// A job being replayed.
+pub(super) struct Player {
+    pub name: String,
+    program: Box<dyn Program>,
+    start_ps: u64,
+    repeat: Repeat,
+    /// Start of the repetition in progress.
+    began_ps: u64,
+    /// Execution time of every complete repetition.
+    repetitions_ps: Vec<u64>,
+    /// Computation of the rank that ended last, over all complete repetitions.
+    repetitions_compute_ps: u128,
+    compute_scale: Ratio,
+    protocol: Protocol,
+    reduction_ps_per_byte: Ratio,
+    link: Link,
+    pub ranks: Vec<Rank>,
+    pub plans: Plans,
+    /// Steps of a collective; kept to reuse its memory.
+    steps: Vec<Step>,
+    /// Number of streams that are not over.
+    unended: u32,
+    /// Number of messages in flight that belong to no collective.
+    in_flight: u64,
+    point_to_point: u64,
+    point_to_point_bytes: u64,
+    /// Operations that were carried out.
+    pub operations: u64,
+}
+
+impl Player {
+    /// Job number `job`; its ranks begin at its start.
+    pub(super) fn new(job: u32, spec: JobSpec, shared: &mut Shared<'_>) -> Self {
+        let start_ps = spec.start_ps;
+        let count = spec.nics.len() as u32;
+        let rank = |id| Rank::new(id, spec.program.streams(id), start_ps);
+        let mut player = Self {
+            name: spec.name,
+            start_ps,
+            repeat: spec.repeat,
+            began_ps: start_ps,
+            repetitions_ps: Vec::new(),
+            repetitions_compute_ps: 0,
+            compute_scale: spec.compute_scale,
+            protocol: spec.protocol,
+            reduction_ps_per_byte: spec.reduction_ps_per_byte,
+            ranks: RankId::all(count).map(rank).collect(),
+            program: spec.program,
+            link: Link {
+                job,
+                sl: spec.sl,
+                nics: spec.nics,
+                send_completion: spec.send_completion,
+                intra_node: spec.intra_node,
+                sent: 0,
+                bytes: 0,
+                intra_node_sent: 0,
+            },
+            plans: Plans::new(count, spec.collectives),
+            steps: Vec::new(),
+            unended: 0,
+            in_flight: 0,
+            point_to_point: 0,
+            point_to_point_bytes: 0,
+            operations: 0,
+        };
+        player.begin(start_ps, shared);
+        player
+    }
+
+    /// Puts all streams at their first operation at `ps`.
+    fn begin(&mut self, ps: u64, shared: &mut Shared<'_>) {
+        self.began_ps = ps;
+        self.unended = 0;
+        for at in 0..self.ranks.len() {
+            self.ranks[at].restart(ps);
+            let rank = &self.ranks[at];
+            for (stream, _) in rank.streams() {
+                self.unended += 1;
+                shared.stream(ps, self.act_of(rank.id, stream, 0), stream);
+            }
+        }
+    }
+
+    /// An act of a stream for its operation `record`.
+    fn act_of(&self, rank: RankId, stream: StreamId, record: u64) -> Act {
+        Act {
+            job: self.link.job,
+            rank,
+            actor: Actor::Stream(stream),
+            record,
+        }
+    }
+
+    /// Call this after every event of the job, at `ps`: if the event ended a repetition,
+    /// the next one begins.
+    pub(super) fn repeat_if_complete(
+        &mut self,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
+        if !self.all_done() || self.ended() {
+            return Ok(());
+        }
+        let (last_ps, compute_ps) = self.last();
+        let took = last_ps.saturating_sub(self.began_ps);
+        self.repetitions_ps.push(took);
+        self.repetitions_compute_ps += u128::from(compute_ps);
+        if self.ended() {
+            return Ok(());
+        }
+        if took == 0 && self.endless() {
+            return Err(anyhow!(
+                "job '{}' takes no time, so it would repeat for ever at the same moment; remove its repeat",
+                self.name
+            ));
+        }
+        let again = || {
+            format!(
+                "job '{}', repetition {}",
+                self.name,
+                self.repetitions_ps.len() + 1
+            )
+        };
+        self.program.restart().with_context(again)?;
+        self.begin(ps, shared);
+        Ok(())
+    }
+
+    /// True if every operation of this repetition is done, every message was delivered
+    /// and every collective is complete.
+    fn all_done(&self) -> bool {
+        self.unended == 0 && self.in_flight == 0 && self.plans.live() == 0
+    }
+
+    /// True if the job repeats until the others end.
+    pub(super) fn endless(&self) -> bool {
+        self.repeat == Repeat::UntilOthersEnd
+    }
+
+    /// True if all repetitions are complete.
+    pub(super) fn ended(&self) -> bool {
+        match self.repeat {
+            Repeat::Times(times) => self.repetitions_ps.len() >= times as usize,
+            Repeat::UntilOthersEnd => false,
+        }
+    }
+
+    /// A rank, and what its members of collectives need to go on.
+    fn carrier<'a, 'b>(
+        &'a mut self,
+        rank: RankId,
+        shared: &'a mut Shared<'b>,
+    ) -> (&'a mut Rank, Carrier<'a, 'b>) {
+        let carrier = Carrier {
+            link: &mut self.link,
+            reduction_ps_per_byte: self.reduction_ps_per_byte,
+            steps: &mut self.steps,
+            shared,
+        };
+        (&mut self.ranks[rank.index()], carrier)
+    }
+
+    #[cold]
+    fn error(&self, rank: RankId, place: Place, problem: &str) -> anyhow::Error {
+        anyhow!("job '{}', rank {rank}, {place}: {problem}", self.name)
+    }
+
+    /// Messages created so far, collectives included.
+    pub(super) fn messages(&self) -> u64 {
+        self.link.sent
+    }
+
+    /// Index of the job.
+    pub(super) fn number(&self) -> u32 {
+        self.link.job
+    }
+}

@@ -1,0 +1,359 @@
+//! The streams of a job: how they take operations, wait for events and carry them out.
+
+use super::Player;
+use crate::replay::link::{Shared, TOO_LATE};
+use crate::replay::members::{Arrival, Entry, Key, Member};
+use crate::replay::messages::{InFlight, Purpose, RankPair, Release};
+use crate::replay::mpi::Owner;
+use crate::replay::program::{Action, Collective, Event, Label, Op, RankId, StreamId};
+use crate::replay::rank::State;
+use anyhow::Context;
+
+impl Player {
+    /// Lets a stream of `rank` go on at `ps`.
+    pub(in crate::replay) fn resume(
+        &mut self,
+        rank: RankId,
+        stream: StreamId,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
+        let r = rank.index();
+        loop {
+            let blocked = match self.ranks[r].stream(stream).state {
+                State::Computing => self.act(rank, stream, ps, shared)?,
+                State::Looking => self.look(rank, stream, ps, shared)?,
+                State::Between => false,
+                State::Waiting | State::Blocked | State::InWait | State::Ended => true,
+            };
+            if blocked {
+                return Ok(());
+            }
+            let next = self.program.next(rank, stream);
+            let next = next.with_context(|| format!("job '{}', rank {rank}", self.name))?;
+            self.ranks[r].touch(ps);
+            let state = self.ranks[r].stream_mut(stream);
+            let Some(mut op) = next else {
+                state.state = State::Ended;
+                self.unended -= 1;
+                return Ok(());
+            };
+            state.records += 1;
+            let Some(scaled) = self.compute_scale.mul_round(op.compute_ps) else {
+                return Err(self.error(rank, op.place, TOO_LATE));
+            };
+            op.compute_ps = scaled;
+            if !self.ranks[r].awaits(stream, op) || self.compute(rank, stream, ps, shared)? > ps {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Begins the computation of a stream, since its operation waits for nothing more.
+    /// Returns the end of the computation; if that is later than `ps`, schedules an event.
+    fn compute(
+        &mut self,
+        rank: RankId,
+        stream: StreamId,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<u64> {
+        let state = self.ranks[rank.index()].stream_mut(stream);
+        let Some(op) = &state.op else { return Ok(ps) };
+        state.state = State::Computing;
+        let (place, record) = (op.place, state.records - 1);
+        let Some(start) = ps.checked_add(op.compute_ps) else {
+            return Err(self.error(rank, place, TOO_LATE));
+        };
+        if start > ps {
+            shared.stream(start, self.act_of(rank, stream, record), stream);
+        }
+        Ok(start)
+    }
+
+    /// As [`compute`](Self::compute), but always schedules an event.
+    fn wake(
+        &mut self,
+        rank: RankId,
+        stream: StreamId,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
+        if self.compute(rank, stream, ps, shared)? == ps {
+            let record = self.ranks[rank.index()].stream(stream).records - 1;
+            shared.stream(ps, self.act_of(rank, stream, record), stream);
+        }
+        Ok(())
+    }
+
+    /// Carries out the operation of a stream at `ps`; true if the stream has to wait
+    /// until it is done.
+    fn act(
+        &mut self,
+        rank: RankId,
+        stream: StreamId,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<bool> {
+        let r = rank.index();
+        self.ranks[r].touch(ps);
+        let state = self.ranks[r].stream_mut(stream);
+        state.state = State::Between;
+        let Some(op) = state.op.take() else {
+            return Ok(false);
+        };
+        state.compute_ps = state.compute_ps.saturating_add(op.compute_ps);
+        self.operations += 1;
+        if let Some(label) = op.label {
+            self.ranks[r].started(label);
+            self.happens(rank, Event::Started(label), ps, shared)?;
+        }
+        let state = match &op.action {
+            Action::Marker => State::Between,
+            Action::Send { .. } => self
+                .send(rank, &op, ps, shared)
+                .map_err(|problem| self.error(rank, op.place, &problem))?,
+            Action::Collective(collective, position) => {
+                self.enter(rank, stream, ps, (collective, *position), &op, shared)?;
+                State::Between
+            }
+            Action::Mpi(call) => self.call(rank, stream, ps, call, op.place, shared)?,
+        };
+        if state == State::Between {
+            self.done(rank, op.label, ps, shared)?;
+            return Ok(false);
+        }
+        let stream = self.ranks[r].stream_mut(stream);
+        stream.state = state;
+        stream.op = Some(op);
+        Ok(true)
+    }
+
+    /// An operation of `rank` is done at `ps`.
+    pub(super) fn done(
+        &mut self,
+        rank: RankId,
+        label: Option<Label>,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
+        let Some(label) = label else { return Ok(()) };
+        self.ranks[rank.index()].done(label);
+        self.happens(rank, Event::Done(label), ps, shared)?;
+        Ok(())
+    }
+
+    /// Sends a message with an id.
+    fn send(
+        &mut self,
+        from: RankId,
+        op: &Op,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> Result<State, String> {
+        let Action::Send {
+            id,
+            to,
+            bytes,
+            awaited,
+        } = op.action
+        else {
+            return Ok(State::Between);
+        };
+        if to.index() >= self.ranks.len() {
+            let last = self.ranks.len() - 1;
+            return Err(format!(
+                "message {id} goes to rank {to}, but the trace has ranks 0 to {last}"
+            ));
+        }
+        let purpose = Purpose::PointToPoint { id, awaited };
+        let (ranks, release) = (RankPair { from, to }, self.link.release(bytes));
+        self.link.post(ps, ranks, bytes, purpose, release, shared)?;
+        self.in_flight += 1;
+        self.count(bytes);
+        Ok(match release {
+            Release::Handed => State::Between,
+            Release::Injected | Release::Delivered => State::Blocked,
+        })
+    }
+
+    /// Counts a point-to-point message of the trace.
+    pub(super) fn count(&mut self, bytes: u64) {
+        self.point_to_point += 1;
+        self.point_to_point_bytes = self.point_to_point_bytes.saturating_add(bytes);
+    }
+
+    fn enter(
+        &mut self,
+        rank: RankId,
+        stream: StreamId,
+        ps: u64,
+        (collective, me): (&Collective, u32),
+        op: &Op,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
+        let key = Key::Id(collective.id);
+        if collective.members.get(me as usize) != Some(&rank) {
+            let problem = format!("{key}: the rank is not in the communicator");
+            return Err(self.error(rank, op.place, &problem));
+        }
+        let plan = self.plans.shared(collective);
+        let plan = plan.map_err(|problem| self.error(rank, op.place, &problem))?;
+        let entry = Entry {
+            key,
+            ranks: collective.members.clone(),
+            me,
+            plan,
+            stream,
+            record: self.ranks[rank.index()].stream(stream).records - 1,
+            place: op.place,
+            owner: None,
+        };
+        let entered = self.ranks[rank.index()].members.enter(entry);
+        let number = entered.map_err(|problem| self.error(rank, op.place, &problem))?;
+        self.proceed(rank, number, ps, shared)
+    }
+
+    /// Lets `rank` go on with the collective of this number at `ps`.
+    pub(in crate::replay) fn proceed(
+        &mut self,
+        rank: RankId,
+        number: u32,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
+        let (state, mut carrier) = self.carrier(rank, shared);
+        let completed = state.members.proceed(number, ps, &mut carrier);
+        match completed.map_err(|(place, problem)| self.error(rank, place, &problem))? {
+            Some(member) => self.completed(rank, &member, ps, shared),
+            None => Ok(()),
+        }
+    }
+
+    /// `rank` has completed its part of a collective.
+    fn completed(
+        &mut self,
+        rank: RankId,
+        member: &Member,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
+        self.plans.completed(member.key);
+        self.ranks[rank.index()].touch(ps);
+        match (member.owner, member.key) {
+            (Some(owner), _) => self.complete(rank, owner, ps, shared)?,
+            (None, Key::Id(id)) => {
+                self.happens(rank, Event::Completed(id), ps, shared)?;
+            }
+            (None, Key::Call { .. }) => {}
+        }
+        Ok(())
+    }
+
+    /// Tells the streams of `rank` that `event` happened at `ps`; those go on that waited for
+    /// nothing else. True if one waited for it.
+    fn happens(
+        &mut self,
+        rank: RankId,
+        event: Event,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<bool> {
+        let streams = self.ranks[rank.index()].streams().len() as u32;
+        let mut awaited = false;
+        for stream in StreamId::all(streams) {
+            let told = self.ranks[rank.index()].tell(stream, event);
+            awaited |= told.is_some();
+            if told == Some(true) {
+                self.wake(rank, stream, ps, shared)?;
+            }
+        }
+        Ok(awaited)
+    }
+
+    /// A message of this job arrived at `ps`.
+    pub(in crate::replay) fn delivered(
+        &mut self,
+        message: &InFlight,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
+        let to = message.ranks.to;
+        match message.purpose {
+            Purpose::PointToPoint { id, awaited } => {
+                self.in_flight -= 1;
+                self.ranks[to.index()].touch(ps);
+                if !self.happens(to, Event::Received(id), ps, shared)? && awaited {
+                    self.ranks[to.index()].keep(id);
+                }
+            }
+            Purpose::Collective { key, from, tag } => {
+                let arrival = Arrival { key, from, tag };
+                let members = &mut self.ranks[to.index()].members;
+                members.arrived(arrival, ps, self.link.job, shared);
+            }
+            Purpose::Mpi(packet) => {
+                self.in_flight -= 1;
+                self.packet_arrived(message.ranks, packet, ps, shared)?;
+            }
+        }
+        if message.release == Release::Delivered {
+            self.released(message, ps, shared)?;
+        }
+        Ok(())
+    }
+
+    /// A send of this job is complete at `ps`.
+    pub(in crate::replay) fn released(
+        &mut self,
+        message: &InFlight,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
+        let from = message.ranks.from;
+        match message.purpose {
+            Purpose::PointToPoint { id, .. } => {
+                let rank = &self.ranks[from.index()];
+                let sends = |op: &Op| matches!(op.action, Action::Send { id: i, .. } if i == id);
+                let mut blocked = rank.streams().filter(|(_, s)| s.state == State::Blocked);
+                let sender = blocked.find(|(_, s)| s.op.as_ref().is_some_and(sends));
+                let sender = sender.map(|(stream, _)| stream);
+                drop(blocked);
+                if let Some(stream) = sender {
+                    self.complete(from, Owner::Stream(stream), ps, shared)?;
+                }
+            }
+            Purpose::Collective { key, .. } => {
+                let members = &mut self.ranks[from.index()].members;
+                members.released(key, ps, self.link.job, shared);
+            }
+            Purpose::Mpi(packet) => self.packet_injected(from, packet, ps, shared)?,
+        }
+        Ok(())
+    }
+
+    /// The operation that blocks a stream, or that a request stands for, is complete at `ps`.
+    pub(super) fn complete(
+        &mut self,
+        rank: RankId,
+        owner: Owner,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) -> anyhow::Result<()> {
+        let stream = match owner {
+            Owner::Stream(stream) => stream,
+            Owner::Request(request) => {
+                self.complete_request(rank, request, ps, shared);
+                return Ok(());
+            }
+        };
+        let state = &mut self.ranks[rank.index()];
+        state.touch(ps);
+        let blocked = state.stream_mut(stream);
+        blocked.state = State::Between;
+        let label = blocked.op.take().and_then(|op| op.label);
+        let record = blocked.records;
+        shared.stream(ps, self.act_of(rank, stream, record), stream);
+        self.done(rank, label, ps, shared)
+    }
+}

@@ -1,0 +1,204 @@
+//! The one internal form of every trace: per rank, lazy streams of operations with explicit
+//! dependencies.
+
+mod collective;
+
+pub use collective::{AlltoallBlocks, Collective, CollectiveKind, Contribution, RootedBlocks};
+
+use super::mpi::Call;
+use crate::fabric::ids::define_ids;
+use std::fmt;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+define_ids! {
+    /// A rank of a job. Not its position in a communicator.
+    RankId;
+    /// A stream of operations of one rank.
+    StreamId;
+}
+
+/// One operation of a stream. It starts `compute_ps` after both the previous
+/// operation of the stream is done and all events in `after` have happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Op {
+    /// Events that must have happened before the computation starts.
+    pub after: After,
+    /// Local computation in picoseconds.
+    pub compute_ps: u64,
+    /// What happens then.
+    pub action: Action,
+    /// Name under which other operations of the rank may wait for this one.
+    pub label: Option<Label>,
+    /// Where the trace has it, for messages to the user.
+    pub place: Place,
+}
+
+/// Name of an operation, unique among the operations of its rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Label(NonZeroU64);
+
+impl Label {
+    /// The label with this number, from 0 to 2⁶⁴ − 2; `None` for 2⁶⁴ − 1.
+    #[must_use]
+    pub fn new(number: u64) -> Option<Self> {
+        number.checked_add(1).and_then(NonZeroU64::new).map(Self)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn get(self) -> u64 {
+        self.0.get() - 1
+    }
+}
+
+/// Place of an operation in its trace: a line or the offset of a byte. Lines and offsets have
+/// the order of the trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place(u64);
+
+impl Place {
+    /// Set in the offset of a byte.
+    const BYTE: u64 = 1 << 63;
+
+    /// A line, from 1; below 2⁶³.
+    #[must_use]
+    pub fn line(line: u64) -> Self {
+        Self(line & !Self::BYTE)
+    }
+
+    /// The offset of a byte, from 0; below 2⁶³.
+    #[must_use]
+    pub fn byte(offset: u64) -> Self {
+        Self(offset | Self::BYTE)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 & Self::BYTE {
+            0 => write!(f, "line {}", self.0),
+            _ => write!(f, "byte {}", self.0 & !Self::BYTE),
+        }
+    }
+}
+
+/// Events that an operation waits for, besides the end of its predecessor.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum After {
+    /// Nothing more.
+    #[default]
+    Previous,
+    /// One event.
+    Event(Event),
+    /// All of these, each once.
+    All(Box<[Event]>),
+}
+
+impl After {
+    /// These events, each once.
+    #[must_use]
+    pub fn of(events: Vec<Event>) -> Self {
+        match events[..] {
+            [] => Self::Previous,
+            [event] => Self::Event(event),
+            _ => Self::All(events.into()),
+        }
+    }
+
+    /// The events.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        match self {
+            Self::Previous => &[],
+            Self::Event(event) => std::slice::from_ref(event),
+            Self::All(events) => events,
+        }
+    }
+}
+
+/// Something that happens to a rank, for which its operations may wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// The message with this id arrived. At most one operation waits for a message, and its
+    /// [send](Action::Send) says that one does.
+    Received(u64),
+    /// This rank completed the collective with this id, which it has
+    /// [entered](Action::Collective) before.
+    Completed(u64),
+    /// The operation with this label started.
+    Started(Label),
+    /// The operation with this label is done.
+    Done(Label),
+}
+
+/// What an operation does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing: computation alone, the entry of a receive, a wait or the end.
+    Marker,
+    /// Sends `bytes` to rank `to`; the message is known as `id` in the trace.
+    Send {
+        /// Message id, unique in the trace.
+        id: u64,
+        /// Receiving rank.
+        to: RankId,
+        /// Payload.
+        bytes: u64,
+        /// True if an operation of the receiver waits for the message.
+        awaited: bool,
+    },
+    /// Takes part in a collective; the number is the rank's position among its members.
+    Collective(Arc<Collective>, u32),
+    /// A call of MPI.
+    Mpi(Box<Call>),
+}
+
+/// A trace, read lazily stream by stream.
+pub trait Program {
+    /// Number of ranks.
+    fn ranks(&self) -> u32;
+
+    /// Number of streams of `rank`, at least 1.
+    fn streams(&self, rank: RankId) -> u32 {
+        let _ = rank;
+        1
+    }
+
+    /// The next operation of a stream of `rank` in program order; `None` at its end.
+    ///
+    /// # Errors
+    /// If the trace is broken at a place not read before.
+    fn next(&mut self, rank: RankId, stream: StreamId) -> anyhow::Result<Option<Op>>;
+
+    /// Starts over: every stream is at its first operation again.
+    ///
+    /// # Errors
+    /// If the trace cannot be read again.
+    fn restart(&mut self) -> anyhow::Result<()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_is_small() {
+        // Traces that are kept in memory are lists of them.
+        assert!(size_of::<Op>() <= 80, "{}", size_of::<Op>());
+    }
+
+    #[test]
+    fn places_name_lines_or_bytes() {
+        assert_eq!(Place::line(7).to_string(), "line 7");
+        assert_eq!(Place::byte(7).to_string(), "byte 7");
+    }
+
+    #[test]
+    fn labels_keep_their_number() {
+        let number = |n| Label::new(n).map(Label::get);
+        assert_eq!(number(0), Some(0));
+        assert_eq!(number(u64::MAX - 1), Some(u64::MAX - 1));
+        assert_eq!(number(u64::MAX), None);
+    }
+}

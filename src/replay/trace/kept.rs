@@ -1,0 +1,90 @@
+//! Small traces as lists of operations in memory, so that their files are read once for any
+//! number of replays.
+
+use super::TraceFile;
+use crate::replay::program::{Op, Program, RankId, StreamId};
+use std::sync::Arc;
+
+/// All operations of a trace.
+pub(super) struct Kept {
+    /// By rank.
+    ranks: Arc<[Ops]>,
+    operations: u64,
+}
+
+/// The operations of a rank, by stream.
+type Ops = Box<[Box<[Op]>]>;
+
+impl Kept {
+    /// All operations of `program`.
+    ///
+    /// # Errors
+    /// As [`Program::next`].
+    pub(super) fn of(program: &mut dyn Program) -> anyhow::Result<Self> {
+        let mut operations = 0;
+        let mut ranks = Vec::new();
+        for rank in RankId::all(program.ranks()) {
+            let mut streams = Vec::new();
+            for stream in StreamId::all(program.streams(rank)) {
+                let mut ops = Vec::new();
+                while let Some(op) = program.next(rank, stream)? {
+                    ops.push(op);
+                }
+                operations += ops.len() as u64;
+                streams.push(ops.into());
+            }
+            ranks.push(streams.into());
+        }
+        Ok(Self {
+            ranks: ranks.into(),
+            operations,
+        })
+    }
+}
+
+impl TraceFile for Kept {
+    fn ranks(&self) -> u32 {
+        self.ranks.len() as u32
+    }
+
+    fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    fn open(&self) -> anyhow::Result<Box<dyn Program>> {
+        let of_rank = |streams: &Ops| vec![0; streams.len()];
+        Ok(Box::new(KeptProgram {
+            next: self.ranks.iter().map(of_rank).collect(),
+            ranks: Arc::clone(&self.ranks),
+        }))
+    }
+}
+
+/// A replay of operations in memory.
+struct KeptProgram {
+    ranks: Arc<[Ops]>,
+    /// Operations taken, by rank and stream.
+    next: Vec<Vec<usize>>,
+}
+
+impl Program for KeptProgram {
+    fn ranks(&self) -> u32 {
+        self.ranks.len() as u32
+    }
+
+    fn streams(&self, rank: RankId) -> u32 {
+        self.ranks[rank.index()].len() as u32
+    }
+
+    fn next(&mut self, rank: RankId, stream: StreamId) -> anyhow::Result<Option<Op>> {
+        let next = &mut self.next[rank.index()][stream.index()];
+        let op = self.ranks[rank.index()][stream.index()].get(*next).cloned();
+        *next += 1;
+        Ok(op)
+    }
+
+    fn restart(&mut self) -> anyhow::Result<()> {
+        self.next.iter_mut().for_each(|rank| rank.fill(0));
+        Ok(())
+    }
+}

@@ -1,0 +1,103 @@
+//! Trace formats: how a file is recognised, checked, and opened as a program.
+//!
+//! A new format is a module here with a [`TraceFormat`], an entry in [`FORMATS`], and a parser
+//! in the crate `flitwise-formats`.
+
+mod kept;
+pub mod vef;
+
+use super::program::Program;
+use anyhow::{Context, bail};
+use flitwise_formats::source::Source;
+use std::path::Path;
+
+/// A format of traces.
+pub trait TraceFormat: Sync {
+    /// Its name, for messages.
+    fn name(&self) -> &'static str;
+
+    /// True if a file whose unpacked content begins with `head` says that it is of this format.
+    fn probe(&self, head: &[u8]) -> bool;
+
+    /// Reads and checks a whole file. Calls `go_on` now and then, and returns `None` as soon as it
+    /// returns false.
+    ///
+    /// # Errors
+    /// If the file can't be read or the trace is broken: the message names the file and the
+    /// lines or the offsets.
+    fn check(
+        &self,
+        path: &Path,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> anyhow::Result<Option<Box<dyn TraceFile>>>;
+}
+
+/// A trace that checked clean. It can be replayed any number of times.
+pub trait TraceFile: Send + Sync {
+    /// Number of ranks.
+    fn ranks(&self) -> u32;
+
+    /// Number of operations of all ranks.
+    fn operations(&self) -> u64;
+
+    /// The trace from its start.
+    ///
+    /// # Errors
+    /// If the file can't be read or is not the one that was checked.
+    fn open(&self) -> anyhow::Result<Box<dyn Program>>;
+}
+
+/// All formats, in the order in which a file is held against them.
+pub const FORMATS: [&dyn TraceFormat; 1] = [&vef::Vef];
+
+/// Most operations of a trace that is kept in memory after it was checked: 40 MB of them.
+const MAX_KEPT: u64 = 500_000;
+
+/// Checks the trace at `path`, in the format that its content says.
+///
+/// # Errors
+/// As [`TraceFormat::check`].
+///
+/// # Examples
+/// ```
+/// use flitwise::replay::program::{RankId, StreamId};
+/// use flitwise::replay::trace::check_file;
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("ping.vef");
+/// // Rank 0 computes 10 ns and sends 64 bytes to rank 1, which waits for them.
+/// let trace = "VEF3 2 2 1 0 0 0 1000\nC0 0 1\n0 0 1 64 4 10 -1\n1 1 1 0 2 0 0\n";
+/// std::fs::write(&path, trace)?;
+///
+/// let file = check_file(&path, &mut || true)?.expect("not stopped");
+/// assert_eq!((file.ranks(), file.operations()), (2, 2));
+/// let mut program = file.open()?;
+/// let op = program.next(RankId::new(0), StreamId::new(0))?.expect("one operation");
+/// assert_eq!(op.compute_ps, 10_000);
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+pub fn check_file(
+    path: &Path,
+    go_on: &mut dyn FnMut() -> bool,
+) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
+    regular(path)?;
+    let mut source = Source::open(path)?;
+    while source.buffer().0.is_empty() && !source.buffer().1 {
+        source.more()?;
+    }
+    let head = source.buffer().0;
+    let of_head = FORMATS.iter().find(|format| format.probe(head));
+    // The first format says what is wrong with a file of none.
+    of_head.unwrap_or(&FORMATS[0]).check(path, go_on)
+}
+
+fn regular(path: &Path) -> anyhow::Result<()> {
+    let meta = std::fs::metadata(path).with_context(|| path.display().to_string())?;
+    if !meta.is_file() {
+        bail!(
+            "{}: a trace is read twice, so it must be a regular file",
+            path.display()
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! VEF files: recognised, checked, and opened for replay.
+
+use super::{Lines, VefProgram};
+use crate::replay::program::Program;
+use crate::replay::trace::kept::Kept;
+use crate::replay::trace::{MAX_KEPT, TraceFile, TraceFormat, regular};
+use anyhow::bail;
+use flitwise_formats::source::Input;
+use flitwise_formats::vef::{Check, Observer, Reader, Record, Resolved, observe};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Errors of a trace that the refusal quotes.
+const QUOTED: usize = 5;
+
+/// VEF and VEF3.
+pub struct Vef;
+
+impl TraceFormat for Vef {
+    fn name(&self) -> &'static str {
+        "VEF"
+    }
+
+    fn probe(&self, head: &[u8]) -> bool {
+        head.starts_with(b"VEF")
+    }
+
+    fn check(
+        &self,
+        path: &Path,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
+        let input = Input::new(path);
+        let mut reader = Reader::of(input.open()?)?;
+        let comms = reader.comms().to_vec();
+        let observed = observe(&mut reader, Keep::new(), go_on)?;
+        let Some((check, Keep { records })) = observed else {
+            return Ok(None);
+        };
+        if !check.is_clean() {
+            bail!(refusal(path, &check));
+        }
+        let Some(records) = records else {
+            return Ok(Some(Box::new(VefFile { input, check })));
+        };
+        let lines = Lines::Read(records.into_iter());
+        let mut program = VefProgram::over(&input, &check, comms, lines);
+        Ok(Some(Box::new(Kept::of(&mut program)?)))
+    }
+}
+
+/// A trace that is read again for every replay.
+struct VefFile {
+    input: Input,
+    check: Check,
+}
+
+impl TraceFile for VefFile {
+    fn ranks(&self) -> u32 {
+        self.check.header.tasks
+    }
+
+    fn operations(&self) -> u64 {
+        self.check.records.iter().sum()
+    }
+
+    fn open(&self) -> anyhow::Result<Box<dyn Program>> {
+        Ok(Box::new(VefProgram::resume(&self.input, &self.check)?))
+    }
+}
+
+impl VefProgram {
+    /// Checks a trace and opens it, of any size, to be read again while it is replayed.
+    ///
+    /// # Errors
+    /// If the file can't be read or the trace is broken: the message names file and lines.
+    ///
+    /// # Examples
+    /// ```
+    /// use flitwise::replay::program::{Action, Program, RankId, StreamId};
+    /// use flitwise::replay::trace::vef::VefProgram;
+    ///
+    /// let dir = tempfile::tempdir()?;
+    /// let path = dir.path().join("ping.vef");
+    /// // Rank 0 computes 10 ns and sends 64 bytes to rank 1, which waits for them.
+    /// let trace = "VEF3 2 2 1 0 0 0 1000\nC0 0 1\n0 0 1 64 4 10 -1\n1 1 1 0 2 0 0\n";
+    /// std::fs::write(&path, trace)?;
+    ///
+    /// let (mut program, check) = VefProgram::open(&path)?;
+    /// assert_eq!((program.ranks(), check.messages), (2, 1));
+    /// let (rank, stream) = (RankId::new(0), StreamId::new(0));
+    /// let op = program.next(rank, stream)?.expect("one operation");
+    /// let (to, awaited) = (RankId::new(1), true);
+    /// assert_eq!(op.action, Action::Send { id: 0, to, bytes: 64, awaited });
+    /// assert_eq!(program.next(rank, stream)?, None);
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub fn open(path: impl AsRef<Path>) -> anyhow::Result<(Self, Check)> {
+        let path = path.as_ref();
+        regular(path)?;
+        let input = Input::new(path);
+        loop {
+            // The check is never stopped.
+            let checked = observe(&mut Reader::of(input.open()?)?, (), &mut || true)?;
+            if let Some((check, ())) = checked {
+                if !check.is_clean() {
+                    bail!(refusal(path, &check));
+                }
+                return Ok((Self::resume(&input, &check)?, check));
+            }
+        }
+    }
+}
+
+/// Keeps the records of a trace while it is checked.
+struct Keep {
+    /// All so far with their lines; `None` if they are too many.
+    records: Option<Vec<(u64, Record)>>,
+}
+
+impl Keep {
+    fn new() -> Self {
+        Self {
+            records: Some(Vec::new()),
+        }
+    }
+}
+
+impl Observer for Keep {
+    type Note = ();
+
+    fn read(&mut self, line: u64, record: &Record) {
+        let Some(records) = &mut self.records else {
+            return;
+        };
+        match (records.len() as u64) < MAX_KEPT {
+            true => records.push((line, *record)),
+            false => self.records = None,
+        }
+    }
+
+    fn started(&mut self, _: u32, (): ()) {}
+
+    fn resolved(&mut self, _: u64, _: &Resolved) {}
+}
+
+#[cold]
+fn refusal(path: &Path, check: &Check) -> String {
+    let mut text = String::new();
+    let path = path.display();
+    for (i, e) in check.errors.iter().take(QUOTED).enumerate() {
+        let gap = if i == 0 { "" } else { "\n" };
+        // Writing to a string can't fail.
+        let _ = write!(text, "{gap}{path}:{}: {}", e.line, e.message);
+    }
+    let more = check.error_total.saturating_sub(QUOTED as u64);
+    if more > 0 {
+        let _ = write!(text, "\n{path}: and {more} more errors");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::program::{Op, RankId, StreamId};
+    use crate::replay::trace::check_file;
+
+    fn all(program: &mut dyn Program) -> Vec<Vec<Op>> {
+        let ranks = RankId::all(program.ranks());
+        let rank = |rank| {
+            let mut next = || program.next(rank, StreamId::new(0)).unwrap();
+            std::iter::from_fn(&mut next).collect()
+        };
+        ranks.map(rank).collect()
+    }
+
+    #[test]
+    fn a_trace_in_memory_is_the_trace_of_the_file() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces/hpl-16.vef.gz");
+        let file = check_file(&path, &mut || true).unwrap().unwrap();
+        let (mut read, check) = VefProgram::open(&path).unwrap();
+        assert_eq!(file.operations(), check.records.iter().sum::<u64>());
+        let mut kept = file.open().unwrap();
+        let ops = all(&mut *kept);
+        assert_eq!(ops, all(&mut read));
+        assert!(
+            kept.next(RankId::new(3), StreamId::new(0))
+                .unwrap()
+                .is_none()
+        );
+        kept.restart().unwrap();
+        assert_eq!(all(&mut *kept), ops);
+        assert!(check_file(&path, &mut || false).unwrap().is_none());
+    }
+}
