@@ -9,7 +9,7 @@ pub struct JobOutcome {
     pub name: String,
     /// Ranks of the job.
     pub ranks: u32,
-    /// True if every record started, every message was delivered and every
+    /// True if every operation is done, every message was delivered and every
     /// collective was completed, in all repetitions. For a job that repeats until the
     /// others end, one repetition suffices.
     pub complete: bool,
@@ -23,8 +23,8 @@ pub struct JobOutcome {
     /// Mean of the repetitions, rounded down, in picoseconds; if not complete, the time
     /// since the start of the job.
     pub execution_ps: u64,
-    /// Computation of the rank that ended last (the lowest of several); mean of the
-    /// repetitions, rounded down.
+    /// Computation of the rank that ended last (the lowest of several), in its stream that
+    /// computed longest; mean of the repetitions, rounded down.
     pub compute_ps: u64,
     /// The rest of that rank's time: network and waiting for partners.
     pub network_ps: u64,

@@ -127,7 +127,8 @@ impl Player {
         ps: u64,
         shared: &mut Shared<'_>,
     ) -> anyhow::Result<()> {
-        if !self.all_done() || self.ended() {
+        // An act at this time may still send a message: the answer to a clear to send.
+        if !self.all_done() || self.ended() || shared.queue.will_act(self.link.job) {
             return Ok(());
         }
         let (last_ps, compute_ps) = self.last();
