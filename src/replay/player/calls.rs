@@ -72,7 +72,7 @@ impl Player {
         };
         match (request, complete) {
             (Some(request), true) => {
-                self.ranks[rank.index()].endpoint().complete(request);
+                self.complete_request(rank, request, ps, shared);
                 Ok(State::Between)
             }
             (Some(_), false) | (None, true) => Ok(State::Between),
