@@ -150,7 +150,11 @@ impl Member {
         let (key, from) = (self.key, self.me);
         let purpose = Purpose::Collective { key, from, tag };
         let link = &mut *carrier.link;
-        let release = link.release(bytes);
+        // The messages of a call are eager, whatever their size.
+        let release = link.release(match key {
+            Key::Call { .. } => 0,
+            Key::Id(_) => bytes,
+        });
         link.post(ps, ranks, bytes, purpose, release, carrier.shared)?;
         self.sends += u32::from(release != Release::Handed);
         Ok(())
