@@ -1,0 +1,8 @@
+//! The replay against the naive replay (`naive`): programs worked out by hand, random
+//! ones, and the naive replay by itself.
+
+mod alone;
+mod by_hand;
+mod everything;
+mod naive;
+mod random;

@@ -1,0 +1,49 @@
+//! What is replayed: a job, in memory.
+
+use flitwise::replay::collectives::Choices;
+use flitwise::replay::mpi::Protocol;
+use flitwise::replay::program::Op;
+use flitwise::replay::{IntraNode, SendCompletion};
+use flitwise::units::{Ratio, TickLength};
+
+/// A job and the length of a tick.
+#[derive(Debug, Clone)]
+pub struct Case {
+    pub tick: TickLength,
+    pub start_ps: u64,
+    /// How often the job runs.
+    pub repeat: u32,
+    /// NIC of every rank.
+    pub nics: Vec<u32>,
+    /// Operations by rank and stream.
+    pub ranks: Vec<Vec<Vec<Op>>>,
+    pub send_completion: SendCompletion,
+    pub protocol: Protocol,
+    pub compute_scale: Ratio,
+    pub intra_node: IntraNode,
+    pub reduction_ps_per_byte: Ratio,
+    pub collectives: Choices,
+}
+
+impl Case {
+    /// Rank r on NIC r, ticks of 1 ns, everything else as by default; inside a node 500 ps and a
+    /// byte per picosecond.
+    pub fn of(ranks: Vec<Vec<Vec<Op>>>) -> Self {
+        Self {
+            tick: TickLength::whole(1000),
+            start_ps: 0,
+            repeat: 1,
+            nics: (0..ranks.len() as u32).collect(),
+            ranks,
+            send_completion: SendCompletion::Handed,
+            protocol: Protocol::default(),
+            compute_scale: Ratio::ONE,
+            intra_node: IntraNode {
+                latency_ps: 500,
+                bytes_per_s: Ratio::whole(1_000_000_000_000),
+            },
+            reduction_ps_per_byte: Ratio::ZERO,
+            collectives: Choices::default(),
+        }
+    }
+}

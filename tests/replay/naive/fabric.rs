@@ -1,0 +1,135 @@
+//! A fabric without contention, and programs in memory.
+
+use super::case::Case;
+use super::outcome::Sent;
+use flitwise::fabric::ids::NicId;
+use flitwise::fabric::workload::{Queueing, Workload};
+use flitwise::replay::program::{Op, Program, RankId, StreamId};
+use flitwise::replay::{JobSpec, Repeat, Replay, ReplaySpec};
+use std::collections::BTreeMap;
+
+/// NICs of the fabric.
+pub const NICS: u32 = 64;
+
+/// Ticks in which the fabric reports the injection and the arrival of a message that was created in
+/// `tick`.
+pub fn reports(tick: u64, bytes: u64) -> [u64; 2] {
+    [tick + bytes / 8 + 1, tick + bytes / 8 + 100]
+}
+
+/// The replay of a case, at its start.
+pub fn replay(case: &Case) -> Replay {
+    let job = JobSpec {
+        name: String::from("job"),
+        program: Box::new(InMemory::new(&case.ranks)),
+        start_ps: case.start_ps,
+        repeat: Repeat::Times(case.repeat),
+        sl: 0,
+        nics: case.nics.iter().copied().map(NicId::new).collect(),
+        send_completion: case.send_completion,
+        protocol: case.protocol,
+        compute_scale: case.compute_scale,
+        intra_node: case.intra_node,
+        reduction_ps_per_byte: case.reduction_ps_per_byte,
+        collectives: case.collectives,
+    };
+    let spec = ReplaySpec {
+        tick: case.tick,
+        nics: NICS,
+        queueing: Queueing::PerLevel,
+        seed: 1,
+        jobs: vec![job],
+        background: Vec::new(),
+        background_until: None,
+    };
+    Replay::new(spec).expect("the case makes sense")
+}
+
+/// Plays a workload until nothing happens any more. `backwards` reverses the order of the reports
+/// of a tick, which must not matter.
+pub fn play(workload: &mut dyn Workload, backwards: bool) -> Vec<Sent> {
+    let mut log = Vec::new();
+    // By tick: token, and whether it has arrived.
+    let mut on_the_way: BTreeMap<u64, Vec<(u64, bool)>> = BTreeMap::new();
+    let mut now = 0;
+    while !workload.finished() {
+        let first = on_the_way.keys().next().copied();
+        let Some(next) = first.into_iter().chain(workload.next_tick()).min() else {
+            break;
+        };
+        now = next.max(now);
+        let mut due = on_the_way.remove(&now).unwrap_or_default();
+        if backwards {
+            due.reverse();
+        }
+        for (token, arrived) in due {
+            if arrived {
+                workload.delivered(now, token);
+            } else {
+                workload.injected(now, token);
+            }
+        }
+        if workload.next_tick().is_none_or(|tick| tick > now) {
+            continue;
+        }
+        let mut out = Vec::new();
+        workload.act(now, &mut out);
+        for message in out {
+            assert_ne!(message.src, message.dst);
+            assert_eq!(message.created, now);
+            let [injected, arrived] = reports(now, message.bytes);
+            let token = message.token;
+            on_the_way.entry(arrived).or_default().push((token, true));
+            if message.report_injection {
+                on_the_way.entry(injected).or_default().push((token, false));
+            }
+            log.push(Sent {
+                tick: now,
+                src: message.src.get(),
+                dst: message.dst.get(),
+                bytes: message.bytes,
+            });
+        }
+    }
+    log
+}
+
+/// Operations by rank and stream, and how many were taken.
+struct InMemory {
+    streams: Vec<Vec<(Vec<Op>, usize)>>,
+}
+
+impl InMemory {
+    fn new(ranks: &[Vec<Vec<Op>>]) -> Self {
+        let streams = ranks
+            .iter()
+            .map(|streams| streams.iter().map(|ops| (ops.clone(), 0)).collect());
+        Self {
+            streams: streams.collect(),
+        }
+    }
+}
+
+impl Program for InMemory {
+    fn ranks(&self) -> u32 {
+        self.streams.len() as u32
+    }
+
+    fn streams(&self, rank: RankId) -> u32 {
+        self.streams[rank.index()].len() as u32
+    }
+
+    fn next(&mut self, rank: RankId, stream: StreamId) -> anyhow::Result<Option<Op>> {
+        let (ops, next) = &mut self.streams[rank.index()][stream.index()];
+        let op = ops.get(*next).cloned();
+        *next += 1;
+        Ok(op)
+    }
+
+    fn restart(&mut self) -> anyhow::Result<()> {
+        for (_, next) in self.streams.iter_mut().flatten() {
+            *next = 0;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! The settings of a random job.
+
+use super::super::case::Case;
+use super::dice::Dice;
+use flitwise::replay::collectives::Choices;
+use flitwise::replay::collectives::decide::{Allgather, Allreduce, Alltoall, Bcast, Rooted};
+use flitwise::replay::mpi::Protocol;
+use flitwise::replay::{IntraNode, SendCompletion};
+use flitwise::units::{Bytes, Ratio, TickLength};
+
+/// A job of 1 to 6 ranks without operations, each of 1 to 3 streams.
+pub fn settings(dice: &mut Dice<'_>) -> Case {
+    let ranks = dice.of(&[1, 2, 3, 4, 2, 3, 4, 5, 6]);
+    let streams: Vec<usize> = (0..ranks).map(|_| dice.of(&[1, 1, 2, 3])).collect();
+    let nics = 1 + dice.below(ranks);
+    let thirds = TickLength::new(ratio(1000, 3)).expect("longer than 1 ps");
+    Case {
+        tick: dice.of(&[TickLength::whole(1000), TickLength::whole(1), thirds]),
+        start_ps: dice.of(&[0, 0, 777, 42_000]),
+        repeat: dice.of(&[1, 1, 1, 2]),
+        nics: (0..ranks).map(|rank| (rank % nics) as u32).collect(),
+        send_completion: dice.of(&[
+            SendCompletion::Handed,
+            SendCompletion::Injected,
+            SendCompletion::Rendezvous {
+                eager_threshold_bytes: 99,
+            },
+        ]),
+        protocol: Protocol {
+            eager_threshold_bytes: dice.of(&[64_000, 500, 99, 0]),
+            control_bytes: dice.of(&[0, 0, 8, 100]),
+        },
+        compute_scale: dice.of(&[
+            Ratio::ONE,
+            Ratio::ONE,
+            ratio(1, 3),
+            ratio(5, 2),
+            Ratio::ZERO,
+        ]),
+        intra_node: IntraNode {
+            latency_ps: dice.of(&[500, 0, 0, 3000]),
+            bytes_per_s: dice.of(&[
+                Ratio::whole(1_000_000_000_000),
+                Ratio::whole(3_000_000_000),
+                ratio(70_000_000_000_000, 3),
+            ]),
+        },
+        reduction_ps_per_byte: dice.of(&[Ratio::ZERO, Ratio::whole(25), ratio(1, 3)]),
+        collectives: choices(dice),
+        ..Case::of(
+            streams
+                .iter()
+                .map(|&streams| vec![Vec::new(); streams])
+                .collect(),
+        )
+    }
+}
+
+fn ratio(num: u64, den: u64) -> Ratio {
+    Ratio::new(num, den).expect("a fraction")
+}
+
+fn choices(dice: &mut Dice<'_>) -> Choices {
+    let default = Choices::default();
+    let chain = Choices {
+        bcast: Some(Bcast::Chain),
+        chain_segment: Some(Bytes(40)),
+        allreduce: Some(Allreduce::Ring),
+        ..default
+    };
+    let pairwise = Choices {
+        alltoall: Some(Alltoall::Pairwise),
+        ..default
+    };
+    // An alltoallv is linear all the same, and so are gatherv and scatterv.
+    let known_only = Choices {
+        alltoall: Some(Alltoall::Bruck),
+        gather: Some(Rooted::Binomial),
+        scatter: Some(Rooted::Binomial),
+        allgather: Some(Allgather::Ring),
+        ..default
+    };
+    dice.of(&[default, default, pairwise, known_only, chain])
+}

@@ -1,0 +1,289 @@
+//! All state of a replay, and how time passes.
+
+use super::case::Case;
+use super::matching::{Receive, Send};
+use super::members::Member;
+use super::message::{Message, Report};
+use super::outcome::{End, Outcome, Times};
+use flitwise::replay::mpi::{CommId, RequestId};
+use flitwise::replay::program::{Op, RankId};
+use std::collections::BTreeMap;
+
+/// An operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OpKey {
+    pub rank: RankId,
+    pub stream: u32,
+    /// Position in the stream.
+    pub index: usize,
+}
+
+/// What completes when a message or a member of a collective has got far enough.
+#[derive(Debug, Clone, Copy)]
+pub enum Owner {
+    Op(OpKey),
+    Request(RankId, RequestId),
+    /// One of the sends of this entry of `World::members`.
+    Member(usize),
+}
+
+/// A collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CollectiveKey {
+    WithId(u64),
+    /// The k-th of a communicator.
+    Call(CommId, usize),
+}
+
+/// A message of a collective; members are positions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    pub collective: CollectiveKey,
+    pub from: u32,
+    pub to: u32,
+    pub tag: u32,
+}
+
+/// How far a stream has come.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Position {
+    /// Operations that are done.
+    pub next: usize,
+    /// Start of the next one, once everything that it waits for has happened.
+    pub begins_ps: Option<u64>,
+}
+
+/// The state of one repetition of a job.
+pub struct World<'a> {
+    pub case: &'a Case,
+    pub now_ps: u64,
+    pub ops: BTreeMap<OpKey, Times>,
+    pub positions: BTreeMap<(RankId, u32), Position>,
+    pub messages: Vec<Message>,
+    /// What is still to be noted.
+    pub reports: Vec<Report>,
+    /// Ids of the messages that have arrived.
+    pub received: Vec<u64>,
+    /// Sends of MPI in the order of their calls.
+    pub sends: Vec<Send>,
+    /// Receives in the order of their calls.
+    pub receives: Vec<Receive>,
+    /// Active requests, and whether they are complete.
+    pub requests: BTreeMap<(RankId, RequestId), bool>,
+    /// Members of collectives in the order in which they entered.
+    pub members: Vec<Member>,
+    /// Messages of collectives that have arrived and are not received yet.
+    pub parts: Vec<Part>,
+    /// Computation of each stream.
+    pub computed_ps: BTreeMap<(RankId, u32), u64>,
+    /// Last event of each rank.
+    pub last_ps: BTreeMap<RankId, u64>,
+    pub error: Option<String>,
+    /// Requests that were used and taken before.
+    pub used: Vec<(RankId, RequestId)>,
+    pub outcome: &'a mut Outcome,
+}
+
+/// Replays a job.
+pub fn replay(case: &Case) -> Outcome {
+    let mut outcome = Outcome {
+        end: End::Complete,
+        repetitions_ps: Vec::new(),
+        end_ps: case.start_ps,
+        compute_ps: 0,
+        fabric: Vec::new(),
+        intra_node_messages: 0,
+        bytes: 0,
+        point_to_point: 0,
+        point_to_point_bytes: 0,
+        collectives: 0,
+        times: BTreeMap::new(),
+        features: BTreeMap::new(),
+    };
+    for _ in 0..case.repeat {
+        let start_ps = outcome.end_ps;
+        let mut world = World::new(case, start_ps, &mut outcome);
+        world.run();
+        if !world.finish() {
+            return outcome;
+        }
+        if case.repeat > 1 && outcome.end_ps == start_ps {
+            outcome.end = End::Error(String::from("it takes no time, so it cannot be repeated"));
+            return outcome;
+        }
+    }
+    outcome
+}
+
+impl<'a> World<'a> {
+    fn new(case: &'a Case, start_ps: u64, outcome: &'a mut Outcome) -> Self {
+        let ranks = RankId::all(case.ranks.len() as u32);
+        let streams = ranks.clone().flat_map(|rank| {
+            let streams = case.ranks[rank.index()].len() as u32;
+            (0..streams).map(move |stream| ((rank, stream), Position::default()))
+        });
+        Self {
+            case,
+            now_ps: start_ps,
+            ops: BTreeMap::new(),
+            positions: streams.collect(),
+            messages: Vec::new(),
+            reports: Vec::new(),
+            received: Vec::new(),
+            sends: Vec::new(),
+            receives: Vec::new(),
+            requests: BTreeMap::new(),
+            members: Vec::new(),
+            parts: Vec::new(),
+            computed_ps: BTreeMap::new(),
+            last_ps: ranks.map(|rank| (rank, start_ps)).collect(),
+            error: None,
+            used: Vec::new(),
+            outcome,
+        }
+    }
+
+    /// Until nothing happens any more.
+    fn run(&mut self) {
+        while self.error.is_none() {
+            self.note_reports();
+            if self.a_rank_acts() {
+                continue;
+            }
+            match self.next_ps() {
+                Some(next_ps) => self.now_ps = next_ps,
+                None => break,
+            }
+        }
+    }
+
+    /// The first rank that can do something now does it; false if none can.
+    fn a_rank_acts(&mut self) -> bool {
+        RankId::all(self.case.ranks.len() as u32).any(|rank| self.act(rank))
+    }
+
+    /// A rank does the first thing that it can do; false if there is nothing. What follows from it
+    /// is noted before anything else is done.
+    fn act(&mut self, rank: RankId) -> bool {
+        let mut acted = self.take_up(rank);
+        acted |= self.answer(rank);
+        let mut streams = 0..self.case.ranks[rank.index()].len() as u32;
+        acted || streams.any(|stream| self.take_steps(rank, stream) || self.go_on(rank, stream))
+    }
+
+    /// The next time at which something happens.
+    fn next_ps(&self) -> Option<u64> {
+        let reports = self.reports.iter().map(|report| report.at_ps);
+        let streams = self
+            .positions
+            .values()
+            .filter_map(|position| position.begins_ps);
+        let members = self
+            .members
+            .iter()
+            .filter_map(|member| member.busy_until_ps);
+        let times = reports.chain(streams).chain(members);
+        times.filter(|&at_ps| at_ps > self.now_ps).min()
+    }
+
+    /// The operations of a stream.
+    pub fn stream(&self, rank: RankId, stream: u32) -> &'a [Op] {
+        let case = self.case;
+        &case.ranks[rank.index()][stream as usize]
+    }
+
+    /// Notes an event of a rank.
+    pub fn touch(&mut self, rank: RankId) {
+        self.last_ps.insert(rank, self.now_ps);
+    }
+
+    /// Something is complete now.
+    pub fn complete(&mut self, owner: Option<Owner>) {
+        match owner {
+            None => {}
+            Some(Owner::Op(op)) => self.done(op),
+            Some(Owner::Request(rank, request)) => {
+                self.touch(rank);
+                let complete = self.requests.get_mut(&(rank, request));
+                *complete.expect("a request is active until it is complete") = true;
+            }
+            Some(Owner::Member(member)) => {
+                self.touch(self.members[member].rank);
+                self.members[member].open_sends -= 1;
+            }
+        }
+    }
+
+    /// Counts a feature if it is there.
+    pub fn count_if(&mut self, there: bool, feature: &'static str) {
+        if there {
+            *self.outcome.features.entry(feature).or_default() += 1;
+        }
+    }
+
+    /// Every operation is done, every message has arrived, every collective is complete.
+    fn is_complete(&self) -> bool {
+        let all_done = self
+            .positions
+            .iter()
+            .all(|(&(rank, stream), position)| position.next == self.stream(rank, stream).len());
+        all_done
+            && self.reports.is_empty()
+            && self
+                .members
+                .iter()
+                .all(|member| self.all_members_done(member.collective, member.ranks.len()))
+    }
+
+    /// Writes the outcome; true if the repetition was complete.
+    fn finish(mut self) -> bool {
+        let complete = self.error.is_none() && self.is_complete();
+        self.count_leftovers();
+        let mut collectives: Vec<_> = self
+            .members
+            .iter()
+            .map(|member| (member.collective, member.ranks.len()))
+            .collect();
+        collectives.sort_unstable();
+        collectives.dedup();
+        let done = collectives
+            .iter()
+            .filter(|&&(key, members)| self.all_members_done(key, members));
+        self.outcome.collectives += done.count() as u64;
+        let start_ps = self.outcome.end_ps;
+        // The first of the last.
+        let ends = self
+            .last_ps
+            .iter()
+            .rev()
+            .max_by_key(|&(_, &last_ps)| last_ps);
+        let (last, end_ps) = ends.map_or((None, start_ps), |(&rank, &ps)| (Some(rank), ps));
+        self.outcome.end_ps = end_ps;
+        let times = self
+            .ops
+            .iter()
+            .map(|(op, &times)| ((op.rank.get(), op.stream, op.index), times));
+        self.outcome.times = times.collect();
+        if complete {
+            self.outcome.repetitions_ps.push(end_ps - start_ps);
+            let of_last = self
+                .computed_ps
+                .iter()
+                .filter(|((rank, _), _)| Some(*rank) == last);
+            self.outcome.compute_ps += of_last.map(|(_, &ps)| ps).max().unwrap_or(0);
+        } else {
+            self.outcome.end = self.error.map_or(End::Stalled, End::Error);
+        }
+        complete
+    }
+
+    fn count_leftovers(&mut self) {
+        let unmatched = self.sends.iter().any(|send| send.receive.is_none());
+        self.count_if(unmatched, "replay that leaves unmatched messages");
+        let complete = self.is_complete();
+        let requests = !self.requests.is_empty();
+        self.count_if(complete && requests, "complete with active requests");
+        let pending = self.requests.values().any(|complete| !complete);
+        self.count_if(complete && pending, "complete with pending requests");
+    }
+}
