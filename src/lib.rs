@@ -3,7 +3,6 @@
 //!
 //! Data flows one way: formats → [`replay`] → [`fabric`] → results.
 
-pub mod cli;
 pub mod config;
 pub mod fabric;
 pub mod generate;

@@ -1,7 +1,9 @@
 //! The `flitwise` command.
 
+mod cli;
+
 use clap::Parser;
-use flitwise::cli::{Cli, execute, tell};
+use cli::{Cli, execute, tell};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -7,8 +7,8 @@ mod run;
 mod signal;
 mod trace;
 
-use crate::config::ConfigError;
 use clap::{Parser, Subcommand};
+use flitwise::config::ConfigError;
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;

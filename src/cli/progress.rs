@@ -1,7 +1,7 @@
 //! The progress bar, on standard error and only on a terminal.
 
-use crate::run::{Progress, Snapshot};
-use crate::units::{human_count, human_time};
+use flitwise::run::{Progress, Snapshot};
+use flitwise::units::{human_count, human_time};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Instant;

@@ -1,9 +1,9 @@
 //! `flitwise qos`: calculates and prints arbitration tables.
 
 use super::{CliError, print};
-use crate::config::{ConfigError, DTableInput, dtable_preset, load_dtable};
-use crate::results::DTableReport;
 use clap::{Args, Subcommand};
+use flitwise::config::{ConfigError, DTableInput, dtable_preset, load_dtable};
+use flitwise::results::DTableReport;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

@@ -2,10 +2,10 @@
 
 use super::progress::{Bar, terminal};
 use super::{CliError, bad_config, fabric, print, signal, tell};
-use crate::config;
-use crate::results::{SeriesFiles, curve_csv, curve_svg, result_json, summary};
-use crate::run::{Control, Progress, Recorder, RunError, Session, Silent, Status};
 use clap::Args;
+use flitwise::config;
+use flitwise::results::{MissingFeature, SeriesFiles, curve_csv, curve_svg, result_json, summary};
+use flitwise::run::{Control, Progress, Recorder, RunError, RunResult, Session, Silent, Status};
 use flitwise_formats::Sink;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -87,8 +87,11 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let json = format!("{:#}\n", result_json(&plan, &result));
     let text = summary(&plan, &result, args.explain);
     if let Some(outputs) = outputs {
-        let svg = curve_svg(&plan, &result).map_err(CliError::Failed)?;
-        outputs.write(&[&json, &text, &curve_csv(&plan, &result), &svg])?;
+        let (csv, svg) = match curve {
+            true => (curve_csv(&plan, &result), curve_figure(&plan, &result)?),
+            false => (String::new(), String::new()),
+        };
+        outputs.write(&[&json, &text, &csv, &svg])?;
     }
     let recorded = series.map_or(Ok(()), |series| series.finish(&result));
     if args.json {
@@ -109,6 +112,18 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     }
 }
 
+/// The figure of a curve. A build without figures says so, and has no file for it.
+fn curve_figure(plan: &config::Plan, result: &RunResult) -> Result<String, CliError> {
+    match curve_svg(plan, result) {
+        Ok(svg) => Ok(svg),
+        Err(e) if e.is::<MissingFeature>() => {
+            tell(format_args!("warning: {e}"));
+            Ok(String::new())
+        }
+        Err(e) => Err(CliError::Failed(format!("{e:#}"))),
+    }
+}
+
 /// The files of the time series, if there are any and `--out` says where to.
 fn series_files<'a>(
     plan: &'a config::Plan,
@@ -116,9 +131,14 @@ fn series_files<'a>(
 ) -> Result<Option<SeriesFiles<'a>>, CliError> {
     match (&plan.series, out) {
         (Some(series), Some(dir)) => {
-            let files = SeriesFiles::open(dir, plan, series);
-            let files = files.map_err(|e| CliError::BadInput(format!("--out: cannot write {e:#}")));
-            files.map(Some)
+            let bad = |e: anyhow::Error| {
+                CliError::BadInput(match e.downcast_ref::<MissingFeature>() {
+                    Some(missing) => missing.to_string(),
+                    None => format!("--out: cannot write {e:#}"),
+                })
+            };
+            let files = SeriesFiles::open(dir, plan, series).map_err(bad)?;
+            Ok(Some(files))
         }
         (Some(_), None) => {
             eprintln!("warning: [series] is not recorded: --out DIR says where to");
@@ -165,7 +185,11 @@ impl Outputs {
             Ok(sink)
         };
         let names = ["result.json", "summary.txt", "curve.csv", "curve.svg"];
-        let wanted = names.iter().take(if curve { names.len() } else { 2 });
+        let wanted = names.iter().take(match curve {
+            true if cfg!(feature = "plots") => 4,
+            true => 3,
+            false => 2,
+        });
         Ok(Self {
             files: wanted.map(|name| create(name)).collect::<Result<_, _>>()?,
         })

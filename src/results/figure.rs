@@ -1,8 +1,6 @@
 //! The curve as a picture: throughput and latency over the offered load.
 
-use super::curve::{Point, points};
-use crate::config::Plan;
-use crate::run::RunResult;
+use super::curve::Point;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 
@@ -34,17 +32,8 @@ struct Series {
     values: Vec<(f64, f64)>,
 }
 
-/// Draws `curve.svg`: on the left the accepted load, in total and per service level, on the
-/// right the mean end-to-end latency per service level on a logarithmic axis, both over the
-/// offered load in flits per cycle and NIC. Service levels without traffic are left out.
-///
-/// # Errors
-/// If the drawing library refuses; no curve is known for which it does.
-pub fn curve_svg(plan: &Plan, result: &RunResult) -> Result<String, String> {
-    draw(&points(plan, result)).map_err(|e| format!("cannot draw the curve: {e}"))
-}
-
-fn draw(points: &[Point<'_>]) -> Result<String, Refused> {
+/// The figure of [`curve_svg`](super::curve_svg).
+pub(super) fn draw(points: &[Point<'_>]) -> Result<String, Refused> {
     let mut svg = String::new();
     let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
     root.fill(&WHITE)?;

@@ -2,22 +2,25 @@
 
 mod curve;
 mod dtable;
+#[cfg(feature = "plots")]
 mod figure;
 mod interval;
 mod json;
 mod latency;
+mod missing;
 mod series;
 mod summary;
-pub(crate) mod table;
+mod table;
 
 pub use curve::curve_csv;
 pub use dtable::{DTABLE_SCHEMA, DTableReport};
-pub use figure::curve_svg;
 pub use interval::{Interval, interval_95};
 pub use json::{SCHEMA, result_json};
 pub use latency::{Latency, latency};
+pub use missing::MissingFeature;
 pub use series::SeriesFiles;
 pub use summary::summary;
+pub use table::write_table;
 
 use crate::config::{Experiment, Plan};
 use crate::fabric::ids::SwitchPort;
@@ -26,6 +29,25 @@ use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 use crate::replay::Repeat;
 use crate::replay::background::{BackgroundOutcome, message_units};
 use crate::run::{RunResult, Simulation, Status};
+
+/// Draws `curve.svg`: on the left the accepted load, in total and per service level, on the
+/// right the mean end-to-end latency per service level on a logarithmic axis, both over the
+/// offered load in flits per cycle and NIC. Service levels without traffic are left out.
+///
+/// # Errors
+/// A [`MissingFeature`] without the feature `plots`; or if the drawing library refuses, for which no
+/// curve is known.
+#[cfg_attr(
+    not(feature = "plots"),
+    expect(unused_variables, reason = "nothing is drawn")
+)]
+pub fn curve_svg(plan: &Plan, result: &RunResult) -> anyhow::Result<String> {
+    #[cfg(feature = "plots")]
+    return figure::draw(&curve::points(plan, result))
+        .map_err(|e| anyhow::anyhow!("cannot draw the curve: {e}"));
+    #[cfg(not(feature = "plots"))]
+    Err(missing::CURVE.into())
+}
 
 /// Time from 0 to the end of the last job, in picoseconds, without jobs that repeat until
 /// the others end. An incomplete job counts with the time simulated, a job that did not

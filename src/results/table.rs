@@ -1,10 +1,13 @@
-//! Lays out the text tables that commands print.
+//! Lays out the text tables that summaries and commands print.
 
 use std::fmt::{self, Write};
 
-/// A table with its first column to the left and the others to the right; not
-/// written if there is only the header.
-pub(crate) fn write_table(out: &mut String, rows: &[Vec<String>]) -> fmt::Result {
+/// Appends a table to `out`: the first column to the left, the others to the right. The first row is
+/// the header; a table of nothing else is left out. Every row has as many cells as the header.
+///
+/// # Errors
+/// None: writing to a `String` succeeds.
+pub fn write_table(out: &mut String, rows: &[Vec<String>]) -> fmt::Result {
     if rows.len() < 2 {
         return Ok(());
     }

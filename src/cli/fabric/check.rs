@@ -1,14 +1,14 @@
 //! `flitwise fabric check`, and the same check before a run, which only warns.
 
 use super::{CheckArgs, CliError, names, print};
-use crate::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Credits, Towards};
-use crate::fabric::analysis::routes::{RouteAnalysis, RoutingLoop};
-use crate::fabric::analysis::{QUICK_STEPS, TooLarge, steps};
-use crate::fabric::ids::{NicId, NicPair, PortId, SwitchId};
-use crate::fabric::spec::FabricSpec;
-use crate::fabric::switch::Waits;
-use crate::fabric::switch::hierarchical::CentralQueues;
-use crate::units::human_count;
+use flitwise::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Credits, Towards};
+use flitwise::fabric::analysis::routes::{RouteAnalysis, RoutingLoop};
+use flitwise::fabric::analysis::{QUICK_STEPS, TooLarge, steps};
+use flitwise::fabric::ids::{NicId, NicPair, PortId, SwitchId};
+use flitwise::fabric::spec::FabricSpec;
+use flitwise::fabric::switch::Waits;
+use flitwise::fabric::switch::hierarchical::CentralQueues;
+use flitwise::units::human_count;
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! `flitwise fabric export`. It writes piece by piece, because forwarding tables are large.
 
 use super::{CliError, ExportArgs, Format};
-use crate::config::{FabricOnly, fabric_json};
-use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
-use crate::fabric::topology::{Drawing, Link, Peer, Place, Topology};
+use flitwise::config::{FabricOnly, fabric_json};
+use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
+use flitwise::fabric::topology::{Drawing, Link, Peer, Place, Topology};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::ops::Range;
 

@@ -2,17 +2,17 @@
 
 use super::route::Route;
 use super::{CliError, InfoArgs, names, print};
-use crate::config::{FabricOnly, fabric_json};
-use crate::fabric::analysis::bisection::Bisection;
-use crate::fabric::analysis::distance::Distances;
-use crate::fabric::analysis::routes::RouteAnalysis;
-use crate::fabric::ids::SwitchPort;
-use crate::fabric::spec::FabricSpec;
-use crate::fabric::switch::BufferCredits;
-use crate::fabric::switch::hierarchical::MPORT_PORTS;
-use crate::fabric::topology::Peer;
-use crate::results::table::write_table;
-use crate::units::{Ratio, human_bytes, human_count};
+use flitwise::config::{FabricOnly, fabric_json};
+use flitwise::fabric::analysis::bisection::Bisection;
+use flitwise::fabric::analysis::distance::Distances;
+use flitwise::fabric::analysis::routes::RouteAnalysis;
+use flitwise::fabric::ids::SwitchPort;
+use flitwise::fabric::spec::FabricSpec;
+use flitwise::fabric::switch::BufferCredits;
+use flitwise::fabric::switch::hierarchical::MPORT_PORTS;
+use flitwise::fabric::topology::Peer;
+use flitwise::results::write_table;
+use flitwise::units::{Ratio, human_bytes, human_count};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};

@@ -10,9 +10,9 @@ mod route;
 pub(super) use check::warning;
 
 use super::{CliError, bad_config, print};
-use crate::config::{self, FabricOnly};
-use crate::units::Bytes;
 use clap::{Args, Subcommand, ValueEnum};
+use flitwise::config::{self, FabricOnly};
+use flitwise::units::Bytes;
 use std::path::PathBuf;
 
 /// Subcommands of `flitwise fabric`.

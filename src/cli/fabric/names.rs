@@ -1,7 +1,7 @@
 //! How the commands name a fabric and its parts.
 
-use crate::fabric::ids::{PortId, SwitchId};
-use crate::fabric::topology::{Peer, Place, Topology};
+use flitwise::fabric::ids::{PortId, SwitchId};
+use flitwise::fabric::topology::{Peer, Place, Topology};
 
 /// "switch 5 (1,1)": with coordinates on cubes, level and position in trees.
 pub(super) fn switch(topology: &Topology, switch: SwitchId) -> String {
@@ -30,7 +30,7 @@ pub(super) fn peer(topology: &Topology, switch: SwitchId, port: PortId) -> Strin
 
 /// "1 link", "2 links", "3 switches", "4 dependencies".
 pub(super) fn counted(n: u64, what: &str) -> String {
-    let count = crate::units::human_count(n);
+    let count = flitwise::units::human_count(n);
     match what.strip_suffix('y') {
         _ if n == 1 => format!("{count} {what}"),
         Some(stem) => format!("{count} {stem}ies"),

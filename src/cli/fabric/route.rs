@@ -1,10 +1,10 @@
 //! `flitwise fabric info --route`: the route of one packet.
 
 use super::{CliError, InfoArgs, names};
-use crate::fabric::analysis::path::{Path, Step, path_via};
-use crate::fabric::ids::{NicId, NicPair, PortId};
-use crate::fabric::spec::{FabricSpec, Tick};
-use crate::fabric::switch::hierarchical;
+use flitwise::fabric::analysis::path::{Path, Step, path_via};
+use flitwise::fabric::ids::{NicId, NicPair, PortId};
+use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::switch::hierarchical;
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
 

@@ -1,7 +1,7 @@
 //! `flitwise trace check`.
 
 use crate::cli::{CliError, print};
-use crate::units::{human_bytes, human_count};
+use flitwise::units::{human_bytes, human_count};
 use flitwise_formats::error::ErrorKind;
 use flitwise_formats::vef::{Check, Problem, check_file};
 use serde_json::{Value, json};

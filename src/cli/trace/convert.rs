@@ -3,8 +3,8 @@
 use super::output::{Output, Written, or_gone};
 use super::{broken, info::format_name};
 use crate::cli::CliError;
-use crate::units::Picoseconds;
 use clap::{Args, ValueEnum};
+use flitwise::units::Picoseconds;
 use flitwise_formats::vef::{ConvertError, Reader, Target, Version, convert};
 use std::path::PathBuf;
 

@@ -2,9 +2,9 @@
 
 use super::output::{Output, Written, or_gone};
 use crate::cli::CliError;
-use crate::generate::{Form, GenerateError, Grid, Kernel, Spec};
-use crate::units::{Bytes, Picoseconds, Ratio};
 use clap::{Args, Subcommand, ValueEnum};
+use flitwise::generate::{Form, GenerateError, Grid, Kernel, Spec};
+use flitwise::units::{Bytes, Picoseconds, Ratio};
 use std::path::PathBuf;
 
 /// Kernels of `flitwise trace generate`.

@@ -2,9 +2,9 @@
 
 use super::matrix;
 use crate::cli::{CliError, print};
-use crate::results::table::write_table;
-use crate::units::{human_bytes, human_count, human_time};
 use clap::Args;
+use flitwise::results::write_table;
+use flitwise::units::{human_bytes, human_count, human_time};
 use flitwise_formats::vef::{Collectives, Info, Op, Version};
 use serde_json::{Value, json};
 use std::fmt::{self, Write};

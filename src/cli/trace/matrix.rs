@@ -1,9 +1,9 @@
 //! The communication matrix of a trace: how much each rank sends to each other.
 
 use crate::cli::CliError;
-use crate::results::table::write_table;
-use crate::units::{human_bytes, human_count};
 use clap::ValueEnum;
+use flitwise::results::write_table;
+use flitwise::units::{human_bytes, human_count};
 use flitwise_formats::vef::Info;
 use std::fmt::Write;
 

@@ -10,8 +10,8 @@ mod output;
 mod slice;
 
 use super::CliError;
-use crate::units::human_count;
 use clap::{Args, Subcommand};
+use flitwise::units::human_count;
 use flitwise_formats::vef::Check;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The files to which commands write traces, and the report about them.
 
 use crate::cli::{CliError, print, signal};
-use crate::units::{human_bytes, human_count};
+use flitwise::units::{human_bytes, human_count};
 use flitwise_formats::Sink;
 use serde_json::json;
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};

@@ -3,8 +3,8 @@
 use super::output::{Output, Written, or_gone};
 use super::{broken, info::format_name, read_twice};
 use crate::cli::CliError;
-use crate::units::Picoseconds;
 use clap::{ArgGroup, Args};
+use flitwise::units::Picoseconds;
 use flitwise_formats::limits::MAX_TASKS;
 use flitwise_formats::vef::{Cut, Plan, SliceError};
 use std::path::PathBuf;

@@ -29,6 +29,7 @@ pub(super) struct Request<'a> {
 }
 
 /// A figure: lines over time.
+#[cfg_attr(not(feature = "plots"), allow(dead_code, reason = "nothing draws it"))]
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Figure {
     /// The lines bound areas: each includes the areas of the lines before it.
@@ -43,6 +44,7 @@ pub(super) struct Figure {
     pub lines: Vec<Line>,
 }
 
+#[cfg_attr(not(feature = "plots"), allow(dead_code, reason = "as above"))]
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
     pub name: String,

@@ -5,8 +5,11 @@
 //! become its [`figure`]s. So memory is bounded, and the files do not depend on which runs
 //! ran side by side.
 
+#[cfg(feature = "plots")]
 mod draw;
 mod figure;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod spool;
 mod table;
 
@@ -14,14 +17,14 @@ use crate::config::experiment::{Series, SeriesFormat, SeriesKind};
 use crate::config::{Experiment, Plan};
 use crate::fabric::ids::NicId;
 use crate::fabric::series::Sample;
+use crate::results::missing::missing_for;
 use crate::run::{Recorder, Recording, Run, RunResult};
 use anyhow::{Context, anyhow};
 use flitwise_formats::sink::Sink;
 use spool::{NONE, Row, Spool};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use table::{Cell, Column, ColumnKind, CsvTable, ParquetTable, Table};
+use table::{Cell, Column, ColumnKind, CsvTable, Table};
 
 /// The files of the time series of a plan. Unfinished files disappear.
 pub struct SeriesFiles<'a> {
@@ -63,8 +66,13 @@ impl<'a> SeriesFiles<'a> {
     /// Opens the files of `series` in the existing directory `dir`.
     ///
     /// # Errors
-    /// If one cannot be written.
+    /// If one cannot be written; a [`MissingFeature`](crate::results::MissingFeature) if `series` asks
+    /// for Parquet files or figures, and this build lacks the feature that writes them.
     pub fn open(dir: &Path, plan: &'a Plan, series: &'a Series) -> anyhow::Result<Self> {
+        let (parquet, plots) = (cfg!(feature = "parquet"), cfg!(feature = "plots"));
+        if let Some(missing) = missing_for(series, parquet, plots) {
+            return Err(missing.into());
+        }
         let outputs = series.record.iter().map(|&kind| {
             let columns = columns(kind);
             let path = |extension: &str| dir.join(format!("{}.{extension}", kind.name()));
@@ -73,12 +81,7 @@ impl<'a> SeriesFiles<'a> {
                 tables.push(Box::new(CsvTable::create(&path("csv"), &columns)?));
             }
             if series.format != SeriesFormat::Csv {
-                let path = path("parquet");
-                tables.push(Box::new(ParquetTable::create(
-                    &path,
-                    kind.name(),
-                    &columns,
-                )?));
+                tables.extend(parquet_table(&path("parquet"), kind.name(), &columns)?);
             }
             let drawn = series.figure_lines > 0;
             let figure = drawn.then(|| Sink::create(&path("svg"))).transpose()?;
@@ -201,10 +204,35 @@ impl<'a> SeriesFiles<'a> {
     }
 }
 
+/// The table as a Parquet file.
+#[cfg(feature = "parquet")]
+fn parquet_table(
+    path: &Path,
+    name: &str,
+    columns: &[Column],
+) -> anyhow::Result<Option<Box<dyn Table>>> {
+    let table = parquet::ParquetTable::create(path, name, columns)?;
+    Ok(Some(Box::new(table)))
+}
+
+/// None: [`SeriesFiles::open`] has refused Parquet.
+#[cfg(not(feature = "parquet"))]
+fn parquet_table(_: &Path, _: &str, _: &[Column]) -> anyhow::Result<Option<Box<dyn Table>>> {
+    Ok(None)
+}
+
+#[cfg(feature = "plots")]
 fn finish_figure(mut sink: Sink, figure: &figure::Figure) -> anyhow::Result<()> {
+    use std::io::Write;
     let svg = draw::svg(figure).map_err(|e| anyhow!("cannot draw: {e}"))?;
     sink.write_all(svg.as_bytes())?;
     Ok(sink.finish()?)
+}
+
+/// Draws nothing: [`SeriesFiles::open`] has refused figures.
+#[cfg(not(feature = "plots"))]
+fn finish_figure(_: Sink, _: &figure::Figure) -> anyhow::Result<()> {
+    Ok(())
 }
 
 impl Recorder for SeriesFiles<'_> {
