@@ -100,7 +100,12 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
         print(&text)?;
     }
     recorded.map_err(|e| CliError::Failed(format!("{e:#}")))?;
-    match result.status(&plan) {
+    outcome_of(&result.status(&plan))
+}
+
+/// What the command comes to, whose results are written.
+fn outcome_of(status: &Status) -> Result<(), CliError> {
+    match status {
         Status::Complete => Ok(()),
         Status::Stalled(why) => Err(CliError::Failed(format!(
             "the run stalled: {}",

@@ -1,6 +1,6 @@
 //! A resolved experiment: everything a run needs, nothing left to defaults.
 
-use super::ConfigError;
+use super::{ConfigError, json};
 use crate::fabric::ids::NicId;
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::{FabricSpec, Tick};
@@ -9,6 +9,7 @@ use crate::replay::background::{Injection, Pattern};
 use crate::replay::collectives::Choices;
 use crate::replay::placement::{self, FreeNics};
 use crate::units::Ratio;
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// One experiment as interpreted. A baseline is another one.
@@ -31,8 +32,9 @@ pub struct Experiment {
     pub measure: Option<Measure>,
 }
 
-/// One application.
-#[derive(Debug, Clone, PartialEq)]
+/// One application. It serialises as an entry of `experiment.jobs` in `docs/result.md`, but for the
+/// service level, which has a name there.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Job {
     /// Unique name, by default the name of the trace.
     pub name: String,
@@ -42,6 +44,8 @@ pub struct Job {
     /// Trace as written in the file; this is what is recorded.
     pub trace: String,
     /// Where the trace was found.
+    // Not recorded: the same trace may lie elsewhere.
+    #[serde(skip)]
     pub trace_path: PathBuf,
     /// Service level.
     pub sl: u8,
@@ -58,23 +62,28 @@ pub struct Job {
     /// Start of the job in picoseconds.
     pub start_ps: u64,
     /// How often the trace is run.
+    #[serde(serialize_with = "json::repeat")]
     pub repeat: Repeat,
     /// When a send is done.
+    #[serde(flatten, serialize_with = "json::send_completion")]
     pub send_completion: SendCompletion,
     /// Multiplies every computation.
     pub compute_scale: Ratio,
     /// Latency of a message between ranks of one NIC, in picoseconds.
     pub intra_node_latency_ps: u64,
     /// Bandwidth of such messages in bytes per second.
+    #[serde(rename = "intra_node_bandwidth_bytes_per_s")]
     pub intra_node_bandwidth: Ratio,
     /// Cost of a reduction in picoseconds per byte.
     pub reduction_cost_ps_per_byte: Ratio,
     /// Algorithms of collectives chosen by hand.
+    #[serde(serialize_with = "json::collectives")]
     pub collectives: Choices,
 }
 
 /// How the ranks of a job are placed on NICs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Placement {
     /// Ascending NICs, one filled after the other.
     Linear,
@@ -83,6 +92,7 @@ pub enum Placement {
     /// Random NICs, drawn from the seed of the experiment and the index of the job.
     Random,
     /// Random NICs, drawn from this seed and the index of the job.
+    #[serde(rename = "random")]
     RandomFrom(u64),
     /// NIC of each rank.
     List(Vec<NicId>),
@@ -102,19 +112,24 @@ pub enum SendCompletion {
     },
 }
 
-/// A synthetic flow.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A synthetic flow. It serialises as an entry of `experiment.background` in `docs/result.md`, but for
+/// the service level, which has a name there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Background {
     /// Service level.
     pub sl: u8,
     /// Offered load in flits per cycle (the time of a flit on the fastest link) and sending NIC,
     /// above 0 and at most 1.
+    #[serde(rename = "rate_flits_per_cycle_per_nic")]
     pub rate: Ratio,
     /// How it is spread over time.
+    #[serde(serialize_with = "json::injection")]
     pub injection: Injection,
     /// Sizes of the messages in bytes, each with its weight among all.
+    #[serde(rename = "messages", serialize_with = "json::sizes")]
     pub sizes: Vec<(u64, u64)>,
     /// Who sends to whom.
+    #[serde(serialize_with = "json::pattern")]
     pub pattern: Pattern,
     /// Start in picoseconds.
     pub start_ps: u64,
@@ -123,21 +138,25 @@ pub struct Background {
 }
 
 /// A measurement of synthetic traffic: warm-up until the fabric is steady, then a window.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Measure {
     /// Factors on the rates of all flows, a run for each; at least one.
     pub loads: Vec<Ratio>,
     /// Least ticks before the window.
+    #[serde(rename = "warm_up_ticks")]
     pub warm_up: Tick,
     /// Most ticks before the window, at least `warm_up`; if equal, nothing is detected.
+    #[serde(rename = "max_warm_up_ticks")]
     pub max_warm_up: Tick,
     /// Ticks of a batch, at least 1.
+    #[serde(rename = "batch_ticks")]
     pub batch: Tick,
     /// Batches that must agree, at least 2; together at most `warm_up`.
     pub batches: u32,
     /// How far apart batches that agree may be, relative to their mean.
     pub tolerance: Ratio,
     /// Ticks of the window, at least 1.
+    #[serde(rename = "window_ticks")]
     pub window: Tick,
 }
 

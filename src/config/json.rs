@@ -1,15 +1,20 @@
-//! The resolved experiment as JSON: settings as interpreted, quantities as
-//! integers with the unit in the key, fractions as exact texts.
+//! The resolved experiment as JSON: settings as interpreted, quantities as integers with the unit in
+//! the key, fractions as exact texts.
+//!
+//! The types derive their JSON, so a field that is new is there; the functions here destructure or match
+//! exhaustively, so a field or variant that they forget does not compile. What joins several types
+//! is put together here: the parts of an experiment, and the names of its service levels.
 
-use super::experiment::{Background, Experiment, Job, Measure, Placement, SendCompletion};
-use super::json_congestion;
-use super::json_fabric::{fabric_json, qos};
-use crate::fabric::spec::{FabricSpec, Qos};
+use super::experiment::{Background, Experiment, Job, SendCompletion};
+use super::switch::{scheduler_json, switch_json};
+use crate::fabric::spec::{CongestionControl, FabricSpec, Qos};
 use crate::replay::Repeat;
 use crate::replay::background::{Injection, Pattern};
 use crate::replay::collectives::Choices;
 use crate::units::Ratio;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde::ser::Serializer;
+use serde_json::{Map, Value, json};
 use twox_hash::XxHash3_128;
 
 /// The complete configuration. Equal experiments give equal values.
@@ -22,18 +27,20 @@ pub fn experiment_json(e: &Experiment) -> Value {
         // Its entries belong to the fabric's scheduler.
         dtable: _,
         jobs,
-        background: flows,
-        measure: measured,
+        background,
+        measure,
     } = e;
-    let control = fabric.congestion_control.as_deref();
+    let levels = &fabric.qos;
+    let job = |job: &Job| with_name(json!(job), job.sl, levels);
+    let flow = |flow: &Background| with_name(json!(flow), flow.sl, levels);
     json!({
         "seed": seed,
         "fabric": fabric_json(fabric, routing),
         "qos": qos(fabric),
-        "congestion_control": json_congestion::congestion(control, &fabric.qos),
-        "jobs": jobs.iter().map(|j| job(j, &fabric.qos)).collect::<Vec<_>>(),
-        "background": flows.iter().map(|b| background(b, &fabric.qos)).collect::<Vec<_>>(),
-        "measure": measured.as_ref().map(measure),
+        "congestion_control": congestion(fabric.congestion_control.as_deref(), levels),
+        "jobs": jobs.iter().map(job).collect::<Vec<_>>(),
+        "background": background.iter().map(flow).collect::<Vec<_>>(),
+        "measure": measure,
     })
 }
 
@@ -56,92 +63,69 @@ pub fn experiment_hash_with(e: &Experiment, traces: &[u128]) -> String {
     format!("{:032x}", XxHash3_128::oneshot(text.as_bytes()))
 }
 
-/// The graph of the fabric.
-pub(super) fn topology(f: &FabricSpec) -> Value {
-    let t = &f.topology;
-    let mut value = t.family().parameters(t);
-    if let Some(map) = value.as_object_mut() {
-        map.insert("nics".into(), t.nics().into());
-        map.insert("switches".into(), t.switches().into());
-        map.insert("radix".into(), t.radix().into());
+/// The part about the fabric, without service levels and congestion control; `routing` is the name
+/// of the algorithm.
+#[must_use]
+pub fn fabric_json(f: &FabricSpec, routing: &str) -> Value {
+    let mut value = json!(f);
+    value["switch"] = switch_json(&f.switch);
+    insert_behind("topology", "routing", routing.into(), &mut value);
+    value
+}
+
+/// `[qos]`, with the scheduler or the arbiters of the switches.
+fn qos(f: &FabricSpec) -> Value {
+    let mut value = json!(f.qos);
+    insert_behind("sl2vl", "scheduler", scheduler_json(&f.switch), &mut value);
+    value
+}
+
+/// `[congestion_control]`, with the service levels by name.
+fn congestion(control: Option<&CongestionControl>, qos: &Qos) -> Value {
+    let Some(control) = control else {
+        return json!({ "kind": "none" });
+    };
+    let mut value = json!(control);
+    if let Some(Value::Array(levels)) = value.get_mut("service_levels").map(Value::take) {
+        let names = qos.service_levels.iter().map(|level| level.name.clone());
+        value["service_levels"] = names.zip(levels).collect::<Map<_, _>>().into();
     }
     value
 }
 
-/// A whole number as such, any other as the nearest floating-point number.
-pub(super) fn number(value: Ratio) -> Value {
-    match value.den() {
-        1 => json!(value.num()),
-        _ => json!(value.to_f64()),
+/// Inserts a key into an object. The order of keys is part of the hash.
+fn insert_behind(earlier: &str, key: &str, value: Value, object: &mut Value) {
+    if let Value::Object(map) = object {
+        let at = map.keys().position(|key| key == earlier);
+        map.shift_insert(at.map_or(map.len(), |at| at + 1), key.to_owned(), value);
     }
 }
 
-/// A list of numbers in one text: tables have thousands.
-pub(super) fn numbers<T: ToString>(list: &[T]) -> String {
-    let list: Vec<String> = list.iter().map(T::to_string).collect();
-    list.join(" ")
+/// A job or flow with the name of its service level in place of the number.
+fn with_name(mut value: Value, sl: u8, qos: &Qos) -> Value {
+    value["sl"] = qos.service_levels[usize::from(sl)].name.clone().into();
+    value
 }
 
-fn job(j: &Job, q: &Qos) -> Value {
-    let Job {
-        name,
-        enabled,
-        trace,
-        // Where the file lies does not matter.
-        trace_path: _,
-        sl,
-        vfabric,
-        hosts,
-        placement,
-        share_nics,
-        tasks_per_node,
-        start_ps,
-        repeat,
-        send_completion,
-        compute_scale,
-        intra_node_latency_ps,
-        intra_node_bandwidth,
-        reduction_cost_ps_per_byte,
-        collectives,
-    } = j;
-    let (completion, eager) = match *send_completion {
-        SendCompletion::Handed => ("handed", Value::Null),
-        SendCompletion::Injected => ("injected", Value::Null),
-        SendCompletion::Rendezvous { eager_threshold } => ("rendezvous", eager_threshold.into()),
+pub(super) fn repeat<S: Serializer>(repeat: &Repeat, s: S) -> Result<S::Ok, S::Error> {
+    match repeat {
+        Repeat::Times(times) => s.serialize_u32(*times),
+        Repeat::UntilOthersEnd => s.serialize_str("until-others-end"),
+    }
+}
+
+/// Two keys.
+pub(super) fn send_completion<S: Serializer>(c: &SendCompletion, s: S) -> Result<S::Ok, S::Error> {
+    let (name, eager) = match *c {
+        SendCompletion::Handed => ("handed", None),
+        SendCompletion::Injected => ("injected", None),
+        SendCompletion::Rendezvous { eager_threshold } => ("rendezvous", Some(eager_threshold)),
     };
-    json!({
-        "name": name,
-        "enabled": enabled,
-        "trace": trace,
-        "sl": q.service_levels[usize::from(*sl)].name,
-        "vfabric": vfabric,
-        "hosts": hosts,
-        "placement": match placement {
-            Placement::Linear => json!("linear"),
-            Placement::RoundRobin => json!("round-robin"),
-            Placement::Random => json!("random"),
-            Placement::RandomFrom(seed) => json!({ "random": seed }),
-            Placement::List(list) => json!({ "list": list }),
-        },
-        "share_nics": share_nics,
-        "tasks_per_node": tasks_per_node,
-        "start_ps": start_ps,
-        "repeat": match repeat {
-            Repeat::Times(times) => json!(times),
-            Repeat::UntilOthersEnd => json!("until-others-end"),
-        },
-        "send_completion": completion,
-        "eager_threshold_bytes": eager,
-        "compute_scale": compute_scale.to_string(),
-        "intra_node_latency_ps": intra_node_latency_ps,
-        "intra_node_bandwidth_bytes_per_s": intra_node_bandwidth.to_string(),
-        "reduction_cost_ps_per_byte": reduction_cost_ps_per_byte.to_string(),
-        "collectives": chosen(collectives),
-    })
+    json!({ "send_completion": name, "eager_threshold_bytes": eager }).serialize(s)
 }
 
 /// The algorithms chosen by hand, by operation.
-fn chosen(choices: &Choices) -> Value {
+pub(super) fn collectives<S: Serializer>(choices: &Choices, s: S) -> Result<S::Ok, S::Error> {
     let mut value = json!(choices);
     if let Value::Object(map) = &mut value {
         map.retain(|_, algorithm| !algorithm.is_null());
@@ -149,40 +133,28 @@ fn chosen(choices: &Choices) -> Value {
             map.insert("chain_segment_bytes".into(), bytes.into());
         }
     }
-    value
+    value.serialize(s)
 }
 
-fn background(b: &Background, q: &Qos) -> Value {
-    let Background {
-        sl,
-        rate,
-        injection,
-        sizes,
-        pattern: flow_pattern,
-        start_ps,
-        stop_ps,
-    } = b;
-    let weights: u64 = sizes.iter().map(|size| size.1).sum();
-    let share = |weight| Ratio::new(weight, weights).map(|share| share.to_string());
-    let messages = sizes.iter();
-    json!({
-        "sl": q.service_levels[usize::from(*sl)].name,
-        "rate_flits_per_cycle_per_nic": rate.to_string(),
-        "injection": match injection {
-            Injection::Cbr => "cbr",
-            Injection::Bernoulli => "bernoulli",
-        },
-        "messages": messages
-            .map(|&(bytes, weight)| json!({ "bytes": bytes, "share": share(weight) }))
-            .collect::<Vec<_>>(),
-        "pattern": pattern(flow_pattern),
-        "start_ps": start_ps,
-        "stop_ps": stop_ps,
+pub(super) fn injection<S: Serializer>(injection: &Injection, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(match injection {
+        Injection::Cbr => "cbr",
+        Injection::Bernoulli => "bernoulli",
     })
 }
 
-fn pattern(pattern: &Pattern) -> Value {
-    match pattern {
+/// Sizes of messages with their shares.
+pub(super) fn sizes<S: Serializer>(sizes: &[(u64, u64)], s: S) -> Result<S::Ok, S::Error> {
+    let weights: u64 = sizes.iter().map(|size| size.1).sum();
+    s.collect_seq(
+        sizes.iter().map(
+            |&(bytes, weight)| json!({ "bytes": bytes, "share": Ratio::new(weight, weights) }),
+        ),
+    )
+}
+
+pub(super) fn pattern<S: Serializer>(pattern: &Pattern, s: S) -> Result<S::Ok, S::Error> {
+    let value = match pattern {
         Pattern::Uniform => json!("uniform"),
         Pattern::BitReversal => json!("bit-reversal"),
         Pattern::BitComplement => json!("bit-complement"),
@@ -191,31 +163,9 @@ fn pattern(pattern: &Pattern) -> Value {
         Pattern::Tornado => json!("tornado"),
         Pattern::Permutation => json!("permutation"),
         Pattern::Neighbour { offset } => json!({ "neighbour": offset }),
-        Pattern::Hotspot { node, fraction } => {
-            json!({ "hotspot": node, "fraction": fraction.to_string() })
-        }
+        Pattern::Hotspot { node, fraction } => json!({ "hotspot": node, "fraction": fraction }),
         Pattern::List(list) => json!({ "permutation": list }),
         Pattern::Pair { from, to } => json!({ "from": from, "to": to }),
-    }
-}
-
-fn measure(m: &Measure) -> Value {
-    let Measure {
-        loads,
-        warm_up,
-        max_warm_up,
-        batch,
-        batches,
-        tolerance,
-        window,
-    } = m;
-    json!({
-        "loads": loads.iter().map(Ratio::to_string).collect::<Vec<_>>(),
-        "warm_up_ticks": warm_up,
-        "max_warm_up_ticks": max_warm_up,
-        "batch_ticks": batch,
-        "batches": batches,
-        "tolerance": tolerance.to_string(),
-        "window_ticks": window,
-    })
+    };
+    value.serialize(s)
 }

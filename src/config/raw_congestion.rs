@@ -1,5 +1,8 @@
 //! The keys of `[congestion_control]` as written.
 
+use crate::fabric::spec::congestion::{
+    CctiBound, FillComparison, FlowLevel, IrdBase, Marking, SlScope, TimerRestart, TimerScope,
+};
 use crate::units::{Bytes, Picoseconds, Ratio};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -33,16 +36,16 @@ pub(super) struct RawCongestionControl {
     pub switch_ports: RawPortCongestion,
     #[serde(default)]
     pub port: Vec<RawOnePort>,
-    pub compare: Option<RawCompare>,
-    pub marking: Option<RawMarking>,
+    pub compare: Option<FillComparison>,
+    pub marking: Option<Marking>,
     pub notification: Option<RawNotification>,
     pub cnp: Option<Bytes>,
-    pub level: Option<RawLevel>,
-    pub sl_scope: Option<RawSlScope>,
-    pub timer: Option<RawTimerScope>,
-    pub timer_restart: Option<RawTimerRestart>,
-    pub ccti_bound: Option<RawCctiBound>,
-    pub ird_base: Option<RawIrdBase>,
+    pub level: Option<FlowLevel>,
+    pub sl_scope: Option<SlScope>,
+    pub timer: Option<TimerScope>,
+    pub timer_restart: Option<TimerRestart>,
+    pub ccti_bound: Option<CctiBound>,
+    pub ird_base: Option<IrdBase>,
     #[serde(rename = "CCT")]
     pub cct: Option<RawCct>,
     #[serde(rename = "CCTI_Limit")]
@@ -137,32 +140,10 @@ impl RawOnePort {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum RawCompare {
-    AnyQueue,
-    Sum,
-    SumShared,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
 pub(super) enum RawNotification {
     Cnp,
     Ack,
     AckAtOnce,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawLevel {
-    Sl,
-    Qp,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawTimerScope {
-    PerFlow,
-    PerSl,
 }
 
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
@@ -212,41 +193,6 @@ pub(super) enum RawControlPreset {
     Simula,
     Mellanox,
     OpaFm,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawMarking {
-    Random,
-    Fixed,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawSlScope {
-    Flow,
-    Link,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawTimerRestart {
-    AtExpiry,
-    OnBecn,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawCctiBound {
-    Saturate,
-    Skip,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawIrdBase {
-    Packet,
-    MaxPacket,
 }
 
 /// `CS_ReturnDelay`: shift and multiplier, as tools write an entry of the table.

@@ -3,17 +3,14 @@
 use super::error::{ConfigError, suggestion};
 use super::presets_congestion::{CongestionDefaults, published};
 use super::raw_congestion::{
-    RawCctiBound, RawCompare, RawCongestionControl, RawIrdBase, RawLevel, RawMarker, RawMarking,
-    RawNotification, RawPortCongestion, RawSlScope, RawSourceControl, RawTimerRestart,
-    RawTimerScope,
+    RawCongestionControl, RawMarker, RawNotification, RawPortCongestion, RawSourceControl,
 };
 use super::resolve_cct::table;
 use super::resolve_fabric::small;
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::congestion::{
-    CctControl, CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, MAX_CCT_MULTIPLIER,
-    MAX_CCT_SHIFT, MAX_THRESHOLD, Marker, Marking, PortCongestion, PortVlMarker, SlCongestion,
-    SlScope, SourceControl, TimerRestart, TimerScope,
+    CctControl, CctEntry, MAX_CCT_MULTIPLIER, MAX_CCT_SHIFT, MAX_THRESHOLD, Marker, PortCongestion,
+    PortVlMarker, SlCongestion, SourceControl, TimerRestart, TimerScope,
 };
 use crate::fabric::spec::{CongestionControl, FabricSpec, Notification, ServiceLevel};
 use crate::units::TickLength;
@@ -59,15 +56,8 @@ fn port_vl_marker(
         host_ports,
         switch_ports,
         exceptions: BTreeMap::new(),
-        compare: match raw.compare {
-            None | Some(RawCompare::AnyQueue) => FillComparison::AnyQueue,
-            Some(RawCompare::Sum) => FillComparison::Sum,
-            Some(RawCompare::SumShared) => FillComparison::SumShared,
-        },
-        marking: match raw.marking {
-            None | Some(RawMarking::Random) => Marking::Random,
-            Some(RawMarking::Fixed) => Marking::Fixed,
-        },
+        compare: raw.compare.unwrap_or_default(),
+        marking: raw.marking.unwrap_or_default(),
         marking_seed,
     })
 }
@@ -79,27 +69,12 @@ fn cct_control(
     dir: &Path,
 ) -> Result<CctControl, ConfigError> {
     Ok(CctControl {
-        level: match raw.level {
-            None | Some(RawLevel::Qp) => FlowLevel::Qp,
-            Some(RawLevel::Sl) => FlowLevel::Sl,
-        },
-        sl_scope: match raw.sl_scope {
-            None | Some(RawSlScope::Flow) => SlScope::Flow,
-            Some(RawSlScope::Link) => SlScope::Link,
-        },
-        timer: match raw.timer {
-            None | Some(RawTimerScope::PerFlow) => TimerScope::PerFlow,
-            Some(RawTimerScope::PerSl) => TimerScope::PerSl,
-        },
+        level: raw.level.unwrap_or_default(),
+        sl_scope: raw.sl_scope.unwrap_or_default(),
+        timer: raw.timer.unwrap_or_default(),
         timer_restart: timer_restart(raw)?,
-        ccti_bound: match raw.ccti_bound {
-            None | Some(RawCctiBound::Saturate) => CctiBound::Saturate,
-            Some(RawCctiBound::Skip) => CctiBound::Skip,
-        },
-        ird_base: match raw.ird_base {
-            None | Some(RawIrdBase::Packet) => IrdBase::Packet,
-            Some(RawIrdBase::MaxPacket) => IrdBase::MaxPacket,
-        },
+        ccti_bound: raw.ccti_bound.unwrap_or_default(),
+        ird_base: raw.ird_base.unwrap_or_default(),
         cct: table(raw, d, spec, dir)?,
         ccti_limit: raw.ccti_limit.unwrap_or(d.ccti_limit),
         service_levels: service_levels(raw, d, &spec.qos.service_levels, spec.units.tick)?,
@@ -154,16 +129,13 @@ fn notification(
 }
 
 fn timer_restart(raw: &RawCongestionControl) -> Result<TimerRestart, ConfigError> {
-    match (raw.timer_restart, raw.timer) {
-        (None | Some(RawTimerRestart::AtExpiry), _) => Ok(TimerRestart::AtExpiry),
-        (Some(RawTimerRestart::OnBecn), None | Some(RawTimerScope::PerFlow)) => {
-            Ok(TimerRestart::OnBecn)
-        }
-        (Some(RawTimerRestart::OnBecn), Some(RawTimerScope::PerSl)) => Err(ConfigError::new(
+    match (raw.timer_restart.unwrap_or_default(), raw.timer) {
+        (TimerRestart::OnBecn, Some(TimerScope::PerSl)) => Err(ConfigError::new(
             "congestion_control.timer_restart",
             "the timer of a service level runs freely, no BECN restarts it; remove this key or \
              take `timer = \"per-flow\"`",
         )),
+        (restart, _) => Ok(restart),
     }
 }
 

@@ -1,13 +1,10 @@
-//! The routing keys of `[fabric]`: reads them, checks them against the topology, and writes them
-//! as JSON.
+//! The routing keys of `[fabric]`: reads them and checks them against the topology.
 
 use super::error::ConfigError;
-use super::json::numbers;
 use super::raw_fabric::RawFabric;
 use super::raw_topology::RawTopology;
 use crate::fabric::spec::{Paths, Routing, UpPorts};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -96,31 +93,5 @@ fn misfit(routing: RawRouting, topology: &RawTopology) -> Option<&'static str> {
             Some("\"minimal\" routes dragonflies; remove it, the topology has a routing of its own")
         }
         _ => None,
-    }
-}
-
-/// Adds the keys of `routing` to the fabric's; `name` is the name of the algorithm.
-pub(super) fn describe(routing: &Routing, name: &str, fabric: &mut Map<String, Value>) {
-    let Routing {
-        ring_tie,
-        trunk,
-        up_ports,
-        paths,
-        forwarding,
-    } = routing;
-    let tables = forwarding.as_ref().map(|tables| {
-        let rows = tables.ports.iter().map(|row| numbers(row));
-        rows.collect::<Vec<_>>()
-    });
-    fabric.insert("routing".into(), name.into());
-    fabric.insert("ring_tie".into(), json!(ring_tie));
-    fabric.insert("trunk_selection".into(), json!(trunk));
-    fabric.insert("forwarding".into(), json!(tables));
-    // Only in these cases, so that the results of other experiments stay the same.
-    if *up_ports != UpPorts::Destination {
-        fabric.insert("up_ports".into(), json!(up_ports));
-    }
-    if let Paths::Valiant { seed: _ } = paths {
-        fabric.insert("paths".into(), "valiant".into());
     }
 }

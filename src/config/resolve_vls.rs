@@ -2,13 +2,11 @@
 //! SL-to-VL tables.
 
 use super::error::ConfigError;
-use super::json::numbers;
 use super::raw::RawQos;
 use crate::fabric::spec::validate::{MANAGEMENT_SC, MAX_LEVELS};
-use crate::fabric::spec::{Hop, Qos, ServiceLevel, SlToVl, VlPolicy};
+use crate::fabric::spec::{Qos, ServiceLevel, SlToVl, VlPolicy};
 use crate::fabric::switch::PortVls;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
 
 /// `qos.vl_policy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -144,41 +142,5 @@ pub(super) fn by_tables(
         service_levels,
         sc2vl,
         vl_policy: VlPolicy::ServiceChannels,
-    })
-}
-
-/// The policy as interpreted, where it is a kind of its own.
-pub(super) fn policy_json(policy: &VlPolicy) -> Option<Value> {
-    match policy {
-        VlPolicy::ServiceChannels | VlPolicy::SlToVl(_) => None,
-        VlPolicy::Dbbm { queues } => Some(json!({ "kind": "dbbm", "queues": queues })),
-    }
-}
-
-/// The tables as interpreted, if tables decide.
-pub(super) fn tables_json(policy: &VlPolicy) -> Value {
-    let Some(tables) = policy.tables() else {
-        return Value::Null;
-    };
-    let SlToVl {
-        default,
-        hcas,
-        ports,
-    } = tables;
-    let hcas = hcas.iter();
-    let hcas = hcas.map(|(hca, table)| (hca.to_string(), numbers(table).into()));
-    let ports = ports.iter().map(|(hop, table)| {
-        let Hop {
-            switch,
-            in_port,
-            out_port,
-        } = hop;
-        let ports = format!("{switch} {in_port} {out_port}");
-        (ports, numbers(table).into())
-    });
-    json!({
-        "default": numbers(default),
-        "hcas": hcas.collect::<Map<_, _>>(),
-        "ports": ports.collect::<Map<_, _>>(),
     })
 }

@@ -1,6 +1,8 @@
 //! The ids of NICs, switches and ports. Each is a type of its own, so code that confuses two of
 //! them does not compile.
 
+use serde::Serialize;
+
 /// Defines ids that count from 0. They print and serialise as their bare numbers.
 macro_rules! define_ids {
     ($($(#[$text:meta])* $name:ident;)+) => {$(
@@ -98,7 +100,7 @@ define_ids! {
 }
 
 /// A port of a certain switch. Sorts by switch, then by port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct SwitchPort {
     /// Switch.
     pub switch: SwitchId,

@@ -116,12 +116,12 @@ pub(super) fn curve_json(plan: &Plan, result: &RunResult) -> Vec<Value> {
             let value = json!({
                 "offered_flits_per_cycle_per_nic": level.offered,
                 "accepted_flits_per_cycle_per_nic": level.accepted,
-                "accepted_interval": Interval::json(level.accepted_interval),
+                "accepted_interval": level.accepted_interval,
                 "share": level.share,
-                "end_to_end_ns": Latency::json(level.end_to_end),
-                "end_to_end_interval_ns": Interval::json(level.end_to_end_interval),
-                "network_ns": Latency::json(level.network),
-                "network_interval_ns": Interval::json(level.network_interval),
+                "end_to_end_ns": level.end_to_end,
+                "end_to_end_interval_ns": level.end_to_end_interval,
+                "network_ns": level.network,
+                "network_interval_ns": level.network_interval,
             });
             (level.name.to_owned(), value)
         });
@@ -133,7 +133,7 @@ pub(super) fn curve_json(plan: &Plan, result: &RunResult) -> Vec<Value> {
             "window_ticks": point.run.stats.ticks(),
             "offered_flits_per_cycle_per_nic": point.offered,
             "accepted_flits_per_cycle_per_nic": point.accepted,
-            "accepted_interval": Interval::json(point.accepted_interval),
+            "accepted_interval": point.accepted_interval,
             "saturated": point.saturated,
             "backlog_messages": point.run.backlog,
             "congestion": point.run.stats.congestion.as_ref().map(super::json::congestion),

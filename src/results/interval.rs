@@ -1,16 +1,19 @@
 //! 95 % confidence intervals: of the mean of independent values, and, by batch means, of a mean
 //! over time.
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
 /// Mean of independent values with its 95 % confidence interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     /// Mean of the values.
+    // It is a result of its own, beside its interval.
+    #[serde(skip)]
     pub mean: f64,
     /// Half the width of the interval (Student's t).
     pub half_width: f64,
     /// Number of values.
+    #[serde(rename = "batches")]
     pub values: usize,
 }
 
@@ -74,16 +77,6 @@ fn correlation(values: &[f64]) -> f64 {
     match squares > 0.0 {
         true => products.sum::<f64>() / squares,
         false => 0.0,
-    }
-}
-
-impl Interval {
-    /// The form of `result.json`.
-    pub(super) fn json(interval: Option<Self>) -> Value {
-        match interval {
-            None => Value::Null,
-            Some(of) => json!({ "half_width": of.half_width, "batches": of.values }),
-        }
     }
 }
 

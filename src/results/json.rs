@@ -1,14 +1,19 @@
 //! `result.json`. Everything but `engine` is a pure function of the experiment.
+//!
+//! The counters are destructured, so that a new one does not compile until it is here or is left
+//! out. They do not derive this form: half of its values are computed, and what they derive, with the
+//! names of their fields, is the form of records.
 
 use super::{
-    Latency, baseline_time_ps, curve::curve_json, execution_time_ps, job_baseline_ps, latency,
-    link_end, most_contended, peak_rss_bytes, per_slot, saturated, slowdown, throughput,
-    utilisation,
+    baseline_time_ps, curve::curve_json, execution_time_ps, job_baseline_ps, latency, link_end,
+    most_contended, peak_rss_bytes, per_slot, saturated, slowdown, throughput, utilisation,
 };
 use crate::config::experiment::Job;
 use crate::config::{Experiment, Plan, experiment_hash_with, experiment_json};
-use crate::fabric::stats::{CongestionStats, FabricStats};
-use crate::run::{RunResult, Status};
+use crate::fabric::stats::{CctStats, CongestionStats, FabricStats, LinkStats, SlStats};
+use crate::replay::background::BackgroundOutcome;
+use crate::replay::outcome::JobOutcome;
+use crate::run::{RunResult, Simulation, Status};
 use serde_json::{Map, Value, json};
 
 /// Version of the layout.
@@ -20,8 +25,15 @@ const LINKS: usize = 20;
 /// The whole document.
 #[must_use]
 pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
-    let (experiment, main) = (&plan.experiment, &result.main);
-    let stats = &main.stats;
+    let RunResult {
+        main,
+        baselines,
+        // `curve_json` and `trace_digests` read them.
+        curve: _,
+        traces: _,
+        ideal,
+    } = result;
+    let (experiment, stats) = (&plan.experiment, &main.stats);
     let topology = &experiment.fabric.topology;
     let time = execution_time_ps(experiment, main);
     let baseline = baseline_time_ps(plan, result);
@@ -52,17 +64,7 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
             "switches": topology.switches(),
             "links": topology.directed_switch_links() / 2,
         },
-        "traffic": {
-            "messages": main.messages,
-            "messages_delivered": stats.messages_delivered,
-            "backlog_messages": main.backlog,
-            "packets": stats.packets,
-            "flits_injected": stats.flits_injected,
-            "flits_delivered": stats.flits_delivered,
-            "flits_in_flight": stats.flits_in_flight,
-            "flit_hops": stats.flit_hops,
-            "host_flit_hops": stats.host_flit_hops,
-        },
+        "traffic": traffic(main),
         "throughput_flits_per_cycle_per_nic": throughput(experiment, stats),
         "latency_ns": latencies(plan, stats),
         "service_levels": service_levels(plan, stats),
@@ -70,27 +72,40 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         // Not modelled in this version.
         "energy": null,
         "links": links(plan, stats),
-        "baselines": plan.baselines.iter().zip(&result.baselines).map(|(baseline, run)| json!({
-            "status": status(&run.status),
-            "experiment_hash": hash(&baseline.experiment),
-            "experiment": experiment_json(&baseline.experiment),
-            "execution_time_ps": execution_time_ps(&baseline.experiment, run),
-            "flit_hops": run.stats.flit_hops,
-        })).collect::<Vec<_>>(),
+        "baselines": plan.baselines.iter().zip(baselines).map(|(baseline, run)| {
+            baseline_json(&baseline.experiment, run, &hash(&baseline.experiment))
+        }).collect::<Vec<_>>(),
         "engine": engine(result),
     });
     // Only where it was asked for.
-    if let Some(ideal) = &result.ideal {
-        document["ideal"] = json!({
-            "status": status(&ideal.status),
-            "execution_time_ps": execution_time_ps(experiment, ideal),
-            "jobs": experiment.jobs.iter().zip(&ideal.jobs).filter_map(|(job, outcome)| {
-                let outcome = outcome.as_ref()?;
-                Some(json!({ "name": job.name, "execution_time_ps": outcome.execution_ps }))
-            }).collect::<Vec<_>>(),
-        });
+    if let Some(run) = ideal {
+        document["ideal"] = ideal_json(experiment, run);
     }
     document
+}
+
+fn baseline_json(experiment: &Experiment, run: &Simulation, hash: &str) -> Value {
+    json!({
+        "status": status(&run.status),
+        "experiment_hash": hash,
+        "experiment": experiment_json(experiment),
+        "execution_time_ps": execution_time_ps(experiment, run),
+        "flit_hops": run.stats.flit_hops,
+    })
+}
+
+/// The run on an ideal network.
+fn ideal_json(experiment: &Experiment, run: &Simulation) -> Value {
+    let jobs = experiment.jobs.iter().zip(&run.jobs);
+    let one = |(job, outcome): (&Job, &Option<JobOutcome>)| {
+        let outcome = outcome.as_ref()?;
+        Some(json!({ "name": job.name, "execution_time_ps": outcome.execution_ps }))
+    };
+    json!({
+        "status": status(&run.status),
+        "execution_time_ps": execution_time_ps(experiment, run),
+        "jobs": jobs.filter_map(one).collect::<Vec<_>>(),
+    })
 }
 
 /// XXH3 of the trace of each job that was read.
@@ -104,15 +119,71 @@ fn trace_digests(experiment: &Experiment, result: &RunResult) -> Vec<u128> {
     experiment.jobs.iter().filter_map(digest).collect()
 }
 
-pub(super) fn congestion(stats: &CongestionStats) -> Value {
+fn traffic(run: &Simulation) -> Value {
+    let Simulation {
+        messages,
+        backlog,
+        stats,
+        // Parts of their own.
+        status: _,
+        jobs: _,
+        background: _,
+        measured: _,
+        wall: _,
+    } = run;
+    let FabricStats {
+        messages_delivered,
+        packets,
+        flits_injected,
+        flits_delivered,
+        flits_in_flight,
+        flit_hops,
+        host_flit_hops,
+        // Messages handed to NICs: a workload may keep others back, which count as well.
+        messages: _,
+        // For rates; `events` is under `engine`.
+        start_tick: _,
+        end_tick: _,
+        events: _,
+        // Parts of their own.
+        service_levels: _,
+        links: _,
+        congestion: _,
+    } = stats;
     json!({
-        "marked_packets": stats.marked,
-        "notifications_sent": stats.notifications_sent,
-        "notifications_received": stats.notifications_received,
-        "data_packets": stats.packets,
+        "messages": messages,
+        "messages_delivered": messages_delivered,
+        "backlog_messages": backlog,
+        "packets": packets,
+        "flits_injected": flits_injected,
+        "flits_delivered": flits_delivered,
+        "flits_in_flight": flits_in_flight,
+        "flit_hops": flit_hops,
+        "host_flit_hops": host_flit_hops,
+    })
+}
+
+pub(super) fn congestion(stats: &CongestionStats) -> Value {
+    let CongestionStats {
+        marked,
+        notifications_sent,
+        notifications_received,
+        // For the mean.
+        level_sum: _,
+        packets,
+        level_max,
+        cct,
+    } = stats;
+    let of_cct =
+        |&CctStats { threshold_events }: &CctStats| json!({ "threshold_events": threshold_events });
+    json!({
+        "marked_packets": marked,
+        "notifications_sent": notifications_sent,
+        "notifications_received": notifications_received,
+        "data_packets": packets,
         "mean_control_level": stats.mean_level(),
-        "max_control_level": stats.level_max,
-        "cct": stats.cct.map(|cct| json!({ "threshold_events": cct.threshold_events })),
+        "max_control_level": level_max,
+        "cct": cct.as_ref().map(of_cct),
     })
 }
 
@@ -138,49 +209,89 @@ fn jobs(plan: &Plan, result: &RunResult) -> Vec<Value> {
         .enumerate();
     pairs
         .filter_map(|(i, (job, outcome))| {
-            let o = outcome.as_ref()?;
             let baseline = job_baseline_ps(plan, result, i);
-            Some(json!({
-                "name": o.name,
-                "sl": levels[usize::from(job.sl)].name,
-                "ranks": o.ranks,
-                "trace_xxh3": digest(&job.trace),
-                "complete": o.complete,
-                "start_ps": job.start_ps,
-                "repetitions": o.repetitions_ps.len(),
-                "repetition_times_ps": o.repetitions_ps,
-                "execution_time_ps": o.execution_ps,
-                "baseline_time_ps": baseline,
-                "slowdown": slowdown(o.execution_ps, o.complete, baseline),
-                "compute_ps": o.compute_ps,
-                "network_ps": o.network_ps,
-                "point_to_point": o.point_to_point,
-                "point_to_point_bytes": o.point_to_point_bytes,
-                "collectives": o.collectives,
-                "messages": o.messages,
-                "bytes": o.bytes,
-                "intra_node_messages": o.intra_node_messages,
-            }))
+            let level = &levels[usize::from(job.sl)].name;
+            Some(job_json(
+                job,
+                outcome.as_ref()?,
+                level,
+                digest(&job.trace),
+                baseline,
+            ))
         })
         .collect()
+}
+
+fn job_json(
+    job: &Job,
+    outcome: &JobOutcome,
+    level: &str,
+    trace_xxh3: Option<String>,
+    baseline_ps: Option<u64>,
+) -> Value {
+    let JobOutcome {
+        name,
+        ranks,
+        complete,
+        // It follows from the experiment.
+        endless: _,
+        repetitions_ps,
+        // For the time of the whole run.
+        end_ps: _,
+        execution_ps,
+        compute_ps,
+        network_ps,
+        point_to_point,
+        point_to_point_bytes,
+        collectives,
+        messages,
+        bytes,
+        intra_node_messages,
+    } = outcome;
+    json!({
+        "name": name,
+        "sl": level,
+        "ranks": ranks,
+        "trace_xxh3": trace_xxh3,
+        "complete": complete,
+        "start_ps": job.start_ps,
+        "repetitions": repetitions_ps.len(),
+        "repetition_times_ps": repetitions_ps,
+        "execution_time_ps": execution_ps,
+        "baseline_time_ps": baseline_ps,
+        "slowdown": slowdown(*execution_ps, *complete, baseline_ps),
+        "compute_ps": compute_ps,
+        "network_ps": network_ps,
+        "point_to_point": point_to_point,
+        "point_to_point_bytes": point_to_point_bytes,
+        "collectives": collectives,
+        "messages": messages,
+        "bytes": bytes,
+        "intra_node_messages": intra_node_messages,
+    })
 }
 
 fn background(plan: &Plan, result: &RunResult) -> Vec<Value> {
     let levels = &plan.experiment.fabric.qos.service_levels;
     let rate = |units| per_slot(&plan.experiment, &result.main.stats, units);
-    let flows = result.main.background.iter();
-    flows
-        .map(|flow| {
-            json!({
-                "sl": levels[usize::from(flow.sl)].name,
-                "offered_messages": flow.messages,
-                "delivered_messages": flow.messages_delivered,
-                "backlog_messages": flow.backlog(),
-                "offered_flits_per_cycle_per_nic": rate(flow.units),
-                "accepted_flits_per_cycle_per_nic": rate(flow.units_delivered),
-            })
+    let one = |flow: &BackgroundOutcome| {
+        let BackgroundOutcome {
+            sl,
+            messages,
+            messages_delivered,
+            units,
+            units_delivered,
+        } = *flow;
+        json!({
+            "sl": levels[usize::from(sl)].name,
+            "offered_messages": messages,
+            "delivered_messages": messages_delivered,
+            "backlog_messages": flow.backlog(),
+            "offered_flits_per_cycle_per_nic": rate(units),
+            "accepted_flits_per_cycle_per_nic": rate(units_delivered),
         })
-        .collect()
+    };
+    result.main.background.iter().map(one).collect()
 }
 
 fn latencies(plan: &Plan, stats: &FabricStats) -> Value {
@@ -194,8 +305,8 @@ fn latencies(plan: &Plan, stats: &FabricStats) -> Value {
         .zip(&stats.service_levels);
     let by_name = levels.map(|(level, sl)| {
         let value = json!({
-            "end_to_end": Latency::json(latency(&sl.end_to_end, tick)),
-            "network": Latency::json(latency(&sl.network, tick)),
+            "end_to_end": latency(&sl.end_to_end, tick),
+            "network": latency(&sl.network, tick),
         });
         (level.name.clone(), value)
     });
@@ -212,28 +323,48 @@ fn service_levels(plan: &Plan, stats: &FabricStats) -> Vec<Value> {
         .zip(&stats.service_levels);
     levels
         .map(|(level, sl)| {
+            let SlStats {
+                messages,
+                packets,
+                flits,
+                units,
+                bytes,
+                // Under `latency_ns`.
+                end_to_end: _,
+                network: _,
+            } = sl;
             json!({
                 "name": level.name,
-                "messages": sl.messages,
-                "packets": sl.packets,
-                "flits": sl.flits,
-                "bytes": sl.bytes,
-                "throughput_flits_per_cycle_per_nic": per_slot(&plan.experiment, stats, sl.units),
+                "messages": messages,
+                "packets": packets,
+                "flits": flits,
+                "bytes": bytes,
+                "throughput_flits_per_cycle_per_nic": per_slot(&plan.experiment, stats, *units),
             })
         })
         .collect()
 }
 
 fn links(plan: &Plan, stats: &FabricStats) -> Vec<Value> {
-    let one = |l: &crate::fabric::stats::LinkStats| {
+    let one = |link: &LinkStats| {
+        let LinkStats {
+            from,
+            to,
+            flits,
+            // For the utilisation.
+            units: _,
+            packets,
+            credit_wait_ticks,
+            queue_wait_ticks,
+        } = *link;
         json!({
-            "from": link_end(l.from),
-            "to": link_end(l.to),
-            "flits": l.flits,
-            "packets": l.packets,
-            "utilisation": utilisation(&plan.experiment, stats, l),
-            "credit_wait_ticks": l.credit_wait_ticks,
-            "queue_wait_ticks": l.queue_wait_ticks,
+            "from": link_end(from),
+            "to": link_end(to),
+            "flits": flits,
+            "packets": packets,
+            "utilisation": utilisation(&plan.experiment, stats, link),
+            "credit_wait_ticks": credit_wait_ticks,
+            "queue_wait_ticks": queue_wait_ticks,
         })
     };
     most_contended(stats, LINKS).into_iter().map(one).collect()

@@ -2,12 +2,14 @@
 
 use crate::fabric::stats;
 use crate::units::TickLength;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 /// Latency of one kind, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Latency {
     /// Number of messages or packets.
+    // `service_levels` of result.json has it.
+    #[serde(skip)]
     pub count: u64,
     /// Mean.
     pub mean: f64,
@@ -36,15 +38,6 @@ pub fn latency(ticks: &stats::Latency, tick: TickLength) -> Option<Latency> {
         p99: ns(ticks.quantile(0.99)),
         max: ns(ticks.max()),
     })
-}
-
-impl Latency {
-    pub(super) fn json(latency: Option<Self>) -> Value {
-        match latency {
-            None => Value::Null,
-            Some(l) => json!({ "mean": l.mean, "p50": l.p50, "p99": l.p99, "max": l.max }),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! The hierarchical switch in an experiment file: its keys, its parameters, its schedulers and its
-//! JSON.
+//! The hierarchical switch in an experiment file: its keys, its parameters and its schedulers.
 
 use super::replace;
 use crate::config::error::ConfigError;
@@ -8,11 +7,8 @@ use crate::config::raw_fabric::{of_kind, with_common_keys};
 use crate::config::resolve_qos::{Scheduling, dtable, equal_weights, sbt};
 use crate::fabric::parameters::HierarchicalParameters;
 use crate::fabric::qos::dtable_table::DTableTable;
-use crate::fabric::switch::hierarchical::{
-    Buffers, CentralQueues, Hierarchical, Pool, Scheduler, Timing, VirtualAllocation,
-};
+use crate::fabric::switch::hierarchical::{CentralQueues, Scheduler, VirtualAllocation};
 use crate::units::{BufferPart, Bytes, Latency, Rate};
-use serde_json::{Value, json};
 
 with_common_keys! {
     of_kind Hierarchical: HierarchicalKeys, RawHierarchical {
@@ -85,63 +81,4 @@ pub(super) fn schedule(
         }
     };
     Ok(table)
-}
-
-pub(super) fn switch_json(switch: &Hierarchical) -> Value {
-    let Hierarchical {
-        timing:
-            Timing {
-                // Added by `json_fabric`, as for every kind.
-                stages: _,
-                allocation_gap,
-                mport_speedup,
-                central_speedup,
-            },
-        virtual_allocation,
-        buffers:
-            Buffers {
-                nic_queue,
-                nic_sink,
-                input,
-                output,
-                central,
-                central_queues,
-            },
-        // `scheduler_json` writes it beside the service levels, whose shares it keeps.
-        scheduler: _,
-    } = switch;
-    json!({
-        "kind": "hierarchical",
-        "allocation_gap_ticks": allocation_gap,
-        "mport_speedup": mport_speedup,
-        "central_speedup": central_speedup,
-        "virtual_allocation": virtual_allocation,
-        "nic_queue": pool(nic_queue),
-        "nic_sink": pool(nic_sink),
-        "input_buffer": pool(input),
-        "output_buffer": pool(output),
-        "central_buffer": pool(central),
-        "central_queues": central_queues,
-    })
-}
-
-fn pool(pool: &Pool) -> Value {
-    let Pool { total, per_vl } = pool;
-    json!({
-        "credits": total,
-        "exclusive": per_vl.iter().map(|q| q.exclusive).collect::<Vec<_>>(),
-        "max": per_vl.iter().map(|q| q.max).collect::<Vec<_>>(),
-    })
-}
-
-/// `[qos]` has the scheduler.
-pub(super) fn scheduler_json(switch: &Hierarchical) -> Value {
-    match &switch.scheduler {
-        Scheduler::RrVl => json!({ "kind": "rr-vl" }),
-        Scheduler::Sbt { weights } => json!({ "kind": "sbt", "weights": weights }),
-        Scheduler::DTable { entries } => json!({
-            "kind": "dtable",
-            "entries": entries.iter().map(|e| json!([e.sl, e.weight])).collect::<Vec<_>>(),
-        }),
-    }
 }

@@ -1,6 +1,5 @@
 //! The kinds of switch in an experiment file. Each kind has a file: its keys as written, the
-//! parameters that they change, its schedulers, and its JSON. This file lists the kinds and their
-//! presets.
+//! parameters that they change, and its schedulers. This file lists the kinds and their presets.
 
 mod hierarchical;
 mod voq;
@@ -20,7 +19,7 @@ use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::switch::Switch;
 use serde::Deserialize;
 use serde::de::Deserializer;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The keys that only one kind of switch has.
 #[derive(Debug)]
@@ -172,19 +171,26 @@ pub(super) fn schedule(
     }
 }
 
-/// The switch as JSON, without its stages and what decides which packet a link carries next.
+/// The switch as JSON, without what decides which packet a link carries next.
 pub(super) fn switch_json(switch: &Switch) -> Value {
-    match switch {
-        Switch::Hierarchical(switch) => hierarchical::switch_json(switch),
-        Switch::Voq(switch) => voq::switch_json(switch),
+    let mut value = json!(switch);
+    if let (Value::Object(keys), Value::Object(stages)) =
+        (&mut value, json!(switch.kind().stages()))
+    {
+        keys.extend(stages);
     }
+    value
 }
 
 /// What decides which packet a link carries next.
 pub(super) fn scheduler_json(switch: &Switch) -> Value {
     match switch {
-        Switch::Hierarchical(switch) => hierarchical::scheduler_json(switch),
-        Switch::Voq(switch) => voq::scheduler_json(switch),
+        Switch::Hierarchical(switch) => json!(switch.scheduler),
+        Switch::Voq(switch) => json!({
+            "kind": "ib-vlarb",
+            "vlarb": switch.vlarb,
+            "hca_vlarb": switch.hca.vlarb,
+        }),
     }
 }
 

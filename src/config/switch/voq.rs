@@ -1,5 +1,4 @@
-//! The InfiniBand switch and its NICs in an experiment file: their keys, parameters, arbiters and
-//! JSON.
+//! The InfiniBand switch and its NICs in an experiment file: their keys, parameters and arbiters.
 
 use super::replace;
 use crate::config::error::ConfigError;
@@ -11,11 +10,10 @@ use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::parameters::{AdapterRate, VoqParameters};
 use crate::fabric::spec::LinkSpeed;
 use crate::fabric::switch::voq::InputQueues;
-use crate::fabric::switch::voq::{Acks, Buffers, Hca, LinkRates, StaticPool, VlArb, VlWeight, Voq};
+use crate::fabric::switch::voq::{Acks, VlArb, VlWeight};
 use crate::units::{BufferPart, Bytes, Picoseconds, Rate, Ratio};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -239,91 +237,4 @@ pub(super) fn testbed() -> RawTopology {
         links: Some(vec![[0, 3, 1, 4]]),
         nics: Some(RawNics::At(nics.collect())),
     })
-}
-
-/// The `voq` switch with its NICs.
-pub(super) fn switch_json(switch: &Voq) -> Value {
-    let Voq {
-        // Added by `json_fabric`, as for every kind.
-        stages: _,
-        links:
-            LinkRates {
-                host,
-                switch: between,
-                exceptions,
-            },
-        crossbar_speedup,
-        input_queues,
-        buffers:
-            Buffers {
-                nic_queue,
-                nic_sink,
-                input,
-                output,
-            },
-        // With the service levels.
-        vlarb: _,
-        hca:
-            Hca {
-                send_rate,
-                sink_rate,
-                vlarb: _,
-                acks,
-                ack_bytes,
-            },
-    } = switch;
-    let exceptions = exceptions.iter().map(|(SwitchPort { switch, port }, rate)| {
-        json!({ "switch": switch, "port": port, "flits_per_tick": rate.to_string() })
-    });
-    json!({
-        "kind": "voq",
-        "crossbar_speedup": crossbar_speedup,
-        "input_queues": input_queues,
-        "host_link_flits_per_tick": host.to_string(),
-        "link_flits_per_tick": between.to_string(),
-        "links": exceptions.collect::<Vec<_>>(),
-        "nic_queue_credits": nic_queue,
-        "nic_sink": pool(nic_sink),
-        "input_buffer": pool(input),
-        "output_buffer_credits": output,
-        "hca_send_flits_per_tick": send_rate.map(|rate| rate.to_string()),
-        "hca_sink_flits_per_tick": sink_rate.map(|rate| rate.to_string()),
-        "acks": acks,
-        "ack_bytes": ack_bytes,
-    })
-}
-
-fn pool(pool: &StaticPool) -> Value {
-    let StaticPool { total, per_vl } = pool;
-    json!({ "credits": total, "per_vl": per_vl })
-}
-
-/// The arbiters of switches and NICs.
-pub(super) fn scheduler_json(switch: &Voq) -> Value {
-    json!({
-        "kind": "ib-vlarb",
-        "vlarb": arbiter(&switch.vlarb),
-        "hca_vlarb": arbiter(&switch.hca.vlarb),
-    })
-}
-
-/// An arbiter: round robin, or its tables.
-fn arbiter(arbiter: &VlArb) -> Value {
-    let entries = |list: &[VlWeight]| -> Vec<Value> {
-        let entries = list.iter();
-        entries.map(|e| json!([e.vl, e.weight])).collect()
-    };
-    match arbiter {
-        VlArb::RoundRobin => json!({ "kind": "round-robin" }),
-        VlArb::Tables {
-            high,
-            low,
-            high_limit,
-        } => json!({
-            "kind": "tables",
-            "high": entries(high),
-            "low": entries(low),
-            "high_limit": high_limit,
-        }),
-    }
 }

@@ -5,9 +5,10 @@
 //! to 11.
 
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
-use crate::fabric::spec::{SpecError, Tick};
+use crate::fabric::spec::{SpecError, Tick, json};
 use crate::fabric::topology::{Peer, Topology};
 use crate::units::Ratio;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Fewest entries of a congestion control table.
@@ -21,19 +22,25 @@ pub const MAX_CCT_SHIFT: u8 = 3;
 /// Largest threshold weight.
 pub const MAX_THRESHOLD: u8 = 15;
 
-/// All parameters of congestion control.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// All parameters of congestion control. They serialise as `experiment.congestion_control` in
+/// `docs/result.md`, but for the service levels, which are a list here, by SL, and have no names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename = "ib")]
 pub struct CongestionControl {
-    /// What marks packets at the switches.
-    pub marker: Marker,
     /// How the destination tells the source.
+    #[serde(flatten)]
     pub notification: Notification,
-    /// What the source does then.
+    /// What marks packets at the switches.
+    #[serde(flatten)]
+    pub marker: Marker,
+    /// What the source does about notifications.
+    #[serde(flatten)]
     pub source: SourceControl,
 }
 
 /// What marks packets at the switches.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "marker", rename_all = "kebab-case")]
 pub enum Marker {
     /// Nothing: no packet is ever marked.
     None,
@@ -42,7 +49,8 @@ pub enum Marker {
 }
 
 /// What a source does about notifications.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "source", rename_all = "kebab-case")]
 pub enum SourceControl {
     /// Nothing: they arrive and are counted, and no packet is held.
     None,
@@ -51,78 +59,94 @@ pub enum SourceControl {
 }
 
 /// Marking at Port VLs by thresholds.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PortVlMarker {
     /// Switch ports that lead to NICs.
     pub host_ports: PortCongestion,
     /// Switch ports that lead to switches.
     pub switch_ports: PortCongestion,
     /// Ports with settings of their own.
+    #[serde(rename = "port", serialize_with = "json::ports")]
     pub exceptions: BTreeMap<SwitchPort, PortCongestion>,
     /// How fill and threshold are compared.
     pub compare: FillComparison,
     /// Which eligible packets are marked.
     pub marking: Marking,
     /// Seed of the streams of [`Marking::Random`].
+    // It follows from the seed of the experiment.
+    #[serde(skip)]
     pub marking_seed: u64,
 }
 
 /// Delays from a congestion control table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CctControl {
+    /// The congestion control table, at least 128 entries.
+    #[serde(rename = "CCT", serialize_with = "json::cct")]
+    pub cct: Vec<CctEntry>,
+    /// `CCTI_Limit`: largest index used, below the number of entries.
+    #[serde(rename = "CCTI_Limit")]
+    pub ccti_limit: u16,
+    /// Parameters of each SL.
+    pub service_levels: Vec<SlCongestion>,
     /// What an index into the table belongs to.
     pub level: FlowLevel,
     /// Which index holds back a packet.
     pub sl_scope: SlScope,
-    /// What a timer belongs to.
-    pub timer: TimerScope,
     /// What a BECN does to a timer of a flow that runs.
     pub timer_restart: TimerRestart,
     /// What happens if an increase would lead beyond `CCTI_Limit`.
     pub ccti_bound: CctiBound,
     /// The time that an entry of the table multiplies.
     pub ird_base: IrdBase,
-    /// The congestion control table, at least 128 entries.
-    pub cct: Vec<CctEntry>,
-    /// `CCTI_Limit`: largest index used, below the number of entries.
-    pub ccti_limit: u16,
-    /// Parameters of each SL.
-    pub service_levels: Vec<SlCongestion>,
+    /// What a timer belongs to.
+    pub timer: TimerScope,
 }
 
 /// Settings of one switch port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct PortCongestion {
     /// `Threshold`: weight 0–15, a fill of (16 − weight)/16; 0: never congested.
+    #[serde(rename = "Threshold")]
     pub threshold: u8,
     /// `Victim_Mask`: congested even without credits.
+    #[serde(rename = "Victim_Mask")]
     pub victim_mask: bool,
     /// `Packet_Size`: smaller packets are not marked, in units of 64 bytes.
+    #[serde(rename = "Packet_Size")]
     pub packet_size: u8,
     /// `Marking_Rate`: mean number of eligible packets between two marks.
+    #[serde(rename = "Marking_Rate")]
     pub marking_rate: u16,
     /// `Credit_Mask`: credit starvation applies to the port.
+    #[serde(rename = "Credit_Mask")]
     pub credit_mask: bool,
     /// `CS_Threshold`: weight 0–15, a fill of (16 − weight)/16; 0: never starved.
+    #[serde(rename = "CS_Threshold")]
     pub cs_threshold: u8,
     /// `CS_ReturnDelay`: how much later the credits of a packet come back that was granted
     /// to a starved Port VL, in times of the packet on the link that it came by.
+    #[serde(rename = "CS_ReturnDelay", serialize_with = "json::return_delay")]
     pub cs_return_delay: CctEntry,
 }
 
 /// Which of the eligible packets of a Port VL are marked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Marking {
     /// Each with probability 1 / (`Marking_Rate` + 1), from a stream of the Port VL's own.
+    #[default]
     Random,
     /// One, then none of the next `Marking_Rate`, and so on.
     Fixed,
 }
 
 /// How the fill of the queues of a Port VL is compared with its threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FillComparison {
     /// Each queue with the threshold.
+    #[default]
     AnyQueue,
     /// Their sum with the threshold.
     Sum,
@@ -145,70 +169,86 @@ pub enum Notification {
 }
 
 /// What holds an index into the congestion control table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FlowLevel {
     /// Each queue pair: source, destination and SL.
+    #[default]
     Qp,
     /// Each SL of a NIC.
     Sl,
 }
 
 /// Which index holds back a packet of a service level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SlScope {
     /// The index of its own flow.
+    #[default]
     Flow,
     /// The largest index of all SLs of the NIC, after any packet of the NIC.
     Link,
 }
 
 /// What a BECN does to a timer that runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum TimerRestart {
     /// Nothing: only an expiry sets the timer again.
+    #[default]
     AtExpiry,
     /// It sets the timer again.
     OnBecn,
 }
 
 /// What happens if an increase would lead beyond `CCTI_Limit`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum CctiBound {
     /// The index becomes `CCTI_Limit`.
+    #[default]
     Saturate,
     /// The index stays.
     Skip,
 }
 
 /// The time on the link that an entry of the table multiplies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum IrdBase {
     /// The time of the packet just sent.
+    #[default]
     Packet,
     /// The time of the largest data packet of any SL.
     MaxPacket,
 }
 
 /// What a `CCTI_Timer` belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum TimerScope {
     /// Each flow; a BECN starts it.
+    #[default]
     PerFlow,
     /// Each SL of a NIC; it runs freely.
     PerSl,
 }
 
 /// Parameters of one SL at the NICs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct SlCongestion {
     /// `CCTI_Increase`: added to the index by a BECN.
+    #[serde(rename = "CCTI_Increase")]
     pub ccti_increase: u8,
     /// `CCTI_Min`: the index never is below.
+    #[serde(rename = "CCTI_Min")]
     pub ccti_min: u8,
     /// `CCTI_Timer` in ticks, at least 1 (the specification counts 1.024 us).
+    #[serde(rename = "CCTI_Timer_ticks")]
     pub ccti_timer: Tick,
     /// `Trigger_Threshold`: a BECN that leaves the index at it or above is an event of the
     /// log; 0: no events.
+    #[serde(rename = "Trigger_Threshold")]
     pub trigger_threshold: u8,
 }
 

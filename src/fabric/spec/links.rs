@@ -1,18 +1,23 @@
 //! Rates of links, where they differ from a flit per tick.
 
+use super::json;
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::topology::{Peer, Topology};
 use crate::units::Ratio;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Rates of links in flits per tick, above 0 and at most 1; both directions alike.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LinkRates {
     /// Links between a NIC and its switch.
+    #[serde(rename = "host_link_flits_per_tick")]
     pub host: Ratio,
     /// Links between switches.
+    #[serde(rename = "link_flits_per_tick")]
     pub switch: Ratio,
     /// Links that differ, by either end.
+    #[serde(rename = "links", serialize_with = "json::links")]
     pub exceptions: BTreeMap<SwitchPort, Ratio>,
 }
 

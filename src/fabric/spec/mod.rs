@@ -7,6 +7,7 @@
 //! whatever its kind of switch.
 
 pub mod congestion;
+mod json;
 mod links;
 pub mod qos;
 pub mod routing;
@@ -31,36 +32,46 @@ use super::ids::{PortId, SwitchId};
 use super::topology::Topology;
 use super::workload::Queueing;
 use crate::units::Ratio;
+use serde::Serialize;
 use thiserror::Error;
 
 /// Simulated time in ticks ([`Units::tick`]).
 pub type Tick = u64;
 
-/// A complete, resolved fabric.
-#[derive(Debug, Clone, PartialEq)]
+/// A complete, resolved fabric. It serialises as `experiment.fabric` in `docs/result.md`, with ticks,
+/// flits and credits in its keys. Service levels and congestion control, which have parts of their own
+/// there, serialise apart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FabricSpec {
     /// Switches, NICs and the links between them.
     pub topology: Topology,
     /// How a packet finds its way.
+    #[serde(flatten)]
     pub routing: Routing,
     /// Tick, flit, credit and headers.
+    #[serde(flatten)]
     pub units: Units,
     /// Latencies of the links.
+    #[serde(flatten)]
     pub link_latency: LinkLatency,
     /// Service levels, channels and virtual lanes.
+    #[serde(skip)]
     pub qos: Qos,
     /// Kind of the switches and their NICs, with what belongs to this kind.
     pub switch: Switch,
     /// Congestion control, which every kind may have.
+    #[serde(skip)]
     pub congestion_control: Option<Box<CongestionControl>>,
 }
 
 /// Latencies of links in ticks, each at least 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct LinkLatency {
     /// FLY: flight over a link between two switches.
+    #[serde(rename = "link_ticks")]
     pub switch: Tick,
     /// INJ: flight over a link between NIC and switch, both ways.
+    #[serde(rename = "host_link_ticks")]
     pub host: Tick,
 }
 

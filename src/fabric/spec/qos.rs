@@ -1,9 +1,10 @@
 //! Quality of service as plain data: service levels, channels and VLs.
 
 use super::{SlToVl, Units, VlPolicy};
+use serde::Serialize;
 
 /// Quality of service: SL → SC → VL (Hiperion, section 2.1).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Qos {
     /// VLs per buffer: the highest VL in use plus one, at most 32.
     pub vls: u8,
@@ -12,15 +13,17 @@ pub struct Qos {
     /// SC2VL: VL of each SC, `None` where the SC is not used; 32 entries.
     pub sc2vl: [Option<u8>; 32],
     /// Which VL a packet takes.
+    #[serde(flatten)]
     pub vl_policy: VlPolicy,
 }
 
 /// One service level.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ServiceLevel {
     /// Name used in experiments and results, e.g. `CL`.
     pub name: String,
     /// Traffic class that this SL belongs to, below 32.
+    #[serde(rename = "tc")]
     pub traffic_class: u8,
     /// SL2SC: the SCs of this SL, sorted by VL class. Within a class the destination selects one
     /// SC ([`Qos::position`]).

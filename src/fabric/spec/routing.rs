@@ -8,7 +8,7 @@
 //! `src/fabric/topology/`, if it does not say yet which ports are equal; and
 //! `src/config/raw_fabric.rs`, if the key is new.
 
-use super::FabricSpec;
+use super::{FabricSpec, json};
 use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::topology::{Peer, Ports, Topology};
 use serde::{Deserialize, Serialize};
@@ -37,10 +37,11 @@ pub enum RingTie {
 }
 
 /// Which up-port a packet takes on its way up a tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UpPorts {
     /// The up-port that the destination selects (D-mod-k); keeps the order of a flow.
+    #[default]
     Destination,
     /// The one with the shortest queue; ties go to the first at or after the up-port of the destination,
     /// once around.
@@ -48,9 +49,10 @@ pub enum UpPorts {
 }
 
 /// Which paths packets take to their destinations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Paths {
     /// The routing of the topology, or the forwarding tables, straight to the destination.
+    #[default]
     Minimal,
     /// First to a switch drawn at random, then to the destination (Valiant, "A scheme for fast
     /// parallel communication", SIAM J. Comput. 11, 1982): `docs/model.md` §7.
@@ -73,18 +75,25 @@ impl Paths {
 
 /// Routing settings; the algorithm follows from the topology (dimension order
 /// on torus and mesh, DESTRO on trees).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Routing {
     /// Tie-breaking on rings.
     pub ring_tie: RingTie,
     /// Link selection on trunks.
+    #[serde(rename = "trunk_selection")]
     pub trunk: TrunkSelection,
-    /// Selection of up-ports on trees.
-    pub up_ports: UpPorts,
-    /// Paths to the destinations.
-    pub paths: Paths,
     /// Linear forwarding tables; `None`: the topology's own routing.
     pub forwarding: Option<ForwardingTables>,
+    /// Selection of up-ports on trees.
+    // This and `paths` are left out where they are the usual ones: the JSON is older than they are.
+    #[serde(skip_serializing_if = "json::is_default")]
+    pub up_ports: UpPorts,
+    /// Paths to the destinations.
+    #[serde(
+        skip_serializing_if = "json::is_default",
+        serialize_with = "json::paths"
+    )]
+    pub paths: Paths,
 }
 
 impl Default for Routing {
@@ -102,9 +111,11 @@ impl Default for Routing {
 }
 
 /// Linear forwarding tables: the output port for every destination, at every switch.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
 pub struct ForwardingTables {
     /// `[switch][destination NIC]`.
+    #[serde(serialize_with = "json::lines")]
     pub ports: Vec<Vec<PortId>>,
 }
 

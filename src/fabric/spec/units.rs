@@ -1,12 +1,14 @@
 //! The units of time and data.
 
-use super::Tick;
+use super::{Tick, json};
 use crate::units::TickLength;
+use serde::Serialize;
 
 /// Units of time and data, and the headers of a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Units {
     /// Length of one tick, a period of the switch clock (640 ps for 8-byte flits at 12.5 GB/s).
+    #[serde(rename = "tick_ps", serialize_with = "json::tick_ps")]
     pub tick: TickLength,
     /// Bytes in one flit, at least 1.
     pub flit_bytes: u32,
@@ -41,16 +43,21 @@ impl Units {
 }
 
 /// Latencies of the stages of a switch in ticks, which every kind has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Stages {
     /// SB: storing a flit in an input buffer.
+    #[serde(rename = "input_ticks")]
     pub input_store: Tick,
     /// RT: routing a header.
+    #[serde(rename = "routing_ticks")]
     pub routing: Tick,
     /// AT: one allocation (virtual and switch allocation together), at least 1.
+    #[serde(rename = "allocation_ticks")]
     pub allocation: Tick,
     /// X: crossing a crossbar, at least 1.
+    #[serde(rename = "crossbar_ticks")]
     pub crossbar: Tick,
     /// SB: storing a flit in an output buffer.
+    #[serde(rename = "output_ticks")]
     pub output_store: Tick,
 }

@@ -7,8 +7,9 @@
 //! for a new key; and `tests/oracles/src/vls.rs`, which implements the rule independently. It touches
 //! `src/fabric/analysis/turns.rs` only if packets change their VL for a new reason.
 
-use super::{FabricSpec, Qos};
+use super::{FabricSpec, Qos, json};
 use crate::fabric::ids::{NicId, PortId, SwitchId};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// How a packet gets its VL.
@@ -41,13 +42,16 @@ impl VlPolicy {
 }
 
 /// SL-to-VL tables, each a VL per SL.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SlToVl {
     /// The table of every NIC and port that has none of its own.
+    #[serde(serialize_with = "json::line")]
     pub default: Vec<u8>,
     /// Tables of NICs.
+    #[serde(serialize_with = "json::lines_by_key")]
     pub hcas: BTreeMap<NicId, Vec<u8>>,
     /// Tables of switches, by in-port and out-port.
+    #[serde(serialize_with = "json::lines_by_key")]
     pub ports: BTreeMap<Hop, Vec<u8>>,
 }
 

@@ -16,7 +16,8 @@ use crate::units::TickLength;
 use serde::{Deserialize, Serialize};
 
 /// A kind of switch.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Switch {
     /// Omni-Path: MPorts, central buffers (`docs/model.md`).
     Hierarchical(Box<Hierarchical>),

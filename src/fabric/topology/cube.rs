@@ -205,11 +205,17 @@ impl Family for Cube {
     }
 
     fn parameters(&self, _: &Topology) -> Value {
+        let Self {
+            dimensions,
+            wrap,
+            concentration,
+            trunk,
+        } = self;
         json!({
-            "kind": if self.wrap { "torus" } else { "mesh" },
-            "dimensions": self.dimensions,
-            "concentration": self.concentration,
-            "trunk": self.trunk,
+            "kind": if *wrap { "torus" } else { "mesh" },
+            "dimensions": dimensions,
+            "concentration": concentration,
+            "trunk": trunk,
         })
     }
 

@@ -221,13 +221,20 @@ impl Family for Dragonfly {
     }
 
     fn parameters(&self, _: &Topology) -> Value {
+        let Self {
+            p,
+            a,
+            h,
+            groups,
+            arrangement,
+        } = self;
         json!({
             "kind": "dragonfly",
-            "p": self.p,
-            "a": self.a,
-            "h": self.h,
-            "groups": self.groups,
-            "arrangement": self.arrangement.name(),
+            "p": p,
+            "a": a,
+            "h": h,
+            "groups": groups,
+            "arrangement": arrangement.name(),
         })
     }
 

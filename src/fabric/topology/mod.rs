@@ -34,6 +34,8 @@ pub use xgft::Xgft;
 
 use super::ids::{NicId, PortId, SwitchId, SwitchPort};
 use super::spec::{RingTie, SpecError};
+use serde::Serialize;
+use serde::ser::Serializer;
 
 /// What a switch port is connected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -365,6 +367,29 @@ impl Topology {
     fn set_peer(&mut self, of: SwitchPort, peer: Peer) {
         let at = self.port_index(of.switch, of.port);
         self.peers[at] = peer;
+    }
+}
+
+impl Serialize for Topology {
+    /// The parameters of the family, and the sizes. The links follow from them.
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Keys {
+            #[serde(flatten)]
+            family: serde_json::Value,
+            nics: u32,
+            switches: u32,
+            radix: u32,
+        }
+        let (family, radix) = (self.family().parameters(self), self.radix);
+        let (nics, switches) = (self.nics(), self.switches());
+        Keys {
+            family,
+            nics,
+            switches,
+            radix,
+        }
+        .serialize(s)
     }
 }
 

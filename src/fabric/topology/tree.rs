@@ -133,7 +133,8 @@ impl Family for Tree {
     }
 
     fn parameters(&self, _: &Topology) -> Value {
-        json!({ "kind": "k-ary-n-tree", "k": self.k, "n": self.n })
+        let Self { k, n } = self;
+        json!({ "kind": "k-ary-n-tree", "k": k, "n": n })
     }
 
     fn place(&self, switch: SwitchId) -> Place {

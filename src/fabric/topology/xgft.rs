@@ -223,12 +223,16 @@ impl Family for Xgft {
     }
 
     fn parameters(&self, _: &Topology) -> Value {
-        json!({
-            "kind": "xgft",
-            "down": self.down,
-            "up": self.up,
-            "parallel": self.parallel,
-        })
+        let Self {
+            down,
+            up,
+            parallel,
+            // These follow from the others.
+            hosts_below: _,
+            tops: _,
+            first: _,
+        } = self;
+        json!({ "kind": "xgft", "down": down, "up": up, "parallel": parallel })
     }
 
     fn place(&self, switch: SwitchId) -> Place {

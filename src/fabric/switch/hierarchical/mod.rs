@@ -15,6 +15,7 @@ use crate::fabric::ids::{NicId, PortId};
 use crate::fabric::spec::validate::MAX_LEVELS;
 use crate::fabric::spec::{FabricSpec, SpecError, Stages, Tick};
 use crate::fabric::topology::{Peer, Topology};
+use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
 /// The data VLs of a port.
@@ -42,26 +43,33 @@ pub fn central_between(in_port: PortId, out_port: PortId) -> Option<u32> {
 }
 
 /// The hierarchical switch, with the NICs and the output scheduler that belong to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Hierarchical {
     /// Latencies and rates inside the switch.
+    #[serde(flatten)]
     pub timing: Timing,
     /// How the sources pick a queue.
     pub virtual_allocation: VirtualAllocation,
     /// Buffer sizes and quotas.
+    #[serde(flatten)]
     pub buffers: Buffers,
     /// Scheduler of every switch output and NIC.
+    // The JSON has it beside the service levels, whose shares it keeps.
+    #[serde(skip)]
     pub scheduler: Scheduler,
 }
 
 /// Latencies in ticks and rates in flits per tick (OpaSim, DIAB-18-12-1, Table 1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Timing {
     /// Latencies; a packet crosses one crossbar, of an MPort, or also the central one.
+    // In the JSON at the end of the switch, for every kind.
+    #[serde(skip)]
     pub stages: Stages,
     /// Ticks, 0 to [`Stages::allocation`], in which a crossbar port stands still between two
     /// packets: so much of an allocation waits for the transfer before it to end. Ours; no
     /// publication says how far the two overlap (`docs/validation.md`).
+    #[serde(rename = "allocation_gap_ticks")]
     pub allocation_gap: Tick,
     /// Flits per tick from an input buffer through its MPort crossbar.
     pub mport_speedup: u32,
@@ -117,12 +125,26 @@ impl Quota {
 }
 
 /// A buffer whose credits are shared dynamically between VLs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Pool {
     /// Size of the buffer in credits.
+    #[serde(rename = "credits")]
     pub total: u32,
     /// Quota of each VL, indexed by VL; as many as [`Qos::vls`](crate::fabric::spec::Qos::vls).
+    #[serde(flatten, serialize_with = "lists_by_vl")]
     pub per_vl: Vec<Quota>,
+}
+
+/// A list of each part of the quotas.
+fn lists_by_vl<S: Serializer>(per_vl: &[Quota], s: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Lists {
+        exclusive: Vec<u32>,
+        max: Vec<u32>,
+    }
+    let parts = |&Quota { exclusive, max }: &Quota| (exclusive, max);
+    let (exclusive, max) = per_vl.iter().map(parts).unzip();
+    Lists { exclusive, max }.serialize(s)
 }
 
 /// How a central buffer is divided into FIFOs (see `docs/model.md`).
@@ -136,25 +158,29 @@ pub enum CentralQueues {
 }
 
 /// All buffers of the fabric; sizes are per port except the central ones.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Buffers {
     /// NIC send queue.
     pub nic_queue: Pool,
     /// NIC receive buffer.
     pub nic_sink: Pool,
     /// Switch input buffer.
+    #[serde(rename = "input_buffer")]
     pub input: Pool,
     /// Switch output buffer.
+    #[serde(rename = "output_buffer")]
     pub output: Pool,
     /// Central buffer, two per MPort. The quota of a VL holds for each of the
     /// queues of that VL.
+    #[serde(rename = "central_buffer")]
     pub central: Pool,
     /// Division of the central buffers into queues.
     pub central_queues: CentralQueues,
 }
 
 /// Output scheduler.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Scheduler {
     /// One packet per VL in turn (OpaSim).
     RrVl,
@@ -164,6 +190,7 @@ pub enum Scheduler {
         weights: Vec<u32>,
     },
     /// Deficit table (Hiperion, Algorithm 2).
+    #[serde(rename = "dtable")]
     DTable {
         /// The arbitration table.
         entries: Vec<DTableEntry>,
@@ -177,6 +204,14 @@ pub struct DTableEntry {
     pub sl: u8,
     /// Weight in units of 64 bytes.
     pub weight: u32,
+}
+
+impl Serialize for DTableEntry {
+    /// As `[sl, weight]`.
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let Self { sl, weight } = self;
+        (sl, weight).serialize(s)
+    }
 }
 
 /// Bytes that one unit of DTable weight stands for.

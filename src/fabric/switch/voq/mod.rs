@@ -16,6 +16,7 @@ use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, SpecError, Stages};
 use crate::fabric::topology::Topology;
 use crate::units::Ratio;
+use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
 /// The data VLs of a port.
@@ -25,21 +26,28 @@ pub(super) const PORT_VLS: PortVls = PortVls {
 };
 
 /// The InfiniBand switch, and its NICs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Voq {
     /// Latencies inside the switch.
+    // In the JSON at the end of the switch, for every kind.
+    #[serde(skip)]
     pub stages: Stages,
-    /// Rates of the links.
-    pub links: LinkRates,
     /// Rate of the crossbar over the rate of the fastest link, at least 1.
     pub crossbar_speedup: u32,
     /// How input buffers of switches organise the packets of a VL.
     pub input_queues: InputQueues,
+    /// Rates of the links.
+    #[serde(flatten)]
+    pub links: LinkRates,
     /// Buffer sizes.
+    #[serde(flatten)]
     pub buffers: Buffers,
     /// Arbiter of every switch output.
+    // The JSON has it, and the arbiter of the NICs, beside the service levels.
+    #[serde(skip)]
     pub vlarb: VlArb,
     /// The NICs.
+    #[serde(flatten)]
     pub hca: Hca,
 }
 
@@ -58,22 +66,26 @@ pub enum InputQueues {
 }
 
 /// Sizes of the buffers in credits.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Buffers {
     /// Output buffer of a NIC.
+    #[serde(rename = "nic_queue_credits")]
     pub nic_queue: u32,
     /// Receive buffer of a NIC.
     pub nic_sink: StaticPool,
     /// Switch input buffer.
+    #[serde(rename = "input_buffer")]
     pub input: StaticPool,
     /// Switch output buffer.
+    #[serde(rename = "output_buffer_credits")]
     pub output: u32,
 }
 
 /// A buffer that is divided statically between VLs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StaticPool {
     /// Size of the buffer in credits.
+    #[serde(rename = "credits")]
     pub total: u32,
     /// Credits of each VL, indexed by VL; as many as [`Qos::vls`](crate::fabric::spec::Qos::vls).
     pub per_vl: Vec<u32>,
@@ -90,7 +102,8 @@ impl Voq {
 }
 
 /// Arbiter over VLs, of a switch output or a NIC.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum VlArb {
     /// One packet per VL in turn.
     RoundRobin,
@@ -115,19 +128,30 @@ pub struct VlWeight {
     pub weight: u8,
 }
 
+impl Serialize for VlWeight {
+    /// As `[vl, weight]`.
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let Self { vl, weight } = self;
+        (vl, weight).serialize(s)
+    }
+}
+
 /// Bytes of one unit of weight in an arbitration table.
 pub const VL_WEIGHT_BYTES: u32 = 64;
 /// Bytes of one unit of the Limit of High Priority.
 pub const HIGH_LIMIT_BYTES: u32 = 4096;
 
 /// NICs; rates in flits per tick, headers included.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Hca {
     /// Rate at which packets come from the host; `None`: at the rate of the link.
+    #[serde(rename = "hca_send_flits_per_tick")]
     pub send_rate: Option<Ratio>,
     /// Rate at which the host takes packets; `None`: as they come.
+    #[serde(rename = "hca_sink_flits_per_tick")]
     pub sink_rate: Option<Ratio>,
     /// Arbiter over the VLs of a NIC.
+    #[serde(skip)]
     pub vlarb: VlArb,
     /// Acknowledgements.
     pub acks: Acks,

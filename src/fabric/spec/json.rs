@@ -1,0 +1,157 @@
+//! The JSON of a specification where it is not what the derivation gives. `experiment` in
+//! `docs/result.md` describes it. Ids and ports are keys, lists of thousands of numbers one text each.
+
+use super::congestion::{CctEntry, PortCongestion};
+use super::{Hop, Notification, Paths, SlToVl, VlPolicy};
+use crate::fabric::ids::{PortId, SwitchPort};
+use crate::units::{Ratio, TickLength};
+use serde::Serialize;
+use serde::ser::Serializer;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+/// The length in picoseconds: a whole number as such, any other as the nearest floating-point number.
+pub(super) fn tick_ps<S: Serializer>(tick: &TickLength, s: S) -> Result<S::Ok, S::Error> {
+    let ps = tick.length_ps();
+    match ps.den() {
+        1 => s.serialize_u64(ps.num()),
+        _ => s.serialize_f64(ps.to_f64()),
+    }
+}
+
+/// A list in one text.
+fn joined<T: Display>(list: &[T]) -> String {
+    let list: Vec<String> = list.iter().map(T::to_string).collect();
+    list.join(" ")
+}
+
+pub(super) fn line<T: Display, S: Serializer>(list: &[T], s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(&joined(list))
+}
+
+pub(super) fn lines<S: Serializer>(ports: &[Vec<PortId>], s: S) -> Result<S::Ok, S::Error> {
+    s.collect_seq(ports.iter().map(|row| joined(row)))
+}
+
+pub(super) fn lines_by_key<K: Serialize, S: Serializer>(
+    tables: &BTreeMap<K, Vec<u8>>,
+    s: S,
+) -> Result<S::Ok, S::Error> {
+    s.collect_map(tables.iter().map(|(of, table)| (of, joined(table))))
+}
+
+impl Serialize for Hop {
+    /// "switch in-port out-port", so that it can be a key.
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let Self {
+            switch,
+            in_port,
+            out_port,
+        } = self;
+        s.collect_str(&format_args!("{switch} {in_port} {out_port}"))
+    }
+}
+
+pub(super) fn is_default<T: Default + PartialEq>(setting: &T) -> bool {
+    *setting == T::default()
+}
+
+/// By name: the seed follows from the seed of the experiment.
+pub(super) fn paths<S: Serializer>(paths: &Paths, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(match paths {
+        Paths::Minimal => "minimal",
+        Paths::Valiant { seed: _ } => "valiant",
+    })
+}
+
+impl Serialize for VlPolicy {
+    /// As two keys: `sl2vl`, null unless tables decide, and `vl_policy`, only where it is a kind of its
+    /// own: the JSON is older than this key.
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(tag = "kind", rename_all = "kebab-case")]
+        enum Kind {
+            Dbbm { queues: u8 },
+        }
+        #[derive(Serialize)]
+        struct Keys<'a> {
+            sl2vl: Option<&'a SlToVl>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            vl_policy: Option<Kind>,
+        }
+        let (sl2vl, vl_policy) = match self {
+            Self::ServiceChannels => (None, None),
+            Self::SlToVl(tables) => (Some(tables), None),
+            &Self::Dbbm { queues } => (None, Some(Kind::Dbbm { queues })),
+        };
+        Keys { sl2vl, vl_policy }.serialize(s)
+    }
+}
+
+pub(super) fn links<S: Serializer>(
+    exceptions: &BTreeMap<SwitchPort, Ratio>,
+    s: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Link<'a> {
+        #[serde(flatten)]
+        at: &'a SwitchPort,
+        flits_per_tick: &'a Ratio,
+    }
+    s.collect_seq(
+        exceptions
+            .iter()
+            .map(|(at, flits_per_tick)| Link { at, flits_per_tick }),
+    )
+}
+
+pub(super) fn ports<S: Serializer>(
+    exceptions: &BTreeMap<SwitchPort, PortCongestion>,
+    s: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Port<'a> {
+        #[serde(flatten)]
+        settings: &'a PortCongestion,
+        #[serde(flatten)]
+        at: &'a SwitchPort,
+    }
+    s.collect_seq(
+        exceptions
+            .iter()
+            .map(|(at, settings)| Port { settings, at }),
+    )
+}
+
+/// As tools write the entry of a register.
+pub(super) fn return_delay<S: Serializer>(entry: &CctEntry, s: S) -> Result<S::Ok, S::Error> {
+    let CctEntry { multiplier, shift } = entry;
+    s.collect_str(&format_args!("{shift}:{multiplier}"))
+}
+
+/// A table in one text: it has hundreds of entries.
+pub(super) fn cct<S: Serializer>(table: &[CctEntry], s: S) -> Result<S::Ok, S::Error> {
+    let text = |CctEntry { multiplier, shift }: &CctEntry| format!("{multiplier}/{shift}");
+    s.serialize_str(&table.iter().map(text).collect::<Vec<_>>().join(" "))
+}
+
+impl Serialize for Notification {
+    /// As two keys, of which `cnp_bytes` is null without CNPs.
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Keys {
+            notification: &'static str,
+            cnp_bytes: Option<u32>,
+        }
+        let (notification, cnp_bytes) = match *self {
+            Self::Cnp { bytes } => ("cnp", Some(bytes)),
+            Self::Ack => ("ack", None),
+            Self::AckNow => ("ack-at-once", None),
+        };
+        Keys {
+            notification,
+            cnp_bytes,
+        }
+        .serialize(s)
+    }
+}
