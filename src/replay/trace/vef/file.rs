@@ -33,7 +33,9 @@ impl TraceFormat for Vef {
         let input = Input::new(path);
         let mut reader = Reader::of(input.open()?)?;
         let comms = reader.comms().to_vec();
-        let observed = observe(&mut reader, Keep::new(), go_on)?;
+        let header = reader.header();
+        let keep = Keep::new(header.messages.saturating_add(header.members));
+        let observed = observe(&mut reader, keep, go_on)?;
         let Some((check, Keep { records })) = observed else {
             return Ok(None);
         };
@@ -119,9 +121,12 @@ struct Keep {
 }
 
 impl Keep {
-    fn new() -> Self {
+    /// Keeps the records of a trace whose header announces so many.
+    fn new(announced: u64) -> Self {
+        // What a header announces may be wrong: reserving for it must cost little.
+        let room = announced.min(MAX_KEPT) as usize;
         Self {
-            records: Some(Vec::new()),
+            records: (announced <= MAX_KEPT).then(|| Vec::with_capacity(room)),
         }
     }
 }
@@ -191,6 +196,5 @@ mod tests {
         );
         kept.restart().unwrap();
         assert_eq!(all(&mut *kept), ops);
-        assert!(check_file(&path, &mut || false).unwrap().is_none());
     }
 }
