@@ -16,29 +16,14 @@ pub(super) struct Kept {
 type Ops = Box<[Box<[Op]>]>;
 
 impl Kept {
-    /// All operations of `program`.
-    ///
-    /// # Errors
-    /// As [`Program::next`].
-    pub(super) fn of(program: &mut dyn Program) -> anyhow::Result<Self> {
-        let mut operations = 0;
-        let mut ranks = Vec::new();
-        for rank in RankId::all(program.ranks()) {
-            let mut streams = Vec::new();
-            for stream in StreamId::all(program.streams(rank)) {
-                let mut ops = Vec::new();
-                while let Some(op) = program.next(rank, stream)? {
-                    ops.push(op);
-                }
-                operations += ops.len() as u64;
-                streams.push(ops.into());
-            }
-            ranks.push(streams.into());
-        }
-        Ok(Self {
-            ranks: ranks.into(),
+    /// A trace with one stream per rank: the operations of each rank.
+    pub(super) fn of(ranks: Vec<Vec<Op>>) -> Self {
+        let operations = ranks.iter().map(|ops| ops.len() as u64).sum();
+        let one_stream = |ops: Vec<Op>| Ops::from([ops.into_boxed_slice()]);
+        Self {
+            ranks: ranks.into_iter().map(one_stream).collect(),
             operations,
-        })
+        }
     }
 }
 

@@ -46,8 +46,8 @@ impl TraceFormat for Vef {
             return Ok(Some(Box::new(VefFile { input, check })));
         };
         let lines = Lines::Read(records.into_iter());
-        let mut program = VefProgram::over(&input, &check, comms, lines);
-        Ok(Some(Box::new(Kept::of(&mut program)?)))
+        let program = VefProgram::over(&input, &check, comms, lines);
+        Ok(Some(Box::new(Kept::of(program.operations()?))))
     }
 }
 

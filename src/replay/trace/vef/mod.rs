@@ -316,6 +316,67 @@ impl VefProgram {
         }
     }
 
+    /// All operations by rank, of a trace that was not begun.
+    ///
+    /// # Errors
+    /// If a line does not fit the check.
+    fn operations(mut self) -> anyhow::Result<Vec<Vec<Op>>> {
+        let room = |&records: &u64| Vec::with_capacity(records as usize);
+        let mut ranks: Vec<Vec<Op>> = self.records.iter().map(room).collect();
+        // Where the members of incomplete collectives are, and their positions.
+        let mut members: HashMap<u64, Vec<(usize, usize, u32)>> = HashMap::new();
+        while let Some((line, record)) = self.cursors[0].lines.next_record()? {
+            let queued = queued(&record, line, self.header.ps_per_unit, &self.positions);
+            let rank = record.task() as usize;
+            let (Some(queued), true) = (queued, rank < ranks.len()) else {
+                return Err(changed(self.input.path()));
+            };
+            // An entry becomes its collective when that is complete.
+            let action = self.action(&queued).unwrap_or(Action::Marker);
+            let op = self.op(&queued, action);
+            if let Record::Member(m) = record {
+                let entries = members.entry(m.id).or_default();
+                entries.push((rank, ranks[rank].len(), queued.to));
+                self.gather(line, &m)?;
+            }
+            ranks[rank].push(op);
+            if let Part::Member = queued.part
+                && let Some((collective, _)) = self.whole.remove(&queued.id)
+            {
+                for (rank, at, position) in members.remove(&queued.id).unwrap_or_default() {
+                    let collective = Arc::clone(&collective);
+                    ranks[rank][at].action = Action::Collective(collective, position);
+                }
+            }
+        }
+        Ok(ranks)
+    }
+
+    /// What a record does; `None` for an entry of a collective.
+    fn action(&self, q: &Queued) -> Option<Action> {
+        match q.part {
+            Part::Marker => Some(Action::Marker),
+            Part::Send => Some(Action::Send {
+                id: q.id,
+                to: RankId::new(q.to),
+                bytes: q.bytes,
+                awaited: self.awaited.contains(q.id),
+            }),
+            Part::Member => None,
+        }
+    }
+
+    /// The operation of a record, which does `action`.
+    fn op(&mut self, q: &Queued, action: Action) -> Op {
+        Op {
+            after: self.after(q),
+            compute_ps: q.compute_ps,
+            action,
+            label: None,
+            place: Place::line(q.line),
+        }
+    }
+
     /// The collective `g` for one of its members, once all its lines are in.
     fn fetch(&mut self, g: u64) -> Option<Arc<Collective>> {
         let (collective, fetches) = self.whole.get_mut(&g)?;
@@ -340,28 +401,16 @@ impl Program for VefProgram {
                 return Ok(None);
             };
             if let Some(first) = task.window.front() {
-                let (id, to, bytes) = (first.id, first.to, first.bytes);
-                let action = match first.part {
-                    Part::Marker => Some(Action::Marker),
-                    Part::Send => Some(Action::Send {
-                        id,
-                        to: RankId::new(to),
-                        bytes,
-                        awaited: self.awaited.contains(id),
-                    }),
-                    Part::Member => self.fetch(id).map(|c| Action::Collective(c, to)),
+                let (id, position) = (first.id, first.to);
+                let action = match self.action(first) {
+                    Some(action) => Some(action),
+                    None => self.fetch(id).map(|c| Action::Collective(c, position)),
                 };
                 if let Some(action) = action
                     && let Some(q) = self.tasks.get_mut(at).and_then(|t| t.window.pop_front())
                 {
                     self.waiting -= 1;
-                    return Ok(Some(Op {
-                        after: self.after(&q),
-                        compute_ps: q.compute_ps,
-                        action,
-                        label: None,
-                        place: Place::line(q.line),
-                    }));
+                    return Ok(Some(self.op(&q, action)));
                 }
             } else if task.unread == 0 {
                 return Ok(None);
