@@ -41,7 +41,7 @@ fn sources(dir: &str) -> Vec<(String, String)> {
 
 /// Lines of code outside of tests and comments, with their numbers.
 fn code<'a>(name: &str, text: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
-    let test_file = name.contains("/tests/") || name.ends_with("_tests.rs");
+    let test_file = name.contains("/tests/") || name.ends_with("tests.rs");
     let end = text.find("#[cfg(test)]\nmod tests {").unwrap_or(text.len());
     let end = if test_file { 0 } else { end };
     (1..)
