@@ -58,7 +58,12 @@ pub fn compare_sampled(
     let stats = engine.stats();
     if oracle.end == oracle::RunEnd::Stalled {
         // The model leaves open when a deadlock is noticed.
-        prop_assert!(stats.end_tick <= oracle.end_tick);
+        prop_assert!(
+            stats.end_tick <= oracle.end_tick,
+            "the engine noticed at {}, the oracle at {}",
+            stats.end_tick,
+            oracle.end_tick
+        );
     } else {
         prop_assert_eq!(stats.end_tick, oracle.end_tick, "end_tick");
     }

@@ -163,7 +163,7 @@ impl CctSources {
             let other = self.state_at(other, now);
             if other.ccti > ccti {
                 (ccti, next_fall) = (other.ccti, self.next_fall_of(&other, now));
-            } else if other.ccti == ccti {
+            } else if other.ccti == ccti && ccti > self.largest_min {
                 next_fall = next_fall.min(self.next_fall_of(&other, now));
             }
         }
