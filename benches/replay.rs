@@ -26,12 +26,11 @@ use flitwise::replay::program::{
     StreamId,
 };
 use flitwise::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
-use flitwise::run::{Control, Silent, Status, run_plan, workload};
+use flitwise::run::{Control, Status, run_plan, workload};
 use flitwise::units::Ratio;
 use measure::{Args, Spread, peak_mb, reset_peak, timed};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Budget 1e: HPL among 64 ranks in CL on a full 8-ary 2-tree, with its baseline.
 const HPL: &str = r#"
@@ -360,12 +359,7 @@ fn hpl(args: &Args, name: &str, background: &str) {
         })
         .collect();
     report(args, name, &recorded, || {
-        let stop = AtomicBool::new(false);
-        let control = Control {
-            stop: &stop,
-            progress: &Silent,
-            recorder: None,
-        };
+        let control = Control::default();
         let result = run_plan(&plan(&text), &control, 1).expect("a run");
         let baselines = result.baselines.iter();
         for (run, recorded) in std::iter::once(&result.main)

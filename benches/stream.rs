@@ -13,12 +13,11 @@ mod halo;
 mod measure;
 
 use flitwise::config::resolve_text;
-use flitwise::run::{Control, Silent, Status, run_plan};
+use flitwise::run::{Control, Status, run_plan};
 use flitwise_formats::vef::{Reader, check_file};
 use measure::{Args, peak_mb, reset_peak, timed};
 use std::hint::black_box;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 /// Small messages: it is the trace that is measured here.
 const MESSAGE_BYTES: u64 = 64;
@@ -43,12 +42,7 @@ fn check(path: &Path) {
 fn run(path: &Path) {
     let dir = path.parent().expect("a directory");
     let plan = resolve_text("stream", EXPERIMENT, dir, &[]).expect("an experiment");
-    let stop = AtomicBool::new(false);
-    let control = Control {
-        stop: &stop,
-        progress: &Silent,
-        recorder: None,
-    };
+    let control = Control::default();
     let result = run_plan(&plan, &control, 1).expect("a run");
     assert_eq!(result.main.status, Status::Complete);
     let messages = result.main.messages;

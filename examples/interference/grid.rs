@@ -5,13 +5,13 @@ use anyhow::{Context, Result, bail, ensure};
 use flitwise::config::{Plan, experiment_hash, load};
 use flitwise::fabric::stats::FabricStats;
 use flitwise::results::{execution_time_ps, latency};
-use flitwise::run::{Control, Silent, Simulation, Status, run_plan};
+use flitwise::run::{Control, Simulation, Status, run_plan};
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Service level of the job, service level of the background, and message size of the
 /// background in Hiperion's Table 8.
@@ -218,13 +218,13 @@ fn run_group(group: &Group, grid: &Grid, done: &HashSet<String>, file: &Mutex<Fi
             let baseline_ps = match &baseline {
                 Some((known, time)) if *known == hash => *time,
                 _ => {
-                    let plan = only(&alone.experiment);
+                    let plan = Plan::of(alone.experiment.clone());
                     let time = execution_time_ps(&plan.experiment, &simulate(&plan)?);
                     baseline = Some((hash, time));
                     time
                 }
             };
-            let plan = only(&plan.experiment);
+            let plan = Plan::of(plan.experiment.clone());
             let run = simulate(&plan).with_context(|| key.clone())?;
             let time = execution_time_ps(&plan.experiment, &run);
             let job = latencies(&run.stats, plan.experiment.jobs[0].sl, &plan);
@@ -237,21 +237,8 @@ fn run_group(group: &Group, grid: &Grid, done: &HashSet<String>, file: &Mutex<Fi
     Ok(())
 }
 
-fn only(experiment: &flitwise::config::Experiment) -> Plan {
-    Plan {
-        ideal: false,
-        experiment: experiment.clone(),
-        baselines: Vec::new(),
-        series: None,
-    }
-}
-
 fn simulate(plan: &Plan) -> Result<Simulation> {
-    let control = Control {
-        stop: &AtomicBool::new(false),
-        progress: &Silent,
-        recorder: None,
-    };
+    let control = Control::default();
     let run = run_plan(plan, &control, 1)?.main;
     ensure!(run.status == Status::Complete, "{:?}", run.status);
     Ok(run)

@@ -3,14 +3,14 @@
 use anyhow::{Context, Result, bail, ensure};
 use flitwise::config::{Plan, load};
 use flitwise::results::result_json;
-use flitwise::run::{Control, Silent, Status, run_plan};
+use flitwise::run::{Control, Status, run_plan};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const HEADER: &str = "config,settings,seed,load,sl,warm_up_us,steady,saturated,offered,accepted,\
 accepted_half_width,sl_accepted,sl_share,end_to_end_ns,network_ns";
@@ -180,11 +180,7 @@ fn measure(base: &Path, run: &Run<'_>, file: &Mutex<File>) -> Result<()> {
 
 /// Measures `plan`, which has one load.
 fn rows(plan: &Plan, key: &str) -> Result<String> {
-    let control = Control {
-        stop: &AtomicBool::new(false),
-        progress: &Silent,
-        recorder: None,
-    };
+    let control = Control::default();
     let result = run_plan(plan, &control, 1)?;
     ensure!(
         result.main.status == Status::Complete,

@@ -5,7 +5,7 @@ use super::{CliError, bad_config, fabric, print, signal, tell};
 use clap::Args;
 use flitwise::config;
 use flitwise::results::{MissingFeature, SeriesFiles, curve_csv, curve_svg, result_json, summary};
-use flitwise::run::{Control, Progress, Recorder, RunError, RunResult, Session, Silent, Status};
+use flitwise::run::{Control, Progress, RunError, RunResult, Session, Silent, Status};
 use flitwise_formats::Sink;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -69,11 +69,10 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let stop = signal::stop_on_interrupt();
     let bar = (!args.quiet && terminal()).then(Bar::new);
     let progress: &dyn Progress = bar.as_ref().map_or(&Silent, |bar| bar);
-    let control = Control {
-        stop,
-        progress,
-        recorder: series.as_ref().map(|files| files as &dyn Recorder),
-    };
+    let mut control = Control::default().stopped_by(stop).reporting_to(progress);
+    if let Some(files) = &series {
+        control = control.recorded_by(files);
+    }
     let outcome = session.run(&plan, &control);
     if let Some(bar) = &bar {
         bar.finish();
@@ -81,7 +80,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let result = outcome.map_err(|e| match e {
         RunError::Config(e) => bad_config(file, &e),
         RunError::Trace(_) => CliError::BadInput(e.to_string()),
-        RunError::Failed(_) => CliError::Failed(e.to_string()),
+        _ => CliError::Failed(e.to_string()),
     })?;
 
     let json = format!("{:#}\n", result_json(&plan, &result));

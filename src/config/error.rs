@@ -5,6 +5,7 @@ use thiserror::Error;
 
 /// One clear message about an experiment file or an override.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub struct ConfigError {
     /// Where it stands; boxed because errors are rare and results are not.
     pub location: Option<Box<Location>>,
@@ -16,6 +17,7 @@ pub struct ConfigError {
 
 /// A place in a text, with the line for the caret.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Location {
     /// File name, or `--set`.
     pub source: String,

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 
 /// One experiment as interpreted. A baseline is another one.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Experiment {
     /// Seed of every random stream.
     pub seed: u64,
@@ -35,6 +36,7 @@ pub struct Experiment {
 /// One application. It serialises as an entry of `experiment.jobs` in `docs/result.md`, but for the
 /// service level, which has a name there.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Job {
     /// Unique name, by default the name of the trace.
     pub name: String,
@@ -84,6 +86,7 @@ pub struct Job {
 /// How the ranks of a job are placed on NICs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Placement {
     /// Ascending NICs, one filled after the other.
     Linear,
@@ -100,6 +103,7 @@ pub enum Placement {
 
 /// When a send is done for the sending rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SendCompletion {
     /// When handed to the NIC.
     Handed,
@@ -115,6 +119,7 @@ pub enum SendCompletion {
 /// A synthetic flow. It serialises as an entry of `experiment.background` in `docs/result.md`, but for
 /// the service level, which has a name there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Background {
     /// Service level.
     pub sl: u8,
@@ -139,6 +144,7 @@ pub struct Background {
 
 /// A measurement of synthetic traffic: warm-up until the fabric is steady, then a window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Measure {
     /// Factors on the rates of all flows, a run for each; at least one.
     pub loads: Vec<Ratio>,
@@ -162,6 +168,7 @@ pub struct Measure {
 
 /// What an experiment file asks for: the experiment and what it is compared to.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Plan {
     /// The experiment.
     pub experiment: Experiment,
@@ -173,8 +180,22 @@ pub struct Plan {
     pub series: Option<Series>,
 }
 
+impl Plan {
+    /// A plan that runs `experiment` and compares it with nothing.
+    #[must_use]
+    pub fn of(experiment: Experiment) -> Self {
+        Self {
+            experiment,
+            baselines: Vec::new(),
+            ideal: false,
+            series: None,
+        }
+    }
+}
+
 /// What time series are recorded, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Series {
     /// Ticks from one sample to the next, at least 1.
     pub interval: Tick,
@@ -216,6 +237,7 @@ impl SeriesKind {
 
 /// Files that time series are written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SeriesFormat {
     /// RFC 4180.
     Csv,
@@ -227,6 +249,7 @@ pub enum SeriesFormat {
 
 /// One run that slowdown is measured against.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Baseline {
     /// What is run.
     pub experiment: Experiment,
@@ -238,7 +261,7 @@ impl Experiment {
     /// The experiment with all background rates multiplied by `load`; `None` if one of them
     /// is then no fraction of 64-bit numbers.
     #[must_use]
-    pub fn at_load(&self, load: Ratio) -> Option<Self> {
+    pub(crate) fn at_load(&self, load: Ratio) -> Option<Self> {
         let mut scaled = self.clone();
         for flow in &mut scaled.background {
             flow.rate = flow.rate.checked_mul(load)?;

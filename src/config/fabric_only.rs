@@ -9,6 +9,7 @@ use std::path::Path;
 
 /// A fabric that can be analysed.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct FabricOnly {
     /// The fabric. On rings its VL classes may get in each other's way, which
     /// a run refuses (`FabricSpec::validate_but_datelines`).

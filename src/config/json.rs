@@ -54,7 +54,7 @@ pub fn experiment_hash(e: &Experiment) -> String {
 /// Like [`experiment_hash`], with the digests of the jobs' traces, in the order of the jobs, as
 /// well.
 #[must_use]
-pub fn experiment_hash_with(e: &Experiment, traces: &[u128]) -> String {
+pub(crate) fn experiment_hash_with(e: &Experiment, traces: &[u128]) -> String {
     let mut text = experiment_json(e).to_string();
     text += concat!(" ", env!("CARGO_PKG_VERSION"));
     for digest in traces {

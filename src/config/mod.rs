@@ -36,6 +36,7 @@ mod tagged;
 pub use error::{ConfigError, Location};
 pub use experiment::{Baseline, Experiment, Plan};
 pub use fabric_only::{FabricOnly, load_fabric};
-pub use json::{experiment_hash, experiment_hash_with, experiment_json, fabric_json};
+pub(crate) use json::experiment_hash_with;
+pub use json::{experiment_hash, experiment_json, fabric_json};
 pub use resolve::{load, resolve_text};
 pub use resolve_dtable::{DTableForm, DTableInput, dtable_preset, dtable_text, load_dtable};

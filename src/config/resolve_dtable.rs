@@ -15,6 +15,7 @@ use std::path::Path;
 
 /// The inputs of the method, and what its tables print beside them.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DTableInput {
     /// Where they come from.
     pub form: DTableForm,

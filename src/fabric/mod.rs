@@ -6,7 +6,7 @@ pub mod ids;
 pub mod parameters;
 mod prefetch;
 pub mod qos;
-pub mod routing;
+mod routing;
 pub mod series;
 pub mod spec;
 pub mod stats;

@@ -18,6 +18,7 @@ pub const CABLE_PS: u64 = 25_000;
 
 /// All that a fabric is made of besides its topology, routing and service levels.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Parameters {
     /// Bytes in one flit.
     pub flit_bytes: u64,
@@ -41,6 +42,7 @@ pub struct Parameters {
 
 /// Latencies inside a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Stages {
     /// Storing a flit in an input buffer.
     pub input: Latency,
@@ -76,6 +78,7 @@ impl Stages {
 
 /// Sizes of buffers in bytes, each per port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BufferBytes {
     /// Input buffer of a switch.
     pub input: u64,

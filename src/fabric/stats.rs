@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Counters of one run, or of the part of it since they were restarted. Two runs of the
 /// same experiment give equal values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FabricStats {
     /// First tick that was counted: 0 unless counting was restarted.
     pub start_tick: Tick,
@@ -109,6 +110,7 @@ impl FabricStats {
 
 /// Counters of one service level.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SlStats {
     /// Messages delivered.
     pub messages: u64,
@@ -132,7 +134,7 @@ pub struct SlStats {
 const SMALL: usize = 1 << 12;
 
 /// Distribution of a latency in ticks: mean and maximum are exact, quantiles
-/// have three significant digits. As data it is [`LatencyCounts`].
+/// have three significant digits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "LatencyCounts", into = "LatencyCounts")]
 pub struct Latency {
@@ -290,6 +292,7 @@ impl From<SwitchPort> for LinkEnd {
 
 /// Counters of one direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct LinkStats {
     /// Sending end.
     pub from: LinkEnd,

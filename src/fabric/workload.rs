@@ -11,6 +11,7 @@ use super::spec::Tick;
 
 /// A message handed to a NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Message {
     /// Sending NIC.
     pub src: NicId,
@@ -27,6 +28,29 @@ pub struct Message {
     pub token: u64,
     /// Ask for a call of [`Workload::injected`].
     pub report_injection: bool,
+}
+
+impl Message {
+    /// A message that is created in tick `created`, without a token and without a report of its
+    /// injection.
+    #[must_use]
+    pub const fn new(src: NicId, dst: NicId, sl: u8, bytes: u64, created: Tick) -> Self {
+        Self {
+            src,
+            dst,
+            sl,
+            bytes,
+            created,
+            token: 0,
+            report_injection: false,
+        }
+    }
+
+    /// The same with a token.
+    #[must_use]
+    pub const fn with_token(self, token: u64) -> Self {
+        Self { token, ..self }
+    }
 }
 
 /// How the messages of a NIC queue before the fabric cuts them into packets.

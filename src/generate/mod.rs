@@ -93,6 +93,7 @@ pub enum Form {
 
 /// Why nothing was generated.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum GenerateError {
     /// No trace can fulfil the specification.
     #[error("{0}")]

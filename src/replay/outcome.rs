@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Result of one job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct JobOutcome {
     /// Name from the experiment.
     pub name: String,

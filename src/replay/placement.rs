@@ -44,6 +44,7 @@ pub struct FreeNics {
 
 /// A job that cannot be placed, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum PlacementError {
     /// Too few NICs are left.
     #[error(

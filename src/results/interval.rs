@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// Mean of independent values with its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Interval {
     /// Mean of the values.
     // It is a result of its own, beside its interval.

@@ -6,7 +6,7 @@
 
 use super::{
     baseline_time_ps, curve::curve_json, execution_time_ps, job_baseline_ps, latency, link_end,
-    most_contended, peak_rss_bytes, per_slot, saturated, slowdown, throughput, utilisation,
+    most_contended, peak_rss_bytes, per_slot, quotient, saturated, throughput, utilisation,
 };
 use crate::config::experiment::Job;
 use crate::config::{Experiment, Plan, experiment_hash_with, experiment_json};
@@ -54,7 +54,7 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         "seed": experiment.seed,
         "execution_time_ps": (!experiment.jobs.is_empty()).then_some(time),
         "baseline_time_ps": baseline,
-        "slowdown": slowdown(time, main.status == Status::Complete, baseline),
+        "slowdown": quotient(time, main.status == Status::Complete, baseline),
         "saturated": saturated(experiment, main),
         "jobs": jobs(plan, result),
         "background": background(plan, result),
@@ -259,7 +259,7 @@ fn job_json(
         "repetition_times_ps": repetitions_ps,
         "execution_time_ps": execution_ps,
         "baseline_time_ps": baseline_ps,
-        "slowdown": slowdown(*execution_ps, *complete, baseline_ps),
+        "slowdown": quotient(*execution_ps, *complete, baseline_ps),
         "compute_ps": compute_ps,
         "network_ps": network_ps,
         "point_to_point": point_to_point,

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 /// Latency of one kind, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Latency {
     /// Number of messages or packets.
     // `service_levels` of result.json has it.

@@ -4,6 +4,8 @@ mod curve;
 mod dtable;
 #[cfg(feature = "plots")]
 mod figure;
+#[cfg(test)]
+mod form_tests;
 mod interval;
 mod json;
 mod latency;
@@ -98,9 +100,17 @@ pub fn job_baseline_ps(plan: &Plan, result: &RunResult, index: usize) -> Option<
         })
 }
 
-/// `time / baseline`, if both are complete and the baseline is not 0.
+/// Execution time over execution time of the baseline; `None` without a baseline, if it takes no
+/// time, or if a run is not complete.
 #[must_use]
-pub fn slowdown(time: u64, complete: bool, baseline: Option<u64>) -> Option<f64> {
+pub fn slowdown(plan: &Plan, result: &RunResult) -> Option<f64> {
+    let time = execution_time_ps(&plan.experiment, &result.main);
+    let complete = result.main.status == Status::Complete;
+    quotient(time, complete, baseline_time_ps(plan, result))
+}
+
+/// `time / baseline`, if both are complete and the baseline is not 0.
+fn quotient(time: u64, complete: bool, baseline: Option<u64>) -> Option<f64> {
     baseline
         .filter(|&b| complete && b > 0)
         .map(|b| time as f64 / b as f64)
@@ -120,7 +130,7 @@ fn units_delivered(stats: &FabricStats) -> u64 {
 /// `units` of link time as flits per NIC and cycle of the counted time. A cycle is the time of
 /// a flit on the fastest link.
 #[must_use]
-pub fn per_slot(experiment: &Experiment, stats: &FabricStats, units: u64) -> f64 {
+pub(crate) fn per_slot(experiment: &Experiment, stats: &FabricStats, units: u64) -> f64 {
     load(experiment, stats.ticks(), units)
 }
 
@@ -202,7 +212,7 @@ pub fn link_end(end: LinkEnd) -> String {
 
 /// Peak resident memory of this process in bytes; 0 where it is unknown.
 #[must_use]
-pub fn peak_rss_bytes() -> u64 {
+pub(crate) fn peak_rss_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kib = status.lines().find_map(|line| {
         line.strip_prefix("VmHWM:")?

@@ -3,7 +3,7 @@
 use super::table::write_table;
 use super::{
     baseline_time_ps, curve, execution_time_ps, job_baseline_ps, latency, link_end, most_contended,
-    per_slot, saturated, slowdown, throughput, utilisation,
+    per_slot, quotient, saturated, throughput, utilisation,
 };
 use crate::config::Plan;
 use crate::config::experiment::Job;
@@ -40,7 +40,7 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
     };
     writeln!(out, "execution time  {}{so_far}", human_time(time))?;
     if let Some(base) = baseline_time_ps(plan, result) {
-        let factor = slowdown(time, main.status == Status::Complete, Some(base))
+        let factor = quotient(time, main.status == Status::Complete, Some(base))
             .map_or_else(String::new, |s| format!("   slowdown {s:.4}"));
         writeln!(out, "baseline        {}{factor}", human_time(base))?;
     } else if !plan.baselines.is_empty() {
@@ -57,7 +57,7 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         .filter(|run| run.status == Status::Complete)
     {
         let base = execution_time_ps(experiment, ideal);
-        let factor = slowdown(time, main.status == Status::Complete, Some(base))
+        let factor = quotient(time, main.status == Status::Complete, Some(base))
             .map_or_else(String::new, |s| format!("   slowdown {s:.4}"));
         writeln!(out, "ideal network   {}{factor}", human_time(base))?;
     }
@@ -165,7 +165,7 @@ fn write_jobs(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) 
     }
     for (i, (job, outcome)) in jobs.enumerate() {
         let Some(o) = outcome else { continue };
-        let factor = slowdown(o.execution_ps, o.complete, job_baseline_ps(plan, result, i));
+        let factor = quotient(o.execution_ps, o.complete, job_baseline_ps(plan, result, i));
         let total = o.compute_ps.saturating_add(o.network_ps).max(1);
         rows.push(vec![
             o.name.clone(),

@@ -19,6 +19,7 @@ use std::time::Instant;
 
 /// How a measurement went.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Measured {
     /// Factor on the rates of the flows.
     pub load: Ratio,
@@ -36,6 +37,7 @@ pub const WINDOW_BATCHES: u32 = 32;
 
 /// Counters of a part of the window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct WindowBatch {
     /// Its length.
     pub ticks: Tick,
@@ -45,6 +47,7 @@ pub struct WindowBatch {
 
 /// Deliveries of one service level in a part of the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct LevelBatch {
     /// Units of link time ([`FabricSpec::link_units`](crate::fabric::spec::FabricSpec::link_units)).
     pub units: u64,

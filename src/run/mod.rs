@@ -1,6 +1,6 @@
 //! Runs a plan: the one place where configuration, replay and fabric meet.
 //!
-//! A plan is made of tasks ([`Task`]): the experiment or each of its loads, its baselines, and its
+//! A plan is made of tasks: the experiment or each of its loads, its baselines, and its
 //! run on an ideal network. Each yields a [`Record`]. A [`Session`] runs the tasks side by side,
 //! equal ones once, and combines the records; with a directory of records it runs only the tasks
 //! whose record is missing.
@@ -27,14 +27,26 @@ mod traces;
 mod workload;
 
 pub use measure::{LevelBatch, Measured, WINDOW_BATCHES, WindowBatch};
-pub use record::{RECORD_SCHEMA, Record, Records};
+pub use record::Record;
 pub use recorder::{Recorder, Recording, Run};
 pub use session::Session;
-pub use task::{Network, Task, TaskId};
+pub use task::Network;
 pub use traces::TraceDigest;
 pub use workload::workload;
 
-/// Control over the runs of a plan from outside.
+/// Control over the runs of a plan from outside. By default there is none: the runs go on to their
+/// end, and nothing receives their progress or time series.
+///
+/// ```
+/// use flitwise::run::{Control, Silent};
+/// use std::sync::atomic::AtomicBool;
+///
+/// let stop = AtomicBool::new(false); // another thread, or a signal handler, sets it
+/// let control = Control::default().stopped_by(&stop).reporting_to(&Silent);
+/// assert!(!control.stopped());
+/// ```
+#[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Control<'a> {
     /// Set when the user asks to stop: the run ends with its results so far.
     pub stop: &'a AtomicBool,
@@ -44,7 +56,39 @@ pub struct Control<'a> {
     pub recorder: Option<&'a dyn Recorder>,
 }
 
-impl Control<'_> {
+/// Nothing sets it.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+impl Default for Control<'_> {
+    fn default() -> Self {
+        Self {
+            stop: &NEVER,
+            progress: &Silent,
+            recorder: None,
+        }
+    }
+}
+
+impl<'a> Control<'a> {
+    /// The same, but the runs end with their results so far when `stop` is set.
+    #[must_use]
+    pub fn stopped_by(self, stop: &'a AtomicBool) -> Self {
+        Self { stop, ..self }
+    }
+
+    /// The same, but `progress` receives the progress of the main run.
+    #[must_use]
+    pub fn reporting_to(self, progress: &'a dyn Progress) -> Self {
+        Self { progress, ..self }
+    }
+
+    /// The same, but `recorder` receives time series.
+    #[must_use]
+    pub fn recorded_by(self, recorder: &'a dyn Recorder) -> Self {
+        let recorder = Some(recorder);
+        Self { recorder, ..self }
+    }
+
     /// True if the run should end early.
     #[must_use]
     pub fn stopped(&self) -> bool {
@@ -54,6 +98,7 @@ impl Control<'_> {
 
 /// How far a run has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Snapshot {
     /// Simulated time in ticks.
     pub tick: Tick,
@@ -97,6 +142,7 @@ pub enum Status {
 
 /// One simulation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Simulation {
     /// How it ended.
     pub status: Status,
@@ -119,6 +165,7 @@ pub struct Simulation {
 
 /// The experiment and its baselines, in the order of the plan.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct RunResult {
     /// The experiment; with several loads, the last one begun.
     pub main: Simulation,
@@ -175,6 +222,7 @@ fn place(run: &Simulation) -> String {
 
 /// Why there is no result.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum RunError {
     /// The input is at fault: exit code 2.
     #[error("{0}")]
@@ -197,8 +245,8 @@ pub enum RunError {
 /// # Examples
 /// ```
 /// use flitwise::config::resolve_text;
-/// use flitwise::run::{Control, Silent, Status, run_plan};
-/// use std::{path::Path, sync::atomic::AtomicBool};
+/// use flitwise::run::{Control, Status, run_plan};
+/// use std::path::Path;
 ///
 /// let text = r#"
 ///     fabric.topology = { kind = "single", nics = 16 }
@@ -206,9 +254,7 @@ pub enum RunError {
 ///     trace = "traces/randomaccess-16.vef.gz"
 /// "#;
 /// let plan = resolve_text("example.toml", text, Path::new(""), &[])?;
-/// let (stop, progress) = (AtomicBool::new(false), Silent);
-/// let control = Control { stop: &stop, progress: &progress, recorder: None };
-/// let result = run_plan(&plan, &control, 1)?;
+/// let result = run_plan(&plan, &Control::default(), 1)?;
 /// assert_eq!(result.main.status, Status::Complete);
 /// let stats = &result.main.stats;
 /// assert_eq!(stats.messages_delivered, stats.messages);
@@ -236,14 +282,7 @@ mod tests {
         let plan = resolve_text("test.toml", text, dir.path(), &[]).unwrap();
         let run = |stop| {
             let stop = &AtomicBool::new(stop);
-            let progress = &Silent;
-            let recorder = None;
-            let control = Control {
-                stop,
-                progress,
-                recorder,
-            };
-            run_plan(&plan, &control, 2)
+            run_plan(&plan, &Control::default().stopped_by(stop), 2)
         };
         let Err(RunError::Failed(error)) = run(true) else {
             panic!("the check went on");

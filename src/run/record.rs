@@ -10,10 +10,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Version of the layout.
-pub const RECORD_SCHEMA: &str = "flitwise-record-1";
+pub(super) const RECORD_SCHEMA: &str = "flitwise-record-1";
 
 /// What a task yielded. Read back from a file it equals what was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Record {
     schema: String,
     /// Id of the task.
@@ -48,7 +49,7 @@ impl Record {
 
 /// A directory with records, a file each, named by the id of its task.
 #[derive(Debug, Clone)]
-pub struct Records {
+pub(super) struct Records {
     dir: PathBuf,
 }
 

@@ -10,6 +10,7 @@ use twox_hash::XxHash3_128;
 /// What carries the messages of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Network {
     /// The fabric of the experiment.
     Fabric,
@@ -20,7 +21,7 @@ pub enum Network {
 
 /// One experiment with one seed and, if it is measured, one load.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Task {
+pub(super) struct Task {
     /// What is simulated.
     pub experiment: Experiment,
     /// What carries its messages.
@@ -30,7 +31,7 @@ pub struct Task {
 /// Identifies a task by what its record depends on: the experiment, the network, the contents of
 /// the traces, and the version of this program. Prints as 32 hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TaskId(u128);
+pub(super) struct TaskId(u128);
 
 impl fmt::Display for TaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

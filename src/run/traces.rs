@@ -14,6 +14,7 @@ use twox_hash::XxHash3_128;
 
 /// Identifies the content of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct TraceDigest {
     /// The trace as written in the experiment file.
     pub trace: String,

@@ -19,6 +19,7 @@ pub const PS_PER_S: u64 = 1_000_000_000_000;
 /// A text that is not the expected quantity.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{text}` {problem}")]
+#[non_exhaustive]
 pub struct UnitError {
     /// The text.
     pub text: String,

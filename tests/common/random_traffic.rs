@@ -1,7 +1,6 @@
 //! Random traffic, which fits any fabric of the hierarchical kind.
 
-use super::script::{Cue, Script};
-use flitwise::fabric::ids::NicId;
+use super::script::{Cue, Script, message};
 use flitwise::fabric::spec::FabricSpec;
 use flitwise::fabric::workload::Message;
 use proptest::collection::vec;
@@ -118,14 +117,8 @@ fn add(spec: &FabricSpec, lines: &mut Vec<(Cue, Message)>, raw: &RawMessage, src
         }
         _ => Cue::At(raw.tick),
     };
-    let message = Message {
-        src: NicId::new(src),
-        dst: NicId::new(dst),
-        sl: sl as u8,
-        bytes: u64::from(raw.size) % (3 * mtu + 1),
-        created: 0,
-        token: token as u64,
-        report_injection: raw.report,
-    };
+    let bytes = u64::from(raw.size) % (3 * mtu + 1);
+    let mut message = message(token as u64, src, dst, sl as u8, bytes);
+    message.report_injection = raw.report;
     lines.push((cue, message));
 }

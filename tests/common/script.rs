@@ -156,15 +156,7 @@ pub fn accepted_load(spec: &FabricSpec, mut script: Script) -> f64 {
 
 /// A message of service level `sl` that asks for no injection report.
 pub fn message(token: u64, src: u32, dst: u32, sl: u8, bytes: u64) -> Message {
-    Message {
-        src: NicId::new(src),
-        dst: NicId::new(dst),
-        sl,
-        bytes,
-        created: 0,
-        token,
-        report_injection: false,
-    }
+    Message::new(NicId::new(src), NicId::new(dst), sl, bytes, 0).with_token(token)
 }
 
 /// Ten full packets of both service levels from each NIC of a ring of four to

@@ -90,15 +90,7 @@ impl Workload for JamBesideTraffic {
     fn act(&mut self, now: Tick, out: &mut Vec<Message>) {
         out.append(&mut self.jam);
         let token = 1000 + now;
-        out.push(Message {
-            src: NicId::new(0),
-            dst: NicId::new(1),
-            sl: 2,
-            bytes: 64,
-            created: now,
-            token,
-            report_injection: false,
-        });
+        out.push(Message::new(NicId::new(0), NicId::new(1), 2, 64, now).with_token(token));
         self.next = now + 1000;
     }
 
@@ -167,15 +159,8 @@ impl Workload for Overload {
                 let shift = |bit: u32| if self.state >> bit & 1 == 0 { 7 } else { 9 };
                 let (x, y) = ((src % 16 + shift(40)) % 16, (src / 16 + shift(41)) % 16);
                 let dst = y * 16 + x;
-                out.push(Message {
-                    src: NicId::new(src),
-                    dst: NicId::new(dst),
-                    sl: 0,
-                    bytes: 128,
-                    created: now,
-                    token: 0,
-                    report_injection: false,
-                });
+                let (src, dst) = (NicId::new(src), NicId::new(dst));
+                out.push(Message::new(src, dst, 0, 128, now));
             }
         }
     }

@@ -8,28 +8,16 @@ use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::Tick;
 use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
 use flitwise::replay::Replay;
-use flitwise::run::{Control, RunResult, Silent, Status, run_plan, workload};
+use flitwise::run::{Control, RunResult, Status, run_plan, workload};
 use flitwise_oracles::{hierarchical as oracle, voq as oracle_ib};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 fn plan(text: &str) -> Plan {
     resolve_text("test.toml", text, Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn measure(plan: &Plan, threads: usize) -> RunResult {
-    let stop = &AtomicBool::new(false);
-    let progress = &Silent;
-    run_plan(
-        plan,
-        &Control {
-            stop,
-            progress,
-            recorder: None,
-        },
-        threads,
-    )
-    .unwrap()
+    run_plan(plan, &Control::default(), threads).unwrap()
 }
 
 /// A replay, with notes of what it created and what became of it.

@@ -5,13 +5,12 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use flitwise::config::{dtable_text, experiment_json, resolve_text};
 use flitwise::fabric::analysis::channels::ChannelGraph;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::results::DTableReport;
-use flitwise::run::{Control, Silent, Status, run_plan};
+use flitwise::run::{Control, Status, run_plan};
 use flitwise::units::{BufferPart, Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio};
 use flitwise_formats::infiniband::{Discovery, LineError, VlTables, forwarding};
 use flitwise_formats::vef::{
@@ -174,18 +173,7 @@ fn replay(path: &Path, tasks: u32) {
         path.display().to_string(),
     );
     let plan = resolve_text("replay.toml", &text, Path::new(""), &[]).unwrap();
-    let stop = &AtomicBool::new(false);
-    let progress = &Silent;
-    let run = run_plan(
-        &plan,
-        &Control {
-            stop,
-            progress,
-            recorder: None,
-        },
-        1,
-    )
-    .unwrap();
+    let run = run_plan(&plan, &Control::default(), 1).unwrap();
     assert_eq!(run.main.status, Status::Complete);
 }
 

@@ -4,11 +4,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use flitwise::config::resolve_text;
 use flitwise::generate::{Counts, Form, Grid, Kernel, Spec};
-use flitwise::run::{Control, Silent, Status, run_plan};
+use flitwise::run::{Control, Status, run_plan};
 use flitwise::units::Ratio;
 use flitwise_formats::vef::{DepKind, Info, Op, Reader, Record, check_file};
 
@@ -99,11 +98,7 @@ impl Generated {
         )
         .unwrap();
         let plan = resolve_text("test", &text, Path::new(""), &[]).unwrap();
-        let control = Control {
-            stop: &AtomicBool::new(false),
-            progress: &Silent,
-            recorder: None,
-        };
+        let control = Control::default();
         let run = run_plan(&plan, &control, 1).unwrap().main;
         assert_eq!(run.status, Status::Complete);
         let job = run.jobs[0].clone().unwrap();

@@ -4,10 +4,9 @@ use flitwise::config::experiment::Experiment;
 use flitwise::config::{ConfigError, Plan, experiment_hash, experiment_json, resolve_text};
 use flitwise::fabric::ids::NicId;
 use flitwise::results::{result_json, summary};
-use flitwise::run::{Control, RunResult, Silent, Status, run_plan};
+use flitwise::run::{Control, RunResult, Status, run_plan};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 /// One message of 1 KiB from rank 0 to rank 1: alone 285 ticks of 640 ps.
 const TINY_PS: u64 = 182_400;
@@ -23,11 +22,7 @@ fn resolve(text: &str, sets: &[&str]) -> Result<Plan, ConfigError> {
 }
 
 fn run(plan: &Plan, threads: usize) -> RunResult {
-    let control = Control {
-        stop: &AtomicBool::new(false),
-        progress: &Silent,
-        recorder: None,
-    };
+    let control = Control::default();
     run_plan(plan, &control, threads).unwrap()
 }
 

@@ -9,7 +9,6 @@ mod infiniband_testbed;
 mod jobs;
 mod real_traces;
 mod records;
-mod results_form;
 mod run_results;
 mod series;
 mod theory;

@@ -7,12 +7,11 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use crate::common::data::data;
 use flitwise::config::{Plan, load, resolve_text};
 use flitwise::replay::outcome::JobOutcome;
-use flitwise::run::{Control, Silent, Simulation, Status, run_plan};
+use flitwise::run::{Control, Simulation, Status, run_plan};
 use flitwise_formats::vef::{Reader, Record, write};
 
 /// What a trace holds.
@@ -92,11 +91,7 @@ fn run(trace: &Path, fabric: &str, job: &str, rest: &str) -> Simulation {
 }
 
 fn simulate(plan: &Plan, name: &str) -> Simulation {
-    let control = Control {
-        stop: &AtomicBool::new(false),
-        progress: &Silent,
-        recorder: None,
-    };
+    let control = Control::default();
     run_plan(plan, &control, 1)
         .unwrap_or_else(|e| panic!("{name}: {e}"))
         .main

@@ -5,7 +5,6 @@ use flitwise::results::{result_json, summary};
 use flitwise::run::{Control, Progress, Record, RunResult, Session, Silent};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 /// A job beside background traffic on a small tree; its baseline is the job alone.
 const EXPERIMENT: &str = r#"
@@ -25,12 +24,7 @@ fn plan(text: &str, sets: &[&str]) -> Plan {
 }
 
 fn run(plan: &Plan, session: Session, progress: &dyn Progress) -> RunResult {
-    let stop = AtomicBool::new(false);
-    let control = Control {
-        stop: &stop,
-        progress,
-        recorder: None,
-    };
+    let control = Control::default().reporting_to(progress);
     let mut session = session;
     session.run(plan, &control).unwrap()
 }

@@ -59,12 +59,8 @@ fn record(
     progress: &dyn Progress,
 ) -> RunResult {
     let files = SeriesFiles::open(dir, plan, plan.series.as_ref().unwrap()).unwrap();
-    let control = Control {
-        stop,
-        progress,
-        recorder: Some(&files),
-    };
-    let result = run_plan(plan, &control, threads).unwrap();
+    let control = Control::default().stopped_by(stop).reporting_to(progress);
+    let result = run_plan(plan, &control.recorded_by(&files), threads).unwrap();
     files.finish(&result).unwrap();
     result
 }
@@ -246,11 +242,7 @@ fn csv_and_parquet_have_the_same_rows() {
             sources: vec![source(Some(NicId::new(9)), 0, 0)],
         });
     }
-    let control = Control {
-        stop: &AtomicBool::new(false),
-        progress: &Silent,
-        recorder: None,
-    };
+    let control = Control::default();
     files
         .finish(&run_plan(&plan, &control, 1).unwrap())
         .unwrap();
@@ -311,11 +303,7 @@ fn parquet_keeps_more_rows_than_a_row_group() {
             });
         }
     }
-    let control = Control {
-        stop: &AtomicBool::new(false),
-        progress: &Silent,
-        recorder: None,
-    };
+    let control = Control::default();
     files
         .finish(&run_plan(&plan, &control, 1).unwrap())
         .unwrap();

@@ -8,10 +8,9 @@ use flitwise::fabric::spec::Tick;
 use flitwise::fabric::stats::LinkEnd;
 use flitwise::fabric::workload::{AppQueue, Message, Workload};
 use flitwise::replay::Replay;
-use flitwise::run::{Control, RunResult, Silent, run_plan, workload};
+use flitwise::run::{Control, RunResult, run_plan, workload};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 /// `configs/compare-CONFIG.toml` with `sets` laid over it.
 fn plan(config: &str, sets: &[&str]) -> Plan {
@@ -21,11 +20,7 @@ fn plan(config: &str, sets: &[&str]) -> Plan {
 }
 
 fn measure(plan: &Plan) -> RunResult {
-    let control = Control {
-        stop: &AtomicBool::new(false),
-        progress: &Silent,
-        recorder: None,
-    };
+    let control = Control::default();
     run_plan(plan, &control, 1).unwrap()
 }
 

@@ -4,27 +4,16 @@
 
 use flitwise::config::load;
 use flitwise::results::result_json;
-use flitwise::run::{Control, Silent, run_plan};
+use flitwise::run::{Control, run_plan};
 use serde_json::Value;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 /// What `configs/validation-CONFIG.toml` gives with these settings.
 fn result(config: &str, sets: &[&str]) -> Value {
     let path = format!("configs/validation-{config}.toml");
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
     let plan = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(path), &sets).unwrap();
-    let (stop, progress) = (&AtomicBool::new(false), &Silent);
-    let result = run_plan(
-        &plan,
-        &Control {
-            stop,
-            progress,
-            recorder: None,
-        },
-        2,
-    )
-    .unwrap();
+    let result = run_plan(&plan, &Control::default(), 2).unwrap();
     result_json(&plan, &result)
 }
 

@@ -132,6 +132,8 @@ fn only_the_command_line_prints() {
         "src/replay",
         "src/config",
         "src/results",
+        "src/run",
+        "src/generate",
         "src/units",
         "formats/src",
     ] {

@@ -58,6 +58,7 @@ pub struct Target {
 
 /// Why a conversion failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConvertError {
     /// The input can't be read.
     #[error(transparent)]

@@ -17,6 +17,7 @@ use crate::limits::MAX_PAIRS;
 /// Contents of a trace. For a trace that does not check clean, they count the lines as they
 /// are, whatever they mean.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Info {
     /// The first line.
     pub header: Header,
@@ -80,6 +81,7 @@ pub struct Pair {
 
 /// A trace on the [ideal clock](super::clock).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Ideal {
     /// Start of the last record, in picoseconds.
     pub span_ps: u64,

@@ -66,7 +66,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<(), CliError> {
                 line => format!("{name}:{line}: {what}"),
             }));
         }
-        Err(ConvertError::Read(e)) => return Err(bad(e.to_string())),
+        Err(e) => return Err(bad(e.to_string())),
     };
     let written = Written {
         format: format_name(version),

@@ -214,7 +214,7 @@ fn generate(args: &Common, kernel: Kernel) -> Result<(), CliError> {
     let (counts, output) = match spec.write(output) {
         Ok(done) => done,
         Err(GenerateError::Write(e)) => return or_gone(Err(e), &args.output),
-        Err(e @ GenerateError::Spec(_)) => return Err(CliError::BadInput(e.to_string())),
+        Err(e) => return Err(CliError::BadInput(e.to_string())),
     };
     let written = Written {
         format: "VEF3",

@@ -76,8 +76,8 @@ pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
     let refused = |e: SliceError| match e {
         SliceError::Write(e) => or_gone(Err(e), &args.output).err(),
         SliceError::Broken(check) => Some(broken(&args.input, &check)),
-        SliceError::Read(e) => Some(CliError::BadInput(e.to_string())),
         SliceError::Refused(why) => Some(CliError::BadInput(format!("{name}: {why}"))),
+        e => Some(CliError::BadInput(e.to_string())),
     };
     let cut = || {
         let plan = Plan::make(&args.input, &cut)?;

@@ -7,6 +7,7 @@ use crate::fabric::topology::SwitchOrder;
 
 /// The fewest switch-to-switch links between two halves of the NICs, or a bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Bisection {
     /// Links, each counted once for both directions.
     pub links: u64,

@@ -6,6 +6,7 @@ use crate::fabric::spec::FabricSpec;
 
 /// Hops of the shortest paths between NICs.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Distances {
     /// Ordered pairs of different NICs by hops (switch-to-switch links).
     pub pairs_by_hops: Vec<u64>,

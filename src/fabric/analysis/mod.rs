@@ -5,7 +5,7 @@
 pub mod bisection;
 pub mod channels;
 pub mod distance;
-pub mod graph;
+mod graph;
 mod legs;
 pub mod path;
 pub mod routes;
@@ -62,6 +62,7 @@ pub const MAX_TURNS: u64 = 1 << 28;
 #[error(
     "the fabric is too large: {what} {count}, at most {limit} are analysed; take a smaller one of the same kind"
 )]
+#[non_exhaustive]
 pub struct TooLarge {
     /// What is counted.
     pub what: &'static str,

@@ -49,6 +49,7 @@ pub struct Step {
 
 /// Why a pair of NICs has no route.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum NoRoute {
     /// This switch has no next hop, or one over a port that is not connected.
     #[error("switch {0} has no next hop towards it")]

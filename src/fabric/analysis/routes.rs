@@ -17,6 +17,7 @@ use crate::units::Ratio;
 
 /// What follows from all routes of a fabric.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RouteAnalysis {
     /// Ordered pairs of different NICs.
     pub pairs: u64,

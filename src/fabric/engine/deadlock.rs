@@ -21,6 +21,7 @@ pub enum Place {
 
 /// A packet that waits for credits held by the next packet of the cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Waiting {
     /// Kind of buffer it waits in.
     pub place: Place,
@@ -38,6 +39,7 @@ pub struct Waiting {
 
 /// A cycle of packets that wait for each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Deadlock {
     /// The cycle: each packet waits for credits that the next packet holds.
     pub cycle: Vec<Waiting>,

@@ -21,6 +21,8 @@ mod far_end;
 #[cfg(test)]
 mod full_tests;
 mod hierarchical;
+// Public only so that the examples there, which must not compile, are tried.
+#[doc(hidden)]
 pub mod ids;
 mod kernel;
 mod next_hop;
@@ -61,6 +63,7 @@ pub enum RunEnd {
 
 /// Where a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Progress {
     /// Tick that was simulated last.
     pub tick: Tick,

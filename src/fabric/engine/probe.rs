@@ -47,6 +47,7 @@ impl OutputId {
 
 /// A packet in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PacketSeen {
     /// Names the packet until it is delivered; a later packet may have the same number.
     pub number: u32,

@@ -27,6 +27,7 @@ pub enum Change {
 
 /// Settings that give every service level its share, and the table they make.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Proposal {
     /// What differs from the settings asked about.
     pub change: Change,

@@ -44,6 +44,7 @@ pub struct DTableSl {
 
 /// The finished table with every column of the method.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DTableTable {
     /// N.
     pub slots: u32,
@@ -65,6 +66,7 @@ pub struct DTableTable {
 
 /// The columns of one service level.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DTableColumn {
     /// nᵢ: entries of the SL.
     pub entries: u32,
@@ -110,6 +112,7 @@ pub enum Shortfall {
 
 /// A table that cannot be built, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum DTableError {
     /// N, GMTU, w or k is out of range.
     #[error("{0}")]

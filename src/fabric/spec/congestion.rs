@@ -304,7 +304,7 @@ impl CongestionControl {
 impl Marker {
     /// Largest factor by which a starved Port VL delays credits, in times of a packet on its link.
     #[must_use]
-    pub fn largest_return_delay(&self) -> u16 {
+    pub(crate) fn largest_return_delay(&self) -> u16 {
         let Self::PortVl(marker) = self else {
             return 0;
         };
@@ -449,7 +449,7 @@ impl PortCongestion {
 
     /// True if the Port VLs of this port may be credit-starved.
     #[must_use]
-    pub fn may_starve(&self) -> bool {
+    pub(crate) fn may_starve(&self) -> bool {
         self.credit_mask && self.cs_threshold > 0
     }
 }

@@ -78,6 +78,7 @@ pub struct LinkLatency {
 /// A fabric that cannot be built, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{key}: {problem}")]
+#[non_exhaustive]
 pub struct SpecError {
     /// Experiment-file key that the problem belongs to.
     pub key: &'static str,

@@ -74,7 +74,7 @@ impl Qos {
 
     /// Credits of the largest data packet that may use `vl`; 0 if none may.
     #[must_use]
-    pub fn data_credits_on_vl(&self, units: Units, vl: u8) -> u32 {
+    pub(crate) fn data_credits_on_vl(&self, units: Units, vl: u8) -> u32 {
         (0..self.service_levels.len())
             .filter(|&sl| self.vls_of(sl).any(|v| v == vl))
             .map(|sl| units.credits(units.data_flits(self.service_levels[sl].mtu_bytes)))
@@ -84,7 +84,7 @@ impl Qos {
 
     /// True for each VL that packets may travel on.
     #[must_use]
-    pub fn vls_used(&self) -> Vec<bool> {
+    pub(crate) fn vls_used(&self) -> Vec<bool> {
         let mut used = vec![false; usize::from(self.vls)];
         let mut note = |vl: u8| {
             if let Some(used) = used.get_mut(usize::from(vl)) {

@@ -122,13 +122,13 @@ pub struct ForwardingTables {
 impl Routing {
     /// True if a packet's next hop depends on how full output buffers are.
     #[must_use]
-    pub fn asks_for_buffers(&self) -> bool {
+    pub(crate) fn asks_for_buffers(&self) -> bool {
         self.trunk == TrunkSelection::LeastQueued || self.asks_for_waiting()
     }
 
     /// True if it also depends on what waits for an output and has not been granted its buffer.
     #[must_use]
-    pub fn asks_for_waiting(&self) -> bool {
+    pub(crate) fn asks_for_waiting(&self) -> bool {
         self.up_ports == UpPorts::LeastQueued
     }
 
@@ -206,7 +206,7 @@ impl FabricSpec {
     /// Into how many equal shares a pair's traffic must be divided so that every candidate on every
     /// route gets whole ones.
     #[must_use]
-    pub fn shares_of_pair(&self) -> u64 {
+    pub(crate) fn shares_of_pair(&self) -> u64 {
         let trunk = match self.routing.trunk {
             TrunkSelection::RoundRobin | TrunkSelection::LeastQueued => {
                 self.topology.family().trunk().into()

@@ -123,7 +123,7 @@ impl FabricSpec {
     }
 
     /// Number of VL classes: 1 if SL-to-VL tables decide the VLs. Otherwise each leg of a path has
-    /// its own classes, [`Self::classes_of_leg`] of them.
+    /// its own classes, as many as the topology needs.
     #[must_use]
     pub fn classes(&self) -> u8 {
         match self.qos.vl_policy.tables() {
@@ -135,7 +135,7 @@ impl FabricSpec {
     /// Number of VL classes of each leg of a path, which the topology decides. The first leg has the
     /// lowest classes, the second leg the next ones.
     #[must_use]
-    pub fn classes_of_leg(&self) -> u8 {
+    pub(crate) fn classes_of_leg(&self) -> u8 {
         self.topology.vl_classes()
     }
 

@@ -169,6 +169,7 @@ pub trait ZeroLoad {
 
 /// How a packet passes a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Passage {
     /// Tick in which its header leaves the output buffer.
     pub leaves: Tick,
@@ -189,6 +190,7 @@ pub enum Waits<'a> {
 
 /// Credits of the buffers of a whole fabric.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BufferCredits {
     /// Input buffers of connected ports.
     pub input: u64,

@@ -73,6 +73,7 @@ pub struct BackgroundFlow {
 
 /// A flow that cannot be generated, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum BackgroundError {
     /// The numerator or denominator of the rate is 0, or a message has no flit.
     #[error("a background flow needs a rate above 0 and messages of at least one flit")]
@@ -113,6 +114,7 @@ pub fn message_units(fabric: &FabricSpec, mtu_bytes: u32, bytes: u64) -> u64 {
 
 /// Messages of one background flow that were created and delivered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct BackgroundOutcome {
     /// Service level.
     pub sl: u8,

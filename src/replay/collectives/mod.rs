@@ -62,6 +62,7 @@ pub enum Algorithm {
 
 /// A collective that makes no sense.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum PlanError {
     /// A communicator without members, or with too many.
     #[error("a communicator of {0} members; it must have 1 to {most}", most = u32::MAX)]

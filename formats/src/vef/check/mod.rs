@@ -48,6 +48,7 @@ impl fmt::Display for Problem {
 
 /// Result of checking a trace, and the numbers that its replay needs beforehand.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Check {
     /// The first line.
     pub header: Header,

@@ -35,6 +35,7 @@ pub struct Cut {
 
 /// Why a slice failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SliceError {
     /// The trace can't be read.
     #[error(transparent)]

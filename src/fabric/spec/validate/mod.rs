@@ -65,7 +65,7 @@ impl FabricSpec {
     ///
     /// # Errors
     /// As [`FabricSpec::validate`].
-    pub fn validate_but_datelines(&self) -> Result<(), SpecError> {
+    pub(crate) fn validate_but_datelines(&self) -> Result<(), SpecError> {
         self.validate_all(false)
     }
 

@@ -80,14 +80,14 @@ pub struct Timing {
 impl Timing {
     /// Ticks of an allocation that may pass before the ports it is for are free.
     #[must_use]
-    pub fn allocation_overlap(&self) -> Tick {
+    pub(crate) fn allocation_overlap(&self) -> Tick {
         self.stages.allocation.saturating_sub(self.allocation_gap)
     }
 
     /// Ticks from a header's arrival at the switch to its departure at zero load, with
     /// `crossings` crossbars on its way: 1 within an MPort, else 2.
     #[must_use]
-    pub fn without_load(&self, crossings: u64) -> Tick {
+    pub(crate) fn without_load(&self, crossings: u64) -> Tick {
         self.stages.input_store
             + self.stages.routing
             + crossings * (self.stages.allocation + self.stages.crossbar)

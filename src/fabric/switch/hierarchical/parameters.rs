@@ -10,6 +10,7 @@ use crate::units::{BufferPart, Latency, PS_PER_S, Ratio, TickLength};
 
 /// Parameters of the hierarchical switch.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct HierarchicalParameters {
     /// Rate of all links in bytes per second.
     pub link_rate: Ratio,

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 /// Parameters of the InfiniBand switch, and of its NICs.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct VoqParameters {
     /// Data rate of the links of NICs in bit/s.
     pub host_speed: Ratio,

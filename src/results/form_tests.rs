@@ -1,14 +1,14 @@
 //! `result.json` and the summary, from hand-made counters.
 
-use flitwise::config::{Plan, resolve_text};
-use flitwise::fabric::ids::{NicId, PortId, SwitchId};
-use flitwise::fabric::stats::{
+use crate::config::{Plan, resolve_text};
+use crate::fabric::ids::{NicId, PortId, SwitchId};
+use crate::fabric::stats::{
     CctStats, CongestionStats, FabricStats, Latency, LinkEnd, LinkStats, SlStats,
 };
-use flitwise::replay::background::BackgroundOutcome;
-use flitwise::replay::outcome::JobOutcome;
-use flitwise::results::{SCHEMA, execution_time_ps, result_json, summary};
-use flitwise::run::{RunResult, Simulation, Status, TraceDigest};
+use crate::replay::background::BackgroundOutcome;
+use crate::replay::outcome::JobOutcome;
+use crate::results::{SCHEMA, execution_time_ps, result_json, summary};
+use crate::run::{RunResult, Simulation, Status, TraceDigest};
 use std::path::Path;
 use std::time::Duration;
 
