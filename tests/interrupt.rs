@@ -19,9 +19,17 @@ fn start(args: &[&str]) -> Child {
         .unwrap()
 }
 
+/// True if there is a temporary file of `path`.
+fn begun(path: &Path) -> bool {
+    let start = format!(".{}.", path.file_name().unwrap().to_str().unwrap());
+    files(path.parent().unwrap())
+        .iter()
+        .any(|name| name.starts_with(&start) && name.ends_with(".part"))
+}
+
 /// Waits until a command has opened its output; its handler follows within moments.
-fn wait_for(part: &Path, child: &mut Child) {
-    while !part.exists() {
+fn wait_for(path: &Path, child: &mut Child) {
+    while !begun(path) {
         assert_eq!(child.try_wait().unwrap(), None, "ended too early");
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -63,7 +71,7 @@ fn endless_run(out: &Path) -> Child {
         "--set",
         "job.0.start=100000s",
     ]);
-    wait_for(&out.join("summary.txt.part"), &mut child);
+    wait_for(&out.join("summary.txt"), &mut child);
     child
 }
 
@@ -119,7 +127,7 @@ fn an_interrupted_generation_leaves_the_old_trace() {
         "-o",
         name,
     ]);
-    wait_for(&dir.path().join("a.vef.gz.part"), &mut child);
+    wait_for(&dir.path().join("a.vef.gz"), &mut child);
     interrupt(&child);
     assert_eq!(end(child), (Some(130), String::new(), String::new()));
     assert_eq!(files(dir.path()), ["a.vef.gz"]);
@@ -154,7 +162,7 @@ fn an_interrupted_conversion_leaves_nothing() {
             .chain(records)
             .try_for_each(|line| trace.write_all(line.as_bytes()))
     });
-    wait_for(&dir.path().join("out.vef.part"), &mut child);
+    wait_for(&dir.path().join("out.vef"), &mut child);
     interrupt(&child);
     assert_eq!(end(child).0, Some(130));
     assert!(writer.join().unwrap().is_err());

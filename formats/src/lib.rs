@@ -10,6 +10,7 @@ pub mod infiniband;
 pub mod limits;
 pub mod sink;
 pub mod source;
+pub mod temporary;
 pub mod vef;
 
 pub use error::Error;

@@ -1,7 +1,7 @@
 //! Output files: plain, gzip or zstd, by the extension of their name.
 //!
-//! A regular file appears under its name only when it is complete. Until then it is
-//! called `NAME.part`, and a failure leaves an earlier file unchanged.
+//! A regular file appears under its name only when it is complete. Until then it has a
+//! [temporary](crate::temporary) name, and a failure leaves an earlier file unchanged.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::limits::BLOCK;
 use crate::source::Encoding;
+use crate::temporary::Temporary;
 
 /// A file that is being written. Dropped before [`finish`](Self::finish), it disappears.
 #[derive(Debug)]
 pub struct Sink {
     path: PathBuf,
-    /// The temporary path of the bytes; `None` if that is `path` itself.
-    part: Option<PathBuf>,
+    /// Where the bytes are until then; `None` if that is `path` itself.
+    part: Option<Temporary>,
     packer: Option<Packer>,
 }
 
@@ -69,12 +70,14 @@ impl Sink {
             Ok(meta) => !meta.is_file(),
             Err(_) => false,
         };
-        let part = (!direct).then(|| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(".part");
-            PathBuf::from(name)
-        });
-        let out = BufWriter::with_capacity(BLOCK, File::create(part.as_deref().unwrap_or(path))?);
+        let (part, file) = match direct {
+            true => (None, File::create(path)?),
+            false => {
+                let (part, file) = Temporary::create(path)?;
+                (Some(part), file)
+            }
+        };
+        let out = BufWriter::with_capacity(BLOCK, file);
         let packer = match Encoding::of_name(path) {
             Encoding::Plain => Packer::Plain(out),
             // Without a name and a time: the same trace gives the same bytes.
@@ -100,7 +103,7 @@ impl Sink {
     /// The temporary name of the file until it is complete, if it has one.
     #[must_use]
     pub fn part(&self) -> Option<&Path> {
-        self.part.as_deref()
+        self.part.as_ref().map(Temporary::path)
     }
 
     /// Completes the file and gives it its name.
@@ -119,11 +122,10 @@ impl Sink {
             Some(Packer::Zstd(out)) => out.finish()?.flush()?,
             None => {}
         }
-        if let Some(part) = &self.part {
-            std::fs::rename(part, &self.path)?;
-            self.part = None;
+        match self.part.take() {
+            Some(part) => part.keep(&self.path),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -145,11 +147,8 @@ impl Write for Sink {
 
 impl Drop for Sink {
     fn drop(&mut self) {
-        if let Some(part) = &self.part {
-            self.packer = None;
-            // Nothing more can be done about a file that can't be removed.
-            let _ = std::fs::remove_file(part);
-        }
+        // Closes the file before `part` removes it.
+        self.packer = None;
     }
 }
 

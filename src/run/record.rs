@@ -5,12 +5,17 @@ use super::traces::TraceDigest;
 use super::{RunError, Simulation, Status};
 use anyhow::Context;
 use flitwise_formats::sink::Sink;
+use flitwise_formats::temporary;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Version of the layout.
 pub(super) const RECORD_SCHEMA: &str = "flitwise-record-1";
+
+/// No record takes this long to write: the process that wrote a temporary file of this age is gone.
+const LEFT_OVER: Duration = Duration::from_secs(24 * 3600);
 
 /// What a task yielded. Read back from a file it equals what was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,6 +65,7 @@ impl Records {
     /// If it cannot be created.
     pub fn in_dir(dir: &Path) -> std::io::Result<Self> {
         std::fs::create_dir_all(dir)?;
+        temporary::remove_older(dir, LEFT_OVER);
         Ok(Self {
             dir: dir.to_owned(),
         })

@@ -188,7 +188,7 @@ impl<'a> SeriesFiles<'a> {
 
     fn begin_run(&self, index: usize) -> std::io::Result<Recorded> {
         let spool = |&kind: &SeriesKind| {
-            let name = format!(".{}-{index}.spool", kind.name());
+            let name = format!("{}-{index}.spool", kind.name());
             Ok((kind, Spool::create(&self.dir.join(name))?))
         };
         Ok(Recorded {

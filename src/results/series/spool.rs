@@ -1,9 +1,10 @@
 //! Temporary storage for the rows of a time series: a run appends its rows, and the writers
 //! of tables and figures then read them as often as needed.
 
+use flitwise_formats::temporary::Temporary;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// One row of any of the series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,17 +30,17 @@ const ROW_BYTES: usize = 8 + 3 * 4 + 2 * 8;
 /// A file of rows that disappears with it.
 #[derive(Debug)]
 pub(super) struct Spool {
-    path: PathBuf,
+    file: Temporary,
     /// `None` once it is closed.
     out: Option<BufWriter<File>>,
 }
 
 impl Spool {
+    /// A spool beside the file `path`, which it never becomes.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
-        Ok(Self {
-            path: path.to_owned(),
-            out: Some(BufWriter::new(File::create(path)?)),
-        })
+        let (file, out) = Temporary::create(path)?;
+        let out = Some(BufWriter::new(out));
+        Ok(Self { file, out })
     }
 
     pub(super) fn push(&mut self, row: &Row) -> io::Result<()> {
@@ -68,14 +69,7 @@ impl Spool {
     /// All rows, in their order; closes the file.
     pub(super) fn rows(&mut self) -> io::Result<Rows> {
         self.close()?;
-        Ok(Rows(BufReader::new(File::open(&self.path)?)))
-    }
-}
-
-impl Drop for Spool {
-    fn drop(&mut self) {
-        // Nothing more can be done about a file that can't be removed.
-        let _ = std::fs::remove_file(&self.path);
+        Ok(Rows(BufReader::new(File::open(self.file.path())?)))
     }
 }
 
