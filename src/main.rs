@@ -3,15 +3,12 @@
 mod cli;
 
 use clap::Parser;
-use cli::{Cli, execute, tell};
+use cli::{Cli, execute};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match execute(Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            tell(format_args!("error: {error}"));
-            ExitCode::from(error.exit_code())
-        }
+        Err(error) => error.end(),
     }
 }

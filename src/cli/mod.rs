@@ -1,6 +1,7 @@
 //! The command line.
 
 mod fabric;
+mod out;
 mod progress;
 mod qos;
 mod run;
@@ -12,6 +13,7 @@ use flitwise::config::ConfigError;
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
+use std::process::ExitCode;
 use thiserror::Error;
 
 /// Replays MPI application traces through a flit-exact model of an HPC fabric.
@@ -20,7 +22,8 @@ use thiserror::Error;
     version,
     about,
     after_help = "Example:\n  flitwise run configs/hpl-16-tree.toml\n\n\
-                  Exit codes: 0 success, 1 the run failed, 2 bad input."
+                  Exit codes: 0 success, 1 the run failed or stalled, 2 bad input, 130 ended by Ctrl-C (with the results so far), \
+                  143 by SIGTERM, 129 by SIGHUP."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -60,16 +63,29 @@ pub enum CliError {
     /// The run failed: exit code 1.
     #[error("{0}")]
     Failed(String),
+    /// A signal ended the run: the process dies by it.
+    #[error("{0}")]
+    Interrupted(String),
 }
 
 impl CliError {
-    /// The exit code of the process.
-    #[must_use]
-    pub fn exit_code(&self) -> u8 {
+    /// The exit code of the process; of a run that a signal ended it is the code that shells report.
+    fn exit_code(&self) -> u8 {
         match self {
-            Self::Failed(_) => 1,
+            Self::Failed(_) | Self::Interrupted(_) => 1,
             Self::BadInput(_) => 2,
         }
+    }
+
+    /// Says why, and ends the process.
+    pub fn end(&self) -> ExitCode {
+        // Unless a signal ends it already.
+        let _whole = signal::hold_off_abort();
+        tell(format_args!("error: {self}"));
+        if let (Self::Interrupted(_), Some(signal)) = (self, signal::first()) {
+            signal::die(signal);
+        }
+        ExitCode::from(self.exit_code())
     }
 }
 
@@ -98,7 +114,7 @@ fn bad_config(file: Option<&Path>, e: &ConfigError) -> CliError {
 }
 
 /// Writes a line for people to standard error, and ignores failures.
-pub fn tell(line: fmt::Arguments<'_>) {
+fn tell(line: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 

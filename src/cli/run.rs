@@ -1,13 +1,15 @@
 //! `flitwise run`: runs an experiment and its baselines.
 
+use super::out::{Part, Target};
 use super::progress::{Bar, terminal};
 use super::{CliError, bad_config, fabric, print, signal, tell};
 use clap::Args;
 use flitwise::config;
-use flitwise::results::{MissingFeature, SeriesFiles, curve_csv, curve_svg, result_json, summary};
+use flitwise::results::{
+    MissingFeature, SeriesFiles, curve_csv, curve_svg, is_series_file, result_json, summary,
+};
 use flitwise::run::{Control, Progress, RunError, RunResult, Session, Silent, Status};
-use flitwise_formats::Sink;
-use std::io::Write;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `flitwise run`.
@@ -22,9 +24,13 @@ pub struct RunArgs {
     #[arg(long = "set", value_name = "a.b=c")]
     sets: Vec<String>,
     /// Directory for result.json and summary.txt, without a job also curve.csv and
-    /// curve.svg, and for time series and their figures ([series]); created if need be.
+    /// curve.svg, and for time series and their figures ([series]). It appears whole, in
+    /// place of an earlier result of the same experiment.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Replaces the result of another experiment in the directory of --out, too.
+    #[arg(long, requires = "out")]
+    force: bool,
     /// Seed, instead of the file's.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -51,22 +57,22 @@ pub struct RunArgs {
 }
 
 pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
-    let file = Some(args.experiment.as_path());
+    let file = args.experiment.as_path();
     let mut sets = args.sets.clone();
     sets.extend(args.seed.map(|seed| format!("seed={seed}")));
-    let mut plan = config::load(&args.experiment, &sets).map_err(|e| bad_config(file, &e))?;
+    let mut plan = config::load(file, &sets).map_err(|e| bad_config(Some(file), &e))?;
     plan.ideal = args.ideal;
-    let mut session = session(args)?;
-    // Opens the files before the run: a long run must not fail at its end.
-    let curve = plan.experiment.measure.is_some();
-    let open = |dir| Outputs::open(dir, curve);
-    let outputs = args.out.as_deref().map(open).transpose()?;
-    let series = series_files(&plan, args.out.as_deref())?;
-    let spec = &plan.experiment.fabric;
-    if let Some(warning) = fabric::warning(spec, &args.experiment, &args.sets) {
+    let target = |dir| Target::new(dir, &plan, file, args.force);
+    let target = args.out.as_deref().map(target).transpose()?;
+    if let Some(warning) = fabric::warning(&plan.experiment.fabric, file, &args.sets) {
         tell(format_args!("warning: {warning}"));
     }
-    let stop = signal::stop_on_interrupt();
+    // From here on there are files to be removed.
+    let stop = signal::stop_on_signal();
+    let mut session = session(args)?;
+    // Opens the files before the run: a long run must not fail at its end.
+    let part = target.map(Target::begin).transpose()?;
+    let series = series_files(&plan, part.as_ref().map(Part::path))?;
     let bar = (!args.quiet && terminal()).then(Bar::new);
     let progress: &dyn Progress = bar.as_ref().map_or(&Silent, |bar| bar);
     let mut control = Control::default().stopped_by(stop).reporting_to(progress);
@@ -78,28 +84,65 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
         bar.finish();
     }
     let result = outcome.map_err(|e| match e {
-        RunError::Config(e) => bad_config(file, &e),
+        RunError::Config(e) => bad_config(Some(file), &e),
         RunError::Trace(_) => CliError::BadInput(e.to_string()),
+        RunError::Interrupted(_) => CliError::Interrupted(e.to_string()),
         _ => CliError::Failed(e.to_string()),
     })?;
 
-    let json = format!("{:#}\n", result_json(&plan, &result));
     let text = summary(&plan, &result, args.explain);
-    if let Some(outputs) = outputs {
-        let (csv, svg) = match curve {
-            true => (curve_csv(&plan, &result), curve_figure(&plan, &result)?),
-            false => (String::new(), String::new()),
-        };
-        outputs.write(&[&json, &text, &csv, &svg])?;
+    let json = result_json(&plan, &result);
+    let write = |part| write(part, series, &plan, &result, &json, &text);
+    let written = part.map(write).transpose();
+    // Printed as well if the files could not be written: a long run is not for nothing.
+    let printed = match (args.json, args.quiet) {
+        (true, _) => print(&format!("{json:#}\n")),
+        (false, false) => print(&text),
+        (false, true) => Ok(()),
+    };
+    if let (Some(names), Some(dir)) = (written?, &args.out)
+        && !args.quiet
+        && !args.json
+    {
+        tell(format_args!("wrote {}: {}", dir.display(), listed(&names)));
     }
-    let recorded = series.map_or(Ok(()), |series| series.finish(&result));
-    if args.json {
-        print(&json)?;
-    } else if !args.quiet {
-        print(&text)?;
+    // A terminal that was closed takes no results.
+    outcome_of(&result.status(&plan)).and(printed)
+}
+
+/// Writes the files of a result, and returns their names.
+fn write(
+    part: Part,
+    series: Option<SeriesFiles<'_>>,
+    plan: &config::Plan,
+    result: &RunResult,
+    json: &Value,
+    summary: &str,
+) -> Result<Vec<String>, CliError> {
+    part.write("result.json", &format!("{json:#}\n"))?;
+    part.write("summary.txt", summary)?;
+    if plan.experiment.measure.is_some() {
+        part.write("curve.csv", &curve_csv(plan, result))?;
+        if let Some(svg) = curve_figure(plan, result)? {
+            part.write("curve.svg", &svg)?;
+        }
     }
-    recorded.map_err(|e| CliError::Failed(format!("{e:#}")))?;
-    outcome_of(&result.status(&plan))
+    let series = series.map_or(Ok(()), |series| series.finish(result));
+    series.map_err(|e| part.failed(format_args!("{e:#}")))?;
+    part.commit()
+}
+
+/// The files of a result in a few words.
+fn listed(names: &[String]) -> String {
+    let (series, own): (Vec<&String>, Vec<&String>) =
+        names.iter().partition(|name| is_series_file(name));
+    let mut parts: Vec<String> = own.into_iter().cloned().collect();
+    match series.len() {
+        0 => {}
+        1 => parts.push("1 series file".to_owned()),
+        n => parts.push(format!("{n} series files")),
+    }
+    parts.join(", ")
 }
 
 /// What the command comes to, whose results are written.
@@ -110,19 +153,19 @@ fn outcome_of(status: &Status) -> Result<(), CliError> {
             "the run stalled: {}",
             why.trim_end()
         ))),
-        Status::Interrupted => Err(CliError::Failed(
+        Status::Interrupted => Err(CliError::Interrupted(
             "interrupted; the results hold what was simulated so far".into(),
         )),
     }
 }
 
 /// The figure of a curve. A build without figures says so, and has no file for it.
-fn curve_figure(plan: &config::Plan, result: &RunResult) -> Result<String, CliError> {
+fn curve_figure(plan: &config::Plan, result: &RunResult) -> Result<Option<String>, CliError> {
     match curve_svg(plan, result) {
-        Ok(svg) => Ok(svg),
+        Ok(svg) => Ok(Some(svg)),
         Err(e) if e.is::<MissingFeature>() => {
             tell(format_args!("warning: {e}"));
-            Ok(String::new())
+            Ok(None)
         }
         Err(e) => Err(CliError::Failed(format!("{e:#}"))),
     }
@@ -164,52 +207,4 @@ fn session(args: &RunArgs) -> Result<Session, CliError> {
             "--records: cannot use `{dir}`: {e}; name a directory that can be written"
         ))
     })
-}
-
-/// The files of `--out`. Each appears under its name when it is complete, so that a failing run
-/// leaves earlier results alone.
-struct Outputs {
-    files: Vec<Sink>,
-}
-
-impl Outputs {
-    /// `curve`: there is a curve.
-    fn open(dir: &Path, curve: bool) -> Result<Self, CliError> {
-        let bad = |problem: String| {
-            CliError::BadInput(format!(
-                "--out: cannot write {problem}; name a directory that can be written"
-            ))
-        };
-        std::fs::create_dir_all(dir).map_err(|e| bad(format!("`{}`: {e}", dir.display())))?;
-        let create = |name: &str| {
-            let sink = Sink::create(&dir.join(name)).map_err(|e| bad(e.to_string()))?;
-            if let Some(part) = sink.part() {
-                signal::remove_if_aborted(part);
-            }
-            Ok(sink)
-        };
-        let names = ["result.json", "summary.txt", "curve.csv", "curve.svg"];
-        let wanted = names.iter().take(match curve {
-            true if cfg!(feature = "plots") => 4,
-            true => 3,
-            false => 2,
-        });
-        Ok(Self {
-            files: wanted.map(|name| create(name)).collect::<Result<_, _>>()?,
-        })
-    }
-
-    /// Writes `contents`, in the order of the files; contents without a file are left out.
-    fn write(self, contents: &[&str]) -> Result<(), CliError> {
-        for (mut file, content) in self.files.into_iter().zip(contents) {
-            let path = file.path().to_owned();
-            file.write_all(content.as_bytes()).map_err(|e| {
-                let path = path.display();
-                CliError::Failed(format!("cannot write `{path}`: {e}"))
-            })?;
-            file.finish()
-                .map_err(|e| CliError::Failed(format!("cannot write {e}")))?;
-        }
-        Ok(())
-    }
 }

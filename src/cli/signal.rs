@@ -1,52 +1,143 @@
-//! Ctrl-C ends a run, which then reports its results so far. It aborts at once a command that has
-//! no partial results, and removes its unfinished files.
+//! Signals. SIGINT (Ctrl-C), SIGTERM and SIGHUP end a run, which then reports its results so far; a
+//! second one ends it at once. A command that has no partial results ends at once with the first. Nothing
+//! unfinished is left, and the process dies by the signal, so that a shell ends its loop, too.
 
+use super::out::{remove_empty, remove_part};
 use super::progress::terminal;
 use super::tell;
+use flitwise_formats::temporary;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
+/// Set by the first signal.
 static STOP: AtomicBool = AtomicBool::new(false);
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// The number of the first signal, 0 before it.
+static FIRST: AtomicI32 = AtomicI32::new(0);
+/// When it came.
+static SINCE: OnceLock<Instant> = OnceLock::new();
+/// Held by what an abort must not interrupt, and from the beginning of an abort on.
+static GATE: Mutex<()> = Mutex::new(());
+/// The directories that exist only while a run goes on, each with the directories above it that were
+/// created for it.
+static PARTS: Mutex<Vec<(PathBuf, Vec<PathBuf>)>> = Mutex::new(Vec::new());
 
-/// Exit code that shells report for a process ended by Ctrl-C.
-const INTERRUPTED: i32 = 130;
+/// Signals this close to the first are the same request: `timeout` signals a process and its group, a
+/// terminal that is closed may do so as well.
+const SAME: Duration = Duration::from_millis(200);
 
-/// Installs a handler and returns the flag that the first Ctrl-C sets; the second one aborts.
-pub(super) fn stop_on_interrupt() -> &'static AtomicBool {
-    let installed = ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            abort();
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Installs a handler and returns the flag that the first signal sets; the second one aborts.
+pub(super) fn stop_on_signal() -> &'static AtomicBool {
+    listen(|signal| {
+        let first = FIRST.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
+        let since = SINCE.get_or_init(Instant::now);
+        if first.is_err() {
+            if since.elapsed() >= SAME {
+                abort(signal);
+            }
+            return;
         }
+        STOP.store(true, Ordering::Relaxed);
         if terminal() {
             tell(format_args!(
                 "stopping; press Ctrl-C again to abort at once"
             ));
         }
     });
-    // Without a handler Ctrl-C ends the process, which is acceptable.
-    drop(installed);
     &STOP
 }
 
-/// Installs a handler with which Ctrl-C aborts.
-pub(super) fn abort_on_interrupt() {
-    // As above.
-    drop(ctrlc::set_handler(|| abort()));
+/// Installs a handler with which a signal aborts.
+pub(super) fn abort_on_signal() {
+    listen(|signal| abort(signal));
 }
 
-/// Makes an abort remove this file, which has this name only until it is complete.
-pub(super) fn remove_if_aborted(part: &Path) {
-    let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-    unfinished.push(part.to_owned());
-}
-
-fn abort() -> ! {
-    let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-    for part in &*unfinished {
-        // The file is complete or removed already, or cannot be removed.
-        let _ = std::fs::remove_file(part);
+/// The number of the first signal that came, if one did.
+pub(super) fn first() -> Option<i32> {
+    match FIRST.load(Ordering::Relaxed) {
+        0 => None,
+        signal => Some(signal),
     }
-    std::process::exit(INTERRUPTED);
+}
+
+/// Keeps an abort waiting. If one has begun, waits for the end of the process instead.
+pub(super) fn hold_off_abort() -> MutexGuard<'static, ()> {
+    lock(&GATE)
+}
+
+/// Makes an abort remove the directory `part`, and the directories `above` it that are empty.
+pub(super) fn remove_if_aborted(part: &Path, above: &[PathBuf]) {
+    lock(&PARTS).push((part.to_owned(), above.to_owned()));
+}
+
+/// Takes back [`remove_if_aborted`].
+pub(super) fn keep_if_aborted(part: &Path) {
+    lock(&PARTS).retain(|(other, _)| other != part);
+}
+
+/// Removes what is unfinished and ends the process.
+fn abort(signal: i32) -> ! {
+    let _gate = hold_off_abort();
+    temporary::remove_all();
+    for (part, above) in &*lock(&PARTS) {
+        remove_part(part);
+        remove_empty(above);
+    }
+    die(signal)
+}
+
+/// Ends the process as `signal` would without a handler.
+pub(super) fn die(signal: i32) -> ! {
+    // The first process of a container has no default handlers.
+    #[cfg(unix)]
+    if std::process::id() != 1 {
+        // Returns only if there is no such signal.
+        let _ = signal_hook::low_level::emulate_default_handler(signal);
+    }
+    std::process::exit(128 + signal);
+}
+
+/// Calls `on_signal` with each signal, in a thread of its own. Without a handler a signal ends the
+/// process, which is acceptable.
+#[cfg(unix)]
+fn listen(on_signal: fn(i32)) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::iterator::Signals;
+    let mut signals = vec![SIGINT, SIGTERM];
+    if !hangup_is_ignored() {
+        signals.push(SIGHUP);
+    }
+    // With a handler a write beyond the limit on the size of files fails, as on a full disk.
+    drop(signal_hook::flag::register(
+        SIGXFSZ,
+        std::sync::Arc::new(AtomicBool::new(false)),
+    ));
+    if let Ok(mut signals) = Signals::new(signals) {
+        std::thread::spawn(move || signals.forever().for_each(on_signal));
+    }
+}
+
+/// True if the process was started by `nohup`, as far as the system tells.
+#[cfg(unix)]
+fn hangup_is_ignored() -> bool {
+    let ignored = || {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let mut lines = status.lines();
+        let mask = lines.find_map(|line| line.strip_prefix("SigIgn:"))?;
+        u64::from_str_radix(mask.trim(), 16).ok()
+    };
+    // Bit 0 is that of signal 1.
+    ignored().is_some_and(|mask| mask & 1 == 1)
+}
+
+/// As on Unix, but the system has nothing but Ctrl-C.
+#[cfg(not(unix))]
+fn listen(on_signal: fn(i32)) {
+    const SIGINT: i32 = 2;
+    drop(ctrlc::set_handler(move || on_signal(SIGINT)));
 }

@@ -129,6 +129,7 @@ fn traffic(run: &Simulation) -> Value {
         jobs: _,
         background: _,
         measured: _,
+        reached: _,
         wall: _,
     } = run;
     let FabricStats {

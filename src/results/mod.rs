@@ -11,6 +11,7 @@ mod json;
 mod latency;
 mod missing;
 mod series;
+mod stopped;
 mod summary;
 mod table;
 
@@ -24,6 +25,7 @@ pub use series::SeriesFiles;
 pub use summary::summary;
 pub use table::write_table;
 
+use crate::config::experiment::SeriesKind;
 use crate::config::{Experiment, Plan};
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::Tick;
@@ -31,6 +33,25 @@ use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 use crate::replay::Repeat;
 use crate::replay::background::{BackgroundOutcome, message_units};
 use crate::run::{RunResult, Simulation, Status};
+
+/// True if a run may write a file of this name into the directory of its results.
+#[must_use]
+pub fn is_result_file(name: &str) -> bool {
+    let own = ["result.json", "summary.txt", "curve.csv", "curve.svg"];
+    own.contains(&name) || is_series_file(name)
+}
+
+/// True if time series or their figures may be in a file of this name.
+#[must_use]
+pub fn is_series_file(name: &str) -> bool {
+    let of_a_series = || {
+        let (series, extension) = name.split_once('.')?;
+        let mut all = SeriesKind::ALL.iter();
+        let known = all.any(|kind| kind.name() == series);
+        Some(known && ["csv", "parquet", "svg"].contains(&extension))
+    };
+    name == series::SHARES || of_a_series().unwrap_or(false)
+}
 
 /// Draws `curve.svg`: on the left the accepted load, in total and per service level, on the
 /// right the mean end-to-end latency per service level on a logarithmic axis, both over the

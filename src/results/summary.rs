@@ -1,5 +1,6 @@
 //! The summary that a run prints: the results and their main causes.
 
+use super::stopped::{stopped_jobs, stopped_loads};
 use super::table::write_table;
 use super::{
     baseline_time_ps, curve, execution_time_ps, job_baseline_ps, latency, link_end, most_contended,
@@ -29,16 +30,20 @@ pub fn summary(plan: &Plan, result: &RunResult, explain: bool) -> String {
 
 fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -> fmt::Result {
     let (experiment, main) = (&plan.experiment, &result.main);
-    if experiment.measure.is_some() {
+    if let Some(measure) = &experiment.measure {
+        if let Some(stopped) = stopped_loads(plan, measure, result) {
+            writeln!(out, "interrupted     {stopped}")?;
+        }
         return write_measured(out, plan, result, explain);
     }
     let time = execution_time_ps(experiment, main);
-    let so_far = match &main.status {
-        Status::Complete => "",
-        Status::Interrupted => "  (interrupted: so far)",
-        Status::Stalled(_) => "  (stalled: so far)",
-    };
-    writeln!(out, "execution time  {}{so_far}", human_time(time))?;
+    let stopped = stopped_jobs(plan, main);
+    if let Some(stopped) = &stopped {
+        writeln!(out, "interrupted     {stopped}")?;
+    } else {
+        let so_far = so_far(&main.status);
+        writeln!(out, "execution time  {}{so_far}", human_time(time))?;
+    }
     if let Some(base) = baseline_time_ps(plan, result) {
         let factor = quotient(time, main.status == Status::Complete, Some(base))
             .map_or_else(String::new, |s| format!("   slowdown {s:.4}"));
@@ -51,19 +56,22 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         };
         writeln!(out, "baseline        {why}: no slowdown")?;
     }
-    if let Some(ideal) = result
-        .ideal
-        .as_ref()
-        .filter(|run| run.status == Status::Complete)
-    {
+    let complete = |run: &&Simulation| run.status == Status::Complete;
+    if let Some(ideal) = result.ideal.as_ref().filter(complete) {
         let base = execution_time_ps(experiment, ideal);
         let factor = quotient(time, main.status == Status::Complete, Some(base))
             .map_or_else(String::new, |s| format!("   slowdown {s:.4}"));
         writeln!(out, "ideal network   {}{factor}", human_time(base))?;
+    } else if plan.ideal {
+        let why = match &result.ideal.as_ref().map(|run| &run.status) {
+            Some(Status::Stalled(_)) => "stalled",
+            _ => "interrupted",
+        };
+        writeln!(out, "ideal network   {why}: no slowdown")?;
     }
     let awaited = main.jobs.iter().flatten().filter(|o| !o.endless);
     let last = awaited.max_by_key(|o| o.end_ps);
-    if let Some(last) = last {
+    if let Some(last) = last.filter(|_| stopped.is_none()) {
         writeln!(out, "bound by        {}", bound(last))?;
     }
     if let Status::Stalled(why) = result.status(plan) {
@@ -80,6 +88,15 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
     )
 }
 
+/// What stands behind a value of a run that ended so.
+fn so_far(status: &Status) -> &'static str {
+    match status {
+        Status::Complete => "",
+        Status::Interrupted => "  (interrupted: so far)",
+        Status::Stalled(_) => "  (stalled: so far)",
+    }
+}
+
 /// An experiment without a job: the curve, and details of its last point.
 fn write_measured(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -> fmt::Result {
     let main = &result.main;
@@ -91,11 +108,7 @@ fn write_measured(out: &mut String, plan: &Plan, result: &RunResult, explain: bo
             Some(false) => "not steady",
             None => "not judged",
         };
-        let so_far = match &main.status {
-            Status::Complete => "",
-            Status::Interrupted => "  (interrupted: so far)",
-            Status::Stalled(_) => "  (stalled: so far)",
-        };
+        let so_far = so_far(&main.status);
         let load = match result.curve.len() {
             1 => String::new(),
             _ => format!(" at load {}", measured.load),
@@ -171,7 +184,10 @@ fn write_jobs(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) 
             o.name.clone(),
             o.ranks.to_string(),
             levels[usize::from(job.sl)].name.clone(),
-            human_time(o.execution_ps),
+            match (o.complete, o.execution_ps) {
+                (false, 0) => "-".into(),
+                (_, ps) => human_time(ps),
+            },
             factor.map_or_else(|| "-".into(), |s| format!("{s:.4}")),
             format!("{:.1} %", 100.0 * o.compute_ps as f64 / total as f64),
             human_count(o.messages),

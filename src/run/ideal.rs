@@ -63,6 +63,7 @@ pub(super) fn run_ideal(
         messages: stats.messages,
         backlog: 0,
         measured: None,
+        reached: None,
         stats,
         wall: started.elapsed(),
     })

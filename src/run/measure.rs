@@ -294,6 +294,7 @@ pub(super) fn measure_load(
             steady,
             batches,
         }),
+        reached: None,
         wall: started.elapsed(),
     })
 }

@@ -159,8 +159,21 @@ pub struct Simulation {
     pub backlog: u64,
     /// How the measurement went, in an experiment without a job.
     pub measured: Option<Measured>,
+    /// How far the replay of the jobs came, if the user stopped it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reached: Option<Reached>,
     /// Wall-clock time.
     pub wall: Duration,
+}
+
+/// How far a replay came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Reached {
+    /// Operations started, of the jobs that the run waits for.
+    pub operations: u64,
+    /// Number of all these operations, over all repetitions.
+    pub operations_total: u64,
 }
 
 /// The experiment and its baselines, in the order of the plan.
@@ -201,7 +214,9 @@ impl RunResult {
             return Status::Stalled(why);
         }
         let measure = plan.experiment.measure.as_ref();
+        let ideal = self.ideal.as_ref().map(|run| &run.status);
         let missing = self.baselines.len() < plan.baselines.len()
+            || plan.ideal && measure.is_none() && ideal.is_none_or(|s| *s == Status::Interrupted)
             || self.curve.len() < measure.map_or(0, |m| m.loads.len());
         match missing
             || runs
@@ -233,6 +248,9 @@ pub enum RunError {
     /// The run failed: exit code 1.
     #[error("{0:#}")]
     Failed(anyhow::Error),
+    /// The user stopped the run before it began to simulate; the text says what it did then.
+    #[error("interrupted while {0}: nothing was simulated")]
+    Interrupted(String),
 }
 
 /// Simulates the experiment and its baselines, or its loads, side by side if `threads`
@@ -284,10 +302,28 @@ mod tests {
             let stop = &AtomicBool::new(stop);
             run_plan(&plan, &Control::default().stopped_by(stop), 2)
         };
-        let Err(RunError::Failed(error)) = run(true) else {
+        let Err(error @ RunError::Interrupted(_)) = run(true) else {
             panic!("the check went on");
         };
         assert!(error.to_string().contains("interrupted"), "{error}");
         assert_eq!(run(false).unwrap().main.status, Status::Complete);
+    }
+
+    /// The experiment may be complete when the user stops the run.
+    #[test]
+    fn a_missing_ideal_run_interrupts_the_result() {
+        let text = "fabric.topology = { kind = \"single\", nics = 16 }\n\
+                    [[job]]\ntrace = \"traces/randomaccess-16.vef.gz\"\n";
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut plan = resolve_text("test.toml", text, root, &[]).unwrap();
+        plan.ideal = true;
+        let mut result = run_plan(&plan, &Control::default(), 1).unwrap();
+        assert_eq!(result.status(&plan), Status::Complete);
+        if let Some(ideal) = &mut result.ideal {
+            ideal.status = Status::Interrupted;
+        }
+        assert_eq!(result.status(&plan), Status::Interrupted);
+        result.ideal = None;
+        assert_eq!(result.status(&plan), Status::Interrupted);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::traces::Traces;
 use super::workload::{outcomes_by_job, replay_of};
-use super::{Network, Progress, Recording, RunError, Simulation, Snapshot, Status};
+use super::{Network, Progress, Reached, Recording, RunError, Simulation, Snapshot, Status};
 use crate::config::{ConfigError, Experiment};
 use crate::fabric::engine::{self, Engine, RunEnd};
 use crate::replay::Replay;
@@ -53,6 +53,10 @@ pub(super) fn run_experiment(
         return Err(RunError::Trace(error));
     }
     let status = status_of(end, &replay)?;
+    let reached = (status == Status::Interrupted).then(|| Reached {
+        operations: replay.progress().operations,
+        operations_total: records,
+    });
     let stats = engine.stats();
     let messages = stats.messages + replay.waiting(stats.end_tick);
     Ok(Simulation {
@@ -62,6 +66,7 @@ pub(super) fn run_experiment(
         messages,
         backlog: messages - stats.messages_delivered,
         measured: None,
+        reached,
         stats,
         wall: started.elapsed(),
     })

@@ -51,16 +51,14 @@ impl Traces {
             if self.position(job).is_some() {
                 continue;
             }
+            let interrupted =
+                || RunError::Interrupted(format!("trace `{}` was checked", job.trace));
             let checked = check_file(&job.trace_path, &mut || !stopped());
-            let Some(file) = checked.map_err(RunError::Trace)? else {
-                return Err(RunError::Failed(anyhow!(
-                    "interrupted while trace `{}` was checked: nothing was simulated",
-                    job.trace
-                )));
-            };
-            let xxh3 = xxh3(&job.trace_path)
+            let file = checked.map_err(RunError::Trace)?.ok_or_else(interrupted)?;
+            let xxh3 = xxh3(&job.trace_path, stopped)
                 .with_context(|| job.trace_path.display().to_string())
-                .map_err(RunError::Trace)?;
+                .map_err(RunError::Trace)?
+                .ok_or_else(interrupted)?;
             self.checked.push(Checked {
                 path: job.trace_path.clone(),
                 file,
@@ -107,13 +105,23 @@ impl Traces {
 
 /// Bytes read at once.
 const BLOCK: usize = 1 << 20;
+/// Blocks between two looks at whether the user stops the run.
+const LOOK: u32 = 64;
 
-fn xxh3(path: &Path) -> std::io::Result<u128> {
+/// The digest of a file; `None` if the user stops the run.
+fn xxh3(path: &Path, stopped: Stopped<'_>) -> std::io::Result<Option<u128>> {
     let (mut file, mut block) = (File::open(path)?, vec![0; BLOCK]);
-    let mut hash = XxHash3_128::new();
+    let (mut hash, mut until_look) = (XxHash3_128::new(), LOOK);
     loop {
+        if until_look == 0 {
+            until_look = LOOK;
+            if stopped() {
+                return Ok(None);
+            }
+        }
+        until_look -= 1;
         match file.read(&mut block) {
-            Ok(0) => return Ok(hash.finish_128()),
+            Ok(0) => return Ok(Some(hash.finish_128())),
             Ok(n) => hash.write(&block[..n]),
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
@@ -123,7 +131,11 @@ fn xxh3(path: &Path) -> std::io::Result<u128> {
 
 #[cfg(test)]
 mod tests {
-    use super::xxh3;
+    use std::path::Path;
+
+    fn xxh3(path: &Path) -> std::io::Result<u128> {
+        super::xxh3(path, &|| false).map(Option::unwrap)
+    }
 
     /// A file read in blocks has the digest of its bytes at once, and no bytes have XXH3's
     /// published value.

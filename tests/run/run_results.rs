@@ -179,7 +179,8 @@ fn a_fabric_that_freezes_in_a_window_fails_the_run() {
     let folder = out.to_str().unwrap();
     for (loads, place) in [("[1]", ""), ("[1, 0.01]", "at load 1: ")] {
         let loads = format!("measure.loads={loads}");
-        let run = flitwise(&["run", file, "--set", &loads, "--out", folder, "--json"]);
+        let more = ["--out", folder, "--force", "--json"];
+        let run = flitwise(&[&["run", file, "--set", &loads], &more[..]].concat());
         let message = String::from_utf8(run.stderr).unwrap();
         assert_eq!(run.status.code(), Some(1), "{message}");
         let begin = format!("error: the run stalled: {place}deadlock: ");

@@ -20,19 +20,16 @@ pub(super) enum Output {
 }
 
 impl Output {
-    /// Opens an output before the work that fills it; from then on Ctrl-C removes an unfinished
+    /// Opens an output before the work that fills it; from then on a signal removes an unfinished
     /// file.
     pub fn open(path: &Path) -> Result<Self, CliError> {
         if path == Path::new("-") {
             let out = BufWriter::with_capacity(BUFFER, io::stdout());
             return Ok(Self::Stdout(out));
         }
+        signal::abort_on_signal();
         let sink =
             Sink::create(path).map_err(|e| CliError::BadInput(format!("cannot write {e}")))?;
-        if let Some(part) = sink.part() {
-            signal::remove_if_aborted(part);
-            signal::abort_on_interrupt();
-        }
         Ok(Self::File(Box::new(sink)))
     }
 

@@ -26,6 +26,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use table::{Cell, Column, ColumnKind, CsvTable, Table};
 
+/// The figure of several flows that share a NIC.
+pub(super) const SHARES: &str = "shares.svg";
+
 /// The files of the time series of a plan. Unfinished files disappear.
 pub struct SeriesFiles<'a> {
     series: &'a Series,
@@ -87,7 +90,7 @@ impl<'a> SeriesFiles<'a> {
             let figure = drawn.then(|| Sink::create(&path("svg"))).transpose()?;
             let shared = drawn && kind == SeriesKind::Flows;
             let shares = shared
-                .then(|| Sink::create(&dir.join("shares.svg")))
+                .then(|| Sink::create(&dir.join(SHARES)))
                 .transpose()?;
             Ok(Output {
                 tables,

@@ -1,0 +1,224 @@
+//! What stands in DIR before the run, and whether a result may replace it.
+
+use super::part::Part;
+use super::{cannot_write, refuse};
+use crate::cli::CliError;
+use flitwise::config::{Plan, experiment_json};
+use flitwise::results::{SCHEMA, is_result_file};
+use serde_json::Value;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// A directory that a result may take the place of.
+#[derive(Debug)]
+pub(in crate::cli) struct Target {
+    /// As the user wrote it.
+    pub shown: PathBuf,
+    /// Absolute, and without symbolic links if it exists.
+    pub path: PathBuf,
+}
+
+impl Target {
+    /// Looks at `dir` and changes nothing. `file` is the experiment's; with `force` the result of
+    /// another experiment may be replaced.
+    ///
+    /// # Errors
+    /// If the result of `plan` must not or cannot take the place of `dir`.
+    pub fn new(dir: &Path, plan: &Plan, file: &Path, force: bool) -> Result<Self, CliError> {
+        let path = match dir.canonicalize() {
+            Ok(path) => path,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Self::missing(dir),
+            Err(e) => return Err(cannot_write(dir, e)),
+        };
+        if !path.is_dir() {
+            return Err(cannot_write(dir, "it is a file"));
+        }
+        check_place(dir, &path)?;
+        check_files(dir, &path)?;
+        let target = Self {
+            shown: dir.to_owned(),
+            path,
+        };
+        match force {
+            true => Ok(target),
+            false => target.check_experiment(plan, file).map(|()| target),
+        }
+    }
+
+    /// The directory `dir`, which does not exist.
+    fn missing(dir: &Path) -> Result<Self, CliError> {
+        if dir.symlink_metadata().is_ok() {
+            let why = "it is a symbolic link to nothing";
+            return Err(cannot_write(dir, why));
+        }
+        let path = std::path::absolute(dir).map_err(|e| cannot_write(dir, e))?;
+        match path.file_name() {
+            Some(_) => Ok(Self {
+                shown: dir.to_owned(),
+                path,
+            }),
+            None => Err(cannot_write(dir, "it has no name")),
+        }
+    }
+
+    /// Begins a result that will take the place of the directory.
+    ///
+    /// # Errors
+    /// If there can be no directory beside it.
+    pub fn begin(self) -> Result<Part, CliError> {
+        Part::begin(self)
+    }
+
+    /// Refuses what is not the result of the same experiment, as far as that is known before the run:
+    /// the contents of traces are not.
+    fn check_experiment(&self, plan: &Plan, file: &Path) -> Result<(), CliError> {
+        let dir = self.shown.display();
+        let empty = std::fs::read_dir(&self.path).is_ok_and(|mut entries| entries.next().is_none());
+        if empty {
+            return Ok(());
+        }
+        let broken = |why: &str| {
+            Err(refuse(format_args!(
+                "`{dir}` has files named like those of a result, but {why}; name another directory, or \
+                 replace them with --force"
+            )))
+        };
+        let Ok(text) = std::fs::read(self.path.join("result.json")) else {
+            return broken("no result.json");
+        };
+        let Ok(there) = serde_json::from_slice::<Value>(&text) else {
+            return broken("its result.json is damaged");
+        };
+        if there["schema"] != SCHEMA {
+            return broken(&format!("its result.json is not of the form {SCHEMA}"));
+        }
+        // Written and read, as the other was, so that equal numbers are equal.
+        let here = experiment_json(&plan.experiment).to_string();
+        let here = serde_json::from_str(&here).unwrap_or_default();
+        let Some(differs) = difference("", &there["experiment"], &here) else {
+            return Ok(());
+        };
+        let (hash, file) = (&there["experiment_hash"], file.display());
+        Err(refuse(format_args!(
+            "`{dir}` holds the result of another experiment than `{file}`: {} {differs}; name another \
+             directory, or replace the result with --force",
+            hash.as_str().unwrap_or("it")
+        )))
+    }
+}
+
+/// Refuses places that nothing can take.
+fn check_place(dir: &Path, path: &Path) -> Result<(), CliError> {
+    let cannot = |what: &str| {
+        let shown = dir.display();
+        Err(refuse(format_args!(
+            "`{shown}` is {what}, whose place a result cannot take; name a directory inside it: \
+             --out {}",
+            dir.join("result").display()
+        )))
+    };
+    if is_mount_point(path) {
+        return cannot("a mount point");
+    }
+    // The shell would go on in a directory that is gone.
+    if std::env::current_dir().is_ok_and(|here| here == path) {
+        return cannot("the working directory");
+    }
+    #[cfg(unix)]
+    if let Err(e) = rustix::fs::access(path, rustix::fs::Access::WRITE_OK) {
+        return Err(cannot_write(dir, std::io::Error::from(e)));
+    }
+    Ok(())
+}
+
+/// Refuses a directory that holds anything but files of a result.
+fn check_files(dir: &Path, path: &Path) -> Result<(), CliError> {
+    match foreign_file(path) {
+        Ok(None) => Ok(()),
+        Ok(Some(name)) => Err(refuse(format_args!(
+            "`{}` holds `{name}`, which is no file of a result, and a result replaces the whole \
+             directory; name another directory, or move `{name}` away",
+            dir.display()
+        ))),
+        Err(e) => Err(cannot_write(dir, e)),
+    }
+}
+
+/// What a result would not contain.
+pub(super) fn foreign_file(path: &Path) -> std::io::Result<Option<String>> {
+    let mut foreign = Vec::new();
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !entry.file_type()?.is_file() || !is_result_file(&name) {
+            foreign.push(name);
+        }
+    }
+    // Always the same one, whatever the order of the directory.
+    Ok(foreign.into_iter().min())
+}
+
+/// True if another file system, or another part of one, begins at `path`.
+fn is_mount_point(path: &Path) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
+        let seen = statx(CWD, path, AtFlags::empty(), StatxFlags::BASIC_STATS);
+        let root = StatxAttributes::MOUNT_ROOT;
+        // Linux tells since 5.8.
+        if let Ok(seen) = seen
+            && seen.stx_attributes_mask.contains(root)
+        {
+            return seen.stx_attributes.contains(root);
+        }
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let device = |path: &Path| path.metadata().map(|meta| meta.dev()).ok();
+        path.parent()
+            .is_none_or(|parent| device(parent) != device(path))
+    }
+    #[cfg(not(unix))]
+    path.parent().is_none()
+}
+
+/// The first difference between two documents, in words.
+fn difference(key: &str, there: &Value, here: &Value) -> Option<String> {
+    if there == here {
+        return None;
+    }
+    let inside = |name: &str| match key {
+        "" => name.to_owned(),
+        key => format!("{key}.{name}"),
+    };
+    match (there, here) {
+        (Value::Object(a), Value::Object(b)) => {
+            let names = a
+                .keys()
+                .chain(b.keys().filter(|name| !a.contains_key(*name)));
+            names
+                .into_iter()
+                .find_map(|name| difference(&inside(name), &there[name], &here[name]))
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            let mut pairs = a.iter().zip(b).enumerate();
+            pairs.find_map(|(at, (a, b))| difference(&inside(&at.to_string()), a, b))
+        }
+        _ => Some(format!(
+            "has {key} = {}, here it is {}",
+            brief(there),
+            brief(here)
+        )),
+    }
+}
+
+/// The beginning of a value.
+fn brief(value: &Value) -> String {
+    const MOST: usize = 60;
+    let text = value.to_string();
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
