@@ -10,6 +10,7 @@ use flitwise::results::{
 };
 use flitwise::run::{Control, Progress, RunError, RunResult, Session, Silent, Status};
 use serde_json::Value;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `flitwise run`.
@@ -45,7 +46,7 @@ pub struct RunArgs {
     /// Also replays the jobs on an ideal network: no latency, no limit of bandwidth.
     #[arg(long)]
     ideal: bool,
-    /// Prints result.json and nothing else.
+    /// Prints result.json and nothing else: on one line, unless it goes to a terminal.
     #[arg(long)]
     json: bool,
     /// Prints no summary and no progress.
@@ -96,7 +97,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let written = part.map(write).transpose();
     // Printed as well if the files could not be written: a long run is not for nothing.
     let printed = match (args.json, args.quiet) {
-        (true, _) => print(&format!("{json:#}\n")),
+        (true, _) => print(&for_output(&json)),
         (false, false) => print(&text),
         (false, true) => Ok(()),
     };
@@ -130,6 +131,15 @@ fn write(
     let series = series.map_or(Ok(()), |series| series.finish(result));
     series.map_err(|e| part.failed(format_args!("{e:#}")))?;
     part.commit()
+}
+
+/// `result.json` as it goes to standard output: for people with indentation, for programs on one
+/// line.
+fn for_output(json: &Value) -> String {
+    match std::io::stdout().is_terminal() {
+        true => format!("{json:#}\n"),
+        false => format!("{json}\n"),
+    }
 }
 
 /// The files of a result in a few words.

@@ -46,6 +46,7 @@ fn an_interrupted_run_gives_partial_results() {
             message,
             "error: interrupted; the results hold what was simulated so far\n"
         );
+        assert_eq!(text.lines().count(), 1, "one line, which is no terminal");
         let json: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(json["status"], "interrupted");
         assert_eq!(json["jobs"][0]["complete"], false);
