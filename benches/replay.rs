@@ -70,7 +70,7 @@ fn plan(text: &str) -> Plan {
 
 /// A replay whose messages are written down.
 struct Recorder {
-    replay: Replay,
+    replay: Replay<'static>,
     messages: Vec<(Tick, Message)>,
     end: Tick,
 }
@@ -149,7 +149,7 @@ struct Recorded {
 }
 
 impl Recorded {
-    fn new(experiment: Experiment, replay: Replay) -> Self {
+    fn new(experiment: Experiment, replay: Replay<'static>) -> Self {
         let mut recorder = Recorder {
             replay,
             messages: Vec::new(),
@@ -312,7 +312,7 @@ fn halo_exchanges(rounds: u64) -> Vec<Vec<Op>> {
 }
 
 /// A replay of `ops` with rank r on NIC r.
-fn script_replay(experiment: &Experiment, ops: Vec<Vec<Op>>) -> Replay {
+fn script_replay(experiment: &Experiment, ops: Vec<Vec<Op>>) -> Replay<'static> {
     let job = JobSpec {
         name: String::from("script"),
         nics: NicId::all(RANKS).collect(),

@@ -30,7 +30,7 @@ pub const MAX_PROBLEMS: usize = 100;
 
 /// Most records that are kept while they wait for later lines: about half a gigabyte.
 /// Files in the order of the recording clock need a few thousand. A check refuses a file
-/// that needs more in any order of events; a replay reads again what it can't keep.
+/// that needs more in any order of events. A replay keeps fewer, and the others on disk.
 pub const MAX_WAITING: usize = 1 << 23;
 
 /// Message ids whose source and destination a check remembers (8 bytes each). Of older

@@ -15,7 +15,7 @@ use anyhow::{Context, ensure};
 use std::collections::VecDeque;
 
 /// Everything that is replayed in one run.
-pub struct ReplaySpec {
+pub struct ReplaySpec<'a> {
     /// Length of a tick of the fabric.
     pub tick: TickLength,
     /// NICs of the fabric.
@@ -25,7 +25,7 @@ pub struct ReplaySpec {
     /// Seed of the experiment.
     pub seed: u64,
     /// The applications.
-    pub jobs: Vec<JobSpec>,
+    pub jobs: Vec<JobSpec<'a>>,
     /// Background flows. They run from tick 0 until the last job has ended, except jobs that
     /// repeat until the others end.
     pub background: Vec<BackgroundFlow>,
@@ -39,9 +39,9 @@ pub struct ReplaySpec {
 /// ⌈p / tick⌉; a report in tick T happens at ⌊T × tick⌋. The replay processes
 /// simultaneous events in the order of job, rank and record; within a tick messages of
 /// jobs come before messages of background flows.
-pub struct Replay {
+pub struct Replay<'a> {
     tick: TickLength,
-    jobs: Vec<Player>,
+    jobs: Vec<Player<'a>>,
     background: Background,
     background_until: Tick,
     queue: Queue,
@@ -82,12 +82,12 @@ pub struct Progress {
     pub background_bytes: u64,
 }
 
-impl Replay {
+impl<'a> Replay<'a> {
     /// A replay at its start.
     ///
     /// # Errors
     /// If a job or a flow does not fit the fabric.
-    pub fn new(spec: ReplaySpec) -> anyhow::Result<Self> {
+    pub fn new(spec: ReplaySpec<'a>) -> anyhow::Result<Self> {
         let endless = |job: &JobSpec| job.repeat == Repeat::UntilOthersEnd;
         ensure!(
             spec.jobs.is_empty() || !spec.jobs.iter().all(endless),
@@ -185,7 +185,7 @@ impl Replay {
         Progress {
             now_ps: self.now_ps,
             operations: sum(counted),
-            messages: sum(Player::messages),
+            messages: sum(|job| job.messages()),
             messages_delivered: self.delivered,
             background_messages: self.background.messages(),
             background_bytes: self.background.bytes(),
@@ -330,7 +330,7 @@ impl Replay {
     }
 }
 
-impl Workload for Replay {
+impl Workload for Replay<'_> {
     #[inline]
     fn next_tick(&mut self) -> Option<Tick> {
         self.due

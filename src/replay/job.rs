@@ -8,11 +8,11 @@ use crate::units::Ratio;
 use anyhow::ensure;
 
 /// One application: a trace and how it is run.
-pub struct JobSpec {
+pub struct JobSpec<'a> {
     /// Name from the experiment.
     pub name: String,
     /// The trace.
-    pub program: Box<dyn Program>,
+    pub program: Box<dyn Program + 'a>,
     /// Start of the job in picoseconds.
     pub start_ps: u64,
     /// How often the trace is run.
@@ -90,7 +90,7 @@ impl IntraNode {
     }
 }
 
-impl JobSpec {
+impl JobSpec<'_> {
     /// Checks the job for a fabric of `nics` NICs.
     pub(super) fn check(&self, nics: u32) -> anyhow::Result<()> {
         let ranks = self.program.ranks();

@@ -111,7 +111,7 @@ pub(super) fn report(jobs: &[Player], messages: &Messages) -> Vec<String> {
 
 /// A job that can't go on, and the messages in flight.
 struct Waiting<'a> {
-    job: &'a Player,
+    job: &'a Player<'a>,
     messages: &'a Messages,
 }
 

@@ -1,6 +1,6 @@
 //! The ideal network: every message arrives when it is sent.
 
-use super::simulate::{Stopped, stall_of};
+use super::simulate::{Stopped, stall_of, stopped_by_error};
 use super::traces::Traces;
 use super::workload::{outcomes_by_job, replay_of};
 use super::{Network, RunError, Simulation, Status};
@@ -20,7 +20,7 @@ pub(super) fn run_ideal(
     stopped: Stopped<'_>,
 ) -> Result<Simulation, RunError> {
     let started = Instant::now();
-    let (mut replay, _) = replay_of(experiment, traces, None, Network::Ideal)?;
+    let (mut replay, _) = replay_of(experiment, traces, None, Network::Ideal, stopped)?;
     let levels = experiment.fabric.qos.service_levels.len();
     let mut stats = FabricStats::none(levels);
     let (mut messages, mut until_look, mut now) = (Vec::new(), STEPS, 0);
@@ -52,9 +52,7 @@ pub(super) fn run_ideal(
             }
         }
     };
-    if let Some(error) = replay.take_error() {
-        return Err(RunError::Trace(error));
-    }
+    let status = stopped_by_error(&mut replay)?.unwrap_or(status);
     stats.end_tick = experiment.fabric.units.tick.ticks(now);
     Ok(Simulation {
         status,

@@ -135,7 +135,7 @@ fn steady(batches: &[Batch], tolerance: Ratio) -> bool {
 /// One fabric under one load.
 struct UnderLoad<'a> {
     engine: Engine,
-    replay: Replay,
+    replay: Replay<'a>,
     experiment: &'a Experiment,
     stopped: Stopped<'a>,
     report: &'a dyn Fn(&Snapshot),
@@ -249,7 +249,7 @@ pub(super) fn measure_load(
         .ok_or_else(|| ConfigError::new("measure.loads", format!("{load} has too many digits")))?;
     let mut run = UnderLoad {
         engine: engine_of(&scaled)?,
-        replay: replay_of(&scaled, &Traces::none(), None, Network::Fabric)?.0,
+        replay: replay_of(&scaled, &Traces::none(), None, Network::Fabric, stopped)?.0,
         experiment: &scaled,
         stopped,
         report,

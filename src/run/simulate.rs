@@ -5,7 +5,7 @@ use super::workload::{outcomes_by_job, replay_of};
 use super::{Network, Progress, Reached, Recording, RunError, Simulation, Snapshot, Status};
 use crate::config::{ConfigError, Experiment};
 use crate::fabric::engine::{self, Engine, RunEnd};
-use crate::replay::Replay;
+use crate::replay::{Replay, program};
 use anyhow::anyhow;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub(super) fn run_experiment(
     stopped: Stopped<'_>,
 ) -> Result<Simulation, RunError> {
     let started = Instant::now();
-    let (mut replay, records) = replay_of(experiment, traces, None, Network::Fabric)?;
+    let (mut replay, records) = replay_of(experiment, traces, None, Network::Fabric, stopped)?;
     let mut engine = engine_of(experiment)?;
     let mut reported = started;
     let mut control = |engine: &engine::Progress, replay: &Replay| {
@@ -49,10 +49,10 @@ pub(super) fn run_experiment(
     };
     let sampling = recording.as_mut().map(Recording::sampling);
     let end = engine.run_sampled(&mut replay, &mut control, sampling);
-    if let Some(error) = replay.take_error() {
-        return Err(RunError::Trace(error));
-    }
-    let status = status_of(end, &replay)?;
+    let status = match stopped_by_error(&mut replay)? {
+        Some(status) => status,
+        None => status_of(end, &replay)?,
+    };
     let reached = (status == Status::Interrupted).then(|| Reached {
         operations: replay.progress().operations,
         operations_total: records,
@@ -74,6 +74,15 @@ pub(super) fn run_experiment(
 
 pub(super) fn engine_of(experiment: &Experiment) -> Result<Engine, ConfigError> {
     Engine::new(&experiment.fabric).map_err(|e| ConfigError::new(e.key.to_owned(), e.problem))
+}
+
+/// Of a replay that ended with an error: the error, unless that says that the user stopped it.
+pub(super) fn stopped_by_error(replay: &mut Replay) -> Result<Option<Status>, RunError> {
+    match replay.take_error() {
+        None => Ok(None),
+        Some(error) if error.is::<program::Stopped>() => Ok(Some(Status::Interrupted)),
+        Some(error) => Err(RunError::Trace(error)),
+    }
 }
 
 pub(super) fn status_of(end: RunEnd, replay: &Replay) -> Result<Status, RunError> {

@@ -1,5 +1,6 @@
 //! Makes the workload of an experiment: jobs with their traces, and background flows.
 
+use super::simulate::Stopped;
 use super::traces::Traces;
 use super::{Network, RunError};
 use crate::config::experiment::{self, Job};
@@ -8,6 +9,7 @@ use crate::fabric::spec::{FabricSpec, Tick};
 use crate::replay::background::{BackgroundFlow, MessageSize, Rate, message_units};
 use crate::replay::mpi::Protocol;
 use crate::replay::outcome::JobOutcome;
+use crate::replay::program::StopCheck;
 use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use crate::units::{Ratio, TickLength};
 
@@ -32,12 +34,13 @@ pub(super) fn outcomes_by_job(
 
 /// Places all jobs, and opens the traces of the jobs that the run replays. On an ideal network a
 /// tick is a picosecond, and there are no background flows.
-pub(super) fn replay_of(
+pub(super) fn replay_of<'a>(
     experiment: &Experiment,
     traces: &Traces,
     background_until: Option<Tick>,
     network: Network,
-) -> Result<(Replay, u64), RunError> {
+    stopped: Stopped<'a>,
+) -> Result<(Replay<'a>, u64), RunError> {
     let fabric = &experiment.fabric;
     let mut ranks = Vec::new();
     for job in &experiment.jobs {
@@ -57,7 +60,9 @@ pub(super) fn replay_of(
         operations += trace.operations().saturating_mul(times);
         jobs.push(JobSpec {
             name: job.name.clone(),
-            program: trace.open().map_err(RunError::Trace)?,
+            program: trace
+                .open(StopCheck::new(stopped))
+                .map_err(RunError::Trace)?,
             start_ps: job.start_ps,
             repeat: job.repeat,
             sl: job.sl,
@@ -158,8 +163,9 @@ fn flows_of(experiment: &Experiment) -> Result<Vec<BackgroundFlow>, RunError> {
 pub fn workload(
     experiment: &Experiment,
     background_until: Option<Tick>,
-) -> Result<Replay, RunError> {
-    let mut traces = Traces::none();
+) -> Result<Replay<'static>, RunError> {
+    let (mut traces, network) = (Traces::none(), Network::Fabric);
     traces.check([experiment], &|| false)?;
-    Ok(replay_of(experiment, &traces, background_until, Network::Fabric)?.0)
+    let (replay, _) = replay_of(experiment, &traces, background_until, network, &|| false)?;
+    Ok(replay)
 }

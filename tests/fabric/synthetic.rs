@@ -22,7 +22,7 @@ fn measure(plan: &Plan, threads: usize) -> RunResult {
 
 /// A replay, with notes of what it created and what became of it.
 struct Recorder {
-    replay: Replay,
+    replay: Replay<'static>,
     created: Vec<Message>,
     packets: Vec<PacketReport>,
     /// Messages in the fabric, and the most there were.

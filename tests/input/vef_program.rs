@@ -5,7 +5,10 @@ use std::io::Write;
 use std::sync::Arc;
 
 use crate::support;
-use flitwise::replay::program::{Action, After, Event, Place, Program, RankId, StreamId};
+use flitwise::replay::program::{
+    Action, After, Event, Place, Program, RankId, StopCheck, StreamId,
+};
+use flitwise::replay::trace::check_file;
 use flitwise::replay::trace::vef::VefProgram;
 use flitwise_formats::vef::{DepId, DepKind, Record};
 use proptest::prelude::*;
@@ -16,11 +19,13 @@ proptest! {
         seed in any::<u64>(),
         tasks in 1u32..7,
         turns in prop::collection::vec(any::<u32>(), 1..30),
+        budget in prop_oneof![Just(usize::MAX), 1_usize..20],
     ) {
         let trace = support::generate(seed, tasks, 150);
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&trace.text()).unwrap();
-        let (mut program, check) = VefProgram::open(file.path()).unwrap();
+        let (program, check) = VefProgram::open(file.path()).unwrap();
+        let mut program = program.keeping(budget);
         prop_assert_eq!(program.ranks(), tasks);
         let first_line = 2 + u64::from(trace.header.comms);
         let mut expected: Vec<Vec<(u64, Record)>> = vec![Vec::new(); tasks as usize];
@@ -85,5 +90,46 @@ proptest! {
             }
         }
         prop_assert_eq!(shared.len() as u64, check.collectives);
+    }
+
+    /// Traces whose lines have any order, also one rank after the other, and memory for a few records.
+    #[test]
+    fn a_small_memory_gives_the_operations_of_a_large_one(
+        seed in any::<u64>(),
+        tasks in 1_u32..7,
+        by_rank in any::<bool>(),
+        budget in 1_usize..20,
+        turns in prop::collection::vec((any::<u32>(), 1_usize..40), 1..30),
+        first_run in 0_usize..200,
+    ) {
+        let mut trace = support::generate(seed, tasks, 150);
+        if by_rank {
+            trace.records.sort_by_key(Record::task);
+        }
+        let file = trace.file();
+        let kept = check_file(file.path(), &mut || true).unwrap().unwrap();
+        let mut kept = kept.open(StopCheck::never()).unwrap();
+        let mut read = VefProgram::open(file.path()).unwrap().0.keeping(budget);
+        for most in [first_run, usize::MAX] {
+            let (mut taken, mut over) = (0, vec![false; tasks as usize]);
+            let turns = turns.iter().copied().cycle();
+            let last = RankId::all(tasks).rev().map(|rank| (rank.get(), usize::MAX));
+            // At the end every rank in turn, the last one first.
+            for (rank, times) in turns.take(50).chain(last) {
+                let rank = RankId::new(rank % tasks);
+                for _ in 0..times {
+                    if taken >= most || over[rank.index()] {
+                        break;
+                    }
+                    let op = read.next(rank, StreamId::new(0)).unwrap();
+                    prop_assert_eq!(&op, &kept.next(rank, StreamId::new(0)).unwrap());
+                    over[rank.index()] = op.is_none();
+                    taken += 1;
+                }
+            }
+            prop_assert!(taken >= most || over.iter().all(|&over| over));
+            kept.restart().unwrap();
+            read.restart().unwrap();
+        }
     }
 }

@@ -119,7 +119,7 @@ fn a_parking_lot_halves_at_every_switch() {
 
 /// Notes the messages that a replay creates.
 struct Noting {
-    replay: Replay,
+    replay: Replay<'static>,
     created: Vec<Message>,
 }
 

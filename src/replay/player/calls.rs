@@ -36,7 +36,7 @@ struct Outgoing {
     mode: SendMode,
 }
 
-impl Player {
+impl Player<'_> {
     /// Makes a call at `ps`; returns what its stream does next.
     pub(super) fn call(
         &mut self,

@@ -27,9 +27,9 @@ use crate::units::Ratio;
 use anyhow::{Context, anyhow};
 
 /// A job being replayed.
-pub(super) struct Player {
+pub(super) struct Player<'a> {
     pub name: String,
-    program: Box<dyn Program>,
+    program: Box<dyn Program + 'a>,
     start_ps: u64,
     repeat: Repeat,
     /// Start of the repetition in progress.
@@ -56,9 +56,9 @@ pub(super) struct Player {
     pub operations: u64,
 }
 
-impl Player {
+impl<'a> Player<'a> {
     /// Job number `job`; its ranks begin at its start.
-    pub(super) fn new(job: u32, spec: JobSpec, shared: &mut Shared<'_>) -> Self {
+    pub(super) fn new(job: u32, spec: JobSpec<'a>, shared: &mut Shared<'_>) -> Self {
         let start_ps = spec.start_ps;
         let count = spec.nics.len() as u32;
         let rank = |id| Rank::new(id, spec.program.streams(id), start_ps);
@@ -176,11 +176,11 @@ impl Player {
     }
 
     /// A rank, and what its members of collectives need to go on.
-    fn carrier<'a, 'b>(
-        &'a mut self,
+    fn carrier<'c, 'b>(
+        &'c mut self,
         rank: RankId,
-        shared: &'a mut Shared<'b>,
-    ) -> (&'a mut Rank, Carrier<'a, 'b>) {
+        shared: &'c mut Shared<'b>,
+    ) -> (&'c mut Rank, Carrier<'c, 'b>) {
         let carrier = Carrier {
             link: &mut self.link,
             reduction_ps_per_byte: self.reduction_ps_per_byte,

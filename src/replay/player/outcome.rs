@@ -4,7 +4,7 @@ use super::Player;
 use crate::replay::outcome::JobOutcome;
 use crate::replay::rank::Rank;
 
-impl Player {
+impl Player<'_> {
     /// Last event and computation of the rank that ended last, the first of several.
     pub(super) fn last(&self) -> (u64, u64) {
         let later = |last: &Rank, rank: &Rank| rank.last_ps > last.last_ps;

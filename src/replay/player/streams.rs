@@ -9,7 +9,7 @@ use crate::replay::program::{Action, Collective, Event, Label, Op, RankId, Strea
 use crate::replay::rank::State;
 use anyhow::Context;
 
-impl Player {
+impl Player<'_> {
     /// Lets a stream of `rank` go on at `ps`.
     pub(in crate::replay) fn resume(
         &mut self,

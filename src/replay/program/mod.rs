@@ -2,8 +2,10 @@
 //! dependencies.
 
 mod collective;
+mod stop;
 
 pub use collective::{AlltoallBlocks, Collective, CollectiveKind, Contribution, RootedBlocks};
+pub use stop::{StopCheck, Stopped};
 
 use super::mpi::Call;
 use crate::fabric::ids::define_ids;
@@ -168,7 +170,8 @@ pub trait Program {
     /// The next operation of a stream of `rank` in program order; `None` at its end.
     ///
     /// # Errors
-    /// If the trace is broken at a place not read before.
+    /// If the trace is broken at a place not read before; [`Stopped`] if the user stops the run
+    /// before it is found.
     fn next(&mut self, rank: RankId, stream: StreamId) -> anyhow::Result<Option<Op>>;
 
     /// Starts over: every stream is at its first operation again.

@@ -155,7 +155,7 @@ pub fn enter(compute_ps: u64, collective: &Arc<Collective>) -> Op {
 }
 
 /// A job with rank r on NIC r.
-pub fn job(ranks: Vec<Vec<Op>>) -> JobSpec {
+pub fn job(ranks: Vec<Vec<Op>>) -> JobSpec<'static> {
     JobSpec {
         name: String::from("test"),
         start_ps: 0,
@@ -175,7 +175,7 @@ pub fn job(ranks: Vec<Vec<Op>>) -> JobSpec {
     }
 }
 
-pub fn replay(jobs: Vec<JobSpec>) -> Replay {
+pub fn replay(jobs: Vec<JobSpec<'static>>) -> Replay<'static> {
     Replay::new(ReplaySpec {
         tick: TickLength::whole(TICK_PS),
         nics: 64,
@@ -190,7 +190,7 @@ pub fn replay(jobs: Vec<JobSpec>) -> Replay {
 
 /// Plays one job with its reports in both orders, and checks that both give the
 /// same and that the job ends. Returns its execution time and its messages.
-pub fn run(make: impl Fn() -> JobSpec) -> (u64, Vec<(Tick, Message)>) {
+pub fn run(make: impl Fn() -> JobSpec<'static>) -> (u64, Vec<(Tick, Message)>) {
     let once = |backwards| {
         let mut replay = replay(vec![make()]);
         let log = play(&mut replay, backwards);

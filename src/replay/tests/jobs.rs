@@ -53,7 +53,7 @@ fn equal_times_go_by_job() {
     assert_eq!(sources, [4, 2]);
 }
 
-fn with_background(jobs: Vec<JobSpec>, background_until: Option<u64>) -> Replay {
+fn with_background(jobs: Vec<JobSpec<'static>>, background_until: Option<u64>) -> Replay<'static> {
     let flow = background_flow(5);
     Replay::new(ReplaySpec {
         tick: TickLength::whole(TICK_PS),

@@ -18,7 +18,7 @@ fn ping(compute_ps: u64, after_ps: u64) -> Vec<Vec<Op>> {
 
 /// Plays `jobs` with the reports in both orders; returns the outcomes and the ticks of
 /// the messages.
-fn outcomes(make: impl Fn() -> Vec<JobSpec>) -> (Vec<JobOutcome>, Vec<u64>) {
+fn outcomes(make: impl Fn() -> Vec<JobSpec<'static>>) -> (Vec<JobOutcome>, Vec<u64>) {
     let once = |backwards| {
         let mut replay = replay(make());
         let log = play(&mut replay, backwards);

@@ -2,7 +2,7 @@
 //! number of replays.
 
 use super::TraceFile;
-use crate::replay::program::{Op, Program, RankId, StreamId};
+use crate::replay::program::{Op, Program, RankId, StopCheck, StreamId};
 use std::sync::Arc;
 
 /// All operations of a trace.
@@ -36,7 +36,7 @@ impl TraceFile for Kept {
         self.operations
     }
 
-    fn open(&self) -> anyhow::Result<Box<dyn Program>> {
+    fn open<'a>(&self, _: StopCheck<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
         let of_rank = |streams: &Ops| vec![0; streams.len()];
         Ok(Box::new(KeptProgram {
             next: self.ranks.iter().map(of_rank).collect(),

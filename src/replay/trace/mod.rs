@@ -6,7 +6,7 @@
 mod kept;
 pub mod vef;
 
-use super::program::Program;
+use super::program::{Program, StopCheck};
 use anyhow::{Context, bail};
 use flitwise_formats::source::Source;
 use std::path::Path;
@@ -40,11 +40,11 @@ pub trait TraceFile: Send + Sync {
     /// Number of operations of all ranks.
     fn operations(&self) -> u64;
 
-    /// The trace from its start.
+    /// The trace from its start. The program ends with an error when `stop` says so.
     ///
     /// # Errors
     /// If the file can't be read or is not the one that was checked.
-    fn open(&self) -> anyhow::Result<Box<dyn Program>>;
+    fn open<'a>(&self, stop: StopCheck<'a>) -> anyhow::Result<Box<dyn Program + 'a>>;
 }
 
 /// All formats, in the order in which a file is held against them.
@@ -60,7 +60,7 @@ const MAX_KEPT: u64 = 500_000;
 ///
 /// # Examples
 /// ```
-/// use flitwise::replay::program::{RankId, StreamId};
+/// use flitwise::replay::program::{RankId, StopCheck, StreamId};
 /// use flitwise::replay::trace::check_file;
 ///
 /// let dir = tempfile::tempdir()?;
@@ -71,7 +71,7 @@ const MAX_KEPT: u64 = 500_000;
 ///
 /// let file = check_file(&path, &mut || true)?.expect("not stopped");
 /// assert_eq!((file.ranks(), file.operations()), (2, 2));
-/// let mut program = file.open()?;
+/// let mut program = file.open(StopCheck::never())?;
 /// let op = program.next(RankId::new(0), StreamId::new(0))?.expect("one operation");
 /// assert_eq!(op.compute_ps, 10_000);
 /// # Ok::<(), anyhow::Error>(())

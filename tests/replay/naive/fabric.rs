@@ -18,7 +18,7 @@ pub fn reports(tick: u64, bytes: u64) -> [u64; 2] {
 }
 
 /// The replay of a case, at its start.
-pub fn replay(case: &Case) -> Replay {
+pub fn replay(case: &Case) -> Replay<'static> {
     let job = JobSpec {
         name: String::from("job"),
         program: Box::new(InMemory::new(&case.ranks)),

@@ -1,7 +1,7 @@
 //! VEF files: recognised, checked, and opened for replay.
 
 use super::{Lines, VefProgram};
-use crate::replay::program::Program;
+use crate::replay::program::{Program, StopCheck};
 use crate::replay::trace::kept::Kept;
 use crate::replay::trace::{MAX_KEPT, TraceFile, TraceFormat, regular};
 use anyhow::bail;
@@ -46,7 +46,7 @@ impl TraceFormat for Vef {
             return Ok(Some(Box::new(VefFile { input, check })));
         };
         let lines = Lines::Read(records.into_iter());
-        let program = VefProgram::over(&input, &check, comms, lines);
+        let program = VefProgram::over(&input, &check, comms, lines, StopCheck::never());
         Ok(Some(Box::new(Kept::of(program.operations()?))))
     }
 }
@@ -66,12 +66,13 @@ impl TraceFile for VefFile {
         self.check.records.iter().sum()
     }
 
-    fn open(&self) -> anyhow::Result<Box<dyn Program>> {
-        Ok(Box::new(VefProgram::resume(&self.input, &self.check)?))
+    fn open<'a>(&self, stop: StopCheck<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
+        let program = VefProgram::resume(&self.input, &self.check, stop)?;
+        Ok(Box::new(program))
     }
 }
 
-impl VefProgram {
+impl VefProgram<'_> {
     /// Checks a trace and opens it, of any size, to be read again while it is replayed.
     ///
     /// # Errors
@@ -108,7 +109,7 @@ impl VefProgram {
                 if !check.is_clean() {
                     bail!(refusal(path, &check));
                 }
-                return Ok((Self::resume(&input, &check)?, check));
+                return Ok((Self::resume(&input, &check, StopCheck::never())?, check));
             }
         }
     }
@@ -186,7 +187,7 @@ mod tests {
         let file = check_file(&path, &mut || true).unwrap().unwrap();
         let (mut read, check) = VefProgram::open(&path).unwrap();
         assert_eq!(file.operations(), check.records.iter().sum::<u64>());
-        let mut kept = file.open().unwrap();
+        let mut kept = file.open(StopCheck::never()).unwrap();
         let ops = all(&mut *kept);
         assert_eq!(ops, all(&mut read));
         assert!(

@@ -2,16 +2,15 @@
 
 mod file;
 mod queued;
+mod spill;
+mod windows;
 
 pub use file::Vef;
 
-use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::bail;
 use flitwise_formats::IdSet;
-use flitwise_formats::limits::MAX_WAITING;
 use flitwise_formats::source::Input;
 use flitwise_formats::vef::{
     Awaited, Check, Comm, DepKind, Gathering, Header, Member, Positions, Reader, Record,
@@ -19,34 +18,30 @@ use flitwise_formats::vef::{
 use hashbrown::HashMap;
 
 use self::queued::{Part, Queued, kind, queued};
+use self::windows::{MAX_IN_MEMORY, Windows};
 use crate::replay::program::{
-    Action, After, Collective, Event, Op, Place, Program, RankId, StreamId,
+    Action, After, Collective, Event, Op, Place, Program, RankId, StopCheck, StreamId,
 };
 
-/// A VEF trace that checked clean, read lazily.
+/// A VEF trace that checked clean, read lazily and once.
 ///
-/// Records that are read before their rank asks for them are kept, up to [`MAX_WAITING`].
-/// Beyond that the lagging ranks get another reader, which starts at the first record that
-/// one of them still needs.
+/// Records that are read before their rank asks for them wait: in memory up to a number, the
+/// others in a file without a name in the system's directory for temporary files.
 #[derive(Debug)]
-pub struct VefProgram {
+pub struct VefProgram<'a> {
     input: Input,
     header: Header,
     comms: Vec<Comm>,
     /// Ranks of each communicator.
     ranks_of: Vec<Arc<[RankId]>>,
     positions: Positions,
-    /// Readers at different lines of the file; every rank uses one of them.
-    cursors: Vec<Cursor>,
-    tasks: Vec<Task>,
+    lines: Lines,
+    /// Records that were read and not asked for.
+    windows: Windows,
+    /// Number of records not read yet, by task.
+    unread: Vec<u64>,
     /// Records of every task, to start over.
     records: Vec<u64>,
-    /// Number of records read and not asked for.
-    waiting: usize,
-    /// Bound of `waiting`.
-    budget: usize,
-    /// Last line that was added to a collective.
-    noted: u64,
     /// Collectives of which some lines are missing, by id.
     gathering: HashMap<u64, Gathering>,
     /// Complete collectives, by id, with the number of members yet to fetch them.
@@ -55,6 +50,7 @@ pub struct VefProgram {
     awaited: Arc<Awaited>,
     /// Of the messages that several records wait for, those of which one was asked for.
     waited: IdSet,
+    stop: StopCheck<'a>,
 }
 
 /// Where the records come from.
@@ -74,46 +70,28 @@ impl Lines {
     }
 }
 
-/// A reader and its line.
-#[derive(Debug)]
-struct Cursor {
-    lines: Lines,
-    /// Line that was read last.
-    line: u64,
-}
-
-/// What the program knows of one rank.
-#[derive(Debug, Default)]
-struct Task {
-    /// Index of its cursor.
-    cursor: usize,
-    /// Lines before this one are done.
-    from: u64,
-    /// Number of records not read yet.
-    unread: u64,
-    /// Records read and not asked for.
-    window: VecDeque<Queued>,
-}
-
-/// Most readers. Beyond that all ranks share one, except ranks with the leading reader.
-const MAX_CURSORS: usize = 16;
-
-impl VefProgram {
-    /// Opens a trace that was checked before.
+impl<'a> VefProgram<'a> {
+    /// Opens a trace that was checked before. It is read until `stop` says so.
     ///
     /// # Errors
     /// If the file can't be read or is not the one that was checked.
-    pub fn resume(input: &Input, check: &Check) -> anyhow::Result<Self> {
+    pub fn resume(input: &Input, check: &Check, stop: StopCheck<'a>) -> anyhow::Result<Self> {
         let reader = Reader::of(input.open()?)?;
         if !check.is_clean() || *reader.header() != check.header {
             return Err(changed(input.path()));
         }
         let comms = reader.comms().to_vec();
-        Ok(Self::over(input, check, comms, Lines::File(reader)))
+        Ok(Self::over(input, check, comms, Lines::File(reader), stop))
     }
 
     /// The program of a trace whose records come from `lines`.
-    fn over(input: &Input, check: &Check, comms: Vec<Comm>, lines: Lines) -> Self {
+    fn over(
+        input: &Input,
+        check: &Check,
+        comms: Vec<Comm>,
+        lines: Lines,
+        stop: StopCheck<'a>,
+    ) -> Self {
         let header = check.header.clone();
         let mut records = check.records.clone();
         // At most `MAX_TASKS`, which the parser checks.
@@ -124,17 +102,24 @@ impl VefProgram {
             header,
             ranks_of: comms.iter().map(ranks).collect(),
             comms,
-            cursors: vec![Cursor { lines, line: 1 }],
-            tasks: unread(&records),
+            lines,
+            windows: Windows::new(records.len(), MAX_IN_MEMORY, std::env::temp_dir()),
+            unread: records.clone(),
             records,
-            waiting: 0,
-            budget: MAX_WAITING,
-            noted: 0,
             gathering: HashMap::new(),
             whole: HashMap::new(),
             awaited: Arc::clone(&check.awaited),
             waited: IdSet::default(),
+            stop,
         }
+    }
+
+    /// The same, but at most `records` records wait in memory, and at least one.
+    #[must_use]
+    pub fn keeping(mut self, records: usize) -> Self {
+        let ranks = self.records.len();
+        self.windows = Windows::new(ranks, records, std::env::temp_dir());
+        self
     }
 
     /// The file it is read from.
@@ -152,120 +137,26 @@ impl VefProgram {
         }
     }
 
-    /// Reads one more record with the cursor of `rank`. The record goes into the window of
-    /// the rank it belongs to, if that rank has the same cursor.
-    fn advance(&mut self, rank: usize) -> anyhow::Result<()> {
-        if self.waiting >= self.budget {
-            self.make_room(rank)?;
-        }
-        let at = self.tasks.get(rank).map_or(0, |task| task.cursor);
-        let Some(cursor) = self.cursors.get_mut(at) else {
+    /// Reads one more record, which goes into the window of its rank.
+    fn advance(&mut self) -> anyhow::Result<()> {
+        self.stop.check()?;
+        let Some((line, record)) = self.lines.next_record()? else {
             return Err(changed(self.input.path()));
         };
-        let Some((line, record)) = cursor.lines.next_record()? else {
+        let task = record.task() as usize;
+        let queued = queued(&record, line, self.header.ps_per_unit, &self.positions);
+        let (Some(queued), Some(unread @ 1..)) = (queued, self.unread.get_mut(task)) else {
             return Err(changed(self.input.path()));
         };
-        cursor.line = line;
-        let Some(task) = self.tasks.get_mut(record.task() as usize) else {
-            return Err(changed(self.input.path()));
-        };
-        if task.cursor == at && line >= task.from {
-            let queued = queued(&record, line, self.header.ps_per_unit, &self.positions);
-            let (Some(queued), 1..) = (queued, task.unread) else {
-                return Err(changed(self.input.path()));
-            };
-            task.unread -= 1;
-            task.window.push_back(queued);
-            self.waiting += 1;
-        }
+        *unread -= 1;
+        self.windows.push(task, queued).map_err(|e| {
+            let path = self.input.path().display();
+            e.context(format!("{path}: line {line}"))
+        })?;
         match record {
-            Record::Member(m) if line > self.noted => {
-                self.noted = line;
-                self.gather(line, &m)
-            }
-            _ => Ok(()),
+            Record::Member(m) => self.gather(line, &m),
+            Record::Message(_) => Ok(()),
         }
-    }
-
-    /// Drops the records that wait for the ranks that lag most behind `rank`; another reader
-    /// will read them again.
-    #[cold]
-    fn make_room(&mut self, rank: usize) -> anyhow::Result<()> {
-        let own = self.tasks.get(rank).map_or(0, |task| task.window.len());
-        if own > self.budget / 2 {
-            bail!(
-                "{}: rank {rank} can't go on before {own} later records are read: sort the \
-                 lines by the time of recording",
-                self.input.path().display()
-            );
-        }
-        let others = |task: &Task| !task.window.is_empty();
-        let lagging = self.tasks.iter().filter(|task| others(task)).count().max(1);
-        let mean = self.waiting / lagging;
-        let leader = self.tasks.get(rank).map_or(0, |task| task.cursor);
-        let crowded = self.cursors.len() >= MAX_CURSORS;
-        let fresh = self.cursors.len();
-        let mut start = u64::MAX;
-        for (at, task) in self.tasks.iter_mut().enumerate() {
-            let many = !task.window.is_empty() && task.window.len() >= mean / 2;
-            if at == rank || !(many || crowded && task.cursor != leader) {
-                continue;
-            }
-            task.from = match (task.window.front(), self.cursors.get(task.cursor)) {
-                (Some(first), _) => first.line,
-                (None, Some(cursor)) => task.from.max(cursor.line + 1),
-                (None, None) => task.from,
-            };
-            // A rank whose records were all asked for needs nothing.
-            task.unread += task.window.len() as u64;
-            if task.unread > 0 {
-                start = start.min(task.from);
-            }
-            self.waiting -= task.window.len();
-            task.window = VecDeque::new();
-            task.cursor = fresh;
-        }
-        let mut cursor = Cursor {
-            lines: self.reopen()?,
-            // The header and the communicators stand before the records.
-            line: 1 + self.comms.len() as u64,
-        };
-        while cursor.line + 1 < start {
-            let Some((line, _)) = cursor.lines.next_record()? else {
-                break;
-            };
-            cursor.line = line;
-        }
-        self.cursors.push(cursor);
-        self.close_unused();
-        Ok(())
-    }
-
-    /// Closes the readers that no rank needs any more.
-    fn close_unused(&mut self) {
-        let mut used = vec![false; self.cursors.len()];
-        for task in &self.tasks {
-            if let Some(used) = used.get_mut(task.cursor) {
-                // A rank reads on even if it waits only for lines of other ranks.
-                *used |= task.unread > 0 || !task.window.is_empty();
-            }
-        }
-        let mut kept = 0;
-        let renamed: Vec<usize> = (used.iter())
-            .map(|&used| {
-                kept += usize::from(used);
-                kept.saturating_sub(1)
-            })
-            .collect();
-        for task in &mut self.tasks {
-            if used.get(task.cursor) == Some(&false) {
-                task.from = u64::MAX;
-            }
-            task.cursor = renamed.get(task.cursor).copied().unwrap_or(0);
-        }
-        let mut used = used.iter();
-        self.cursors
-            .retain(|_| used.next().copied().unwrap_or(false));
     }
 
     /// Adds a member's line to its collective, which may complete it.
@@ -325,7 +216,7 @@ impl VefProgram {
         let mut ranks: Vec<Vec<Op>> = self.records.iter().map(room).collect();
         // Where the members of incomplete collectives are, and their positions.
         let mut members: HashMap<u64, Vec<(usize, usize, u32)>> = HashMap::new();
-        while let Some((line, record)) = self.cursors[0].lines.next_record()? {
+        while let Some((line, record)) = self.lines.next_record()? {
             let queued = queued(&record, line, self.header.ps_per_unit, &self.positions);
             let rank = record.task() as usize;
             let (Some(queued), true) = (queued, rank < ranks.len()) else {
@@ -389,42 +280,39 @@ impl VefProgram {
     }
 }
 
-impl Program for VefProgram {
+impl Program for VefProgram<'_> {
     fn ranks(&self) -> u32 {
         self.header.tasks
     }
 
     fn next(&mut self, rank: RankId, _: StreamId) -> anyhow::Result<Option<Op>> {
+        self.stop.check()?;
         let at = rank.index();
-        loop {
-            let Some(task) = self.tasks.get(at) else {
-                return Ok(None);
-            };
-            if let Some(first) = task.window.front() {
-                let (id, position) = (first.id, first.to);
-                let action = match self.action(first) {
-                    Some(action) => Some(action),
-                    None => self.fetch(id).map(|c| Action::Collective(c, position)),
-                };
-                if let Some(action) = action
-                    && let Some(q) = self.tasks.get_mut(at).and_then(|t| t.window.pop_front())
-                {
-                    self.waiting -= 1;
-                    return Ok(Some(self.op(&q, action)));
-                }
-            } else if task.unread == 0 {
+        let record = loop {
+            if let Some(record) = self.windows.take(at)? {
+                break record;
+            }
+            if self.unread.get(at).is_none_or(|&unread| unread == 0) {
                 return Ok(None);
             }
-            self.advance(at)?;
-        }
+            self.advance()?;
+        };
+        let action = loop {
+            if let Some(action) = self.action(&record) {
+                break action;
+            }
+            if let Some(collective) = self.fetch(record.id) {
+                break Action::Collective(collective, record.to);
+            }
+            self.advance()?;
+        };
+        Ok(Some(self.op(&record, action)))
     }
 
     fn restart(&mut self) -> anyhow::Result<()> {
-        let lines = self.reopen()?;
-        self.cursors = vec![Cursor { lines, line: 1 }];
-        self.tasks = unread(&self.records);
-        self.waiting = 0;
-        self.noted = 0;
+        self.lines = self.reopen()?;
+        self.windows.clear();
+        self.unread.clone_from(&self.records);
         self.gathering.clear();
         self.whole.clear();
         self.waited = IdSet::default();
@@ -435,15 +323,6 @@ impl Program for VefProgram {
 /// The ranks of a communicator. A VEF trace calls them tasks.
 fn ranks(comm: &Comm) -> Arc<[RankId]> {
     comm.members.iter().copied().map(RankId::new).collect()
-}
-
-/// Tasks of which nothing was read.
-fn unread(records: &[u64]) -> Vec<Task> {
-    let one = |&unread: &u64| Task {
-        unread,
-        ..Task::default()
-    };
-    records.iter().map(one).collect()
 }
 
 #[cold]
