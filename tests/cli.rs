@@ -5,7 +5,8 @@
 //! # What the case is about.
 //! --- exp.toml                     a file of the case; up to the next `---` or `$`
 //! [fabric]
-//! $ run exp.toml --set 'a b=c'     arguments of flitwise; '…' keeps spaces
+//! $ run exp.toml --set 'a b=c'     arguments of flitwise; '…' keeps spaces;
+//!                                  `< FILE` at the end: standard input is a pipe with FILE
 //! exit: 2                          exit code, required
 //! stdout: part                     must occur; `stdout:` alone: nothing at all
 //! stderr: part                     likewise
@@ -259,9 +260,16 @@ impl Seen {
 fn run(args: &[String], dir: &Path) -> Result<Seen, String> {
     let streams = tempfile::tempdir().map_err(|e| e.to_string())?;
     let create = |name: &str| std::fs::File::create(streams.path().join(name)).unwrap();
+    let (args, input, command) = match args {
+        [args @ .., arrow, file] if arrow == "<" => {
+            (args, file.as_str(), "cat \"$in\" | \"$0\" \"$@\"")
+        }
+        _ => (args, "", "exec \"$0\" \"$@\""),
+    };
     let mut child = Command::new("sh")
-        .args(["-c", "ulimit -v 4000000; exec \"$0\" \"$@\""])
-        .arg(env!("CARGO_BIN_EXE_flitwise"))
+        .arg("-c")
+        .arg(format!("ulimit -v 4000000; in=$1; shift; {command}"))
+        .args([env!("CARGO_BIN_EXE_flitwise"), input])
         .args(args)
         .current_dir(dir)
         .stdin(Stdio::null())

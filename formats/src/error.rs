@@ -22,6 +22,16 @@ pub enum ErrorKind {
         /// Why.
         source: io::Error,
     },
+    /// The directory for temporary files can't take a stream that is read several times.
+    #[error("{}: {} can't keep what is read from it: {source}; set TMPDIR to a directory with more room", path.display(), dir.display())]
+    NoRoom {
+        /// The stream.
+        path: PathBuf,
+        /// The directory.
+        dir: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The compressed data are damaged or cut short.
     #[error("{}: the {format} data are damaged or cut short ({source}); copy or record the file again", path.display())]
     Compressed {
@@ -53,6 +63,12 @@ impl Error {
     pub(crate) fn io(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         Self(Box::new(ErrorKind::Io { path, source }))
+    }
+
+    #[cold]
+    pub(crate) fn no_room(path: &Path, dir: &Path, source: io::Error) -> Self {
+        let (path, dir) = (path.to_owned(), dir.to_owned());
+        Self(Box::new(ErrorKind::NoRoom { path, dir, source }))
     }
 
     #[cold]

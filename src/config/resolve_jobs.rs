@@ -9,6 +9,7 @@ use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
 use crate::replay::collectives::decide::Bcast;
 use crate::units::Ratio;
+use flitwise_formats::source::STDIN;
 use std::path::{Path, PathBuf};
 
 /// Intra-node latency where none is given: 500 ns, a shared-memory message.
@@ -354,15 +355,15 @@ fn check_vfabrics(
     Ok(())
 }
 
-/// Relative to the experiment file, else to the current directory.
+/// Relative to the experiment file, else to the current directory; or standard input. A pipe will do.
 fn find_trace(trace: &str, dir: &Path, key: &str) -> Result<PathBuf, ConfigError> {
-    let beside = dir.join(trace);
-    if beside.is_file() {
-        return Ok(beside);
-    }
     let here = PathBuf::from(trace);
-    if here.is_file() {
+    if trace == STDIN {
         return Ok(here);
+    }
+    let readable = |path: &PathBuf| path.metadata().is_ok_and(|meta| !meta.is_dir());
+    if let Some(found) = [dir.join(trace), here].into_iter().find(readable) {
+        return Ok(found);
     }
     Err(ConfigError::new(
         key,
@@ -372,8 +373,11 @@ fn find_trace(trace: &str, dir: &Path, key: &str) -> Result<PathBuf, ConfigError
     ))
 }
 
-/// `hpl-16` of `traces/hpl-16.vef.gz`.
+/// `hpl-16` of `traces/hpl-16.vef.gz`, `stdin` of standard input.
 fn stem(trace: &str) -> String {
+    if trace == STDIN {
+        return "stdin".into();
+    }
     let file = trace.rsplit('/').next().unwrap_or(trace);
     file.split('.')
         .next()

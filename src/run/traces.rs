@@ -4,10 +4,10 @@ use super::RunError;
 use super::simulate::Stopped;
 use crate::config::Experiment;
 use crate::config::experiment::Job;
-use crate::replay::trace::{TraceFile, check_file};
+use crate::replay::trace::{TraceFile, check_input};
 use anyhow::{Context, anyhow};
+use flitwise_formats::source::Input;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_128;
@@ -51,14 +51,11 @@ impl Traces {
             if self.position(job).is_some() {
                 continue;
             }
-            let interrupted =
-                || RunError::Interrupted(format!("trace `{}` was checked", job.trace));
-            let checked = check_file(&job.trace_path, &mut || !stopped());
-            let file = checked.map_err(RunError::Trace)?.ok_or_else(interrupted)?;
-            let xxh3 = xxh3(&job.trace_path, stopped)
-                .with_context(|| job.trace_path.display().to_string())
-                .map_err(RunError::Trace)?
-                .ok_or_else(interrupted)?;
+            let read = read(&job.trace_path, &mut || !stopped());
+            let Some((file, xxh3)) = read.map_err(RunError::Trace)? else {
+                let what = format!("trace `{}` was checked", job.trace);
+                return Err(RunError::Interrupted(what));
+            };
             self.checked.push(Checked {
                 path: job.trace_path.clone(),
                 file,
@@ -103,19 +100,34 @@ impl Traces {
     }
 }
 
+/// Checks and hashes a trace; `None` if `go_on` returned false before the end.
+fn read(
+    path: &Path,
+    go_on: &mut dyn FnMut() -> bool,
+) -> anyhow::Result<Option<(Box<dyn TraceFile>, u128)>> {
+    let Some(input) = Input::repeatable(path, go_on)? else {
+        return Ok(None);
+    };
+    let Some(file) = check_input(&input, go_on)? else {
+        return Ok(None);
+    };
+    let hash = xxh3(input.bytes()?, go_on).with_context(|| input.path().display().to_string())?;
+    Ok(hash.map(|hash| (file, hash)))
+}
+
 /// Bytes read at once.
 const BLOCK: usize = 1 << 20;
 /// Blocks between two looks at whether the user stops the run.
 const LOOK: u32 = 64;
 
-/// The digest of a file; `None` if the user stops the run.
-fn xxh3(path: &Path, stopped: Stopped<'_>) -> std::io::Result<Option<u128>> {
-    let (mut file, mut block) = (File::open(path)?, vec![0; BLOCK]);
+/// The digest of a file; `None` if `go_on` returned false before its end.
+fn xxh3(mut file: impl Read, go_on: &mut dyn FnMut() -> bool) -> std::io::Result<Option<u128>> {
+    let mut block = vec![0; BLOCK];
     let (mut hash, mut until_look) = (XxHash3_128::new(), LOOK);
     loop {
         if until_look == 0 {
             until_look = LOOK;
-            if stopped() {
+            if !go_on() {
                 return Ok(None);
             }
         }
@@ -131,26 +143,20 @@ fn xxh3(path: &Path, stopped: Stopped<'_>) -> std::io::Result<Option<u128>> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::io::Read;
 
-    fn xxh3(path: &Path) -> std::io::Result<u128> {
-        super::xxh3(path, &|| false).map(Option::unwrap)
+    fn xxh3(file: impl Read) -> std::io::Result<u128> {
+        super::xxh3(file, &mut || true).map(Option::unwrap)
     }
 
     /// A file read in blocks has the digest of its bytes at once, and no bytes have XXH3's
     /// published value.
     #[test]
     fn digests_are_those_of_the_bytes() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a");
-        std::fs::write(&path, b"").unwrap();
-        assert_eq!(
-            xxh3(&path).unwrap(),
-            0x99aa_06d3_0147_98d8_6001_c324_468d_497f
-        );
+        let none = xxh3(&b""[..]).unwrap();
+        assert_eq!(none, 0x99aa_06d3_0147_98d8_6001_c324_468d_497f);
         let bytes: Vec<u8> = (0..3_000_001_u32).map(|i| (i % 251) as u8).collect();
-        std::fs::write(&path, &bytes).unwrap();
         let whole = twox_hash::XxHash3_128::oneshot(&bytes);
-        assert_eq!(xxh3(&path).unwrap(), whole);
+        assert_eq!(xxh3(&bytes[..]).unwrap(), whole);
     }
 }

@@ -288,6 +288,24 @@ fn an_interrupted_conversion_leaves_nothing() {
     assert_eq!(names(dir.path()), ["in"]);
 }
 
+/// A run that waits for what comes through a pipe ends at a signal, too.
+#[test]
+fn a_run_that_waits_for_a_pipe_can_be_interrupted() {
+    let dir = tempfile::tempdir().unwrap();
+    let (pipe, out) = (dir.path().join("in"), dir.path().join("out"));
+    mkfifo(&pipe);
+    let trace = format!("job.0.trace={}", pipe.display());
+    let out_arg = out.to_str().unwrap();
+    let run = "configs/hpl-16-tree.toml";
+    let mut child = start(&["run", run, "--out", out_arg, "--set", &trace]);
+    wait_for(&out, &mut child);
+    signal(&child, SIGINT);
+    let (code, _, message) = end(child);
+    assert_eq!(code, End::Signal(SIGINT), "{message}");
+    assert!(message.contains("nothing was simulated"), "{message}");
+    assert!(!out.exists());
+}
+
 #[test]
 fn exit_codes_do_not_need_a_reader() {
     let freezes = "fabric.central_queues=per-vl";

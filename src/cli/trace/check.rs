@@ -3,6 +3,7 @@
 use crate::cli::{CliError, print};
 use flitwise::units::{human_bytes, human_count};
 use flitwise_formats::error::ErrorKind;
+use flitwise_formats::source::shown;
 use flitwise_formats::vef::{Check, Problem, check_file};
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
@@ -24,7 +25,7 @@ pub(super) fn run(file: &Path, json: bool) -> Result<(), CliError> {
         0 => Ok(()),
         total => Err(CliError::BadInput(format!(
             "{}: the trace is broken: {}; record or convert it again",
-            file.display(),
+            shown(file).display(),
             counted(total, "error"),
         ))),
     }
@@ -68,7 +69,7 @@ impl Verdict {
     }
 
     fn write(&self, out: &mut String, file: &Path) -> fmt::Result {
-        let name = file.display();
+        let name = shown(file).display();
         for p in &self.errors {
             writeln!(out, "{name}:{}: {}", p.line, p.message)?;
         }

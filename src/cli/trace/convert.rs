@@ -5,6 +5,7 @@ use super::{broken, info::format_name};
 use crate::cli::CliError;
 use clap::{Args, ValueEnum};
 use flitwise::units::Picoseconds;
+use flitwise_formats::source::shown;
 use flitwise_formats::vef::{ConvertError, Reader, Target, Version, convert};
 use std::path::PathBuf;
 
@@ -14,7 +15,7 @@ use std::path::PathBuf;
     after_help = "Example:\n  flitwise trace convert traces/hpl-16.vef.gz hpl-16.vef.zst --unit 100ps\n\nWhat the target can't hold exactly is refused, by line."
 )]
 pub struct ConvertArgs {
-    /// Trace file, plain or compressed; it is checked on the way.
+    /// Trace file, plain or compressed; it is checked on the way. - is standard input.
     input: PathBuf,
     /// File to write: .gz is gzip, .zst zstd, everything else plain; - is standard output.
     output: PathBuf,
@@ -60,7 +61,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<(), CliError> {
         Err(ConvertError::Write(e)) => return or_gone(Err(e), &args.output),
         Err(ConvertError::Broken(check)) => return Err(broken(input, &check)),
         Err(ConvertError::Inexpressible { line, what }) => {
-            let name = input.display();
+            let name = shown(input).display();
             return Err(bad(match line {
                 0 => format!("{name}: {what}"),
                 line => format!("{name}:{line}: {what}"),

@@ -5,6 +5,7 @@ use crate::cli::{CliError, print};
 use clap::Args;
 use flitwise::results::write_table;
 use flitwise::units::{human_bytes, human_count, human_time};
+use flitwise_formats::source::shown;
 use flitwise_formats::vef::{Collectives, Info, Op, Version};
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
@@ -23,7 +24,7 @@ const COMMS: usize = 8;
     after_help = "Example:\n  flitwise trace info traces/hpl-16.vef.gz\n  flitwise trace info traces/hpl-16.vef.gz --matrix csv > matrix.csv\n\ndocs/trace-tools.md explains the figures, docs/result.md the JSON."
 )]
 pub struct InfoArgs {
-    /// Trace file, plain or compressed.
+    /// Trace file, plain or compressed; - is standard input.
     file: PathBuf,
     /// Prints JSON.
     #[arg(long, conflicts_with = "matrix")]
@@ -155,7 +156,7 @@ fn write_summary(out: &mut String, file: &Path, info: &Info) -> fmt::Result {
         None => "unknown: the trace is broken, see `flitwise trace check`".into(),
     };
     let rows = [
-        ("trace", file.display().to_string()),
+        ("trace", shown(file).display().to_string()),
         ("format", format_name(info.header.version).to_owned()),
         ("ranks", human_count(info.header.tasks.into())),
         ("records", human_count(info.records)),

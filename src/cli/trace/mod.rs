@@ -12,6 +12,7 @@ mod slice;
 use super::CliError;
 use clap::{Args, Subcommand};
 use flitwise::units::human_count;
+use flitwise_formats::source::shown;
 use flitwise_formats::vef::Check;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -42,7 +43,7 @@ pub enum TraceCommand {
 /// Arguments of `flitwise trace check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Trace file, plain or compressed.
+    /// Trace file, plain or compressed; - is standard input.
     file: PathBuf,
     /// Prints JSON.
     #[arg(long)]
@@ -64,10 +65,11 @@ const QUOTED: usize = 3;
 
 #[cold]
 fn broken(file: &Path, check: &Check) -> CliError {
-    let mut text = format!("{}: the trace is broken", file.display());
+    let name = shown(file).display();
+    let mut text = format!("{name}: the trace is broken");
     // Writing to a String does not fail.
     for e in check.errors.iter().take(QUOTED) {
-        let _ = write!(text, "\n{}:{}: {}", file.display(), e.line, e.message);
+        let _ = write!(text, "\n{name}:{}: {}", e.line, e.message);
     }
     let more = check.error_total.saturating_sub(QUOTED as u64);
     if more > 0 {
@@ -78,19 +80,4 @@ fn broken(file: &Path, check: &Check) -> CliError {
         );
     }
     CliError::BadInput(text)
-}
-
-/// Commands that read a trace twice refuse pipes.
-fn read_twice(file: &Path) -> Result<(), CliError> {
-    let name = file.display();
-    match std::fs::metadata(file) {
-        Ok(meta) if meta.is_dir() => Err(CliError::BadInput(format!(
-            "{name}: is a directory, not a trace file"
-        ))),
-        Ok(meta) if !meta.is_file() => Err(CliError::BadInput(format!(
-            "{name}: the trace is read twice, so it must be a regular file"
-        ))),
-        Ok(_) => Ok(()),
-        Err(e) => Err(CliError::BadInput(format!("{name}: {e}"))),
-    }
 }

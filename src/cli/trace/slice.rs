@@ -1,11 +1,12 @@
 //! `flitwise trace slice`.
 
 use super::output::{Output, Written, or_gone};
-use super::{broken, info::format_name, read_twice};
+use super::{broken, info::format_name};
 use crate::cli::CliError;
 use clap::{ArgGroup, Args};
 use flitwise::units::Picoseconds;
 use flitwise_formats::limits::MAX_TASKS;
+use flitwise_formats::source::shown;
 use flitwise_formats::vef::{Cut, Plan, SliceError};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -17,7 +18,7 @@ use std::str::FromStr;
     after_help = "Example:\n  flitwise trace slice traces/hpl-16.vef.gz middle.vef.gz --from 40ms --to 80ms\n  flitwise trace slice traces/hpl-16.vef.gz half.vef.gz --ranks 0-3,8-11\n\nTimes are on the ideal clock, on which messages take no time: `trace info` shows how\nlong it runs. docs/trace-tools.md says what remains and what happens to the rest."
 )]
 pub struct SliceArgs {
-    /// Trace file, plain or compressed.
+    /// Trace file, plain or compressed; - is standard input.
     input: PathBuf,
     /// File to write: .gz is gzip, .zst zstd, everything else plain; - is standard output.
     output: PathBuf,
@@ -65,13 +66,12 @@ impl FromStr for Ranks {
 }
 
 pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
-    read_twice(&args.input)?;
     let cut = Cut {
         from_ps: args.from.map_or(0, |t| t.0),
         to_ps: args.to.map(|t| t.0),
         ranks: args.ranks.as_ref().map(|r| r.0.clone()),
     };
-    let name = args.input.display();
+    let name = shown(&args.input).display();
     let output = Output::open(&args.output)?;
     let refused = |e: SliceError| match e {
         SliceError::Write(e) => or_gone(Err(e), &args.output).err(),

@@ -7,8 +7,7 @@ mod kept;
 pub mod vef;
 
 use super::program::{Program, StopCheck};
-use anyhow::{Context, bail};
-use flitwise_formats::source::Source;
+use flitwise_formats::source::Input;
 use std::path::Path;
 
 /// A format of traces.
@@ -19,7 +18,7 @@ pub trait TraceFormat: Sync {
     /// True if a file whose unpacked content begins with `head` says that it is of this format.
     fn probe(&self, head: &[u8]) -> bool;
 
-    /// Reads and checks a whole file. Calls `go_on` now and then, and returns `None` as soon as it
+    /// Reads and checks all of `input`. Calls `go_on` now and then, and returns `None` as soon as it
     /// returns false.
     ///
     /// # Errors
@@ -27,7 +26,7 @@ pub trait TraceFormat: Sync {
     /// lines or the offsets.
     fn check(
         &self,
-        path: &Path,
+        input: &Input,
         go_on: &mut dyn FnMut() -> bool,
     ) -> anyhow::Result<Option<Box<dyn TraceFile>>>;
 }
@@ -53,10 +52,11 @@ pub const FORMATS: [&dyn TraceFormat; 1] = [&vef::Vef];
 /// Most operations of a trace that is kept in memory after it was checked: 40 MB of them.
 const MAX_KEPT: u64 = 500_000;
 
-/// Checks the trace at `path`, in the format that its content says.
+/// Checks the trace at `path`, in the format that its content says. A pipe or standard input, `-`,
+/// is first copied into a file without a name.
 ///
 /// # Errors
-/// As [`TraceFormat::check`].
+/// As [`TraceFormat::check`], or if a stream can't be copied.
 ///
 /// # Examples
 /// ```
@@ -80,24 +80,26 @@ pub fn check_file(
     path: &Path,
     go_on: &mut dyn FnMut() -> bool,
 ) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
-    regular(path)?;
-    let mut source = Source::open(path)?;
+    match Input::repeatable(path, go_on)? {
+        Some(input) => check_input(&input, go_on),
+        None => Ok(None),
+    }
+}
+
+/// Checks a trace, in the format that its content says.
+///
+/// # Errors
+/// As [`TraceFormat::check`].
+pub fn check_input(
+    input: &Input,
+    go_on: &mut dyn FnMut() -> bool,
+) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
+    let mut source = input.open()?;
     while source.buffer().0.is_empty() && !source.buffer().1 {
         source.more()?;
     }
     let head = source.buffer().0;
     let of_head = FORMATS.iter().find(|format| format.probe(head));
     // The first format says what is wrong with a file of none.
-    of_head.unwrap_or(&FORMATS[0]).check(path, go_on)
-}
-
-fn regular(path: &Path) -> anyhow::Result<()> {
-    let meta = std::fs::metadata(path).with_context(|| path.display().to_string())?;
-    if !meta.is_file() {
-        bail!(
-            "{}: a trace is read twice, so it must be a regular file",
-            path.display()
-        );
-    }
-    Ok(())
+    of_head.unwrap_or(&FORMATS[0]).check(input, go_on)
 }

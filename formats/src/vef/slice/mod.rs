@@ -10,7 +10,7 @@ mod rewrite;
 mod select;
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hashbrown::HashMap;
 
@@ -21,6 +21,7 @@ use super::reader::Reader;
 use super::record::{Comm, Header, Version};
 use super::write::Writer;
 use crate::error::Error;
+use crate::source::Input;
 
 /// What to cut out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +55,7 @@ pub enum SliceError {
 /// What remains of a trace.
 #[derive(Debug)]
 pub struct Plan {
-    path: PathBuf,
+    source: Input,
     input: Header,
     part: Part,
     ids: Ids,
@@ -180,7 +181,9 @@ impl Plan {
     /// If the trace can't be read or is broken, if it has no such ranks, or if nothing
     /// remains.
     pub fn make(path: &Path, cut: &Cut) -> Result<Self, SliceError> {
-        let mut reader = Reader::open(path)?;
+        // `go_on` never stops it.
+        let source = Input::repeatable(path, &mut || true)?.ok_or_else(changed)?;
+        let mut reader = Reader::of(source.open()?)?;
         let input = reader.header().clone();
         let all = reader.comms().to_vec();
         let part = Part::new(cut, &input, &all)?;
@@ -219,7 +222,7 @@ impl Plan {
             ..input.clone()
         };
         Ok(Self {
-            path: path.to_owned(),
+            source,
             input,
             part,
             ids: found.ids,
@@ -263,7 +266,7 @@ impl Plan {
     /// If the trace can't be read a second time, has changed, or if the slice can't be
     /// written.
     pub fn write<W: Write>(&self, out: W) -> Result<W, SliceError> {
-        let mut reader = Reader::open(&self.path)?;
+        let mut reader = Reader::of(self.source.open()?)?;
         if *reader.header() != self.input {
             return Err(changed());
         }

@@ -3,7 +3,7 @@
 use super::{Lines, VefProgram};
 use crate::replay::program::{Program, StopCheck};
 use crate::replay::trace::kept::Kept;
-use crate::replay::trace::{MAX_KEPT, TraceFile, TraceFormat, regular};
+use crate::replay::trace::{MAX_KEPT, TraceFile, TraceFormat};
 use anyhow::bail;
 use flitwise_formats::source::Input;
 use flitwise_formats::vef::{Check, Observer, Reader, Record, Resolved, observe};
@@ -27,10 +27,9 @@ impl TraceFormat for Vef {
 
     fn check(
         &self,
-        path: &Path,
+        input: &Input,
         go_on: &mut dyn FnMut() -> bool,
     ) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
-        let input = Input::new(path);
         let mut reader = Reader::of(input.open()?)?;
         let comms = reader.comms().to_vec();
         let header = reader.header();
@@ -40,13 +39,14 @@ impl TraceFormat for Vef {
             return Ok(None);
         };
         if !check.is_clean() {
-            bail!(refusal(path, &check));
+            bail!(refusal(input.path(), &check));
         }
         let Some(records) = records else {
+            let input = input.clone();
             return Ok(Some(Box::new(VefFile { input, check })));
         };
         let lines = Lines::Read(records.into_iter());
-        let program = VefProgram::over(&input, &check, comms, lines, StopCheck::never());
+        let program = VefProgram::over(input, &check, comms, lines, StopCheck::never());
         Ok(Some(Box::new(Kept::of(program.operations()?))))
     }
 }
@@ -99,15 +99,16 @@ impl VefProgram<'_> {
     /// # Ok::<(), anyhow::Error>(())
     /// ```
     pub fn open(path: impl AsRef<Path>) -> anyhow::Result<(Self, Check)> {
-        let path = path.as_ref();
-        regular(path)?;
-        let input = Input::new(path);
         loop {
-            // The check is never stopped.
-            let checked = observe(&mut Reader::of(input.open()?)?, (), &mut || true)?;
+            // Nothing stops it.
+            let go_on = &mut || true;
+            let Some(input) = Input::repeatable(path.as_ref(), go_on)? else {
+                continue;
+            };
+            let checked = observe(&mut Reader::of(input.open()?)?, (), go_on)?;
             if let Some((check, ())) = checked {
                 if !check.is_clean() {
-                    bail!(refusal(path, &check));
+                    bail!(refusal(input.path(), &check));
                 }
                 return Ok((Self::resume(&input, &check, StopCheck::never())?, check));
             }

@@ -1,10 +1,16 @@
 //! The bytes of a file, plain, gzip or zstd, recognised by its first bytes.
 //!
 //! A plain file is mapped into memory. Another thread decompresses a compressed file, a few
-//! blocks ahead of the reader, because decompression is slower than parsing.
+//! blocks ahead of the reader, because decompression is slower than parsing. A pipe and standard
+//! input, which is called `-`, are streams: they can be read once, or [kept](Input::repeatable).
+
+mod input;
+mod spool;
+
+pub use self::input::Input;
 
 use std::fs::File;
-use std::io::{self, Chain, Cursor, Read};
+use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -13,7 +19,23 @@ use std::thread;
 use memmap2::{Mmap, UncheckedAdvice};
 
 use crate::error::Error;
-use crate::limits::{BLOCK, BLOCKS_IN_FLIGHT, MAP_WINDOW, MAX_KEPT_PACKED, MAX_KEPT_UNPACKED};
+use crate::limits::{BLOCK, BLOCKS_IN_FLIGHT, MAP_WINDOW};
+
+/// The name by which the command line and experiments call standard input.
+pub const STDIN: &str = "-";
+
+/// How messages call the file at `path`: by its path, and [`STDIN`] "standard input".
+#[must_use]
+pub fn shown(path: &Path) -> &Path {
+    match is_stdin(path) {
+        true => Path::new("standard input"),
+        false => path,
+    }
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == STDIN
+}
 
 /// A file that is read from start to end.
 #[derive(Debug)]
@@ -35,66 +57,6 @@ enum Bytes {
         text: Arc<[u8]>,
         pos: usize,
     },
-}
-
-/// A file that is read several times. A small compressed one is unpacked only once.
-#[derive(Debug, Clone)]
-pub struct Input {
-    path: PathBuf,
-    unpacked: Option<Arc<[u8]>>,
-}
-
-impl Input {
-    /// The file at `path`. Errors appear when it is [opened](Self::open).
-    #[must_use]
-    pub fn new(path: &Path) -> Self {
-        Self {
-            path: path.to_owned(),
-            unpacked: Self::unpack(path),
-        }
-    }
-
-    /// The whole content of a small compressed file; `None` for any other or a broken file.
-    fn unpack(path: &Path) -> Option<Arc<[u8]>> {
-        let meta = std::fs::metadata(path).ok()?;
-        if !meta.is_file() || meta.len() > MAX_KEPT_PACKED {
-            return None;
-        }
-        let mut source = Source::open(path).ok()?;
-        let Bytes::Streamed(stream) = &mut source.bytes else {
-            return None;
-        };
-        while !stream.eof {
-            stream.more().ok()?;
-            if stream.buf.len() > MAX_KEPT_UNPACKED {
-                return None;
-            }
-        }
-        Some(stream.buf.as_slice().into())
-    }
-
-    /// Its path.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// The file from its start.
-    ///
-    /// # Errors
-    /// As [`Source::open`].
-    pub fn open(&self) -> Result<Source, Error> {
-        match &self.unpacked {
-            Some(text) => Ok(Source {
-                path: self.path.clone(),
-                bytes: Bytes::Kept {
-                    text: Arc::clone(text),
-                    pos: 0,
-                },
-            }),
-            None => Source::open(&self.path),
-        }
-    }
 }
 
 #[derive(Debug)]
@@ -132,15 +94,23 @@ impl Encoding {
 }
 
 impl Source {
-    /// Opens a file. A path that is not a regular file (a pipe) is streamed.
+    /// Opens a file. A path that is not a regular file (a pipe) is streamed, and so is standard
+    /// input, which is called `-`.
     ///
     /// # Errors
     /// If it can't be opened or its first bytes can't be read.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        Self::open_inner(path).map_err(|e| Error::io(path, e))
+        let bytes = match is_stdin(path) {
+            true => Self::stream(io::stdin()),
+            false => Self::file(path),
+        };
+        Ok(Self {
+            path: shown(path).to_owned(),
+            bytes: bytes.map_err(|e| Error::io(shown(path), e))?,
+        })
     }
 
-    fn open_inner(path: &Path) -> io::Result<Self> {
+    fn file(path: &Path) -> io::Result<Bytes> {
         let mut file = File::open(path)?;
         let meta = file.metadata()?;
         if meta.is_dir() {
@@ -149,32 +119,45 @@ impl Source {
                 "is a directory, not a trace file",
             ));
         }
-        let mut start = Vec::with_capacity(4);
-        file.by_ref().take(4).read_to_end(&mut start)?;
+        let start = start_of(&mut file)?;
+        match Encoding::of(&start) {
+            Encoding::Plain if meta.is_file() => Self::map(&file),
+            encoding => Self::rest(start, file, encoding),
+        }
+    }
+
+    fn stream(mut input: impl Read + Send + 'static) -> io::Result<Bytes> {
+        let start = start_of(&mut input)?;
         let encoding = Encoding::of(&start);
-        let bytes = if encoding == Encoding::Plain && meta.is_file() {
-            // SAFETY: the map is private and read-only, and nothing in this program writes
-            // to trace files. If another process cuts the file short meanwhile, reading
-            // ends in SIGBUS, like in every program that maps its input; other changes
-            // give other bytes, and every byte is validated as it is read.
-            let map = unsafe { Mmap::map(&file)? };
-            // Only a hint: a system that ignores it reads ahead less.
-            let _ = map.advise(memmap2::Advice::Sequential);
-            Bytes::Mapped {
-                map,
-                pos: 0,
-                released: 0,
-            }
-        } else {
-            Bytes::Streamed(Stream::start(Cursor::new(start).chain(file), encoding)?)
-        };
-        Ok(Self {
-            path: path.to_owned(),
-            bytes,
+        Self::rest(start, input, encoding)
+    }
+
+    /// The bytes of `start`, and of `input` after them.
+    fn rest(
+        start: Vec<u8>,
+        input: impl Read + Send + 'static,
+        encoding: Encoding,
+    ) -> io::Result<Bytes> {
+        let input = Cursor::new(start).chain(input);
+        Ok(Bytes::Streamed(Stream::start(input, encoding)?))
+    }
+
+    fn map(file: &File) -> io::Result<Bytes> {
+        // SAFETY: the map is private and read-only, and nothing in this program writes
+        // to trace files. If another process cuts the file short meanwhile, reading
+        // ends in SIGBUS, like in every program that maps its input; other changes
+        // give other bytes, and every byte is validated as it is read.
+        let map = unsafe { Mmap::map(file)? };
+        // Only a hint: a system that ignores it reads ahead less.
+        let _ = map.advise(memmap2::Advice::Sequential);
+        Ok(Bytes::Mapped {
+            map,
+            pos: 0,
+            released: 0,
         })
     }
 
-    /// The file's path.
+    /// The file's path as messages [show](shown) it.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -222,6 +205,13 @@ impl Source {
     }
 }
 
+/// The first bytes, which say how the others are packed.
+fn start_of(input: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut start = Vec::with_capacity(4);
+    input.take(4).read_to_end(&mut start)?;
+    Ok(start)
+}
+
 /// Releases the pages before `pos` to the operating system.
 #[cold]
 fn release(map: &Mmap, released: &mut usize, pos: usize) {
@@ -236,7 +226,7 @@ fn release(map: &Mmap, released: &mut usize, pos: usize) {
 }
 
 impl Stream {
-    fn start(input: Chain<Cursor<Vec<u8>>, File>, encoding: Encoding) -> io::Result<Self> {
+    fn start(input: impl Read + Send + 'static, encoding: Encoding) -> io::Result<Self> {
         let (full, blocks) = sync_channel(BLOCKS_IN_FLIGHT);
         let (spare, empty) = channel();
         thread::Builder::new()
@@ -318,7 +308,10 @@ mod tests {
     use std::io::Write;
 
     fn all(path: &Path) -> Result<Vec<u8>, Error> {
-        let mut source = Source::open(path)?;
+        all_of(Source::open(path)?)
+    }
+
+    pub(super) fn all_of(mut source: Source) -> Result<Vec<u8>, Error> {
         let mut out = Vec::new();
         loop {
             let (buf, eof) = source.buffer();
@@ -338,7 +331,7 @@ mod tests {
         f
     }
 
-    fn gzip(bytes: &[u8]) -> Vec<u8> {
+    pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
         let mut e = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         e.write_all(bytes).unwrap();
         e.finish().unwrap()
@@ -408,41 +401,5 @@ mod tests {
                 .contains("directory")
         );
         assert!(all(Path::new("/no/such/file")).is_err());
-    }
-
-    #[test]
-    fn a_small_compressed_file_is_kept_and_reads_the_same() {
-        let text: Vec<u8> = (0..400_000u32).flat_map(u32::to_le_bytes).collect();
-        let packed = zstd::encode_all(&text[..], 1).unwrap();
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let all = |input: &Input| {
-            let (mut source, mut out) = (input.open().unwrap(), Vec::new());
-            loop {
-                let (buf, eof) = source.buffer();
-                let n = buf.len();
-                out.extend_from_slice(buf);
-                source.consume(n);
-                if eof {
-                    return out;
-                }
-                source.more().unwrap();
-            }
-        };
-        std::fs::write(file.path(), &packed).unwrap();
-        let input = Input::new(file.path());
-        assert!(input.unpacked.is_some());
-        for _ in 0..2 {
-            assert!(all(&input) == text);
-        }
-        // Plain files are mapped, broken ones and large ones are read as they come.
-        std::fs::write(file.path(), &text).unwrap();
-        let plain = Input::new(file.path());
-        assert!(plain.unpacked.is_none() && all(&plain) == text);
-        std::fs::write(file.path(), &packed[..packed.len() - 9]).unwrap();
-        assert!(Input::new(file.path()).unpacked.is_none());
-        let large = zstd::encode_all(&vec![0; MAX_KEPT_UNPACKED + 1][..], 1).unwrap();
-        std::fs::write(file.path(), large).unwrap();
-        assert!(Input::new(file.path()).unpacked.is_none());
-        assert!(Input::new(Path::new("/nowhere")).open().is_err());
     }
 }

@@ -1,0 +1,222 @@
+//! A file that is read several times.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::spool::Spool;
+use super::{Bytes, Encoding, Source, is_stdin, shown, start_of};
+use crate::error::Error;
+use crate::limits::{MAX_KEPT_PACKED, MAX_KEPT_UNPACKED};
+
+/// A file that is read several times. A small compressed one is unpacked only once, and a stream is
+/// copied into a file without a name.
+#[derive(Debug, Clone)]
+pub struct Input {
+    path: PathBuf,
+    content: Content,
+}
+
+#[derive(Debug, Clone)]
+enum Content {
+    /// What is at the path.
+    File,
+    /// All of a small compressed file.
+    Unpacked(Arc<[u8]>),
+    /// All of a stream.
+    Spooled(Arc<Spool>),
+}
+
+impl Input {
+    /// The file at `path`. Errors appear when it is [opened](Self::open). A stream can be opened
+    /// once.
+    #[must_use]
+    pub fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            content: Self::unpack(path).map_or(Content::File, Content::Unpacked),
+        }
+    }
+
+    /// The same for a file or a stream, which can be opened any number of times: a stream is read
+    /// to its end first, into a file without a name in the directory for temporary files. Calls
+    /// `go_on` meanwhile, several times a second, and returns `None` as soon as it returns false.
+    ///
+    /// # Errors
+    /// If a stream can't be read, or the directory has no room for it.
+    pub fn repeatable(path: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
+        let stream = |meta: std::fs::Metadata| !meta.is_file() && !meta.is_dir();
+        if !is_stdin(path) && !std::fs::metadata(path).is_ok_and(stream) {
+            return Ok(Some(Self::new(path)));
+        }
+        let spool = Spool::read(path, go_on)?;
+        Ok(spool.map(|spool| Self {
+            path: path.to_owned(),
+            content: Content::Spooled(Arc::new(spool)),
+        }))
+    }
+
+    /// The whole content of a small compressed file; `None` for any other or a broken file.
+    fn unpack(path: &Path) -> Option<Arc<[u8]>> {
+        let meta = std::fs::metadata(path).ok()?;
+        if is_stdin(path) || !meta.is_file() || meta.len() > MAX_KEPT_PACKED {
+            return None;
+        }
+        let mut source = Source::open(path).ok()?;
+        let Bytes::Streamed(stream) = &mut source.bytes else {
+            return None;
+        };
+        while !stream.eof {
+            stream.more().ok()?;
+            if stream.buf.len() > MAX_KEPT_UNPACKED {
+                return None;
+            }
+        }
+        Some(stream.buf.as_slice().into())
+    }
+
+    /// Its path as messages [show](shown) it.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        shown(&self.path)
+    }
+
+    /// The file from its start.
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    pub fn open(&self) -> Result<Source, Error> {
+        let bytes = match &self.content {
+            Content::File => return Source::open(&self.path),
+            Content::Unpacked(text) => Bytes::Kept {
+                text: Arc::clone(text),
+                pos: 0,
+            },
+            Content::Spooled(spool) => {
+                Self::spooled(spool).map_err(|e| Error::io(self.path(), e))?
+            }
+        };
+        Ok(Source {
+            path: self.path().to_owned(),
+            bytes,
+        })
+    }
+
+    fn spooled(spool: &Arc<Spool>) -> io::Result<Bytes> {
+        let start = start_of(&mut Spool::bytes(spool))?;
+        match Encoding::of(&start) {
+            Encoding::Plain if !start.is_empty() => Source::map(&spool.file()),
+            _ => Source::stream(Spool::bytes(spool)),
+        }
+    }
+
+    /// Its bytes as they are, packed or not.
+    ///
+    /// # Errors
+    /// If it can't be opened.
+    pub fn bytes(&self) -> Result<Box<dyn Read>, Error> {
+        match &self.content {
+            Content::Spooled(spool) => Ok(Box::new(Spool::bytes(spool))),
+            Content::File | Content::Unpacked(_) => match File::open(&self.path) {
+                Ok(file) => Ok(Box::new(file)),
+                Err(e) => Err(Error::io(self.path(), e)),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{all_of, gzip};
+    use super::*;
+
+    fn all(input: &Input) -> Vec<u8> {
+        all_of(input.open().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_small_compressed_file_is_kept_and_reads_the_same() {
+        let text: Vec<u8> = (0..400_000u32).flat_map(u32::to_le_bytes).collect();
+        let packed = zstd::encode_all(&text[..], 1).unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), &packed).unwrap();
+        let input = Input::new(file.path());
+        assert!(matches!(input.content, Content::Unpacked(_)));
+        for _ in 0..2 {
+            assert!(all(&input) == text);
+        }
+        // Plain files are mapped, broken ones and large ones are read as they come.
+        std::fs::write(file.path(), &text).unwrap();
+        let plain = Input::new(file.path());
+        assert!(matches!(plain.content, Content::File) && all(&plain) == text);
+        std::fs::write(file.path(), &packed[..packed.len() - 9]).unwrap();
+        assert!(matches!(Input::new(file.path()).content, Content::File));
+        let large = zstd::encode_all(&vec![0; MAX_KEPT_UNPACKED + 1][..], 1).unwrap();
+        std::fs::write(file.path(), large).unwrap();
+        assert!(matches!(Input::new(file.path()).content, Content::File));
+        assert!(Input::new(Path::new("/nowhere")).open().is_err());
+    }
+
+    /// Writes `bytes` into a new pipe while it is read.
+    #[cfg(unix)]
+    fn piped(dir: &Path, bytes: Vec<u8>) -> PathBuf {
+        let pipe = dir.join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let path = pipe.clone();
+        std::thread::spawn(move || std::fs::write(path, bytes));
+        pipe
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_pipe_is_read_once_and_opens_any_number_of_times() {
+        let text: Vec<u8> = (0..400_000_u32).flat_map(u32::to_le_bytes).collect();
+        for bytes in [text.clone(), gzip(&text), b"ab".to_vec(), Vec::new()] {
+            let dir = tempfile::tempdir().unwrap();
+            let pipe = piped(dir.path(), bytes.clone());
+            let input = Input::repeatable(&pipe, &mut || true).unwrap().unwrap();
+            let unpacked = if bytes.len() > 2 { &text } else { &bytes };
+            for _ in 0..2 {
+                assert!(all(&input) == *unpacked);
+                let mut read = Vec::new();
+                input.bytes().unwrap().read_to_end(&mut read).unwrap();
+                assert!(read == bytes);
+            }
+            // Two at a time do not disturb each other.
+            let (mut one, mut two) = (input.bytes().unwrap(), input.bytes().unwrap());
+            let (mut a, mut b) = ([0; 1], [1; 1]);
+            assert_eq!(one.read(&mut a).unwrap(), two.read(&mut b).unwrap());
+            assert!(bytes.is_empty() || a == b);
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn waiting_for_a_pipe_ends_when_the_user_stops_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        // Nothing ever writes to it.
+        let mut looks = 0;
+        let input = Input::repeatable(&pipe, &mut || {
+            looks += 1;
+            looks < 3
+        });
+        assert!(input.unwrap().is_none());
+    }
+
+    #[test]
+    fn a_regular_file_is_not_copied_and_errors_appear_when_it_is_opened() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "text").unwrap();
+        let open = |path: &Path| Input::repeatable(path, &mut || true).unwrap().unwrap();
+        let input = open(file.path());
+        assert!(matches!(input.content, Content::File) && all(&input) == b"text");
+        for wrong in ["/nowhere", "/"] {
+            assert!(open(Path::new(wrong)).open().is_err());
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! All bytes of a stream, in a file without a name.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::{is_stdin, pump, shown};
+use crate::error::Error;
+use crate::limits::BLOCKS_IN_FLIGHT;
+
+/// Longest time between two looks at whether the user stops the reading.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// The file. Nothing writes to it any more.
+#[derive(Debug)]
+pub(super) struct Spool(Mutex<File>);
+
+impl Spool {
+    /// Reads the stream at `path` to its end. `None` if `go_on` returned false before.
+    pub fn read(path: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
+        let dir = std::env::temp_dir();
+        let no_room = |e| Error::no_room(shown(path), &dir, e);
+        let mut file = tempfile::tempfile_in(&dir).map_err(no_room)?;
+        let blocks = follow(path).map_err(|e| Error::io(shown(path), e))?;
+        while go_on() {
+            match blocks.recv_timeout(LOOK_EVERY) {
+                Ok(Ok(block)) => file.write_all(&block).map_err(no_room)?,
+                Ok(Err(e)) => return Err(Error::io(shown(path), e)),
+                Err(RecvTimeoutError::Timeout) => {}
+                // The thread ended without an error: that was the last block.
+                Err(RecvTimeoutError::Disconnected) => return Ok(Some(Self(Mutex::new(file)))),
+            }
+        }
+        Ok(None)
+    }
+
+    pub fn file(&self) -> MutexGuard<'_, File> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its bytes from the start.
+    pub fn bytes(spool: &Arc<Self>) -> impl Read + Send + use<> {
+        Bytes {
+            spool: Arc::clone(spool),
+            at: 0,
+        }
+    }
+}
+
+/// The blocks of the stream at `path`. Another thread reads them, since a stream may block without
+/// end: when it is opened, and whenever it is read.
+fn follow(path: &Path) -> io::Result<Receiver<io::Result<Vec<u8>>>> {
+    let (full, blocks) = sync_channel(BLOCKS_IN_FLIGHT);
+    let (_, empty) = channel();
+    let path = path.to_owned();
+    thread::Builder::new()
+        .name("stream".into())
+        .spawn(move || match is_stdin(&path) {
+            true => pump(io::stdin(), &full, &empty),
+            false => match File::open(&path) {
+                Ok(file) => pump(file, &full, &empty),
+                // A reader that has gone away needs no error.
+                Err(e) => drop(full.send(Err(e))),
+            },
+        })?;
+    Ok(blocks)
+}
+
+/// A reader with a place of its own in the file.
+struct Bytes {
+    spool: Arc<Spool>,
+    at: u64,
+}
+
+impl Read for Bytes {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let mut file = self.spool.file();
+        file.seek(SeekFrom::Start(self.at))?;
+        let n = file.read(out)?;
+        self.at += n as u64;
+        Ok(n)
+    }
+}
