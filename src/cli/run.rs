@@ -43,9 +43,10 @@ pub struct RunArgs {
     /// again: the experiment, its baselines, its loads; created if need be.
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
-    /// Also replays the jobs on an ideal network: no latency, no limit of bandwidth.
+    /// Does not replay the jobs on an unloaded fabric and on an ideal network: the results then do not
+    /// say where the time goes.
     #[arg(long)]
-    ideal: bool,
+    no_split: bool,
     /// Prints result.json and nothing else: on one line, unless it goes to a terminal.
     #[arg(long)]
     json: bool,
@@ -62,7 +63,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let mut sets = args.sets.clone();
     sets.extend(args.seed.map(|seed| format!("seed={seed}")));
     let mut plan = config::load(file, &sets).map_err(|e| bad_config(Some(file), &e))?;
-    plan.ideal = args.ideal;
+    plan.split = !args.no_split;
     let target = |dir| Target::new(dir, &plan, file, args.force);
     let target = args.out.as_deref().map(target).transpose()?;
     if let Some(warning) = fabric::warning(&plan.experiment.fabric, file, &args.sets) {

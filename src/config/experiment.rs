@@ -174,8 +174,9 @@ pub struct Plan {
     pub experiment: Experiment,
     /// Runs that slowdown is measured against; empty if switched off.
     pub baselines: Vec<Baseline>,
-    /// True if the experiment is also replayed on an ideal network. Without a job nothing is.
-    pub ideal: bool,
+    /// True if the jobs are also replayed on an unloaded fabric and on an ideal network, which tells
+    /// where the time goes. Without a job nothing is.
+    pub split: bool,
     /// Time series to record: no part of the experiment, whose results do not depend on them.
     pub series: Option<Series>,
 }
@@ -187,7 +188,7 @@ impl Plan {
         Self {
             experiment,
             baselines: Vec::new(),
-            ideal: false,
+            split: false,
             series: None,
         }
     }

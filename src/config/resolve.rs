@@ -97,7 +97,7 @@ pub fn resolve_text(
         baselines = self::baselines(&base, &experiment, &raw.series, alone, dir)?;
     }
     Ok(Plan {
-        ideal: false,
+        split: false,
         experiment,
         baselines,
         series,

@@ -12,4 +12,5 @@ pub mod spec;
 pub mod stats;
 pub mod switch;
 pub mod topology;
+pub mod unloaded;
 pub mod workload;

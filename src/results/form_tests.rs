@@ -102,6 +102,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
 
 fn result(wall_ms: u64) -> RunResult {
     RunResult {
+        unloaded: None,
         ideal: None,
         main: simulation(1_280_000, Status::Complete, wall_ms),
         baselines: vec![simulation(1_000_000, Status::Complete, wall_ms)],
@@ -143,10 +144,10 @@ fn summary_reads_well() {
     let expected = "\
 execution time  1.280 us
 baseline        1.000 us   slowdown 1.2800
-bound by        network and waiting for partners: the last rank of tiny computes 25.0 % of its time
+where it goes   computing 25.0 %, the rest network and waiting for partners
 
-job   ranks       SL      time  slowdown  compute  messages    bytes
-tiny      2  default  1.280 us    1.2800   25.0 %         2  2.0 KiB
+job   ranks       SL      time  slowdown  computing  partners  network  messages    bytes
+tiny      2  default  1.280 us    1.2800     25.0 %         -        -         2  2.0 KiB
 
 traffic         2 messages, 2 packets, 256 flits, 0 flit-hops
 throughput      0.0320 flits/cycle/NIC
@@ -156,8 +157,8 @@ default end to end      2  640.0  320.0  960.0  960.0
 default network         2  640.0  320.0  960.0  960.0
 
 most contended links        used  credit wait  mean queueing
-nic 0 -> switch 0 port 0  12.8 %        0.5 %     20.0 ticks
-nic 0 -> switch 0 port 0  12.8 %        0.0 %     20.0 ticks
+nic 0 -> switch 0 port 0  12.8 %        0.5 %        12.8 ns
+nic 0 -> switch 0 port 0  12.8 %        0.0 %        12.8 ns
 ";
     assert_eq!(text, expected, "got:\n{text}");
     assert!(summary(&plan(), &result(5), true).contains("last rank       320.000 ns computing"));

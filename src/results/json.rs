@@ -4,6 +4,7 @@
 //! out. They do not derive this form: half of its values are computed, and what they derive, with the
 //! names of their fields, is the form of records.
 
+use super::split::{reference_ps, time_split};
 use super::{
     baseline_time_ps, curve::curve_json, execution_time_ps, job_baseline_ps, latency, link_end,
     most_contended, peak_rss_bytes, per_slot, quotient, saturated, throughput, utilisation,
@@ -31,6 +32,7 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         // `curve_json` and `trace_digests` read them.
         curve: _,
         traces: _,
+        unloaded,
         ideal,
     } = result;
     let (experiment, stats) = (&plan.experiment, &main.stats);
@@ -77,9 +79,12 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         }).collect::<Vec<_>>(),
         "engine": engine(result),
     });
-    // Only where it was asked for.
-    if let Some(run) = ideal {
-        document["ideal"] = ideal_json(experiment, run);
+    // Only where the plan asks where the time goes.
+    for (name, run) in [("unloaded", unloaded), ("ideal", ideal)] {
+        if let Some(run) = run {
+            let complete = main.status == Status::Complete;
+            document[name] = reference_json(experiment, run, complete.then_some(time));
+        }
     }
     document
 }
@@ -94,8 +99,8 @@ fn baseline_json(experiment: &Experiment, run: &Simulation, hash: &str) -> Value
     })
 }
 
-/// The run on an ideal network.
-fn ideal_json(experiment: &Experiment, run: &Simulation) -> Value {
+/// The run on an unloaded fabric or an ideal network. `time`: the execution time in picoseconds.
+fn reference_json(experiment: &Experiment, run: &Simulation, time: Option<u64>) -> Value {
     let jobs = experiment.jobs.iter().zip(&run.jobs);
     let one = |(job, outcome): (&Job, &Option<JobOutcome>)| {
         let outcome = outcome.as_ref()?;
@@ -104,6 +109,7 @@ fn ideal_json(experiment: &Experiment, run: &Simulation) -> Value {
     json!({
         "status": status(&run.status),
         "execution_time_ps": execution_time_ps(experiment, run),
+        "slowdown": time.and_then(|time| quotient(time, true, reference_ps(experiment, Some(run)))),
         "jobs": jobs.filter_map(one).collect::<Vec<_>>(),
     })
 }
@@ -212,13 +218,11 @@ fn jobs(plan: &Plan, result: &RunResult) -> Vec<Value> {
         .filter_map(|(i, (job, outcome))| {
             let baseline = job_baseline_ps(plan, result, i);
             let level = &levels[usize::from(job.sl)].name;
-            Some(job_json(
-                job,
-                outcome.as_ref()?,
-                level,
-                digest(&job.trace),
-                baseline,
-            ))
+            let mut value = job_json(job, outcome.as_ref()?, level, digest(&job.trace), baseline);
+            if let Some(split) = time_split(result, i) {
+                value["time_split"] = json!(split);
+            }
+            Some(value)
         })
         .collect()
 }

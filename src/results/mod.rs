@@ -11,6 +11,7 @@ mod json;
 mod latency;
 mod missing;
 mod series;
+mod split;
 mod stopped;
 mod summary;
 mod table;
@@ -22,6 +23,7 @@ pub use json::{SCHEMA, result_json};
 pub use latency::{Latency, latency};
 pub use missing::MissingFeature;
 pub use series::SeriesFiles;
+pub use split::{TimeSplit, time_split};
 pub use summary::summary;
 pub use table::write_table;
 

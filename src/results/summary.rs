@@ -1,5 +1,6 @@
 //! The summary that a run prints: the results and their main causes.
 
+use super::split::{TimeSplit, last_job, reference_ps, time_split};
 use super::stopped::{stopped_jobs, stopped_loads};
 use super::table::write_table;
 use super::{
@@ -11,7 +12,6 @@ use crate::config::experiment::Job;
 use crate::fabric::stats::FabricStats;
 use crate::replay::Repeat;
 use crate::replay::background::BackgroundOutcome;
-use crate::replay::outcome::JobOutcome;
 use crate::run::{RunResult, Simulation, Status};
 use crate::units::{human_bytes, human_count, human_time};
 use std::fmt::{self, Write};
@@ -56,23 +56,24 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         };
         writeln!(out, "baseline        {why}: no slowdown")?;
     }
-    let complete = |run: &&Simulation| run.status == Status::Complete;
-    if let Some(ideal) = result.ideal.as_ref().filter(complete) {
-        let base = execution_time_ps(experiment, ideal);
-        let factor = quotient(time, main.status == Status::Complete, Some(base))
-            .map_or_else(String::new, |s| format!("   slowdown {s:.4}"));
-        writeln!(out, "ideal network   {}{factor}", human_time(base))?;
-    } else if plan.ideal {
-        let why = match &result.ideal.as_ref().map(|run| &run.status) {
-            Some(Status::Stalled(_)) => "stalled",
-            _ => "interrupted",
-        };
-        writeln!(out, "ideal network   {why}: no slowdown")?;
+    for (name, run) in [
+        ("unloaded", &result.unloaded),
+        ("ideal network", &result.ideal),
+    ] {
+        if let Some(base) = reference_ps(experiment, run.as_ref()) {
+            let factor = quotient(time, main.status == Status::Complete, Some(base))
+                .map_or_else(String::new, |s| format!("   slowdown {s:.4}"));
+            writeln!(out, "{name:<16}{}{factor}", human_time(base))?;
+        } else if plan.split {
+            let why = match run.as_ref().map(|run| &run.status) {
+                Some(Status::Stalled(_)) => "stalled",
+                _ => "interrupted",
+            };
+            writeln!(out, "{name:<16}{why}: no slowdown")?;
+        }
     }
-    let awaited = main.jobs.iter().flatten().filter(|o| !o.endless);
-    let last = awaited.max_by_key(|o| o.end_ps);
-    if let Some(last) = last.filter(|_| stopped.is_none()) {
-        writeln!(out, "bound by        {}", bound(last))?;
+    if stopped.is_none() {
+        write_split(out, plan, result)?;
     }
     if let Status::Stalled(why) = result.status(plan) {
         writeln!(out, "\nstalled\n{}", why.trim_end())?;
@@ -149,18 +150,33 @@ fn write_measured(out: &mut String, plan: &Plan, result: &RunResult, explain: bo
     )
 }
 
-/// How the last rank of the job spent its time.
-fn bound(o: &JobOutcome) -> String {
-    let total = o.compute_ps.saturating_add(o.network_ps).max(1);
-    let percent = 100.0 * o.compute_ps as f64 / total as f64;
-    let what = if percent >= 50.0 {
-        "computation"
-    } else {
-        "network and waiting for partners"
+/// Where the time of the job goes that ended last.
+fn write_split(out: &mut String, plan: &Plan, result: &RunResult) -> fmt::Result {
+    let Some(at) = last_job(plan, &result.main) else {
+        return Ok(());
     };
-    format!(
-        "{what}: the last rank of {} computes {percent:.1} % of its time",
-        o.name
+    let of_job = match plan.experiment.jobs.len() {
+        1 => String::new(),
+        _ => format!(" of {}", plan.experiment.jobs[at].name),
+    };
+    if let Some(split) = time_split(result, at) {
+        let percent = |ps| format!("{:.1} %", split.percent(ps));
+        return writeln!(
+            out,
+            "where it goes   computing {}, waiting for partners {}, latency and serialisation {}, contention {}{of_job}",
+            percent(split.computing_ps),
+            percent(split.partners_ps),
+            percent(split.latency_and_serialisation_ps),
+            percent(split.contention_ps),
+        );
+    }
+    let Some(Some(o)) = result.main.jobs.get(at) else {
+        return Ok(());
+    };
+    let percent = 100.0 * o.compute_ps as f64 / o.execution_ps.max(1) as f64;
+    writeln!(
+        out,
+        "where it goes   computing {percent:.1} %, the rest network and waiting for partners{of_job}"
     )
 }
 
@@ -170,7 +186,16 @@ fn write_jobs(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) 
     let once = |(job, _): (&Job, _)| job.repeat == Repeat::Times(1);
     let runs = !jobs.clone().all(once);
     let header = [
-        "job", "ranks", "SL", "time", "slowdown", "compute", "messages", "bytes",
+        "job",
+        "ranks",
+        "SL",
+        "time",
+        "slowdown",
+        "computing",
+        "partners",
+        "network",
+        "messages",
+        "bytes",
     ];
     let mut rows = vec![header.map(String::from).to_vec()];
     if runs {
@@ -179,7 +204,12 @@ fn write_jobs(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) 
     for (i, (job, outcome)) in jobs.enumerate() {
         let Some(o) = outcome else { continue };
         let factor = quotient(o.execution_ps, o.complete, job_baseline_ps(plan, result, i));
-        let total = o.compute_ps.saturating_add(o.network_ps).max(1);
+        let split = time_split(result, i);
+        let part = |part: fn(&TimeSplit) -> u64| {
+            let percent = split.as_ref().map(|split| split.percent(part(split)));
+            percent.map_or_else(|| "-".into(), |percent| format!("{percent:.1} %"))
+        };
+        let computing = 100.0 * o.compute_ps as f64 / o.execution_ps.max(1) as f64;
         rows.push(vec![
             o.name.clone(),
             o.ranks.to_string(),
@@ -189,7 +219,9 @@ fn write_jobs(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) 
                 (_, ps) => human_time(ps),
             },
             factor.map_or_else(|| "-".into(), |s| format!("{s:.4}")),
-            format!("{:.1} %", 100.0 * o.compute_ps as f64 / total as f64),
+            format!("{computing:.1} %"),
+            part(|split| split.partners_ps),
+            part(TimeSplit::network_ps),
             human_count(o.messages),
             human_bytes(o.bytes),
         ]);
@@ -315,8 +347,13 @@ fn write_links(out: &mut String, plan: &Plan, stats: &FabricStats, n: usize) -> 
             format!("{:.1} %", 100.0 * utilisation(&plan.experiment, stats, l)),
             format!("{:.1} %", 100.0 * l.credit_wait_ticks as f64 / ticks),
             format!(
-                "{:.1} ticks",
-                l.queue_wait_ticks as f64 / l.packets.max(1) as f64
+                "{:.1} ns",
+                plan.experiment
+                    .fabric
+                    .units
+                    .tick
+                    .ns(l.queue_wait_ticks.into())
+                    / l.packets.max(1) as f64
             ),
         ]);
     }

@@ -1,7 +1,7 @@
 //! Runs a plan: the one place where configuration, replay and fabric meet.
 //!
 //! A plan is made of tasks: the experiment or each of its loads, its baselines, and its
-//! run on an ideal network. Each yields a [`Record`]. A [`Session`] runs the tasks side by side,
+//! runs on an unloaded fabric and on an ideal network. Each yields a [`Record`]. A [`Session`] runs the tasks side by side,
 //! equal ones once, and combines the records; with a directory of records it runs only the tasks
 //! whose record is missing.
 
@@ -16,10 +16,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use thiserror::Error;
 
-mod ideal;
 mod measure;
 mod record;
 mod recorder;
+mod reference;
 mod session;
 mod simulate;
 mod task;
@@ -186,7 +186,10 @@ pub struct RunResult {
     pub baselines: Vec<Simulation>,
     /// Without a job: the experiment at each load; fewer if the user stopped the run.
     pub curve: Vec<Simulation>,
-    /// The experiment on an ideal network, if the plan asks for it and the user did not stop the run.
+    /// The jobs of the experiment on an unloaded fabric, if the plan asks where the time goes and the
+    /// user did not stop the run.
+    pub unloaded: Option<Simulation>,
+    /// The same on an ideal network.
     pub ideal: Option<Simulation>,
     /// The traces of the experiment and its baselines, each once.
     pub traces: Vec<TraceDigest>,
@@ -214,9 +217,13 @@ impl RunResult {
             return Status::Stalled(why);
         }
         let measure = plan.experiment.measure.as_ref();
-        let ideal = self.ideal.as_ref().map(|run| &run.status);
+        let cut_off = |run: &Option<Simulation>| match run {
+            Some(run) => run.status == Status::Interrupted,
+            None => true,
+        };
+        let references = [&self.unloaded, &self.ideal];
         let missing = self.baselines.len() < plan.baselines.len()
-            || plan.ideal && measure.is_none() && ideal.is_none_or(|s| *s == Status::Interrupted)
+            || plan.split && measure.is_none() && references.into_iter().any(cut_off)
             || self.curve.len() < measure.map_or(0, |m| m.loads.len());
         match missing
             || runs
@@ -316,7 +323,7 @@ mod tests {
                     [[job]]\ntrace = \"traces/randomaccess-16.vef.gz\"\n";
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut plan = resolve_text("test.toml", text, root, &[]).unwrap();
-        plan.ideal = true;
+        plan.split = true;
         let mut result = run_plan(&plan, &Control::default(), 1).unwrap();
         assert_eq!(result.status(&plan), Status::Complete);
         if let Some(ideal) = &mut result.ideal {

@@ -5,8 +5,8 @@ use super::simulate::{REPORT_EVERY, run_experiment};
 use super::task::{Network, Task, TaskId, tasks};
 use super::traces::Traces;
 use super::{
-    Control, Progress, Recording, Run, RunError, RunResult, Silent, Simulation, Snapshot, ideal,
-    measure,
+    Control, Progress, Recording, Run, RunError, RunResult, Silent, Simulation, Snapshot, measure,
+    reference,
 };
 use crate::config::Plan;
 use anyhow::anyhow;
@@ -124,7 +124,8 @@ impl Session {
                 });
             }
         }
-        let (mut main, mut baselines, mut curve, mut ideal) = (None, Vec::new(), Vec::new(), None);
+        let (mut main, mut baselines, mut curve) = (None, Vec::new(), Vec::new());
+        let (mut unloaded, mut ideal) = (None, None);
         for (slot, outcome) in slots.iter().zip(outcomes) {
             let Some(outcome) = outcome else { continue };
             match slot.run {
@@ -133,6 +134,7 @@ impl Session {
                 Run::Baseline(_) => {}
                 Run::Load(at) if at == curve.len() => curve.push(outcome),
                 Run::Load(_) => {}
+                Run::Unloaded => unloaded = Some(outcome),
                 Run::Ideal => ideal = Some(outcome),
             }
         }
@@ -142,6 +144,7 @@ impl Session {
             main,
             baselines,
             curve,
+            unloaded,
             ideal,
             traces: self
                 .traces
@@ -243,10 +246,12 @@ impl Work<'_> {
             recorder.and_then(|recorder| recorder.begin(slot.run));
         let progress: &dyn Progress = match slot.run {
             Run::Experiment => self.control.progress,
-            Run::Baseline(_) | Run::Load(_) | Run::Ideal => &Silent,
+            Run::Baseline(_) | Run::Load(_) | Run::Unloaded | Run::Ideal => &Silent,
         };
         let simulation = match (network, &experiment.measure) {
-            (Network::Ideal, _) => ideal::run_ideal(experiment, traces, &stopped),
+            (Network::Unloaded | Network::Ideal, _) => {
+                reference::run_reference(experiment, *network, traces, &stopped)
+            }
             (Network::Fabric, Some(measure)) => {
                 let report = self.reporter(at, measure.max_warm_up.saturating_add(measure.window));
                 measure::measure_load(experiment, measure, &stopped, &report, recording)

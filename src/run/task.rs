@@ -14,6 +14,9 @@ use twox_hash::XxHash3_128;
 pub enum Network {
     /// The fabric of the experiment.
     Fabric,
+    /// The fabric of the experiment, in which every message is alone. There is no background traffic, and
+    /// no job that repeats until the others end.
+    Unloaded,
     /// None: messages between NICs arrive when they are sent. There is no background traffic, and no
     /// job that repeats until the others end.
     Ideal,
@@ -77,7 +80,8 @@ pub(super) fn tasks(plan: &Plan) -> Vec<(Run, Task)> {
         let task = on(Network::Fabric, &baseline.experiment);
         (Run::Baseline(i), task)
     }));
-    if plan.ideal {
+    if plan.split {
+        tasks.push((Run::Unloaded, on(Network::Unloaded, experiment)));
         tasks.push((Run::Ideal, on(Network::Ideal, experiment)));
     }
     tasks

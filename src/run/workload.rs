@@ -13,10 +13,10 @@ use crate::replay::program::StopCheck;
 use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use crate::units::{Ratio, TickLength};
 
-/// True if a run on `network` replays `job`. An ideal network leaves out jobs that repeat until the
-/// others end: they affect no other job there, and a repetition without computation takes no time.
+/// True if a run on `network` replays `job`. Where messages do not meet, jobs that repeat until the
+/// others end are left out: they affect no other job there, and a repetition without computation takes no time.
 fn replays(job: &Job, network: Network) -> bool {
-    let left_out = network == Network::Ideal && job.repeat == Repeat::UntilOthersEnd;
+    let left_out = network != Network::Fabric && job.repeat == Repeat::UntilOthersEnd;
     job.enabled && !left_out
 }
 
@@ -33,7 +33,7 @@ pub(super) fn outcomes_by_job(
 }
 
 /// Places all jobs, and opens the traces of the jobs that the run replays. On an ideal network a
-/// tick is a picosecond, and there are no background flows.
+/// tick is a picosecond; only the fabric itself has background flows.
 pub(super) fn replay_of<'a>(
     experiment: &Experiment,
     traces: &Traces,
@@ -88,7 +88,7 @@ pub(super) fn replay_of<'a>(
     }
     let replay = Replay::new(ReplaySpec {
         tick: match network {
-            Network::Fabric => fabric.units.tick,
+            Network::Fabric | Network::Unloaded => fabric.units.tick,
             Network::Ideal => TickLength::whole(1),
         },
         nics: fabric.topology.nics(),
@@ -96,7 +96,7 @@ pub(super) fn replay_of<'a>(
         seed: experiment.seed,
         background: match network {
             Network::Fabric => flows_of(experiment)?,
-            Network::Ideal => Vec::new(),
+            Network::Unloaded | Network::Ideal => Vec::new(),
         },
         jobs,
         background_until,

@@ -28,6 +28,7 @@ mod oracle_scripts;
 mod probe;
 mod synthetic;
 mod tables;
+mod unloaded;
 mod up_ports;
 mod valiant;
 mod wiring;

@@ -1,0 +1,218 @@
+//! A fabric without load: every message is alone in it.
+//!
+//! What a message takes here is latency and serialisation; what it takes longer among others is
+//! contention. The engine itself says how long a lone message takes, once for each size and kind of
+//! path: equal links, VLs and zero-load latencies. On two paths of one kind the arbiters may begin
+//! elsewhere, which shows only where a buffer holds less than a few packets.
+
+use super::analysis::path::path;
+use super::engine::{Engine, RunEnd};
+use super::ids::NicPair;
+use super::spec::{FabricSpec, SpecError, Tick, TrunkSelection};
+use super::workload::{Message, Workload};
+use crate::units::Ratio;
+use std::collections::BTreeMap;
+
+/// Ticks between two lone messages: the credits of the first return before.
+const BETWEEN: Tick = 720_720;
+
+/// Entries of a table, beyond which it begins anew: a long run has too many pairs of NICs to
+/// remember.
+const MAX_ENTRIES: usize = 1 << 18;
+
+/// When a lone message is where, in ticks after its creation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// Its tail has left the NIC: the tick of [`Workload::injected`].
+    pub injected: Tick,
+    /// Its tail has arrived: the tick of [`Workload::delivered`].
+    pub delivered: Tick,
+}
+
+/// A fabric in which every message is alone.
+///
+/// # Examples
+/// ```
+/// use flitwise::fabric::ids::NicId;
+/// use flitwise::fabric::spec::FabricSpec;
+/// use flitwise::fabric::topology::Topology;
+/// use flitwise::fabric::unloaded::Unloaded;
+/// use flitwise::fabric::workload::Message;
+///
+/// let spec = FabricSpec::opa_gen1(Topology::k_ary_n_tree(4, 2, None)?)?;
+/// let mut fabric = Unloaded::new(&spec)?;
+/// let times = |fabric: &mut Unloaded<'_>, to, bytes| {
+///     let message = Message::new(NicId::new(0), NicId::new(to), 0, bytes, 0);
+///     fabric.times(&message).expect("a route")
+/// };
+/// let (near, far) = (times(&mut fabric, 1, 64), times(&mut fabric, 15, 64));
+/// assert!(near.delivered < far.delivered);
+/// assert_eq!(far, times(&mut fabric, 14, 64));
+/// # Ok::<(), flitwise::fabric::spec::SpecError>(())
+/// ```
+#[derive(Debug)]
+pub struct Unloaded<'a> {
+    spec: &'a FabricSpec,
+    engine: Engine,
+    /// Kinds of paths, by what tells them apart.
+    kinds: BTreeMap<Vec<Section>, u32>,
+    /// Kind of the path between two NICs in a service level; `None` if there is no path.
+    of_pair: BTreeMap<(NicPair, u8), Option<u32>>,
+    /// By kind of path and size in bytes; `None` if the message never arrives.
+    known: BTreeMap<(u32, u64), Option<Times>>,
+}
+
+/// A link of a path and the switch before it, as far as a lone packet notices them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Section {
+    /// Virtual lane.
+    vl: u8,
+    /// Ticks from the start of the packet until its header arrives at the switch, and until it leaves.
+    arrives: Tick,
+    leaves: Tick,
+    /// True if a central buffer lies between the ports of the switch.
+    central: bool,
+    /// Of the link, in flits per tick.
+    rate: Ratio,
+}
+
+impl<'a> Unloaded<'a> {
+    /// The fabric of `spec` without load.
+    ///
+    /// # Errors
+    /// As [`Engine::new`].
+    pub fn new(spec: &'a FabricSpec) -> Result<Self, SpecError> {
+        Ok(Self {
+            spec,
+            engine: Engine::new(spec)?,
+            kinds: BTreeMap::new(),
+            of_pair: BTreeMap::new(),
+            known: BTreeMap::new(),
+        })
+    }
+
+    /// How long `message` takes if it is alone in the fabric; `None` if it never arrives.
+    ///
+    /// Where routing draws a detour (Valiant) or takes the links of a trunk in turn, it does so for each
+    /// message.
+    ///
+    /// # Panics
+    /// As [`Engine::run`].
+    pub fn times(&mut self, message: &Message) -> Option<Times> {
+        let routing = &self.spec.routing;
+        if routing.paths.legs() > 1 || routing.trunk == TrunkSelection::RoundRobin {
+            return self.simulate(message);
+        }
+        let key = (self.kind(message)?, message.bytes);
+        if let Some(&times) = self.known.get(&key) {
+            return times;
+        }
+        let times = self.simulate(message);
+        make_room(&mut self.known);
+        self.known.insert(key, times);
+        times
+    }
+
+    /// The kind of path that `message` takes.
+    fn kind(&mut self, message: &Message) -> Option<u32> {
+        let &Message { src, dst, sl, .. } = message;
+        let pair = NicPair { src, dst };
+        if let Some(&kind) = self.of_pair.get(&(pair, sl)) {
+            return kind;
+        }
+        let kind = self.sections(pair, sl).map(|sections| {
+            let next = self.kinds.len() as u32;
+            *self.kinds.entry(sections).or_insert(next)
+        });
+        make_room(&mut self.of_pair);
+        self.of_pair.insert((pair, sl), kind);
+        kind
+    }
+
+    /// What a lone packet of full size notices on its path.
+    fn sections(&self, pair: NicPair, sl: u8) -> Option<Vec<Section>> {
+        let spec = self.spec;
+        let level = usize::from(sl);
+        let mtu = spec.qos.service_levels.get(level)?.mtu_bytes;
+        let path = path(spec, spec, pair, level, mtu).ok()?;
+        let first = spec.topology.attachment(pair.src);
+        let mut sections = vec![Section {
+            // The level and its largest packet are told apart by the first section.
+            vl: path.injection.1,
+            arrives: sl.into(),
+            leaves: path.tail,
+            central: false,
+            rate: spec.link_rate(first.switch, first.port),
+        }];
+        sections.extend(path.steps.iter().map(|step| Section {
+            vl: step.channel.1,
+            arrives: step.arrives,
+            leaves: step.leaves,
+            central: step.central.is_some(),
+            rate: spec.link_rate(step.switch, step.port_out),
+        }));
+        Some(sections)
+    }
+
+    /// Sends `message` through the empty fabric.
+    fn simulate(&mut self, message: &Message) -> Option<Times> {
+        let next = self.engine.progress().tick.saturating_add(BETWEEN);
+        let start = next.saturating_sub(next % BETWEEN);
+        let mut alone = Alone {
+            message: *message,
+            due: Some(start),
+            injected: None,
+            delivered: None,
+        };
+        match self.engine.run(&mut alone) {
+            RunEnd::Finished => Some(Times {
+                injected: alone.injected? - start,
+                delivered: alone.delivered? - start,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// Empties a table that is full.
+fn make_room<K, V>(table: &mut BTreeMap<K, V>) {
+    if table.len() >= MAX_ENTRIES {
+        table.clear();
+    }
+}
+
+/// One message.
+struct Alone {
+    message: Message,
+    due: Option<Tick>,
+    injected: Option<Tick>,
+    delivered: Option<Tick>,
+}
+
+impl Workload for Alone {
+    fn next_tick(&mut self) -> Option<Tick> {
+        self.due
+    }
+
+    fn act(&mut self, now: Tick, out: &mut Vec<Message>) {
+        self.due = None;
+        out.push(Message {
+            created: now,
+            token: 0,
+            report_injection: true,
+            ..self.message
+        });
+    }
+
+    fn delivered(&mut self, now: Tick, _: u64) {
+        self.delivered = Some(now);
+    }
+
+    fn injected(&mut self, now: Tick, _: u64) {
+        self.injected = Some(now);
+    }
+
+    fn finished(&self) -> bool {
+        self.delivered.is_some() && self.injected.is_some()
+    }
+}

@@ -1,0 +1,119 @@
+//! Where the time of a job goes, found by replaying it on an unloaded fabric and on an ideal network.
+
+use super::execution_time_ps;
+use crate::config::{Experiment, Plan};
+use crate::run::{RunResult, Simulation, Status};
+use serde::Serialize;
+
+/// Parts of the execution time of a job, which add up to it.
+///
+/// Each part is what the next better network takes away: of the execution time T, the time on the
+/// unloaded fabric U, and the time on the ideal network I, contention is T − U, and latency and
+/// serialisation are U − I. Of I, the rank that ended last in the run computes C; the rest of I it waits
+/// for ranks that are late, or for messages inside its node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct TimeSplit {
+    /// Computation of the rank that ended last, in picoseconds.
+    pub computing_ps: u64,
+    /// Waiting for ranks that are late even on an ideal network.
+    pub partners_ps: u64,
+    /// Latency of the fabric, and the time that the bytes of a message take on its links.
+    pub latency_and_serialisation_ps: u64,
+    /// Waiting for other messages: for a link, or for credits.
+    pub contention_ps: u64,
+}
+
+impl TimeSplit {
+    /// The split of an execution time. A part is 0 where a better network gains nothing: an unloaded
+    /// fabric may be later by a few ticks where blind allocation looks in turn.
+    #[must_use]
+    pub(super) fn of(total_ps: u64, compute_ps: u64, unloaded_ps: u64, ideal_ps: u64) -> Self {
+        let ideal_ps = ideal_ps.min(total_ps);
+        let unloaded_ps = unloaded_ps.clamp(ideal_ps, total_ps);
+        let computing_ps = compute_ps.min(ideal_ps);
+        Self {
+            computing_ps,
+            partners_ps: ideal_ps - computing_ps,
+            latency_and_serialisation_ps: unloaded_ps - ideal_ps,
+            contention_ps: total_ps - unloaded_ps,
+        }
+    }
+
+    /// All of the network: what an ideal network takes away.
+    #[must_use]
+    pub fn network_ps(&self) -> u64 {
+        self.latency_and_serialisation_ps + self.contention_ps
+    }
+
+    /// The execution time.
+    #[must_use]
+    pub fn total_ps(&self) -> u64 {
+        self.computing_ps + self.partners_ps + self.network_ps()
+    }
+
+    /// `part` of the execution time in percent.
+    pub(super) fn percent(&self, part_ps: u64) -> f64 {
+        100.0 * part_ps as f64 / self.total_ps().max(1) as f64
+    }
+}
+
+/// Where the time of job `index` of the experiment goes; `None` if the plan does not ask, if a run
+/// is not complete, or if the job repeats until the others end.
+#[must_use]
+pub fn time_split(result: &RunResult, index: usize) -> Option<TimeSplit> {
+    let complete = |run: &Simulation| {
+        let outcome = run.jobs.get(index)?.as_ref()?;
+        (outcome.complete && !outcome.endless).then(|| outcome.clone())
+    };
+    let job = complete(&result.main)?;
+    let unloaded = complete(result.unloaded.as_ref()?)?;
+    let ideal = complete(result.ideal.as_ref()?)?;
+    let (unloaded, ideal) = (unloaded.execution_ps, ideal.execution_ps);
+    Some(TimeSplit::of(
+        job.execution_ps,
+        job.compute_ps,
+        unloaded,
+        ideal,
+    ))
+}
+
+/// Execution time on the network of `run`, if it is complete.
+pub(super) fn reference_ps(experiment: &Experiment, run: Option<&Simulation>) -> Option<u64> {
+    let run = run.filter(|run| run.status == Status::Complete)?;
+    Some(execution_time_ps(experiment, run))
+}
+
+/// Index of the job that ended last, of those that the run waits for; the last of several.
+pub(super) fn last_job(plan: &Plan, main: &Simulation) -> Option<usize> {
+    let jobs = plan.experiment.jobs.iter().zip(&main.jobs).enumerate();
+    let awaited = jobs.filter_map(|(at, (_, outcome))| {
+        let outcome = outcome.as_ref().filter(|outcome| !outcome.endless)?;
+        Some((outcome.end_ps, at))
+    });
+    awaited.max().map(|(_, at)| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_add_up_whatever_the_other_networks_take() {
+        for (total, compute, unloaded, ideal) in [
+            (100, 30, 80, 50),
+            (100, 30, 102, 50),
+            (100, 60, 80, 50),
+            (100, 30, 40, 50),
+            (100, 30, 120, 110),
+            (0, 0, 0, 0),
+        ] {
+            let split = TimeSplit::of(total, compute, unloaded, ideal);
+            assert_eq!(split.total_ps(), total);
+        }
+        let split = TimeSplit::of(100, 30, 80, 50);
+        assert_eq!((split.computing_ps, split.partners_ps), (30, 20));
+        let network = (split.latency_and_serialisation_ps, split.contention_ps);
+        assert_eq!(network, (30, 20));
+    }
+}
