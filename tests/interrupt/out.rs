@@ -259,7 +259,8 @@ fn processes_share_records() {
             assert_eq!(how, End::Exit(0), "{message}");
         }
         let all = names(&case.at("records"));
-        assert_eq!(all.len(), 2, "{all:?}");
+        // The experiment, its baseline, the unloaded fabric, the ideal network.
+        assert_eq!(all.len(), 4, "{all:?}");
         for name in all {
             let text = std::fs::read(case.at("records").join(&name)).unwrap();
             serde_json::from_slice::<serde_json::Value>(&text).unwrap();
