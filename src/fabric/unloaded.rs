@@ -5,7 +5,7 @@
 //! path: equal links, VLs and zero-load latencies. On two paths of one kind the arbiters may begin
 //! elsewhere, which shows only where a buffer holds less than a few packets.
 
-use super::analysis::path::path;
+use super::analysis::path::{Step, path};
 use super::engine::{Engine, RunEnd};
 use super::ids::NicPair;
 use super::spec::{FabricSpec, SpecError, Tick, TrunkSelection};
@@ -54,25 +54,36 @@ pub struct Times {
 pub struct Unloaded<'a> {
     spec: &'a FabricSpec,
     engine: Engine,
-    /// Kinds of paths, by what tells them apart.
-    kinds: BTreeMap<Vec<Section>, u32>,
+    /// Kinds of paths, numbered.
+    kinds: BTreeMap<Kind, u32>,
     /// Kind of the path between two NICs in a service level; `None` if there is no path.
     of_pair: BTreeMap<(NicPair, u8), Option<u32>>,
     /// By kind of path and size in bytes; `None` if the message never arrives.
     known: BTreeMap<(u32, u64), Option<Times>>,
 }
 
-/// A link of a path and the switch before it, as far as a lone packet notices them.
+/// What tells the paths of lone messages apart.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    sl: u8,
+    /// Virtual lane and rate of the first link.
+    first: (u8, Ratio),
+    sections: Vec<Section>,
+    /// Network latency of a packet of full size.
+    tail: Tick,
+}
+
+/// A switch of a path and the link behind it, as far as a lone packet of full size notices them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Section {
-    /// Virtual lane.
+    /// Virtual lane of the link.
     vl: u8,
     /// Ticks from the start of the packet until its header arrives at the switch, and until it leaves.
     arrives: Tick,
     leaves: Tick,
     /// True if a central buffer lies between the ports of the switch.
     central: bool,
-    /// Of the link, in flits per tick.
+    /// Rate of the link in flits per tick.
     rate: Ratio,
 }
 
@@ -120,38 +131,41 @@ impl<'a> Unloaded<'a> {
         if let Some(&kind) = self.of_pair.get(&(pair, sl)) {
             return kind;
         }
-        let kind = self.sections(pair, sl).map(|sections| {
+        let kind = self.new_kind(pair, sl).map(|kind| {
+            if self.kinds.len() >= MAX_ENTRIES {
+                // The numbers begin anew.
+                self.kinds.clear();
+                self.of_pair.clear();
+                self.known.clear();
+            }
             let next = self.kinds.len() as u32;
-            *self.kinds.entry(sections).or_insert(next)
+            *self.kinds.entry(kind).or_insert(next)
         });
         make_room(&mut self.of_pair);
         self.of_pair.insert((pair, sl), kind);
         kind
     }
 
-    /// What a lone packet of full size notices on its path.
-    fn sections(&self, pair: NicPair, sl: u8) -> Option<Vec<Section>> {
+    /// The kind of the path between two NICs.
+    fn new_kind(&self, pair: NicPair, sl: u8) -> Option<Kind> {
         let spec = self.spec;
         let level = usize::from(sl);
         let mtu = spec.qos.service_levels.get(level)?.mtu_bytes;
         let path = path(spec, spec, pair, level, mtu).ok()?;
         let first = spec.topology.attachment(pair.src);
-        let mut sections = vec![Section {
-            // The level and its largest packet are told apart by the first section.
-            vl: path.injection.1,
-            arrives: sl.into(),
-            leaves: path.tail,
-            central: false,
-            rate: spec.link_rate(first.switch, first.port),
-        }];
-        sections.extend(path.steps.iter().map(|step| Section {
+        let section = |step: &Step| Section {
             vl: step.channel.1,
             arrives: step.arrives,
             leaves: step.leaves,
             central: step.central.is_some(),
             rate: spec.link_rate(step.switch, step.port_out),
-        }));
-        Some(sections)
+        };
+        Some(Kind {
+            sl,
+            first: (path.injection.1, spec.link_rate(first.switch, first.port)),
+            sections: path.steps.iter().map(section).collect(),
+            tail: path.tail,
+        })
     }
 
     /// Sends `message` through the empty fabric.
