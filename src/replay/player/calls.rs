@@ -156,12 +156,7 @@ impl Player<'_> {
             bytes,
             mode,
         } = outgoing;
-        if to.index() >= self.ranks.len() {
-            let last = self.ranks.len() - 1;
-            return Err(format!(
-                "a message goes to rank {to}, but the trace has ranks 0 to {last}"
-            ));
-        }
+        self.check_receiver(to, || "a message".to_owned())?;
         let rendezvous =
             mode == SendMode::Synchronous || bytes > self.protocol.eager_threshold_bytes;
         let release = match (rendezvous, self.link.release(0)) {

@@ -160,12 +160,7 @@ impl Player<'_> {
         else {
             return Ok(State::Between);
         };
-        if to.index() >= self.ranks.len() {
-            let last = self.ranks.len() - 1;
-            return Err(format!(
-                "message {id} goes to rank {to}, but the trace has ranks 0 to {last}"
-            ));
-        }
+        self.check_receiver(to, || format!("message {id}"))?;
         let purpose = Purpose::PointToPoint { id, awaited };
         let (ranks, release) = (RankPair { from, to }, self.link.release(bytes));
         self.link.post(ps, ranks, bytes, purpose, release, shared)?;
@@ -175,6 +170,22 @@ impl Player<'_> {
             Release::Handed => State::Between,
             Release::Injected | Release::Delivered => State::Blocked,
         })
+    }
+
+    /// An error about `message` if there is no rank `to`.
+    pub(super) fn check_receiver(
+        &self,
+        to: RankId,
+        message: impl FnOnce() -> String,
+    ) -> Result<(), String> {
+        let last = self.ranks.len() - 1;
+        match to.index() <= last {
+            true => Ok(()),
+            false => Err(format!(
+                "{} goes to rank {to}, but the trace has ranks 0 to {last}",
+                message()
+            )),
+        }
     }
 
     /// Counts a point-to-point message of the trace.
