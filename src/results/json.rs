@@ -10,7 +10,7 @@ use super::{
     most_contended, peak_rss_bytes, per_slot, quotient, saturated, throughput, utilisation,
 };
 use crate::config::experiment::Job;
-use crate::config::{Experiment, Plan, experiment_hash_with, experiment_json};
+use crate::config::{Baseline, Experiment, Plan, experiment_hash_with, experiment_json};
 use crate::fabric::stats::{CctStats, CongestionStats, FabricStats, LinkStats, SlStats};
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
@@ -47,6 +47,10 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
     let hash = |experiment: &Experiment| {
         experiment_hash_with(experiment, &trace_digests(experiment, result))
     };
+    let baselines = plan.baselines.iter().zip(baselines);
+    let baselines = baselines.map(|(Baseline { experiment, .. }, run)| {
+        baseline_json(experiment, run, &hash(experiment))
+    });
     let mut document = json!({
         "schema": SCHEMA,
         "status": status(&overall),
@@ -74,16 +78,14 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         // Not modelled in this version.
         "energy": null,
         "links": links(plan, stats),
-        "baselines": plan.baselines.iter().zip(baselines).map(|(baseline, run)| {
-            baseline_json(&baseline.experiment, run, &hash(&baseline.experiment))
-        }).collect::<Vec<_>>(),
+        "baselines": baselines.collect::<Vec<_>>(),
         "engine": engine(result),
     });
     // Only where the plan asks where the time goes.
+    let time = (main.status == Status::Complete).then_some(time);
     for (name, run) in [("unloaded", unloaded), ("ideal", ideal)] {
         if let Some(run) = run {
-            let complete = main.status == Status::Complete;
-            document[name] = reference_json(experiment, run, complete.then_some(time));
+            document[name] = reference_json(experiment, run, time);
         }
     }
     document

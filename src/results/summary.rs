@@ -8,10 +8,10 @@ use super::{
     per_slot, quotient, saturated, throughput, utilisation,
 };
 use crate::config::Plan;
-use crate::config::experiment::Job;
 use crate::fabric::stats::FabricStats;
 use crate::replay::Repeat;
 use crate::replay::background::BackgroundOutcome;
+use crate::replay::outcome::JobOutcome;
 use crate::run::{RunResult, Simulation, Status};
 use crate::units::{human_bytes, human_count, human_time};
 use std::fmt::{self, Write};
@@ -44,10 +44,13 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         let so_far = so_far(&main.status);
         writeln!(out, "execution time  {}{so_far}", human_time(time))?;
     }
+    let compared = |base: u64| {
+        let factor = quotient(time, main.status == Status::Complete, Some(base));
+        let factor = factor.map_or_else(String::new, |s| format!("   slowdown {s:.4}"));
+        format!("{}{factor}", human_time(base))
+    };
     if let Some(base) = baseline_time_ps(plan, result) {
-        let factor = quotient(time, main.status == Status::Complete, Some(base))
-            .map_or_else(String::new, |s| format!("   slowdown {s:.4}"));
-        writeln!(out, "baseline        {}{factor}", human_time(base))?;
+        writeln!(out, "baseline        {}", compared(base))?;
     } else if !plan.baselines.is_empty() {
         let stalled = |run: &Simulation| matches!(run.status, Status::Stalled(_));
         let why = match result.baselines.iter().any(stalled) {
@@ -61,9 +64,7 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         ("ideal network", &result.ideal),
     ] {
         if let Some(base) = reference_ps(experiment, run.as_ref()) {
-            let factor = quotient(time, main.status == Status::Complete, Some(base))
-                .map_or_else(String::new, |s| format!("   slowdown {s:.4}"));
-            writeln!(out, "{name:<16}{}{factor}", human_time(base))?;
+            writeln!(out, "{name:<16}{}", compared(base))?;
         } else if plan.split {
             let why = match run.as_ref().map(|run| &run.status) {
                 Some(Status::Stalled(_)) => "stalled",
@@ -173,18 +174,14 @@ fn write_split(out: &mut String, plan: &Plan, result: &RunResult) -> fmt::Result
     let Some(Some(o)) = result.main.jobs.get(at) else {
         return Ok(());
     };
-    let percent = 100.0 * o.compute_ps as f64 / o.execution_ps.max(1) as f64;
+    let computing = computing(o);
     writeln!(
         out,
-        "where it goes   computing {percent:.1} %, the rest network and waiting for partners{of_job}"
+        "where it goes   computing {computing}, the rest network and waiting for partners{of_job}"
     )
 }
 
 fn write_jobs(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -> fmt::Result {
-    let levels = &plan.experiment.fabric.qos.service_levels;
-    let jobs = plan.experiment.jobs.iter().zip(&result.main.jobs);
-    let once = |(job, _): (&Job, _)| job.repeat == Repeat::Times(1);
-    let runs = !jobs.clone().all(once);
     let header = [
         "job",
         "ranks",
@@ -198,61 +195,82 @@ fn write_jobs(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) 
         "bytes",
     ];
     let mut rows = vec![header.map(String::from).to_vec()];
+    let jobs = &plan.experiment.jobs;
+    let runs = jobs.iter().any(|job| job.repeat != Repeat::Times(1));
     if runs {
         rows[0].push("runs".into());
     }
-    for (i, (job, outcome)) in jobs.enumerate() {
+    for (at, outcome) in result.main.jobs.iter().enumerate() {
         let Some(o) = outcome else { continue };
-        let factor = quotient(o.execution_ps, o.complete, job_baseline_ps(plan, result, i));
-        let split = time_split(result, i);
-        let part = |part: fn(&TimeSplit) -> u64| {
-            let percent = split.as_ref().map(|split| split.percent(part(split)));
-            percent.map_or_else(|| "-".into(), |percent| format!("{percent:.1} %"))
-        };
-        let computing = 100.0 * o.compute_ps as f64 / o.execution_ps.max(1) as f64;
-        rows.push(vec![
-            o.name.clone(),
-            o.ranks.to_string(),
-            levels[usize::from(job.sl)].name.clone(),
-            match (o.complete, o.execution_ps) {
-                (false, 0) => "-".into(),
-                (_, ps) => human_time(ps),
-            },
-            factor.map_or_else(|| "-".into(), |s| format!("{s:.4}")),
-            format!("{computing:.1} %"),
-            part(|split| split.partners_ps),
-            part(TimeSplit::network_ps),
-            human_count(o.messages),
-            human_bytes(o.bytes),
-        ]);
-        if let Some(row) = rows.last_mut().filter(|_| runs) {
+        let mut row = job_row(plan, result, at, o);
+        if runs {
             row.push(human_count(o.repetitions_ps.len() as u64));
         }
+        rows.push(row);
     }
     write_table(out, &rows)?;
     if explain {
         for o in result.main.jobs.iter().flatten() {
-            writeln!(
-                out,
-                "\n{}\n  point to point  {} messages, {}\n  collectives     {}\n  inside nodes    {} messages\n  \
-                 last rank       {} computing, {} network and waiting",
-                o.name,
-                human_count(o.point_to_point),
-                human_bytes(o.point_to_point_bytes),
-                human_count(o.collectives),
-                human_count(o.intra_node_messages),
-                human_time(o.compute_ps),
-                human_time(o.network_ps),
-            )?;
-            if let [first, .., last] = o.repetitions_ps[..] {
-                writeln!(
-                    out,
-                    "  runs            the first {}, the last {}",
-                    human_time(first),
-                    human_time(last)
-                )?;
-            }
+            write_details(out, o)?;
         }
+    }
+    Ok(())
+}
+
+/// The cells of job `at`, whose outcome is `o`.
+fn job_row(plan: &Plan, result: &RunResult, at: usize, o: &JobOutcome) -> Vec<String> {
+    let experiment = &plan.experiment;
+    let level = &experiment.fabric.qos.service_levels[usize::from(experiment.jobs[at].sl)];
+    let factor = quotient(
+        o.execution_ps,
+        o.complete,
+        job_baseline_ps(plan, result, at),
+    );
+    let split = time_split(result, at);
+    let part = |part: fn(&TimeSplit) -> u64| {
+        let percent = split.as_ref().map(|split| split.percent(part(split)));
+        percent.map_or_else(|| "-".into(), |percent| format!("{percent:.1} %"))
+    };
+    vec![
+        o.name.clone(),
+        o.ranks.to_string(),
+        level.name.clone(),
+        match (o.complete, o.execution_ps) {
+            (false, 0) => "-".into(),
+            (_, ps) => human_time(ps),
+        },
+        factor.map_or_else(|| "-".into(), |s| format!("{s:.4}")),
+        computing(o),
+        part(|split| split.partners_ps),
+        part(TimeSplit::network_ps),
+        human_count(o.messages),
+        human_bytes(o.bytes),
+    ]
+}
+
+/// The share of a job's time that the rank computes which ended last.
+fn computing(o: &JobOutcome) -> String {
+    let percent = 100.0 * o.compute_ps as f64 / o.execution_ps.max(1) as f64;
+    format!("{percent:.1} %")
+}
+
+/// What `explain` adds to a job.
+fn write_details(out: &mut String, o: &JobOutcome) -> fmt::Result {
+    writeln!(
+        out,
+        "\n{}\n  point to point  {} messages, {}\n  collectives     {}\n  inside nodes    {} messages\n  \
+         last rank       {} computing, {} network and waiting",
+        o.name,
+        human_count(o.point_to_point),
+        human_bytes(o.point_to_point_bytes),
+        human_count(o.collectives),
+        human_count(o.intra_node_messages),
+        human_time(o.compute_ps),
+        human_time(o.network_ps),
+    )?;
+    if let [first, .., last] = o.repetitions_ps[..] {
+        let (first, last) = (human_time(first), human_time(last));
+        writeln!(out, "  runs            the first {first}, the last {last}")?;
     }
     Ok(())
 }
