@@ -109,7 +109,7 @@ impl Part {
     /// Gives the result the place of DIR, and returns the names of its files.
     ///
     /// # Errors
-    /// If the system refuses, or DIR has files now that are not those of a result.
+    /// If the system refuses, or DIR meanwhile got a file that is no file of a result.
     pub fn commit(self) -> Result<Vec<String>, CliError> {
         let names = sync_all(&self.path).map_err(|e| {
             let why = format_args!("cannot write the results to the disk: {e}").to_string();
@@ -176,7 +176,7 @@ pub(in crate::cli) fn remove_part(path: &Path) {
     }
 }
 
-/// Removes a directory and its files, if they are those of a result, finished or not.
+/// Removes the files of a result from a directory, finished or not, and the directory if it is then empty.
 fn remove_files(path: &Path) {
     let Ok(entries) = std::fs::read_dir(path) else {
         return;
@@ -206,7 +206,7 @@ fn create_all(path: &Path) -> io::Result<Vec<PathBuf>> {
     }
 }
 
-/// Removes those of the directories that are empty.
+/// Removes the directories that are empty.
 pub(in crate::cli) fn remove_empty(created: &[PathBuf]) {
     for path in created.iter().rev() {
         // The result is in it.

@@ -123,7 +123,7 @@ struct Keep {
 }
 
 impl Keep {
-    /// Keeps the records of a trace whose header announces so many.
+    /// Room for the records of a trace; its header says that there are `announced`.
     fn new(announced: u64) -> Self {
         // What a header announces may be wrong: reserving for it must cost little.
         let room = announced.min(MAX_KEPT) as usize;
