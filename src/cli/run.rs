@@ -7,6 +7,7 @@ use clap::Args;
 use flitwise::config;
 use flitwise::results::{
     MissingFeature, SeriesFiles, curve_csv, curve_svg, is_series_file, result_json, summary,
+    write_link_files,
 };
 use flitwise::run::{Control, Progress, RunError, RunResult, Session, Silent, Status};
 use serde_json::Value;
@@ -129,6 +130,8 @@ fn write(
             part.write("curve.svg", &svg)?;
         }
     }
+    let links = write_link_files(part.path(), plan, &result.main.stats);
+    links.map_err(|e| part.failed(format_args!("{e:#}")))?;
     let series = series.map_or(Ok(()), |series| series.finish(result));
     series.map_err(|e| part.failed(format_args!("{e:#}")))?;
     part.commit()

@@ -2,6 +2,7 @@
 
 pub mod analysis;
 pub mod engine;
+pub mod held_up;
 pub mod ids;
 pub mod parameters;
 mod prefetch;

@@ -2,6 +2,7 @@
 
 use super::ids::{NicId, PortId, SwitchId, SwitchPort};
 use super::spec::Tick;
+use super::topology::Topology;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,9 @@ pub struct FabricStats {
     pub service_levels: Vec<SlStats>,
     /// Every connected outgoing link: NICs first, then switch ports.
     pub links: Vec<LinkStats>,
+    /// The turns that packets passed, by switch, in-port and out-port. Not in a record.
+    #[serde(skip)]
+    pub turns: Vec<TurnStats>,
     /// What congestion control did; `None` without it.
     pub congestion: Option<CongestionStats>,
 }
@@ -96,6 +100,7 @@ impl FabricStats {
             events: 0,
             service_levels: vec![SlStats::default(); levels],
             links: Vec::new(),
+            turns: Vec::new(),
             congestion: None,
         }
     }
@@ -284,6 +289,26 @@ pub enum LinkEnd {
     },
 }
 
+impl LinkEnd {
+    /// The switch port; `None` of a NIC.
+    #[must_use]
+    pub fn port(self) -> Option<SwitchPort> {
+        match self {
+            Self::Nic(_) => None,
+            Self::Port { switch, port } => Some(SwitchPort::new(switch, port)),
+        }
+    }
+
+    /// The switch port at this end of the link of `topology`, for a NIC the one that it is attached to.
+    #[must_use]
+    pub fn attachment(self, topology: &Topology) -> SwitchPort {
+        match self {
+            Self::Nic(nic) => topology.attachment(nic),
+            Self::Port { switch, port } => SwitchPort::new(switch, port),
+        }
+    }
+}
+
 impl From<SwitchPort> for LinkEnd {
     fn from(SwitchPort { switch, port }: SwitchPort) -> Self {
         Self::Port { switch, port }
@@ -311,4 +336,42 @@ pub struct LinkStats {
     /// Sum over the packets sent of the ticks between being ready to leave and
     /// leaving: the queueing in front of the link.
     pub queue_wait_ticks: u64,
+    /// Ticks, summed over packets, that packets waited for this link: in input buffers, in front of it,
+    /// and at a NIC for credits. This and the next are 0 before
+    /// [`attribute_waits`](super::held_up::attribute_waits).
+    pub waited_ticks: u64,
+    /// Ticks, summed over packets, that packets anywhere waited because of this link.
+    pub held_up_ticks: u64,
+}
+
+/// What came in by one port of a switch to leave by another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TurnStats {
+    /// The switch and the port by which they came in.
+    pub input: SwitchPort,
+    /// The port by which they left.
+    pub out_port: PortId,
+    /// Flits of the packets granted their way.
+    pub flits: u64,
+    /// Ticks from when they could be granted their way to when they were, summed over the packets
+    /// granted. In a FIFO only its head can be granted.
+    pub wait_ticks: u64,
+}
+
+impl TurnStats {
+    /// The turn from `input` to `out_port`, if packets passed it.
+    pub(super) fn of(
+        input: SwitchPort,
+        out_port: u32,
+        flits: u64,
+        wait_ticks: u64,
+    ) -> Option<Self> {
+        (flits > 0).then_some(Self {
+            input,
+            out_port: PortId::new(out_port),
+            flits,
+            wait_ticks,
+        })
+    }
 }

@@ -134,7 +134,9 @@ impl<'a> Replay<'a> {
     /// The results of the jobs so far, in their order.
     #[must_use]
     pub fn outcomes(&self) -> Vec<JobOutcome> {
-        self.jobs.iter().map(Player::outcome).collect()
+        let jobs = self.jobs.iter().enumerate();
+        jobs.map(|(at, job)| job.outcome(self.messages.latency(at)))
+            .collect()
     }
 
     /// The outcome of the background flows in a run that ended with tick `end`, in their
@@ -367,6 +369,9 @@ impl Workload for Replay<'_> {
         if token > u64::from(u32::MAX) {
             self.background.delivered(token);
         } else {
+            if let Ok(slot) = u32::try_from(token) {
+                self.messages.arrives(slot, now);
+            }
             self.report(now, token, What::Delivered);
         }
     }

@@ -64,7 +64,7 @@ impl Link {
         let (src, dst) = (self.nics[ranks.from.index()], self.nics[ranks.to.index()]);
         let slot = shared
             .messages
-            .insert(self.job, ranks, purpose, release)
+            .insert(self.job, ranks, purpose, release, shared.now)
             .ok_or("more than 2^32 messages are on their way")?;
         if src == dst {
             let copied = self

@@ -4,6 +4,8 @@
 use super::members::Key;
 use super::mpi::Packet;
 use super::program::RankId;
+use crate::fabric::spec::Tick;
+use crate::fabric::stats::Latency;
 
 /// Two ranks, one of which sends to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +27,8 @@ pub(super) struct InFlight {
     pub purpose: Purpose,
     /// What the sender waits for.
     pub release: Release,
+    /// Tick in which it was created.
+    created: Tick,
     /// The fabric has yet to report the injection.
     injection_due: bool,
     /// The fabric has yet to report the delivery.
@@ -72,6 +76,8 @@ pub(super) struct Messages {
     free: Vec<u32>,
     /// Messages in flight, by job.
     of_job: Vec<u64>,
+    /// Ticks from creation to delivery of the messages that the fabric carried, by job.
+    latencies: Vec<Latency>,
 }
 
 impl Messages {
@@ -81,10 +87,11 @@ impl Messages {
             slots: Vec::new(),
             free: Vec::new(),
             of_job: vec![0; jobs],
+            latencies: vec![Latency::default(); jobs],
         }
     }
 
-    /// Keeps a message until the fabric has reported all about it. `None` if 2³²
+    /// Keeps a message of tick `created` until the fabric has reported all about it. `None` if 2³²
     /// messages are in flight.
     pub(super) fn insert(
         &mut self,
@@ -92,12 +99,14 @@ impl Messages {
         ranks: RankPair,
         purpose: Purpose,
         release: Release,
+        created: Tick,
     ) -> Option<u32> {
         let message = InFlight {
             job,
             ranks,
             purpose,
             release,
+            created,
             injection_due: release == Release::Injected,
             delivery_due: true,
         };
@@ -114,6 +123,19 @@ impl Messages {
         };
         self.of_job[job as usize] += 1;
         Some(slot)
+    }
+
+    /// The fabric delivers the message in `slot` in tick `now`.
+    pub(super) fn arrives(&mut self, slot: u32, now: Tick) {
+        if let Some(Some(message)) = self.slots.get(slot as usize) {
+            let latency = now.saturating_sub(message.created);
+            self.latencies[message.job as usize].record(latency);
+        }
+    }
+
+    /// Ticks from creation to delivery of the messages of `job` that the fabric carried.
+    pub(super) fn latency(&self, job: usize) -> &Latency {
+        &self.latencies[job]
     }
 
     /// Notes that the message in `slot` was injected. `None` if its sender does not
@@ -174,7 +196,7 @@ mod tests {
         let insert = |messages: &mut Messages, release| {
             let [from, to] = [1, 2].map(RankId::new);
             let ranks = RankPair { from, to };
-            messages.insert(0, ranks, purpose, release).unwrap()
+            messages.insert(0, ranks, purpose, release, 0).unwrap()
         };
         let handed = insert(&mut messages, Release::Handed);
         let injected = insert(&mut messages, Release::Injected);

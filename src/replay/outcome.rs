@@ -1,9 +1,10 @@
 //! The results of the replay, per job.
 
+use crate::fabric::stats::Latency;
 use serde::{Deserialize, Serialize};
 
 /// Result of one job.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JobOutcome {
     /// Name from the experiment.
@@ -41,4 +42,6 @@ pub struct JobOutcome {
     pub bytes: u64,
     /// Messages between ranks on one node, which skip the fabric.
     pub intra_node_messages: u64,
+    /// Ticks from creation to delivery of the messages that the fabric carried.
+    pub latency: Latency,
 }

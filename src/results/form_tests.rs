@@ -30,7 +30,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         units: 256,
         bytes: 2048,
         end_to_end: latency.clone(),
-        network: latency,
+        network: latency.clone(),
     };
     let link = LinkStats {
         from: LinkEnd::Nic(NicId::new(0)),
@@ -43,6 +43,8 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         packets: 2,
         credit_wait_ticks: 10,
         queue_wait_ticks: 40,
+        waited_ticks: 50,
+        held_up_ticks: 50,
     };
     Simulation {
         status,
@@ -62,10 +64,13 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
             links: vec![
                 LinkStats {
                     credit_wait_ticks: 0,
+                    waited_ticks: 0,
+                    held_up_ticks: 0,
                     ..link
                 },
                 link,
             ],
+            turns: Vec::new(),
             congestion: None,
         },
         jobs: vec![Some(JobOutcome {
@@ -84,6 +89,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
             messages: 2,
             bytes: 2048,
             intra_node_messages: 0,
+            latency: latency.clone(),
         })],
         background: vec![BackgroundOutcome {
             sl: 0,
@@ -123,7 +129,10 @@ fn json_has_every_field() {
     assert_eq!(json["fabric"]["nics"], 4);
     assert_eq!(json["throughput_flits_per_cycle_per_nic"], 0.032);
     assert_eq!(json["latency_ns"]["default"]["network"]["mean"], 640.0);
-    assert_eq!(json["links"][0]["credit_wait_ticks"], 10);
+    assert_eq!(json["links"][0]["credit_wait_ns"], 6.4);
+    assert_eq!(json["links"][0]["held_up_ns"], 32.0);
+    assert_eq!(json["links"][1], serde_json::Value::Null);
+    assert_eq!(json["busiest_links"][0]["credit_wait_ns"], 0.0);
     assert_eq!(json["engine"]["events"], 99);
     assert!(json["engine"]["peak_rss_bytes"].as_u64().is_some());
 }
@@ -152,13 +161,17 @@ tiny      2  default  1.280 us    1.2800     25.0 %         -        -         2
 traffic         2 messages, 2 packets, 256 flits, 0 flit-hops
 throughput      0.0320 flits/cycle/NIC
 
-latency (ns)        count   mean    p50    p99    max
-default end to end      2  640.0  320.0  960.0  960.0
-default network         2  640.0  320.0  960.0  960.0
+latency (ns)        count   mean    p50    p99    max  baseline mean    p99
+tiny end to end         2  640.0  320.0  960.0  960.0          640.0  960.0
+default end to end      2  640.0  320.0  960.0  960.0          640.0  960.0
+default network         2  640.0  320.0  960.0  960.0          640.0  960.0
 
-most contended links        used  credit wait  mean queueing
-nic 0 -> switch 0 port 0  12.8 %        0.5 %        12.8 ns
+links that hold up packets    held up    share    used  credit wait
+nic 0 -> switch 0 port 0    32.000 ns  100.0 %  12.8 %        0.5 %
+
+busiest links               used  credit wait  mean queueing
 nic 0 -> switch 0 port 0  12.8 %        0.0 %        12.8 ns
+nic 0 -> switch 0 port 0  12.8 %        0.5 %        12.8 ns
 ";
     assert_eq!(text, expected, "got:\n{text}");
     assert!(summary(&plan(), &result(5), true).contains("last rank       320.000 ns computing"));

@@ -4,14 +4,15 @@
 //! out. They do not derive this form: half of its values are computed, and what they derive, with the
 //! names of their fields, is the form of records.
 
+use super::links::{busiest, culprits, links_json};
 use super::split::{reference_ps, time_split};
 use super::{
-    baseline_time_ps, curve::curve_json, execution_time_ps, job_baseline_ps, latency, link_end,
-    most_contended, peak_rss_bytes, per_slot, quotient, saturated, throughput, utilisation,
+    baseline_time_ps, curve::curve_json, execution_time_ps, job_baseline, latency, peak_rss_bytes,
+    per_slot, quotient, saturated, throughput,
 };
 use crate::config::experiment::Job;
 use crate::config::{Baseline, Experiment, Plan, experiment_hash_with, experiment_json};
-use crate::fabric::stats::{CctStats, CongestionStats, FabricStats, LinkStats, SlStats};
+use crate::fabric::stats::{CctStats, CongestionStats, FabricStats, SlStats};
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
 use crate::run::{RunResult, Simulation, Status};
@@ -20,7 +21,7 @@ use serde_json::{Map, Value, json};
 /// Version of the layout.
 pub const SCHEMA: &str = "flitwise-result-1";
 
-/// Links listed under `links`.
+/// Links listed under `links`, and under `busiest_links`.
 const LINKS: usize = 20;
 
 /// The whole document.
@@ -77,7 +78,8 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         "congestion": stats.congestion.as_ref().map(congestion),
         // Not modelled in this version.
         "energy": null,
-        "links": links(plan, stats),
+        "links": links_json(plan, stats, &culprits(stats, LINKS)),
+        "busiest_links": links_json(plan, stats, &busiest(plan, stats, LINKS)),
         "baselines": baselines.collect::<Vec<_>>(),
         "engine": engine(result),
     });
@@ -148,6 +150,8 @@ fn traffic(run: &Simulation) -> Value {
         flits_in_flight,
         flit_hops,
         host_flit_hops,
+        // `held_up_ticks` of links comes from them.
+        turns: _,
         // Messages handed to NICs: a workload may keep others back, which count as well.
         messages: _,
         // For rates; `events` is under `engine`.
@@ -218,10 +222,15 @@ fn jobs(plan: &Plan, result: &RunResult) -> Vec<Value> {
         .enumerate();
     pairs
         .filter_map(|(i, (job, outcome))| {
-            let baseline = job_baseline_ps(plan, result, i);
+            let baseline = job_baseline(plan, result, i);
+            let tick = plan.experiment.fabric.units.tick;
             let level = &levels[usize::from(job.sl)].name;
-            let mut value = job_json(job, outcome.as_ref()?, level, digest(&job.trace), baseline);
-            if let Some(split) = time_split(result, i) {
+            let outcome = outcome.as_ref()?;
+            let mut value = job_json(job, outcome, level, digest(&job.trace), baseline);
+            value["latency_ns"] = json!(latency(&outcome.latency, tick));
+            let baseline = baseline.and_then(|baseline| latency(&baseline.latency, tick));
+            value["baseline_latency_ns"] = json!(baseline);
+            if let Some(split) = time_split(plan, result, i) {
                 value["time_split"] = json!(split);
             }
             Some(value)
@@ -234,7 +243,7 @@ fn job_json(
     outcome: &JobOutcome,
     level: &str,
     trace_xxh3: Option<String>,
-    baseline_ps: Option<u64>,
+    baseline: Option<&JobOutcome>,
 ) -> Value {
     let JobOutcome {
         name,
@@ -254,7 +263,10 @@ fn job_json(
         messages,
         bytes,
         intra_node_messages,
+        // In nanoseconds with that of the baseline.
+        latency: _,
     } = outcome;
+    let baseline_ps = baseline.map(|baseline| baseline.execution_ps);
     json!({
         "name": name,
         "sl": level,
@@ -350,31 +362,6 @@ fn service_levels(plan: &Plan, stats: &FabricStats) -> Vec<Value> {
             })
         })
         .collect()
-}
-
-fn links(plan: &Plan, stats: &FabricStats) -> Vec<Value> {
-    let one = |link: &LinkStats| {
-        let LinkStats {
-            from,
-            to,
-            flits,
-            // For the utilisation.
-            units: _,
-            packets,
-            credit_wait_ticks,
-            queue_wait_ticks,
-        } = *link;
-        json!({
-            "from": link_end(from),
-            "to": link_end(to),
-            "flits": flits,
-            "packets": packets,
-            "utilisation": utilisation(&plan.experiment, stats, link),
-            "credit_wait_ticks": credit_wait_ticks,
-            "queue_wait_ticks": queue_wait_ticks,
-        })
-    };
-    most_contended(stats, LINKS).into_iter().map(one).collect()
 }
 
 /// The only field that differs from run to run.

@@ -1,6 +1,7 @@
 //! The results of a run: `result.json`, and the summary that it prints.
 
 mod curve;
+mod data_table;
 mod dtable;
 #[cfg(feature = "plots")]
 mod figure;
@@ -9,6 +10,7 @@ mod form_tests;
 mod interval;
 mod json;
 mod latency;
+mod links;
 mod missing;
 mod series;
 mod split;
@@ -21,6 +23,7 @@ pub use dtable::{DTABLE_SCHEMA, DTableReport};
 pub use interval::{Interval, interval_95};
 pub use json::{SCHEMA, result_json};
 pub use latency::{Latency, latency};
+pub use links::{busiest, culprits, write_link_files};
 pub use missing::MissingFeature;
 pub use series::SeriesFiles;
 pub use split::{TimeSplit, time_split};
@@ -29,17 +32,24 @@ pub use table::write_table;
 
 use crate::config::experiment::SeriesKind;
 use crate::config::{Experiment, Plan};
-use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 use crate::replay::Repeat;
 use crate::replay::background::{BackgroundOutcome, message_units};
+use crate::replay::outcome::JobOutcome;
 use crate::run::{RunResult, Simulation, Status};
 
 /// True if a run may write a file of this name into the directory of its results.
 #[must_use]
 pub fn is_result_file(name: &str) -> bool {
-    let own = ["result.json", "summary.txt", "curve.csv", "curve.svg"];
+    let own = [
+        "result.json",
+        "summary.txt",
+        "curve.csv",
+        "curve.svg",
+        "links.csv",
+        "links.parquet",
+    ];
     own.contains(&name) || is_series_file(name)
 }
 
@@ -110,16 +120,20 @@ pub fn baseline_time_ps(plan: &Plan, result: &RunResult) -> Option<u64> {
     times.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
-/// Execution time of job `index` in its baseline, if that is complete.
+/// Job `index` in its baseline, if it is complete there.
 #[must_use]
-pub fn job_baseline_ps(plan: &Plan, result: &RunResult, index: usize) -> Option<u64> {
+pub fn job_baseline<'a>(
+    plan: &Plan,
+    result: &'a RunResult,
+    index: usize,
+) -> Option<&'a JobOutcome> {
     plan.baselines
         .iter()
         .zip(&result.baselines)
         .find_map(|(baseline, run)| {
             let &(_, other) = baseline.jobs.iter().find(|&&(main, _)| main == index)?;
             let outcome = run.jobs.get(other)?.as_ref()?;
-            outcome.complete.then_some(outcome.execution_ps)
+            outcome.complete.then_some(outcome)
         })
 }
 
@@ -169,20 +183,13 @@ fn load(experiment: &Experiment, ticks: Tick, units: u64) -> f64 {
     units as f64 / slots.max(1) as f64
 }
 
-/// Part of the counted time in which a link was busy.
+/// Part of the counted time in which a link was busy. All of a packet counts in the tick in which it starts,
+/// so the part is cut at 1.
 #[must_use]
 pub fn utilisation(experiment: &Experiment, stats: &FabricStats, link: &LinkStats) -> f64 {
     let fabric = &experiment.fabric;
-    let at = match link.from {
-        LinkEnd::Port { switch, port } => SwitchPort { switch, port },
-        LinkEnd::Nic(nic) => fabric.topology.attachment(nic),
-    };
-    let rate = fabric.link_rate(at.switch, at.port);
-    let units = u128::from(link.units) * u128::from(rate.den());
-    let most = u128::from(stats.ticks())
-        * u128::from(rate.num())
-        * u128::from(fabric.link_units_per_flit());
-    units as f64 / most.max(1) as f64
+    let busy = fabric.busy_ticks(link.from.attachment(&fabric.topology), link.units);
+    (busy / stats.ticks().max(1) as f64).min(1.0)
 }
 
 /// True if the fabric did not keep up with the background. Beside jobs: more than 1 % of its
@@ -208,20 +215,6 @@ pub fn saturated(experiment: &Experiment, simulation: &Simulation) -> bool {
     });
     let longest = longest.max().unwrap_or(0);
     missing > offered / 100 && missing > longest.saturating_mul(nics)
-}
-
-/// The `n` links whose packets waited longest for credits; ties by queue wait, then by traffic,
-/// then by position. Links without credit wait and traffic are left out.
-#[must_use]
-pub fn most_contended(stats: &FabricStats, n: usize) -> Vec<&LinkStats> {
-    let mut links: Vec<&LinkStats> = stats
-        .links
-        .iter()
-        .filter(|l| l.flits > 0 || l.credit_wait_ticks > 0)
-        .collect();
-    links.sort_by_key(|l| std::cmp::Reverse((l.credit_wait_ticks, l.queue_wait_ticks, l.flits)));
-    links.truncate(n);
-    links
 }
 
 /// `nic 3` or `switch 2 port 7`.

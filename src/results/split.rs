@@ -2,6 +2,9 @@
 
 use super::execution_time_ps;
 use crate::config::{Experiment, Plan};
+use crate::fabric::held_up;
+use crate::fabric::spec::FabricSpec;
+use crate::fabric::stats::{FabricStats, LinkStats};
 use crate::run::{RunResult, Simulation, Status};
 use serde::Serialize;
 
@@ -20,23 +23,40 @@ pub struct TimeSplit {
     pub partners_ps: u64,
     /// Latency of the fabric, and the time that the bytes of a message take on its links.
     pub latency_and_serialisation_ps: u64,
-    /// Waiting for other messages: for a link, or for credits.
+    /// Waiting for other messages: [`queueing_ps`](Self::queueing_ps) and
+    /// [`credit_stalls_ps`](Self::credit_stalls_ps).
     pub contention_ps: u64,
+    /// Of the contention: waiting for links that other packets use.
+    pub queueing_ps: u64,
+    /// Of the contention: waiting for links that lack credits.
+    pub credit_stalls_ps: u64,
 }
 
 impl TimeSplit {
     /// The split of an execution time. A part is 0 where a better network gains nothing: an unloaded
     /// fabric may be later by a few ticks where blind allocation looks in turn.
+    ///
+    /// `for_credits`: the part of the waits in the fabric for links that lacked credits, from 0 to 1.
     #[must_use]
-    pub(super) fn of(total_ps: u64, compute_ps: u64, unloaded_ps: u64, ideal_ps: u64) -> Self {
+    pub(super) fn of(
+        total_ps: u64,
+        compute_ps: u64,
+        (unloaded_ps, ideal_ps): (u64, u64),
+        for_credits: f64,
+    ) -> Self {
         let ideal_ps = ideal_ps.min(total_ps);
         let unloaded_ps = unloaded_ps.clamp(ideal_ps, total_ps);
         let computing_ps = compute_ps.min(ideal_ps);
+        let contention_ps = total_ps - unloaded_ps;
+        let credit_stalls_ps = (contention_ps as f64 * for_credits).round() as u64;
+        let credit_stalls_ps = credit_stalls_ps.min(contention_ps);
         Self {
             computing_ps,
             partners_ps: ideal_ps - computing_ps,
             latency_and_serialisation_ps: unloaded_ps - ideal_ps,
-            contention_ps: total_ps - unloaded_ps,
+            contention_ps,
+            queueing_ps: contention_ps - credit_stalls_ps,
+            credit_stalls_ps,
         }
     }
 
@@ -61,7 +81,8 @@ impl TimeSplit {
 /// Where the time of job `index` of the experiment goes; `None` if the plan does not ask, if a run
 /// is not complete, or if the job repeats until the others end.
 #[must_use]
-pub fn time_split(result: &RunResult, index: usize) -> Option<TimeSplit> {
+pub fn time_split(plan: &Plan, result: &RunResult, index: usize) -> Option<TimeSplit> {
+    let fabric = &plan.experiment.fabric;
     let complete = |run: &Simulation| {
         let outcome = run.jobs.get(index)?.as_ref()?;
         (outcome.complete && !outcome.endless).then(|| outcome.clone())
@@ -73,9 +94,17 @@ pub fn time_split(result: &RunResult, index: usize) -> Option<TimeSplit> {
     Some(TimeSplit::of(
         job.execution_ps,
         job.compute_ps,
-        unloaded,
-        ideal,
+        (unloaded, ideal),
+        part_for_credits(&result.main.stats, fabric),
     ))
+}
+
+/// The part of all waits in the fabric for links that lacked credits.
+fn part_for_credits(stats: &FabricStats, fabric: &FabricSpec) -> f64 {
+    let waited = |link: &LinkStats| link.waited_ticks as f64;
+    let for_credits = |link: &LinkStats| waited(link) * held_up::part_for_credits(fabric, link);
+    let all: f64 = stats.links.iter().map(waited).sum();
+    stats.links.iter().map(for_credits).sum::<f64>() / all.max(1.0)
 }
 
 /// Execution time on the network of `run`, if it is complete.
@@ -108,12 +137,17 @@ mod tests {
             (100, 30, 120, 110),
             (0, 0, 0, 0),
         ] {
-            let split = TimeSplit::of(total, compute, unloaded, ideal);
-            assert_eq!(split.total_ps(), total);
+            for for_credits in [0.0, 0.3, 1.0] {
+                let split = TimeSplit::of(total, compute, (unloaded, ideal), for_credits);
+                assert_eq!(split.total_ps(), total);
+                let parts = split.queueing_ps + split.credit_stalls_ps;
+                assert_eq!(parts, split.contention_ps);
+            }
         }
-        let split = TimeSplit::of(100, 30, 80, 50);
+        let split = TimeSplit::of(100, 30, (80, 50), 0.25);
         assert_eq!((split.computing_ps, split.partners_ps), (30, 20));
         let network = (split.latency_and_serialisation_ps, split.contention_ps);
         assert_eq!(network, (30, 20));
+        assert_eq!((split.queueing_ps, split.credit_stalls_ps), (15, 5));
     }
 }

@@ -1,14 +1,15 @@
 //! The summary that a run prints: the results and their main causes.
 
+use super::links::write_links;
 use super::split::{TimeSplit, last_job, reference_ps, time_split};
 use super::stopped::{stopped_jobs, stopped_loads};
 use super::table::write_table;
 use super::{
-    baseline_time_ps, curve, execution_time_ps, job_baseline_ps, latency, link_end, most_contended,
-    per_slot, quotient, saturated, throughput, utilisation,
+    baseline_time_ps, curve, execution_time_ps, job_baseline, latency, per_slot, quotient,
+    saturated, throughput,
 };
 use crate::config::Plan;
-use crate::fabric::stats::FabricStats;
+use crate::fabric::stats::Latency;
 use crate::replay::Repeat;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
@@ -81,7 +82,7 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
     }
     write_jobs(out, plan, result, explain)?;
     write_traffic(out, plan, main)?;
-    write_latencies(out, plan, &main.stats)?;
+    write_latencies(out, plan, result)?;
     write_links(
         out,
         plan,
@@ -160,15 +161,18 @@ fn write_split(out: &mut String, plan: &Plan, result: &RunResult) -> fmt::Result
         1 => String::new(),
         _ => format!(" of {}", plan.experiment.jobs[at].name),
     };
-    if let Some(split) = time_split(result, at) {
+    if let Some(split) = time_split(plan, result, at) {
         let percent = |ps| format!("{:.1} %", split.percent(ps));
         return writeln!(
             out,
-            "where it goes   computing {}, waiting for partners {}, latency and serialisation {}, contention {}{of_job}",
+            "where it goes   computing {}, waiting for partners {}, latency and serialisation {}, contention {} \
+             (queueing {}, credit stalls {}){of_job}",
             percent(split.computing_ps),
             percent(split.partners_ps),
             percent(split.latency_and_serialisation_ps),
             percent(split.contention_ps),
+            percent(split.queueing_ps),
+            percent(split.credit_stalls_ps),
         );
     }
     let Some(Some(o)) = result.main.jobs.get(at) else {
@@ -224,9 +228,9 @@ fn job_row(plan: &Plan, result: &RunResult, at: usize, o: &JobOutcome) -> Vec<St
     let factor = quotient(
         o.execution_ps,
         o.complete,
-        job_baseline_ps(plan, result, at),
+        job_baseline(plan, result, at).map(|baseline| baseline.execution_ps),
     );
-    let split = time_split(result, at);
+    let split = time_split(plan, result, at);
     let part = |part: fn(&TimeSplit) -> u64| {
         let percent = split.as_ref().map(|split| split.percent(part(split)));
         percent.map_or_else(|| "-".into(), |percent| format!("{percent:.1} %"))
@@ -317,63 +321,74 @@ fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Resul
     Ok(())
 }
 
-fn write_latencies(out: &mut String, plan: &Plan, stats: &FabricStats) -> fmt::Result {
-    let tick = plan.experiment.fabric.units.tick;
-    let header = ["latency (ns)", "count", "mean", "p50", "p99", "max"];
-    let mut rows = vec![header.map(String::from).to_vec()];
-    for (level, sl) in plan
-        .experiment
-        .fabric
-        .qos
-        .service_levels
-        .iter()
-        .zip(&stats.service_levels)
-    {
-        for (kind, histogram) in [("end to end", &sl.end_to_end), ("network", &sl.network)] {
-            let Some(l) = latency(histogram, tick) else {
-                continue;
-            };
-            let ns = |value: f64| format!("{value:.1}");
-            rows.push(vec![
-                format!("{} {kind}", level.name),
-                human_count(l.count),
-                ns(l.mean),
-                ns(l.p50),
-                ns(l.p99),
-                ns(l.max),
-            ]);
-        }
-    }
-    write_table(out, &rows)
-}
-
-fn write_links(out: &mut String, plan: &Plan, stats: &FabricStats, n: usize) -> fmt::Result {
-    let ticks = stats.ticks().max(1) as f64;
+/// Latencies of jobs and SLs, and beside them those of the baseline: of a job in its baseline, of an SL
+/// where there is one baseline.
+fn write_latencies(out: &mut String, plan: &Plan, result: &RunResult) -> fmt::Result {
+    let levels = &plan.experiment.fabric.qos.service_levels;
+    let stats = &result.main.stats;
+    let baseline = match &result.baselines[..] {
+        [only] if only.status == Status::Complete => Some(&only.stats),
+        _ => None,
+    };
     let mut rows = vec![
         [
-            "most contended links",
-            "used",
-            "credit wait",
-            "mean queueing",
+            "latency (ns)",
+            "count",
+            "mean",
+            "p50",
+            "p99",
+            "max",
+            "baseline mean",
+            "p99",
         ]
         .map(String::from)
         .to_vec(),
     ];
-    for l in most_contended(stats, n) {
-        rows.push(vec![
-            format!("{} -> {}", link_end(l.from), link_end(l.to)),
-            format!("{:.1} %", 100.0 * utilisation(&plan.experiment, stats, l)),
-            format!("{:.1} %", 100.0 * l.credit_wait_ticks as f64 / ticks),
-            format!(
-                "{:.1} ns",
-                plan.experiment
-                    .fabric
-                    .units
-                    .tick
-                    .ns(l.queue_wait_ticks.into())
-                    / l.packets.max(1) as f64
-            ),
-        ]);
+    let mut add = |name: String, ticks: &Latency, baseline: Option<&Latency>| {
+        rows.extend(latency_row(plan, name, ticks, baseline));
+    };
+    for (at, outcome) in result.main.jobs.iter().enumerate() {
+        let Some(job) = outcome else { continue };
+        let before = job_baseline(plan, result, at).map(|baseline| &baseline.latency);
+        add(format!("{} end to end", job.name), &job.latency, before);
+    }
+    for (at, (level, sl)) in levels.iter().zip(&stats.service_levels).enumerate() {
+        let before = baseline.and_then(|stats| stats.service_levels.get(at));
+        let end_to_end = before.map(|sl| &sl.end_to_end);
+        add(
+            format!("{} end to end", level.name),
+            &sl.end_to_end,
+            end_to_end,
+        );
+        let network = before.map(|sl| &sl.network);
+        add(format!("{} network", level.name), &sl.network, network);
+    }
+    if plan.baselines.is_empty() {
+        rows.iter_mut().for_each(|row| row.truncate(6));
     }
     write_table(out, &rows)
+}
+
+/// A row of the latencies `ticks`; `None` if there are none.
+fn latency_row(
+    plan: &Plan,
+    name: String,
+    ticks: &Latency,
+    baseline: Option<&Latency>,
+) -> Option<Vec<String>> {
+    let tick = plan.experiment.fabric.units.tick;
+    let l = latency(ticks, tick)?;
+    let before = baseline.and_then(|ticks| latency(ticks, tick));
+    let ns = |value: f64| format!("{value:.1}");
+    let or_dash = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), ns);
+    Some(vec![
+        name,
+        human_count(l.count),
+        ns(l.mean),
+        ns(l.p50),
+        ns(l.p99),
+        ns(l.max),
+        or_dash(before.map(|before| before.mean)),
+        or_dash(before.map(|before| before.p99)),
+    ])
 }

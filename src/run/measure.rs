@@ -8,6 +8,7 @@ use super::{Network, Recording, RunError, Simulation, Snapshot};
 use crate::config::experiment::Measure;
 use crate::config::{ConfigError, Experiment};
 use crate::fabric::engine::{self, Engine, RunEnd};
+use crate::fabric::held_up::attribute_waits;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::FabricStats;
 use crate::replay::Replay;
@@ -278,7 +279,8 @@ pub(super) fn measure_load(
         (RunEnd::Finished, Some(deadlock)) => RunEnd::Deadlock(deadlock),
         (end, _) => end,
     };
-    let stats = run.engine.stats();
+    let mut stats = run.engine.stats();
+    attribute_waits(&scaled.fabric, &mut stats);
     let at_end = run.replay.background(stats.end_tick);
     let background = since(&at_end, at_start.as_deref());
     Ok(Simulation {

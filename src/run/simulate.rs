@@ -5,6 +5,7 @@ use super::workload::{outcomes_by_job, replay_of};
 use super::{Network, Progress, Reached, Recording, RunError, Simulation, Snapshot, Status};
 use crate::config::{ConfigError, Experiment};
 use crate::fabric::engine::{self, Engine, RunEnd};
+use crate::fabric::held_up::attribute_waits;
 use crate::replay::{Replay, program};
 use anyhow::anyhow;
 use std::ops::ControlFlow;
@@ -57,7 +58,8 @@ pub(super) fn run_experiment(
         operations: replay.progress().operations,
         operations_total: records,
     });
-    let stats = engine.stats();
+    let mut stats = engine.stats();
+    attribute_waits(&experiment.fabric, &mut stats);
     let messages = stats.messages + replay.waiting(stats.end_tick);
     Ok(Simulation {
         status,

@@ -5,7 +5,10 @@ use flitwise::fabric::engine::{Deadlock, Engine, Place, Progress, RunEnd, Waitin
 use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::series::{FlowSample, PortVlSample, Sample, Sampling, SourceSample};
 use flitwise::fabric::spec::{FabricSpec, Tick};
-use flitwise::fabric::stats::{CctStats, CongestionStats, FabricStats, Latency, LinkEnd};
+use flitwise::fabric::stats::{
+    CctStats, CongestionStats, FabricStats, Latency, LinkEnd, TurnStats,
+};
+use flitwise_oracles::Turns;
 use flitwise_oracles::hierarchical::{
     self as oracle, Blocked, CongestionCounts, End, FlowKey, LevelCounts, OracleRun,
 };
@@ -144,6 +147,7 @@ fn compare_counts(stats: &FabricStats, oracle: &OracleRun) -> Result<(), TestCas
         prop_assert_eq!(link.queue_wait_ticks, queue, "queue wait of {:?}", from);
         prop_assert_eq!(link.credit_wait_ticks, credit, "credit wait of {:?}", from);
     }
+    prop_assert_eq!(turns_of(stats), oracle.turns.clone());
     Ok(())
 }
 
@@ -183,6 +187,16 @@ pub fn expected_sample(sample: &oracle::Sample) -> Sample {
         port_vls: sample.port_vls.iter().map(port_vl).collect(),
         sources: sample.flows.iter().map(source).collect(),
     }
+}
+
+/// The turns as the oracles count them.
+pub fn turns_of(stats: &FabricStats) -> Turns {
+    let turn = |turn: &TurnStats| {
+        let (switch, port) = (turn.input.switch, turn.input.port);
+        let at = (switch.index(), port.index(), turn.out_port.index());
+        (at, (turn.flits, turn.wait_ticks))
+    };
+    stats.turns.iter().map(turn).collect()
 }
 
 /// An end of a link as the engine names it.

@@ -6,7 +6,7 @@ use crate::common::infiniband::{control, marker_of, ratio, static_pool, voq_fabr
 use crate::common::random::config;
 use crate::common::random_infiniband::{fabric, script, traffic, tree_fabric};
 use crate::common::script::{Cue, Script, message};
-use crate::compare::{as_stats, expected_sample, link_end};
+use crate::compare::{as_stats, expected_sample, link_end, turns_of};
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::series::{Sample, Sampling};
 use flitwise::fabric::spec::congestion::CctEntry;
@@ -127,6 +127,7 @@ fn compare_counts(
             .any(|end| matches!(end, LinkEnd::Nic(_)));
         *(if to_host { &mut host_hops } else { &mut hops }) += link.flits;
     }
+    prop_assert_eq!(turns_of(stats), oracle.turns.clone());
     prop_assert_eq!((stats.flit_hops, stats.host_flit_hops), (hops, host_hops));
     let counted = spec
         .congestion_control

@@ -46,9 +46,10 @@ impl Case {
     }
 }
 
-const ALL: [&str; 5] = [
+const ALL: [&str; 6] = [
     "flows.csv",
     "flows.svg",
+    "links.csv",
     "result.json",
     "shares.svg",
     "summary.txt",
@@ -59,14 +60,14 @@ fn another_experiment_is_replaced_only_by_force() {
     let case = Case::new();
     let message = case.accepted("out", &[]);
     assert!(
-        message.ends_with("out: result.json, summary.txt, 3 series files\n"),
+        message.ends_with("out: links.csv, result.json, summary.txt, 3 series files\n"),
         "{message}"
     );
     // The same one again, without its series.
     case.accepted("out", &["--set", "series.figure_lines=0"]);
     assert_eq!(
         names(&case.at("out")),
-        ["flows.csv", "result.json", "summary.txt"]
+        ["flows.csv", "links.csv", "result.json", "summary.txt"]
     );
     let old = std::fs::read(case.at("out/result.json")).unwrap();
     let hash = serde_json::from_slice::<serde_json::Value>(&old).unwrap();

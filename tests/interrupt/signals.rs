@@ -60,7 +60,7 @@ fn an_interrupted_run_gives_partial_results() {
             "{summary}"
         );
         assert!(!summary.contains("execution time"), "{summary}");
-        assert_eq!(names(&out), ["result.json", "summary.txt"]);
+        assert_eq!(names(&out), ["links.csv", "result.json", "summary.txt"]);
         assert_eq!(names(dir.path()), ["out"]);
     }
 }
@@ -82,7 +82,7 @@ fn a_run_that_is_stopped_half_way_says_of_what() {
     let (how, summary, message) = end(child);
     assert_eq!(how, End::Signal(SIGINT), "{message}");
     assert!(
-        message.contains("wrote ") && message.contains(": result.json, summary.txt\n"),
+        message.contains("wrote ") && message.contains(": links.csv, result.json, summary.txt\n"),
         "{message}"
     );
     // 100,000 times 1.4 ms.
@@ -159,7 +159,7 @@ fn signals_at_once_are_one() {
         "{how:?} {message}"
     );
     assert!(text.contains("\"interrupted\""), "{text}");
-    assert_eq!(names(&out), ["result.json", "summary.txt"]);
+    assert_eq!(names(&out), ["links.csv", "result.json", "summary.txt"]);
     assert_eq!(names(dir.path()), ["out"]);
 }
 

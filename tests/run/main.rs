@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod culprits;
 mod generate;
 mod infiniband_testbed;
 mod jobs;

@@ -8,7 +8,9 @@ use super::recorder::Recorder;
 use crate::fabric::series::FlowSample;
 use crate::fabric::spec::congestion::SourceControl;
 use crate::fabric::spec::{FabricSpec, Tick};
-use crate::fabric::stats::{CctStats, CongestionStats, FabricStats, Latency, LinkStats, SlStats};
+use crate::fabric::stats::{
+    CctStats, CongestionStats, FabricStats, Latency, LinkStats, SlStats, TurnStats,
+};
 use crate::fabric::workload::{PacketReport, Workload};
 
 /// A data packet whose tail has reached its destination.
@@ -216,8 +218,13 @@ impl Counters {
         )
     }
 
-    /// All statistics up to the end of tick `now`, with the statistics of `links`.
-    pub(super) fn stats(&self, now: Tick, links: Vec<LinkStats>) -> FabricStats {
+    /// All statistics up to the end of tick `now`, with the statistics of `links` and of `turns`.
+    pub(super) fn stats(
+        &self,
+        now: Tick,
+        links: Vec<LinkStats>,
+        turns: Vec<TurnStats>,
+    ) -> FabricStats {
         FabricStats {
             start_tick: self.start,
             end_tick: now,
@@ -232,6 +239,7 @@ impl Counters {
             events: self.events,
             service_levels: self.service_levels.clone(),
             links,
+            turns,
             congestion: self.congestion,
         }
     }

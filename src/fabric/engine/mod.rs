@@ -32,6 +32,7 @@ mod pool;
 pub mod probe;
 mod recorder;
 mod run;
+mod turns;
 mod vls;
 mod voq;
 

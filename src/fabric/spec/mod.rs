@@ -28,7 +28,7 @@ pub use super::switch::hierarchical::{self, Hierarchical};
 pub use super::switch::voq::{self, Voq};
 pub use super::switch::{Switch, SwitchKind};
 
-use super::ids::{PortId, SwitchId};
+use super::ids::{PortId, SwitchId, SwitchPort};
 use super::topology::Topology;
 use super::workload::Queueing;
 use crate::units::Ratio;
@@ -170,6 +170,14 @@ impl FabricSpec {
             true => self.units.flit_bytes,
             false => 1,
         }
+    }
+
+    /// Ticks for which a link that carried `units` units of link time was busy. `at`: its switch port.
+    #[must_use]
+    pub fn busy_ticks(&self, at: SwitchPort, units: u64) -> f64 {
+        let rate = self.link_rate(at.switch, at.port);
+        let per_flit = u64::from(self.link_units_per_flit());
+        units as f64 * rate.den() as f64 / (rate.num() as f64 * per_flit as f64)
     }
 
     /// Units of [`FabricSpec::link_units_per_flit`] for which a packet with `payload` bytes

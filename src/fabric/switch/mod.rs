@@ -11,6 +11,7 @@ use self::voq::{Voq, VoqParameters};
 use super::ids::{NicId, PortId};
 use super::parameters::Parameters;
 use super::spec::{FabricSpec, Hop, LinkRates, Qos, SpecError, Stages, Tick, Units};
+use super::stats::LinkStats;
 use super::topology::Topology;
 use crate::units::TickLength;
 use serde::{Deserialize, Serialize};
@@ -132,6 +133,10 @@ pub trait SwitchKind {
 
     /// Credits of all buffers in a fabric of `topology`.
     fn buffer_credits(&self, topology: &Topology) -> BufferCredits;
+
+    /// Ticks, summed over packets, that packets in a switch waited for the link of a port, whose
+    /// counts are `link`. In input buffers they waited for `in_input_buffers` ticks before a grant.
+    fn waits_for(&self, link: &LinkStats, in_input_buffers: u64) -> u64;
 
     /// What packets in its buffers wait for.
     fn waits(&self) -> Waits<'_>;

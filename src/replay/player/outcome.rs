@@ -1,6 +1,7 @@
 //! The result of a job.
 
 use super::Player;
+use crate::fabric::stats::Latency;
 use crate::replay::outcome::JobOutcome;
 use crate::replay::rank::Rank;
 
@@ -15,8 +16,8 @@ impl Player<'_> {
         last.map_or((self.began_ps, 0), |rank| (rank.last_ps, rank.compute_ps()))
     }
 
-    /// The result of the job so far.
-    pub(in crate::replay) fn outcome(&self) -> JobOutcome {
+    /// The result of the job so far. `latency`: of its messages in the fabric.
+    pub(in crate::replay) fn outcome(&self, latency: &Latency) -> JobOutcome {
         let (end_ps, compute_ps) = self.last();
         let count = self.repetitions_ps.len() as u128;
         let complete = self.ended() || (self.endless() && count > 0);
@@ -51,6 +52,7 @@ impl Player<'_> {
             messages: self.link.sent,
             bytes: self.link.bytes,
             intra_node_messages: self.link.intra_node_sent,
+            latency: latency.clone(),
         }
     }
 }

@@ -1,22 +1,20 @@
 //! Time series as files and figures (`docs/result.md`, "Time series").
 //!
 //! Each run appends its rows to a [`spool`] of its own. In the end the spools of all runs
-//! become one [`table`] per series, in the order of the runs, and the experiment's spools
+//! become one [table](super::data_table) per series, in the order of the runs, and the experiment's spools
 //! become its [`figure`]s. So memory is bounded, and the files do not depend on which runs
 //! ran side by side.
 
 #[cfg(feature = "plots")]
 mod draw;
 mod figure;
-#[cfg(feature = "parquet")]
-mod parquet;
 mod spool;
-mod table;
 
-use crate::config::experiment::{Series, SeriesFormat, SeriesKind};
+use crate::config::experiment::{Series, SeriesKind};
 use crate::config::{Experiment, Plan};
 use crate::fabric::ids::NicId;
 use crate::fabric::series::Sample;
+use crate::results::data_table::{self, Cell, Column, ColumnKind, Table};
 use crate::results::missing::missing_for;
 use crate::run::{Recorder, Recording, Run, RunResult};
 use anyhow::{Context, anyhow};
@@ -24,7 +22,6 @@ use flitwise_formats::sink::Sink;
 use spool::{NONE, Row, Spool};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use table::{Cell, Column, ColumnKind, CsvTable, Table};
 
 /// The figure of several flows that share a NIC.
 pub(super) const SHARES: &str = "shares.svg";
@@ -78,16 +75,11 @@ impl<'a> SeriesFiles<'a> {
         }
         let outputs = series.record.iter().map(|&kind| {
             let columns = columns(kind);
-            let path = |extension: &str| dir.join(format!("{}.{extension}", kind.name()));
-            let mut tables: Vec<Box<dyn Table>> = Vec::new();
-            if series.format != SeriesFormat::Parquet {
-                tables.push(Box::new(CsvTable::create(&path("csv"), &columns)?));
-            }
-            if series.format != SeriesFormat::Csv {
-                tables.extend(parquet_table(&path("parquet"), kind.name(), &columns)?);
-            }
+            let tables = data_table::open(dir, kind.name(), series.format, &columns)?;
             let drawn = series.figure_lines > 0;
-            let figure = drawn.then(|| Sink::create(&path("svg"))).transpose()?;
+            let figure = drawn
+                .then(|| Sink::create(&dir.join(format!("{}.svg", kind.name()))))
+                .transpose()?;
             let shared = drawn && kind == SeriesKind::Flows;
             let shares = shared
                 .then(|| Sink::create(&dir.join(SHARES)))
@@ -205,23 +197,6 @@ impl<'a> SeriesFiles<'a> {
             error: None,
         })
     }
-}
-
-/// The table as a Parquet file.
-#[cfg(feature = "parquet")]
-fn parquet_table(
-    path: &Path,
-    name: &str,
-    columns: &[Column],
-) -> anyhow::Result<Option<Box<dyn Table>>> {
-    let table = parquet::ParquetTable::create(path, name, columns)?;
-    Ok(Some(Box::new(table)))
-}
-
-/// None: [`SeriesFiles::open`] has refused Parquet.
-#[cfg(not(feature = "parquet"))]
-fn parquet_table(_: &Path, _: &str, _: &[Column]) -> anyhow::Result<Option<Box<dyn Table>>> {
-    Ok(None)
 }
 
 #[cfg(feature = "plots")]

@@ -30,10 +30,12 @@ mod report;
 mod routing;
 mod run;
 mod sizes;
+mod turns;
 mod vls;
 pub mod voq;
 pub mod wiring;
 
 pub use congestion::FlowKey;
 pub use report::{CctCounts, CctiChange, CongestionCounts, FlowSample, RunEnd, Sample};
+pub use turns::Turns;
 pub use wiring::End;

@@ -15,6 +15,7 @@ use crate::fabric::engine::congestion::{MarkerQueue, PacketLength};
 use crate::fabric::engine::ids::{CentralId, InputId, OutputId};
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::{Obstacle, Probe};
+use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::Tick;
 
 impl<C: Control, P: Probe> Fabric<C, P> {
@@ -100,8 +101,10 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             vl as u8 + 1
         };
         if self.prefetching {
-            // The grant will give credits back to it.
+            // The grant will give credits back to it, and count the turn.
             self.links.prefetch(input.upstream);
+            self.turns.prefetch(port, output);
+            prefetch(&self.granted_at, port.index() * self.vls + vl as usize);
         }
         let (position, mport) = (port.position(), port.mport());
         if mport == output.mport() {
@@ -364,9 +367,14 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         if C::BLIND {
             self.blind.granted_input(port);
         }
-        if self.input_fifos.pop(&mut input.heads, at, vl, packet.next) {
+        let (output, flits, next) = (packet.output, packet.flits, packet.next);
+        let granted_before = &mut self.granted_at[at * self.vls + vl];
+        let waited = self.kernel.now - packet.ready.max(*granted_before);
+        *granted_before = self.kernel.now;
+        if self.input_fifos.pop(&mut input.heads, at, vl, next) {
             input.ready &= !(1 << vl);
         }
+        self.turns.at(port, output).granted(flits, waited);
         let mut credit_return = credit_return;
         let control = self.control.get();
         if let Some(control) = control {

@@ -65,6 +65,7 @@ use super::next_hop::NextHops;
 use super::nic::Answering;
 use super::pool::{EntryId, MessageId, PacketId};
 use super::probe::Probe;
+use super::turns::Turns;
 use super::vls::Vls;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::hierarchical::Timing;
@@ -95,6 +96,9 @@ pub(super) struct Fabric<C, P> {
     far_words: usize,
     blind: Blind,
     outputs: Vec<Output>,
+    turns: Turns,
+    /// Per in-port and VL: tick of the last grant of a packet from its FIFO.
+    granted_at: Vec<Tick>,
     /// The sending ends of links: of outputs, then of NICs.
     senders: Vec<Sender>,
     nics: Vec<Nic>,
@@ -211,6 +215,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             nics: vec![Nic::default(); nic_count],
             schedulers: Schedulers::new(spec, &switch.scheduler, outputs.len()),
             outputs,
+            turns: Turns::new(ports, topology.radix()),
+            granted_at: vec![0; ports * vls],
             senders,
             links: Links::new(spec, switch),
             input_fifos: Fifos::new(ports, vls),

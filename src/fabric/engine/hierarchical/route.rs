@@ -125,6 +125,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     #[inline]
     fn join_input(&mut self, port: InputId, id: PacketId, vl: u8) {
         let packet = &mut self.kernel.packets[id];
+        packet.ready = self.kernel.now;
         let (output, vl) = (packet.output, usize::from(vl));
         if C::ADAPTIVE {
             self.waiting[output.index()] += u32::from(packet.credits);

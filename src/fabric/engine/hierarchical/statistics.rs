@@ -14,6 +14,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// Sets all counts to 0. A credit wait that goes on counts from the next tick.
     pub(super) fn restart_counting(&mut self) {
         self.kernel.observers.counters.restart(self.kernel.now);
+        self.turns.restart();
         for (output, link) in self.outputs.iter_mut().zip(&mut self.senders) {
             output.sent = LinkCounts::default();
             if link.blocked_since != Tick::MAX {
@@ -39,9 +40,12 @@ impl<C: Control, P: Probe> Fabric<C, P> {
                     credit_wait_ticks: sent.credit_wait
                         + (self.kernel.now + 1).saturating_sub(link.blocked_since),
                     queue_wait_ticks: sent.queue_wait,
+                    waited_ticks: 0,
+                    held_up_ticks: 0,
                 }
             })
             .collect();
-        self.kernel.observers.counters.stats(self.kernel.now, links)
+        let counters = &self.kernel.observers.counters;
+        counters.stats(self.kernel.now, links, self.turns.stats())
     }
 }

@@ -270,7 +270,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline]
     fn head_credits(&self, input: InputId, out_port: OutPort, vl: usize) -> u16 {
         let queue = self.inputs[input.index()].queue(out_port, self.vls, vl);
-        self.kernel.packets[self.queues[queue].head].credits
+        self.kernel.packets[self.queues[queue].fifo.head].credits
     }
 
     /// Phase 6: each in-port with grants accepts the grant of the first output at or after its

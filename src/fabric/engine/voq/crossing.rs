@@ -8,7 +8,7 @@
 use super::arbiter::Pick;
 use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
 use super::packet::{Packet, Purpose};
-use super::parts::{Input, Output, OutputVl, Queue};
+use super::parts::{Input, Output, OutputQueue, OutputVl};
 use super::ports::{InPort, Pointer};
 use super::rate::{Length, PlainPacket, SubTick};
 use super::schedule::{Schedule, cross_plainly};
@@ -61,13 +61,16 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let reader = &mut self.inputs[input.index()];
         let pick: Pick = port.grant;
         let queue = &mut self.queues[reader.queue(port.out_port, self.vls, pick.vl.into())];
-        let id = queue.head;
+        let id = queue.fifo.head;
         let packet = &mut self.kernel.packets[id];
         let output_vl = self.links.vl_mut(output, pick.vl);
         leave_queue(packet, queue, (reader, port), (output_vl, pick.vl));
         let arbiters = &mut self.switch_arbiters;
         arbiters.advance(output.index(), pick, packet.bytes.into());
         let (upstream, joined_at) = (reader.upstream, packet.waiting_since);
+        // Behind the head of a FIFO, it waited for the output of that head.
+        let waited = now - joined_at.max(packet.starts);
+        queue.counts.granted(packet.flits.into(), waited);
         let mut delay = 1 + self.links.latency(upstream);
         if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
             let queue = MarkerQueue {
@@ -177,7 +180,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 #[inline(always)]
 fn leave_queue<const L: usize, const W: usize>(
     packet: &Packet<L>,
-    queue: &mut Queue,
+    queue: &mut OutputQueue,
     (reader, port): (&mut Input<W>, &mut Output),
     (output_vl, vl): (&mut OutputVl<W>, u8),
 ) {
@@ -185,8 +188,8 @@ fn leave_queue<const L: usize, const W: usize>(
     output_vl.credits -= packet.credits;
     reader.pointer = Pointer::behind(port.out_port);
     output_vl.pointer = Pointer::behind(reader.in_port);
-    queue.head = packet.next;
-    if queue.head == PacketId::NONE {
+    queue.fifo.head = packet.next;
+    if packet.next == PacketId::NONE {
         reader.queues -= 1;
         output_vl.heads.remove(reader.in_port);
         if output_vl.heads.is_empty() {

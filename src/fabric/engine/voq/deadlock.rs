@@ -22,7 +22,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let mut holders: BTreeMap<(InputId, u8), (BTreeSet<usize>, u32)> = BTreeMap::new();
         for queue in 0..self.queues.len() {
             let input = self.input_of(queue);
-            let mut at = self.queues[queue].head;
+            let mut at = self.queues[queue].fifo.head;
             while at != PacketId::NONE {
                 let packet = &self.kernel.packets[at];
                 let held = holders.entry((input, packet.buffer_vl)).or_default();
@@ -43,7 +43,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         // VoQs whose head is not live by itself, each with the VoQs that hold its credits.
         let mut waiting: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for queue in 0..self.queues.len() {
-            if self.queues[queue].head != PacketId::NONE
+            if self.queues[queue].fifo.head != PacketId::NONE
                 && let Some(waits_for) = self.waits_for(queue, &holders)
             {
                 waiting.insert(queue, waits_for);
@@ -64,7 +64,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         queue: usize,
         holders: &BTreeMap<(InputId, u8), (BTreeSet<usize>, u32)>,
     ) -> Option<Vec<usize>> {
-        let packet = self.kernel.packets[self.queues[queue].head];
+        let packet = self.kernel.packets[self.queues[queue].fifo.head];
         let (output, vl) = (packet.output, packet.vl);
         let port = &self.outputs[output.index()];
         if port.to.is_nic() {
@@ -90,7 +90,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// The head of `queue`, for the report.
     fn describe(&self, queue: usize) -> Waiting {
-        let packet = &self.kernel.packets[self.queues[queue].head];
+        let packet = &self.kernel.packets[self.queues[queue].fifo.head];
         let SwitchPort { switch, port } = self.input_of(queue).at(self.radix);
         Waiting {
             place: Place::Input,

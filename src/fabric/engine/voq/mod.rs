@@ -46,7 +46,7 @@ use self::fifos::Fifos;
 use self::layout::Rates;
 use self::link::Links;
 use self::packet::{Origins, Packet};
-use self::parts::{Input, Nic, Output, Queue};
+use self::parts::{Input, Nic, Output, OutputQueue};
 use self::route::Routes;
 use super::bits::{Divisor, push_quickly};
 use super::calendar::ShortBucket;
@@ -97,7 +97,7 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     nics: Vec<Nic>,
     queue_pairs: QueuePairs,
     /// VoQs, numbered as [`Input::queue`] says.
-    queues: Vec<Queue>,
+    queues: Vec<OutputQueue>,
     /// FIFOs, if input buffers have them; the VoQs then hold their heads.
     fifos: Option<Box<Fifos>>,
     switch_arbiters: Arbiters,
@@ -205,7 +205,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             sink_rate: voq.hca.sink_rate.map(|rate| rates.index(rate)),
             nics: (0..nics).map(|_| Nic::new(vls)).collect(),
             queue_pairs: QueuePairs::new(nics, spec.qos.service_levels.len(), vls),
-            queues: vec![Queue::default(); queues],
+            queues: vec![OutputQueue::default(); queues],
             fifos: (voq.input_queues == InputQueues::Fifo)
                 .then(|| Box::new(Fifos::new(ports, vls))),
             switch_arbiters: Arbiters::new(&voq.vlarb, ports),

@@ -29,7 +29,8 @@ pub(in crate::fabric::engine) struct Packet<const L: usize> {
     /// Tick in which its present wait began: in a VoQ, in an output buffer or a queue of a NIC.
     /// After a grant, the tick from which it may leave the output buffer.
     pub waiting_since: Tick,
-    /// Tick in which the link behind `output` starts it.
+    /// Tick in which the link behind `output` starts it. Before a grant, a tick of the past: when
+    /// it became the head of its FIFO by the grant of another, or when the link before started it.
     pub starts: Tick,
     /// Next packet of the same FIFO.
     pub next: PacketId,

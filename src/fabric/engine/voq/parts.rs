@@ -12,6 +12,7 @@ use crate::fabric::engine::counters::LinkCounts;
 use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::ids::{InputId, OutputId};
 use crate::fabric::engine::pool::PacketId;
+use crate::fabric::engine::turns::TurnCounts;
 use crate::fabric::ids::{SwitchId, SwitchPort};
 use crate::fabric::spec::{FabricSpec, Tick, Voq};
 use crate::fabric::topology::{Peer, Topology};
@@ -31,6 +32,14 @@ impl Default for Queue {
             tail: PacketId::NONE,
         }
     }
+}
+
+/// A virtual output queue: the packets of an in-port that go on by one (out-port, VL).
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct OutputQueue {
+    pub fifo: Queue,
+    /// What was granted from it.
+    pub counts: TurnCounts,
 }
 
 /// The state of an (output, VL): which in-ports request it, and its credits.

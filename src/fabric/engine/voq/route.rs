@@ -220,7 +220,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let MarkerQueue { input, output, vl } = queue;
         let state = &mut self.inputs[input.index()];
         let out_port = OutPort::within(output, state.first_output);
-        let queue = &mut self.queues[state.queue(out_port, self.vls, vl.into())];
+        let queue = &mut self.queues[state.queue(out_port, self.vls, vl.into())].fifo;
         let is_head = queue.head == PacketId::NONE;
         if is_head {
             queue.head = id;
@@ -243,6 +243,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             let Packet {
                 input, output, vl, ..
             } = self.kernel.packets[id];
+            self.kernel.packets[id].starts = self.kernel.now;
             if self.join_voq(id, MarkerQueue { input, output, vl }) {
                 let idle_from = self.outputs[output.index()].free_at.tick;
                 let at = idle_from.saturating_sub(self.stages.allocation);

@@ -11,10 +11,11 @@ use crate::fabric::engine::counters::LinkCounts;
 use crate::fabric::engine::ids::{InputId, OutputId};
 use crate::fabric::engine::pool::EntryId;
 use crate::fabric::engine::probe::Probe;
+use crate::fabric::engine::turns::TurnCounts;
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::series::PortVlSample;
 use crate::fabric::spec::Tick;
-use crate::fabric::stats::{FabricStats, LinkStats};
+use crate::fabric::stats::{FabricStats, LinkStats, TurnStats};
 use std::collections::BTreeMap;
 
 /// What a link has counted of packets that it has not started yet.
@@ -63,6 +64,9 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             }
         }
         self.kernel.observers.counters.restart(self.kernel.now);
+        for queue in &mut self.queues {
+            queue.counts = TurnCounts::default();
+        }
         (
             self.kernel.observers.counters.flit_hops,
             self.kernel.observers.counters.host_flit_hops,
@@ -96,10 +100,13 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
                     credit_wait_ticks: output.sent.credit_wait
                         + (self.kernel.now + 1).saturating_sub(output.blocked_since),
                     queue_wait_ticks: output.sent.queue_wait - counts.queue_wait,
+                    waited_ticks: 0,
+                    held_up_ticks: 0,
                 }
             })
             .collect();
-        let mut stats = self.kernel.observers.counters.stats(self.kernel.now, links);
+        let counters = &self.kernel.observers.counters;
+        let mut stats = counters.stats(self.kernel.now, links, self.turns());
         for (output, Pending { counts, .. }) in pending {
             if self.outputs[output.index()].to.is_nic() {
                 stats.host_flit_hops -= counts.flits;
@@ -108,6 +115,29 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             }
         }
         stats
+    }
+
+    /// The turns that packets passed, by in-port, then by out-port.
+    fn turns(&self) -> Vec<TurnStats> {
+        let inputs = InputId::all(self.inputs.len() as u32).zip(&self.inputs);
+        let connected: Vec<_> = inputs
+            .filter(|(_, state)| state.upstream != OutputId::NONE)
+            .map(|(input, _)| input.at(self.radix))
+            .collect();
+        // All connected in-ports have the same number of VoQs, one behind the other.
+        let per_input = (self.queues.len() / connected.len().max(1)).max(1);
+        let mut turns = Vec::new();
+        for (input, queues) in connected
+            .into_iter()
+            .zip(self.queues.chunks_exact(per_input))
+        {
+            for (out_port, vls) in (0..).zip(queues.chunks_exact(self.vls)) {
+                let flits = vls.iter().map(|queue| queue.counts.flits).sum();
+                let waited = vls.iter().map(|queue| queue.counts.waited).sum();
+                turns.extend(TurnStats::of(input, out_port, flits, waited));
+            }
+        }
+        turns
     }
 
     /// The flits waiting per Port VL, counted packet by packet.
@@ -133,7 +163,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             while let Some(in_port) = in_ports.pop() {
                 let input = in_port.input(first_input).index();
                 let queue = self.inputs[input].queue(out_port, vls, vl);
-                let mut at = self.queues[queue].head;
+                let mut at = self.queues[queue].fifo.head;
                 while let Some(packet) = self.kernel.packets.entries().get(at.index()) {
                     flits += u64::from(packet.flits);
                     at = packet.next;

@@ -14,6 +14,7 @@ use super::{BufferCredits, PortVls, Switch, SwitchKind, Waits, ZeroLoad};
 use crate::fabric::ids::{NicId, PortId};
 use crate::fabric::spec::validate::MAX_LEVELS;
 use crate::fabric::spec::{FabricSpec, SpecError, Stages, Tick};
+use crate::fabric::stats::LinkStats;
 use crate::fabric::topology::{Peer, Topology};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
@@ -250,6 +251,11 @@ impl SwitchKind for Hierarchical {
             central: 2 * mports * u64::from(b.central.total),
             nic: nics * (u64::from(b.nic_queue.total) + u64::from(b.nic_sink.total)),
         }
+    }
+
+    /// Queue wait begins in the output buffer.
+    fn waits_for(&self, link: &LinkStats, in_input_buffers: u64) -> u64 {
+        in_input_buffers + link.queue_wait_ticks
     }
 
     fn waits(&self) -> Waits<'_> {

@@ -14,6 +14,7 @@ use self::zero_load::FlitSchedule;
 use super::{BufferCredits, PortVls, Switch, SwitchKind, Waits, ZeroLoad};
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, SpecError, Stages};
+use crate::fabric::stats::LinkStats;
 use crate::fabric::topology::Topology;
 use crate::units::Ratio;
 use serde::ser::Serializer;
@@ -207,6 +208,14 @@ impl SwitchKind for Voq {
             output: ports * u64::from(b.output),
             central: 0,
             nic: nics * (u64::from(b.nic_queue) + u64::from(b.nic_sink.total)),
+        }
+    }
+
+    /// Queue wait begins in the input buffer; in a FIFO, also behind heads that wait for other links.
+    fn waits_for(&self, link: &LinkStats, in_input_buffers: u64) -> u64 {
+        match self.input_queues {
+            InputQueues::VirtualOutput => link.queue_wait_ticks,
+            InputQueues::Fifo => in_input_buffers,
         }
     }
 

@@ -114,6 +114,11 @@ pub fn grant(
         switch.write_port(target).pointer = (position + 1) % positions;
         carry_out(switch, request, now, spec, packets);
     }
+    for input in &switch.inputs {
+        for id in (0..usize::from(spec.qos.vls)).filter_map(|vl| input.buffer.head(vl)) {
+            switch.turns.waits(id);
+        }
+    }
     targets.len()
 }
 
@@ -153,6 +158,10 @@ fn carry_out(
         marking.granted(id, packet);
     }
 
+    if let Place::Input(port) = source {
+        let turn = (port, packet.output);
+        switch.turns.granted(id, packet.flits, turn);
+    }
     let start = now + switch_of(spec).timing.stages.allocation;
     let store = match source {
         Place::Input(_) => switch_of(spec).timing.stages.input_store,

@@ -425,6 +425,12 @@ impl run::Fabric for Fabric<'_> {
             packets_injected: self.packets_injected,
             flits_injected: self.flits_scheduled,
             flits_delivered: self.levels.iter().map(|level| level.flits).sum(),
+            turns: self
+                .switches
+                .iter()
+                .enumerate()
+                .flat_map(|(id, switch)| switch.turns.of_switch(id))
+                .collect(),
             links,
             levels: self.levels,
             blocked,

@@ -22,6 +22,7 @@ pub use switch::Place;
 pub use crate::wiring::End;
 pub use crate::{CctiChange, CongestionCounts, FlowKey, FlowSample, RunEnd, Sample};
 
+use crate::turns::Turns;
 use crate::wiring::Wiring;
 use fabric::Fabric;
 use flitwise::fabric::spec::hierarchical::VirtualAllocation;
@@ -84,6 +85,8 @@ pub struct OracleRun {
     pub host_flit_hops: u64,
     /// Counters of every connected direction of a link.
     pub links: Vec<LinkCounts>,
+    /// What passed the turns of switches.
+    pub turns: Turns,
     /// Counters of each SL.
     pub levels: Vec<LevelCounts>,
     /// Heads in switches that have no quota in their next buffer when the run ends.

@@ -9,6 +9,7 @@ use super::switch_of;
 use crate::delay_line::DelayLine;
 use crate::routing::Router;
 use crate::sizes::{completes_credit, may_use};
+use crate::turns::SwitchTurns;
 use crate::wiring::{End, Wiring};
 use flitwise::fabric::spec::hierarchical::{CentralQueues, Quota};
 use flitwise::fabric::spec::{FabricSpec, Tick};
@@ -99,6 +100,7 @@ pub struct Switch<'s> {
     pub ungranted: BTreeMap<PacketId, (usize, u32)>,
     /// With congestion control only.
     pub marking: Option<Marking<'s>>,
+    pub turns: SwitchTurns,
     /// Class of each port: 0 for NICs, then one for each neighbour.
     class_of: Vec<Option<usize>>,
 }
@@ -153,6 +155,7 @@ impl<'s> Switch<'s> {
             router: Router::new(spec, wiring, id as u32),
             ungranted: BTreeMap::new(),
             marking: Marking::new(spec, wiring, id),
+            turns: SwitchTurns::default(),
             class_of,
         }
     }

@@ -300,6 +300,12 @@ impl run::Fabric for Fabric<'_> {
             departures: self.departures,
             ccti: self.ccti,
             messages_delivered: self.messages.delivered,
+            turns: self
+                .switches
+                .iter()
+                .enumerate()
+                .flat_map(|(id, switch)| switch.turns.of_switch(id))
+                .collect(),
             links: self.links.into_iter().map(|link| link.counts).collect(),
             samples: self.samples,
             congestion: CongestionCounts {

@@ -96,6 +96,14 @@ impl Input {
         head.map(|head| head.packet)
     }
 
+    /// The packets that only a grant keeps from going on: with FIFOs their heads, else all.
+    pub fn waiting(&self) -> Vec<PacketId> {
+        if self.fifos.is_empty() {
+            return self.queues.iter().flatten().copied().collect();
+        }
+        self.heads.iter().map(|head| head.packet).collect()
+    }
+
     /// The packet that requests the output and VL of `queue` is granted. Of its FIFO, the packet
     /// behind it becomes the head.
     pub fn leave(&mut self, packet: PacketId, queue: usize) {

@@ -21,6 +21,7 @@ pub use vlarb::{Arbiter, Pick, Table};
 pub use crate::wiring::End;
 pub use crate::{CctiChange, CongestionCounts, FlowKey, FlowSample, RunEnd, Sample};
 
+use crate::turns::Turns;
 use crate::wiring::Wiring;
 use fabric::Fabric;
 use flitwise::fabric::spec::{FabricSpec, Switch, Tick, Voq};
@@ -68,6 +69,8 @@ pub struct IbRun {
     pub messages_delivered: u64,
     /// Counters of every connected direction of a link.
     pub links: Vec<LinkCounts>,
+    /// What passed the turns of switches.
+    pub turns: Turns,
     /// Time series, if an interval was given.
     pub samples: Vec<Sample>,
     /// Zero without congestion control, but for the packets sent.

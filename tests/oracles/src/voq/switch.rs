@@ -10,6 +10,7 @@ use crate::congestion::PortVl;
 use crate::delay_line::DelayLine;
 use crate::routing::{NextHop, Router};
 use crate::sizes::{completes_credit, largest_credits};
+use crate::turns::SwitchTurns;
 use crate::wiring::Wiring;
 use flitwise::fabric::spec::congestion::Marker;
 use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
@@ -71,6 +72,7 @@ pub struct Switch<'s> {
     joined: Vec<PacketId>,
     /// Port VLs whose fill changed in this tick.
     changed: Vec<(usize, usize)>,
+    pub turns: SwitchTurns,
 }
 
 impl<'s> Switch<'s> {
@@ -105,6 +107,7 @@ impl<'s> Switch<'s> {
             router: Router::new(spec, wiring, id as u32),
             joined: Vec::new(),
             changed: Vec::new(),
+            turns: SwitchTurns::default(),
         }
     }
 
@@ -235,6 +238,9 @@ impl<'s> Switch<'s> {
                 granted += 1;
             }
         }
+        for id in self.inputs.iter().flat_map(Input::waiting) {
+            self.turns.waits(id);
+        }
         self.update_port_vls(packets, links);
         granted
     }
@@ -254,6 +260,8 @@ impl<'s> Switch<'s> {
         let packet = &mut packets[grant.packet];
         let vl = packet.vl;
         input.leave(grant.packet, grant.output * self.vls + vl);
+        let turn = (grant.input, grant.output);
+        self.turns.granted(grant.packet, packet.flits, turn);
         input.pointer = (grant.output + 1) % radix;
         output.pointers[vl] = (grant.input + 1) % radix;
         output

@@ -1,5 +1,9 @@
-//! A table that is written row by row into a file. CSV is here, Parquet in `parquet`.
+//! Tables for other programs, written row by row into files. CSV is here, Parquet in `parquet`.
 
+#[cfg(feature = "parquet")]
+mod parquet;
+
+use crate::config::experiment::SeriesFormat;
 use flitwise_formats::sink::Sink;
 use std::fmt::Write;
 use std::path::Path;
@@ -41,14 +45,35 @@ pub(super) trait Table: Send + Sync {
     fn finish(self: Box<Self>) -> anyhow::Result<()>;
 }
 
+/// Opens the table NAME in `dir` in the files that `format` asks for: `NAME.csv`, `NAME.parquet`. A build
+/// without the feature `parquet` writes no such file.
+pub(super) fn open(
+    dir: &Path,
+    name: &str,
+    format: SeriesFormat,
+    columns: &[Column],
+) -> anyhow::Result<Vec<Box<dyn Table>>> {
+    let path = |extension: &str| dir.join(format!("{name}.{extension}"));
+    let mut tables: Vec<Box<dyn Table>> = Vec::new();
+    if format != SeriesFormat::Parquet {
+        tables.push(Box::new(CsvTable::create(&path("csv"), columns)?));
+    }
+    #[cfg(feature = "parquet")]
+    if format != SeriesFormat::Csv {
+        let table = parquet::ParquetTable::create(&path("parquet"), name, columns)?;
+        tables.push(Box::new(table));
+    }
+    Ok(tables)
+}
+
 /// RFC 4180, with the names of the columns in the first line.
-pub(super) struct CsvTable {
+struct CsvTable {
     out: csv::Writer<Sink>,
     text: String,
 }
 
 impl CsvTable {
-    pub(super) fn create(path: &Path, columns: &[Column]) -> anyhow::Result<Self> {
+    fn create(path: &Path, columns: &[Column]) -> anyhow::Result<Self> {
         let mut out = csv::Writer::from_writer(Sink::create(path)?);
         out.write_record(columns.iter().map(|column| column.name))?;
         let text = String::new();

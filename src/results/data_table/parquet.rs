@@ -1,6 +1,6 @@
 //! Writes a table row by row into a Parquet file.
 
-use super::table::{Cell, Column, ColumnKind, Table};
+use super::{Cell, Column, ColumnKind, Table};
 use anyhow::Context;
 use flitwise_formats::sink::Sink;
 use parquet::basic::Compression;

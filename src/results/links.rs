@@ -1,0 +1,205 @@
+//! The links of a run: which of them hold up packets, and which are busy.
+
+use super::data_table::{self, Cell, Column, ColumnKind, Table};
+use super::table::write_table;
+use super::{link_end, utilisation};
+use crate::config::Plan;
+use crate::config::experiment::SeriesFormat;
+use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
+use crate::units::human_time;
+use serde_json::{Value, json};
+use std::cmp::Reverse;
+use std::fmt;
+use std::path::Path;
+
+/// The `n` links that hold up packets longest; ties by credit wait, then by position. Links that
+/// hold up none are left out.
+#[must_use]
+pub fn culprits(stats: &FabricStats, n: usize) -> Vec<&LinkStats> {
+    let links = stats.links.iter();
+    let mut links: Vec<_> = links.filter(|link| link.held_up_ticks > 0).collect();
+    links.sort_by_key(|link| Reverse((link.held_up_ticks, link.credit_wait_ticks)));
+    links.truncate(n);
+    links
+}
+
+/// The `n` links that are in use for the largest part of the counted time; ties by position. Links
+/// that carried nothing are left out.
+#[must_use]
+pub fn busiest<'a>(plan: &Plan, stats: &'a FabricStats, n: usize) -> Vec<&'a LinkStats> {
+    let links = stats.links.iter().filter(|link| link.flits > 0);
+    let used = |link| utilisation(&plan.experiment, stats, link);
+    let mut links: Vec<_> = links.map(|link| (used(link), link)).collect();
+    links.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    links.truncate(n);
+    links.into_iter().map(|(_, link)| link).collect()
+}
+
+/// Part of all waits of packets that is attributed to `link`.
+fn share(stats: &FabricStats, link: &LinkStats) -> f64 {
+    let held_up = |link: &LinkStats| u128::from(link.held_up_ticks);
+    let all: u128 = stats.links.iter().map(held_up).sum();
+    held_up(link) as f64 / all.max(1) as f64
+}
+
+/// The `n` links of `culprits` and of `busiest`, as tables for people.
+pub(super) fn write_links(
+    out: &mut String,
+    plan: &Plan,
+    stats: &FabricStats,
+    n: usize,
+) -> fmt::Result {
+    let tick = plan.experiment.fabric.units.tick;
+    let ticks = stats.ticks().max(1) as f64;
+    let name = |link: &LinkStats| format!("{} -> {}", link_end(link.from), link_end(link.to));
+    let percent = |part: f64| format!("{:.1} %", 100.0 * part);
+    let used = |link: &LinkStats| percent(utilisation(&plan.experiment, stats, link));
+    let stalled = |link: &LinkStats| percent(link.credit_wait_ticks as f64 / ticks);
+    let queueing = |link: &LinkStats| {
+        let ns = tick.mean_ns(link.queue_wait_ticks.into(), link.packets.max(1));
+        format!("{ns:.1} ns")
+    };
+    let culprits = culprits(stats, n);
+    if !culprits.is_empty() {
+        let header = [
+            "links that hold up packets",
+            "held up",
+            "share",
+            "used",
+            "credit wait",
+        ];
+        let mut rows = vec![header.map(String::from).to_vec()];
+        for link in culprits {
+            let held_up = human_time(tick.ps(link.held_up_ticks));
+            rows.push(vec![
+                name(link),
+                held_up,
+                percent(share(stats, link)),
+                used(link),
+                stalled(link),
+            ]);
+        }
+        write_table(out, &rows)?;
+    }
+    let busiest = busiest(plan, stats, n);
+    if !busiest.is_empty() {
+        let header = ["busiest links", "used", "credit wait", "mean queueing"];
+        let mut rows = vec![header.map(String::from).to_vec()];
+        for link in busiest {
+            rows.push(vec![name(link), used(link), stalled(link), queueing(link)]);
+        }
+        write_table(out, &rows)?;
+    }
+    Ok(())
+}
+
+/// `links` as data.
+pub(super) fn links_json(plan: &Plan, stats: &FabricStats, links: &[&LinkStats]) -> Value {
+    let tick = plan.experiment.fabric.units.tick;
+    let ns = |ticks: u64| tick.ns(ticks.into());
+    let one = |link: &&LinkStats| {
+        let LinkStats {
+            from,
+            to,
+            flits,
+            // For the utilisation.
+            units: _,
+            packets,
+            credit_wait_ticks,
+            queue_wait_ticks,
+            waited_ticks,
+            held_up_ticks,
+        } = **link;
+        json!({
+            "from": link_end(from),
+            "to": link_end(to),
+            "flits": flits,
+            "packets": packets,
+            "utilisation": utilisation(&plan.experiment, stats, link),
+            "credit_wait_ns": ns(credit_wait_ticks),
+            "queue_wait_ns": ns(queue_wait_ticks),
+            "waited_ns": ns(waited_ticks),
+            "held_up_ns": ns(held_up_ticks),
+            "held_up_share": share(stats, link),
+        })
+    };
+    links.iter().map(one).collect()
+}
+
+const fn column(name: &'static str, kind: ColumnKind, optional: bool) -> Column {
+    Column {
+        name,
+        kind,
+        optional,
+    }
+}
+
+/// Columns of `links.csv` (`docs/result.md`).
+const COLUMNS: [Column; 14] = [
+    column("from_nic", ColumnKind::Integer, true),
+    column("from_switch", ColumnKind::Integer, true),
+    column("from_port", ColumnKind::Integer, true),
+    column("to_nic", ColumnKind::Integer, true),
+    column("to_switch", ColumnKind::Integer, true),
+    column("to_port", ColumnKind::Integer, true),
+    column("flits", ColumnKind::Integer, false),
+    column("packets", ColumnKind::Integer, false),
+    column("utilisation", ColumnKind::Real, false),
+    column("credit_wait_ns", ColumnKind::Real, false),
+    column("queue_wait_ns", ColumnKind::Real, false),
+    column("waited_ns", ColumnKind::Real, false),
+    column("held_up_ns", ColumnKind::Real, false),
+    column("held_up_share", ColumnKind::Real, false),
+];
+
+/// Writes all links of the experiment, NICs first, into `links.csv` in `dir`, or the format that the
+/// time series have.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn write_link_files(dir: &Path, plan: &Plan, stats: &FabricStats) -> anyhow::Result<()> {
+    let series = plan.series.as_ref();
+    let format = series.map_or(SeriesFormat::Csv, |series| series.format);
+    let mut tables = data_table::open(dir, "links", format, &COLUMNS)?;
+    let tick = plan.experiment.fabric.units.tick;
+    let all: u128 = stats
+        .links
+        .iter()
+        .map(|link| u128::from(link.held_up_ticks))
+        .sum();
+    let ns = |ticks: u64| Cell::Real(tick.ns(ticks.into()));
+    for link in &stats.links {
+        let [from_nic, from_switch, from_port] = end_cells(link.from);
+        let [to_nic, to_switch, to_port] = end_cells(link.to);
+        let cells = [
+            from_nic,
+            from_switch,
+            from_port,
+            to_nic,
+            to_switch,
+            to_port,
+            Cell::Integer(link.flits),
+            Cell::Integer(link.packets),
+            Cell::Real(utilisation(&plan.experiment, stats, link)),
+            ns(link.credit_wait_ticks),
+            ns(link.queue_wait_ticks),
+            ns(link.waited_ticks),
+            ns(link.held_up_ticks),
+            Cell::Real(link.held_up_ticks as f64 / all.max(1) as f64),
+        ];
+        tables.iter_mut().try_for_each(|table| table.row(&cells))?;
+    }
+    tables.into_iter().try_for_each(Table::finish)
+}
+
+/// NIC, switch and port of an end.
+fn end_cells(end: LinkEnd) -> [Cell<'static>; 3] {
+    match end {
+        LinkEnd::Nic(nic) => [Cell::Integer(nic.get().into()), Cell::Empty, Cell::Empty],
+        LinkEnd::Port { switch, port } => [
+            Cell::Empty,
+            Cell::Integer(switch.get().into()),
+            Cell::Integer(port.get().into()),
+        ],
+    }
+}
