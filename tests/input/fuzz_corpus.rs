@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 #[path = "../fuzz/properties.rs"]
 mod properties;
+#[path = "../fuzz/replays.rs"]
+mod replays;
 
 /// Gives `property` every file of the folders below `tests`.
 fn replay(property: fn(&[u8]), folders: &[&str]) {
@@ -45,6 +47,18 @@ fn trace_check() {
     replay(
         properties::trace_check,
         &["fuzz/corpus/trace_check", "corpus/vef"],
+    );
+}
+
+#[test]
+fn trace_replay() {
+    replay(
+        replays::trace_replay,
+        &[
+            "fuzz/corpus/trace_replay",
+            "fuzz/corpus/trace_check",
+            "corpus/vef",
+        ],
     );
 }
 

@@ -1,6 +1,6 @@
 //! Random programs replay as the naive replay says.
 
-use crate::naive::random::{case, recipes};
+use crate::naive::random::{Recipe, case};
 use crate::naive::{Case, End, Features, NICS, Outcome, compare, replay};
 use flitwise::replay::SendCompletion;
 use flitwise::units::TickLength;
@@ -80,6 +80,12 @@ fn count(features: &mut Features, case: &Case, outcome: &Outcome) {
     for &feature in WANTED {
         add(outcome.features.contains_key(feature), feature);
     }
+}
+
+/// Recipes of at most `most` pieces.
+fn recipes(most: usize) -> impl Strategy<Value = Recipe> {
+    let pieces = prop::collection::vec(any::<[u8; 24]>(), 1..=most);
+    (any::<[u8; 32]>(), pieces).prop_map(|(job, pieces)| Recipe { job, pieces })
 }
 
 /// Hands random programs to `outcome`, and checks that they contain everything.

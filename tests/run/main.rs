@@ -3,9 +3,12 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../../formats/tests/support/mod.rs"]
+mod support;
 
 mod culprits;
 mod generate;
+mod ideal_clock;
 mod infiniband_testbed;
 mod jobs;
 mod real_traces;

@@ -1,7 +1,8 @@
 //! The ideal clock: when every record would start if the network took no time.
 //!
 //! The ideal clock gives the times of a replay (`docs/replay.md`) in which messages arrive when
-//! they are sent, and collectives end as soon as the data that they need exist:
+//! they are sent, and a member completes a collective as soon as the data that it gets exist
+//! (`exchange`):
 //! start(r) = max(start of the task's previous record, event of r) + time of r. Times
 //! are in the units of the trace, from its start.
 //!
@@ -10,7 +11,7 @@
 
 use hashbrown::HashMap;
 
-use super::check::Rule;
+use super::exchange::{Entries, Exchange};
 use super::record::{Comm, DepId, DepKind, Record};
 use crate::limits::MAX_WAITING;
 
@@ -33,13 +34,13 @@ pub struct Clock {
 #[derive(Debug)]
 struct Group {
     comm: u32,
-    rule: Option<Rule>,
+    /// `None` before all lines are read.
+    exchange: Option<Exchange>,
     entered: u32,
     /// Latest entry.
     latest: u64,
-    /// Entry of the root.
-    root: u64,
-    /// Entries before the rule was known.
+    entries: Entries,
+    /// Tasks and times of the entries before the exchange was known.
     early: Vec<(u32, u64)>,
 }
 
@@ -129,18 +130,18 @@ impl Clock {
         start
     }
 
-    /// Says when members of `g`, a collective on communicator `comm`, complete it.
-    pub(super) fn rule(&mut self, g: u64, comm: u32, rule: Rule) {
-        self.group(g, comm).set(rule);
+    /// Says whose data the members of `g`, a collective on communicator `comm`, get.
+    pub(super) fn resolve(&mut self, g: u64, comm: u32, exchange: Exchange) {
+        self.group(g, comm).resolve(exchange);
     }
 
     fn group(&mut self, g: u64, comm: u32) -> &mut Group {
         self.groups.entry(g).or_insert_with(|| Group {
             comm,
-            rule: None,
+            exchange: None,
             entered: 0,
             latest: 0,
-            root: 0,
+            entries: Entries::default(),
             early: Vec::new(),
         })
     }
@@ -154,7 +155,7 @@ impl Clock {
         self.groups.retain(|_, group| {
             let members = comms.get(group.comm as usize).map(|c| &c.members);
             members.is_none_or(|members| {
-                group.rule.is_none()
+                group.exchange.is_none()
                     || (group.entered as usize) < members.len()
                     || members.iter().any(|&task| last(task) < group.latest)
             })
@@ -171,29 +172,22 @@ impl Group {
     fn enter(&mut self, task: u32, start: u64) {
         self.entered += 1;
         self.latest = self.latest.max(start);
-        match self.rule {
-            Some(Rule::FromRoot(root)) if root == task => self.root = start,
-            Some(_) => {}
+        match &self.exchange {
+            Some(exchange) => self.entries.add(exchange.reach(task), start),
             None => self.early.push((task, start)),
         }
     }
 
-    fn set(&mut self, rule: Rule) {
-        self.rule = Some(rule);
-        let early = std::mem::take(&mut self.early);
-        if let Rule::FromRoot(root) = rule {
-            let entry = early.iter().find(|e| e.0 == root);
-            self.root = entry.map_or(self.root, |e| e.1);
+    fn resolve(&mut self, exchange: Exchange) {
+        for (task, start) in std::mem::take(&mut self.early) {
+            self.entries.add(exchange.reach(task), start);
         }
+        self.exchange = Some(exchange);
     }
 
+    /// When the last of those entered whose data `task` gets; 0 if it gets none.
     fn completed_by(&self, task: u32) -> u64 {
-        match self.rule {
-            Some(Rule::All) => self.latest,
-            Some(Rule::FromRoot(root)) if root != task => self.root,
-            Some(Rule::ToRoot(root)) if root == task => self.latest,
-            // When it enters.
-            _ => 0,
-        }
+        let place = self.exchange.as_ref().map(|exchange| exchange.place(task));
+        place.map_or(0, |place| self.entries.latest_beyond(place))
     }
 }

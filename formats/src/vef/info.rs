@@ -5,10 +5,11 @@ use std::path::Path;
 
 use hashbrown::HashMap;
 
-use super::check::{Checker, Observer, Rule};
+use super::check::{Checker, Observer};
 use super::clock::Clock;
 use super::collective::{Op, Resolved};
 use super::comms::Positions;
+use super::exchange::Exchange;
 use super::reader::Reader;
 use super::record::{Comm, DepKind, Header, Member, Message, Record};
 use crate::error::Error;
@@ -175,8 +176,8 @@ impl Observer for Follower<'_> {
 
     fn resolved(&mut self, g: u64, collective: &Resolved) {
         if let Some(comm) = self.comms.get(collective.comm as usize) {
-            let rule = Rule::of(&collective.kind, comm);
-            self.clock.rule(g, collective.comm, rule);
+            let exchange = Exchange::of(&collective.kind, comm);
+            self.clock.resolve(g, collective.comm, exchange);
         }
     }
 }

@@ -19,6 +19,7 @@ pub mod collective;
 pub mod comms;
 pub mod convert;
 mod cursor;
+mod exchange;
 mod fast;
 mod grammar;
 pub mod info;

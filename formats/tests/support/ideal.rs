@@ -28,37 +28,48 @@ fn lines(trace: &Trace, g: u64) -> Vec<&Member> {
     members.collect()
 }
 
-/// Operation, root, and the tasks with the places of their records.
-type Group = (u32, Option<u32>, Vec<(u32, usize)>);
+/// True if `from` sends data to `to` in the collective, or has to be there for it in a barrier.
+fn sends(trace: &Trace, from: &Member, to: &Member) -> bool {
+    let root = root(trace, from.id);
+    match from.op {
+        0 | 4 => root == Some(from.task) && to.recv > 0,
+        1 | 3 => root == Some(to.task) && from.send > 0,
+        2 | 5 => from.send > 0,
+        7 if from.recv == 1 => {
+            let members = &trace.comms[from.comm as usize].members;
+            let position = members.iter().position(|&task| task == to.task).unwrap() as u64;
+            let n = members.len() as u64;
+            from.send / n > 0 || position < from.send % n
+        }
+        7 => from.send > 0,
+        _ => true,
+    }
+}
+
+/// The lines of a collective with the places of their records.
+type Group = Vec<(Member, usize)>;
 
 /// Start of every record, in units of the trace.
 pub fn starts(trace: &Trace) -> Vec<u64> {
     let mut start: Vec<Option<u64>> = vec![None; trace.records.len()];
-    let mut roots: HashMap<u64, Group> = HashMap::new();
+    let mut groups: HashMap<u64, Group> = HashMap::new();
     let mut ids = HashMap::new();
     let mut tasks: Vec<Vec<usize>> = vec![Vec::new(); trace.header.tasks as usize];
     for (i, record) in trace.records.iter().enumerate() {
         tasks[record.task() as usize].push(i);
         match record {
             Record::Message(m) => drop(ids.insert(m.id, i)),
-            Record::Member(m) => {
-                let new = || (m.op, root(trace, m.id), Vec::new());
-                roots.entry(m.id).or_insert_with(new).2.push((m.task, i));
-            }
+            Record::Member(m) => groups.entry(m.id).or_default().push((*m, i)),
         }
     }
+    // When all whose data the task gets have entered, itself included.
     let completed = |g: u64, task: u32, start: &[Option<u64>]| {
-        let (op, root, entries) = &roots[&g];
-        let of = |t: u32| start[entries.iter().find(|e| e.0 == t).unwrap().1];
-        let all = || {
-            let times: Option<Vec<u64>> = entries.iter().map(|e| start[e.1]).collect();
-            times.and_then(|t| t.into_iter().max())
-        };
-        match (op, root) {
-            (0 | 4, Some(root)) => Some(of(*root)?.max(of(task)?)),
-            (1 | 3, Some(root)) if *root != task => of(task),
-            _ => all(),
-        }
+        let group = &groups[&g];
+        let (own, _) = group.iter().find(|(m, _)| m.task == task).unwrap();
+        let awaited = |from: &Member| from.task == task || sends(trace, from, own);
+        let times = group.iter().filter(|(from, _)| awaited(from));
+        let times: Option<Vec<u64>> = times.map(|&(_, i)| start[i]).collect();
+        times.and_then(|times| times.into_iter().max())
     };
     let mut next = vec![0; tasks.len()];
     loop {

@@ -155,18 +155,23 @@ pub fn generate(seed: u64, tasks: u32, steps: u32) -> Trace {
                 let (root, x) = (r.below(n), r.below(3) * 8);
                 let id = missing.len() as u64;
                 missing.push(members.len());
-                for (i, &m) in (0..).zip(&**members) {
+                // Blocks of the same size, or one for each member, which may be empty.
+                let even = r.below(2) == 0;
+                let draw = |r: &mut Random| if even { x } else { r.below(3).pow(3) };
+                let blocks: Vec<u64> = members.iter().map(|_| draw(&mut r)).collect();
+                let sum: u64 = blocks.iter().sum();
+                for ((i, &m), &own) in (0..).zip(&**members).zip(&blocks) {
                     let at_root = i == root;
                     let (send, recv) = match (Op::from_code(op).unwrap(), at_root) {
                         (Op::Bcast, true) | (Op::Reduce, false) => (x, 0),
                         (Op::Bcast, false) | (Op::Reduce, true) => (0, x),
                         (Op::Allreduce, _) => (x, x),
-                        (Op::Gather, true) | (Op::Allgather, _) => (x, x * n),
-                        (Op::Gather, false) => (x, 0),
-                        (Op::Scatter, true) => (x * n, x),
-                        (Op::Scatter, false) => (0, x),
+                        (Op::Gather, true) | (Op::Allgather, _) => (own, sum),
+                        (Op::Gather, false) => (own, 0),
+                        (Op::Scatter, true) => (sum, own),
+                        (Op::Scatter, false) => (0, own),
                         (Op::Barrier, _) => (0, 0),
-                        (Op::Alltoall, _) => (x, r.below(2)),
+                        (Op::Alltoall, _) => (own, r.below(2)),
                     };
                     t[m as usize].owed.push_back((id, comm, op, send, recv));
                 }

@@ -17,9 +17,10 @@ pub(super) struct Live {
     root_entered: bool,
 }
 
-/// The earliest that a member can complete a collective, whatever the algorithm.
+/// When a member may complete a collective, empty parts or not: MPI lets an operation without data
+/// synchronise its members as one with data does, so no trace may rely on the contrary.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::vef) enum Rule {
+pub(super) enum Rule {
     /// Each after all have entered.
     All,
     /// Each after the root (this task) has entered.

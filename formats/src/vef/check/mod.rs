@@ -19,7 +19,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use self::dependency::Reference;
-pub(super) use self::groups::Rule;
+use self::groups::Rule;
 pub use self::ids::Awaited;
 use self::ids::Ends;
 pub use self::observer::Observer;

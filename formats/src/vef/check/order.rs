@@ -1,6 +1,6 @@
 //! Replays the order of a trace without time: a record starts when its predecessor has
 //! started and its dependency has happened; messages arrive at once. What can't start
-//! here can't start in any replay.
+//! here can't start in a replay in which collectives synchronise as their kind says.
 
 use std::collections::VecDeque;
 

@@ -3,10 +3,11 @@
 use std::io::{self, Write};
 
 use super::{Group, Plan};
-use crate::vef::check::{Observer, Rule};
+use crate::vef::check::Observer;
 use crate::vef::clock::Clock;
 use crate::vef::collective::{Op, Resolved};
 use crate::vef::comms::Positions;
+use crate::vef::exchange::Exchange;
 use crate::vef::record::{Comm, Dep, DepId, Member, Message, Record};
 use crate::vef::write::Writer;
 
@@ -161,10 +162,11 @@ impl<W: Write> Observer for Rewriting<'_, W> {
         let Some(comm) = self.comms.get(index as usize) else {
             return;
         };
-        let rule = Rule::of(&collective.kind, comm);
-        self.clock.rule(g, index, rule);
+        // Of the whole communicator: a part that remains is empty in the slice if it was before.
+        let exchange = Exchange::of(&collective.kind, comm);
         if self.plan.groups.contains_key(&g) {
-            self.slice.rule(g, index, rule);
+            self.slice.resolve(g, index, exchange.clone());
         }
+        self.clock.resolve(g, index, exchange);
     }
 }

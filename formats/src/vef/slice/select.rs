@@ -4,9 +4,10 @@ use hashbrown::HashMap;
 
 use super::ids::Ids;
 use super::{Group, Part};
-use crate::vef::check::{Observer, Rule};
+use crate::vef::check::Observer;
 use crate::vef::clock::Clock;
 use crate::vef::collective::Resolved;
+use crate::vef::exchange::Exchange;
 use crate::vef::record::{Comm, Record};
 
 pub(super) struct Selection<'a> {
@@ -144,7 +145,8 @@ impl Observer for Selection<'_> {
         let Some(comm) = self.comms.get(index as usize) else {
             return;
         };
-        self.clock.rule(g, index, Rule::of(&collective.kind, comm));
+        let exchange = Exchange::of(&collective.kind, comm);
+        self.clock.resolve(g, index, exchange);
         let fate = self.part.restrict(&collective.kind, comm, index);
         if let Some(open) = self.open(g, index) {
             open.fate = Some(fate);

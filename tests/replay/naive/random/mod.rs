@@ -15,20 +15,13 @@ mod track;
 
 use super::case::Case;
 use dice::Dice;
-use proptest::prelude::*;
 use track::Builder;
 
 /// What a program is made of.
 #[derive(Debug, Clone)]
 pub struct Recipe {
-    job: [u8; 32],
-    pieces: Vec<[u8; 24]>,
-}
-
-/// Recipes of at most `most` pieces.
-pub fn recipes(most: usize) -> impl Strategy<Value = Recipe> {
-    let pieces = prop::collection::vec(any::<[u8; 24]>(), 1..=most);
-    (any::<[u8; 32]>(), pieces).prop_map(|(job, pieces)| Recipe { job, pieces })
+    pub job: [u8; 32],
+    pub pieces: Vec<[u8; 24]>,
 }
 
 /// The program of a recipe.
