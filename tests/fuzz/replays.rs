@@ -1,6 +1,10 @@
 //! The property of the target `trace_replay`. It has a file of its own because it needs the naive
 //! replay, which the other targets do without.
-#![allow(dead_code, unused_imports, reason = "the naive replay serves other tests as well")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "the naive replay serves other tests as well"
+)]
 
 use super::properties::{fill, is_small};
 use flitwise::replay::SendCompletion;
