@@ -1,6 +1,7 @@
 //! The curve of an experiment without a job: latency and throughput over load, a point per run.
 
 use super::interval::batch_means;
+use super::nic_rate::{NicRate, short};
 use super::{Interval, Latency, latency, load, per_slot, saturated, throughput, units_delivered};
 use crate::config::{Experiment, Plan};
 use crate::run::{LevelBatch, Measured, RunResult, Simulation, Status};
@@ -111,11 +112,16 @@ fn status(run: &Simulation) -> &'static str {
 
 /// The points in the form of `result.json`.
 pub(super) fn curve_json(plan: &Plan, result: &RunResult) -> Vec<Value> {
+    let nic = NicRate::of(&plan.experiment);
     let one = |point: &Point<'_>| {
         let levels = point.levels.iter().map(|level| {
             let value = json!({
                 "offered_flits_per_cycle_per_nic": level.offered,
+                "offered_gbit_per_s_per_nic": nic.gbit_per_s(level.offered),
+                "offered_gbyte_per_s_per_nic": nic.gbyte_per_s(level.offered),
                 "accepted_flits_per_cycle_per_nic": level.accepted,
+                "accepted_gbit_per_s_per_nic": nic.gbit_per_s(level.accepted),
+                "accepted_gbyte_per_s_per_nic": nic.gbyte_per_s(level.accepted),
                 "accepted_interval": level.accepted_interval,
                 "share": level.share,
                 "end_to_end_ns": level.end_to_end,
@@ -132,7 +138,11 @@ pub(super) fn curve_json(plan: &Plan, result: &RunResult) -> Vec<Value> {
             "steady": point.measured.steady,
             "window_ticks": point.run.stats.ticks(),
             "offered_flits_per_cycle_per_nic": point.offered,
+            "offered_gbit_per_s_per_nic": nic.gbit_per_s(point.offered),
+            "offered_gbyte_per_s_per_nic": nic.gbyte_per_s(point.offered),
             "accepted_flits_per_cycle_per_nic": point.accepted,
+            "accepted_gbit_per_s_per_nic": nic.gbit_per_s(point.accepted),
+            "accepted_gbyte_per_s_per_nic": nic.gbyte_per_s(point.accepted),
             "accepted_interval": point.accepted_interval,
             "saturated": point.saturated,
             "backlog_messages": point.run.backlog,
@@ -158,7 +168,11 @@ pub fn curve_csv(plan: &Plan, result: &RunResult) -> String {
         let unit = if of.contains("accepted") { "" } else { "_ns" };
         let _ = write!(out, ",{of}_half_width{unit}");
     }
+    for of in ["offered", "accepted", "sl_offered", "sl_accepted"] {
+        let _ = write!(out, ",{of}_gbit_per_s,{of}_gbyte_per_s");
+    }
     out.push('\n');
+    let nic = NicRate::of(&plan.experiment);
     for point in points(plan, result) {
         for level in &point.levels {
             let steady = point
@@ -195,6 +209,9 @@ pub fn curve_csv(plan: &Plan, result: &RunResult) -> String {
                     None => write!(out, ","),
                 };
             }
+            for load in [point.offered, point.accepted, level.offered, level.accepted] {
+                let _ = write!(out, ",{},{}", nic.gbit_per_s(load), nic.gbyte_per_s(load));
+            }
             out.push('\n');
         }
     }
@@ -216,6 +233,8 @@ pub(super) fn curve_rows(plan: &Plan, result: &RunResult) -> Vec<Vec<String>> {
         "load",
         "offered",
         "accepted",
+        "Gb/s",
+        "GB/s",
         "SL",
         "offered",
         "accepted",
@@ -228,6 +247,7 @@ pub(super) fn curve_rows(plan: &Plan, result: &RunResult) -> Vec<Vec<String>> {
         "p99",
     ];
     let mut rows = vec![header.map(String::from).to_vec()];
+    let nic = NicRate::of(&plan.experiment);
     for point in points(plan, result) {
         let with_traffic = |level: &&Level<'_>| level.offered > 0.0 || level.accepted > 0.0;
         for (i, level) in point.levels.iter().filter(with_traffic).enumerate() {
@@ -240,8 +260,10 @@ pub(super) fn curve_rows(plan: &Plan, result: &RunResult) -> Vec<Vec<String>> {
                     point.measured.load.to_string(),
                     rate(point.offered),
                     rate(point.accepted) + if point.saturated { " *" } else { "  " },
+                    short(nic.gbit_per_s(point.accepted)),
+                    short(nic.gbyte_per_s(point.accepted)),
                 ],
-                _ => vec![String::new(); 3],
+                _ => vec![String::new(); 5],
             };
             row.extend([
                 level.name.to_owned(),

@@ -159,7 +159,7 @@ job   ranks       SL      time  slowdown  computing  partners  network  messages
 tiny      2  default  1.280 us    1.2800     25.0 %         -        -         2  2.0 KiB
 
 traffic         2 messages, 2 packets, 256 flits, 0 flit-hops
-throughput      0.0320 flits/cycle/NIC
+throughput      0.0320 flits/cycle/NIC (3.200 Gb/s, 0.4000 GB/s)
 
 latency (ns)        count   mean    p50    p99    max  baseline mean    p99
 tiny end to end         2  640.0  320.0  960.0  960.0          640.0  960.0

@@ -5,6 +5,7 @@
 //! names of their fields, is the form of records.
 
 use super::links::{busiest, culprits, links_json};
+use super::nic_rate::NicRate;
 use super::split::{reference_ps, time_split};
 use super::{
     baseline_time_ps, curve::curve_json, execution_time_ps, job_baseline, latency, peak_rss_bytes,
@@ -37,6 +38,7 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         ideal,
     } = result;
     let (experiment, stats) = (&plan.experiment, &main.stats);
+    let nic = NicRate::of(experiment);
     let topology = &experiment.fabric.topology;
     let time = execution_time_ps(experiment, main);
     let baseline = baseline_time_ps(plan, result);
@@ -73,6 +75,8 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         },
         "traffic": traffic(main),
         "throughput_flits_per_cycle_per_nic": throughput(experiment, stats),
+        "throughput_gbit_per_s_per_nic": nic.gbit_per_s(throughput(experiment, stats)),
+        "throughput_gbyte_per_s_per_nic": nic.gbyte_per_s(throughput(experiment, stats)),
         "latency_ns": latencies(plan, stats),
         "service_levels": service_levels(plan, stats),
         "congestion": stats.congestion.as_ref().map(congestion),

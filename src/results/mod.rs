@@ -12,6 +12,7 @@ mod json;
 mod latency;
 mod links;
 mod missing;
+mod nic_rate;
 mod series;
 mod split;
 mod stopped;
@@ -67,7 +68,8 @@ pub fn is_series_file(name: &str) -> bool {
 
 /// Draws `curve.svg`: on the left the accepted load, in total and per service level, on the
 /// right the mean end-to-end latency per service level on a logarithmic axis, both over the
-/// offered load in flits per cycle and NIC. Service levels without traffic are left out.
+/// offered load in flits per cycle and NIC. Service levels without traffic are left out. Points that are
+/// saturated or not steady have marks of their own.
 ///
 /// # Errors
 /// A [`MissingFeature`] without the feature `plots`; or if the drawing library refuses, for which no
@@ -78,7 +80,7 @@ pub fn is_series_file(name: &str) -> bool {
 )]
 pub fn curve_svg(plan: &Plan, result: &RunResult) -> anyhow::Result<String> {
     #[cfg(feature = "plots")]
-    return figure::draw(&curve::points(plan, result))
+    return figure::draw(&plan.experiment, &curve::points(plan, result))
         .map_err(|e| anyhow::anyhow!("cannot draw the curve: {e}"));
     #[cfg(not(feature = "plots"))]
     Err(missing::CURVE.into())

@@ -1,6 +1,7 @@
 //! The summary that a run prints: the results and their main causes.
 
 use super::links::write_links;
+use super::nic_rate::NicRate;
 use super::split::{TimeSplit, last_job, reference_ps, time_split};
 use super::stopped::{stopped_jobs, stopped_loads};
 use super::table::write_table;
@@ -281,6 +282,7 @@ fn write_details(out: &mut String, o: &JobOutcome) -> fmt::Result {
 
 fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Result {
     let stats = &main.stats;
+    let nic = NicRate::of(&plan.experiment);
     writeln!(
         out,
         "\ntraffic         {} messages, {} packets, {} flits, {} flit-hops",
@@ -291,8 +293,8 @@ fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Resul
     )?;
     writeln!(
         out,
-        "throughput      {:.4} flits/cycle/NIC",
-        throughput(&plan.experiment, stats)
+        "throughput      {}",
+        nic.text(throughput(&plan.experiment, stats))
     )?;
     if let Some(c) = &stats.congestion {
         writeln!(
@@ -313,9 +315,9 @@ fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Resul
         };
         writeln!(
             out,
-            "saturated: offered {:.4}, accepted {:.4} flits/cycle/NIC of background traffic",
+            "saturated: offered {:.4}, accepted {} of background traffic",
             rate(|flow| flow.units),
-            rate(|flow| flow.units_delivered)
+            nic.text(rate(|flow| flow.units_delivered))
         )?;
     }
     Ok(())

@@ -101,6 +101,33 @@ fn a_receiver_of_several_flows_is_drawn() {
     }
 }
 
+/// Four flows to NIC 4, the smaller two of which are not drawn by themselves.
+#[test]
+fn a_flow_has_one_colour_and_the_rest_is_a_band() {
+    let dir = tempfile::tempdir().unwrap();
+    let flows = "background=[{ rate = 0.1, pattern = { flows = [{ from = 0, to = 4 }, { from = 1, to = 4 }] } }, \
+                 { rate = 0.2, pattern = { flows = [{ from = 2, to = 4 }, { from = 3, to = 4 }] } }]";
+    let sets = ["fabric.topology.nics=5", "series.figure_lines=2", flows];
+    run(&plan(TINY, &sets), dir.path(), 1);
+    let [flows, shares] =
+        ["flows.svg", "shares.svg"].map(|name| fs::read_to_string(dir.path().join(name)).unwrap());
+    assert!(flows.contains("2 of 4 flows: those"), "{flows}");
+    assert!(shares.contains("2 of 4 flows to it: those"), "{shares}");
+    assert!(shares.contains("2 other flows") && shares.contains("#D0D0D0"));
+    // In the legend the colour stands before the name.
+    let colour = |svg: &str, name: &str| {
+        let before = svg.split(name).next().unwrap();
+        let line = before.rfind("<polyline").unwrap();
+        let stroke = before[line..].split("stroke=\"").nth(1).unwrap();
+        stroke[..7].to_owned()
+    };
+    let names = ["NIC 2 -&gt; NIC 4", "NIC 3 -&gt; NIC 4"];
+    for name in names {
+        assert_eq!(colour(&flows, name), colour(&shares, name), "{name}");
+    }
+    assert_ne!(colour(&flows, names[0]), colour(&flows, names[1]));
+}
+
 #[test]
 fn a_constant_flow_gives_constant_rows() {
     let dir = tempfile::tempdir().unwrap();

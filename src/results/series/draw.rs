@@ -1,6 +1,7 @@
 //! Draws a [`Figure`] as SVG: lines or areas on the left, their names on the right, where they hide
 //! nothing.
 
+use super::colours::PALETTE;
 use super::figure::{Figure, Line};
 use crate::results::figure::{COLOURS, FONT, Refused};
 use plotters::coord::Shift;
@@ -15,6 +16,8 @@ const NAMES: u32 = 250;
 /// Height of a name.
 const NAME: i32 = 20;
 const GREY: RGBColor = RGBColor(0x55, 0x55, 0x55);
+/// What has no name of its own.
+const OTHERS: RGBColor = RGBColor(0xd0, 0xd0, 0xd0);
 const GRID: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
 
 /// Units of the time axis, each with its picoseconds.
@@ -40,9 +43,14 @@ pub(super) fn svg(figure: &Figure) -> Result<String, Refused> {
     head.draw(&Text::new(figure.note.as_str(), (16, 32), text(13, &GREY)))?;
     let (left, right) = body.split_horizontally(SIZE.0 - NAMES);
     chart(&left, figure)?;
-    for (i, line) in (0..).zip(&figure.lines) {
+    // The names of areas stand as the areas do.
+    let mut lines: Vec<&Line> = figure.lines.iter().collect();
+    if figure.stacked {
+        lines.reverse();
+    }
+    for (i, line) in (0..).zip(lines) {
         let y = 16 + NAME * i;
-        let style = colour(i as usize).stroke_width(2);
+        let style = colour(line.colour).stroke_width(if figure.stacked { 10 } else { 2 });
         right.draw(&PathElement::new([(6, y), (28, y)], style))?;
         let beside = Pos::new(HPos::Left, VPos::Center);
         let style = text(13, &BLACK).pos(beside);
@@ -53,10 +61,14 @@ pub(super) fn svg(figure: &Figure) -> Result<String, Refused> {
     Ok(svg)
 }
 
-/// Colour of the line of this index; lighter when the colours repeat.
-fn colour(index: usize) -> RGBColor {
-    let RGBColor(r, g, b) = COLOURS[index % COLOURS.len()];
-    match index < COLOURS.len() {
+/// A colour of the palette; lighter when the colours repeat.
+fn colour(place: Option<usize>) -> RGBColor {
+    const { assert!(PALETTE == 2 * COLOURS.len()) };
+    let Some(place) = place else {
+        return OTHERS;
+    };
+    let RGBColor(r, g, b) = COLOURS[place % COLOURS.len()];
+    match place < COLOURS.len() {
         true => RGBColor(r, g, b),
         false => {
             let light = |c: u8| c / 2 + 0x74;
@@ -99,15 +111,19 @@ fn chart(area: &DrawingArea<SVGBackend<'_>, Shift>, figure: &Figure) -> Result<(
         .draw()?;
     if figure.stacked {
         // The last line bounds all areas: its area is drawn first, the others cover it.
-        for (i, line) in figure.lines.iter().enumerate().rev() {
-            let points = line.points.iter().map(|&(at, value)| (at / ps, value));
-            chart.draw_series(AreaSeries::new(points, 0.0, colour(i).filled()))?;
+        for line in figure.lines.iter().rev() {
+            let mut points: Vec<_> = line.points.iter().map(|&(at, y)| (at / ps, y)).collect();
+            if let [(_, value)] = points[..] {
+                // An area needs a width.
+                points = vec![(0.0, value), (end / ps, value)];
+            }
+            chart.draw_series(AreaSeries::new(points, 0.0, colour(line.colour).filled()))?;
         }
         return Ok(());
     }
-    for (i, line) in figure.lines.iter().enumerate() {
+    for line in &figure.lines {
         let points = line.points.iter().map(|&(at, value)| (at / ps, value));
-        let style = colour(i).stroke_width(2);
+        let style = colour(line.colour).stroke_width(2);
         match line.points.len() {
             // A line needs two ends.
             1 => chart.draw_series(points.map(|at| Circle::new(at, 3, style.filled())))?,

@@ -1,5 +1,7 @@
-//! The content of a figure: the largest lines of a series, with no more points than are visible.
+//! The content of the figures: the largest lines of a series, and the shares of the flows to one NIC, with
+//! no more points than are visible.
 
+use super::colours::Colours;
 use super::gbit_per_s;
 use super::spool::{Key, NONE, Spool};
 use crate::config::Experiment;
@@ -48,6 +50,8 @@ pub(super) struct Figure {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
     pub name: String,
+    /// Place in the palette; `None` for what has no name of its own.
+    pub colour: Option<usize>,
     /// Time in picoseconds, and value.
     pub points: Vec<(f64, f64)>,
 }
@@ -59,117 +63,182 @@ struct Sum {
     rows: u64,
 }
 
-/// The largest lines of a series.
-struct Largest {
-    /// Sums per point, by line.
-    sums: BTreeMap<Key, Vec<Sum>>,
-    /// Number of all lines of the series.
+/// What is drawn of a series.
+struct Chosen {
+    /// The lines with the largest sums, by key: so the legend has them.
+    lines: Vec<Key>,
+    /// Number of all lines.
     all: usize,
+    /// The flows to the NIC whose shares are drawn.
+    shared: Option<Shared>,
+}
+
+/// The flows to one NIC.
+struct Shared {
+    nic: u32,
+    /// Those with the most bytes, by key.
+    flows: Vec<Key>,
+    /// Number of the others, which are one band.
+    others: usize,
+}
+
+/// Sums per point of what is drawn.
+struct Sums {
+    lines: BTreeMap<Key, Vec<Sum>>,
+    /// Of the other flows to the NIC whose shares are drawn.
+    others: Vec<Sum>,
     /// Samples in a point.
     per_point: u64,
 }
 
-/// Reads the rows twice: to find the largest lines, and to compute their points.
-fn largest(request: &Request<'_>, spool: &mut Spool) -> anyhow::Result<Largest> {
+/// Finds the largest lines, and the NIC that receives most from several flows.
+fn choose(request: &Request<'_>, spool: &mut Spool) -> anyhow::Result<Chosen> {
     let mut totals: BTreeMap<Key, u64> = BTreeMap::new();
     for row in spool.rows()? {
         let row = row?;
         let total = totals.entry(row.key).or_default();
         *total = total.saturating_add(row.values[0]);
     }
-    let mut keys: Vec<Key> = totals.keys().copied().collect();
-    keys.sort_by_key(|key| (std::cmp::Reverse(totals[key]), *key));
-    keys.truncate(request.lines);
+    let largest = |of: &dyn Fn(&Key) -> bool| {
+        let mut keys: Vec<Key> = totals.keys().copied().filter(of).collect();
+        keys.sort_by_key(|key| (std::cmp::Reverse(totals[key]), *key));
+        keys.truncate(request.lines);
+        keys.sort_unstable();
+        keys
+    };
+    let mut received: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
+    for (&[_, to, _], &bytes) in &totals {
+        let (flows, all) = received.entry(to).or_default();
+        *flows += 1;
+        *all = all.saturating_add(bytes);
+    }
+    let several = received.iter().filter(|(_, (flows, _))| *flows > 1);
+    let most = several.max_by_key(|&(&nic, &(_, bytes))| (bytes, std::cmp::Reverse(nic)));
+    let shared = most.filter(|_| request.kind == SeriesKind::Flows);
+    Ok(Chosen {
+        lines: largest(&|_| true),
+        all: totals.len(),
+        shared: shared.map(|(&nic, &(flows, _))| {
+            let shown = largest(&|key| key[1] == nic);
+            Shared {
+                nic,
+                others: flows - shown.len(),
+                flows: shown,
+            }
+        }),
+    })
+}
 
+/// Reads the rows once more, to compute the points of what is drawn.
+fn sums(request: &Request<'_>, chosen: &Chosen, spool: &mut Spool) -> anyhow::Result<Sums> {
     let per_point = request.samples.div_ceil(POINTS).max(1);
     let points = request.samples.div_ceil(per_point) as usize;
-    // The legend sorts the lines by key.
-    let mut sums: BTreeMap<Key, Vec<Sum>> = BTreeMap::new();
-    sums.extend(keys.iter().map(|&key| (key, vec![Sum::default(); points])));
+    let none = || vec![Sum::default(); points];
+    let shared = chosen.shared.iter().flat_map(|shared| &shared.flows);
+    let keys = chosen.lines.iter().chain(shared);
+    let mut sums = Sums {
+        lines: keys.map(|&key| (key, none())).collect(),
+        others: none(),
+        per_point,
+    };
+    let shared = chosen.shared.as_ref();
     for row in spool.rows()? {
         let row = row?;
         let sample = (row.ticks / request.interval).saturating_sub(1);
-        let line = sums.get_mut(&row.key);
-        if let Some(sum) = line.and_then(|line| line.get_mut((sample / per_point) as usize)) {
-            sum.value = sum.value.saturating_add(row.values[0]);
-            sum.rows += 1;
+        let at = (sample / per_point) as usize;
+        let is_other =
+            shared.is_some_and(|s| s.nic == row.key[1] && s.flows.binary_search(&row.key).is_err());
+        let lines = sums.lines.get_mut(&row.key).into_iter();
+        for line in lines.chain(is_other.then_some(&mut sums.others)) {
+            if let Some(sum) = line.get_mut(at) {
+                sum.value = sum.value.saturating_add(row.values[0]);
+                sum.rows += 1;
+            }
         }
     }
-    Ok(Largest {
-        sums,
-        all: totals.len(),
-        per_point,
-    })
+    Ok(sums)
 }
 
 /// The lines of a series and, for flows, the [`shares`] of a NIC.
 pub(super) fn figures(
     request: &Request<'_>,
     spool: &mut Spool,
+    colours: &mut Colours,
 ) -> anyhow::Result<(Figure, Option<Figure>)> {
-    let largest = largest(request, spool)?;
-    let Largest {
-        sums,
-        all,
-        per_point,
-    } = &largest;
-    let line = |(&key, sums): (&Key, &Vec<Sum>)| Line {
+    let chosen = choose(request, spool)?;
+    let sums = sums(request, &chosen, spool)?;
+    let shown = &chosen.lines;
+    let colour = request.colours(shown, colours);
+    let line = |(&key, colour): (&Key, usize)| Line {
         name: request.name(key),
-        points: request.points(sums, *per_point),
+        colour: Some(colour),
+        points: request.points(&sums.lines[&key], sums.per_point),
     };
+    let mut lines: Vec<Line> = shown.iter().zip(colour).map(line).collect();
+    let values = || lines.iter().flat_map(|line| &line.points);
+    let (value, factor) = request.value(values().map(|point| point.1).fold(0.0, f64::max));
+    for (_, value) in lines.iter_mut().flat_map(|line| &mut line.points) {
+        *value *= factor;
+    }
     let figure = Figure {
         stacked: false,
         title: request.title(),
-        note: request.note(sums.len(), *all, *per_point),
-        value: request.value().to_owned(),
+        note: request.note(&request.seen(shown.len(), chosen.all), sums.per_point),
+        value: value.to_owned(),
         end_ps: request.ps(request.samples),
-        lines: sums.iter().map(line).collect(),
+        lines,
     };
-    let shares = match request.kind {
-        SeriesKind::Flows => shares(request, &largest),
-        SeriesKind::PortVls | SeriesKind::Sources => None,
-    };
-    Ok((figure, shares))
+    let shared = chosen.shared.as_ref();
+    Ok((figure, shared.map(|of| shares(request, of, &sums, colours))))
 }
 
-/// Shares of the flows to one NIC: the NIC that receives most from several of them.
-fn shares(request: &Request<'_>, largest: &Largest) -> Option<Figure> {
-    let Largest {
-        sums, per_point, ..
-    } = largest;
-    let mut received: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
-    for (&[_, to, _], sums) in sums {
-        let (flows, bytes) = received.entry(to).or_default();
-        *flows += 1;
-        *bytes = sums
-            .iter()
-            .fold(*bytes, |all, sum| all.saturating_add(sum.value));
-    }
-    let several = received.iter().filter(|(_, (flows, _))| *flows > 1);
-    let (&nic, _) = several.max_by_key(|&(&nic, &(_, bytes))| (bytes, std::cmp::Reverse(nic)))?;
-    let own: Vec<_> = sums.iter().filter(|(key, _)| key[1] == nic).collect();
-    let points = own.first().map_or(0, |(_, sums)| sums.len());
-    let value = |flow: usize, point: usize| u128::from(own[flow].1[point].value);
-    let line = |flow: usize| {
-        let point = |at: usize| {
-            let all: u128 = (0..own.len()).map(|flow| value(flow, at)).sum();
-            let below: u128 = (0..=flow).map(|flow| value(flow, at)).sum();
-            let (middle, _) = request.span(at as u64, *per_point);
-            (all > 0).then(|| (middle, 100.0 * below as f64 / all as f64))
+/// Shares of the flows to one NIC, of which the smallest are one band if they are many.
+fn shares(request: &Request<'_>, of: &Shared, sums: &Sums, colours: &mut Colours) -> Figure {
+    let colour = colours.of(&of.flows).into_iter().map(Some);
+    let flows = of
+        .flows
+        .iter()
+        .map(|key| (request.name(*key), &sums.lines[key]));
+    let others = (of.others > 0).then(|| (others(of.others), &sums.others));
+    let bands: Vec<_> = flows.chain(others).zip(colour.chain([None])).collect();
+    let at = |band: usize, point: usize| u128::from(bands[band].0.1[point].value);
+    let line = |band: usize| {
+        let point = |point: usize| {
+            let all: u128 = (0..bands.len()).map(|band| at(band, point)).sum();
+            let below: u128 = (0..=band).map(|band| at(band, point)).sum();
+            let (middle, _) = request.span(point as u64, sums.per_point);
+            // Where nothing was received, there is a gap down to 0.
+            (middle, 100.0 * below as f64 / all.max(1) as f64)
         };
         Line {
-            name: request.name(*own[flow].0),
-            points: (0..points).filter_map(point).collect(),
+            name: bands[band].0.0.clone(),
+            colour: bands[band].1,
+            points: (0..sums.others.len()).map(point).collect(),
         }
     };
-    Some(Figure {
+    let (shown, all) = (of.flows.len(), of.flows.len() + of.others);
+    let seen = match of.others {
+        0 => format!("all {all} flows to it"),
+        _ => format!(
+            "{shown} of {all} flows to it: those with the most bytes; the others are one band"
+        ),
+    };
+    let title = format!("Shares of what NIC {} receives", of.nic);
+    Figure {
         stacked: true,
-        title: format!("Shares of what NIC {nic} receives"),
-        note: request.note(sums.len(), largest.all, *per_point),
+        title: request.with_load(&title),
+        note: request.note(&seen, sums.per_point),
         value: "share of the payload (%)".to_owned(),
         end_ps: request.ps(request.samples),
-        lines: (0..own.len()).map(line).collect(),
-    })
+        lines: (0..bands.len()).map(line).collect(),
+    }
+}
+
+fn others(flows: usize) -> String {
+    match flows {
+        1 => "1 other flow".to_owned(),
+        n => format!("{n} other flows"),
+    }
 }
 
 impl Request<'_> {
@@ -180,40 +249,71 @@ impl Request<'_> {
     }
 
     fn title(&self) -> String {
-        let title = match self.kind {
+        self.with_load(match self.kind {
             SeriesKind::Flows => "Payload delivered per flow",
             SeriesKind::PortVls => "Data waiting per Port VL",
             SeriesKind::Sources => "Control level per source",
-        };
+        })
+    }
+
+    fn with_load(&self, title: &str) -> String {
         match self.load {
             Some(load) => format!("{title}, load {load}"),
             None => title.to_owned(),
         }
     }
 
-    fn value(&self) -> &'static str {
+    /// The quantity of the lines in a unit that fits values of up to `high`, and the factor to it from
+    /// Gb/s or KiB.
+    fn value(&self, high: f64) -> (&'static str, f64) {
         match self.kind {
-            SeriesKind::Flows => "bandwidth (Gb/s)",
-            SeriesKind::PortVls => "waiting (KiB)",
-            SeriesKind::Sources => "control level",
+            SeriesKind::Flows => match high {
+                1000.0.. => ("bandwidth (Tb/s)", 1e-3),
+                1.0.. => ("bandwidth (Gb/s)", 1.0),
+                1e-3.. => ("bandwidth (Mb/s)", 1e3),
+                1e-9.. => ("bandwidth (kb/s)", 1e6),
+                _ => ("bandwidth (Gb/s)", 1.0),
+            },
+            SeriesKind::PortVls => match high {
+                10_240.0.. => ("waiting (MiB)", 1.0 / 1024.0),
+                2.0.. => ("waiting (KiB)", 1.0),
+                _ => ("waiting (B)", 1024.0),
+            },
+            SeriesKind::Sources => ("control level", 1.0),
         }
     }
 
-    fn note(&self, shown: usize, all: usize, per_point: u64) -> String {
+    /// Colours of the lines `keys`: those of their flows, if they have one.
+    fn colours(&self, keys: &[Key], colours: &mut Colours) -> Vec<usize> {
+        match self.kind {
+            SeriesKind::Flows => colours.of(keys),
+            SeriesKind::PortVls => (0..keys.len()).collect(),
+            SeriesKind::Sources => {
+                let flows = keys.iter().map(|&[from, sl, to]| [from, to, sl]);
+                colours.of(&flows.collect::<Vec<_>>())
+            }
+        }
+    }
+
+    /// How many lines there are.
+    fn seen(&self, shown: usize, all: usize) -> String {
         let (what, most) = match self.kind {
             SeriesKind::Flows => ("flows", "most bytes"),
             SeriesKind::PortVls => ("Port VLs", "most data waiting"),
             SeriesKind::Sources => ("sources", "largest sum of control levels"),
         };
-        let lines = match shown == all {
-            true if all == 0 => return "nothing was recorded".to_owned(),
+        match shown == all {
+            true if all == 0 => "nothing was recorded".to_owned(),
             true => format!("all {all} {what} seen"),
             false => format!("{shown} of {all} {what}: those with the {most}"),
-        };
-        let time = human_time(self.ps(per_point));
+        }
+    }
+
+    fn note(&self, seen: &str, per_point: u64) -> String {
+        let time = human_time(self.ps(per_point)).replace(".000 ", " ");
         match per_point {
-            1 => format!("{lines}; a point per {time}"),
-            n => format!("{lines}; a point is the mean over {time}, {n} samples"),
+            1 => format!("{seen}; a point per {time}"),
+            n => format!("{seen}; a point is the mean over {time}, {n} samples"),
         }
     }
 

@@ -5,6 +5,7 @@
 //! become its [`figure`]s. So memory is bounded, and the files do not depend on which runs
 //! ran side by side.
 
+mod colours;
 #[cfg(feature = "plots")]
 mod draw;
 mod figure;
@@ -18,6 +19,7 @@ use crate::results::data_table::{self, Cell, Column, ColumnKind, Table};
 use crate::results::missing::missing_for;
 use crate::run::{Recorder, Recording, Run, RunResult};
 use anyhow::{Context, anyhow};
+use colours::Colours;
 use flitwise_formats::sink::Sink;
 use spool::{NONE, Row, Spool};
 use std::path::{Path, PathBuf};
@@ -124,14 +126,21 @@ impl<'a> SeriesFiles<'a> {
     /// # Errors
     /// If something could not be written, now or during the run.
     pub fn finish(mut self, result: &RunResult) -> anyhow::Result<()> {
+        let mut colours = Colours::default();
         for (index, output) in std::mem::take(&mut self.outputs).into_iter().enumerate() {
-            self.write(index, output, result)
+            self.write(index, output, result, &mut colours)
                 .with_context(|| format!("cannot write the series in `{}`", self.dir.display()))?;
         }
         Ok(())
     }
 
-    fn write(&self, index: usize, mut output: Output, result: &RunResult) -> anyhow::Result<()> {
+    fn write(
+        &self,
+        index: usize,
+        mut output: Output,
+        result: &RunResult,
+        colours: &mut Colours,
+    ) -> anyhow::Result<()> {
         let main = self.main();
         for run in &self.runs {
             let mut recorded = run.recorded();
@@ -164,7 +173,7 @@ impl<'a> SeriesFiles<'a> {
                     lines: self.series.figure_lines as usize,
                     samples,
                 };
-                let (figure, shares) = figure::figures(&request, spool)?;
+                let (figure, shares) = figure::figures(&request, spool, colours)?;
                 finish_figure(sink, &figure)?;
                 if let (Some(sink), Some(shares)) = (output.shares.take(), shares) {
                     finish_figure(sink, &shares)?;

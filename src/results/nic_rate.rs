@@ -1,0 +1,96 @@
+//! Loads as rates: what flits per cycle and NIC are in Gb/s and GB/s.
+
+use crate::config::Experiment;
+
+/// The rate of the fastest link: that of one flit per cycle.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct NicRate {
+    gbit_per_s: f64,
+}
+
+impl NicRate {
+    /// Of the fabric of an experiment.
+    pub(super) fn of(experiment: &Experiment) -> Self {
+        let fabric = &experiment.fabric;
+        let (fastest, tick) = (fabric.fastest_link(), fabric.units.tick.length_ps());
+        // Bits per flit × flits per tick / picoseconds per tick, in Gb/s.
+        let bits = 8000.0 * f64::from(fabric.units.flit_bytes);
+        let flits = fastest.num() as f64 * tick.den() as f64;
+        let ps = fastest.den() as f64 * tick.num() as f64;
+        Self {
+            gbit_per_s: bits * flits / ps,
+        }
+    }
+
+    /// Gb/s of a load in flits per cycle.
+    pub(super) fn gbit_per_s(self, load: f64) -> f64 {
+        load * self.gbit_per_s
+    }
+
+    /// GB/s of a load in flits per cycle.
+    pub(super) fn gbyte_per_s(self, load: f64) -> f64 {
+        load * self.gbit_per_s / 8.0
+    }
+
+    /// A load with its unit, as in `"0.5000 flits/cycle/NIC (50.00 Gb/s, 6.250 GB/s)"`.
+    pub(super) fn text(self, load: f64) -> String {
+        let [bits, bytes] = [self.gbit_per_s(load), self.gbyte_per_s(load)].map(short);
+        format!("{load:.4} flits/cycle/NIC ({bits} Gb/s, {bytes} GB/s)")
+    }
+}
+
+/// Four digits, at most four of them decimals.
+pub(super) fn short(value: f64) -> String {
+    let decimals = match value {
+        100.0.. => 1,
+        10.0.. => 2,
+        1.0.. => 3,
+        _ => 4,
+    };
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NicRate, short};
+    use crate::config::resolve_text;
+    use std::path::Path;
+
+    fn rate(fabric: &str) -> NicRate {
+        let text = format!(
+            "background = [{{ rate = 0.1 }}]\n[fabric]\n{fabric}\n\
+             topology = {{ kind = \"single\", nics = 4 }}\n"
+        );
+        let plan = resolve_text("test.toml", &text, Path::new(""), &[]).unwrap();
+        NicRate::of(&plan.experiment)
+    }
+
+    #[test]
+    fn a_flit_per_cycle_is_the_rate_of_the_link() {
+        // 4 × 25 Gb/s; 4 × 8 Gb/s and 4 × 25 Gb/s with a tick that is an eighth of a flit.
+        for (fabric, gbit) in [
+            ("preset = \"opa-gen1\"", 100.0),
+            ("preset = \"ib-qdr\"", 32.0),
+            ("preset = \"ib-edr\"", 100.0),
+        ] {
+            let rate = rate(fabric);
+            let found = rate.gbit_per_s(1.0);
+            assert!((found - gbit).abs() < 1e-3, "{fabric}: {found}");
+            assert_eq!(rate.gbyte_per_s(0.5), rate.gbit_per_s(0.5) / 8.0);
+        }
+        let text = rate("preset = \"opa-gen1\"").text(0.5);
+        assert_eq!(text, "0.5000 flits/cycle/NIC (50.00 Gb/s, 6.250 GB/s)");
+    }
+
+    #[test]
+    fn rates_have_four_digits() {
+        for (value, text) in [
+            (0.0, "0.0000"),
+            (1.25, "1.250"),
+            (99.5, "99.50"),
+            (400.0, "400.0"),
+        ] {
+            assert_eq!(short(value), text);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Which colour a flow has: the same in all figures of a result.
+
+use super::spool::Key;
+use std::collections::BTreeMap;
+
+/// Colours that a figure can tell apart: as many as it has lines at most.
+pub(super) const PALETTE: usize = 16;
+
+/// A flow: sender, receiver, service level.
+pub(super) type Flow = Key;
+
+/// The colours given so far, as places in the palette.
+#[derive(Default)]
+pub(super) struct Colours {
+    given: BTreeMap<Flow, usize>,
+}
+
+impl Colours {
+    /// The colours of the flows of a figure, in their order. A flow keeps the colour that it has in
+    /// another figure, unless two of this figure would look the same.
+    pub(super) fn of(&mut self, flows: &[Flow]) -> Vec<usize> {
+        let mut used = [false; PALETTE];
+        let kept: Vec<Option<usize>> = flows
+            .iter()
+            .map(|flow| {
+                let colour = self.given.get(flow).copied()?;
+                (!std::mem::replace(used.get_mut(colour)?, true)).then_some(colour)
+            })
+            .collect();
+        let new = |(flow, kept): (&Flow, Option<usize>)| {
+            if let Some(colour) = kept {
+                return colour;
+            }
+            // Best one that no figure has yet.
+            let free = |colour: &usize| !used[*colour];
+            let fresh = |colour: &usize| self.given.values().all(|given| given != colour);
+            let places = || 0..PALETTE;
+            let best = places().find(|colour| free(colour) && fresh(colour));
+            let colour = best.or_else(|| places().find(free)).unwrap_or(0);
+            used[colour] = true;
+            self.given.entry(*flow).or_insert(colour);
+            colour
+        };
+        flows.iter().zip(kept).map(new).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Colours, PALETTE};
+
+    #[test]
+    fn a_flow_keeps_its_colour() {
+        let mut colours = Colours::default();
+        let flow = |from| [from, 9, 0];
+        assert_eq!(colours.of(&[flow(1), flow(2)]), [0, 1]);
+        assert_eq!(colours.of(&[flow(3), flow(2), flow(1)]), [2, 1, 0]);
+    }
+
+    #[test]
+    fn no_two_lines_of_a_figure_have_one_colour() {
+        let mut colours = Colours::default();
+        for first in [0, 8, 3, 20] {
+            let flows: Vec<_> = (first..first + PALETTE as u32).map(|n| [n, 0, 0]).collect();
+            let mut of = colours.of(&flows);
+            of.sort_unstable();
+            assert_eq!(of, (0..PALETTE).collect::<Vec<_>>());
+        }
+    }
+}
