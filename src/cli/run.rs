@@ -1,7 +1,7 @@
 //! `flitwise run`: runs an experiment and its baselines.
 
 use super::out::{Part, Target};
-use super::progress::{Bar, terminal};
+use super::progress::Shown;
 use super::{CliError, bad_config, fabric, print, signal, tell};
 use clap::Args;
 use flitwise::config;
@@ -76,15 +76,15 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     // Opens the files before the run: a long run must not fail at its end.
     let part = target.map(Target::begin).transpose()?;
     let series = series_files(&plan, part.as_ref().map(Part::path))?;
-    let bar = (!args.quiet && terminal()).then(Bar::new);
-    let progress: &dyn Progress = bar.as_ref().map_or(&Silent, |bar| bar);
+    let shown = (!args.quiet).then(Shown::new);
+    let progress: &dyn Progress = shown.as_ref().map_or(&Silent, |shown| shown);
     let mut control = Control::default().stopped_by(stop).reporting_to(progress);
     if let Some(files) = &series {
         control = control.recorded_by(files);
     }
     let outcome = session.run(&plan, &control);
-    if let Some(bar) = &bar {
-        bar.finish();
+    if let Some(shown) = &shown {
+        shown.finish();
     }
     let result = outcome.map_err(|e| match e {
         RunError::Config(e) => bad_config(Some(file), &e),

@@ -4,7 +4,7 @@ use crate::config::Plan;
 use crate::config::experiment::Measure;
 use crate::replay::Repeat;
 use crate::run::{Measured, RunResult, Simulation, Status};
-use crate::units::human_time;
+use crate::units::short_time;
 
 /// The line about the replay of jobs `main`, if the user stopped it.
 pub(super) fn stopped_jobs(plan: &Plan, main: &Simulation) -> Option<String> {
@@ -18,14 +18,18 @@ pub(super) fn stopped_jobs(plan: &Plan, main: &Simulation) -> Option<String> {
     let awaited = awaited.filter(|job| job.enabled && job.repeat != Repeat::UntilOthersEnd);
     let start_ps = awaited.map(|job| job.start_ps).min().unwrap_or(0);
     Some(match (at_ps.checked_sub(start_ps), reached.operations) {
-        (None, _) | (_, 0) => format!("stopped at {}, before a job began", short(at_ps)),
+        (None, _) | (_, 0) => format!("stopped at {}, before a job began", short_time(at_ps)),
         (Some(ran_ps), operations) => {
             // As if operations took the same time from the start to the end.
             let whole = u128::from(ran_ps) * u128::from(reached.operations_total);
             let whole = whole / u128::from(operations);
             let whole = u64::try_from(whole).unwrap_or(u64::MAX).max(ran_ps);
             let end_ps = start_ps.saturating_add(whole);
-            format!("stopped at {} of about {}", short(at_ps), short(end_ps))
+            format!(
+                "stopped at {} of about {}",
+                short_time(at_ps),
+                short_time(end_ps)
+            )
         }
     })
 }
@@ -39,7 +43,7 @@ pub(super) fn stopped_loads(plan: &Plan, measure: &Measure, result: &RunResult) 
     };
     let measured = run.measured.as_ref()?;
     let tick = plan.experiment.fabric.units.tick;
-    let short = |ticks| short(tick.ps(ticks));
+    let short = |ticks| short_time(tick.ps(ticks));
     let all = measure
         .window
         .saturating_add(match in_window(run, measured) {
@@ -57,41 +61,4 @@ pub(super) fn stopped_loads(plan: &Plan, measure: &Measure, result: &RunResult) 
 /// True if the warm-up of a run was over.
 fn in_window(run: &Simulation, measured: &Measured) -> bool {
     measured.steady.is_some() || run.stats.end_tick > measured.warm_up
-}
-
-/// A time with three significant digits.
-fn short(ps: u64) -> String {
-    let text = human_time(ps);
-    let Some((number, unit)) = text.split_once(' ') else {
-        return text;
-    };
-    match number.split_once('.') {
-        Some((whole, part)) => {
-            let digits = 3_usize.saturating_sub(whole.len());
-            match digits {
-                0 => format!("{whole} {unit}"),
-                _ => format!("{whole}.{} {unit}", &part[..digits.min(part.len())]),
-            }
-        }
-        None => text,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::short;
-
-    #[test]
-    fn times_have_three_digits() {
-        for (ps, text) in [
-            (0, "0 ps"),
-            (999, "999 ps"),
-            (1_000, "1.00 ns"),
-            (83_812_345_678, "83.8 ms"),
-            (162_900_000_000_000, "162 s"),
-            (100_000_000_000_000_000, "100000 s"),
-        ] {
-            assert_eq!(short(ps), text);
-        }
-    }
 }

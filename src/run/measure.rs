@@ -4,7 +4,7 @@
 use super::simulate::{Stopped, engine_of, status_of};
 use super::traces::Traces;
 use super::workload::replay_of;
-use super::{Network, Recording, RunError, Simulation, Snapshot};
+use super::{LoadsDone, Network, Recording, Run, RunError, Simulation, Snapshot};
 use crate::config::experiment::Measure;
 use crate::config::{ConfigError, Experiment};
 use crate::fabric::engine::{self, Engine, RunEnd};
@@ -141,6 +141,10 @@ struct UnderLoad<'a> {
     stopped: Stopped<'a>,
     report: &'a dyn Fn(&Snapshot),
     recording: Option<Recording<'a>>,
+    /// The load and its phase.
+    loads: LoadsDone,
+    /// Tick in which the window ends; during the warm-up the last in which it may.
+    end: Tick,
 }
 
 impl UnderLoad<'_> {
@@ -152,14 +156,16 @@ impl UnderLoad<'_> {
         self.replay.go_on_until(until);
         let (stopped, report) = (self.stopped, self.report);
         let tick_length = self.experiment.fabric.units.tick;
+        let (records_total, loads) = (self.end, self.loads);
         let mut control = |engine: &engine::Progress, _: &Replay| {
             report(&Snapshot {
                 tick: engine.tick,
-                tick_length,
-                records: 0,
-                records_total: 0,
+                records: engine.tick,
+                records_total,
                 messages: engine.messages,
                 flit_hops: engine.flit_hops,
+                loads: Some(loads),
+                ..Snapshot::of(Run::Load(0), tick_length)
             });
             match stopped() {
                 true => ControlFlow::Break(()),
@@ -255,6 +261,8 @@ pub(super) fn measure_load(
         stopped,
         report,
         recording,
+        loads: LoadsDone::new(0, 1, load, false),
+        end: measure.max_warm_up.saturating_add(measure.window),
     };
     let (end, warm_up, steady) = match run.warm_up(measure) {
         Ok((warm_up, steady)) => (RunEnd::Finished, warm_up, steady),
@@ -270,6 +278,8 @@ pub(super) fn measure_load(
     let end = match end {
         RunEnd::Finished => {
             let first = warm_up + Tick::from(warmed_up);
+            run.loads.in_window = true;
+            run.end = first.saturating_add(measure.window);
             run.window(first, measure.window, &mut batches)
         }
         end => end,

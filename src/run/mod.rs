@@ -10,7 +10,7 @@ use crate::fabric::spec::Tick;
 use crate::fabric::stats::FabricStats;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
-use crate::units::TickLength;
+use crate::units::{Ratio, TickLength};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -50,7 +50,7 @@ pub use workload::workload;
 pub struct Control<'a> {
     /// Set when the user asks to stop: the run ends with its results so far.
     pub stop: &'a AtomicBool,
-    /// Receives the progress of the main run, a few times a second.
+    /// Receives the progress of the experiment, then of its baselines, or of the loads, a few times a second.
     pub progress: &'a dyn Progress,
     /// Receives time series; `None`: they are not recorded.
     pub recorder: Option<&'a dyn Recorder>,
@@ -76,7 +76,7 @@ impl<'a> Control<'a> {
         Self { stop, ..self }
     }
 
-    /// The same, but `progress` receives the progress of the main run.
+    /// The same, but `progress` receives the progress of the runs.
     #[must_use]
     pub fn reporting_to(self, progress: &'a dyn Progress) -> Self {
         Self { progress, ..self }
@@ -100,6 +100,8 @@ impl<'a> Control<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snapshot {
+    /// The run: the experiment; when it has ended, a baseline; or one of the loads.
+    pub run: Run,
     /// Simulated time in ticks.
     pub tick: Tick,
     /// Length of a tick.
@@ -113,6 +115,56 @@ pub struct Snapshot {
     pub messages: u64,
     /// Flit-hops so far.
     pub flit_hops: u64,
+    /// The least simulated time in picoseconds that the jobs need which the run waits for: their
+    /// starts, repetitions and ideal clocks. `None` without a job, or if no clock is known.
+    pub least_ps: Option<u64>,
+    /// How the loads stand; `None` with a job.
+    pub loads: Option<LoadsDone>,
+}
+
+impl Snapshot {
+    /// A run at its start, of which nothing is known.
+    #[must_use]
+    pub fn of(run: Run, tick_length: TickLength) -> Self {
+        Self {
+            run,
+            tick: 0,
+            tick_length,
+            records: 0,
+            records_total: 0,
+            messages: 0,
+            flit_hops: 0,
+            least_ps: None,
+            loads: None,
+        }
+    }
+}
+
+/// How the loads of a measurement stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoadsDone {
+    /// Loads that are measured.
+    pub measured: u64,
+    /// All loads.
+    pub all: u64,
+    /// The load that reports.
+    pub load: Ratio,
+    /// It is in its window, else in its warm-up.
+    pub in_window: bool,
+}
+
+impl LoadsDone {
+    /// These numbers.
+    #[must_use]
+    pub fn new(measured: u64, all: u64, load: Ratio, in_window: bool) -> Self {
+        Self {
+            measured,
+            all,
+            load,
+            in_window,
+        }
+    }
 }
 
 /// Receives snapshots; must be cheap.

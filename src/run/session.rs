@@ -5,8 +5,8 @@ use super::simulate::{REPORT_EVERY, run_experiment};
 use super::task::{Network, Task, TaskId, tasks};
 use super::traces::Traces;
 use super::{
-    Control, Progress, Recording, Run, RunError, RunResult, Silent, Simulation, Snapshot, measure,
-    reference,
+    Control, LoadsDone, Progress, Recording, Run, RunError, RunResult, Simulation, Snapshot,
+    measure, reference,
 };
 use crate::config::Plan;
 use anyhow::anyhow;
@@ -162,7 +162,7 @@ struct Work<'a> {
     next: AtomicUsize,
     /// The first slot that failed: later ones need not go on.
     first_failed: AtomicUsize,
-    /// By slot: thousandths done, of the loads of a curve.
+    /// By slot: thousandths done; of a run that is no load, all or nothing.
     done: Vec<AtomicU64>,
 }
 
@@ -211,6 +211,9 @@ impl Work<'_> {
             let Some(slot) = self.slots.get(at) else {
                 return outcomes;
             };
+            if slot.same_as.is_some() || slot.kept.is_some() {
+                self.done[at].store(WHOLE, Ordering::Relaxed);
+            }
             if let Some(record) = &slot.kept {
                 outcomes.push((at, Ok(record.simulation.clone())));
                 continue;
@@ -244,20 +247,16 @@ impl Work<'_> {
         let recorder = self.control.recorder;
         let recording: Option<Recording<'_>> =
             recorder.and_then(|recorder| recorder.begin(slot.run));
-        let progress: &dyn Progress = match slot.run {
-            Run::Experiment => self.control.progress,
-            Run::Baseline(_) | Run::Load(_) | Run::Unloaded | Run::Ideal => &Silent,
-        };
         let simulation = match (network, &experiment.measure) {
             (Network::Unloaded | Network::Ideal, _) => {
                 reference::run_reference(experiment, *network, traces, &stopped)
             }
             (Network::Fabric, Some(measure)) => {
-                let report = self.reporter(at, measure.max_warm_up.saturating_add(measure.window));
+                let report = self.reporter(at);
                 measure::measure_load(experiment, measure, &stopped, &report, recording)
             }
             (Network::Fabric, None) => {
-                run_experiment(experiment, traces, progress, recording, &stopped)
+                run_experiment(experiment, slot.run, traces, self, recording, &stopped)
             }
         }?;
         if let Some(records) = &self.session.records {
@@ -269,22 +268,44 @@ impl Work<'_> {
         Ok(simulation)
     }
 
-    /// What passes on, a few times a second, how far all loads of a curve have come, if slot `at`
-    /// takes `ticks` ticks.
-    fn reporter(&self, at: usize, ticks: u64) -> impl Fn(&Snapshot) + '_ {
+    /// What passes on, a few times a second, how far all loads of a curve have come. Slot `at` reports
+    /// ticks as records.
+    fn reporter(&self, at: usize) -> impl Fn(&Snapshot) + '_ {
         let last = Cell::new(Instant::now());
         move |snapshot| {
-            let part = u128::from(snapshot.tick) * u128::from(WHOLE) / u128::from(ticks.max(1));
-            self.done[at].store(part as u64, Ordering::Relaxed);
+            let (tick, all) = (u128::from(snapshot.records), snapshot.records_total.max(1));
+            let part = tick * u128::from(WHOLE) / u128::from(all);
+            self.done[at].store((part as u64).min(WHOLE - 1), Ordering::Relaxed);
             if last.get().elapsed() < REPORT_EVERY {
                 return;
             }
             last.set(Instant::now());
+            let done = || self.done.iter().map(|done| done.load(Ordering::Relaxed));
             self.control.progress.update(&Snapshot {
-                records: self.done.iter().map(|d| d.load(Ordering::Relaxed)).sum(),
+                run: self.slots[at].run,
+                records: done().sum(),
                 records_total: self.slots.len() as u64 * WHOLE,
+                loads: snapshot.loads.map(|loads| LoadsDone {
+                    measured: done().filter(|&done| done == WHOLE).count() as u64,
+                    all: self.slots.len() as u64,
+                    ..loads
+                }),
                 ..*snapshot
             });
+        }
+    }
+}
+
+impl Progress for Work<'_> {
+    /// Passes on what the experiment reports, and once it has ended the first of its baselines that
+    /// has not.
+    fn update(&self, snapshot: &Snapshot) {
+        let goes_on = |at: &usize| self.done[*at].load(Ordering::Relaxed) < WHOLE;
+        let reports = |slot: &Slot| matches!(slot.run, Run::Experiment | Run::Baseline(_));
+        let mut runs = (0..self.slots.len()).filter(|&at| reports(&self.slots[at]));
+        let first = runs.find(|at| goes_on(at) && self.slots[*at].is_missing());
+        if first.is_some_and(|at| self.slots[at].run == snapshot.run) {
+            self.control.progress.update(snapshot);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Simulates one experiment with its jobs.
 
 use super::traces::Traces;
-use super::workload::{outcomes_by_job, replay_of};
-use super::{Network, Progress, Reached, Recording, RunError, Simulation, Snapshot, Status};
+use super::workload::{least_ps, outcomes_by_job, replay_of};
+use super::{Network, Progress, Reached, Recording, Run, RunError, Simulation, Snapshot, Status};
 use crate::config::{ConfigError, Experiment};
 use crate::fabric::engine::{self, Engine, RunEnd};
 use crate::fabric::held_up::attribute_waits;
@@ -20,6 +20,7 @@ pub(super) const REPORT_EVERY: Duration = Duration::from_millis(200);
 /// Simulates one experiment.
 pub(super) fn run_experiment(
     experiment: &Experiment,
+    run: Run,
     traces: &Traces,
     progress: &dyn Progress,
     mut recording: Option<Recording<'_>>,
@@ -29,17 +30,19 @@ pub(super) fn run_experiment(
     let (mut replay, records) = replay_of(experiment, traces, None, Network::Fabric, stopped)?;
     let mut engine = engine_of(experiment)?;
     let mut reported = started;
+    let least_ps = least_ps(experiment, traces);
     let mut control = |engine: &engine::Progress, replay: &Replay| {
         if reported.elapsed() >= REPORT_EVERY {
             reported = Instant::now();
             let replayed = replay.progress();
             progress.update(&Snapshot {
                 tick: engine.tick,
-                tick_length: experiment.fabric.units.tick,
                 records: replayed.operations,
                 records_total: records,
                 messages: replayed.messages_delivered,
                 flit_hops: engine.flit_hops,
+                least_ps,
+                ..Snapshot::of(run, experiment.fabric.units.tick)
             });
         }
         if stopped() {

@@ -32,6 +32,24 @@ pub(super) fn outcomes_by_job(
     experiment.jobs.iter().map(of).collect()
 }
 
+/// The least simulated time that the jobs need which a run waits for; `None` if one of them has no
+/// ideal clock, or there is none.
+pub(super) fn least_ps(experiment: &Experiment, traces: &Traces) -> Option<u64> {
+    let awaited = experiment.jobs.iter().filter(|job| job.enabled);
+    let ends = awaited.filter_map(|job| match job.repeat {
+        Repeat::Times(times) => Some((job, u64::from(times))),
+        Repeat::UntilOthersEnd => None,
+    });
+    let ends = ends.map(|(job, times)| {
+        // All computations shrink alike, and so does the longest chain of them.
+        let once = job
+            .compute_scale
+            .mul_round(traces.of(job).ok()?.ideal_ps()?)?;
+        Some(job.start_ps.saturating_add(once.saturating_mul(times)))
+    });
+    ends.collect::<Option<Vec<u64>>>()?.into_iter().max()
+}
+
 /// Places all jobs, and opens the traces of the jobs that the run replays. On an ideal network a
 /// tick is a picosecond; only the fabric itself has background flows.
 pub(super) fn replay_of<'a>(

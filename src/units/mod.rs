@@ -101,6 +101,25 @@ pub fn human_time(ps: u64) -> String {
     format!("{ps} ps")
 }
 
+/// Picoseconds with three significant digits: `"1.25 us"`.
+#[must_use]
+pub fn short_time(ps: u64) -> String {
+    let text = human_time(ps);
+    let Some((number, unit)) = text.split_once(' ') else {
+        return text;
+    };
+    match number.split_once('.') {
+        Some((whole, part)) => {
+            let digits = 3_usize.saturating_sub(whole.len());
+            match digits {
+                0 => format!("{whole} {unit}"),
+                _ => format!("{whole}.{} {unit}", &part[..digits.min(part.len())]),
+            }
+        }
+        None => text,
+    }
+}
+
 /// Bytes as a human would write them: `"1.5 MiB"`.
 #[must_use]
 pub fn human_bytes(bytes: u64) -> String {
@@ -135,6 +154,20 @@ pub fn human_count(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_times_have_three_digits() {
+        for (ps, text) in [
+            (0, "0 ps"),
+            (999, "999 ps"),
+            (1_000, "1.00 ns"),
+            (83_812_345_678, "83.8 ms"),
+            (162_900_000_000_000, "162 s"),
+            (100_000_000_000_000_000, "100000 s"),
+        ] {
+            assert_eq!(short_time(ps), text);
+        }
+    }
 
     #[test]
     fn bytes_decimal_and_binary() {

@@ -11,6 +11,7 @@
 
 use hashbrown::HashMap;
 
+use super::collective::Resolved;
 use super::exchange::{Entries, Exchange};
 use super::record::{Comm, DepId, DepKind, Record};
 use crate::limits::MAX_WAITING;
@@ -128,6 +129,14 @@ impl Clock {
             self.drop_past();
         }
         start
+    }
+
+    /// Notes what the lines of collective `g` mean, as an [`Observer`](super::Observer) hears it.
+    pub fn resolved(&mut self, g: u64, collective: &Resolved) {
+        if let Some(comm) = self.comms.get(collective.comm as usize) {
+            let exchange = Exchange::of(&collective.kind, comm);
+            self.resolve(g, collective.comm, exchange);
+        }
     }
 
     /// Says whose data the members of `g`, a collective on communicator `comm`, get.

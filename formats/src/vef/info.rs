@@ -9,7 +9,6 @@ use super::check::{Checker, Observer};
 use super::clock::Clock;
 use super::collective::{Op, Resolved};
 use super::comms::Positions;
-use super::exchange::Exchange;
 use super::reader::Reader;
 use super::record::{Comm, DepKind, Header, Member, Message, Record};
 use crate::error::Error;
@@ -103,7 +102,6 @@ impl Info {
         let mut tally = Tally::new(&header, &comms);
         let follower = Follower {
             clock: Clock::new(&comms),
-            comms: &comms,
             early: 0,
         };
         let mut checker = Some(Checker::new(header, comms.clone(), follower));
@@ -153,13 +151,12 @@ impl Info {
 }
 
 /// Follows the ideal clock.
-struct Follower<'a> {
+struct Follower {
     clock: Clock,
-    comms: &'a [Comm],
     early: u64,
 }
 
-impl Observer for Follower<'_> {
+impl Observer for Follower {
     type Note = Record;
 
     fn read(&mut self, _: u64, record: &Record) -> Record {
@@ -175,10 +172,7 @@ impl Observer for Follower<'_> {
     }
 
     fn resolved(&mut self, g: u64, collective: &Resolved) {
-        if let Some(comm) = self.comms.get(collective.comm as usize) {
-            let exchange = Exchange::of(&collective.kind, comm);
-            self.clock.resolve(g, collective.comm, exchange);
-        }
+        self.clock.resolved(g, collective);
     }
 }
 

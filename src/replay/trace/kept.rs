@@ -10,19 +10,21 @@ pub(super) struct Kept {
     /// By rank.
     ranks: Arc<[Ops]>,
     operations: u64,
+    ideal_ps: Option<u64>,
 }
 
 /// The operations of a rank, by stream.
 type Ops = Box<[Box<[Op]>]>;
 
 impl Kept {
-    /// A trace with one stream per rank: the operations of each rank.
-    pub(super) fn of(ranks: Vec<Vec<Op>>) -> Self {
+    /// A trace with one stream per rank: the operations of each rank, and the least time of a replay.
+    pub(super) fn of(ranks: Vec<Vec<Op>>, ideal_ps: Option<u64>) -> Self {
         let operations = ranks.iter().map(|ops| ops.len() as u64).sum();
         let one_stream = |ops: Vec<Op>| Ops::from([ops.into_boxed_slice()]);
         Self {
             ranks: ranks.into_iter().map(one_stream).collect(),
             operations,
+            ideal_ps,
         }
     }
 }
@@ -34,6 +36,10 @@ impl TraceFile for Kept {
 
     fn operations(&self) -> u64 {
         self.operations
+    }
+
+    fn ideal_ps(&self) -> Option<u64> {
+        self.ideal_ps
     }
 
     fn open<'a>(&self, _: StopCheck<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {

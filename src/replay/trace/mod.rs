@@ -39,6 +39,12 @@ pub trait TraceFile: Send + Sync {
     /// Number of operations of all ranks.
     fn operations(&self) -> u64;
 
+    /// The least time that a replay takes, in picoseconds: its span on the
+    /// [ideal clock](flitwise_formats::vef::Clock); `None` if it is not known.
+    fn ideal_ps(&self) -> Option<u64> {
+        None
+    }
+
     /// The trace from its start. The program ends with an error when `stop` says so.
     ///
     /// # Errors

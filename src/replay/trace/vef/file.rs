@@ -6,7 +6,7 @@ use crate::replay::trace::kept::Kept;
 use crate::replay::trace::{MAX_KEPT, TraceFile, TraceFormat};
 use anyhow::bail;
 use flitwise_formats::source::Input;
-use flitwise_formats::vef::{Check, Observer, Reader, Record, Resolved, observe};
+use flitwise_formats::vef::{Check, Clock, Observer, Reader, Record, Resolved, observe};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -33,21 +33,31 @@ impl TraceFormat for Vef {
         let mut reader = Reader::of(input.open()?)?;
         let comms = reader.comms().to_vec();
         let header = reader.header();
-        let keep = Keep::new(header.messages.saturating_add(header.members));
+        let ps_per_unit = header.ps_per_unit;
+        let announced = header.messages.saturating_add(header.members);
+        let keep = Keep::new(announced, Clock::new(&comms));
         let observed = observe(&mut reader, keep, go_on)?;
-        let Some((check, Keep { records })) = observed else {
+        let Some((check, Keep { records, clock })) = observed else {
             return Ok(None);
         };
+        let is_known = clock.failure().is_none();
+        let ideal_ps = is_known
+            .then(|| clock.end().checked_mul(ps_per_unit))
+            .flatten();
         if !check.is_clean() {
             bail!(refusal(input.path(), &check));
         }
         let Some(records) = records else {
             let input = input.clone();
-            return Ok(Some(Box::new(VefFile { input, check })));
+            return Ok(Some(Box::new(VefFile {
+                input,
+                check,
+                ideal_ps,
+            })));
         };
         let lines = Lines::Read(records.into_iter());
         let program = VefProgram::over(input, &check, comms, lines, StopCheck::never());
-        Ok(Some(Box::new(Kept::of(program.operations()?))))
+        Ok(Some(Box::new(Kept::of(program.operations()?, ideal_ps))))
     }
 }
 
@@ -55,6 +65,7 @@ impl TraceFormat for Vef {
 struct VefFile {
     input: Input,
     check: Check,
+    ideal_ps: Option<u64>,
 }
 
 impl TraceFile for VefFile {
@@ -64,6 +75,10 @@ impl TraceFile for VefFile {
 
     fn operations(&self) -> u64 {
         self.check.records.iter().sum()
+    }
+
+    fn ideal_ps(&self) -> Option<u64> {
+        self.ideal_ps
     }
 
     fn open<'a>(&self, stop: StopCheck<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
@@ -116,39 +131,45 @@ impl VefProgram<'_> {
     }
 }
 
-/// Keeps the records of a trace while it is checked.
+/// Keeps the records of a trace while it is checked, and follows the ideal clock.
 struct Keep {
     /// All so far with their lines; `None` if they are too many.
     records: Option<Vec<(u64, Record)>>,
+    clock: Clock,
 }
 
 impl Keep {
     /// Room for the records of a trace; its header says that there are `announced`.
-    fn new(announced: u64) -> Self {
+    fn new(announced: u64, clock: Clock) -> Self {
         // What a header announces may be wrong: reserving for it must cost little.
         let room = announced.min(MAX_KEPT) as usize;
         Self {
             records: (announced <= MAX_KEPT).then(|| Vec::with_capacity(room)),
+            clock,
         }
     }
 }
 
 impl Observer for Keep {
-    type Note = ();
+    type Note = Record;
 
-    fn read(&mut self, line: u64, record: &Record) {
-        let Some(records) = &mut self.records else {
-            return;
-        };
-        match (records.len() as u64) < MAX_KEPT {
-            true => records.push((line, *record)),
-            false => self.records = None,
+    fn read(&mut self, line: u64, record: &Record) -> Record {
+        if let Some(records) = &mut self.records {
+            match (records.len() as u64) < MAX_KEPT {
+                true => records.push((line, *record)),
+                false => self.records = None,
+            }
         }
+        *record
     }
 
-    fn started(&mut self, _: u32, (): ()) {}
+    fn started(&mut self, _: u32, record: Record) {
+        self.clock.start(&record);
+    }
 
-    fn resolved(&mut self, _: u64, _: &Resolved) {}
+    fn resolved(&mut self, g: u64, collective: &Resolved) {
+        self.clock.resolved(g, collective);
+    }
 }
 
 #[cold]
@@ -188,6 +209,8 @@ mod tests {
         let file = check_file(&path, &mut || true).unwrap().unwrap();
         let (mut read, check) = VefProgram::open(&path).unwrap();
         assert_eq!(file.operations(), check.records.iter().sum::<u64>());
+        let info = flitwise_formats::vef::Info::read(&path).unwrap();
+        assert_eq!(file.ideal_ps(), info.ideal.map(|ideal| ideal.span_ps));
         let mut kept = file.open(StopCheck::never()).unwrap();
         let ops = all(&mut *kept);
         assert_eq!(ops, all(&mut read));

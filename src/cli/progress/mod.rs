@@ -1,0 +1,190 @@
+//! Progress on standard error: a bar on a terminal, elsewhere a line now and then.
+
+mod eta;
+mod text;
+
+use eta::Eta;
+use flitwise::run::{Progress, Run, Snapshot};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Time between two lines where standard error is no terminal. A shorter run has none.
+const LINE_EVERY: Duration = Duration::from_secs(30);
+
+/// True if standard error is a terminal.
+pub(super) fn terminal() -> bool {
+    std::io::stderr().is_terminal()
+}
+
+/// Shows the progress of a run.
+pub(super) enum Shown {
+    /// On a terminal.
+    Bar(Bar),
+    /// In a file or a pipe.
+    Lines(Lines<std::io::Stderr>),
+}
+
+impl Shown {
+    /// What fits standard error.
+    pub fn new() -> Self {
+        match terminal() {
+            true => Self::Bar(Bar::new()),
+            false => Self::Lines(Lines::new(LINE_EVERY, std::io::stderr())),
+        }
+    }
+
+    /// Leaves nothing on a terminal.
+    pub fn finish(&self) {
+        if let Self::Bar(bar) = self {
+            bar.bar.finish_and_clear();
+        }
+    }
+}
+
+impl Progress for Shown {
+    fn update(&self, s: &Snapshot) {
+        match self {
+            Self::Bar(bar) => bar.update(s),
+            Self::Lines(lines) => lines.update(s),
+        }
+    }
+}
+
+/// What is known of the run that reports.
+struct Seen {
+    run: Run,
+    eta: Eta,
+}
+
+impl Seen {
+    /// Notes a snapshot; another run begins anew.
+    fn note(this: &mut Option<Self>, now: Duration, s: &Snapshot) -> Option<Duration> {
+        let seen = match this {
+            Some(seen) if seen.run == s.run => seen,
+            _ => this.insert(Self {
+                run: s.run,
+                eta: Eta::default(),
+            }),
+        };
+        let work = text::work(s);
+        seen.eta.note(now, work.done);
+        seen.eta.left(work.left())
+    }
+}
+
+/// A bar with what is simulated.
+pub(super) struct Bar {
+    bar: ProgressBar,
+    started: Instant,
+    seen: Mutex<Option<Seen>>,
+}
+
+/// Parts of the bar.
+const PARTS: u64 = 1000;
+
+impl Bar {
+    fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
+        bar.set_style(style("{spinner} {msg}"));
+        Self {
+            bar,
+            started: Instant::now(),
+            seen: Mutex::new(None),
+        }
+    }
+
+    fn update(&self, s: &Snapshot) {
+        if self.bar.length().is_none() {
+            self.bar.set_length(PARTS);
+            self.bar.set_style(style("{bar:30} {percent:>3} %  {msg}"));
+        }
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = Seen::note(&mut seen, self.started.elapsed(), s);
+        let part = text::work(s).part();
+        self.bar.set_position((part * PARTS as f64) as u64);
+        self.bar.set_message(text::progress(s, left));
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
+
+/// A line whenever some time has passed.
+pub(super) struct Lines<W> {
+    every: Duration,
+    started: Instant,
+    state: Mutex<LinesState<W>>,
+}
+
+struct LinesState<W> {
+    out: W,
+    /// When the next line is due.
+    due: Duration,
+    seen: Option<Seen>,
+}
+
+impl<W: Write + Send> Lines<W> {
+    fn new(every: Duration, out: W) -> Self {
+        Self {
+            every,
+            started: Instant::now(),
+            state: Mutex::new(LinesState {
+                out,
+                due: every,
+                seen: None,
+            }),
+        }
+    }
+
+    fn update(&self, s: &Snapshot) {
+        self.update_at(self.started.elapsed(), s);
+    }
+
+    /// Takes a snapshot at a time since the start.
+    fn update_at(&self, now: Duration, s: &Snapshot) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let LinesState { out, due, seen } = &mut *state;
+        let left = Seen::note(seen, now, s);
+        if now >= *due {
+            *due = now + self.every;
+            // Who closed standard error reads no progress.
+            let _ = writeln!(out, "{}", text::progress(s, left));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lines;
+    use super::text::after_ms;
+    use std::time::Duration;
+
+    fn lines(times_s: &[u64]) -> String {
+        let lines = Lines::new(Duration::from_secs(30), Vec::new());
+        for &s in times_s {
+            lines.update_at(Duration::from_secs(s), &after_ms(s));
+        }
+        String::from_utf8(lines.state.into_inner().unwrap().out).unwrap()
+    }
+
+    #[test]
+    fn a_short_run_says_nothing() {
+        assert_eq!(lines(&[0, 10, 20, 29]), "");
+    }
+
+    #[test]
+    fn a_line_every_30_seconds() {
+        let times: Vec<u64> = (0..100).collect();
+        let lines = lines(&times);
+        // A snapshot at s seconds has simulated s ms of at least 1 s.
+        assert_eq!(
+            lines,
+            "30.0 ms of at least 1.00 s simulated, 0 messages, at least 16 min left\n\
+             60.0 ms of at least 1.00 s simulated, 0 messages, at least 16 min left\n\
+             90.0 ms of at least 1.00 s simulated, 0 messages, at least 15 min left\n"
+        );
+    }
+}
