@@ -1,11 +1,11 @@
 //! A rank of a job: its streams, and what has happened to it. Nothing here belongs to another
 //! rank.
 
+use super::arrived::Arrived;
 use super::members::{Key, Members};
 use super::mpi::Endpoint;
 use super::program::{After, Event, Label, Op, RankId, StreamId};
 use flitwise_formats::IdSet;
-use hashbrown::HashSet;
 
 /// State of one rank.
 #[derive(Debug)]
@@ -14,8 +14,6 @@ pub(super) struct Rank {
     /// The first stream; most ranks have no other.
     first: Stream,
     more: Vec<Stream>,
-    /// Messages with an id that arrived and that an operation will still wait for.
-    arrived: HashSet<u64>,
     /// Labels of operations that started and that are done, if the program has any.
     labels: Option<Box<Labels>>,
     /// The collectives that it has entered.
@@ -72,7 +70,6 @@ impl Rank {
             id,
             first: Stream::default(),
             more: vec![Stream::default(); streams.max(1) as usize - 1],
-            arrived: HashSet::new(),
             labels: None,
             members: Members::default(),
             endpoint: None,
@@ -121,15 +118,15 @@ impl Rank {
     }
 
     /// Lets `stream` wait for the events that `op` names, of which those that happened are
-    /// removed. True if all of them happened.
-    pub(super) fn awaits(&mut self, stream: StreamId, mut op: Op) -> bool {
+    /// removed. True if all of them happened. A message that arrived is no longer kept in `arrived`.
+    pub(super) fn awaits(&mut self, stream: StreamId, mut op: Op, arrived: &mut Arrived) -> bool {
         op.after = match op.after {
-            After::Event(event) if !self.happened(event) => After::Event(event),
+            After::Event(event) if !self.happened(event, arrived) => After::Event(event),
             After::All(events) => {
                 let missing = events
                     .iter()
                     .copied()
-                    .filter(|&event| !self.happened(event));
+                    .filter(|&event| !self.happened(event, arrived));
                 After::of(missing.collect())
             }
             After::Previous | After::Event(_) => After::Previous,
@@ -141,11 +138,11 @@ impl Rank {
         ready
     }
 
-    /// True if `event` happened. A message that arrived is then no longer kept.
-    fn happened(&mut self, event: Event) -> bool {
+    /// True if `event` happened.
+    fn happened(&self, event: Event, arrived: &mut Arrived) -> bool {
         let labels = self.labels.as_deref();
         match event {
-            Event::Received(id) => self.arrived.remove(&id),
+            Event::Received(id) => arrived.remove(id),
             Event::Completed(id) => !self.members.is_open(Key::Id(id)),
             Event::Started(label) => labels.is_some_and(|l| l.started.contains(label.get())),
             Event::Done(label) => labels.is_some_and(|l| l.done.contains(label.get())),
@@ -163,11 +160,6 @@ impl Rank {
     /// Notes that the operation with this label is done.
     pub(super) fn done(&mut self, label: Label) {
         self.labels.get_or_insert_default().done.insert(label.get());
-    }
-
-    /// Notes that a message arrived for which one operation waits or will wait.
-    pub(super) fn keep(&mut self, id: u64) {
-        self.arrived.insert(id);
     }
 
     /// Tells `stream` that `event` happened. `None` if it does not wait for it, else whether it

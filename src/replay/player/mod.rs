@@ -14,6 +14,7 @@ mod calls;
 mod outcome;
 mod streams;
 
+use super::arrived::Arrived;
 use super::collectives::Step;
 use super::job::{JobSpec, Repeat};
 use super::link::{Link, Shared};
@@ -43,6 +44,8 @@ pub(super) struct Player<'a> {
     reduction_ps_per_byte: Ratio,
     link: Link,
     pub ranks: Vec<Rank>,
+    /// Messages with an id that arrived and that an operation will still wait for.
+    arrived: Arrived,
     pub plans: Plans,
     /// Steps of a collective; kept to reuse its memory.
     steps: Vec<Step>,
@@ -73,6 +76,7 @@ impl<'a> Player<'a> {
             protocol: spec.protocol,
             reduction_ps_per_byte: spec.reduction_ps_per_byte,
             ranks: RankId::all(count).map(rank).collect(),
+            arrived: Arrived::default(),
             program: spec.program,
             link: Link {
                 job,
@@ -100,6 +104,7 @@ impl<'a> Player<'a> {
     fn begin(&mut self, ps: u64, shared: &mut Shared<'_>) {
         self.began_ps = ps;
         self.unended = 0;
+        self.arrived.clear();
         for at in 0..self.ranks.len() {
             self.ranks[at].restart(ps);
             let rank = &self.ranks[at];

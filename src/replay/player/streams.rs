@@ -43,7 +43,9 @@ impl Player<'_> {
                 return Err(self.error(rank, op.place, TOO_LATE));
             };
             op.compute_ps = scaled;
-            if !self.ranks[r].awaits(stream, op) || self.compute(rank, stream, ps, shared)? > ps {
+            if !self.ranks[r].awaits(stream, op, &mut self.arrived)
+                || self.compute(rank, stream, ps, shared)? > ps
+            {
                 return Ok(());
             }
         }
@@ -295,7 +297,7 @@ impl Player<'_> {
                 self.in_flight -= 1;
                 self.ranks[to.index()].touch(ps);
                 if !self.happens(to, Event::Received(id), ps, shared)? && awaited {
-                    self.ranks[to.index()].keep(id);
+                    self.arrived.insert(id);
                 }
             }
             Purpose::Collective { key, from, tag } => {

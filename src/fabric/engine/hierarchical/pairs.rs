@@ -47,7 +47,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             self.move_from_pair(nic, at, workload);
         }
         if let Some(control) = self.control.get_mut()
-            && control.queue_pairs.waiting(nic, GROUP).is_empty()
+            && control.queue_pairs.waiting(nic, GROUP).pairs().is_empty()
         {
             control.nics[nic.index()].vls = 0;
         }
@@ -58,7 +58,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         let Some(control) = self.control.get_mut() else {
             return;
         };
-        let WaitingPair { key, pair, .. } = control.queue_pairs.waiting(nic, GROUP)[at];
+        let WaitingPair { key, pair, .. } = control.queue_pairs.waiting(nic, GROUP).pairs()[at];
         control.nics[nic.index()].pointer = key + 1;
         let state = *control.queue_pairs.pair(pair);
         control.queued(state.flow);
@@ -114,7 +114,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         }
         let mut held_until = Tick::MAX;
         if full != state.vls {
-            let waiting = control.queue_pairs.waiting(nic, GROUP);
+            let waiting = control.queue_pairs.waiting(nic, GROUP).pairs();
             let first = waiting.partition_point(|pair| pair.key < state.pointer);
             for position in (first..waiting.len()).chain(0..first) {
                 let WaitingPair { pair, credits, .. } = waiting[position];

@@ -8,7 +8,7 @@
 use super::messages::MessageQueue;
 use crate::fabric::engine::congestion::FlowId;
 use crate::fabric::ids::NicId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Names a queue pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,60 @@ pub(in crate::fabric::engine) struct WaitingPair {
     pub credits: u16,
 }
 
+/// The queue pairs of a group of a NIC that have a packet to send.
+#[derive(Debug, Clone)]
+pub(in crate::fabric::engine) struct Waiting {
+    /// Sorted by key. They are served in turns, so most of them leave at the front.
+    pairs: VecDeque<WaitingPair>,
+    /// No first packet of a queue pair takes fewer credits.
+    least: u16,
+}
+
+impl Waiting {
+    const NONE: Self = Self {
+        pairs: VecDeque::new(),
+        least: u16::MAX,
+    };
+
+    /// The queue pairs, sorted by key.
+    #[inline(always)]
+    pub(in crate::fabric::engine) fn pairs(&self) -> &VecDeque<WaitingPair> {
+        &self.pairs
+    }
+
+    /// The first packet of each queue pair takes at least so many credits.
+    #[inline(always)]
+    pub(in crate::fabric::engine) fn least(&self) -> u16 {
+        self.least
+    }
+
+    fn insert(&mut self, entry: WaitingPair) {
+        self.least = self.least.min(entry.credits);
+        if self.pairs.back().is_none_or(|last| last.key < entry.key) {
+            self.pairs.push_back(entry);
+        } else {
+            let at = self.pairs.partition_point(|other| other.key < entry.key);
+            self.pairs.insert(at, entry);
+        }
+    }
+
+    /// The queue pair at position `at` has a next packet that takes `next` credits, or none.
+    fn advance(&mut self, at: usize, next: Option<u16>) {
+        match next {
+            Some(credits) => {
+                self.pairs[at].credits = credits;
+                self.least = self.least.min(credits);
+            }
+            None => {
+                self.pairs.remove(at);
+                if self.pairs.is_empty() {
+                    self.least = u16::MAX;
+                }
+            }
+        }
+    }
+}
+
 /// Most entries of a table of all possible queue pairs.
 const MAX_TABLE: u64 = 1 << 18;
 
@@ -80,15 +134,17 @@ impl Places {
     }
 }
 
-/// All queue pairs that have been used.
+/// All queue pairs that have been used, but for those that were [forgotten](QueuePairs::forget).
 #[derive(Debug)]
 pub(in crate::fabric::engine) struct QueuePairs {
     nics: u32,
     groups: usize,
     places: Places,
     pairs: Vec<QueuePair>,
-    /// Queue pairs that have a packet to send, sorted by key; per NIC · groups + group.
-    waiting: Vec<Vec<WaitingPair>>,
+    /// Entries of `pairs` that are not in use.
+    free: Vec<PairId>,
+    /// Queue pairs that have a packet to send; per NIC · groups + group.
+    waiting: Vec<Waiting>,
 }
 
 impl QueuePairs {
@@ -99,7 +155,8 @@ impl QueuePairs {
             groups,
             places: Places::new(nics, sls),
             pairs: Vec::new(),
-            waiting: vec![Vec::new(); nics as usize * groups],
+            free: Vec::new(),
+            waiting: vec![Waiting::NONE; nics as usize * groups],
         }
     }
 
@@ -121,16 +178,36 @@ impl QueuePairs {
         let place = self.places.entry(nic, key);
         if *place == PairId::NONE {
             let (vl, flow) = new();
-            *place = PairId(self.pairs.len() as u32);
-            self.pairs.push(QueuePair {
+            let pair = QueuePair {
                 dst,
                 queue: MessageQueue::EMPTY,
                 flow,
                 sl,
                 vl,
-            });
+            };
+            if let Some(free) = self.free.pop() {
+                *place = free;
+                self.pairs[free.index()] = pair;
+            } else {
+                *place = PairId(self.pairs.len() as u32);
+                self.pairs.push(pair);
+            }
         }
         *place
+    }
+
+    /// Forgets `pair` of `nic`, whose flow means nothing, if it has nothing to send. In a small
+    /// fabric it is kept: all its queue pairs take little memory.
+    #[inline]
+    pub(in crate::fabric::engine) fn forget(&mut self, nic: NicId, pair: PairId) {
+        let QueuePair { sl, dst, queue, .. } = self.pairs[pair.index()];
+        let key = self.key(sl, dst);
+        if let Places::Trees(trees) = &mut self.places
+            && queue.is_empty()
+        {
+            trees[nic.index()].remove(&key);
+            self.free.push(pair);
+        }
     }
 
     #[inline]
@@ -143,9 +220,9 @@ impl QueuePairs {
         &mut self.pairs[pair.index()]
     }
 
-    /// The queue pairs of a group of `nic` that have a packet to send, sorted by key.
+    /// The queue pairs of a group of `nic` that have a packet to send.
     #[inline]
-    pub(in crate::fabric::engine) fn waiting(&self, nic: NicId, group: usize) -> &[WaitingPair] {
+    pub(in crate::fabric::engine) fn waiting(&self, nic: NicId, group: usize) -> &Waiting {
         &self.waiting[nic.index() * self.groups + group]
     }
 
@@ -162,13 +239,7 @@ impl QueuePairs {
         let QueuePair { sl, dst, .. } = self.pairs[pair.index()];
         let key = self.key(sl, dst);
         let waiting = &mut self.waiting[nic.index() * self.groups + group];
-        let entry = WaitingPair { key, pair, credits };
-        if waiting.last().is_none_or(|last| last.key < key) {
-            waiting.push(entry);
-        } else {
-            let at = waiting.partition_point(|other| other.key < key);
-            waiting.insert(at, entry);
-        }
+        waiting.insert(WaitingPair { key, pair, credits });
     }
 
     /// The first packet of the queue pair at position `at` has been fetched. `next`: credits that
@@ -183,15 +254,7 @@ impl QueuePairs {
         next: Option<u16>,
     ) -> bool {
         let waiting = &mut self.waiting[nic.index() * self.groups + group];
-        match next {
-            Some(credits) => waiting[at].credits = credits,
-            None if at + 1 == waiting.len() => {
-                waiting.pop();
-            }
-            None => {
-                waiting.remove(at);
-            }
-        }
-        waiting.is_empty()
+        waiting.advance(at, next);
+        waiting.pairs.is_empty()
     }
 }

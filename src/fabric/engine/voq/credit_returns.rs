@@ -182,10 +182,15 @@ impl<const L: usize> CreditReturn<L> {
 const SHORT: usize = 3;
 
 /// The credit returns of a buffer, in the order in which packets leave it.
+///
+/// A link on which many short packets are under way has more of them than fit beside the counters.
+/// The last one is always beside them, because the next one may not end before it; and what is past
+/// stays among the others until their memory is full. So most packets only write one entry there, and the
+/// past ones are read in a row.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct CreditReturns<const L: usize> {
-    /// The first ones; `count` of them are in use.
+    /// All of them, `count` in all, if there are no others; else the first ones, and the last.
     short: [CreditReturn<L>; SHORT],
     /// Credits of the first one that have been applied.
     applied: u16,
@@ -194,7 +199,7 @@ pub(super) struct CreditReturns<const L: usize> {
     pub sender_waits: bool,
     /// Ticks that a credit takes to the sender.
     pub latency: u32,
-    /// The others, if there have ever been any.
+    /// Those between the last but one and the last of `short`, if there have ever been any.
     #[expect(clippy::box_collection, reason = "a pointer fits into the cache line")]
     others: Option<Box<VecDeque<CreditReturn<L>>>>,
 }
@@ -223,8 +228,10 @@ impl<const L: usize> CreditReturns<L> {
 
     /// All credit returns in their order.
     fn iter(&self) -> impl Iterator<Item = &CreditReturn<L>> {
+        let count = usize::from(self.count);
+        let (first, last) = self.short[..count].split_at(count.min(SHORT - 1));
         let others = self.others.iter().flat_map(|others| others.iter());
-        self.short[..usize::from(self.count)].iter().chain(others)
+        first.iter().chain(others).chain(last)
     }
 
     /// A packet begins to leave. Returns the tick before which none of its credits is back: the
@@ -243,34 +250,41 @@ impl<const L: usize> CreditReturns<L> {
             self.remove_first(&mut add);
         }
         let mut count = usize::from(self.count);
-        let mut after = match count.checked_sub(1) {
+        let after = match count.checked_sub(1) {
             Some(last) => self.short[last.min(SHORT - 1)].end(),
             None => 0,
         };
         if count == SHORT {
-            after = self.make_room(now, add);
+            self.make_room(now, add);
             count = usize::from(self.count);
         }
         if after > credit_return.end() {
             credit_return.span = (after - credit_return.first) as u32;
         }
-        match self.short.get_mut(count) {
-            Some(entry) => {
-                *entry = credit_return;
-                self.count += 1;
-            }
-            None => self.others.get_or_insert_default().push_back(credit_return),
+        if let Some(entry) = self.short.get_mut(count) {
+            *entry = credit_return;
+            self.count += 1;
         }
         after
     }
 
-    /// The short queue is full: removes what is past. Returns the end of the last credit return.
+    /// The short queue is full: removes what is past, or moves the last one to the others.
     #[inline(never)]
-    fn make_room(&mut self, now: Tick, mut add: impl FnMut(u8, u16)) -> Tick {
-        let last = self.others.as_ref().and_then(|others| others.back());
-        let after = last.unwrap_or(&self.short[SHORT - 1]).end();
-        self.remove_past(now, &mut add);
-        after
+    fn make_room(&mut self, now: Tick, add: impl FnMut(u8, u16)) {
+        let is_full = |others: &VecDeque<_>| others.len() == others.capacity();
+        let others = self.others.as_deref();
+        if others.is_none_or(|others| others.is_empty() || is_full(others)) {
+            self.remove_past(now, add);
+        }
+        if usize::from(self.count) == SHORT {
+            let others = self.others.get_or_insert_default();
+            if is_full(others) {
+                // None was past.
+                others.reserve(others.capacity().max(8));
+            }
+            others.push_back(self.short[SHORT - 1]);
+            self.count -= 1;
+        }
     }
 
     /// Applies the first credit return and removes it.
@@ -287,24 +301,28 @@ impl<const L: usize> CreditReturns<L> {
 
     /// Applies the credit returns that have ended by tick `now`, and removes them.
     #[inline(always)]
-    fn remove_past(&mut self, now: Tick, add: &mut impl FnMut(u8, u16)) {
-        if usize::from(self.count) == SHORT
-            && self.short[SHORT - 1].end() <= now
-            && self.others.is_none()
-        {
+    fn remove_past(&mut self, now: Tick, mut add: impl FnMut(u8, u16)) {
+        if usize::from(self.count) == SHORT && self.short[SHORT - 1].end() <= now {
             // Often all are past: then nothing is shifted.
-            for CreditReturn { vl, credits, .. } in self.short {
-                add(vl, credits - std::mem::take(&mut self.applied));
-            }
+            let mut applied = std::mem::take(&mut self.applied);
+            self.iter().for_each(|&CreditReturn { vl, credits, .. }| {
+                add(vl, credits - std::mem::take(&mut applied));
+            });
             self.count = 0;
+            if let Some(others) = &mut self.others {
+                others.clear();
+            }
             return;
         }
         while self.count > 0 && self.short[0].end() <= now {
-            self.remove_first(add);
-            if let Some(others) = &mut self.others
+            let last = self.short[SHORT - 1];
+            self.remove_first(&mut add);
+            if usize::from(self.count) == SHORT - 1
+                && let Some(others) = &mut self.others
                 && let Some(next) = others.pop_front()
             {
-                self.short[SHORT - 1] = next;
+                self.short[SHORT - 2] = next;
+                self.short[SHORT - 1] = last;
                 self.count += 1;
             }
         }
@@ -361,7 +379,7 @@ mod tests {
         /// before the end of the credit return before it. When they are applied changes nothing.
         #[test]
         fn every_credit_returns_once(
-            packets in prop::collection::vec((0u64..40, 0u64..60, 1u32..6, 0u8..2), 1..20),
+            packets in prop::collection::vec((0u64..40, 0u64..600, 1u32..6, 0u8..2), 1..60),
             looks in prop::collection::vec(any::<bool>(), 1..40),
         ) {
             let rate = Ratio::new(1, 2).unwrap();

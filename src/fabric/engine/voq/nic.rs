@@ -72,15 +72,17 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     fn replenish(&mut self, workload: &mut impl Workload) {
         for i in 0..self.exhausted.len() {
             let (nic, pair) = self.exhausted[i];
-            let pair = self.queue_pairs.pair(pair);
+            let state = self.queue_pairs.pair(pair);
             let queue = AppQueue {
                 nic,
-                sl: pair.sl,
-                dst: Some(pair.dst),
+                sl: state.sl,
+                dst: Some(state.dst),
             };
             if let Some(message) = workload.replenish(self.kernel.now, queue) {
                 self.append(&message);
                 self.wake_nic(nic, self.nics[nic.index()].engine_free.tick);
+            } else if self.congestion.is_none() {
+                self.queue_pairs.forget(nic, pair);
             }
         }
         self.exhausted.clear();
@@ -215,7 +217,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let waiting_vls = self.nics[nic.index()].waiting_vls;
         let vl = waiting_vls.trailing_zeros();
         let port = &mut self.outputs[output.index()];
-        let is_eligible = self.queue_pairs.waiting(nic, vl as usize).len() == 1
+        let is_eligible = self.queue_pairs.waiting(nic, vl as usize).pairs().len() == 1
             && port.room >= self.largest
             && self.links.vl(output, vl as u8).credits >= self.largest
             && self.congestion.is_none();
@@ -274,6 +276,18 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         obstacles: &mut Obstacles,
     ) -> Option<usize> {
         let waiting = self.queue_pairs.waiting(nic, vl);
+        // There may be many queue pairs: none is looked at if none can be eligible.
+        let least = waiting.least();
+        if credits < least {
+            obstacles.credits[vl] = obstacles.credits[vl].min(least);
+            return None;
+        }
+        if room < least && credits >= self.largest {
+            obstacles.any_credits = true;
+            obstacles.room = obstacles.room.min(least);
+            return None;
+        }
+        let waiting = waiting.pairs();
         let first = waiting.partition_point(|pair| pair.key < pointer);
         for at in (first..waiting.len()).chain(0..first) {
             let WaitingPair {
@@ -308,7 +322,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     fn fetch_from_pair(&mut self, nic: NicId, output: OutputId, pick: Pick, at: usize) {
         let now = self.kernel.now;
         let vl = usize::from(pick.vl);
-        let WaitingPair { key, pair, credits } = self.queue_pairs.waiting(nic, vl)[at];
+        let WaitingPair { key, pair, credits } = self.queue_pairs.waiting(nic, vl).pairs()[at];
         let state = *self.queue_pairs.pair(pair);
         let id = state.queue.first();
         let (packet, last) = self.kernel.messages.next_packet(id);
