@@ -8,6 +8,7 @@ pub mod error;
 pub mod idset;
 pub mod infiniband;
 pub mod limits;
+pub mod quote;
 pub mod sink;
 pub mod source;
 pub mod temporary;

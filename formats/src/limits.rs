@@ -57,5 +57,5 @@ pub const MAX_KEPT_UNPACKED: usize = 32 << 20;
 /// the resident memory does not grow with the file.
 pub const MAP_WINDOW: usize = 32 << 20;
 
-/// Bytes of input quoted in a message.
-pub const MAX_QUOTE: usize = 32;
+/// Most characters of input that a message quotes.
+pub const MAX_QUOTE: usize = 200;

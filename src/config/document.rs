@@ -3,6 +3,7 @@
 
 use super::error::{ConfigError, Location, suggestion};
 use super::tagged::{explain_foreign_key, wrap_kinds};
+use flitwise_formats::quote::{cut, quoted};
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -152,7 +153,7 @@ impl<'t> Document<'t> {
         let Some((path, value)) = text.split_once('=') else {
             return Err(ConfigError::new(
                 "--set",
-                format!("`{text}` must have the form a.b=c"),
+                format!("{} must have the form a.b=c", quoted(text)),
             ));
         };
         let at = base + path.len() + 1;
@@ -270,7 +271,9 @@ fn set_in<'t>(
             return Err(ConfigError::new(
                 path,
                 format!(
-                    "`{first}` is a list of {count}: name an element by its index from 0, as in `{first}.0`"
+                    "{} is a list of {count}: name an element by its index from 0, as in `{}.0`",
+                    quoted(first),
+                    cut(first)
                 ),
             ));
         };
@@ -285,7 +288,7 @@ fn set_in<'t>(
         DeValue::Table(inner) => set_in(inner, rest, path, value),
         other => Err(ConfigError::new(
             path,
-            format!("`{first}` is {}, not a table", other.type_name()),
+            format!("{} is {}, not a table", quoted(first), other.type_name()),
         )),
     }
 }
@@ -375,31 +378,49 @@ fn friendly(message: &str) -> String {
         let Some(rest) = message.strip_prefix(start) else {
             continue;
         };
-        let mut parts = rest.split('`').step_by(2);
-        let word = parts.next().unwrap_or("");
-        let candidates: Vec<&str> = rest.split('`').skip(2).step_by(2).collect();
-        return format!("unknown {kind} `{word}`{}", suggestion(word, &candidates));
+        // What was written may have backticks, too.
+        let (word, expected) = (rest.rsplit_once("`, expected "))
+            .or_else(|| rest.split_once("`, there are no "))
+            .unwrap_or((rest.trim_end_matches('`'), ""));
+        let candidates: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+        return format!(
+            "unknown {kind} {}{}",
+            quoted(word),
+            suggestion(word, &candidates)
+        );
     }
     if let Some(rest) = message.strip_prefix("missing field `") {
         let key = rest.trim_end().trim_end_matches('`');
         return format!("`{key}` is missing; add it (docs/experiment.md describes every key)");
     }
-    let (problem, expected) = match message.split_once(", expected ") {
+    let (problem, expected) = match message.rsplit_once(", expected ") {
         Some((problem, expected)) => (problem, Some(expected.trim_end())),
         None => (message.trim_end(), None),
     };
     let mut text = match problem {
         "invalid type: sequence" => "wrong type: a list".to_owned(),
         "invalid type: map" => "wrong type: a table".to_owned(),
-        other => other
-            .trim_end_matches(" as i128")
-            .replacen("invalid type: ", "wrong type: ", 1),
+        other => shorter(other).trim_end_matches(" as i128").replacen(
+            "invalid type: ",
+            "wrong type: ",
+            1,
+        ),
     };
     if let Some(expected) = expected {
         text.push_str(", expected ");
         text.push_str(in_words(expected));
     }
     text
+}
+
+/// serde's message with the text that it quotes, the whole value of a key, cut.
+fn shorter(message: &str) -> Cow<'_, str> {
+    let text = (message.split_once(" string \""))
+        .and_then(|(before, rest)| Some((before, rest.strip_suffix('"')?)));
+    match text {
+        Some((before, text)) => Cow::Owned(format!("{before} string \"{}\"", cut(text))),
+        None => Cow::Borrowed(message),
+    }
 }
 
 /// Rust's types in words.

@@ -1,7 +1,12 @@
 //! Errors in an experiment: where, why, and what would be right.
 
+use flitwise_formats::limits::MAX_QUOTE;
+use flitwise_formats::quote::{cut, is_unprintable, quoted};
 use std::fmt;
 use thiserror::Error;
+
+/// Most characters of a name of a job, a service level or a vFabric.
+const MAX_NAME: usize = 200;
 
 /// One clear message about an experiment file or an override.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -25,7 +30,7 @@ pub struct Location {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The whole line.
+    /// The whole line, of which a message shows at most 200 characters.
     pub text: String,
     /// Characters to underline, at least 1.
     pub width: usize,
@@ -50,22 +55,65 @@ impl fmt::Display for ConfigError {
             write!(f, "{}:{}:{}: ", at.source, at.line, at.column)?;
         }
         if !self.key.is_empty() {
-            write!(f, "{}: ", self.key)?;
+            write!(f, "{}: ", cut(&self.key))?;
         }
         f.write_str(&self.problem)?;
         if let Some(at) = &self.location {
-            let number = at.line.to_string();
-            let gutter = " ".repeat(number.len());
-            let indent = " ".repeat(at.column - 1);
-            let carets = "^".repeat(at.width);
-            write!(
-                f,
-                "\n{gutter} |\n{number} | {}\n{gutter} | {indent}{carets}",
-                at.text
-            )?;
+            at.excerpt(f)?;
         }
         Ok(())
     }
+}
+
+impl Location {
+    /// The line with carets under the place; of a long line the part around it.
+    fn excerpt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.line.to_string();
+        let gutter = " ".repeat(number.len());
+        let skipped = match self.text.chars().count() {
+            0..=MAX_QUOTE => 0,
+            // As much before the place as after it.
+            _ => self.column.saturating_sub(1 + MAX_QUOTE / 2),
+        };
+        let mut rest = self.text.chars().skip(skipped);
+        // One column for each character, so that the carets stand where they belong.
+        let in_one_column = |c| if is_unprintable(c) { ' ' } else { c };
+        let part: String = rest.by_ref().take(MAX_QUOTE).map(in_one_column).collect();
+        let before = if skipped > 0 { "…" } else { "" };
+        let after = match rest.count() {
+            0 if skipped == 0 => String::new(),
+            left => {
+                let more = if left > 0 { "…" } else { "" };
+                format!("{more} ({} characters)", self.text.chars().count())
+            }
+        };
+        let indent = self.column - 1 - skipped;
+        let room = part.chars().count().saturating_sub(indent).max(1);
+        let carets = "^".repeat(self.width.min(room));
+        let indent = " ".repeat(indent + before.chars().count());
+        write!(
+            f,
+            "\n{gutter} |\n{number} | {before}{part}{after}\n{gutter} | {indent}{carets}"
+        )
+    }
+}
+
+/// Refuses a name that a table or a message could not show: tables of results show names whole.
+pub(super) fn check_name(name: &str, key: impl FnOnce() -> String) -> Result<(), ConfigError> {
+    let problem = if name.chars().any(is_unprintable) {
+        format!(
+            "{} has a control character; take another name",
+            quoted(name)
+        )
+    } else if name.chars().nth(MAX_NAME).is_some() {
+        format!(
+            "{} is too long; a name has at most {MAX_NAME} characters",
+            quoted(name)
+        )
+    } else {
+        return Ok(());
+    };
+    Err(ConfigError::new(key(), problem))
 }
 
 /// The candidate most like `word`, if it is close enough to be a slip.
@@ -87,7 +135,7 @@ pub(super) fn suggestion(word: &str, candidates: &[&str]) -> String {
     match nearest(word, candidates.iter().copied()) {
         Some(near) => format!("; did you mean `{near}`?"),
         None if candidates.is_empty() => String::new(),
-        None => format!("; valid here: {}", candidates.join(", ")),
+        None => format!("; valid here: {}", cut(&candidates.join(", "))),
     }
 }
 

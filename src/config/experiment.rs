@@ -9,6 +9,7 @@ use crate::replay::background::{Injection, Pattern};
 use crate::replay::collectives::Choices;
 use crate::replay::placement::{self, FreeNics};
 use crate::units::Ratio;
+use flitwise_formats::quote::quoted;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -292,15 +293,15 @@ impl Experiment {
             let nics = self
                 .placement(i)
                 .place(ranks, job.tasks_per_node, &mut allowed)
-                .map_err(|e| error(format!("`{}`: {e}", job.trace)))?;
+                .map_err(|e| error(format!("{}: {e}", quoted(&job.trace))))?;
             let taken = nics.iter().find(|&&nic| !free.is_free(nic));
             if let Some(&nic) = taken.filter(|_| !job.share_nics) {
                 let mut earlier = self.jobs.iter().zip(&placed);
                 let other = earlier.find(|(_, nics)| nics.contains(&nic));
                 return Err(error(format!(
-                    "NIC {nic} belongs to job `{}`; list other NICs, or set share_nics = true for \
+                    "NIC {nic} belongs to job {}; list other NICs, or set share_nics = true for \
                      this job",
-                    other.map_or("", |(job, _)| job.name.as_str())
+                    quoted(other.map_or("", |(job, _)| job.name.as_str()))
                 )));
             }
             free.take(&nics);

@@ -9,6 +9,7 @@ use crate::fabric::spec::congestion::{
     CctEntry, MAX_CCT_ENTRIES, MAX_CCT_MULTIPLIER, MAX_CCT_SHIFT, MIN_CCT_ENTRIES,
 };
 use crate::units::Ratio;
+use flitwise_formats::quote::quoted;
 use std::path::Path;
 
 const CCT: &str = "congestion_control.CCT";
@@ -288,9 +289,9 @@ fn from_file(path: &Path) -> Result<Vec<CctEntry>, ConfigError> {
             return Err(ConfigError::new(
                 key,
                 format!(
-                    "{}:{number}: `{}` is no entry; write a multiplier and a shift, as in `12 3`",
+                    "{}:{number}: {} is no entry; write a multiplier and a shift, as in `12 3`",
                     path.display(),
-                    line.trim()
+                    quoted(line.trim())
                 ),
             ));
         };

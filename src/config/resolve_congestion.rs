@@ -14,6 +14,7 @@ use crate::fabric::spec::congestion::{
 };
 use crate::fabric::spec::{CongestionControl, FabricSpec, Notification, ServiceLevel};
 use crate::units::TickLength;
+use flitwise_formats::quote::quoted;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -229,7 +230,8 @@ fn service_levels(
         return Err(ConfigError::new(
             format!("congestion_control.service_levels.{unknown}"),
             format!(
-                "there is no service level `{unknown}`{}",
+                "there is no service level {}{}",
+                quoted(unknown),
                 suggestion(unknown, &names)
             ),
         ));

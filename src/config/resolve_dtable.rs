@@ -3,12 +3,13 @@
 //! `docs/qos-dtable.md` describes every key.
 
 use super::document::{Document, Texts};
-use super::error::ConfigError;
+use super::error::{ConfigError, check_name};
 use super::raw::RawExperiment;
 use super::resolve::{implied_preset, imply, read};
 use super::{resolve_fabric, resolve_qos, switch};
 use crate::fabric::qos::dtable_table::{DTableError, DTableParameters, DTableSl};
 use crate::units::{Bytes, Ratio};
+use flitwise_formats::quote;
 use serde::Deserialize;
 use std::fmt::Write;
 use std::path::Path;
@@ -158,13 +159,14 @@ fn specification(raw: RawSpecification) -> Result<DTableInput, ConfigError> {
             ConfigError::new(key.clone(), problem)
         };
         let name = level.name.ok_or_else(|| missing("name", "\"VO\""))?;
+        check_name(&name, || format!("{key}.name"))?;
         if input
             .parameters
             .service_levels
             .iter()
             .any(|l| l.name == name)
         {
-            let problem = format!("two service levels are called `{name}`");
+            let problem = format!("two service levels are called {}", quote::quoted(&name));
             return Err(ConfigError::new(format!("{key}.name"), problem));
         }
         let distance = level.distance.ok_or_else(|| missing("distance", "8"))?;

@@ -1,6 +1,6 @@
 //! Resolves `[[vfabric]]` and `[[job]]`.
 
-use super::error::{ConfigError, suggestion};
+use super::error::{ConfigError, check_name, suggestion};
 use super::experiment::{Job, Placement, SendCompletion};
 use super::raw::{RawExperiment, RawJob, RawPlacement, RawRepeat, RawSendCompletion, RawVfabric};
 use crate::fabric::ids::NicId;
@@ -9,6 +9,7 @@ use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
 use crate::replay::collectives::decide::Bcast;
 use crate::units::Ratio;
+use flitwise_formats::quote::quoted;
 use flitwise_formats::source::STDIN;
 use std::path::{Path, PathBuf};
 
@@ -47,13 +48,14 @@ pub(super) fn jobs(
                 "is empty; leave it out to take the name of the trace",
             ));
         }
+        check_name(&name, || format!("job.{i}.name"))?;
         let taken = |name: &str| jobs.iter().any(|other| other.name == name);
         let name = match (taken(&name), &job.name) {
             (false, _) => name,
             (true, Some(_)) => {
                 return Err(ConfigError::new(
                     format!("job.{i}.name"),
-                    format!("two jobs are called `{name}`"),
+                    format!("two jobs are called {}", quoted(&name)),
                 ));
             }
             (true, None) => format!("{name}-{i}"),
@@ -150,7 +152,11 @@ fn level_of(
         return sl.map(|sl| sl as u8).ok_or_else(|| {
             ConfigError::new(
                 key("vfabric"),
-                format!("no service level belongs to TC {} of `{}`", v.tc, v.name),
+                format!(
+                    "no service level belongs to TC {} of {}",
+                    v.tc,
+                    quoted(&v.name)
+                ),
             )
         });
     }
@@ -161,8 +167,9 @@ fn level_of(
         Some(v) => Err(ConfigError::new(
             key("sl"),
             format!(
-                "this SL belongs to TC {tc}, but vFabric `{}` to TC {}",
-                v.name, v.tc
+                "this SL belongs to TC {tc}, but vFabric {} to TC {}",
+                quoted(&v.name),
+                v.tc
             ),
         )),
     }
@@ -269,7 +276,8 @@ pub(super) fn service_level(name: Option<&str>, qos: &Qos, key: &str) -> Result<
             ConfigError::new(
                 key,
                 format!(
-                    "there is no service level `{name}`{}",
+                    "there is no service level {}{}",
+                    quoted(name),
                     suggestion(name, &names)
                 ),
             )
@@ -287,7 +295,8 @@ fn find_vfabric<'a>(
         return Err(ConfigError::new(
             key,
             format!(
-                "there is no vFabric `{wanted}`{}",
+                "there is no vFabric {}{}",
+                quoted(wanted),
                 suggestion(wanted, &names)
             ),
         ));
@@ -296,7 +305,9 @@ fn find_vfabric<'a>(
         Some(list) if !list.iter().any(|a| a == job) => Err(ConfigError::new(
             key,
             format!(
-                "vFabric `{wanted}` does not list the application `{job}`; add it to its applications"
+                "vFabric {} does not list the application {}; add it to its applications",
+                quoted(wanted),
+                quoted(job)
             ),
         )),
         _ => Ok(found),
@@ -311,10 +322,11 @@ fn check_vfabrics(
 ) -> Result<(), ConfigError> {
     for (i, v) in all.iter().enumerate() {
         let key = |field: &str| format!("vfabric.{i}.{field}");
+        check_name(&v.name, || key("name"))?;
         if all[..i].iter().any(|other| other.name == v.name) {
             return Err(ConfigError::new(
                 key("name"),
-                format!("two vFabrics are called `{}`", v.name),
+                format!("two vFabrics are called {}", quoted(&v.name)),
             ));
         }
         if !qos
@@ -346,8 +358,8 @@ fn check_vfabrics(
             return Err(ConfigError::new(
                 key("name"),
                 format!(
-                    "no job uses vFabric `{}`; name it in a job or remove it",
-                    v.name
+                    "no job uses vFabric {}; name it in a job or remove it",
+                    quoted(&v.name)
                 ),
             ));
         }
@@ -368,7 +380,8 @@ fn find_trace(trace: &str, dir: &Path, key: &str) -> Result<PathBuf, ConfigError
     Err(ConfigError::new(
         key,
         format!(
-            "no trace `{trace}`, neither beside the experiment file nor in the current directory"
+            "no trace {}, neither beside the experiment file nor in the current directory",
+            quoted(trace)
         ),
     ))
 }

@@ -1,6 +1,6 @@
 //! Resolves `[qos]`: service levels, tables and the scheduler.
 
-use super::error::{ConfigError, suggestion};
+use super::error::{ConfigError, check_name, suggestion};
 use super::presets::{self, QosDefaults};
 use super::raw::{QosPreset, RawDTable, RawQos, RawScheduler, RawServiceLevel};
 use super::resolve_vls;
@@ -13,6 +13,7 @@ use crate::fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, Scheduler};
 use crate::fabric::spec::validate::MAX_LEVELS;
 use crate::fabric::spec::{Qos, ServiceLevel, SlToVl, VlPolicy};
 use crate::units::Ratio;
+use flitwise_formats::quote::quoted;
 
 /// What the scheduler or the arbiters of a fabric follow from.
 pub(super) struct Scheduling<'a> {
@@ -152,10 +153,11 @@ fn service_levels(
     let mut out: Vec<ServiceLevel> = Vec::with_capacity(levels.len());
     for (i, level) in levels.iter().enumerate() {
         let key = |name: &str| format!("qos.service_levels.{i}.{name}");
+        check_name(&level.name, || key("name"))?;
         if out.iter().any(|other| other.name == level.name) {
             return Err(ConfigError::new(
                 key("name"),
-                format!("two service levels are called `{}`", level.name),
+                format!("two service levels are called {}", quoted(&level.name)),
             ));
         }
         let traffic_class = level.tc.unwrap_or(i as u8);
@@ -306,7 +308,8 @@ fn check_names<'a>(
         Some(unknown) => Err(ConfigError::new(
             format!("qos.dtable.distances.{unknown}"),
             format!(
-                "there is no service level `{unknown}`{}",
+                "there is no service level {}{}",
+                quoted(unknown),
                 suggestion(unknown, &names)
             ),
         )),

@@ -10,6 +10,7 @@ mod tick;
 pub use ratio::Ratio;
 pub use tick::TickLength;
 
+use flitwise_formats::quote::quoted;
 use std::fmt;
 use thiserror::Error;
 
@@ -18,7 +19,7 @@ pub const PS_PER_S: u64 = 1_000_000_000_000;
 
 /// A text that is not the expected quantity.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{text}` {problem}")]
+#[error("{} {problem}", quoted(text))]
 #[non_exhaustive]
 pub struct UnitError {
     /// The text.

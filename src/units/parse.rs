@@ -2,6 +2,7 @@
 //! `decimal = digits ["." digits]`.
 
 use super::{BufferPart, Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio, UnitError};
+use flitwise_formats::quote::quoted;
 use nom::bytes::complete::{tag, take_while1};
 use nom::character::complete::{digit1, multispace0};
 use nom::combinator::{all_consuming, opt, rest};
@@ -126,7 +127,7 @@ fn scaled(
         let problem = if unit.is_empty() {
             format!("has no unit; write {help}")
         } else {
-            format!("has the unknown unit `{unit}`; write {help}")
+            format!("has the unknown unit {}; write {help}", quoted(unit))
         };
         return Err(wrong(text, problem));
     };

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::limits::MAX_QUOTE;
+use crate::quote::quoted_bytes;
 
 /// Text that is not VEF: where, what was expected, what was seen, and the cure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,19 +62,15 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// The field at the start of `rest`, for a message.
-pub(super) fn quote(rest: &[u8]) -> String {
+/// The field at the start of `rest`, for a message; `cut` says that the line goes on after `rest`.
+pub(super) fn quote(rest: &[u8], cut: bool) -> String {
     match rest.first() {
         None => "the end of the file".into(),
         Some(b'\n') => "the end of the line".into(),
         Some(b' ') => "a space".into(),
         Some(_) => {
-            let head = &rest[..rest.len().min(MAX_QUOTE + 1)];
-            let end = head.iter().position(|b| matches!(b, b' ' | b'\n'));
-            let end = end.unwrap_or(head.len());
-            let text = head[..end.min(MAX_QUOTE)].escape_ascii();
-            let more = if end > MAX_QUOTE { "…" } else { "" };
-            format!("`{text}{more}`")
+            let end = rest.iter().position(|b| matches!(b, b' ' | b'\n'));
+            quoted_bytes(&rest[..end.unwrap_or(rest.len())], end.is_some() || !cut)
         }
     }
 }

@@ -200,7 +200,7 @@ impl Parser {
         self.unparsed(buf, eof, fault, MAX_RECORD_LINE)
     }
 
-    /// Finds why a line does not parse: it is incomplete, too long, or wrong.
+    /// Finds why a line of at most `max` bytes does not parse: it is incomplete, too long, or wrong.
     #[cold]
     fn unparsed(
         &self,
@@ -211,14 +211,14 @@ impl Parser {
     ) -> Result<Step, ParseError> {
         let head = &buf[..buf.len().min(max + 1)];
         if memchr(b'\n', head).is_some() {
-            return Err(self.error(buf, fault));
+            return Err(self.error(head, fault, max));
         }
         if head.len() > max {
             // A file that is not VEF gets that message, even if its first line is too long.
             if fault.expected == MAGIC {
-                return Err(self.error(buf, fault));
+                return Err(self.error(head, fault, max));
             }
-            return Err(self.too_long(buf, max));
+            return Err(self.too_long(head, max));
         }
         if !eof {
             return Ok(Step::NeedMore);
@@ -229,7 +229,7 @@ impl Parser {
         }
         // An error before the end of the line makes the better message.
         if fault.at < buf.len() {
-            return Err(self.error(buf, fault));
+            return Err(self.error(head, fault, max));
         }
         Err(self.cut_short(buf))
     }
@@ -240,7 +240,7 @@ impl Parser {
             self.line + 1,
             max + 1,
             format!("a line feed within {max} bytes"),
-            quote(buf),
+            quote(buf, true),
             "the line is longer than any valid one: is this a VEF file?",
         )
     }
@@ -261,8 +261,10 @@ impl Parser {
     }
 
     #[cold]
-    fn error(&self, buf: &[u8], fault: Fault) -> ParseError {
+    fn error(&self, buf: &[u8], fault: Fault, max: usize) -> ParseError {
         let rest = &buf[fault.at.min(buf.len())..];
+        // What is after a line that is too long may not be read yet: nothing depends on it.
+        let found = quote(rest, buf.len() > max);
         let (expected, mut cure) = match fault.expected {
             Expected::Number(f) => (
                 format!("a whole number for {f}"),
@@ -299,12 +301,12 @@ impl Parser {
                 self.line + 1,
                 1,
                 expected,
-                quote(rest),
+                found,
                 format!("the header announces {count} communicators: correct it"),
             );
         } else if rest.starts_with(b"C") && fault.at == 0 {
             cure = "more communicators than the header announces: correct its third count";
         }
-        ParseError::new(self.line + 1, fault.at + 1, expected, quote(rest), cure)
+        ParseError::new(self.line + 1, fault.at + 1, expected, found, cure)
     }
 }

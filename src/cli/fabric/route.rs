@@ -5,6 +5,7 @@ use flitwise::fabric::analysis::path::{Path, Step, path_via};
 use flitwise::fabric::ids::{NicId, NicPair, PortId};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::switch::hierarchical;
+use flitwise_formats::quote::cut;
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
 
@@ -19,8 +20,9 @@ fn packet(spec: &FabricSpec, args: &InfoArgs) -> Result<(usize, u32), CliError> 
             None => {
                 let known: Vec<&str> = levels.iter().map(|l| l.name.as_str()).collect();
                 return bad(format!(
-                    "--sl {name}: there is no such service level; there are {}",
-                    known.join(", ")
+                    "--sl {}: there is no such service level; there are {}",
+                    cut(name),
+                    cut(&known.join(", "))
                 ));
             }
         },

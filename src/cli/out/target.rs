@@ -5,6 +5,7 @@ use super::{cannot_write, refuse};
 use crate::cli::CliError;
 use flitwise::config::{Plan, experiment_json};
 use flitwise::results::{SCHEMA, is_result_file};
+use flitwise_formats::quote::cut;
 use serde_json::Value;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -102,7 +103,7 @@ impl Target {
         Err(refuse(format_args!(
             "`{dir}` holds the result of another experiment than `{file}`: {} {differs}; name another \
              directory, or replace the result with --force",
-            hash.as_str().unwrap_or("it")
+            cut(hash.as_str().unwrap_or("it"))
         )))
     }
 }
@@ -206,7 +207,8 @@ fn difference(key: &str, there: &Value, here: &Value) -> Option<String> {
             pairs.find_map(|(at, (a, b))| difference(&inside(&at.to_string()), a, b))
         }
         _ => Some(format!(
-            "has {key} = {}, here it is {}",
+            "has {} = {}, here it is {}",
+            cut(key),
             brief(there),
             brief(here)
         )),
@@ -218,7 +220,7 @@ fn brief(value: &Value) -> String {
     const MOST: usize = 60;
     let text = value.to_string();
     match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+        Some((end, _)) => format!("{}…", cut(&text[..end])),
+        None => cut(&text).to_string(),
     }
 }

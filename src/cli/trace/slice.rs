@@ -6,6 +6,7 @@ use crate::cli::CliError;
 use clap::{ArgGroup, Args};
 use flitwise::units::Picoseconds;
 use flitwise_formats::limits::MAX_TASKS;
+use flitwise_formats::quote::quoted;
 use flitwise_formats::source::shown;
 use flitwise_formats::vef::{Cut, Plan, SliceError};
 use std::path::PathBuf;
@@ -47,10 +48,16 @@ impl FromStr for Ranks {
         for part in text.split(',') {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else {
-                return Err(format!("`{part}` is no rank; write a list such as 0-15,20"));
+                return Err(format!(
+                    "{} is no rank; write a list such as 0-15,20",
+                    quoted(part)
+                ));
             };
             if first > last {
-                return Err(format!("`{part}` is an empty range; write {last}-{first}"));
+                return Err(format!(
+                    "{} is an empty range; write {last}-{first}",
+                    quoted(part)
+                ));
             }
             if last >= MAX_TASKS {
                 return Err(format!(

@@ -12,6 +12,7 @@ use crate::fabric::spec::LinkSpeed;
 use crate::fabric::switch::voq::InputQueues;
 use crate::fabric::switch::voq::{Acks, VlArb, VlWeight};
 use crate::units::{BufferPart, Bytes, Picoseconds, Rate, Ratio};
+use flitwise_formats::quote::quoted;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 use std::collections::BTreeMap;
@@ -80,7 +81,10 @@ impl<'de> Deserialize<'de> for RawSpeed {
                 bits.filter(|bits| !bits.is_zero())
                     .map(RawSpeed)
                     .ok_or_else(|| {
-                        E::custom(format!("`{text}` is no rate of a link; write {HELP}"))
+                        E::custom(format!(
+                            "{} is no rate of a link; write {HELP}",
+                            quoted(text)
+                        ))
                     })
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::fabric::spec::SpecError;
 use crate::units::{PS_PER_S, Ratio, TickLength};
+use flitwise_formats::quote::quoted;
 use std::fmt;
 use std::str::FromStr;
 
@@ -43,7 +44,8 @@ impl FromStr for LinkSpeed {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "`{text}` is no link speed; write SDR, DDR, QDR, FDR10, FDR, EDR, HDR or NDR and, if not x4, x1, x2, x8 or x12, as in \"QDR x4\""
+                "{} is no link speed; write SDR, DDR, QDR, FDR10, FDR, EDR, HDR or NDR and, if not x4, x1, x2, x8 or x12, as in \"QDR x4\"",
+                quoted(text)
             )
         };
         let upper = text.trim().to_ascii_uppercase();

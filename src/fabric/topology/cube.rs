@@ -6,6 +6,7 @@ use super::{
 };
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{RingTie, SpecError};
+use flitwise_formats::quote::cut;
 use serde_json::{Value, json};
 use std::cmp::Ordering;
 
@@ -48,7 +49,8 @@ impl Cube {
     ) -> Result<Topology, SpecError> {
         if dimensions.is_empty() || dimensions.iter().any(|&k| k < 2) {
             return Err(invalid(format!(
-                "dimensions {dimensions:?}: at least one, each of 2 or more switches"
+                "dimensions {}: at least one, each of 2 or more switches",
+                cut(&format!("{dimensions:?}"))
             )));
         }
         if concentration == 0 || trunk == 0 {
@@ -60,7 +62,8 @@ impl Cube {
             .filter(|&n| n <= u64::from(u32::MAX))
             .ok_or_else(|| {
                 invalid(format!(
-                    "dimensions {dimensions:?} make more than 2^32 switches; take a smaller fabric"
+                    "dimensions {} make more than 2^32 switches; take a smaller fabric",
+                    cut(&format!("{dimensions:?}"))
                 ))
             })?;
         let cube = Self {

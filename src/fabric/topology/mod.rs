@@ -399,7 +399,7 @@ fn host_count(slots: u64, hosts: Option<u32>) -> Result<u64, SpecError> {
         None => Ok(slots),
         Some(h) if h >= 1 && u64::from(h) <= slots => Ok(u64::from(h)),
         Some(h) => Err(SpecError {
-            key: "fabric.hosts",
+            key: "fabric.topology.hosts",
             problem: format!("{h} hosts do not fit: this topology takes 1 to {slots}"),
         }),
     }

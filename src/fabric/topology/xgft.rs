@@ -9,6 +9,7 @@ use super::{
 };
 use crate::fabric::ids::{PortId, SwitchId};
 use crate::fabric::spec::{RingTie, SpecError};
+use flitwise_formats::quote::cut;
 use serde_json::{Value, json};
 use std::ops::Range;
 
@@ -30,6 +31,39 @@ pub struct Xgft {
     first: Vec<u32>,
 }
 
+/// Checks the numbers of each list on their own, under the key of the list that is wrong.
+fn check_lists(down: &[u32], up: &[u32], parallel: &[u32]) -> Result<(), SpecError> {
+    const UP: &str = "fabric.topology.up";
+    const PARALLEL: &str = "fabric.topology.parallel";
+    let lists = [
+        ("fabric.topology.down", down),
+        (UP, up),
+        (PARALLEL, parallel),
+    ];
+    for (key, list) in lists {
+        let problem = match list.len() {
+            0 => "is empty; there is a number for each level, and at least one".to_owned(),
+            n if n != down.len() => format!(
+                "has {n} numbers, but down has {}: each has one for each level",
+                down.len()
+            ),
+            _ if list.contains(&0) => {
+                let list = format!("{list:?}");
+                format!("{}: every number must be at least 1", cut(&list))
+            }
+            _ => continue,
+        };
+        return Err(SpecError { key, problem });
+    }
+    for (key, list) in [(UP, up), (PARALLEL, parallel)] {
+        if list[0] != 1 {
+            let problem = format!("begins with 1, not {}: a NIC has one port", list[0]);
+            return Err(SpecError { key, problem });
+        }
+    }
+    Ok(())
+}
+
 impl Xgft {
     pub(super) fn build(
         down: &[u32],
@@ -38,27 +72,12 @@ impl Xgft {
         hosts: Option<u32>,
     ) -> Result<Topology, SpecError> {
         let levels = down.len();
-        if levels == 0 || up.len() != levels || parallel.len() != levels {
-            return Err(invalid(format!(
-                "down = {down:?}, up = {up:?}, parallel = {parallel:?}: there must be at least one \
-                 level, and as many numbers in each list"
-            )));
-        }
-        if [down, up, parallel].iter().any(|list| list.contains(&0)) {
-            return Err(invalid(format!(
-                "down = {down:?}, up = {up:?}, parallel = {parallel:?}: every number must be at least 1"
-            )));
-        }
-        if up[0] != 1 || parallel[0] != 1 {
-            return Err(invalid(format!(
-                "a NIC has one port, so `up` and `parallel` begin with 1, not {} and {}",
-                up[0], parallel[0]
-            )));
-        }
+        check_lists(down, up, parallel)?;
         let tree = Self::new(down, up, parallel).ok_or_else(|| {
             invalid(format!(
-                "down = {down:?}, up = {up:?} make more than 2^32 hosts or switches; take a smaller \
-                 fabric"
+                "down = {}, up = {} make more than 2^32 hosts or switches; take a smaller fabric",
+                cut(&format!("{down:?}")),
+                cut(&format!("{up:?}"))
             ))
         })?;
         let switches = tree.first[levels];
