@@ -3,12 +3,34 @@
 mod cli;
 
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
 use cli::{Cli, execute};
+use flitwise::formats::quote::cut;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match execute(Cli::parse()) {
+    match execute(Cli::try_parse().unwrap_or_else(|e| refuse(e))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => error.end(),
     }
+}
+
+/// Says what is wrong with the command line, of which it quotes no more than other messages do, and
+/// ends the process.
+fn refuse(mut error: clap::Error) -> ! {
+    let given: Vec<_> = error
+        .context()
+        .filter_map(|(kind, value)| match value {
+            ContextValue::String(text) => Some((kind, cut(text).to_string())),
+            _ => None,
+        })
+        .collect();
+    // A tip quotes the argument as well.
+    if given.iter().any(|(_, text)| text.contains('…')) {
+        error.remove(ContextKind::Suggested);
+    }
+    for (kind, text) in given {
+        error.insert(kind, ContextValue::String(text));
+    }
+    error.exit()
 }

@@ -92,7 +92,15 @@ impl<'t> Document<'t> {
     /// Parses text `index`.
     pub fn parse(texts: &'t Texts, index: usize) -> Result<Self, ConfigError> {
         let base = texts.sources[index].base;
-        let table = DeTable::parse(texts.text(index)).map_err(|e| from_toml(texts, &e, base))?;
+        let text = texts.text(index);
+        let table = DeTable::parse(text).map_err(|e| {
+            let mut error = from_toml(texts, &e, base);
+            if error.location.is_none() {
+                let line = line_of(text, e.message());
+                error.location = texts.locate(line.start + base..line.end + base);
+            }
+            error
+        })?;
         Ok(Self {
             texts,
             root: shift_table(table.into_inner(), base),
@@ -360,6 +368,19 @@ fn path_of(table: &DeTable<'_>, span: &Range<usize>) -> Option<String> {
     })
 }
 
+/// The line of `text` with which the error `message` begins, which the parser does not say of keys
+/// with too many parts.
+#[cold]
+fn line_of(text: &str, message: &str) -> Range<usize> {
+    let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
+    // A text that is cut elsewhere has other errors.
+    let fails = |end: usize| DeTable::parse(&text[..end]).is_err_and(|e| e.message() == message);
+    let line = ends.partition_point(|&end| !fails(end));
+    let start = line.checked_sub(1).map_or(0, |before| ends[before]);
+    let end = ends.get(line).map_or(text.len(), |&end| end - 1);
+    start..end
+}
+
 /// Rewrites serde's and TOML's messages.
 #[cold]
 fn from_toml(texts: &Texts, error: &toml::de::Error, base: usize) -> ConfigError {
@@ -374,6 +395,13 @@ fn from_toml(texts: &Texts, error: &toml::de::Error, base: usize) -> ConfigError
 }
 
 fn friendly(message: &str) -> String {
+    match message {
+        "recursion limit" => return "a key has too many parts; no key is that deep".to_owned(),
+        "cannot recurse further; max recursion depth met" => {
+            return "too many brackets in brackets; no value is that deep".to_owned();
+        }
+        _ => {}
+    }
     for (start, kind) in [(UNKNOWN_KEY, "key"), ("unknown variant `", "value")] {
         let Some(rest) = message.strip_prefix(start) else {
             continue;

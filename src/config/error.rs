@@ -5,8 +5,8 @@ use flitwise_formats::quote::{cut, is_unprintable, quoted};
 use std::fmt;
 use thiserror::Error;
 
-/// Most characters of a name of a job, a service level or a vFabric.
-const MAX_NAME: usize = 200;
+/// Most characters of a name of a job, a service level or a vFabric: as many as a file name has.
+const MAX_NAME: usize = 255;
 
 /// One clear message about an experiment file or an override.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -121,6 +121,10 @@ pub(super) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
+    // No name is that long, and the comparison takes as much memory as both texts multiplied.
+    if word.len() > MAX_NAME {
+        return None;
+    }
     let lower = word.to_lowercase();
     candidates
         .into_iter()

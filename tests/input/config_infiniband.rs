@@ -374,7 +374,7 @@ fn trees_and_graphs() {
         ),
         (
             "{ kind = \"xgft\", down = [4, 4], up = [1] }",
-            "as many numbers in each list",
+            "up: has 1 numbers, but down has 2",
         ),
         (
             "{ kind = \"xgft\", down = [4, 4], up = [2, 4] }",
@@ -390,7 +390,7 @@ fn trees_and_graphs() {
         ),
         (
             "{ kind = \"xgft\", down = [65536, 65536], up = [1, 4] }",
-            "more than 2^32",
+            "at most 2^22 ports",
         ),
         (
             "{ kind = \"xgft\", down = [4, 4], up = [1, 4], hosts = 17 }",

@@ -14,6 +14,8 @@ mod config_presets;
 mod config_ready;
 mod fuzz_corpus;
 mod import_infiniband;
+mod limits;
+mod quotes;
 mod trace_check;
 mod vef_corpus;
 mod vef_program;

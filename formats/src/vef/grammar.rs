@@ -204,7 +204,7 @@ pub(super) fn comm(
     while c.eat(b' ') {
         if members.len() == room {
             return c.fault(Expected::Text(
-                "fewer members of all communicators together",
+                "at most 2^24 members of all communicators together",
             ));
         }
         members.push(c.u32("a task of the communicator")?);

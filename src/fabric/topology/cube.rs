@@ -1,8 +1,8 @@
 //! n-dimensional torus and mesh with concentration and trunks.
 
 use super::{
-    ClosedForm, Destination, Family, Place, Ports, Shape, SwitchOrder, Topology, host_count,
-    invalid,
+    ClosedForm, Destination, Family, Place, Ports, Shape, SwitchOrder, TOO_LARGE, Topology,
+    host_count, invalid,
 };
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{RingTie, SpecError};
@@ -62,7 +62,7 @@ impl Cube {
             .filter(|&n| n <= u64::from(u32::MAX))
             .ok_or_else(|| {
                 invalid(format!(
-                    "dimensions {} make more than 2^32 switches; take a smaller fabric",
+                    "dimensions {} make 2^32 switches or more; {TOO_LARGE}",
                     cut(&format!("{dimensions:?}"))
                 ))
             })?;

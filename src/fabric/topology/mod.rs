@@ -98,6 +98,8 @@ pub struct Topology {
 /// Most NICs or switch ports in one fabric: a hundred times the largest machines,
 /// and no more than a few gigabytes in the engine.
 const MAX_PORTS: u64 = 1 << 22;
+/// What messages say of fabrics whose numbers of switches or NICs do not even fit.
+const TOO_LARGE: &str = "all switches together have at most 2^22 ports: take a smaller fabric";
 /// Most ports of a switch: the hierarchical switch has at most 30 MPorts (the
 /// engine keeps the sources of an output in a 64-bit mask).
 const MAX_RADIX: u64 = 120;

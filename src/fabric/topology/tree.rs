@@ -2,8 +2,8 @@
 //! below the top, `k` ports up.
 
 use super::{
-    ClosedForm, Destination, Drawing, Family, Place, Ports, Shape, Topology, host_count, invalid,
-    port_of,
+    ClosedForm, Destination, Drawing, Family, Place, Ports, Shape, TOO_LARGE, Topology, host_count,
+    invalid, port_of,
 };
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{RingTie, SpecError};
@@ -28,11 +28,7 @@ impl Tree {
         let slots = u64::from(k)
             .checked_pow(n)
             .filter(|&s| s <= u64::from(u32::MAX))
-            .ok_or_else(|| {
-                invalid(format!(
-                    "{k}^{n} NICs are more than 2^32; take a smaller k or n"
-                ))
-            })?;
+            .ok_or_else(|| invalid(format!("{k}^{n} NICs are 2^32 or more; {TOO_LARGE}")))?;
         let tree = Self { k, n };
         let width = slots / u64::from(k);
         let nics = host_count(slots, hosts)?;

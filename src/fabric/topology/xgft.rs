@@ -4,8 +4,8 @@
 //! permutations on real life fat trees, 2010).
 
 use super::{
-    ClosedForm, Destination, Drawing, Family, Place, Ports, Shape, Topology, host_count, invalid,
-    port_of,
+    ClosedForm, Destination, Drawing, Family, Place, Ports, Shape, TOO_LARGE, Topology, host_count,
+    invalid, port_of,
 };
 use crate::fabric::ids::{PortId, SwitchId};
 use crate::fabric::spec::{RingTie, SpecError};
@@ -75,7 +75,7 @@ impl Xgft {
         check_lists(down, up, parallel)?;
         let tree = Self::new(down, up, parallel).ok_or_else(|| {
             invalid(format!(
-                "down = {}, up = {} make more than 2^32 hosts or switches; take a smaller fabric",
+                "down = {}, up = {} make 2^32 hosts or switches, or more; {TOO_LARGE}",
                 cut(&format!("{down:?}")),
                 cut(&format!("{up:?}"))
             ))

@@ -192,12 +192,20 @@ fn check_buffers(buffers: &Buffers) -> Result<(), SpecError> {
 }
 
 fn check_rates(spec: &FabricSpec, timing: &Timing) -> Result<(), SpecError> {
-    let longest = (0..spec.qos.service_levels.len())
-        .map(|sl| spec.max_flits(sl))
-        .max()
-        .unwrap_or(0);
+    for (sl, level) in spec.qos.service_levels.iter().enumerate() {
+        let flits = spec.max_flits(sl);
+        if flits > MAX_FLITS {
+            return Err(SpecError {
+                key: "qos.service_levels",
+                problem: format!(
+                    "a packet of {} has {flits} flits, at most {MAX_FLITS} are supported; lower \
+                     its MTU or take larger flits",
+                    level.name
+                ),
+            });
+        }
+    }
     let limits = [
-        ("qos.service_levels.mtu", longest, MAX_FLITS),
         ("fabric.mport_speedup", timing.mport_speedup, MAX_SPEEDUP),
         (
             "fabric.central_speedup",
@@ -209,7 +217,7 @@ fn check_rates(spec: &FabricSpec, timing: &Timing) -> Result<(), SpecError> {
         if value > most {
             return Err(SpecError {
                 key,
-                problem: format!("{value} (flits, or flits per tick) is above the limit {most}"),
+                problem: format!("is {value}; at most {most} are supported"),
             });
         }
     }
