@@ -461,3 +461,27 @@ fn any_text_is_answered_without_panic() {
         assert!(plan_with(text, &[]).is_err(), "{text}");
     }
 }
+
+/// Two ranks of a node exchange a short message no slower than two NICs of a switch, with any preset.
+#[test]
+fn sharing_a_node_is_not_slower_than_a_switch() {
+    use flitwise::fabric::analysis::path::path_via;
+    use flitwise::fabric::ids::NicPair;
+    let inside = plan(JOB).experiment.jobs[0].intra_node_latency_ps;
+    for preset in [
+        "opa-gen1", "opa-400", "opasim", "ib-qdr", "ib-fdr", "ib-edr", "ib-hdr", "ib-ndr",
+    ] {
+        let sets = [
+            format!("fabric.preset={preset}"),
+            "fabric.topology={ kind = \"single\", nics = 2 }".to_owned(),
+        ];
+        let spec = plan_with(JOB, &[&sets[0], &sets[1]])
+            .unwrap()
+            .experiment
+            .fabric;
+        let (src, dst) = (NicId::new(0), NicId::new(1));
+        let path = path_via(&spec, &spec, NicPair { src, dst }, src, 0, 8).unwrap();
+        let through = spec.units.tick.ns(path.tail.into());
+        assert!(inside as f64 / 1000.0 <= through, "{preset}: {through} ns");
+    }
+}
