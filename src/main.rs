@@ -6,7 +6,8 @@ use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
 use cli::{Cli, execute};
 use flitwise::formats::quote::cut;
-use std::process::ExitCode;
+use std::io::{self, ErrorKind, Write};
+use std::process::{ExitCode, exit};
 
 fn main() -> ExitCode {
     match execute(Cli::try_parse().unwrap_or_else(|e| refuse(e))) {
@@ -32,5 +33,12 @@ fn refuse(mut error: clap::Error) -> ! {
     for (kind, text) in given {
         error.insert(kind, ContextValue::String(text));
     }
-    error.exit()
+    match (error.print(), error.exit_code()) {
+        // What was asked for (--help, --version) is not there; a reader that has gone away is no error.
+        (Err(e), 0) if e.kind() != ErrorKind::BrokenPipe => {
+            let _ = writeln!(io::stderr(), "error: cannot write to standard output: {e}");
+            exit(1)
+        }
+        (_, code) => exit(code),
+    }
 }

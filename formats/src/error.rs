@@ -10,37 +10,38 @@ use crate::vef::ParseError;
 #[error(transparent)]
 pub struct Error(Box<ErrorKind>);
 
-/// Kinds of [`Error`].
+/// Kinds of [`Error`]. The message of each has its cause, which is therefore no `source` that a chain of
+/// errors would print once more.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The operating system refused.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {cause}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        cause: io::Error,
     },
     /// The directory for temporary files can't take a stream that is read several times.
-    #[error("{}: {} can't keep what is read from it: {source}; set TMPDIR to a directory with more room", path.display(), dir.display())]
+    #[error("{}: {} can't keep what is read from it: {cause}; set TMPDIR to a directory with more room", path.display(), dir.display())]
     NoRoom {
         /// The stream.
         path: PathBuf,
         /// The directory.
         dir: PathBuf,
         /// Why.
-        source: io::Error,
+        cause: io::Error,
     },
     /// The compressed data are damaged or cut short.
-    #[error("{}: the {format} data are damaged or cut short ({source}); copy or record the file again", path.display())]
+    #[error("{}: the {format} data are damaged or cut short ({cause}); copy or record the file again", path.display())]
     Compressed {
         /// The file.
         path: PathBuf,
         /// `gzip` or `zstd`.
         format: &'static str,
         /// Why.
-        source: io::Error,
+        cause: io::Error,
     },
     /// The text violates the format.
     #[error("{}:{}: {error}", path.display(), error.line())]
@@ -59,25 +60,40 @@ impl Error {
         &self.0
     }
 
+    /// True if a file is not at fault but a disk that is full: a later try may succeed.
+    #[must_use]
+    pub fn is_full_disk(&self) -> bool {
+        match &*self.0 {
+            ErrorKind::NoRoom { .. } => true,
+            ErrorKind::Io { cause, .. } => matches!(
+                cause.kind(),
+                io::ErrorKind::StorageFull
+                    | io::ErrorKind::QuotaExceeded
+                    | io::ErrorKind::FileTooLarge
+            ),
+            _ => false,
+        }
+    }
+
     #[cold]
-    pub(crate) fn io(path: &Path, source: io::Error) -> Self {
+    pub(crate) fn io(path: &Path, cause: io::Error) -> Self {
         let path = path.to_owned();
-        Self(Box::new(ErrorKind::Io { path, source }))
+        Self(Box::new(ErrorKind::Io { path, cause }))
     }
 
     #[cold]
-    pub(crate) fn no_room(path: &Path, dir: &Path, source: io::Error) -> Self {
+    pub(crate) fn no_room(path: &Path, dir: &Path, cause: io::Error) -> Self {
         let (path, dir) = (path.to_owned(), dir.to_owned());
-        Self(Box::new(ErrorKind::NoRoom { path, dir, source }))
+        Self(Box::new(ErrorKind::NoRoom { path, dir, cause }))
     }
 
     #[cold]
-    pub(crate) fn compressed(path: &Path, format: &'static str, source: io::Error) -> Self {
+    pub(crate) fn compressed(path: &Path, format: &'static str, cause: io::Error) -> Self {
         let path = path.to_owned();
         Self(Box::new(ErrorKind::Compressed {
             path,
             format,
-            source,
+            cause,
         }))
     }
 

@@ -22,8 +22,8 @@ use thiserror::Error;
     version,
     about,
     after_help = "Example:\n  flitwise run configs/hpl-16-tree.toml\n\n\
-                  Exit codes: 0 success, 1 the run failed or stalled, 2 bad input, 130 ended by Ctrl-C (with the results so far), \
-                  143 by SIGTERM, 129 by SIGHUP."
+                  Exit codes: 0 success, 1 the run failed or stalled or a disk is full, 2 bad input, 130 ended by Ctrl-C \
+                  (with the results so far), 143 by SIGTERM, 129 by SIGHUP."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -99,6 +99,14 @@ pub fn execute(cli: Cli) -> Result<(), CliError> {
         Command::Fabric(command) => fabric::run(&command),
         Command::Trace(command) => trace::run(&command),
         Command::Qos(command) => qos::run(&command),
+    }
+}
+
+/// A trace that cannot be read or written: the trace is at fault, unless a disk is full.
+fn bad_trace(e: &flitwise_formats::Error) -> CliError {
+    match e.is_full_disk() {
+        true => CliError::Failed(e.to_string()),
+        false => CliError::BadInput(e.to_string()),
     }
 }
 

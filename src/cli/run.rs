@@ -2,7 +2,7 @@
 
 use super::out::{Part, Target};
 use super::progress::Shown;
-use super::{CliError, bad_config, fabric, print, signal, tell};
+use super::{CliError, bad_config, bad_trace, fabric, print, signal, tell};
 use clap::Args;
 use flitwise::config;
 use flitwise::results::{
@@ -88,7 +88,10 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     }
     let result = outcome.map_err(|e| match e {
         RunError::Config(e) => bad_config(Some(file), &e),
-        RunError::Trace(_) => CliError::BadInput(e.to_string()),
+        RunError::Trace(ref trace) => match trace.downcast_ref() {
+            Some(e) => bad_trace(e),
+            None => CliError::BadInput(e.to_string()),
+        },
         RunError::Interrupted(_) => CliError::Interrupted(e.to_string()),
         _ => CliError::Failed(e.to_string()),
     })?;
@@ -202,7 +205,9 @@ fn series_files<'a>(
             Ok(Some(files))
         }
         (Some(_), None) => {
-            eprintln!("warning: [series] is not recorded: --out DIR says where to");
+            tell(format_args!(
+                "warning: [series] is not recorded: --out DIR says where to"
+            ));
             Ok(None)
         }
         (None, _) => Ok(None),

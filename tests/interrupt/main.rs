@@ -2,6 +2,7 @@
 //! (`docs/reliability.md`).
 #![cfg(unix)]
 
+mod exit_codes;
 mod kills;
 mod out;
 mod signals;

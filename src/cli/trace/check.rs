@@ -1,6 +1,6 @@
 //! `flitwise trace check`.
 
-use crate::cli::{CliError, print};
+use crate::cli::{CliError, bad_trace, print};
 use flitwise::units::{human_bytes, human_count};
 use flitwise_formats::error::ErrorKind;
 use flitwise_formats::source::shown;
@@ -55,7 +55,7 @@ fn verdict_on(file: &Path) -> Result<Verdict, CliError> {
                 error_total: 1,
                 check: None,
             }),
-            _ => Err(CliError::BadInput(e.to_string())),
+            _ => Err(bad_trace(&e)),
         },
     }
 }

@@ -2,7 +2,7 @@
 
 use super::output::{Output, Written, or_gone};
 use super::{broken, info::format_name};
-use crate::cli::CliError;
+use crate::cli::{CliError, bad_trace};
 use clap::{Args, ValueEnum};
 use flitwise::units::Picoseconds;
 use flitwise_formats::source::shown;
@@ -41,7 +41,7 @@ enum Format {
 pub(super) fn run(args: &ConvertArgs) -> Result<(), CliError> {
     let input = &args.input;
     let bad = |why: String| CliError::BadInput(why);
-    let mut reader = Reader::open(input).map_err(|e| bad(e.to_string()))?;
+    let mut reader = Reader::open(input).map_err(|e| bad_trace(&e))?;
     let version = match args.format {
         Format::Vef => Version::Vef,
         Format::Vef3 => Version::Vef3,
@@ -67,6 +67,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<(), CliError> {
                 line => format!("{name}:{line}: {what}"),
             }));
         }
+        Err(ConvertError::Read(e)) => return Err(bad_trace(&e)),
         Err(e) => return Err(bad(e.to_string())),
     };
     let written = Written {

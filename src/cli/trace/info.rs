@@ -1,7 +1,7 @@
 //! `flitwise trace info`.
 
 use super::matrix;
-use crate::cli::{CliError, print};
+use crate::cli::{CliError, bad_trace, print};
 use clap::Args;
 use flitwise::results::write_table;
 use flitwise::units::{human_bytes, human_count, human_time};
@@ -36,7 +36,7 @@ pub struct InfoArgs {
 
 pub(super) fn run(args: &InfoArgs) -> Result<(), CliError> {
     let file = &args.file;
-    let info = Info::read(file).map_err(|e| CliError::BadInput(e.to_string()))?;
+    let info = Info::read(file).map_err(|e| bad_trace(&e))?;
     if let Some(form) = args.matrix {
         return print(&matrix::whole(&info, form)?);
     }

@@ -28,8 +28,13 @@ impl Output {
             return Ok(Self::Stdout(out));
         }
         signal::abort_on_signal();
-        let sink =
-            Sink::create(path).map_err(|e| CliError::BadInput(format!("cannot write {e}")))?;
+        let sink = Sink::create(path).map_err(|e| {
+            let why = format!("cannot write {e}");
+            match e.is_full_disk() {
+                true => CliError::Failed(why),
+                false => CliError::BadInput(why),
+            }
+        })?;
         Ok(Self::File(Box::new(sink)))
     }
 
@@ -38,7 +43,8 @@ impl Output {
         match self {
             Self::File(sink) => {
                 let path = sink.path().to_owned();
-                sink.finish().map_err(|e| CliError::Failed(e.to_string()))?;
+                sink.finish()
+                    .map_err(|e| CliError::Failed(format!("cannot write {e}")))?;
                 print(&match json {
                     true => written.json(&path),
                     false => written.text(&path),
@@ -69,8 +75,12 @@ impl Write for Output {
 pub(super) fn or_gone(result: io::Result<()>, path: &Path) -> Result<(), CliError> {
     match result {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(CliError::Failed(format!(
-            "{}: cannot write the trace: {e}",
-            path.display()
+            "cannot write {}: {e}",
+            match path == Path::new("-") {
+                true => Path::new("to standard output"),
+                false => path,
+            }
+            .display()
         ))),
         _ => Ok(()),
     }

@@ -2,7 +2,7 @@
 
 use super::output::{Output, Written, or_gone};
 use super::{broken, info::format_name};
-use crate::cli::CliError;
+use crate::cli::{CliError, bad_trace};
 use clap::{ArgGroup, Args};
 use flitwise::units::Picoseconds;
 use flitwise_formats::limits::MAX_TASKS;
@@ -84,6 +84,7 @@ pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
         SliceError::Write(e) => or_gone(Err(e), &args.output).err(),
         SliceError::Broken(check) => Some(broken(&args.input, &check)),
         SliceError::Refused(why) => Some(CliError::BadInput(format!("{name}: {why}"))),
+        SliceError::Read(e) => Some(bad_trace(&e)),
         e => Some(CliError::BadInput(e.to_string())),
     };
     let cut = || {
