@@ -6,7 +6,7 @@ use crate::config::Experiment;
 use crate::config::experiment::Job;
 use crate::replay::trace::{TraceFile, check_input};
 use anyhow::{Context, anyhow};
-use flitwise_formats::source::Input;
+use flitwise_formats::source::{Input, StreamId, stream_id};
 use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,9 @@ pub struct TraceDigest {
 
 /// A trace that was read.
 struct Checked {
-    path: PathBuf,
+    /// A stream may have several: it is read once for all of them.
+    paths: Vec<PathBuf>,
+    stream: Option<StreamId>,
     file: Box<dyn TraceFile>,
     xxh3: u128,
 }
@@ -51,13 +53,20 @@ impl Traces {
             if self.position(job).is_some() {
                 continue;
             }
+            let stream = stream_id(&job.trace_path);
+            let same = |checked: &&mut Checked| stream.is_some() && checked.stream == stream;
+            if let Some(known) = self.checked.iter_mut().find(same) {
+                known.paths.push(job.trace_path.clone());
+                continue;
+            }
             let read = read(&job.trace_path, &mut || !stopped());
             let Some((file, xxh3)) = read.map_err(RunError::Trace)? else {
                 let what = format!("trace `{}` was checked", job.trace);
                 return Err(RunError::Interrupted(what));
             };
             self.checked.push(Checked {
-                path: job.trace_path.clone(),
+                paths: vec![job.trace_path.clone()],
+                stream,
                 file,
                 xxh3,
             });
@@ -67,7 +76,7 @@ impl Traces {
 
     fn position(&self, job: &Job) -> Option<usize> {
         let mut checked = self.checked.iter();
-        checked.position(|trace| trace.path == job.trace_path)
+        checked.position(|trace| trace.paths.contains(&job.trace_path))
     }
 
     /// Of the traces of some experiments, each once, in the order in which they name them.

@@ -16,5 +16,6 @@ mod real_traces;
 mod records;
 mod run_results;
 mod series;
+mod streams;
 mod theory;
 mod validation;

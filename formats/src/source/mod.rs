@@ -37,6 +37,33 @@ fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == STDIN
 }
 
+/// Tells a stream (a pipe, a device, standard input) from others, whatever its name: `-`, `/dev/stdin` and
+/// symbolic links may all lead to one stream, which can be read once. `None` for a regular file, a directory and
+/// what does not exist, and on systems that number no files.
+#[must_use]
+pub fn stream_id(path: &Path) -> Option<StreamId> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        use std::os::unix::fs::MetadataExt;
+        let meta = match is_stdin(path) {
+            true => File::from(io::stdin().as_fd().try_clone_to_owned().ok()?).metadata(),
+            false => std::fs::metadata(path),
+        };
+        let meta = meta.ok().filter(|meta| !meta.is_file() && !meta.is_dir())?;
+        Some(StreamId(meta.dev(), meta.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
+    }
+}
+
+/// Identity of a stream: see [`stream_id`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamId(u64, u64);
+
 /// A file that is read from start to end.
 #[derive(Debug)]
 pub struct Source {
