@@ -105,6 +105,15 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
     text.split_once('"')?.1.split_once('"')
 }
 
+/// The node whose ports follow.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    line: usize,
+    switch: bool,
+    guid: u64,
+    ports: u8,
+}
+
 impl Discovery {
     /// Reads what `ibnetdiscover` printed.
     ///
@@ -112,7 +121,7 @@ impl Discovery {
     /// The first line that cannot be right.
     pub fn parse(text: &str) -> Result<Self, LineError> {
         let mut found = Self::default();
-        let mut current: Option<(bool, u64)> = None;
+        let mut current: Option<Node> = None;
         for (number, line) in (1..).zip(text.lines()) {
             if line.starts_with("Switch") || line.starts_with("Ca") {
                 let head = quoted(line).and_then(|(id, rest)| Some((node(id)?, rest)));
@@ -125,6 +134,15 @@ impl Discovery {
                         "a switch is called \"S-GUID\", an adapter \"H-GUID\"",
                     );
                 }
+                let ports = line.split_whitespace().nth(1);
+                let ports = ports.and_then(|ports| ports.parse().ok());
+                let Some(ports) = ports.filter(|&ports: &u8| ports > 0) else {
+                    return error(
+                        number,
+                        "a node without its number of ports, 1 to 255, as in `Switch 36 \"S-GUID\"`; \
+                         leave out a node of 0 ports, nothing can be connected to it",
+                    );
+                };
                 let name = quoted(rest).map_or("", |(name, _)| name).to_owned();
                 let (nodes, others) = match switch {
                     true => (&mut found.switches, &found.adapters),
@@ -134,12 +152,18 @@ impl Discovery {
                 if nodes.insert(guid, name).is_some() || others.contains_key(&guid) {
                     return error(number, format!("node {guid:#x} stands in the file twice"));
                 }
-                current = Some((switch, guid));
+                found.check_connected(current)?;
+                current = Some(Node {
+                    line: number,
+                    switch,
+                    guid,
+                    ports,
+                });
             } else if line.starts_with('[') {
-                let Some((switch, guid)) = current else {
+                let Some(node) = current else {
                     return error(number, "a port before the first node");
                 };
-                found.port(number, line, switch, guid)?;
+                found.port(number, line, node)?;
             } else if line.starts_with("Rt") {
                 return error(
                     number,
@@ -147,6 +171,7 @@ impl Discovery {
                 );
             }
         }
+        found.check_connected(current)?;
         if found.switches.is_empty() || found.adapters.is_empty() {
             return error(
                 1,
@@ -160,9 +185,22 @@ impl Discovery {
         Ok(found)
     }
 
+    /// Refuses a switch of which no port is listed: no packet gets there, or out of it.
+    fn check_connected(&self, node: Option<Node>) -> Result<(), LineError> {
+        let Some(Node { line, guid, .. }) = node.filter(|node| node.switch) else {
+            return Ok(());
+        };
+        let port = |port| Port { node: guid, port };
+        match self.cables.range(port(0)..=port(u8::MAX)).next() {
+            Some(_) => Ok(()),
+            None => error(line, "a switch of which no port is connected; leave it out"),
+        }
+    }
+
     /// `[1] "H-GUID"[1](GUID) # "name" lid 19 4xSDR`, or for a channel adapter
     /// `[1](GUID) "S-GUID"[4] # lid 22 lmc 0 "name" lid 6 4xSDR`.
-    fn port(&mut self, line: usize, text: &str, switch: bool, guid: u64) -> Result<(), LineError> {
+    fn port(&mut self, line: usize, text: &str, of: Node) -> Result<(), LineError> {
+        let guid = of.guid;
         let parts = bracketed(text).and_then(|(port, rest)| {
             let (id, rest) = quoted(rest)?;
             let (far, rest) = bracketed(rest)?;
@@ -176,13 +214,20 @@ impl Discovery {
             node: far_node,
             port: far,
         };
+        if port > of.ports {
+            let has = of.ports;
+            return error(
+                line,
+                format!("port {port} of node {guid:#x}, which has {has} according to its own line"),
+            );
+        }
         if port == 0 || self.cables.insert(own, Cable { to, line }).is_some() {
             return error(
                 line,
                 format!("port {port} of node {guid:#x} is 0, or given twice"),
             );
         }
-        if !switch {
+        if !of.switch {
             let comment = rest.split_once('#').map_or("", |(_, comment)| comment);
             // Only the first words: the LID after the name belongs to the other end.
             let words = comment.trim_start().strip_prefix("lid ");
@@ -329,6 +374,11 @@ Ca	1 "H-0000000000000010"		# "host"
         assert_eq!(found.lids[&port(0x10, 1)], 19);
         for (from, to, line) in [
             ("Ca	1 \"H-", "Ca	1 \"X-", 10),
+            ("Switch	8 ", "Switch	0 ", 3),
+            ("Switch	8 ", "Switch	256 ", 3),
+            ("Switch	8 ", "Switch	", 3),
+            ("Switch	8 ", "Switch	4 ", 5),
+            ("Ca	1 ", "Ca	0 ", 10),
             ("[5]	\"S-0000000000000021\"[4]", "[5]", 5),
             ("[4]	", "[0]	", 8),
             ("lid 19 lmc", "lid 0 lmc", 11),

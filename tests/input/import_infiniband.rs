@@ -247,6 +247,21 @@ fn nodes_are_numbered_by_guid_and_ports_from_zero() {
 }
 
 #[test]
+fn a_switch_without_cables_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("cables");
+    std::fs::write(&file, format!("{CABLES}\nSwitch	8 \"S-22\"\n")).unwrap();
+    let message = refused(&format!(
+        "[fabric]\nkind = \"voq\"\ntopology = {{ kind = \"ibnetdiscover\", file = {:?} }}\n",
+        file.display().to_string()
+    ));
+    assert!(
+        message.contains("cables:15: a switch of which no port"),
+        "{message}"
+    );
+}
+
+#[test]
 fn broken_files_are_refused_with_their_line() {
     let dir = tempfile::tempdir().unwrap();
     let vls = vl_tables();
@@ -264,6 +279,18 @@ fn broken_files_are_refused_with_their_line() {
             "does not lead back here",
         ),
         (0, "lid 2 lmc", "lid 1 lmc", "a second port with LID 1"),
+        (
+            0,
+            "Switch	8 \"S-21\"",
+            "Switch	0 \"S-21\"",
+            "cables:5: a node without its number of ports",
+        ),
+        (
+            0,
+            "Switch	8 \"S-21\"",
+            "Switch	3 \"S-21\"",
+            "cables:7: port 4 of node 0x21, which has 3",
+        ),
         (0, "[5]	", "(5)	", "cables:7"),
         (
             1,

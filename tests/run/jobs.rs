@@ -151,6 +151,24 @@ fn jobs_take_what_is_left() {
     assert!(error.contains("9 ranks at 1 per node need 9 NICs, but 8 are left"));
 }
 
+/// A list that names a NIC twice puts two ranks on one node, as tasks_per_node does: their messages
+/// skip the fabric.
+#[test]
+fn ranks_of_one_nic_share_a_node() {
+    let listed = job("placement = { list = [3, 3] }");
+    assert_eq!(placed(&listed, &[]).unwrap(), [[3, 3]]);
+    let json = result(&listed);
+    assert_eq!(json["traffic"]["messages"], 0);
+    assert_eq!(json["jobs"][0]["intra_node_messages"], 1);
+    let together = result(&job("tasks_per_node = 2"));
+    for field in ["execution_time_ps", "intra_node_messages", "messages"] {
+        assert_eq!(
+            json["jobs"][0][field], together["jobs"][0][field],
+            "{field}"
+        );
+    }
+}
+
 #[test]
 fn random_placement_goes_by_seed_and_job() {
     let text = job("placement = \"random\"") + &job("placement = { random = 7 }");
