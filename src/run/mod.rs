@@ -299,7 +299,7 @@ fn place(run: &Simulation) -> String {
 #[non_exhaustive]
 pub enum RunError {
     /// The input is at fault: exit code 2.
-    #[error("{0}")]
+    #[error(transparent)]
     Config(#[from] ConfigError),
     /// A trace is at fault: exit code 2.
     #[error("{0:#}")]

@@ -173,3 +173,30 @@ fn nesting_names_the_place() {
     let message = error.to_string();
     assert!(message.contains("base.toml:2:"), "{message}");
 }
+
+/// A chain of errors names each cause once: `{:#}` prints all of them, and so do many programs.
+#[test]
+fn causes_are_named_once() {
+    let trace = format!("{}/traces/hpl-16.vef.gz", env!("CARGO_MANIFEST_DIR"));
+    let dir = tempfile::tempdir().unwrap();
+    let cut = dir.path().join("cut.vef.gz");
+    std::fs::write(&cut, &std::fs::read(&trace).unwrap()[..3000]).unwrap();
+    for (path, cause) in [
+        (dir.path().join("nowhere.vef"), "No such file"),
+        (dir.path().to_owned(), "is a directory"),
+        (cut.clone(), "damaged"),
+    ] {
+        let error = anyhow::Error::from(check_file(&path).unwrap_err());
+        let chain = format!("{error:#}");
+        assert_eq!(chain.matches(cause).count(), 1, "{chain}");
+        let name = path.display().to_string();
+        assert_eq!(chain.matches(&name).count(), 1, "{chain}");
+    }
+    let text = format!("job = [{{ trace = {:?} }}]\n", cut.display().to_string());
+    let plan = resolve_text("exp.toml", &text, dir.path(), &[]).unwrap();
+    let control = flitwise::run::Control::default();
+    let error = flitwise::run::run_plan(&plan, &control, 1).unwrap_err();
+    let chain = format!("{:#}", anyhow::Error::from(error));
+    assert_eq!(chain.matches("damaged").count(), 1, "{chain}");
+    assert_eq!(chain.matches("incomplete").count(), 1, "{chain}");
+}
