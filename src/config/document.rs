@@ -425,14 +425,18 @@ fn friendly(message: &str) -> String {
         Some((problem, expected)) => (problem, Some(expected.trim_end())),
         None => (message.trim_end(), None),
     };
+    // Whatever is expected: a whole number that TOML has, but no value here.
+    let huge = (problem.trim_end_matches(" as i128"))
+        .strip_prefix("invalid type: integer `")
+        .and_then(|rest| rest.strip_suffix('`'))
+        .filter(|number| number.parse::<i64>().is_err());
     let mut text = match problem {
         "invalid type: sequence" => "wrong type: a list".to_owned(),
         "invalid type: map" => "wrong type: a table".to_owned(),
-        other => shorter(other).trim_end_matches(" as i128").replacen(
-            "invalid type: ",
-            "wrong type: ",
-            1,
-        ),
+        other => match huge {
+            Some(number) => format!("the number {} is out of range", quoted(number)),
+            None => shorter(other).replacen("invalid type: ", "wrong type: ", 1),
+        },
     };
     if let Some(expected) = expected {
         text.push_str(", expected ");
@@ -458,6 +462,7 @@ fn in_words(expected: &str) -> &str {
         "u16" => "a whole number from 0 to 65535",
         "a tuple of size 2" => "a list of two values",
         "u32" => "a whole number from 0 to 4294967295",
+        "i64" => "a whole number from -9223372036854775808 to 9223372036854775807",
         "u64" => "a whole number from 0 to 18446744073709551615",
         "a sequence" => "a list",
         "a map" => "a table",

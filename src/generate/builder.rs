@@ -91,7 +91,7 @@ impl<'a> Builder<'a> {
     pub fn send(&mut self, src: u32, dst: u32, size: u64) -> Result<u64, GenerateError> {
         let bytes = self.counts.bytes.checked_add(size);
         self.counts.bytes = bytes.ok_or_else(|| {
-            GenerateError::Spec("the messages have more than 2^64 bytes together".into())
+            GenerateError::Spec("the messages have 2^64 bytes or more together".into())
         })?;
         let id = self.point(src, dst, size, 4)?;
         self.counts.messages += 1;

@@ -11,7 +11,7 @@ use super::{GenerateError, Spec};
 pub(super) fn run(spec: &Spec, b: &mut Builder, gaps: &[u64]) -> Result<(), GenerateError> {
     let workers = spec.ranks - 1;
     let tasks = spec.iterations.checked_mul(workers.into());
-    let mut left = tasks.ok_or_else(|| GenerateError::Spec("more than 2^64 tasks".into()))?;
+    let mut left = tasks.ok_or_else(|| GenerateError::Spec("2^64 tasks or more".into()))?;
     // Time of the result, worker, and id of its message.
     let mut busy = BinaryHeap::new();
     let mut hand_out = |b: &mut Builder, worker: u32, now: u64, busy: &mut BinaryHeap<_>| {

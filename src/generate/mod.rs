@@ -170,7 +170,7 @@ impl Spec {
                 ..Counts::default()
             }),
             _ => Err(GenerateError::Spec(
-                "the trace has more than 2^64 lines: choose fewer iterations".into(),
+                "the trace has 2^64 lines or more: choose fewer iterations".into(),
             )),
         }
     }

@@ -145,7 +145,7 @@ fn whole(text: &str, units: &[Unit], help: &str, base: &str) -> Result<u64, Unit
     if num % den != 0 {
         return Err(wrong(text, format!("is not a whole number of {base}")));
     }
-    u64::try_from(num / den).map_err(|_| wrong(text, format!("is more than 2^64 {base}")))
+    u64::try_from(num / den).map_err(|_| wrong(text, format!("is 2^64 {base} or more")))
 }
 
 fn fraction(text: &str, units: &[Unit], help: &str) -> Result<Ratio, UnitError> {

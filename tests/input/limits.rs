@@ -214,6 +214,113 @@ fn the_last_value_is_taken_and_the_next_refused_with_the_limit() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// Limits of texts that are made of many equal parts: `(text of n parts, n, key and limit named)`.
+#[test]
+fn the_longest_list_is_taken_and_the_next_refused_with_the_limit() {
+    let times = |part: &'static str, n: usize| vec![part; n].join(", ");
+    let loads = |n: usize| format!("{FLOW}[measure]\nloads = [{}]\n", times("1", n));
+    let cct = |n: usize| {
+        format!(
+            "{JOB}[fabric]\nkind = \"voq\"\n[congestion_control]\nkind = \"ib\"\n\
+             CCT = {{ linear = \"1/8\", entries = {n} }}\n"
+        )
+    };
+    let sizes = |n: usize| {
+        let part = format!("{{ size = \"64B\", share = \"1/{n}\" }}");
+        let all = vec![part; n].join(", ");
+        format!("[[background]]\nrate = 0.1\nmessage = [{all}]\n")
+    };
+    let arbitration = |n: usize| {
+        let all = times("[0, 1]", n);
+        format!("{JOB}[fabric]\nkind = \"voq\"\n[qos]\nvlarb = {{ high = [], low = [{all}] }}\n")
+    };
+    let levels = |n: usize| {
+        let all: Vec<String> = (0..n)
+            .map(|i| {
+                format!(
+                    "{{ name = \"L{i}\", scs = [{}], share = 1 }}",
+                    i + usize::from(i > 14)
+                )
+            })
+            .collect();
+        let vls = times("0", 32);
+        format!(
+            "{JOB}sl = \"L0\"\n[fabric.topology]\nkind = \"single\"\nnics = 16\n\
+             [qos]\nscheduler = \"rr\"\nsc2vl = [{vls}]\nservice_levels = [{}]\n",
+            all.join(", ")
+        )
+    };
+    type Text<'a> = &'a dyn Fn(usize) -> String;
+    let cases: [(&str, Text<'_>, usize, usize, &str); 6] = [
+        ("measure.loads", &loads, 10_000, 10_001, "1 to 10000"),
+        ("congestion_control.CCT", &cct, 128, 127, "128"),
+        (
+            "congestion_control.CCT",
+            &cct,
+            1 << 16,
+            (1 << 16) + 1,
+            "65536",
+        ),
+        ("background.0.message", &sizes, 64, 65, "64"),
+        ("qos.vlarb", &arbitration, 64, 65, "at most 64"),
+        ("qos.service_levels", &levels, 31, 32, "SC"),
+    ];
+    for (key, text, last, first, limit) in cases {
+        let taken = problem(&text(last), &[]);
+        assert!(taken.is_empty(), "{key}: {last}: {taken}");
+        let refused = problem(&text(first), &[]);
+        let head = refused.lines().next().unwrap_or("");
+        assert!(
+            head.contains(key) && head.contains(limit),
+            "{key}: {first}: {head}"
+        );
+    }
+}
+
+/// Numbers beyond 64 bits are out of range, not of a wrong type.
+#[test]
+fn numbers_beyond_the_range_say_so() {
+    for (text, key, why) in [
+        (
+            "repeat = 9223372036854775808",
+            "job.0.repeat",
+            "out of range, expected a whole number from 1 to 1000000",
+        ),
+        (
+            "tasks_per_node = 4294967296",
+            "job.0.tasks_per_node",
+            "from 0 to 4294967295",
+        ),
+        (
+            "[fabric.topology]\nkind = \"single\"\nnics = 9223372036854775808",
+            "fabric.topology.nics",
+            "out of range",
+        ),
+        (
+            "start = \"18446744073709551616ps\"",
+            "job.0.start",
+            "is 2^64 picoseconds or more",
+        ),
+        (
+            "[[background]]\nrate = 0.1\npattern = { neighbour = 9223372036854775808 }",
+            "background.0.pattern",
+            "to 9223372036854775807",
+        ),
+    ] {
+        let problem = problem(&format!("{JOB}{text}\n"), &[]);
+        assert!(problem.contains(key) && problem.contains(why), "{problem}");
+    }
+    let most = problem(&format!("seed = 18446744073709551615\n{JOB}"), &[]);
+    assert!(most.is_empty(), "{most}");
+    let more = problem(&format!("seed = 18446744073709551616\n{JOB}"), &[]);
+    assert!(
+        more.contains("out of range, expected a whole number from 0 to 18446744073709551615"),
+        "{more}"
+    );
+    let most = problem(&format!("{JOB}start = \"18446744073709551615ps\"\n"), &[]);
+    assert!(most.is_empty(), "{most}");
+}
+
 /// A list of a fat tree that is wrong is named itself.
 #[test]
 fn lists_of_a_fat_tree_are_blamed_one_by_one() {

@@ -16,6 +16,8 @@ pub(super) enum Expected {
     Number(&'static str),
     /// A number up to this maximum in this field.
     Fitting(&'static str, u64),
+    /// A number of at most [`MAX_DIGITS`] digits in this field.
+    Digits(&'static str),
     /// One space after this field.
     Space(&'static str),
     /// The end of the line after this field.
@@ -98,7 +100,10 @@ impl<'a> Cursor<'a> {
         let mut n = MAX_DIGITS - 1;
         while let Some(d) = self.buf.get(start + n).and_then(digit) {
             let next = value.checked_mul(10).and_then(|v| v.checked_add(d));
-            let Some(next) = next.filter(|_| n < MAX_DIGITS) else {
+            if n == MAX_DIGITS {
+                return self.fault(Expected::Digits(field));
+            }
+            let Some(next) = next else {
                 return self.fault(Expected::Fitting(field, u64::MAX));
             };
             value = next;

@@ -7,7 +7,7 @@ use super::fast;
 use super::grammar::{self, MAGIC};
 use super::parse_error::{ParseError, quote};
 use super::record::{Comm, Dep, Header, Record, Version};
-use crate::limits::{MAX_COMM_LINE, MAX_COMM_MEMBERS, MAX_RECORD_LINE};
+use crate::limits::{MAX_COMM_LINE, MAX_COMM_MEMBERS, MAX_DIGITS, MAX_RECORD_LINE};
 
 /// What [`Parser::next`] found at the start of its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -273,6 +273,10 @@ impl Parser {
             Expected::Fitting(f, max) => (
                 format!("{f} of at most {max}"),
                 "the value is out of range: correct it or record the trace again",
+            ),
+            Expected::Digits(f) => (
+                format!("{f} of at most {MAX_DIGITS} digits"),
+                "write the number without zeros before it, or record the trace again",
             ),
             Expected::Space(f) => (
                 format!("a single space after {f}"),

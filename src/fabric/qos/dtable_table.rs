@@ -197,7 +197,7 @@ fn check(p: &DTableParameters) -> Result<(), DTableError> {
         ));
     }
     if p.gmtu == 0 || p.gmtu > 1 << 16 {
-        return parameter("gmtu must be 64 B to 4 MiB".into());
+        return parameter("gmtu must be above 0 and at most 4 MiB".into());
     }
     if p.k == 0 || p.k > p.w || p.w > MAX_W {
         return parameter(format!(
