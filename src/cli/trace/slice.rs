@@ -122,5 +122,7 @@ mod tests {
         for bad in ["", "1,", "a", "3-1", "0-4294967295", "-1", "1-2-3"] {
             assert!(ranks(bad).is_err(), "{bad}");
         }
+        let long = ranks(&"x".repeat(1 << 20)).unwrap_err();
+        assert!(long.len() < 400 && long.contains("(1048576 characters)"));
     }
 }
