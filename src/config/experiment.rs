@@ -5,7 +5,7 @@ use crate::fabric::ids::NicId;
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::replay::Repeat;
-use crate::replay::background::{Injection, Pattern};
+use crate::replay::background::{Injection, NicQueueing, Pattern};
 use crate::replay::collectives::Choices;
 use crate::replay::placement::{self, FreeNics};
 use crate::units::Ratio;
@@ -20,6 +20,8 @@ pub struct Experiment {
     pub seed: u64,
     /// The fabric, already validated.
     pub fabric: FabricSpec,
+    /// In what order jobs and synthetic flows that share a queue of a NIC are served.
+    pub nic_queueing: NicQueueing,
     /// Name of the routing algorithm, for the record: it follows from the topology.
     pub routing: &'static str,
     /// How the DTable table was made, if that is the scheduler.

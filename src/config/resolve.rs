@@ -319,6 +319,7 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
         }
     };
     Ok(Experiment {
+        nic_queueing: raw.fabric.nic_queueing.unwrap_or_default(),
         seed,
         fabric,
         routing: routing_name,

@@ -101,6 +101,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         messages: 2,
         backlog: 0,
         measured: None,
+        saturation: None,
         reached: None,
         wall: Duration::from_millis(wall_ms),
     }

@@ -306,6 +306,7 @@ pub(super) fn measure_load(
             steady,
             batches,
         }),
+        saturation: None,
         reached: None,
         wall: started.elapsed(),
     })

@@ -231,12 +231,12 @@ fn jobs_queue_behind_flows(queueing: Queueing) {
     };
     let mut out = Vec::new();
     // On another service level or in an empty queue a message goes to the fabric at once.
-    background.admit(Message { sl: 2, ..job(0, 1) }, &mut out);
-    background.admit(job(0, 2), &mut out);
+    background.admit(0, Message { sl: 2, ..job(0, 1) }, &mut out);
+    background.admit(0, job(0, 2), &mut out);
     assert_eq!(out.len(), 2);
     // The fabric has a message of the queue: later ones wait, in the order of creation.
-    background.admit(job(100, 3), &mut out);
-    background.admit(job(100, 4), &mut out);
+    background.admit(0, job(100, 3), &mut out);
+    background.admit(0, job(100, 4), &mut out);
     assert_eq!(out.len(), 2);
     assert!(background.waiting(100) > 2);
     background.act(200, &mut out);

@@ -8,7 +8,8 @@
 //! Phase 3 of a tick (`docs/model.md` §5) calls this module through the
 //! [`Workload`](crate::fabric::workload::Workload) of the replay. It creates messages and
 //! counts them; the fabric cuts them into packets. `injection` decides when messages are
-//! created, `pattern` where they go, and `queues` stores the waiting ones.
+//! created, `pattern` where they go, `queues` stores the waiting ones, and `turns` says whose comes
+//! next where flows take turns.
 
 mod agenda;
 #[cfg(test)]
@@ -19,12 +20,16 @@ mod hand_over;
 mod injection;
 mod pattern;
 mod queues;
+mod turns;
+#[cfg(test)]
+mod turns_tests;
 
 use self::agenda::Agenda;
 pub use self::injection::{Injection, Rate};
 use self::injection::{InjectionProcess, SubTick};
 pub use self::pattern::{Pattern, PatternError, Sender, Target};
 use self::queues::Queues;
+pub use self::turns::NicQueueing;
 use crate::fabric::ids::{NicId, NicPair};
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::fabric::workload::{Message, Queueing};
@@ -128,6 +133,17 @@ pub struct BackgroundOutcome {
     pub units_delivered: u64,
 }
 
+/// The message of a flow that has waited longest in an application queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Behind {
+    /// Number of its flow.
+    pub flow: u32,
+    /// NIC that is to send it.
+    pub nic: NicId,
+    /// Tick of its creation.
+    pub since: Tick,
+}
+
 impl BackgroundFlow {
     /// Checks sizes and rate without a fabric.
     ///
@@ -162,6 +178,7 @@ impl BackgroundOutcome {
 #[derive(Debug, Clone)]
 pub struct Background {
     nics: u32,
+    nic_queueing: NicQueueing,
     flows: Vec<Flow>,
     /// In the order of [`Queues::new`].
     sources: Vec<Source>,
@@ -217,6 +234,32 @@ impl Background {
         seed: u64,
         queueing: Queueing,
     ) -> Result<Self, BackgroundError> {
+        Self::with(flows, nics, seed, queueing, NicQueueing::Fifo, &[])
+    }
+
+    /// The same, but in every application queue the flows take turns
+    /// ([`NicQueueing::PerFlow`]). Jobs send on the service levels `levels`.
+    ///
+    /// # Errors
+    /// As [`Background::new`].
+    pub fn taking_turns(
+        flows: &[BackgroundFlow],
+        nics: u32,
+        seed: u64,
+        queueing: Queueing,
+        levels: &[u8],
+    ) -> Result<Self, BackgroundError> {
+        Self::with(flows, nics, seed, queueing, NicQueueing::PerFlow, levels)
+    }
+
+    fn with(
+        flows: &[BackgroundFlow],
+        nics: u32,
+        seed: u64,
+        queueing: Queueing,
+        nic_queueing: NicQueueing,
+        shared: &[u8],
+    ) -> Result<Self, BackgroundError> {
         if !flows.is_empty() && nics < 2 {
             return Err(BackgroundError::TooFewNics(nics));
         }
@@ -229,10 +272,11 @@ impl Background {
             state.add_sources(flow, index, nics, seed, &mut sources)?;
             states.push(state);
         }
-        let queues = Queues::new(queueing, &states, nics, &mut sources);
+        let queues = Queues::new(queueing, &states, shared, nics, &mut sources);
         let permanent = queues.permanent();
         let mut background = Self {
             nics,
+            nic_queueing,
             agenda: Agenda::new(permanent as usize + sources.len()),
             queues,
             due: Vec::new(),
@@ -253,6 +297,13 @@ impl Background {
             }
         }
         Ok(background)
+    }
+
+    /// True if the flows take turns.
+    #[inline]
+    #[must_use]
+    pub fn takes_turns(&self) -> bool {
+        self.nic_queueing == NicQueueing::PerFlow
     }
 
     /// Tick in which [`Background::act`] is due: a message may be created for a queue of which
@@ -310,6 +361,21 @@ impl Background {
         let created: u64 = self.outcomes(end).iter().map(|o| o.messages).sum();
         let held: usize = self.queues.iter().map(|queue| queue.held.len()).sum();
         created - self.handed + held as u64
+    }
+
+    /// The message of a flow created first of those that wait at tick `now`; of several in one tick that
+    /// of the first flow and NIC.
+    #[must_use]
+    pub fn furthest_behind(&self, now: Tick) -> Option<Behind> {
+        let drawn = self.queues.iter().flat_map(|queue| &queue.drawn);
+        let sources = self.sources.iter().chain(drawn.map(|drawn| &drawn.source));
+        let waiting = sources.filter(|source| source.next.tick <= now);
+        let first = waiting.min_by_key(|source| (source.next.tick, source.flow, source.nic))?;
+        (first.next.tick < Tick::MAX).then_some(Behind {
+            flow: first.flow,
+            nic: first.nic,
+            since: first.next.tick,
+        })
     }
 
     /// Messages handed to the fabric so far.
