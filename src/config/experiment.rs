@@ -126,7 +126,7 @@ pub struct Background {
     /// Service level.
     pub sl: u8,
     /// Offered load in flits per cycle (the time of a flit on the fastest link) and sending NIC,
-    /// above 0 and at most 1.
+    /// at most 1; with 0 the flow sends nothing.
     #[serde(rename = "rate_flits_per_cycle_per_nic")]
     pub rate: Ratio,
     /// How it is spread over time.

@@ -251,12 +251,29 @@ fn jobs_queue_behind_flows(queueing: Queueing) {
 }
 
 #[test]
+fn a_rate_of_0_sends_nothing() {
+    for queueing in [Queueing::PerLevel, Queueing::PerPair] {
+        let mut silent = flow(1, 8, (0, 1), 4);
+        for injection in [Injection::Cbr, Injection::Bernoulli] {
+            silent.injection = injection;
+            let background = Background::new(&[silent.clone()], 4, 1, queueing).unwrap();
+            assert_eq!(background.next_tick(), Tick::MAX);
+            assert_eq!(background.waiting(1_000_000), 0);
+            assert_eq!(background.outcomes(1_000_000)[0].messages, 0);
+        }
+        // Even a flow of rate 0 must be one that could be.
+        silent.senders = vec![sender(2, 2)];
+        assert!(Background::new(&[silent], 4, 1, queueing).is_err());
+    }
+}
+
+#[test]
 fn impossible_flows_are_errors() {
     let new = |flow: BackgroundFlow, nics| {
         Background::new(&[flow], nics, 1, Queueing::PerLevel).map(|_| ())
     };
     let nothing = Err(BackgroundError::Nothing);
-    assert_eq!(new(flow(0, 1, (0, 1), 4), 4), nothing);
+    assert_eq!(new(flow(0, 1, (1, 0), 4), 4), nothing);
     assert_eq!(new(flow(0, 0, (1, 1), 4), 4), nothing);
     let slow = flow(0, u64::MAX, (1, 2), 4);
     assert_eq!(new(slow.clone(), 4), Err(BackgroundError::TooSlow));

@@ -80,8 +80,8 @@ pub struct BackgroundFlow {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BackgroundError {
-    /// The numerator or denominator of the rate is 0, or a message has no flit.
-    #[error("a background flow needs a rate above 0 and messages of at least one flit")]
+    /// The denominator of the rate is 0, or a message has no flit.
+    #[error("a background flow needs a rate and messages of at least one flit")]
     Nothing,
     /// The time between two messages exceeds the range of ticks.
     #[error("the time between two background messages is longer than 2^60 ticks")]
@@ -433,6 +433,10 @@ impl Flow {
                     pair: NicPair { src: nic, dst: to },
                     last: nics - 1,
                 });
+            }
+            // A flow that never sends leaves no trace, not even an empty queue.
+            if matches!(self.process, InjectionProcess::Silent) {
+                continue;
             }
             let component = [u64::from(index), u64::from(nic.get())];
             let mut stream = Stream::new(seed, Purpose::Background, component);
