@@ -196,6 +196,20 @@ mod tests {
         assert_eq!(rate("12.5GB/s"), Ok(Ratio::whole(12_500_000_000)));
         assert_eq!(rate("100Gb/s"), Ok(Ratio::whole(12_500_000_000)));
         assert_eq!(rate("1b/s").ok(), Ratio::new(1, 8));
+        for same in [
+            "100Gbit/s",
+            "100 Gbps",
+            "100000Mbps",
+            "0.1Tbit/s",
+            "0.1Tbps",
+            "100000000kbit/s",
+        ] {
+            assert_eq!(rate(same), Ok(Ratio::whole(12_500_000_000)), "{same}");
+            assert!(Rate::names_unit(same));
+        }
+        // A capital B is a byte, and bytes are per second.
+        assert!(rate("100GBps").is_err() && rate("100gbps").is_err());
+        assert!(!Rate::names_unit("1/3") && !Rate::names_unit("QDR x4"));
         assert!(rate("12.5GB").is_err());
     }
 
