@@ -318,7 +318,12 @@ impl Experiment {
         };
         match &self.jobs[job].placement {
             Placement::Linear => placement::Placement::Linear,
-            Placement::RoundRobin => placement::Placement::RoundRobin,
+            Placement::RoundRobin => {
+                let topology = &self.fabric.topology;
+                let nics = NicId::all(topology.nics());
+                let switches = nics.map(|nic| topology.attachment(nic).switch).collect();
+                placement::Placement::RoundRobin { switches }
+            }
             Placement::Random => random(self.seed),
             Placement::RandomFrom(seed) => random(*seed),
             Placement::List(nics) => placement::Placement::List(nics.clone()),

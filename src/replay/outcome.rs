@@ -1,5 +1,6 @@
 //! The results of the replay, per job.
 
+use crate::fabric::ids::NicId;
 use crate::fabric::stats::Latency;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,8 @@ pub struct JobOutcome {
     pub name: String,
     /// Ranks of the job.
     pub ranks: u32,
+    /// The NIC of every rank.
+    pub nics: Vec<NicId>,
     /// True if every operation is done, every message was delivered and every
     /// collective was completed, in all repetitions. For a job that repeats until the
     /// others end, one repetition suffices.

@@ -265,6 +265,7 @@ fn job_json(
     let JobOutcome {
         name,
         ranks,
+        nics,
         complete,
         // It follows from the experiment.
         endless: _,
@@ -288,6 +289,7 @@ fn job_json(
         "name": name,
         "sl": level,
         "ranks": ranks,
+        "nics": nics,
         "trace_xxh3": trace_xxh3,
         "complete": complete,
         "start_ps": job.start_ps,
