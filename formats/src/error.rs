@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::foreign::Foreign;
 use crate::vef::ParseError;
 
 /// A trace could not be read; the message names the file, the place and the cure.
@@ -10,37 +11,46 @@ use crate::vef::ParseError;
 #[error(transparent)]
 pub struct Error(Box<ErrorKind>);
 
-/// Kinds of [`Error`].
+/// Kinds of [`Error`]. Their messages hold the cause, so that it is no `source` as well: a report that
+/// follows the sources would say it twice.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The operating system refused.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {cause}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        cause: io::Error,
     },
     /// The directory for temporary files can't take a stream that is read several times.
-    #[error("{}: {} can't keep what is read from it: {source}; set TMPDIR to a directory with more room", path.display(), dir.display())]
+    #[error("{}: {} can't keep what is read from it: {cause}; set TMPDIR to a directory with more room", path.display(), dir.display())]
     NoRoom {
         /// The stream.
         path: PathBuf,
         /// The directory.
         dir: PathBuf,
         /// Why.
-        source: io::Error,
+        cause: io::Error,
     },
     /// The compressed data are damaged or cut short.
-    #[error("{}: the {format} data are damaged or cut short ({source}); copy or record the file again", path.display())]
+    #[error("{}: the {format} data are damaged or cut short ({cause}); copy or record the file again", path.display())]
     Compressed {
         /// The file.
         path: PathBuf,
         /// `gzip` or `zstd`.
         format: &'static str,
         /// Why.
-        source: io::Error,
+        cause: io::Error,
+    },
+    /// The file is of another format, or no text.
+    #[error("{}: {format}", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        format: Foreign,
     },
     /// The text violates the format.
     #[error("{}:{}: {error}", path.display(), error.line())]
@@ -60,25 +70,31 @@ impl Error {
     }
 
     #[cold]
-    pub(crate) fn io(path: &Path, source: io::Error) -> Self {
+    pub(crate) fn io(path: &Path, cause: io::Error) -> Self {
         let path = path.to_owned();
-        Self(Box::new(ErrorKind::Io { path, source }))
+        Self(Box::new(ErrorKind::Io { path, cause }))
     }
 
     #[cold]
-    pub(crate) fn no_room(path: &Path, dir: &Path, source: io::Error) -> Self {
+    pub(crate) fn no_room(path: &Path, dir: &Path, cause: io::Error) -> Self {
         let (path, dir) = (path.to_owned(), dir.to_owned());
-        Self(Box::new(ErrorKind::NoRoom { path, dir, source }))
+        Self(Box::new(ErrorKind::NoRoom { path, dir, cause }))
     }
 
     #[cold]
-    pub(crate) fn compressed(path: &Path, format: &'static str, source: io::Error) -> Self {
+    pub(crate) fn compressed(path: &Path, format: &'static str, cause: io::Error) -> Self {
         let path = path.to_owned();
         Self(Box::new(ErrorKind::Compressed {
             path,
             format,
-            source,
+            cause,
         }))
+    }
+
+    #[cold]
+    pub(crate) fn foreign(path: &Path, format: Foreign) -> Self {
+        let path = path.to_owned();
+        Self(Box::new(ErrorKind::Foreign { path, format }))
     }
 
     #[cold]

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod bare_trace;
 mod fabric;
 mod out;
 mod progress;

@@ -2,7 +2,7 @@
 
 use super::out::{Part, Target};
 use super::progress::Shown;
-use super::{CliError, bad_config, fabric, print, signal, tell};
+use super::{CliError, bad_config, bare_trace, fabric, print, signal, tell};
 use clap::Args;
 use flitwise::config;
 use flitwise::results::{
@@ -67,7 +67,10 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let file = args.experiment.as_path();
     let mut sets = args.sets.clone();
     sets.extend(args.seed.map(|seed| format!("seed={seed}")));
-    let mut plan = config::load(file, &sets).map_err(|e| bad_config(Some(file), &e))?;
+    let mut plan = config::load(file, &sets).map_err(|e| {
+        let trace = bare_trace::instead_of_experiment(file);
+        trace.unwrap_or_else(|| bad_config(Some(file), &e))
+    })?;
     plan.split = !args.no_split;
     if args.stop_when_saturated && plan.experiment.measure.is_some() {
         return Err(CliError::BadInput(

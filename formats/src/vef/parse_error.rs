@@ -62,7 +62,14 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// The field at the start of `rest`, for a message.
+/// UTF-8 without control characters but tabs and carriage returns; a character may be cut off.
+fn is_text(field: &[u8]) -> bool {
+    let control = |b: &u8| b.is_ascii_control() && !matches!(b, b'\t' | b'\r');
+    let utf8 = std::str::from_utf8(field).map_or_else(|e| e.error_len().is_none(), |_| true);
+    utf8 && !field.iter().any(control)
+}
+
+/// The field at the start of `rest`, for a message; what is no text is not shown.
 pub(super) fn quote(rest: &[u8]) -> String {
     match rest.first() {
         None => "the end of the file".into(),
@@ -72,6 +79,9 @@ pub(super) fn quote(rest: &[u8]) -> String {
             let head = &rest[..rest.len().min(MAX_QUOTE + 1)];
             let end = head.iter().position(|b| matches!(b, b' ' | b'\n'));
             let end = end.unwrap_or(head.len());
+            if !is_text(&head[..end]) {
+                return "binary data".into();
+            }
             let text = head[..end.min(MAX_QUOTE)].escape_ascii();
             let more = if end > MAX_QUOTE { "…" } else { "" };
             format!("`{text}{more}`")
