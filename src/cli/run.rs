@@ -104,7 +104,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
         shown.finish();
     }
     let result = outcome.map_err(|e| match e {
-        RunError::Config(e) => bad_config(Some(file), &e),
+        RunError::Config(e) => bad_config(Some(file), &e.placed_in(&sets)),
         RunError::Trace(_) => CliError::BadInput(e.to_string()),
         RunError::Interrupted(_) => CliError::Interrupted(e.to_string()),
         _ => CliError::Failed(e.to_string()),

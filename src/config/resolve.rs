@@ -1,7 +1,7 @@
 //! From the document to the plan: presets, defaults, checks, baselines.
 
 use super::document::{Document, Texts};
-use super::error::ConfigError;
+use super::error::{ConfigError, SET};
 use super::experiment::{Baseline, Experiment, Job, Plan, Series};
 use super::raw::RawExperiment;
 use super::raw_congestion::RawControlKind;
@@ -71,7 +71,7 @@ pub fn resolve_text(
     let main = texts.add(name, text);
     let set_texts: Vec<usize> = sets
         .iter()
-        .map(|set| texts.add("--set", set.as_str()))
+        .map(|set| texts.add(SET, set.as_str()))
         .collect();
     let default = texts.add("[baseline] default", BASELINE_DEFAULT);
     // The file named by the baseline is one more text, so it must be known before
