@@ -52,7 +52,7 @@ impl Reader {
                 }
                 Ok(Step::NeedMore) => source.more()?,
                 Ok(Step::Record { .. } | Step::End) => {}
-                Err(e) => return Err(unread(&mut source, parser.line() == 0, e)),
+                Err(e) => return Err(unread(&source, parser.line() == 0, e)),
             }
             if let Some(header) = header.take_if(|h| h.comms as usize == comms.len()) {
                 return Ok(Self {
@@ -111,10 +111,13 @@ impl Reader {
     }
 }
 
-/// Why the start of a file is not VEF. In its `first` line, it may be of another format altogether.
+/// Why the start of a file is not VEF. If its `first` line does not begin like one, it may be of another
+/// format altogether.
 #[cold]
-fn unread(source: &mut Source, first: bool, error: ParseError) -> Error {
-    let foreign = first.then(|| Foreign::of(source.buffer().0)).flatten();
+fn unread(source: &Source, first: bool, error: ParseError) -> Error {
+    let head = source.buffer().0;
+    let other = first && !head.starts_with(b"VEF");
+    let foreign = other.then(|| Foreign::of(head)).flatten();
     match foreign {
         Some(format) => Error::foreign(source.path(), format),
         None => Error::parse(source.path(), error),
