@@ -3,7 +3,7 @@
 use super::CliError;
 use flitwise_formats::vef::Reader;
 use flitwise_formats::{Foreign, Source};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// NICs of the switch that an experiment has without a word about its fabric.
 const USUAL_NICS: u32 = 48;
@@ -24,16 +24,15 @@ pub(super) fn instead_of_experiment(file: &Path) -> Option<CliError> {
         )));
     }
     let ranks = Reader::open(file).map_or(0, |reader| reader.header().tasks);
-    let experiment = experiment_of(file, ranks);
+    // A text of JSON is one of TOML, too.
+    let trace = serde_json::Value::from(file.display().to_string());
+    let experiment = format!("job = [{{ trace = {trace} }}]");
     // In single quotes a shell takes everything but these as it is.
     let cure = match experiment.contains('\'') {
         true => format!("name it in one: {experiment}"),
         false => {
-            let new = unused(file);
-            format!(
-                "name it in one:\n  echo '{experiment}' > {new}\n  flitwise run {new}",
-                new = new.display()
-            )
+            let (new, room) = (unused(file), room_for(ranks));
+            format!("name it in one:\n  echo '{experiment}' > {new}\n  flitwise run {new}{room}")
         }
     };
     Some(CliError::BadInput(format!(
@@ -41,23 +40,20 @@ pub(super) fn instead_of_experiment(file: &Path) -> Option<CliError> {
     )))
 }
 
-/// The smallest experiment with the trace at `file`, on a fabric with room for its `ranks`.
-fn experiment_of(file: &Path, ranks: u32) -> String {
-    // A text of JSON is one of TOML, too.
-    let trace = serde_json::Value::from(file.display().to_string());
-    let job = format!("job = [{{ trace = {trace} }}]");
+/// The override that gives every rank a NIC; none where the usual fabric has them.
+fn room_for(ranks: u32) -> String {
     let fits = |&(k, n): &(u32, u32)| k.checked_pow(n).is_some_and(|nics| nics >= ranks);
-    let sizes = (2..=5).flat_map(|n| (2..=32).map(move |k| (k, n)));
-    match sizes.filter(|_| ranks > USUAL_NICS).find(fits) {
-        None => job,
-        Some((k, n)) => {
-            format!("{job}\nfabric.topology = {{ kind = \"k-ary-n-tree\", k = {k}, n = {n} }}")
+    let mut sizes = (2..=5).flat_map(|n| (2..=32).map(move |k| (k, n)));
+    match sizes.find(fits) {
+        Some((k, n)) if ranks > USUAL_NICS => {
+            format!(" --set 'fabric.topology={{kind=\"k-ary-n-tree\",k={k},n={n}}}'")
         }
+        _ => String::new(),
     }
 }
 
 /// A name for the experiment, in the current directory, that no file has.
-fn unused(file: &Path) -> PathBuf {
+fn unused(file: &Path) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let stem: String = name
         .chars()
@@ -70,8 +66,8 @@ fn unused(file: &Path) -> PathBuf {
         1 => format!("{stem}.toml"),
         _ => format!("{stem}-{i}.toml"),
     });
-    let free = names.map(PathBuf::from).find(|path| !path.exists());
-    free.unwrap_or_default()
+    let mut free = names.filter(|name| !Path::new(name).exists());
+    free.next().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -80,9 +76,9 @@ mod tests {
 
     #[test]
     fn large_traces_get_a_tree() {
-        let of = |ranks| experiment_of(Path::new("a \"b\".vef"), ranks);
-        assert_eq!(of(48), r#"job = [{ trace = "a \"b\".vef" }]"#);
-        assert!(of(49).ends_with("\nfabric.topology = { kind = \"k-ary-n-tree\", k = 7, n = 2 }"));
-        assert!(of(1025).ends_with("k = 11, n = 3 }"));
+        assert_eq!(room_for(48), "");
+        let tree = |k, n| format!(" --set 'fabric.topology={{kind=\"k-ary-n-tree\",k={k},n={n}}}'");
+        assert_eq!(room_for(49), tree(7, 2));
+        assert_eq!(room_for(1025), tree(11, 3));
     }
 }
