@@ -8,7 +8,7 @@
 
 use super::document::Document;
 use super::error::ConfigError;
-use super::experiment::{Experiment, SeriesKind};
+use super::experiment::Experiment;
 use super::presets;
 use super::raw::{RawExperiment, RawQos, RawScheduler};
 use super::raw_congestion::{
@@ -17,7 +17,6 @@ use super::raw_congestion::{
 use super::raw_fabric::RawFabric;
 use super::raw_topology::RawTopology;
 use super::raw_traffic::{RawBackground, RawPattern};
-use super::resolve_series::can_be_seen;
 use super::switch;
 use crate::replay::collectives::Choices;
 use toml::de::DeValue;
@@ -282,23 +281,6 @@ fn series(raw: &RawExperiment, experiment: &Experiment) -> Result<(), ConfigErro
     if given.baselines == Some(true) && experiment.measure.is_some() {
         let problem = "a measurement has no baseline; remove it";
         return refused("series.baselines", problem);
-    }
-    let control = &raw.congestion_control;
-    if control.kind.is_some() || control.marker.is_some() || control.source.is_some() {
-        return Ok(());
-    }
-    for (i, kind) in given.kinds().enumerate() {
-        if !can_be_seen(kind, &experiment.fabric) {
-            let name = match kind {
-                SeriesKind::Sources => "source",
-                SeriesKind::PortVls | SeriesKind::Flows => "marker",
-            };
-            let problem = format!(
-                "there is nothing to record without a {name} of congestion control; add \
-                 congestion_control.kind = \"ib\" or remove it"
-            );
-            return refused(format!("series.record.{i}"), problem);
-        }
     }
     Ok(())
 }

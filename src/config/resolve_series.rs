@@ -24,13 +24,6 @@ pub(super) struct RawSeries {
     pub figure_lines: Option<u32>,
 }
 
-impl RawSeries {
-    /// What the file lists, in its order.
-    pub fn kinds(&self) -> impl Iterator<Item = SeriesKind> + '_ {
-        self.record.iter().flatten().map(|&kind| meant(kind))
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum RawSeriesKind {
@@ -92,7 +85,7 @@ pub(super) fn series(raw: &RawSeries, fabric: &FabricSpec) -> Result<Series, Con
 
 /// False if nothing is ever recorded: fills of hierarchical switches belong to their marker, and
 /// sources to their control.
-pub(super) fn can_be_seen(kind: SeriesKind, fabric: &FabricSpec) -> bool {
+fn can_be_seen(kind: SeriesKind, fabric: &FabricSpec) -> bool {
     let control = fabric.congestion_control.as_deref();
     match kind {
         SeriesKind::Flows => true,
