@@ -2,6 +2,7 @@
 //! message at once. [`backlog_tests`](super::backlog_tests) use a fabric that does not.
 
 use super::*;
+use crate::fabric::workload::Message;
 
 /// A sender to one NIC, by their numbers.
 pub(super) fn sender(from: u32, to: u32) -> Sender {

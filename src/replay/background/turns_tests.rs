@@ -2,6 +2,7 @@
 
 use super::flow_tests::{flow, run, sender};
 use super::*;
+use crate::fabric::workload::Message;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
