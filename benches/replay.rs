@@ -19,6 +19,7 @@ use flitwise::fabric::ids::NicId;
 use flitwise::fabric::spec::Tick;
 use flitwise::fabric::stats::FabricStats;
 use flitwise::fabric::workload::{AppQueue, Message, Queueing, Workload};
+use flitwise::replay::background::NicQueueing;
 use flitwise::replay::collectives::Choices;
 use flitwise::replay::mpi::Protocol;
 use flitwise::replay::program::{
@@ -336,6 +337,7 @@ fn script_replay(experiment: &Experiment, ops: Vec<Vec<Op>>) -> Replay<'static> 
         tick: experiment.fabric.units.tick,
         nics: experiment.fabric.topology.nics(),
         queueing: Queueing::PerLevel,
+        nic_queueing: NicQueueing::Fifo,
         seed: 1,
         jobs: vec![job],
         background: Vec::new(),

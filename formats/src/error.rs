@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::foreign::Foreign;
 use crate::vef::ParseError;
 
 /// A trace could not be read; the message names the file, the place and the cure.
@@ -42,6 +43,14 @@ pub enum ErrorKind {
         format: &'static str,
         /// Why.
         cause: io::Error,
+    },
+    /// The file is of another format, or no text.
+    #[error("{}: {format}", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        format: Foreign,
     },
     /// The text violates the format.
     #[error("{}:{}: {error}", path.display(), error.line())]
@@ -95,6 +104,12 @@ impl Error {
             format,
             cause,
         }))
+    }
+
+    #[cold]
+    pub(crate) fn foreign(path: &Path, format: Foreign) -> Self {
+        let path = path.to_owned();
+        Self(Box::new(ErrorKind::Foreign { path, format }))
     }
 
     #[cold]

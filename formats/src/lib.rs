@@ -5,6 +5,7 @@
 //! joins both. A separate module, the check, verifies the records.
 
 pub mod error;
+pub mod foreign;
 pub mod idset;
 pub mod infiniband;
 pub mod limits;
@@ -15,6 +16,7 @@ pub mod temporary;
 pub mod vef;
 
 pub use error::Error;
+pub use foreign::Foreign;
 pub use idset::IdSet;
 pub use sink::Sink;
 pub use source::Source;

@@ -1,10 +1,12 @@
 //! The command line.
 
+mod bare_trace;
 mod fabric;
 mod out;
 mod progress;
 mod qos;
 mod run;
+mod shell;
 mod signal;
 mod trace;
 
@@ -52,6 +54,16 @@ enum Command {
         after_help = "Example:\n  flitwise qos dtable configs/dtable-example.toml"
     )]
     Qos(qos::QosCommand),
+    /// Prints the completions of a shell.
+    #[command(
+        after_help = "Example:\n  flitwise completions bash > ~/.local/share/bash-completion/completions/flitwise"
+    )]
+    Completions(shell::CompletionsArgs),
+    /// Prints the manual page.
+    #[command(
+        after_help = "Examples:\n  flitwise man | man -l -\n  flitwise man --out ~/.local/share/man/man1"
+    )]
+    Man(shell::ManArgs),
 }
 
 /// Why a command failed; `main` turns it into an exit code.
@@ -99,6 +111,8 @@ pub fn execute(cli: Cli) -> Result<(), CliError> {
         Command::Fabric(command) => fabric::run(&command),
         Command::Trace(command) => trace::run(&command),
         Command::Qos(command) => qos::run(&command),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man(args) => shell::man(&args),
     }
 }
 

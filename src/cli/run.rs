@@ -2,7 +2,7 @@
 
 use super::out::{Part, Target};
 use super::progress::Shown;
-use super::{CliError, bad_config, bad_trace, fabric, print, signal, tell};
+use super::{CliError, bad_config, bad_trace, bare_trace, fabric, print, signal, tell};
 use clap::Args;
 use flitwise::config;
 use flitwise::results::{
@@ -48,6 +48,10 @@ pub struct RunArgs {
     /// say where the time goes.
     #[arg(long)]
     no_split: bool,
+    /// Ends the run, with its results so far, as soon as a background flow is seen to fall ever further
+    /// behind: a job that shares its queue would wait for ever longer.
+    #[arg(long)]
+    stop_when_saturated: bool,
     /// Prints result.json and nothing else: on one line, unless it goes to a terminal.
     #[arg(long)]
     json: bool,
@@ -63,8 +67,18 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let file = args.experiment.as_path();
     let mut sets = args.sets.clone();
     sets.extend(args.seed.map(|seed| format!("seed={seed}")));
-    let mut plan = config::load(file, &sets).map_err(|e| bad_config(Some(file), &e))?;
+    let mut plan = config::load(file, &sets).map_err(|e| {
+        let trace = bare_trace::instead_of_experiment(file);
+        trace.unwrap_or_else(|| bad_config(Some(file), &e))
+    })?;
     plan.split = !args.no_split;
+    if args.stop_when_saturated && plan.experiment.measure.is_some() {
+        return Err(CliError::BadInput(
+            "--stop-when-saturated is for jobs beside background traffic; without a job the loads are \
+             measured, saturated or not: remove it"
+                .into(),
+        ));
+    }
     let target = |dir| Target::new(dir, &plan, file, args.force);
     let target = args.out.as_deref().map(target).transpose()?;
     if let Some(warning) = fabric::warning(&plan.experiment.fabric, file, &args.sets) {
@@ -82,12 +96,15 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     if let Some(files) = &series {
         control = control.recorded_by(files);
     }
+    if args.stop_when_saturated {
+        control = control.ending_when_saturated();
+    }
     let outcome = session.run(&plan, &control);
     if let Some(shown) = &shown {
         shown.finish();
     }
     let result = outcome.map_err(|e| match e {
-        RunError::Config(e) => bad_config(Some(file), &e),
+        RunError::Config(e) => bad_config(Some(file), &e.placed_in(&sets)),
         RunError::Trace(ref trace) => match trace.downcast_ref() {
             Some(e) => bad_trace(e),
             None => CliError::BadInput(e.to_string()),
@@ -170,6 +187,9 @@ fn outcome_of(status: &Status) -> Result<(), CliError> {
             "the run stalled: {}",
             why.trim_end()
         ))),
+        Status::Saturated => Err(CliError::Failed(
+            "stopped as saturated; the results hold what was simulated so far".into(),
+        )),
         Status::Interrupted => Err(CliError::Interrupted(
             "interrupted; the results hold what was simulated so far".into(),
         )),

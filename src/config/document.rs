@@ -1,7 +1,7 @@
 //! The TOML document of an experiment: the file, with the values that `--set` and `[baseline]`
 //! replace. Each value keeps the place where it was written, for error messages.
 
-use super::error::{ConfigError, Location, suggestion};
+use super::error::{ConfigError, Location, SET, suggestion};
 use super::tagged::{explain_foreign_key, wrap_kinds};
 use flitwise_formats::quote::{cut, quoted};
 use serde::de::DeserializeOwned;
@@ -160,31 +160,46 @@ impl<'t> Document<'t> {
         let base = self.texts.sources[index].base;
         let Some((path, value)) = text.split_once('=') else {
             return Err(ConfigError::new(
-                "--set",
+                SET,
                 format!("{} must have the form a.b=c", quoted(text)),
             ));
         };
-        let at = base + path.len() + 1;
-        let value = match DeValue::parse(value.trim()) {
+        let at = base + text.len() - value.trim_start().len();
+        let value = value.trim();
+        let value = match DeValue::parse(value) {
             Ok(value) => shift(value, at),
             // A bare word is a string: `--set job.0.sl=BK`.
-            Err(_) => Spanned::new(
-                at..at + value.len(),
-                DeValue::String(Cow::Borrowed(value.trim())),
-            ),
+            Err(_) => Spanned::new(at..at + value.len(), DeValue::String(Cow::Borrowed(value))),
         };
-        self.set(path.trim(), value)
+        // The last part of the path, for errors of the key itself.
+        let end = base + path.trim_end().len();
+        let path = path.trim();
+        let start = end - path.rsplit('.').next().map_or(0, str::len);
+        self.put(path, start..end, value)
     }
 
     /// Puts `value` at `path`, creating tables on the way.
     pub fn set(&mut self, path: &str, value: Spanned<DeValue<'t>>) -> Result<(), ConfigError> {
+        let key = value.span();
+        self.put(path, key, value)
+    }
+
+    /// As [`set`](Self::set); the last part of the path is written at `key`.
+    fn put(
+        &mut self,
+        path: &str,
+        key: Range<usize>,
+        value: Spanned<DeValue<'t>>,
+    ) -> Result<(), ConfigError> {
         let at = value.span();
         let segments: Vec<&str> = path.split('.').collect();
         if segments.len() > MAX_DEPTH {
             let problem = format!("has more than {MAX_DEPTH} parts; no key is that deep");
-            return Err(ConfigError::new("--set", problem));
+            let mut error = ConfigError::new(SET, problem);
+            error.location = self.texts.locate(at);
+            return Err(error);
         }
-        set_in(&mut self.root, &segments, path, value).map_err(|mut error| {
+        set_in(&mut self.root, &segments, path, key, value).map_err(|mut error| {
             error.location = self.texts.locate(at);
             error
         })
@@ -243,6 +258,7 @@ fn set_in<'t>(
     table: &mut DeTable<'t>,
     segments: &[&str],
     path: &str,
+    key: Range<usize>,
     value: Spanned<DeValue<'t>>,
 ) -> Result<(), ConfigError> {
     let (first, rest) = match segments {
@@ -255,7 +271,7 @@ fn set_in<'t>(
         [first, rest @ ..] => (*first, rest),
     };
     if rest.is_empty() {
-        let key = Spanned::new(value.span(), Cow::Owned(first.to_owned()));
+        let key = Spanned::new(key, Cow::Owned(first.to_owned()));
         table.remove(first);
         table.insert(key, value);
         return Ok(());
@@ -293,7 +309,7 @@ fn set_in<'t>(
         rest = &rest[1..];
     }
     match next {
-        DeValue::Table(inner) => set_in(inner, rest, path, value),
+        DeValue::Table(inner) => set_in(inner, rest, path, key, value),
         other => Err(ConfigError::new(
             path,
             format!("{} is {}, not a table", quoted(first), other.type_name()),

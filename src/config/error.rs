@@ -7,6 +7,8 @@ use thiserror::Error;
 
 /// Most characters of a name of a job, a service level or a vFabric: as many as a file name has.
 const MAX_NAME: usize = 255;
+/// How messages call an override of the command line.
+pub(super) const SET: &str = "--set";
 
 /// One clear message about an experiment file or an override.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -47,14 +49,49 @@ impl ConfigError {
             problem: problem.into(),
         }
     }
+
+    /// Adds the last of the overrides `sets` that writes the key, or a part of it, to an error
+    /// without a place: one that shows only in the run.
+    #[must_use]
+    pub fn placed_in(mut self, sets: &[String]) -> Self {
+        let within = |inner: &str, outer: &str| {
+            let rest = inner.strip_prefix(outer);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let of_key = |set: &&String| {
+            let path = set.split('=').next().unwrap_or("").trim();
+            !path.is_empty() && (within(path, &self.key) || within(&self.key, path))
+        };
+        let last = sets.iter().rev().find(of_key);
+        if let (None, Some(set)) = (&self.location, last) {
+            let value = set
+                .split_once('=')
+                .map_or("", |(_, value)| value)
+                .trim_start();
+            let line = set.lines().next().unwrap_or("");
+            let column = set.chars().count() - value.chars().count();
+            let left = line.chars().count().saturating_sub(column);
+            self.location = Some(Box::new(Location {
+                source: SET.to_owned(),
+                line: 1,
+                column: column + 1,
+                text: line.to_owned(),
+                width: value.trim_end().chars().count().min(left).max(1),
+            }));
+        }
+        self
+    }
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(at) = &self.location {
-            write!(f, "{}:{}:{}: ", at.source, at.line, at.column)?;
+            match at.source.as_str() {
+                SET => write!(f, "{SET}: ")?,
+                source => write!(f, "{source}:{}:{}: ", at.line, at.column)?,
+            }
         }
-        if !self.key.is_empty() {
+        if !self.key.is_empty() && (self.key != SET || self.location.is_none()) {
             write!(f, "{}: ", cut(&self.key))?;
         }
         f.write_str(&self.problem)?;
@@ -66,9 +103,13 @@ impl fmt::Display for ConfigError {
 }
 
 impl Location {
-    /// The line with carets under the place; of a long line the part around it.
+    /// The line with carets under the place; of a long line the part around it. An override has no lines;
+    /// it is shown as it was typed.
     fn excerpt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = self.line.to_string();
+        let (number, typed) = match self.source.as_str() {
+            SET => (" ".to_owned(), "--set "),
+            _ => (self.line.to_string(), ""),
+        };
         let gutter = " ".repeat(number.len());
         let skipped = match self.text.chars().count() {
             0..=MAX_QUOTE => 0,
@@ -90,10 +131,10 @@ impl Location {
         let indent = self.column - 1 - skipped;
         let room = part.chars().count().saturating_sub(indent).max(1);
         let carets = "^".repeat(self.width.min(room));
-        let indent = " ".repeat(indent + before.chars().count());
+        let indent = " ".repeat(typed.len() + indent + before.chars().count());
         write!(
             f,
-            "\n{gutter} |\n{number} | {before}{part}{after}\n{gutter} | {indent}{carets}"
+            "\n{gutter} |\n{number} | {typed}{before}{part}{after}\n{gutter} | {indent}{carets}"
         )
     }
 }
@@ -116,7 +157,8 @@ pub(super) fn check_name(name: &str, key: impl FnOnce() -> String) -> Result<(),
     Err(ConfigError::new(key(), problem))
 }
 
-/// The candidate most like `word`, if it is close enough to be a slip.
+/// The candidate most like `word`, if it is close enough to be a slip: at most one letter in three is
+/// another one, too many, missing or in another place.
 pub(super) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -126,11 +168,18 @@ pub(super) fn nearest<'a>(
         return None;
     }
     let lower = word.to_lowercase();
+    let slip = |distance: usize, c: &str| {
+        let c = c.to_lowercase();
+        // Of a short name at most its last letter is missing or too many.
+        let prefix = !lower.is_empty() && (c.starts_with(&lower) || lower.starts_with(&c));
+        let letters = lower.chars().count().max(c.chars().count());
+        3 * distance <= letters || (distance == 1 && prefix)
+    };
     candidates
         .into_iter()
         .map(|c| (strsim::damerau_levenshtein(&lower, &c.to_lowercase()), c))
         .min_by_key(|&(distance, _)| distance)
-        .filter(|&(distance, c)| distance <= 1 + word.len().min(c.len()) / 3)
+        .filter(|&(distance, c)| slip(distance, c))
         .map(|(_, c)| c)
 }
 
@@ -154,6 +203,25 @@ mod tests {
             Some("scheduler")
         );
         assert_eq!(nearest("cl", ["VO", "CL"]), Some("CL"));
+        assert_eq!(nearest("kk", ["w", "k"]), Some("k"));
+        assert_eq!(nearest("sede", ["fabric", "seed"]), Some("seed"));
         assert_eq!(nearest("bandwidth", ["preset", "routing"]), None);
+        // Short names are near to all others: these are other names, not slips.
+        assert_eq!(nearest("BK", ["VO", "BE"]), None);
+        assert_eq!(nearest("X", ["A"]), None);
+        assert_eq!(nearest("rate", ["name", "trace"]), None);
+    }
+
+    #[test]
+    fn overrides_are_shown_as_typed() {
+        let sets = ["job.0.sl=A", "job.0.placement = {list=[0]} ", "seed=1"];
+        let sets = sets.map(String::from);
+        let error = ConfigError::new("job.0.placement", "is too short");
+        assert_eq!(
+            error.clone().placed_in(&sets).to_string(),
+            "--set: job.0.placement: is too short\n  |\n  | --set job.0.placement = {list=[0]} \n  \
+             |                         ^^^^^^^^^^"
+        );
+        assert_eq!(error.clone().placed_in(&sets[..1]), error);
     }
 }

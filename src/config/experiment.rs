@@ -5,7 +5,7 @@ use crate::fabric::ids::NicId;
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::replay::Repeat;
-use crate::replay::background::{Injection, Pattern};
+use crate::replay::background::{Injection, NicQueueing, Pattern};
 use crate::replay::collectives::Choices;
 use crate::replay::placement::{self, FreeNics};
 use crate::units::Ratio;
@@ -21,6 +21,8 @@ pub struct Experiment {
     pub seed: u64,
     /// The fabric, already validated.
     pub fabric: FabricSpec,
+    /// In what order jobs and synthetic flows that share a queue of a NIC are served.
+    pub nic_queueing: NicQueueing,
     /// Name of the routing algorithm, for the record: it follows from the topology.
     pub routing: &'static str,
     /// How the DTable table was made, if that is the scheduler.
@@ -125,7 +127,7 @@ pub struct Background {
     /// Service level.
     pub sl: u8,
     /// Offered load in flits per cycle (the time of a flit on the fastest link) and sending NIC,
-    /// above 0 and at most 1.
+    /// at most 1; with 0 the flow sends nothing.
     #[serde(rename = "rate_flits_per_cycle_per_nic")]
     pub rate: Ratio,
     /// How it is spread over time.
@@ -317,7 +319,12 @@ impl Experiment {
         };
         match &self.jobs[job].placement {
             Placement::Linear => placement::Placement::Linear,
-            Placement::RoundRobin => placement::Placement::RoundRobin,
+            Placement::RoundRobin => {
+                let topology = &self.fabric.topology;
+                let nics = NicId::all(topology.nics());
+                let switches = nics.map(|nic| topology.attachment(nic).switch).collect();
+                placement::Placement::RoundRobin { switches }
+            }
             Placement::Random => random(self.seed),
             Placement::RandomFrom(seed) => random(*seed),
             Placement::List(nics) => placement::Placement::List(nics.clone()),

@@ -1,7 +1,7 @@
 //! Reads only `[fabric]` and `[qos]` of an experiment file, for the `fabric` commands.
 
 use super::document::{Document, Texts};
-use super::error::ConfigError;
+use super::error::{ConfigError, SET};
 use super::raw::RawExperiment;
 use super::resolve::{fabric, implied_preset, imply, read};
 use crate::fabric::spec::FabricSpec;
@@ -32,7 +32,7 @@ pub fn load_fabric(path: Option<&Path>, sets: &[String]) -> Result<FabricOnly, C
     };
     let sets: Vec<usize> = sets
         .iter()
-        .map(|set| texts.add("--set", set.as_str()))
+        .map(|set| texts.add(SET, set.as_str()))
         .collect();
     let mut document = Document::parse(&texts, main)?;
     let implied = implied_preset(&document);

@@ -23,6 +23,7 @@ pub fn experiment_json(e: &Experiment) -> Value {
     let Experiment {
         seed,
         fabric,
+        nic_queueing,
         routing,
         // Its entries belong to the fabric's scheduler.
         dtable: _,
@@ -36,6 +37,7 @@ pub fn experiment_json(e: &Experiment) -> Value {
     json!({
         "seed": seed,
         "fabric": fabric_json(fabric, routing),
+        "nic_queueing": nic_queueing,
         "qos": qos(fabric),
         "congestion_control": congestion(fabric.congestion_control.as_deref(), levels),
         "jobs": jobs.iter().map(job).collect::<Vec<_>>(),

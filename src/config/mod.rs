@@ -7,6 +7,7 @@ mod document;
 mod error;
 pub mod experiment;
 mod fabric_only;
+mod ignored;
 mod import;
 mod json;
 mod kinds;

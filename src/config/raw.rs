@@ -76,6 +76,19 @@ pub(super) enum RawScheduler {
     IbVlarb,
 }
 
+impl RawScheduler {
+    /// Its name in the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rr => "rr",
+            Self::RrVl => "rr-vl",
+            Self::Sbt => "sbt",
+            Self::DTable => "dtable",
+            Self::IbVlarb => "ib-vlarb",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawServiceLevel {
@@ -88,7 +101,7 @@ pub(super) struct RawServiceLevel {
     pub share: Option<Ratio>,
 }
 
-#[derive(Debug, Default, Clone, Deserialize)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawDTable {
     pub entries: Option<u32>,
@@ -96,6 +109,13 @@ pub(super) struct RawDTable {
     pub w: Option<u32>,
     pub k: Option<u32>,
     pub distances: Option<BTreeMap<String, u32>>,
+}
+
+impl RawDTable {
+    /// The file says something about the table.
+    pub fn is_given(&self) -> bool {
+        *self != Self::default()
+    }
 }
 
 #[derive(Debug, Deserialize)]

@@ -102,6 +102,34 @@ pub(super) struct RawPortCongestion {
     pub cs_return_delay: Option<RawReturnDelay>,
 }
 
+impl RawPortCongestion {
+    /// The settings of all ports.
+    pub fn general(raw: &RawCongestionControl) -> Self {
+        Self {
+            threshold: raw.threshold,
+            victim_mask: raw.victim_mask,
+            packet_size: raw.packet_size,
+            marking_rate: raw.marking_rate,
+            credit_mask: raw.credit_mask,
+            cs_threshold: raw.cs_threshold,
+            cs_return_delay: raw.cs_return_delay,
+        }
+    }
+
+    /// Each key, and whether it is given.
+    pub fn given(&self) -> [(&'static str, bool); 7] {
+        [
+            ("Threshold", self.threshold.is_some()),
+            ("Victim_Mask", self.victim_mask.is_some()),
+            ("Packet_Size", self.packet_size.is_some()),
+            ("Marking_Rate", self.marking_rate.is_some()),
+            ("Credit_Mask", self.credit_mask.is_some()),
+            ("CS_Threshold", self.cs_threshold.is_some()),
+            ("CS_ReturnDelay", self.cs_return_delay.is_some()),
+        ]
+    }
+}
+
 /// A port with settings of its own.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -157,6 +185,28 @@ pub(super) struct RawSlCongestion {
     pub ccti_timer: Option<RawTimer>,
     #[serde(rename = "Trigger_Threshold")]
     pub trigger_threshold: Option<u8>,
+}
+
+impl RawSlCongestion {
+    /// The settings of all service levels.
+    pub fn general(raw: &RawCongestionControl) -> Self {
+        Self {
+            ccti_increase: raw.ccti_increase,
+            ccti_min: raw.ccti_min,
+            ccti_timer: raw.ccti_timer,
+            trigger_threshold: raw.trigger_threshold,
+        }
+    }
+
+    /// Each key, and whether it is given.
+    pub fn given(&self) -> [(&'static str, bool); 4] {
+        [
+            ("CCTI_Increase", self.ccti_increase.is_some()),
+            ("CCTI_Min", self.ccti_min.is_some()),
+            ("CCTI_Timer", self.ccti_timer.is_some()),
+            ("Trigger_Threshold", self.trigger_threshold.is_some()),
+        ]
+    }
 }
 
 /// A time, in picoseconds; written as such or in the specification's units.

@@ -30,6 +30,7 @@ macro_rules! with_common_keys {
                 input_buffer: $crate::units::Bytes,
                 output_buffer: $crate::units::Bytes,
                 nic_queue: $crate::units::Bytes,
+                nic_queueing: $crate::replay::background::NicQueueing,
                 nic_sink: $crate::units::Bytes,
             }
             $($rest)*

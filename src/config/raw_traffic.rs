@@ -129,8 +129,7 @@ impl<'de> Deserialize<'de> for RawInjectionRate {
                 f.write_str("a load in flits per cycle and NIC such as 0.05, or \"3.3GB/s\"")
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<RawInjectionRate, E> {
-                // As in 3.3GB/s; a fraction has a digit there.
-                if text.trim_end().ends_with("/s") {
+                if Rate::names_unit(text) {
                     let rate = text.parse().map(RawInjectionRate::Absolute);
                     return rate.map_err(E::custom);
                 }

@@ -1,7 +1,7 @@
 //! From the document to the plan: presets, defaults, checks, baselines.
 
 use super::document::{Document, Texts};
-use super::error::ConfigError;
+use super::error::{ConfigError, SET};
 use super::experiment::{Baseline, Experiment, Job, Plan, Series};
 use super::raw::RawExperiment;
 use super::raw_congestion::RawControlKind;
@@ -9,8 +9,8 @@ use super::raw_traffic::RawMeasure;
 use super::resolve_series::RawSeries;
 use super::tagged::fabric_kind;
 use super::{
-    resolve_congestion, resolve_fabric, resolve_jobs, resolve_qos, resolve_routing, resolve_series,
-    resolve_tables, resolve_traffic, switch,
+    ignored, resolve_congestion, resolve_fabric, resolve_jobs, resolve_qos, resolve_routing,
+    resolve_series, resolve_tables, resolve_traffic, switch,
 };
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::{FabricSpec, VlPolicy};
@@ -71,7 +71,7 @@ pub fn resolve_text(
     let main = texts.add(name, text);
     let set_texts: Vec<usize> = sets
         .iter()
-        .map(|set| texts.add("--set", set.as_str()))
+        .map(|set| texts.add(SET, set.as_str()))
         .collect();
     let default = texts.add("[baseline] default", BASELINE_DEFAULT);
     // The file named by the baseline is one more text, so it must be known before
@@ -86,6 +86,7 @@ pub fn resolve_text(
     let experiment = experiment(&raw, dir).map_err(|e| document.locate(e))?;
     let series = series(&raw, &experiment).map_err(|e| document.locate(e))?;
     something_to_do(&document, &experiment).map_err(|e| document.locate(e))?;
+    ignored::check(&raw, &document, &experiment).map_err(|e| document.locate(e))?;
     let mut baselines = Vec::new();
     if experiment.measure.is_none() && raw.baseline.enabled.unwrap_or(true) {
         let file = file.map(|file| Document::parse(&texts, file)).transpose()?;
@@ -134,7 +135,7 @@ fn baseline_file(
 /// Checks that there is a job to replay, which ends, or something to measure.
 fn something_to_do(document: &Document<'_>, experiment: &Experiment) -> Result<(), ConfigError> {
     if experiment.measure.is_some() {
-        let keys = ["baseline.overrides", "baseline.file"];
+        let keys = ["baseline.overrides", "baseline.file", "baseline.alone"];
         if keys.iter().all(|key| document.get(key).is_none()) {
             return Ok(());
         }
@@ -319,6 +320,7 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
         }
     };
     Ok(Experiment {
+        nic_queueing: raw.fabric.nic_queueing.unwrap_or_default(),
         seed,
         fabric,
         routing: routing_name,

@@ -87,15 +87,7 @@ fn ports(
     raw: &RawCongestionControl,
     d: &CongestionDefaults,
 ) -> Result<[PortCongestion; 2], ConfigError> {
-    let all = RawPortCongestion {
-        threshold: raw.threshold,
-        victim_mask: raw.victim_mask,
-        packet_size: raw.packet_size,
-        marking_rate: raw.marking_rate,
-        credit_mask: raw.credit_mask,
-        cs_threshold: raw.cs_threshold,
-        cs_return_delay: raw.cs_return_delay,
-    };
+    let all = RawPortCongestion::general(raw);
     // Ranges first, under the key that was written.
     settings(&all, d.host_ports, "congestion_control")?;
     let side = |own: &RawPortCongestion, default, key| {

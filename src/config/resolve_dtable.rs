@@ -3,7 +3,7 @@
 //! `docs/qos-dtable.md` describes every key.
 
 use super::document::{Document, Texts};
-use super::error::{ConfigError, check_name};
+use super::error::{ConfigError, SET, check_name};
 use super::raw::RawExperiment;
 use super::resolve::{implied_preset, imply, read};
 use super::{resolve_fabric, resolve_qos, switch};
@@ -91,7 +91,7 @@ pub fn dtable_text(name: &str, text: &str, sets: &[String]) -> Result<DTableInpu
     let main = texts.add(name, text);
     let sets: Vec<usize> = sets
         .iter()
-        .map(|set| texts.add("--set", set.as_str()))
+        .map(|set| texts.add(SET, set.as_str()))
         .collect();
     let mut document = Document::parse(&texts, main)?;
     let implied = implied_preset(&document);

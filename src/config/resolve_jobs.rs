@@ -10,7 +10,7 @@ use crate::replay::collectives::Choices;
 use crate::replay::collectives::decide::Bcast;
 use crate::units::Ratio;
 use flitwise_formats::quote::quoted;
-use flitwise_formats::source::STDIN;
+use flitwise_formats::source::{STDIN, directory};
 use std::path::{Path, PathBuf};
 
 /// Intra-node latency where none is given: 100 ns, without MPI's own work, as on the fabric
@@ -378,9 +378,14 @@ fn find_trace(trace: &str, dir: &Path, key: &str) -> Result<PathBuf, ConfigError
     if trace == STDIN {
         return Ok(here);
     }
-    let readable = |path: &PathBuf| path.metadata().is_ok_and(|meta| !meta.is_dir());
-    if let Some(found) = [dir.join(trace), here].into_iter().find(readable) {
-        return Ok(found);
+    let places = [dir.join(trace), here];
+    let readable = |path: &&PathBuf| path.metadata().is_ok_and(|meta| !meta.is_dir());
+    if let Some(found) = places.iter().find(readable) {
+        return Ok(found.clone());
+    }
+    if let Some(found) = places.iter().find(|path| path.is_dir()) {
+        let problem = format!("`{}` {}", found.display(), directory(found));
+        return Err(ConfigError::new(key, problem));
     }
     Err(ConfigError::new(
         key,

@@ -71,9 +71,11 @@ pub(super) fn routing(
 
 /// Why the topology does not take this routing.
 fn misfit(routing: RawRouting, topology: &RawTopology) -> Option<&'static str> {
-    use RawTopology::{Dragonfly, Graph, Ibnetdiscover, KAryNTree, Mesh, Torus, Xgft};
+    use RawTopology::{Dragonfly, Graph, Ibnetdiscover, KAryNTree, Mesh, Single, Torus, Xgft};
     let trees = matches!(routing, RawRouting::Destro | RawRouting::DModK);
     match topology {
+        // A tree of one switch, for whoever takes a tree down to it.
+        Single(_) if !trees => Some("a single switch leaves nothing to route; remove the key"),
         Torus(_) | Mesh(_) if trees => {
             Some("\"destro\" and \"d-mod-k\" route trees; a torus or mesh takes \"dor\"")
         }

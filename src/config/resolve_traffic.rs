@@ -205,10 +205,10 @@ fn rate(raw: RawInjectionRate, fabric: &FabricSpec, key: &str) -> Result<Ratio, 
             load.ok_or_else(|| too_fine(key))?
         }
     };
-    if load.is_zero() || load > Ratio::ONE {
+    if load > Ratio::ONE {
         return Err(ConfigError::new(
             key,
-            format!("{load} flits per cycle and NIC; it must be above 0 and at most 1"),
+            format!("{load} flits per cycle and NIC; it must be at most 1"),
         ));
     }
     Ok(load)
@@ -378,12 +378,12 @@ fn loads(raw: &RawMeasure, flows: &[Background]) -> Result<Vec<Ratio>, ConfigErr
         let key = format!("measure.loads.{i}");
         for flow in flows {
             let rate = flow.rate.checked_mul(load).ok_or_else(|| too_fine(&key))?;
-            if rate.is_zero() || rate > Ratio::ONE {
+            if rate > Ratio::ONE {
                 return Err(ConfigError::new(
                     key,
                     format!(
                         "a rate of {} times {load} is {rate} flits per cycle and NIC; it must be \
-                         above 0 and at most 1",
+                         at most 1",
                         flow.rate
                     ),
                 ));

@@ -1,6 +1,6 @@
 //! Replays all jobs and background flows, as the workload of a fabric.
 
-use super::background::{Background, BackgroundFlow, BackgroundOutcome};
+use super::background::{Background, BackgroundFlow, BackgroundOutcome, Behind, NicQueueing};
 use super::job::{JobSpec, Repeat};
 use super::link::Shared;
 use super::messages::Messages;
@@ -22,6 +22,8 @@ pub struct ReplaySpec<'a> {
     pub nics: u32,
     /// How messages queue at the NICs.
     pub queueing: Queueing,
+    /// In what order flows that share such a queue are served.
+    pub nic_queueing: NicQueueing,
     /// Seed of the experiment.
     pub seed: u64,
     /// The applications.
@@ -93,8 +95,15 @@ impl<'a> Replay<'a> {
             spec.jobs.is_empty() || !spec.jobs.iter().all(endless),
             "every job repeats until the others end, so none would"
         );
-        let background = Background::new(&spec.background, spec.nics, spec.seed, spec.queueing)
-            .context("background traffic")?;
+        let (flows, nics) = (&spec.background[..], spec.nics);
+        let background = match spec.nic_queueing {
+            NicQueueing::Fifo => Background::new(flows, nics, spec.seed, spec.queueing),
+            NicQueueing::PerFlow => {
+                let levels: Vec<u8> = spec.jobs.iter().map(|job| job.sl).collect();
+                Background::taking_turns(flows, nics, spec.seed, spec.queueing, &levels)
+            }
+        }
+        .context("background traffic")?;
         let mut queue = Queue::new(spec.jobs.len());
         let mut messages = Messages::new(spec.jobs.len());
         let mut jobs = Vec::with_capacity(spec.jobs.len());
@@ -150,6 +159,12 @@ impl<'a> Replay<'a> {
     #[must_use]
     pub fn waiting(&self, end: Tick) -> u64 {
         self.background.waiting(self.last_creation(end))
+    }
+
+    /// The message of a background flow that has waited longest at tick `now`.
+    #[must_use]
+    pub fn furthest_behind(&self, now: Tick) -> Option<Behind> {
+        self.background.furthest_behind(now)
     }
 
     /// Nothing is created in the tick in which the last job ends.
@@ -208,7 +223,11 @@ impl<'a> Replay<'a> {
             self.error = Some(error);
         }
         for message in of_jobs.drain(..) {
-            self.background.admit(message, out);
+            let job = match self.background.takes_turns() {
+                true => self.messages.job_of(message.token),
+                false => 0,
+            };
+            self.background.admit(job, message, out);
         }
         self.of_jobs = of_jobs;
     }

@@ -125,6 +125,15 @@ impl Messages {
         Some(slot)
     }
 
+    /// The job that a message in flight belongs to, by its token.
+    pub(super) fn job_of(&self, token: u64) -> u32 {
+        let slot = usize::try_from(token)
+            .ok()
+            .and_then(|at| self.slots.get(at));
+        slot.and_then(Option::as_ref)
+            .map_or(0, |message| message.job)
+    }
+
     /// The fabric delivers the message in `slot` in tick `now`.
     pub(super) fn arrives(&mut self, slot: u32, now: Tick) {
         if let Some(Some(message)) = self.slots.get(slot as usize) {

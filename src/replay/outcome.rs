@@ -1,5 +1,6 @@
 //! The results of the replay, per job.
 
+use crate::fabric::ids::NicId;
 use crate::fabric::stats::Latency;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,8 @@ pub struct JobOutcome {
     pub name: String,
     /// Ranks of the job.
     pub ranks: u32,
+    /// The NIC of every rank.
+    pub nics: Vec<NicId>,
     /// True if every operation is done, every message was delivered and every
     /// collective was completed, in all repetitions. For a job that repeats until the
     /// others end, one repetition suffices.
@@ -20,10 +23,10 @@ pub struct JobOutcome {
     /// Complete repetitions: from start to last event, in picoseconds.
     pub repetitions_ps: Vec<u64>,
     /// Time of the last event, also of a repetition that was cut off, in picoseconds from
-    /// the start of the run.
+    /// the start of the run; of an incomplete job, the end of a run that was stopped.
     pub end_ps: u64,
     /// Mean of the repetitions, rounded down, in picoseconds; if not complete, the time
-    /// since the start of the job.
+    /// from the start of the job to its last event, or to the end of a run that was stopped.
     pub execution_ps: u64,
     /// Computation of the rank that ended last (the lowest of several), in its stream that
     /// computed longest; mean of the repetitions, rounded down.
@@ -44,4 +47,19 @@ pub struct JobOutcome {
     pub intra_node_messages: u64,
     /// Ticks from creation to delivery of the messages that the fabric carried.
     pub latency: Latency,
+}
+
+impl JobOutcome {
+    /// Notes that the run was stopped at `now_ps`. A job that is not complete has run until then, also
+    /// if it has waited since its last event. It started at `start_ps`.
+    pub(crate) fn cut_off(&mut self, start_ps: u64, now_ps: u64) {
+        if self.complete {
+            return;
+        }
+        self.end_ps = now_ps.max(start_ps);
+        self.execution_ps = self.end_ps - start_ps;
+        // A rank may be computing beyond the end.
+        self.compute_ps = self.compute_ps.min(self.execution_ps);
+        self.network_ps = self.execution_ps - self.compute_ps;
+    }
 }

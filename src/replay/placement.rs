@@ -7,13 +7,15 @@
 //! | placement | the job's nodes | rank r runs on |
 //! |---|---|---|
 //! | linear | the lowest free NICs, ascending | node ⌊r / tasks per node⌋ |
-//! | round robin | the lowest free NICs, ascending | node r mod nodes |
+//! | round robin | free NICs in turn from switch after switch: the lowest of each, then the next of each | node r mod nodes |
 //! | random | the first ones of all free NICs, shuffled | node ⌊r / tasks per node⌋ |
 //! | list | as listed; the caller checks whether they are free | the r-th NIC listed |
 //!
-//! With one task per node, linear and round robin are the same.
+//! Under round robin neighbouring ranks are on neighbouring switches, whatever the tasks per node. A
+//! switch without a free NIC is left out. On a single switch with one task per node linear and round
+//! robin are the same.
 
-use crate::fabric::ids::NicId;
+use crate::fabric::ids::{NicId, SwitchId};
 use crate::random::{Purpose, Stream};
 use thiserror::Error;
 
@@ -22,8 +24,11 @@ use thiserror::Error;
 pub enum Placement {
     /// Fills one node after the other.
     Linear,
-    /// Deals the ranks out over the job's nodes.
-    RoundRobin,
+    /// Deals the ranks out over nodes on switch after switch.
+    RoundRobin {
+        /// The switch of every NIC of the fabric.
+        switches: Vec<SwitchId>,
+    },
     /// Linear over randomly chosen nodes.
     Random {
         /// Seed: by default the experiment's.
@@ -151,8 +156,8 @@ impl Placement {
                 let nodes = lowest(ranks, tasks_per_node, nodes)?;
                 fill(ranks, tasks_per_node, &nodes)
             }
-            Self::RoundRobin => {
-                let nodes = lowest(ranks, tasks_per_node, free.iter().collect())?;
+            Self::RoundRobin { switches } => {
+                let nodes = lowest(ranks, tasks_per_node, round_switches(free, switches))?;
                 let turns = nodes.iter().cycle();
                 turns.take(ranks as usize).copied().collect()
             }
@@ -161,6 +166,24 @@ impl Placement {
         free.take(&placed);
         Ok(placed)
     }
+}
+
+/// The free NICs, the lowest of every switch first, then the second of every switch, and so on.
+fn round_switches(free: &FreeNics, switches: &[SwitchId]) -> Vec<NicId> {
+    let switch_of = |nic: NicId| switches.get(nic.index()).copied().unwrap_or_default();
+    let count = switches.iter().map(|switch| switch.index() + 1).max();
+    let mut rounds = vec![0_u32; count.unwrap_or(1)];
+    let mut nics: Vec<(u32, SwitchId, NicId)> = free
+        .iter()
+        .map(|nic| {
+            let switch = switch_of(nic);
+            let round = &mut rounds[switch.index()];
+            *round += 1;
+            (*round, switch, nic)
+        })
+        .collect();
+    nics.sort_unstable();
+    nics.into_iter().map(|(.., nic)| nic).collect()
 }
 
 /// The first nodes of `nodes`, as many as the job takes.
@@ -213,13 +236,36 @@ mod tests {
         numbers.map(NicId::new)
     }
 
+    /// Round robin where every NIC is at one switch.
+    fn one_switch() -> Placement {
+        let switches = vec![SwitchId::new(0); 8];
+        Placement::RoundRobin { switches }
+    }
+
     #[test]
     fn linear_fills_and_round_robin_deals() {
         let place = |p: &Placement| p.place(6, 2, &mut FreeNics::all(8)).unwrap();
         assert_eq!(place(&Placement::Linear), nics([0, 0, 1, 1, 2, 2]));
-        assert_eq!(place(&Placement::RoundRobin), nics([0, 1, 2, 0, 1, 2]));
-        let uneven = Placement::RoundRobin.place(5, 2, &mut FreeNics::all(8));
+        assert_eq!(place(&one_switch()), nics([0, 1, 2, 0, 1, 2]));
+        let uneven = one_switch().place(5, 2, &mut FreeNics::all(8));
         assert_eq!(uneven.unwrap(), nics([0, 1, 2, 0, 1]));
+    }
+
+    #[test]
+    fn round_robin_goes_round_the_switches() {
+        // Switches 0, 1 and 2 with NICs 0 to 2, 3 to 5 and 6 to 8.
+        let switches: Vec<SwitchId> = (0..9).map(|nic| SwitchId::new(nic / 3)).collect();
+        let placement = Placement::RoundRobin { switches };
+        let place = |ranks, tasks, free: &mut FreeNics| placement.place(ranks, tasks, free);
+        let all = place(9, 1, &mut FreeNics::all(9)).unwrap();
+        assert_eq!(all, nics([0, 3, 6, 1, 4, 7, 2, 5, 8]));
+        let pairs = place(7, 2, &mut FreeNics::all(9)).unwrap();
+        assert_eq!(pairs, nics([0, 3, 6, 1, 0, 3, 6]));
+        // What earlier jobs took is left out, and so is a switch without a free NIC.
+        let mut free = FreeNics::all(9);
+        free.take(&nics([0, 3, 4, 5]));
+        assert_eq!(place(4, 1, &mut free).unwrap(), nics([1, 6, 2, 7]));
+        assert_eq!(free.iter().collect::<Vec<_>>(), nics([8]));
     }
 
     #[test]
@@ -232,7 +278,7 @@ mod tests {
         assert_eq!(list.place(2, 1, &mut free).unwrap(), nics([1, 1]));
         assert_eq!(free.iter().collect::<Vec<_>>(), nics([3]));
         assert_eq!(
-            Placement::RoundRobin.place(3, 2, &mut free),
+            one_switch().place(3, 2, &mut free),
             Err(PlacementError::DoesNotFit {
                 ranks: 3,
                 tasks_per_node: 2,
@@ -240,10 +286,7 @@ mod tests {
                 free: 1
             })
         );
-        assert_eq!(
-            Placement::RoundRobin.place(2, 2, &mut free).unwrap(),
-            nics([3, 3])
-        );
+        assert_eq!(one_switch().place(2, 2, &mut free).unwrap(), nics([3, 3]));
     }
 
     #[test]

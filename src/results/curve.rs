@@ -106,6 +106,8 @@ fn status(run: &Simulation) -> &'static str {
     match run.status {
         Status::Complete => "complete",
         Status::Interrupted => "interrupted",
+        // Only runs with jobs end so.
+        Status::Saturated => "saturated",
         Status::Stalled(_) => "stalled",
     }
 }

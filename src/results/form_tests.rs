@@ -76,6 +76,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         jobs: vec![Some(JobOutcome {
             name: "tiny".into(),
             ranks: 2,
+            nics: vec![NicId::new(0), NicId::new(1)],
             complete: true,
             endless: false,
             repetitions_ps: vec![execution_ps],
@@ -101,6 +102,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         messages: 2,
         backlog: 0,
         measured: None,
+        saturation: None,
         reached: None,
         wall: Duration::from_millis(wall_ms),
     }

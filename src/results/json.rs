@@ -16,7 +16,7 @@ use crate::config::{Baseline, Experiment, Plan, experiment_hash_with, experiment
 use crate::fabric::stats::{CctStats, CongestionStats, FabricStats, SlStats};
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
-use crate::run::{RunResult, Simulation, Status};
+use crate::run::{RunResult, Saturation, Simulation, Status};
 use serde_json::{Map, Value, json};
 
 /// Version of the layout.
@@ -45,7 +45,7 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
     let overall = result.status(plan);
     let stall = match &overall {
         Status::Stalled(why) => Some(why),
-        Status::Complete | Status::Interrupted => None,
+        Status::Complete | Status::Interrupted | Status::Saturated => None,
     };
     let hash = |experiment: &Experiment| {
         experiment_hash_with(experiment, &trace_digests(experiment, result))
@@ -65,6 +65,7 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         "baseline_time_ps": baseline,
         "slowdown": quotient(time, main.status == Status::Complete, baseline),
         "saturated": saturated(experiment, main),
+        "saturation": main.saturation.map(saturation),
         "jobs": jobs(plan, result),
         "background": background(plan, result),
         "curve": curve_json(plan, result),
@@ -143,6 +144,7 @@ fn traffic(run: &Simulation) -> Value {
         jobs: _,
         background: _,
         measured: _,
+        saturation: _,
         reached: _,
         wall: _,
     } = run;
@@ -180,6 +182,16 @@ fn traffic(run: &Simulation) -> Value {
     })
 }
 
+fn saturation(seen: Saturation) -> Value {
+    let Saturation {
+        flow,
+        nic,
+        at_ps,
+        behind_ps,
+    } = seen;
+    json!({ "background": flow, "nic": nic, "at_ps": at_ps, "behind_ps": behind_ps })
+}
+
 pub(super) fn congestion(stats: &CongestionStats) -> Value {
     let CongestionStats {
         marked,
@@ -208,6 +220,7 @@ fn status(status: &Status) -> &'static str {
     match status {
         Status::Complete => "complete",
         Status::Interrupted => "interrupted",
+        Status::Saturated => "saturated",
         Status::Stalled(_) => "stalled",
     }
 }
@@ -252,6 +265,7 @@ fn job_json(
     let JobOutcome {
         name,
         ranks,
+        nics,
         complete,
         // It follows from the experiment.
         endless: _,
@@ -275,6 +289,7 @@ fn job_json(
         "name": name,
         "sl": level,
         "ranks": ranks,
+        "nics": nics,
         "trace_xxh3": trace_xxh3,
         "complete": complete,
         "start_ps": job.start_ps,

@@ -209,8 +209,9 @@ pub fn saturated(experiment: &Experiment, simulation: &Simulation) -> bool {
     }
     let offered = sum(|flow| flow.units);
     let missing = offered.saturating_sub(units_delivered(&simulation.stats));
-    let (fabric, sizes) = (&experiment.fabric, experiment.background.iter());
-    let longest = sizes.flat_map(|flow| {
+    let (fabric, flows) = (&experiment.fabric, experiment.background.iter());
+    let sending = flows.filter(|flow| !flow.rate.is_zero());
+    let longest = sending.flat_map(|flow| {
         let mtu = fabric.qos.service_levels[usize::from(flow.sl)].mtu_bytes;
         let units = move |&(bytes, _): &(u64, u64)| message_units(fabric, mtu, bytes);
         flow.sizes.iter().map(units)

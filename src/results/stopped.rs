@@ -1,14 +1,14 @@
-//! What the summary says of a run that the user stopped: how far it came.
+//! What the summary says of a run that was stopped: how far it came.
 
 use crate::config::Plan;
 use crate::config::experiment::Measure;
 use crate::replay::Repeat;
-use crate::run::{Measured, RunResult, Simulation, Status};
+use crate::run::{Measured, RunResult, Saturation, Simulation, Status};
 use crate::units::short_time;
 
-/// The line about the replay of jobs `main`, if the user stopped it.
+/// The line about the replay of jobs `main`, if it was stopped.
 pub(super) fn stopped_jobs(plan: &Plan, main: &Simulation) -> Option<String> {
-    if main.status != Status::Interrupted {
+    if !matches!(main.status, Status::Interrupted | Status::Saturated) {
         return None;
     }
     let tick = plan.experiment.fabric.units.tick;
@@ -56,6 +56,22 @@ pub(super) fn stopped_loads(plan: &Plan, measure: &Measure, result: &RunResult) 
         _ => format!(", at load {} of {loads} loads", measured.load),
     };
     Some(format!("stopped at {at} of about {}{which}", short(all)))
+}
+
+/// The line about a background flow of `run` that fell ever further behind.
+pub(super) fn saturation_line(run: &Simulation) -> Option<String> {
+    let Saturation {
+        flow,
+        nic,
+        at_ps,
+        behind_ps,
+        ..
+    } = run.saturation?;
+    Some(format!(
+        "background {flow} sends more than NIC {nic} can: {} behind at {}, and further with time",
+        short_time(behind_ps),
+        short_time(at_ps)
+    ))
 }
 
 /// True if the warm-up of a run was over.

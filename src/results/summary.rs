@@ -3,7 +3,7 @@
 use super::links::write_links;
 use super::nic_rate::NicRate;
 use super::split::{TimeSplit, last_job, reference_ps, time_split};
-use super::stopped::{stopped_jobs, stopped_loads};
+use super::stopped::{saturation_line, stopped_jobs, stopped_loads};
 use super::table::write_table;
 use super::{
     baseline_time_ps, curve, execution_time_ps, job_baseline, latency, per_slot, quotient,
@@ -41,7 +41,11 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
     let time = execution_time_ps(experiment, main);
     let stopped = stopped_jobs(plan, main);
     if let Some(stopped) = &stopped {
-        writeln!(out, "interrupted     {stopped}")?;
+        let why = match main.status {
+            Status::Saturated => "saturated",
+            _ => "interrupted",
+        };
+        writeln!(out, "{why:<16}{stopped}")?;
     } else {
         let so_far = so_far(&main.status);
         writeln!(out, "execution time  {}{so_far}", human_time(time))?;
@@ -57,7 +61,7 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         let stalled = |run: &Simulation| matches!(run.status, Status::Stalled(_));
         let why = match result.baselines.iter().any(stalled) {
             true => "stalled",
-            false => "interrupted",
+            false => not_run(result),
         };
         writeln!(out, "baseline        {why}: no slowdown")?;
     }
@@ -70,7 +74,7 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         } else if plan.split {
             let why = match run.as_ref().map(|run| &run.status) {
                 Some(Status::Stalled(_)) => "stalled",
-                _ => "interrupted",
+                _ => not_run(result),
             };
             writeln!(out, "{name:<16}{why}: no slowdown")?;
         }
@@ -92,11 +96,21 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
     )
 }
 
+/// Why a run that the plan asks for is missing or not complete, and did not stall.
+fn not_run(result: &RunResult) -> &'static str {
+    let mut runs = std::iter::once(&result.main).chain(&result.baselines);
+    match runs.any(|run| run.status == Status::Saturated) {
+        true => "stopped",
+        false => "interrupted",
+    }
+}
+
 /// What stands behind a value of a run that ended so.
 fn so_far(status: &Status) -> &'static str {
     match status {
         Status::Complete => "",
         Status::Interrupted => "  (interrupted: so far)",
+        Status::Saturated => "  (saturated: so far)",
         Status::Stalled(_) => "  (stalled: so far)",
     }
 }
@@ -179,6 +193,9 @@ fn write_split(out: &mut String, plan: &Plan, result: &RunResult) -> fmt::Result
     let Some(Some(o)) = result.main.jobs.get(at) else {
         return Ok(());
     };
+    if !o.complete {
+        return Ok(());
+    }
     let computing = computing(o);
     writeln!(
         out,
@@ -253,8 +270,12 @@ fn job_row(plan: &Plan, result: &RunResult, at: usize, o: &JobOutcome) -> Vec<St
     ]
 }
 
-/// The share of a job's time that the rank computes which ended last.
+/// The share of a job's time that the rank computes which ended last. Of a job that is not complete
+/// none is known: a rank that is starved has not come to what it would wait for.
 fn computing(o: &JobOutcome) -> String {
+    if !o.complete {
+        return "-".into();
+    }
     let percent = 100.0 * o.compute_ps as f64 / o.execution_ps.max(1) as f64;
     format!("{percent:.1} %")
 }
@@ -307,6 +328,9 @@ fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Resul
             c.mean_level(),
             c.level_max,
         )?;
+    }
+    if let Some(line) = saturation_line(main) {
+        writeln!(out, "saturated: {line}")?;
     }
     if saturated(&plan.experiment, main) {
         let rate = |flits: fn(&BackgroundOutcome) -> u64| {

@@ -148,6 +148,12 @@ struct UnderLoad<'a> {
 }
 
 impl UnderLoad<'_> {
+    /// No flow sends: there is nothing that could settle.
+    fn silent(&self) -> bool {
+        let mut flows = self.experiment.background.iter();
+        flows.all(|flow| flow.rate.is_zero())
+    }
+
     /// Simulates up to the end of tick `until`.
     fn advance(&mut self, until: Tick) -> RunEnd {
         if (self.stopped)() {
@@ -205,7 +211,7 @@ impl UnderLoad<'_> {
                 continue;
             }
             let last = &batches[batches.len() - measure.batches as usize..];
-            if steady(last, measure.tolerance) {
+            if self.silent() || steady(last, measure.tolerance) {
                 return Ok((tick, Some(true)));
             }
             if tick >= measure.max_warm_up {
@@ -306,6 +312,7 @@ pub(super) fn measure_load(
             steady,
             batches,
         }),
+        saturation: None,
         reached: None,
         wall: started.elapsed(),
     })

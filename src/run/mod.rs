@@ -20,6 +20,7 @@ mod measure;
 mod record;
 mod recorder;
 mod reference;
+mod saturation;
 mod session;
 mod simulate;
 mod task;
@@ -29,6 +30,7 @@ mod workload;
 pub use measure::{LevelBatch, Measured, WINDOW_BATCHES, WindowBatch};
 pub use record::Record;
 pub use recorder::{Recorder, Recording, Run};
+pub use saturation::{SaturatedRun, Saturation};
 pub use session::Session;
 pub use task::Network;
 pub use traces::TraceDigest;
@@ -54,6 +56,8 @@ pub struct Control<'a> {
     pub progress: &'a dyn Progress,
     /// Receives time series; `None`: they are not recorded.
     pub recorder: Option<&'a dyn Recorder>,
+    /// A run with jobs ends as soon as a background flow falls ever further behind.
+    pub stop_when_saturated: bool,
 }
 
 /// Nothing sets it.
@@ -65,6 +69,7 @@ impl Default for Control<'_> {
             stop: &NEVER,
             progress: &Silent,
             recorder: None,
+            stop_when_saturated: false,
         }
     }
 }
@@ -87,6 +92,16 @@ impl<'a> Control<'a> {
     pub fn recorded_by(self, recorder: &'a dyn Recorder) -> Self {
         let recorder = Some(recorder);
         Self { recorder, ..self }
+    }
+
+    /// The same, but a run with jobs ends, with its results so far, as soon as a background flow falls
+    /// ever further behind ([`Saturation`]).
+    #[must_use]
+    pub fn ending_when_saturated(self) -> Self {
+        Self {
+            stop_when_saturated: true,
+            ..self
+        }
     }
 
     /// True if the run should end early.
@@ -171,6 +186,9 @@ impl LoadsDone {
 pub trait Progress: Sync {
     /// Receives the state of the run.
     fn update(&self, snapshot: &Snapshot);
+
+    /// Receives, once for a run, that one of its background flows falls ever further behind.
+    fn saturated(&self, _: &SaturatedRun) {}
 }
 
 /// Receives nothing.
@@ -188,6 +206,8 @@ pub enum Status {
     Complete,
     /// Stopped by the user.
     Interrupted,
+    /// Stopped because a background flow fell ever further behind.
+    Saturated,
     /// No progress is possible; the text says which parts wait for which.
     Stalled(String),
 }
@@ -211,7 +231,10 @@ pub struct Simulation {
     pub backlog: u64,
     /// How the measurement went, in an experiment without a job.
     pub measured: Option<Measured>,
-    /// How far the replay of the jobs came, if the user stopped it.
+    /// The first background flow seen to fall ever further behind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saturation: Option<Saturation>,
+    /// How far the replay of the jobs came, if it was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<Reached>,
     /// Wall-clock time.
@@ -249,7 +272,8 @@ pub struct RunResult {
 
 impl RunResult {
     /// How all runs ended: stalled if the experiment stalled at one of its loads, or a baseline
-    /// did; else interrupted if the user stopped any of them.
+    /// did; else saturated if one of them was stopped for that; else interrupted if the user stopped
+    /// any of them.
     #[must_use]
     pub fn status(&self, plan: &Plan) -> Status {
         let mut runs: Vec<(String, &Simulation)> = match &self.curve[..] {
@@ -263,10 +287,13 @@ impl RunResult {
         );
         let stall = runs.iter().find_map(|(place, run)| match &run.status {
             Status::Stalled(why) => Some(format!("{place}{why}")),
-            Status::Complete | Status::Interrupted => None,
+            Status::Complete | Status::Interrupted | Status::Saturated => None,
         });
         if let Some(why) = stall {
             return Status::Stalled(why);
+        }
+        if runs.iter().any(|(_, run)| run.status == Status::Saturated) {
+            return Status::Saturated;
         }
         let measure = plan.experiment.measure.as_ref();
         let cut_off = |run: &Option<Simulation>| match run {

@@ -84,9 +84,9 @@ impl Records {
         (record.schema == RECORD_SCHEMA && record.id == id.to_string()).then_some(record)
     }
 
-    /// Keeps a record, unless the user stopped its task before the end.
+    /// Keeps a record, unless its task was stopped before the end.
     pub(super) fn write(&self, id: TaskId, record: &Record) -> Result<(), RunError> {
-        if record.simulation.status == Status::Interrupted {
+        if let Status::Interrupted | Status::Saturated = record.simulation.status {
             return Ok(());
         }
         let write = || -> anyhow::Result<()> {

@@ -78,6 +78,7 @@ pub(super) fn run_reference(
         messages: stats.messages,
         backlog: stats.messages - stats.messages_delivered,
         measured: None,
+        saturation: None,
         reached: None,
         stats,
         wall: started.elapsed(),

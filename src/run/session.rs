@@ -1,12 +1,12 @@
 //! Runs the tasks of plans: side by side, each once, and not again if its record is there.
 
 use super::record::{Record, Records};
-use super::simulate::{REPORT_EVERY, run_experiment};
+use super::simulate::{REPORT_EVERY, Watched, run_experiment};
 use super::task::{Network, Task, TaskId, tasks};
 use super::traces::Traces;
 use super::{
-    Control, LoadsDone, Progress, Recording, Run, RunError, RunResult, Simulation, Snapshot,
-    measure, reference,
+    Control, LoadsDone, Progress, Recording, Run, RunError, RunResult, SaturatedRun, Simulation,
+    Snapshot, Status, measure, reference,
 };
 use crate::config::Plan;
 use anyhow::anyhow;
@@ -160,7 +160,7 @@ struct Work<'a> {
     control: &'a Control<'a>,
     /// The next slot to be begun.
     next: AtomicUsize,
-    /// The first slot that failed: later ones need not go on.
+    /// The first slot that failed or was stopped as saturated: later ones need not go on.
     first_failed: AtomicUsize,
     /// By slot: thousandths done; of a run that is no load, all or nothing.
     done: Vec<AtomicU64>,
@@ -198,7 +198,12 @@ impl Work<'_> {
         let mut by_slot: Vec<Option<Simulation>> = self.slots.iter().map(|_| None).collect();
         for (at, outcome) in outcomes {
             let outcome = outcome?;
+            let saturated = outcome.status == Status::Saturated;
             by_slot[at] = Some(outcome);
+            if saturated {
+                // How far later ones came depends on the threads.
+                break;
+            }
         }
         Ok(by_slot)
     }
@@ -223,7 +228,8 @@ impl Work<'_> {
                 continue;
             }
             let outcome = self.simulate(at, slot);
-            if outcome.is_err() {
+            let saturated = |run: &Simulation| run.status == Status::Saturated;
+            if outcome.as_ref().map_or(true, saturated) {
                 self.first_failed.fetch_min(at, Ordering::Relaxed);
             }
             self.done[at].store(WHOLE, Ordering::Relaxed);
@@ -256,7 +262,12 @@ impl Work<'_> {
                 measure::measure_load(experiment, measure, &stopped, &report, recording)
             }
             (Network::Fabric, None) => {
-                run_experiment(experiment, slot.run, traces, self, recording, &stopped)
+                let watched = Watched {
+                    progress: self,
+                    stopped: &stopped,
+                    stop_when_saturated: self.control.stop_when_saturated,
+                };
+                run_experiment(experiment, slot.run, traces, watched, recording)
             }
         }?;
         if let Some(records) = &self.session.records {
@@ -307,5 +318,9 @@ impl Progress for Work<'_> {
         if first.is_some_and(|at| self.slots[at].run == snapshot.run) {
             self.control.progress.update(snapshot);
         }
+    }
+
+    fn saturated(&self, seen: &SaturatedRun) {
+        self.control.progress.saturated(seen);
     }
 }

@@ -1,8 +1,12 @@
 //! Simulates one experiment with its jobs.
 
+use super::saturation::Watch;
 use super::traces::Traces;
 use super::workload::{least_ps, outcomes_by_job, replay_of};
-use super::{Network, Progress, Reached, Recording, Run, RunError, Simulation, Snapshot, Status};
+use super::{
+    Network, Progress, Reached, Recording, Run, RunError, SaturatedRun, Simulation, Snapshot,
+    Status,
+};
 use crate::config::{ConfigError, Experiment};
 use crate::fabric::engine::{self, Engine, RunEnd};
 use crate::fabric::held_up::attribute_waits;
@@ -17,20 +21,31 @@ pub(super) type Stopped<'a> = &'a (dyn Fn() -> bool + Sync);
 /// Wall-clock time between reports of progress.
 pub(super) const REPORT_EVERY: Duration = Duration::from_millis(200);
 
+/// Where a run reports to, and what ends it early.
+#[derive(Clone, Copy)]
+pub(super) struct Watched<'a> {
+    pub progress: &'a dyn Progress,
+    pub stopped: Stopped<'a>,
+    pub stop_when_saturated: bool,
+}
+
 /// Simulates one experiment.
 pub(super) fn run_experiment(
     experiment: &Experiment,
     run: Run,
     traces: &Traces,
-    progress: &dyn Progress,
+    watched: Watched<'_>,
     mut recording: Option<Recording<'_>>,
-    stopped: Stopped<'_>,
 ) -> Result<Simulation, RunError> {
+    let Watched {
+        progress, stopped, ..
+    } = watched;
     let started = Instant::now();
     let (mut replay, records) = replay_of(experiment, traces, None, Network::Fabric, stopped)?;
     let mut engine = engine_of(experiment)?;
     let mut reported = started;
     let least_ps = least_ps(experiment, traces);
+    let (mut watch, mut ended_saturated) = (Watch::new(experiment), false);
     let mut control = |engine: &engine::Progress, replay: &Replay| {
         if reported.elapsed() >= REPORT_EVERY {
             reported = Instant::now();
@@ -45,32 +60,52 @@ pub(super) fn run_experiment(
                 ..Snapshot::of(run, experiment.fabric.units.tick)
             });
         }
-        if stopped() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
+        // The engine calls this at ticks that follow from the simulation, so what is seen does, too.
+        if watch.is_due(engine.tick)
+            && let Some(saturation) = watch.look(engine.tick, replay.furthest_behind(engine.tick))
+        {
+            progress.saturated(&SaturatedRun { run, saturation });
+            ended_saturated = watched.stop_when_saturated;
+        }
+        match ended_saturated || stopped() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         }
     };
     let sampling = recording.as_mut().map(Recording::sampling);
     let end = engine.run_sampled(&mut replay, &mut control, sampling);
     let status = match stopped_by_error(&mut replay)? {
         Some(status) => status,
-        None => status_of(end, &replay)?,
+        None => match status_of(end, &replay)? {
+            Status::Interrupted if ended_saturated => Status::Saturated,
+            status => status,
+        },
     };
-    let reached = (status == Status::Interrupted).then(|| Reached {
+    let early = matches!(status, Status::Interrupted | Status::Saturated);
+    let reached = early.then(|| Reached {
         operations: replay.progress().operations,
         operations_total: records,
     });
     let mut stats = engine.stats();
     attribute_waits(&experiment.fabric, &mut stats);
     let messages = stats.messages + replay.waiting(stats.end_tick);
+    let mut jobs = outcomes_by_job(experiment, Network::Fabric, &replay);
+    if early {
+        let now_ps = experiment.fabric.units.tick.ps(stats.end_tick);
+        for (job, outcome) in experiment.jobs.iter().zip(&mut jobs) {
+            if let Some(outcome) = outcome {
+                outcome.cut_off(job.start_ps, now_ps);
+            }
+        }
+    }
     Ok(Simulation {
         status,
-        jobs: outcomes_by_job(experiment, Network::Fabric, &replay),
+        jobs,
         background: replay.background(stats.end_tick),
         messages,
         backlog: messages - stats.messages_delivered,
         measured: None,
+        saturation: watch.found(),
         reached,
         stats,
         wall: started.elapsed(),

@@ -6,7 +6,7 @@ use super::{Network, RunError};
 use crate::config::experiment::{self, Job};
 use crate::config::{ConfigError, Experiment};
 use crate::fabric::spec::{FabricSpec, Tick};
-use crate::replay::background::{BackgroundFlow, MessageSize, Rate, message_units};
+use crate::replay::background::{BackgroundFlow, MessageSize, NicQueueing, Rate, message_units};
 use crate::replay::mpi::Protocol;
 use crate::replay::outcome::JobOutcome;
 use crate::replay::program::StopCheck;
@@ -111,6 +111,11 @@ pub(super) fn replay_of<'a>(
         },
         nics: fabric.topology.nics(),
         queueing: fabric.queueing(),
+        nic_queueing: match network {
+            Network::Fabric => experiment.nic_queueing,
+            // Messages do not meet there, and nothing asks for the next one.
+            Network::Unloaded | Network::Ideal => NicQueueing::Fifo,
+        },
         seed: experiment.seed,
         background: match network {
             Network::Fabric => flows_of(experiment)?,

@@ -138,6 +138,19 @@ pub fn human_bytes(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
+/// The indefinite article of a number as it is spoken: "an" 8, 11, 18, 80 to 89, 800, 11,000; else "a".
+#[must_use]
+pub fn article(number: u64) -> &'static str {
+    let mut leading = number;
+    while leading >= 1000 {
+        leading /= 1000;
+    }
+    match leading {
+        8 | 11 | 18 | 80..=89 | 800..=899 => "an",
+        _ => "a",
+    }
+}
+
 /// A count with thin groups of three digits: `"12,345,678"`.
 #[must_use]
 pub fn human_count(count: u64) -> String {
@@ -197,6 +210,20 @@ mod tests {
         assert_eq!(rate("12.5GB/s"), Ok(Ratio::whole(12_500_000_000)));
         assert_eq!(rate("100Gb/s"), Ok(Ratio::whole(12_500_000_000)));
         assert_eq!(rate("1b/s").ok(), Ratio::new(1, 8));
+        for same in [
+            "100Gbit/s",
+            "100 Gbps",
+            "100000Mbps",
+            "0.1Tbit/s",
+            "0.1Tbps",
+            "100000000kbit/s",
+        ] {
+            assert_eq!(rate(same), Ok(Ratio::whole(12_500_000_000)), "{same}");
+            assert!(Rate::names_unit(same));
+        }
+        // A capital B is a byte, and bytes are per second.
+        assert!(rate("100GBps").is_err() && rate("100gbps").is_err());
+        assert!(!Rate::names_unit("1/3") && !Rate::names_unit("QDR x4"));
         assert!(rate("12.5GB").is_err());
     }
 
@@ -242,6 +269,18 @@ mod tests {
         assert_eq!("3/4".parse().ok(), Ratio::new(3, 4).map(BufferPart::Share));
         assert_eq!("75%".parse().ok(), Ratio::new(3, 4).map(BufferPart::Share));
         assert_eq!("0.25ns/B".parse(), Ok(CostPerByte(Ratio::whole(250))));
+    }
+
+    #[test]
+    fn articles_are_as_spoken() {
+        for number in [8, 11, 18, 80, 85, 89, 800, 8_000, 11_500, 18_000, 8_000_000] {
+            assert_eq!(article(number), "an", "{number}");
+        }
+        for number in [
+            0, 1, 2, 7, 9, 10, 12, 79, 90, 100, 110, 118, 180, 1_000, 1_800, 110_000,
+        ] {
+            assert_eq!(article(number), "a", "{number}");
+        }
     }
 
     #[test]

@@ -51,13 +51,24 @@ const RATES: &[Unit] = &[
     ("Mb/s", 125_000, 1),
     ("Gb/s", 125_000_000, 1),
     ("Tb/s", 125_000_000_000, 1),
+    ("bit/s", 1, 8),
+    ("kbit/s", 125, 1),
+    ("Mbit/s", 125_000, 1),
+    ("Gbit/s", 125_000_000, 1),
+    ("Tbit/s", 125_000_000_000, 1),
+    ("bps", 1, 8),
+    ("kbps", 125, 1),
+    ("Mbps", 125_000, 1),
+    ("Gbps", 125_000_000, 1),
+    ("Tbps", 125_000_000_000, 1),
 ];
 const COSTS: &[Unit] = &[("ps/B", 1, 1), ("ns/B", 1_000, 1), ("us/B", 1_000_000, 1)];
 
 pub(super) const BYTES_HELP: &str =
     "a size such as \"64KiB\" (B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)";
 pub(super) const TIME_HELP: &str = "a time such as \"100ns\" (ps, ns, us, ms, s)";
-pub(super) const RATE_HELP: &str = "a rate such as \"12.5GB/s\" or \"100Gb/s\"";
+pub(super) const RATE_HELP: &str =
+    "a rate such as \"12.5GB/s\" or \"100Gb/s\" (b/s, bit/s or bps; k, M, G or T before it)";
 pub(super) const COST_HELP: &str = "a cost such as \"0.25ns/B\" (ps/B, ns/B, us/B)";
 pub(super) const LATENCY_HELP: &str = "a latency such as \"8 ticks\" or \"100ns\"";
 pub(super) const BUFFER_HELP: &str =
@@ -165,6 +176,15 @@ impl FromStr for Picoseconds {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
         whole(text, TIMES, TIME_HELP, "picoseconds").map(Self)
+    }
+}
+
+impl Rate {
+    /// True if `text` ends like a rate with its unit: neither a number nor a fraction does.
+    #[must_use]
+    pub fn names_unit(text: &str) -> bool {
+        let text = text.trim_end();
+        text.ends_with("/s") || text.ends_with("bps")
     }
 }
 

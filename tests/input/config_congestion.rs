@@ -76,8 +76,6 @@ fn congestion_control_has_the_names_of_the_specification() {
         CCT = { linear = 2, shift = 1, entries = 200 }
         CCTI_Limit = 199
         CCTI_Increase = 2
-        CCTI_Min = 1
-        CCTI_Timer = "100us"
         service_levels = { default = { CCTI_Min = 5, CCTI_Timer = 10 } }
         "#;
     let spec = fabric(text);
@@ -330,7 +328,7 @@ fn parameters_out_of_range_are_named() {
 
 #[test]
 fn overrides_and_baselines_switch_control_on_and_off() {
-    let off = format!("{QUIET}CCTI_Timer = 7");
+    let off = format!("{QUIET}CCTI_Timer = 7\nkind = \"none\"");
     assert!(fabric(&off).congestion_control.is_none());
     let on = plan_with(
         &off,
@@ -387,7 +385,7 @@ fn readings_of_the_specification_are_keys() {
     let text = format!(
         "seed = 7\n{QUIET}kind = \"ib\"\nmarking = \"fixed\"\nlevel = \"sl\"\nsl_scope = \"link\"\n\
          timer_restart = \"on-becn\"\nccti_bound = \"skip\"\nird_base = \"max-packet\"\n\
-         notification = \"ack-at-once\"\nTrigger_Threshold = 3\n\
+         notification = \"ack-at-once\"\n\
          service_levels = {{ default = {{ Trigger_Threshold = 4 }} }}\n"
     );
     let spec = fabric(&text);

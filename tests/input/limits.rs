@@ -98,7 +98,7 @@ const BOUNDS: &[Bound] = &[
         ["fabric.topology.hosts", "1 to 4"],
     ),
     (
-        "[qos]\nservice_levels = [{ name = \"A\", scs = [0, 1], share = 1, tc = ",
+        "[qos]\nservice_levels = [{ name = \"A\", scs = [0, 1], tc = ",
         31,
         32,
         " }]",

@@ -181,9 +181,11 @@ fn causes_are_named_once() {
     let dir = tempfile::tempdir().unwrap();
     let cut = dir.path().join("cut.vef.gz");
     std::fs::write(&cut, &std::fs::read(&trace).unwrap()[..3000]).unwrap();
+    let empty = dir.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
     for (path, cause) in [
         (dir.path().join("nowhere.vef"), "No such file"),
-        (dir.path().to_owned(), "is a directory"),
+        (empty, "is a directory"),
         (cut.clone(), "damaged"),
     ] {
         let error = anyhow::Error::from(check_file(&path).unwrap_err());

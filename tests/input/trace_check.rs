@@ -94,7 +94,12 @@ fn a_line_of_10_gb_is_refused_in_bounded_memory() {
             let stderr = String::from_utf8(out.stderr).unwrap();
             assert_eq!(out.status.code(), Some(2), "{name}: {stderr}");
             assert_eq!(stderr.lines().count(), 1, "{stderr}");
-            assert!(stderr.contains(&format!("{name}:{line}: ")), "{stderr}");
+            // A file of zero bytes has no lines.
+            let place = match (head, name) {
+                ("", "plain.vef") => format!("{name}: binary data"),
+                _ => format!("{name}:{line}: "),
+            };
+            assert!(stderr.contains(&place), "{stderr}");
             assert!(start.elapsed() < Duration::from_secs(20), "{name}");
         }
     }

@@ -91,7 +91,11 @@ fn an_overlong_line_is_refused_without_reading_it() {
         f.as_file().set_len(10 << 30).unwrap();
         let start = Instant::now();
         let text = VefProgram::open(f.path()).unwrap_err().to_string();
-        let place = format!("{}:{line}: ", f.path().display());
+        // A file of zero bytes has no lines.
+        let place = match head {
+            "" => format!("{}: binary data", f.path().display()),
+            _ => format!("{}:{line}: ", f.path().display()),
+        };
         assert!(text.starts_with(&place), "{text}");
         assert!(start.elapsed() < Duration::from_secs(5));
     }

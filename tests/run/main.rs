@@ -15,6 +15,7 @@ mod progress;
 mod real_traces;
 mod records;
 mod run_results;
+mod saturation;
 mod series;
 mod streams;
 mod theory;

@@ -79,6 +79,44 @@ fn curves_depend_on_experiment_and_seed_only() {
     assert_ne!(first, run("8", "2"), "the seed does not matter");
 }
 
+/// All results but those of the second of two flows, which must be zeros, and the experiment
+/// with its hash.
+fn without_second_flow(mut json: Value) -> String {
+    let document = json.as_object_mut().unwrap();
+    for key in ["engine", "experiment", "experiment_hash"] {
+        document.remove(key).unwrap();
+    }
+    let flows = document["background"].as_array_mut().unwrap();
+    if let Some(silent) = flows.drain(1..).next() {
+        let numbers = silent.as_object().unwrap().values();
+        let numbers: Vec<f64> = numbers.filter_map(Value::as_f64).collect();
+        assert_eq!(numbers, [0.0; 5]);
+    }
+    json.to_string()
+}
+
+#[test]
+fn a_flow_of_rate_0_changes_nothing() {
+    let tree = ["configs/hpl-16-tree.toml", "--set", TRACE];
+    let curve = [
+        "configs/validation-004-uniform.toml",
+        "--set",
+        "measure.loads=[0.4]",
+    ];
+    let one = r#"{ rate = 0.3, sl = "SL" }"#;
+    let silent = r#"{ rate = 0, sl = "SL", message = "64KiB", pattern = "neighbour" }"#;
+    for ([config, set, value], sl) in [(tree, "BK"), (curve, "default")] {
+        let with = |flows: &[&str]| {
+            let flows = format!("background=[{}]", flows.join(", ")).replace("SL", sl);
+            let scale = "--no-split";
+            without_second_flow(result(&[
+                "run", config, set, value, "--set", &flows, "--json", scale,
+            ]))
+        };
+        assert_eq!(with(&[one]), with(&[one, silent]), "{config}");
+    }
+}
+
 #[test]
 fn every_key_of_a_result_is_documented() {
     let document = std::fs::read_to_string(Path::new(ROOT).join("docs/result.md")).unwrap();

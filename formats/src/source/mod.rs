@@ -4,9 +4,11 @@
 //! blocks ahead of the reader, because decompression is slower than parsing. A pipe and standard
 //! input, which is called `-`, are streams: they can be read once, or [kept](Input::repeatable).
 
+mod directory;
 mod input;
 mod spool;
 
+pub use self::directory::directory;
 pub use self::input::Input;
 
 use std::fs::File;
@@ -137,14 +139,23 @@ impl Source {
         })
     }
 
+    /// The first bytes that are there at once, by which its format is recognised; empty only if the
+    /// file is.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub fn head(&mut self) -> Result<&[u8], Error> {
+        while self.buffer().0.is_empty() && !self.buffer().1 {
+            self.more()?;
+        }
+        Ok(self.buffer().0)
+    }
+
     fn file(path: &Path) -> io::Result<Bytes> {
         let mut file = File::open(path)?;
         let meta = file.metadata()?;
         if meta.is_dir() {
-            return Err(io::Error::new(
-                io::ErrorKind::IsADirectory,
-                "is a directory, not a trace file",
-            ));
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, directory(path)));
         }
         let start = start_of(&mut file)?;
         match Encoding::of(&start) {

@@ -62,7 +62,15 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// The field at the start of `rest`, for a message; `cut` says that the line goes on after `rest`.
+/// UTF-8 without control characters but tabs and carriage returns; a character may be cut off.
+fn is_text(field: &[u8]) -> bool {
+    let control = |b: &u8| b.is_ascii_control() && !matches!(b, b'\t' | b'\r');
+    let utf8 = std::str::from_utf8(field).map_or_else(|e| e.error_len().is_none(), |_| true);
+    utf8 && !field.iter().any(control)
+}
+
+/// The field at the start of `rest`, for a message; what is no text is not shown. `cut` says that the
+/// line goes on after `rest`.
 pub(super) fn quote(rest: &[u8], cut: bool) -> String {
     match rest.first() {
         None => "the end of the file".into(),
@@ -70,7 +78,11 @@ pub(super) fn quote(rest: &[u8], cut: bool) -> String {
         Some(b' ') => "a space".into(),
         Some(_) => {
             let end = rest.iter().position(|b| matches!(b, b' ' | b'\n'));
-            quoted_bytes(&rest[..end.unwrap_or(rest.len())], end.is_some() || !cut)
+            let field = &rest[..end.unwrap_or(rest.len())];
+            match is_text(field) {
+                true => quoted_bytes(field, end.is_some() || !cut),
+                false => "binary data".into(),
+            }
         }
     }
 }

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use super::parse_error::ParseError;
 use super::parser::{Parser, Step};
 use super::record::{Comm, Header, Record};
 use crate::error::Error;
+use crate::foreign::Foreign;
 use crate::source::Source;
 
 /// A VEF file, open after its header and communicators.
@@ -50,7 +52,7 @@ impl Reader {
                 }
                 Ok(Step::NeedMore) => source.more()?,
                 Ok(Step::Record { .. } | Step::End) => {}
-                Err(e) => return Err(Error::parse(source.path(), e)),
+                Err(e) => return Err(unread(&source, parser.line() == 0, e)),
             }
             if let Some(header) = header.take_if(|h| h.comms as usize == comms.len()) {
                 return Ok(Self {
@@ -106,6 +108,19 @@ impl Reader {
                 Err(e) => return Err(Error::parse(self.source.path(), e)),
             }
         }
+    }
+}
+
+/// Why the start of a file is not VEF. If its `first` line does not begin like one, it may be of another
+/// format altogether.
+#[cold]
+fn unread(source: &Source, first: bool, error: ParseError) -> Error {
+    let head = source.buffer().0;
+    let other = first && !head.starts_with(b"VEF");
+    let foreign = other.then(|| Foreign::of(head)).flatten();
+    match foreign {
+        Some(format) => Error::foreign(source.path(), format),
+        None => Error::parse(source.path(), error),
     }
 }
 

@@ -3,8 +3,9 @@
 mod eta;
 mod text;
 
+use super::tell;
 use eta::Eta;
-use flitwise::run::{Progress, Run, Snapshot};
+use flitwise::run::{Progress, Run, SaturatedRun, Snapshot};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
@@ -48,6 +49,14 @@ impl Progress for Shown {
         match self {
             Self::Bar(bar) => bar.update(s),
             Self::Lines(lines) => lines.update(s),
+        }
+    }
+
+    fn saturated(&self, seen: &SaturatedRun) {
+        let warning = text::saturated(seen);
+        match self {
+            Self::Bar(bar) => bar.bar.suspend(|| tell(format_args!("{warning}"))),
+            Self::Lines(_) => tell(format_args!("{warning}")),
         }
     }
 }

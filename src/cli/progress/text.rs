@@ -1,6 +1,6 @@
 //! What is said of a run that goes on.
 
-use flitwise::run::{Run, Snapshot};
+use flitwise::run::{Run, SaturatedRun, Snapshot};
 #[cfg(test)]
 use flitwise::units::TickLength;
 use flitwise::units::{human_count, short_time};
@@ -59,6 +59,25 @@ pub(super) fn work(s: &Snapshot) -> Work {
             is_bound: true,
         },
     }
+}
+
+/// The warning that a background flow falls ever further behind.
+pub(super) fn saturated(seen: &SaturatedRun) -> String {
+    let which = match seen.run {
+        Run::Baseline(at) => format!("baseline {}: ", at + 1),
+        _ => String::new(),
+    };
+    let saturation = &seen.saturation;
+    format!(
+        "warning: {which}saturated: background {} sends more than NIC {} can; at {} of simulated time its \
+         oldest message has waited for {}, and the wait grows, also for jobs on its service level. Lower \
+         its rate, give it an `sl` of its own, or let flows take turns with \
+         fabric.nic_queueing = \"per-flow\"; --stop-when-saturated ends such runs",
+        saturation.flow,
+        saturation.nic,
+        short_time(saturation.at_ps),
+        short_time(saturation.behind_ps),
+    )
 }
 
 /// The state of a run in a line, and the time that is left.

@@ -159,6 +159,29 @@ pub(super) fn resolve(raw: &RawKind, p: &mut SwitchParameters) -> Result<(), Con
     Ok(())
 }
 
+/// The scheduler of a file that names none; `of_preset` is the one of the preset of `[qos]`.
+pub(super) fn usual_scheduler(
+    raw: &RawFabric,
+    of_preset: Option<RawScheduler>,
+) -> Result<RawScheduler, ConfigError> {
+    let usual = defaults(raw)?.scheduler;
+    Ok(match raw.kind {
+        RawKind::Hierarchical(_) => of_preset.unwrap_or(usual),
+        // QoS presets have schedulers of hierarchical switches.
+        RawKind::Voq(_) => usual,
+    })
+}
+
+/// A key of `[fabric]` that only its kind of switch has and that nothing uses, and why.
+pub(super) fn ignored(
+    raw: &RawFabric,
+) -> Result<Option<(&'static str, &'static str)>, ConfigError> {
+    Ok(match (&raw.kind, defaults(raw)?.parameters.switch) {
+        (RawKind::Voq(raw), SwitchParameters::Voq(p)) => raw.ignored(&p),
+        _ => None,
+    })
+}
+
 /// Resolves what decides which packet a link carries next. Returns the DTable, if that is what
 /// decides.
 pub(super) fn schedule(

@@ -72,7 +72,7 @@ impl<'de> Deserialize<'de> for RawSpeed {
                 f.write_str(HELP)
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<RawSpeed, E> {
-                if !text.trim_end().ends_with("/s") {
+                if !Rate::names_unit(text) {
                     let speed: LinkSpeed = text.parse().map_err(E::custom)?;
                     return Ok(RawSpeed(speed.bits_per_second()));
                 }
@@ -106,7 +106,7 @@ impl<'de> Deserialize<'de> for RawHcaRate {
             fn visit_str<E: Error>(self, text: &str) -> Result<RawHcaRate, E> {
                 match text.trim() {
                     "unlimited" => Ok(RawHcaRate(AdapterRate::Unlimited)),
-                    text if text.ends_with("/s") => {
+                    text if Rate::names_unit(text) => {
                         let rate = text.parse().map_err(E::custom)?;
                         Ok(RawHcaRate(AdapterRate::Payload(rate)))
                     }
@@ -163,6 +163,17 @@ impl RawVoq {
         replace(&mut p.acks, *acks);
         replace(&mut p.ack_bytes, ack.map(|b| b.0));
         Ok(())
+    }
+}
+
+impl RawVoq {
+    /// A key that nothing uses, and why; `p`: the parameters of the preset.
+    pub(super) fn ignored(&self, p: &VoqParameters) -> Option<(&'static str, &'static str)> {
+        let none = self.acks.is_none() && p.acks == Acks::None;
+        (none && self.ack.is_some()).then_some((
+            "fabric.ack",
+            "there are no ACKs; add acks = \"per-message\" or \"per-packet\", or remove it",
+        ))
     }
 }
 

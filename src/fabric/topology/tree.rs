@@ -7,6 +7,7 @@ use super::{
 };
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{RingTie, SpecError};
+use crate::units::article;
 use serde_json::{Value, json};
 
 /// Parameters of a k-ary n-tree. Switch `level * k^(n-1) + w`, level 0 at the
@@ -22,7 +23,8 @@ impl Tree {
     pub(super) fn build(k: u32, n: u32, hosts: Option<u32>) -> Result<Topology, SpecError> {
         if k < 2 || n < 1 {
             return Err(invalid(format!(
-                "a {k}-ary {n}-tree needs k >= 2 and n >= 1"
+                "{} {k}-ary {n}-tree needs k >= 2 and n >= 1",
+                article(k.into())
             )));
         }
         let slots = u64::from(k)

@@ -2,6 +2,7 @@
 //! message at once. [`backlog_tests`](super::backlog_tests) use a fabric that does not.
 
 use super::*;
+use crate::fabric::workload::Message;
 
 /// A sender to one NIC, by their numbers.
 pub(super) fn sender(from: u32, to: u32) -> Sender {
@@ -231,12 +232,12 @@ fn jobs_queue_behind_flows(queueing: Queueing) {
     };
     let mut out = Vec::new();
     // On another service level or in an empty queue a message goes to the fabric at once.
-    background.admit(Message { sl: 2, ..job(0, 1) }, &mut out);
-    background.admit(job(0, 2), &mut out);
+    background.admit(0, Message { sl: 2, ..job(0, 1) }, &mut out);
+    background.admit(0, job(0, 2), &mut out);
     assert_eq!(out.len(), 2);
     // The fabric has a message of the queue: later ones wait, in the order of creation.
-    background.admit(job(100, 3), &mut out);
-    background.admit(job(100, 4), &mut out);
+    background.admit(0, job(100, 3), &mut out);
+    background.admit(0, job(100, 4), &mut out);
     assert_eq!(out.len(), 2);
     assert!(background.waiting(100) > 2);
     background.act(200, &mut out);
@@ -251,12 +252,29 @@ fn jobs_queue_behind_flows(queueing: Queueing) {
 }
 
 #[test]
+fn a_rate_of_0_sends_nothing() {
+    for queueing in [Queueing::PerLevel, Queueing::PerPair] {
+        let mut silent = flow(1, 8, (0, 1), 4);
+        for injection in [Injection::Cbr, Injection::Bernoulli] {
+            silent.injection = injection;
+            let background = Background::new(&[silent.clone()], 4, 1, queueing).unwrap();
+            assert_eq!(background.next_tick(), Tick::MAX);
+            assert_eq!(background.waiting(1_000_000), 0);
+            assert_eq!(background.outcomes(1_000_000)[0].messages, 0);
+        }
+        // Even a flow of rate 0 must be one that could be.
+        silent.senders = vec![sender(2, 2)];
+        assert!(Background::new(&[silent], 4, 1, queueing).is_err());
+    }
+}
+
+#[test]
 fn impossible_flows_are_errors() {
     let new = |flow: BackgroundFlow, nics| {
         Background::new(&[flow], nics, 1, Queueing::PerLevel).map(|_| ())
     };
     let nothing = Err(BackgroundError::Nothing);
-    assert_eq!(new(flow(0, 1, (0, 1), 4), 4), nothing);
+    assert_eq!(new(flow(0, 1, (1, 0), 4), 4), nothing);
     assert_eq!(new(flow(0, 0, (1, 1), 4), 4), nothing);
     let slow = flow(0, u64::MAX, (1, 2), 4);
     assert_eq!(new(slow.clone(), 4), Err(BackgroundError::TooSlow));

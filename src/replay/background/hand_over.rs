@@ -3,22 +3,28 @@
 //! [`queues`](super::queues) stores the waiting messages.
 
 use super::Background;
+use super::turns::{NicQueueing, Turn};
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{AppQueue, Message};
 
 impl Background {
-    /// Takes `message` of a job. It goes to `out` if the fabric has no message of its queue, and
-    /// waits in the queue otherwise.
+    /// Takes `message` of job number `job`. It goes to `out` if the fabric has no message of its queue,
+    /// and waits in the queue otherwise.
     #[inline]
-    pub fn admit(&mut self, message: Message, out: &mut Vec<Message>) {
+    pub fn admit(&mut self, job: u32, message: Message, out: &mut Vec<Message>) {
         let Some(queue) = self.queues.get(message.src, message.sl, message.dst) else {
             out.push(message);
             return;
         };
+        let turn = match self.nic_queueing {
+            NicQueueing::Fifo => Turn::of_job(0),
+            NicQueueing::PerFlow => Turn::of_job(job),
+        };
         let queue = &mut self.queues[queue];
         if std::mem::replace(&mut queue.busy, true) {
-            queue.held.push_back(message);
+            queue.held.push(turn, message);
         } else {
+            queue.last = turn;
             out.push(message);
         }
     }
@@ -72,7 +78,8 @@ impl Background {
             flow.count(source.size);
             if let Some(queue) = self.queues.get(source.nic, flow.sl, dst) {
                 let state = &mut self.queues[queue];
-                if is_on_time && state.is_unused() {
+                let in_order = self.nic_queueing == NicQueueing::Fifo;
+                if in_order && is_on_time && state.is_unused() {
                     // A message of a job or of an earlier flow would be in the queue by now.
                     state.busy = true;
                     let message = source.message(flow, dst);
@@ -95,19 +102,22 @@ impl Background {
     }
 
     /// The next message of `queue`, of which the fabric has none left; `None` if no message was
-    /// created by tick `now`. Among messages created in the same tick, messages of jobs come
-    /// first. Messages of flows follow in the order of the flows.
+    /// created by tick `now`. In a FIFO, among messages created in the same tick, messages of jobs
+    /// come first, and messages of flows follow in the order of the flows.
     pub fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
         let queue = self.queues.find(queue)?;
         let state = &mut self.queues[queue];
         if state.is_empty() {
             state.busy = false;
+            state.last = Turn::BEFORE_FIRST;
             self.queues.release(queue);
             return None;
         }
         let message = self.next_message(queue, now);
         if message.is_none() {
-            self.queues[queue].busy = false;
+            let state = &mut self.queues[queue];
+            state.busy = false;
+            state.last = Turn::BEFORE_FIRST;
             self.put_on_agenda(queue);
             self.queues.release(queue);
         }
@@ -116,14 +126,19 @@ impl Background {
 
     /// Takes the next message of `queue` if it was created by tick `now`.
     fn next_message(&mut self, queue: u32, now: Tick) -> Option<Message> {
+        if self.nic_queueing == NicQueueing::PerFlow {
+            return self.message_in_turn(queue, now);
+        }
         let state = &mut self.queues[queue];
         let own = state
             .sources
             .clone()
             .min_by_key(|&source| self.sources[source as usize].next.tick);
-        let own = own.map(|source| &mut self.sources[source as usize]);
         // In the same tick the order of the flows decides.
-        let first_own = own.as_ref().map(|source| (source.next.tick, source.flow));
+        let first_own = own.map(|source| {
+            let source = &self.sources[source as usize];
+            (source.next.tick, source.flow)
+        });
         let drawn = match state.drawn.is_empty() {
             true => None,
             false => state
@@ -134,28 +149,46 @@ impl Background {
         let tick = first.map_or(Tick::MAX, |(tick, _)| tick);
         // Messages of jobs come first, also in the same tick.
         if state.held.front().is_some_and(|held| held.created <= tick) {
-            return state.held.pop_front();
+            return state.held.pop();
         }
         if tick > now || tick == Tick::MAX {
             return None;
         }
-        let message = if let Some((at, (_, flow))) = drawn {
-            let flow = &self.flows[flow as usize];
-            let message = state.drawn[at].source.message(flow, state.destination());
-            state.advance_drawn(at, self.nics, flow);
-            message
-        } else {
-            let source = own?;
-            let flow = &mut self.flows[source.flow as usize];
-            let dst = source.draw_target(self.nics);
-            let message = source.message(flow, dst);
-            flow.count(source.size);
-            source.advance(flow);
-            message
-        };
+        match drawn {
+            Some((at, _)) => Some(self.take_drawn(queue, at)),
+            None => Some(self.take_own(own?)),
+        }
+    }
+
+    /// Hands over the next message of source number `source`, which feeds only one queue.
+    #[inline]
+    pub(super) fn take_own(&mut self, source: u32) -> Message {
+        let source = &mut self.sources[source as usize];
+        let flow = &mut self.flows[source.flow as usize];
+        let dst = source.draw_target(self.nics);
+        let message = source.message(flow, dst);
+        flow.count(source.size);
+        source.advance(flow);
+        self.count_handed(&message);
+        message
+    }
+
+    /// Hands over the first message of entry `at` of those drawn for `queue`.
+    #[inline]
+    pub(super) fn take_drawn(&mut self, queue: u32, at: usize) -> Message {
+        let state = &mut self.queues[queue];
+        let source = &state.drawn[at].source;
+        let flow = &self.flows[source.flow as usize];
+        let message = source.message(flow, state.destination());
+        state.advance_drawn(at, self.nics, flow);
+        self.count_handed(&message);
+        message
+    }
+
+    #[inline]
+    fn count_handed(&mut self, message: &Message) {
         self.handed += 1;
         self.handed_bytes = self.handed_bytes.saturating_add(message.bytes);
-        Some(message)
     }
 
     /// Puts `queue`, of which the fabric has no message, on the agenda at the tick of the next

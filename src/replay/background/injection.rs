@@ -8,7 +8,7 @@ use crate::random::Stream;
 /// A rate of `units / ticks`, in units of link time per tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
-    /// Numerator, at least 1.
+    /// Numerator; with 0 nothing is ever sent.
     pub units: u64,
     /// Denominator, at least 1.
     pub ticks: u64,
@@ -37,6 +37,8 @@ pub(super) struct SubTick {
 /// When the messages of one flow are created.
 #[derive(Debug, Clone)]
 pub(super) enum InjectionProcess {
+    /// A rate of 0: there is no first message.
+    Silent,
     Cbr {
         parts_per_tick: u64,
         /// Time from a message to the next one, by the size of the first.
@@ -49,7 +51,7 @@ impl InjectionProcess {
     /// The injection process of messages with `sizes` (units of link time, weight) at `rate`.
     ///
     /// # Errors
-    /// If there is nothing to send or the time between two messages exceeds 2⁶⁴ ticks.
+    /// If a message has no unit or the time between two messages exceeds 2⁶⁴ ticks.
     pub(super) fn new(
         injection: Injection,
         sizes: &[(u64, u64)],
@@ -58,8 +60,11 @@ impl InjectionProcess {
         let nothing = sizes
             .iter()
             .any(|&(units, weight)| units == 0 || weight == 0);
-        if sizes.is_empty() || nothing || rate.units == 0 || rate.ticks == 0 {
+        if sizes.is_empty() || nothing || rate.ticks == 0 {
             return Err(BackgroundError::Nothing);
+        }
+        if rate.units == 0 {
+            return Ok(Self::Silent);
         }
         match injection {
             Injection::Cbr => {
@@ -103,6 +108,7 @@ impl InjectionProcess {
             parts: 0,
         };
         match self {
+            Self::Silent => SubTick::NEVER,
             Self::Cbr {
                 parts_per_tick,
                 spans,
@@ -120,6 +126,7 @@ impl InjectionProcess {
     #[inline]
     pub(super) fn after(&self, time: SubTick, size: usize, stream: &mut Stream) -> SubTick {
         match self {
+            Self::Silent => SubTick::NEVER,
             Self::Cbr {
                 parts_per_tick,
                 spans,
@@ -132,6 +139,7 @@ impl InjectionProcess {
     /// unless it is known without drawing: with messages of one size at constant rate.
     pub(super) fn count(&self, time: SubTick, end: Tick) -> Option<u64> {
         match self {
+            Self::Silent => Some(0),
             Self::Cbr {
                 parts_per_tick,
                 spans,

@@ -8,7 +8,8 @@
 //! Phase 3 of a tick (`docs/model.md` §5) calls this module through the
 //! [`Workload`](crate::fabric::workload::Workload) of the replay. It creates messages and
 //! counts them; the fabric cuts them into packets. `injection` decides when messages are
-//! created, `pattern` where they go, and `queues` stores the waiting ones.
+//! created, `pattern` where they go, `source` joins the two, `queues` stores the waiting ones, and `turns` says whose comes
+//! next where flows take turns.
 
 mod agenda;
 #[cfg(test)]
@@ -19,16 +20,20 @@ mod hand_over;
 mod injection;
 mod pattern;
 mod queues;
+mod source;
+mod turns;
+#[cfg(test)]
+mod turns_tests;
 
 use self::agenda::Agenda;
 pub use self::injection::{Injection, Rate};
-use self::injection::{InjectionProcess, SubTick};
 pub use self::pattern::{Pattern, PatternError, Sender, Target};
 use self::queues::Queues;
+use self::source::{Flow, Source};
+pub use self::turns::NicQueueing;
 use crate::fabric::ids::{NicId, NicPair};
 use crate::fabric::spec::{FabricSpec, Tick};
-use crate::fabric::workload::{Message, Queueing};
-use crate::random::{Purpose, Stream};
+use crate::fabric::workload::Queueing;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -75,8 +80,8 @@ pub struct BackgroundFlow {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BackgroundError {
-    /// The numerator or denominator of the rate is 0, or a message has no flit.
-    #[error("a background flow needs a rate above 0 and messages of at least one flit")]
+    /// The denominator of the rate is 0, or a message has no flit.
+    #[error("a background flow needs a rate and messages of at least one flit")]
     Nothing,
     /// The time between two messages exceeds the range of ticks.
     #[error("the time between two background messages is longer than 2^60 ticks")]
@@ -128,6 +133,17 @@ pub struct BackgroundOutcome {
     pub units_delivered: u64,
 }
 
+/// The message of a flow that has waited longest in an application queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Behind {
+    /// Number of its flow.
+    pub flow: u32,
+    /// NIC that is to send it.
+    pub nic: NicId,
+    /// Tick of its creation.
+    pub since: Tick,
+}
+
 impl BackgroundFlow {
     /// Checks sizes and rate without a fabric.
     ///
@@ -162,6 +178,7 @@ impl BackgroundOutcome {
 #[derive(Debug, Clone)]
 pub struct Background {
     nics: u32,
+    nic_queueing: NicQueueing,
     flows: Vec<Flow>,
     /// In the order of [`Queues::new`].
     sources: Vec<Source>,
@@ -180,31 +197,6 @@ pub struct Background {
     handed_bytes: u64,
 }
 
-#[derive(Debug, Clone)]
-struct Flow {
-    sl: u8,
-    sizes: Vec<MessageSize>,
-    /// Sum of the weights.
-    weights: u64,
-    process: InjectionProcess,
-    stop: Tick,
-    /// Messages that the sources have passed, and messages delivered.
-    so_far: BackgroundOutcome,
-}
-
-/// A NIC within a flow.
-#[derive(Debug, Clone)]
-struct Source {
-    flow: u32,
-    nic: NicId,
-    target: Target,
-    /// Index of the size of the next message.
-    size: u32,
-    /// Creation of the next message; [`SubTick::NEVER`] after the last.
-    next: SubTick,
-    stream: Stream,
-}
-
 impl Background {
     /// The flows on a fabric with `nics` NICs. `queueing` says how messages queue there, and
     /// `seed` is the seed of the experiment.
@@ -216,6 +208,32 @@ impl Background {
         nics: u32,
         seed: u64,
         queueing: Queueing,
+    ) -> Result<Self, BackgroundError> {
+        Self::with(flows, nics, seed, queueing, NicQueueing::Fifo, &[])
+    }
+
+    /// The same, but in every application queue the flows take turns
+    /// ([`NicQueueing::PerFlow`]). Jobs send on the service levels `levels`.
+    ///
+    /// # Errors
+    /// As [`Background::new`].
+    pub fn taking_turns(
+        flows: &[BackgroundFlow],
+        nics: u32,
+        seed: u64,
+        queueing: Queueing,
+        levels: &[u8],
+    ) -> Result<Self, BackgroundError> {
+        Self::with(flows, nics, seed, queueing, NicQueueing::PerFlow, levels)
+    }
+
+    fn with(
+        flows: &[BackgroundFlow],
+        nics: u32,
+        seed: u64,
+        queueing: Queueing,
+        nic_queueing: NicQueueing,
+        shared: &[u8],
     ) -> Result<Self, BackgroundError> {
         if !flows.is_empty() && nics < 2 {
             return Err(BackgroundError::TooFewNics(nics));
@@ -229,10 +247,11 @@ impl Background {
             state.add_sources(flow, index, nics, seed, &mut sources)?;
             states.push(state);
         }
-        let queues = Queues::new(queueing, &states, nics, &mut sources);
+        let queues = Queues::new(queueing, &states, shared, nics, &mut sources);
         let permanent = queues.permanent();
         let mut background = Self {
             nics,
+            nic_queueing,
             agenda: Agenda::new(permanent as usize + sources.len()),
             queues,
             due: Vec::new(),
@@ -253,6 +272,13 @@ impl Background {
             }
         }
         Ok(background)
+    }
+
+    /// True if the flows take turns.
+    #[inline]
+    #[must_use]
+    pub fn takes_turns(&self) -> bool {
+        self.nic_queueing == NicQueueing::PerFlow
     }
 
     /// Tick in which [`Background::act`] is due: a message may be created for a queue of which
@@ -312,6 +338,21 @@ impl Background {
         created - self.handed + held as u64
     }
 
+    /// The message of a flow created first of those that wait at tick `now`; of several in one tick that
+    /// of the first flow and NIC.
+    #[must_use]
+    pub fn furthest_behind(&self, now: Tick) -> Option<Behind> {
+        let drawn = self.queues.iter().flat_map(|queue| &queue.drawn);
+        let sources = self.sources.iter().chain(drawn.map(|drawn| &drawn.source));
+        let waiting = sources.filter(|source| source.next.tick <= now);
+        let first = waiting.min_by_key(|source| (source.next.tick, source.flow, source.nic))?;
+        (first.next.tick < Tick::MAX).then_some(Behind {
+            flow: first.flow,
+            nic: first.nic,
+            since: first.next.tick,
+        })
+    }
+
     /// Messages handed to the fabric so far.
     #[must_use]
     pub fn messages(&self) -> u64 {
@@ -322,148 +363,5 @@ impl Background {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.handed_bytes
-    }
-}
-
-impl Flow {
-    /// A flow at its start.
-    fn new(flow: &BackgroundFlow) -> Result<Self, BackgroundError> {
-        if flow.sizes.len() > MAX_SIZES {
-            return Err(BackgroundError::TooMany);
-        }
-        let sizes: Vec<(u64, u64)> = flow.sizes.iter().map(|s| (s.units, s.weight)).collect();
-        let weights = sizes
-            .iter()
-            .try_fold(0_u64, |sum, size| sum.checked_add(size.1));
-        Ok(Self {
-            sl: flow.sl,
-            process: InjectionProcess::new(flow.injection, &sizes, flow.rate)?,
-            sizes: flow.sizes.clone(),
-            weights: weights.ok_or(BackgroundError::TooMany)?,
-            stop: flow.stop,
-            so_far: BackgroundOutcome {
-                sl: flow.sl,
-                ..BackgroundOutcome::default()
-            },
-        })
-    }
-
-    /// Adds the sources of flow number `index`, each with a random stream of its own.
-    fn add_sources(
-        &self,
-        flow: &BackgroundFlow,
-        index: u32,
-        nics: u32,
-        seed: u64,
-        sources: &mut Vec<Source>,
-    ) -> Result<(), BackgroundError> {
-        for &Sender { nic, target } in &flow.senders {
-            let to = match target {
-                Target::Nic(to) => to,
-                Target::Uniform => NicId::new((nic.get() + 1) % nics),
-            };
-            if nic.get() >= nics || to.get() >= nics || to == nic {
-                return Err(BackgroundError::Sender {
-                    pair: NicPair { src: nic, dst: to },
-                    last: nics - 1,
-                });
-            }
-            let component = [u64::from(index), u64::from(nic.get())];
-            let mut stream = Stream::new(seed, Purpose::Background, component);
-            let size = self.draw_size(&mut stream);
-            let next = self.process.first(flow.start, size as usize, &mut stream);
-            sources.push(Source {
-                flow: index,
-                nic,
-                target,
-                size,
-                next: self.until_stop(next),
-                stream,
-            });
-        }
-        Ok(())
-    }
-
-    /// Counts a message of size number `size` that its source has passed.
-    #[inline]
-    fn count(&mut self, size: u32) {
-        let units = self.sizes[size as usize].units;
-        self.so_far.messages += 1;
-        self.so_far.units = self.so_far.units.saturating_add(units);
-    }
-
-    /// Draws the index of a size.
-    #[inline]
-    fn draw_size(&self, stream: &mut Stream) -> u32 {
-        if self.sizes.len() == 1 {
-            return 0;
-        }
-        let mut drawn = stream.below(self.weights);
-        let chosen = self.sizes.iter().position(|size| {
-            let found = drawn < size.weight;
-            drawn = drawn.saturating_sub(size.weight);
-            found
-        });
-        chosen.unwrap_or(0) as u32
-    }
-
-    /// `time`, or never if the flow has stopped by then.
-    #[inline]
-    fn until_stop(&self, time: SubTick) -> SubTick {
-        if time.tick < self.stop {
-            time
-        } else {
-            SubTick::NEVER
-        }
-    }
-}
-
-impl Source {
-    /// The next message, whose destination is `dst`.
-    #[inline]
-    fn message(&self, flow: &Flow, dst: NicId) -> Message {
-        Message {
-            src: self.nic,
-            dst,
-            sl: flow.sl,
-            bytes: flow.sizes[self.size as usize].bytes,
-            created: self.next.tick,
-            token: BACKGROUND_TOKEN
-                - u64::from(self.flow) * MAX_SIZES as u64
-                - u64::from(self.size),
-            report_injection: false,
-        }
-    }
-
-    /// Advances to the next message to `dst`, if there is one, with its destination drawn.
-    #[inline]
-    fn seek(&mut self, dst: NicId, nics: u32, flow: &Flow) {
-        loop {
-            self.advance(flow);
-            if self.next.tick == Tick::MAX || self.draw_target(nics) == dst {
-                return;
-            }
-        }
-    }
-
-    /// Draws the destination of the next message.
-    #[inline]
-    fn draw_target(&mut self, nics: u32) -> NicId {
-        match self.target {
-            Target::Nic(nic) => nic,
-            Target::Uniform => {
-                let other = self.stream.below(u64::from(nics) - 1) as u32;
-                NicId::new(other + u32::from(other >= self.nic.get()))
-            }
-        }
-    }
-
-    /// Advances to the message after the next.
-    #[inline]
-    fn advance(&mut self, flow: &Flow) {
-        let size = self.size as usize;
-        self.size = flow.draw_size(&mut self.stream);
-        let next = flow.process.after(self.next, size, &mut self.stream);
-        self.next = flow.until_stop(next);
     }
 }

@@ -7,17 +7,17 @@
 //! [`Drawn`] stands for its messages in one queue: their number, and a copy of the source at the
 //! first of them. The copy draws again to find the next one.
 
+use super::turns::{Held, Turn};
 use super::{Flow, Source};
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
-use crate::fabric::workload::{AppQueue, Message, Queueing};
+use crate::fabric::workload::{AppQueue, Queueing};
 use crate::replay::background::Target;
 use hashbrown::HashMap;
-use std::collections::VecDeque;
 use std::ops::{Index, IndexMut, Range};
 
 /// An application queue.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Queue {
     /// The sources that feed only this queue.
     pub sources: Range<u32>,
@@ -25,12 +25,28 @@ pub(super) struct Queue {
     pub busy: bool,
     /// The queue is on the agenda, at or before the tick of the next message of `sources`.
     pub on_agenda: bool,
-    /// Messages of jobs that wait, in order.
-    pub held: VecDeque<Message>,
+    /// Messages of jobs that wait.
+    pub held: Held,
+    /// The flow served last, since the queue was empty; only used where flows take turns.
+    pub last: Turn,
     /// Waiting messages of sources that draw destinations. One entry per source.
     pub drawn: Vec<Drawn>,
     /// Only used with a queue per destination.
     key: Key,
+}
+
+impl Queue {
+    fn of(key: Key) -> Self {
+        Self {
+            sources: 0..0,
+            busy: false,
+            on_agenda: false,
+            held: Held::default(),
+            last: Turn::BEFORE_FIRST,
+            drawn: Vec::new(),
+            key,
+        }
+    }
 }
 
 /// Waiting messages of one source to one destination.
@@ -134,7 +150,7 @@ impl Places {
     }
 }
 
-/// All application queues that flows feed.
+/// All application queues that flows feed, and where flows take turns, all that jobs feed.
 #[derive(Debug, Clone)]
 pub(super) struct Queues {
     list: Vec<Queue>,
@@ -148,7 +164,7 @@ pub(super) struct Queues {
 /// Finds a queue in the list.
 #[derive(Debug, Clone)]
 enum Lookup {
-    /// With a queue per SL: the queue of NIC 0 for each SL that has flows. The queues of the
+    /// With a queue per SL: the queue of NIC 0 for each SL that has queues. The queues of the
     /// other NICs follow it.
     Levels(Vec<Option<u32>>),
     /// With a queue per queue pair.
@@ -156,31 +172,38 @@ enum Lookup {
         places: Places,
         /// Temporary queues that are not in use.
         free: Vec<u32>,
-        /// By SL × NICs + NIC: true if a source there draws destinations. Empty if none does.
+        /// By SL × NICs + NIC: true if a queue to any destination may be needed, since a source there
+        /// draws destinations or flows take turns. Empty if none is.
         draws: Vec<bool>,
     },
 }
 
 impl Queues {
     /// The queues that `sources` feed. Sorts the sources by queue, then by flow. Sources that
-    /// draw destinations for many queues come last.
+    /// draw destinations for many queues come last. `shared`: service levels on which jobs take
+    /// turns, whether a flow feeds them or not.
     pub(super) fn new(
         queueing: Queueing,
         flows: &[Flow],
+        shared: &[u8],
         nics: u32,
         sources: &mut [Source],
     ) -> Self {
         match queueing {
-            Queueing::PerLevel => Self::per_level(flows, nics, sources),
-            Queueing::PerPair => Self::per_pair(flows, nics, sources),
+            Queueing::PerLevel => Self::per_level(flows, shared, nics, sources),
+            Queueing::PerPair => Self::per_pair(flows, shared, nics, sources),
         }
     }
 
-    fn per_level(flows: &[Flow], nics: u32, sources: &mut [Source]) -> Self {
-        let mut first_queue = vec![None; levels(flows)];
+    fn per_level(flows: &[Flow], shared: &[u8], nics: u32, sources: &mut [Source]) -> Self {
+        let mut first_queue = vec![None; levels(flows, shared)];
         let mut queues = 0;
-        for flow in flows {
-            first_queue[usize::from(flow.sl)].get_or_insert_with(|| {
+        for sl in flows
+            .iter()
+            .map(|flow| flow.sl)
+            .chain(shared.iter().copied())
+        {
+            first_queue[usize::from(sl)].get_or_insert_with(|| {
                 queues += nics;
                 queues - nics
             });
@@ -190,7 +213,7 @@ impl Queues {
             first_queue[sl].map_or(0, |first| first + source.nic.get())
         };
         sources.sort_by_key(|source| (queue_of(source), source.flow));
-        let mut list = vec![Queue::default(); queues as usize];
+        let mut list = vec![Queue::of(Key::default()); queues as usize];
         for (at, source) in (0..).zip(&*sources) {
             list[queue_of(source) as usize].add_source(at);
         }
@@ -202,8 +225,13 @@ impl Queues {
         }
     }
 
-    fn per_pair(flows: &[Flow], nics: u32, sources: &mut [Source]) -> Self {
-        let mut draws = vec![false; levels(flows) * nics as usize];
+    fn per_pair(flows: &[Flow], shared: &[u8], nics: u32, sources: &mut [Source]) -> Self {
+        let levels = levels(flows, shared);
+        let mut draws = vec![false; levels * nics as usize];
+        for &sl in shared {
+            let first = usize::from(sl) * nics as usize;
+            draws[first..first + nics as usize].fill(true);
+        }
         let key_of = |source: &Source| match source.target {
             Target::Nic(dst) => Some(Key::new(flows[source.flow as usize].sl, source.nic, dst)),
             Target::Uniform => None,
@@ -213,7 +241,7 @@ impl Queues {
             (key.is_none(), key, source.flow)
         });
         let mut list = Vec::<Queue>::new();
-        let mut places = Places::new(levels(flows), nics);
+        let mut places = Places::new(levels, nics);
         for (at, source) in (0..).zip(&*sources) {
             let Some(key) = key_of(source) else {
                 let sl = usize::from(flows[source.flow as usize].sl);
@@ -223,10 +251,7 @@ impl Queues {
             let queue = places.get(key).unwrap_or_else(|| {
                 let queue = list.len() as u32;
                 places.set(key, queue);
-                list.push(Queue {
-                    key,
-                    ..Queue::default()
-                });
+                list.push(Queue::of(key));
                 queue
             });
             list[queue as usize].add_source(at);
@@ -299,7 +324,7 @@ impl Queues {
             return None;
         }
         let queue = free.pop().unwrap_or_else(|| {
-            self.list.push(Queue::default());
+            self.list.push(Queue::of(Key::default()));
             self.list.len() as u32 - 1
         });
         let key = Key::new(sl, nic, dst);
@@ -337,10 +362,11 @@ impl IndexMut<u32> for Queues {
     }
 }
 
-/// Number of service levels up to the last one that has a flow.
-fn levels(flows: &[Flow]) -> usize {
-    let levels = flows.iter().map(|flow| usize::from(flow.sl) + 1);
-    levels.max().unwrap_or(0)
+/// Number of service levels up to the last one that has a flow or is shared.
+fn levels(flows: &[Flow], shared: &[u8]) -> usize {
+    let used = flows.iter().map(|flow| flow.sl);
+    let last = used.chain(shared.iter().copied()).max();
+    last.map_or(0, |sl| usize::from(sl) + 1)
 }
 
 impl Queue {

@@ -39,6 +39,7 @@ impl Player<'_> {
         JobOutcome {
             name: self.name.clone(),
             ranks: self.ranks.len() as u32,
+            nics: self.link.nics.clone(),
             complete,
             endless: self.endless(),
             repetitions_ps: self.repetitions_ps.clone(),

@@ -3,6 +3,7 @@
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{Message, Queueing, Workload};
+use crate::replay::background::NicQueueing;
 use crate::replay::background::{BackgroundFlow, Injection, MessageSize, Rate, Sender, Target};
 use crate::replay::collectives::Choices;
 use crate::replay::mpi::Protocol;
@@ -180,6 +181,7 @@ pub fn replay(jobs: Vec<JobSpec<'static>>) -> Replay<'static> {
         tick: TickLength::whole(TICK_PS),
         nics: 64,
         queueing: Queueing::PerLevel,
+        nic_queueing: NicQueueing::Fifo,
         seed: 1,
         jobs,
         background: Vec::new(),

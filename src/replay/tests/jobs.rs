@@ -4,6 +4,7 @@ use super::harness::*;
 use crate::fabric::ids::NicId;
 use crate::fabric::workload::{Queueing, Workload};
 use crate::replay::background::BACKGROUND_TOKEN;
+use crate::replay::background::NicQueueing;
 use crate::replay::program::{After, CollectiveKind, Event, Label, Op, Place};
 use crate::replay::{JobSpec, Replay, ReplaySpec, SendCompletion};
 use crate::units::TickLength;
@@ -59,6 +60,7 @@ fn with_background(jobs: Vec<JobSpec<'static>>, background_until: Option<u64>) -
         tick: TickLength::whole(TICK_PS),
         nics: 8,
         queueing: Queueing::PerLevel,
+        nic_queueing: NicQueueing::Fifo,
         seed: 1,
         jobs,
         background: vec![flow],
@@ -208,6 +210,7 @@ fn jobs_that_do_not_fit_are_refused() {
             tick: TickLength::whole(TICK_PS),
             nics: 4,
             queueing: Queueing::PerLevel,
+            nic_queueing: NicQueueing::Fifo,
             seed: 1,
             jobs: vec![spec],
             background: Vec::new(),

@@ -3,6 +3,7 @@
 use super::harness::*;
 use crate::fabric::ids::NicId;
 use crate::fabric::workload::{Queueing, Workload};
+use crate::replay::background::NicQueueing;
 use crate::replay::outcome::JobOutcome;
 use crate::replay::program::{After, CollectiveKind, Op};
 use crate::replay::{JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
@@ -144,6 +145,7 @@ fn jobs_that_cannot_repeat_are_refused() {
         tick: TickLength::whole(TICK_PS),
         nics: 64,
         queueing: Queueing::PerLevel,
+        nic_queueing: NicQueueing::Fifo,
         seed: 1,
         jobs,
         background: Vec::new(),
@@ -190,6 +192,7 @@ fn a_stall_beside_what_goes_on_for_ever_is_found() {
         tick: TickLength::whole(TICK_PS),
         nics: 8,
         queueing: Queueing::PerLevel,
+        nic_queueing: NicQueueing::Fifo,
         seed: 1,
         jobs: vec![endless, stuck(), ends],
         background: vec![flow],

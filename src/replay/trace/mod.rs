@@ -101,10 +101,7 @@ pub fn check_input(
     go_on: &mut dyn FnMut() -> bool,
 ) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
     let mut source = input.open()?;
-    while source.buffer().0.is_empty() && !source.buffer().1 {
-        source.more()?;
-    }
-    let head = source.buffer().0;
+    let head = source.head()?;
     let of_head = FORMATS.iter().find(|format| format.probe(head));
     // The first format says what is wrong with a file of none.
     of_head.unwrap_or(&FORMATS[0]).check(input, go_on)

@@ -4,6 +4,7 @@ use super::case::Case;
 use super::outcome::Sent;
 use flitwise::fabric::ids::NicId;
 use flitwise::fabric::workload::{Queueing, Workload};
+use flitwise::replay::background::NicQueueing;
 use flitwise::replay::program::{Op, Program, RankId, StreamId};
 use flitwise::replay::{JobSpec, Repeat, Replay, ReplaySpec};
 use std::collections::BTreeMap;
@@ -37,6 +38,7 @@ pub fn replay(case: &Case) -> Replay<'static> {
         tick: case.tick,
         nics: NICS,
         queueing: Queueing::PerLevel,
+        nic_queueing: NicQueueing::Fifo,
         seed: 1,
         jobs: vec![job],
         background: Vec::new(),

@@ -1,0 +1,274 @@
+//! Recognises files of other formats by their first bytes, so that a message can say what was
+//! given in place of a VEF trace. None of them is read here.
+//!
+//! | format | begins with | source |
+//! |---|---|---|
+//! | DUMPI, binary | `ff aa dd` `DUMPI` | sst-dumpi, `docs/traceformat.dox` |
+//! | DUMPI, metafile | lines `hostname=`, `numprocs=` | the same |
+//! | TI (SimGrid), actions | `0 init`, `p0 init`, or another action of a rank | SimGrid's replay |
+//! | TI (SimGrid), list of files | a path per line, no other word | the same |
+//! | GOAL, text | `num_ranks N`, after comments | the grammar of LogGOPSim |
+//! | GOAL, binary | 64-bit 0x107f, little-endian | the same |
+//! | OTF2, anchor file | a chunk header `03`, `42` or `23`, then `OTF2` | OTF2, `OTF2_AnchorFile.c` |
+//! | OTF2, events or definitions | a chunk header, then 64-bit 1: the number of the first event | OTF2, `OTF2_Buffer.c` |
+//! | archives | their magic numbers | |
+
+use std::fmt;
+
+/// What a file is that is not VEF.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Foreign {
+    /// The file of one rank of a DUMPI trace, or its metafile.
+    Dumpi,
+    /// SimGrid's time-independent trace: actions, or the list of the files that have them.
+    Ti,
+    /// A GOAL schedule.
+    Goal,
+    /// A GOAL schedule in its binary form.
+    GoalBinary,
+    /// An OTF2 archive: its anchor file, its definitions, or the events of a location.
+    Otf2,
+    /// Packed by a program whose files are not unpacked here, which has this name.
+    Packed(&'static str),
+    /// A tar archive.
+    Tar,
+    /// No text, and of no format known here.
+    Binary,
+}
+
+/// Bytes at the start of a file that decide.
+const HEAD: usize = 4096;
+
+impl Foreign {
+    /// Recognises a file by `head`, its first bytes; `None` for a text that is of no format known
+    /// here, VEF included.
+    #[must_use]
+    pub fn of(head: &[u8]) -> Option<Self> {
+        // A line that is cut off says nothing.
+        let head = match head.get(..HEAD) {
+            None => head,
+            Some(start) => start
+                .iter()
+                .rposition(|&b| b == b'\n')
+                .map_or(start, |end| &start[..=end]),
+        };
+        if let Some(magic) = by_magic(head) {
+            return Some(magic);
+        }
+        match text(head) {
+            None => Some(Self::Binary),
+            Some(text) => by_text(text),
+        }
+    }
+}
+
+impl Foreign {
+    /// It is, or is part of, a trace or a schedule.
+    #[must_use]
+    pub fn is_trace(self) -> bool {
+        match self {
+            Self::Dumpi | Self::Ti | Self::Goal | Self::GoalBinary | Self::Otf2 => true,
+            Self::Packed(_) | Self::Tar | Self::Binary => false,
+        }
+    }
+}
+
+impl fmt::Display for Foreign {
+    /// What the file is, and what to do with it, as the rest of a message that names the file.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self {
+            Self::Dumpi => "a DUMPI trace",
+            Self::Ti => "a time-independent (TI) trace of SimGrid",
+            Self::Goal => "a GOAL schedule",
+            Self::GoalBinary => "a GOAL schedule in binary form",
+            Self::Otf2 => "part of an OTF2 trace",
+            Self::Packed(by) => {
+                return write!(
+                    f,
+                    "packed with {by}, which this version does not read; unpack it, or pack it \
+                     with gzip or zstd"
+                );
+            }
+            Self::Tar => return f.write_str("a tar archive; unpack it and give the trace in it"),
+            Self::Binary => {
+                return f.write_str(
+                    "binary data of no known format, not a trace; a VEF trace is a text, plain or \
+                     packed with gzip or zstd",
+                );
+            }
+        };
+        write!(
+            f,
+            "{what}, which this version does not read; convert it to VEF, or record the program \
+             with VEF-TraceLIB (docs/vef.md)"
+        )
+    }
+}
+
+fn by_magic(head: &[u8]) -> Option<Foreign> {
+    const ONE: [[u8; 8]; 2] = [1_u64.to_le_bytes(), 1_u64.to_be_bytes()];
+    Some(match head {
+        [0xff, 0xaa, 0xdd, b'D', b'U', b'M', b'P', b'I', ..] => Foreign::Dumpi,
+        [0x7f, 0x10, 0, 0, 0, 0, 0, 0, ..] => Foreign::GoalBinary,
+        [0x03, 0x42 | 0x23, b'O', b'T', b'F', b'2', ..] => Foreign::Otf2,
+        [0x03, 0x42 | 0x23, rest @ ..] if ONE.iter().any(|one| rest.starts_with(one)) => {
+            Foreign::Otf2
+        }
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Foreign::Packed("xz"),
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, ..] => Foreign::Packed("bzip2"),
+        [b'P', b'K', 0x03, 0x04, ..] => Foreign::Packed("zip"),
+        [0x04, 0x22, 0x4d, 0x18, ..] => Foreign::Packed("lz4"),
+        [b'7', b'z', 0xbc, 0xaf, ..] => Foreign::Packed("7z"),
+        _ if head.get(257..262) == Some(b"ustar") => Foreign::Tar,
+        _ => return None,
+    })
+}
+
+/// `head` if it is a text: UTF-8 without control characters. The last character may be cut off.
+fn text(head: &[u8]) -> Option<&str> {
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(e) if e.error_len().is_none() => std::str::from_utf8(&head[..e.valid_up_to()]).ok()?,
+        Err(_) => return None,
+    };
+    let odd = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\x0c');
+    (!text.contains(odd)).then_some(text)
+}
+
+fn by_text(text: &str) -> Option<Foreign> {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    if lines().any(|line| line.starts_with("hostname="))
+        && lines().any(|line| line.starts_with("numprocs="))
+    {
+        return Some(Foreign::Dumpi);
+    }
+    if is_goal(text) {
+        return Some(Foreign::Goal);
+    }
+    let mut said = lines().filter(|line| !line.starts_with('#'));
+    let first = said.next()?;
+    if is_action(first) || (is_listed(first) && said.all(is_listed)) {
+        return Some(Foreign::Ti);
+    }
+    None
+}
+
+/// `num_ranks N` is the first statement, after comments.
+fn is_goal(text: &str) -> bool {
+    let mut rest = text.trim_start();
+    loop {
+        let comment = match (rest.strip_prefix("//"), rest.strip_prefix("/*")) {
+            (Some(line), _) => line.split_once('\n'),
+            (_, Some(block)) => block.split_once("*/"),
+            _ => break,
+        };
+        match comment {
+            Some((_, after)) => rest = after.trim_start(),
+            None => return false,
+        }
+    }
+    let mut words = rest.split_whitespace();
+    words.next() == Some("num_ranks") && words.next().is_some_and(is_number)
+}
+
+fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// An action of a rank: `0 init`, `p0 init`, `rank-0 compute 1e9`.
+fn is_action(line: &str) -> bool {
+    const ACTIONS: [&str; 20] = [
+        "init",
+        "finalize",
+        "comm_size",
+        "comm_split",
+        "comm_dup",
+        "compute",
+        "sleep",
+        "location",
+        "send",
+        "isend",
+        "recv",
+        "irecv",
+        "sendrecv",
+        "wait",
+        "waitall",
+        "test",
+        "barrier",
+        "bcast",
+        "reduce",
+        "allreduce",
+    ];
+    let mut words = line.split_ascii_whitespace();
+    let (Some(rank), Some(action)) = (words.next(), words.next()) else {
+        return false;
+    };
+    let bare = rank.strip_prefix("rank-").or(rank.strip_prefix('p'));
+    let action = action.to_ascii_lowercase();
+    is_number(bare.unwrap_or(rank)) && ACTIONS.contains(&action.as_str())
+}
+
+/// A line of a list of files: one word that ends like a text file, in a folder or for a rank.
+fn is_listed(line: &str) -> bool {
+    let one = !line.contains(char::is_whitespace);
+    one && line.ends_with(".txt") && (line.contains('/') || line.contains("rank"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn is(head: &[u8], expected: Foreign) {
+        assert_eq!(Foreign::of(head), Some(expected));
+    }
+
+    #[test]
+    fn formats_are_known_by_their_content() {
+        is(b"\xff\xaa\xddDUMPI\0\0\0\0", Foreign::Dumpi);
+        is(b"hostname=vm\nnumprocs=11\nusername=me\n", Foreign::Dumpi);
+        is(b"0 init\n0 compute 1e9\n", Foreign::Ti);
+        is(b"\n# recorded\np0 init\n", Foreign::Ti);
+        is(b"rank-3 allReduce 5e4 1e8\n", Foreign::Ti);
+        is(
+            b"hpl.txt_files/17_rank-1.txt\nhpl.txt_files/17_rank-2.txt",
+            Foreign::Ti,
+        );
+        is(b"num_ranks 16\n\nrank 0 {\n", Foreign::Goal);
+        is(
+            b"// by schedgen\n/* 16\nranks */ num_ranks 16\n",
+            Foreign::Goal,
+        );
+        is(&[0x7f, 0x10, 0, 0, 0, 0, 0, 0, 32, 0], Foreign::GoalBinary);
+        is(b"\x03\x42OTF2\x03", Foreign::Otf2);
+        is(&[3, 0x42, 1, 0, 0, 0, 0, 0, 0, 0, 9], Foreign::Otf2);
+        is(&[3, 0x23, 0, 0, 0, 0, 0, 0, 0, 1, 9], Foreign::Otf2);
+        is(b"\xfd7zXZ\0\0", Foreign::Packed("xz"));
+        is(b"PK\x03\x04\x14", Foreign::Packed("zip"));
+        let mut tar = vec![b'a'; 100];
+        tar.resize(257, 0);
+        tar.extend(b"ustar");
+        is(&tar, Foreign::Tar);
+        is(b"\x7fELF\x02\x01\x01\0", Foreign::Binary);
+        is(b"VEF3 2 2\xff\xff", Foreign::Binary);
+    }
+
+    #[test]
+    fn other_texts_are_not_guessed_at() {
+        for text in [
+            "",
+            "VEF3 2 2 1 0 0 0 1000\nC0 0 1\n",
+            "VEF2 2\n",
+            "hello\n",
+            "0 hello\n",
+            "rank 0 {\n",
+            "readme.txt\n",
+            "[fabric]\npreset = \"opa-gen1\"\n",
+        ] {
+            assert_eq!(Foreign::of(text.as_bytes()), None, "{text}");
+        }
+        // A character that the head cuts off is no binary.
+        assert_eq!(Foreign::of("1 é".as_bytes().split_last().unwrap().1), None);
+    }
+}

@@ -1,0 +1,84 @@
+//! A trace given in place of an experiment: what to do with it.
+
+use super::CliError;
+use flitwise_formats::vef::Reader;
+use flitwise_formats::{Foreign, Source};
+use std::path::Path;
+
+/// NICs of the switch that an experiment has without a word about its fabric.
+const USUAL_NICS: u32 = 48;
+
+/// Says how to replay the file if it is a trace, or what it is if it is a trace that is not read;
+/// `None` if it is neither, or no file that can be read again.
+pub(super) fn instead_of_experiment(file: &Path) -> Option<CliError> {
+    if !file.metadata().is_ok_and(|meta| meta.is_file()) {
+        return None;
+    }
+    let name = file.display();
+    let mut source = Source::open(file).ok()?;
+    let head = source.head().ok()?;
+    if !head.starts_with(b"VEF") {
+        let format = Foreign::of(head).filter(|format| format.is_trace())?;
+        return Some(CliError::BadInput(format!(
+            "`{name}` is no experiment but {format}"
+        )));
+    }
+    let ranks = Reader::open(file).map_or(0, |reader| reader.header().tasks);
+    // A text of JSON is one of TOML, too.
+    let trace = serde_json::Value::from(file.display().to_string());
+    let experiment = format!("job = [{{ trace = {trace} }}]");
+    // In single quotes a shell takes everything but these as it is.
+    let cure = match experiment.contains('\'') {
+        true => format!("name it in one: {experiment}"),
+        false => {
+            let (new, room) = (unused(file), room_for(ranks));
+            format!("name it in one:\n  echo '{experiment}' > {new}\n  flitwise run {new}{room}")
+        }
+    };
+    Some(CliError::BadInput(format!(
+        "`{name}` is a trace, and `run` takes an experiment (docs/experiment.md); {cure}"
+    )))
+}
+
+/// The override that gives every rank a NIC; none where the usual fabric has them.
+fn room_for(ranks: u32) -> String {
+    let fits = |&(k, n): &(u32, u32)| k.checked_pow(n).is_some_and(|nics| nics >= ranks);
+    let mut sizes = (2..=5).flat_map(|n| (2..=32).map(move |k| (k, n)));
+    match sizes.find(fits) {
+        Some((k, n)) if ranks > USUAL_NICS => {
+            format!(" --set 'fabric.topology={{kind=\"k-ary-n-tree\",k={k},n={n}}}'")
+        }
+        _ => String::new(),
+    }
+}
+
+/// A name for the experiment, in the current directory, that no file has.
+fn unused(file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let stem: String = name
+        .chars()
+        .take_while(|&c| c != '.')
+        .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+        .collect();
+    let stem = stem.trim_start_matches('-');
+    let stem = if stem.is_empty() { "experiment" } else { stem };
+    let names = (1..).map(|i| match i {
+        1 => format!("{stem}.toml"),
+        _ => format!("{stem}-{i}.toml"),
+    });
+    let mut free = names.filter(|name| !Path::new(name).exists());
+    free.next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_traces_get_a_tree() {
+        assert_eq!(room_for(48), "");
+        let tree = |k, n| format!(" --set 'fabric.topology={{kind=\"k-ary-n-tree\",k={k},n={n}}}'");
+        assert_eq!(room_for(49), tree(7, 2));
+        assert_eq!(room_for(1025), tree(11, 3));
+    }
+}

@@ -1,0 +1,67 @@
+//! `flitwise completions` and `flitwise man`: what a shell and `man` want to know of the command
+//! line.
+
+use super::{Cli, CliError, print};
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+use clap_mangen::Man;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `flitwise completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell.
+    shell: Shell,
+}
+
+/// Arguments of `flitwise man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Writes the pages of all commands into this directory, a file each; created if need be.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Prints the completions of a shell.
+pub(super) fn completions(args: &CompletionsArgs) -> Result<(), CliError> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "flitwise", &mut script);
+    print(&String::from_utf8_lossy(&script))
+}
+
+/// Prints the page of the whole program, or writes a page for every command.
+pub(super) fn man(args: &ManArgs) -> Result<(), CliError> {
+    let mut command = Cli::command();
+    // Gives every subcommand its whole name.
+    command.build();
+    let Some(dir) = &args.out else {
+        return print(&page(&command)?);
+    };
+    std::fs::create_dir_all(dir).map_err(|e| unwritable(dir, &e))?;
+    pages(&command, "flitwise", dir)
+}
+
+/// Writes the page of `command`, whose page is called `name`, and the pages of its subcommands.
+fn pages(command: &clap::Command, name: &str, dir: &Path) -> Result<(), CliError> {
+    let path = dir.join(format!("{name}.1"));
+    std::fs::write(&path, page(command)?).map_err(|e| unwritable(&path, &e))?;
+    let visible = |sub: &&clap::Command| !sub.is_hide_set() && sub.get_name() != "help";
+    for sub in command.get_subcommands().filter(visible) {
+        pages(sub, &format!("{name}-{}", sub.get_name()), dir)?;
+    }
+    Ok(())
+}
+
+fn page(command: &clap::Command) -> Result<String, CliError> {
+    let mut page = Vec::new();
+    let written = Man::new(command.clone()).render(&mut page);
+    written.map_err(|e| CliError::Failed(format!("cannot make the page: {e}")))?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
+}
+
+fn unwritable(path: &Path, e: &std::io::Error) -> CliError {
+    let name = path.display();
+    CliError::BadInput(format!(
+        "--out: cannot write `{name}`: {e}; name a directory that can be written"
+    ))
+}

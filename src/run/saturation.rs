@@ -1,0 +1,175 @@
+//! Says while a run goes on that a background flow falls ever further behind.
+
+use super::Run;
+use crate::config::Experiment;
+use crate::fabric::ids::NicId;
+use crate::fabric::spec::Tick;
+use crate::replay::background::{Behind, message_units};
+use crate::units::TickLength;
+use serde::{Deserialize, Serialize};
+
+/// A background flow creates more than its queue at a NIC hands over: its backlog grows as long as the
+/// run goes on, and a job that shares the queue waits behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Saturation {
+    /// Index of the flow in the experiment.
+    pub flow: usize,
+    /// NIC of the source that is furthest behind.
+    pub nic: NicId,
+    /// Simulated time in picoseconds at which it was seen.
+    pub at_ps: u64,
+    /// How long the oldest message of the source had waited by then, in picoseconds.
+    pub behind_ps: u64,
+}
+
+/// What [`Progress::saturated`](super::Progress::saturated) receives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SaturatedRun {
+    /// The run: the experiment or a baseline.
+    pub run: Run,
+    /// What was seen.
+    pub saturation: Saturation,
+}
+
+/// Looks at the backlog at times that double. A source that creates messages faster than they leave is
+/// behind by a fixed part of the time simulated; a burst, or a queue that only jobs fill now and then,
+/// is not.
+#[derive(Debug)]
+pub(super) struct Watch {
+    tick: TickLength,
+    next: Tick,
+    /// Ticks behind at the last look.
+    behind: Tick,
+    /// Looks in a row at which the backlog had grown.
+    growths: u32,
+    found: Option<Saturation>,
+}
+
+/// Simulated time of the first look, at least.
+const FIRST_PS: u64 = 50_000_000;
+/// The first look is later where messages are long: this many times the longest.
+const MESSAGES: u64 = 16;
+/// Looks in a row at which the backlog must have grown.
+const GROWTHS: u32 = 3;
+
+impl Watch {
+    /// A watch over the background flows of `experiment`.
+    pub(super) fn new(experiment: &Experiment) -> Self {
+        let fabric = &experiment.fabric;
+        let longest = experiment.background.iter().flat_map(|flow| {
+            let mtu = fabric.qos.service_levels[usize::from(flow.sl)].mtu_bytes;
+            let units = move |&(bytes, _): &(u64, u64)| message_units(fabric, mtu, bytes);
+            flow.sizes.iter().map(units)
+        });
+        let longest = longest.max().unwrap_or(0);
+        let per_tick = fabric.fastest_link().num().max(1);
+        let longest = (longest / per_tick).saturating_mul(fabric.fastest_link().den());
+        let first = fabric.units.tick.ticks(FIRST_PS);
+        Self {
+            tick: fabric.units.tick,
+            next: match experiment.background.is_empty() {
+                true => Tick::MAX,
+                false => first.max(longest.saturating_mul(MESSAGES)).max(1),
+            },
+            behind: 0,
+            growths: 0,
+            found: None,
+        }
+    }
+
+    /// What was seen so far.
+    pub(super) fn found(&self) -> Option<Saturation> {
+        self.found
+    }
+
+    /// True if the backlog is due for a look at tick `now`.
+    #[inline]
+    pub(super) fn is_due(&self, now: Tick) -> bool {
+        now >= self.next && self.found.is_none()
+    }
+
+    /// Takes a look at tick `now`: the message that has waited longest, if any waits. Returns what is
+    /// seen for the first time.
+    pub(super) fn look(&mut self, now: Tick, oldest: Option<Behind>) -> Option<Saturation> {
+        self.next = now.saturating_mul(2);
+        let behind = oldest
+            .as_ref()
+            .map_or(0, |oldest| now - oldest.since.min(now));
+        // 2 % of the time, and half as much again as at half the time.
+        let grows = behind > now / 50 && behind > self.behind + self.behind / 2;
+        self.growths = if grows { self.growths + 1 } else { 0 };
+        self.behind = behind;
+        let oldest = oldest.filter(|_| self.growths >= GROWTHS)?;
+        self.found = Some(Saturation {
+            flow: oldest.flow as usize,
+            nic: oldest.nic,
+            at_ps: self.tick.ps(now),
+            behind_ps: self.tick.ps(behind),
+        });
+        self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watch() -> Watch {
+        Watch {
+            tick: TickLength::whole(1000),
+            next: 1_000,
+            behind: 0,
+            growths: 0,
+            found: None,
+        }
+    }
+
+    /// The tick at which a backlog is found that is `behind(now)` ticks behind.
+    fn found_at(behind: impl Fn(Tick) -> Tick) -> Option<Tick> {
+        let mut watch = watch();
+        (0..1_000_000).find(|&now| {
+            let oldest = Behind {
+                flow: 1,
+                nic: NicId::new(2),
+                since: now - behind(now),
+            };
+            watch.is_due(now) && watch.look(now, Some(oldest)).is_some()
+        })
+    }
+
+    #[test]
+    fn a_flow_above_capacity_is_found() {
+        for percent in [3, 10, 50, 90] {
+            assert_eq!(
+                found_at(|now| now * percent / 100),
+                Some(4_000),
+                "{percent}"
+            );
+        }
+        // From tick 4000 on.
+        assert_eq!(found_at(|now| now.saturating_sub(4_000) / 2), Some(32_000));
+    }
+
+    #[test]
+    fn a_bounded_backlog_is_none() {
+        assert_eq!(found_at(|_| 0), None);
+        assert_eq!(found_at(|now| now.min(500)), None);
+        assert_eq!(found_at(|now| now % 700), None);
+        assert_eq!(found_at(|now| now / 100), None);
+        // A burst as long as 20 % of the time.
+        assert_eq!(
+            found_at(|now| 3_000_u64.saturating_sub(now.abs_diff(8_000)).min(now)),
+            None
+        );
+    }
+
+    #[test]
+    fn nothing_waits_nothing_is_found() {
+        let mut watch = watch();
+        assert!(!watch.is_due(999) && watch.is_due(1_000));
+        assert_eq!(watch.look(1_000, None), None);
+        assert!(!watch.is_due(1_999) && watch.is_due(2_000));
+    }
+}
