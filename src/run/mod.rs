@@ -52,8 +52,10 @@ pub use workload::workload;
 pub struct Control<'a> {
     /// Set when the user asks to stop: the run ends with its results so far.
     pub stop: &'a AtomicBool,
-    /// Receives the progress of the experiment, then of its baselines, or of the loads, a few times a second.
+    /// Receives the progress of the experiment, then of its baselines, or of the loads.
     pub progress: &'a dyn Progress,
+    /// Wall-clock time between two reports of progress, at least; 200 ms by default.
+    pub report_every: Duration,
     /// Receives time series; `None`: they are not recorded.
     pub recorder: Option<&'a dyn Recorder>,
     /// A run with jobs ends as soon as a background flow falls ever further behind.
@@ -68,6 +70,7 @@ impl Default for Control<'_> {
         Self {
             stop: &NEVER,
             progress: &Silent,
+            report_every: Duration::from_millis(200),
             recorder: None,
             stop_when_saturated: false,
         }
@@ -85,6 +88,16 @@ impl<'a> Control<'a> {
     #[must_use]
     pub fn reporting_to(self, progress: &'a dyn Progress) -> Self {
         Self { progress, ..self }
+    }
+
+    /// The same, but with this much wall-clock time between two reports of progress; 0: whenever a run
+    /// looks up, which follows from the simulation alone.
+    #[must_use]
+    pub fn reporting_every(self, report_every: Duration) -> Self {
+        Self {
+            report_every,
+            ..self
+        }
     }
 
     /// The same, but `recorder` receives time series.

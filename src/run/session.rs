@@ -1,7 +1,7 @@
 //! Runs the tasks of plans: side by side, each once, and not again if its record is there.
 
 use super::record::{Record, Records};
-use super::simulate::{REPORT_EVERY, Watched, run_experiment};
+use super::simulate::{Watched, run_experiment};
 use super::task::{Network, Task, TaskId, tasks};
 use super::traces::Traces;
 use super::{
@@ -264,6 +264,7 @@ impl Work<'_> {
             (Network::Fabric, None) => {
                 let watched = Watched {
                     progress: self,
+                    report_every: self.control.report_every,
                     stopped: &stopped,
                     stop_when_saturated: self.control.stop_when_saturated,
                 };
@@ -287,7 +288,7 @@ impl Work<'_> {
             let (tick, all) = (u128::from(snapshot.records), snapshot.records_total.max(1));
             let part = tick * u128::from(WHOLE) / u128::from(all);
             self.done[at].store((part as u64).min(WHOLE - 1), Ordering::Relaxed);
-            if last.get().elapsed() < REPORT_EVERY {
+            if last.get().elapsed() < self.control.report_every {
                 return;
             }
             last.set(Instant::now());

@@ -18,13 +18,11 @@ use std::time::{Duration, Instant};
 /// Called now and then: true ends the run.
 pub(super) type Stopped<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// Wall-clock time between reports of progress.
-pub(super) const REPORT_EVERY: Duration = Duration::from_millis(200);
-
 /// Where a run reports to, and what ends it early.
 #[derive(Clone, Copy)]
 pub(super) struct Watched<'a> {
     pub progress: &'a dyn Progress,
+    pub report_every: Duration,
     pub stopped: Stopped<'a>,
     pub stop_when_saturated: bool,
 }
@@ -47,7 +45,7 @@ pub(super) fn run_experiment(
     let least_ps = least_ps(experiment, traces);
     let (mut watch, mut ended_saturated) = (Watch::new(experiment), false);
     let mut control = |engine: &engine::Progress, replay: &Replay| {
-        if reported.elapsed() >= REPORT_EVERY {
+        if reported.elapsed() >= watched.report_every {
             reported = Instant::now();
             let replayed = replay.progress();
             progress.update(&Snapshot {

@@ -7,6 +7,7 @@ use flitwise_formats::vef::Info;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -34,8 +35,10 @@ fn heard(text: &str, enough: impl Fn(&Snapshot) -> bool + Sync) -> Vec<Snapshot>
         enough,
         heard: Mutex::new(Vec::new()),
     };
-    let control = Control::default();
-    let control = control.stopped_by(&listener.stop).reporting_to(&listener);
+    let control = Control::default().stopped_by(&listener.stop);
+    let control = control
+        .reporting_to(&listener)
+        .reporting_every(Duration::ZERO);
     run_plan(&plan, &control, 1).unwrap();
     listener.heard.into_inner().unwrap()
 }
