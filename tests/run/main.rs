@@ -11,6 +11,7 @@ mod generate;
 mod ideal_clock;
 mod infiniband_testbed;
 mod jobs;
+mod memory;
 mod progress;
 mod real_traces;
 mod records;
