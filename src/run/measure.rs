@@ -10,7 +10,7 @@ use crate::config::{ConfigError, Experiment};
 use crate::fabric::engine::{self, Engine, RunEnd};
 use crate::fabric::held_up::attribute_waits;
 use crate::fabric::spec::Tick;
-use crate::fabric::stats::FabricStats;
+use crate::fabric::stats::SlStats;
 use crate::replay::Replay;
 use crate::replay::background::BackgroundOutcome;
 use crate::units::Ratio;
@@ -58,10 +58,10 @@ pub struct LevelBatch {
     pub network: (u64, u128),
 }
 
-/// The counters of `stats` per service level.
-fn counted(stats: &FabricStats) -> Vec<LevelBatch> {
-    let levels = stats.service_levels.iter();
+/// The counters of service levels that a batch needs.
+fn counted(levels: &[SlStats]) -> Vec<LevelBatch> {
     levels
+        .iter()
         .map(|sl| LevelBatch {
             units: sl.units,
             end_to_end: (sl.messages, sl.end_to_end.sum()),
@@ -235,7 +235,7 @@ impl UnderLoad<'_> {
                 RunEnd::Finished => {}
                 end => return end,
             }
-            let now = counted(&self.engine.stats());
+            let now = counted(self.engine.service_levels());
             let pairs = now.iter().zip(&before);
             batches.push(WindowBatch {
                 ticks: until - done,

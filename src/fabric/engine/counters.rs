@@ -218,6 +218,11 @@ impl Counters {
         )
     }
 
+    /// The statistics of the service levels.
+    pub(super) fn service_levels(&self) -> &[SlStats] {
+        &self.service_levels
+    }
+
     /// All statistics up to the end of tick `now`, with the statistics of `links` and of `turns`.
     pub(super) fn stats(
         &self,

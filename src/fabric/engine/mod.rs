@@ -42,7 +42,7 @@ use self::probe::{NoProbe, Probe};
 use super::series::Sampling;
 use super::spec::hierarchical::VirtualAllocation;
 use super::spec::{FabricSpec, Hierarchical, SpecError, Switch, Tick, Voq};
-use super::stats::FabricStats;
+use super::stats::{FabricStats, SlStats};
 use super::workload::Workload;
 use std::ops::ControlFlow;
 
@@ -258,6 +258,13 @@ impl<P: Probe> Engine<P> {
     #[must_use]
     pub fn delivered(&self) -> (u64, u64, u128) {
         with_model!(&self.model, model => model.kernel().observers.counters.delivered())
+    }
+
+    /// What has been counted per service level so far. [`Engine::stats`] has it too, but walks over
+    /// all links and turns.
+    #[must_use]
+    pub fn service_levels(&self) -> &[SlStats] {
+        with_model!(&self.model, model => model.kernel().observers.counters.service_levels())
     }
 
     /// What has been counted so far.
