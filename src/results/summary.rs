@@ -50,6 +50,9 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         let so_far = so_far(&main.status);
         writeln!(out, "execution time  {}{so_far}", human_time(time))?;
     }
+    if let Some(line) = skipped_line(plan, main) {
+        writeln!(out, "gaps skipped    {line}")?;
+    }
     let compared = |base: u64| {
         let factor = quotient(time, main.status == Status::Complete, Some(base));
         let factor = factor.map_or_else(String::new, |s| format!("   slowdown {s:.4}"));
@@ -94,6 +97,20 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         &main.stats,
         if explain { 4 * LINKS } else { LINKS },
     )
+}
+
+/// How much simulated time of `main` was skipped between the messages of jobs.
+fn skipped_line(plan: &Plan, main: &Simulation) -> Option<String> {
+    let skipped = main.skipped?;
+    let tick = plan.experiment.fabric.units.tick;
+    let warm_up = plan.experiment.background_gap_skip_ps?;
+    Some(format!(
+        "{} of {} in {} gaps, all but {} before the next message of a job",
+        human_time(tick.ps(skipped.ticks)),
+        human_time(tick.ps(main.end_tick())),
+        human_count(skipped.gaps),
+        human_time(warm_up),
+    ))
 }
 
 /// Why a run that the plan asks for is missing or not complete, and did not stall.

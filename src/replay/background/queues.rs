@@ -283,6 +283,19 @@ impl Queues {
         matches!(&self.lookup, Lookup::Pairs { draws, .. } if !draws.is_empty())
     }
 
+    /// True with a queue per queue pair.
+    pub(super) fn are_of_pairs(&self) -> bool {
+        matches!(self.lookup, Lookup::Pairs { .. })
+    }
+
+    /// Lets the messages that wait and were drawn be created `ticks` later.
+    pub(super) fn delay_drawn(&mut self, ticks: Tick) {
+        for drawn in self.list.iter_mut().flat_map(|queue| &mut queue.drawn) {
+            let next = &mut drawn.source.next.tick;
+            *next = next.saturating_add(ticks);
+        }
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &Queue> {
         self.list.iter()
     }
