@@ -154,6 +154,10 @@ impl<'a> Replay<'a> {
         };
         replay.note_end(0);
         replay.due = replay.find_due();
+        if replay.gaps.is_some() && !replay.finished {
+            // The first gap begins there.
+            replay.due = Some(0);
+        }
         Ok(replay)
     }
 
@@ -378,7 +382,7 @@ impl<'a> Replay<'a> {
         if let Some(event) = self.queue.next_ps() {
             due = due.min(self.tick.ticks(event));
         }
-        if let Some(until) = self.quiet_until() {
+        if let Some(until) = self.gaps.as_ref().and_then(|gaps| gaps.due()) {
             due = until.min(self.background.next_tick());
         }
         (due < Tick::MAX).then(|| due.saturating_sub(self.skipped))

@@ -33,7 +33,8 @@ pub(super) struct Gaps {
     /// The tick up to which the events of the jobs have been processed: they create nothing before
     /// it. `None` while messages are on their way.
     ahead: Option<Tick>,
-    /// The part of the present gap that is skipped has been; or from when on to try again.
+    /// When to look whether a part of the present gap can be skipped; [`Tick::MAX`] if that has been
+    /// done, or is not worth while.
     next_try: Tick,
     so_far: GapsSkipped,
 }
@@ -53,6 +54,12 @@ impl Gaps {
     /// The least number of ticks worth skipping.
     fn least(&self) -> Tick {
         (self.warm_up / 4).max(1)
+    }
+
+    /// When the replay acts next in a gap; `None` outside of one.
+    #[inline]
+    pub(super) fn due(&self) -> Option<Tick> {
+        self.ahead.map(|until| until.min(self.next_try))
     }
 }
 
@@ -92,14 +99,15 @@ impl Replay<'_> {
             gaps.next_try = now;
         }
         if let Some(until) = gaps.ahead.filter(|_| now >= gaps.next_try) {
-            gaps.next_try = now.saturating_add(gaps.least());
-            let ticks = (until - now).saturating_sub(gaps.warm_up + 1);
+            let ticks = (until - now).saturating_sub(gaps.warm_up.saturating_add(1));
+            gaps.next_try = Tick::MAX;
             if ticks >= gaps.least() && self.is_fluent(now, gaps.warm_up) {
                 gaps.so_far.gaps += 1;
                 gaps.so_far.ticks += ticks;
                 gaps.so_far.messages += self.background.pass_over(now, ticks);
                 self.skipped += ticks;
-                gaps.next_try = Tick::MAX;
+            } else if ticks >= gaps.least() {
+                gaps.next_try = now + gaps.least();
             }
         }
         self.gaps = Some(gaps);
