@@ -15,7 +15,7 @@ use crate::replay::Repeat;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
 use crate::run::{RunResult, Simulation, Status};
-use crate::units::{human_bytes, human_count, human_time};
+use crate::units::{human_bytes, human_count, human_time, short_time};
 use std::fmt::{self, Write};
 
 /// Links shown; with `explain` four times as many.
@@ -109,7 +109,7 @@ fn skipped_line(plan: &Plan, main: &Simulation) -> Option<String> {
         human_time(tick.ps(skipped.ticks)),
         human_time(tick.ps(main.end_tick())),
         human_count(skipped.gaps),
-        human_time(warm_up),
+        short_time(warm_up),
     ))
 }
 
