@@ -58,6 +58,8 @@ pub(super) struct Drawn {
     pub source: Source,
     /// Index of the source itself.
     index: u32,
+    /// A gap has been skipped since: the copy does not draw what the source has drawn after it.
+    is_closed: bool,
 }
 
 /// SL, NIC and destination in one number.
@@ -288,9 +290,11 @@ impl Queues {
         matches!(self.lookup, Lookup::Pairs { .. })
     }
 
-    /// Lets the messages that wait and were drawn be created `ticks` later.
+    /// Lets the messages that wait and were drawn be created `ticks` later, as the sources pass over
+    /// what comes after them.
     pub(super) fn delay_drawn(&mut self, ticks: Tick) {
         for drawn in self.list.iter_mut().flat_map(|queue| &mut queue.drawn) {
+            drawn.is_closed = true;
             let next = &mut drawn.source.next.tick;
             *next = next.saturating_add(ticks);
         }
@@ -413,7 +417,8 @@ impl Queue {
     /// Adds the next message of source number `index`, which has drawn this queue for it.
     #[inline]
     pub(super) fn add_drawn(&mut self, index: u32, source: &Source) {
-        if let Some(drawn) = self.drawn.iter_mut().find(|drawn| drawn.index == index) {
+        let is_open = |drawn: &&mut Drawn| drawn.index == index && !drawn.is_closed;
+        if let Some(drawn) = self.drawn.iter_mut().find(is_open) {
             drawn.count += 1;
             return;
         }
@@ -423,6 +428,7 @@ impl Queue {
             count: 1,
             source: source.clone(),
             index,
+            is_closed: false,
         });
     }
 
