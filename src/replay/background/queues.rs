@@ -29,7 +29,7 @@ pub(super) struct Queue {
     pub held: Held,
     /// The flow served last, since the queue was empty; only used where flows take turns.
     pub last: Turn,
-    /// Waiting messages of sources that draw destinations. One entry per source.
+    /// Waiting messages of sources that draw destinations. One entry per source, and one more per gap.
     pub drawn: Vec<Drawn>,
     /// Only used with a queue per destination.
     key: Key,
