@@ -342,6 +342,7 @@ fn script_replay(experiment: &Experiment, ops: Vec<Vec<Op>>) -> Replay<'static> 
         jobs: vec![job],
         background: Vec::new(),
         background_until: None,
+        gap_skip: None,
     })
     .expect("a replay")
 }

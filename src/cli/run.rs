@@ -1,7 +1,7 @@
 //! `flitwise run`: runs an experiment and its baselines.
 
 use super::out::{Part, Target};
-use super::progress::Shown;
+use super::progress::{Shown, estimate};
 use super::{CliError, bad_config, bad_trace, bare_trace, fabric, print, signal, tell};
 use clap::Args;
 use flitwise::config;
@@ -52,6 +52,9 @@ pub struct RunArgs {
     /// behind: a job that shares its queue would wait for ever longer.
     #[arg(long)]
     stop_when_saturated: bool,
+    /// Simulates for a second, says how long the experiment will take, and ends there.
+    #[arg(long, conflicts_with_all = ["out", "records", "json", "quiet", "explain"])]
+    estimate: bool,
     /// Prints result.json and nothing else: on one line, unless it goes to a terminal.
     #[arg(long)]
     json: bool,
@@ -86,6 +89,10 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     }
     // From here on there are files to be removed.
     let stop = signal::stop_on_signal();
+    if args.estimate {
+        let said = estimate(&plan, stop).map_err(|e| failed(e, file, &sets))?;
+        return print(&format!("estimate        {said}\n"));
+    }
     let mut session = session(args)?;
     // Opens the files before the run: a long run must not fail at its end.
     let part = target.map(Target::begin).transpose()?;
@@ -103,15 +110,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     if let Some(shown) = &shown {
         shown.finish();
     }
-    let result = outcome.map_err(|e| match e {
-        RunError::Config(e) => bad_config(Some(file), &e.placed_in(&sets)),
-        RunError::Trace(ref trace) => match trace.downcast_ref() {
-            Some(e) => bad_trace(e),
-            None => CliError::BadInput(e.to_string()),
-        },
-        RunError::Interrupted(_) => CliError::Interrupted(e.to_string()),
-        _ => CliError::Failed(e.to_string()),
-    })?;
+    let result = outcome.map_err(|e| failed(e, file, &sets))?;
 
     let text = summary(&plan, &result, args.explain);
     let json = result_json(&plan, &result);
@@ -131,6 +130,19 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     }
     // A terminal that was closed takes no results.
     outcome_of(&result.status(&plan)).and(printed)
+}
+
+/// What a failed run of `file` with `sets` is on the command line.
+fn failed(error: RunError, file: &Path, sets: &[String]) -> CliError {
+    match error {
+        RunError::Config(e) => bad_config(Some(file), &e.placed_in(sets)),
+        RunError::Trace(ref trace) => match trace.downcast_ref() {
+            Some(e) => bad_trace(e),
+            None => CliError::BadInput(error.to_string()),
+        },
+        RunError::Interrupted(_) => CliError::Interrupted(error.to_string()),
+        _ => CliError::Failed(error.to_string()),
+    }
 }
 
 /// Writes the files of a result, and returns their names.

@@ -32,6 +32,8 @@ pub struct Experiment {
     pub jobs: Vec<Job>,
     /// Synthetic flows.
     pub background: Vec<Background>,
+    /// Gaps between the messages of jobs are skipped, but for so many picoseconds before each message.
+    pub background_gap_skip_ps: Option<u64>,
     /// How the synthetic flows are measured where there is no job.
     pub measure: Option<Measure>,
 }

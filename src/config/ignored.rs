@@ -37,6 +37,7 @@ pub(super) fn check(
     }
     measure(raw, experiment)?;
     series(raw, experiment)?;
+    gap_skip(raw, experiment)?;
     collectives(raw)
 }
 
@@ -283,6 +284,27 @@ fn series(raw: &RawExperiment, experiment: &Experiment) -> Result<(), ConfigErro
         return refused("series.baselines", problem);
     }
     Ok(())
+}
+
+/// What cannot be together with gaps that are skipped.
+fn gap_skip(raw: &RawExperiment, experiment: &Experiment) -> Result<(), ConfigError> {
+    const KEY: &str = "background_gap_skip";
+    let problem = match experiment.background_gap_skip_ps {
+        None => return Ok(()),
+        Some(0) => "is the time simulated before each message of a job: must be longer than 0",
+        Some(_) if experiment.measure.is_some() => {
+            "skips gaps between the messages of jobs, and there is no job; remove it"
+        }
+        Some(_) if raw.series.is_some() => {
+            "leaves out simulated time, of which [series] would have no samples; remove one of the two"
+        }
+        Some(_) if experiment.fabric.congestion_control.is_some() => {
+            "does not know what the timers of congestion control do in a gap; remove it, or take \
+             congestion_control.kind = \"none\""
+        }
+        Some(_) => return Ok(()),
+    };
+    refused(KEY, problem)
 }
 
 /// Algorithms for jobs all of which choose others.

@@ -29,12 +29,13 @@ pub fn experiment_json(e: &Experiment) -> Value {
         dtable: _,
         jobs,
         background,
+        background_gap_skip_ps,
         measure,
     } = e;
     let levels = &fabric.qos;
     let job = |job: &Job| with_name(json!(job), job.sl, levels);
     let flow = |flow: &Background| with_name(json!(flow), flow.sl, levels);
-    json!({
+    let mut value = json!({
         "seed": seed,
         "fabric": fabric_json(fabric, routing),
         "nic_queueing": nic_queueing,
@@ -43,7 +44,17 @@ pub fn experiment_json(e: &Experiment) -> Value {
         "jobs": jobs.iter().map(job).collect::<Vec<_>>(),
         "background": background.iter().map(flow).collect::<Vec<_>>(),
         "measure": measure,
-    })
+    });
+    // Only where it is on: a result is then not that of the same experiment without it.
+    if let Some(ps) = background_gap_skip_ps {
+        insert_behind(
+            "background",
+            "background_gap_skip_ps",
+            (*ps).into(),
+            &mut value,
+        );
+    }
+    value
 }
 
 /// XXH3, 128 bits, of the compact form of [`experiment_json`] and of the version of this

@@ -33,6 +33,7 @@ pub(super) struct RawExperiment {
     pub collectives: Choices,
     #[serde(default)]
     pub background: Vec<RawBackground>,
+    pub background_gap_skip: Option<Picoseconds>,
     pub measure: Option<RawMeasure>,
     pub series: Option<RawSeries>,
     #[serde(default)]

@@ -327,6 +327,7 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
         dtable,
         jobs,
         background,
+        background_gap_skip_ps: raw.background_gap_skip.map(|time| time.0),
         measure,
     })
 }

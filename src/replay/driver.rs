@@ -1,6 +1,7 @@
 //! Replays all jobs and background flows, as the workload of a fabric.
 
 use super::background::{Background, BackgroundFlow, BackgroundOutcome, Behind, NicQueueing};
+use super::gaps::Gaps;
 use super::job::{JobSpec, Repeat};
 use super::link::Shared;
 use super::messages::Messages;
@@ -33,6 +34,10 @@ pub struct ReplaySpec<'a> {
     pub background: Vec<BackgroundFlow>,
     /// Background flows go on at least to this tick, also without a job.
     pub background_until: Option<Tick>,
+    /// Skips gaps between the messages of jobs, but for so many ticks before each message
+    /// (`docs/gap-skip.md`). Without a background flow, or with `background_until`, this changes
+    /// nothing.
+    pub gap_skip: Option<Tick>,
 }
 
 /// Replays jobs and background flows through a fabric.
@@ -41,30 +46,37 @@ pub struct ReplaySpec<'a> {
 /// ⌈p / tick⌉; a report in tick T happens at ⌊T × tick⌋. The replay processes
 /// simultaneous events in the order of job, rank and record; within a tick messages of
 /// jobs come before messages of background flows.
+///
+/// Where gaps are skipped ([`ReplaySpec::gap_skip`]) the clock of the fabric stands still meanwhile.
+/// Ticks that the fabric says or hears are ticks of its clock; all others are of the replay's.
 pub struct Replay<'a> {
-    tick: TickLength,
+    pub(super) tick: TickLength,
     jobs: Vec<Player<'a>>,
-    background: Background,
+    pub(super) background: Background,
     background_until: Tick,
-    queue: Queue,
+    pub(super) queue: Queue,
     messages: Messages,
     /// Reports of the fabric that are not processed yet, in order of their ticks.
     reports: VecDeque<(Tick, What)>,
     /// Messages of the jobs in one tick; kept to reuse its memory.
-    of_jobs: Vec<Message>,
-    /// Next tick in which something is due. The fabric asks several times in every tick,
+    pub(super) of_jobs: Vec<Message>,
+    /// The clock of the replay less that of the fabric: ticks skipped so far.
+    pub(super) skipped: Tick,
+    /// Where gaps are skipped.
+    pub(super) gaps: Option<Box<Gaps>>,
+    /// Next tick of the fabric in which something is due. The fabric asks several times in every tick,
     /// so it is kept up to date instead of computed.
     due: Option<Tick>,
     /// All jobs have ended, except jobs that repeat until the others end.
-    jobs_ended: bool,
+    pub(super) jobs_ended: bool,
     /// No job can go on, except jobs that repeat until the others end.
-    stalled: bool,
-    finished: bool,
+    pub(super) stalled: bool,
+    pub(super) finished: bool,
     /// The tick being processed.
-    now: Tick,
+    pub(super) now: Tick,
     delivered: u64,
     now_ps: u64,
-    error: Option<anyhow::Error>,
+    pub(super) error: Option<anyhow::Error>,
 }
 
 /// How far a replay has come.
@@ -117,8 +129,13 @@ impl<'a> Replay<'a> {
             };
             jobs.push(Player::new(job, spec_of_job, shared));
         }
+        let jobs_alone_end_it = !jobs.is_empty() && spec.background_until.is_none();
+        let gap_skip = spec.gap_skip;
+        let gap_skip = gap_skip.filter(|_| jobs_alone_end_it && !spec.background.is_empty());
         let mut replay = Self {
             tick: spec.tick,
+            skipped: 0,
+            gaps: gap_skip.map(|warm_up| Box::new(Gaps::new(warm_up))),
             jobs,
             background,
             background_until: spec.background_until.unwrap_or(0),
@@ -137,6 +154,10 @@ impl<'a> Replay<'a> {
         };
         replay.note_end(0);
         replay.due = replay.find_due();
+        if replay.gaps.is_some() && !replay.finished {
+            // The first gap begins there.
+            replay.due = Some(0);
+        }
         Ok(replay)
     }
 
@@ -148,27 +169,33 @@ impl<'a> Replay<'a> {
             .collect()
     }
 
-    /// The outcome of the background flows in a run that ended with tick `end`, in their
-    /// order.
+    /// The outcome of the background flows in a run that ended with tick `end` of the fabric, in
+    /// their order. Messages that were skipped do not count.
     #[must_use]
     pub fn background(&self, end: Tick) -> Vec<BackgroundOutcome> {
         self.background.outcomes(self.last_creation(end))
     }
 
-    /// Messages created by tick `end` and not handed to the fabric.
+    /// Messages created by tick `end` of the fabric and not handed to it.
     #[must_use]
     pub fn waiting(&self, end: Tick) -> u64 {
         self.background.waiting(self.last_creation(end))
     }
 
-    /// The message of a background flow that has waited longest at tick `now`.
+    /// The message of a background flow that has waited longest at tick `now` of the fabric, with the
+    /// tick of the fabric in which it was created.
     #[must_use]
     pub fn furthest_behind(&self, now: Tick) -> Option<Behind> {
-        self.background.furthest_behind(now)
+        let behind = self.background.furthest_behind(now + self.skipped)?;
+        Some(Behind {
+            since: behind.since.saturating_sub(self.skipped),
+            ..behind
+        })
     }
 
     /// Nothing is created in the tick in which the last job ends.
     fn last_creation(&self, end: Tick) -> Tick {
+        let end = end.saturating_add(self.skipped);
         match self.finished && !self.jobs.is_empty() {
             true => end.saturating_sub(1),
             false => end,
@@ -222,6 +249,9 @@ impl<'a> Replay<'a> {
         if let Err(error) = self.catch_up(now, &mut of_jobs) {
             self.error = Some(error);
         }
+        if let Some(gaps) = &mut self.gaps {
+            gaps.in_fabric += of_jobs.len() as u64;
+        }
         for message in of_jobs.drain(..) {
             let job = match self.background.takes_turns() {
                 true => self.messages.job_of(message.token),
@@ -248,7 +278,11 @@ impl<'a> Replay<'a> {
     }
 
     /// Processes the events up to `limit` picoseconds.
-    fn process_until(&mut self, limit: u64, out: &mut Vec<Message>) -> anyhow::Result<()> {
+    pub(super) fn process_until(
+        &mut self,
+        limit: u64,
+        out: &mut Vec<Message>,
+    ) -> anyhow::Result<()> {
         while let Some(event) = self.queue.pop_until(limit) {
             self.now_ps = event.ps;
             self.handle(&event, out)?;
@@ -309,7 +343,7 @@ impl<'a> Replay<'a> {
         !(self.finished || self.stalled) || self.jobs.is_empty()
     }
 
-    fn note_end(&mut self, now: Tick) {
+    pub(super) fn note_end(&mut self, now: Tick) {
         let jobs = (0..).zip(&self.jobs);
         let mut awaited = jobs.filter(|(_, job)| !job.endless() && !job.ended());
         let moves = |number| self.queue.will_act(number) || self.messages.outstanding(number) > 0;
@@ -323,13 +357,14 @@ impl<'a> Replay<'a> {
 
     fn report(&mut self, now: Tick, token: u64, what: fn(u32) -> What) {
         if let Ok(slot) = u32::try_from(token) {
-            self.reports.push_back((now, what(slot)));
+            self.reports.push_back((now + self.skipped, what(slot)));
             if !self.finished && !self.stalled {
                 self.due = Some(self.due.map_or(now, |due| due.min(now)));
             }
         }
     }
 
+    /// The next tick of the fabric in which something is due.
     fn find_due(&self) -> Option<Tick> {
         // Otherwise background flows and repeating jobs would go on for ever beside a
         // stalled job.
@@ -347,7 +382,10 @@ impl<'a> Replay<'a> {
         if let Some(event) = self.queue.next_ps() {
             due = due.min(self.tick.ticks(event));
         }
-        (due < Tick::MAX).then_some(due)
+        if let Some(until) = self.gaps.as_ref().and_then(|gaps| gaps.due()) {
+            due = until.min(self.background.next_tick());
+        }
+        (due < Tick::MAX).then(|| due.saturating_sub(self.skipped))
     }
 }
 
@@ -361,13 +399,20 @@ impl Workload for Replay<'_> {
         if self.finished || self.stalled {
             return;
         }
+        let first = out.len();
+        let now = now + self.skipped;
         self.now = now;
-        if !self.jobs.is_empty() {
-            self.act_for_jobs(now, out);
+        if self.quiet_until().is_none_or(|until| until <= now) {
+            if !self.jobs.is_empty() {
+                self.act_for_jobs(now, out);
+            }
+            self.note_end(now);
         }
-        self.note_end(now);
         if self.creates() {
             self.background.act(now, out);
+        }
+        if self.gaps.is_some() {
+            self.skip_gap(now, &mut out[first..]);
         }
         self.due = self.find_due();
     }
@@ -376,12 +421,18 @@ impl Workload for Replay<'_> {
         if !self.creates() {
             return None;
         }
-        let message = self.background.replenish(now, queue);
+        let message = self.background.replenish(now + self.skipped, queue);
         if message.is_none() && !self.finished {
-            let next = self.background.next_tick();
+            let next = match self.background.next_tick() {
+                Tick::MAX => Tick::MAX,
+                next => next - self.skipped,
+            };
             self.due = Some(self.due.map_or(next, |due| due.min(next)));
         }
-        message
+        message.map(|message| Message {
+            created: message.created.saturating_sub(self.skipped),
+            ..message
+        })
     }
 
     fn delivered(&mut self, now: Tick, token: u64) {
@@ -389,7 +440,10 @@ impl Workload for Replay<'_> {
             self.background.delivered(token);
         } else {
             if let Ok(slot) = u32::try_from(token) {
-                self.messages.arrives(slot, now);
+                self.messages.arrives(slot, now + self.skipped);
+            }
+            if let Some(gaps) = &mut self.gaps {
+                gaps.in_fabric -= 1;
             }
             self.report(now, token, What::Delivered);
         }

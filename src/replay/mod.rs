@@ -9,6 +9,7 @@ mod arrived;
 pub mod background;
 pub mod collectives;
 mod driver;
+mod gaps;
 pub mod job;
 mod link;
 mod members;
@@ -27,4 +28,5 @@ mod tests;
 pub mod trace;
 
 pub use driver::{Progress, Replay, ReplaySpec};
+pub use gaps::GapsSkipped;
 pub use job::{IntraNode, JobSpec, Repeat, SendCompletion};

@@ -103,6 +103,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         backlog: 0,
         measured: None,
         saturation: None,
+        skipped: None,
         reached: None,
         wall: Duration::from_millis(wall_ms),
     }

@@ -14,6 +14,7 @@ use super::{
 use crate::config::experiment::Job;
 use crate::config::{Baseline, Experiment, Plan, experiment_hash_with, experiment_json};
 use crate::fabric::stats::{CctStats, CongestionStats, FabricStats, SlStats};
+use crate::replay::GapsSkipped;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
 use crate::run::{RunResult, Saturation, Simulation, Status};
@@ -95,6 +96,10 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
             document[name] = reference_json(experiment, run, time);
         }
     }
+    // Only where gaps are skipped.
+    if let Some(skipped) = main.skipped {
+        document["gaps_skipped"] = gaps_skipped(experiment, skipped);
+    }
     document
 }
 
@@ -145,6 +150,7 @@ fn traffic(run: &Simulation) -> Value {
         background: _,
         measured: _,
         saturation: _,
+        skipped: _,
         reached: _,
         wall: _,
     } = run;
@@ -179,6 +185,20 @@ fn traffic(run: &Simulation) -> Value {
         "flits_in_flight": flits_in_flight,
         "flit_hops": flit_hops,
         "host_flit_hops": host_flit_hops,
+    })
+}
+
+fn gaps_skipped(experiment: &Experiment, skipped: GapsSkipped) -> Value {
+    let GapsSkipped {
+        gaps,
+        ticks,
+        messages,
+        ..
+    } = skipped;
+    json!({
+        "gaps": gaps,
+        "skipped_ps": experiment.fabric.units.tick.ps(ticks),
+        "background_messages": messages,
     })
 }
 

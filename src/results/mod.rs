@@ -93,7 +93,7 @@ pub fn curve_svg(plan: &Plan, result: &RunResult) -> anyhow::Result<String> {
 pub fn execution_time_ps(experiment: &Experiment, simulation: &Simulation) -> u64 {
     let ends = experiment.jobs.iter().zip(&simulation.jobs);
     let tick = experiment.fabric.units.tick;
-    let simulated = tick.ps(simulation.stats.end_tick);
+    let simulated = tick.ps(simulation.end_tick());
     ends.filter_map(|(job, outcome)| {
         let outcome = outcome.as_ref().filter(|outcome| !outcome.endless)?;
         match outcome.complete {

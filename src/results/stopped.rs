@@ -13,7 +13,7 @@ pub(super) fn stopped_jobs(plan: &Plan, main: &Simulation) -> Option<String> {
     }
     let tick = plan.experiment.fabric.units.tick;
     let reached = main.reached?;
-    let at_ps = tick.ps(main.stats.end_tick + 1);
+    let at_ps = tick.ps(main.end_tick() + 1);
     let awaited = plan.experiment.jobs.iter();
     let awaited = awaited.filter(|job| job.enabled && job.repeat != Repeat::UntilOthersEnd);
     let start_ps = awaited.map(|job| job.start_ps).min().unwrap_or(0);

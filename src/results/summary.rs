@@ -15,7 +15,7 @@ use crate::replay::Repeat;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
 use crate::run::{RunResult, Simulation, Status};
-use crate::units::{human_bytes, human_count, human_time};
+use crate::units::{human_bytes, human_count, human_time, short_time};
 use std::fmt::{self, Write};
 
 /// Links shown; with `explain` four times as many.
@@ -49,6 +49,9 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
     } else {
         let so_far = so_far(&main.status);
         writeln!(out, "execution time  {}{so_far}", human_time(time))?;
+    }
+    if let Some(line) = skipped_line(plan, main) {
+        writeln!(out, "gaps skipped    {line}")?;
     }
     let compared = |base: u64| {
         let factor = quotient(time, main.status == Status::Complete, Some(base));
@@ -94,6 +97,20 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         &main.stats,
         if explain { 4 * LINKS } else { LINKS },
     )
+}
+
+/// How much simulated time of `main` was skipped between the messages of jobs.
+fn skipped_line(plan: &Plan, main: &Simulation) -> Option<String> {
+    let skipped = main.skipped?;
+    let tick = plan.experiment.fabric.units.tick;
+    let warm_up = plan.experiment.background_gap_skip_ps?;
+    Some(format!(
+        "{} of {} in {} gaps, all but {} before the next message of a job",
+        human_time(tick.ps(skipped.ticks)),
+        human_time(tick.ps(main.end_tick())),
+        human_count(skipped.gaps),
+        short_time(warm_up),
+    ))
 }
 
 /// Why a run that the plan asks for is missing or not complete, and did not stall.

@@ -313,6 +313,7 @@ pub(super) fn measure_load(
             batches,
         }),
         saturation: None,
+        skipped: None,
         reached: None,
         wall: started.elapsed(),
     })

@@ -8,6 +8,7 @@
 use crate::config::{ConfigError, Plan};
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::FabricStats;
+use crate::replay::GapsSkipped;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
 use crate::units::{Ratio, TickLength};
@@ -211,6 +212,15 @@ impl Progress for Silent {
     fn update(&self, _: &Snapshot) {}
 }
 
+impl Simulation {
+    /// The simulated time at its end in ticks, with the time that was skipped.
+    #[must_use]
+    pub fn end_tick(&self) -> Tick {
+        let skipped = self.skipped.map_or(0, |skipped| skipped.ticks);
+        self.stats.end_tick.saturating_add(skipped)
+    }
+}
+
 /// How a simulation ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -247,6 +257,10 @@ pub struct Simulation {
     /// The first background flow seen to fall ever further behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturation: Option<Saturation>,
+    /// What was skipped of the gaps between the messages of jobs, if they are: the counters of the
+    /// fabric do not have this time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<GapsSkipped>,
     /// How far the replay of the jobs came, if it was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<Reached>,

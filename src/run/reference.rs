@@ -79,6 +79,7 @@ pub(super) fn run_reference(
         backlog: stats.messages - stats.messages_delivered,
         measured: None,
         saturation: None,
+        skipped: None,
         reached: None,
         stats,
         wall: started.elapsed(),

@@ -91,8 +91,13 @@ impl Watch {
     }
 
     /// Takes a look at tick `now`: the message that has waited longest, if any waits. Returns what is
-    /// seen for the first time.
-    pub(super) fn look(&mut self, now: Tick, oldest: Option<Behind>) -> Option<Saturation> {
+    /// seen for the first time. `skipped`: ticks that the fabric has stood still till then.
+    pub(super) fn look(
+        &mut self,
+        now: Tick,
+        skipped: Tick,
+        oldest: Option<Behind>,
+    ) -> Option<Saturation> {
         self.next = now.saturating_mul(2);
         let behind = oldest
             .as_ref()
@@ -105,7 +110,7 @@ impl Watch {
         self.found = Some(Saturation {
             flow: oldest.flow as usize,
             nic: oldest.nic,
-            at_ps: self.tick.ps(now),
+            at_ps: self.tick.ps(now + skipped),
             behind_ps: self.tick.ps(behind),
         });
         self.found
@@ -135,7 +140,7 @@ mod tests {
                 nic: NicId::new(2),
                 since: now - behind(now),
             };
-            watch.is_due(now) && watch.look(now, Some(oldest)).is_some()
+            watch.is_due(now) && watch.look(now, 0, Some(oldest)).is_some()
         })
     }
 
@@ -169,7 +174,7 @@ mod tests {
     fn nothing_waits_nothing_is_found() {
         let mut watch = watch();
         assert!(!watch.is_due(999) && watch.is_due(1_000));
-        assert_eq!(watch.look(1_000, None), None);
+        assert_eq!(watch.look(1_000, 0, None), None);
         assert!(!watch.is_due(1_999) && watch.is_due(2_000));
     }
 }

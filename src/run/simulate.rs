@@ -49,7 +49,7 @@ pub(super) fn run_experiment(
             reported = Instant::now();
             let replayed = replay.progress();
             progress.update(&Snapshot {
-                tick: engine.tick,
+                tick: replay.tick_of(engine.tick),
                 records: replayed.operations,
                 records_total: records,
                 messages: replayed.messages_delivered,
@@ -60,7 +60,11 @@ pub(super) fn run_experiment(
         }
         // The engine calls this at ticks that follow from the simulation, so what is seen does, too.
         if watch.is_due(engine.tick)
-            && let Some(saturation) = watch.look(engine.tick, replay.furthest_behind(engine.tick))
+            && let Some(saturation) = watch.look(
+                engine.tick,
+                replay.tick_of(0),
+                replay.furthest_behind(engine.tick),
+            )
         {
             progress.saturated(&SaturatedRun { run, saturation });
             ended_saturated = watched.stop_when_saturated;
@@ -89,7 +93,11 @@ pub(super) fn run_experiment(
     let messages = stats.messages + replay.waiting(stats.end_tick);
     let mut jobs = outcomes_by_job(experiment, Network::Fabric, &replay);
     if early {
-        let now_ps = experiment.fabric.units.tick.ps(stats.end_tick);
+        let now_ps = experiment
+            .fabric
+            .units
+            .tick
+            .ps(replay.tick_of(stats.end_tick));
         for (job, outcome) in experiment.jobs.iter().zip(&mut jobs) {
             if let Some(outcome) = outcome {
                 outcome.cut_off(job.start_ps, now_ps);
@@ -104,6 +112,7 @@ pub(super) fn run_experiment(
         backlog: messages - stats.messages_delivered,
         measured: None,
         saturation: watch.found(),
+        skipped: replay.gaps_skipped(),
         reached,
         stats,
         wall: started.elapsed(),

@@ -123,6 +123,10 @@ pub(super) fn replay_of<'a>(
         },
         jobs,
         background_until,
+        gap_skip: match (network, experiment.background_gap_skip_ps) {
+            (Network::Fabric, Some(ps)) => Some(fabric.units.tick.ticks(ps)),
+            _ => None,
+        },
     })
     .map_err(RunError::Failed)?;
     Ok((replay, operations))

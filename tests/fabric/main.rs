@@ -15,6 +15,8 @@ mod engine_vs_oracle;
 mod engine_vs_oracle_ib;
 mod fabric_analysis;
 mod fabric_analysis_random;
+mod gaps;
+mod gaps_naive;
 mod infiniband_analysis;
 mod infiniband_spec;
 mod input_queues;

@@ -1,7 +1,10 @@
 //! Progress on standard error: a bar on a terminal, elsewhere a line now and then.
 
+mod estimate;
 mod eta;
 mod text;
+
+pub(super) use estimate::estimate;
 
 use super::tell;
 use eta::Eta;

@@ -117,7 +117,7 @@ pub(super) fn progress(s: &Snapshot, left: Option<Duration>) -> String {
 }
 
 /// A time in the unit that fits.
-fn short(time: Duration) -> String {
+pub(super) fn short(time: Duration) -> String {
     let s = time.as_secs();
     match s {
         0..90 => format!("{s} s"),

@@ -41,6 +41,14 @@ impl Agenda {
         }
     }
 
+    /// Empties it, as if the items of all ticks before `begin` had been taken.
+    pub(super) fn restart(&mut self, begin: Tick) {
+        self.heads.fill(NONE);
+        self.occupied = [0; WORDS];
+        self.far.clear();
+        (self.begin, self.soonest) = (begin, Tick::MAX);
+    }
+
     /// Tick of the first item; [`Tick::MAX`] without one.
     #[inline]
     pub(super) fn soonest(&self) -> Tick {

@@ -7,16 +7,16 @@ use crate::fabric::workload::{AppQueue, Message};
 use proptest::prelude::*;
 
 /// A fabric that takes a few messages of some queues at a time.
-struct Drain {
-    background: Background,
+pub(super) struct Drain {
+    pub(super) background: Background,
     queueing: Queueing,
-    taken: Vec<Message>,
+    pub(super) taken: Vec<Message>,
     /// Queues of which the fabric has a message.
     busy: Vec<AppQueue>,
 }
 
 impl Drain {
-    fn new(flows: &[BackgroundFlow], nics: u32, queueing: Queueing) -> Self {
+    pub(super) fn new(flows: &[BackgroundFlow], nics: u32, queueing: Queueing) -> Self {
         Self {
             background: Background::new(flows, nics, 1, queueing).unwrap(),
             queueing,
@@ -25,7 +25,7 @@ impl Drain {
         }
     }
 
-    fn act(&mut self, now: Tick) {
+    pub(super) fn act(&mut self, now: Tick) {
         let before = self.taken.len();
         self.background.act(now, &mut self.taken);
         let new = self.taken[before..].iter();
@@ -33,7 +33,7 @@ impl Drain {
     }
 
     /// Takes up to `times` further messages of every busy queue for which `wanted` is true.
-    fn replenish(&mut self, now: Tick, times: usize, wanted: impl Fn(AppQueue) -> bool) {
+    pub(super) fn replenish(&mut self, now: Tick, times: usize, wanted: impl Fn(AppQueue) -> bool) {
         for queue in std::mem::take(&mut self.busy) {
             let times = if wanted(queue) { times } else { 0 };
             let next = (0..times).map_while(|_| self.background.replenish(now, queue));
@@ -54,7 +54,7 @@ impl Drain {
     }
 }
 
-fn by_queue(list: &[Message], queueing: Queueing) -> Vec<(AppQueue, Vec<Message>)> {
+pub(super) fn by_queue(list: &[Message], queueing: Queueing) -> Vec<(AppQueue, Vec<Message>)> {
     let mut queues: Vec<(AppQueue, Vec<Message>)> = Vec::new();
     for message in list {
         let queue = queueing.queue_of(message);
@@ -68,7 +68,7 @@ fn by_queue(list: &[Message], queueing: Queueing) -> Vec<(AppQueue, Vec<Message>
 }
 
 /// Flows of all kinds on shared service levels.
-fn mixture() -> Vec<BackgroundFlow> {
+pub(super) fn mixture() -> Vec<BackgroundFlow> {
     let bernoulli = BackgroundFlow {
         injection: Injection::Bernoulli,
         ..flow(1, 3, (1, 7), 5)

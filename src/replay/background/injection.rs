@@ -156,6 +156,26 @@ impl InjectionProcess {
             _ => None,
         }
     }
+
+    /// Passes over the messages from the one at `time` on that are created up to tick `last` and
+    /// before tick `stop`: their number, and the time of the one after them. `None` where
+    /// [`InjectionProcess::count`] does not know it without drawing.
+    pub(super) fn skip(&self, time: SubTick, last: Tick, stop: Tick) -> Option<(u64, SubTick)> {
+        let messages = self.count(time, last.min(stop.saturating_sub(1)))?;
+        let next = match self {
+            Self::Cbr {
+                parts_per_tick,
+                spans,
+            } => {
+                let span = spans.first()?.total_parts(*parts_per_tick);
+                let passed = u128::from(messages).checked_mul(span);
+                let passed = passed.and_then(|passed| SubTick::of(passed, *parts_per_tick));
+                passed.map_or(SubTick::NEVER, |passed| time.plus(passed, *parts_per_tick))
+            }
+            Self::Silent | Self::Bernoulli(_) => SubTick::NEVER,
+        };
+        Some((messages, next))
+    }
 }
 
 impl SubTick {

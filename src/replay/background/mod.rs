@@ -16,6 +16,9 @@ mod agenda;
 mod backlog_tests;
 #[cfg(test)]
 mod flow_tests;
+mod gap;
+#[cfg(test)]
+mod gap_tests;
 mod hand_over;
 mod injection;
 mod pattern;
@@ -309,17 +312,19 @@ impl Background {
             let outcome = &mut outcomes[source.flow as usize];
             let flow = &self.flows[source.flow as usize];
             let end = end.min(flow.stop.saturating_sub(1));
-            if source.next.tick > end {
+            let waits_over_gap = source.then.is_some();
+            if source.next.tick > end && !waits_over_gap {
                 continue;
             }
-            if let Some(messages) = flow.process.count(source.next, end) {
+            let counted = flow.process.count(source.next, end);
+            if let Some(messages) = counted.filter(|_| !waits_over_gap) {
                 outcome.messages += messages;
                 let units = messages.saturating_mul(flow.sizes[0].units);
                 outcome.units = outcome.units.saturating_add(units);
                 continue;
             }
             let mut ahead = source.clone();
-            while ahead.next.tick <= end {
+            while ahead.then.is_some() || ahead.next.tick <= end {
                 let size = flow.sizes[ahead.size as usize];
                 outcome.messages += 1;
                 outcome.units = outcome.units.saturating_add(size.units);

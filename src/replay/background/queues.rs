@@ -29,7 +29,7 @@ pub(super) struct Queue {
     pub held: Held,
     /// The flow served last, since the queue was empty; only used where flows take turns.
     pub last: Turn,
-    /// Waiting messages of sources that draw destinations. One entry per source.
+    /// Waiting messages of sources that draw destinations. One entry per source, and one more per gap.
     pub drawn: Vec<Drawn>,
     /// Only used with a queue per destination.
     key: Key,
@@ -58,6 +58,8 @@ pub(super) struct Drawn {
     pub source: Source,
     /// Index of the source itself.
     index: u32,
+    /// A gap has been skipped since: the copy does not draw what the source has drawn after it.
+    is_closed: bool,
 }
 
 /// SL, NIC and destination in one number.
@@ -283,6 +285,21 @@ impl Queues {
         matches!(&self.lookup, Lookup::Pairs { draws, .. } if !draws.is_empty())
     }
 
+    /// True with a queue per queue pair.
+    pub(super) fn are_of_pairs(&self) -> bool {
+        matches!(self.lookup, Lookup::Pairs { .. })
+    }
+
+    /// Lets the messages that wait and were drawn be created `ticks` later, as the sources pass over
+    /// what comes after them.
+    pub(super) fn delay_drawn(&mut self, ticks: Tick) {
+        for drawn in self.list.iter_mut().flat_map(|queue| &mut queue.drawn) {
+            drawn.is_closed = true;
+            let next = &mut drawn.source.next.tick;
+            *next = next.saturating_add(ticks);
+        }
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &Queue> {
         self.list.iter()
     }
@@ -400,7 +417,8 @@ impl Queue {
     /// Adds the next message of source number `index`, which has drawn this queue for it.
     #[inline]
     pub(super) fn add_drawn(&mut self, index: u32, source: &Source) {
-        if let Some(drawn) = self.drawn.iter_mut().find(|drawn| drawn.index == index) {
+        let is_open = |drawn: &&mut Drawn| drawn.index == index && !drawn.is_closed;
+        if let Some(drawn) = self.drawn.iter_mut().find(is_open) {
             drawn.count += 1;
             return;
         }
@@ -410,6 +428,7 @@ impl Queue {
             count: 1,
             source: source.clone(),
             index,
+            is_closed: false,
         });
     }
 

@@ -33,6 +33,18 @@ pub(super) struct Source {
     /// Creation of the next message; [`SubTick::NEVER`] after the last.
     pub next: SubTick,
     pub stream: Stream,
+    /// Where the source goes on behind messages that have waited over a gap.
+    pub then: Option<Box<Then>>,
+}
+
+/// The state of a source behind messages that wait.
+#[derive(Debug, Clone)]
+pub(super) struct Then {
+    /// Messages that wait, at least 1.
+    pub waiting: u64,
+    pub size: u32,
+    pub next: SubTick,
+    pub stream: Stream,
 }
 
 impl Flow {
@@ -93,6 +105,7 @@ impl Flow {
                 size,
                 next: self.until_stop(next),
                 stream,
+                then: None,
             });
         }
         Ok(())
@@ -123,7 +136,7 @@ impl Flow {
 
     /// `time`, or never if the flow has stopped by then.
     #[inline]
-    fn until_stop(&self, time: SubTick) -> SubTick {
+    pub(super) fn until_stop(&self, time: SubTick) -> SubTick {
         if time.tick < self.stop {
             time
         } else {
@@ -153,7 +166,8 @@ impl Source {
     #[inline]
     pub(super) fn seek(&mut self, dst: NicId, nics: u32, flow: &Flow) {
         loop {
-            self.advance(flow);
+            // That there is one more is known, also where a gap has put it after the stop.
+            self.step(flow);
             if self.next.tick == Tick::MAX || self.draw_target(nics) == dst {
                 return;
             }
@@ -175,9 +189,18 @@ impl Source {
     /// Advances to the message after the next.
     #[inline]
     pub(super) fn advance(&mut self, flow: &Flow) {
+        if self.then.is_some() {
+            return self.advance_waiting(flow);
+        }
+        self.step(flow);
+        self.next = flow.until_stop(self.next);
+    }
+
+    /// The same without regard to the end of the flow.
+    #[inline]
+    pub(super) fn step(&mut self, flow: &Flow) {
         let size = self.size as usize;
         self.size = flow.draw_size(&mut self.stream);
-        let next = flow.process.after(self.next, size, &mut self.stream);
-        self.next = flow.until_stop(next);
+        self.next = flow.process.after(self.next, size, &mut self.stream);
     }
 }

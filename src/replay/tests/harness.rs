@@ -186,6 +186,7 @@ pub fn replay(jobs: Vec<JobSpec<'static>>) -> Replay<'static> {
         jobs,
         background: Vec::new(),
         background_until: None,
+        gap_skip: None,
     })
     .unwrap()
 }

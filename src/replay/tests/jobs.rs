@@ -65,6 +65,7 @@ fn with_background(jobs: Vec<JobSpec<'static>>, background_until: Option<u64>) -
         jobs,
         background: vec![flow],
         background_until,
+        gap_skip: None,
     })
     .unwrap()
 }
@@ -215,6 +216,7 @@ fn jobs_that_do_not_fit_are_refused() {
             jobs: vec![spec],
             background: Vec::new(),
             background_until: None,
+            gap_skip: None,
         };
         Replay::new(spec).err().unwrap().to_string()
     };

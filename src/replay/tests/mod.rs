@@ -1,6 +1,7 @@
 //! Replay on an ideal fabric.
 
 mod collectives;
+mod gaps;
 mod harness;
 mod jobs;
 mod repeat;

@@ -150,6 +150,7 @@ fn jobs_that_cannot_repeat_are_refused() {
         jobs,
         background: Vec::new(),
         background_until: None,
+        gap_skip: None,
     };
     let error = Replay::new(spec(vec![endless(), endless()])).err().unwrap();
     assert!(error.to_string().contains("every job repeats"), "{error}");
@@ -197,6 +198,7 @@ fn a_stall_beside_what_goes_on_for_ever_is_found() {
         jobs: vec![endless, stuck(), ends],
         background: vec![flow],
         background_until: None,
+        gap_skip: None,
     })
     .unwrap();
     let log = play(&mut replay, false);

@@ -43,6 +43,7 @@ pub fn replay(case: &Case) -> Replay<'static> {
         jobs: vec![job],
         background: Vec::new(),
         background_until: None,
+        gap_skip: None,
     };
     Replay::new(spec).expect("the case makes sense")
 }
