@@ -14,6 +14,7 @@ mod link;
 mod members;
 mod messages;
 pub mod mpi;
+mod observer;
 pub mod outcome;
 pub mod placement;
 mod plans;
@@ -28,3 +29,4 @@ pub mod trace;
 
 pub use driver::{Progress, Replay, ReplaySpec};
 pub use job::{IntraNode, JobSpec, Repeat, SendCompletion};
+pub use observer::{Doing, Observer, Sent, StreamOf};
