@@ -138,6 +138,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
         tell(format_args!("wrote {}: {}", dir.display(), listed(&names)));
     }
     drawn?;
+    args.timeline.say_written(args.quiet || args.json);
     // A terminal that was closed takes no results.
     outcome_of(&result.status(&plan)).and(printed)
 }

@@ -1,6 +1,6 @@
 //! `flitwise run --timeline FILE`.
 
-use super::CliError;
+use super::{CliError, tell};
 use clap::Args;
 use flitwise::config::Plan;
 use flitwise::results::{MissingFeature, TimelineFile, TimelineFormat};
@@ -57,6 +57,13 @@ impl TimelineArgs {
                 None => format!("--timeline: cannot write {e:#}"),
             })
         })
+    }
+
+    /// Says that the file was written, if there is one, unless the user wants silence.
+    pub(super) fn say_written(&self, silent: bool) {
+        if let (Some(path), false) = (&self.timeline, silent) {
+            tell(format_args!("wrote {}", path.display()));
+        }
     }
 }
 
