@@ -44,7 +44,11 @@ struct Sampler<'a> {
 }
 
 /// Those that are asked for.
-pub(super) struct Samplers<'a>(Vec<Sampler<'a>>);
+pub(super) struct Samplers<'a> {
+    all: Vec<Sampler<'a>>,
+    /// Tick of the first sample of any; never if there is none.
+    next: Tick,
+}
 
 impl<'a> Samplers<'a> {
     /// Samples from the end of tick `earliest` on.
@@ -64,22 +68,31 @@ impl<'a> Samplers<'a> {
                 take,
             }
         };
-        Self(series.into_iter().chain(links).map(sampler).collect())
+        let all: Vec<_> = series.into_iter().chain(links).map(sampler).collect();
+        let next = first(&all);
+        Self { all, next }
     }
 
     /// Lets `model` collect what a series needs, if there is one.
     fn start(&self, model: &mut impl SwitchModel) {
         let is_series = |sampler: &Sampler| matches!(sampler.take, Take::Series(_));
-        if self.0.iter().any(is_series) {
+        if self.all.iter().any(is_series) {
             kernel::start_series(model);
         }
     }
 
     /// Takes the samples of all ticks before `tick`.
-    #[inline]
+    #[inline(always)]
     fn take_before(&mut self, tick: Tick, model: &mut impl SwitchModel) {
-        for sampler in &mut self.0 {
-            while sampler.next < tick {
+        if self.next < tick {
+            self.take(tick, model);
+        }
+    }
+
+    #[cold]
+    fn take(&mut self, before: Tick, model: &mut impl SwitchModel) {
+        for sampler in &mut self.all {
+            while sampler.next < before {
                 match &mut sampler.take {
                     Take::Series(take) => take(&kernel::sample(model, sampler.next)),
                     Take::Links(take) => take(sampler.next, &model.links()),
@@ -87,6 +100,7 @@ impl<'a> Samplers<'a> {
                 sampler.next = sampler.next.saturating_add(sampler.interval);
             }
         }
+        self.next = first(&self.all);
     }
 
     /// Takes the sample of tick 0 if no tick was simulated: such a run has tick 0, too.
@@ -95,6 +109,12 @@ impl<'a> Samplers<'a> {
             self.take_before(1, model);
         }
     }
+}
+
+/// Tick of the first sample of any; never if there is none.
+fn first(samplers: &[Sampler<'_>]) -> Tick {
+    let next = samplers.iter().map(|sampler| sampler.next);
+    next.min().unwrap_or(Tick::MAX)
 }
 
 /// Moves `model` from tick to tick until the run ends.
