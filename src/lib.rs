@@ -105,6 +105,7 @@
 //! | `cli` | the `flitwise` program |
 //! | `plots` | curves and time series as figures (SVG) |
 //! | `parquet` | time series as Parquet files |
+//! | `perfetto` | timelines as Perfetto traces |
 //!
 //! # What may grow
 //! Errors, results and experiments are `#[non_exhaustive]`: a later version may add fields and

@@ -54,6 +54,10 @@ pub struct Discovery {
     pub cables: BTreeMap<Port, Cable>,
     /// LIDs of the ports of channel adapters.
     pub lids: BTreeMap<Port, u16>,
+    /// LIDs of switches, of those that name one.
+    pub switch_lids: BTreeMap<u64, u16>,
+    /// What ports say of the speed of their link, such as `4xQDR`; left out if they do not.
+    pub speeds: BTreeMap<Port, String>,
 }
 
 /// Forwarding tables: port by (switch, LID); 0 is the switch itself.
@@ -105,6 +109,15 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
     text.split_once('"')?.1.split_once('"')
 }
 
+/// The last word of a port, if it has the form of a speed: `4xQDR`.
+fn speed(text: &str) -> Option<&str> {
+    let word = text.split_whitespace().next_back()?;
+    let (width, generation) = word.split_once('x')?;
+    let digits = !width.is_empty() && width.bytes().all(|b| b.is_ascii_digit());
+    let named = !generation.is_empty() && !generation.contains(['"', '#']);
+    (digits && named).then_some(word)
+}
+
 /// The node whose ports follow.
 #[derive(Debug, Clone, Copy)]
 struct Node {
@@ -143,7 +156,11 @@ impl Discovery {
                          leave out a node of 0 ports, nothing can be connected to it",
                     );
                 };
-                let name = quoted(rest).map_or("", |(name, _)| name).to_owned();
+                let (name, rest) = quoted(rest).unwrap_or(("", ""));
+                let name = name.to_owned();
+                if let Some(lid) = after(rest, "lid").and_then(|lid| lid.parse().ok()) {
+                    found.switch_lids.insert(guid, lid);
+                }
                 let (nodes, others) = match switch {
                     true => (&mut found.switches, &found.adapters),
                     false => (&mut found.adapters, &found.switches),
@@ -226,6 +243,9 @@ impl Discovery {
                 line,
                 format!("port {port} of node {guid:#x} is 0, or given twice"),
             );
+        }
+        if let Some(speed) = speed(rest) {
+            self.speeds.insert(own, speed.to_owned());
         }
         if !of.switch {
             let comment = rest.split_once('#').map_or("", |(_, comment)| comment);
@@ -372,6 +392,12 @@ Ca	1 "H-0000000000000010"		# "host"
         assert_eq!(found.cables[&port(0x20, 5)].to, port(0x21, 4));
         assert_eq!(found.cables[&port(0x10, 1)].to, port(0x20, 1));
         assert_eq!(found.lids[&port(0x10, 1)], 19);
+        assert_eq!(found.switch_lids[&0x21], 7);
+        assert_eq!(found.speeds[&port(0x20, 5)], "4xSDR");
+        assert_eq!(found.speeds.len(), found.cables.len());
+        // Names are no speeds, and old tools print none.
+        let without = Discovery::parse(&CABLES.replace(" 4xSDR", "")).unwrap();
+        assert!(without.speeds.is_empty());
         for (from, to, line) in [
             ("Ca	1 \"H-", "Ca	1 \"X-", 10),
             ("Switch	8 ", "Switch	0 ", 3),

@@ -8,6 +8,7 @@ mod qos;
 mod run;
 mod shell;
 mod signal;
+mod timeline;
 mod trace;
 
 use clap::{Parser, Subcommand};

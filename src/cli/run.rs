@@ -2,7 +2,8 @@
 
 use super::out::{Part, Target};
 use super::progress::{Shown, estimate};
-use super::{CliError, bad_config, bad_trace, bare_trace, fabric, print, signal, tell};
+use super::timeline::TimelineArgs;
+use super::{CliError, bad_config, bad_trace, bare_trace, fabric, print, signal, tell, timeline};
 use clap::Args;
 use flitwise::config;
 use flitwise::results::{
@@ -55,6 +56,8 @@ pub struct RunArgs {
     /// Simulates for a second, says how long the experiment will take, and ends there.
     #[arg(long, conflicts_with_all = ["out", "records", "json", "quiet", "explain"])]
     estimate: bool,
+    #[command(flatten)]
+    timeline: TimelineArgs,
     /// Prints result.json and nothing else: on one line, unless it goes to a terminal.
     #[arg(long)]
     json: bool,
@@ -97,11 +100,15 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     // Opens the files before the run: a long run must not fail at its end.
     let part = target.map(Target::begin).transpose()?;
     let series = series_files(&plan, part.as_ref().map(Part::path))?;
+    let timeline = args.timeline.begin(&plan)?;
     let shown = (!args.quiet).then(Shown::new);
     let progress: &dyn Progress = shown.as_ref().map_or(&Silent, |shown| shown);
     let mut control = Control::default().stopped_by(stop).reporting_to(progress);
     if let Some(files) = &series {
         control = control.recorded_by(files);
+    }
+    if let Some(timeline) = &timeline {
+        control = control.seen_by(timeline);
     }
     if args.stop_when_saturated {
         control = control.ending_when_saturated();
@@ -116,6 +123,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let json = result_json(&plan, &result);
     let write = |part| write(part, series, &plan, &result, &json, &text);
     let written = part.map(write).transpose();
+    let drawn = timeline.map_or(Ok(()), timeline::finish);
     // Printed as well if the files could not be written: a long run is not for nothing.
     let printed = match (args.json, args.quiet) {
         (true, _) => print(&for_output(&json)),
@@ -128,6 +136,8 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     {
         tell(format_args!("wrote {}: {}", dir.display(), listed(&names)));
     }
+    drawn?;
+    args.timeline.say_written(args.quiet || args.json);
     // A terminal that was closed takes no results.
     outcome_of(&result.status(&plan)).and(printed)
 }

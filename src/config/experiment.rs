@@ -104,6 +104,8 @@ pub enum Placement {
     RandomFrom(u64),
     /// NIC of each rank.
     List(Vec<NicId>),
+    /// NICs of a host file, at least one for each rank: the first ones are taken.
+    Hosts(Vec<NicId>),
 }
 
 /// When a send is done for the sending rank.
@@ -330,6 +332,7 @@ impl Experiment {
             Placement::Random => random(self.seed),
             Placement::RandomFrom(seed) => random(*seed),
             Placement::List(nics) => placement::Placement::List(nics.clone()),
+            Placement::Hosts(nics) => placement::Placement::First(nics.clone()),
         }
     }
 }

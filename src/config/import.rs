@@ -2,10 +2,12 @@
 //! tables. Switches and NICs (ports of adapters) are numbered in the order of their
 //! GUIDs; port p of a device is port p − 1 here.
 
+use super::dump_speeds::DumpSpeeds;
 use super::error::ConfigError;
+use super::misfit::Misfit;
 use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{ForwardingTables, Hop, SlToVl};
-use crate::fabric::topology::{Peer, Topology};
+use crate::fabric::topology::{Names, NicName, Peer, SwitchName, Topology};
 use flitwise_formats::Source;
 use flitwise_formats::infiniband::{Discovery, LineError, Port, VlTables, forwarding};
 use std::collections::BTreeMap;
@@ -21,6 +23,8 @@ pub(super) struct Imported {
     switches: BTreeMap<u64, SwitchId>,
     /// NIC by LID.
     nics: BTreeMap<u16, NicId>,
+    /// What the file says of the speeds of links.
+    pub speeds: DumpSpeeds,
 }
 
 impl Imported {
@@ -37,6 +41,7 @@ impl Imported {
         let mut attached = Vec::new();
         let mut nics = BTreeMap::new();
         let mut links = Vec::new();
+        let mut names = Vec::new();
         for (&own, cable) in &found.cables {
             if found
                 .cables
@@ -56,6 +61,12 @@ impl Imported {
                     if nics.insert(lid, nic).is_some() {
                         return Err(broken(cable.line, format!("a second port with LID {lid}")));
                     }
+                    names.push(NicName {
+                        name: found.adapters.get(&own.node).cloned().unwrap_or_default(),
+                        guid: own.node,
+                        port: own.port,
+                        lid,
+                    });
                     attached.push(at);
                 }
                 (Some(a), Some(b)) if own < cable.to => links.push([a, b]),
@@ -66,8 +77,16 @@ impl Imported {
                 }
             }
         }
+        let switch = |(&guid, name): (&u64, &String)| SwitchName {
+            name: name.clone(),
+            guid,
+            lid: found.switch_lids.get(&guid).copied(),
+        };
+        let names = Names::new(found.switches.iter().map(switch).collect(), names);
+        let topology = Topology::graph(index.len() as u32, &attached, &links)?;
         Ok(Self {
-            topology: Topology::graph(index.len() as u32, &attached, &links)?,
+            speeds: DumpSpeeds::of(&found, place, path),
+            topology: topology.named(names),
             switches: index,
             nics,
         })
@@ -77,26 +96,26 @@ impl Imported {
     pub(super) fn forwarding(&self, path: &Path) -> Result<ForwardingTables, ConfigError> {
         const KEY: &str = "fabric.forwarding";
         let entries = forwarding(&text(path, KEY)?).map_err(|e| wrong(KEY, path, &e))?;
+        let misfit = Misfit {
+            topology: &self.topology,
+            switches: &self.switches,
+            entries: &entries,
+        };
+        let refused = |problem| ConfigError::new(KEY, format!("{}: {problem}", path.display()));
+        misfit.check_switches().map_err(refused)?;
         let mut ports = Vec::with_capacity(self.switches.len());
         let lids: Vec<u16> = {
             let mut all: Vec<_> = self.nics.iter().map(|(&lid, &nic)| (nic, lid)).collect();
             all.sort_unstable();
             all.into_iter().map(|(_, lid)| lid).collect()
         };
-        for &guid in self.switches.keys() {
-            let port = |&lid: &u16| match entries.get(&(guid, lid)) {
-                // 255 stands for no route; 0 is the switch itself.
-                Some(&port @ 1..=254) => Ok(PortId::new(u32::from(port) - 1)),
-                _ => Err(ConfigError::new(
-                    KEY,
-                    format!(
-                        "{}: switch {guid:#x} has no port for LID {lid}; the tables are not of \
-                         this fabric, or leave it out",
-                        path.display()
-                    ),
-                )),
+        for (&guid, &switch) in &self.switches {
+            let port = |(&lid, nic): (&u16, NicId)| {
+                let port = entries.get(&(guid, lid)).copied();
+                misfit.port(switch, nic, lid, port).map_err(refused)
             };
-            ports.push(lids.iter().map(port).collect::<Result<_, _>>()?);
+            let row = lids.iter().zip(self.topology.nic_ids()).map(port);
+            ports.push(row.collect::<Result<_, _>>()?);
         }
         Ok(ForwardingTables { ports })
     }

@@ -4,13 +4,16 @@
 //! value was written, for error messages. `docs/experiment.md` describes every key.
 
 mod document;
+mod dump_speeds;
 mod error;
 pub mod experiment;
 mod fabric_only;
+mod host_file;
 mod ignored;
 mod import;
 mod json;
 mod kinds;
+mod misfit;
 mod presets;
 mod presets_congestion;
 mod raw;

@@ -200,7 +200,36 @@ pub(super) enum RawPlacement {
     Named(String),
     /// Random, from a seed of its own.
     Random(u64),
-    List(Vec<u32>),
+    List(Vec<RawNic>),
+    /// A host file.
+    File(String),
+}
+
+/// A NIC by its number, or by a name of its host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum RawNic {
+    Number(u32),
+    Name(String),
+}
+
+impl<'de> Deserialize<'de> for RawNic {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl Visitor<'_> for Either {
+            type Value = RawNic;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the number of a NIC, or the name of a host")
+            }
+            fn visit_i64<E: Error>(self, value: i64) -> Result<RawNic, E> {
+                let unfit = |_| E::invalid_value(Unexpected::Signed(value), &self);
+                u32::try_from(value).map(RawNic::Number).map_err(unfit)
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<RawNic, E> {
+                Ok(RawNic::Name(text.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
 }
 
 impl<'de> Deserialize<'de> for RawPlacement {
@@ -210,8 +239,8 @@ impl<'de> Deserialize<'de> for RawPlacement {
             type Value = RawPlacement;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(
-                    "\"linear\", \"round-robin\", \"random\", { random = SEED } or \
-                     { list = [0, 1, ...] }",
+                    "\"linear\", \"round-robin\", \"random\", { random = SEED }, \
+                     { list = [0, 1, ...] } or { file = HOST_FILE }",
                 )
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<RawPlacement, E> {
@@ -226,12 +255,15 @@ impl<'de> Deserialize<'de> for RawPlacement {
                 let mut placement = None;
                 while let Some(key) = map.next_key::<String>()? {
                     if placement.is_some() {
-                        return Err(A::Error::custom("give either random or list, not both"));
+                        return Err(A::Error::custom("give one of random, list and file"));
                     }
                     placement = Some(match key.as_str() {
                         "list" => RawPlacement::List(map.next_value()?),
                         "random" => RawPlacement::Random(map.next_value()?),
-                        _ => return Err(A::Error::unknown_field(&key, &["list", "random"])),
+                        "file" => RawPlacement::File(map.next_value()?),
+                        _ => {
+                            return Err(A::Error::unknown_field(&key, &["list", "random", "file"]));
+                        }
                     });
                 }
                 placement.ok_or_else(|| A::Error::missing_field("list"))

@@ -301,8 +301,7 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
     if fabric.needs_classes() {
         resolve_qos::classes_apart(&fabric.qos, fabric.classes())?;
     }
-    let nics = fabric.topology.nics();
-    let jobs = resolve_jobs::jobs(raw, &fabric.qos, nics, dir)?;
+    let jobs = resolve_jobs::jobs(raw, &fabric, dir)?;
     let seed = raw.seed.unwrap_or(DEFAULT_SEED);
     let background = resolve_traffic::background(&raw.background, &fabric, seed)?;
     let measure = match (jobs.is_empty() && !background.is_empty(), &raw.measure) {
@@ -346,6 +345,9 @@ pub(super) fn fabric(
     let (routing_name, mut routing) = resolve_routing::routing(&raw.fabric, graph, seed)?;
     routing.forwarding = resolve_tables::forwarding(&raw.fabric, imported, dir)?;
     let mut parameters = resolve_fabric::parameters(&raw.fabric, &defaults)?;
+    if let Some(imported) = imported {
+        switch::speeds_of_dump(&raw.fabric, &mut parameters.switch, imported)?;
+    }
     let header = resolve_fabric::small(parameters.header_bytes, "fabric.header")?;
     let tables = resolve_tables::sl2vl(&raw.fabric, imported, dir)?;
     let classes = match &tables {

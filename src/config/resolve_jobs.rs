@@ -2,9 +2,13 @@
 
 use super::error::{ConfigError, check_name, suggestion};
 use super::experiment::{Job, Placement, SendCompletion};
-use super::raw::{RawExperiment, RawJob, RawPlacement, RawRepeat, RawSendCompletion, RawVfabric};
+use super::host_file;
+use super::raw::{
+    RawExperiment, RawJob, RawNic, RawPlacement, RawRepeat, RawSendCompletion, RawVfabric,
+};
 use crate::fabric::ids::NicId;
-use crate::fabric::spec::Qos;
+use crate::fabric::spec::{FabricSpec, Qos};
+use crate::fabric::topology::Topology;
 use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
 use crate::replay::collectives::decide::Bcast;
@@ -26,10 +30,10 @@ const HPC_SL: &str = "CL";
 /// The jobs; `dir` is the directory of the experiment file.
 pub(super) fn jobs(
     experiment: &RawExperiment,
-    qos: &Qos,
-    nics: u32,
+    fabric: &FabricSpec,
     dir: &Path,
 ) -> Result<Vec<Job>, ConfigError> {
+    let (qos, nics) = (&fabric.qos, fabric.topology.nics());
     let (raw, vfabrics) = (&experiment.job, &experiment.vfabric);
     check_vfabrics(vfabrics, raw, qos, nics)?;
     let general = &experiment.collectives;
@@ -66,7 +70,7 @@ pub(super) fn jobs(
         let key = format!("job.{i}.collectives");
         let collectives = job.collectives.or(general);
         check_segment(&job.collectives, &collectives, &key)?;
-        let mut job = one_job(i, name, job, vfabrics, qos, nics, dir)?;
+        let mut job = one_job(i, name, job, vfabrics, fabric, dir)?;
         job.collectives = collectives;
         // Of a trace that exists.
         check_name(&job.name, || format!("job.{i}.name"))?;
@@ -80,8 +84,7 @@ fn one_job(
     name: String,
     job: &RawJob,
     vfabrics: &[RawVfabric],
-    qos: &Qos,
-    nics: u32,
+    fabric: &FabricSpec,
     dir: &Path,
 ) -> Result<Job, ConfigError> {
     let key = |field: &str| format!("job.{i}.{field}");
@@ -90,7 +93,7 @@ fn one_job(
         .as_ref()
         .map(|v| find_vfabric(v, &name, vfabrics, &key("vfabric")))
         .transpose()?;
-    let sl = level_of(job, vfabric, qos, &key)?;
+    let sl = level_of(job, vfabric, &fabric.qos, &key)?;
     let hosts = vfabric.and_then(|v| v.hosts.as_deref()).map(sorted_hosts);
     let tasks_per_node = job.tasks_per_node.unwrap_or(1);
     if tasks_per_node == 0 {
@@ -114,7 +117,13 @@ fn one_job(
         trace: job.trace.clone(),
         sl,
         vfabric: job.vfabric.clone(),
-        placement: placement(job, hosts.as_deref(), nics, &key("placement"))?,
+        placement: placement(
+            job,
+            hosts.as_deref(),
+            &fabric.topology,
+            dir,
+            &key("placement"),
+        )?,
         hosts,
         tasks_per_node,
         share_nics: job.share_nics.unwrap_or(false),
@@ -210,9 +219,11 @@ fn send_completion(job: &RawJob, i: usize) -> Result<SendCompletion, ConfigError
 fn placement(
     job: &RawJob,
     hosts: Option<&[NicId]>,
-    nics: u32,
+    topology: &Topology,
+    dir: &Path,
     key: &str,
 ) -> Result<Placement, ConfigError> {
+    let refused = |problem: String| ConfigError::new(key, problem);
     let list = match &job.placement {
         None => return Ok(Placement::Linear),
         Some(RawPlacement::Named(name)) => {
@@ -223,39 +234,55 @@ fn placement(
             });
         }
         Some(RawPlacement::Random(seed)) => return Ok(Placement::RandomFrom(*seed)),
-        Some(RawPlacement::List(list)) => list.iter().copied().map(NicId::new),
+        Some(RawPlacement::List(list)) if job.tasks_per_node.is_some() && !list.is_empty() => {
+            let problem = "a list places every rank itself; remove tasks_per_node";
+            return Err(refused(problem.into()));
+        }
+        Some(RawPlacement::List(list)) => {
+            let nics = list.iter().map(|nic| match nic {
+                RawNic::Number(number) => Ok(NicId::new(*number)),
+                RawNic::Name(name) => named_nic(topology, name),
+            });
+            nics.collect::<Result<Vec<_>, _>>().map_err(refused)?
+        }
+        Some(RawPlacement::File(file)) => {
+            let tasks = job.tasks_per_node.unwrap_or(1);
+            host_file::read(&dir.join(file), topology, tasks).map_err(refused)?
+        }
     };
-    let list: Vec<_> = list.collect();
+    let nics = topology.nics();
     if list.is_empty() {
-        return Err(ConfigError::new(
-            key,
-            "the list is empty; list one NIC per rank",
-        ));
-    }
-    if job.tasks_per_node.is_some() {
-        return Err(ConfigError::new(
-            key,
-            "a list places every rank itself; remove tasks_per_node",
-        ));
+        return Err(refused("the list is empty; list one NIC per rank".into()));
     }
     for nic in &list {
         if nic.get() >= nics {
-            return Err(ConfigError::new(
-                key,
-                format!(
-                    "NIC {nic} does not exist: the fabric has NICs 0 to {}",
-                    nics - 1
-                ),
-            ));
+            let last = nics - 1;
+            return Err(refused(format!(
+                "NIC {nic} does not exist: the fabric has NICs 0 to {last}"
+            )));
         }
         if hosts.is_some_and(|hosts| hosts.binary_search(nic).is_err()) {
-            return Err(ConfigError::new(
-                key,
-                format!("NIC {nic} is not one of the vFabric's hosts"),
-            ));
+            return Err(refused(format!(
+                "NIC {nic} is not one of the vFabric's hosts"
+            )));
         }
     }
-    Ok(Placement::List(list))
+    Ok(match &job.placement {
+        Some(RawPlacement::File(_)) => Placement::Hosts(list),
+        _ => Placement::List(list),
+    })
+}
+
+/// The NIC of a host that the operators of the fabric call `name`.
+pub(super) fn named_nic(topology: &Topology, name: &str) -> Result<NicId, String> {
+    match topology.names() {
+        Some(names) => names.find(name),
+        None => Err(format!(
+            "{} is a name, and the NICs of this topology have none; give numbers, or take the topology \
+             from ibnetdiscover",
+            quoted(name)
+        )),
+    }
 }
 
 /// Index of the SL called `name`; without a name the only one, or CL.

@@ -3,6 +3,7 @@
 
 use super::ids::{NicId, PortId, SwitchId};
 use super::spec::Tick;
+use super::stats::LinkStats;
 
 /// What is seen at the end of a tick, or has happened since the sample before. Every list
 /// is sorted by what names its rows, and leaves out rows that say nothing.
@@ -67,4 +68,14 @@ pub struct Sampling<'a> {
     pub interval: Tick,
     /// Takes the samples, in order.
     pub take: &'a mut dyn FnMut(&Sample),
+}
+
+/// Asks for the counters of all links at the end of every tick k · `interval` − 1.
+pub struct LinkSampling<'a> {
+    /// Ticks from one sample to the next, at least 1.
+    pub interval: Tick,
+    /// Takes the tick and the counters up to its end, in the order of
+    /// [`FabricStats::links`](super::stats::FabricStats::links), without what is
+    /// [attributed](super::held_up) to links.
+    pub take: &'a mut dyn FnMut(Tick, &[LinkStats]),
 }

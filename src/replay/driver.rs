@@ -5,6 +5,7 @@ use super::gaps::Gaps;
 use super::job::{JobSpec, Repeat};
 use super::link::Shared;
 use super::messages::Messages;
+use super::observer::Observer;
 use super::outcome::JobOutcome;
 use super::player::Player;
 use super::queue::{Event, Queue, What};
@@ -77,6 +78,7 @@ pub struct Replay<'a> {
     delivered: u64,
     now_ps: u64,
     pub(super) error: Option<anyhow::Error>,
+    observer: Option<&'a dyn Observer>,
 }
 
 /// How far a replay has come.
@@ -126,6 +128,7 @@ impl<'a> Replay<'a> {
                 messages: &mut messages,
                 out: &mut Vec::new(),
                 now: 0,
+                observer: None,
             };
             jobs.push(Player::new(job, spec_of_job, shared));
         }
@@ -151,6 +154,7 @@ impl<'a> Replay<'a> {
             delivered: 0,
             now_ps: 0,
             error: None,
+            observer: None,
         };
         replay.note_end(0);
         replay.due = replay.find_due();
@@ -159,6 +163,14 @@ impl<'a> Replay<'a> {
             replay.due = Some(0);
         }
         Ok(replay)
+    }
+
+    /// Lets `observer` watch the replay. Call this before its first tick.
+    pub fn watched_by(&mut self, observer: &'a dyn Observer) {
+        for (number, job) in (0..).zip(&self.jobs) {
+            observer.job(number, &job.name, job.nics());
+        }
+        self.observer = Some(observer);
     }
 
     /// The results of the jobs so far, in their order.
@@ -296,6 +308,7 @@ impl<'a> Replay<'a> {
             messages: &mut self.messages,
             out,
             now: self.now,
+            observer: self.observer,
         };
         match event.what {
             What::Stream(stream) => {
@@ -322,11 +335,15 @@ impl<'a> Replay<'a> {
         let Some(message) = message else {
             return Ok(());
         };
+        if let (Some(observer), What::Delivered(slot)) = (self.observer, what) {
+            observer.delivered(ps, slot);
+        }
         let shared = &mut Shared {
             queue: &mut self.queue,
             messages: &mut self.messages,
             out,
             now: self.now,
+            observer: self.observer,
         };
         let job = &mut self.jobs[message.job as usize];
         if let What::Injected(_) = what {

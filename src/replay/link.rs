@@ -2,6 +2,7 @@
 
 use super::job::{IntraNode, SendCompletion};
 use super::messages::{Messages, Purpose, RankPair, Release};
+use super::observer::{Doing, Observer, Sent, StreamOf};
 use super::program::StreamId;
 use super::queue::{Act, Queue, What};
 use crate::fabric::ids::NicId;
@@ -16,12 +17,22 @@ pub(super) struct Shared<'a> {
     pub out: &'a mut Vec<Message>,
     /// Present tick.
     pub now: Tick,
+    /// What watches the replay.
+    pub observer: Option<&'a dyn Observer>,
 }
 
 impl Shared<'_> {
     /// Lets `stream` go on at `ps`.
     pub(super) fn stream(&mut self, ps: u64, act: Act, stream: StreamId) {
         self.queue.act(ps, act, What::Stream(stream));
+    }
+
+    /// Tells the observer, if there is one, what a stream does from `ps` on.
+    #[inline]
+    pub(super) fn observe(&self, ps: u64, stream: StreamOf, doing: impl FnOnce() -> Doing) {
+        if let Some(observer) = self.observer {
+            observer.stream(ps, stream, doing());
+        }
     }
 }
 
@@ -66,6 +77,20 @@ impl Link {
             .messages
             .insert(self.job, ranks, purpose, release, shared.now)
             .ok_or("more than 2^32 messages are on their way")?;
+        if let Some(observer) = shared.observer {
+            let RankPair { from, to } = ranks;
+            let job = self.job;
+            observer.sent(
+                ps,
+                slot,
+                Sent {
+                    job,
+                    from,
+                    to,
+                    bytes,
+                },
+            );
+        }
         if src == dst {
             let copied = self
                 .intra_node

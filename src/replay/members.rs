@@ -1,6 +1,6 @@
 //! The collectives that a rank has entered: it carries out the steps of its plans.
 
-use super::collectives::{Plan, Step};
+use super::collectives::{Algorithm, Plan, Step};
 use super::link::{Link, Shared, TOO_LATE};
 use super::messages::{Purpose, RankPair, Release};
 use super::mpi::{CommId, Owner};
@@ -233,6 +233,12 @@ impl Members {
     /// True if the rank has entered this collective and not completed it.
     pub(super) fn is_open(&self, key: Key) -> bool {
         self.open.iter().any(|member| member.key == key)
+    }
+
+    /// How the rank carries out this collective, if it is in it.
+    pub(super) fn algorithm(&self, key: Key) -> Option<Algorithm> {
+        let member = self.open.iter().find(|member| member.key == key);
+        member.map(|member| member.plan.algorithm())
     }
 
     /// Enters a collective. Returns its number, under which it now has to

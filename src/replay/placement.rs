@@ -39,6 +39,8 @@ pub enum Placement {
     /// NIC of every rank, as listed. NICs may be listed several times and
     /// need not be free; `tasks_per_node` does not apply.
     List(Vec<NicId>),
+    /// The NIC of every rank, and more that are not taken.
+    First(Vec<NicId>),
 }
 
 /// The NICs of a fabric that no job has taken yet.
@@ -162,6 +164,10 @@ impl Placement {
                 turns.take(ranks as usize).copied().collect()
             }
             Self::List(list) => checked(list, ranks, free)?,
+            Self::First(list) => {
+                let first = &list[..list.len().min(ranks as usize)];
+                checked(first, ranks, free)?
+            }
         };
         free.take(&placed);
         Ok(placed)

@@ -43,6 +43,15 @@ pub(super) const CURVE: MissingFeature = MissingFeature {
     ..FIGURES
 };
 
+/// The error of a timeline that is to be a Perfetto trace.
+#[cfg(not(feature = "perfetto"))]
+pub(super) const PERFETTO: MissingFeature = MissingFeature {
+    key: "--timeline",
+    output: "Perfetto traces",
+    feature: "perfetto",
+    instead: "name a file that ends in .paje or .csv",
+};
+
 /// What `series` asks for and a build cannot write that has the features `parquet` and `plots` or not.
 pub(super) fn missing_for(series: &Series, parquet: bool, plots: bool) -> Option<MissingFeature> {
     if !parquet && series.format != SeriesFormat::Csv {

@@ -18,6 +18,7 @@ mod split;
 mod stopped;
 mod summary;
 mod table;
+mod timeline;
 
 pub use curve::curve_csv;
 pub use dtable::{DTABLE_SCHEMA, DTableReport};
@@ -30,6 +31,7 @@ pub use series::SeriesFiles;
 pub use split::{TimeSplit, time_split};
 pub use summary::summary;
 pub use table::write_table;
+pub use timeline::{TimelineFile, TimelineFormat};
 
 use crate::config::experiment::SeriesKind;
 use crate::config::{Experiment, Plan};

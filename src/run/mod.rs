@@ -25,6 +25,7 @@ mod saturation;
 mod session;
 mod simulate;
 mod task;
+mod timeline;
 mod traces;
 mod workload;
 
@@ -34,6 +35,7 @@ pub use recorder::{Recorder, Recording, Run};
 pub use saturation::{SaturatedRun, Saturation};
 pub use session::Session;
 pub use task::Network;
+pub use timeline::Timeline;
 pub use traces::TraceDigest;
 pub use workload::workload;
 
@@ -57,6 +59,8 @@ pub struct Control<'a> {
     pub progress: &'a dyn Progress,
     /// Wall-clock time between two reports of progress, at least; 200 ms by default.
     pub report_every: Duration,
+    /// Watches the run of the experiment with its jobs; `None`: nothing does.
+    pub timeline: Option<&'a dyn Timeline>,
     /// Receives time series; `None`: they are not recorded.
     pub recorder: Option<&'a dyn Recorder>,
     /// A run with jobs ends as soon as a background flow falls ever further behind.
@@ -72,6 +76,7 @@ impl Default for Control<'_> {
             stop: &NEVER,
             progress: &Silent,
             report_every: Duration::from_millis(200),
+            timeline: None,
             recorder: None,
             stop_when_saturated: false,
         }
@@ -106,6 +111,13 @@ impl<'a> Control<'a> {
     pub fn recorded_by(self, recorder: &'a dyn Recorder) -> Self {
         let recorder = Some(recorder);
         Self { recorder, ..self }
+    }
+
+    /// The same, but `timeline` watches the run of the experiment.
+    #[must_use]
+    pub fn seen_by(self, timeline: &'a dyn Timeline) -> Self {
+        let timeline = Some(timeline);
+        Self { timeline, ..self }
     }
 
     /// The same, but a run with jobs ends, with its results so far, as soon as a background flow falls

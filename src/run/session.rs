@@ -92,11 +92,9 @@ impl Session {
         for (run, task) in tasks {
             let id = task.id(&self.traces.digests_of(&task.experiment));
             let same_as = slots.iter().position(|slot| slot.id == id);
-            // Time series are no part of a record: a task that records them runs.
+            // Time series and timelines are no part of a record: a task that records them runs.
             let kept = match &self.records {
-                Some(records) if control.recorder.is_none() && same_as.is_none() => {
-                    records.read(id)
-                }
+                Some(records) if !watched(control, run) && same_as.is_none() => records.read(id),
                 _ => None,
             };
             slots.push(Slot {
@@ -151,6 +149,11 @@ impl Session {
                 .digests_in(slots.iter().map(|slot| &slot.task.experiment)),
         })
     }
+}
+
+/// True if something that is no part of a record is taken from `run`.
+fn watched(control: &Control<'_>, run: Run) -> bool {
+    control.recorder.is_some() || control.timeline.is_some() && run == Run::Experiment
 }
 
 /// The tasks of a plan while they run.
@@ -267,6 +270,7 @@ impl Work<'_> {
                     report_every: self.control.report_every,
                     stopped: &stopped,
                     stop_when_saturated: self.control.stop_when_saturated,
+                    timeline: (self.control.timeline).filter(|_| slot.run == Run::Experiment),
                 };
                 run_experiment(experiment, slot.run, traces, watched, recording)
             }

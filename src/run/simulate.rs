@@ -5,11 +5,13 @@ use super::traces::Traces;
 use super::workload::{least_ps, outcomes_by_job, replay_of};
 use super::{
     Network, Progress, Reached, Recording, Run, RunError, SaturatedRun, Simulation, Snapshot,
-    Status,
+    Status, Timeline,
 };
 use crate::config::{ConfigError, Experiment};
 use crate::fabric::engine::{self, Engine, RunEnd};
 use crate::fabric::held_up::attribute_waits;
+use crate::fabric::series::LinkSampling;
+use crate::fabric::stats::LinkStats;
 use crate::replay::{Replay, program};
 use anyhow::anyhow;
 use std::ops::ControlFlow;
@@ -25,6 +27,7 @@ pub(super) struct Watched<'a> {
     pub report_every: Duration,
     pub stopped: Stopped<'a>,
     pub stop_when_saturated: bool,
+    pub timeline: Option<&'a dyn Timeline>,
 }
 
 /// Simulates one experiment.
@@ -40,6 +43,9 @@ pub(super) fn run_experiment(
     } = watched;
     let started = Instant::now();
     let (mut replay, records) = replay_of(experiment, traces, None, Network::Fabric, stopped)?;
+    if let Some(timeline) = watched.timeline {
+        replay.watched_by(timeline);
+    }
     let mut engine = engine_of(experiment)?;
     let mut reported = started;
     let least_ps = least_ps(experiment, traces);
@@ -75,7 +81,17 @@ pub(super) fn run_experiment(
         }
     };
     let sampling = recording.as_mut().map(Recording::sampling);
-    let end = engine.run_sampled(&mut replay, &mut control, sampling);
+    let mut seen = |tick, links: &[LinkStats]| {
+        if let Some(timeline) = watched.timeline {
+            timeline.links(tick, links);
+        }
+    };
+    let interval = watched.timeline.and_then(Timeline::interval);
+    let links = interval.map(|interval| LinkSampling {
+        interval,
+        take: &mut seen,
+    });
+    let end = engine.run_observed(&mut replay, &mut control, sampling, links);
     let status = match stopped_by_error(&mut replay)? {
         Some(status) => status,
         None => match status_of(end, &replay)? {
@@ -89,6 +105,9 @@ pub(super) fn run_experiment(
         operations_total: records,
     });
     let mut stats = engine.stats();
+    if let Some(timeline) = watched.timeline {
+        timeline.links(stats.end_tick, &stats.links);
+    }
     attribute_waits(&experiment.fabric, &mut stats);
     let messages = stats.messages + replay.waiting(stats.end_tick);
     let mut jobs = outcomes_by_job(experiment, Network::Fabric, &replay);

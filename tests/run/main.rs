@@ -20,4 +20,5 @@ mod saturation;
 mod series;
 mod streams;
 mod theory;
+mod timeline;
 mod validation;

@@ -9,6 +9,7 @@ pub(super) use self::voq::RawVlArb;
 use self::hierarchical::{HierarchicalKeys, RawHierarchical};
 use self::voq::{RawVoq, VoqKeys};
 use super::error::ConfigError;
+use super::import::Imported;
 use super::presets_congestion::{CONGESTION, CongestionDefaults};
 use super::raw::RawScheduler;
 use super::raw_fabric::RawFabric;
@@ -157,6 +158,19 @@ pub(super) fn resolve(raw: &RawKind, p: &mut SwitchParameters) -> Result<(), Con
         _ => {}
     }
     Ok(())
+}
+
+/// Takes the speeds of links that the dump of a fabric tells, where no key sets them. Hierarchical switches
+/// have one speed.
+pub(super) fn speeds_of_dump(
+    raw: &RawFabric,
+    p: &mut SwitchParameters,
+    imported: &Imported,
+) -> Result<(), ConfigError> {
+    match (&raw.kind, p) {
+        (RawKind::Voq(raw), SwitchParameters::Voq(p)) => raw.speeds_of_dump(p, imported),
+        _ => Ok(()),
+    }
 }
 
 /// The scheduler of a file that names none; `of_preset` is the one of the preset of `[qos]`.

@@ -2,6 +2,7 @@
 
 use super::replace;
 use crate::config::error::ConfigError;
+use crate::config::import::Imported;
 use crate::config::raw::RawScheduler;
 use crate::config::raw_fabric::{of_kind, with_common_keys};
 use crate::config::raw_topology::{RawGraph, RawNics, RawTopology, RawXgft};
@@ -11,6 +12,7 @@ use crate::fabric::parameters::{AdapterRate, VoqParameters};
 use crate::fabric::spec::LinkSpeed;
 use crate::fabric::switch::voq::InputQueues;
 use crate::fabric::switch::voq::{Acks, VlArb, VlWeight};
+use crate::fabric::topology::Peer;
 use crate::units::{BufferPart, Bytes, Picoseconds, Rate, Ratio};
 use flitwise_formats::quote::quoted;
 use serde::Deserialize;
@@ -167,6 +169,31 @@ impl RawVoq {
 }
 
 impl RawVoq {
+    /// Takes the speeds that the dump tells, where no key sets them.
+    pub(super) fn speeds_of_dump(
+        &self,
+        p: &mut VoqParameters,
+        imported: &Imported,
+    ) -> Result<(), ConfigError> {
+        let (topology, dump) = (&imported.topology, &imported.speeds);
+        let listed = std::mem::take(&mut p.link_speeds);
+        if self.host_link_speed.is_none() {
+            dump.usual(true)?
+                .take(&mut p.host_speed, &mut p.link_speeds);
+        }
+        if self.link_speed.is_none() {
+            dump.usual(false)?
+                .take(&mut p.switch_speed, &mut p.link_speeds);
+        }
+        for (at, speed) in listed {
+            if let Peer::Switch { switch, port } = topology.peer(at.switch, at.port) {
+                p.link_speeds.remove(&SwitchPort::new(switch, port));
+            }
+            p.link_speeds.insert(at, speed);
+        }
+        Ok(())
+    }
+
     /// A key that nothing uses, and why; `p`: the parameters of the preset.
     pub(super) fn ignored(&self, p: &VoqParameters) -> Option<(&'static str, &'static str)> {
         let none = self.acks.is_none() && p.acks == Acks::None;

@@ -11,7 +11,7 @@ use super::pool::{PacketId, Pool};
 use super::probe::Probe;
 use crate::fabric::series::{PortVlSample, Sample};
 use crate::fabric::spec::{FabricSpec, Tick};
-use crate::fabric::stats::FabricStats;
+use crate::fabric::stats::{FabricStats, LinkStats};
 use crate::fabric::workload::{Message, Workload};
 
 /// The state that the fabrics of all kinds of switch have. `K` is a packet; `B` keeps the events of
@@ -83,6 +83,8 @@ pub(super) trait SwitchModel {
     fn restart_statistics(&mut self);
     /// All that has been counted up to the end of the present tick.
     fn stats(&self) -> FabricStats;
+    /// The counters of the links up to the end of the present tick.
+    fn links(&self) -> Vec<LinkStats>;
     /// Congestion control, if the fabric has it.
     fn congestion(&mut self) -> Option<&mut Congestion>;
     /// The flits that wait per Port VL, where the marker does not count them.

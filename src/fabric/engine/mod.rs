@@ -39,7 +39,7 @@ mod voq;
 pub use self::deadlock::{Deadlock, Place, Waiting};
 use self::kernel::SwitchModel;
 use self::probe::{NoProbe, Probe};
-use super::series::Sampling;
+use super::series::{LinkSampling, Sampling};
 use super::spec::hierarchical::VirtualAllocation;
 use super::spec::{FabricSpec, Hierarchical, SpecError, Switch, Tick, Voq};
 use super::stats::{FabricStats, SlStats};
@@ -230,9 +230,21 @@ impl<P: Probe> Engine<P> {
         control: &mut dyn FnMut(&Progress, &W) -> ControlFlow<()>,
         sampling: Option<Sampling<'_>>,
     ) -> RunEnd {
+        self.run_observed(workload, control, sampling, None)
+    }
+
+    /// Like [`Engine::run_sampled`], but takes samples of the links as well if `links` is given.
+    pub fn run_observed<'s, W: Workload>(
+        &mut self,
+        workload: &mut W,
+        control: &mut dyn FnMut(&Progress, &W) -> ControlFlow<()>,
+        sampling: Option<Sampling<'s>>,
+        links: Option<LinkSampling<'s>>,
+    ) -> RunEnd {
+        let samplers = run::Samplers::new(sampling, links, self.earliest);
         let (earliest, next_check) = (&mut self.earliest, &mut self.next_deadlock_check);
         with_model!(&mut self.model, model => {
-            run::drive(model.as_mut(), earliest, next_check, workload, control, sampling)
+            run::drive(model.as_mut(), earliest, next_check, workload, control, samplers)
         })
     }
 

@@ -3,8 +3,9 @@
 
 use super::kernel::{self, SwitchModel};
 use super::{Progress, RunEnd};
-use crate::fabric::series::Sampling;
+use crate::fabric::series::{LinkSampling, Sample, Sampling};
 use crate::fabric::spec::Tick;
+use crate::fabric::stats::LinkStats;
 use crate::fabric::workload::Workload;
 use std::ops::ControlFlow;
 
@@ -28,28 +29,92 @@ pub(super) fn progress(model: &impl SwitchModel) -> Progress {
     }
 }
 
-/// The samples of a run that are still to come.
+/// What takes samples of a run.
+enum Take<'a> {
+    Series(&'a mut dyn FnMut(&Sample)),
+    Links(&'a mut dyn FnMut(Tick, &[LinkStats])),
+}
+
+/// The samples of one kind that are still to come.
 struct Sampler<'a> {
     /// Tick of the next sample.
     next: Tick,
-    sampling: Sampling<'a>,
+    interval: Tick,
+    take: Take<'a>,
 }
 
-impl<'a> Sampler<'a> {
+/// Those that are asked for.
+pub(super) struct Samplers<'a> {
+    all: Vec<Sampler<'a>>,
+    /// Tick of the first sample of any; never if there is none.
+    next: Tick,
+}
+
+impl<'a> Samplers<'a> {
     /// Samples from the end of tick `earliest` on.
-    fn new(sampling: Sampling<'a>, earliest: Tick) -> Self {
-        let interval = sampling.interval.max(1);
-        let next = (earliest / interval + 1).saturating_mul(interval) - 1;
-        Self { next, sampling }
+    pub(super) fn new(
+        series: Option<Sampling<'a>>,
+        links: Option<LinkSampling<'a>>,
+        earliest: Tick,
+    ) -> Self {
+        let series = series.map(|series| (series.interval, Take::Series(series.take)));
+        let links = links.map(|links| (links.interval, Take::Links(links.take)));
+        let sampler = |(interval, take): (Tick, Take<'a>)| {
+            let interval = interval.max(1);
+            let next = (earliest / interval + 1).saturating_mul(interval) - 1;
+            Sampler {
+                next,
+                interval,
+                take,
+            }
+        };
+        let all: Vec<_> = series.into_iter().chain(links).map(sampler).collect();
+        let next = first(&all);
+        Self { all, next }
+    }
+
+    /// Lets `model` collect what a series needs, if there is one.
+    fn start(&self, model: &mut impl SwitchModel) {
+        let is_series = |sampler: &Sampler| matches!(sampler.take, Take::Series(_));
+        if self.all.iter().any(is_series) {
+            kernel::start_series(model);
+        }
     }
 
     /// Takes the samples of all ticks before `tick`.
+    #[inline(always)]
     fn take_before(&mut self, tick: Tick, model: &mut impl SwitchModel) {
-        while self.next < tick {
-            (self.sampling.take)(&kernel::sample(model, self.next));
-            self.next = self.next.saturating_add(self.sampling.interval.max(1));
+        if self.next < tick {
+            self.take(tick, model);
         }
     }
+
+    #[cold]
+    fn take(&mut self, before: Tick, model: &mut impl SwitchModel) {
+        for sampler in &mut self.all {
+            while sampler.next < before {
+                match &mut sampler.take {
+                    Take::Series(take) => take(&kernel::sample(model, sampler.next)),
+                    Take::Links(take) => take(sampler.next, &model.links()),
+                }
+                sampler.next = sampler.next.saturating_add(sampler.interval);
+            }
+        }
+        self.next = first(&self.all);
+    }
+
+    /// Takes the sample of tick 0 if no tick was simulated: such a run has tick 0, too.
+    fn take_first(&mut self, earliest: Tick, model: &mut impl SwitchModel) {
+        if earliest == 0 {
+            self.take_before(1, model);
+        }
+    }
+}
+
+/// Tick of the first sample of any; never if there is none.
+fn first(samplers: &[Sampler<'_>]) -> Tick {
+    let next = samplers.iter().map(|sampler| sampler.next);
+    next.min().unwrap_or(Tick::MAX)
 }
 
 /// Moves `model` from tick to tick until the run ends.
@@ -59,18 +124,15 @@ pub(super) fn drive<M: SwitchModel, W: Workload>(
     next_deadlock_check: &mut Tick,
     workload: &mut W,
     control: &mut dyn FnMut(&Progress, &W) -> ControlFlow<()>,
-    sampling: Option<Sampling<'_>>,
+    mut samplers: Samplers<'_>,
 ) -> RunEnd {
-    let mut sampler = sampling.map(|sampling| Sampler::new(sampling, *earliest));
-    if sampler.is_some() {
-        kernel::start_series(model);
-    }
+    samplers.start(model);
     let (mut due, mut until_control) = (Vec::new(), CONTROL_TICKS);
     let mut events_at_control = model.kernel().observers.counters.events + CONTROL_EVENTS;
     while !workload.finished() {
         let wanted = workload.next_tick();
         if wanted.is_none() && kernel::is_idle(model) {
-            sample_first_tick(&mut sampler, *earliest, model);
+            samplers.take_first(*earliest, model);
             return RunEnd::Drained;
         }
         let next = kernel::next_event(model)
@@ -89,14 +151,10 @@ pub(super) fn drive<M: SwitchModel, W: Workload>(
                 return RunEnd::Deadlock(deadlock);
             }
         }
-        if let Some(sampler) = &mut sampler {
-            sampler.take_before(next, model);
-        }
+        samplers.take_before(next, model);
         kernel::tick(model, next, &mut due, workload);
         *earliest = next + 1;
-        if let Some(sampler) = &mut sampler {
-            sampler.take_before(next + 1, model);
-        }
+        samplers.take_before(next + 1, model);
         if kernel::is_full(model) {
             return RunEnd::Exhausted;
         }
@@ -109,19 +167,6 @@ pub(super) fn drive<M: SwitchModel, W: Workload>(
             }
         }
     }
-    sample_first_tick(&mut sampler, *earliest, model);
+    samplers.take_first(*earliest, model);
     RunEnd::Finished
-}
-
-/// Takes the sample of tick 0 if no tick was simulated: such a run has tick 0, too.
-fn sample_first_tick(
-    sampler: &mut Option<Sampler<'_>>,
-    earliest: Tick,
-    model: &mut impl SwitchModel,
-) {
-    if earliest == 0
-        && let Some(sampler) = sampler
-    {
-        sampler.take_before(1, model);
-    }
 }

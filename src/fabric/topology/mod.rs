@@ -17,6 +17,7 @@ mod cube;
 mod dragonfly;
 mod family;
 mod graph;
+mod names;
 mod ports;
 mod single;
 mod tree;
@@ -27,6 +28,7 @@ pub use cube::{Cube, CubeLink, Direction};
 pub use dragonfly::{Arrangement, Dragonfly, DragonflySize};
 pub use family::{ClosedForm, Destination, Drawing, Family, Place, SwitchOrder};
 pub use graph::{Graph, Link};
+pub use names::{Names, NicName, SwitchName};
 pub use ports::Ports;
 pub use single::Single;
 pub use tree::Tree;
@@ -93,6 +95,8 @@ pub struct Topology {
     peers: Vec<Peer>,
     /// Port of each NIC.
     attachment: Vec<SwitchPort>,
+    /// What its operators call the parts, if that is known.
+    names: Option<Box<Names>>,
 }
 
 /// Most NICs or switch ports in one fabric: a hundred times the largest machines,
@@ -177,6 +181,19 @@ impl Topology {
     /// than 2^22.
     pub fn graph(switches: u32, nics: &[SwitchPort], links: &[Link]) -> Result<Self, SpecError> {
         Graph::build(switches, nics, links)
+    }
+
+    /// The same, with names for its parts.
+    #[must_use]
+    pub fn named(self, names: Names) -> Self {
+        let names = Some(Box::new(names));
+        Self { names, ..self }
+    }
+
+    /// What its operators call the parts, if that is known.
+    #[must_use]
+    pub fn names(&self) -> Option<&Names> {
+        self.names.as_deref()
     }
 
     /// The family and its parameters.
@@ -341,6 +358,7 @@ impl Topology {
             radix: radix as u32,
             peers: vec![Peer::None; (switches * radix) as usize],
             attachment: Vec::with_capacity(nics as usize),
+            names: None,
         })
     }
 

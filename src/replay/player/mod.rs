@@ -20,10 +20,12 @@ use super::job::{JobSpec, Repeat};
 use super::link::{Link, Shared};
 use super::members::Carrier;
 use super::mpi::Protocol;
+use super::observer::StreamOf;
 use super::plans::Plans;
 use super::program::{Place, Program, RankId, StreamId};
 use super::queue::{Act, Actor};
 use super::rank::Rank;
+use crate::fabric::ids::NicId;
 use crate::units::Ratio;
 use anyhow::{Context, anyhow};
 
@@ -203,6 +205,20 @@ impl<'a> Player<'a> {
     /// Messages created so far, collectives included.
     pub(super) fn messages(&self) -> u64 {
         self.link.sent
+    }
+
+    /// The NICs of its ranks.
+    pub(super) fn nics(&self) -> &[NicId] {
+        &self.link.nics
+    }
+
+    /// A stream, for an observer.
+    fn seen(&self, rank: RankId, stream: StreamId) -> StreamOf {
+        StreamOf {
+            job: self.link.job,
+            rank,
+            stream,
+        }
     }
 
     /// Index of the job.

@@ -5,6 +5,7 @@ use crate::replay::link::{Shared, TOO_LATE};
 use crate::replay::members::{Arrival, Entry, Key, Member};
 use crate::replay::messages::{InFlight, Purpose, RankPair, Release};
 use crate::replay::mpi::Owner;
+use crate::replay::observer::Doing;
 use crate::replay::program::{Action, Collective, Event, Label, Op, RankId, StreamId};
 use crate::replay::rank::State;
 use anyhow::Context;
@@ -36,6 +37,7 @@ impl Player<'_> {
             let Some(mut op) = next else {
                 state.state = State::Ended;
                 self.unended -= 1;
+                shared.observe(ps, self.seen(rank, stream), || Doing::Ended);
                 return Ok(());
             };
             state.records += 1;
@@ -43,9 +45,16 @@ impl Player<'_> {
                 return Err(self.error(rank, op.place, TOO_LATE));
             };
             op.compute_ps = scaled;
-            if !self.ranks[r].awaits(stream, op, &mut self.arrived)
-                || self.compute(rank, stream, ps, shared)? > ps
-            {
+            if !self.ranks[r].awaits(stream, op, &mut self.arrived) {
+                shared.observe(ps, self.seen(rank, stream), || {
+                    let rank = &self.ranks[r];
+                    let op = rank.stream(stream).op.as_ref();
+                    let events = op.map_or(&[][..], |op| op.after.events());
+                    Doing::awaiting(events, &rank.members)
+                });
+                return Ok(());
+            }
+            if self.compute(rank, stream, ps, shared)? > ps {
                 return Ok(());
             }
         }
@@ -68,6 +77,7 @@ impl Player<'_> {
             return Err(self.error(rank, place, TOO_LATE));
         };
         if start > ps {
+            shared.observe(ps, self.seen(rank, stream), || Doing::Computing);
             shared.stream(start, self.act_of(rank, stream, record), stream);
         }
         Ok(start)
@@ -125,6 +135,9 @@ impl Player<'_> {
             self.done(rank, op.label, ps, shared)?;
             return Ok(false);
         }
+        shared.observe(ps, self.seen(rank, stream), || {
+            Doing::blocked_by(&op.action)
+        });
         let stream = self.ranks[r].stream_mut(stream);
         stream.state = state;
         stream.op = Some(op);

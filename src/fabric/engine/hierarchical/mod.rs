@@ -70,7 +70,7 @@ use super::vls::Vls;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::hierarchical::Timing;
 use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, SpecError, Tick, Units};
-use crate::fabric::stats::FabricStats;
+use crate::fabric::stats::{FabricStats, LinkStats};
 use crate::fabric::workload::{Message, Workload};
 
 /// The state of a fabric. `C` says whether there is congestion control, and whether
@@ -378,6 +378,10 @@ impl<C: Control, P: Probe> SwitchModel for Fabric<C, P> {
     }
 
     fn stats(&self) -> FabricStats {
+        self.collect_stats()
+    }
+
+    fn links(&self) -> Vec<LinkStats> {
         self.count_links()
     }
 

@@ -24,8 +24,14 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     }
 
     /// The counts up to and including the present tick.
-    pub(super) fn count_links(&self) -> FabricStats {
-        let links = OutputId::nics_first(self.ports, self.outputs.len())
+    pub(super) fn collect_stats(&self) -> FabricStats {
+        let counters = &self.kernel.observers.counters;
+        counters.stats(self.kernel.now, self.count_links(), self.turns.stats())
+    }
+
+    /// The counts of the links up to and including the present tick.
+    pub(super) fn count_links(&self) -> Vec<LinkStats> {
+        OutputId::nics_first(self.ports, self.outputs.len())
             .filter(|output| self.senders[output.index()].to.is_connected())
             .map(|output| {
                 let at = output.index();
@@ -44,8 +50,6 @@ impl<C: Control, P: Probe> Fabric<C, P> {
                     held_up_ticks: 0,
                 }
             })
-            .collect();
-        let counters = &self.kernel.observers.counters;
-        counters.stats(self.kernel.now, links, self.turns.stats())
+            .collect()
     }
 }

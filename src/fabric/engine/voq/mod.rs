@@ -62,7 +62,7 @@ use crate::fabric::series::PortVlSample;
 use crate::fabric::spec::Stages;
 use crate::fabric::spec::voq::InputQueues;
 use crate::fabric::spec::{FabricSpec, SpecError, Tick, Units, Voq};
-use crate::fabric::stats::FabricStats;
+use crate::fabric::stats::{FabricStats, LinkStats};
 use crate::fabric::workload::{Message, Workload};
 use crate::units::Ratio;
 
@@ -384,6 +384,10 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
 
     fn stats(&self) -> FabricStats {
         self.collect_stats()
+    }
+
+    fn links(&self) -> Vec<LinkStats> {
+        self.count_links(&self.pending())
     }
 
     fn congestion(&mut self) -> Option<&mut Congestion> {

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 /// What a link has counted of packets that it has not started yet.
 #[derive(Debug, Clone, Copy, Default)]
-struct Pending {
+pub(super) struct Pending {
     counts: LinkCounts,
     bytes: u64,
 }
@@ -36,7 +36,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 
     /// The counts of these packets, by output.
-    fn pending(&self) -> BTreeMap<OutputId, Pending> {
+    pub(super) fn pending(&self) -> BTreeMap<OutputId, Pending> {
         let mut pending: BTreeMap<OutputId, Pending> = BTreeMap::new();
         for (starts, packet) in self.not_started() {
             // A packet on its way to a switch may have been routed there already.
@@ -84,7 +84,22 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// The statistics up to the end of the present tick.
     pub(super) fn collect_stats(&self) -> FabricStats {
         let pending = self.pending();
-        let links = OutputId::nics_first(self.ports, self.outputs.len())
+        let links = self.count_links(&pending);
+        let counters = &self.kernel.observers.counters;
+        let mut stats = counters.stats(self.kernel.now, links, self.turns());
+        for (output, Pending { counts, .. }) in pending {
+            if self.outputs[output.index()].to.is_nic() {
+                stats.host_flit_hops -= counts.flits;
+            } else {
+                stats.flit_hops -= counts.flits;
+            }
+        }
+        stats
+    }
+
+    /// The statistics of the links up to the end of the present tick, of which `pending` has not started.
+    pub(super) fn count_links(&self, pending: &BTreeMap<OutputId, Pending>) -> Vec<LinkStats> {
+        OutputId::nics_first(self.ports, self.outputs.len())
             .filter(|output| self.outputs[output.index()].to.is_connected())
             .map(|at| {
                 let output = &self.outputs[at.index()];
@@ -104,17 +119,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
                     held_up_ticks: 0,
                 }
             })
-            .collect();
-        let counters = &self.kernel.observers.counters;
-        let mut stats = counters.stats(self.kernel.now, links, self.turns());
-        for (output, Pending { counts, .. }) in pending {
-            if self.outputs[output.index()].to.is_nic() {
-                stats.host_flit_hops -= counts.flits;
-            } else {
-                stats.flit_hops -= counts.flits;
-            }
-        }
-        stats
+            .collect()
     }
 
     /// The turns that packets passed, by in-port, then by out-port.

@@ -1,0 +1,286 @@
+//! What the operators of a fabric call its parts, where a tool has told: names, GUIDs, LIDs and the
+//! numbers on the devices. Names decide nothing.
+
+use crate::fabric::ids::{NicId, SwitchId, SwitchPort};
+use crate::fabric::stats::LinkEnd;
+use flitwise_formats::quote::quoted;
+use std::collections::BTreeMap;
+
+/// A switch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SwitchName {
+    /// Its description; may be empty, and others may have the same.
+    pub name: String,
+    /// Its GUID.
+    pub guid: u64,
+    /// LID of its port 0, if it was told.
+    pub lid: Option<u16>,
+}
+
+/// A NIC: a port of an adapter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NicName {
+    /// Description of the adapter; may be empty, and others may have the same.
+    pub name: String,
+    /// GUID of the adapter.
+    pub guid: u64,
+    /// Port of the adapter, from 1.
+    pub port: u8,
+    /// LID of the port.
+    pub lid: u16,
+}
+
+/// The names of all switches and NICs, in their order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Names {
+    switches: Vec<SwitchName>,
+    nics: Vec<NicName>,
+    /// What tells each apart from all others.
+    switch_labels: Vec<String>,
+    nic_labels: Vec<String>,
+}
+
+impl Names {
+    /// These names.
+    #[must_use]
+    pub fn new(switches: Vec<SwitchName>, nics: Vec<NicName>) -> Self {
+        let switch_labels = labels(switches.iter().map(|s| (s.name.clone(), s.guid, None)));
+        let mut ports: BTreeMap<u64, u32> = BTreeMap::new();
+        for nic in &nics {
+            *ports.entry(nic.guid).or_default() += 1;
+        }
+        let nic_labels = labels(nics.iter().map(|nic| {
+            let several = ports.get(&nic.guid).is_some_and(|&ports| ports > 1);
+            (nic.name.clone(), nic.guid, several.then_some(nic.port))
+        }));
+        Self {
+            switches,
+            nics,
+            switch_labels,
+            nic_labels,
+        }
+    }
+
+    /// A switch; `None` if there is no such switch.
+    #[must_use]
+    pub fn switch(&self, switch: SwitchId) -> Option<&SwitchName> {
+        self.switches.get(switch.index())
+    }
+
+    /// A NIC; `None` if there is no such NIC.
+    #[must_use]
+    pub fn nic(&self, nic: NicId) -> Option<&NicName> {
+        self.nics.get(nic.index())
+    }
+
+    /// The name of a switch, with its GUID if another switch has the same.
+    #[must_use]
+    pub fn switch_label(&self, switch: SwitchId) -> &str {
+        self.switch_labels
+            .get(switch.index())
+            .map_or("", |label| label)
+    }
+
+    /// The name of a NIC, with the port if its adapter has several, and with the GUID if another NIC
+    /// has the same.
+    #[must_use]
+    pub fn nic_label(&self, nic: NicId) -> &str {
+        self.nic_labels.get(nic.index()).map_or("", |label| label)
+    }
+
+    /// A port as on the device, where they are counted from 1: `L003 port 5`.
+    #[must_use]
+    pub fn port_label(&self, at: SwitchPort) -> String {
+        format!(
+            "{} port {}",
+            self.switch_label(at.switch),
+            at.port.get() + 1
+        )
+    }
+
+    /// An end of a link.
+    #[must_use]
+    pub fn end_label(&self, end: LinkEnd) -> String {
+        match end {
+            LinkEnd::Nic(nic) => self.nic_label(nic).to_owned(),
+            LinkEnd::Port { switch, port } => self.port_label(SwitchPort::new(switch, port)),
+        }
+    }
+
+    /// The GUID of the device at an end of a link, in hex with 16 digits.
+    #[must_use]
+    pub fn end_guid(&self, end: LinkEnd) -> Option<String> {
+        let guid = match end {
+            LinkEnd::Nic(nic) => self.nic(nic)?.guid,
+            LinkEnd::Port { switch, .. } => self.switch(switch)?.guid,
+        };
+        Some(format!("{guid:#018x}"))
+    }
+
+    /// The NIC that `text` names: by its label, by its name or the first word of it, by the GUID of its
+    /// adapter (`0x…`), or by its LID (`lid 19`).
+    ///
+    /// # Errors
+    /// If none or several have that name, with what there is.
+    pub fn find(&self, text: &str) -> Result<NicId, String> {
+        let text = text.trim();
+        let found = |fits: &dyn Fn(NicId, &NicName) -> bool| -> Vec<NicId> {
+            let nics = NicId::all(self.nics.len() as u32).zip(&self.nics);
+            nics.filter(|&(id, nic)| fits(id, nic))
+                .map(|(id, _)| id)
+                .collect()
+        };
+        let host = |name: &str| name.split_whitespace().next() == Some(text);
+        let lid = text.strip_prefix("lid").map(str::trim);
+        let lid = lid.and_then(|lid| lid.parse::<u16>().ok());
+        let guid = text.strip_prefix("0x");
+        let guid = guid.and_then(|guid| u64::from_str_radix(guid, 16).ok());
+        let ways: [&dyn Fn(NicId, &NicName) -> bool; 5] = [
+            &|id, _| self.nic_label(id) == text,
+            &|_, nic| nic.name == text,
+            &|_, nic| host(&nic.name),
+            &|_, nic| Some(nic.lid) == lid,
+            &|_, nic| Some(nic.guid) == guid,
+        ];
+        match ways
+            .iter()
+            .map(|way| found(*way))
+            .find(|all| !all.is_empty())
+        {
+            Some(all) if all.len() == 1 => Ok(all[0]),
+            Some(all) => {
+                let labels: Vec<&str> =
+                    all.iter().take(4).map(|&nic| self.nic_label(nic)).collect();
+                let more = if all.len() > labels.len() {
+                    ", …"
+                } else {
+                    ""
+                };
+                Err(format!(
+                    "{} ports are called {}: {}{more}; name one of them, or give its LID as `lid {}`",
+                    all.len(),
+                    quoted(text),
+                    labels.join(", "),
+                    self.nics[all[0].index()].lid
+                ))
+            }
+            None => Err(format!(
+                "no host is called {}{}; give a name, a GUID (0x…) or a LID (`lid 19`) of the \
+                 adapters in the output of ibnetdiscover",
+                quoted(text),
+                self.nearest(text)
+            )),
+        }
+    }
+
+    /// A name that may be meant, as part of a message.
+    fn nearest(&self, text: &str) -> String {
+        let close = |label: &&String| strsim::damerau_levenshtein(label, text);
+        let nearest = self.nic_labels.iter().min_by_key(close);
+        match nearest.filter(|label| close(label) <= 2) {
+            Some(label) => format!("; did you mean {}?", quoted(label)),
+            None => String::new(),
+        }
+    }
+}
+
+/// Labels that tell all apart: names, with the port where one is given, and with the GUID where that is
+/// not enough.
+fn labels(all: impl Iterator<Item = (String, u64, Option<u8>)>) -> Vec<String> {
+    let with_port = |(name, guid, port): (String, u64, Option<u8>)| {
+        let name = match name.trim() {
+            "" => format!("{guid:#x}"),
+            name => name.to_owned(),
+        };
+        let port = port.map_or(String::new(), |port| format!(" port {port}"));
+        (name, port, guid)
+    };
+    let all: Vec<_> = all.map(with_port).collect();
+    let mut uses: BTreeMap<(&str, &str), u32> = BTreeMap::new();
+    for (name, port, _) in &all {
+        *uses.entry((name, port)).or_default() += 1;
+    }
+    let label = |(name, port, guid): &(String, String, u64)| match uses.get(&(&name[..], &port[..]))
+    {
+        Some(1) | None => format!("{name}{port}"),
+        Some(_) => format!("{name} ({guid:#x}){port}"),
+    };
+    all.iter().map(label).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::ids::PortId;
+
+    fn names() -> Names {
+        let nic = |name: &str, guid, port, lid| NicName {
+            name: name.to_owned(),
+            guid,
+            port,
+            lid,
+        };
+        let switch = |name: &str, guid| SwitchName {
+            name: name.to_owned(),
+            guid,
+            lid: None,
+        };
+        Names::new(
+            vec![switch("leaf", 0x20), switch("leaf", 0x21), switch("", 0x22)],
+            vec![
+                nic("n1 HCA-1", 0x10, 1, 5),
+                nic("n2 HCA-1", 0x11, 1, 6),
+                nic("n2 HCA-1", 0x11, 2, 7),
+                nic("twin", 0x12, 1, 8),
+                nic("twin", 0x13, 1, 9),
+            ],
+        )
+    }
+
+    #[test]
+    fn labels_tell_all_apart() {
+        let names = names();
+        let switches = [0, 1, 2].map(|at| names.switch_label(SwitchId::new(at)));
+        assert_eq!(switches, ["leaf (0x20)", "leaf (0x21)", "0x22"]);
+        let nics = [0, 1, 2, 3, 4].map(|at| names.nic_label(NicId::new(at)));
+        let expected = [
+            "n1 HCA-1",
+            "n2 HCA-1 port 1",
+            "n2 HCA-1 port 2",
+            "twin (0x12)",
+            "twin (0x13)",
+        ];
+        assert_eq!(nics, expected);
+        let at = SwitchPort::new(SwitchId::new(2), PortId::new(4));
+        assert_eq!(names.end_label(at.into()), "0x22 port 5");
+        assert_eq!(names.end_guid(at.into()).unwrap(), "0x0000000000000022");
+    }
+
+    #[test]
+    fn nics_are_found_by_all_their_names() {
+        let names = names();
+        let found = |text| names.find(text).map(NicId::get);
+        for (text, nic) in [
+            ("n1", 0),
+            ("n1 HCA-1", 0),
+            ("0x10", 0),
+            ("lid 6", 1),
+            ("lid7", 2),
+            ("n2 HCA-1 port 2", 2),
+            (" twin (0x13)", 4),
+        ] {
+            assert_eq!(found(text), Ok(nic), "{text}");
+        }
+        let error = |text| found(text).unwrap_err();
+        assert!(
+            error("n2").contains("2 ports are called `n2`"),
+            "{}",
+            error("n2")
+        );
+        assert!(error("twin").contains("twin (0x12), twin (0x13)"));
+        assert!(error("twin (0x14)").contains("did you mean `twin (0x12)`?"));
+        for text in ["", "n3 HCA", "0x99", "lid 99", "lid", "5"] {
+            assert!(error(text).contains("no host is called"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What may be seen of a replay while it goes on: what each stream does, and the messages of jobs.
+//! Watching changes nothing.
+
+use super::collectives::Algorithm;
+use super::members::{Key, Members};
+use super::mpi::Call;
+use super::program::{Action, CollectiveKind, Contribution, Event, RankId, StreamId};
+use crate::fabric::ids::NicId;
+
+/// Sees a replay. Calls come in the order of time; times are in picoseconds. The hooks take `&self`
+/// because what watches the replay may watch the fabric as well.
+pub trait Observer: Sync {
+    /// Before all others: job number `job` has this name, and its ranks are on these NICs.
+    fn job(&self, job: u32, name: &str, nics: &[NicId]);
+
+    /// From `ps` on a stream does something else. Of several calls for a stream at the same time the
+    /// last one counts.
+    fn stream(&self, ps: u64, stream: StreamOf, doing: Doing);
+
+    /// A message was created at `ps`. Its `slot` is its own until it is delivered.
+    fn sent(&self, ps: u64, slot: u32, message: Sent);
+
+    /// The message in `slot` was delivered at `ps`.
+    fn delivered(&self, ps: u64, slot: u32);
+}
+
+/// A stream of a rank of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StreamOf {
+    /// Number of the job among those replayed.
+    pub job: u32,
+    /// The rank.
+    pub rank: RankId,
+    /// The stream.
+    pub stream: StreamId,
+}
+
+/// A message of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    /// Number of the job.
+    pub job: u32,
+    /// Sending rank.
+    pub from: RankId,
+    /// Receiving rank.
+    pub to: RankId,
+    /// Payload in bytes.
+    pub bytes: u64,
+}
+
+/// What a stream does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// It computes.
+    Computing,
+    /// It waits for a message.
+    Receiving,
+    /// A send is not complete.
+    Sending,
+    /// It is in this collective operation, or waits for its end.
+    Collective(&'static str),
+    /// It waits for requests, or for another operation of its rank.
+    Waiting,
+    /// Its program is over.
+    Ended,
+}
+
+impl Doing {
+    /// Its name in outputs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Computing => "compute",
+            Self::Receiving => "receive",
+            Self::Sending => "send",
+            Self::Collective(name) => name,
+            Self::Waiting => "wait",
+            Self::Ended => "ended",
+        }
+    }
+
+    /// Waiting for these events, of a rank that is in these collectives.
+    pub(super) fn awaiting(events: &[Event], members: &Members) -> Self {
+        let collective = |event: &Event| match *event {
+            Event::Completed(id) => members.algorithm(Key::Id(id)),
+            Event::Received(_) | Event::Started(_) | Event::Done(_) => None,
+        };
+        let received = |event: &Event| matches!(event, Event::Received(_));
+        match events.iter().find_map(collective) {
+            Some(algorithm) => Self::Collective(operation(algorithm)),
+            None if events.iter().any(received) => Self::Receiving,
+            None => Self::Waiting,
+        }
+    }
+
+    /// In an operation that is not done.
+    pub(super) fn blocked_by(action: &Action) -> Self {
+        match action {
+            Action::Send { .. } => Self::Sending,
+            Action::Mpi(call) => match &**call {
+                Call::Send { .. } => Self::Sending,
+                Call::Receive { .. } => Self::Receiving,
+                Call::Collective { contribution, .. } => Self::Collective(called(contribution)),
+                Call::Wait { .. } => Self::Waiting,
+            },
+            Action::Marker | Action::Collective(..) => Self::Waiting,
+        }
+    }
+}
+
+fn operation(algorithm: Algorithm) -> &'static str {
+    match algorithm {
+        Algorithm::Bcast(_) => "bcast",
+        Algorithm::Reduce(_) => "reduce",
+        Algorithm::Allreduce(_) => "allreduce",
+        Algorithm::Gather(_) => "gather",
+        Algorithm::Scatter(_) => "scatter",
+        Algorithm::Allgather(_) => "allgather",
+        Algorithm::Alltoall(_) => "alltoall",
+        Algorithm::Barrier(_) => "barrier",
+        Algorithm::ReduceScatter(_) => "reduce_scatter",
+        Algorithm::Scan(_) => "scan",
+        Algorithm::Exscan(_) => "exscan",
+    }
+}
+
+fn called(contribution: &Contribution) -> &'static str {
+    match contribution {
+        Contribution::Known(kind) => match kind {
+            CollectiveKind::Bcast { .. } => "bcast",
+            CollectiveKind::Reduce { .. } => "reduce",
+            CollectiveKind::Allreduce { .. } => "allreduce",
+            CollectiveKind::Gather { .. } => "gather",
+            CollectiveKind::Scatter { .. } => "scatter",
+            CollectiveKind::Allgather { .. } => "allgather",
+            CollectiveKind::ReduceScatter { .. } => "reduce_scatter",
+            CollectiveKind::Scan { .. } => "scan",
+            CollectiveKind::Exscan { .. } => "exscan",
+            CollectiveKind::Barrier => "barrier",
+            CollectiveKind::Alltoall { .. } => "alltoall",
+        },
+        Contribution::Gatherv { .. } => "gather",
+        Contribution::Scatterv { .. } => "scatter",
+        Contribution::Alltoallv { .. } => "alltoall",
+    }
+}

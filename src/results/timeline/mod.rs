@@ -1,0 +1,309 @@
+//! A run as a timeline (`docs/timeline.md`): what every rank does, the messages, and how much the links
+//! are used.
+//!
+//! `tracker` turns what is seen of a run into events in the order of time. `perfetto`, `paje` and
+//! `slices` write them, each at once: memory is bounded by what is going on at a time.
+
+mod paje;
+#[cfg(feature = "perfetto")]
+mod perfetto;
+mod slices;
+mod tracker;
+
+use super::link_end;
+use crate::config::Experiment;
+use crate::fabric::ids::NicId;
+use crate::fabric::spec::Tick;
+use crate::fabric::stats::LinkStats;
+use crate::replay::{Doing, Observer, Sent, StreamOf};
+use crate::run::Timeline;
+use anyhow::anyhow;
+use flitwise_formats::sink::Sink;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use tracker::Tracker;
+
+/// What a timeline is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimelineFormat {
+    /// Track events of Perfetto (`.pftrace`, `.perfetto-trace`).
+    Perfetto,
+    /// Pajé (`.paje`, `.trace`).
+    Paje,
+    /// What the ranks do as rows (`.csv`).
+    Csv,
+}
+
+impl TimelineFormat {
+    /// The format that the name of a file asks for, without its last extension if that is `.gz` or `.zst`.
+    #[must_use]
+    pub fn of_name(path: &Path) -> Option<Self> {
+        let is = |path: &Path, wanted: &[&str]| {
+            let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+            wanted.iter().any(|w| extension.eq_ignore_ascii_case(w))
+        };
+        let inner = path.file_stem().map(Path::new);
+        let path = match (is(path, &["gz", "zst"]), inner) {
+            (true, Some(inner)) => inner,
+            _ => path,
+        };
+        [
+            (Self::Perfetto, &["pftrace", "perfetto-trace"][..]),
+            (Self::Paje, &["paje", "trace"]),
+            (Self::Csv, &["csv"]),
+        ]
+        .into_iter()
+        .find_map(|(format, extensions)| is(path, extensions).then_some(format))
+    }
+}
+
+/// The file of the timeline of an experiment. Unfinished, it disappears.
+pub struct TimelineFile<'a> {
+    experiment: &'a Experiment,
+    path: PathBuf,
+    interval: Option<Tick>,
+    seen: Mutex<Seen>,
+}
+
+struct Seen {
+    tracker: Tracker,
+    /// `None` after an error.
+    output: Option<Box<dyn Output>>,
+    error: Option<anyhow::Error>,
+    /// By link, in the order of the counters.
+    links: Vec<Link>,
+    /// First tick that the next counters are about.
+    since: Tick,
+}
+
+/// What is known of a link.
+#[derive(Clone, Copy, Default)]
+struct Link {
+    units: u64,
+    /// Ticks of packets that began and that have not been shown yet.
+    carried: f64,
+    /// The part that was shown last.
+    shown: f64,
+}
+
+/// Writes events. Times are in picoseconds and never decrease.
+trait Output: Send {
+    /// A rank appears: a track for each of its streams. Tracks are numbered from 0 in this order.
+    fn track(&mut self, track: &Track<'_>) -> anyhow::Result<()>;
+    /// What a track did ends, or something else begins, or both.
+    fn change(&mut self, ps: u64, change: &Change) -> anyhow::Result<()>;
+    /// A message leaves.
+    fn sent(&mut self, ps: u64, message: &Message) -> anyhow::Result<()>;
+    /// A message arrives.
+    fn delivered(&mut self, ps: u64, message: &Message) -> anyhow::Result<()>;
+    /// A link appears. Links are numbered from 0 in this order.
+    fn link(&mut self, name: &str) -> anyhow::Result<()>;
+    /// A link was used for a part of the time between two times, which differs from the part before.
+    /// Called when no event before the second time is missing.
+    fn used(&mut self, span: [u64; 2], link: usize, part: f64) -> anyhow::Result<()>;
+    /// Completes the file, at the end of the run.
+    fn finish(self: Box<Self>, ps: u64) -> anyhow::Result<()>;
+}
+
+/// A stream of a rank.
+struct Track<'a> {
+    of: StreamOf,
+    job: &'a str,
+    nic: NicId,
+}
+
+/// A track does something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Change {
+    track: usize,
+    /// What it did, since when.
+    from: Option<(u64, Doing)>,
+    to: Option<Doing>,
+}
+
+/// A message on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Message {
+    /// Its number, from 0.
+    number: u64,
+    sent: Sent,
+    sent_ps: u64,
+    /// Tracks of the first streams of sender and receiver.
+    tracks: [usize; 2],
+}
+
+impl<'a> TimelineFile<'a> {
+    /// Begins a timeline. Links are looked at every `interval` ticks.
+    ///
+    /// # Errors
+    /// If the file cannot be created; a [`MissingFeature`](crate::results::MissingFeature) if this build cannot write the format.
+    pub fn create(
+        path: &Path,
+        format: TimelineFormat,
+        experiment: &'a Experiment,
+        interval: Option<Tick>,
+    ) -> anyhow::Result<Self> {
+        let output: Box<dyn Output> = match format {
+            TimelineFormat::Paje => Box::new(paje::Paje::new(Sink::create(path)?)?),
+            TimelineFormat::Csv => Box::new(slices::Slices::new(Sink::create(path)?)?),
+            #[cfg(feature = "perfetto")]
+            TimelineFormat::Perfetto => Box::new(perfetto::Perfetto::new(Sink::create(path)?)?),
+            #[cfg(not(feature = "perfetto"))]
+            TimelineFormat::Perfetto => return Err(super::missing::PERFETTO.into()),
+        };
+        let interval = interval.filter(|_| format != TimelineFormat::Csv);
+        Ok(Self {
+            experiment,
+            path: path.to_owned(),
+            interval: interval.map(|ticks| ticks.max(1)),
+            seen: Mutex::new(Seen {
+                tracker: Tracker::default(),
+                output: Some(output),
+                error: None,
+                links: Vec::new(),
+                since: 0,
+            }),
+        })
+    }
+
+    /// Completes the file of a run that has ended.
+    ///
+    /// # Errors
+    /// If something could not be written, now or during the run.
+    pub fn finish(self) -> anyhow::Result<()> {
+        let seen = self.seen.into_inner();
+        let Seen {
+            mut tracker,
+            output,
+            error,
+            since,
+            ..
+        } = seen.unwrap_or_else(PoisonError::into_inner);
+        let write = || {
+            if let Some(error) = error {
+                return Err(error);
+            }
+            let mut output = output.ok_or_else(|| anyhow!("nothing was written"))?;
+            let end = self.experiment.fabric.units.tick.ps(since);
+            let end = tracker.end(end, output.as_mut())?;
+            output.finish(end)
+        };
+        write().map_err(|e| e.context(format!("cannot write `{}`", self.path.display())))
+    }
+
+    /// Lets `write` pass on what was seen. An error ends the timeline, not the run.
+    fn see(&self, write: impl FnOnce(&mut Tracker, &mut dyn Output) -> anyhow::Result<()>) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let Seen {
+            tracker,
+            output,
+            error,
+            ..
+        } = &mut *seen;
+        if let Some(open) = output
+            && let Err(e) = write(tracker, open.as_mut())
+        {
+            *error = Some(e);
+            *output = None;
+        }
+    }
+
+    /// The parts of the time up to the end of `tick` for which links were used, where they differ from
+    /// those before.
+    fn parts(&self, seen: &mut Seen, tick: Tick, links: &[LinkStats]) -> Vec<(usize, f64)> {
+        let fabric = &self.experiment.fabric;
+        let ticks = (tick + 1).saturating_sub(seen.since).max(1) as f64;
+        let mut changed = Vec::new();
+        for (at, (link, stats)) in seen.links.iter_mut().zip(links).enumerate() {
+            let units = stats.units.saturating_sub(link.units);
+            link.units = stats.units;
+            if units == 0 && link.carried == 0.0 && link.shown == 0.0 {
+                continue;
+            }
+            // All of a packet counts in the tick in which it starts.
+            let busy =
+                link.carried + fabric.busy_ticks(stats.from.attachment(&fabric.topology), units);
+            let part = (busy / ticks).min(1.0);
+            link.carried = (busy - ticks).max(0.0);
+            if part.to_bits() != link.shown.to_bits() {
+                link.shown = part;
+                changed.push((at, part));
+            }
+        }
+        changed
+    }
+}
+
+impl Observer for TimelineFile<'_> {
+    fn job(&self, job: u32, name: &str, nics: &[NicId]) {
+        self.see(|tracker, output| tracker.job(job, name, nics, output));
+    }
+
+    fn stream(&self, ps: u64, stream: StreamOf, doing: Doing) {
+        self.see(|tracker, output| tracker.stream(ps, stream, doing, output));
+    }
+
+    fn sent(&self, ps: u64, slot: u32, message: Sent) {
+        self.see(|tracker, output| tracker.sent(ps, slot, message, output));
+    }
+
+    fn delivered(&self, ps: u64, slot: u32) {
+        self.see(|tracker, output| tracker.delivered(ps, slot, output));
+    }
+}
+
+impl Timeline for TimelineFile<'_> {
+    fn interval(&self) -> Option<Tick> {
+        self.interval
+    }
+
+    fn links(&self, tick: Tick, links: &[LinkStats]) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen_now = &mut *seen;
+        if tick < seen_now.since {
+            return;
+        }
+        let units = self.experiment.fabric.units.tick;
+        let span = [units.ps(seen_now.since), units.ps(tick + 1)];
+        let first = seen_now.links.is_empty();
+        let parts = match self.interval {
+            None => Vec::new(),
+            Some(_) => {
+                seen_now.links.resize(links.len(), Link::default());
+                self.parts(seen_now, tick, links)
+            }
+        };
+        seen_now.since = tick + 1;
+        drop(seen);
+        self.see(|tracker, output| {
+            if first && self.interval.is_some() {
+                for link in links {
+                    let name = format!("{} -> {}", link_end(link.from), link_end(link.to));
+                    output.link(&name)?;
+                }
+            }
+            // What happens in this tick may be reported in the next.
+            tracker.links(units.ps(tick), span, parts, output)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_the_file_says_the_format() {
+        let format = |name: &str| TimelineFormat::of_name(Path::new(name));
+        for name in ["a.pftrace", "a.b.perfetto-trace", "a.PFTRACE.gz"] {
+            assert_eq!(format(name), Some(TimelineFormat::Perfetto), "{name}");
+        }
+        for name in ["a.paje", "x/a.trace.zst"] {
+            assert_eq!(format(name), Some(TimelineFormat::Paje), "{name}");
+        }
+        assert_eq!(format("a.csv"), Some(TimelineFormat::Csv));
+        for name in ["a", "a.gz", "a.json", "a.csv.xz", ".gz", ""] {
+            assert_eq!(format(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Pajé: text in which types, containers and events refer to each other by aliases.
+//!
+//! Events have to come in the order of time. So what a variable says of a stretch of time is written at
+//! its end, when it is known.
+
+use super::{Change, Message, Output, Track};
+use crate::replay::Doing;
+use flitwise_formats::sink::Sink;
+use std::fmt::Display;
+use std::io::Write;
+
+/// Kinds of event in the order of their numbers, each with its fields.
+const EVENTS: &[(&str, &[&str])] = &[
+    (
+        "DefineContainerType",
+        &["Alias string", "Type string", "Name string"],
+    ),
+    (
+        "DefineStateType",
+        &["Alias string", "Type string", "Name string"],
+    ),
+    (
+        "DefineVariableType",
+        &["Alias string", "Type string", "Name string", "Color color"],
+    ),
+    (
+        "DefineLinkType",
+        &[
+            "Alias string",
+            "Type string",
+            "StartContainerType string",
+            "EndContainerType string",
+            "Name string",
+        ],
+    ),
+    (
+        "DefineEntityValue",
+        &["Alias string", "Type string", "Name string", "Color color"],
+    ),
+    (
+        "CreateContainer",
+        &[
+            "Time date",
+            "Alias string",
+            "Type string",
+            "Container string",
+            "Name string",
+        ],
+    ),
+    (
+        "DestroyContainer",
+        &["Time date", "Type string", "Name string"],
+    ),
+    (
+        "PushState",
+        &[
+            "Time date",
+            "Type string",
+            "Container string",
+            "Value string",
+        ],
+    ),
+    (
+        "PopState",
+        &["Time date", "Type string", "Container string"],
+    ),
+    (
+        "SetVariable",
+        &[
+            "Time date",
+            "Type string",
+            "Container string",
+            "Value double",
+        ],
+    ),
+    (
+        "StartLink",
+        &[
+            "Time date",
+            "Type string",
+            "Container string",
+            "StartContainer string",
+            "Value string",
+            "Key string",
+        ],
+    ),
+    (
+        "EndLink",
+        &[
+            "Time date",
+            "Type string",
+            "Container string",
+            "EndContainer string",
+            "Value string",
+            "Key string",
+        ],
+    ),
+];
+
+/// Numbers of the kinds that are written while the run goes on.
+const CREATE: u8 = 5;
+const DESTROY: u8 = 6;
+const PUSH: u8 = 7;
+const POP: u8 = 8;
+const SET: u8 = 9;
+const START_LINK: u8 = 10;
+const END_LINK: u8 = 11;
+
+/// Types, and the container of all others: `F` fabric, `J` job, `R` rank, `L` link, `S` what a rank
+/// does, `U` how much a link is used, `M` message.
+const TYPES: &str = "\
+0 F 0 Fabric
+0 J F Job
+0 R J Rank
+0 L F Link
+1 S R Doing
+2 U L \"Used (percent)\" \"0.0 0.45 0.7\"
+3 M F R R Message
+";
+
+/// What ranks do, with colours that differ in brightness as well.
+const VALUES: &[(Doing, &str)] = &[
+    (Doing::Computing, "0.60 0.80 0.60"),
+    (Doing::Receiving, "0.84 0.37 0.00"),
+    (Doing::Sending, "0.34 0.71 0.91"),
+    (Doing::Waiting, "0.60 0.60 0.60"),
+];
+const COLLECTIVES: [&str; 11] = [
+    "bcast",
+    "reduce",
+    "allreduce",
+    "gather",
+    "scatter",
+    "allgather",
+    "alltoall",
+    "barrier",
+    "reduce_scatter",
+    "scan",
+    "exscan",
+];
+
+/// Aliases: `f` the fabric, `jN` a job, `rN` a track, `lN` a link.
+pub(super) struct Paje {
+    out: Sink,
+    jobs: Vec<u32>,
+    tracks: usize,
+    links: usize,
+}
+
+impl Paje {
+    pub(super) fn new(mut out: Sink) -> anyhow::Result<Self> {
+        for (number, (name, fields)) in EVENTS.iter().enumerate() {
+            writeln!(out, "%EventDef Paje{name} {number}")?;
+            for field in *fields {
+                writeln!(out, "% {field}")?;
+            }
+            writeln!(out, "%EndEventDef")?;
+        }
+        write!(out, "{TYPES}")?;
+        let values = VALUES.iter().map(|&(doing, colour)| (doing.name(), colour));
+        let collectives = COLLECTIVES.map(|name| (name, "0.80 0.47 0.65"));
+        for (name, colour) in values.chain(collectives) {
+            writeln!(out, "4 {name} S {name} \"{colour}\"")?;
+        }
+        writeln!(out, "{CREATE} 0.000000000000 f F 0 fabric")?;
+        Ok(Self {
+            out,
+            jobs: Vec::new(),
+            tracks: 0,
+            links: 0,
+        })
+    }
+
+    /// An event of `kind` at `ps`, with its fields.
+    fn event(&mut self, kind: u8, ps: u64, fields: impl Display) -> anyhow::Result<()> {
+        let (seconds, rest) = (ps / PS_PER_S, ps % PS_PER_S);
+        Ok(writeln!(self.out, "{kind} {seconds}.{rest:012} {fields}")?)
+    }
+}
+
+const PS_PER_S: u64 = 1_000_000_000_000;
+
+/// A name in quotes, which it cannot have itself.
+fn quoted(name: &str) -> String {
+    let plain = |c: char| if c == '"' || c.is_control() { '_' } else { c };
+    format!("\"{}\"", name.chars().map(plain).collect::<String>())
+}
+
+impl Output for Paje {
+    fn track(&mut self, track: &Track<'_>) -> anyhow::Result<()> {
+        let of = track.of;
+        if !self.jobs.contains(&of.job) {
+            self.jobs.push(of.job);
+            let fields = format!("j{} J f {}", of.job, quoted(track.job));
+            self.event(CREATE, 0, fields)?;
+        }
+        let stream = match of.stream.index() {
+            0 => String::new(),
+            _ => format!(" stream {}", of.stream),
+        };
+        let name = format!("{} rank {}{stream}", track.job, of.rank);
+        let fields = format!("r{} R j{} {}", self.tracks, of.job, quoted(&name));
+        self.tracks += 1;
+        self.event(CREATE, 0, fields)
+    }
+
+    fn change(&mut self, ps: u64, change: &Change) -> anyhow::Result<()> {
+        let track = change.track;
+        if change.from.is_some() {
+            self.event(POP, ps, format_args!("S r{track}"))?;
+        }
+        match change.to {
+            Some(doing) => self.event(PUSH, ps, format_args!("S r{track} {}", doing.name())),
+            None => Ok(()),
+        }
+    }
+
+    fn sent(&mut self, ps: u64, message: &Message) -> anyhow::Result<()> {
+        let (from, bytes, key) = (message.tracks[0], message.sent.bytes, message.number);
+        self.event(START_LINK, ps, format_args!("M f r{from} {bytes} {key}"))
+    }
+
+    fn delivered(&mut self, ps: u64, message: &Message) -> anyhow::Result<()> {
+        let (to, bytes, key) = (message.tracks[1], message.sent.bytes, message.number);
+        self.event(END_LINK, ps, format_args!("M f r{to} {bytes} {key}"))
+    }
+
+    fn link(&mut self, name: &str) -> anyhow::Result<()> {
+        let fields = format!("l{} L f {}", self.links, quoted(name));
+        self.links += 1;
+        self.event(CREATE, 0, fields)
+    }
+
+    fn used(&mut self, span: [u64; 2], link: usize, part: f64) -> anyhow::Result<()> {
+        let percent = part * 100.0;
+        self.event(SET, span[1], format_args!("U l{link} {percent}"))
+    }
+
+    fn finish(mut self: Box<Self>, ps: u64) -> anyhow::Result<()> {
+        for link in 0..self.links {
+            self.event(DESTROY, ps, format_args!("L l{link}"))?;
+        }
+        for track in 0..self.tracks {
+            self.event(DESTROY, ps, format_args!("R r{track}"))?;
+        }
+        for job in std::mem::take(&mut self.jobs) {
+            self.event(DESTROY, ps, format_args!("J j{job}"))?;
+        }
+        self.event(DESTROY, ps, "F f")?;
+        Ok(self.out.finish()?)
+    }
+}

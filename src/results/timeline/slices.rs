@@ -1,0 +1,77 @@
+//! What the ranks do, as rows.
+
+use super::{Change, Message, Output, Track};
+use crate::replay::Doing;
+use flitwise_formats::sink::Sink;
+
+const HEADER: [&str; 7] = [
+    "job", "rank", "stream", "nic", "doing", "start_ps", "end_ps",
+];
+
+/// RFC 4180: a row for all that a rank does without a change, written when it ends.
+pub(super) struct Slices {
+    out: csv::Writer<Sink>,
+    /// First cells of the rows, by track.
+    tracks: Vec<[String; 4]>,
+}
+
+impl Slices {
+    pub(super) fn new(sink: Sink) -> anyhow::Result<Self> {
+        let mut out = csv::Writer::from_writer(sink);
+        out.write_record(HEADER)?;
+        let tracks = Vec::new();
+        Ok(Self { out, tracks })
+    }
+
+    fn row(&mut self, track: usize, doing: Doing, span: [u64; 2]) -> anyhow::Result<()> {
+        for cell in self.tracks.get(track).into_iter().flatten() {
+            self.out.write_field(cell)?;
+        }
+        self.out.write_field(doing.name())?;
+        for ps in span {
+            self.out.write_field(ps.to_string())?;
+        }
+        Ok(self.out.write_record(None::<&[u8]>)?)
+    }
+}
+
+impl Output for Slices {
+    fn track(&mut self, track: &Track<'_>) -> anyhow::Result<()> {
+        let of = track.of;
+        self.tracks.push([
+            track.job.to_owned(),
+            of.rank.to_string(),
+            of.stream.to_string(),
+            track.nic.to_string(),
+        ]);
+        Ok(())
+    }
+
+    fn change(&mut self, ps: u64, change: &Change) -> anyhow::Result<()> {
+        match change.from {
+            Some((since, doing)) => self.row(change.track, doing, [since, ps]),
+            None => Ok(()),
+        }
+    }
+
+    fn sent(&mut self, _: u64, _: &Message) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn delivered(&mut self, _: u64, _: &Message) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn link(&mut self, _: &str) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn used(&mut self, _: [u64; 2], _: usize, _: f64) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, _: u64) -> anyhow::Result<()> {
+        let sink = self.out.into_inner().map_err(|e| anyhow::anyhow!("{e}"))?;
+        Ok(sink.finish()?)
+    }
+}
