@@ -8,6 +8,7 @@ mod qos;
 mod run;
 mod shell;
 mod signal;
+mod study;
 mod trace;
 
 use clap::{Parser, Subcommand};
@@ -36,6 +37,9 @@ pub struct Cli {
 enum Command {
     /// Runs one experiment: how long do its jobs take, and how much slower than the baseline?
     Run(run::RunArgs),
+    /// Runs a study: one experiment many times, with other seeds and other values, and tables of what came
+    /// of it. Goes on where it was stopped.
+    Study(study::StudyArgs),
     /// Looks into a fabric.
     #[command(
         subcommand,
@@ -108,6 +112,7 @@ impl CliError {
 pub fn execute(cli: Cli) -> Result<(), CliError> {
     match cli.command {
         Command::Run(args) => run::run(&args),
+        Command::Study(args) => study::run(&args),
         Command::Fabric(command) => fabric::run(&command),
         Command::Trace(command) => trace::run(&command),
         Command::Qos(command) => qos::run(&command),

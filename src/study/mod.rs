@@ -5,6 +5,7 @@
 //! [`write_tables`] writes what came of it.
 
 mod aggregate;
+mod compare;
 mod estimate;
 mod execute;
 mod grid;
@@ -13,10 +14,11 @@ mod tables;
 mod until;
 mod write;
 
+pub use compare::compare;
 pub use estimate::{Estimate, estimate};
 pub use execute::{Prepared, StudyProgress, StudySnapshot, Unwatched};
 pub use grid::{Grid, Point};
 pub use row::{JobRow, RowStatus, RunRow, Value};
 pub use tables::summary_text;
 pub use until::Studied;
-pub use write::{TABLE_FILES, write_tables};
+pub use write::{TABLE_FILES, json_lines, write_tables};

@@ -50,7 +50,7 @@ const SHOWN_THROUGHPUT: Shown = Shown {
 };
 
 /// `1.0624 ± 0.0012`.
-fn with_interval(mean: Option<Mean>, decimals: usize) -> String {
+pub(super) fn with_interval(mean: Option<Mean>, decimals: usize) -> String {
     match mean {
         None => "-".to_owned(),
         Some(Mean { mean, ci95: None }) => format!("{mean:.decimals$}"),
@@ -62,7 +62,7 @@ fn with_interval(mean: Option<Mean>, decimals: usize) -> String {
 }
 
 /// `+1.20 ± 0.31`, in brackets if the interval contains 0.
-fn difference_text(mean: Option<Mean>) -> String {
+pub(super) fn difference_text(mean: Option<Mean>) -> String {
     let Some(Mean { mean, ci95 }) = mean else {
         return "-".to_owned();
     };

@@ -222,8 +222,9 @@ fn text_or_empty(text: Option<impl AsRef<str>>) -> Kept {
     }
 }
 
-/// The rows of `runs` as JSON objects, a line each.
-fn json_lines(studied: &Studied) -> String {
+/// The rows of all runs as JSON objects, a line each.
+#[must_use]
+pub fn json_lines(studied: &Studied) -> String {
     let sheet = runs(studied);
     let mut text = String::new();
     for row in &sheet.rows {
