@@ -123,6 +123,7 @@ pub mod random;
 pub mod replay;
 pub mod results;
 pub mod run;
+pub mod study;
 pub mod units;
 
 pub use flitwise_formats as formats;

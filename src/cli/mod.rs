@@ -8,6 +8,7 @@ mod qos;
 mod run;
 mod shell;
 mod signal;
+mod study;
 mod timeline;
 mod trace;
 
@@ -37,6 +38,9 @@ pub struct Cli {
 enum Command {
     /// Runs one experiment: how long do its jobs take, and how much slower than the baseline?
     Run(run::RunArgs),
+    /// Runs a study: one experiment many times, with other seeds and other values, and tables of what came
+    /// of it. Goes on where it was stopped.
+    Study(study::StudyArgs),
     /// Looks into a fabric.
     #[command(
         subcommand,
@@ -109,6 +113,7 @@ impl CliError {
 pub fn execute(cli: Cli) -> Result<(), CliError> {
     match cli.command {
         Command::Run(args) => run::run(&args),
+        Command::Study(args) => study::run(&args),
         Command::Fabric(command) => fabric::run(&command),
         Command::Trace(command) => trace::run(&command),
         Command::Qos(command) => qos::run(&command),

@@ -5,7 +5,7 @@ use super::progress::{Shown, estimate};
 use super::timeline::TimelineArgs;
 use super::{CliError, bad_config, bad_trace, bare_trace, fabric, print, signal, tell, timeline};
 use clap::Args;
-use flitwise::config;
+use flitwise::config::{self, Base, Study};
 use flitwise::results::{
     MissingFeature, SeriesFiles, curve_csv, curve_svg, is_series_file, result_json, summary,
     write_link_files,
@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 /// Arguments of `flitwise run`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  flitwise run configs/hpl-16-tree.toml --set background.0.rate=0.2 --out results/hpl"
+    after_help = "Examples:\n  flitwise run configs/hpl-16-tree.toml --set background.0.rate=0.2 --out results/hpl\n  \
+                  flitwise run configs/hpl-16-tree.toml --seeds 1..5 --vary qos.scheduler=rr,sbt,dtable"
 )]
 pub struct RunArgs {
     /// Experiment file (docs/experiment.md describes every key).
@@ -41,6 +42,18 @@ pub struct RunArgs {
     /// experiment, the loads of a curve side by side. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
+    /// Runs the experiment with each of these seeds, 1..5 with both ends or 1,2,7, and prints a table:
+    /// a study without a file (docs/study.md). --out then names its directory.
+    #[arg(long, value_name = "SEEDS", conflicts_with = "seed")]
+    seeds: Option<String>,
+    /// Runs the experiment with each of these values of a key, and prints a table; commas separate
+    /// values, 0..0.2:0.05 is a range. Several of them give every combination.
+    #[arg(long, value_name = "KEY=v1,v2")]
+    vary: Vec<String>,
+    /// Adds seeds until the 95 % interval of the execution time is within this part of the mean on both
+    /// sides, such as 2%.
+    #[arg(long, value_name = "PART", conflicts_with = "seed")]
+    until_ci: Option<String>,
     /// Keeps a record of each run in this directory, and takes what is there instead of running it
     /// again: the experiment, its baselines, its loads; created if need be.
     #[arg(long, value_name = "DIR")]
@@ -69,7 +82,48 @@ pub struct RunArgs {
     explain: bool,
 }
 
+/// Most seeds that `--until-ci` runs.
+const MAX_SEEDS: u64 = 30;
+
+/// Runs the experiment many times.
+fn run_many(args: &RunArgs) -> Result<(), CliError> {
+    let file = args.experiment.as_path();
+    let typed = |e| bad_config(None, &e);
+    let name = file.file_stem().unwrap_or_default().to_string_lossy();
+    let base = Base::of_file(file).map_err(|e| bad_config(Some(file), &e))?;
+    let mut study = Study::of(&name, base);
+    for set in &args.sets {
+        study.set(set);
+    }
+    if let Some(seed) = args.seed {
+        study.set(&format!("seed={seed}"));
+    }
+    if let Some(seeds) = &args.seeds {
+        study.set_seeds(seeds).map_err(typed)?;
+    }
+    for vary in &args.vary {
+        study.vary(vary).map_err(typed)?;
+    }
+    if let Some(part) = &args.until_ci {
+        study.set_until_ci(part, MAX_SEEDS).map_err(typed)?;
+    }
+    study.split = !args.no_split;
+    let options = super::study::Options {
+        out: args.out.clone(),
+        records: args.records.clone(),
+        jobs: args.threads,
+        dry_run: false,
+        json: args.json,
+        quiet: args.quiet,
+        stop_when_saturated: args.stop_when_saturated,
+    };
+    super::study::execute(study, &options)
+}
+
 pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
+    if args.seeds.is_some() || !args.vary.is_empty() || args.until_ci.is_some() {
+        return run_many(args);
+    }
     let file = args.experiment.as_path();
     let mut sets = args.sets.clone();
     sets.extend(args.seed.map(|seed| format!("seed={seed}")));

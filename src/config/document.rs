@@ -1,8 +1,9 @@
 //! The TOML document of an experiment: the file, with the values that `--set` and `[baseline]`
 //! replace. Each value keeps the place where it was written, for error messages.
 
-use super::error::{ConfigError, Location, SET, suggestion};
+use super::error::{ConfigError, SET, suggestion};
 use super::tagged::{explain_foreign_key, wrap_kinds};
+use super::texts::Texts;
 use flitwise_formats::quote::{cut, quoted};
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
@@ -16,71 +17,6 @@ const UNKNOWN_KEY: &str = "unknown field `";
 /// Most parts of a dotted key: bounds the recursion.
 const MAX_DEPTH: usize = 16;
 
-/// The texts that a document is made of. Byte positions count through all of
-/// them, in order.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Texts {
-    sources: Vec<Source>,
-}
-
-#[derive(Debug, Clone)]
-struct Source {
-    name: String,
-    text: String,
-    base: usize,
-}
-
-impl Texts {
-    /// Adds a text and returns its index.
-    pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
-        // From 1 on, so that the start of the first text is not the span 0..0.
-        let base = self.sources.last().map_or(1, |s| s.base + s.text.len() + 1);
-        self.sources.push(Source {
-            name: name.into(),
-            text: text.into(),
-            base,
-        });
-        self.sources.len() - 1
-    }
-
-    pub fn text(&self, index: usize) -> &str {
-        &self.sources[index].text
-    }
-
-    fn locate(&self, span: Range<usize>) -> Option<Box<Location>> {
-        // What no text says, such as an implied preset, has the span 0..0.
-        if span == (0..0) {
-            return None;
-        }
-        let source = self.sources.iter().rev().find(|s| s.base <= span.start)?;
-        let start = floor_char(&source.text, span.start - source.base);
-        let end = floor_char(&source.text, span.end.saturating_sub(source.base)).max(start);
-        let line_start = source.text[..start].rfind('\n').map_or(0, |i| i + 1);
-        let line = source.text[line_start..].lines().next().unwrap_or("");
-        let column = source.text[line_start..start].chars().count();
-        let left_on_line = line.chars().count().saturating_sub(column);
-        Some(Box::new(Location {
-            source: source.name.clone(),
-            line: source.text[..line_start].matches('\n').count() + 1,
-            column: column + 1,
-            text: line.to_owned(),
-            width: source.text[start..end]
-                .chars()
-                .count()
-                .min(left_on_line)
-                .max(1),
-        }))
-    }
-}
-
-fn floor_char(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
 /// A document whose values borrow from [`Texts`].
 #[derive(Clone)]
 pub(super) struct Document<'t> {
@@ -91,7 +27,7 @@ pub(super) struct Document<'t> {
 impl<'t> Document<'t> {
     /// Parses text `index`.
     pub fn parse(texts: &'t Texts, index: usize) -> Result<Self, ConfigError> {
-        let base = texts.sources[index].base;
+        let base = texts.base(index);
         let text = texts.text(index);
         let table = DeTable::parse(text).map_err(|e| {
             let mut error = from_toml(texts, &e, base);
@@ -105,6 +41,23 @@ impl<'t> Document<'t> {
             texts,
             root: shift_table(table.into_inner(), base),
         })
+    }
+
+    /// The table that the document has as `key`, as a document of its own; `None` if there is no such
+    /// table.
+    pub fn inside(&self, key: &str) -> Option<Self> {
+        match self.root.get(key)?.get_ref() {
+            DeValue::Table(table) => Some(Self {
+                texts: self.texts,
+                root: table.clone(),
+            }),
+            _ => None,
+        }
+    }
+
+    /// The texts that it is made of.
+    pub fn texts(&self) -> &'t Texts {
+        self.texts
     }
 
     /// Deserialises the whole document.
@@ -157,7 +110,7 @@ impl<'t> Document<'t> {
     /// Applies one `--set a.b=c`, which is text `index`.
     pub fn set_from_text(&mut self, index: usize) -> Result<(), ConfigError> {
         let text = self.texts.text(index);
-        let base = self.texts.sources[index].base;
+        let base = self.texts.base(index);
         let Some((path, value)) = text.split_once('=') else {
             return Err(ConfigError::new(
                 SET,

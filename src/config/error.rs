@@ -1,5 +1,6 @@
 //! Errors in an experiment: where, why, and what would be right.
 
+use super::study::is_argument;
 use flitwise_formats::limits::MAX_QUOTE;
 use flitwise_formats::quote::{cut, is_unprintable, quoted};
 use std::fmt;
@@ -87,7 +88,7 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(at) = &self.location {
             match at.source.as_str() {
-                SET => write!(f, "{SET}: ")?,
+                source if is_argument(source) => write!(f, "{source}: ")?,
                 source => write!(f, "{source}:{}:{}: ", at.line, at.column)?,
             }
         }
@@ -107,8 +108,8 @@ impl Location {
     /// it is shown as it was typed.
     fn excerpt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (number, typed) = match self.source.as_str() {
-            SET => (" ".to_owned(), "--set "),
-            _ => (self.line.to_string(), ""),
+            source if is_argument(source) => (" ".to_owned(), format!("{source} ")),
+            _ => (self.line.to_string(), String::new()),
         };
         let gutter = " ".repeat(number.len());
         let skipped = match self.text.chars().count() {

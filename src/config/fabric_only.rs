@@ -1,9 +1,10 @@
 //! Reads only `[fabric]` and `[qos]` of an experiment file, for the `fabric` commands.
 
-use super::document::{Document, Texts};
+use super::document::Document;
 use super::error::{ConfigError, SET};
 use super::raw::RawExperiment;
 use super::resolve::{fabric, implied_preset, imply, read};
+use super::texts::Texts;
 use crate::fabric::spec::FabricSpec;
 use std::path::Path;
 

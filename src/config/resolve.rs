@@ -1,13 +1,15 @@
 //! From the document to the plan: presets, defaults, checks, baselines.
 
-use super::document::{Document, Texts};
+use super::document::Document;
 use super::error::{ConfigError, SET};
 use super::experiment::{Baseline, Experiment, Job, Plan, Series};
 use super::raw::RawExperiment;
 use super::raw_congestion::RawControlKind;
 use super::raw_traffic::RawMeasure;
 use super::resolve_series::RawSeries;
+use super::study::{Base, Override};
 use super::tagged::fabric_kind;
+use super::texts::Texts;
 use super::{
     ignored, resolve_congestion, resolve_fabric, resolve_jobs, resolve_qos, resolve_routing,
     resolve_series, resolve_tables, resolve_traffic, switch,
@@ -67,18 +69,31 @@ pub fn resolve_text(
     dir: &Path,
     sets: &[String],
 ) -> Result<Plan, ConfigError> {
+    let base = Base::of_text(name, text, dir);
+    let sets: Vec<Override> = sets.iter().map(|set| Override::typed(set)).collect();
+    resolve_with(&base, &sets.iter().collect::<Vec<_>>())
+}
+
+/// Resolves an experiment with these overrides applied in order. A message about an override shows the
+/// place that it was taken from.
+///
+/// # Errors
+/// As [`load`].
+pub fn resolve_with(base: &Base, overrides: &[&Override]) -> Result<Plan, ConfigError> {
+    let dir = base.dir.as_path();
     let mut texts = Texts::default();
-    let main = texts.add(name, text);
-    let set_texts: Vec<usize> = sets
+    let text = texts.add(base.name.as_str(), base.text.as_str());
+    let main = (text, base.key.as_deref());
+    let set_texts: Vec<usize> = overrides
         .iter()
-        .map(|set| texts.add(SET, set.as_str()))
+        .map(|set| texts.add_from(set.place.clone(), SET, set.text.as_str()))
         .collect();
     let default = texts.add("[baseline] default", BASELINE_DEFAULT);
     // The file named by the baseline is one more text, so it must be known before
     // any document borrows from them.
     let file = baseline_file(&document(&texts, main, &set_texts)?, dir)?;
     let file = file.map(|(name, text)| texts.add(name, text));
-    let implied = implied_preset(&Document::parse(&texts, main)?);
+    let implied = implied_preset(&document(&texts, main, &[])?);
     let said = document(&texts, main, &set_texts)?;
     let mut document = said.clone();
     imply(&mut document, implied)?;
@@ -105,13 +120,17 @@ pub fn resolve_text(
     })
 }
 
-/// Text `main`, with the texts `sets` applied in their order.
+/// A text, or the table in it that the key names, with the texts `sets` applied in their order.
 fn document<'t>(
     texts: &'t Texts,
-    main: usize,
+    (text, key): (usize, Option<&str>),
     sets: &[usize],
 ) -> Result<Document<'t>, ConfigError> {
-    let mut document = Document::parse(texts, main)?;
+    let mut document = Document::parse(texts, text)?;
+    if let Some(key) = key {
+        let missing = || ConfigError::new(key, "is no table with the keys of an experiment");
+        document = document.inside(key).ok_or_else(missing)?;
+    }
     for &set in sets {
         document.set_from_text(set)?;
     }

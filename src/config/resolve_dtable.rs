@@ -2,10 +2,11 @@
 //! `[qos]` of an experiment. Unlike in a run, a share may be outside its range.
 //! `docs/qos-dtable.md` describes every key.
 
-use super::document::{Document, Texts};
+use super::document::Document;
 use super::error::{ConfigError, SET, check_name};
 use super::raw::RawExperiment;
 use super::resolve::{implied_preset, imply, read};
+use super::texts::Texts;
 use super::{resolve_fabric, resolve_qos, switch};
 use crate::fabric::qos::dtable_table::{DTableError, DTableParameters, DTableSl};
 use crate::units::{Bytes, Ratio};

@@ -188,6 +188,25 @@ impl Latency {
         let _ = self.histogram.record(ticks);
     }
 
+    /// Adds all observations of another distribution.
+    pub fn merge(&mut self, other: &Self) {
+        for (at, &count) in other.small.iter().enumerate() {
+            let sum = self.small[at].checked_add(count);
+            match sum {
+                Some(sum) => self.small[at] = sum,
+                // As `record` does with what exceeds a count.
+                None => {
+                    let _ = self.histogram.record_n(at as Tick, count.into());
+                }
+            }
+        }
+        // The histogram resizes itself.
+        let _ = self.histogram.add(&other.histogram);
+        self.count = self.count.saturating_add(other.count);
+        self.sum = self.sum.saturating_add(other.sum);
+        self.max = self.max.max(other.max);
+    }
+
     /// Number of observations.
     #[must_use]
     pub fn count(&self) -> u64 {

@@ -126,7 +126,7 @@ pub(super) fn links_json(plan: &Plan, stats: &FabricStats, links: &[&LinkStats])
     links.iter().map(one).collect()
 }
 
-const fn column(name: &'static str, kind: ColumnKind, optional: bool) -> Column {
+const fn column(name: &'static str, kind: ColumnKind, optional: bool) -> Column<'static> {
     Column {
         name,
         kind,
@@ -135,7 +135,7 @@ const fn column(name: &'static str, kind: ColumnKind, optional: bool) -> Column 
 }
 
 /// Columns of `links.csv` (`docs/result.md`).
-const COLUMNS: [Column; 14] = [
+const COLUMNS: [Column<'static>; 14] = [
     column("from_nic", ColumnKind::Integer, true),
     column("from_switch", ColumnKind::Integer, true),
     column("from_port", ColumnKind::Integer, true),

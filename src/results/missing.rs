@@ -28,6 +28,15 @@ const PARQUET: MissingFeature = MissingFeature {
     instead: "set series.format = \"csv\"",
 };
 
+impl MissingFeature {
+    /// The error of a study that asks for Parquet files.
+    pub(crate) const STUDY_PARQUET: Self = Self {
+        key: "format",
+        instead: "set format = \"csv\"",
+        ..PARQUET
+    };
+}
+
 const FIGURES: MissingFeature = MissingFeature {
     key: "series.figure_lines",
     output: "figures (SVG)",

@@ -1,7 +1,7 @@
 //! The results of a run: `result.json`, and the summary that it prints.
 
 mod curve;
-mod data_table;
+pub(crate) mod data_table;
 mod dtable;
 #[cfg(feature = "plots")]
 mod figure;
@@ -12,9 +12,9 @@ mod json;
 mod latency;
 mod links;
 mod missing;
-mod nic_rate;
+pub(crate) mod nic_rate;
 mod series;
-mod split;
+pub(crate) mod split;
 mod stopped;
 mod summary;
 mod table;

@@ -4,13 +4,13 @@ use crate::config::Experiment;
 
 /// The rate of the fastest link: that of one flit per cycle.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct NicRate {
+pub(crate) struct NicRate {
     gbit_per_s: f64,
 }
 
 impl NicRate {
     /// Of the fabric of an experiment.
-    pub(super) fn of(experiment: &Experiment) -> Self {
+    pub(crate) fn of(experiment: &Experiment) -> Self {
         let fabric = &experiment.fabric;
         let (fastest, tick) = (fabric.fastest_link(), fabric.units.tick.length_ps());
         // Bits per flit × flits per tick / picoseconds per tick, in Gb/s.
@@ -23,24 +23,24 @@ impl NicRate {
     }
 
     /// Gb/s of a load in flits per cycle.
-    pub(super) fn gbit_per_s(self, load: f64) -> f64 {
+    pub(crate) fn gbit_per_s(self, load: f64) -> f64 {
         load * self.gbit_per_s
     }
 
     /// GB/s of a load in flits per cycle.
-    pub(super) fn gbyte_per_s(self, load: f64) -> f64 {
+    pub(crate) fn gbyte_per_s(self, load: f64) -> f64 {
         load * self.gbit_per_s / 8.0
     }
 
     /// A load with its unit, as in `"0.5000 flits/cycle/NIC (50.00 Gb/s, 6.250 GB/s)"`.
-    pub(super) fn text(self, load: f64) -> String {
+    pub(crate) fn text(self, load: f64) -> String {
         let [bits, bytes] = [self.gbit_per_s(load), self.gbyte_per_s(load)].map(short);
         format!("{load:.4} flits/cycle/NIC ({bits} Gb/s, {bytes} GB/s)")
     }
 }
 
 /// Four digits, at most four of them decimals.
-pub(super) fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     let decimals = match value {
         100.0.. => 1,
         10.0.. => 2,

@@ -108,13 +108,13 @@ fn part_for_credits(stats: &FabricStats, fabric: &FabricSpec) -> f64 {
 }
 
 /// Execution time on the network of `run`, if it is complete.
-pub(super) fn reference_ps(experiment: &Experiment, run: Option<&Simulation>) -> Option<u64> {
+pub(crate) fn reference_ps(experiment: &Experiment, run: Option<&Simulation>) -> Option<u64> {
     let run = run.filter(|run| run.status == Status::Complete)?;
     Some(execution_time_ps(experiment, run))
 }
 
 /// Index of the job that ended last, of those that the run waits for; the last of several.
-pub(super) fn last_job(plan: &Plan, main: &Simulation) -> Option<usize> {
+pub(crate) fn last_job(plan: &Plan, main: &Simulation) -> Option<usize> {
     let jobs = plan.experiment.jobs.iter().zip(&main.jobs).enumerate();
     let awaited = jobs.filter_map(|(at, (_, outcome))| {
         let outcome = outcome.as_ref().filter(|outcome| !outcome.endless)?;

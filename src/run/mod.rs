@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use thiserror::Error;
 
+mod many;
 mod measure;
 mod record;
 mod recorder;
@@ -29,12 +30,13 @@ mod timeline;
 mod traces;
 mod workload;
 
+pub use many::PlanTask;
 pub use measure::{LevelBatch, Measured, WINDOW_BATCHES, WindowBatch};
 pub use record::Record;
 pub use recorder::{Recorder, Recording, Run};
 pub use saturation::{SaturatedRun, Saturation};
 pub use session::Session;
-pub use task::Network;
+pub use task::{Network, TaskId};
 pub use timeline::Timeline;
 pub use traces::TraceDigest;
 pub use workload::workload;

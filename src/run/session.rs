@@ -3,7 +3,7 @@
 use super::record::{Record, Records};
 use super::simulate::{Watched, run_experiment};
 use super::task::{Network, Task, TaskId, tasks};
-use super::traces::Traces;
+use super::traces::{TraceDigest, Traces};
 use super::{
     Control, LoadsDone, Progress, Recording, Run, RunError, RunResult, SaturatedRun, Simulation,
     Snapshot, Status, measure, reference,
@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 /// Runs plans. It reads, checks and hashes each trace once, however many plans need it.
 pub struct Session {
-    traces: Traces,
-    records: Option<Records>,
+    pub(super) traces: Traces,
+    pub(super) records: Option<Records>,
     threads: usize,
 }
 
@@ -84,7 +84,7 @@ impl Session {
                 .collect(),
         }
         .all()?;
-        self.combine(slots, outcomes)
+        self.combine(plan, &slots, outcomes)
     }
 
     fn slots(&self, tasks: Vec<(Run, Task)>, control: &Control<'_>) -> Vec<Slot> {
@@ -111,7 +111,8 @@ impl Session {
     /// The results in their places. Only the last ones may be missing, if the user stopped the run.
     fn combine(
         &self,
-        slots: Vec<Slot>,
+        plan: &Plan,
+        slots: &[Slot],
         mut outcomes: Vec<Option<Simulation>>,
     ) -> Result<RunResult, RunError> {
         for (at, slot) in slots.iter().enumerate() {
@@ -122,33 +123,86 @@ impl Session {
                 });
             }
         }
-        let (mut main, mut baselines, mut curve) = (None, Vec::new(), Vec::new());
-        let (mut unloaded, mut ideal) = (None, None);
-        for (slot, outcome) in slots.iter().zip(outcomes) {
-            let Some(outcome) = outcome else { continue };
-            match slot.run {
-                Run::Experiment => main = Some(outcome),
-                Run::Baseline(at) if at == baselines.len() => baselines.push(outcome),
-                Run::Baseline(_) => {}
-                Run::Load(at) if at == curve.len() => curve.push(outcome),
-                Run::Load(_) => {}
-                Run::Unloaded => unloaded = Some(outcome),
-                Run::Ideal => ideal = Some(outcome),
-            }
-        }
-        let main = main.or_else(|| curve.last().cloned());
-        let main = main.ok_or_else(|| RunError::Failed(anyhow!("nothing was simulated")))?;
-        Ok(RunResult {
-            main,
-            baselines,
-            curve,
-            unloaded,
-            ideal,
-            traces: self
-                .traces
-                .digests_in(slots.iter().map(|slot| &slot.task.experiment)),
-        })
+        let runs = slots.iter().map(|slot| slot.run).zip(outcomes);
+        let results = runs.filter_map(|(run, outcome)| Some((run, outcome?)));
+        let experiments = slots.iter().map(|slot| &slot.task.experiment);
+        combined(plan, results, self.traces.digests_in(experiments))
     }
+
+    /// Simulates a task, and keeps its record.
+    pub(super) fn simulate(
+        &self,
+        task: &Task,
+        id: TaskId,
+        run: Run,
+        report: &impl Fn(&Snapshot),
+        watched: Watched<'_>,
+        recording: Option<Recording<'_>>,
+    ) -> Result<Simulation, RunError> {
+        let Task {
+            experiment,
+            network,
+        } = task;
+        let (traces, stopped) = (&self.traces, watched.stopped);
+        let simulation = match (network, &experiment.measure) {
+            (Network::Unloaded | Network::Ideal, _) => {
+                reference::run_reference(experiment, *network, traces, stopped)
+            }
+            (Network::Fabric, Some(measure)) => {
+                measure::measure_load(experiment, measure, stopped, report, recording)
+            }
+            (Network::Fabric, None) => run_experiment(experiment, run, traces, watched, recording),
+        }?;
+        if let Some(records) = &self.records {
+            let digests = traces.digests_in([experiment]);
+            let record = Record::new(id, *network, digests, simulation);
+            records.write(id, &record)?;
+            return Ok(record.simulation);
+        }
+        Ok(simulation)
+    }
+}
+
+/// The results of the tasks of a plan, in their order, in their places.
+pub(super) fn combined(
+    plan: &Plan,
+    results: impl IntoIterator<Item = (Run, Simulation)>,
+    traces: Vec<TraceDigest>,
+) -> Result<RunResult, RunError> {
+    let (mut main, mut baselines, mut curve) = (None, Vec::new(), Vec::new());
+    let (mut unloaded, mut ideal) = (None, None);
+    let jobs = plan.experiment.jobs.len();
+    for (run, mut outcome) in results {
+        match run {
+            Run::Baseline(at) => {
+                let baseline = plan.baselines.get(at);
+                let jobs = baseline.map_or(0, |baseline| baseline.experiment.jobs.len());
+                outcome.jobs.resize(jobs, None);
+            }
+            // The last jobs may be no part of the task.
+            Run::Unloaded | Run::Ideal => outcome.jobs.resize(jobs, None),
+            Run::Experiment | Run::Load(_) => {}
+        }
+        match run {
+            Run::Experiment => main = Some(outcome),
+            Run::Baseline(at) if at == baselines.len() => baselines.push(outcome),
+            Run::Baseline(_) => {}
+            Run::Load(at) if at == curve.len() => curve.push(outcome),
+            Run::Load(_) => {}
+            Run::Unloaded => unloaded = Some(outcome),
+            Run::Ideal => ideal = Some(outcome),
+        }
+    }
+    let main = main.or_else(|| curve.last().cloned());
+    let main = main.ok_or_else(|| RunError::Failed(anyhow!("nothing was simulated")))?;
+    Ok(RunResult {
+        main,
+        baselines,
+        curve,
+        unloaded,
+        ideal,
+        traces,
+    })
 }
 
 /// True if something that is no part of a record is taken from `run`.
@@ -247,41 +301,19 @@ impl Work<'_> {
 
     /// Runs a task, and keeps its record.
     fn simulate(&self, at: usize, slot: &Slot) -> Result<Simulation, RunError> {
-        let Task {
-            experiment,
-            network,
-        } = &slot.task;
-        let traces = &self.session.traces;
         let stopped = || self.stopped(at);
         let recorder = self.control.recorder;
-        let recording: Option<Recording<'_>> =
-            recorder.and_then(|recorder| recorder.begin(slot.run));
-        let simulation = match (network, &experiment.measure) {
-            (Network::Unloaded | Network::Ideal, _) => {
-                reference::run_reference(experiment, *network, traces, &stopped)
-            }
-            (Network::Fabric, Some(measure)) => {
-                let report = self.reporter(at);
-                measure::measure_load(experiment, measure, &stopped, &report, recording)
-            }
-            (Network::Fabric, None) => {
-                let watched = Watched {
-                    progress: self,
-                    report_every: self.control.report_every,
-                    stopped: &stopped,
-                    stop_when_saturated: self.control.stop_when_saturated,
-                    timeline: (self.control.timeline).filter(|_| slot.run == Run::Experiment),
-                };
-                run_experiment(experiment, slot.run, traces, watched, recording)
-            }
-        }?;
-        if let Some(records) = &self.session.records {
-            let digests = traces.digests_in([experiment]);
-            let record = Record::new(slot.id, *network, digests, simulation);
-            records.write(slot.id, &record)?;
-            return Ok(record.simulation);
-        }
-        Ok(simulation)
+        let recording = recorder.and_then(|recorder| recorder.begin(slot.run));
+        let watched = Watched {
+            progress: self,
+            report_every: self.control.report_every,
+            stopped: &stopped,
+            stop_when_saturated: self.control.stop_when_saturated,
+            timeline: (self.control.timeline).filter(|_| slot.run == Run::Experiment),
+        };
+        let report = self.reporter(at);
+        let (session, run) = (self.session, slot.run);
+        session.simulate(&slot.task, slot.id, run, &report, watched, recording)
     }
 
     /// What passes on, a few times a second, how far all loads of a curve have come. Slot `at` reports

@@ -1,8 +1,9 @@
 //! A task: what is simulated at once, and its id.
 
 use super::Run;
-use crate::config::experiment::Measure;
+use crate::config::experiment::{Job, Measure};
 use crate::config::{Experiment, Plan, experiment_hash_with};
+use crate::replay::Repeat;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use twox_hash::XxHash3_128;
@@ -34,7 +35,7 @@ pub(super) struct Task {
 /// Identifies a task by what its record depends on: the experiment, the network, the contents of
 /// the traces, and the version of this program. Prints as 32 hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct TaskId(u128);
+pub struct TaskId(u128);
 
 impl fmt::Display for TaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -77,12 +78,31 @@ pub(super) fn tasks(plan: &Plan) -> Vec<(Run, Task)> {
     let mut tasks = vec![(Run::Experiment, on(Network::Fabric, experiment))];
     let baselines = plan.baselines.iter().enumerate();
     tasks.extend(baselines.map(|(i, baseline)| {
-        let task = on(Network::Fabric, &baseline.experiment);
+        let mut task = on(Network::Fabric, &baseline.experiment);
+        drop_last_jobs(&mut task.experiment, |job| !job.enabled);
         (Run::Baseline(i), task)
     }));
     if plan.split {
-        tasks.push((Run::Unloaded, on(Network::Unloaded, experiment)));
-        tasks.push((Run::Ideal, on(Network::Ideal, experiment)));
+        for (run, network) in [
+            (Run::Unloaded, Network::Unloaded),
+            (Run::Ideal, Network::Ideal),
+        ] {
+            let mut task = on(network, experiment);
+            // What these networks leave out: without it, more experiments have the same task.
+            task.experiment.background.clear();
+            drop_last_jobs(&mut task.experiment, |job| {
+                !job.enabled || job.repeat == Repeat::UntilOthersEnd
+            });
+            tasks.push((run, task));
+        }
     }
     tasks
+}
+
+/// Removes the last jobs that are not replayed. Their NICs are chosen after those of all others, so
+/// nothing depends on them.
+fn drop_last_jobs(experiment: &mut Experiment, not_replayed: impl Fn(&Job) -> bool) {
+    while experiment.jobs.last().is_some_and(&not_replayed) {
+        experiment.jobs.pop();
+    }
 }

@@ -9,10 +9,12 @@ pub(super) use estimate::estimate;
 use super::tell;
 use eta::Eta;
 use flitwise::run::{Progress, Run, SaturatedRun, Snapshot};
+use flitwise::study::{StudyProgress, StudySnapshot};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+pub(super) use text::short;
 
 /// Time between two lines where standard error is no terminal. A shorter run has none.
 const LINE_EVERY: Duration = Duration::from_secs(30);
@@ -64,6 +66,15 @@ impl Progress for Shown {
     }
 }
 
+impl StudyProgress for Shown {
+    fn update(&self, s: &StudySnapshot) {
+        match self {
+            Self::Bar(bar) => bar.update_study(s),
+            Self::Lines(lines) => lines.update_study_at(lines.started.elapsed(), s),
+        }
+    }
+}
+
 /// What is known of the run that reports.
 struct Seen {
     run: Run,
@@ -71,6 +82,16 @@ struct Seen {
 }
 
 impl Seen {
+    /// Notes how far a study is.
+    fn note_study(this: &mut Option<Self>, now: Duration, s: &StudySnapshot) -> Option<Duration> {
+        let seen = this.get_or_insert_with(|| Self {
+            run: Run::Experiment,
+            eta: Eta::default(),
+        });
+        seen.eta.note(now, s.tasks_done as f64);
+        seen.eta.left((s.tasks - s.tasks_done) as f64)
+    }
+
     /// Notes a snapshot; another run begins anew.
     fn note(this: &mut Option<Self>, now: Duration, s: &Snapshot) -> Option<Duration> {
         let seen = match this {
@@ -107,11 +128,24 @@ impl Bar {
         }
     }
 
-    fn update(&self, s: &Snapshot) {
+    fn begin(&self) {
         if self.bar.length().is_none() {
             self.bar.set_length(PARTS);
             self.bar.set_style(style("{bar:30} {percent:>3} %  {msg}"));
         }
+    }
+
+    fn update_study(&self, s: &StudySnapshot) {
+        self.begin();
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = Seen::note_study(&mut seen, self.started.elapsed(), s);
+        let part = s.tasks_done as f64 / s.tasks.max(1) as f64;
+        self.bar.set_position((part * PARTS as f64) as u64);
+        self.bar.set_message(text::study(s, left));
+    }
+
+    fn update(&self, s: &Snapshot) {
+        self.begin();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let left = Seen::note(&mut seen, self.started.elapsed(), s);
         let part = text::work(s).part();
@@ -157,13 +191,29 @@ impl<W: Write + Send> Lines<W> {
 
     /// Takes a snapshot at a time since the start.
     fn update_at(&self, now: Duration, s: &Snapshot) {
+        self.line(now, |seen| {
+            let left = Seen::note(seen, now, s);
+            text::progress(s, left)
+        });
+    }
+
+    /// Takes the state of a study at a time since the start.
+    fn update_study_at(&self, now: Duration, s: &StudySnapshot) {
+        self.line(now, |seen| {
+            let left = Seen::note_study(seen, now, s);
+            text::study(s, left)
+        });
+    }
+
+    /// Writes a line if one is due.
+    fn line(&self, now: Duration, text: impl FnOnce(&mut Option<Seen>) -> String) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let LinesState { out, due, seen } = &mut *state;
-        let left = Seen::note(seen, now, s);
+        let text = text(seen);
         if now >= *due {
             *due = now + self.every;
             // Who closed standard error reads no progress.
-            let _ = writeln!(out, "{}", text::progress(s, left));
+            let _ = writeln!(out, "{text}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What is said of a run that goes on.
 
 use flitwise::run::{Run, SaturatedRun, Snapshot};
+use flitwise::study::StudySnapshot;
 #[cfg(test)]
 use flitwise::units::TickLength;
 use flitwise::units::{human_count, short_time};
@@ -116,8 +117,21 @@ pub(super) fn progress(s: &Snapshot, left: Option<Duration>) -> String {
     }
 }
 
+/// The state of a study in a line, and the time that is left.
+pub(super) fn study(s: &StudySnapshot, left: Option<Duration>) -> String {
+    let failed = match s.failed {
+        0 => String::new(),
+        failed => format!(", {failed} failed"),
+    };
+    let left = left.map_or_else(String::new, |left| format!(", about {} left", short(left)));
+    format!(
+        "{} of {} runs, {} of {} tasks{failed}{left}",
+        s.runs_done, s.runs, s.tasks_done, s.tasks
+    )
+}
+
 /// A time in the unit that fits.
-pub(super) fn short(time: Duration) -> String {
+pub(in crate::cli) fn short(time: Duration) -> String {
     let s = time.as_secs();
     match s {
         0..90 => format!("{s} s"),

@@ -14,15 +14,15 @@ use std::path::Path;
     allow(dead_code, reason = "CSV needs only the name")
 )]
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Column {
-    pub name: &'static str,
+pub(crate) struct Column<'a> {
+    pub name: &'a str,
     pub kind: ColumnKind,
     /// True if a cell may be empty.
     pub optional: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ColumnKind {
+pub(crate) enum ColumnKind {
     Text,
     Integer,
     Real,
@@ -30,7 +30,7 @@ pub(super) enum ColumnKind {
 
 /// A cell, of its column's kind.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Cell<'a> {
+pub(crate) enum Cell<'a> {
     Text(&'a str),
     Integer(u64),
     Real(f64),
@@ -38,7 +38,7 @@ pub(super) enum Cell<'a> {
 }
 
 /// A file that is written row by row. It appears under its name when it is complete.
-pub(super) trait Table: Send + Sync {
+pub(crate) trait Table: Send + Sync {
     /// Appends a row: a cell per column.
     fn row(&mut self, cells: &[Cell<'_>]) -> anyhow::Result<()>;
     /// Completes the file.
@@ -47,11 +47,11 @@ pub(super) trait Table: Send + Sync {
 
 /// Opens the table NAME in `dir` in the files that `format` asks for: `NAME.csv`, `NAME.parquet`. A build
 /// without the feature `parquet` writes no such file.
-pub(super) fn open(
+pub(crate) fn open(
     dir: &Path,
     name: &str,
     format: SeriesFormat,
-    columns: &[Column],
+    columns: &[Column<'_>],
 ) -> anyhow::Result<Vec<Box<dyn Table>>> {
     let path = |extension: &str| dir.join(format!("{name}.{extension}"));
     let mut tables: Vec<Box<dyn Table>> = Vec::new();
@@ -73,7 +73,7 @@ struct CsvTable {
 }
 
 impl CsvTable {
-    fn create(path: &Path, columns: &[Column]) -> anyhow::Result<Self> {
+    fn create(path: &Path, columns: &[Column<'_>]) -> anyhow::Result<Self> {
         let mut out = csv::Writer::from_writer(Sink::create(path)?);
         out.write_record(columns.iter().map(|column| column.name))?;
         let text = String::new();

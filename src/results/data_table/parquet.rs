@@ -36,7 +36,7 @@ enum Cells {
 }
 
 impl ParquetTable {
-    pub(super) fn create(path: &Path, name: &str, columns: &[Column]) -> anyhow::Result<Self> {
+    pub(super) fn create(path: &Path, name: &str, columns: &[Column<'_>]) -> anyhow::Result<Self> {
         let mut schema = format!("message {name} {{");
         for column in columns {
             let repetition = match column.optional {
@@ -56,7 +56,7 @@ impl ParquetTable {
             .build();
         let schema = Arc::new(parse_message_type(&schema)?);
         let out = SerializedFileWriter::new(Sink::create(path)?, schema, Arc::new(properties))?;
-        let buffer = |column: &Column| Buffer {
+        let buffer = |column: &Column<'_>| Buffer {
             cells: match column.kind {
                 ColumnKind::Text => Cells::Text(Vec::new()),
                 ColumnKind::Integer => Cells::Integer(Vec::new()),

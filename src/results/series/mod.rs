@@ -354,7 +354,7 @@ fn gbit_per_s(bytes: u64, ps: u64) -> f64 {
 }
 
 /// The columns of a series; `docs/result.md` describes them.
-fn columns(kind: SeriesKind) -> Vec<Column> {
+fn columns(kind: SeriesKind) -> Vec<Column<'static>> {
     let column = |kind: ColumnKind, optional: bool| {
         move |name: &'static str| Column {
             name,

@@ -1,0 +1,288 @@
+//! `flitwise study`: many runs and their tables. `flitwise run --vary` is the same without a file.
+
+mod dir;
+
+use super::progress::Shown;
+use super::{CliError, bad_config, bad_trace, print, signal, tell};
+use clap::{Args, Subcommand};
+use dir::StudyDir;
+use flitwise::config::Study;
+use flitwise::run::{Control, RunError, Session};
+use flitwise::study::{
+    Estimate, Grid, Studied, StudyProgress, Unwatched, compare, estimate, json_lines, summary_text,
+    write_tables,
+};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Arguments of `flitwise study`.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "Examples:\n  flitwise study configs/studies/scheduler.toml --dry-run\n  \
+                  flitwise study configs/studies/scheduler.toml --out results/scheduler\n  \
+                  flitwise study show results/scheduler"
+)]
+pub struct StudyArgs {
+    #[command(subcommand)]
+    command: Option<StudyCommand>,
+    #[command(flatten)]
+    run: StudyRunArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum StudyCommand {
+    /// Prints the tables of a study.
+    #[command(after_help = "Example:\n  flitwise study show results/scheduler")]
+    Show {
+        /// Directory of the study.
+        dir: PathBuf,
+    },
+    /// Prints paired differences: within a study those from the reference of each axis, of two studies
+    /// those of the second from the first, run by run.
+    #[command(after_help = "Example:\n  flitwise study compare results/before results/after")]
+    Compare {
+        /// Directory of the study.
+        dir: PathBuf,
+        /// Directory of another study, with axes of the same names.
+        other: Option<PathBuf>,
+    },
+}
+
+/// Arguments of a study that runs.
+#[derive(Debug, Args)]
+pub struct StudyRunArgs {
+    /// Study file (docs/study.md describes every key).
+    #[arg(required = true)]
+    study: Option<PathBuf>,
+    /// Directory for records and tables [default: NAME.study, where NAME is the study's]. A study that
+    /// was stopped goes on there.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Runs side by side [default: the processors there are]. Results do not depend on it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// Says what would run and how long that would take, and runs nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Sets a key of the experiment for all runs: background.0.rate=0.1.
+    #[arg(long = "set", value_name = "a.b=c")]
+    sets: Vec<String>,
+    /// Seeds instead of the file's: 1..5 with both ends, or 1,2,7.
+    #[arg(long, value_name = "SEEDS")]
+    seeds: Option<String>,
+    /// Adds seeds to a point until the 95 % interval of its execution time is within this part of the
+    /// mean on both sides, such as 2%.
+    #[arg(long, value_name = "PART")]
+    until_ci: Option<String>,
+    /// Most seeds of a point with --until-ci [default: 30].
+    #[arg(long, value_name = "N", requires = "until_ci", value_parser = clap::value_parser!(u16).range(1..))]
+    max_seeds: Option<u16>,
+    /// Prints the rows of all runs as JSON Lines in place of the tables.
+    #[arg(long)]
+    json: bool,
+    /// Prints no tables and no progress.
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Most seeds of a point, unless --max-seeds says otherwise.
+const MAX_SEEDS: u16 = 30;
+
+/// How a study is run and what is printed.
+#[derive(Debug, Default)]
+pub(super) struct Options {
+    /// Directory of records and tables; none: nothing is written.
+    pub out: Option<PathBuf>,
+    /// Directory of the records, if it is not in `out`.
+    pub records: Option<PathBuf>,
+    pub jobs: Option<u16>,
+    pub dry_run: bool,
+    pub json: bool,
+    pub quiet: bool,
+    pub stop_when_saturated: bool,
+}
+
+pub(super) fn run(args: &StudyArgs) -> Result<(), CliError> {
+    match &args.command {
+        Some(StudyCommand::Show { dir }) => print(&dir::shown(dir)?),
+        Some(StudyCommand::Compare { dir, other: None }) => print(&dir::differences(dir)?),
+        Some(StudyCommand::Compare {
+            dir,
+            other: Some(other),
+        }) => {
+            let text = compare(dir, other).map_err(|e| CliError::BadInput(format!("{e:#}")))?;
+            print(&text)
+        }
+        None => run_file(&args.run),
+    }
+}
+
+fn run_file(args: &StudyRunArgs) -> Result<(), CliError> {
+    let file = args.study.as_deref().unwrap_or(Path::new(""));
+    let bad = |e| bad_config(Some(file), &e);
+    let mut study = Study::load(file).map_err(bad)?;
+    for set in &args.sets {
+        study.set(set);
+    }
+    if let Some(seeds) = &args.seeds {
+        study.set_seeds(seeds).map_err(|e| bad_config(None, &e))?;
+    }
+    if let Some(part) = &args.until_ci {
+        let most = args.max_seeds.unwrap_or(MAX_SEEDS);
+        study
+            .set_until_ci(part, most.into())
+            .map_err(|e| bad_config(None, &e))?;
+    }
+    let default = || PathBuf::from(format!("{}.study", study.name));
+    let options = Options {
+        out: Some(args.out.clone().unwrap_or_else(default)),
+        records: None,
+        jobs: args.jobs,
+        dry_run: args.dry_run,
+        json: args.json,
+        quiet: args.quiet,
+        stop_when_saturated: false,
+    };
+    execute(study, &options)
+}
+
+/// Runs a study, and prints and writes its tables.
+pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
+    let bad = |e| bad_config(None, &e);
+    let name = study.name.clone();
+    let grid = Grid::of(study).map_err(bad)?;
+    let stop = signal::stop_on_signal();
+    let mut control = Control::default().stopped_by(stop);
+    if options.stop_when_saturated {
+        control = control.ending_when_saturated();
+    }
+    let threads = match options.jobs {
+        Some(jobs) => usize::from(jobs),
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    let out = match (&options.out, options.dry_run) {
+        (Some(dir), false) => Some(StudyDir::open(dir, &name)?),
+        _ => None,
+    };
+    let mut session = session(options, threads)?;
+    let prepared = Studied::prepare(&grid, &mut session, &control).map_err(bad_run)?;
+    if control.stopped() {
+        let what = "interrupted while the runs were prepared: nothing was simulated";
+        return Err(CliError::Interrupted(what.to_owned()));
+    }
+    if options.dry_run {
+        return print(&plan_text(&grid, &estimate(&prepared, &session), threads));
+    }
+    let shown = (!options.quiet).then(Shown::new);
+    let progress: &dyn StudyProgress = shown.as_ref().map_or(&Unwatched, |shown| shown);
+    let studied = Studied::run(grid, prepared, &mut session, &control, progress, threads);
+    if let Some(shown) = &shown {
+        shown.finish();
+    }
+    let studied = studied.map_err(bad_run)?;
+    let written = out.as_ref().map_or(Ok(()), |out| {
+        write_tables(out.path(), &studied).map_err(|e| CliError::Failed(format!("{e:#}")))
+    });
+    let printed = match (options.json, options.quiet) {
+        (true, _) => print(&json_lines(&studied)),
+        (false, false) => print(&summary_text(&studied)),
+        (false, true) => Ok(()),
+    };
+    written?;
+    if let (Some(out), false, false) = (&out, options.quiet, options.json) {
+        let path = out.path().display();
+        tell(format_args!(
+            "wrote {path}: runs, jobs, points, differences, tables"
+        ));
+    }
+    outcome_of(&studied).and(printed)
+}
+
+/// A session with the records of the study.
+fn session(options: &Options, threads: usize) -> Result<Session, CliError> {
+    let session = Session::new(threads);
+    let in_out = || options.out.as_ref().map(|dir| dir.join("records"));
+    let Some(dir) = options.records.clone().or_else(in_out) else {
+        return Ok(session);
+    };
+    // A plan changes nothing.
+    if options.dry_run && !dir.is_dir() {
+        return Ok(session);
+    }
+    session.with_records(&dir).map_err(|e| {
+        CliError::BadInput(format!(
+            "cannot write `{}`: {e}; name a directory that can be written",
+            dir.display()
+        ))
+    })
+}
+
+fn bad_run(e: RunError) -> CliError {
+    match e {
+        RunError::Config(e) => bad_config(None, &e),
+        RunError::Trace(ref trace) => match trace.downcast_ref() {
+            Some(e) => bad_trace(e),
+            None => CliError::BadInput(e.to_string()),
+        },
+        RunError::Interrupted(_) => CliError::Interrupted(e.to_string()),
+        _ => CliError::Failed(e.to_string()),
+    }
+}
+
+/// What would run.
+fn plan_text(grid: &Grid, plan: &Estimate, threads: usize) -> String {
+    let study = &grid.study;
+    let mut text = format!("{}\n", study.name);
+    if let Some(description) = &study.description {
+        text += &format!("{}\n", description.trim());
+    }
+    for axis in &study.axes {
+        let labels: Vec<&str> = axis.settings.iter().map(|s| s.label.as_str()).collect();
+        text += &format!("  {}: {}\n", axis.name, labels.join(", "));
+    }
+    let points = grid.points.len();
+    text += &format!(
+        "{points} points, {} runs, {} tasks, of which {} are recorded\n",
+        plan.runs, plan.tasks, plan.recorded
+    );
+    if let Some(until) = &study.until_ci {
+        text += &format!(
+            "and more seeds, up to {}, until intervals are within {} % of the mean\n",
+            until.max_seeds,
+            100.0 * until.part
+        );
+    }
+    text += &match plan.left {
+        Some(Duration::ZERO) => "nothing is left to run\n".to_owned(),
+        Some(left) => format!(
+            "about {} on {threads} threads, if tasks take as long as recorded ones\n",
+            super::progress::short(left / u32::try_from(threads).unwrap_or(u32::MAX))
+        ),
+        None => {
+            "no telling how long it takes before the first tasks are recorded: begin it, stop it \
+                 with Ctrl-C, and ask again\n"
+                .to_owned()
+        }
+    };
+    text
+}
+
+/// What the command comes to, whose tables are written.
+fn outcome_of(studied: &Studied) -> Result<(), CliError> {
+    if studied.missing > 0 || signal::first().is_some() {
+        return Err(CliError::Interrupted(format!(
+            "interrupted; {} of {} runs are done, and the same command goes on",
+            studied.runs - studied.missing,
+            studied.runs
+        )));
+    }
+    match studied.failed() {
+        0 => Ok(()),
+        failed => Err(CliError::Failed(format!(
+            "{failed} of {} runs failed; their rows say why",
+            studied.runs
+        ))),
+    }
+}

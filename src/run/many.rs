@@ -1,0 +1,98 @@
+//! The tasks of many plans, one by one: what a study runs.
+
+use super::session::{Session, combined};
+use super::simulate::Watched;
+use super::task::{TaskId, tasks};
+use super::{Control, Run, RunError, RunResult, Silent, Simulation};
+use crate::config::Plan;
+use std::time::Duration;
+
+/// A task of a plan: what is simulated at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PlanTask {
+    /// Its place in the plan.
+    pub run: Run,
+    /// What its result depends on: tasks with the same id have the same result.
+    pub id: TaskId,
+}
+
+impl Session {
+    /// Reads, checks and hashes the traces of `plan` that are not known yet.
+    ///
+    /// # Errors
+    /// If one of them is broken, or the user stops it.
+    pub fn prepare(&mut self, plan: &Plan, control: &Control<'_>) -> Result<(), RunError> {
+        let baselines = plan.baselines.iter().map(|baseline| &baseline.experiment);
+        let experiments = std::iter::once(&plan.experiment).chain(baselines);
+        self.traces.check(experiments, &|| control.stopped())
+    }
+
+    /// The tasks of a plan whose traces are [prepared](Self::prepare), the experiment or its loads first.
+    #[must_use]
+    pub fn tasks(&self, plan: &Plan) -> Vec<PlanTask> {
+        let tasks = tasks(plan).into_iter();
+        tasks
+            .map(|(run, task)| PlanTask {
+                run,
+                id: task.id(&self.traces.digests_of(&task.experiment)),
+            })
+            .collect()
+    }
+
+    /// The result of a task, if there is a record of it.
+    #[must_use]
+    pub fn recorded(&self, id: TaskId) -> Option<Simulation> {
+        let record = self.records.as_ref()?.read(id)?;
+        Some(record.simulation)
+    }
+
+    /// True if there is a file for the record of a task.
+    #[must_use]
+    pub fn has_record(&self, id: TaskId) -> bool {
+        let records = self.records.as_ref();
+        records.is_some_and(|records| records.path(id).exists())
+    }
+
+    /// Simulates a task of a plan whose traces are [prepared](Self::prepare), and keeps its record. No
+    /// time series are recorded.
+    ///
+    /// # Errors
+    /// If a job does not fit, or the run fails.
+    pub fn simulate_task(
+        &self,
+        plan: &Plan,
+        task: PlanTask,
+        control: &Control<'_>,
+    ) -> Result<Simulation, RunError> {
+        let found = tasks(plan).into_iter().find(|(run, _)| *run == task.run);
+        let Some((run, found)) = found else {
+            return Err(RunError::Failed(anyhow::anyhow!(
+                "the plan has no such task"
+            )));
+        };
+        let stopped = || control.stopped();
+        let watched = Watched {
+            progress: &Silent,
+            report_every: Duration::MAX,
+            stopped: &stopped,
+            stop_when_saturated: control.stop_when_saturated,
+            timeline: None,
+        };
+        self.simulate(&found, task.id, run, &|_| {}, watched, None)
+    }
+
+    /// The result of a plan from those of its tasks, in the order of [`tasks`](Self::tasks).
+    ///
+    /// # Errors
+    /// If there are none.
+    pub fn result_of(
+        &self,
+        plan: &Plan,
+        results: Vec<(Run, Simulation)>,
+    ) -> Result<RunResult, RunError> {
+        let baselines = plan.baselines.iter().map(|baseline| &baseline.experiment);
+        let experiments = std::iter::once(&plan.experiment).chain(baselines);
+        combined(plan, results, self.traces.digests_in(experiments))
+    }
+}

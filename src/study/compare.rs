@@ -1,0 +1,147 @@
+//! Compares two studies, run by run.
+
+use super::aggregate::Mean;
+use super::tables::{difference_text, with_interval};
+use crate::results::write_table;
+use anyhow::{Context, bail};
+use hashbrown::HashMap;
+use serde_json::Value;
+use std::path::Path;
+
+/// A study that was read back.
+struct Read {
+    /// Columns of its axes.
+    axes: Vec<String>,
+    /// Rows with numbers.
+    rows: Vec<Value>,
+}
+
+fn read(dir: &Path) -> anyhow::Result<Read> {
+    let text = |name: &str| {
+        let path = dir.join(name);
+        std::fs::read_to_string(&path).with_context(|| {
+            let path = path.display();
+            format!("cannot read `{path}`; name the directory of a study")
+        })
+    };
+    let broken = || {
+        format!(
+            "`{}` has damaged tables; run the study again",
+            dir.display()
+        )
+    };
+    let study: Value = serde_json::from_str(&text("study.json")?).with_context(broken)?;
+    let axes = study["axes"].as_array().cloned().unwrap_or_default();
+    let axes = axes.iter().filter_map(|axis| axis["column"].as_str());
+    let lines = text("runs.jsonl")?;
+    let rows = lines.lines().map(serde_json::from_str::<Value>);
+    let mut rows: Vec<Value> = rows.collect::<Result<_, _>>().with_context(broken)?;
+    rows.retain(|row| row["status"] == "complete");
+    Ok(Read {
+        axes: axes.map(str::to_owned).collect(),
+        rows,
+    })
+}
+
+/// The runs of two studies with equal values on the axes that both have.
+struct Group {
+    labels: Vec<String>,
+    pairs: Vec<(Value, Value)>,
+}
+
+/// The paired differences of the study in `other` from that in `dir`: of runs with the same seed and the
+/// same values on all axes that both studies have.
+///
+/// # Errors
+/// If a directory has no study, or nothing can be paired.
+pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
+    let (before, after) = (read(dir)?, read(other)?);
+    let shared = before.axes.iter().filter(|axis| after.axes.contains(axis));
+    let shared: Vec<&str> = shared.map(String::as_str).collect();
+    let groups = paired(&before.rows, &after.rows, &shared);
+    if groups.is_empty() {
+        bail!(
+            "`{}` and `{}` have no complete runs with the same seed and the same values on their axes",
+            dir.display(),
+            other.display()
+        );
+    }
+    let loads = groups
+        .iter()
+        .any(|group| group.pairs.iter().any(|(row, _)| !row["load"].is_null()));
+    let mut header: Vec<String> = shared.iter().map(|axis| (*axis).to_owned()).collect();
+    if loads || header.is_empty() {
+        header.push("load".to_owned());
+    }
+    header.push("pairs".to_owned());
+    let (column, factor, title) = match loads {
+        true => (
+            "throughput_gbit_per_s_per_nic",
+            1.0,
+            "throughput (Gb/s/NIC)",
+        ),
+        false => ("execution_time_ps", 1e-6, "time (us)"),
+    };
+    header.extend([format!("{title}, first"), format!("{title}, second")]);
+    header.extend(["difference (%)", "slowdown (percentage points)"].map(String::from));
+    let mut rows = vec![header];
+    for group in &groups {
+        let of = |column: &str, value: &dyn Fn(f64, f64) -> f64| {
+            let pairs = group.pairs.iter();
+            let values =
+                pairs.filter_map(|(a, b)| Some(value(a[column].as_f64()?, b[column].as_f64()?)));
+            Mean::of(&values.filter(|value| value.is_finite()).collect::<Vec<_>>())
+        };
+        let mut row = group.labels.clone();
+        if row.len() + 5 < rows[0].len() {
+            let load = group
+                .pairs
+                .first()
+                .and_then(|(row, _)| row["load"].as_str());
+            row.push(load.unwrap_or("-").to_owned());
+        }
+        row.push(group.pairs.len().to_string());
+        row.push(with_interval(of(column, &|a, _| a * factor), 3));
+        row.push(with_interval(of(column, &|_, b| b * factor), 3));
+        row.push(difference_text(of(column, &|a, b| 100.0 * (b - a) / a)));
+        let points = |a: f64, b: f64| 100.0 * (b - a);
+        row.push(difference_text(of("slowdown_ratio", &points)));
+        rows.push(row);
+    }
+    let mut text = format!(
+        "{} (second) against {} (first), paired by seed\n",
+        other.display(),
+        dir.display()
+    );
+    // Writing to a String succeeds.
+    let _ = write_table(&mut text, &rows);
+    Ok(text)
+}
+
+/// Pairs in the order of the first study.
+fn paired(before: &[Value], after: &[Value], axes: &[&str]) -> Vec<Group> {
+    let labels = |row: &Value| -> Vec<String> {
+        let label = |axis: &&str| row[*axis].as_str().unwrap_or_default().to_owned();
+        axes.iter().map(label).collect()
+    };
+    let key = |row: &Value| (labels(row), row["load"].to_string(), row["seed"].as_u64());
+    let others: HashMap<_, &Value> = after.iter().map(|row| (key(row), row)).collect();
+    let mut groups: Vec<(String, Group)> = Vec::new();
+    for row in before {
+        let Some(&other) = others.get(&key(row)) else {
+            continue;
+        };
+        let (labels, load, _) = key(row);
+        let pair = (row.clone(), other.clone());
+        let same =
+            |(of_load, group): &&mut (String, Group)| *of_load == load && group.labels == labels;
+        match groups.iter_mut().find(same) {
+            Some((_, group)) => group.pairs.push(pair),
+            None => {
+                let pairs = vec![pair];
+                groups.push((load, Group { labels, pairs }));
+            }
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}

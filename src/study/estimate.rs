@@ -1,0 +1,72 @@
+//! What a study has to do, and how long that takes.
+
+use super::execute::{Prepared, recorded_wall};
+use crate::run::{Run, Session, TaskId};
+use hashbrown::HashSet;
+use std::time::Duration;
+
+/// What a study has to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Estimate {
+    /// Runs: points with a seed each.
+    pub runs: usize,
+    /// Tasks of the runs, each once.
+    pub tasks: usize,
+    /// Tasks that have a record.
+    pub recorded: usize,
+    /// Time of the other tasks on one thread, if they take as long as recorded ones of their kind; `None`
+    /// where there is no such record.
+    pub left: Option<Duration>,
+}
+
+/// Most records that are read for an estimate, per kind of task.
+const SAMPLE: u32 = 200;
+
+/// The kinds of tasks, each of which takes a time of its own.
+fn kind(run: Run) -> usize {
+    match run {
+        Run::Experiment | Run::Load(_) => 0,
+        Run::Baseline(_) => 1,
+        Run::Unloaded => 2,
+        Run::Ideal => 3,
+    }
+}
+
+/// What these runs have to do.
+#[must_use]
+pub fn estimate(prepared: &[Prepared], session: &Session) -> Estimate {
+    let mut seen: HashSet<TaskId> = HashSet::new();
+    let mut known = [(Duration::ZERO, 0_u32); 4];
+    let (mut missing, mut recorded) = ([0_u32; 4], 0);
+    for task in prepared.iter().flat_map(|run| &run.tasks) {
+        if !seen.insert(task.id) {
+            continue;
+        }
+        let kind = kind(task.run);
+        if !session.has_record(task.id) {
+            missing[kind] += 1;
+            continue;
+        }
+        recorded += 1;
+        let (sum, count) = &mut known[kind];
+        if *count < SAMPLE
+            && let Some(wall) = recorded_wall(session, task.id)
+        {
+            *sum += wall;
+            *count += 1;
+        }
+    }
+    let kinds = missing.iter().zip(known);
+    let times = kinds.map(|(&missing, (sum, count))| match (missing, count) {
+        (0, _) => Some(Duration::ZERO),
+        (_, 0) => None,
+        (missing, count) => Some(sum * missing / count),
+    });
+    Estimate {
+        runs: prepared.len(),
+        tasks: seen.len(),
+        recorded,
+        left: times.sum(),
+    }
+}

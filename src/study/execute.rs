@@ -1,0 +1,266 @@
+//! Runs the tasks of many runs side by side, each task once.
+
+use super::grid::Grid;
+use super::row::{RunRow, rows};
+use crate::config::Plan;
+use crate::run::{Control, PlanTask, Run, RunError, Session, Simulation, Status, TaskId};
+use hashbrown::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How far a study has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StudySnapshot {
+    /// Runs whose tasks are all done.
+    pub runs_done: usize,
+    /// All runs known so far.
+    pub runs: usize,
+    /// Tasks done or taken from records.
+    pub tasks_done: usize,
+    /// All tasks known so far, each once.
+    pub tasks: usize,
+    /// Runs without a result.
+    pub failed: usize,
+}
+
+/// Receives the progress of a study; must be cheap.
+pub trait StudyProgress: Sync {
+    /// Receives how far the study has come: after each task.
+    fn update(&self, snapshot: &StudySnapshot);
+}
+
+/// Receives nothing.
+pub struct Unwatched;
+
+impl StudyProgress for Unwatched {
+    fn update(&self, _: &StudySnapshot) {}
+}
+
+/// A run that is ready to be simulated.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Prepared {
+    /// Index of its point.
+    pub point: usize,
+    /// Its seed.
+    pub seed: u64,
+    /// Its plan.
+    pub plan: Arc<Plan>,
+    /// Its tasks, in the order of the plan.
+    pub tasks: Vec<PlanTask>,
+}
+
+impl Prepared {
+    /// Resolves a run and reads its traces.
+    pub(super) fn new(
+        grid: &Grid,
+        session: &mut Session,
+        (point, seed): (usize, u64),
+        control: &Control<'_>,
+    ) -> Result<Self, RunError> {
+        let plan = grid.plan(point, Some(seed))?;
+        session.prepare(&plan, control)?;
+        let tasks = session.tasks(&plan);
+        Ok(Self {
+            point,
+            seed,
+            plan: Arc::new(plan),
+            tasks,
+        })
+    }
+}
+
+/// What came of a task, or why nothing did.
+type Outcome = Result<Arc<Simulation>, Arc<str>>;
+
+/// Tasks and runs while they are done.
+pub(super) struct Batch<'a> {
+    session: &'a Session,
+    control: &'a Control<'a>,
+    progress: &'a dyn StudyProgress,
+    runs: &'a [Prepared],
+    /// Each task once, in the order of the runs, with the first run that needs it.
+    queue: Vec<(usize, PlanTask)>,
+    /// The runs that need a task, by task.
+    users: HashMap<TaskId, Vec<usize>>,
+    next: AtomicUsize,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Results that a run still needs, with the number of these runs.
+    kept: HashMap<TaskId, (Outcome, usize)>,
+    /// By run: tasks that are not done, each once.
+    missing: Vec<usize>,
+    /// By run.
+    rows: Vec<Option<Vec<RunRow>>>,
+    seen: StudySnapshot,
+}
+
+impl<'a> Batch<'a> {
+    pub(super) fn new(
+        session: &'a Session,
+        runs: &'a [Prepared],
+        control: &'a Control<'a>,
+        progress: &'a dyn StudyProgress,
+    ) -> Self {
+        let (mut queue, mut missing) = (Vec::new(), Vec::new());
+        let mut users: HashMap<TaskId, Vec<usize>> = HashMap::new();
+        for (at, run) in runs.iter().enumerate() {
+            let mut distinct = 0;
+            for task in &run.tasks {
+                let users = users.entry(task.id).or_default();
+                if users.is_empty() {
+                    queue.push((at, *task));
+                }
+                if users.last() != Some(&at) {
+                    users.push(at);
+                    distinct += 1;
+                }
+            }
+            missing.push(distinct);
+        }
+        let seen = StudySnapshot {
+            runs_done: 0,
+            runs: runs.len(),
+            tasks_done: 0,
+            tasks: queue.len(),
+            failed: 0,
+        };
+        Self {
+            session,
+            control,
+            progress,
+            runs,
+            queue,
+            users,
+            next: AtomicUsize::new(0),
+            state: Mutex::new(State {
+                kept: HashMap::new(),
+                missing,
+                rows: runs.iter().map(|_| None).collect(),
+                seen,
+            }),
+        }
+    }
+
+    /// The rows by run: `None` for those that were not done when the user stopped the study.
+    pub(super) fn all(self, threads: usize) -> Vec<Option<Vec<RunRow>>> {
+        std::thread::scope(|scope| {
+            let threads = threads.min(self.queue.len());
+            for _ in 1..threads {
+                scope.spawn(|| self.worker());
+            }
+            self.worker();
+        });
+        let state = self.state.into_inner();
+        state.unwrap_or_else(PoisonError::into_inner).rows
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does one task after the other until none is left.
+    fn worker(&self) {
+        while !self.control.stopped() {
+            let at = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(&(run, task)) = self.queue.get(at) else {
+                return;
+            };
+            if let Some(outcome) = self.outcome(run, task) {
+                for run in self.done(task.id, outcome) {
+                    self.finish(run);
+                }
+                let seen = self.state().seen;
+                self.progress.update(&seen);
+            }
+        }
+    }
+
+    /// What comes of a task; `None` if the user stopped it.
+    fn outcome(&self, run: usize, task: PlanTask) -> Option<Outcome> {
+        if let Some(simulation) = self.session.recorded(task.id) {
+            return Some(Ok(Arc::new(simulation)));
+        }
+        let plan = &self.runs[run].plan;
+        match self.session.simulate_task(plan, task, self.control) {
+            Ok(simulation) if simulation.status == Status::Interrupted => None,
+            Ok(simulation) => Some(Ok(Arc::new(simulation))),
+            Err(RunError::Interrupted(_)) => None,
+            Err(e) => Some(Err(e.to_string().replace('\n', "; ").into())),
+        }
+    }
+
+    /// Keeps an outcome, and returns the runs that miss nothing any more.
+    fn done(&self, id: TaskId, outcome: Outcome) -> Vec<usize> {
+        let users = self.users.get(&id).map_or(&[][..], Vec::as_slice);
+        let mut state = self.state();
+        state.seen.tasks_done += 1;
+        state.kept.insert(id, (outcome, users.len()));
+        let complete = users.iter().copied().filter(|&run| {
+            state.missing[run] -= 1;
+            state.missing[run] == 0
+        });
+        complete.collect()
+    }
+
+    /// Makes the rows of a run whose tasks are done.
+    fn finish(&self, at: usize) {
+        let run = &self.runs[at];
+        let outcomes = self.take(run);
+        let record = run
+            .tasks
+            .first()
+            .map_or_else(String::new, |task| task.id.to_string());
+        let failed = |reason: String| vec![RunRow::failed(run.point, run.seed, record, reason)];
+        let results: Result<Vec<(Run, Simulation)>, Arc<str>> = (run.tasks.iter().zip(outcomes))
+            .map(|(task, outcome)| Ok((task.run, Simulation::clone(&*outcome?))))
+            .collect();
+        let made = match results {
+            Err(reason) => failed(reason.to_string()),
+            Ok(results) => match self.session.result_of(&run.plan, results) {
+                Err(e) => failed(e.to_string()),
+                Ok(result) => {
+                    let ids = run.tasks.iter().map(|task| (task.run, task.id.to_string()));
+                    let ids: Vec<_> = ids.collect();
+                    rows((run.point, run.seed), &run.plan, &result, &ids)
+                }
+            },
+        };
+        let mut state = self.state();
+        state.seen.runs_done += 1;
+        state.seen.failed += usize::from(made.iter().any(|row| !row.reason.is_empty()));
+        state.rows[at] = Some(made);
+    }
+
+    /// The outcomes of the tasks of a run, which are forgotten once no other run needs them.
+    fn take(&self, run: &Prepared) -> Vec<Outcome> {
+        let mut state = self.state();
+        let gone = || Err(Arc::from("the result of a task is missing"));
+        let outcomes = run.tasks.iter().map(|task| {
+            let kept = state.kept.get(&task.id);
+            kept.map_or_else(gone, |(outcome, _)| outcome.clone())
+        });
+        let outcomes = outcomes.collect();
+        let mut ids: Vec<TaskId> = run.tasks.iter().map(|task| task.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        for id in ids {
+            if let Some((_, users)) = state.kept.get_mut(&id) {
+                *users -= 1;
+                if *users == 0 {
+                    state.kept.remove(&id);
+                }
+            }
+        }
+        outcomes
+    }
+}
+
+/// Wall-clock time of a task that has a record.
+pub(super) fn recorded_wall(session: &Session, id: TaskId) -> Option<Duration> {
+    session.recorded(id).map(|simulation| simulation.wall)
+}

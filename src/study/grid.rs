@@ -1,0 +1,137 @@
+//! The points of a study: every combination of the settings of its axes that is not excluded.
+
+use crate::config::{ConfigError, Override, Plan, Study, resolve_with};
+use crate::replay::Repeat;
+
+/// A combination of settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Point {
+    /// Per axis the index of its setting.
+    pub choice: Vec<usize>,
+}
+
+/// A study with its points.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Grid {
+    /// The study.
+    pub study: Study,
+    /// Its points, at least one; the last axis varies fastest.
+    pub points: Vec<Point>,
+}
+
+impl Grid {
+    /// The points of a study.
+    ///
+    /// # Errors
+    /// If all combinations are excluded.
+    pub fn of(study: Study) -> Result<Self, ConfigError> {
+        let mut points = Vec::new();
+        let mut choice = vec![0; study.axes.len()];
+        loop {
+            if !is_excluded(&study, &choice) {
+                points.push(Point {
+                    choice: choice.clone(),
+                });
+            }
+            // The next combination.
+            let more = (0..choice.len()).rev().find(|&axis| {
+                choice[axis] = (choice[axis] + 1) % study.axes[axis].settings.len();
+                choice[axis] > 0
+            });
+            if more.is_none() {
+                break;
+            }
+        }
+        match points.is_empty() {
+            true => {
+                let problem = "leaves out every combination; remove an exclusion";
+                Err(ConfigError::new("exclude", problem))
+            }
+            false => Ok(Self { study, points }),
+        }
+    }
+
+    /// What tables call the setting of `point` on `axis`.
+    #[must_use]
+    pub fn label(&self, point: usize, axis: usize) -> &str {
+        let setting = self.points[point].choice[axis];
+        &self.study.axes[axis].settings[setting].label
+    }
+
+    /// `rate = 0.1, scheduler = rr`.
+    #[must_use]
+    pub fn name(&self, point: usize) -> String {
+        let axes = self.study.axes.iter().enumerate();
+        let parts = axes.map(|(at, axis)| format!("{} = {}", axis.name, self.label(point, at)));
+        parts.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The point that differs from `point` in `axis` alone and has the reference there; `None` if
+    /// `point` has it, or the other is excluded.
+    #[must_use]
+    pub fn reference(&self, point: usize, axis: usize) -> Option<usize> {
+        let reference = self.study.axes[axis].reference;
+        let mut choice = self.points[point].choice.clone();
+        if choice[axis] == reference {
+            return None;
+        }
+        choice[axis] = reference;
+        self.points.iter().position(|other| other.choice == choice)
+    }
+
+    /// The plan of a point with a seed; without one, with the seed of the experiment.
+    ///
+    /// # Errors
+    /// The first problem found, with its place and the point.
+    pub fn plan(&self, point: usize, seed: Option<u64>) -> Result<Plan, ConfigError> {
+        let study = &self.study;
+        let mut overrides: Vec<&Override> = study.sets.iter().collect();
+        for (axis, &setting) in study.axes.iter().zip(&self.points[point].choice) {
+            overrides.extend(&axis.settings[setting].overrides);
+        }
+        let seed = seed.map(|seed| Override::typed(&format!("seed={seed}")));
+        overrides.extend(&seed);
+        let mut plan = resolve_with(&study.base, &overrides).map_err(|mut e| {
+            if !study.axes.is_empty() {
+                let exclusion = match study.axes.len() {
+                    1 => "",
+                    _ => "; [[exclude]] leaves out combinations that cannot be",
+                };
+                e.problem = format!("{} (with {}{exclusion})", e.problem, self.name(point));
+            }
+            e
+        })?;
+        plan.split = study.split;
+        plan.series = None;
+        if study.without_endless_baselines {
+            let jobs = plan.experiment.jobs.clone();
+            plan.baselines.retain(|baseline| {
+                let ends =
+                    |&(main, _): &(usize, usize)| jobs[main].repeat != Repeat::UntilOthersEnd;
+                baseline.jobs.iter().any(ends)
+            });
+        }
+        Ok(plan)
+    }
+
+    /// The seeds of every point.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan).
+    pub fn seeds(&self) -> Result<Vec<u64>, ConfigError> {
+        match self.study.seeds.is_empty() {
+            true => Ok(vec![self.plan(0, None)?.experiment.seed]),
+            false => Ok(self.study.seeds.clone()),
+        }
+    }
+}
+
+fn is_excluded(study: &Study, choice: &[usize]) -> bool {
+    let applies = |exclusion: &Vec<(usize, Vec<usize>)>| {
+        let mut parts = exclusion.iter();
+        parts.all(|(axis, settings)| settings.contains(&choice[*axis]))
+    };
+    study.excluded.iter().any(applies)
+}

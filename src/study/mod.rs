@@ -1,0 +1,24 @@
+//! Studies: many runs of one experiment, side by side, and their tables (`docs/study.md`).
+//!
+//! A [`Study`](crate::config::Study) says what varies; a [`Grid`] has its points. [`Studied::run`] runs
+//! them through a [`Session`](crate::run::Session), whose records let a study go on where it stopped.
+//! [`write_tables`] writes what came of it.
+
+mod aggregate;
+mod compare;
+mod estimate;
+mod execute;
+mod grid;
+mod row;
+mod tables;
+mod until;
+mod write;
+
+pub use compare::compare;
+pub use estimate::{Estimate, estimate};
+pub use execute::{Prepared, StudyProgress, StudySnapshot, Unwatched};
+pub use grid::{Grid, Point};
+pub use row::{JobRow, RowStatus, RunRow, Value};
+pub use tables::summary_text;
+pub use until::Studied;
+pub use write::{TABLE_FILES, json_lines, write_tables};

@@ -1,0 +1,319 @@
+//! Rows: what tables say of a run.
+
+use crate::config::Plan;
+use crate::fabric::stats::Latency;
+use crate::replay::outcome::JobOutcome;
+use crate::results::nic_rate::NicRate;
+use crate::results::split::{last_job, reference_ps};
+use crate::results::{
+    baseline_time_ps, execution_time_ps, job_baseline, latency, per_slot, saturated, slowdown,
+    throughput, time_split,
+};
+use crate::run::{Run, RunResult, Simulation, Status};
+use crate::units::Ratio;
+
+/// A number in a table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// Not known, or there is none.
+    Empty,
+    /// A count or a time.
+    Integer(u64),
+    /// A mean or a ratio.
+    Real(f64),
+}
+
+impl Value {
+    /// The nearest floating-point number, if there is one.
+    #[must_use]
+    pub fn real(self) -> Option<f64> {
+        match self {
+            Self::Empty => None,
+            Self::Integer(value) => Some(value as f64),
+            Self::Real(value) => Some(value),
+        }
+    }
+}
+
+impl From<Option<u64>> for Value {
+    fn from(value: Option<u64>) -> Self {
+        value.map_or(Self::Empty, Self::Integer)
+    }
+}
+
+impl From<Option<f64>> for Value {
+    fn from(value: Option<f64>) -> Self {
+        value.map_or(Self::Empty, Self::Real)
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RowStatus {
+    /// All that it consists of is complete.
+    Complete,
+    /// No progress was possible.
+    Stalled,
+    /// Stopped because a background flow fell ever further behind.
+    Saturated,
+    /// There is no result.
+    Failed,
+}
+
+impl RowStatus {
+    /// Its name in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Stalled => "stalled",
+            Self::Saturated => "saturated",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// Columns of [`RunRow::values`], and whether they are integers.
+pub(super) const RUN_COLUMNS: [(&str, bool); 18] = [
+    ("execution_time_ps", true),
+    ("baseline_time_ps", true),
+    ("slowdown_ratio", false),
+    ("unloaded_time_ps", true),
+    ("ideal_time_ps", true),
+    ("computing_ps", true),
+    ("partners_ps", true),
+    ("latency_and_serialisation_ps", true),
+    ("queueing_ps", true),
+    ("credit_stalls_ps", true),
+    ("messages_count", true),
+    ("flit_hops_count", true),
+    ("offered_gbit_per_s_per_nic", false),
+    ("throughput_gbit_per_s_per_nic", false),
+    ("latency_mean_ns", false),
+    ("latency_p99_ns", false),
+    ("latency_max_ns", false),
+    ("saturated", true),
+];
+
+/// Columns of [`JobRow::values`].
+pub(super) const JOB_COLUMNS: [(&str, bool); 9] = [
+    ("ranks_count", true),
+    ("execution_time_ps", true),
+    ("baseline_time_ps", true),
+    ("slowdown_ratio", false),
+    ("computing_ps", true),
+    ("messages_count", true),
+    ("bytes_count", true),
+    ("latency_mean_ns", false),
+    ("latency_p99_ns", false),
+];
+
+/// A run, or one of its loads.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct RunRow {
+    /// Index of its point.
+    pub point: usize,
+    /// Its seed.
+    pub seed: u64,
+    /// Its load, without a job.
+    pub load: Option<String>,
+    /// How it ended.
+    pub status: RowStatus,
+    /// Why it did not complete; empty if it did.
+    pub reason: String,
+    /// A number per column.
+    pub values: Vec<Value>,
+    /// Id of the record of the experiment.
+    pub record: String,
+    /// Its jobs.
+    pub jobs: Vec<JobRow>,
+}
+
+/// A job of a run.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct JobRow {
+    /// Its name.
+    pub job: String,
+    /// A number per column.
+    pub values: Vec<Value>,
+}
+
+impl RunRow {
+    /// A run without a result.
+    #[must_use]
+    pub fn failed(point: usize, seed: u64, record: String, reason: String) -> Self {
+        Self {
+            point,
+            seed,
+            load: None,
+            status: RowStatus::Failed,
+            reason,
+            values: vec![Value::Empty; RUN_COLUMNS.len()],
+            record,
+            jobs: Vec::new(),
+        }
+    }
+
+    /// The number in the column of this name.
+    #[must_use]
+    pub fn value(&self, column: &str) -> Option<f64> {
+        let at = RUN_COLUMNS.iter().position(|(name, _)| *name == column)?;
+        self.values[at].real()
+    }
+}
+
+/// The rows of a run: one, or one per load. `records` has the ids of the tasks in the order of the plan.
+pub(super) fn rows(
+    (point, seed): (usize, u64),
+    plan: &Plan,
+    result: &RunResult,
+    records: &[(Run, String)],
+) -> Vec<RunRow> {
+    let record = |run: Run| {
+        let found = records.iter().find(|(other, _)| *other == run);
+        found.map_or_else(String::new, |(_, id)| id.clone())
+    };
+    if let Some(measure) = &plan.experiment.measure {
+        let loads = measure.loads.iter().zip(&result.curve).enumerate();
+        let one = |(at, (load, run)): (usize, (&Ratio, &Simulation))| {
+            let (status, reason) = ended(&run.status);
+            RunRow {
+                point,
+                seed,
+                load: Some(load.to_string()),
+                values: numbers(status, || load_values(plan, run)),
+                status,
+                reason,
+                record: record(Run::Load(at)),
+                jobs: Vec::new(),
+            }
+        };
+        return loads.map(one).collect();
+    }
+    let (status, reason) = ended(&result.status(plan));
+    vec![RunRow {
+        point,
+        seed,
+        load: None,
+        values: numbers(status, || job_values(plan, result)),
+        status,
+        reason,
+        record: record(Run::Experiment),
+        jobs: match status {
+            RowStatus::Complete => job_rows(plan, result),
+            _ => Vec::new(),
+        },
+    }]
+}
+
+fn ended(status: &Status) -> (RowStatus, String) {
+    match status {
+        Status::Complete => (RowStatus::Complete, String::new()),
+        Status::Stalled(why) => (RowStatus::Stalled, why.trim_end().replace('\n', "; ")),
+        Status::Saturated => {
+            let why = "a background flow falls ever further behind";
+            (RowStatus::Saturated, why.to_owned())
+        }
+        Status::Interrupted => (RowStatus::Failed, "interrupted".to_owned()),
+    }
+}
+
+/// Nothing of a run that is not complete can be compared.
+fn numbers(status: RowStatus, values: impl FnOnce() -> Vec<Value>) -> Vec<Value> {
+    match status {
+        RowStatus::Complete => values(),
+        _ => vec![Value::Empty; RUN_COLUMNS.len()],
+    }
+}
+
+/// In the order of [`RUN_COLUMNS`].
+fn job_values(plan: &Plan, result: &RunResult) -> Vec<Value> {
+    let (experiment, run) = (&plan.experiment, &result.main);
+    let split = last_job(plan, run).and_then(|job| time_split(plan, result, job));
+    let part = |part: fn(&crate::results::TimeSplit) -> u64| Value::from(split.as_ref().map(part));
+    let outcomes = run.jobs.iter().flatten();
+    let mut values = vec![
+        Value::Integer(execution_time_ps(experiment, run)),
+        baseline_time_ps(plan, result).into(),
+        slowdown(plan, result).into(),
+        reference_ps(experiment, result.unloaded.as_ref()).into(),
+        reference_ps(experiment, result.ideal.as_ref()).into(),
+        part(|split| split.computing_ps),
+        part(|split| split.partners_ps),
+        part(|split| split.latency_and_serialisation_ps),
+        part(|split| split.queueing_ps),
+        part(|split| split.credit_stalls_ps),
+    ];
+    values.extend(traffic(plan, run, None));
+    values.extend(latencies(plan, outcomes.map(|outcome| &outcome.latency)));
+    values.push(Value::Integer(saturated(experiment, run).into()));
+    values
+}
+
+/// In the order of [`RUN_COLUMNS`].
+fn load_values(plan: &Plan, run: &Simulation) -> Vec<Value> {
+    let experiment = &plan.experiment;
+    let offered = run.background.iter().map(|flow| flow.units).sum();
+    let offered = per_slot(experiment, &run.stats, offered);
+    let mut values = vec![Value::Empty; 10];
+    values.extend(traffic(plan, run, Some(offered)));
+    let levels = run.stats.service_levels.iter();
+    values.extend(latencies(plan, levels.map(|level| &level.end_to_end)));
+    values.push(Value::Integer(saturated(experiment, run).into()));
+    values
+}
+
+/// Messages, flit-hops, offered and accepted load.
+fn traffic(plan: &Plan, run: &Simulation, offered: Option<f64>) -> [Value; 4] {
+    let nic = NicRate::of(&plan.experiment);
+    [
+        Value::Integer(run.messages),
+        Value::Integer(run.stats.flit_hops),
+        offered.map(|load| nic.gbit_per_s(load)).into(),
+        Value::Real(nic.gbit_per_s(throughput(&plan.experiment, &run.stats))),
+    ]
+}
+
+/// Mean, 99th percentile and maximum of several distributions together.
+fn latencies<'a>(plan: &Plan, all: impl IntoIterator<Item = &'a Latency>) -> [Value; 3] {
+    let mut together = Latency::default();
+    for one in all {
+        together.merge(one);
+    }
+    let found = latency(&together, plan.experiment.fabric.units.tick);
+    [
+        found.map(|l| l.mean).into(),
+        found.map(|l| l.p99).into(),
+        found.map(|l| l.max).into(),
+    ]
+}
+
+fn job_rows(plan: &Plan, result: &RunResult) -> Vec<JobRow> {
+    let jobs = result.main.jobs.iter().enumerate();
+    let one = |(at, outcome): (usize, &JobOutcome)| {
+        let baseline = job_baseline(plan, result, at).map(|other| other.execution_ps);
+        let slowdown = baseline
+            .filter(|&time| time > 0 && outcome.complete)
+            .map(|time| outcome.execution_ps as f64 / time as f64);
+        let [mean, p99, _] = latencies(plan, [&outcome.latency]);
+        JobRow {
+            job: outcome.name.clone(),
+            values: vec![
+                Value::Integer(outcome.ranks.into()),
+                Value::Integer(outcome.execution_ps),
+                baseline.into(),
+                slowdown.into(),
+                Value::Integer(outcome.compute_ps),
+                Value::Integer(outcome.messages),
+                Value::Integer(outcome.bytes),
+                mean,
+                p99,
+            ],
+        }
+    };
+    jobs.filter_map(|(at, outcome)| Some(one((at, outcome.as_ref()?))))
+        .collect()
+}

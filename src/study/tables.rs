@@ -1,0 +1,376 @@
+//! The tables of a study for people: as text, Markdown and LaTeX.
+
+use super::aggregate::{
+    Difference, Group, LATENCY, Mean, SLOWDOWN, THROUGHPUT, TIME, differences, groups,
+};
+use super::grid::Grid;
+use super::until::Studied;
+use crate::results::write_table;
+use std::fmt::Write;
+
+/// Reasons of failed runs that are listed.
+const REASONS: usize = 10;
+
+/// A table with its title.
+struct Sheet {
+    title: String,
+    /// The first row is the header.
+    rows: Vec<Vec<String>>,
+    /// Columns of words, from the left; the others hold numbers.
+    words: usize,
+}
+
+/// What the tables show of a point.
+#[derive(Clone, Copy)]
+struct Shown {
+    measure: usize,
+    title: &'static str,
+    decimals: usize,
+}
+
+const SHOWN_TIME: Shown = Shown {
+    measure: TIME,
+    title: "time (us)",
+    decimals: 3,
+};
+const SHOWN_SLOWDOWN: Shown = Shown {
+    measure: SLOWDOWN,
+    title: "slowdown",
+    decimals: 4,
+};
+const SHOWN_LATENCY: Shown = Shown {
+    measure: LATENCY,
+    title: "latency (ns)",
+    decimals: 1,
+};
+const SHOWN_THROUGHPUT: Shown = Shown {
+    measure: THROUGHPUT,
+    title: "throughput (Gb/s/NIC)",
+    decimals: 3,
+};
+
+/// `1.0624 ± 0.0012`.
+pub(super) fn with_interval(mean: Option<Mean>, decimals: usize) -> String {
+    match mean {
+        None => "-".to_owned(),
+        Some(Mean { mean, ci95: None }) => format!("{mean:.decimals$}"),
+        Some(Mean {
+            mean,
+            ci95: Some(ci),
+        }) => format!("{mean:.decimals$} ± {ci:.decimals$}"),
+    }
+}
+
+/// `+1.20 ± 0.31`, in brackets if the interval contains 0.
+pub(super) fn difference_text(mean: Option<Mean>) -> String {
+    let Some(Mean { mean, ci95 }) = mean else {
+        return "-".to_owned();
+    };
+    match ci95 {
+        None => format!("{mean:+.2}"),
+        Some(ci) if mean.abs() <= ci => format!("({mean:+.2} ± {ci:.2})"),
+        Some(ci) => format!("{mean:+.2} ± {ci:.2}"),
+    }
+}
+
+/// The axes with more than one setting.
+fn varying(grid: &Grid) -> Vec<usize> {
+    let axes = grid.study.axes.iter().enumerate();
+    let many = axes.filter(|(_, axis)| axis.settings.len() > 1);
+    many.map(|(at, _)| at).collect()
+}
+
+fn sheets(studied: &Studied) -> Vec<Sheet> {
+    let groups = groups(&studied.rows);
+    let loads = groups.iter().any(|group| group.load.is_some());
+    let mut sheets = vec![all_points(&studied.grid, &groups, loads)];
+    let main = match loads {
+        true => SHOWN_THROUGHPUT,
+        // Without a baseline there is no slowdown.
+        false if groups.iter().all(|group| group.means[SLOWDOWN].is_none()) => SHOWN_TIME,
+        false => SHOWN_SLOWDOWN,
+    };
+    sheets.extend(matrix(&studied.grid, &groups, main));
+    let differences = differences(&studied.grid, &groups);
+    for axis in varying(&studied.grid) {
+        sheets.extend(of_axis(&studied.grid, &differences, axis, loads));
+    }
+    sheets
+}
+
+/// The labels of a point on some axes.
+fn labels(grid: &Grid, point: usize, axes: &[usize]) -> Vec<String> {
+    let label = |&axis: &usize| grid.label(point, axis).to_owned();
+    axes.iter().map(label).collect()
+}
+
+fn axis_names(grid: &Grid, axes: &[usize]) -> Vec<String> {
+    let name = |&axis: &usize| grid.study.axes[axis].name.clone();
+    axes.iter().map(name).collect()
+}
+
+/// A row for each point.
+fn all_points(grid: &Grid, groups: &[Group<'_>], loads: bool) -> Sheet {
+    let axes = varying(grid);
+    let shown: &[Shown] = match loads {
+        true => &[SHOWN_THROUGHPUT, SHOWN_LATENCY],
+        false => &[SHOWN_TIME, SHOWN_SLOWDOWN, SHOWN_LATENCY],
+    };
+    let mut header = axis_names(grid, &axes);
+    header.extend(loads.then(|| "load".to_owned()));
+    let words = header.len();
+    header.push("runs".to_owned());
+    header.extend(shown.iter().map(|shown| shown.title.to_owned()));
+    let mut rows = vec![header];
+    for group in groups {
+        let mut row = labels(grid, group.point, &axes);
+        row.extend(group.load.map(str::to_owned));
+        row.push(match group.failed() {
+            0 => group.rows.len().to_string(),
+            failed => format!("{} ({failed} failed)", group.rows.len()),
+        });
+        let mean = |shown: &Shown| with_interval(group.means[shown.measure], shown.decimals);
+        row.extend(shown.iter().map(mean));
+        rows.push(row);
+    }
+    Sheet {
+        title: "Means over the seeds ± 95 % confidence".to_owned(),
+        rows,
+        words: words.max(1),
+    }
+}
+
+/// Rows of all axes but the last one, which has the columns. `None` with fewer than two axes, or with
+/// loads.
+fn matrix(grid: &Grid, groups: &[Group<'_>], shown: Shown) -> Option<Sheet> {
+    let axes = varying(grid);
+    let (&last, others) = axes.split_last().filter(|(_, others)| !others.is_empty())?;
+    if groups.iter().any(|group| group.load.is_some()) {
+        return None;
+    }
+    let across = &grid.study.axes[last];
+    let mut rows = vec![axis_names(grid, others)];
+    let heads = across.settings.iter().map(|setting| setting.label.clone());
+    rows[0].extend(heads);
+    let mut of_row: Vec<(Vec<usize>, Vec<String>)> = Vec::new();
+    for group in groups {
+        let choice = &grid.points[group.point].choice;
+        let key: Vec<usize> = others.iter().map(|&axis| choice[axis]).collect();
+        let cell = with_interval(group.means[shown.measure], shown.decimals);
+        if of_row.last().is_none_or(|(other, _)| *other != key) {
+            of_row.push((key, vec!["-".to_owned(); across.settings.len()]));
+            rows.push(labels(grid, group.point, others));
+        }
+        if let Some((_, cells)) = of_row.last_mut() {
+            cells[choice[last]] = cell;
+        }
+    }
+    for (row, (_, cells)) in rows.iter_mut().skip(1).zip(of_row) {
+        row.extend(cells);
+    }
+    Some(Sheet {
+        title: format!("{}, by {}", capital(shown.title), across.name),
+        rows,
+        words: others.len(),
+    })
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|c| c.to_uppercase().to_string());
+    first.unwrap_or_default() + chars.as_str()
+}
+
+/// The paired differences of an axis; `None` if there are none.
+fn of_axis(grid: &Grid, all: &[Difference<'_>], axis: usize, loads: bool) -> Option<Sheet> {
+    let axes = varying(grid);
+    let of_axis = all.iter().filter(|difference| difference.axis == axis);
+    let of_axis: Vec<&Difference<'_>> = of_axis.collect();
+    if of_axis.is_empty() {
+        return None;
+    }
+    let mut header = axis_names(grid, &axes);
+    header.extend(loads.then(|| "load".to_owned()));
+    let words = header.len();
+    header.push("pairs".to_owned());
+    header.extend(match loads {
+        true => ["throughput (%)", "latency (%)"].map(String::from),
+        false => ["time (%)", "slowdown (percentage points)"].map(String::from),
+    });
+    let mut rows = vec![header];
+    for difference in of_axis {
+        let mut row = labels(grid, difference.group.point, &axes);
+        row.extend(difference.group.load.map(str::to_owned));
+        row.push(difference.pairs.to_string());
+        row.extend(match loads {
+            true => {
+                [difference.throughput_percent, difference.latency_percent].map(difference_text)
+            }
+            false => [difference.time_percent, difference.slowdown_points].map(difference_text),
+        });
+        rows.push(row);
+    }
+    let study = &grid.study.axes[axis];
+    let reference = &study.settings[study.reference].label;
+    Some(Sheet {
+        title: format!(
+            "Differences from {} = {reference}, paired by seed",
+            study.name
+        ),
+        rows,
+        words,
+    })
+}
+
+/// The lines above the tables.
+fn head(studied: &Studied) -> String {
+    let study = &studied.grid.study;
+    let mut text = format!("{}\n", study.name);
+    if let Some(description) = &study.description {
+        text += &format!("{}\n", description.trim());
+    }
+    let (points, runs) = (studied.grid.points.len(), studied.runs);
+    text += &format!(
+        "{points} point{}, {runs} run{}",
+        plural(points),
+        plural(runs)
+    );
+    match studied.missing {
+        0 => {}
+        missing => text += &format!(", {missing} of them not done yet"),
+    }
+    match studied.failed() {
+        0 => {}
+        failed => text += &format!(", {failed} failed"),
+    }
+    text.push('\n');
+    text
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+/// Why runs failed, each reason once.
+fn reasons(studied: &Studied) -> Vec<String> {
+    let mut seen: Vec<(&str, String)> = Vec::new();
+    for row in studied.rows.iter().filter(|row| !row.reason.is_empty()) {
+        if seen.iter().all(|(reason, _)| *reason != row.reason) {
+            let name = studied.grid.name(row.point);
+            let place = match name.is_empty() {
+                true => format!("seed {}", row.seed),
+                false => format!("{name}, seed {}", row.seed),
+            };
+            seen.push((&row.reason, place));
+        }
+    }
+    let lines = seen.iter().take(REASONS);
+    lines
+        .map(|(reason, place)| format!("failed ({place}): {reason}"))
+        .collect()
+}
+
+/// All tables as a text.
+#[must_use]
+pub fn summary_text(studied: &Studied) -> String {
+    let mut text = head(studied);
+    for reason in reasons(studied) {
+        text += &format!("{reason}\n");
+    }
+    for sheet in sheets(studied) {
+        if sheet.rows.len() > 1 {
+            text += &format!("\n{}\n", sheet.title);
+            let mut table = String::new();
+            // Writing to a String succeeds.
+            let _ = write_table(&mut table, &sheet.rows);
+            text += table.trim_start_matches('\n');
+        }
+    }
+    text
+}
+
+/// All tables in Markdown.
+pub(super) fn markdown(studied: &Studied) -> String {
+    let mut text = String::from("# ");
+    text += &head(studied).replacen('\n', "\n\n", 1);
+    for reason in reasons(studied) {
+        text += &format!("\n{}\n", cell_in_markdown(&reason));
+    }
+    for sheet in sheets(studied) {
+        text += &format!("\n## {}\n\n", sheet.title);
+        for (at, row) in sheet.rows.iter().enumerate() {
+            let cells: Vec<String> = row.iter().map(|cell| cell_in_markdown(cell)).collect();
+            text += &format!("| {} |\n", cells.join(" | "));
+            if at == 0 {
+                let rule = |column| if column < sheet.words { "---" } else { "---:" };
+                let rules: Vec<&str> = (0..row.len()).map(rule).collect();
+                text += &format!("| {} |\n", rules.join(" | "));
+            }
+        }
+    }
+    text
+}
+
+fn cell_in_markdown(cell: &str) -> String {
+    cell.replace('\\', "\\\\").replace('|', "\\|")
+}
+
+/// All tables in LaTeX, for the package `booktabs`.
+pub(super) fn latex(studied: &Studied) -> String {
+    let mut text = String::from("% \\usepackage{booktabs}\n");
+    for sheet in sheets(studied) {
+        let columns = sheet.rows.first().map_or(0, Vec::len);
+        let words = sheet.words.min(columns);
+        let alignment = "l".repeat(words) + &"r".repeat(columns - words);
+        let _ = writeln!(text, "\n\\begin{{table}}\n\\centering");
+        let _ = writeln!(text, "\\caption{{{}}}", in_latex(&sheet.title));
+        let _ = writeln!(text, "\\begin{{tabular}}{{{alignment}}}\n\\toprule");
+        for (at, row) in sheet.rows.iter().enumerate() {
+            let cells: Vec<String> = row.iter().map(|cell| in_latex(cell)).collect();
+            let _ = writeln!(text, "{} \\\\", cells.join(" & "));
+            if at == 0 {
+                let _ = writeln!(text, "\\midrule");
+            }
+        }
+        let _ = writeln!(text, "\\bottomrule\n\\end{{tabular}}\n\\end{{table}}");
+    }
+    text
+}
+
+fn in_latex(cell: &str) -> String {
+    let mut text = String::new();
+    for c in cell.chars() {
+        match c {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => {
+                text.push('\\');
+                text.push(c);
+            }
+            '\\' => text.push_str("\\textbackslash{}"),
+            '~' => text.push_str("\\textasciitilde{}"),
+            '^' => text.push_str("\\textasciicircum{}"),
+            '±' => text.push_str("$\\pm$"),
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_escaped() {
+        assert_eq!(in_latex("a_b & 5 % ± 1"), "a\\_b \\& 5 \\% $\\pm$ 1");
+        assert_eq!(cell_in_markdown("a|b"), "a\\|b");
+    }
+
+    #[test]
+    fn ties_are_in_brackets() {
+        let of = |mean, ci95| difference_text(Some(Mean { mean, ci95 }));
+        assert_eq!(of(1.0, Some(2.0)), "(+1.00 ± 2.00)");
+        assert_eq!(of(-3.0, Some(2.0)), "-3.00 ± 2.00");
+        assert_eq!(of(3.0, None), "+3.00");
+        assert_eq!(with_interval(None, 2), "-");
+    }
+}

@@ -1,0 +1,121 @@
+//! Runs a study: all points with all seeds, and more seeds where the interval asks for them.
+
+use super::aggregate::widest_interval;
+use super::execute::{Batch, Prepared, StudyProgress};
+use super::grid::Grid;
+use super::row::RunRow;
+use crate::config::UntilCi;
+use crate::run::{Control, RunError, Session};
+
+/// A study that was run.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Studied {
+    /// The study and its points.
+    pub grid: Grid,
+    /// By point, then by seed, then by load.
+    pub rows: Vec<RunRow>,
+    /// All runs.
+    pub runs: usize,
+    /// Runs that were not done when the user stopped the study.
+    pub missing: usize,
+}
+
+impl Studied {
+    /// Runs that did not complete.
+    #[must_use]
+    pub fn failed(&self) -> usize {
+        let failed = self.rows.iter().filter(|row| !row.reason.is_empty());
+        let mut runs: Vec<(usize, u64)> = failed.map(|row| (row.point, row.seed)).collect();
+        runs.dedup();
+        runs.len()
+    }
+
+    /// Resolves all runs and their traces, in the order of the points and seeds.
+    ///
+    /// # Errors
+    /// If one of them cannot be resolved, or a trace is broken: nothing was run then.
+    pub fn prepare(
+        grid: &Grid,
+        session: &mut Session,
+        control: &Control<'_>,
+    ) -> Result<Vec<Prepared>, RunError> {
+        let seeds = grid.seeds()?;
+        let pairs = (0..grid.points.len()).flat_map(|point| seeds.iter().map(move |&s| (point, s)));
+        prepare(grid, session, pairs, control)
+    }
+
+    /// Runs what is prepared, on up to `threads` threads, and the seeds that `until_ci` adds.
+    ///
+    /// # Errors
+    /// If a trace is broken that only an added seed needs.
+    pub fn run(
+        grid: Grid,
+        prepared: Vec<Prepared>,
+        session: &mut Session,
+        control: &Control<'_>,
+        progress: &dyn StudyProgress,
+        threads: usize,
+    ) -> Result<Self, RunError> {
+        let mut studied = Self {
+            grid,
+            rows: Vec::new(),
+            runs: 0,
+            missing: 0,
+        };
+        let mut next = prepared;
+        while !next.is_empty() {
+            let done = Batch::new(session, &next, control, progress).all(threads);
+            studied.runs += done.len();
+            studied.missing += done.iter().filter(|rows| rows.is_none()).count();
+            studied.rows.extend(done.into_iter().flatten().flatten());
+            // Stable: within a point the order of the seeds, within a seed that of the loads.
+            studied.rows.sort_by_key(|row| row.point);
+            let Some(until) = studied.grid.study.until_ci else {
+                break;
+            };
+            if control.stopped() {
+                break;
+            }
+            let more = studied.more_seeds(until);
+            next = prepare(&studied.grid, session, more.into_iter(), control)?;
+        }
+        Ok(studied)
+    }
+
+    /// Points with the seeds that they get.
+    fn more_seeds(&self, until: UntilCi) -> Vec<(usize, u64)> {
+        let mut more = Vec::new();
+        for point in 0..self.grid.points.len() {
+            let rows: Vec<&RunRow> = self.rows.iter().filter(|row| row.point == point).collect();
+            // More seeds would fail as well.
+            if rows.iter().any(|row| !row.reason.is_empty()) {
+                continue;
+            }
+            let mut seeds: Vec<u64> = rows.iter().map(|row| row.seed).collect();
+            seeds.sort_unstable();
+            seeds.dedup();
+            let count = seeds.len() as u64;
+            let wide = widest_interval(&rows).is_none_or(|part| part > until.part);
+            let Some(&last) = seeds.last().filter(|_| wide && count < until.max_seeds) else {
+                continue;
+            };
+            let added = (count / 2).max(1).min(until.max_seeds - count);
+            more.extend((1..=added).filter_map(|i| Some((point, last.checked_add(i)?))));
+        }
+        more
+    }
+}
+
+fn prepare(
+    grid: &Grid,
+    session: &mut Session,
+    runs: impl Iterator<Item = (usize, u64)>,
+    control: &Control<'_>,
+) -> Result<Vec<Prepared>, RunError> {
+    let stopped = |_: &_| !control.stopped();
+    let prepared = runs.take_while(stopped);
+    prepared
+        .map(|run| Prepared::new(grid, session, run, control))
+        .collect()
+}

@@ -1,0 +1,380 @@
+//! Writes the files of a study: each appears whole.
+
+use super::aggregate::{Group, MEASURES, Mean, differences, groups};
+use super::grid::Grid;
+use super::row::{JOB_COLUMNS, RUN_COLUMNS, RunRow, Value};
+use super::tables::{latex, markdown, summary_text};
+use super::until::Studied;
+use crate::config::StudyFormat;
+use crate::config::experiment::SeriesFormat;
+use crate::results::MissingFeature;
+use crate::results::data_table::{self, Cell, Column, ColumnKind, Table};
+use anyhow::Context;
+use flitwise_formats::sink::Sink;
+use serde_json::{Map, Value as Json, json};
+use std::io::Write;
+use std::path::Path;
+
+/// Version of the layout of `study.json`.
+const SCHEMA: &str = "flitwise-study-1";
+
+/// The files of a study, beside its records.
+pub const TABLE_FILES: [&str; 13] = [
+    "study.json",
+    "runs.csv",
+    "runs.parquet",
+    "runs.jsonl",
+    "jobs.csv",
+    "jobs.parquet",
+    "points.csv",
+    "points.parquet",
+    "differences.csv",
+    "differences.parquet",
+    "summary.txt",
+    "tables.md",
+    "tables.tex",
+];
+
+/// Writes all tables into `dir`, which exists.
+///
+/// # Errors
+/// If one cannot be written; a [`MissingFeature`] if the study asks for Parquet files and this build lacks the
+/// feature that writes them.
+pub fn write_tables(dir: &Path, studied: &Studied) -> anyhow::Result<()> {
+    let format = match studied.grid.study.format {
+        StudyFormat::Csv => SeriesFormat::Csv,
+        StudyFormat::Parquet => SeriesFormat::Parquet,
+        StudyFormat::Both => SeriesFormat::Both,
+    };
+    if !cfg!(feature = "parquet") && format != SeriesFormat::Csv {
+        return Err(MissingFeature::STUDY_PARQUET.into());
+    }
+    let groups = groups(&studied.rows);
+    for sheet in [
+        runs(studied),
+        jobs(studied),
+        points(&studied.grid, &groups),
+        paired(&studied.grid, &groups),
+    ] {
+        sheet.write(dir, format)?;
+    }
+    whole(&dir.join("runs.jsonl"), &json_lines(studied))?;
+    whole(&dir.join("summary.txt"), &summary_text(studied))?;
+    whole(&dir.join("tables.md"), &markdown(studied))?;
+    whole(&dir.join("tables.tex"), &latex(studied))?;
+    let document = study_json(studied);
+    whole(&dir.join("study.json"), &format!("{document:#}\n"))
+}
+
+fn whole(path: &Path, text: &str) -> anyhow::Result<()> {
+    let write = || -> anyhow::Result<()> {
+        let mut sink = Sink::create(path)?;
+        sink.write_all(text.as_bytes())?;
+        Ok(sink.finish()?)
+    };
+    write().with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+/// A cell that is kept.
+enum Kept {
+    Text(String),
+    Number(Value),
+}
+
+/// A table that is kept until it is written.
+struct Sheet {
+    name: &'static str,
+    columns: Vec<(String, ColumnKind)>,
+    rows: Vec<Vec<Kept>>,
+}
+
+impl Sheet {
+    /// A table whose first columns are numbers of runs or points, the axes, and those in `more`.
+    fn new(name: &'static str, first: &[&str], grid: &Grid, more: &[(&str, ColumnKind)]) -> Self {
+        let mut columns: Vec<(String, ColumnKind)> = Vec::new();
+        columns.extend(
+            first
+                .iter()
+                .map(|name| ((*name).to_owned(), ColumnKind::Integer)),
+        );
+        for axis in &grid.study.axes {
+            let mut name = column_name(&axis.name);
+            while columns.iter().any(|(other, _)| *other == name)
+                || more.iter().any(|(other, _)| *other == name)
+            {
+                name.push('_');
+            }
+            columns.push((name, ColumnKind::Text));
+        }
+        columns.extend(more.iter().map(|(name, kind)| ((*name).to_owned(), *kind)));
+        Self {
+            name,
+            columns,
+            rows: Vec::new(),
+        }
+    }
+
+    fn write(&self, dir: &Path, format: SeriesFormat) -> anyhow::Result<()> {
+        let columns = self.columns.iter().map(|(name, kind)| Column {
+            name,
+            kind: *kind,
+            optional: true,
+        });
+        let columns: Vec<Column<'_>> = columns.collect();
+        let mut tables = data_table::open(dir, self.name, format, &columns)?;
+        for row in &self.rows {
+            let cells: Vec<Cell<'_>> = row.iter().map(Kept::cell).collect();
+            tables.iter_mut().try_for_each(|table| table.row(&cells))?;
+        }
+        tables.into_iter().try_for_each(Table::finish)
+    }
+}
+
+impl Kept {
+    fn integer(value: usize) -> Self {
+        Self::Number(Value::Integer(value as u64))
+    }
+
+    fn cell(&self) -> Cell<'_> {
+        match self {
+            Self::Text(text) => Cell::Text(text),
+            Self::Number(Value::Empty) => Cell::Empty,
+            Self::Number(Value::Integer(value)) => Cell::Integer(*value),
+            Self::Number(Value::Real(value)) => Cell::Real(*value),
+        }
+    }
+
+    fn json(&self) -> Json {
+        match self {
+            Self::Text(text) => json!(text),
+            Self::Number(Value::Empty) => Json::Null,
+            Self::Number(Value::Integer(value)) => json!(value),
+            Self::Number(Value::Real(value)) => json!(value),
+        }
+    }
+}
+
+/// The name of an axis as one of a column, in all formats.
+fn column_name(axis: &str) -> String {
+    let kept = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let name: String = axis.chars().map(kept).collect();
+    match name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() {
+        true => format!("_{name}"),
+        false => name,
+    }
+}
+
+fn labels(grid: &Grid, point: usize) -> impl Iterator<Item = Kept> + '_ {
+    let axes = 0..grid.study.axes.len();
+    axes.map(move |axis| Kept::Text(grid.label(point, axis).to_owned()))
+}
+
+fn kind(integer: bool) -> ColumnKind {
+    match integer {
+        true => ColumnKind::Integer,
+        false => ColumnKind::Real,
+    }
+}
+
+/// The numbers of the runs of some rows, from 1: loads of one run have the same.
+fn numbers(rows: &[RunRow]) -> Vec<usize> {
+    let mut number = 0;
+    let mut last = None;
+    let of = |row: &RunRow| {
+        if last != Some((row.point, row.seed)) {
+            last = Some((row.point, row.seed));
+            number += 1;
+        }
+        number
+    };
+    rows.iter().map(of).collect()
+}
+
+fn runs(studied: &Studied) -> Sheet {
+    let mut more = vec![
+        ("seed", ColumnKind::Integer),
+        ("load", ColumnKind::Text),
+        ("status", ColumnKind::Text),
+        ("reason", ColumnKind::Text),
+    ];
+    more.extend(RUN_COLUMNS.map(|(name, integer)| (name, kind(integer))));
+    more.push(("record", ColumnKind::Text));
+    let grid = &studied.grid;
+    let mut sheet = Sheet::new("runs", &["run", "point"], grid, &more);
+    for (row, number) in studied.rows.iter().zip(numbers(&studied.rows)) {
+        let mut cells = vec![Kept::integer(number), Kept::integer(row.point + 1)];
+        cells.extend(labels(grid, row.point));
+        cells.push(Kept::Number(Value::Integer(row.seed)));
+        cells.push(text_or_empty(row.load.as_deref()));
+        cells.push(Kept::Text(row.status.name().to_owned()));
+        cells.push(text_or_empty(Some(&row.reason).filter(|r| !r.is_empty())));
+        cells.extend(row.values.iter().map(|&value| Kept::Number(value)));
+        cells.push(Kept::Text(row.record.clone()));
+        sheet.rows.push(cells);
+    }
+    sheet
+}
+
+fn text_or_empty(text: Option<impl AsRef<str>>) -> Kept {
+    match text {
+        Some(text) => Kept::Text(text.as_ref().to_owned()),
+        None => Kept::Number(Value::Empty),
+    }
+}
+
+/// The rows of all runs as JSON objects, a line each.
+#[must_use]
+pub fn json_lines(studied: &Studied) -> String {
+    let sheet = runs(studied);
+    let mut text = String::new();
+    for row in &sheet.rows {
+        let cells = sheet.columns.iter().zip(row);
+        let object: Map<String, Json> = cells
+            .map(|((name, _), cell)| (name.clone(), cell.json()))
+            .collect();
+        text += &format!("{}\n", Json::Object(object));
+    }
+    text
+}
+
+fn jobs(studied: &Studied) -> Sheet {
+    let mut more = vec![
+        ("seed", ColumnKind::Integer),
+        ("job_name", ColumnKind::Text),
+    ];
+    more.extend(JOB_COLUMNS.map(|(name, integer)| (name, kind(integer))));
+    let grid = &studied.grid;
+    let mut sheet = Sheet::new("jobs", &["run", "point"], grid, &more);
+    for (row, number) in studied.rows.iter().zip(numbers(&studied.rows)) {
+        for job in &row.jobs {
+            let mut cells = vec![Kept::integer(number), Kept::integer(row.point + 1)];
+            cells.extend(labels(grid, row.point));
+            cells.push(Kept::Number(Value::Integer(row.seed)));
+            cells.push(Kept::Text(job.job.clone()));
+            cells.extend(job.values.iter().map(|&value| Kept::Number(value)));
+            sheet.rows.push(cells);
+        }
+    }
+    sheet
+}
+
+/// A mean and its interval.
+fn mean_cells(mean: Option<Mean>) -> [Kept; 2] {
+    let (mean, ci95) = match mean {
+        Some(mean) => (Value::Real(mean.mean), mean.ci95.into()),
+        None => (Value::Empty, Value::Empty),
+    };
+    [Kept::Number(mean), Kept::Number(ci95)]
+}
+
+fn points(grid: &Grid, groups: &[Group<'_>]) -> Sheet {
+    let names = MEASURES.map(|(_, name, _)| (format!("{name}_mean"), format!("{name}_ci95")));
+    let mut more = vec![
+        ("load", ColumnKind::Text),
+        ("runs_count", ColumnKind::Integer),
+        ("failed_count", ColumnKind::Integer),
+    ];
+    for (mean, ci95) in &names {
+        more.extend([(mean.as_str(), ColumnKind::Real), (ci95, ColumnKind::Real)]);
+    }
+    let mut sheet = Sheet::new("points", &["point"], grid, &more);
+    for group in groups {
+        let mut cells = vec![Kept::integer(group.point + 1)];
+        cells.extend(labels(grid, group.point));
+        cells.push(text_or_empty(group.load));
+        cells.push(Kept::integer(group.rows.len()));
+        cells.push(Kept::integer(group.failed()));
+        cells.extend(group.means.iter().flat_map(|mean| mean_cells(*mean)));
+        sheet.rows.push(cells);
+    }
+    sheet
+}
+
+fn paired(grid: &Grid, groups: &[Group<'_>]) -> Sheet {
+    let mut more = vec![
+        ("load", ColumnKind::Text),
+        ("axis", ColumnKind::Text),
+        ("reference", ColumnKind::Text),
+        ("reference_point", ColumnKind::Integer),
+        ("pairs_count", ColumnKind::Integer),
+    ];
+    for name in [
+        "execution_time_percent_mean",
+        "execution_time_percent_ci95",
+        "slowdown_percentage_points_mean",
+        "slowdown_percentage_points_ci95",
+        "throughput_percent_mean",
+        "throughput_percent_ci95",
+        "latency_percent_mean",
+        "latency_percent_ci95",
+    ] {
+        more.push((name, ColumnKind::Real));
+    }
+    let mut sheet = Sheet::new("differences", &["point"], grid, &more);
+    for difference in differences(grid, groups) {
+        let point = difference.group.point;
+        let axis = &grid.study.axes[difference.axis];
+        let mut cells = vec![Kept::integer(point + 1)];
+        cells.extend(labels(grid, point));
+        cells.push(text_or_empty(difference.group.load));
+        cells.push(Kept::Text(axis.name.clone()));
+        cells.push(Kept::Text(axis.settings[axis.reference].label.clone()));
+        cells.push(Kept::integer(difference.reference.point + 1));
+        cells.push(Kept::integer(difference.pairs));
+        for mean in [
+            difference.time_percent,
+            difference.slowdown_points,
+            difference.throughput_percent,
+            difference.latency_percent,
+        ] {
+            cells.extend(mean_cells(mean));
+        }
+        sheet.rows.push(cells);
+    }
+    sheet
+}
+
+fn study_json(studied: &Studied) -> Json {
+    let study = &studied.grid.study;
+    let axes = study.axes.iter().map(|axis| {
+        let settings = axis.settings.iter().map(|setting| {
+            let sets: Vec<&str> = setting
+                .overrides
+                .iter()
+                .map(|set| set.text.as_str())
+                .collect();
+            json!({ "label": setting.label, "sets": sets })
+        });
+        json!({
+            "name": axis.name,
+            "column": column_name(&axis.name),
+            "reference": axis.settings[axis.reference].label,
+            "settings": settings.collect::<Vec<_>>(),
+        })
+    });
+    let sets: Vec<&str> = study.sets.iter().map(|set| set.text.as_str()).collect();
+    json!({
+        "schema": SCHEMA,
+        "version": env!("CARGO_PKG_VERSION"),
+        "name": study.name,
+        "description": study.description,
+        "tags": study.tags,
+        "sets": sets,
+        "axes": axes.collect::<Vec<_>>(),
+        "points": studied.grid.points.len(),
+        "runs": studied.runs,
+        "missing": studied.missing,
+        "failed": studied.failed(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::column_name;
+
+    #[test]
+    fn columns_have_names_that_every_program_takes() {
+        assert_eq!(column_name("background.0.rate"), "background_0_rate");
+        assert_eq!(column_name("1st"), "_1st");
+    }
+}
