@@ -1,11 +1,14 @@
 //! Replays all jobs and background flows, as the workload of a fabric.
 
 use super::background::{Background, BackgroundFlow, BackgroundOutcome, Behind, NicQueueing};
+use super::causes::Causes;
+use super::critical_path::Leg;
 use super::job::{JobSpec, Repeat};
 use super::link::Shared;
 use super::messages::Messages;
 use super::outcome::JobOutcome;
 use super::player::Player;
+use super::program::RankId;
 use super::queue::{Event, Queue, What};
 use super::stall;
 use crate::fabric::spec::Tick;
@@ -140,6 +143,28 @@ impl<'a> Replay<'a> {
         Ok(replay)
     }
 
+    /// From now on, at the start of the replay, keeps what [`Replay::critical_path`] needs. It changes
+    /// nothing else.
+    pub fn keep_causes(&mut self) {
+        let ranks = self.jobs.iter().map(|job| job.ranks.len());
+        self.queue.causes = Some(Box::new(Causes::new(ranks)));
+    }
+
+    /// The critical path of job number `job`, from the start of the run to the job's last event so far, of
+    /// all its repetitions. Empty if the replay does not keep causes, or if that event is at 0.
+    #[must_use]
+    pub fn critical_path(&self, job: usize) -> Vec<Leg> {
+        let causes = self.queue.causes.as_ref().zip(u32::try_from(job).ok());
+        causes.map_or_else(Vec::new, |(causes, job)| causes.path(job))
+    }
+
+    /// The job that a message in flight belongs to, by its token; `None` of a background flow's.
+    #[must_use]
+    pub fn job_of(&self, token: u64) -> Option<usize> {
+        let of_job = token <= u64::from(u32::MAX);
+        of_job.then(|| self.messages.job_of(token) as usize)
+    }
+
     /// The results of the jobs so far, in their order.
     #[must_use]
     pub fn outcomes(&self) -> Vec<JobOutcome> {
@@ -257,25 +282,29 @@ impl<'a> Replay<'a> {
     }
 
     fn handle(&mut self, event: &Event, out: &mut Vec<Message>) -> anyhow::Result<()> {
+        if let What::Injected(_) | What::Delivered(_) = event.what {
+            return self.note(event.what, event.ps, out);
+        }
+        if let Some(causes) = &mut self.queue.causes {
+            causes.begin_act(event);
+        }
         let shared = &mut Shared {
             queue: &mut self.queue,
             messages: &mut self.messages,
             out,
             now: self.now,
         };
+        let job = &mut self.jobs[event.job as usize];
         match event.what {
-            What::Stream(stream) => {
-                self.jobs[event.job as usize].resume(event.rank, stream, event.ps, shared)?;
-            }
-            What::Member(number) => {
-                self.jobs[event.job as usize].proceed(event.rank, number, event.ps, shared)?;
-            }
-            What::Progress => {
-                self.jobs[event.job as usize].progress(event.rank, event.ps, shared)?;
-            }
-            What::Injected(_) | What::Delivered(_) => return self.note(event.what, event.ps, out),
+            What::Stream(stream) => job.resume(event.rank, stream, event.ps, shared)?,
+            What::Member(number) => job.proceed(event.rank, number, event.ps, shared)?,
+            What::Progress => job.progress(event.rank, event.ps, shared)?,
+            What::Injected(_) | What::Delivered(_) => {}
         }
-        self.jobs[event.job as usize].repeat_if_complete(event.ps, shared)
+        note_last(job, &[event.rank], event.ps, shared.queue);
+        job.repeat_if_complete(event.ps, shared)?;
+        shared.queue.carried_out();
+        Ok(())
     }
 
     /// Notes that a message was injected or delivered at `ps`.
@@ -288,6 +317,9 @@ impl<'a> Replay<'a> {
         let Some(message) = message else {
             return Ok(());
         };
+        if let Some(causes) = &mut self.queue.causes {
+            causes.begin_report(ps, what);
+        }
         let shared = &mut Shared {
             queue: &mut self.queue,
             messages: &mut self.messages,
@@ -295,12 +327,18 @@ impl<'a> Replay<'a> {
             now: self.now,
         };
         let job = &mut self.jobs[message.job as usize];
+        let ranks = [message.ranks.to, message.ranks.from];
         if let What::Injected(_) = what {
-            return job.released(&message, ps, shared);
+            job.released(&message, ps, shared)?;
+            note_last(job, &ranks, ps, shared.queue);
+        } else {
+            self.delivered += 1;
+            job.delivered(&message, ps, shared)?;
+            note_last(job, &ranks, ps, shared.queue);
+            job.repeat_if_complete(ps, shared)?;
         }
-        self.delivered += 1;
-        job.delivered(&message, ps, shared)?;
-        job.repeat_if_complete(ps, shared)
+        shared.queue.carried_out();
+        Ok(())
     }
 
     /// True if background flows create messages. Without a job they do so in the last tick
@@ -348,6 +386,17 @@ impl<'a> Replay<'a> {
             due = due.min(self.tick.ticks(event));
         }
         (due < Tick::MAX).then_some(due)
+    }
+}
+
+/// An event of `job` at `ps` may be the last one of one of these `ranks`, and so of the job.
+fn note_last(job: &Player<'_>, ranks: &[RankId], ps: u64, queue: &mut Queue) {
+    if let Some(causes) = &mut queue.causes
+        && ranks
+            .iter()
+            .any(|rank| job.ranks[rank.index()].last_ps == ps)
+    {
+        causes.is_last(job.number());
     }
 }
 

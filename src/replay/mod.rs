@@ -7,7 +7,9 @@
 
 mod arrived;
 pub mod background;
+mod causes;
 pub mod collectives;
+pub mod critical_path;
 mod driver;
 pub mod job;
 mod link;
