@@ -1,6 +1,7 @@
 //! The command line.
 
 mod bare_trace;
+mod explain;
 mod fabric;
 mod out;
 mod progress;
@@ -36,6 +37,8 @@ pub struct Cli {
 enum Command {
     /// Runs one experiment: how long do its jobs take, and how much slower than the baseline?
     Run(run::RunArgs),
+    /// Says why the jobs of an experiment take as long as they do.
+    Explain(explain::ExplainArgs),
     /// Looks into a fabric.
     #[command(
         subcommand,
@@ -108,6 +111,7 @@ impl CliError {
 pub fn execute(cli: Cli) -> Result<(), CliError> {
     match cli.command {
         Command::Run(args) => run::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Fabric(command) => fabric::run(&command),
         Command::Trace(command) => trace::run(&command),
         Command::Qos(command) => qos::run(&command),

@@ -99,6 +99,7 @@ pub fn resolve_text(
     }
     Ok(Plan {
         split: false,
+        explain: false,
         experiment,
         baselines,
         series,

@@ -104,6 +104,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         measured: None,
         saturation: None,
         reached: None,
+        explanation: None,
         wall: Duration::from_millis(wall_ms),
     }
 }

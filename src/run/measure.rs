@@ -314,6 +314,7 @@ pub(super) fn measure_load(
         }),
         saturation: None,
         reached: None,
+        explanation: None,
         wall: started.elapsed(),
     })
 }

@@ -6,6 +6,7 @@
 //! whose record is missing.
 
 use crate::config::{ConfigError, Plan};
+use crate::explain::Explanation;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::FabricStats;
 use crate::replay::background::BackgroundOutcome;
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use thiserror::Error;
 
+mod explain;
 mod measure;
 mod record;
 mod recorder;
@@ -250,7 +252,11 @@ pub struct Simulation {
     /// How far the replay of the jobs came, if it was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<Reached>,
-    /// Wall-clock time.
+    /// Why each job takes as long as it does, if the plan asks for it, in the order of the jobs: of those
+    /// that came to their end and that the run waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Vec<Explanation>>,
+    /// Wall-clock time, without that of the explanation.
     pub wall: Duration,
 }
 

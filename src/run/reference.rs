@@ -80,6 +80,7 @@ pub(super) fn run_reference(
         measured: None,
         saturation: None,
         reached: None,
+        explanation: None,
         stats,
         wall: started.elapsed(),
     })

@@ -1,5 +1,6 @@
 //! Simulates one experiment with its jobs.
 
+use super::explain::explain;
 use super::saturation::Watch;
 use super::traces::Traces;
 use super::workload::{least_ps, outcomes_by_job, replay_of};
@@ -25,6 +26,8 @@ pub(super) struct Watched<'a> {
     pub report_every: Duration,
     pub stopped: Stopped<'a>,
     pub stop_when_saturated: bool,
+    /// The run shall say why its jobs take as long as they do.
+    pub explain: bool,
 }
 
 /// Simulates one experiment.
@@ -40,6 +43,9 @@ pub(super) fn run_experiment(
     } = watched;
     let started = Instant::now();
     let (mut replay, records) = replay_of(experiment, traces, None, Network::Fabric, stopped)?;
+    if watched.explain {
+        replay.keep_causes();
+    }
     let mut engine = engine_of(experiment)?;
     let mut reported = started;
     let least_ps = least_ps(experiment, traces);
@@ -96,6 +102,11 @@ pub(super) fn run_experiment(
             }
         }
     }
+    let wall = started.elapsed();
+    let explanation = match watched.explain && status == Status::Complete {
+        true => explain(experiment, &replay, &jobs, traces, stopped)?,
+        false => None,
+    };
     Ok(Simulation {
         status,
         jobs,
@@ -106,7 +117,8 @@ pub(super) fn run_experiment(
         saturation: watch.found(),
         reached,
         stats,
-        wall: started.elapsed(),
+        explanation,
+        wall,
     })
 }
 
