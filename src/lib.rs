@@ -117,6 +117,7 @@
 //! Results are a function of experiment and seed, whatever the machine and the number of threads.
 
 pub mod config;
+pub mod explain;
 pub mod fabric;
 pub mod generate;
 pub mod random;

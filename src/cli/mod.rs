@@ -1,6 +1,7 @@
 //! The command line.
 
 mod bare_trace;
+mod explain;
 mod fabric;
 mod out;
 mod progress;
@@ -41,6 +42,8 @@ enum Command {
     /// Runs a study: one experiment many times, with other seeds and other values, and tables of what came
     /// of it. Goes on where it was stopped.
     Study(study::StudyArgs),
+    /// Says why the jobs of an experiment take as long as they do.
+    Explain(explain::ExplainArgs),
     /// Looks into a fabric.
     #[command(
         subcommand,
@@ -114,6 +117,7 @@ pub fn execute(cli: Cli) -> Result<(), CliError> {
     match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Study(args) => study::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Fabric(command) => fabric::run(&command),
         Command::Trace(command) => trace::run(&command),
         Command::Qos(command) => qos::run(&command),

@@ -77,7 +77,8 @@ pub struct RunArgs {
     /// Prints no summary and no progress.
     #[arg(long)]
     quiet: bool,
-    /// Adds details per job and more links to the summary.
+    /// Adds to the results why each job takes as long as it does (docs/explain.md), for which the runs are
+    /// simulated twice; and details per job and more links to the summary.
     #[arg(long)]
     explain: bool,
 }
@@ -132,6 +133,8 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
         trace.unwrap_or_else(|| bad_config(Some(file), &e))
     })?;
     plan.split = !args.no_split;
+    plan.explain = args.explain;
+    no_gaps(&plan)?;
     if args.stop_when_saturated && plan.experiment.measure.is_some() {
         return Err(CliError::BadInput(
             "--stop-when-saturated is for jobs beside background traffic; without a job the loads are \
@@ -147,7 +150,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     // From here on there are files to be removed.
     let stop = signal::stop_on_signal();
     if args.estimate {
-        let said = estimate(&plan, stop).map_err(|e| failed(e, file, &sets))?;
+        let said = estimate(&plan, stop).map_err(|e| failed(&e, file, &sets))?;
         return print(&format!("estimate        {said}\n"));
     }
     let mut session = session(args)?;
@@ -171,7 +174,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     if let Some(shown) = &shown {
         shown.finish();
     }
-    let result = outcome.map_err(|e| failed(e, file, &sets))?;
+    let result = outcome.map_err(|e| failed(&e, file, &sets))?;
 
     let text = summary(&plan, &result, args.explain);
     let json = result_json(&plan, &result);
@@ -196,16 +199,16 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     outcome_of(&result.status(&plan)).and(printed)
 }
 
-/// What a failed run of `file` with `sets` is on the command line.
-fn failed(error: RunError, file: &Path, sets: &[String]) -> CliError {
-    match error {
-        RunError::Config(e) => bad_config(Some(file), &e.placed_in(sets)),
-        RunError::Trace(ref trace) => match trace.downcast_ref() {
+/// What a run of `file` with these `sets` comes to that has no result.
+pub(super) fn failed(e: &RunError, file: &Path, sets: &[String]) -> CliError {
+    match e {
+        RunError::Config(e) => bad_config(Some(file), &e.clone().placed_in(sets)),
+        RunError::Trace(trace) => match trace.downcast_ref() {
             Some(e) => bad_trace(e),
-            None => CliError::BadInput(error.to_string()),
+            None => CliError::BadInput(e.to_string()),
         },
-        RunError::Interrupted(_) => CliError::Interrupted(error.to_string()),
-        _ => CliError::Failed(error.to_string()),
+        RunError::Interrupted(_) => CliError::Interrupted(e.to_string()),
+        _ => CliError::Failed(e.to_string()),
     }
 }
 
@@ -235,7 +238,7 @@ fn write(
 
 /// `result.json` as it goes to standard output: for people with indentation, for programs on one
 /// line.
-fn for_output(json: &Value) -> String {
+pub(super) fn for_output(json: &Value) -> String {
     match std::io::stdout().is_terminal() {
         true => format!("{json:#}\n"),
         false => format!("{json}\n"),
@@ -256,7 +259,7 @@ fn listed(names: &[String]) -> String {
 }
 
 /// What the command comes to, whose results are written.
-fn outcome_of(status: &Status) -> Result<(), CliError> {
+pub(super) fn outcome_of(status: &Status) -> Result<(), CliError> {
     match status {
         Status::Complete => Ok(()),
         Status::Stalled(why) => Err(CliError::Failed(format!(

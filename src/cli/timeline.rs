@@ -38,7 +38,7 @@ impl TimelineArgs {
                     .into(),
             ));
         }
-        if plan.experiment.background_gap_skip.is_some() {
+        if plan.experiment.background_gap_skip_ps.is_some() {
             return Err(CliError::BadInput(
                 "--timeline does not go with background_gap_skip: links have no use in a gap that is \
                  skipped; remove one of the two"

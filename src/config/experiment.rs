@@ -184,6 +184,8 @@ pub struct Plan {
     /// True if the jobs are also replayed on an unloaded fabric and on an ideal network, which tells
     /// where the time goes. Without a job nothing is.
     pub split: bool,
+    /// True if the runs with jobs say why they take as long as they do. Each is then simulated twice.
+    pub explain: bool,
     /// Time series to record: no part of the experiment, whose results do not depend on them.
     pub series: Option<Series>,
 }
@@ -196,6 +198,7 @@ impl Plan {
             experiment,
             baselines: Vec::new(),
             split: false,
+            explain: false,
             series: None,
         }
     }

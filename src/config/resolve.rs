@@ -114,6 +114,7 @@ pub fn resolve_with(base: &Base, overrides: &[&Override]) -> Result<Plan, Config
     }
     Ok(Plan {
         split: false,
+        explain: false,
         experiment,
         baselines,
         series,

@@ -14,7 +14,7 @@ use crate::units::Ratio;
 use std::collections::BTreeMap;
 
 /// Ticks between two lone messages: the credits of the first return before.
-const BETWEEN: Tick = 720_720;
+pub(crate) const BETWEEN: Tick = 720_720;
 
 /// Entries of a table, beyond which it begins anew: a long run has too many pairs of NICs to
 /// remember.
@@ -172,16 +172,11 @@ impl<'a> Unloaded<'a> {
     fn simulate(&mut self, message: &Message) -> Option<Times> {
         let next = self.engine.progress().tick.saturating_add(BETWEEN);
         let start = next.saturating_sub(next % BETWEEN);
-        let mut alone = Alone {
-            message: *message,
-            due: Some(start),
-            injected: None,
-            delivered: None,
-        };
-        match self.engine.run(&mut alone) {
+        let mut lone = Lone::new(*message, start);
+        match self.engine.run(&mut lone) {
             RunEnd::Finished => Some(Times {
-                injected: alone.injected? - start,
-                delivered: alone.delivered? - start,
+                injected: lone.injected? - start,
+                delivered: lone.delivered? - start,
             }),
             _ => None,
         }
@@ -195,15 +190,38 @@ fn make_room<K, V>(table: &mut BTreeMap<K, V>) {
     }
 }
 
-/// One message.
-struct Alone {
+/// One message, which is created in a given tick with token 0.
+#[derive(Debug)]
+pub(crate) struct Lone {
     message: Message,
     due: Option<Tick>,
     injected: Option<Tick>,
     delivered: Option<Tick>,
 }
 
-impl Workload for Alone {
+impl Lone {
+    /// Sends `message` in tick `start`.
+    pub(crate) fn new(message: Message, start: Tick) -> Self {
+        Self {
+            message,
+            due: Some(start),
+            injected: None,
+            delivered: None,
+        }
+    }
+
+    /// The tick in which its injection was reported.
+    pub(crate) fn injected_at(&self) -> Option<Tick> {
+        self.injected
+    }
+
+    /// The tick in which it was delivered.
+    pub(crate) fn delivered_at(&self) -> Option<Tick> {
+        self.delivered
+    }
+}
+
+impl Workload for Lone {
     fn next_tick(&mut self) -> Option<Tick> {
         self.due
     }

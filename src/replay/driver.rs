@@ -1,15 +1,15 @@
 //! Replays all jobs and background flows, as the workload of a fabric.
 
-use super::background::{Background, BackgroundFlow, BackgroundOutcome, Behind, NicQueueing};
+use super::background::{Background, BackgroundFlow, NicQueueing};
+use super::causes::Causes;
 use super::gaps::Gaps;
 use super::job::{JobSpec, Repeat};
 use super::link::Shared;
 use super::messages::Messages;
 use super::observer::Observer;
-use super::outcome::JobOutcome;
 use super::player::Player;
+use super::program::RankId;
 use super::queue::{Event, Queue, What};
-use super::stall;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{AppQueue, Message, Queueing, Workload};
 use crate::units::TickLength;
@@ -52,11 +52,11 @@ pub struct ReplaySpec<'a> {
 /// Ticks that the fabric says or hears are ticks of its clock; all others are of the replay's.
 pub struct Replay<'a> {
     pub(super) tick: TickLength,
-    jobs: Vec<Player<'a>>,
+    pub(super) jobs: Vec<Player<'a>>,
     pub(super) background: Background,
     background_until: Tick,
     pub(super) queue: Queue,
-    messages: Messages,
+    pub(super) messages: Messages,
     /// Reports of the fabric that are not processed yet, in order of their ticks.
     reports: VecDeque<(Tick, What)>,
     /// Messages of the jobs in one tick; kept to reuse its memory.
@@ -75,27 +75,10 @@ pub struct Replay<'a> {
     pub(super) finished: bool,
     /// The tick being processed.
     pub(super) now: Tick,
-    delivered: u64,
-    now_ps: u64,
+    pub(super) delivered: u64,
+    pub(super) now_ps: u64,
     pub(super) error: Option<anyhow::Error>,
     observer: Option<&'a dyn Observer>,
-}
-
-/// How far a replay has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Simulated time in picoseconds.
-    pub now_ps: u64,
-    /// Operations carried out, of all jobs except jobs that repeat until the others end.
-    pub operations: u64,
-    /// Messages of jobs that were created.
-    pub messages: u64,
-    /// Messages of jobs that were delivered.
-    pub messages_delivered: u64,
-    /// Messages of background flows that were handed to NICs.
-    pub background_messages: u64,
-    /// Their payload in bytes.
-    pub background_bytes: u64,
 }
 
 impl<'a> Replay<'a> {
@@ -173,45 +156,11 @@ impl<'a> Replay<'a> {
         self.observer = Some(observer);
     }
 
-    /// The results of the jobs so far, in their order.
-    #[must_use]
-    pub fn outcomes(&self) -> Vec<JobOutcome> {
-        let jobs = self.jobs.iter().enumerate();
-        jobs.map(|(at, job)| job.outcome(self.messages.latency(at)))
-            .collect()
-    }
-
-    /// The outcome of the background flows in a run that ended with tick `end` of the fabric, in
-    /// their order. Messages that were skipped do not count.
-    #[must_use]
-    pub fn background(&self, end: Tick) -> Vec<BackgroundOutcome> {
-        self.background.outcomes(self.last_creation(end))
-    }
-
-    /// Messages created by tick `end` of the fabric and not handed to it.
-    #[must_use]
-    pub fn waiting(&self, end: Tick) -> u64 {
-        self.background.waiting(self.last_creation(end))
-    }
-
-    /// The message of a background flow that has waited longest at tick `now` of the fabric, with the
-    /// tick of the fabric in which it was created.
-    #[must_use]
-    pub fn furthest_behind(&self, now: Tick) -> Option<Behind> {
-        let behind = self.background.furthest_behind(now + self.skipped)?;
-        Some(Behind {
-            since: behind.since.saturating_sub(self.skipped),
-            ..behind
-        })
-    }
-
-    /// Nothing is created in the tick in which the last job ends.
-    fn last_creation(&self, end: Tick) -> Tick {
-        let end = end.saturating_add(self.skipped);
-        match self.finished && !self.jobs.is_empty() {
-            true => end.saturating_sub(1),
-            false => end,
-        }
+    /// From now on, at the start of the replay, keeps what [`Replay::critical_path`] needs. It changes
+    /// nothing else.
+    pub fn keep_causes(&mut self) {
+        let ranks = self.jobs.iter().map(|job| job.ranks.len());
+        self.queue.causes = Some(Box::new(Causes::new(ranks)));
     }
 
     /// Lets a replay without a job go on until tick `until`: it is finished when that tick
@@ -231,28 +180,6 @@ impl<'a> Replay<'a> {
     /// Takes the error of a trace that ended the run.
     pub fn take_error(&mut self) -> Option<anyhow::Error> {
         self.error.take()
-    }
-
-    /// How far the replay has come.
-    #[must_use]
-    pub fn progress(&self) -> Progress {
-        let sum = |count: fn(&Player) -> u64| self.jobs.iter().map(count).sum();
-        let counted = |job: &Player| if job.endless() { 0 } else { job.operations };
-        Progress {
-            now_ps: self.now_ps,
-            operations: sum(counted),
-            messages: sum(|job| job.messages()),
-            messages_delivered: self.delivered,
-            background_messages: self.background.messages(),
-            background_bytes: self.background.bytes(),
-        }
-    }
-
-    /// Which rank waits for what in the jobs that are not complete: a line each, and a
-    /// last line that counts the omitted ones. Empty if all jobs are complete.
-    #[must_use]
-    pub fn stall_report(&self) -> Vec<String> {
-        stall::report(&self.jobs, &self.messages)
     }
 
     /// The messages of jobs up to tick `now`.
@@ -303,6 +230,12 @@ impl<'a> Replay<'a> {
     }
 
     fn handle(&mut self, event: &Event, out: &mut Vec<Message>) -> anyhow::Result<()> {
+        if let What::Injected(_) | What::Delivered(_) = event.what {
+            return self.note(event.what, event.ps, out);
+        }
+        if let Some(causes) = &mut self.queue.causes {
+            causes.begin_act(event);
+        }
         let shared = &mut Shared {
             queue: &mut self.queue,
             messages: &mut self.messages,
@@ -310,19 +243,17 @@ impl<'a> Replay<'a> {
             now: self.now,
             observer: self.observer,
         };
+        let job = &mut self.jobs[event.job as usize];
         match event.what {
-            What::Stream(stream) => {
-                self.jobs[event.job as usize].resume(event.rank, stream, event.ps, shared)?;
-            }
-            What::Member(number) => {
-                self.jobs[event.job as usize].proceed(event.rank, number, event.ps, shared)?;
-            }
-            What::Progress => {
-                self.jobs[event.job as usize].progress(event.rank, event.ps, shared)?;
-            }
-            What::Injected(_) | What::Delivered(_) => return self.note(event.what, event.ps, out),
+            What::Stream(stream) => job.resume(event.rank, stream, event.ps, shared)?,
+            What::Member(number) => job.proceed(event.rank, number, event.ps, shared)?,
+            What::Progress => job.progress(event.rank, event.ps, shared)?,
+            What::Injected(_) | What::Delivered(_) => {}
         }
-        self.jobs[event.job as usize].repeat_if_complete(event.ps, shared)
+        note_last(job, &[event.rank], event.ps, shared.queue);
+        job.repeat_if_complete(event.ps, shared)?;
+        shared.queue.carried_out();
+        Ok(())
     }
 
     /// Notes that a message was injected or delivered at `ps`.
@@ -338,6 +269,9 @@ impl<'a> Replay<'a> {
         if let (Some(observer), What::Delivered(slot)) = (self.observer, what) {
             observer.delivered(ps, slot);
         }
+        if let Some(causes) = &mut self.queue.causes {
+            causes.begin_report(ps, what);
+        }
         let shared = &mut Shared {
             queue: &mut self.queue,
             messages: &mut self.messages,
@@ -346,12 +280,18 @@ impl<'a> Replay<'a> {
             observer: self.observer,
         };
         let job = &mut self.jobs[message.job as usize];
+        let ranks = [message.ranks.to, message.ranks.from];
         if let What::Injected(_) = what {
-            return job.released(&message, ps, shared);
+            job.released(&message, ps, shared)?;
+            note_last(job, &ranks, ps, shared.queue);
+        } else {
+            self.delivered += 1;
+            job.delivered(&message, ps, shared)?;
+            note_last(job, &ranks, ps, shared.queue);
+            job.repeat_if_complete(ps, shared)?;
         }
-        self.delivered += 1;
-        job.delivered(&message, ps, shared)?;
-        job.repeat_if_complete(ps, shared)
+        shared.queue.carried_out();
+        Ok(())
     }
 
     /// True if background flows create messages. Without a job they do so in the last tick
@@ -403,6 +343,17 @@ impl<'a> Replay<'a> {
             due = until.min(self.background.next_tick());
         }
         (due < Tick::MAX).then(|| due.saturating_sub(self.skipped))
+    }
+}
+
+/// An event of `job` at `ps` may be the last one of one of these `ranks`, and so of the job.
+fn note_last(job: &Player<'_>, ranks: &[RankId], ps: u64, queue: &mut Queue) {
+    if let Some(causes) = &mut queue.causes
+        && ranks
+            .iter()
+            .any(|rank| job.ranks[rank.index()].last_ps == ps)
+    {
+        causes.is_last(job.number());
     }
 }
 

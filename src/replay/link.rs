@@ -1,5 +1,7 @@
 //! How a job sends its messages: through the fabric or inside a node.
 
+use super::causes::Posted;
+use super::critical_path::OnTheWay;
 use super::job::{IntraNode, SendCompletion};
 use super::messages::{Messages, Purpose, RankPair, Release};
 use super::observer::{Doing, Observer, Sent, StreamOf};
@@ -90,6 +92,21 @@ impl Link {
                     bytes,
                 },
             );
+        }
+        if let Some(causes) = &mut shared.queue.causes {
+            let message = OnTheWay {
+                to: ranks.to,
+                src,
+                dst,
+                sl: self.sl,
+                bytes,
+                token: slot.into(),
+                created: shared.now,
+                late_ps: 0,
+            };
+            let reports = 1 + u32::from(release == Release::Injected);
+            let posted = Posted::new(self.job, ranks, purpose.collective(), message, reports);
+            causes.posted(slot, posted);
         }
         if src == dst {
             let copied = self

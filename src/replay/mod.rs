@@ -7,7 +7,9 @@
 
 mod arrived;
 pub mod background;
+mod causes;
 pub mod collectives;
+pub mod critical_path;
 mod driver;
 mod gaps;
 pub mod job;
@@ -24,11 +26,13 @@ pub mod program;
 mod queue;
 mod rank;
 mod stall;
+mod standing;
 #[cfg(test)]
 mod tests;
 pub mod trace;
 
-pub use driver::{Progress, Replay, ReplaySpec};
+pub use driver::{Replay, ReplaySpec};
 pub use gaps::GapsSkipped;
 pub use job::{IntraNode, JobSpec, Repeat, SendCompletion};
 pub use observer::{Doing, Observer, Sent, StreamOf};
+pub use standing::Progress;

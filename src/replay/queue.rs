@@ -1,5 +1,6 @@
 //! The agenda of a replay: its events in the order of their picoseconds.
 
+use super::causes::Causes;
 use super::program::{RankId, StreamId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,9 +21,12 @@ pub(super) struct Event {
     /// Which part of the rank acts.
     actor: Actor,
     /// Operation of the stream, counted from 0.
-    record: u64,
+    pub record: u64,
     /// What happens.
     pub what: What,
+    /// The event that brought it about, if causes are kept. It decides no order: what differs in
+    /// nothing else is the same event.
+    pub cause: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,6 +76,8 @@ pub(super) struct Queue {
     heap: BinaryHeap<Reverse<Event>>,
     /// Acts to come, by job.
     acts: Vec<u64>,
+    /// Why events happen, if that is asked for.
+    pub causes: Option<Box<Causes>>,
 }
 
 impl Queue {
@@ -80,6 +86,7 @@ impl Queue {
         Self {
             heap: BinaryHeap::new(),
             acts: vec![0; jobs],
+            causes: None,
         }
     }
 
@@ -98,6 +105,7 @@ impl Queue {
             actor: Actor::Endpoint,
             record: 0,
             what,
+            cause: 0,
         }));
     }
 
@@ -110,6 +118,7 @@ impl Queue {
             record,
         } = act;
         self.acts[job as usize] += 1;
+        let cause = self.causes.as_mut().map_or(0, |causes| causes.hold());
         self.heap.push(Reverse(Event {
             ps,
             class: Class::Act,
@@ -118,7 +127,15 @@ impl Queue {
             actor,
             record,
             what,
+            cause,
         }));
+    }
+
+    /// The event has been carried out.
+    pub(super) fn carried_out(&mut self) {
+        if let Some(causes) = &mut self.causes {
+            causes.end();
+        }
     }
 
     /// Time of the next event.

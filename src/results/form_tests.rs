@@ -105,6 +105,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         saturation: None,
         skipped: None,
         reached: None,
+        explanation: None,
         wall: Duration::from_millis(wall_ms),
     }
 }

@@ -4,6 +4,7 @@
 //! out. They do not derive this form: half of its values are computed, and what they derive, with the
 //! names of their fields, is the form of records.
 
+use super::explain::explanation_json;
 use super::links::{busiest, culprits, links_json};
 use super::nic_rate::NicRate;
 use super::split::{reference_ps, time_split};
@@ -89,6 +90,9 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         "baselines": baselines.collect::<Vec<_>>(),
         "engine": engine(result),
     });
+    if plan.explain && experiment.measure.is_none() {
+        document["explanation"] = explanation_json(plan, result);
+    }
     // Only where the plan asks where the time goes.
     let time = (main.status == Status::Complete).then_some(time);
     for (name, run) in [("unloaded", unloaded), ("ideal", ideal)] {
@@ -152,6 +156,7 @@ fn traffic(run: &Simulation) -> Value {
         saturation: _,
         skipped: _,
         reached: _,
+        explanation: _,
         wall: _,
     } = run;
     let FabricStats {

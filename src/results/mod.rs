@@ -3,6 +3,7 @@
 mod curve;
 pub(crate) mod data_table;
 mod dtable;
+mod explain;
 #[cfg(feature = "plots")]
 mod figure;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod timeline;
 
 pub use curve::curve_csv;
 pub use dtable::{DTABLE_SCHEMA, DTableReport};
+pub use explain::{explanation_by_name, explanation_page, in_baseline};
 pub use interval::{Interval, interval_95};
 pub use json::{SCHEMA, result_json};
 pub use latency::{Latency, latency};
@@ -220,6 +222,11 @@ pub fn saturated(experiment: &Experiment, simulation: &Simulation) -> bool {
     });
     let longest = longest.max().unwrap_or(0);
     missing > offered / 100 && missing > longest.saturating_mul(nics)
+}
+
+/// `part` of `whole` in percent, to a tenth.
+fn percent_of(part: u64, whole: u64) -> String {
+    format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
 /// `nic 3` or `switch 2 port 7`.

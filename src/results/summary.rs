@@ -6,7 +6,7 @@ use super::split::{TimeSplit, last_job, reference_ps, time_split};
 use super::stopped::{saturation_line, stopped_jobs, stopped_loads};
 use super::table::write_table;
 use super::{
-    baseline_time_ps, curve, execution_time_ps, job_baseline, latency, per_slot, quotient,
+    baseline_time_ps, curve, execution_time_ps, explain, job_baseline, latency, per_slot, quotient,
     saturated, throughput,
 };
 use crate::config::Plan;
@@ -84,6 +84,7 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
     }
     if stopped.is_none() {
         write_split(out, plan, result)?;
+        explain::write_lines(out, plan, result)?;
     }
     if let Status::Stalled(why) = result.status(plan) {
         writeln!(out, "\nstalled\n{}", why.trim_end())?;

@@ -78,6 +78,7 @@ impl Session {
             stopped: &stopped,
             stop_when_saturated: control.stop_when_saturated,
             timeline: None,
+            explain: false,
         };
         self.simulate(&found, task.id, run, &|_| {}, watched, None)
     }

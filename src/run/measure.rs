@@ -315,6 +315,7 @@ pub(super) fn measure_load(
         saturation: None,
         skipped: None,
         reached: None,
+        explanation: None,
         wall: started.elapsed(),
     })
 }

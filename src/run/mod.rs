@@ -6,6 +6,7 @@
 //! whose record is missing.
 
 use crate::config::{ConfigError, Plan};
+use crate::explain::Explanation;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::FabricStats;
 use crate::replay::GapsSkipped;
@@ -17,6 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use thiserror::Error;
 
+mod explain;
 mod many;
 mod measure;
 mod record;
@@ -278,7 +280,11 @@ pub struct Simulation {
     /// How far the replay of the jobs came, if it was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<Reached>,
-    /// Wall-clock time.
+    /// Why each job takes as long as it does, if the plan asks for it, in the order of the jobs: of those
+    /// that came to their end and that the run waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Vec<Explanation>>,
+    /// Wall-clock time, without that of the explanation.
     pub wall: Duration,
 }
 

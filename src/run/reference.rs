@@ -81,6 +81,7 @@ pub(super) fn run_reference(
         saturation: None,
         skipped: None,
         reached: None,
+        explanation: None,
         stats,
         wall: started.elapsed(),
     })

@@ -71,11 +71,12 @@ impl Session {
         let tasks = tasks(plan);
         let experiments = tasks.iter().map(|(_, task)| &task.experiment);
         self.traces.check(experiments, &|| control.stopped())?;
-        let slots = self.slots(tasks, control);
+        let slots = self.slots(tasks, plan.explain, control);
         let outcomes = Work {
             slots: &slots,
             session: self,
             control,
+            explain: plan.explain,
             next: AtomicUsize::new(0),
             first_failed: AtomicUsize::new(usize::MAX),
             done: slots
@@ -87,14 +88,20 @@ impl Session {
         self.combine(plan, &slots, outcomes)
     }
 
-    fn slots(&self, tasks: Vec<(Run, Task)>, control: &Control<'_>) -> Vec<Slot> {
+    fn slots(&self, tasks: Vec<(Run, Task)>, explain: bool, control: &Control<'_>) -> Vec<Slot> {
         let mut slots: Vec<Slot> = Vec::with_capacity(tasks.len());
         for (run, task) in tasks {
             let id = task.id(&self.traces.digests_of(&task.experiment));
             let same_as = slots.iter().position(|slot| slot.id == id);
             // Time series and timelines are no part of a record: a task that records them runs.
             let kept = match &self.records {
-                Some(records) if !watched(control, run) && same_as.is_none() => records.read(id),
+                Some(records) if !watched(control, run) && same_as.is_none() => {
+                    let explained = |record: &Record| {
+                        let run = &record.simulation;
+                        run.explanation.is_some() || !explains(explain, &task)
+                    };
+                    records.read(id).filter(explained)
+                }
                 _ => None,
             };
             slots.push(Slot {
@@ -210,11 +217,18 @@ fn watched(control: &Control<'_>, run: Run) -> bool {
     control.recorder.is_some() || control.timeline.is_some() && run == Run::Experiment
 }
 
+/// True if the run of `task` says why its jobs take as long as they do, if the plan asks for that.
+fn explains(asked: bool, task: &Task) -> bool {
+    asked && task.network == Network::Fabric && task.experiment.measure.is_none()
+}
+
 /// The tasks of a plan while they run.
 struct Work<'a> {
     slots: &'a [Slot],
     session: &'a Session,
     control: &'a Control<'a>,
+    /// Runs with jobs are explained.
+    explain: bool,
     /// The next slot to be begun.
     next: AtomicUsize,
     /// The first slot that failed or was stopped as saturated: later ones need not go on.
@@ -310,6 +324,7 @@ impl Work<'_> {
             stopped: &stopped,
             stop_when_saturated: self.control.stop_when_saturated,
             timeline: (self.control.timeline).filter(|_| slot.run == Run::Experiment),
+            explain: explains(self.explain, &slot.task),
         };
         let report = self.reporter(at);
         let (session, run) = (self.session, slot.run);

@@ -1,5 +1,6 @@
 //! Simulates one experiment with its jobs.
 
+use super::explain::explain;
 use super::saturation::Watch;
 use super::traces::Traces;
 use super::workload::{least_ps, outcomes_by_job, replay_of};
@@ -28,6 +29,8 @@ pub(super) struct Watched<'a> {
     pub stopped: Stopped<'a>,
     pub stop_when_saturated: bool,
     pub timeline: Option<&'a dyn Timeline>,
+    /// The run shall say why its jobs take as long as they do.
+    pub explain: bool,
 }
 
 /// Simulates one experiment.
@@ -45,6 +48,9 @@ pub(super) fn run_experiment(
     let (mut replay, records) = replay_of(experiment, traces, None, Network::Fabric, stopped)?;
     if let Some(timeline) = watched.timeline {
         replay.watched_by(timeline);
+    }
+    if watched.explain {
+        replay.keep_causes();
     }
     let mut engine = engine_of(experiment)?;
     let mut reported = started;
@@ -123,6 +129,11 @@ pub(super) fn run_experiment(
             }
         }
     }
+    let wall = started.elapsed();
+    let explanation = match watched.explain && status == Status::Complete {
+        true => explain(experiment, &replay, &jobs, traces, stopped)?,
+        false => None,
+    };
     Ok(Simulation {
         status,
         jobs,
@@ -134,7 +145,8 @@ pub(super) fn run_experiment(
         skipped: replay.gaps_skipped(),
         reached,
         stats,
-        wall: started.elapsed(),
+        explanation,
+        wall,
     })
 }
 

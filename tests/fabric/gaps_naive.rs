@@ -251,7 +251,9 @@ impl Workload for Naive<'_> {
                 line.waiting.push_back(message);
             } else {
                 let created = message.created - self.skipped;
-                out.push(Message { created, ..message });
+                let mut message = message;
+                message.created = created;
+                out.push(message);
             }
         }
         self.gap(now);
@@ -261,9 +263,9 @@ impl Workload for Naive<'_> {
         let line = self.lines.get_mut(&key(queue)).filter(|_| !self.ended)?;
         let message = line.waiting.pop_front();
         line.busy = message.is_some();
-        message.map(|message| Message {
-            created: message.created - self.skipped,
-            ..message
+        message.map(|mut message| {
+            message.created -= self.skipped;
+            message
         })
     }
 

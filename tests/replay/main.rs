@@ -3,6 +3,7 @@
 
 mod alone;
 mod by_hand;
+mod critical_path;
 mod everything;
 mod naive;
 mod random;

@@ -7,6 +7,7 @@ mod common;
 mod support;
 
 mod culprits;
+mod explain;
 mod generate;
 mod ideal_clock;
 mod infiniband_testbed;

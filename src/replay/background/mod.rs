@@ -49,6 +49,15 @@ pub const MAX_SIZES: usize = 64;
 /// Most flows, so that their tokens differ from the tokens of jobs.
 pub const MAX_FLOWS: usize = 1 << 24;
 
+/// The background flow that a message with this token belongs to; `None` of a job's message.
+#[must_use]
+pub fn flow_of(token: u64) -> Option<u32> {
+    let flow = (BACKGROUND_TOKEN - token) / MAX_SIZES as u64;
+    u32::try_from(flow)
+        .ok()
+        .filter(|&flow| (flow as usize) < MAX_FLOWS)
+}
+
 /// One size of the messages of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageSize {

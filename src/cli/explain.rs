@@ -1,0 +1,122 @@
+//! `flitwise explain`: why the jobs of an experiment take as long as they do.
+
+use super::progress::Shown;
+use super::run::{failed, for_output, outcome_of};
+use super::{CliError, bad_config, bare_trace, print, signal};
+use clap::Args;
+use flitwise::config::{self, Plan};
+use flitwise::results::{explanation_page, result_json};
+use flitwise::run::{Control, Progress, RunResult, Session, Silent};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `flitwise explain`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  flitwise explain configs/hpl-16-tree.toml --set background.0.rate=0.2\n\n\
+                  docs/explain.md says what the parts mean."
+)]
+pub struct ExplainArgs {
+    /// Experiment file with jobs (docs/experiment.md describes every key).
+    experiment: PathBuf,
+    /// Overrides a value of the file; lists are indexed: job.0.sl=BK.
+    #[arg(long = "set", value_name = "a.b=c")]
+    sets: Vec<String>,
+    /// Compares with the jobs of the same names in this experiment, instead of the baseline.
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+    /// Seed, instead of the file's.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Threads [default: the processors there are]: the baselines run beside the experiment.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Prints the explanation of result.json, and nothing else.
+    #[arg(long, conflicts_with = "against")]
+    json: bool,
+    /// Shows no progress.
+    #[arg(long)]
+    quiet: bool,
+}
+
+pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
+    let mut sets = args.sets.clone();
+    sets.extend(args.seed.map(|seed| format!("seed={seed}")));
+    let mut plan = load(&args.experiment, &sets)?;
+    let mut other = match &args.against {
+        Some(file) => {
+            let seed = args.seed.map(|seed| format!("seed={seed}"));
+            Some((file, load(file, seed.as_slice())?))
+        }
+        None => None,
+    };
+    if let Some((_, other)) = &mut other {
+        // It takes the place of the baselines.
+        plan.baselines.clear();
+        other.baselines.clear();
+    }
+    let stop = signal::stop_on_signal();
+    let shown = (!args.quiet).then(Shown::new);
+    let progress: &dyn Progress = shown.as_ref().map_or(&Silent, |shown| shown);
+    let control = Control::default().stopped_by(stop).reporting_to(progress);
+    let available = || std::thread::available_parallelism().map_or(1, usize::from);
+    let mut session = Session::new(args.threads.map_or_else(available, usize::from));
+    let mut simulate = |file: &Path, plan: &Plan, sets: &[String]| {
+        let outcome = session.run(plan, &control);
+        outcome.map_err(|e| failed(&e, file, sets))
+    };
+    let result = simulate(&args.experiment, &plan, &sets);
+    let against = match &other {
+        Some((file, plan)) => Some((plan, simulate(file, plan, &[]))),
+        None => None,
+    };
+    if let Some(shown) = &shown {
+        shown.finish();
+    }
+    let result = result?;
+    let against: Option<(&Plan, RunResult)> = match against {
+        Some((plan, result)) => Some((plan, result?)),
+        None => None,
+    };
+    let text = match args.json {
+        true => for_output(&result_json(&plan, &result)["explanation"]),
+        false => {
+            let against = against.as_ref().map(|(plan, result)| (*plan, result));
+            explanation_page(&plan, &result, against)
+        }
+    };
+    let printed = print(&text);
+    if let Some((plan, result)) = &against {
+        outcome_of(&result.status(plan))?;
+    }
+    outcome_of(&result.status(&plan)).and(printed)
+}
+
+/// The plan of an experiment with jobs, which says why they take as long as they do.
+fn load(file: &Path, sets: &[String]) -> Result<Plan, CliError> {
+    let plan = config::load(file, sets).map_err(|e| {
+        let trace = bare_trace::instead_of_experiment(file);
+        trace.unwrap_or_else(|| bad_config(Some(file), &e))
+    });
+    let mut plan = plan?;
+    if plan.experiment.measure.is_some() {
+        return Err(CliError::BadInput(format!(
+            "{}: there is no job whose time could be explained; name an experiment with a [[job]]",
+            file.display()
+        )));
+    }
+    plan.explain = true;
+    no_gaps(&plan)?;
+    Ok(plan)
+}
+
+/// An explanation is to the picosecond, and a run that skips gaps is not.
+pub(super) fn no_gaps(plan: &Plan) -> Result<(), CliError> {
+    if plan.explain && plan.experiment.background_gap_skip_ps.is_some() {
+        return Err(CliError::BadInput(
+            "background_gap_skip: a run that skips gaps is not explained; remove the key, or do not \
+             ask why"
+                .into(),
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! How messages fare alone in the fabric, and the one workload that explanations drive it with.
+
+use super::tracer::Tracer;
+use crate::fabric::engine::{Engine, RunEnd};
+use crate::fabric::ids::NicId;
+use crate::fabric::spec::{FabricSpec, SpecError, Tick};
+use crate::fabric::unloaded::{BETWEEN, Lone};
+use crate::fabric::workload::{AppQueue, Message, Workload};
+use crate::replay::Replay;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// The times of a message that is alone in the fabric, in ticks after its creation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Alone {
+    /// Its sender hears that it has left.
+    pub injected: Tick,
+    /// It arrives.
+    pub delivered: Tick,
+    /// By link of its path: when its last packet starts there.
+    pub starts: Vec<Tick>,
+}
+
+/// The job of each message in flight, by its token.
+pub(crate) type JobsOfTokens = Rc<RefCell<Vec<u32>>>;
+
+/// A replay, or one message. One type, so that the engine is made for it once.
+pub(crate) enum Load<'a, 'b> {
+    /// A replay; it notes the jobs of messages.
+    Replay(&'a mut Replay<'b>, JobsOfTokens),
+    /// One message.
+    Lone(Lone),
+}
+
+impl Load<'_, '_> {
+    fn note_job(&mut self, message: &Message) {
+        let Self::Replay(replay, jobs) = self else {
+            return;
+        };
+        if let Some(job) = replay.job_of(message.token) {
+            let (at, mut jobs) = (message.token as usize, jobs.borrow_mut());
+            if jobs.len() <= at {
+                jobs.resize(at + 1, 0);
+            }
+            jobs[at] = job as u32;
+        }
+    }
+}
+
+impl Workload for Load<'_, '_> {
+    fn next_tick(&mut self) -> Option<Tick> {
+        match self {
+            Self::Replay(replay, _) => replay.next_tick(),
+            Self::Lone(lone) => lone.next_tick(),
+        }
+    }
+
+    fn act(&mut self, now: Tick, out: &mut Vec<Message>) {
+        let before = out.len();
+        match self {
+            Self::Replay(replay, _) => replay.act(now, out),
+            Self::Lone(lone) => lone.act(now, out),
+        }
+        for message in &out[before..] {
+            self.note_job(message);
+        }
+    }
+
+    fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
+        let message = match self {
+            Self::Replay(replay, _) => replay.replenish(now, queue),
+            Self::Lone(lone) => lone.replenish(now, queue),
+        };
+        if let Some(message) = &message {
+            self.note_job(message);
+        }
+        message
+    }
+
+    fn delivered(&mut self, now: Tick, token: u64) {
+        match self {
+            Self::Replay(replay, _) => replay.delivered(now, token),
+            Self::Lone(lone) => lone.delivered(now, token),
+        }
+    }
+
+    fn injected(&mut self, now: Tick, token: u64) {
+        match self {
+            Self::Replay(replay, _) => replay.injected(now, token),
+            Self::Lone(lone) => lone.injected(now, token),
+        }
+    }
+
+    fn finished(&self) -> bool {
+        match self {
+            Self::Replay(replay, _) => replay.finished(),
+            Self::Lone(lone) => lone.finished(),
+        }
+    }
+}
+
+/// What tells messages apart that are alone: source, destination, service level and bytes.
+type Kind = (NicId, NicId, u8, u64);
+
+/// The times of messages alone, each found once.
+#[derive(Debug)]
+pub(crate) struct References {
+    engine: Engine<Tracer>,
+    known: BTreeMap<Kind, Option<Alone>>,
+}
+
+impl References {
+    /// For the fabric of `spec`.
+    ///
+    /// # Errors
+    /// As [`Engine::new`].
+    pub fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
+        let tracer = Tracer::new(spec, JobsOfTokens::default());
+        Ok(Self {
+            engine: Engine::watched(spec, tracer)?,
+            known: BTreeMap::new(),
+        })
+    }
+
+    /// How `message` fares alone; `None` if it never arrives.
+    pub fn of(&mut self, message: &Message) -> Option<Alone> {
+        let kind = (message.src, message.dst, message.sl, message.bytes);
+        if let Some(known) = self.known.get(&kind) {
+            return known.clone();
+        }
+        let found = self.simulate(message);
+        self.known.insert(kind, found.clone());
+        found
+    }
+
+    fn simulate(&mut self, message: &Message) -> Option<Alone> {
+        let next = self.engine.progress().tick.saturating_add(BETWEEN);
+        let start = next.saturating_sub(next % BETWEEN);
+        self.engine.probe_mut().follow_one(message.src, start);
+        let mut load = Load::Lone(Lone::new(*message, start));
+        let end = self.engine.run(&mut load);
+        let (RunEnd::Finished, Load::Lone(lone)) = (end, load) else {
+            return None;
+        };
+        let hops = self.engine.probe_mut().take_followed();
+        Some(Alone {
+            injected: lone.injected_at()? - start,
+            delivered: lone.delivered_at()? - start,
+            starts: hops.iter().map(|hop| hop.start - start).collect(),
+        })
+    }
+}

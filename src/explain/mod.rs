@@ -1,0 +1,349 @@
+//! Why a job takes as long as it does: its critical path, and on it what each part of the time was for
+//! (`docs/explain.md`).
+//!
+//! A run that is to be explained is simulated twice. The first time the replay keeps the
+//! [critical path](crate::replay::critical_path) of each job. The second time, which sees the same messages,
+//! a probe follows the messages of these paths and notes who was in their way.
+
+mod alone;
+mod blame;
+mod parts;
+mod tracer;
+
+pub(crate) use self::alone::{Alone, JobsOfTokens, Load, References};
+pub(crate) use self::blame::{Reason, Wait};
+pub use self::parts::{Part, Parts};
+pub use self::tracer::{Culprit, Source};
+pub(crate) use self::tracer::{Mark, Tracer};
+
+use crate::fabric::engine::probe::OutputId;
+use crate::fabric::spec::Tick;
+use crate::fabric::stats::LinkEnd;
+use crate::fabric::topology::Topology;
+use crate::replay::critical_path::{Leg, LegKind};
+use crate::units::TickLength;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Equal slices that the time is cut into.
+pub const PHASES: u64 = 10;
+/// Most links and most collectives that an explanation lists.
+pub const LISTED: usize = 100;
+
+/// Why one job takes as long as it does. All times are in picoseconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// Index of the job in the experiment.
+    pub job: usize,
+    /// The time explained: from the start of the run to the last event of the job, of all its
+    /// repetitions. The parts add up to it.
+    pub total_ps: u64,
+    /// What it was for.
+    pub parts: Parts,
+    /// Messages on the path.
+    pub messages: u64,
+    /// Of these, how many the receiver waited for before they were sent, having nothing else to do.
+    pub late_partners: u64,
+    /// How long it waited so, in all. The sender spent this time on something that is on the path, so
+    /// it is within the parts.
+    pub late_partners_ps: u64,
+    /// Whose packets the messages of the path queued behind, longest first. Adds up to the queueing.
+    pub culprits: Vec<CulpritShare>,
+    /// The links at which they waited, longest first; at most [`LISTED`].
+    pub links: Vec<LinkShare>,
+    /// By rank: what it computed, and the messages that it sent; ascending.
+    pub ranks: Vec<RankShare>,
+    /// By collective, longest first; at most [`LISTED`].
+    pub collectives: Vec<CollectiveShare>,
+    /// The [`PHASES`] slices of the time.
+    pub phases: Vec<Parts>,
+}
+
+/// What is due to one sender of packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CulpritShare {
+    /// Whose packets were in the way.
+    pub culprit: Culprit,
+    /// For how long.
+    pub ps: u64,
+}
+
+/// How long messages of the path waited at a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct LinkShare {
+    /// Its sending end.
+    pub from: LinkEnd,
+    /// While it carried other packets.
+    pub queueing_ps: u64,
+    /// While it lacked credits.
+    pub credit_stalls_ps: u64,
+    /// While congestion control held them back.
+    pub throttling_ps: u64,
+    /// For the device in front of it.
+    pub inside_devices_ps: u64,
+}
+
+impl LinkShare {
+    /// All of it.
+    #[must_use]
+    pub fn ps(&self) -> u64 {
+        self.queueing_ps + self.credit_stalls_ps + self.throttling_ps + self.inside_devices_ps
+    }
+}
+
+/// The part of a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RankShare {
+    /// The rank.
+    pub rank: u32,
+    /// What it was for.
+    pub parts: Parts,
+}
+
+/// The part of a collective.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CollectiveShare {
+    /// `collective 12`.
+    pub name: String,
+    /// What it was for.
+    pub parts: Parts,
+}
+
+/// What a piece of the path was for.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    part: Part,
+    ps: u64,
+    at: Option<(OutputId, Option<Culprit>)>,
+}
+
+/// Adds up the legs of a path.
+#[derive(Debug, Default)]
+struct Sums {
+    parts: Parts,
+    culprits: BTreeMap<Culprit, u64>,
+    links: BTreeMap<OutputId, [u64; 4]>,
+    ranks: BTreeMap<u32, Parts>,
+    collectives: BTreeMap<String, Parts>,
+    phases: Vec<Parts>,
+    /// Where the path has come to.
+    at: u64,
+}
+
+/// How the messages of a path fared, in the order of its legs: alone in the fabric, and what they
+/// waited for. `None` of other legs.
+pub(crate) type Fates<'a> = &'a [Option<(Alone, Vec<Wait>)>];
+
+impl Explanation {
+    /// Explains job `job` by its critical path and the fates of its messages.
+    pub(crate) fn new(
+        job: usize,
+        path: &[Leg],
+        fates: Fates<'_>,
+        tick: TickLength,
+        topology: &Topology,
+    ) -> Self {
+        let total_ps = path.last().map_or(0, |leg| leg.to_ps);
+        let mut sums = Sums {
+            phases: vec![Parts::default(); PHASES as usize],
+            ..Sums::default()
+        };
+        let (mut messages, mut late_partners, mut late_partners_ps) = (0, 0, 0_u64);
+        for (leg, fate) in path.iter().zip(fates) {
+            if let LegKind::Arrival(message) | LegKind::Injection(message) = leg.kind {
+                messages += 1;
+                late_partners += u64::from(message.late_ps > 0);
+                late_partners_ps = late_partners_ps.saturating_add(message.late_ps);
+            }
+            sums.add(leg, &pieces(leg, fate.as_ref(), tick), total_ps);
+        }
+        Self {
+            job,
+            total_ps,
+            parts: sums.parts,
+            messages,
+            late_partners,
+            late_partners_ps,
+            culprits: culprits(&sums.culprits),
+            links: links(&sums.links, topology),
+            ranks: sums
+                .ranks
+                .into_iter()
+                .map(|(rank, parts)| RankShare { rank, parts })
+                .collect(),
+            collectives: collectives(sums.collectives),
+            phases: sums.phases,
+        }
+    }
+}
+
+fn culprits(all: &BTreeMap<Culprit, u64>) -> Vec<CulpritShare> {
+    let mut culprits: Vec<_> = all
+        .iter()
+        .map(|(&culprit, &ps)| CulpritShare { culprit, ps })
+        .collect();
+    culprits.sort_by_key(|share| Reverse(share.ps));
+    culprits
+}
+
+fn links(all: &BTreeMap<OutputId, [u64; 4]>, topology: &Topology) -> Vec<LinkShare> {
+    let share = |(&output, ps): (&OutputId, &[u64; 4])| LinkShare {
+        from: output.end(topology),
+        queueing_ps: ps[0],
+        credit_stalls_ps: ps[1],
+        throttling_ps: ps[2],
+        inside_devices_ps: ps[3],
+    };
+    let mut links: Vec<_> = all.iter().map(share).collect();
+    links.sort_by_key(|link| Reverse(link.ps()));
+    links.truncate(LISTED);
+    links
+}
+
+fn collectives(all: BTreeMap<String, Parts>) -> Vec<CollectiveShare> {
+    let mut collectives: Vec<_> = all
+        .into_iter()
+        .map(|(name, parts)| CollectiveShare { name, parts })
+        .collect();
+    collectives.sort_by_key(|collective| Reverse(collective.parts.total()));
+    collectives.truncate(LISTED);
+    collectives
+}
+
+impl Sums {
+    /// Adds a leg that is made of `pieces`, of a path that ends at `total_ps`.
+    fn add(&mut self, leg: &Leg, pieces: &[Piece], total_ps: u64) {
+        for piece in pieces {
+            let &Piece { part, ps, at } = piece;
+            self.parts.add(part, ps);
+            self.ranks.entry(leg.rank.get()).or_default().add(part, ps);
+            if let Some(name) = &leg.collective {
+                match self.collectives.get_mut(name) {
+                    Some(parts) => parts.add(part, ps),
+                    None => self
+                        .collectives
+                        .entry(name.clone())
+                        .or_default()
+                        .add(part, ps),
+                }
+            }
+            if let Some((output, culprit)) = at {
+                let link = self.links.entry(output).or_default();
+                match part {
+                    Part::Queueing => link[0] += ps,
+                    Part::CreditStalls => link[1] += ps,
+                    Part::Throttling => link[2] += ps,
+                    _ => link[3] += ps,
+                }
+                if let Some(culprit) = culprit {
+                    *self.culprits.entry(culprit).or_default() += ps;
+                }
+            }
+            self.add_to_phases(part, ps, total_ps);
+        }
+    }
+
+    fn add_to_phases(&mut self, part: Part, mut ps: u64, total_ps: u64) {
+        while ps > 0 {
+            let (number, end) = phase_of(self.at, total_ps);
+            let here = ps.min(end - self.at);
+            self.phases[number].add(part, here);
+            self.at += here;
+            ps -= here;
+        }
+    }
+}
+
+/// The phase that begins at `at` or holds it, and its end; `at` is before `total_ps`.
+fn phase_of(at: u64, total_ps: u64) -> (usize, u64) {
+    let end = |number: u64| phase_begin(number + 1, total_ps);
+    let number = (0..PHASES - 1).find(|&number| at < end(number));
+    let number = number.unwrap_or(PHASES - 1);
+    (number as usize, end(number).max(at + 1))
+}
+
+/// Begin of phase `number` of a path of `total_ps`, in picoseconds.
+#[must_use]
+pub fn phase_begin(number: u64, total_ps: u64) -> u64 {
+    (u128::from(total_ps) * u128::from(number) / u128::from(PHASES)) as u64
+}
+
+/// What a leg was for; adds up to its length.
+fn pieces(leg: &Leg, fate: Option<&(Alone, Vec<Wait>)>, tick: TickLength) -> Vec<Piece> {
+    let all = |part| {
+        vec![Piece {
+            part,
+            ps: leg.ps(),
+            at: None,
+        }]
+    };
+    match (&leg.kind, fate) {
+        (LegKind::Start, _) => all(Part::Start),
+        (LegKind::Computing { .. }, _) => all(Part::Computing),
+        (LegKind::Reduction, _) => all(Part::Reduction),
+        (LegKind::Arrival(message), Some((alone, waits))) => in_fabric(
+            leg,
+            message.created,
+            alone.injected,
+            alone.delivered,
+            waits,
+            tick,
+        ),
+        (LegKind::Injection(message), Some((alone, waits))) => in_fabric(
+            leg,
+            message.created,
+            alone.injected,
+            alone.injected,
+            waits,
+            tick,
+        ),
+        (LegKind::Arrival(_) | LegKind::Injection(_), None) => all(Part::InsideNodes),
+    }
+}
+
+/// What a message in the fabric took, which alone leaves its NIC after `leaves` ticks and ends after
+/// `ends` ticks: its waits first, then serialisation, then latency.
+fn in_fabric(
+    leg: &Leg,
+    created: Tick,
+    leaves: Tick,
+    ends: Tick,
+    waits: &[Wait],
+    tick: TickLength,
+) -> Vec<Piece> {
+    let mut pieces = Vec::with_capacity(waits.len() + 2);
+    let (mut at, mut waited) = (created + ends, 0);
+    for wait in waits {
+        let (part, culprit) = match wait.reason {
+            Reason::Link(culprit) => (Part::Queueing, Some(culprit)),
+            Reason::Credits => (Part::CreditStalls, None),
+            Reason::Throttled => (Part::Throttling, None),
+            Reason::Inside => (Part::InsideDevices, None),
+        };
+        let ps = tick.ps(at + wait.ticks) - tick.ps(at);
+        // Waits are of whole ticks within the leg.
+        let ps = ps.min(leg.ps() - waited);
+        at += wait.ticks;
+        waited += ps;
+        pieces.push(Piece {
+            part,
+            ps,
+            at: Some((wait.output, culprit)),
+        });
+    }
+    let rest = leg.ps() - waited;
+    let serialisation = (tick.ps(created + leaves) - tick.ps(created)).min(rest);
+    for (part, ps) in [
+        (Part::Serialisation, serialisation),
+        (Part::Latency, rest - serialisation),
+    ] {
+        pieces.push(Piece { part, ps, at: None });
+    }
+    pieces
+}

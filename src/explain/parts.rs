@@ -1,0 +1,119 @@
+//! What the time on a critical path is for.
+
+use serde::{Deserialize, Serialize};
+
+/// What time is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// The job had not started.
+    Start,
+    /// A rank computed.
+    Computing,
+    /// A rank combined data of a reduction.
+    Reduction,
+    /// A message went from rank to rank inside a node.
+    InsideNodes,
+    /// The bytes of a message left its NIC, alone in the fabric.
+    Serialisation,
+    /// The rest of what a message takes alone in the fabric.
+    Latency,
+    /// A message waited for a link that carried other messages.
+    Queueing,
+    /// A message waited for a link that lacked credits.
+    CreditStalls,
+    /// Congestion control held a message back.
+    Throttling,
+    /// A message waited inside a switch or NIC, though its link was free and had credits.
+    InsideDevices,
+}
+
+impl Part {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 10] = [
+        Self::Start,
+        Self::Computing,
+        Self::Reduction,
+        Self::InsideNodes,
+        Self::Serialisation,
+        Self::Latency,
+        Self::Queueing,
+        Self::CreditStalls,
+        Self::Throttling,
+        Self::InsideDevices,
+    ];
+
+    /// Its name as a key: picoseconds.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Start => "start_ps",
+            Self::Computing => "computing_ps",
+            Self::Reduction => "reduction_ps",
+            Self::InsideNodes => "inside_nodes_ps",
+            Self::Serialisation => "serialisation_ps",
+            Self::Latency => "latency_ps",
+            Self::Queueing => "queueing_ps",
+            Self::CreditStalls => "credit_stalls_ps",
+            Self::Throttling => "throttling_ps",
+            Self::InsideDevices => "inside_devices_ps",
+        }
+    }
+
+    /// Its name for people.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Start => "before the start",
+            Self::Computing => "computing",
+            Self::Reduction => "reductions",
+            Self::InsideNodes => "inside nodes",
+            Self::Serialisation => "serialisation",
+            Self::Latency => "latency",
+            Self::Queueing => "queueing",
+            Self::CreditStalls => "credit stalls",
+            Self::Throttling => "throttling",
+            Self::InsideDevices => "inside switches and NICs",
+        }
+    }
+}
+
+/// Picoseconds for each [`Part`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parts([u64; Part::ALL.len()]);
+
+impl Parts {
+    /// What is for `part`.
+    #[must_use]
+    pub fn of(&self, part: Part) -> u64 {
+        self.0[part as usize]
+    }
+
+    /// Adds `ps` to `part`.
+    pub fn add(&mut self, part: Part, ps: u64) {
+        self.0[part as usize] += ps;
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Waiting for other messages: all that a message takes longer than alone.
+    #[must_use]
+    pub fn contention(&self) -> u64 {
+        let waits = [
+            Part::Queueing,
+            Part::CreditStalls,
+            Part::Throttling,
+            Part::InsideDevices,
+        ];
+        waits.map(|part| self.of(part)).iter().sum()
+    }
+
+    /// What is for `part` less what it is in `other`.
+    #[must_use]
+    pub fn difference(&self, other: &Self, part: Part) -> i128 {
+        i128::from(self.of(part)) - i128::from(other.of(part))
+    }
+}

@@ -1,0 +1,396 @@
+//! The probe that follows the messages of critical paths, and notes what was in their way.
+
+use super::alone::{Alone, JobsOfTokens};
+use super::blame::{Reason, Wait, at_hop, delays};
+use crate::fabric::engine::probe::{OutputId, PacketSeen, Probe};
+use crate::fabric::ids::NicId;
+use crate::fabric::spec::{FabricSpec, Tick};
+use crate::fabric::stats::LinkEnd;
+use crate::fabric::topology::Topology;
+use crate::replay::background::flow_of;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Transfers and stalls of a link that are kept though nobody waits for it now: reports come ahead of
+/// their ticks, and a packet that has just begun to wait waits for those.
+const RECENT: usize = 8;
+
+/// Whose packets are in the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Culprit {
+    /// Who sent them.
+    pub source: Source,
+    /// Their service level.
+    pub sl: u8,
+}
+
+/// Who sends packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The job of this index in the experiment; in a [`Tracer`], of those that are replayed.
+    Job(u32),
+    /// The background flow of this index.
+    Background(u32),
+    /// Congestion control: CNPs and ACKs.
+    Answers,
+}
+
+/// A message to be followed.
+#[derive(Debug, Clone)]
+pub(crate) struct Mark {
+    /// Its token.
+    pub token: u64,
+    /// NIC that sends it.
+    pub src: NicId,
+    /// Tick in which it is created.
+    pub created: Tick,
+    /// Tick of the report that counts: of its arrival or of its injection.
+    pub reported: Tick,
+    /// True if that is its arrival.
+    pub arrival: bool,
+    /// How it fares alone.
+    pub alone: Alone,
+}
+
+/// A packet on one link of its path.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hop {
+    pub output: OutputId,
+    /// Tick in which the first packet of its message queued here.
+    pub first: Tick,
+    pub start: Tick,
+}
+
+/// A link carried packets of one sender from `start` until before `end`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Transfer {
+    pub start: Tick,
+    pub end: Tick,
+    pub culprit: Culprit,
+    /// The message, if it is followed.
+    pub mark: Option<usize>,
+}
+
+/// What a link did lately, or since someone waits for it.
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    pub transfers: VecDeque<Transfer>,
+    /// Ticks without credits: from, and until before.
+    pub stalls: VecDeque<(Tick, Tick)>,
+    /// Messages that wait for it or have waited, and are on their way.
+    watchers: u32,
+    /// When the first of these came.
+    since: Tick,
+}
+
+/// A message that is followed.
+#[derive(Debug)]
+struct Followed {
+    mark: Mark,
+    /// Links that it has come to, and when.
+    first: Vec<(OutputId, Tick)>,
+    /// The way of the packet that arrived last.
+    last: Vec<Hop>,
+    waits: Option<Vec<Wait>>,
+}
+
+/// Who sent a packet in flight, and the message that it belongs to if that is followed.
+type Owner = (Culprit, Option<usize>);
+
+/// Follows messages through the fabric.
+#[derive(Debug)]
+pub(crate) struct Tracer {
+    topology: Topology,
+    throttles: bool,
+    jobs: JobsOfTokens,
+    followed: Vec<Followed>,
+    /// By token, the messages to come, the next one last.
+    to_come: BTreeMap<u64, Vec<usize>>,
+    /// By NIC, the messages that are not over, in the order of their creation.
+    at_nics: BTreeMap<NicId, VecDeque<usize>>,
+    /// By number of a packet.
+    owners: Vec<Option<Owner>>,
+    /// The ways of packets that are followed, by number.
+    ways: BTreeMap<u32, Vec<Hop>>,
+    outputs: Vec<Output>,
+}
+
+impl Tracer {
+    /// Follows nothing yet. `jobs` is filled in before packets of these jobs leave.
+    #[must_use]
+    pub fn new(spec: &FabricSpec, jobs: JobsOfTokens) -> Self {
+        Self {
+            topology: spec.topology.clone(),
+            throttles: spec.congestion_control.is_some(),
+            jobs,
+            followed: Vec::new(),
+            to_come: BTreeMap::new(),
+            at_nics: BTreeMap::new(),
+            owners: Vec::new(),
+            ways: BTreeMap::new(),
+            outputs: Vec::new(),
+        }
+    }
+
+    /// Follows these messages. Returns the number of each.
+    pub fn follow(&mut self, marks: &[Mark]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..marks.len()).collect();
+        order.sort_by_key(|&at| (marks[at].created, marks[at].token));
+        let mut numbers = vec![0; marks.len()];
+        for at in order {
+            let (number, mark) = (self.followed.len(), marks[at].clone());
+            self.to_come.entry(mark.token).or_default().push(number);
+            self.at_nics.entry(mark.src).or_default().push_back(number);
+            self.followed.push(Followed {
+                mark,
+                first: Vec::new(),
+                last: Vec::new(),
+                waits: None,
+            });
+            numbers[at] = number;
+        }
+        for numbers in self.to_come.values_mut() {
+            numbers.reverse();
+        }
+        numbers
+    }
+
+    /// Follows one message with token 0 from `src`, created in tick `start`, and forgets all others.
+    pub(super) fn follow_one(&mut self, src: NicId, start: Tick) {
+        self.followed.clear();
+        self.to_come.clear();
+        self.at_nics.clear();
+        for output in &mut self.outputs {
+            output.watchers = 0;
+        }
+        let alone = Alone {
+            injected: 0,
+            delivered: 0,
+            starts: Vec::new(),
+        };
+        let mark = Mark {
+            token: 0,
+            src,
+            created: start,
+            reported: Tick::MAX,
+            arrival: true,
+            alone,
+        };
+        self.follow(&[mark]);
+    }
+
+    /// The way of the packet of that message that arrived last.
+    pub(super) fn take_followed(&mut self) -> Vec<Hop> {
+        let followed = self.followed.first_mut();
+        followed.map_or_else(Vec::new, |followed| std::mem::take(&mut followed.last))
+    }
+
+    /// What the message of this number waited for; `None` if it was not seen to its end.
+    pub fn take_waits(&mut self, number: usize) -> Option<Vec<Wait>> {
+        self.followed.get_mut(number)?.waits.take()
+    }
+
+    /// The number of the message with `token` that sends in tick `now`, if it is followed.
+    fn mark_of(&mut self, token: u64, now: Tick) -> Option<usize> {
+        let numbers = self.to_come.get_mut(&token)?;
+        while let Some(&number) = numbers.last() {
+            let mark = &self.followed[number].mark;
+            if mark.reported > now {
+                return (mark.created <= now).then_some(number);
+            }
+            numbers.pop();
+        }
+        None
+    }
+
+    fn owner(&self, number: u32) -> Option<Owner> {
+        self.owners.get(number as usize).copied().flatten()
+    }
+
+    fn set_owner(&mut self, number: u32, owner: Option<Owner>) {
+        let at = number as usize;
+        if self.owners.len() <= at {
+            self.owners.resize(at + 1, None);
+        }
+        self.owners[at] = owner;
+    }
+
+    fn output(&mut self, output: OutputId) -> &mut Output {
+        let at = output.index();
+        if self.outputs.len() <= at {
+            self.outputs.resize_with(at + 1, Output::default);
+        }
+        &mut self.outputs[at]
+    }
+
+    /// A packet of message `mark` comes to `output` in tick `now`. Returns when the first one came.
+    fn comes_to(&mut self, mark: usize, output: OutputId, now: Tick) -> Tick {
+        let first = &mut self.followed[mark].first;
+        if let Some(&(_, first)) = first.iter().find(|&&(at, _)| at == output) {
+            return first;
+        }
+        first.push((output, now));
+        let watched = self.output(output);
+        if watched.watchers == 0 {
+            watched.since = now;
+        }
+        watched.watchers += 1;
+        now
+    }
+
+    /// Ticks before which nobody needs to know what `output` did.
+    fn needed_since(&self, output: OutputId) -> Tick {
+        let state = &self.outputs[output.index()];
+        let watched = if state.watchers > 0 {
+            state.since
+        } else {
+            Tick::MAX
+        };
+        let next = match output.end(&self.topology) {
+            LinkEnd::Nic(nic) => self.at_nics.get(&nic).and_then(|numbers| numbers.front()),
+            LinkEnd::Port { .. } => None,
+        };
+        let created = next.map_or(Tick::MAX, |&number| self.followed[number].mark.created);
+        watched.min(created)
+    }
+
+    /// Message `number` is over: divides its time.
+    fn finish(&mut self, number: usize) {
+        let waits = self.waits_of(number);
+        let followed = &mut self.followed[number];
+        followed.waits = Some(waits);
+        followed.last = Vec::new();
+        let (src, first) = (followed.mark.src, std::mem::take(&mut followed.first));
+        for (output, _) in first {
+            let output = self.output(output);
+            output.watchers = output.watchers.saturating_sub(1);
+        }
+        if let Some(numbers) = self.at_nics.get_mut(&src) {
+            numbers.retain(|&other| other != number);
+        }
+    }
+
+    fn waits_of(&self, number: usize) -> Vec<Wait> {
+        let Followed { mark, last, .. } = &self.followed[number];
+        let ends = match mark.arrival {
+            true => mark.alone.delivered,
+            false => mark.alone.injected,
+        };
+        let late = (mark.reported - mark.created).saturating_sub(ends);
+        if late == 0 {
+            return Vec::new();
+        }
+        let hops = match mark.arrival {
+            true => &last[..],
+            false => &last[..last.len().min(1)],
+        };
+        let delays = delays(hops, mark.created, &mark.alone, late);
+        let of_hop = |(at, ticks): (usize, Tick)| {
+            let hop = &hops[at];
+            let otherwise = match at == 0 && self.throttles {
+                true => Reason::Throttled,
+                false => Reason::Inside,
+            };
+            let output = &self.outputs[hop.output.index()];
+            at_hop(hop, output, number, ticks, otherwise)
+        };
+        delays.into_iter().flat_map(of_hop).collect()
+    }
+}
+
+/// Forgets what lies before `since`, but for the latest few.
+fn prune<T>(kept: &mut VecDeque<T>, since: Tick, end: impl Fn(&T) -> Tick) {
+    while kept.len() > RECENT && kept.front().is_some_and(|oldest| end(oldest) <= since) {
+        kept.pop_front();
+    }
+}
+
+impl Probe for Tracer {
+    fn injected(&mut self, now: Tick, packet: PacketSeen, src: NicId, token: Option<u64>) {
+        let source = match token {
+            None => Source::Answers,
+            Some(token) => match flow_of(token) {
+                Some(flow) => Source::Background(flow),
+                None => Source::Job(self.jobs.borrow().get(token as usize).copied().unwrap_or(0)),
+            },
+        };
+        let mark = token.and_then(|token| self.mark_of(token, now));
+        debug_assert!(mark.is_none_or(|number| self.followed[number].mark.src == src));
+        let sl = packet.sl;
+        self.set_owner(packet.number, Some((Culprit { source, sl }, mark)));
+        if mark.is_some() {
+            self.ways.insert(packet.number, Vec::new());
+        }
+    }
+
+    fn queued(&mut self, now: Tick, packet: PacketSeen, output: OutputId) {
+        if let Some((_, Some(mark))) = self.owner(packet.number) {
+            self.comes_to(mark, output, now);
+        }
+    }
+
+    fn started(&mut self, start: Tick, end: Tick, packet: PacketSeen, output: OutputId, _: Tick) {
+        let Some((culprit, mark)) = self.owner(packet.number) else {
+            return;
+        };
+        let state = self.output(output);
+        match state.transfers.back_mut() {
+            Some(last) if (last.culprit, last.mark) == (culprit, mark) && start <= last.end => {
+                last.end = end;
+            }
+            _ => state.transfers.push_back(Transfer {
+                start,
+                end,
+                culprit,
+                mark,
+            }),
+        }
+        let since = self.needed_since(output);
+        prune(&mut self.output(output).transfers, since, |transfer| {
+            transfer.end
+        });
+        let Some(number) = mark else { return };
+        let created = self.followed[number].mark.created;
+        let first = self.comes_to(number, output, created);
+        let Some(way) = self.ways.get_mut(&packet.number) else {
+            return;
+        };
+        way.push(Hop {
+            output,
+            first,
+            start,
+        });
+        let (hops, mark) = (way.len(), &self.followed[number].mark);
+        if hops == 1 && !mark.arrival {
+            let over = end >= mark.reported;
+            self.followed[number].last = way.clone();
+            if over {
+                self.finish(number);
+            }
+        }
+    }
+
+    fn credit_stall(&mut self, output: OutputId, from: Tick, until: Tick) {
+        self.output(output).stalls.push_back((from, until));
+        let since = self.needed_since(output);
+        prune(&mut self.output(output).stalls, since, |stall| stall.1);
+    }
+
+    fn delivered(&mut self, now: Tick, packet: PacketSeen, _: Option<u64>) {
+        let owner = self.owner(packet.number);
+        self.set_owner(packet.number, None);
+        let Some((_, Some(number))) = owner else {
+            return;
+        };
+        let way = self.ways.remove(&packet.number).unwrap_or_default();
+        let followed = &mut self.followed[number];
+        if followed.waits.is_some() || !followed.mark.arrival {
+            return;
+        }
+        followed.last = way;
+        if now == followed.mark.reported {
+            self.finish(number);
+        }
+    }
+}

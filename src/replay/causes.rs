@@ -1,0 +1,332 @@
+//! Why each event of a replay happened: the event that brought it about. A [`Replay`](super::Replay)
+//! keeps this only when asked to.
+//!
+//! An event is put on the agenda, or a message sent, while another event is being carried out: the last
+//! one of all that it had to wait for. So every event has one cause, and the causes of the last event of
+//! a job, back to its start, are its critical path.
+//!
+//! Only causes are kept that an event to come, a message in flight or the last event of a job goes back
+//! to. In a program whose ranks wait for one another these chains soon meet: what stays is the path so
+//! far, and a few events per rank.
+
+use super::critical_path::{Leg, LegKind, OnTheWay};
+use super::members::Key;
+use super::messages::RankPair;
+use super::program::{RankId, StreamId};
+use super::queue::{Event, What};
+
+/// The cause of the first events.
+const ROOT: u32 = 0;
+
+/// Causes of the events of all jobs.
+#[derive(Debug)]
+pub(super) struct Causes {
+    nodes: Vec<Node>,
+    free: Vec<u32>,
+    /// The event that is being carried out.
+    present: u32,
+    /// By slot of a message: what is to be known of it when it is reported.
+    posted: Vec<Option<Posted>>,
+    jobs: Vec<OfJob>,
+}
+
+/// An event that happened.
+#[derive(Debug)]
+struct Node {
+    cause: u32,
+    /// How many nodes, events to come, messages and jobs name it.
+    uses: u32,
+    ps: u64,
+    what: Happened,
+}
+
+#[derive(Debug)]
+enum Happened {
+    /// The start of the run.
+    Start,
+    /// A stream of the rank went on with this operation.
+    Stream(RankId, StreamId, u64),
+    /// The rank went on with a collective, or took up what arrived.
+    Member(RankId),
+    /// The message arrived.
+    Arrived(Box<Posted>),
+    /// It left the NIC of its sender.
+    Left(Box<Posted>),
+}
+
+/// A message, and the event that sent it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Posted {
+    pub job: u32,
+    pub ranks: RankPair,
+    pub collective: Option<Key>,
+    pub message: OnTheWay,
+    /// Reports that will come.
+    pub reports: u32,
+    node: u32,
+}
+
+impl Posted {
+    /// A message that is about to be [posted](Causes::posted).
+    pub(super) fn new(
+        job: u32,
+        ranks: RankPair,
+        collective: Option<Key>,
+        message: OnTheWay,
+        reports: u32,
+    ) -> Self {
+        Self {
+            job,
+            ranks,
+            collective,
+            message,
+            reports,
+            node: ROOT,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct OfJob {
+    /// Its last event so far.
+    last: u32,
+    /// By rank: when it last went on, in picoseconds. Since then it computes or waits.
+    acted: Vec<u64>,
+}
+
+impl Causes {
+    /// Nothing has happened yet to jobs of so many ranks.
+    pub(super) fn new(ranks: impl Iterator<Item = usize>) -> Self {
+        let of_job = |ranks| OfJob {
+            last: ROOT,
+            acted: vec![0; ranks],
+        };
+        Self {
+            nodes: vec![Node {
+                cause: ROOT,
+                uses: 1,
+                ps: 0,
+                what: Happened::Start,
+            }],
+            free: Vec::new(),
+            present: ROOT,
+            posted: Vec::new(),
+            jobs: ranks.map(of_job).collect(),
+        }
+    }
+
+    /// The event that is being carried out, for one more use.
+    pub(super) fn hold(&mut self) -> u32 {
+        self.hold_node(self.present)
+    }
+
+    fn hold_node(&mut self, node: u32) -> u32 {
+        if node != ROOT {
+            self.nodes[node as usize].uses += 1;
+        }
+        node
+    }
+
+    /// One use less of `node`; forgets it after the last one, and what only it goes back to.
+    fn release(&mut self, mut node: u32) {
+        while node != ROOT {
+            let unused = &mut self.nodes[node as usize];
+            unused.uses -= 1;
+            if unused.uses > 0 {
+                return;
+            }
+            unused.what = Happened::Start;
+            self.free.push(node);
+            node = unused.cause;
+        }
+    }
+
+    /// Begins to carry out an event; takes over the use of its `cause`.
+    fn begin(&mut self, cause: u32, ps: u64, what: Happened) {
+        let node = Node {
+            cause,
+            uses: 1,
+            ps,
+            what,
+        };
+        self.present = match self.free.pop() {
+            Some(at) => {
+                self.nodes[at as usize] = node;
+                at
+            }
+            None => {
+                // Memory ends long before 2³² nodes.
+                self.nodes.push(node);
+                self.nodes.len() as u32 - 1
+            }
+        };
+    }
+
+    /// Begins to carry out an act.
+    pub(super) fn begin_act(&mut self, event: &Event) {
+        let &Event {
+            job,
+            rank,
+            ps,
+            record,
+            ..
+        } = event;
+        self.jobs[job as usize].acted[rank.index()] = ps;
+        let what = match event.what {
+            What::Stream(stream) => Happened::Stream(rank, stream, record),
+            _ => Happened::Member(rank),
+        };
+        self.begin(event.cause, ps, what);
+    }
+
+    /// Begins to carry out the report of the message in `slot`.
+    pub(super) fn begin_report(&mut self, ps: u64, what: What) {
+        let (What::Injected(slot) | What::Delivered(slot)) = what else {
+            return;
+        };
+        let Some(posted) = self.posted.get_mut(slot as usize).and_then(Option::as_mut) else {
+            return;
+        };
+        let mut message = *posted;
+        posted.reports -= 1;
+        if posted.reports == 0 {
+            self.posted[slot as usize] = None;
+        }
+        let happened = match what {
+            What::Injected(_) => Happened::Left(Box::new(message)),
+            _ => {
+                let acted = self.jobs[message.job as usize].acted[message.ranks.to.index()];
+                let sent = self.nodes[message.node as usize].ps;
+                message.message.late_ps = sent.saturating_sub(acted);
+                Happened::Arrived(Box::new(message))
+            }
+        };
+        self.begin(message.node, ps, happened);
+    }
+
+    /// The event has been carried out.
+    pub(super) fn end(&mut self) {
+        let present = std::mem::replace(&mut self.present, ROOT);
+        self.release(present);
+    }
+
+    /// The present event is the last one of `job` so far.
+    pub(super) fn is_last(&mut self, job: u32) {
+        let present = self.hold();
+        let last = std::mem::replace(&mut self.jobs[job as usize].last, present);
+        self.release(last);
+    }
+
+    /// The present event sends the message of `slot`.
+    pub(super) fn posted(&mut self, slot: u32, posted: Posted) {
+        for _ in 0..posted.reports {
+            self.hold();
+        }
+        let at = slot as usize;
+        if self.posted.len() <= at {
+            self.posted.resize(at + 1, None);
+        }
+        self.posted[at] = Some(Posted {
+            node: self.present,
+            ..posted
+        });
+    }
+
+    /// The path that ends with the last event of `job`.
+    pub(super) fn path(&self, job: u32) -> Vec<Leg> {
+        let mut legs = Vec::new();
+        let mut at = self.jobs.get(job as usize).map_or(ROOT, |job| job.last);
+        while at != ROOT {
+            let node = &self.nodes[at as usize];
+            let from_ps = self.nodes[node.cause as usize].ps;
+            if node.ps > from_ps {
+                legs.push(node.leg(from_ps));
+            }
+            at = node.cause;
+        }
+        legs.reverse();
+        legs
+    }
+
+    /// Events that are kept.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.nodes.len() - self.free.len()
+    }
+}
+
+impl Node {
+    /// What led to it from its cause, which happened at `from_ps`.
+    fn leg(&self, from_ps: u64) -> Leg {
+        let (rank, collective, kind) = match &self.what {
+            _ if self.cause == ROOT => {
+                let rank = match &self.what {
+                    Happened::Stream(rank, ..) | Happened::Member(rank) => *rank,
+                    _ => RankId::default(),
+                };
+                (rank, None, LegKind::Start)
+            }
+            Happened::Start => (RankId::default(), None, LegKind::Start),
+            &Happened::Stream(rank, stream, operation) => {
+                (rank, None, LegKind::Computing { stream, operation })
+            }
+            Happened::Member(rank) => (*rank, None, LegKind::Reduction),
+            Happened::Arrived(posted) => posted.leg(LegKind::Arrival),
+            Happened::Left(posted) => posted.leg(LegKind::Injection),
+        };
+        Leg {
+            from_ps,
+            to_ps: self.ps,
+            rank,
+            collective,
+            kind,
+        }
+    }
+}
+
+impl Posted {
+    fn leg(&self, kind: impl Fn(OnTheWay) -> LegKind) -> (RankId, Option<String>, LegKind) {
+        let collective = self.collective.map(|key| key.to_string());
+        (self.ranks.from, collective, kind(self.message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::queue::{Act, Queue};
+
+    /// Two ranks act in turns; each act brings about the next one of its rank, and the first rank's
+    /// acts are those that go on.
+    #[test]
+    fn what_nothing_goes_back_to_is_forgotten() {
+        let mut queue = Queue::new(1);
+        queue.causes = Some(Box::new(Causes::new([2].into_iter())));
+        let act = |rank| Act {
+            job: 0,
+            rank: RankId::new(rank),
+            actor: crate::replay::queue::Actor::Endpoint,
+            record: 0,
+        };
+        queue.act(10, act(0), What::Progress);
+        queue.act(10, act(1), What::Progress);
+        let mut last = 0;
+        for _ in 0..1000 {
+            let event = queue.pop_until(u64::MAX).unwrap();
+            last = event.ps;
+            queue.causes.as_mut().unwrap().begin_act(&event);
+            queue.causes.as_mut().unwrap().is_last(0);
+            // Rank 0 goes on by itself and wakes rank 1, whose events lead to nothing.
+            if event.rank == RankId::new(0) {
+                queue.act(event.ps + 5, act(0), What::Progress);
+                queue.act(event.ps + 7, act(1), What::Progress);
+            }
+            queue.carried_out();
+        }
+        let causes = queue.causes.unwrap();
+        let path = causes.path(0);
+        assert_eq!(path.iter().map(Leg::ps).sum::<u64>(), last);
+        // The path, and at most an event per rank.
+        assert!(causes.kept() <= path.len() + 3, "{} events", causes.kept());
+    }
+}

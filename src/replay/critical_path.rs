@@ -1,0 +1,80 @@
+//! The critical path of a job: the chain of events that ends with its last one, each of which
+//! the one before brought about ([`Replay::critical_path`](super::Replay::critical_path)).
+
+use super::program::{RankId, StreamId};
+use crate::fabric::ids::NicId;
+use crate::fabric::spec::Tick;
+
+/// A part of a critical path: what happened between one of its events and the next. The legs of a path
+/// follow each other without a gap, and none takes no time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leg {
+    /// Its begin in picoseconds from the start of the run.
+    pub from_ps: u64,
+    /// Its end.
+    pub to_ps: u64,
+    /// The rank that computes or sends. Before the start of the job, the rank that begins the path.
+    pub rank: RankId,
+    /// The collective that it belongs to, in words: `collective 12`.
+    pub collective: Option<String>,
+    /// What happened.
+    pub kind: LegKind,
+}
+
+impl Leg {
+    /// Its length in picoseconds.
+    #[must_use]
+    pub fn ps(&self) -> u64 {
+        self.to_ps - self.from_ps
+    }
+}
+
+/// What happens in a [`Leg`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LegKind {
+    /// The job has not started.
+    Start,
+    /// The rank computes before an operation.
+    Computing {
+        /// Stream of the operation.
+        stream: StreamId,
+        /// Its number in the stream, from 0.
+        operation: u64,
+    },
+    /// The rank combines data of a reduction.
+    Reduction,
+    /// A message goes to another rank, whose arrival brings about what follows.
+    Arrival(OnTheWay),
+    /// A message leaves the NIC, for which its sender waits.
+    Injection(OnTheWay),
+}
+
+/// A message of a [`Leg`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnTheWay {
+    /// Receiving rank.
+    pub to: RankId,
+    /// NIC of the sender.
+    pub src: NicId,
+    /// NIC of the receiver; the same if the message stays inside the node.
+    pub dst: NicId,
+    /// Service level.
+    pub sl: u8,
+    /// Payload in bytes.
+    pub bytes: u64,
+    /// Its token in the fabric. Only one message has it until that is delivered.
+    pub token: u64,
+    /// Tick in which it was created.
+    pub created: Tick,
+    /// Picoseconds for which the receiver had nothing to do but to wait when the message was sent: how
+    /// late its partner was.
+    pub late_ps: u64,
+}
+
+impl OnTheWay {
+    /// True if it does not cross the fabric.
+    #[must_use]
+    pub fn is_inside_node(&self) -> bool {
+        self.src == self.dst
+    }
+}

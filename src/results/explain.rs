@@ -1,0 +1,409 @@
+//! Why jobs take as long as they do, as data and in words.
+
+use super::split::last_job;
+use super::table::write_table;
+use super::{link_end, percent_of};
+use crate::config::{Experiment, Plan};
+use crate::explain::{
+    Culprit, CulpritShare, Explanation, LinkShare, Part, Parts, Source, phase_begin,
+};
+use crate::run::{RunResult, Simulation};
+use crate::units::{human_count, human_time};
+use serde_json::{Map, Value, json};
+use std::fmt::{self, Write};
+
+/// Rows of the tables that the page shows.
+const ROWS: usize = 10;
+
+/// The explanations of a result, as `docs/result.md` says; null if the run did not come to its end.
+pub(super) fn explanation_json(plan: &Plan, result: &RunResult) -> Value {
+    let one = |explained: &Explanation| {
+        let before = in_baseline(plan, result, explained.job);
+        job_json(&plan.experiment, &result.main, explained, before)
+    };
+    let all = result.main.explanation.as_ref();
+    json!(all.map(|all| all.iter().map(one).collect::<Vec<_>>()))
+}
+
+/// The explanation of job `job` of the experiment in its baseline.
+#[must_use]
+pub fn in_baseline<'a>(plan: &Plan, result: &'a RunResult, job: usize) -> Option<&'a Explanation> {
+    let mut runs = plan.baselines.iter().zip(&result.baselines);
+    runs.find_map(|(baseline, run)| {
+        let &(_, other) = baseline.jobs.iter().find(|&&(main, _)| main == job)?;
+        explanation_of(run, other)
+    })
+}
+
+/// The explanation of job `job` in `run`.
+fn explanation_of(run: &Simulation, job: usize) -> Option<&Explanation> {
+    let all = run.explanation.as_ref()?;
+    all.iter().find(|explained| explained.job == job)
+}
+
+fn parts_json(parts: &Parts) -> Value {
+    let one = |part: Part| (part.key().to_owned(), json!(parts.of(part)));
+    Value::Object(Part::ALL.map(one).into_iter().collect::<Map<_, _>>())
+}
+
+fn job_json(
+    experiment: &Experiment,
+    run: &Simulation,
+    explained: &Explanation,
+    before: Option<&Explanation>,
+) -> Value {
+    let Explanation {
+        job,
+        total_ps,
+        parts,
+        messages,
+        late_partners,
+        late_partners_ps,
+        culprits,
+        links,
+        ranks,
+        collectives,
+        phases,
+    } = explained;
+    let culprit = |share: &CulpritShare| {
+        let (from, sl) = names(experiment, share.culprit);
+        json!({ "from": from, "sl": sl, "ps": share.ps })
+    };
+    let link = |share: &LinkShare| {
+        json!({
+            "from": link_end(share.from),
+            "to": far_end(run, share),
+            "queueing_ps": share.queueing_ps,
+            "credit_stalls_ps": share.credit_stalls_ps,
+            "throttling_ps": share.throttling_ps,
+            "inside_devices_ps": share.inside_devices_ps,
+        })
+    };
+    let ranks = ranks.iter();
+    let ranks = ranks.map(|share| json!({ "rank": share.rank, "parts": parts_json(&share.parts) }));
+    let collectives = collectives.iter();
+    let collectives =
+        collectives.map(|share| json!({ "name": share.name, "parts": parts_json(&share.parts) }));
+    let phases = (0..).zip(phases).map(|(number, parts)| {
+        let begin = |number| phase_begin(number, *total_ps);
+        json!({ "from_ps": begin(number), "to_ps": begin(number + 1), "parts": parts_json(parts) })
+    });
+    json!({
+        "job": experiment.jobs[*job].name,
+        "total_ps": total_ps,
+        "parts": parts_json(parts),
+        "messages": messages,
+        "late_partners": late_partners,
+        "late_partners_ps": late_partners_ps,
+        "culprits": culprits.iter().map(culprit).collect::<Vec<_>>(),
+        "links": links.iter().map(link).collect::<Vec<_>>(),
+        "ranks": ranks.collect::<Vec<_>>(),
+        "collectives": collectives.collect::<Vec<_>>(),
+        "phases": phases.collect::<Vec<_>>(),
+        "against_baseline": before.map(|before| difference_json(explained, before)),
+    })
+}
+
+/// What each part of `explained` is longer than in `before`; shorter if negative.
+fn difference_json(explained: &Explanation, before: &Explanation) -> Value {
+    let one = |part: Part| {
+        let more = explained.parts.difference(&before.parts, part);
+        (part.key().to_owned(), json!(signed(more)))
+    };
+    json!({
+        "total_ps": signed(i128::from(explained.total_ps) - i128::from(before.total_ps)),
+        "parts": Part::ALL.map(one).into_iter().collect::<Map<_, _>>(),
+    })
+}
+
+/// A difference of times, which 64 bits hold: no run takes longer than 2⁶³ ps.
+fn signed(ps: i128) -> i64 {
+    i64::try_from(ps).unwrap_or(if ps < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// Who sent the packets, and their service level.
+fn names(experiment: &Experiment, culprit: Culprit) -> (String, &str) {
+    let levels = &experiment.fabric.qos.service_levels;
+    let level = levels.get(usize::from(culprit.sl));
+    let from = match culprit.source {
+        Source::Job(job) => match experiment.jobs.get(job as usize) {
+            Some(job) => format!("job {}", job.name),
+            None => format!("job {job}"),
+        },
+        Source::Background(flow) => format!("background {flow}"),
+        Source::Answers => "congestion control".to_owned(),
+    };
+    (from, level.map_or("", |level| level.name.as_str()))
+}
+
+fn far_end(run: &Simulation, share: &LinkShare) -> Option<String> {
+    let mut links = run.stats.links.iter();
+    let link = links.find(|link| link.from == share.from)?;
+    Some(link_end(link.to))
+}
+
+fn link_name(run: &Simulation, share: &LinkShare) -> String {
+    let from = link_end(share.from);
+    match far_end(run, share) {
+        Some(to) => format!("{from} -> {to}"),
+        None => from,
+    }
+}
+
+/// The three lines of the summary about the job that ended last.
+pub(super) fn write_lines(out: &mut String, plan: &Plan, result: &RunResult) -> fmt::Result {
+    let job = last_job(plan, &result.main);
+    let Some(explained) = job.and_then(|job| explanation_of(&result.main, job)) else {
+        return Ok(());
+    };
+    let of_job = match plan.experiment.jobs.len() {
+        1 => String::new(),
+        _ => format!(" of {}", plan.experiment.jobs[explained.job].name),
+    };
+    let share = |ps: u64| percent_of(ps, explained.total_ps);
+    let parts = Part::ALL
+        .into_iter()
+        .filter(|&part| explained.parts.of(part) > 0);
+    let parts = parts.map(|part| format!("{} {}", part.words(), share(explained.parts.of(part))));
+    let parts: Vec<String> = parts.collect();
+    writeln!(out, "critical path   {}{of_job}", parts.join(", "))?;
+    let culprits = explained.culprits.iter().take(3).map(|culprit| {
+        let (from, sl) = names(&plan.experiment, culprit.culprit);
+        format!("{from} ({sl}) {}", share(culprit.ps))
+    });
+    let links = explained.links.iter().take(2);
+    let links = links.map(|link| format!("{} {}", link_name(&result.main, link), share(link.ps())));
+    let (culprits, links): (Vec<String>, Vec<String>) = (culprits.collect(), links.collect());
+    let culprits = or_nobody(&culprits);
+    match links.is_empty() {
+        true => writeln!(out, "in its way      {culprits}")?,
+        false => writeln!(out, "in its way      {culprits}; at {}", links.join(", "))?,
+    }
+    match in_baseline(plan, result, explained.job) {
+        Some(before) => writeln!(
+            out,
+            "than baseline   {}",
+            difference_words(explained, before)
+        ),
+        None => writeln!(
+            out,
+            "late partners   {} of {} messages, {} in all, which is within the parts above",
+            human_count(explained.late_partners),
+            human_count(explained.messages),
+            human_time(explained.late_partners_ps),
+        ),
+    }
+}
+
+fn or_nobody(names: &[String]) -> String {
+    match names.is_empty() {
+        true => "nobody".to_owned(),
+        false => names.join(", "),
+    }
+}
+
+/// A signed time for people.
+fn more(ps: i128) -> String {
+    let sign = if ps < 0 { "-" } else { "+" };
+    let size = u64::try_from(ps.unsigned_abs()).unwrap_or(u64::MAX);
+    format!("{sign}{}", human_time(size))
+}
+
+/// `+1.2 us: queueing +1.1 us, computing +0.1 us`, the largest first.
+fn difference_words(explained: &Explanation, before: &Explanation) -> String {
+    let all = i128::from(explained.total_ps) - i128::from(before.total_ps);
+    let of_part = |part| (explained.parts.difference(&before.parts, part), part);
+    let mut parts: Vec<(i128, Part)> = Part::ALL.map(of_part).to_vec();
+    parts.retain(|&(ps, _)| ps != 0);
+    parts.sort_by_key(|&(ps, _)| std::cmp::Reverse(ps.unsigned_abs()));
+    let words = parts
+        .iter()
+        .map(|&(ps, part)| format!("{} {}", part.words(), more(ps)));
+    let words: Vec<String> = words.collect();
+    match words.is_empty() {
+        true => "the same".to_owned(),
+        false => format!("{}: {}", more(all), words.join(", ")),
+    }
+}
+
+/// The explanations of a result for people: a page for each job. `against`: another result, whose jobs of
+/// the same names are compared instead of those of the baseline.
+#[must_use]
+pub fn explanation_page(
+    plan: &Plan,
+    result: &RunResult,
+    against: Option<(&Plan, &RunResult)>,
+) -> String {
+    let mut out = String::new();
+    for explained in result.main.explanation.iter().flatten() {
+        let name = &plan.experiment.jobs[explained.job].name;
+        let before = match against {
+            Some((plan, result)) => explanation_by_name(plan, result, name),
+            None => in_baseline(plan, result, explained.job),
+        };
+        // Writing to a String does not fail.
+        let _ = write_page(&mut out, plan, &result.main, explained, before);
+    }
+    out
+}
+
+/// The explanation of the job of this name.
+#[must_use]
+pub fn explanation_by_name<'a>(
+    plan: &Plan,
+    result: &'a RunResult,
+    name: &str,
+) -> Option<&'a Explanation> {
+    let job = plan
+        .experiment
+        .jobs
+        .iter()
+        .position(|job| job.name == name)?;
+    explanation_of(&result.main, job)
+}
+
+fn write_page(
+    out: &mut String,
+    plan: &Plan,
+    run: &Simulation,
+    explained: &Explanation,
+    before: Option<&Explanation>,
+) -> fmt::Result {
+    let name = &plan.experiment.jobs[explained.job].name;
+    let total = explained.total_ps;
+    if !out.is_empty() {
+        writeln!(out)?;
+    }
+    writeln!(
+        out,
+        "{name}: {} on the critical path, {total} ps",
+        human_time(total)
+    )?;
+    if let Some(before) = before {
+        writeln!(
+            out,
+            "than baseline: {}",
+            difference_words(explained, before)
+        )?;
+    }
+    write_table(out, &part_rows(explained, before))?;
+    writeln!(
+        out,
+        "\n{} messages on the path; for {} of them the receiver waited before they were sent, {} in all",
+        human_count(explained.messages),
+        human_count(explained.late_partners),
+        human_time(explained.late_partners_ps),
+    )?;
+    let cells = |name: String, ps: u64| vec![name, human_time(ps), percent_of(ps, total)];
+    let mut rows = vec![
+        ["whose packets were in the way", "time", "share"]
+            .map(String::from)
+            .to_vec(),
+    ];
+    for share in explained.culprits.iter().take(ROWS) {
+        let (from, sl) = names(&plan.experiment, share.culprit);
+        rows.push(cells(format!("{from} ({sl})"), share.ps));
+    }
+    write_table(out, &rows)?;
+    write_table(out, &link_rows(run, explained))?;
+    let mut ranks: Vec<(String, &Parts)> = Vec::new();
+    let mut by_time: Vec<_> = explained.ranks.iter().collect();
+    by_time.sort_by_key(|share| std::cmp::Reverse(share.parts.total()));
+    ranks.extend(
+        by_time
+            .iter()
+            .map(|share| (share.rank.to_string(), &share.parts)),
+    );
+    write_table(out, &share_rows("rank", &ranks, total))?;
+    let collectives = explained.collectives.iter();
+    let collectives: Vec<_> = collectives
+        .map(|share| (share.name.clone(), &share.parts))
+        .collect();
+    write_table(out, &share_rows("collective", &collectives, total))?;
+    let phases = (0..).zip(&explained.phases);
+    let phases = phases.map(|(number, parts)| {
+        let begin = |number| human_time(phase_begin(number, total));
+        (format!("{} to {}", begin(number), begin(number + 1)), parts)
+    });
+    write_table(
+        out,
+        &share_rows("from to", &phases.collect::<Vec<_>>(), total),
+    )
+}
+
+/// The parts, and beside them those of `before`.
+fn part_rows(explained: &Explanation, before: Option<&Explanation>) -> Vec<Vec<String>> {
+    let mut rows = vec![["part", "ps", "share"].map(String::from).to_vec()];
+    if before.is_some() {
+        rows[0].extend(["baseline ps", "more"].map(String::from));
+    }
+    let shown = |part: &Part| {
+        let both = [Some(explained), before];
+        both.into_iter()
+            .flatten()
+            .any(|one| one.parts.of(*part) > 0)
+    };
+    for part in Part::ALL.into_iter().filter(shown) {
+        let ps = explained.parts.of(part);
+        let mut row = vec![
+            part.words().to_owned(),
+            ps.to_string(),
+            percent_of(ps, explained.total_ps),
+        ];
+        if let Some(before) = before {
+            row.push(before.parts.of(part).to_string());
+            row.push(more(explained.parts.difference(&before.parts, part)));
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+fn link_rows(run: &Simulation, explained: &Explanation) -> Vec<Vec<String>> {
+    let header = [
+        "waited at",
+        "time",
+        "queueing",
+        "credit stalls",
+        "throttling",
+        "inside devices",
+    ];
+    let mut rows = vec![header.map(String::from).to_vec()];
+    for share in explained.links.iter().take(ROWS) {
+        let times = [
+            share.ps(),
+            share.queueing_ps,
+            share.credit_stalls_ps,
+            share.throttling_ps,
+            share.inside_devices_ps,
+        ];
+        let mut row = vec![link_name(run, share)];
+        row.extend(times.map(human_time));
+        rows.push(row);
+    }
+    rows
+}
+
+/// A row each: its share of the whole, and of that what was for computing, messages alone and waiting for
+/// others.
+fn share_rows(what: &str, shares: &[(String, &Parts)], total: u64) -> Vec<Vec<String>> {
+    let header = [
+        what,
+        "time",
+        "share",
+        "computing",
+        "messages alone",
+        "contention",
+    ];
+    let mut rows = vec![header.map(String::from).to_vec()];
+    for (name, parts) in shares.iter().take(ROWS) {
+        let all = parts.total();
+        let computing = parts.of(Part::Computing) + parts.of(Part::Reduction);
+        let messages = [Part::InsideNodes, Part::Serialisation, Part::Latency];
+        let messages: u64 = messages.map(|part| parts.of(part)).iter().sum();
+        let mut row = vec![name.clone(), human_time(all), percent_of(all, total)];
+        row.extend([computing, messages, parts.contention()].map(|ps| percent_of(ps, all)));
+        rows.push(row);
+    }
+    rows
+}
