@@ -195,6 +195,12 @@ impl<'a> Naive<'a> {
     }
 }
 
+/// `message` with the tick of the fabric that belongs to its own.
+fn earlier(mut message: Message, skipped: Tick) -> Message {
+    message.created -= skipped;
+    message
+}
+
 /// When a pair creates its first message.
 fn start(pair: &Pair) -> u64 {
     pair.hops.first().map_or(pair.last_ps, |hop| hop.0)
@@ -250,10 +256,7 @@ impl Workload for Naive<'_> {
             if std::mem::replace(&mut line.busy, true) {
                 line.waiting.push_back(message);
             } else {
-                let created = message.created - self.skipped;
-                let mut message = message;
-                message.created = created;
-                out.push(message);
+                out.push(earlier(message, self.skipped));
             }
         }
         self.gap(now);
@@ -263,10 +266,7 @@ impl Workload for Naive<'_> {
         let line = self.lines.get_mut(&key(queue)).filter(|_| !self.ended)?;
         let message = line.waiting.pop_front();
         line.busy = message.is_some();
-        message.map(|mut message| {
-            message.created -= self.skipped;
-            message
-        })
+        message.map(|message| earlier(message, self.skipped))
     }
 
     fn delivered(&mut self, now: Tick, token: u64) {
