@@ -182,6 +182,8 @@ pub struct Plan {
     /// True if the jobs are also replayed on an unloaded fabric and on an ideal network, which tells
     /// where the time goes. Without a job nothing is.
     pub split: bool,
+    /// What the file says about itself: no part of the experiment, so other words run nothing again.
+    pub about: About,
     /// Time series to record: no part of the experiment, whose results do not depend on them.
     pub series: Option<Series>,
 }
@@ -194,8 +196,29 @@ impl Plan {
             experiment,
             baselines: Vec::new(),
             split: false,
+            about: About::default(),
             series: None,
         }
+    }
+}
+
+/// What an experiment file says about itself, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
+pub struct About {
+    /// What it is called, on one line.
+    pub name: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Words to find it by, each once.
+    pub tags: Vec<String>,
+}
+
+impl About {
+    /// True if the file says nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 }
 
