@@ -186,6 +186,8 @@ pub struct Plan {
     pub split: bool,
     /// True if the runs with jobs say why they take as long as they do. Each is then simulated twice.
     pub explain: bool,
+    /// What the file says about itself: no part of the experiment, so other words run nothing again.
+    pub about: About,
     /// Time series to record: no part of the experiment, whose results do not depend on them.
     pub series: Option<Series>,
 }
@@ -199,8 +201,29 @@ impl Plan {
             baselines: Vec::new(),
             split: false,
             explain: false,
+            about: About::default(),
             series: None,
         }
+    }
+}
+
+/// What an experiment file says about itself, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
+pub struct About {
+    /// What it is called, on one line.
+    pub name: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Words to find it by, each once.
+    pub tags: Vec<String>,
+}
+
+impl About {
+    /// True if the file says nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 }
 

@@ -4,6 +4,7 @@ use super::document::Document;
 use super::error::{ConfigError, SET};
 use super::raw::RawExperiment;
 use super::resolve::{fabric, implied_preset, imply, read};
+use super::resolve_tables::{RawForwarding, RawSl2Vl};
 use super::texts::Texts;
 use crate::fabric::spec::FabricSpec;
 use std::path::Path;
@@ -17,6 +18,18 @@ pub struct FabricOnly {
     pub fabric: FabricSpec,
     /// Name of the routing algorithm.
     pub routing: &'static str,
+    /// Tables that decide in its place.
+    pub tables: Tables,
+}
+
+/// Where tables of a fabric are from: a file as written, or "the experiment".
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tables {
+    /// Forwarding tables; `None`: there are none.
+    pub forwarding: Option<String>,
+    /// SL-to-VL tables; `None`: there are none.
+    pub sl2vl: Option<String>,
 }
 
 /// Reads the fabric of an experiment file and applies `--set a.b=c` texts in order;
@@ -46,7 +59,15 @@ pub fn load_fabric(path: Option<&Path>, sets: &[String]) -> Result<FabricOnly, C
         let dir = path.and_then(Path::parent).unwrap_or(Path::new(""));
         let (fabric, routing, _) = fabric(&raw, dir)?;
         fabric.validate_but_datelines()?;
-        Ok(FabricOnly { fabric, routing })
+        let tables = Tables {
+            forwarding: raw.fabric.forwarding.as_ref().map(RawForwarding::source),
+            sl2vl: raw.fabric.sl2vl.as_ref().map(RawSl2Vl::source),
+        };
+        Ok(FabricOnly {
+            fabric,
+            routing,
+            tables,
+        })
     };
     resolve().map_err(|e| document.locate(e))
 }

@@ -22,6 +22,7 @@ mod raw_fabric;
 mod raw_topology;
 mod raw_traffic;
 mod resolve;
+mod resolve_about;
 mod resolve_cct;
 mod resolve_congestion;
 mod resolve_dtable;
@@ -42,8 +43,8 @@ mod tagged;
 mod texts;
 
 pub use error::{ConfigError, Location};
-pub use experiment::{Baseline, Experiment, Plan};
-pub use fabric_only::{FabricOnly, load_fabric};
+pub use experiment::{About, Baseline, Experiment, Plan};
+pub use fabric_only::{FabricOnly, Tables, load_fabric};
 pub(crate) use json::experiment_hash_with;
 pub use json::{experiment_hash, experiment_json, fabric_json};
 pub use resolve::{load, resolve_text, resolve_with};

@@ -18,6 +18,9 @@ use std::fmt;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawExperiment {
+    pub name: Option<String>,
+    pub description: Option<String>,
+    pub tags: Option<Vec<String>>,
     pub seed: Option<u64>,
     #[serde(default)]
     pub fabric: RawFabric,

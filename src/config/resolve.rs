@@ -11,8 +11,8 @@ use super::study::{Base, Override};
 use super::tagged::fabric_kind;
 use super::texts::Texts;
 use super::{
-    ignored, resolve_congestion, resolve_fabric, resolve_jobs, resolve_qos, resolve_routing,
-    resolve_series, resolve_tables, resolve_traffic, switch,
+    ignored, resolve_about, resolve_congestion, resolve_fabric, resolve_jobs, resolve_qos,
+    resolve_routing, resolve_series, resolve_tables, resolve_traffic, switch,
 };
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::{FabricSpec, VlPolicy};
@@ -99,6 +99,7 @@ pub fn resolve_with(base: &Base, overrides: &[&Override]) -> Result<Plan, Config
     imply(&mut document, implied)?;
     let raw: RawExperiment = document.read()?;
     let experiment = experiment(&raw, dir).map_err(|e| document.locate(e))?;
+    let about = resolve_about::about(&raw).map_err(|e| document.locate(e))?;
     let series = series(&raw, &experiment).map_err(|e| document.locate(e))?;
     something_to_do(&document, &experiment).map_err(|e| document.locate(e))?;
     ignored::check(&raw, &document, &experiment).map_err(|e| document.locate(e))?;
@@ -117,6 +118,7 @@ pub fn resolve_with(base: &Base, overrides: &[&Override]) -> Result<Plan, Config
         explain: false,
         experiment,
         baselines,
+        about,
         series,
     })
 }

@@ -25,6 +25,29 @@ pub(super) enum RawSl2Vl {
     File(String),
 }
 
+/// Where tables are from that stand in the experiment itself.
+const HERE: &str = "the experiment";
+
+impl RawForwarding {
+    /// Where the tables are from.
+    pub(super) fn source(&self) -> String {
+        match self {
+            Self::Ports(_) => HERE.to_owned(),
+            Self::File(file) => file.clone(),
+        }
+    }
+}
+
+impl RawSl2Vl {
+    /// Where the tables are from.
+    pub(super) fn source(&self) -> String {
+        match self {
+            Self::Tables(_) => HERE.to_owned(),
+            Self::File(file) => file.clone(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawSl2VlTables {

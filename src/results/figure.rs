@@ -2,7 +2,8 @@
 
 use super::curve::Point;
 use super::nic_rate::{NicRate, short};
-use crate::config::Experiment;
+use super::titled;
+use crate::config::Plan;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 
@@ -76,15 +77,17 @@ const CROSS: i32 = 5;
 const UNITS: [(&str, f64); 4] = [("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)];
 
 /// The figure of [`curve_svg`](super::curve_svg).
-pub(super) fn draw(experiment: &Experiment, points: &[Point<'_>]) -> Result<String, Refused> {
+pub(super) fn draw(plan: &Plan, points: &[Point<'_>]) -> Result<String, Refused> {
+    let experiment = &plan.experiment;
     let mut svg = String::new();
     let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
     let (head, body) = root.split_vertically(HEAD);
     let nic = NicRate::of(experiment);
     let text = |size: i32, colour: &RGBColor| (FONT, size).into_font().color(colour);
-    let title = "Accepted load and mean end-to-end latency over the offered load";
-    head.draw(&Text::new(title, (16, 10), text(16, &BLACK)))?;
+    let what = "Accepted load and mean end-to-end latency over the offered load";
+    let title = titled(&plan.about, what);
+    head.draw(&Text::new(title.as_str(), (16, 10), text(16, &BLACK)))?;
     let note = format!(
         "{} NICs; 1 flit/cycle/NIC is {} Gb/s or {} GB/s per NIC",
         experiment.fabric.topology.nics(),

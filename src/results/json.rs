@@ -60,6 +60,7 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         "schema": SCHEMA,
         "status": status(&overall),
         "stall": stall,
+        "about": (!plan.about.is_empty()).then_some(&plan.about),
         "experiment": experiment_json(experiment),
         "experiment_hash": hash(experiment),
         "seed": experiment.seed,
@@ -272,6 +273,10 @@ fn jobs(plan: &Plan, result: &RunResult) -> Vec<Value> {
             value["latency_ns"] = json!(latency(&outcome.latency, tick));
             let baseline = baseline.and_then(|baseline| latency(&baseline.latency, tick));
             value["baseline_latency_ns"] = json!(baseline);
+            if let Some(names) = plan.experiment.fabric.topology.names() {
+                let hosts = outcome.nics.iter().map(|&nic| names.nic_label(nic));
+                value["hosts"] = json!(hosts.collect::<Vec<_>>());
+            }
             if let Some(split) = time_split(plan, result, i) {
                 value["time_split"] = json!(split);
             }

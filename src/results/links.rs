@@ -2,7 +2,7 @@
 
 use super::data_table::{self, Cell, Column, ColumnKind, Table};
 use super::table::write_table;
-use super::{link_end, utilisation};
+use super::{link_end, link_end_named, utilisation};
 use crate::config::Plan;
 use crate::config::experiment::SeriesFormat;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
@@ -51,7 +51,8 @@ pub(super) fn write_links(
 ) -> fmt::Result {
     let tick = plan.experiment.fabric.units.tick;
     let ticks = stats.ticks().max(1) as f64;
-    let name = |link: &LinkStats| format!("{} -> {}", link_end(link.from), link_end(link.to));
+    let end = |end| link_end_named(&plan.experiment.fabric.topology, end);
+    let name = |link: &LinkStats| format!("{} -> {}", end(link.from), end(link.to));
     let percent = |part: f64| format!("{:.1} %", 100.0 * part);
     let used = |link: &LinkStats| percent(utilisation(&plan.experiment, stats, link));
     let stalled = |link: &LinkStats| percent(link.credit_wait_ticks as f64 / ticks);
@@ -110,7 +111,7 @@ pub(super) fn links_json(plan: &Plan, stats: &FabricStats, links: &[&LinkStats])
             waited_ticks,
             held_up_ticks,
         } = **link;
-        json!({
+        let mut value = json!({
             "from": link_end(from),
             "to": link_end(to),
             "flits": flits,
@@ -121,7 +122,14 @@ pub(super) fn links_json(plan: &Plan, stats: &FabricStats, links: &[&LinkStats])
             "waited_ns": ns(waited_ticks),
             "held_up_ns": ns(held_up_ticks),
             "held_up_share": share(stats, link),
-        })
+        });
+        if let Some(names) = plan.experiment.fabric.topology.names() {
+            value["from_name"] = names.end_label(from).into();
+            value["from_guid"] = names.end_guid(from).into();
+            value["to_name"] = names.end_label(to).into();
+            value["to_guid"] = names.end_guid(to).into();
+        }
+        value
     };
     links.iter().map(one).collect()
 }
@@ -152,6 +160,12 @@ const COLUMNS: [Column<'static>; 14] = [
     column("held_up_share", ColumnKind::Real, false),
 ];
 
+/// Two more, where the operators of the fabric have names.
+const NAMES: [Column; 2] = [
+    column("from_name", ColumnKind::Text, false),
+    column("to_name", ColumnKind::Text, false),
+];
+
 /// Writes all links of the experiment, NICs first, into `links.csv` in `dir`, or the format that the
 /// time series have.
 ///
@@ -160,7 +174,9 @@ const COLUMNS: [Column<'static>; 14] = [
 pub fn write_link_files(dir: &Path, plan: &Plan, stats: &FabricStats) -> anyhow::Result<()> {
     let series = plan.series.as_ref();
     let format = series.map_or(SeriesFormat::Csv, |series| series.format);
-    let mut tables = data_table::open(dir, "links", format, &COLUMNS)?;
+    let names = plan.experiment.fabric.topology.names();
+    let more: &[Column] = names.map_or(&[], |_| &NAMES);
+    let mut tables = data_table::open(dir, "links", format, &[&COLUMNS[..], more].concat())?;
     let tick = plan.experiment.fabric.units.tick;
     let all: u128 = stats
         .links
@@ -171,7 +187,8 @@ pub fn write_link_files(dir: &Path, plan: &Plan, stats: &FabricStats) -> anyhow:
     for link in &stats.links {
         let [from_nic, from_switch, from_port] = end_cells(link.from);
         let [to_nic, to_switch, to_port] = end_cells(link.to);
-        let cells = [
+        let ends = names.map(|names| [link.from, link.to].map(|end| names.end_label(end)));
+        let mut cells = vec![
             from_nic,
             from_switch,
             from_port,
@@ -187,6 +204,7 @@ pub fn write_link_files(dir: &Path, plan: &Plan, stats: &FabricStats) -> anyhow:
             ns(link.held_up_ticks),
             Cell::Real(link.held_up_ticks as f64 / all.max(1) as f64),
         ];
+        cells.extend(ends.iter().flatten().map(|name| Cell::Text(name)));
         tables.iter_mut().try_for_each(|table| table.row(&cells))?;
     }
     tables.into_iter().try_for_each(Table::finish)

@@ -36,9 +36,10 @@ pub use table::write_table;
 pub use timeline::{TimelineFile, TimelineFormat};
 
 use crate::config::experiment::SeriesKind;
-use crate::config::{Experiment, Plan};
+use crate::config::{About, Experiment, Plan};
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
+use crate::fabric::topology::Topology;
 use crate::replay::Repeat;
 use crate::replay::background::{BackgroundOutcome, message_units};
 use crate::replay::outcome::JobOutcome;
@@ -84,10 +85,28 @@ pub fn is_series_file(name: &str) -> bool {
 )]
 pub fn curve_svg(plan: &Plan, result: &RunResult) -> anyhow::Result<String> {
     #[cfg(feature = "plots")]
-    return figure::draw(&plan.experiment, &curve::points(plan, result))
+    return figure::draw(plan, &curve::points(plan, result))
         .map_err(|e| anyhow::anyhow!("cannot draw the curve: {e}"));
     #[cfg(not(feature = "plots"))]
     Err(missing::CURVE.into())
+}
+
+/// Most characters of a title, which a figure of 1000 pixels has room for.
+const MAX_TITLE: usize = 120;
+
+/// The title of a figure: the name of the experiment, if it has one, and what is drawn.
+pub(super) fn titled(about: &About, what: &str) -> String {
+    let Some(name) = &about.name else {
+        return what.to_owned();
+    };
+    let room = MAX_TITLE.saturating_sub(what.chars().count() + 2);
+    match name.chars().count() <= room {
+        true => format!("{name}: {what}"),
+        false => {
+            let cut: String = name.chars().take(room.saturating_sub(1)).collect();
+            format!("{}…: {what}", cut.trim_end())
+        }
+    }
 }
 
 /// Time from 0 to the end of the last job, in picoseconds, without jobs that repeat until
@@ -235,6 +254,16 @@ pub fn link_end(end: LinkEnd) -> String {
     match end {
         LinkEnd::Nic(nic) => format!("nic {nic}"),
         LinkEnd::Port { switch, port } => format!("switch {switch} port {port}"),
+    }
+}
+
+/// An end of a link as the operators of `topology` call it, `L003 port 5`, where that is known; else as
+/// [`link_end`].
+#[must_use]
+pub fn link_end_named(topology: &Topology, end: LinkEnd) -> String {
+    match topology.names() {
+        Some(names) => names.end_label(end),
+        None => link_end(end),
     }
 }
 

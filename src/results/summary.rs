@@ -32,6 +32,9 @@ pub fn summary(plan: &Plan, result: &RunResult, explain: bool) -> String {
 
 fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -> fmt::Result {
     let (experiment, main) = (&plan.experiment, &result.main);
+    if let Some(name) = &plan.about.name {
+        writeln!(out, "{name}")?;
+    }
     if let Some(measure) = &experiment.measure {
         if let Some(stopped) = stopped_loads(plan, measure, result) {
             writeln!(out, "interrupted     {stopped}")?;

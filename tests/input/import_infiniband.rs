@@ -296,13 +296,13 @@ fn broken_files_are_refused_with_their_line() {
             1,
             "0x0002 005",
             "0x0003 005",
-            "switch 0x20 has no port for LID 2",
+            "switch leaf (0x20) has no entry for LID 2 (b)",
         ),
         (
             1,
             "0x0002 005",
             "0x0002 255",
-            "switch 0x20 has no port for LID 2",
+            "switch leaf (0x20) has no route for LID 2 (b)",
         ),
         (
             1,
@@ -310,7 +310,30 @@ fn broken_files_are_refused_with_their_line() {
             "0x0001 xyz",
             "tables:2: no entry of a table",
         ),
-        (1, "0x0002 005", "0x0002 001", "where it is not"),
+        (
+            1,
+            "0x0002 005",
+            "0x0002 001",
+            "switch leaf (0x20) sends LID 2 (b) out of port 1, which leads to a: a cable was moved",
+        ),
+        (
+            1,
+            "0x0002 005",
+            "0x0002 007",
+            "out of port 7, to which nothing is connected",
+        ),
+        (
+            1,
+            "0x0002 005",
+            "0x0002 099",
+            "out of port 99, to which nothing is connected",
+        ),
+        (
+            1,
+            "guid 0x21",
+            "guid 0x29",
+            "there is no table of switch spine (0x21), to which cables lead; write both",
+        ),
         (1, "0x0002 001\n", "0x0002 004\n", "loop"),
         (
             2,

@@ -15,6 +15,7 @@ mod config_ready;
 mod fuzz_corpus;
 mod import_infiniband;
 mod limits;
+mod operators;
 mod quotes;
 mod trace_check;
 mod vef_corpus;

@@ -84,6 +84,7 @@ fn what_ranks_do_adds_up_to_the_execution_time() {
         let result = run(&plan, &path);
         let job = result.main.jobs[0].as_ref().unwrap();
         let mut ranks = slices(&path);
+        fs::remove_file(&path).unwrap();
         // Before the job begins, ranks do nothing.
         let start = plan.experiment.jobs[0].start_ps;
         if start > 0 {
@@ -197,7 +198,9 @@ fn perfetto(bytes: &[u8]) -> Perfetto {
     let (mut names, mut open) = (BTreeMap::new(), BTreeMap::new());
     for (field, _, packet) in fields(bytes) {
         assert_eq!(field, 1, "a trace is a list of packets");
-        let packet = fields(packet);
+        let mut packet = fields(packet);
+        // Names before the event that uses them.
+        packet.sort_by_key(|field| field.0 != 12);
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         let ns = number(&packet, 8).unwrap_or(0);
         for &(field, _, payload) in &packet {

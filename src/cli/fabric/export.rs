@@ -132,7 +132,18 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
     list(out, "switches", switches, ",")?;
     let nics = topology.nic_ids().map(|nic| {
         let SwitchPort { switch, port } = topology.attachment(nic);
-        format!("{{ \"id\": {nic}, \"switch\": {switch}, \"port\": {port} }}")
+        let named = topology.names().and_then(|names| {
+            let named = names.nic(nic)?;
+            Some(format!(
+                ", \"name\": {}, \"guid\": \"{:#018x}\", \"device_port\": {}, \"lid\": {}",
+                serde_json::json!(names.nic_label(nic)),
+                named.guid,
+                named.port,
+                named.lid
+            ))
+        });
+        let named = named.unwrap_or_default();
+        format!("{{ \"id\": {nic}, \"switch\": {switch}, \"port\": {port}{named} }}")
     });
     list(out, "nics", nics, ",")?;
     let links = links(topology).map(|[a, b]| {
@@ -170,5 +181,15 @@ fn switch_json(topology: &Topology, switch: SwitchId) -> String {
             position,
         } => format!(", \"{part}\": {number}, \"position\": {position}"),
     };
-    format!("{{ \"id\": {switch}{place} }}")
+    let named = topology.names().and_then(|names| {
+        let named = names.switch(switch)?;
+        let lid = named.lid.map_or("null".to_owned(), |lid| lid.to_string());
+        Some(format!(
+            ", \"name\": {}, \"guid\": \"{:#018x}\", \"lid\": {lid}",
+            serde_json::json!(names.switch_label(switch)),
+            named.guid
+        ))
+    });
+    let named = named.unwrap_or_default();
+    format!("{{ \"id\": {switch}{place}{named} }}")
 }

@@ -2,7 +2,7 @@
 
 use super::route::Route;
 use super::{CliError, InfoArgs, names, print};
-use flitwise::config::{FabricOnly, fabric_json};
+use flitwise::config::{FabricOnly, Tables, fabric_json};
 use flitwise::fabric::analysis::bisection::Bisection;
 use flitwise::fabric::analysis::distance::Distances;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
@@ -206,6 +206,9 @@ impl Info<'_> {
         let mut row = |name: &str, value: String| writeln!(out, "{name:<12}  {value}");
         row("topology", topology.family().name())?;
         row("routing", self.loaded.routing.into())?;
+        if let Some(tables) = self.tables_text() {
+            row("tables", tables)?;
+        }
         if spec.routing.paths.legs() > 1 {
             let valiant = "valiant: two legs, the first to the switch of a NIC drawn at random";
             row("paths", valiant.into())?;
@@ -241,6 +244,25 @@ impl Info<'_> {
             Ok(routes) => write_hops(out, routes),
             Err(_) => Ok(()),
         }
+    }
+
+    /// Which tables decide, if there are any or could be.
+    fn tables_text(&self) -> Option<String> {
+        let Tables {
+            forwarding, sl2vl, ..
+        } = &self.loaded.tables;
+        if forwarding.is_none() && sl2vl.is_none() && self.spec().topology.names().is_none() {
+            return None;
+        }
+        let routing = self.loaded.routing;
+        let ports = match forwarding {
+            Some(from) => format!("forwarding tables of {from} decide the ports, not {routing}"),
+            None => format!("no forwarding tables: {routing} decides the ports"),
+        };
+        Some(match sl2vl {
+            Some(from) => format!("{ports}; SL-to-VL tables of {from} decide the VLs"),
+            None => format!("{ports}; no SL-to-VL tables: service channels decide the VLs"),
+        })
     }
 
     fn links_text(&self) -> String {
@@ -318,8 +340,9 @@ impl Info<'_> {
             Some(BusyLink { from, load }) => {
                 let SwitchPort { switch, port } = from;
                 format!(
-                    "{bound}; the busiest link, switch {switch} port {port} -> {}, carries \
+                    "{bound}; the busiest link, switch {switch} {} -> {}, carries \
                      {load:.4} flits per flit that each NIC offers",
+                    names::port(topology, from),
                     names::peer(topology, switch, port)
                 )
             }
@@ -356,6 +379,10 @@ impl Info<'_> {
             "schema": SCHEMA,
             "file": file,
             "fabric": fabric_json(spec, self.loaded.routing),
+            "tables": {
+                "forwarding": self.loaded.tables.forwarding,
+                "sl2vl": self.loaded.tables.sl2vl,
+            },
             "nics": topology.nics(),
             "switches": topology.switches(),
             "ports_per_switch": topology.radix(),

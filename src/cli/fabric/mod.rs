@@ -50,13 +50,14 @@ struct Source {
 pub struct InfoArgs {
     #[command(flatten)]
     source: Source,
-    /// Prints the route of a packet from NIC to NIC, hop by hop.
+    /// Prints the route of a packet from NIC to NIC, hop by hop. A NIC has a number; with a topology
+    /// from ibnetdiscover also the name of its host, a GUID (0x…) or a LID ("lid 19").
     #[arg(long, num_args = 2, value_names = ["SRC", "DST"])]
-    route: Option<Vec<u32>>,
+    route: Option<Vec<String>>,
     /// NIC at whose switch the first leg of that packet's path ends, with fabric.paths = "valiant"
     /// [default: SRC].
     #[arg(long, value_name = "NIC", requires = "route")]
-    via: Option<u32>,
+    via: Option<String>,
     /// Service level of that packet [default: the first].
     #[arg(long, value_name = "NAME", requires = "route")]
     sl: Option<String>,

@@ -58,28 +58,30 @@ pub(super) struct Route<'a> {
 impl<'a> Route<'a> {
     /// The route that was asked for.
     pub(super) fn of(spec: &'a FabricSpec, args: &InfoArgs) -> Result<Option<Self>, CliError> {
-        let Some(&[src, dst]) = args.route.as_deref() else {
+        let Some([src, dst]) = args.route.as_deref() else {
             return Ok(None);
         };
         let bad = |problem: String| Err(CliError::BadInput(problem));
         let nics = spec.topology.nics();
-        if src >= nics || dst >= nics || src == dst {
+        let [from, to] = [src, dst].map(|text| names::find(&spec.topology, "--route", text));
+        let (from, to) = (from?, to?);
+        if from == to {
             return bad(format!(
-                "--route {src} {dst}: give two different NICs below {nics}"
+                "--route {} {}: give two different NICs below {nics}",
+                cut(src),
+                cut(dst)
             ));
         }
         let two_legs = spec.routing.paths.legs() > 1;
         if args.via.is_some() && !two_legs {
             return bad("--via: paths have one leg; take fabric.paths = \"valiant\"".into());
         }
-        let via = args.via.unwrap_or(src);
-        if via >= nics {
-            return bad(format!("--via {via}: give a NIC below {nics}"));
-        }
+        let via = args.via.as_deref();
+        let via = via.map(|text| names::find(&spec.topology, "--via", text));
+        let via = via.transpose()?.unwrap_or(from);
         let (sl, payload) = packet(spec, args)?;
-        let [src, dst] = [src, dst].map(NicId::new);
+        let (src, dst) = (from, to);
         let pair = NicPair { src, dst };
-        let via = NicId::new(via);
         match path_via(spec, spec, pair, via, sl, payload) {
             Ok(path) => Ok(Some(Self {
                 spec,
@@ -100,27 +102,30 @@ impl<'a> Route<'a> {
     pub(super) fn write(&self, out: &mut String) -> fmt::Result {
         let path = &self.path;
         let level = &self.spec.qos.service_levels[self.sl].name;
+        let nic = |id| names::nic(&self.spec.topology, id);
         let (sc, vl) = path.injection;
         writeln!(
             out,
-            "\nroute of a packet of {} B ({}) in {level} from NIC {} to NIC {}{}:",
+            "\nroute of a packet of {} B ({}) in {level} from {} to {}{}:",
             self.payload,
             names::counted(path.flits.into(), "flit"),
-            self.pair.src,
-            self.pair.dst,
+            nic(self.pair.src),
+            nic(self.pair.dst),
             self.via
-                .map(|nic| format!(" over the switch of NIC {nic}"))
+                .map(|via| format!(" over the switch of {}", nic(via)))
                 .unwrap_or_default()
         )?;
         let src = self.pair.src;
-        writeln!(out, "  tick 0: leaves NIC {src} on SC {sc}, VL {vl}")?;
+        writeln!(out, "  tick 0: leaves {} on SC {sc}, VL {vl}", nic(src))?;
         for step in &path.steps {
             self.write_step(out, step)?;
         }
         writeln!(
             out,
-            "  tick {}: header at NIC {}; tail at tick {}",
-            path.header, self.pair.dst, path.tail
+            "  tick {}: header at {}; tail at tick {}",
+            path.header,
+            nic(self.pair.dst),
+            path.tail
         )?;
         writeln!(
             out,
@@ -152,15 +157,26 @@ impl<'a> Route<'a> {
             _ => String::new(),
         };
         let (sc, vl) = step.channel;
+        // The name of the switch is in those of its ports.
+        let (switch, own): (String, Box<dyn Fn(PortId) -> String>) = match topology.names() {
+            None => (
+                names::switch(topology, step.switch),
+                Box::new(|port| format!("port {port}")),
+            ),
+            Some(names) => (
+                format!("switch {}", names.switch_label(step.switch)),
+                Box::new(|port| format!("port {}", port.get() + 1)),
+            ),
+        };
         writeln!(
             out,
-            "  tick {}: {} port {}{},{through} out of port {}{trunk}{} at tick {} on SC {sc}, VL \
+            "  tick {}: {} {}{},{through} out of {}{trunk}{} at tick {} on SC {sc}, VL \
              {vl} to {}",
             step.arrives,
-            names::switch(topology, step.switch),
-            step.port_in,
+            switch,
+            own(step.port_in),
             on_mport(step.port_in),
-            step.port_out,
+            own(step.port_out),
             on_mport(step.port_out),
             step.leaves,
             names::peer(topology, step.switch, step.port_out),
@@ -171,8 +187,9 @@ impl<'a> Route<'a> {
         let path = &self.path;
         let channel = |(sc, vl): (u8, u8)| json!({ "sc": sc, "vl": vl });
         let candidates = self.spec.routing.kind_of_candidates();
+        let topology = &self.spec.topology;
         let steps = path.steps.iter().map(|s| {
-            json!({
+            let mut step = json!({
                 "switch": s.switch,
                 "port_in": s.port_in,
                 "mport_in": hierarchical::mport(s.port_in),
@@ -184,7 +201,13 @@ impl<'a> Route<'a> {
                 "vl": s.channel.1,
                 "header_arrives_ticks": s.arrives,
                 "header_leaves_ticks": s.leaves,
-            })
+            });
+            if let Some(names) = topology.names() {
+                step["switch_name"] = names.switch_label(s.switch).into();
+                step["device_port_in"] = json!(s.port_in.get() + 1);
+                step["device_port_out"] = json!(s.port_out.get() + 1);
+            }
+            step
         });
         let mut document = json!({
             "src": self.pair.src,
@@ -199,6 +222,10 @@ impl<'a> Route<'a> {
             "latency_ticks": path.tail,
             "latency_ps": self.spec.units.tick.ps(path.tail),
         });
+        if let Some(names) = topology.names() {
+            document["src_name"] = names.nic_label(self.pair.src).into();
+            document["dst_name"] = names.nic_label(self.pair.dst).into();
+        }
         if let Some(via) = self.via {
             document["via"] = json!(via);
         }

@@ -12,11 +12,13 @@ mod figure;
 mod spool;
 
 use crate::config::experiment::{Series, SeriesKind};
-use crate::config::{Experiment, Plan};
-use crate::fabric::ids::NicId;
+use crate::config::{About, Experiment, Plan};
+use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::fabric::series::Sample;
+use crate::fabric::topology::Names;
 use crate::results::data_table::{self, Cell, Column, ColumnKind, Table};
 use crate::results::missing::missing_for;
+use crate::results::titled;
 use crate::run::{Recorder, Recording, Run, RunResult};
 use anyhow::{Context, anyhow};
 use colours::Colours;
@@ -31,6 +33,7 @@ pub(super) const SHARES: &str = "shares.svg";
 /// The files of the time series of a plan. Unfinished files disappear.
 pub struct SeriesFiles<'a> {
     series: &'a Series,
+    about: &'a About,
     dir: PathBuf,
     /// In the order of `series.record`.
     outputs: Vec<Output>,
@@ -76,7 +79,7 @@ impl<'a> SeriesFiles<'a> {
             return Err(missing.into());
         }
         let outputs = series.record.iter().map(|&kind| {
-            let columns = columns(kind);
+            let columns = columns(kind, plan.experiment.fabric.topology.names());
             let tables = data_table::open(dir, kind.name(), series.format, &columns)?;
             let drawn = series.figure_lines > 0;
             let figure = drawn
@@ -114,6 +117,7 @@ impl<'a> SeriesFiles<'a> {
         };
         Ok(Self {
             series,
+            about: &plan.about,
             dir: dir.to_owned(),
             outputs: outputs.collect::<anyhow::Result<_>>()?,
             runs,
@@ -173,7 +177,10 @@ impl<'a> SeriesFiles<'a> {
                     lines: self.series.figure_lines as usize,
                     samples,
                 };
-                let (figure, shares) = figure::figures(&request, spool, colours)?;
+                let (mut figure, mut shares) = figure::figures(&request, spool, colours)?;
+                for figure in std::iter::once(&mut figure).chain(&mut shares) {
+                    figure.title = titled(self.about, &figure.title);
+                }
                 finish_figure(sink, &figure)?;
                 if let (Some(sink), Some(shares)) = (output.shares.take(), shares) {
                     finish_figure(sink, &shares)?;
@@ -271,15 +278,23 @@ impl RunFiles<'_> {
         let time = Cell::Integer(ps(row.ticks));
         let id = |id: u32| Cell::Integer(id.into());
         let ([a, b, c], [x, y]) = (row.key, row.values);
+        let names = self.experiment.fabric.topology.names();
+        let nic = |id| names.map(|names| names.nic_label(NicId::new(id)));
         match kind {
             SeriesKind::Flows => {
                 let rate = Cell::Real(gbit_per_s(x, ps(interval)));
-                write(&[run, load, time, id(a), id(b), sl(c), Cell::Integer(x), rate])
+                let mut cells = vec![run, load, time, id(a), id(b), sl(c), Cell::Integer(x), rate];
+                cells.extend([nic(a), nic(b)].into_iter().flatten().map(Cell::Text));
+                write(&cells)
             }
             SeriesKind::PortVls => {
                 let bytes = x.saturating_mul(units.flit_bytes.into());
                 let [flits, bytes, marked] = [x, bytes, y].map(Cell::Integer);
-                write(&[run, load, time, id(a), id(b), id(c), flits, bytes, marked])
+                let at = SwitchPort::new(SwitchId::new(a), PortId::new(b));
+                let name = names.map(|names| names.port_label(at));
+                let mut cells = vec![run, load, time, id(a), id(b), id(c), flits, bytes, marked];
+                cells.extend(name.iter().map(|name| Cell::Text(name)));
+                write(&cells)
             }
             SeriesKind::Sources => {
                 let to = match c {
@@ -287,7 +302,9 @@ impl RunFiles<'_> {
                     nic => id(nic),
                 };
                 let [level, delay] = [x, ps(y)].map(Cell::Integer);
-                write(&[run, load, time, id(a), sl(b), to, level, delay])
+                let mut cells = vec![run, load, time, id(a), sl(b), to, level, delay];
+                cells.extend(nic(a).map(Cell::Text));
+                write(&cells)
             }
         }
     }
@@ -354,7 +371,7 @@ fn gbit_per_s(bytes: u64, ps: u64) -> f64 {
 }
 
 /// The columns of a series; `docs/result.md` describes them.
-fn columns(kind: SeriesKind) -> Vec<Column<'static>> {
+fn columns(kind: SeriesKind, names: Option<&Names>) -> Vec<Column<'static>> {
     let column = |kind: ColumnKind, optional: bool| {
         move |name: &'static str| Column {
             name,
@@ -396,5 +413,12 @@ fn columns(kind: SeriesKind) -> Vec<Column<'static>> {
             integer("delay_ps"),
         ],
     });
+    if names.is_some() {
+        columns.extend(match kind {
+            SeriesKind::Flows => vec![text("from_name"), text("to_name")],
+            SeriesKind::PortVls => vec![text("port_name")],
+            SeriesKind::Sources => vec![text("nic_name")],
+        });
+    }
     columns
 }

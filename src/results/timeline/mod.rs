@@ -10,7 +10,7 @@ mod perfetto;
 mod slices;
 mod tracker;
 
-use super::link_end;
+use super::link_end_named;
 use crate::config::Experiment;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
@@ -278,7 +278,9 @@ impl Timeline for TimelineFile<'_> {
         self.see(|tracker, output| {
             if first && self.interval.is_some() {
                 for link in links {
-                    let name = format!("{} -> {}", link_end(link.from), link_end(link.to));
+                    let topology = &self.experiment.fabric.topology;
+                    let end = |end| link_end_named(topology, end);
+                    let name = format!("{} -> {}", end(link.from), end(link.to));
                     output.link(&name)?;
                 }
             }

@@ -1,0 +1,219 @@
+//! What operators call the parts of their fabric: names, GUIDs and LIDs as input, speeds of links from a
+//! dump, and what a file says about itself.
+
+use flitwise::config::{experiment_hash, resolve_text};
+use flitwise::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
+use flitwise::fabric::stats::LinkEnd;
+use flitwise::units::Ratio;
+use std::path::Path;
+
+/// Four hosts at two switches; the last host has a slower link, and one cable between the switches.
+const CABLES: &str = r#"Switch	8 "S-20"	# "leaf one" base port 0 lid 6 lmc 0
+[1]	"H-10"[1](11) 		# "n1 HCA-1" lid 1 4xEDR
+[2]	"H-11"[1](12) 		# "n2 HCA-1" lid 2 4xEDR
+[5]	"S-21"[4]		# "spine" lid 7 4xHDR
+[6]	"S-21"[5]		# "spine" lid 7 4xHDR
+[7]	"S-21"[6]		# "spine" lid 7 2xHDR
+
+Switch	8 "S-21"	# "spine" base port 0 lid 7 lmc 0
+[1]	"H-12"[1](13) 		# "n3 HCA-1" lid 3 4xEDR
+[2]	"H-13"[1](14) 		# "n4 HCA-1" lid 4 4xQDR
+[4]	"S-20"[5]		# "leaf one" lid 6 4xHDR
+[5]	"S-20"[6]		# "leaf one" lid 6 4xHDR
+[6]	"S-20"[7]		# "leaf one" lid 6 2xHDR
+
+Ca	1 "H-10"		# "n1 HCA-1"
+[1](11) 	"S-20"[1]		# lid 1 lmc 0 "leaf one" lid 6 4xEDR
+
+Ca	1 "H-11"		# "n2 HCA-1"
+[1](12) 	"S-20"[2]		# lid 2 lmc 0 "leaf one" lid 6 4xEDR
+
+Ca	1 "H-12"		# "n3 HCA-1"
+[1](13) 	"S-21"[1]		# lid 3 lmc 0 "spine" lid 7 4xEDR
+
+Ca	1 "H-13"		# "n4 HCA-1"
+[1](14) 	"S-21"[2]		# lid 4 lmc 0 "spine" lid 7 4xQDR
+"#;
+
+/// A trace of four ranks.
+const TRACE: &str = "VEF3 4 1 0 0 0 0 1000\n0 0 3 100 0 0 -1\n";
+
+fn resolve(cables: &str, more: &str) -> Result<flitwise::config::Plan, String> {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("cables"), cables).unwrap();
+    std::fs::write(dir.path().join("four.vef"), TRACE).unwrap();
+    let hosts =
+        "# our nodes\nn3 slots=2 max_slots=4\n\nn1 HCA-1:1  # by its full name\nlid 4\n0x11\n";
+    std::fs::write(dir.path().join("hosts"), hosts).unwrap();
+    std::fs::write(dir.path().join("numbers"), "3\n1\n2\n0\n").unwrap();
+    std::fs::write(dir.path().join("typo"), "n1\nn9 slots=2\n").unwrap();
+    std::fs::write(dir.path().join("slots"), "n1 slots=many\n").unwrap();
+    let text = format!(
+        "[fabric]\nkind = \"voq\"\ntopology = {{ kind = \"ibnetdiscover\", file = \"cables\" }}\n{more}"
+    );
+    resolve_text("test.toml", &text, dir.path(), &[]).map_err(|e| e.to_string())
+}
+
+fn placed(placement: &str) -> Result<Vec<u32>, String> {
+    let job = format!("[[job]]\ntrace = \"four.vef\"\n{placement}\n");
+    let plan = resolve(CABLES, &job)?;
+    let nics = plan.experiment.place(&[4]).map_err(|e| e.to_string())?;
+    Ok(nics[0].iter().map(|nic| nic.get()).collect())
+}
+
+#[test]
+fn ranks_are_placed_by_the_names_of_hosts() {
+    let list = "placement = { list = [\"n4\", \"0x10\", \"lid 2\", 2] }";
+    assert_eq!(placed(list).unwrap(), [3, 0, 1, 2]);
+    // Hosts of a file have slots, and more hosts than ranks may be listed.
+    let file = "placement = { file = \"hosts\" }";
+    assert_eq!(placed(file).unwrap(), [2, 2, 0, 3]);
+    let numbers = "placement = { file = \"numbers\" }\ntasks_per_node = 2";
+    assert_eq!(placed(numbers).unwrap(), [3, 3, 1, 1]);
+    for (placement, part) in [
+        (
+            "{ list = [\"n9\"] }",
+            "no host is called `n9`; did you mean",
+        ),
+        ("{ list = [] }", "the list is empty"),
+        ("{ list = [0, 1, 2, 4] }", "NIC 4 does not exist"),
+        ("{ list = [0, -1] }", "job.0.placement"),
+        ("{ file = \"typo\" }", "typo:2: no host is called `n9`"),
+        (
+            "{ file = \"slots\" }",
+            "slots:1: `many` is no number of slots",
+        ),
+        ("{ file = \"absent\" }", "absent"),
+        ("{ hosts = [] }", "unknown field `hosts`"),
+    ] {
+        let message = placed(&format!("placement = {placement}")).unwrap_err();
+        assert!(message.contains(part), "{placement}: {message}");
+    }
+    // Too few slots.
+    let few = placed("placement = { list = [\"n1\"] }").unwrap_err();
+    assert!(few.contains("4 ranks") || few.contains('4'), "{few}");
+}
+
+#[test]
+fn a_topology_without_names_has_none() {
+    let text = "fabric.topology = { kind = \"single\", nics = 16 }\n[[job]]\n\
+                trace = \"traces/randomaccess-16.vef.gz\"\nplacement = { list = [\"n1\"] }\n";
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let error = resolve_text("test.toml", text, root, &[]).unwrap_err();
+    let message = error.to_string();
+    assert!(
+        message.contains("the NICs of this topology have none"),
+        "{message}"
+    );
+}
+
+#[test]
+fn parts_have_the_names_of_the_dump() {
+    let flow = "[[background]]\nrate = 0.1\n";
+    let plan = resolve(CABLES, flow).unwrap();
+    let names = plan.experiment.fabric.topology.names().unwrap();
+    let at = SwitchPort::new(SwitchId::new(0), PortId::new(4));
+    assert_eq!(names.end_label(at.into()), "leaf one port 5");
+    assert_eq!(names.end_label(LinkEnd::Nic(NicId::new(3))), "n4 HCA-1");
+    assert_eq!(names.switch(SwitchId::new(1)).unwrap().lid, Some(7));
+    // Names decide nothing.
+    let renamed = resolve(&CABLES.replace("HCA-1", "mlx5_0"), flow).unwrap();
+    assert_ne!(renamed.experiment.fabric.topology.names(), Some(names));
+    let hash = |plan: &flitwise::config::Plan| experiment_hash(&plan.experiment);
+    assert_eq!(hash(&renamed), hash(&plan));
+}
+
+/// Gb/s of the links at ports (switch, port).
+fn speeds(cables: &str, keys: &str) -> Result<[u64; 5], String> {
+    let plan = resolve(cables, &format!("{keys}\n[[background]]\nrate = 0.1\n"))?;
+    let fabric = &plan.experiment.fabric;
+    let tick = fabric.units.tick.length_ps();
+    let flit = Ratio::whole(u64::from(fabric.units.flit_bytes) * 8);
+    let rate = |(switch, port)| {
+        let flits = fabric.link_rate(SwitchId::new(switch), PortId::new(port));
+        let bits = flits.checked_mul(flit).unwrap().checked_div(tick).unwrap();
+        (bits.to_f64() * 1000.0).round() as u64
+    };
+    Ok([(0, 0), (1, 1), (0, 4), (0, 6), (1, 5)].map(rate))
+}
+
+#[test]
+fn links_have_the_speeds_of_the_dump_unless_keys_set_them() {
+    assert_eq!(speeds(CABLES, "").unwrap(), [100, 32, 200, 100, 100]);
+    let host = "host_link_speed = \"HDR\"";
+    assert_eq!(speeds(CABLES, host).unwrap(), [200, 200, 200, 100, 100]);
+    let link = "link_speed = \"NDR\"";
+    assert_eq!(speeds(CABLES, link).unwrap(), [100, 32, 400, 400, 400]);
+    // Of a link that is listed, at either end, the list decides.
+    let listed = "link_speeds = [{ switch = 1, port = 5, speed = \"EDR x1\" }]";
+    assert_eq!(speeds(CABLES, listed).unwrap(), [100, 32, 200, 25, 25]);
+    // Old tools print no speed: then the preset decides, here 40 Gb/s less the encoding.
+    let without: String = CABLES
+        .lines()
+        .map(|line| match line.rsplit_once(' ') {
+            Some((rest, word)) if word.contains("DR") => format!("{rest}\n"),
+            _ => format!("{line}\n"),
+        })
+        .collect();
+    let usual = speeds(&without, "").unwrap();
+    assert!(usual.iter().all(|&speed| speed == usual[0]), "{usual:?}");
+    let unknown = CABLES.replace("2xHDR", "4xXYZ");
+    let message = speeds(&unknown, "").unwrap_err();
+    assert!(message.contains("a link speed of `4xXYZ`"), "{message}");
+    assert!(message.contains("set fabric.link_speed"), "{message}");
+    assert_eq!(speeds(&unknown, link).unwrap()[3], 400);
+}
+
+#[test]
+fn what_a_file_says_about_itself_changes_nothing() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let plan = |about: &str| {
+        let text = format!(
+            "{about}\n[fabric]\ntopology = {{ kind = \"single\", nics = 4 }}\n[[background]]\nrate = 0.1\n"
+        );
+        resolve_text("test.toml", &text, root, &[]).map_err(|e| e.to_string())
+    };
+    let named = plan("name = \"A\"\ndescription = \"One\\ntwo\"\ntags = [\"x\", \"y\"]").unwrap();
+    assert_eq!(named.about.name.as_deref(), Some("A"));
+    assert_eq!(named.about.tags, ["x", "y"]);
+    let plain = plan("").unwrap();
+    assert!(plain.about.is_empty());
+    assert_eq!(named.experiment, plain.experiment);
+    for (about, part) in [
+        ("name = \"\"", "name: is empty"),
+        ("name = \"a\\nb\"", "control character"),
+        ("name = 3", "name"),
+        ("description = \" \"", "description: is empty"),
+        ("tags = [\"a\", \"a\"]", "`a` is listed twice"),
+        ("tags = \"a\"", "tags"),
+        ("tags = [\"\"]", "tags.0: is empty"),
+    ] {
+        let message = plan(about).unwrap_err();
+        assert!(message.contains(part), "{about}: {message}");
+    }
+}
+
+/// All shipped experiments say what they are.
+#[test]
+fn shipped_experiments_have_names() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut names = std::collections::BTreeSet::new();
+    for dir in ["configs", "configs/interference"] {
+        for entry in std::fs::read_dir(root.join(dir)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|e| e != "toml") {
+                continue;
+            }
+            let table: toml::Table = std::fs::read_to_string(&path).unwrap().parse().unwrap();
+            let text = |key: &str| table[key].as_str().unwrap().to_owned();
+            assert!(
+                names.insert(text("name")),
+                "{}: {}",
+                path.display(),
+                text("name")
+            );
+            assert!(text("description").ends_with('.'), "{}", path.display());
+        }
+    }
+    assert!(names.len() > 30, "{}", names.len());
+}
