@@ -1,5 +1,6 @@
 //! `flitwise run`: runs an experiment and its baselines.
 
+use super::explain::no_gaps;
 use super::out::{Part, Target};
 use super::progress::{Shown, estimate};
 use super::timeline::TimelineArgs;

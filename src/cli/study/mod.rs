@@ -162,16 +162,18 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
         Some(jobs) => usize::from(jobs),
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };
-    let out = match (&options.out, options.dry_run) {
-        (Some(dir), false) => Some(StudyDir::open(dir, &name)?),
-        _ => None,
-    };
-    let mut session = session(options, threads)?;
+    let mut session = Session::new(threads);
     let prepared = Studied::prepare(&grid, &mut session, &control).map_err(bad_run)?;
     if control.stopped() {
         let what = "interrupted while the runs were prepared: nothing was simulated";
         return Err(CliError::Interrupted(what.to_owned()));
     }
+    // Nothing is created for a study that cannot run.
+    let out = match (&options.out, options.dry_run) {
+        (Some(dir), false) => Some(StudyDir::open(dir, &name)?),
+        _ => None,
+    };
+    session = with_records(session, options)?;
     if options.dry_run {
         return print(&plan_text(&grid, &estimate(&prepared, &session), threads));
     }
@@ -200,9 +202,8 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     outcome_of(&studied).and(printed)
 }
 
-/// A session with the records of the study.
-fn session(options: &Options, threads: usize) -> Result<Session, CliError> {
-    let session = Session::new(threads);
+/// The session with the records of the study.
+fn with_records(session: Session, options: &Options) -> Result<Session, CliError> {
     let in_out = || options.out.as_ref().map(|dir| dir.join("records"));
     let Some(dir) = options.records.clone().or_else(in_out) else {
         return Ok(session);
