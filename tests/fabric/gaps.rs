@@ -255,7 +255,12 @@ fn compare(spec: &FabricSpec, raw: &Raw) -> Result<[u64; 3], TestCaseError> {
             (run.end == voq::RunEnd::Finished, run.end_tick)
         }
     };
-    prop_assert!(oracle_ended);
+    let (last, of_naive) = (engine.stats().end_tick, naive.told.skipped);
+    prop_assert!(
+        oracle_ended,
+        "the engine ended at {last}: {:?}, the oracle at {end_tick}: {of_naive:?}",
+        told.skipped
+    );
     prop_assert_eq!(engine.stats().end_tick, end_tick);
     prop_assert_eq!(replay.tick_of(end_tick), end_tick + skipped.ticks);
     prop_assert_eq!(told.sorted(), naive.told.sorted());
