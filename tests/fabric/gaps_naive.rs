@@ -127,7 +127,8 @@ impl<'a> Naive<'a> {
             let (hop, Some(ps)) = self.state[at] else {
                 continue;
             };
-            if self.tick_of(ps) != now {
+            // A pair may end in a gap.
+            if self.tick_of(ps) > now {
                 continue;
             }
             self.state[at].1 = None;

@@ -117,12 +117,14 @@ fn what_waits_outlasts_the_end_of_its_flow() {
             stop: 120,
             ..flow(0, 4, (1, 5), 3)
         };
+        let whole = run(std::slice::from_ref(&ends), 3, 5_000).len() as u64;
         let mut drain = Drain::new(&[ends], 3, queueing);
         drain.act(100);
         let all = created(&drain.background, 100);
         assert!(drain.background.waiting(100) > 3);
         // Three sources with a message every 20 ticks.
-        assert_eq!(drain.background.pass_over(100, 500), 3);
+        assert!((2..=3).contains(&(whole - all)));
+        assert_eq!(drain.background.pass_over(100, 500), whole - all);
         drain.replenish(600, usize::MAX, |_| true);
         assert_eq!(drain.taken.len() as u64, all);
         assert_eq!(drain.background.next_tick(), Tick::MAX);
