@@ -43,7 +43,7 @@ pub(super) fn delays(hops: &[Hop], created: Tick, alone: &Alone, late: Tick) -> 
     // On another path than alone there is nothing to compare with behind the NIC: all goes to the link
     // with the longest wait.
     let same_path = alone.starts.len() == hops.len();
-    let longest = (0..=last).max_by_key(|&at| hops[at].start - hops[at].first);
+    let longest = (0..=last).max_by_key(|&at| hops[at].start.saturating_sub(hops[at].first));
     let (mut found, mut before, mut debt): (Vec<(usize, i128)>, i128, i128) = (Vec::new(), 0, 0);
     for at in 0..=last {
         let now = match at {

@@ -109,7 +109,7 @@ pub struct RankShare {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CollectiveShare {
-    /// `collective 12`.
+    /// `collective 12 (bcast)`.
     pub name: String,
     /// What it was for.
     pub parts: Parts,

@@ -267,7 +267,11 @@ impl Tracer {
             output.watchers = output.watchers.saturating_sub(1);
         }
         if let Some(numbers) = self.at_nics.get_mut(&src) {
-            numbers.retain(|&other| other != number);
+            // Most are over in the order of their creation.
+            match numbers.front() == Some(&number) {
+                true => drop(numbers.pop_front()),
+                false => numbers.retain(|&other| other != number),
+            }
         }
     }
 

@@ -14,6 +14,7 @@ use super::members::Key;
 use super::messages::RankPair;
 use super::program::{RankId, StreamId};
 use super::queue::{Event, What};
+use std::fmt;
 
 /// The cause of the first events.
 const ROOT: u32 = 0;
@@ -27,6 +28,8 @@ pub(super) struct Causes {
     present: u32,
     /// By slot of a message: what is to be known of it when it is reported.
     posted: Vec<Option<Posted>>,
+    /// The collective that the next message belongs to.
+    collective: Option<Named>,
     jobs: Vec<OfJob>,
 }
 
@@ -46,12 +49,26 @@ enum Happened {
     Start,
     /// A stream of the rank went on with this operation.
     Stream(RankId, StreamId, u64),
-    /// The rank went on with a collective, or took up what arrived.
-    Member(RankId),
+    /// The rank went on with this collective, or took up what arrived.
+    Member(RankId, Option<Named>),
     /// The message arrived.
     Arrived(Box<Posted>),
     /// It left the NIC of its sender.
     Left(Box<Posted>),
+}
+
+/// A collective, and what it does.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Named {
+    pub key: Key,
+    /// `bcast`, say.
+    pub operation: &'static str,
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.key, self.operation)
+    }
 }
 
 /// A message, and the event that sent it.
@@ -59,7 +76,7 @@ enum Happened {
 pub(super) struct Posted {
     pub job: u32,
     pub ranks: RankPair,
-    pub collective: Option<Key>,
+    collective: Option<Named>,
     pub message: OnTheWay,
     /// Reports that will come.
     pub reports: u32,
@@ -68,17 +85,11 @@ pub(super) struct Posted {
 
 impl Posted {
     /// A message that is about to be [posted](Causes::posted).
-    pub(super) fn new(
-        job: u32,
-        ranks: RankPair,
-        collective: Option<Key>,
-        message: OnTheWay,
-        reports: u32,
-    ) -> Self {
+    pub(super) fn new(job: u32, ranks: RankPair, message: OnTheWay, reports: u32) -> Self {
         Self {
             job,
             ranks,
-            collective,
+            collective: None,
             message,
             reports,
             node: ROOT,
@@ -111,6 +122,7 @@ impl Causes {
             free: Vec::new(),
             present: ROOT,
             posted: Vec::new(),
+            collective: None,
             jobs: ranks.map(of_job).collect(),
         }
     }
@@ -163,7 +175,7 @@ impl Causes {
     }
 
     /// Begins to carry out an act.
-    pub(super) fn begin_act(&mut self, event: &Event) {
+    pub(super) fn begin_act(&mut self, event: &Event, collective: Option<Named>) {
         let &Event {
             job,
             rank,
@@ -174,7 +186,7 @@ impl Causes {
         self.jobs[job as usize].acted[rank.index()] = ps;
         let what = match event.what {
             What::Stream(stream) => Happened::Stream(rank, stream, record),
-            _ => Happened::Member(rank),
+            _ => Happened::Member(rank, collective),
         };
         self.begin(event.cause, ps, what);
     }
@@ -217,6 +229,11 @@ impl Causes {
         self.release(last);
     }
 
+    /// The next message that the present event sends belongs to this collective.
+    pub(super) fn goes_on_with(&mut self, collective: Named) {
+        self.collective = Some(collective);
+    }
+
     /// The present event sends the message of `slot`.
     pub(super) fn posted(&mut self, slot: u32, posted: Posted) {
         for _ in 0..posted.reports {
@@ -228,6 +245,7 @@ impl Causes {
         }
         self.posted[at] = Some(Posted {
             node: self.present,
+            collective: self.collective.take(),
             ..posted
         });
     }
@@ -261,7 +279,7 @@ impl Node {
         let (rank, collective, kind) = match &self.what {
             _ if self.cause == ROOT => {
                 let rank = match &self.what {
-                    Happened::Stream(rank, ..) | Happened::Member(rank) => *rank,
+                    Happened::Stream(rank, ..) | Happened::Member(rank, _) => *rank,
                     _ => RankId::default(),
                 };
                 (rank, None, LegKind::Start)
@@ -270,7 +288,11 @@ impl Node {
             &Happened::Stream(rank, stream, operation) => {
                 (rank, None, LegKind::Computing { stream, operation })
             }
-            Happened::Member(rank) => (*rank, None, LegKind::Reduction),
+            Happened::Member(rank, named) => (
+                *rank,
+                named.map(|named| named.to_string()),
+                LegKind::Reduction,
+            ),
             Happened::Arrived(posted) => posted.leg(LegKind::Arrival),
             Happened::Left(posted) => posted.leg(LegKind::Injection),
         };
@@ -286,7 +308,7 @@ impl Node {
 
 impl Posted {
     fn leg(&self, kind: impl Fn(OnTheWay) -> LegKind) -> (RankId, Option<String>, LegKind) {
-        let collective = self.collective.map(|key| key.to_string());
+        let collective = self.collective.map(|named| named.to_string());
         (self.ranks.from, collective, kind(self.message))
     }
 }
@@ -314,7 +336,7 @@ mod tests {
         for _ in 0..1000 {
             let event = queue.pop_until(u64::MAX).unwrap();
             last = event.ps;
-            queue.causes.as_mut().unwrap().begin_act(&event);
+            queue.causes.as_mut().unwrap().begin_act(&event, None);
             queue.causes.as_mut().unwrap().is_last(0);
             // Rank 0 goes on by itself and wakes rank 1, whose events lead to nothing.
             if event.rank == RankId::new(0) {

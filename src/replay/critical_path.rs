@@ -15,7 +15,7 @@ pub struct Leg {
     pub to_ps: u64,
     /// The rank that computes or sends. Before the start of the job, the rank that begins the path.
     pub rank: RankId,
-    /// The collective that it belongs to, in words: `collective 12`.
+    /// The collective that it belongs to, in words: `collective 12 (bcast)`.
     pub collective: Option<String>,
     /// What happened.
     pub kind: LegKind,

@@ -234,7 +234,12 @@ impl<'a> Replay<'a> {
             return self.note(event.what, event.ps, out);
         }
         if let Some(causes) = &mut self.queue.causes {
-            causes.begin_act(event);
+            let rank = &self.jobs[event.job as usize].ranks[event.rank.index()];
+            let named = match event.what {
+                What::Member(number) => rank.members.named(number),
+                _ => None,
+            };
+            causes.begin_act(event, named);
         }
         let shared = &mut Shared {
             queue: &mut self.queue,

@@ -105,7 +105,7 @@ impl Link {
                 late_ps: 0,
             };
             let reports = 1 + u32::from(release == Release::Injected);
-            let posted = Posted::new(self.job, ranks, purpose.collective(), message, reports);
+            let posted = Posted::new(self.job, ranks, message, reports);
             causes.posted(slot, posted);
         }
         if src == dst {

@@ -1,5 +1,6 @@
 //! The collectives that a rank has entered: it carries out the steps of its plans.
 
+use super::causes::Named;
 use super::collectives::{Algorithm, Plan, Step};
 use super::link::{Link, Shared, TOO_LATE};
 use super::messages::{Purpose, RankPair, Release};
@@ -125,6 +126,14 @@ impl Member {
         self.ranks[self.me as usize]
     }
 
+    /// The collective, and what it does.
+    fn named(&self) -> Named {
+        Named {
+            key: self.key,
+            operation: self.plan.operation(),
+        }
+    }
+
     fn act(&self, job: u32) -> Act {
         Act {
             job,
@@ -155,6 +164,9 @@ impl Member {
             Key::Call { .. } => 0,
             Key::Id(_) => bytes,
         });
+        if let Some(causes) = &mut carrier.shared.queue.causes {
+            causes.goes_on_with(self.named());
+        }
         link.post(ps, ranks, bytes, purpose, release, carrier.shared)?;
         self.sends += u32::from(release != Release::Handed);
         Ok(())
@@ -228,6 +240,12 @@ impl Members {
     /// Those under way, in the order in which the rank entered them.
     pub(super) fn open(&self) -> &[Member] {
         &self.open
+    }
+
+    /// The collective under way of this number.
+    pub(super) fn named(&self, number: u32) -> Option<Named> {
+        let member = self.open.iter().find(|member| member.number == number);
+        member.map(Member::named)
     }
 
     /// True if the rank has entered this collective and not completed it.

@@ -58,16 +58,6 @@ pub(super) enum Purpose {
     Mpi(Packet),
 }
 
-impl Purpose {
-    /// The collective that the message belongs to.
-    pub(super) fn collective(&self) -> Option<Key> {
-        match self {
-            Self::Collective { key, .. } => Some(*key),
-            Self::PointToPoint { .. } | Self::Mpi(_) => None,
-        }
-    }
-}
-
 /// When a send is complete for its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Release {

@@ -10,6 +10,8 @@ use crate::explain::{
 use crate::run::{RunResult, Simulation};
 use crate::units::{human_count, human_time};
 use serde_json::{Map, Value, json};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 /// Rows of the tables that the page shows.
@@ -25,13 +27,32 @@ pub(super) fn explanation_json(plan: &Plan, result: &RunResult) -> Value {
     json!(all.map(|all| all.iter().map(one).collect::<Vec<_>>()))
 }
 
-/// The explanation of job `job` of the experiment in its baseline.
-#[must_use]
-pub fn in_baseline<'a>(plan: &Plan, result: &'a RunResult, job: usize) -> Option<&'a Explanation> {
+/// What a job is compared with.
+#[derive(Clone, Copy)]
+struct Before<'a> {
+    experiment: &'a Experiment,
+    explained: &'a Explanation,
+}
+
+/// Job `job` of the experiment in its baseline.
+fn in_baseline<'a>(plan: &'a Plan, result: &'a RunResult, job: usize) -> Option<Before<'a>> {
     let mut runs = plan.baselines.iter().zip(&result.baselines);
     runs.find_map(|(baseline, run)| {
         let &(_, other) = baseline.jobs.iter().find(|&&(main, _)| main == job)?;
-        explanation_of(run, other)
+        Some(Before {
+            experiment: &baseline.experiment,
+            explained: explanation_of(run, other)?,
+        })
+    })
+}
+
+/// The job of this name in another run.
+fn by_name<'a>(plan: &'a Plan, result: &'a RunResult, name: &str) -> Option<Before<'a>> {
+    let experiment = &plan.experiment;
+    let job = experiment.jobs.iter().position(|job| job.name == name)?;
+    Some(Before {
+        experiment,
+        explained: explanation_of(&result.main, job)?,
     })
 }
 
@@ -50,7 +71,7 @@ fn job_json(
     experiment: &Experiment,
     run: &Simulation,
     explained: &Explanation,
-    before: Option<&Explanation>,
+    before: Option<Before<'_>>,
 ) -> Value {
     let Explanation {
         job,
@@ -100,20 +121,49 @@ fn job_json(
         "ranks": ranks.collect::<Vec<_>>(),
         "collectives": collectives.collect::<Vec<_>>(),
         "phases": phases.collect::<Vec<_>>(),
-        "against_baseline": before.map(|before| difference_json(explained, before)),
+        "against_baseline": before.map(|before| difference_json(experiment, explained, before)),
     })
 }
 
 /// What each part of `explained` is longer than in `before`; shorter if negative.
-fn difference_json(explained: &Explanation, before: &Explanation) -> Value {
+fn difference_json(experiment: &Experiment, explained: &Explanation, before: Before<'_>) -> Value {
     let one = |part: Part| {
-        let more = explained.parts.difference(&before.parts, part);
+        let more = explained.parts.difference(&before.explained.parts, part);
         (part.key().to_owned(), json!(signed(more)))
     };
+    let culprits = culprits_more(experiment, explained, before);
+    let culprits = culprits
+        .iter()
+        .map(|(from, sl, ps)| json!({ "from": from, "sl": sl, "ps": signed(*ps) }));
     json!({
-        "total_ps": signed(i128::from(explained.total_ps) - i128::from(before.total_ps)),
+        "total_ps": signed(i128::from(explained.total_ps) - i128::from(before.explained.total_ps)),
         "parts": Part::ALL.map(one).into_iter().collect::<Map<_, _>>(),
+        "culprits": culprits.collect::<Vec<_>>(),
     })
+}
+
+/// For how much longer the packets of each were in the way than before, by name and service level, the
+/// largest difference first.
+fn culprits_more(
+    experiment: &Experiment,
+    explained: &Explanation,
+    before: Before<'_>,
+) -> Vec<(String, String, i128)> {
+    let mut more: BTreeMap<(String, String), i128> = BTreeMap::new();
+    let runs = [
+        (experiment, explained, 1),
+        (before.experiment, before.explained, -1),
+    ];
+    for (experiment, explained, sign) in runs {
+        for share in &explained.culprits {
+            let (from, sl) = names(experiment, share.culprit);
+            *more.entry((from, sl.to_owned())).or_default() += sign * i128::from(share.ps);
+        }
+    }
+    let one = |((from, sl), ps)| (from, sl, ps);
+    let mut more: Vec<_> = more.into_iter().map(one).collect();
+    more.sort_by_key(|&(_, _, ps): &(String, String, i128)| Reverse(ps.unsigned_abs()));
+    more
 }
 
 /// A difference of times, which 64 bits hold: no run takes longer than 2⁶³ ps.
@@ -180,11 +230,10 @@ pub(super) fn write_lines(out: &mut String, plan: &Plan, result: &RunResult) -> 
         false => writeln!(out, "in its way      {culprits}; at {}", links.join(", "))?,
     }
     match in_baseline(plan, result, explained.job) {
-        Some(before) => writeln!(
-            out,
-            "than baseline   {}",
-            difference_words(explained, before)
-        ),
+        Some(before) => {
+            let words = difference_words(explained, before.explained);
+            writeln!(out, "than baseline   {words}")
+        }
         None => writeln!(
             out,
             "late partners   {} of {} messages, {} in all, which is within the parts above",
@@ -215,7 +264,7 @@ fn difference_words(explained: &Explanation, before: &Explanation) -> String {
     let of_part = |part| (explained.parts.difference(&before.parts, part), part);
     let mut parts: Vec<(i128, Part)> = Part::ALL.map(of_part).to_vec();
     parts.retain(|&(ps, _)| ps != 0);
-    parts.sort_by_key(|&(ps, _)| std::cmp::Reverse(ps.unsigned_abs()));
+    parts.sort_by_key(|&(ps, _)| Reverse(ps.unsigned_abs()));
     let words = parts
         .iter()
         .map(|&(ps, part)| format!("{} {}", part.words(), more(ps)));
@@ -238,7 +287,7 @@ pub fn explanation_page(
     for explained in result.main.explanation.iter().flatten() {
         let name = &plan.experiment.jobs[explained.job].name;
         let before = match against {
-            Some((plan, result)) => explanation_by_name(plan, result, name),
+            Some((plan, result)) => by_name(plan, result, name),
             None => in_baseline(plan, result, explained.job),
         };
         // Writing to a String does not fail.
@@ -247,27 +296,12 @@ pub fn explanation_page(
     out
 }
 
-/// The explanation of the job of this name.
-#[must_use]
-pub fn explanation_by_name<'a>(
-    plan: &Plan,
-    result: &'a RunResult,
-    name: &str,
-) -> Option<&'a Explanation> {
-    let job = plan
-        .experiment
-        .jobs
-        .iter()
-        .position(|job| job.name == name)?;
-    explanation_of(&result.main, job)
-}
-
 fn write_page(
     out: &mut String,
     plan: &Plan,
     run: &Simulation,
     explained: &Explanation,
-    before: Option<&Explanation>,
+    before: Option<Before<'_>>,
 ) -> fmt::Result {
     let name = &plan.experiment.jobs[explained.job].name;
     let total = explained.total_ps;
@@ -280,13 +314,11 @@ fn write_page(
         human_time(total)
     )?;
     if let Some(before) = before {
-        writeln!(
-            out,
-            "than baseline: {}",
-            difference_words(explained, before)
-        )?;
+        let words = difference_words(explained, before.explained);
+        writeln!(out, "than baseline: {words}")?;
     }
-    write_table(out, &part_rows(explained, before))?;
+    let parts_before = before.map(|before| before.explained);
+    write_table(out, &part_rows(explained, parts_before))?;
     writeln!(
         out,
         "\n{} messages on the path; for {} of them the receiver waited before they were sent, {} in all",
@@ -294,21 +326,11 @@ fn write_page(
         human_count(explained.late_partners),
         human_time(explained.late_partners_ps),
     )?;
-    let cells = |name: String, ps: u64| vec![name, human_time(ps), percent_of(ps, total)];
-    let mut rows = vec![
-        ["whose packets were in the way", "time", "share"]
-            .map(String::from)
-            .to_vec(),
-    ];
-    for share in explained.culprits.iter().take(ROWS) {
-        let (from, sl) = names(&plan.experiment, share.culprit);
-        rows.push(cells(format!("{from} ({sl})"), share.ps));
-    }
-    write_table(out, &rows)?;
+    write_table(out, &culprit_rows(&plan.experiment, explained, before))?;
     write_table(out, &link_rows(run, explained))?;
     let mut ranks: Vec<(String, &Parts)> = Vec::new();
     let mut by_time: Vec<_> = explained.ranks.iter().collect();
-    by_time.sort_by_key(|share| std::cmp::Reverse(share.parts.total()));
+    by_time.sort_by_key(|share| Reverse(share.parts.total()));
     ranks.extend(
         by_time
             .iter()
@@ -353,6 +375,35 @@ fn part_rows(explained: &Explanation, before: Option<&Explanation>) -> Vec<Vec<S
         if let Some(before) = before {
             row.push(before.parts.of(part).to_string());
             row.push(more(explained.parts.difference(&before.parts, part)));
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+fn culprit_rows(
+    experiment: &Experiment,
+    explained: &Explanation,
+    before: Option<Before<'_>>,
+) -> Vec<Vec<String>> {
+    let header = ["whose packets were in the way", "time", "share"];
+    let mut rows = vec![header.map(String::from).to_vec()];
+    let differences = before.map(|before| culprits_more(experiment, explained, before));
+    if differences.is_some() {
+        rows[0].push("more".to_owned());
+    }
+    for share in explained.culprits.iter().take(ROWS) {
+        let (from, sl) = names(experiment, share.culprit);
+        let mut row = vec![
+            format!("{from} ({sl})"),
+            human_time(share.ps),
+            percent_of(share.ps, explained.total_ps),
+        ];
+        if let Some(differences) = &differences {
+            let same =
+                |one: &&(String, String, i128)| (one.0.as_str(), one.1.as_str()) == (&from, sl);
+            let ps = differences.iter().find(same).map_or(0, |one| one.2);
+            row.push(more(ps));
         }
         rows.push(row);
     }

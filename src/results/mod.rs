@@ -23,7 +23,7 @@ mod timeline;
 
 pub use curve::curve_csv;
 pub use dtable::{DTABLE_SCHEMA, DTableReport};
-pub use explain::{explanation_by_name, explanation_page, in_baseline};
+pub use explain::explanation_page;
 pub use interval::{Interval, interval_95};
 pub use json::{SCHEMA, result_json};
 pub use latency::{Latency, latency};

@@ -1,8 +1,8 @@
 //! Explanations: their parts add up, and what they blame is what costs the time. Taken away, it is gone.
 
 use crate::support::generate;
-use flitwise::config::{Plan, resolve_text};
-use flitwise::explain::{Explanation, Part, Parts, Source};
+use flitwise::config::{Plan, load, resolve_text};
+use flitwise::explain::{Explanation, LISTED, Part, Parts, Source};
 use flitwise::results::{execution_time_ps, result_json, summary};
 use flitwise::run::{Control, RunResult, Session, Simulation, Status, run_plan};
 use proptest::prelude::*;
@@ -10,8 +10,8 @@ use std::fmt::Write;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
-/// Fabrics of 16 NICs.
-const FABRICS: [&str; 5] = [
+/// Fabrics of 16 NICs. On the last two messages do not take one path each.
+const FABRICS: [&str; 7] = [
     "[fabric]\npreset = \"opa-gen1\"\ntopology = { kind = \"k-ary-n-tree\", k = 4, n = 2 }\n",
     "[fabric]\npreset = \"opa-gen1\"\nvirtual_allocation = \"blind\"\n\
      topology = { kind = \"torus\", dimensions = [4, 2], concentration = 2 }\n",
@@ -20,7 +20,13 @@ const FABRICS: [&str; 5] = [
      [congestion_control]\nkind = \"ib\"\n",
     "[fabric]\npreset = \"ib-qdr\"\ntopology = { kind = \"k-ary-n-tree\", k = 4, n = 2 }\n\
      [congestion_control]\nkind = \"ib\"\n",
+    "[fabric]\npreset = \"ib-qdr\"\npaths = \"valiant\"\n\
+     topology = { kind = \"torus\", dimensions = [4, 2], concentration = 2 }\n",
+    "[fabric]\npreset = \"opa-gen1\"\nup_ports = \"least-queued\"\n\
+     topology = { kind = \"k-ary-n-tree\", k = 4, n = 2 }\n",
 ];
+/// Those where messages take the same path each time.
+const SAME_PATHS: usize = 5;
 
 fn plan(text: &str) -> Plan {
     let mut plan = resolve_text("test.toml", text, Path::new(""), &[])
@@ -91,7 +97,10 @@ fn check(explained: &Explanation, run: &Simulation) -> Result<(), TestCaseError>
     let culprits: u64 = explained.culprits.iter().map(|share| share.ps).sum();
     prop_assert_eq!(culprits, explained.parts.of(Part::Queueing));
     let links: u64 = explained.links.iter().map(|share| share.ps()).sum();
-    prop_assert_eq!(links, explained.parts.contention());
+    match explained.links.len() < LISTED {
+        true => prop_assert_eq!(links, explained.parts.contention()),
+        false => prop_assert!(links <= explained.parts.contention()),
+    }
     prop_assert!(sum(explained.collectives.iter().map(|share| &share.parts)) <= end_ps);
     Ok(())
 }
@@ -107,7 +116,7 @@ proptest! {
     /// Without them the job takes what is left, to the picosecond.
     #[test]
     fn without_what_is_blamed_the_time_falls_as_said(
-        hops in hops(), fabric in 0..FABRICS.len(), rate in 1..60, seed in 0..1000,
+        hops in hops(), fabric in 0..SAME_PATHS, rate in 1..60, seed in 0..1000,
         by_job in any::<bool>(),
     ) {
         let trace = file(&token(8, &hops));
@@ -168,6 +177,9 @@ proptest! {
         prop_assert_eq!(against["total_ps"].as_i64(), Some(more));
         let parts = against["parts"].as_object().unwrap().values();
         prop_assert_eq!(parts.map(|part| part.as_i64().unwrap()).sum::<i64>(), more);
+        let culprits = against["culprits"].as_array().unwrap().iter();
+        let culprits: i64 = culprits.map(|share| share["ps"].as_i64().unwrap()).sum();
+        prop_assert_eq!(Some(culprits), against["parts"]["queueing_ps"].as_i64());
         // Explaining changes nothing else, and says the same again.
         let mut plain = plan.clone();
         plain.explain = false;
@@ -176,6 +188,35 @@ proptest! {
         prop_assert_eq!(&without.main.stats, &result.main.stats);
         prop_assert_eq!(&run(&plan).main.explanation, &result.main.explanation);
     }
+}
+
+/// Of a shipped experiment beside a hotspot all kinds of waits are seen, and of whom.
+#[test]
+fn every_kind_of_wait_occurs() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/ib-hpl-16-hotspot.toml");
+    let sets = ["congestion_control.kind=ib", "job.0.compute_scale=0.0001"].map(String::from);
+    let mut plan = load(&file, &sets).unwrap();
+    plan.explain = true;
+    let result = run(&plan);
+    let explained = only(&result.main);
+    check(explained, &result.main).unwrap();
+    for part in Part::ALL {
+        let there = ![Part::Start, Part::Reduction, Part::InsideNodes].contains(&part);
+        assert_eq!(explained.parts.of(part) > 0, there, "{part:?}");
+    }
+    let sources = explained.culprits.iter().map(|share| share.culprit.source);
+    let sources: Vec<Source> = sources.collect();
+    for source in [Source::Job(0), Source::Background(0), Source::Background(6)] {
+        assert!(sources.contains(&source), "{source:?}: {sources:?}");
+    }
+    assert!(
+        explained
+            .collectives
+            .iter()
+            .all(|share| share.name.ends_with(')'))
+    );
+    let before = only(&result.baselines[0]);
+    assert_eq!(before.parts.of(Part::CreditStalls), 0);
 }
 
 /// NICs 1 and 2 send to NIC 3 at the same time: the second message waits for the first one, at the link

@@ -127,6 +127,7 @@ fn every_key_of_a_result_is_documented() {
         TRACE,
         "--set",
         "job.0.compute_scale=0.1",
+        "--explain",
         "--json",
     ]);
     let curve = result(&[
@@ -155,6 +156,13 @@ fn collect(value: &Value, path: &str, keys: &mut BTreeSet<String>) {
                 // The experiment of a baseline has the form of the run's experiment.
                 if path == "baselines[]" && key == "experiment" {
                     keys.insert("baselines[].experiment".into());
+                    continue;
+                }
+                // One row names the parts of all.
+                if path.starts_with("explanation[]") && key == "parts" {
+                    keys.insert(format!("{path}.parts"));
+                    let parts = value.as_object().unwrap().keys();
+                    keys.extend(parts.cloned());
                     continue;
                 }
                 let by_level = ["latency_ns", "curve[].service_levels"];

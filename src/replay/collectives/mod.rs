@@ -189,6 +189,24 @@ impl Plan {
         }
     }
 
+    /// The operation: `bcast`, say.
+    #[must_use]
+    pub fn operation(&self) -> &'static str {
+        match self.algorithm {
+            Algorithm::Bcast(_) => "bcast",
+            Algorithm::Reduce(_) => "reduce",
+            Algorithm::Allreduce(_) => "allreduce",
+            Algorithm::Gather(_) => "gather",
+            Algorithm::Scatter(_) => "scatter",
+            Algorithm::Allgather(_) => "allgather",
+            Algorithm::Alltoall(_) => "alltoall",
+            Algorithm::Barrier(_) => "barrier",
+            Algorithm::ReduceScatter(_) => "reduce-scatter",
+            Algorithm::Scan(_) => "scan",
+            Algorithm::Exscan(_) => "exscan",
+        }
+    }
+
     /// The operation and its algorithm.
     #[must_use]
     pub fn algorithm(&self) -> Algorithm {
