@@ -339,7 +339,7 @@ fn what_is_no_dragonfly_is_refused() {
         assert_eq!(error.key, "fabric.topology.groups");
         assert!(error.problem.contains("1 to 9 (a h + 1)"), "{error}");
     }
-    assert_eq!(error(2, 4, 2, None, Some(73)).key, "fabric.hosts");
+    assert_eq!(error(2, 4, 2, None, Some(73)).key, "fabric.topology.hosts");
     assert!(error(60, 60, 60, None, None).problem.contains("179 ports"));
     assert!(
         error(1, u32::MAX, u32::MAX, None, None)
