@@ -65,10 +65,8 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
         outcome.map_err(|e| failed(&e, file, sets))
     };
     let result = simulate(&args.experiment, &plan, &sets);
-    let against = match &other {
-        Some((file, plan)) => Some((plan, simulate(file, plan, &[]))),
-        None => None,
-    };
+    let others = other.as_ref();
+    let against = others.map(|(file, plan)| (plan, simulate(file, plan, &[])));
     if let Some(shown) = &shown {
         shown.finish();
     }

@@ -79,9 +79,9 @@ pub(super) struct Output {
     /// Ticks without credits: from, and until before.
     pub stalls: VecDeque<(Tick, Tick)>,
     /// Messages that wait for it or have waited, and are on their way.
-    watchers: u32,
+    pub watchers: u32,
     /// When the first of these came.
-    since: Tick,
+    pub since: Tick,
 }
 
 /// A message that is followed.
