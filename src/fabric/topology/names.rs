@@ -173,13 +173,19 @@ impl Names {
         }
     }
 
-    /// A name that may be meant, as part of a message.
+    /// A name that may be meant, as part of a message: with at most one letter in three another one.
     fn nearest(&self, text: &str) -> String {
-        let close = |label: &&String| strsim::damerau_levenshtein(label, text);
-        let nearest = self.nic_labels.iter().min_by_key(close);
-        match nearest.filter(|label| close(label) <= 2) {
-            Some(label) => format!("; did you mean {}?", quoted(label)),
-            None => String::new(),
+        let hosts = self
+            .nic_labels
+            .iter()
+            .filter_map(|label| label.split_whitespace().next());
+        let all = self.nic_labels.iter().map(String::as_str).chain(hosts);
+        let near = all.map(|name| (strsim::damerau_levenshtein(name, text), name));
+        match near.min_by_key(|&(distance, _)| distance) {
+            Some((distance, name)) if 3 * distance <= text.chars().count() => {
+                format!("; did you mean {}?", quoted(name))
+            }
+            _ => String::new(),
         }
     }
 }
@@ -279,7 +285,7 @@ mod tests {
         );
         assert!(error("twin").contains("twin (0x12), twin (0x13)"));
         assert!(error("twin (0x14)").contains("did you mean `twin (0x12)`?"));
-        for text in ["", "n3 HCA", "0x99", "lid 99", "lid", "5"] {
+        for text in ["", "n7 other", "0x99", "lid 99", "lid", "5"] {
             assert!(error(text).contains("no host is called"), "{text}");
         }
     }
