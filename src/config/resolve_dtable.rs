@@ -40,7 +40,14 @@ pub enum DTableForm {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(
+    dead_code,
+    reason = "the words about itself that any file may have say nothing here"
+)]
 struct RawSpecification {
+    name: Option<String>,
+    description: Option<String>,
+    tags: Option<Vec<String>>,
     dtable: RawTable,
 }
 

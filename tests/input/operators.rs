@@ -73,7 +73,7 @@ fn ranks_are_placed_by_the_names_of_hosts() {
     for (placement, part) in [
         (
             "{ list = [\"n9\"] }",
-            "no host is called `n9`; did you mean",
+            "no host is called `n9`; give a name, a GUID",
         ),
         ("{ list = [] }", "the list is empty"),
         ("{ list = [0, 1, 2, 4] }", "NIC 4 does not exist"),

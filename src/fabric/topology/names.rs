@@ -30,6 +30,9 @@ pub struct NicName {
     pub lid: u16,
 }
 
+/// A way to tell whether a NIC is meant.
+type Way<'a> = &'a dyn Fn(NicId, &NicName) -> bool;
+
 /// The names of all switches and NICs, in their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Names {
@@ -124,7 +127,7 @@ impl Names {
     /// If none or several have that name, with what there is.
     pub fn find(&self, text: &str) -> Result<NicId, String> {
         let text = text.trim();
-        let found = |fits: &dyn Fn(NicId, &NicName) -> bool| -> Vec<NicId> {
+        let found = |fits: Way<'_>| -> Vec<NicId> {
             let nics = NicId::all(self.nics.len() as u32).zip(&self.nics);
             nics.filter(|&(id, nic)| fits(id, nic))
                 .map(|(id, _)| id)
@@ -135,7 +138,7 @@ impl Names {
         let lid = lid.and_then(|lid| lid.parse::<u16>().ok());
         let guid = text.strip_prefix("0x");
         let guid = guid.and_then(|guid| u64::from_str_radix(guid, 16).ok());
-        let ways: [&dyn Fn(NicId, &NicName) -> bool; 5] = [
+        let ways: [Way<'_>; 5] = [
             &|id, _| self.nic_label(id) == text,
             &|_, nic| nic.name == text,
             &|_, nic| host(&nic.name),
@@ -173,13 +176,19 @@ impl Names {
         }
     }
 
-    /// A name that may be meant, as part of a message.
+    /// A name that may be meant, as part of a message: with at most one letter in three another one.
     fn nearest(&self, text: &str) -> String {
-        let close = |label: &&String| strsim::damerau_levenshtein(label, text);
-        let nearest = self.nic_labels.iter().min_by_key(close);
-        match nearest.filter(|label| close(label) <= 2) {
-            Some(label) => format!("; did you mean {}?", quoted(label)),
-            None => String::new(),
+        let hosts = self
+            .nic_labels
+            .iter()
+            .filter_map(|label| label.split_whitespace().next());
+        let all = self.nic_labels.iter().map(String::as_str).chain(hosts);
+        let near = all.map(|name| (strsim::damerau_levenshtein(name, text), name));
+        match near.min_by_key(|&(distance, _)| distance) {
+            Some((distance, name)) if 3 * distance <= text.chars().count() => {
+                format!("; did you mean {}?", quoted(name))
+            }
+            _ => String::new(),
         }
     }
 }
@@ -279,7 +288,7 @@ mod tests {
         );
         assert!(error("twin").contains("twin (0x12), twin (0x13)"));
         assert!(error("twin (0x14)").contains("did you mean `twin (0x12)`?"));
-        for text in ["", "n3 HCA", "0x99", "lid 99", "lid", "5"] {
+        for text in ["", "n7 other", "0x99", "lid 99", "lid", "5"] {
             assert!(error(text).contains("no host is called"), "{text}");
         }
     }

@@ -122,6 +122,10 @@ struct Change {
 }
 
 /// A message on its way.
+#[cfg_attr(
+    not(feature = "perfetto"),
+    allow(dead_code, reason = "Perfetto alone shows the latency")
+)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Message {
     /// Its number, from 0.
