@@ -18,5 +18,6 @@ mod run_results;
 mod saturation;
 mod series;
 mod streams;
+mod studies;
 mod theory;
 mod validation;
