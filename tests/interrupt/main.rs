@@ -6,6 +6,7 @@ mod exit_codes;
 mod kills;
 mod out;
 mod signals;
+mod studies;
 
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;

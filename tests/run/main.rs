@@ -20,6 +20,7 @@ mod run_results;
 mod saturation;
 mod series;
 mod streams;
+mod studies;
 mod theory;
 mod timeline;
 mod validation;

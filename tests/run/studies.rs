@@ -1,0 +1,203 @@
+//! Studies: what is simulated, what of it is shared, and what the tables say.
+
+use flitwise::config::{Base, Study};
+use flitwise::run::{Control, Session};
+use flitwise::study::{
+    Grid, RowStatus, Studied, StudyProgress, StudySnapshot, Unwatched, estimate, write_tables,
+};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+
+/// A job beside background traffic on a small tree, its baseline the job alone under round robin.
+const EXPERIMENT: &str = r#"
+    fabric.topology = { kind = "k-ary-n-tree", k = 4, n = 2 }
+    [qos]
+    preset = "opa-5sl"
+    scheduler = "dtable"
+    [[job]]
+    trace = "traces/randomaccess-16.vef.gz"
+    sl = "CL"
+    placement = "random"
+    [[background]]
+    rate = 0.1
+    sl = "BK"
+"#;
+
+fn study(text: &str) -> Study {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    Study::of("test", Base::of_text("test.toml", text, root))
+}
+
+fn run(study: Study, session: &mut Session, threads: usize, seen: &dyn StudyProgress) -> Studied {
+    let control = Control::default();
+    let grid = Grid::of(study).unwrap();
+    let prepared = Studied::prepare(&grid, session, &control).unwrap();
+    Studied::run(grid, prepared, session, &control, seen, threads).unwrap()
+}
+
+fn tables(studied: &Studied) -> BTreeMap<String, Vec<u8>> {
+    let dir = tempfile::tempdir().unwrap();
+    write_tables(dir.path(), studied).unwrap();
+    let entries = std::fs::read_dir(dir.path()).unwrap();
+    let read = |entry: std::fs::DirEntry| {
+        let name = entry.file_name().into_string().unwrap();
+        (name, std::fs::read(entry.path()).unwrap())
+    };
+    entries.map(|entry| read(entry.unwrap())).collect()
+}
+
+fn grid_of_two_axes() -> Study {
+    let mut study = study(EXPERIMENT);
+    study.set_seeds("1..2").unwrap();
+    study.vary("qos.scheduler=rr,dtable").unwrap();
+    study.vary("background.0.rate=0..0.2:0.1").unwrap();
+    study
+}
+
+/// The furthest snapshot: those of two threads may come in either order.
+#[derive(Default)]
+struct Last(Mutex<Option<StudySnapshot>>);
+
+impl StudyProgress for Last {
+    fn update(&self, snapshot: &StudySnapshot) {
+        let mut last = self.0.lock().unwrap();
+        if last.is_none_or(|last| last.tasks_done < snapshot.tasks_done) {
+            *last = Some(*snapshot);
+        }
+    }
+}
+
+/// 12 runs. All share the baseline of a seed, and those of a scheduler its unloaded and ideal runs.
+#[test]
+fn equal_tasks_are_simulated_once_over_the_whole_study() {
+    let dir = tempfile::tempdir().unwrap();
+    let kept = || Session::new(2).with_records(dir.path()).unwrap();
+    let last = Last::default();
+    let studied = run(grid_of_two_axes(), &mut kept(), 2, &last);
+    assert_eq!(
+        (studied.runs, studied.missing, studied.failed()),
+        (12, 0, 0)
+    );
+    let last = last.0.into_inner().unwrap().unwrap();
+    let (experiments, baselines, references) = (12, 2, 2 * 2 * 2);
+    let tasks = experiments + baselines + references;
+    assert_eq!((last.tasks_done, last.tasks), (tasks, tasks));
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), tasks);
+
+    let mut session = kept();
+    let grid = Grid::of(grid_of_two_axes()).unwrap();
+    let prepared = Studied::prepare(&grid, &mut session, &Control::default()).unwrap();
+    let plan = estimate(&prepared, &session);
+    assert_eq!((plan.runs, plan.tasks, plan.recorded), (12, tasks, tasks));
+    assert!(plan.left.unwrap().is_zero());
+}
+
+#[test]
+fn tables_depend_neither_on_threads_nor_on_records() {
+    let alone = tables(&run(
+        grid_of_two_axes(),
+        &mut Session::new(1),
+        1,
+        &Unwatched,
+    ));
+    assert!(alone.len() >= 9, "{:?}", alone.keys());
+    let dir = tempfile::tempdir().unwrap();
+    for _ in ["fresh", "read back"] {
+        let mut session = Session::new(1).with_records(dir.path()).unwrap();
+        let others = tables(&run(grid_of_two_axes(), &mut session, 4, &Unwatched));
+        assert!(alone == others);
+    }
+}
+
+/// A row says what `flitwise run` says of the same experiment.
+#[test]
+fn rows_are_what_single_runs_say() {
+    use flitwise::results::{baseline_time_ps, execution_time_ps};
+    let studied = run(grid_of_two_axes(), &mut Session::new(1), 2, &Unwatched);
+    let row = studied.rows.last().unwrap();
+    assert_eq!((row.point, row.seed), (5, 2));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let sets = ["qos.scheduler=dtable", "background.0.rate=0.2", "seed=2"].map(String::from);
+    let plan = flitwise::config::resolve_text("test.toml", EXPERIMENT, root, &sets).unwrap();
+    let result = flitwise::run::run_plan(&plan, &Control::default(), 1).unwrap();
+    let time = execution_time_ps(&plan.experiment, &result.main);
+    assert_eq!(row.value("execution_time_ps"), Some(time as f64));
+    let baseline = baseline_time_ps(&plan, &result).unwrap();
+    assert_eq!(row.value("baseline_time_ps"), Some(baseline as f64));
+    let parts = [
+        "computing_ps",
+        "partners_ps",
+        "latency_and_serialisation_ps",
+        "queueing_ps",
+    ];
+    let sum: f64 = parts.iter().map(|part| row.value(part).unwrap()).sum();
+    assert_eq!(sum + row.value("credit_stalls_ps").unwrap(), time as f64);
+}
+
+#[test]
+fn a_failed_run_is_a_row_and_the_others_go_on() {
+    let mut study = study(EXPERIMENT);
+    // The job has 16 ranks.
+    study.vary("fabric.topology.k=3,4").unwrap();
+    let studied = run(study, &mut Session::new(1), 2, &Unwatched);
+    let statuses: Vec<RowStatus> = studied.rows.iter().map(|row| row.status).collect();
+    assert_eq!(statuses, [RowStatus::Failed, RowStatus::Complete]);
+    assert!(
+        studied.rows[0].reason.contains("9"),
+        "{}",
+        studied.rows[0].reason
+    );
+    assert_eq!(studied.failed(), 1);
+}
+
+#[test]
+fn seeds_are_added_until_the_interval_is_small_enough() {
+    let with = |part: &str, most| {
+        let mut study = study(EXPERIMENT);
+        study.set_seeds("1..2").unwrap();
+        study.set_until_ci(part, most).unwrap();
+        study.vary("background.0.rate=0.1,0.2").unwrap();
+        run(study, &mut Session::new(1), 2, &Unwatched)
+    };
+    let wide = with("99.9%", 30);
+    assert!(wide.runs <= 6, "{} runs", wide.runs);
+    // Never reached: each point has the most seeds, without a gap.
+    let narrow = with("0.0001%", 5);
+    assert_eq!(narrow.runs, 10);
+    let seeds: Vec<u64> = narrow.rows[..5].iter().map(|row| row.seed).collect();
+    assert_eq!(seeds, [1, 2, 3, 4, 5]);
+}
+
+/// The job beside another one is slower than alone, and its baseline does not depend on the other one.
+#[test]
+fn jobs_beside_one_another_share_their_baselines() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("study.toml");
+    let text = format!(
+        "[experiment.fabric]\ntopology = {{ kind = \"k-ary-n-tree\", k = 8, n = 2 }}\n\
+         [[experiment.job]]\nplacement = \"random\"\ncompute_scale = 0\n\
+         [[experiment.job]]\nplacement = \"random\"\ncompute_scale = 0\n\
+         [interference.jobs]\n\
+         a = {{ trace = \"{root}/traces/randomaccess-16.vef.gz\" }}\n\
+         b = {{ trace = \"{root}/traces/lammps_melt-16.vef.gz\" }}\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    let study = Study::load(&file).unwrap();
+    let mut session = Session::new(1);
+    let grid = Grid::of(study.clone()).unwrap();
+    let prepared = Studied::prepare(&grid, &mut session, &Control::default()).unwrap();
+    // 4 experiments; of each job the baseline, the unloaded and the ideal run.
+    assert_eq!(estimate(&prepared, &session).tasks, 4 + 2 * 3);
+    let studied = run(study, &mut session, 2, &Unwatched);
+    for row in &studied.rows {
+        let slowdown = row.value("slowdown_ratio").unwrap();
+        assert!((0.9..3.0).contains(&slowdown), "{slowdown}");
+        assert_eq!(row.jobs.len(), 2);
+    }
+    let baselines = studied.rows.iter().map(|row| row.value("baseline_time_ps"));
+    let baselines: Vec<_> = baselines.collect();
+    assert_eq!(baselines[0], baselines[1]);
+    assert_ne!(baselines[1], baselines[2]);
+}
