@@ -247,7 +247,10 @@ impl Workload for Naive<'_> {
         let going_on = self.state.iter().any(|state| state.1.is_some());
         self.ended = self.in_fabric == 0 && !going_on;
         if !self.ended {
-            while let Some(message) = self.background.pop_front_if(|m| m.created <= now) {
+            while self.background.front().is_some_and(|m| m.created <= now) {
+                let Some(message) = self.background.pop_front() else {
+                    break;
+                };
                 created.push(message);
             }
         }
