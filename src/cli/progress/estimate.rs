@@ -97,7 +97,7 @@ mod tests {
         let text = extrapolated(at(0, 1), at(1, 3));
         assert_eq!(
             text,
-            "at least 8 min: 1 s of simulated time, of which it simulates 2 ms a second"
+            "at least 8 min: 1.00 s of simulated time, of which it simulates 2.00 ms a second"
         );
         let text = extrapolated(at(0, 1), at(1, 1));
         assert!(text.starts_with("unknown"), "{text}");
