@@ -84,7 +84,7 @@ fn ranks_are_placed_by_the_names_of_hosts() {
             "slots:1: `many` is no number of slots",
         ),
         ("{ file = \"absent\" }", "absent"),
-        ("{ hosts = [] }", "unknown field `hosts`"),
+        ("{ hosts = [] }", "unknown key `hosts`"),
     ] {
         let message = placed(&format!("placement = {placement}")).unwrap_err();
         assert!(message.contains(part), "{placement}: {message}");

@@ -93,6 +93,17 @@ fn what_ranks_do_adds_up_to_the_execution_time() {
                 slices.insert(0, ("before".into(), 0, start));
             }
         }
+        // Between two runs of its trace a rank waits for the last rank of the job.
+        if let [first, _] = job.repetitions_ps[..] {
+            let again = start + first;
+            for slices in ranks.values_mut() {
+                let at = slices.iter().position(|slice| slice.1 == again).unwrap();
+                let before = slices[at - 1].2;
+                if before < again {
+                    slices.insert(at, ("between".into(), before, again));
+                }
+            }
+        }
         let ends = ends_without_gaps(&ranks);
         assert_eq!(ends.len(), 16);
         assert_eq!(ends.iter().max(), Some(&job.end_ps), "{sets:?}");
