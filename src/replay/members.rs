@@ -130,7 +130,7 @@ impl Member {
     fn named(&self) -> Named {
         Named {
             key: self.key,
-            operation: self.plan.operation(),
+            operation: self.plan.algorithm().operation(),
         }
     }
 

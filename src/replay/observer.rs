@@ -1,7 +1,6 @@
 //! What may be seen of a replay while it goes on: what each stream does, and the messages of jobs.
 //! Watching changes nothing.
 
-use super::collectives::Algorithm;
 use super::members::{Key, Members};
 use super::mpi::Call;
 use super::program::{Action, CollectiveKind, Contribution, Event, RankId, StreamId};
@@ -87,7 +86,7 @@ impl Doing {
         };
         let received = |event: &Event| matches!(event, Event::Received(_));
         match events.iter().find_map(collective) {
-            Some(algorithm) => Self::Collective(operation(algorithm)),
+            Some(algorithm) => Self::Collective(algorithm.operation()),
             None if events.iter().any(received) => Self::Receiving,
             None => Self::Waiting,
         }
@@ -105,22 +104,6 @@ impl Doing {
             },
             Action::Marker | Action::Collective(..) => Self::Waiting,
         }
-    }
-}
-
-fn operation(algorithm: Algorithm) -> &'static str {
-    match algorithm {
-        Algorithm::Bcast(_) => "bcast",
-        Algorithm::Reduce(_) => "reduce",
-        Algorithm::Allreduce(_) => "allreduce",
-        Algorithm::Gather(_) => "gather",
-        Algorithm::Scatter(_) => "scatter",
-        Algorithm::Allgather(_) => "allgather",
-        Algorithm::Alltoall(_) => "alltoall",
-        Algorithm::Barrier(_) => "barrier",
-        Algorithm::ReduceScatter(_) => "reduce_scatter",
-        Algorithm::Scan(_) => "scan",
-        Algorithm::Exscan(_) => "exscan",
     }
 }
 

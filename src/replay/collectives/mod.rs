@@ -60,6 +60,26 @@ pub enum Algorithm {
     Exscan(Scan),
 }
 
+impl Algorithm {
+    /// The name of the operation in outputs, that of its key in an experiment.
+    #[must_use]
+    pub fn operation(self) -> &'static str {
+        match self {
+            Self::Bcast(_) => "bcast",
+            Self::Reduce(_) => "reduce",
+            Self::Allreduce(_) => "allreduce",
+            Self::Gather(_) => "gather",
+            Self::Scatter(_) => "scatter",
+            Self::Allgather(_) => "allgather",
+            Self::Alltoall(_) => "alltoall",
+            Self::Barrier(_) => "barrier",
+            Self::ReduceScatter(_) => "reduce_scatter",
+            Self::Scan(_) => "scan",
+            Self::Exscan(_) => "exscan",
+        }
+    }
+}
+
 /// A collective that makes no sense.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -186,24 +206,6 @@ impl Plan {
             group,
             blocks,
             rounds: if group.n == 1 { 0 } else { rounds },
-        }
-    }
-
-    /// The operation: `bcast`, say.
-    #[must_use]
-    pub fn operation(&self) -> &'static str {
-        match self.algorithm {
-            Algorithm::Bcast(_) => "bcast",
-            Algorithm::Reduce(_) => "reduce",
-            Algorithm::Allreduce(_) => "allreduce",
-            Algorithm::Gather(_) => "gather",
-            Algorithm::Scatter(_) => "scatter",
-            Algorithm::Allgather(_) => "allgather",
-            Algorithm::Alltoall(_) => "alltoall",
-            Algorithm::Barrier(_) => "barrier",
-            Algorithm::ReduceScatter(_) => "reduce-scatter",
-            Algorithm::Scan(_) => "scan",
-            Algorithm::Exscan(_) => "exscan",
         }
     }
 
