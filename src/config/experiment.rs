@@ -5,7 +5,7 @@ use crate::fabric::ids::NicId;
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::replay::Repeat;
-use crate::replay::background::{Injection, NicQueueing, Pattern};
+use crate::replay::background::{Injection, NicQueueing, Pattern, message_units};
 use crate::replay::collectives::Choices;
 use crate::replay::placement::{self, FreeNics};
 use crate::units::Ratio;
@@ -193,6 +193,12 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The experiment and those of its baselines.
+    pub(crate) fn experiments(&self) -> impl Iterator<Item = &Experiment> {
+        let baselines = self.baselines.iter().map(|baseline| &baseline.experiment);
+        std::iter::once(&self.experiment).chain(baselines)
+    }
+
     /// A plan that runs `experiment` and compares it with nothing.
     #[must_use]
     pub fn of(experiment: Experiment) -> Self {
@@ -301,6 +307,19 @@ impl Experiment {
             flow.rate = flow.rate.checked_mul(load)?;
         }
         Some(scaled)
+    }
+
+    /// Units of link time ([`FabricSpec::link_units`]) of the longest background message; 0 if no flow
+    /// sends.
+    pub(crate) fn longest_background_message(&self) -> u64 {
+        let fabric = &self.fabric;
+        let sending = self.background.iter().filter(|flow| !flow.rate.is_zero());
+        let units = sending.flat_map(|flow| {
+            let mtu = fabric.qos.service_levels[usize::from(flow.sl)].mtu_bytes;
+            let units = move |&(bytes, _): &(u64, u64)| message_units(fabric, mtu, bytes);
+            flow.sizes.iter().map(units)
+        });
+        units.max().unwrap_or(0)
     }
 
     /// Places all jobs, also those that are not enabled, once the traces have told their

@@ -41,7 +41,7 @@ use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 use crate::fabric::topology::Topology;
 use crate::replay::Repeat;
-use crate::replay::background::{BackgroundOutcome, message_units};
+use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
 use crate::run::{RunResult, Simulation, Status};
 
@@ -172,7 +172,7 @@ pub fn slowdown(plan: &Plan, result: &RunResult) -> Option<f64> {
 }
 
 /// `time / baseline`, if both are complete and the baseline is not 0.
-fn quotient(time: u64, complete: bool, baseline: Option<u64>) -> Option<f64> {
+pub(crate) fn quotient(time: u64, complete: bool, baseline: Option<u64>) -> Option<f64> {
     baseline
         .filter(|&b| complete && b > 0)
         .map(|b| time as f64 / b as f64)
@@ -232,14 +232,7 @@ pub fn saturated(experiment: &Experiment, simulation: &Simulation) -> bool {
     }
     let offered = sum(|flow| flow.units);
     let missing = offered.saturating_sub(units_delivered(&simulation.stats));
-    let (fabric, flows) = (&experiment.fabric, experiment.background.iter());
-    let sending = flows.filter(|flow| !flow.rate.is_zero());
-    let longest = sending.flat_map(|flow| {
-        let mtu = fabric.qos.service_levels[usize::from(flow.sl)].mtu_bytes;
-        let units = move |&(bytes, _): &(u64, u64)| message_units(fabric, mtu, bytes);
-        flow.sizes.iter().map(units)
-    });
-    let longest = longest.max().unwrap_or(0);
+    let longest = experiment.longest_background_message();
     missing > offered / 100 && missing > longest.saturating_mul(nics)
 }
 

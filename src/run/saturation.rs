@@ -4,7 +4,7 @@ use super::Run;
 use crate::config::Experiment;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
-use crate::replay::background::{Behind, message_units};
+use crate::replay::background::Behind;
 use crate::units::TickLength;
 use serde::{Deserialize, Serialize};
 
@@ -58,14 +58,7 @@ impl Watch {
     /// A watch over the background flows of `experiment`.
     pub(super) fn new(experiment: &Experiment) -> Self {
         let fabric = &experiment.fabric;
-        let longest = experiment.background.iter().flat_map(|flow| {
-            let mtu = fabric.qos.service_levels[usize::from(flow.sl)].mtu_bytes;
-            let units = move |&(bytes, _): &(u64, u64)| message_units(fabric, mtu, bytes);
-            flow.sizes.iter().map(units)
-        });
-        let longest = longest.max().unwrap_or(0);
-        let per_tick = fabric.fastest_link().num().max(1);
-        let longest = (longest / per_tick).saturating_mul(fabric.fastest_link().den());
+        let longest = fabric.least_ticks(experiment.longest_background_message());
         let first = fabric.units.tick.ticks(FIRST_PS);
         Self {
             tick: fabric.units.tick,
@@ -168,6 +161,25 @@ mod tests {
             found_at(|now| 3_000_u64.saturating_sub(now.abs_diff(8_000)).min(now)),
             None
         );
+    }
+
+    /// 50 us, or 16 times 1 MiB at 12.5 GB/s, whatever units the links of the fabric count in.
+    #[test]
+    fn the_first_look_follows_the_longest_message() {
+        let first_us = |fabric: &str, message: &str| {
+            let text = format!(
+                "[fabric]\ntopology = {{ kind = \"single\", nics = 4 }}\n{fabric}\n\
+                 [[background]]\nrate = 0.1\nmessage = \"{message}\"\n"
+            );
+            let plan = crate::config::resolve_text("test.toml", &text, "".as_ref(), &[]).unwrap();
+            let watch = Watch::new(&plan.experiment);
+            watch.tick.ps(watch.next) / 1_000_000
+        };
+        for fabric in ["", "preset = \"ib-edr\""] {
+            assert_eq!(first_us(fabric, "1KiB"), 50, "{fabric}");
+            let long = first_us(fabric, "1MiB");
+            assert!((16 * 83..16 * 90).contains(&long), "{fabric} {long}");
+        }
     }
 
     #[test]

@@ -180,6 +180,15 @@ impl FabricSpec {
         units as f64 * rate.den() as f64 / (rate.num() as f64 * per_flit as f64)
     }
 
+    /// Ticks that the fastest link is busy with `units` units of link time, rounded up.
+    #[must_use]
+    pub fn least_ticks(&self, units: u64) -> Tick {
+        let rate = self.fastest_link();
+        let per_tick = u128::from(rate.num()) * u128::from(self.link_units_per_flit());
+        let ticks = (u128::from(units) * u128::from(rate.den())).div_ceil(per_tick.max(1));
+        Tick::try_from(ticks).unwrap_or(Tick::MAX)
+    }
+
     /// Units of [`FabricSpec::link_units_per_flit`] for which a packet with `payload` bytes
     /// takes a link.
     #[must_use]
