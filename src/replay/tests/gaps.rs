@@ -2,24 +2,18 @@
 
 use super::harness::*;
 use crate::fabric::ids::NicId;
-use crate::fabric::workload::{Queueing, Workload};
-use crate::replay::background::{BACKGROUND_TOKEN, NicQueueing};
+use crate::fabric::workload::Workload;
+use crate::replay::background::BACKGROUND_TOKEN;
 use crate::replay::outcome::JobOutcome;
 use crate::replay::program::{CollectiveKind, Op};
 use crate::replay::{GapsSkipped, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
-use crate::units::TickLength;
 
 fn beside_background(jobs: Vec<JobSpec<'static>>, gap_skip: Option<u64>) -> Replay<'static> {
     Replay::new(ReplaySpec {
-        tick: TickLength::whole(TICK_PS),
         nics: 8,
-        queueing: Queueing::PerLevel,
-        nic_queueing: NicQueueing::Fifo,
-        seed: 1,
-        jobs,
         background: vec![background_flow(5)],
-        background_until: None,
         gap_skip,
+        ..spec(jobs)
     })
     .unwrap()
 }
@@ -145,15 +139,9 @@ fn collectives_and_stalls_are_as_without() {
 #[test]
 fn nothing_is_skipped_without_background() {
     let mut replay = Replay::new(ReplaySpec {
-        tick: TickLength::whole(TICK_PS),
         nics: 8,
-        queueing: Queueing::PerLevel,
-        nic_queueing: NicQueueing::Fifo,
-        seed: 1,
-        jobs: vec![job(ping_pong())],
-        background: Vec::new(),
-        background_until: None,
         gap_skip: Some(100),
+        ..spec(vec![job(ping_pong())])
     })
     .unwrap();
     let sent: Vec<u64> = play(&mut replay, false)

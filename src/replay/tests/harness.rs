@@ -176,8 +176,9 @@ pub fn job(ranks: Vec<Vec<Op>>) -> JobSpec<'static> {
     }
 }
 
-pub fn replay(jobs: Vec<JobSpec<'static>>) -> Replay<'static> {
-    Replay::new(ReplaySpec {
+/// Jobs alone on 64 NICs.
+pub fn spec(jobs: Vec<JobSpec<'static>>) -> ReplaySpec<'static> {
+    ReplaySpec {
         tick: TickLength::whole(TICK_PS),
         nics: 64,
         queueing: Queueing::PerLevel,
@@ -187,8 +188,11 @@ pub fn replay(jobs: Vec<JobSpec<'static>>) -> Replay<'static> {
         background: Vec::new(),
         background_until: None,
         gap_skip: None,
-    })
-    .unwrap()
+    }
+}
+
+pub fn replay(jobs: Vec<JobSpec<'static>>) -> Replay<'static> {
+    Replay::new(spec(jobs)).unwrap()
 }
 
 /// Plays one job with its reports in both orders, and checks that both give the

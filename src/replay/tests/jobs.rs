@@ -2,12 +2,10 @@
 
 use super::harness::*;
 use crate::fabric::ids::NicId;
-use crate::fabric::workload::{Queueing, Workload};
+use crate::fabric::workload::Workload;
 use crate::replay::background::BACKGROUND_TOKEN;
-use crate::replay::background::NicQueueing;
 use crate::replay::program::{After, CollectiveKind, Event, Label, Op, Place};
 use crate::replay::{JobSpec, Replay, ReplaySpec, SendCompletion};
-use crate::units::TickLength;
 
 fn ping(compute_ps: u64) -> Vec<Vec<Op>> {
     vec![
@@ -55,17 +53,11 @@ fn equal_times_go_by_job() {
 }
 
 fn with_background(jobs: Vec<JobSpec<'static>>, background_until: Option<u64>) -> Replay<'static> {
-    let flow = background_flow(5);
     Replay::new(ReplaySpec {
-        tick: TickLength::whole(TICK_PS),
         nics: 8,
-        queueing: Queueing::PerLevel,
-        nic_queueing: NicQueueing::Fifo,
-        seed: 1,
-        jobs,
-        background: vec![flow],
+        background: vec![background_flow(5)],
         background_until,
-        gap_skip: None,
+        ..spec(jobs)
     })
     .unwrap()
 }
@@ -206,17 +198,10 @@ fn broken_traces_end_the_run_with_their_line() {
 
 #[test]
 fn jobs_that_do_not_fit_are_refused() {
-    let refused = |spec: JobSpec| {
+    let refused = |job: JobSpec<'static>| {
         let spec = ReplaySpec {
-            tick: TickLength::whole(TICK_PS),
             nics: 4,
-            queueing: Queueing::PerLevel,
-            nic_queueing: NicQueueing::Fifo,
-            seed: 1,
-            jobs: vec![spec],
-            background: Vec::new(),
-            background_until: None,
-            gap_skip: None,
+            ..spec(vec![job])
         };
         Replay::new(spec).err().unwrap().to_string()
     };

@@ -2,12 +2,10 @@
 
 use super::harness::*;
 use crate::fabric::ids::NicId;
-use crate::fabric::workload::{Queueing, Workload};
-use crate::replay::background::NicQueueing;
+use crate::fabric::workload::Workload;
 use crate::replay::outcome::JobOutcome;
 use crate::replay::program::{After, CollectiveKind, Op};
 use crate::replay::{JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
-use crate::units::TickLength;
 
 /// 80 bytes after `compute_ps`; they take 110 ticks. The receiver then computes `after_ps`.
 fn ping(compute_ps: u64, after_ps: u64) -> Vec<Vec<Op>> {
@@ -141,17 +139,6 @@ fn jobs_that_cannot_repeat_are_refused() {
         repeat: Repeat::UntilOthersEnd,
         ..job(vec![vec![marker(After::Previous, 0)]])
     };
-    let spec = |jobs| ReplaySpec {
-        tick: TickLength::whole(TICK_PS),
-        nics: 64,
-        queueing: Queueing::PerLevel,
-        nic_queueing: NicQueueing::Fifo,
-        seed: 1,
-        jobs,
-        background: Vec::new(),
-        background_until: None,
-        gap_skip: None,
-    };
     let error = Replay::new(spec(vec![endless(), endless()])).err().unwrap();
     assert!(error.to_string().contains("every job repeats"), "{error}");
     let never = JobSpec {
@@ -190,15 +177,9 @@ fn a_stall_beside_what_goes_on_for_ever_is_found() {
         ..job(ping(50_000, 0))
     };
     let mut replay = Replay::new(ReplaySpec {
-        tick: TickLength::whole(TICK_PS),
         nics: 8,
-        queueing: Queueing::PerLevel,
-        nic_queueing: NicQueueing::Fifo,
-        seed: 1,
-        jobs: vec![endless, stuck(), ends],
         background: vec![flow],
-        background_until: None,
-        gap_skip: None,
+        ..spec(vec![endless, stuck(), ends])
     })
     .unwrap();
     let log = play(&mut replay, false);
