@@ -2,7 +2,7 @@
 
 use super::progress::Shown;
 use super::run::{failed, for_output, outcome_of};
-use super::{CliError, bad_config, bare_trace, print, signal};
+use super::{CliError, bad_config, bare_trace, print, signal, threads};
 use clap::Args;
 use flitwise::config::{self, Plan};
 use flitwise::results::{explanation_page, result_json};
@@ -58,8 +58,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     let shown = (!args.quiet).then(Shown::new);
     let progress: &dyn Progress = shown.as_ref().map_or(&Silent, |shown| shown);
     let control = Control::default().stopped_by(stop).reporting_to(progress);
-    let available = || std::thread::available_parallelism().map_or(1, usize::from);
-    let mut session = Session::new(args.threads.map_or_else(available, usize::from));
+    let mut session = Session::new(threads(args.threads));
     let mut simulate = |file: &Path, plan: &Plan, sets: &[String]| {
         let outcome = session.run(plan, &control);
         outcome.map_err(|e| failed(&e, file, sets))

@@ -15,6 +15,7 @@ mod trace;
 
 use clap::{Parser, Subcommand};
 use flitwise::config::ConfigError;
+use flitwise::run::RunError;
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
@@ -132,6 +133,25 @@ fn bad_trace(e: &flitwise_formats::Error) -> CliError {
         true => CliError::Failed(e.to_string()),
         false => CliError::BadInput(e.to_string()),
     }
+}
+
+/// What a run without a result comes to; `bad_config` places an error of its experiment.
+fn no_result(e: &RunError, bad_config: impl FnOnce(&ConfigError) -> CliError) -> CliError {
+    match e {
+        RunError::Config(e) => bad_config(e),
+        RunError::Trace(trace) => match trace.downcast_ref() {
+            Some(e) => bad_trace(e),
+            None => CliError::BadInput(e.to_string()),
+        },
+        RunError::Interrupted(_) => CliError::Interrupted(e.to_string()),
+        _ => CliError::Failed(e.to_string()),
+    }
+}
+
+/// Threads that are asked for, or the processors there are.
+fn threads(asked: Option<u16>) -> usize {
+    let available = || std::thread::available_parallelism().map_or(1, usize::from);
+    asked.map_or_else(available, usize::from)
 }
 
 /// Adds the file, if there is one, to an error that names no line.

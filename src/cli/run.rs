@@ -4,7 +4,9 @@ use super::explain::no_gaps;
 use super::out::{Part, Target};
 use super::progress::{Shown, estimate};
 use super::timeline::TimelineArgs;
-use super::{CliError, bad_config, bad_trace, bare_trace, fabric, print, signal, tell, timeline};
+use super::{
+    CliError, bad_config, bare_trace, fabric, no_result, print, signal, tell, threads, timeline,
+};
 use clap::Args;
 use flitwise::config::{self, Base, Study};
 use flitwise::results::{
@@ -202,15 +204,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
 
 /// What a run of `file` with these `sets` comes to that has no result.
 pub(super) fn failed(e: &RunError, file: &Path, sets: &[String]) -> CliError {
-    match e {
-        RunError::Config(e) => bad_config(Some(file), &e.clone().placed_in(sets)),
-        RunError::Trace(trace) => match trace.downcast_ref() {
-            Some(e) => bad_trace(e),
-            None => CliError::BadInput(e.to_string()),
-        },
-        RunError::Interrupted(_) => CliError::Interrupted(e.to_string()),
-        _ => CliError::Failed(e.to_string()),
-    }
+    no_result(e, |e| bad_config(Some(file), &e.clone().placed_in(sets)))
 }
 
 /// Writes the files of a result, and returns their names.
@@ -315,8 +309,7 @@ fn series_files<'a>(
 }
 
 fn session(args: &RunArgs) -> Result<Session, CliError> {
-    let available = || std::thread::available_parallelism().map_or(1, usize::from);
-    let session = Session::new(args.threads.map_or_else(available, usize::from));
+    let session = Session::new(threads(args.threads));
     let Some(dir) = &args.records else {
         return Ok(session);
     };

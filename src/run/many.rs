@@ -23,9 +23,7 @@ impl Session {
     /// # Errors
     /// If one of them is broken, or the user stops it.
     pub fn prepare(&mut self, plan: &Plan, control: &Control<'_>) -> Result<(), RunError> {
-        let baselines = plan.baselines.iter().map(|baseline| &baseline.experiment);
-        let experiments = std::iter::once(&plan.experiment).chain(baselines);
-        self.traces.check(experiments, &|| control.stopped())
+        self.traces.check(plan.experiments(), &|| control.stopped())
     }
 
     /// The tasks of a plan whose traces are [prepared](Self::prepare), the experiment or its loads first.
@@ -92,8 +90,6 @@ impl Session {
         plan: &Plan,
         results: Vec<(Run, Simulation)>,
     ) -> Result<RunResult, RunError> {
-        let baselines = plan.baselines.iter().map(|baseline| &baseline.experiment);
-        let experiments = std::iter::once(&plan.experiment).chain(baselines);
-        combined(plan, results, self.traces.digests_in(experiments))
+        combined(plan, results, self.traces.digests_in(plan.experiments()))
     }
 }

@@ -178,18 +178,15 @@ pub(super) fn combined(
 ) -> Result<RunResult, RunError> {
     let (mut main, mut baselines, mut curve) = (None, Vec::new(), Vec::new());
     let (mut unloaded, mut ideal) = (None, None);
-    let jobs = plan.experiment.jobs.len();
     for (run, mut outcome) in results {
-        match run {
-            Run::Baseline(at) => {
-                let baseline = plan.baselines.get(at);
-                let jobs = baseline.map_or(0, |baseline| baseline.experiment.jobs.len());
-                outcome.jobs.resize(jobs, None);
+        // The last jobs may be no part of the task.
+        let jobs = match run {
+            Run::Baseline(at) => plan.baselines.get(at).map(|other| &other.experiment.jobs),
+            Run::Experiment | Run::Load(_) | Run::Unloaded | Run::Ideal => {
+                Some(&plan.experiment.jobs)
             }
-            // The last jobs may be no part of the task.
-            Run::Unloaded | Run::Ideal => outcome.jobs.resize(jobs, None),
-            Run::Experiment | Run::Load(_) => {}
-        }
+        };
+        outcome.jobs.resize(jobs.map_or(0, Vec::len), None);
         match run {
             Run::Experiment => main = Some(outcome),
             Run::Baseline(at) if at == baselines.len() => baselines.push(outcome),

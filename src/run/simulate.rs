@@ -12,7 +12,9 @@ use crate::config::{ConfigError, Experiment};
 use crate::fabric::engine::{self, Engine, RunEnd};
 use crate::fabric::held_up::attribute_waits;
 use crate::fabric::series::LinkSampling;
+use crate::fabric::spec::Tick;
 use crate::fabric::stats::LinkStats;
+use crate::replay::outcome::JobOutcome;
 use crate::replay::{Replay, program};
 use anyhow::anyhow;
 use std::ops::ControlFlow;
@@ -33,17 +35,68 @@ pub(super) struct Watched<'a> {
     pub explain: bool,
 }
 
+/// Looks up from a simulation now and then: reports how far it is, watches its backlogs, and says whether
+/// it goes on.
+struct Lookout<'a> {
+    experiment: &'a Experiment,
+    run: Run,
+    watched: Watched<'a>,
+    reported: Instant,
+    /// Operations that the run waits for.
+    records: u64,
+    least_ps: Option<u64>,
+    watch: Watch,
+    ended_saturated: bool,
+}
+
+impl Lookout<'_> {
+    fn look(&mut self, engine: &engine::Progress, replay: &Replay) -> ControlFlow<()> {
+        if self.reported.elapsed() >= self.watched.report_every {
+            self.reported = Instant::now();
+            self.report(engine, replay);
+        }
+        // The engine calls this at ticks that follow from the simulation, so what is seen does, too.
+        let tick = engine.tick;
+        if self.watch.is_due(tick)
+            && let Some(saturation) =
+                self.watch
+                    .look(tick, replay.tick_of(0), replay.furthest_behind(tick))
+        {
+            let run = self.run;
+            self.watched
+                .progress
+                .saturated(&SaturatedRun { run, saturation });
+            self.ended_saturated = self.watched.stop_when_saturated;
+        }
+        match self.ended_saturated || (self.watched.stopped)() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn report(&self, engine: &engine::Progress, replay: &Replay) {
+        let replayed = replay.progress();
+        self.watched.progress.update(&Snapshot {
+            tick: replay.tick_of(engine.tick),
+            records: replayed.operations,
+            records_total: self.records,
+            messages: replayed.messages_delivered,
+            flit_hops: engine.flit_hops,
+            least_ps: self.least_ps,
+            ..Snapshot::of(self.run, self.experiment.fabric.units.tick)
+        });
+    }
+}
+
 /// Simulates one experiment.
 pub(super) fn run_experiment(
     experiment: &Experiment,
     run: Run,
     traces: &Traces,
     watched: Watched<'_>,
-    mut recording: Option<Recording<'_>>,
+    recording: Option<Recording<'_>>,
 ) -> Result<Simulation, RunError> {
-    let Watched {
-        progress, stopped, ..
-    } = watched;
+    let stopped = watched.stopped;
     let started = Instant::now();
     let (mut replay, records) = replay_of(experiment, traces, None, Network::Fabric, stopped)?;
     if let Some(timeline) = watched.timeline {
@@ -53,63 +106,24 @@ pub(super) fn run_experiment(
         replay.keep_causes();
     }
     let mut engine = engine_of(experiment)?;
-    let mut reported = started;
-    let least_ps = least_ps(experiment, traces);
-    let (mut watch, mut ended_saturated) = (Watch::new(experiment), false);
-    let mut control = |engine: &engine::Progress, replay: &Replay| {
-        if reported.elapsed() >= watched.report_every {
-            reported = Instant::now();
-            let replayed = replay.progress();
-            progress.update(&Snapshot {
-                tick: replay.tick_of(engine.tick),
-                records: replayed.operations,
-                records_total: records,
-                messages: replayed.messages_delivered,
-                flit_hops: engine.flit_hops,
-                least_ps,
-                ..Snapshot::of(run, experiment.fabric.units.tick)
-            });
-        }
-        // The engine calls this at ticks that follow from the simulation, so what is seen does, too.
-        if watch.is_due(engine.tick)
-            && let Some(saturation) = watch.look(
-                engine.tick,
-                replay.tick_of(0),
-                replay.furthest_behind(engine.tick),
-            )
-        {
-            progress.saturated(&SaturatedRun { run, saturation });
-            ended_saturated = watched.stop_when_saturated;
-        }
-        match ended_saturated || stopped() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+    let mut lookout = Lookout {
+        experiment,
+        run,
+        watched,
+        reported: started,
+        records,
+        least_ps: least_ps(experiment, traces),
+        watch: Watch::new(experiment),
+        ended_saturated: false,
     };
-    let sampling = recording.as_mut().map(Recording::sampling);
-    let mut seen = |tick, links: &[LinkStats]| {
-        if let Some(timeline) = watched.timeline {
-            timeline.links(tick, links);
-        }
-    };
-    let interval = watched.timeline.and_then(Timeline::interval);
-    let links = interval.map(|interval| LinkSampling {
-        interval,
-        take: &mut seen,
-    });
-    let end = engine.run_observed(&mut replay, &mut control, sampling, links);
+    let end = simulate(&mut engine, &mut replay, &mut lookout, recording);
     let status = match stopped_by_error(&mut replay)? {
         Some(status) => status,
         None => match status_of(end, &replay)? {
-            Status::Interrupted if ended_saturated => Status::Saturated,
+            Status::Interrupted if lookout.ended_saturated => Status::Saturated,
             status => status,
         },
     };
-    let early = matches!(status, Status::Interrupted | Status::Saturated);
-    let reached = early.then(|| Reached {
-        operations: replay.progress().operations,
-        operations_total: records,
-    });
     let mut stats = engine.stats();
     if let Some(timeline) = watched.timeline {
         timeline.links(stats.end_tick, &stats.links);
@@ -117,17 +131,10 @@ pub(super) fn run_experiment(
     attribute_waits(&experiment.fabric, &mut stats);
     let messages = stats.messages + replay.waiting(stats.end_tick);
     let mut jobs = outcomes_by_job(experiment, Network::Fabric, &replay);
+    let early = matches!(status, Status::Interrupted | Status::Saturated);
     if early {
-        let now_ps = experiment
-            .fabric
-            .units
-            .tick
-            .ps(replay.tick_of(stats.end_tick));
-        for (job, outcome) in experiment.jobs.iter().zip(&mut jobs) {
-            if let Some(outcome) = outcome {
-                outcome.cut_off(job.start_ps, now_ps);
-            }
-        }
+        let end = replay.tick_of(stats.end_tick);
+        cut_off(&mut jobs, experiment, end);
     }
     let wall = started.elapsed();
     let explanation = match watched.explain && status == Status::Complete {
@@ -141,13 +148,49 @@ pub(super) fn run_experiment(
         messages,
         backlog: messages - stats.messages_delivered,
         measured: None,
-        saturation: watch.found(),
+        saturation: lookout.watch.found(),
         skipped: replay.gaps_skipped(),
-        reached,
+        reached: early.then(|| Reached {
+            operations: replay.progress().operations,
+            operations_total: records,
+        }),
         stats,
         explanation,
         wall,
     })
+}
+
+/// Moves the engine until the replay has ended or `lookout` ends it.
+fn simulate(
+    engine: &mut Engine,
+    replay: &mut Replay<'_>,
+    lookout: &mut Lookout<'_>,
+    mut recording: Option<Recording<'_>>,
+) -> RunEnd {
+    let timeline = lookout.watched.timeline;
+    let mut seen = |tick, links: &[LinkStats]| {
+        if let Some(timeline) = timeline {
+            timeline.links(tick, links);
+        }
+    };
+    let interval = timeline.and_then(Timeline::interval);
+    let links = interval.map(|interval| LinkSampling {
+        interval,
+        take: &mut seen,
+    });
+    let mut control = |engine: &engine::Progress, replay: &Replay<'_>| lookout.look(engine, replay);
+    let sampling = recording.as_mut().map(Recording::sampling);
+    engine.run_observed(replay, &mut control, sampling, links)
+}
+
+/// Jobs that are not complete have run until the run was stopped at the end of tick `end`.
+fn cut_off(jobs: &mut [Option<JobOutcome>], experiment: &Experiment, end: Tick) {
+    let now_ps = experiment.fabric.units.tick.ps(end);
+    for (job, outcome) in experiment.jobs.iter().zip(jobs) {
+        if let Some(outcome) = outcome {
+            outcome.cut_off(job.start_ps, now_ps);
+        }
+    }
 }
 
 pub(super) fn engine_of(experiment: &Experiment) -> Result<Engine, ConfigError> {

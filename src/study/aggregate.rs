@@ -159,7 +159,8 @@ fn difference<'a>(group: &'a Group<'a>, axis: usize, reference: &'a Group<'a>) -
             Some((*row, *others.find(|other| other.seed == row.seed)?))
         })
         .collect();
-    let over = |column: &str, of: fn(f64, f64) -> f64| {
+    let over = |measure: usize, of: fn(f64, f64) -> f64| {
+        let column = MEASURES[measure].0;
         let values = pairs.iter().filter_map(|(row, other)| {
             let value = of(row.value(column)?, other.value(column)?);
             value.is_finite().then_some(value)
@@ -172,10 +173,10 @@ fn difference<'a>(group: &'a Group<'a>, axis: usize, reference: &'a Group<'a>) -
         axis,
         reference,
         pairs: pairs.len(),
-        time_percent: over("execution_time_ps", percent),
-        slowdown_points: over("slowdown_ratio", |a, b| 100.0 * (a - b)),
-        throughput_percent: over("throughput_gbit_per_s_per_nic", percent),
-        latency_percent: over("latency_mean_ns", percent),
+        time_percent: over(TIME, percent),
+        slowdown_points: over(SLOWDOWN, |a, b| 100.0 * (a - b)),
+        throughput_percent: over(THROUGHPUT, percent),
+        latency_percent: over(LATENCY, percent),
     }
 }
 

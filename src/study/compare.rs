@@ -1,6 +1,6 @@
 //! Compares two studies, run by run.
 
-use super::aggregate::Mean;
+use super::aggregate::{MEASURES, Mean, SLOWDOWN, THROUGHPUT, TIME};
 use super::tables::{difference_text, with_interval};
 use crate::results::write_table;
 use anyhow::{Context, bail};
@@ -74,13 +74,9 @@ pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
         header.push("load".to_owned());
     }
     header.push("pairs".to_owned());
-    let (column, factor, title) = match loads {
-        true => (
-            "throughput_gbit_per_s_per_nic",
-            1.0,
-            "throughput (Gb/s/NIC)",
-        ),
-        false => ("execution_time_ps", 1e-6, "time (us)"),
+    let ((column, _, factor), title) = match loads {
+        true => (MEASURES[THROUGHPUT], "throughput (Gb/s/NIC)"),
+        false => (MEASURES[TIME], "time (us)"),
     };
     header.extend([format!("{title}, first"), format!("{title}, second")]);
     header.extend(["difference (%)", "slowdown (percentage points)"].map(String::from));
@@ -105,7 +101,7 @@ pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
         row.push(with_interval(of(column, &|_, b| b * factor), 3));
         row.push(difference_text(of(column, &|a, b| 100.0 * (b - a) / a)));
         let points = |a: f64, b: f64| 100.0 * (b - a);
-        row.push(difference_text(of("slowdown_ratio", &points)));
+        row.push(difference_text(of(MEASURES[SLOWDOWN].0, &points)));
         rows.push(row);
     }
     let mut text = format!(

@@ -6,8 +6,8 @@ use crate::replay::outcome::JobOutcome;
 use crate::results::nic_rate::NicRate;
 use crate::results::split::{last_job, reference_ps};
 use crate::results::{
-    baseline_time_ps, execution_time_ps, job_baseline, latency, per_slot, saturated, slowdown,
-    throughput, time_split,
+    baseline_time_ps, execution_time_ps, job_baseline, latency, per_slot, quotient, saturated,
+    slowdown, throughput, time_split,
 };
 use crate::run::{Run, RunResult, Simulation, Status};
 use crate::units::Ratio;
@@ -295,9 +295,7 @@ fn job_rows(plan: &Plan, result: &RunResult) -> Vec<JobRow> {
     let jobs = result.main.jobs.iter().enumerate();
     let one = |(at, outcome): (usize, &JobOutcome)| {
         let baseline = job_baseline(plan, result, at).map(|other| other.execution_ps);
-        let slowdown = baseline
-            .filter(|&time| time > 0 && outcome.complete)
-            .map(|time| outcome.execution_ps as f64 / time as f64);
+        let slowdown = quotient(outcome.execution_ps, outcome.complete, baseline);
         let [mean, p99, _] = latencies(plan, [&outcome.latency]);
         JobRow {
             job: outcome.name.clone(),

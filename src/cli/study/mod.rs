@@ -3,7 +3,7 @@
 mod dir;
 
 use super::progress::Shown;
-use super::{CliError, bad_config, bad_trace, print, signal, tell};
+use super::{CliError, bad_config, no_result, print, signal, tell, threads};
 use clap::{Args, Subcommand};
 use dir::StudyDir;
 use flitwise::config::Study;
@@ -158,10 +158,7 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     if options.stop_when_saturated {
         control = control.ending_when_saturated();
     }
-    let threads = match options.jobs {
-        Some(jobs) => usize::from(jobs),
-        None => std::thread::available_parallelism().map_or(1, usize::from),
-    };
+    let threads = threads(options.jobs);
     let mut session = Session::new(threads);
     let prepared = Studied::prepare(&grid, &mut session, &control).map_err(bad_run)?;
     if control.stopped() {
@@ -221,15 +218,7 @@ fn with_records(session: Session, options: &Options) -> Result<Session, CliError
 }
 
 fn bad_run(e: RunError) -> CliError {
-    match e {
-        RunError::Config(e) => bad_config(None, &e),
-        RunError::Trace(ref trace) => match trace.downcast_ref() {
-            Some(e) => bad_trace(e),
-            None => CliError::BadInput(e.to_string()),
-        },
-        RunError::Interrupted(_) => CliError::Interrupted(e.to_string()),
-        _ => CliError::Failed(e.to_string()),
-    }
+    no_result(&e, |e| bad_config(None, e))
 }
 
 /// What would run.
