@@ -157,7 +157,7 @@ impl<'a> Route<'a> {
             _ => String::new(),
         };
         let (sc, vl) = step.channel;
-        // The name of the switch is in those of its ports.
+        // The line names the switch first, so its ports need only their numbers.
         let (switch, own): (String, Box<dyn Fn(PortId) -> String>) = match topology.names() {
             None => (
                 names::switch(topology, step.switch),

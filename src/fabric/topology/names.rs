@@ -30,15 +30,15 @@ pub struct NicName {
     pub lid: u16,
 }
 
-/// A way to tell whether a NIC is meant.
-type Way<'a> = &'a dyn Fn(NicId, &NicName) -> bool;
+/// Tells whether a text means a NIC.
+type Means<'a> = &'a dyn Fn(NicId, &NicName) -> bool;
 
 /// The names of all switches and NICs, in their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Names {
     switches: Vec<SwitchName>,
     nics: Vec<NicName>,
-    /// What tells each apart from all others.
+    /// A label of each that no other one has.
     switch_labels: Vec<String>,
     nic_labels: Vec<String>,
 }
@@ -127,7 +127,7 @@ impl Names {
     /// If none or several have that name, with what there is.
     pub fn find(&self, text: &str) -> Result<NicId, String> {
         let text = text.trim();
-        let found = |fits: Way<'_>| -> Vec<NicId> {
+        let found = |fits: Means<'_>| -> Vec<NicId> {
             let nics = NicId::all(self.nics.len() as u32).zip(&self.nics);
             nics.filter(|&(id, nic)| fits(id, nic))
                 .map(|(id, _)| id)
@@ -138,7 +138,7 @@ impl Names {
         let lid = lid.and_then(|lid| lid.parse::<u16>().ok());
         let guid = text.strip_prefix("0x");
         let guid = guid.and_then(|guid| u64::from_str_radix(guid, 16).ok());
-        let ways: [Way<'_>; 5] = [
+        let ways: [Means<'_>; 5] = [
             &|id, _| self.nic_label(id) == text,
             &|_, nic| nic.name == text,
             &|_, nic| host(&nic.name),
