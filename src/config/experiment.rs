@@ -350,8 +350,8 @@ impl Experiment {
                 let mut earlier = self.jobs.iter().zip(&placed);
                 let other = earlier.find(|(_, nics)| nics.contains(&nic));
                 return Err(error(format!(
-                    "NIC {nic} belongs to job {}; list other NICs, or set share_nics = true for \
-                     this job",
+                    "{} belongs to job {}; list other NICs, or set share_nics = true for this job",
+                    self.fabric.topology.nic_text(nic),
                     quoted(other.map_or("", |(job, _)| job.name.as_str()))
                 )));
             }

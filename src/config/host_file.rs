@@ -1,6 +1,6 @@
 //! Host files, as MPI's launchers take them: a host per line.
 
-use super::resolve_jobs::named_nic;
+use super::raw_place::RawPlace;
 use crate::fabric::ids::NicId;
 use crate::fabric::topology::Topology;
 use flitwise_formats::quote::quoted;
@@ -63,6 +63,6 @@ fn nic(host: &str, topology: &Topology) -> Result<NicId, String> {
         (None, Ok(number)) => Ok(NicId::new(number)),
         // A host may be called by a number.
         (Some(names), Ok(number)) => Ok(names.find(host).unwrap_or(NicId::new(number))),
-        (_, Err(_)) => named_nic(topology, host),
+        (_, Err(_)) => RawPlace::Name(host.to_owned()).nic(topology),
     }
 }

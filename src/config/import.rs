@@ -134,8 +134,9 @@ impl Imported {
             return Err(ConfigError::new(
                 KEY,
                 format!(
-                    "{}: there is no table of NIC {nic}; the tables are not of this fabric",
-                    path.display()
+                    "{}: there is no table of {}; the tables are not of this fabric",
+                    path.display(),
+                    self.topology.nic_text(nic)
                 ),
             ));
         };

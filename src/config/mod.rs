@@ -19,6 +19,7 @@ mod presets_congestion;
 mod raw;
 mod raw_congestion;
 mod raw_fabric;
+mod raw_place;
 mod raw_topology;
 mod raw_traffic;
 mod resolve;

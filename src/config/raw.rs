@@ -3,6 +3,7 @@
 
 use super::raw_congestion::RawCongestionControl;
 use super::raw_fabric::RawFabric;
+use super::raw_place::RawPlace;
 use super::raw_traffic::{RawBackground, RawMeasure};
 use super::resolve_series::RawSeries;
 use super::resolve_vls::RawVlPolicy;
@@ -127,7 +128,7 @@ impl RawDTable {
 pub(super) struct RawVfabric {
     pub name: String,
     pub tc: u8,
-    pub hosts: Option<Vec<u32>>,
+    pub hosts: Option<Vec<RawPlace>>,
     pub applications: Option<Vec<String>>,
 }
 
@@ -203,36 +204,9 @@ pub(super) enum RawPlacement {
     Named(String),
     /// Random, from a seed of its own.
     Random(u64),
-    List(Vec<RawNic>),
+    List(Vec<RawPlace>),
     /// A host file.
     File(String),
-}
-
-/// A NIC by its number, or by a name of its host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum RawNic {
-    Number(u32),
-    Name(String),
-}
-
-impl<'de> Deserialize<'de> for RawNic {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl Visitor<'_> for Either {
-            type Value = RawNic;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the number of a NIC, or the name of a host")
-            }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<RawNic, E> {
-                let unfit = |_| E::invalid_value(Unexpected::Signed(value), &self);
-                u32::try_from(value).map(RawNic::Number).map_err(unfit)
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<RawNic, E> {
-                Ok(RawNic::Name(text.to_owned()))
-            }
-        }
-        deserializer.deserialize_any(Either)
-    }
 }
 
 impl<'de> Deserialize<'de> for RawPlacement {

@@ -1,5 +1,6 @@
 //! The keys of `[congestion_control]` as written.
 
+use super::raw_place::RawPlace;
 use crate::fabric::spec::congestion::{
     CctiBound, FillComparison, FlowLevel, IrdBase, Marking, SlScope, TimerRestart, TimerScope,
 };
@@ -131,11 +132,12 @@ impl RawPortCongestion {
 }
 
 /// A port with settings of its own.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawOnePort {
-    pub switch: u32,
-    pub port: u32,
+    pub switch: RawPlace,
+    pub port: Option<u32>,
+    pub device_port: Option<u32>,
     #[serde(rename = "Threshold")]
     pub threshold: Option<u8>,
     #[serde(rename = "Victim_Mask")]

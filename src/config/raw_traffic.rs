@@ -1,5 +1,6 @@
 //! `[[background]]` and `[measure]` as written.
 
+use super::raw_place::RawPlace;
 use crate::units::{Bytes, Latency, Picoseconds, Rate, Ratio};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -78,17 +79,17 @@ pub(super) enum RawPatternName {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawPatternTable {
     pub neighbour: Option<i64>,
-    pub hotspot: Option<u32>,
+    pub hotspot: Option<RawPlace>,
     pub fraction: Option<Ratio>,
-    pub permutation: Option<Vec<u32>>,
+    pub permutation: Option<Vec<RawPlace>>,
     pub flows: Option<Vec<RawFlow>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawFlow {
-    pub from: u32,
-    pub to: u32,
+    pub from: RawPlace,
+    pub to: RawPlace,
     pub rate: Option<RawInjectionRate>,
     pub message: Option<RawMessage>,
     pub start: Option<Picoseconds>,

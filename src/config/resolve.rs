@@ -366,12 +366,12 @@ pub(super) fn fabric(
     let seed = raw.seed.unwrap_or(DEFAULT_SEED);
     let (routing_name, mut routing) = resolve_routing::routing(&raw.fabric, graph, seed)?;
     routing.forwarding = resolve_tables::forwarding(&raw.fabric, imported, dir)?;
-    let mut parameters = resolve_fabric::parameters(&raw.fabric, &defaults)?;
+    let mut parameters = resolve_fabric::parameters(&raw.fabric, &defaults, &topology)?;
     if let Some(imported) = imported {
         switch::speeds_of_dump(&raw.fabric, &mut parameters.switch, imported)?;
     }
     let header = resolve_fabric::small(parameters.header_bytes, "fabric.header")?;
-    let tables = resolve_tables::sl2vl(&raw.fabric, imported, dir)?;
+    let tables = resolve_tables::sl2vl(&raw.fabric, &topology, imported, dir)?;
     let classes = match &tables {
         Some(_) => 1,
         None => topology.vl_classes() * routing.paths.legs(),

@@ -5,14 +5,15 @@ use super::presets_congestion::{CongestionDefaults, published};
 use super::raw_congestion::{
     RawCongestionControl, RawMarker, RawNotification, RawPortCongestion, RawSourceControl,
 };
+use super::raw_place;
 use super::resolve_cct::table;
 use super::resolve_fabric::small;
-use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::congestion::{
     CctControl, CctEntry, MAX_CCT_MULTIPLIER, MAX_CCT_SHIFT, MAX_THRESHOLD, Marker, PortCongestion,
     PortVlMarker, SlCongestion, SourceControl, TimerRestart, TimerScope,
 };
 use crate::fabric::spec::{CongestionControl, FabricSpec, Notification, ServiceLevel};
+use crate::fabric::topology::Topology;
 use crate::units::TickLength;
 use flitwise_formats::quote::quoted;
 use std::collections::BTreeMap;
@@ -136,26 +137,15 @@ fn timer_restart(raw: &RawCongestionControl) -> Result<TimerRestart, ConfigError
 pub(super) fn exceptions(
     raw: &RawCongestionControl,
     control: &mut CongestionControl,
-    topology: &crate::fabric::topology::Topology,
+    topology: &Topology,
 ) -> Result<(), ConfigError> {
     let Marker::PortVl(marker) = &mut control.marker else {
         return Ok(());
     };
     for (i, one) in raw.port.iter().enumerate() {
         let key = format!("congestion_control.port.{i}");
-        let at = SwitchPort::new(SwitchId::new(one.switch), PortId::new(one.port));
-        if !topology.has_port(at.switch, at.port) {
-            return Err(ConfigError::new(
-                key,
-                format!(
-                    "there is no port {} at a switch {}: switches 0 to {}, ports 0 to {}",
-                    one.port,
-                    one.switch,
-                    topology.switches() - 1,
-                    topology.radix() - 1
-                ),
-            ));
-        }
+        let at = raw_place::port(topology, &one.switch, one.port, one.device_port);
+        let at = at.map_err(|problem| ConfigError::new(&key, problem))?;
         let of_kind = marker.port(topology, at.switch, at.port);
         let own = settings(&one.settings(), of_kind, &key)?;
         if marker.exceptions.insert(at, own).is_some() {

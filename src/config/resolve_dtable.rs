@@ -124,9 +124,9 @@ pub fn dtable_text(name: &str, text: &str, sets: &[String]) -> Result<DTableInpu
 fn experiment(raw: &RawExperiment) -> Result<DTableInput, ConfigError> {
     let defaults = switch::defaults(&raw.fabric)?;
     let graph = raw.fabric.topology.as_ref().unwrap_or(&defaults.topology);
-    let graph = graph.resolve(Path::new(""))?.0;
-    let classes = graph.vl_classes();
-    let header = resolve_fabric::parameters(&raw.fabric, &defaults)?.header_bytes;
+    let topology = graph.resolve(Path::new(""))?.0;
+    let classes = topology.vl_classes();
+    let header = resolve_fabric::parameters(&raw.fabric, &defaults, &topology)?.header_bytes;
     let header = resolve_fabric::small(header, "fabric.header")?;
     let (parameters, levels) = resolve_qos::dtable_of(&raw.qos, &defaults, classes, header)?;
     Ok(DTableInput {

@@ -5,6 +5,7 @@ use super::raw_fabric::RawFabric;
 use super::switch::{self, FabricDefaults, replace};
 use crate::fabric::parameters::Parameters;
 use crate::fabric::spec::SpecError;
+use crate::fabric::topology::Topology;
 
 impl From<SpecError> for ConfigError {
     fn from(e: SpecError) -> Self {
@@ -13,7 +14,11 @@ impl From<SpecError> for ConfigError {
 }
 
 /// All parameters, without the scheduler or the arbiters.
-pub(super) fn parameters(raw: &RawFabric, d: &FabricDefaults) -> Result<Parameters, ConfigError> {
+pub(super) fn parameters(
+    raw: &RawFabric,
+    d: &FabricDefaults,
+    topology: &Topology,
+) -> Result<Parameters, ConfigError> {
     let mut p = d.parameters.clone();
     replace(&mut p.flit_bytes, raw.flit.map(|b| b.0));
     replace(&mut p.header_bytes, raw.header.map(|b| b.0));
@@ -29,7 +34,7 @@ pub(super) fn parameters(raw: &RawFabric, d: &FabricDefaults) -> Result<Paramete
     replace(&mut p.buffers.output, raw.output_buffer.map(|b| b.0));
     replace(&mut p.buffers.nic_queue, raw.nic_queue.map(|b| b.0));
     replace(&mut p.buffers.nic_sink, raw.nic_sink.map(|b| b.0));
-    switch::resolve(&raw.kind, &mut p.switch)?;
+    switch::resolve(&raw.kind, &mut p.switch, topology)?;
     Ok(p)
 }
 

@@ -3,9 +3,8 @@
 use super::error::{ConfigError, check_name, suggestion};
 use super::experiment::{Job, Placement, SendCompletion};
 use super::host_file;
-use super::raw::{
-    RawExperiment, RawJob, RawNic, RawPlacement, RawRepeat, RawSendCompletion, RawVfabric,
-};
+use super::raw::{RawExperiment, RawJob, RawPlacement, RawRepeat, RawSendCompletion, RawVfabric};
+use super::raw_place::RawPlace;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, Qos};
 use crate::fabric::topology::Topology;
@@ -33,9 +32,9 @@ pub(super) fn jobs(
     fabric: &FabricSpec,
     dir: &Path,
 ) -> Result<Vec<Job>, ConfigError> {
-    let (qos, nics) = (&fabric.qos, fabric.topology.nics());
+    let qos = &fabric.qos;
     let (raw, vfabrics) = (&experiment.job, &experiment.vfabric);
-    check_vfabrics(vfabrics, raw, qos, nics)?;
+    check_vfabrics(vfabrics, raw, qos, &fabric.topology)?;
     let general = &experiment.collectives;
     if raw.is_empty() && *general != Choices::default() {
         return Err(ConfigError::new(
@@ -94,7 +93,11 @@ fn one_job(
         .map(|v| find_vfabric(v, &name, vfabrics, &key("vfabric")))
         .transpose()?;
     let sl = level_of(job, vfabric, &fabric.qos, &key)?;
-    let hosts = vfabric.and_then(|v| v.hosts.as_deref()).map(sorted_hosts);
+    let hosts = vfabric.and_then(|v| v.hosts.as_deref());
+    let hosts = hosts.map(|hosts| sorted_hosts(hosts, &fabric.topology));
+    let hosts = hosts
+        .transpose()
+        .map_err(|problem| ConfigError::new(key("vfabric"), problem))?;
     let tasks_per_node = job.tasks_per_node.unwrap_or(1);
     if tasks_per_node == 0 {
         return Err(ConfigError::new(
@@ -146,11 +149,12 @@ fn one_job(
 }
 
 /// The NICs of a vFabric, each once.
-fn sorted_hosts(hosts: &[u32]) -> Vec<NicId> {
-    let mut hosts: Vec<_> = hosts.iter().copied().map(NicId::new).collect();
+fn sorted_hosts(hosts: &[RawPlace], topology: &Topology) -> Result<Vec<NicId>, String> {
+    let hosts = hosts.iter().map(|host| host.nic(topology));
+    let mut hosts: Vec<_> = hosts.collect::<Result<_, _>>()?;
     hosts.sort_unstable();
     hosts.dedup();
-    hosts
+    Ok(hosts)
 }
 
 /// The service level of a job: as given, or by the traffic class of its vFabric.
@@ -239,10 +243,7 @@ fn placement(
             return Err(refused(problem.into()));
         }
         Some(RawPlacement::List(list)) => {
-            let nics = list.iter().map(|nic| match nic {
-                RawNic::Number(number) => Ok(NicId::new(*number)),
-                RawNic::Name(name) => named_nic(topology, name),
-            });
+            let nics = list.iter().map(|nic| nic.nic(topology));
             nics.collect::<Result<Vec<_>, _>>().map_err(refused)?
         }
         Some(RawPlacement::File(file)) => {
@@ -263,7 +264,8 @@ fn placement(
         }
         if hosts.is_some_and(|hosts| hosts.binary_search(nic).is_err()) {
             return Err(refused(format!(
-                "NIC {nic} is not one of the vFabric's hosts"
+                "{} is not one of the vFabric's hosts",
+                topology.nic_text(*nic)
             )));
         }
     }
@@ -271,18 +273,6 @@ fn placement(
         Some(RawPlacement::File(_)) => Placement::Hosts(list),
         _ => Placement::List(list),
     })
-}
-
-/// The NIC of a host that the operators of the fabric call `name`.
-pub(super) fn named_nic(topology: &Topology, name: &str) -> Result<NicId, String> {
-    match topology.names() {
-        Some(names) => names.find(name),
-        None => Err(format!(
-            "{} is a name, and the NICs of this topology have none; give numbers, or take the topology \
-             from ibnetdiscover",
-            quoted(name)
-        )),
-    }
 }
 
 /// Index of the SL called `name`; without a name the only one, or CL.
@@ -350,8 +340,9 @@ fn check_vfabrics(
     all: &[RawVfabric],
     jobs: &[RawJob],
     qos: &Qos,
-    nics: u32,
+    topology: &Topology,
 ) -> Result<(), ConfigError> {
+    let nics = topology.nics();
     for (i, v) in all.iter().enumerate() {
         let key = |field: &str| format!("vfabric.{i}.{field}");
         check_name(&v.name, || key("name"))?;
@@ -371,14 +362,18 @@ fn check_vfabrics(
                 format!("no service level belongs to TC {}", v.tc),
             ));
         }
-        if let Some(host) = v.hosts.iter().flatten().find(|&&h| h >= nics) {
-            return Err(ConfigError::new(
-                key("hosts"),
-                format!(
-                    "NIC {host} does not exist: the fabric has NICs 0 to {}",
-                    nics - 1
-                ),
-            ));
+        for (at, host) in v.hosts.iter().flatten().enumerate() {
+            let key = || format!("vfabric.{i}.hosts.{at}");
+            let host = host.nic_at(topology, &key())?;
+            if host.get() >= nics {
+                return Err(ConfigError::new(
+                    key(),
+                    format!(
+                        "NIC {host} does not exist: the fabric has NICs 0 to {}",
+                        nics - 1
+                    ),
+                ));
+            }
         }
         if v.hosts.as_ref().is_some_and(Vec::is_empty) {
             return Err(ConfigError::new(

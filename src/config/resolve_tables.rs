@@ -3,8 +3,10 @@
 use super::error::ConfigError;
 use super::import::Imported;
 use super::raw_fabric::RawFabric;
-use crate::fabric::ids::{NicId, PortId, SwitchId};
+use super::raw_place::RawPlace;
+use crate::fabric::ids::PortId;
 use crate::fabric::spec::{ForwardingTables, Hop, SlToVl};
+use crate::fabric::topology::Topology;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
@@ -61,14 +63,14 @@ pub(super) struct RawSl2VlTables {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawHcaTable {
-    pub hca: u32,
+    pub hca: RawPlace,
     pub vls: Vec<u8>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawPortTable {
-    pub switch: u32,
+    pub switch: RawPlace,
     #[serde(rename = "in")]
     pub input: u32,
     #[serde(rename = "out")]
@@ -96,6 +98,7 @@ fn of_fabric<'a>(
 /// SL-to-VL tables, if there are any.
 pub(super) fn sl2vl(
     raw: &RawFabric,
+    topology: &Topology,
     imported: Option<&Imported>,
     dir: &Path,
 ) -> Result<Option<SlToVl>, ConfigError> {
@@ -116,14 +119,16 @@ pub(super) fn sl2vl(
                 ConfigError::new(format!("{KEY}.{what}.{i}"), "is listed twice; keep one")
             };
             for (i, own) in hca.iter().enumerate() {
-                let hca = NicId::new(own.hca);
+                let hca = own.hca.nic_at(topology, &format!("{KEY}.hca.{i}"))?;
                 if tables.hcas.insert(hca, own.vls.clone()).is_some() {
                     return Err(twice("hca", i));
                 }
             }
             for (i, own) in port.iter().enumerate() {
+                let switch = own.switch.switch(topology);
                 let hop = Hop {
-                    switch: SwitchId::new(own.switch),
+                    switch: switch
+                        .map_err(|problem| ConfigError::new(format!("{KEY}.port.{i}"), problem))?,
                     in_port: PortId::new(own.input),
                     out_port: PortId::new(own.output),
                 };

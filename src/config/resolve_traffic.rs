@@ -3,13 +3,14 @@
 use super::error::ConfigError;
 use super::experiment::{Background, Measure};
 use super::presets::OPA_5SL;
+use super::raw_place::RawPlace;
 use super::raw_traffic::{
     RawBackground, RawFlow, RawInjection, RawInjectionRate, RawMeasure, RawMessage, RawPattern,
     RawPatternName, RawPatternTable, RawTrafficPreset,
 };
 use super::resolve_jobs::service_level;
-use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, Tick, flits_per_tick};
+use crate::fabric::topology::Topology;
 use crate::replay::background::{Injection, MAX_FLOWS, MAX_SIZES, Pattern};
 use crate::units::{Latency, Ratio};
 
@@ -93,7 +94,7 @@ fn one_entry(
         flows: Some(list), ..
     })) = &entry.pattern
     {
-        pattern(entry.pattern.as_ref(), key)?;
+        pattern(entry.pattern.as_ref(), &fabric.topology, key)?;
         for (j, pair) in list.iter().enumerate() {
             let key = format!("{key}.pattern.flows.{j}");
             flows.push(one_pair(&flow, pair, fabric, mtu, &key)?);
@@ -101,7 +102,7 @@ fn one_entry(
         return Ok(());
     }
     flows.push(Background {
-        pattern: pattern(entry.pattern.as_ref(), key)?,
+        pattern: pattern(entry.pattern.as_ref(), &fabric.topology, key)?,
         ..flow
     });
     Ok(())
@@ -117,8 +118,8 @@ fn one_pair(
 ) -> Result<Background, ConfigError> {
     let mut flow = entry.clone();
     flow.pattern = Pattern::Pair {
-        from: NicId::new(pair.from),
-        to: NicId::new(pair.to),
+        from: pair.from.nic_at(&fabric.topology, &format!("{key}.from"))?,
+        to: pair.to.nic_at(&fabric.topology, &format!("{key}.to"))?,
     };
     if let Some(given) = pair.rate {
         flow.rate = rate(given, fabric, &format!("{key}.rate"))?;
@@ -167,7 +168,7 @@ fn five_levels(
             sl: service_level(Some(name), &fabric.qos, &format!("{key}.preset"))?,
             rate: rate.ok_or_else(|| too_fine(&format!("{key}.rate")))?,
             sizes: vec![(message, 1)],
-            pattern: pattern(entry.pattern.as_ref(), key)?,
+            pattern: pattern(entry.pattern.as_ref(), &fabric.topology, key)?,
             ..all.clone()
         });
     }
@@ -251,7 +252,11 @@ fn sizes(raw: Option<&RawMessage>, mtu: u64, key: &str) -> Result<Vec<(u64, u64)
     Ok(mix.iter().map(|part| part.size.0).zip(weights).collect())
 }
 
-fn pattern(raw: Option<&RawPattern>, key: &str) -> Result<Pattern, ConfigError> {
+fn pattern(
+    raw: Option<&RawPattern>,
+    topology: &Topology,
+    key: &str,
+) -> Result<Pattern, ConfigError> {
     let table = match raw {
         None => return Ok(Pattern::Uniform),
         Some(RawPattern::Named(name)) => {
@@ -283,7 +288,7 @@ fn pattern(raw: Option<&RawPattern>, key: &str) -> Result<Pattern, ConfigError> 
             permutation: None,
             flows: None,
         } => Ok(Pattern::Hotspot {
-            node: NicId::new(*node),
+            node: node.nic_at(topology, &format!("{key}.pattern.hotspot"))?,
             fraction: *fraction,
         }),
         RawPatternTable {
@@ -292,9 +297,13 @@ fn pattern(raw: Option<&RawPattern>, key: &str) -> Result<Pattern, ConfigError> 
             fraction: None,
             permutation: Some(list),
             flows: None,
-        } => Ok(Pattern::List(
-            list.iter().copied().map(NicId::new).collect(),
-        )),
+        } => {
+            let nic = |(i, nic): (usize, &RawPlace)| {
+                nic.nic_at(topology, &format!("{key}.pattern.permutation.{i}"))
+            };
+            let list = list.iter().enumerate().map(nic);
+            Ok(Pattern::List(list.collect::<Result<_, _>>()?))
+        }
         RawPatternTable {
             neighbour: None,
             hotspot: None,

@@ -2,6 +2,7 @@
 
 use crate::config::Plan;
 use crate::config::experiment::Measure;
+use crate::fabric::topology::Topology;
 use crate::replay::Repeat;
 use crate::run::{Measured, RunResult, Saturation, Simulation, Status};
 use crate::units::short_time;
@@ -59,7 +60,7 @@ pub(super) fn stopped_loads(plan: &Plan, measure: &Measure, result: &RunResult) 
 }
 
 /// The line about a background flow of `run` that fell ever further behind.
-pub(super) fn saturation_line(run: &Simulation) -> Option<String> {
+pub(super) fn saturation_line(topology: &Topology, run: &Simulation) -> Option<String> {
     let Saturation {
         flow,
         nic,
@@ -68,7 +69,8 @@ pub(super) fn saturation_line(run: &Simulation) -> Option<String> {
         ..
     } = run.saturation?;
     Some(format!(
-        "background {flow} sends more than NIC {nic} can: {} behind at {}, and further with time",
+        "background {flow} sends more than {} can: {} behind at {}, and further with time",
+        topology.nic_text(nic),
         short_time(behind_ps),
         short_time(at_ps)
     ))

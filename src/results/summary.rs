@@ -350,7 +350,7 @@ fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Resul
             c.level_max,
         )?;
     }
-    if let Some(line) = saturation_line(main) {
+    if let Some(line) = saturation_line(&plan.experiment.fabric.topology, main) {
         writeln!(out, "saturated: {line}")?;
     }
     if saturated(&plan.experiment, main) {

@@ -24,13 +24,15 @@ pub struct Saturation {
 }
 
 /// What [`Progress::saturated`](super::Progress::saturated) receives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SaturatedRun {
     /// The run: the experiment or a baseline.
     pub run: Run,
     /// What was seen.
     pub saturation: Saturation,
+    /// The NIC that falls behind: `NIC 3`, with its name if it has one.
+    pub nic: String,
 }
 
 /// Looks at the backlog at times that double. A source that creates messages faster than they leave is

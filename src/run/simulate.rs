@@ -14,6 +14,7 @@ use crate::fabric::held_up::attribute_waits;
 use crate::fabric::series::LinkSampling;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::LinkStats;
+use crate::fabric::topology::Topology;
 use crate::replay::outcome::JobOutcome;
 use crate::replay::{Replay, program};
 use anyhow::anyhow;
@@ -63,9 +64,12 @@ impl Lookout<'_> {
                     .look(tick, replay.tick_of(0), replay.furthest_behind(tick))
         {
             let run = self.run;
-            self.watched
-                .progress
-                .saturated(&SaturatedRun { run, saturation });
+            let nic = self.experiment.fabric.topology.nic_text(saturation.nic);
+            self.watched.progress.saturated(&SaturatedRun {
+                run,
+                saturation,
+                nic,
+            });
             self.ended_saturated = self.watched.stop_when_saturated;
         }
         match self.ended_saturated || (self.watched.stopped)() {
@@ -119,7 +123,7 @@ pub(super) fn run_experiment(
     let end = simulate(&mut engine, &mut replay, &mut lookout, recording);
     let status = match stopped_by_error(&mut replay)? {
         Some(status) => status,
-        None => match status_of(end, &replay)? {
+        None => match status_of(end, &replay, &experiment.fabric.topology)? {
             Status::Interrupted if lookout.ended_saturated => Status::Saturated,
             status => status,
         },
@@ -206,11 +210,15 @@ pub(super) fn stopped_by_error(replay: &mut Replay) -> Result<Option<Status>, Ru
     }
 }
 
-pub(super) fn status_of(end: RunEnd, replay: &Replay) -> Result<Status, RunError> {
+pub(super) fn status_of(
+    end: RunEnd,
+    replay: &Replay,
+    topology: &Topology,
+) -> Result<Status, RunError> {
     Ok(match end {
         RunEnd::Finished => Status::Complete,
         RunEnd::Interrupted => Status::Interrupted,
-        RunEnd::Deadlock(stall) => Status::Stalled(stall.to_string()),
+        RunEnd::Deadlock(stall) => Status::Stalled(stall.text(topology)),
         RunEnd::Drained => Status::Stalled(stall_of(replay)),
         RunEnd::Exhausted => {
             return Err(RunError::Failed(anyhow!(

@@ -241,7 +241,7 @@ pub fn check_deadlock(deadlock: &Deadlock, blocked: &[Blocked]) -> Result<(), Te
             .any(|head| next.iter().any(|next| head.holders.contains(&next.at)));
         prop_assert!(
             waits,
-            "{waiting:?} does not wait for the next of {deadlock}"
+            "{waiting:?} does not wait for the next of {deadlock:?}"
         );
     }
     Ok(())

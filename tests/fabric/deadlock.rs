@@ -4,10 +4,10 @@ use crate::common::script::{Cue, Script, jam, message};
 use crate::common::specs;
 use crate::compare;
 use flitwise::fabric::engine::{Deadlock, Engine, Place, RunEnd, Waiting};
-use flitwise::fabric::ids::{NicId, PortId};
+use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::spec::hierarchical::{CentralQueues, Scheduler};
 use flitwise::fabric::spec::{FabricSpec, Tick};
-use flitwise::fabric::topology::{Peer, Topology};
+use flitwise::fabric::topology::{Names, NicName, Peer, SwitchName, Topology};
 use flitwise::fabric::workload::{Message, Workload};
 use flitwise_oracles::hierarchical as oracle;
 
@@ -46,7 +46,7 @@ fn assert_closed(spec: &FabricSpec, deadlock: &Deadlock) {
         let next = &deadlock.cycle[(i + 1) % deadlock.cycle.len()];
         assert!(
             leads_to(spec, waiting, next),
-            "{waiting:?} does not wait for {next:?}\n{deadlock}"
+            "{waiting:?} does not wait for {next:?}\n{deadlock:?}"
         );
     }
 }
@@ -65,15 +65,46 @@ fn a_jammed_ring_is_reported_as_a_cycle() {
     assert_closed(&spec, &deadlock);
     let run = oracle::run(&spec, &mut jam(), 100_000);
     compare::check_deadlock(&deadlock, &run.blocked).unwrap();
-    let text = deadlock.to_string();
+    let text = deadlock.text(&spec.topology);
     assert!(text.starts_with("deadlock: "), "{text}");
     assert_eq!(text.lines().count(), 1 + deadlock.cycle.len(), "{text}");
+    let text = deadlock.text(&named(&spec.topology));
+    let first = deadlock.cycle[0];
+    let (switch, port) = (first.switch, first.port.get() + 1);
+    assert!(
+        text.contains(&format!("(S{switch} port {port}) VL ")),
+        "{text}"
+    );
+    assert!(
+        text.contains(&format!("flits for NIC {0} (n{0})\n", first.dst)),
+        "{text}"
+    );
     let stats = engine.stats();
     assert_eq!(
         stats.flits_injected,
         stats.flits_delivered + stats.flits_in_flight
     );
     assert!(stats.flits_in_flight > 0);
+}
+
+/// The topology with a name for each switch and NIC.
+fn named(topology: &Topology) -> Topology {
+    let switch = |id: SwitchId| SwitchName {
+        name: format!("S{id}"),
+        guid: u64::from(id.get()),
+        lid: None,
+    };
+    let nic = |id: NicId| NicName {
+        name: format!("n{id}"),
+        guid: u64::from(id.get()),
+        port: 1,
+        lid: 0,
+    };
+    let names = Names::new(
+        topology.switch_ids().map(switch).collect(),
+        topology.nic_ids().map(nic).collect(),
+    );
+    topology.clone().named(names)
 }
 
 /// Jams a ring and keeps other traffic going for ever.
@@ -241,7 +272,7 @@ fn central_queues_per_vl_freeze_an_overloaded_torus_and_per_neighbour_do_not() {
     };
     assert_closed(&spec, &deadlock);
     let central = |w: &Waiting| w.place == Place::Central;
-    assert!(deadlock.cycle.iter().any(central), "{deadlock}");
+    assert!(deadlock.cycle.iter().any(central), "{deadlock:?}");
 
     let (spec, script) = overloaded_torus(CentralQueues::PerNeighbour, 20);
     let end = compare::compare(&spec, &script).unwrap();

@@ -235,7 +235,11 @@ fn a_jammed_ring_of_fifos_is_reported_as_a_cycle() {
             panic!("{queues:?} do not jam");
         };
         let switches: BTreeSet<_> = deadlock.cycle.iter().map(|w| w.switch).collect();
-        assert_eq!((deadlock.cycle.len(), switches.len()), (3, 3), "{deadlock}");
+        assert_eq!(
+            (deadlock.cycle.len(), switches.len()),
+            (3, 3),
+            "{deadlock:?}"
+        );
         assert!(deadlock.cycle.iter().all(|w| w.place == Place::Input));
     }
 }

@@ -124,7 +124,7 @@ fn links_and_adapters_have_rates_of_their_own() {
         ("hca_sink_rate = 0", "a rate of 0 moves nothing"),
         (
             "link_speeds = [{ switch = 0, port = 40, speed = \"SDR\" }]",
-            "port 40 of switch 0 has no link",
+            "there is no port 40 at a switch 0: switches 0 to 0, ports 0 to 7",
         ),
         (
             "link_rate = \"4GB/s\"",

@@ -102,7 +102,7 @@ fn a_topology_without_names_has_none() {
     let error = resolve_text("test.toml", text, root, &[]).unwrap_err();
     let message = error.to_string();
     assert!(
-        message.contains("the NICs of this topology have none"),
+        message.contains("NICs and switches of this topology have none"),
         "{message}"
     );
 }
@@ -121,6 +121,91 @@ fn parts_have_the_names_of_the_dump() {
     assert_ne!(renamed.experiment.fabric.topology.names(), Some(names));
     let hash = |plan: &flitwise::config::Plan| experiment_hash(&plan.experiment);
     assert_eq!(hash(&renamed), hash(&plan));
+}
+
+/// Keys with names, the same with numbers, and with a mistake that the message names.
+const NAMED_KEYS: [[&str; 3]; 7] = [
+    [
+        "[[background]]\nrate = 0.1\npattern = { hotspot = \"n3\", fraction = 0.5 }",
+        "[[background]]\nrate = 0.1\npattern = { hotspot = 2, fraction = 0.5 }",
+        "[[background]]\nrate = 0.1\npattern = { hotspot = \"n9\", fraction = 0.5 }",
+    ],
+    [
+        "[[background]]\nrate = 0.1\npattern = { flows = [{ from = \"n1\", to = \"lid 4\" }] }",
+        "[[background]]\nrate = 0.1\npattern = { flows = [{ from = 0, to = 3 }] }",
+        "[[background]]\nrate = 0.1\npattern = { flows = [{ from = \"n1\", to = \"n9\" }] }",
+    ],
+    [
+        "[[background]]\nrate = 0.1\npattern = { permutation = [\"n2\", \"n3\", \"0x13\", 0] }",
+        "[[background]]\nrate = 0.1\npattern = { permutation = [1, 2, 3, 0] }",
+        "[[background]]\nrate = 0.1\npattern = { permutation = [\"n2\", \"n9\", 3, 0] }",
+    ],
+    [
+        "link_speeds = [{ switch = \"spine\", device_port = 4, speed = \"SDR x4\" }]\n[[background]]\nrate = 0.1",
+        "link_speeds = [{ switch = 1, port = 3, speed = \"SDR x4\" }]\n[[background]]\nrate = 0.1",
+        "link_speeds = [{ switch = \"spin\", port = 3, speed = \"SDR x4\" }]\n[[background]]\nrate = 0.1",
+    ],
+    [
+        "[[background]]\nrate = 0.1\n[congestion_control]\nkind = \"ib\"\nport = [{ switch = \"lid 6\", device_port = 5, Threshold = 3 }]",
+        "[[background]]\nrate = 0.1\n[congestion_control]\nkind = \"ib\"\nport = [{ switch = 0, port = 4, Threshold = 3 }]",
+        "[[background]]\nrate = 0.1\n[congestion_control]\nkind = \"ib\"\nport = [{ switch = \"lid 9\", port = 4, Threshold = 3 }]",
+    ],
+    [
+        "sl2vl = { default = [0], hca = [{ hca = \"n2\", vls = [1] }], port = [{ switch = \"leaf one\", in = 0, out = 4, vls = [1] }] }\n[qos]\nservice_levels = [{ name = \"A\" }]\n[[background]]\nrate = 0.1",
+        "sl2vl = { default = [0], hca = [{ hca = 1, vls = [1] }], port = [{ switch = 0, in = 0, out = 4, vls = [1] }] }\n[qos]\nservice_levels = [{ name = \"A\" }]\n[[background]]\nrate = 0.1",
+        "sl2vl = { default = [0], hca = [{ hca = \"n9\", vls = [1] }] }\n[qos]\nservice_levels = [{ name = \"A\" }]\n[[background]]\nrate = 0.1",
+    ],
+    [
+        "[[job]]\ntrace = \"four.vef\"\nvfabric = \"v\"\n[[vfabric]]\nname = \"v\"\ntc = 0\nhosts = [\"n4\", \"n1\", \"lid 2\", \"0x12\"]",
+        "[[job]]\ntrace = \"four.vef\"\nvfabric = \"v\"\n[[vfabric]]\nname = \"v\"\ntc = 0\nhosts = [3, 0, 1, 2]",
+        "[[job]]\ntrace = \"four.vef\"\nvfabric = \"v\"\n[[vfabric]]\nname = \"v\"\ntc = 0\nhosts = [\"n9\"]",
+    ],
+];
+
+#[test]
+fn every_key_for_nics_switches_and_ports_takes_names() {
+    for [named, numbered, mistaken] in NAMED_KEYS {
+        let [named, numbered] = [named, numbered].map(|text| {
+            let plan = resolve(CABLES, text).unwrap_or_else(|e| panic!("{text}: {e}"));
+            experiment_hash(&plan.experiment)
+        });
+        assert_eq!(named, numbered, "{numbered}");
+        let message = resolve(CABLES, mistaken).unwrap_err();
+        let about =
+            message.contains("no host is called") || message.contains("no switch is called");
+        assert!(about && message.contains("test.toml:"), "{message}");
+    }
+}
+
+#[test]
+fn a_port_is_named_once() {
+    for (port, part) in [
+        ("", "names no port; give `port`"),
+        (
+            ", port = 3, device_port = 4",
+            "has both port and device_port",
+        ),
+        (
+            ", device_port = 8",
+            "port 7 (spine port 8) of switch 1 (spine) has no link",
+        ),
+        (", device_port = 0", "ports of a device count from 1"),
+        (", device_port = 9", "there is no port 8 at a switch 1"),
+    ] {
+        let key = format!("link_speeds = [{{ switch = \"spine\"{port}, speed = \"SDR x4\" }}]");
+        let message = resolve(CABLES, &format!("{key}\n[[background]]\nrate = 0.1")).unwrap_err();
+        assert!(message.contains(part), "{message}");
+    }
+    let single = "fabric.kind = \"voq\"\nfabric.topology = { kind = \"single\", nics = 4 }\n\
+                  fabric.link_speeds = [{ switch = 0, device_port = 1, speed = \"SDR x4\" }]\n\
+                  [[background]]\nrate = 0.1\n";
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let message = resolve_text("test.toml", single, root, &[]).unwrap_err();
+    let message = message.to_string();
+    assert!(
+        message.contains("have device ports; give `port`"),
+        "{message}"
+    );
 }
 
 /// Gb/s of the links at ports (switch, port).

@@ -13,6 +13,7 @@ mod ideal_clock;
 mod infiniband_testbed;
 mod jobs;
 mod memory;
+mod operators;
 mod progress;
 mod real_traces;
 mod records;

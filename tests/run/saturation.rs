@@ -32,7 +32,7 @@ impl Progress for Listener {
     fn update(&self, _: &Snapshot) {}
 
     fn saturated(&self, seen: &SaturatedRun) {
-        self.0.lock().unwrap().push(*seen);
+        self.0.lock().unwrap().push(seen.clone());
     }
 }
 
@@ -58,12 +58,13 @@ fn document(plan: &Plan, result: &RunResult) -> Value {
 fn a_flow_above_capacity_is_named_and_ends_the_run_on_request() {
     let plan = plan("1", "fifo");
     let (result, seen) = run(&plan, 1, true);
-    let [seen] = seen[..] else {
+    let [seen] = &seen[..] else {
         panic!("said {} times", seen.len());
     };
     assert_eq!(seen.run, Run::Experiment);
     assert!(seen.saturation.flow < 2);
     assert_eq!(seen.saturation.nic.get(), 3);
+    assert_eq!(seen.nic, "NIC 3");
     assert_eq!(result.main.saturation, Some(seen.saturation));
     assert_eq!(result.main.status, Status::Saturated);
     assert_eq!(result.status(&plan), Status::Saturated);

@@ -173,12 +173,22 @@ impl<'a> Verdict<'a> {
         }
         row(out, "routes", "FAILED", connected)?;
         for NicPair { src, dst } in &r.lost {
-            row(out, "", "", format!("NIC {src} has no route to NIC {dst}"))?;
+            let topology = &self.spec.topology;
+            let (src, dst) = (topology.nic_text(*src), topology.nic_text(*dst));
+            row(out, "", "", format!("{src} has no route to {dst}"))?;
         }
         if let Some(RoutingLoop { dst, switches }) = &r.routing_loop {
-            let switches: Vec<String> = switches.iter().map(SwitchId::to_string).collect();
-            let switches = switches.join(" -> ");
-            let text = format!("packets for NIC {dst} go round in a loop: switches {switches}");
+            let topology = &self.spec.topology;
+            let label = |switch: &SwitchId| match topology.names() {
+                Some(names) => format!("{switch} ({})", names.switch_label(*switch)),
+                None => switch.to_string(),
+            };
+            let switches: Vec<String> = switches.iter().map(label).collect();
+            let text = format!(
+                "packets for {} go round in a loop: switches {}",
+                topology.nic_text(*dst),
+                switches.join(" -> ")
+            );
             row(out, "", "", text)?;
         }
         Ok(())
@@ -230,14 +240,14 @@ impl<'a> Verdict<'a> {
 
     fn name(&self, c: &Channel) -> String {
         let topology = &self.spec.topology;
-        let switch = names::switch(topology, c.switch);
+        let switch = topology.switch_text(c.switch);
         let place = match c.buffer {
             Buffer::Input => {
-                let from = names::peer(topology, c.switch, PortId::new(c.index));
+                let from = topology.peer_text(c.switch, PortId::new(c.index));
                 format!("{switch} input port {} (from {from})", c.index)
             }
             Buffer::Output => {
-                let to = names::peer(topology, c.switch, PortId::new(c.index));
+                let to = topology.peer_text(c.switch, PortId::new(c.index));
                 format!("{switch} output port {} (to {to})", c.index)
             }
             Buffer::Central => {
@@ -254,7 +264,8 @@ impl<'a> Verdict<'a> {
                 None | Some(Towards::All) => format!("{place}, VL {vl}"),
                 Some(Towards::Nics) => format!("{place}, VL {vl}, queue to NICs"),
                 Some(Towards::Switch(next)) => {
-                    format!("{place}, VL {vl}, queue to switch {next}")
+                    let next = topology.switch_text(next);
+                    format!("{place}, VL {vl}, queue to {next}")
                 }
             },
         }

@@ -342,8 +342,8 @@ impl Info<'_> {
                 format!(
                     "{bound}; the busiest link, switch {switch} {} -> {}, carries \
                      {load:.4} flits per flit that each NIC offers",
-                    names::port(topology, from),
-                    names::peer(topology, switch, port)
+                    topology.port_text(from),
+                    topology.peer_text(switch, port)
                 )
             }
         }

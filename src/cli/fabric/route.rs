@@ -91,7 +91,10 @@ impl<'a> Route<'a> {
                 payload,
                 path,
             })),
-            Err(e) => Err(CliError::Failed(format!("NIC {src} to NIC {dst}: {e}"))),
+            Err(e) => {
+                let (src, dst) = (spec.topology.nic_text(src), spec.topology.nic_text(dst));
+                Err(CliError::Failed(format!("{src} to {dst}: {e}")))
+            }
         }
     }
 
@@ -102,7 +105,7 @@ impl<'a> Route<'a> {
     pub(super) fn write(&self, out: &mut String) -> fmt::Result {
         let path = &self.path;
         let level = &self.spec.qos.service_levels[self.sl].name;
-        let nic = |id| names::nic(&self.spec.topology, id);
+        let nic = |id| self.spec.topology.nic_text(id);
         let (sc, vl) = path.injection;
         writeln!(
             out,
@@ -160,7 +163,7 @@ impl<'a> Route<'a> {
         // The line names the switch first, so its ports need only their numbers.
         let (switch, own): (String, Box<dyn Fn(PortId) -> String>) = match topology.names() {
             None => (
-                names::switch(topology, step.switch),
+                topology.switch_text(step.switch),
                 Box::new(|port| format!("port {port}")),
             ),
             Some(names) => (
@@ -179,7 +182,7 @@ impl<'a> Route<'a> {
             own(step.port_out),
             on_mport(step.port_out),
             step.leaves,
-            names::peer(topology, step.switch, step.port_out),
+            topology.peer_text(step.switch, step.port_out),
         )
     }
 

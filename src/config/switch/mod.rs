@@ -18,6 +18,7 @@ use super::resolve_qos::Scheduling;
 use crate::fabric::parameters::{Parameters, SwitchParameters};
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::switch::Switch;
+use crate::fabric::topology::Topology;
 use serde::Deserialize;
 use serde::de::Deserializer;
 use serde_json::{Value, json};
@@ -150,10 +151,14 @@ pub(super) fn defaults(raw: &RawFabric) -> Result<FabricDefaults, ConfigError> {
 }
 
 /// Overrides the parameters of the preset by the keys that only its kind has.
-pub(super) fn resolve(raw: &RawKind, p: &mut SwitchParameters) -> Result<(), ConfigError> {
+pub(super) fn resolve(
+    raw: &RawKind,
+    p: &mut SwitchParameters,
+    topology: &Topology,
+) -> Result<(), ConfigError> {
     match (raw, p) {
         (RawKind::Hierarchical(raw), SwitchParameters::Hierarchical(p)) => raw.resolve(p),
-        (RawKind::Voq(raw), SwitchParameters::Voq(p)) => raw.resolve(p)?,
+        (RawKind::Voq(raw), SwitchParameters::Voq(p)) => raw.resolve(p, topology)?,
         // `defaults` has checked that the preset has the kind of switch that the file names.
         _ => {}
     }

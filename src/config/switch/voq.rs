@@ -5,14 +5,16 @@ use crate::config::error::ConfigError;
 use crate::config::import::Imported;
 use crate::config::raw::RawScheduler;
 use crate::config::raw_fabric::{of_kind, with_common_keys};
+use crate::config::raw_place::{self, RawPlace};
 use crate::config::raw_topology::{RawGraph, RawNics, RawTopology, RawXgft};
 use crate::config::resolve_qos::Scheduling;
-use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
+use crate::fabric::ids::SwitchPort;
 use crate::fabric::parameters::{AdapterRate, VoqParameters};
 use crate::fabric::spec::LinkSpeed;
 use crate::fabric::switch::voq::InputQueues;
 use crate::fabric::switch::voq::{Acks, VlArb, VlWeight};
 use crate::fabric::topology::Peer;
+use crate::fabric::topology::Topology;
 use crate::units::{BufferPart, Bytes, Picoseconds, Rate, Ratio};
 use flitwise_formats::quote::quoted;
 use serde::Deserialize;
@@ -24,11 +26,12 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct RawSpeed(Ratio);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawLinkSpeed {
-    switch: u32,
-    port: u32,
+    switch: RawPlace,
+    port: Option<u32>,
+    device_port: Option<u32>,
     speed: RawSpeed,
 }
 
@@ -135,7 +138,11 @@ impl<'de> Deserialize<'de> for RawHcaRate {
 
 impl RawVoq {
     /// Overrides the parameters by the keys that are given.
-    pub(super) fn resolve(&self, p: &mut VoqParameters) -> Result<(), ConfigError> {
+    pub(super) fn resolve(
+        &self,
+        p: &mut VoqParameters,
+        topology: &Topology,
+    ) -> Result<(), ConfigError> {
         let Self {
             link_speed,
             host_link_speed,
@@ -153,7 +160,7 @@ impl RawVoq {
         replace(&mut p.switch_speed, link_speed.map(|speed| speed.0));
         replace(&mut p.host_speed, host_link_speed.map(|speed| speed.0));
         if let Some(list) = link_speeds {
-            p.link_speeds = speeds_of_links(list)?;
+            p.link_speeds = speeds_of_links(list, topology)?;
         }
         p.tick = tick.or(p.tick);
         replace(&mut p.crossbar_speedup, *crossbar_speedup);
@@ -205,20 +212,20 @@ impl RawVoq {
 }
 
 /// Data rates in bit/s by port.
-fn speeds_of_links(list: &[RawLinkSpeed]) -> Result<BTreeMap<SwitchPort, Ratio>, ConfigError> {
+fn speeds_of_links(
+    list: &[RawLinkSpeed],
+    topology: &Topology,
+) -> Result<BTreeMap<SwitchPort, Ratio>, ConfigError> {
     let mut speeds = BTreeMap::new();
     for (i, link) in list.iter().enumerate() {
-        let RawLinkSpeed {
-            switch,
-            port,
-            speed,
-        } = *link;
-        let at = SwitchPort::new(SwitchId::new(switch), PortId::new(port));
-        if speeds.insert(at, speed.0).is_some() {
-            return Err(ConfigError::new(
-                format!("fabric.link_speeds.{i}"),
-                format!("port {port} of switch {switch} is listed twice"),
-            ));
+        let wrong = |problem| ConfigError::new(format!("fabric.link_speeds.{i}"), problem);
+        let at = raw_place::port(topology, &link.switch, link.port, link.device_port);
+        let at = at.map_err(wrong)?;
+        if speeds.insert(at, link.speed.0).is_some() {
+            let SwitchPort { switch, port } = at;
+            return Err(wrong(format!(
+                "port {port} of switch {switch} is listed twice"
+            )));
         }
     }
     Ok(speeds)

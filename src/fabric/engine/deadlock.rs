@@ -4,9 +4,9 @@
 //! for, and the module finds the cycle. A head is *live* if it waits for no credits, or if one of
 //! the queues that hold these credits has a live head. All other heads can never move.
 
-use crate::fabric::ids::{NicId, PortId, SwitchId};
+use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
+use crate::fabric::topology::Topology;
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// Buffer in which a packet waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,26 +47,28 @@ pub struct Deadlock {
     pub blocked: usize,
 }
 
-impl fmt::Display for Deadlock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "deadlock: {} head packets can never move; they wait in a cycle:",
+impl Deadlock {
+    /// The cycle as text, a line for each packet. `topology`: the one of the fabric; it knows the names.
+    #[must_use]
+    pub fn text(&self, topology: &Topology) -> String {
+        let mut text = format!(
+            "deadlock: {} head packets can never move; they wait in a cycle:\n",
             self.blocked
-        )?;
+        );
         for w in &self.cycle {
             let place = match w.place {
                 Place::Input => "input",
                 Place::Central => "central buffer at",
                 Place::Output => "output",
             };
-            writeln!(
-                f,
-                "  switch {} {place} port {} VL {}: {} flits for NIC {}",
-                w.switch, w.port, w.vl, w.flits, w.dst
-            )?;
+            let port = topology.port_text(SwitchPort::new(w.switch, w.port));
+            let nic = topology.nic_text(w.dst);
+            text += &format!(
+                "  switch {} {place} {port} VL {}: {} flits for {nic}\n",
+                w.switch, w.vl, w.flits
+            );
         }
-        Ok(())
+        text
     }
 }
 

@@ -20,6 +20,7 @@ mod graph;
 mod names;
 mod ports;
 mod single;
+mod text;
 mod tree;
 mod xgft;
 

@@ -30,9 +30,6 @@ pub struct NicName {
     pub lid: u16,
 }
 
-/// Tells whether a text means a NIC.
-type Means<'a> = &'a dyn Fn(NicId, &NicName) -> bool;
-
 /// The names of all switches and NICs, in their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Names {
@@ -126,70 +123,107 @@ impl Names {
     /// # Errors
     /// If none or several have that name, with what there is.
     pub fn find(&self, text: &str) -> Result<NicId, String> {
-        let text = text.trim();
-        let found = |fits: Means<'_>| -> Vec<NicId> {
-            let nics = NicId::all(self.nics.len() as u32).zip(&self.nics);
-            nics.filter(|&(id, nic)| fits(id, nic))
-                .map(|(id, _)| id)
-                .collect()
-        };
-        let host = |name: &str| name.split_whitespace().next() == Some(text);
-        let lid = text.strip_prefix("lid").map(str::trim);
-        let lid = lid.and_then(|lid| lid.parse::<u16>().ok());
-        let guid = text.strip_prefix("0x");
-        let guid = guid.and_then(|guid| u64::from_str_radix(guid, 16).ok());
-        let ways: [Means<'_>; 5] = [
-            &|id, _| self.nic_label(id) == text,
-            &|_, nic| nic.name == text,
-            &|_, nic| host(&nic.name),
-            &|_, nic| Some(nic.lid) == lid,
-            &|_, nic| Some(nic.guid) == guid,
-        ];
-        match ways
-            .iter()
-            .map(|way| found(*way))
-            .find(|all| !all.is_empty())
-        {
-            Some(all) if all.len() == 1 => Ok(all[0]),
-            Some(all) => {
-                let labels: Vec<&str> =
-                    all.iter().take(4).map(|&nic| self.nic_label(nic)).collect();
-                let more = if all.len() > labels.len() {
-                    ", …"
-                } else {
-                    ""
-                };
-                Err(format!(
-                    "{} ports are called {}: {}{more}; name one of them, or give its LID as `lid {}`",
-                    all.len(),
-                    quoted(text),
-                    labels.join(", "),
-                    self.nics[all[0].index()].lid
-                ))
-            }
-            None => Err(format!(
-                "no host is called {}{}; give a name, a GUID (0x…) or a LID (`lid 19`) of the \
-                 adapters in the output of ibnetdiscover",
-                quoted(text),
-                self.nearest(text)
-            )),
-        }
+        let all = self.nics.iter().zip(&self.nic_labels);
+        let all = all.map(|(nic, label)| Named {
+            label,
+            name: &nic.name,
+            guid: nic.guid,
+            lid: Some(nic.lid),
+        });
+        let found = find(text, &all.collect::<Vec<_>>(), ["host", "ports"])?;
+        Ok(NicId::new(found as u32))
     }
 
-    /// A name that may be meant, as part of a message: with at most one letter in three another one.
-    fn nearest(&self, text: &str) -> String {
-        let hosts = self
-            .nic_labels
-            .iter()
-            .filter_map(|label| label.split_whitespace().next());
-        let all = self.nic_labels.iter().map(String::as_str).chain(hosts);
-        let near = all.map(|name| (strsim::damerau_levenshtein(name, text), name));
-        match near.min_by_key(|&(distance, _)| distance) {
-            Some((distance, name)) if 3 * distance <= text.chars().count() => {
-                format!("; did you mean {}?", quoted(name))
-            }
-            _ => String::new(),
+    /// The switch that `text` names, as [`find`](Self::find) does for NICs.
+    ///
+    /// # Errors
+    /// If none or several have that name, with what there is.
+    pub fn find_switch(&self, text: &str) -> Result<SwitchId, String> {
+        let all = self.switches.iter().zip(&self.switch_labels);
+        let all = all.map(|(switch, label)| Named {
+            label,
+            name: &switch.name,
+            guid: switch.guid,
+            lid: switch.lid,
+        });
+        let found = find(text, &all.collect::<Vec<_>>(), ["switch", "switches"])?;
+        Ok(SwitchId::new(found as u32))
+    }
+}
+
+/// What a text may mean.
+struct Named<'a> {
+    label: &'a str,
+    name: &'a str,
+    guid: u64,
+    lid: Option<u16>,
+}
+
+/// Tells whether a text means something.
+type Means<'a> = &'a dyn Fn(&Named<'_>) -> bool;
+
+/// The number in `all` of the one that `text` means. `kind`: what one of them is called, and several.
+fn find(text: &str, all: &[Named<'_>], kind: [&str; 2]) -> Result<usize, String> {
+    let text = text.trim();
+    let lid = text.strip_prefix("lid").map(str::trim);
+    let lid = lid.and_then(|lid| lid.parse::<u16>().ok());
+    let guid = text.strip_prefix("0x");
+    let guid = guid.and_then(|guid| u64::from_str_radix(guid, 16).ok());
+    // From the most to the least exact.
+    let means: [Means<'_>; 5] = [
+        &|one| one.label == text,
+        &|one| one.name == text,
+        &|one| one.name.split_whitespace().next() == Some(text),
+        &|one| one.lid.is_some() && one.lid == lid,
+        &|one| Some(one.guid) == guid,
+    ];
+    let found = |means: &Means<'_>| -> Vec<usize> {
+        let meant = all.iter().enumerate().filter(|(_, one)| means(one));
+        meant.map(|(at, _)| at).collect()
+    };
+    match means.iter().map(found).find(|found| !found.is_empty()) {
+        Some(found) if found.len() == 1 => Ok(found[0]),
+        Some(found) => {
+            let labels: Vec<&str> = found.iter().take(4).map(|&at| all[at].label).collect();
+            let more = if found.len() > labels.len() {
+                ", …"
+            } else {
+                ""
+            };
+            let lid = match all[found[0]].lid {
+                Some(lid) => format!("its LID as `lid {lid}`"),
+                None => format!("its GUID as `{:#x}`", all[found[0]].guid),
+            };
+            Err(format!(
+                "{} {} are called {}: {}{more}; name one of them, or give {lid}",
+                found.len(),
+                kind[1],
+                quoted(text),
+                labels.join(", "),
+            ))
         }
+        None => Err(format!(
+            "no {} is called {}{}; give a name, a GUID (0x…) or a LID (`lid 19`) from the output of \
+             ibnetdiscover",
+            kind[0],
+            quoted(text),
+            nearest(text, all)
+        )),
+    }
+}
+
+/// A name that may be meant, as part of a message: with at most one letter in three another one.
+fn nearest(text: &str, all: &[Named<'_>]) -> String {
+    let words = all
+        .iter()
+        .filter_map(|one| one.label.split_whitespace().next());
+    let names = all.iter().map(|one| one.label).chain(words);
+    let near = names.map(|name| (strsim::damerau_levenshtein(name, text), name));
+    match near.min_by_key(|&(distance, _)| distance) {
+        Some((distance, name)) if 3 * distance <= text.chars().count() => {
+            format!("; did you mean {}?", quoted(name))
+        }
+        _ => String::new(),
     }
 }
 

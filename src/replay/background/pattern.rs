@@ -95,7 +95,8 @@ impl Pattern {
             check_exists(*to, nics)?;
             if from == to {
                 return bad(format!(
-                    "NIC {from} sends to itself; name two different NICs"
+                    "{} sends to itself; name two different NICs",
+                    topology.nic_text(*from)
                 ));
             }
         }
@@ -150,7 +151,7 @@ impl Pattern {
             }
             Self::Permutation => permutation(nics, stream),
             Self::List(list) => {
-                check_list(list, nics)?;
+                check_list(list, topology)?;
                 list.iter().map(|&nic| Target::Nic(nic)).collect()
             }
             Self::Pair { to, .. } => vec![Target::Nic(*to); nics as usize],
@@ -197,7 +198,8 @@ fn check_exists(nic: NicId, nics: u32) -> Result<(), PatternError> {
 }
 
 /// Checks that `list` contains every NIC once.
-fn check_list(list: &[NicId], nics: u32) -> Result<(), PatternError> {
+fn check_list(list: &[NicId], topology: &Topology) -> Result<(), PatternError> {
+    let nics = topology.nics();
     if list.len() != nics as usize {
         return bad(format!(
             "the permutation lists {} NICs, but the fabric has {nics}; list every \
@@ -210,7 +212,8 @@ fn check_list(list: &[NicId], nics: u32) -> Result<(), PatternError> {
         check_exists(nic, nics)?;
         if std::mem::replace(&mut seen[nic.index()], true) {
             return bad(format!(
-                "NIC {nic} is listed twice; a permutation lists every NIC once"
+                "{} is listed twice; a permutation lists every NIC once",
+                topology.nic_text(nic)
             ));
         }
     }

@@ -6,7 +6,7 @@ use super::gbit_per_s;
 use super::spool::{Key, NONE, Spool};
 use crate::config::Experiment;
 use crate::config::experiment::SeriesKind;
-use crate::fabric::ids::{PortId, SwitchId};
+use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::stats::{LinkEnd, LinkStats};
 use crate::units::human_time;
 use std::collections::BTreeMap;
@@ -223,7 +223,9 @@ fn shares(request: &Request<'_>, of: &Shared, sums: &Sums, colours: &mut Colours
             "{shown} of {all} flows to it: those with the most bytes; the others are one band"
         ),
     };
-    let title = format!("Shares of what NIC {} receives", of.nic);
+    let topology = &request.experiment.fabric.topology;
+    let to = topology.nic_label(NicId::new(of.nic));
+    let title = format!("Shares of what {to} receives");
     Figure {
         stacked: true,
         title: request.with_load(&title),
@@ -318,6 +320,8 @@ impl Request<'_> {
     }
 
     fn name(&self, [a, b, c]: Key) -> String {
+        let topology = &self.experiment.fabric.topology;
+        let nic = |nic| topology.nic_label(NicId::new(nic));
         let levels = &self.experiment.fabric.qos.service_levels;
         // With one service level its name is redundant.
         let sl = |sl: u32| match levels.get(sl as usize) {
@@ -325,7 +329,7 @@ impl Request<'_> {
             _ => String::new(),
         };
         match self.kind {
-            SeriesKind::Flows => format!("NIC {a} -> NIC {b}{}", sl(c)),
+            SeriesKind::Flows => format!("{} -> {}{}", nic(a), nic(b), sl(c)),
             SeriesKind::PortVls => {
                 let from = LinkEnd::Port {
                     switch: SwitchId::new(a),
@@ -333,14 +337,21 @@ impl Request<'_> {
                 };
                 let link = self.links.iter().find(|link| link.from == from);
                 let to = match link.map(|link| link.to) {
-                    Some(LinkEnd::Nic(nic)) => format!(" to NIC {nic}"),
-                    Some(LinkEnd::Port { switch, .. }) => format!(" to S{switch}"),
+                    Some(LinkEnd::Nic(to)) => format!(" to {}", topology.nic_label(to)),
+                    Some(LinkEnd::Port { switch, .. }) => match topology.names() {
+                        Some(names) => format!(" to {}", names.switch_label(switch)),
+                        None => format!(" to S{switch}"),
+                    },
                     None => String::new(),
                 };
-                format!("S{a} port {b}{to}, VL {c}")
+                let from = match topology.names() {
+                    Some(names) => names.end_label(from),
+                    None => format!("S{a} port {b}"),
+                };
+                format!("{from}{to}, VL {c}")
             }
-            SeriesKind::Sources if c == NONE => format!("NIC {a}{}", sl(b)),
-            SeriesKind::Sources => format!("NIC {a} -> NIC {c}{}", sl(b)),
+            SeriesKind::Sources if c == NONE => format!("{}{}", nic(a), sl(b)),
+            SeriesKind::Sources => format!("{} -> {}{}", nic(a), nic(c), sl(b)),
         }
     }
 

@@ -110,6 +110,8 @@ struct Track<'a> {
     of: StreamOf,
     job: &'a str,
     nic: NicId,
+    /// What the operators call the NIC.
+    nic_name: Option<&'a str>,
 }
 
 /// A track does something else.
@@ -149,7 +151,10 @@ impl<'a> TimelineFile<'a> {
     ) -> anyhow::Result<Self> {
         let output: Box<dyn Output> = match format {
             TimelineFormat::Paje => Box::new(paje::Paje::new(Sink::create(path)?)?),
-            TimelineFormat::Csv => Box::new(slices::Slices::new(Sink::create(path)?)?),
+            TimelineFormat::Csv => {
+                let named = experiment.fabric.topology.names().is_some();
+                Box::new(slices::Slices::new(Sink::create(path)?, named)?)
+            }
             #[cfg(feature = "perfetto")]
             TimelineFormat::Perfetto => Box::new(perfetto::Perfetto::new(Sink::create(path)?)?),
             #[cfg(not(feature = "perfetto"))]
@@ -240,7 +245,8 @@ impl<'a> TimelineFile<'a> {
 
 impl Observer for TimelineFile<'_> {
     fn job(&self, job: u32, name: &str, nics: &[NicId]) {
-        self.see(|tracker, output| tracker.job(job, name, nics, output));
+        let names = self.experiment.fabric.topology.names();
+        self.see(|tracker, output| tracker.job(job, name, nics, names, output));
     }
 
     fn stream(&self, ps: u64, stream: StreamOf, doing: Doing) {

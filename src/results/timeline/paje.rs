@@ -198,7 +198,9 @@ impl Output for Paje {
             0 => String::new(),
             _ => format!(" stream {}", of.stream),
         };
-        let name = format!("{} rank {}{stream}", track.job, of.rank);
+        let nic = track.nic_name.map(|name| format!(" ({name})"));
+        let nic = nic.unwrap_or_default();
+        let name = format!("{} rank {}{stream}{nic}", track.job, of.rank);
         let fields = format!("r{} R j{} {}", self.tracks, of.job, quoted(&name));
         self.tracks += 1;
         self.event(CREATE, 0, fields)

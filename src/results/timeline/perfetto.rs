@@ -270,11 +270,15 @@ impl Output for Perfetto {
             0 => String::new(),
             _ => format!(" stream {}", of.stream),
         };
+        let nic = match track.nic_name {
+            Some(name) => name.to_owned(),
+            None => format!("nic {}", track.nic),
+        };
         let uuid = RANK + self.tracks;
         self.tracks += 1;
         self.descriptor(TrackDescriptor {
             uuid: Some(uuid),
-            name: Some(format!("rank {}{stream} (nic {})", of.rank, track.nic)),
+            name: Some(format!("rank {}{stream} ({nic})", of.rank)),
             parent_uuid: Some(job),
             sibling_order_rank: i32::try_from(of.rank.get()).ok(),
             ..TrackDescriptor::default()

@@ -4,21 +4,22 @@ use super::{Change, Message, Output, Track};
 use crate::replay::Doing;
 use flitwise_formats::sink::Sink;
 
-const HEADER: [&str; 7] = [
-    "job", "rank", "stream", "nic", "doing", "start_ps", "end_ps",
-];
+const RANK: [&str; 4] = ["job", "rank", "stream", "nic"];
+const SLICE: [&str; 3] = ["doing", "start_ps", "end_ps"];
 
 /// RFC 4180: a row for all that a rank does without a change, written when it ends.
 pub(super) struct Slices {
     out: csv::Writer<Sink>,
     /// First cells of the rows, by track.
-    tracks: Vec<[String; 4]>,
+    tracks: Vec<Vec<String>>,
 }
 
 impl Slices {
-    pub(super) fn new(sink: Sink) -> anyhow::Result<Self> {
+    /// `named`: whether the NICs have names, which then have a column of their own.
+    pub(super) fn new(sink: Sink, named: bool) -> anyhow::Result<Self> {
         let mut out = csv::Writer::from_writer(sink);
-        out.write_record(HEADER)?;
+        let name = named.then_some("nic_name");
+        out.write_record(RANK.into_iter().chain(name).chain(SLICE))?;
         let tracks = Vec::new();
         Ok(Self { out, tracks })
     }
@@ -38,12 +39,14 @@ impl Slices {
 impl Output for Slices {
     fn track(&mut self, track: &Track<'_>) -> anyhow::Result<()> {
         let of = track.of;
-        self.tracks.push([
+        let mut cells = vec![
             track.job.to_owned(),
             of.rank.to_string(),
             of.stream.to_string(),
             track.nic.to_string(),
-        ]);
+        ];
+        cells.extend(track.nic_name.map(str::to_owned));
+        self.tracks.push(cells);
         Ok(())
     }
 

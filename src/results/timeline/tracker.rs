@@ -5,6 +5,7 @@
 
 use super::{Change, Message, Output, Track};
 use crate::fabric::ids::NicId;
+use crate::fabric::topology::Names;
 use crate::replay::program::{RankId, StreamId};
 use crate::replay::{Doing, Sent, StreamOf};
 use anyhow::{Context, anyhow};
@@ -32,6 +33,8 @@ pub(super) struct Tracker {
 struct Job {
     name: String,
     nics: Vec<NicId>,
+    /// What the operators call these NICs, where they have names.
+    nic_names: Vec<String>,
     /// Track of the first stream of the first rank.
     first: usize,
 }
@@ -41,6 +44,15 @@ struct Does {
     /// What was passed on, and since when.
     since: Option<(u64, Doing)>,
     now: Option<Doing>,
+}
+
+/// The names of `nics`; none without `names`.
+fn label(names: Option<&Names>, nics: &[NicId]) -> Vec<String> {
+    let all = names.into_iter().flat_map(|names| {
+        let nics = nics.iter();
+        nics.map(|&nic| names.nic_label(nic).to_owned())
+    });
+    all.collect()
 }
 
 struct Used {
@@ -54,12 +66,14 @@ impl Tracker {
         job: u32,
         name: &str,
         nics: &[NicId],
+        names: Option<&Names>,
         output: &mut dyn Output,
     ) -> anyhow::Result<()> {
         let first = self.tracks.len();
         self.jobs.push(Job {
             name: name.to_owned(),
             nics: nics.to_vec(),
+            nic_names: label(names, nics),
             first,
         });
         let ranks = RankId::all(nics.len() as u32);
@@ -76,6 +90,7 @@ impl Tracker {
             of,
             job: &job.name,
             nic: *job.nics.get(of.rank.index()).context(UNKNOWN)?,
+            nic_name: job.nic_names.get(of.rank.index()).map(String::as_str),
         };
         output.track(&track)?;
         self.tracks.push(Does {

@@ -1,6 +1,7 @@
 //! Checks that forwarding tables lead from every switch to every NIC.
 
 use super::error;
+use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::{FabricSpec, ForwardingTables, SpecError, UpPorts};
 use crate::fabric::topology::{Peer, Topology};
 
@@ -78,7 +79,10 @@ fn leads_everywhere(topology: &Topology, tables: &ForwardingTables) -> Result<()
                         return error(
                             KEY,
                             format!(
-                                "switch {at} sends packets for NIC {nic} to port {port}, where it is not"
+                                "{} sends packets for {} to {}, where it is not",
+                                topology.switch_text(at),
+                                topology.nic_text(nic),
+                                topology.port_text(SwitchPort::new(at, port))
                             ),
                         );
                     }
@@ -86,7 +90,11 @@ fn leads_everywhere(topology: &Topology, tables: &ForwardingTables) -> Result<()
                 if walk.contains(&at) {
                     return error(
                         KEY,
-                        format!("packets for NIC {nic} go round in a loop from switch {at}"),
+                        format!(
+                            "packets for {} go round in a loop from {}",
+                            topology.nic_text(nic),
+                            topology.switch_text(at)
+                        ),
                     );
                 }
             }

@@ -65,14 +65,19 @@ impl FabricSpec {
         for (key, rate) in rates.into_iter().chain(exceptions) {
             validate_rate(key, rate)?;
         }
-        for (&SwitchPort { switch, port }, rate) in &links.exceptions {
+        for (&at, rate) in &links.exceptions {
+            let SwitchPort { switch, port } = at;
+            let text = || {
+                let (port, switch) = (
+                    self.topology.port_text(at),
+                    self.topology.switch_text(switch),
+                );
+                format!("{port} of {switch}")
+            };
             if !self.topology.has_port(switch, port)
                 || self.topology.peer(switch, port) == Peer::None
             {
-                return error(
-                    "fabric.link_speeds",
-                    format!("port {port} of switch {switch} has no link"),
-                );
+                return error("fabric.link_speeds", format!("{} has no link", text()));
             }
             let other = match self.topology.peer(switch, port) {
                 Peer::Switch { switch, port } => links.exceptions.get(&SwitchPort { switch, port }),
@@ -82,7 +87,8 @@ impl FabricSpec {
                 return error(
                     "fabric.link_speeds",
                     format!(
-                        "the two ends of the link at port {port} of switch {switch} have different speeds"
+                        "the two ends of the link at {} have different speeds",
+                        text()
                     ),
                 );
             }

@@ -1,0 +1,67 @@
+//! How messages and tables call the parts of a fabric: by number, with what its operators call them, or
+//! with where they are in their topology.
+
+use super::{Peer, Place, Topology};
+use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
+
+impl Topology {
+    /// `switch 5 (1,1)`: with its name, or its coordinates on cubes and its level and position in trees.
+    #[must_use]
+    pub fn switch_text(&self, switch: SwitchId) -> String {
+        if let Some(names) = self.names() {
+            return format!("switch {switch} ({})", names.switch_label(switch));
+        }
+        match self.family().place(switch) {
+            Place::None => format!("switch {switch}"),
+            Place::Coordinates(all) => {
+                let all: Vec<String> = all.iter().map(u32::to_string).collect();
+                format!("switch {switch} ({})", all.join(","))
+            }
+            Place::Within {
+                part,
+                number,
+                position,
+            } => format!("switch {switch} ({part} {number}, {position})"),
+        }
+    }
+
+    /// `NIC 3`, with its name if it has one.
+    #[must_use]
+    pub fn nic_text(&self, nic: NicId) -> String {
+        match self.names() {
+            Some(names) => format!("NIC {nic} ({})", names.nic_label(nic)),
+            None => format!("NIC {nic}"),
+        }
+    }
+
+    /// What the operators call a NIC; `NIC 3` where it has no name.
+    #[must_use]
+    pub fn nic_label(&self, nic: NicId) -> String {
+        match self.names() {
+            Some(names) => names.nic_label(nic).to_owned(),
+            None => format!("NIC {nic}"),
+        }
+    }
+
+    /// `port 2`, with the name of the switch and the number on the device if they are known.
+    #[must_use]
+    pub fn port_text(&self, at: SwitchPort) -> String {
+        match self.names() {
+            Some(names) => format!("port {} ({})", at.port, names.port_label(at)),
+            None => format!("port {}", at.port),
+        }
+    }
+
+    /// `switch 5 port 2`, `NIC 3` or `nothing`: what a port is connected to.
+    #[must_use]
+    pub fn peer_text(&self, switch: SwitchId, port: PortId) -> String {
+        match self.peer(switch, port) {
+            Peer::None => "nothing".into(),
+            Peer::Nic(nic) => self.nic_text(nic),
+            Peer::Switch { switch, port } => {
+                let at = SwitchPort { switch, port };
+                format!("switch {switch} {}", self.port_text(at))
+            }
+        }
+    }
+}
