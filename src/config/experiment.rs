@@ -1,5 +1,6 @@
 //! A resolved experiment: everything a run needs, nothing left to defaults.
 
+pub use super::placement::{Part, Placement};
 use super::{ConfigError, json};
 use crate::fabric::ids::NicId;
 use crate::fabric::qos::dtable_table::DTableTable;
@@ -86,26 +87,6 @@ pub struct Job {
     /// Algorithms of collectives chosen by hand.
     #[serde(serialize_with = "json::collectives")]
     pub collectives: Choices,
-}
-
-/// How the ranks of a job are placed on NICs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Placement {
-    /// Ascending NICs, one filled after the other.
-    Linear,
-    /// Ascending NICs, dealt out one rank at a time.
-    RoundRobin,
-    /// Random NICs, drawn from the seed of the experiment and the index of the job.
-    Random,
-    /// Random NICs, drawn from this seed and the index of the job.
-    #[serde(rename = "random")]
-    RandomFrom(u64),
-    /// NIC of each rank.
-    List(Vec<NicId>),
-    /// NICs of a host file, at least one for each rank: the first ones are taken.
-    Hosts(Vec<NicId>),
 }
 
 /// When a send is done for the sending rank.
@@ -362,20 +343,17 @@ impl Experiment {
     }
 
     fn placement(&self, job: usize) -> placement::Placement {
-        let random = |seed| placement::Placement::Random {
-            seed,
-            job: job as u64,
-        };
+        let topology = &self.fabric.topology;
         match &self.jobs[job].placement {
             Placement::Linear => placement::Placement::Linear,
-            Placement::RoundRobin => {
-                let topology = &self.fabric.topology;
-                let nics = NicId::all(topology.nics());
-                let switches = nics.map(|nic| topology.attachment(nic).switch).collect();
-                placement::Placement::RoundRobin { switches }
-            }
-            Placement::Random => random(self.seed),
-            Placement::RandomFrom(seed) => random(*seed),
+            Placement::RoundRobin(part) => placement::Placement::RoundRobin {
+                parts: part.of_nics(topology),
+            },
+            Placement::Random { part, seed } => placement::Placement::Random {
+                seed: seed.unwrap_or(self.seed),
+                job: job as u64,
+                parts: part.of_nics(topology),
+            },
             Placement::List(nics) => placement::Placement::List(nics.clone()),
             Placement::Hosts(nics) => placement::Placement::First(nics.clone()),
         }

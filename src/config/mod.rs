@@ -14,6 +14,7 @@ mod import;
 mod json;
 mod kinds;
 mod misfit;
+mod placement;
 mod presets;
 mod presets_congestion;
 mod raw;

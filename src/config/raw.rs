@@ -1,6 +1,7 @@
 //! The experiment file as written: every key is optional, every unknown key an
 //! error. `resolve` decides what the keys mean.
 
+use super::placement::RawPlacement;
 use super::raw_congestion::RawCongestionControl;
 use super::raw_fabric::RawFabric;
 use super::raw_place::RawPlace;
@@ -12,7 +13,7 @@ use crate::replay::collectives::Choices;
 use crate::replay::job::MAX_REPEAT;
 use crate::units::{Bytes, CostPerByte, Picoseconds, Rate, Ratio};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor};
+use serde::de::{Deserializer, Error, IgnoredAny, Unexpected, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -193,62 +194,6 @@ impl<'de> Deserialize<'de> for RawRepeat {
                     "until-others-end" => Ok(RawRepeat::UntilOthersEnd),
                     _ => Err(E::unknown_variant(text, NAMES)),
                 }
-            }
-        }
-        deserializer.deserialize_any(Either)
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum RawPlacement {
-    Named(String),
-    /// Random, from a seed of its own.
-    Random(u64),
-    List(Vec<RawPlace>),
-    /// A host file.
-    File(String),
-}
-
-impl<'de> Deserialize<'de> for RawPlacement {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = RawPlacement;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "\"linear\", \"round-robin\", \"random\", { random = SEED }, \
-                     { list = [0, 1, ...] } or { file = HOST_FILE }",
-                )
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<RawPlacement, E> {
-                const NAMES: &[&str] = &["linear", "round-robin", "random"];
-                if NAMES.contains(&text) {
-                    Ok(RawPlacement::Named(text.to_owned()))
-                } else {
-                    Err(E::unknown_variant(text, NAMES))
-                }
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawPlacement, A::Error> {
-                let mut placement = None;
-                while let Some(key) = map.next_key::<String>()? {
-                    if placement.is_some() {
-                        return Err(A::Error::custom("give one of random, list and file"));
-                    }
-                    placement = Some(match key.as_str() {
-                        "list" => RawPlacement::List(map.next_value()?),
-                        "random" => RawPlacement::Random(map.next_value()?),
-                        "file" => RawPlacement::File(map.next_value()?),
-                        _ => {
-                            return Err(A::Error::unknown_field(&key, &["list", "random", "file"]));
-                        }
-                    });
-                }
-                placement.ok_or_else(|| A::Error::missing_field("list"))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<RawPlacement, A::Error> {
-                Err(A::Error::custom(
-                    "a list of NICs is written { list = [0, 1, ...] }",
-                ))
             }
         }
         deserializer.deserialize_any(Either)

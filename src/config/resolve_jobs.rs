@@ -1,9 +1,10 @@
 //! Resolves `[[vfabric]]` and `[[job]]`.
 
 use super::error::{ConfigError, check_name, suggestion};
-use super::experiment::{Job, Placement, SendCompletion};
+use super::experiment::{Job, Part, Placement, SendCompletion};
 use super::host_file;
-use super::raw::{RawExperiment, RawJob, RawPlacement, RawRepeat, RawSendCompletion, RawVfabric};
+use super::placement::RawPlacement;
+use super::raw::{RawExperiment, RawJob, RawRepeat, RawSendCompletion, RawVfabric};
 use super::raw_place::RawPlace;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, Qos};
@@ -230,14 +231,20 @@ fn placement(
     let refused = |problem: String| ConfigError::new(key, problem);
     let list = match &job.placement {
         None => return Ok(Placement::Linear),
-        Some(RawPlacement::Named(name)) => {
-            return Ok(match name.as_str() {
-                "random" => Placement::Random,
-                "round-robin" => Placement::RoundRobin,
-                _ => Placement::Linear,
-            });
+        Some(RawPlacement::Spread(spread)) => {
+            let part = match spread {
+                Placement::RoundRobin(part) | Placement::Random { part, .. } => *part,
+                _ => Part::Nic,
+            };
+            if !part.exists(topology) {
+                return Err(refused(
+                    "this topology has no groups: trees of two levels or more, tori, meshes and \
+                     dragonflies have; place by switches or list the NICs"
+                        .into(),
+                ));
+            }
+            return Ok(spread.clone());
         }
-        Some(RawPlacement::Random(seed)) => return Ok(Placement::RandomFrom(*seed)),
         Some(RawPlacement::List(list)) if job.tasks_per_node.is_some() && !list.is_empty() => {
             let problem = "a list places every rank itself; remove tasks_per_node";
             return Err(refused(problem.into()));

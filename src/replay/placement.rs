@@ -7,16 +7,17 @@
 //! | placement | the job's nodes | rank r runs on |
 //! |---|---|---|
 //! | linear | the lowest free NICs, ascending | node ⌊r / tasks per node⌋ |
-//! | round robin | free NICs in turn from switch after switch: the lowest of each, then the next of each | node r mod nodes |
-//! | random | the first ones of all free NICs, shuffled | node ⌊r / tasks per node⌋ |
+//! | round robin | free NICs in turn from part after part: the lowest of each, then the next of each | node r mod nodes |
+//! | random | the first ones of the free NICs, part by part in random order | node ⌊r / tasks per node⌋ |
 //! | list | as listed; the caller checks whether they are free | the r-th NIC listed |
 //!
-//! Under round robin neighbouring ranks are on neighbouring switches, whatever the tasks per node. A
-//! switch without a free NIC is left out. On a single switch with one task per node linear and round
-//! robin are the same.
+//! A part is all NICs of a switch or of a group of switches, or a NIC. Under round robin neighbouring ranks
+//! are in neighbouring parts, whatever the tasks per node. A part without a free NIC is left out. On a single
+//! switch with one task per node linear and round robin by switches are the same.
 
-use crate::fabric::ids::{NicId, SwitchId};
+use crate::fabric::ids::NicId;
 use crate::random::{Purpose, Stream};
+use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// How the ranks of a job are spread over the NICs.
@@ -24,17 +25,19 @@ use thiserror::Error;
 pub enum Placement {
     /// Fills one node after the other.
     Linear,
-    /// Deals the ranks out over nodes on switch after switch.
+    /// Deals the ranks out over nodes in part after part.
     RoundRobin {
-        /// The switch of every NIC of the fabric.
-        switches: Vec<SwitchId>,
+        /// The part of every NIC of the fabric.
+        parts: Vec<u32>,
     },
-    /// Linear over randomly chosen nodes.
+    /// Linear over the nodes of randomly chosen parts.
     Random {
         /// Seed: by default the experiment's.
         seed: u64,
         /// Index of the job, so that two jobs draw independently.
         job: u64,
+        /// The part of every NIC of the fabric.
+        parts: Vec<u32>,
     },
     /// NIC of every rank, as listed. NICs may be listed several times and
     /// need not be free; `tasks_per_node` does not apply.
@@ -152,14 +155,14 @@ impl Placement {
                 let nodes = lowest(ranks, tasks_per_node, free.iter().collect())?;
                 fill(ranks, tasks_per_node, &nodes)
             }
-            Self::Random { seed, job } => {
-                let mut nodes: Vec<NicId> = free.iter().collect();
-                Stream::new(*seed, Purpose::Placement, [*job, 0]).shuffle(&mut nodes);
-                let nodes = lowest(ranks, tasks_per_node, nodes)?;
+            Self::Random { seed, job, parts } => {
+                let mut filled: Vec<Vec<NicId>> = by_part(free, parts).into_values().collect();
+                Stream::new(*seed, Purpose::Placement, [*job, 0]).shuffle(&mut filled);
+                let nodes = lowest(ranks, tasks_per_node, filled.concat())?;
                 fill(ranks, tasks_per_node, &nodes)
             }
-            Self::RoundRobin { switches } => {
-                let nodes = lowest(ranks, tasks_per_node, round_switches(free, switches))?;
+            Self::RoundRobin { parts } => {
+                let nodes = lowest(ranks, tasks_per_node, in_turn(free, parts))?;
                 let turns = nodes.iter().cycle();
                 turns.take(ranks as usize).copied().collect()
             }
@@ -174,22 +177,22 @@ impl Placement {
     }
 }
 
-/// The free NICs, the lowest of every switch first, then the second of every switch, and so on.
-fn round_switches(free: &FreeNics, switches: &[SwitchId]) -> Vec<NicId> {
-    let switch_of = |nic: NicId| switches.get(nic.index()).copied().unwrap_or_default();
-    let count = switches.iter().map(|switch| switch.index() + 1).max();
-    let mut rounds = vec![0_u32; count.unwrap_or(1)];
-    let mut nics: Vec<(u32, SwitchId, NicId)> = free
-        .iter()
-        .map(|nic| {
-            let switch = switch_of(nic);
-            let round = &mut rounds[switch.index()];
-            *round += 1;
-            (*round, switch, nic)
-        })
-        .collect();
-    nics.sort_unstable();
-    nics.into_iter().map(|(.., nic)| nic).collect()
+/// The free NICs of each part that has some, ascending.
+fn by_part(free: &FreeNics, parts: &[u32]) -> BTreeMap<u32, Vec<NicId>> {
+    let mut all: BTreeMap<u32, Vec<NicId>> = BTreeMap::new();
+    for nic in free.iter() {
+        let part = parts.get(nic.index()).copied().unwrap_or_default();
+        all.entry(part).or_default().push(nic);
+    }
+    all
+}
+
+/// The free NICs, the lowest of every part first, then the second of every part, and so on.
+fn in_turn(free: &FreeNics, parts: &[u32]) -> Vec<NicId> {
+    let parts = by_part(free, parts);
+    let most = parts.values().map(Vec::len).max().unwrap_or(0);
+    let round = |at: usize| parts.values().filter_map(move |nics| nics.get(at));
+    (0..most).flat_map(round).copied().collect()
 }
 
 /// The first nodes of `nodes`, as many as the job takes.
@@ -244,8 +247,7 @@ mod tests {
 
     /// Round robin where every NIC is at one switch.
     fn one_switch() -> Placement {
-        let switches = vec![SwitchId::new(0); 8];
-        Placement::RoundRobin { switches }
+        Placement::RoundRobin { parts: vec![0; 8] }
     }
 
     #[test]
@@ -260,8 +262,8 @@ mod tests {
     #[test]
     fn round_robin_goes_round_the_switches() {
         // Switches 0, 1 and 2 with NICs 0 to 2, 3 to 5 and 6 to 8.
-        let switches: Vec<SwitchId> = (0..9).map(|nic| SwitchId::new(nic / 3)).collect();
-        let placement = Placement::RoundRobin { switches };
+        let parts = (0..9).map(|nic| nic / 3).collect();
+        let placement = Placement::RoundRobin { parts };
         let place = |ranks, tasks, free: &mut FreeNics| placement.place(ranks, tasks, free);
         let all = place(9, 1, &mut FreeNics::all(9)).unwrap();
         assert_eq!(all, nics([0, 3, 6, 1, 4, 7, 2, 5, 8]));
@@ -298,7 +300,8 @@ mod tests {
     #[test]
     fn random_is_a_seeded_choice_without_repetition() {
         let random = |seed, job| {
-            let placement = Placement::Random { seed, job };
+            let parts = (0..64).collect();
+            let placement = Placement::Random { seed, job, parts };
             placement.place(16, 1, &mut FreeNics::all(64)).unwrap()
         };
         assert_eq!(random(1, 0), random(1, 0));
@@ -309,8 +312,43 @@ mod tests {
         nics.sort_unstable();
         nics.dedup();
         assert_eq!(nics.len(), 16);
-        let pairs = Placement::Random { seed: 1, job: 0 }.place(6, 2, &mut FreeNics::all(3));
+        let (seed, job) = (1, 0);
+        let parts = (0..3).collect();
+        let pairs = Placement::Random { seed, job, parts }.place(6, 2, &mut FreeNics::all(3));
         assert!(pairs.unwrap().chunks(2).all(|pair| pair[0] == pair[1]));
+    }
+
+    #[test]
+    fn random_parts_are_filled_one_after_the_other() {
+        // Parts of four NICs. NICs 8 and 9 are taken.
+        let parts: Vec<u32> = (0..32).map(|nic| nic / 4).collect();
+        let mut orders = Vec::new();
+        for seed in 0..8 {
+            let mut free = FreeNics::all(32);
+            free.take(&nics([8, 9]));
+            let parts = parts.clone();
+            let random = Placement::Random {
+                seed,
+                job: 0,
+                parts,
+            };
+            let placed = random.place(30, 1, &mut free).unwrap();
+            let parts_of = |nic: &NicId| nic.get() / 4;
+            let chunks: Vec<&[NicId]> =
+                placed.chunk_by(|a, b| parts_of(a) == parts_of(b)).collect();
+            assert_eq!(chunks.len(), 8, "every part once: {placed:?}");
+            assert!(chunks.iter().all(|part| part.is_sorted()));
+            orders.push(
+                chunks
+                    .iter()
+                    .map(|part| parts_of(&part[0]))
+                    .collect::<Vec<_>>(),
+            );
+        }
+        assert!(orders.iter().any(|order| !order.is_sorted()));
+        orders.sort();
+        orders.dedup();
+        assert!(orders.len() > 4, "{orders:?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The presets carry the publications' numbers, and files mean what they say.
 
-use flitwise::config::experiment::{Placement, SendCompletion};
+use flitwise::config::experiment::{Part, Placement, SendCompletion};
 use flitwise::config::{ConfigError, Plan, experiment_hash, experiment_json, resolve_text};
 use flitwise::fabric::ids::NicId;
 use flitwise::fabric::spec::hierarchical::{Quota, Scheduler};
@@ -191,7 +191,8 @@ fn a_job_says_everything() {
         (7, 4, 2, 1_500_000)
     );
     assert_eq!(j.hosts.as_deref(), Some(&[1, 2, 3].map(NicId::new)[..]));
-    assert_eq!(j.placement, Placement::Random);
+    let (part, seed) = (Part::Nic, None);
+    assert_eq!(j.placement, Placement::Random { part, seed });
     assert_eq!(
         j.send_completion,
         SendCompletion::Rendezvous {

@@ -16,6 +16,7 @@ mod fuzz_corpus;
 mod import_infiniband;
 mod limits;
 mod operators;
+mod placements;
 mod quotes;
 mod trace_check;
 mod vef_corpus;

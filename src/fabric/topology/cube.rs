@@ -227,6 +227,12 @@ impl Family for Cube {
         Place::Coordinates(dimensions.map(|d| self.coordinate(switch, d)).collect())
     }
 
+    /// The planes, or rows, that follow one another in the last dimension.
+    fn group(&self, switch: SwitchId) -> Option<u32> {
+        let last = self.dimensions.len().checked_sub(1)?;
+        Some(self.coordinate(switch, last))
+    }
+
     fn trunk(&self) -> u32 {
         self.trunk
     }

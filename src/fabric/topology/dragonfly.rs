@@ -209,6 +209,10 @@ impl Family for Dragonfly {
         Ports::one(PortId::new(self.local_port(at % self.a, next % self.a)))
     }
 
+    fn group(&self, switch: SwitchId) -> Option<u32> {
+        Some(switch.get() / self.a)
+    }
+
     fn name(&self) -> String {
         format!(
             "dragonfly, p {}, a {}, h {}, {} groups, {}",

@@ -81,6 +81,12 @@ pub trait Family {
         Place::None
     }
 
+    /// The group of `switch`, which has NICs: the largest parts below the whole, within which paths are
+    /// shorter than between them. `None` if the family has no such parts.
+    fn group(&self, _switch: SwitchId) -> Option<u32> {
+        None
+    }
+
     /// How to draw the switches.
     fn drawing(&self) -> Drawing {
         Drawing::Plain

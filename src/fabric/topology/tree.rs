@@ -144,6 +144,12 @@ impl Family for Tree {
         }
     }
 
+    /// The subtrees below the roots.
+    fn group(&self, switch: SwitchId) -> Option<u32> {
+        let below = self.n.checked_sub(2)?;
+        Some(self.position(switch).w / self.k.pow(below))
+    }
+
     fn drawing(&self) -> Drawing {
         let first = |level| SwitchId::new(level * self.width());
         let level = |level| first(level)..first(level + 1);

@@ -263,6 +263,13 @@ impl Family for Xgft {
         }
     }
 
+    /// The subtrees below the roots.
+    fn group(&self, switch: SwitchId) -> Option<u32> {
+        let largest = self.levels().checked_sub(1).filter(|&level| level > 0)?;
+        let switches = self.hosts_below(largest) / self.hosts_below(1);
+        Some(self.position(switch).at / switches)
+    }
+
     fn drawing(&self) -> Drawing {
         let levels = (1..=self.levels()).rev();
         Drawing::Levels(levels.map(|level| self.switches_of(level)).collect())
