@@ -113,6 +113,7 @@ fn run_many(args: &RunArgs) -> Result<(), CliError> {
     }
     study.split = !args.no_split;
     let options = super::study::Options {
+        cluster: None,
         out: args.out.clone(),
         records: args.records.clone(),
         jobs: args.threads,

@@ -52,6 +52,28 @@ impl Session {
         records.is_some_and(|records| records.path(id).exists())
     }
 
+    /// Notes beside the records why a task has none.
+    ///
+    /// # Errors
+    /// If the note cannot be written.
+    pub fn note_failure(&self, id: TaskId, reason: &str) -> anyhow::Result<()> {
+        let records = self.records.as_ref();
+        records.map_or(Ok(()), |records| records.note_failure(id, reason))
+    }
+
+    /// Why a task has no record, as noted.
+    #[must_use]
+    pub fn failure(&self, id: TaskId) -> Option<String> {
+        self.records.as_ref()?.failure(id)
+    }
+
+    /// Forgets why a task had no record, since it is tried again.
+    pub fn forget_failure(&self, id: TaskId) {
+        if let Some(records) = &self.records {
+            records.forget_failure(id);
+        }
+    }
+
     /// Simulates a task of a plan whose traces are [prepared](Self::prepare), and keeps its record. No
     /// time series are recorded.
     ///

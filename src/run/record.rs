@@ -77,6 +77,30 @@ impl Records {
         self.dir.join(format!("{id}.json"))
     }
 
+    /// The file that says why a task has no record.
+    fn note(&self, id: TaskId) -> PathBuf {
+        self.dir.join(format!("{id}.failed"))
+    }
+
+    /// Keeps why a task has no record.
+    pub(super) fn note_failure(&self, id: TaskId, reason: &str) -> anyhow::Result<()> {
+        let mut sink = Sink::create(&self.note(id))?;
+        writeln!(sink, "{reason}")?;
+        Ok(sink.finish()?)
+    }
+
+    /// Why a task has no record, if that was noted.
+    pub(super) fn failure(&self, id: TaskId) -> Option<String> {
+        let reason = std::fs::read_to_string(self.note(id)).ok()?;
+        Some(reason.trim_end().to_owned())
+    }
+
+    /// Forgets why a task had no record.
+    pub(super) fn forget_failure(&self, id: TaskId) {
+        // There is none mostly.
+        let _ = std::fs::remove_file(self.note(id));
+    }
+
     /// The record of a task; `None` if there is none, or none that can be read: its task runs again.
     pub(super) fn read(&self, id: TaskId) -> Option<Record> {
         let text = std::fs::read(self.path(id)).ok()?;

@@ -43,6 +43,16 @@ impl fmt::Display for TaskId {
     }
 }
 
+impl TaskId {
+    /// The id that prints as `text`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        let id = digits.then(|| u128::from_str_radix(text, 16).ok());
+        id.flatten().map(Self)
+    }
+}
+
 impl Task {
     /// Its id, if the traces of its jobs have these digests, in the order of the jobs.
     #[must_use]

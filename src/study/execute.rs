@@ -2,9 +2,10 @@
 
 use super::grid::Grid;
 use super::row::{RunRow, rows};
+use super::tasks::reason;
 use crate::config::Plan;
 use crate::run::{Control, PlanTask, Run, RunError, Session, Simulation, Status, TaskId};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -25,6 +26,30 @@ pub struct StudySnapshot {
     pub failed: usize,
 }
 
+impl StudySnapshot {
+    /// How far `runs` have come of which the tasks in `open` are not done, and those in `reasons` never will be.
+    #[must_use]
+    pub fn of(
+        runs: &[Prepared],
+        open: &HashSet<TaskId>,
+        reasons: &HashMap<TaskId, String>,
+    ) -> Self {
+        let tasks: HashSet<TaskId> = runs
+            .iter()
+            .flat_map(|run| run.tasks.iter().map(|task| task.id))
+            .collect();
+        let done = |run: &&Prepared| run.tasks.iter().all(|task| !open.contains(&task.id));
+        let failed = |run: &&Prepared| run.tasks.iter().any(|task| reasons.contains_key(&task.id));
+        Self {
+            runs_done: runs.iter().filter(done).count(),
+            runs: runs.len(),
+            tasks_done: tasks.len() - open.len(),
+            tasks: tasks.len(),
+            failed: runs.iter().filter(failed).count(),
+        }
+    }
+}
+
 /// Receives the progress of a study; must be cheap.
 pub trait StudyProgress: Sync {
     /// Receives how far the study has come: after each task.
@@ -36,6 +61,36 @@ pub struct Unwatched;
 
 impl StudyProgress for Unwatched {
     fn update(&self, _: &StudySnapshot) {}
+}
+
+/// Where the tasks of a study are done.
+pub trait Engine {
+    /// Does the tasks of `runs` elsewhere, until each has a record or a reason, or the user stops it. Returns the
+    /// reasons by task; `None`: does nothing, and the tasks are done by threads of this process.
+    ///
+    /// # Errors
+    /// If they cannot be done there.
+    fn run(
+        &self,
+        runs: &[Prepared],
+        session: &Session,
+        progress: &dyn StudyProgress,
+    ) -> Result<Option<HashMap<TaskId, String>>, RunError>;
+}
+
+/// Threads of this process.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Here;
+
+impl Engine for Here {
+    fn run(
+        &self,
+        _: &[Prepared],
+        _: &Session,
+        _: &dyn StudyProgress,
+    ) -> Result<Option<HashMap<TaskId, String>>, RunError> {
+        Ok(None)
+    }
 }
 
 /// A run that is ready to be simulated.
@@ -81,6 +136,8 @@ pub(super) struct Batch<'a> {
     control: &'a Control<'a>,
     progress: &'a dyn StudyProgress,
     runs: &'a [Prepared],
+    /// Why tasks have no record that were done elsewhere; `None`: they are done here.
+    elsewhere: Option<HashMap<TaskId, String>>,
     /// Each task once, in the order of the runs, with the first run that needs it.
     queue: Vec<(usize, PlanTask)>,
     /// The runs that need a task, by task.
@@ -103,6 +160,7 @@ impl<'a> Batch<'a> {
     pub(super) fn new(
         session: &'a Session,
         runs: &'a [Prepared],
+        elsewhere: Option<HashMap<TaskId, String>>,
         control: &'a Control<'a>,
         progress: &'a dyn StudyProgress,
     ) -> Self {
@@ -134,6 +192,7 @@ impl<'a> Batch<'a> {
             control,
             progress,
             runs,
+            elsewhere,
             queue,
             users,
             next: AtomicUsize::new(0),
@@ -165,7 +224,8 @@ impl<'a> Batch<'a> {
 
     /// Does one task after the other until none is left.
     fn worker(&self) {
-        while !self.control.stopped() {
+        // What was done elsewhere is collected in any case.
+        while self.elsewhere.is_some() || !self.control.stopped() {
             let at = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(&(run, task)) = self.queue.get(at) else {
                 return;
@@ -185,12 +245,16 @@ impl<'a> Batch<'a> {
         if let Some(simulation) = self.session.recorded(task.id) {
             return Some(Ok(Arc::new(simulation)));
         }
+        if let Some(reasons) = &self.elsewhere {
+            let reason = reasons.get(&task.id)?;
+            return Some(Err(reason.as_str().into()));
+        }
         let plan = &self.runs[run].plan;
         match self.session.simulate_task(plan, task, self.control) {
             Ok(simulation) if simulation.status == Status::Interrupted => None,
             Ok(simulation) => Some(Ok(Arc::new(simulation))),
             Err(RunError::Interrupted(_)) => None,
-            Err(e) => Some(Err(e.to_string().replace('\n', "; ").into())),
+            Err(e) => Some(Err(reason(&e).into())),
         }
     }
 

@@ -11,14 +11,16 @@ mod execute;
 mod grid;
 mod row;
 mod tables;
+mod tasks;
 mod until;
 mod write;
 
 pub use compare::compare;
 pub use estimate::{Estimate, estimate};
-pub use execute::{Prepared, StudyProgress, StudySnapshot, Unwatched};
+pub use execute::{Engine, Here, Prepared, StudyProgress, StudySnapshot, Unwatched};
 pub use grid::{Grid, Point};
 pub use row::{JobRow, RowStatus, RunRow, Value};
 pub use tables::summary_text;
+pub use tasks::{StudyTask, TaskEnd, distinct_tasks, run_tasks};
 pub use until::Studied;
 pub use write::{TABLE_FILES, json_lines, write_tables};

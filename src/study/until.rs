@@ -1,7 +1,7 @@
 //! Runs a study: all points with all seeds, and more seeds where the interval asks for them.
 
 use super::aggregate::widest_interval;
-use super::execute::{Batch, Prepared, StudyProgress};
+use super::execute::{Batch, Engine, Prepared, StudyProgress};
 use super::grid::Grid;
 use super::row::RunRow;
 use crate::config::UntilCi;
@@ -45,14 +45,15 @@ impl Studied {
         prepare(grid, session, pairs, control)
     }
 
-    /// Runs what is prepared, on up to `threads` threads, and the seeds that `until_ci` adds.
+    /// Runs what is prepared, by `engine` or on up to `threads` threads, and the seeds that `until_ci` adds.
     ///
     /// # Errors
-    /// If a trace is broken that only an added seed needs.
+    /// If a trace is broken that only an added seed needs, or `engine` cannot do its tasks.
     pub fn run(
         grid: Grid,
         prepared: Vec<Prepared>,
         session: &mut Session,
+        engine: &dyn Engine,
         control: &Control<'_>,
         progress: &dyn StudyProgress,
         threads: usize,
@@ -65,7 +66,8 @@ impl Studied {
         };
         let mut next = prepared;
         while !next.is_empty() {
-            let done = Batch::new(session, &next, control, progress).all(threads);
+            let elsewhere = engine.run(&next, session, progress)?;
+            let done = Batch::new(session, &next, elsewhere, control, progress).all(threads);
             studied.runs += done.len();
             studied.missing += done.iter().filter(|rows| rows.is_none()).count();
             studied.rows.extend(done.into_iter().flatten().flatten());

@@ -3,7 +3,7 @@
 use flitwise::config::{Base, Study};
 use flitwise::run::{Control, Session};
 use flitwise::study::{
-    Grid, RowStatus, Studied, StudyProgress, StudySnapshot, Unwatched, estimate, write_tables,
+    Grid, Here, RowStatus, Studied, StudyProgress, StudySnapshot, Unwatched, estimate, write_tables,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn run(study: Study, session: &mut Session, threads: usize, seen: &dyn StudyProg
     let control = Control::default();
     let grid = Grid::of(study).unwrap();
     let prepared = Studied::prepare(&grid, session, &control).unwrap();
-    Studied::run(grid, prepared, session, &control, seen, threads).unwrap()
+    Studied::run(grid, prepared, session, &Here, &control, seen, threads).unwrap()
 }
 
 fn tables(studied: &Studied) -> BTreeMap<String, Vec<u8>> {

@@ -36,8 +36,10 @@ impl StudyDir {
         std::fs::create_dir_all(path).map_err(bad)?;
         let lock = lock(path)?;
         check(path, name)?;
-        for dir in [path.to_owned(), path.join("records")] {
-            temporary::remove_older(&dir, Duration::ZERO);
+        temporary::remove_older(path, Duration::ZERO);
+        // Elements of a cluster may be writing records; what they leave behind is removed when it is old.
+        if !path.join("cluster").exists() {
+            temporary::remove_older(&path.join("records"), Duration::ZERO);
         }
         Ok(Self {
             path: path.to_owned(),
@@ -59,7 +61,8 @@ fn check(path: &Path, name: &str) -> Result<(), CliError> {
     names.sort();
     let own = |name: &&String| {
         let name = name.as_str();
-        TABLE_FILES.contains(&name) || name == "records" || temporary::is_temporary(name)
+        let folder = ["records", "cluster"].contains(&name);
+        TABLE_FILES.contains(&name) || folder || temporary::is_temporary(name)
     };
     if let Some(foreign) = names.iter().find(|name| !own(name)) {
         return Err(refuse(format_args!(

@@ -1,17 +1,20 @@
 //! `flitwise study`: many runs and their tables. `flitwise run --vary` is the same without a file.
 
 mod dir;
+mod slurm;
+mod tasks;
 
 use super::progress::Shown;
 use super::{CliError, bad_config, no_result, print, signal, tell, threads};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use dir::StudyDir;
 use flitwise::config::Study;
 use flitwise::run::{Control, RunError, Session};
 use flitwise::study::{
-    Estimate, Grid, Studied, StudyProgress, Unwatched, compare, estimate, json_lines, summary_text,
-    write_tables,
+    Engine, Estimate, Grid, Here, Studied, StudyProgress, Unwatched, compare, estimate, json_lines,
+    summary_text, write_tables,
 };
+use slurm::{Following, Slurm, SlurmArgs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,6 +25,7 @@ use std::time::Duration;
     subcommand_negates_reqs = true,
     after_help = "Examples:\n  flitwise study configs/studies/scheduler.toml --dry-run\n  \
                   flitwise study configs/studies/scheduler.toml --out results/scheduler\n  \
+                  flitwise study configs/studies/scheduler.toml --engine slurm --time 1:00:00\n  \
                   flitwise study show results/scheduler"
 )]
 pub struct StudyArgs {
@@ -48,11 +52,37 @@ enum StudyCommand {
         /// Directory of another study, with axes of the same names.
         other: Option<PathBuf>,
     },
+    /// Prints the tasks of a study that have no record yet, a line each, for other machines to do.
+    #[command(
+        after_help = "Example:\n  flitwise study tasks configs/studies/scheduler.toml > tasks"
+    )]
+    Tasks(tasks::ListArgs),
+    /// Does tasks of a study. Each leaves a record as a whole; done again, or twice at once, it is the same.
+    #[command(
+        after_help = "Example:\n  parallel -a tasks flitwise study task configs/studies/scheduler.toml"
+    )]
+    Task(tasks::DoArgs),
+    /// Removes what a study has in the queue of a Slurm cluster.
+    #[command(after_help = "Example:\n  flitwise study cancel results/scheduler")]
+    Cancel {
+        /// Directory of the study.
+        dir: PathBuf,
+    },
 }
 
-/// Arguments of a study that runs.
+/// Where the tasks of a study are done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum EngineKind {
+    /// By threads of this process.
+    #[default]
+    Local,
+    /// By job arrays of a Slurm cluster.
+    Slurm,
+}
+
+/// A study, and where it is kept.
 #[derive(Debug, Args)]
-pub struct StudyRunArgs {
+struct Source {
     /// Study file (docs/study.md describes every key).
     #[arg(required = true)]
     study: Option<PathBuf>,
@@ -60,18 +90,70 @@ pub struct StudyRunArgs {
     /// was stopped goes on there.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Runs side by side [default: the processors there are]. Results do not depend on it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: Option<u16>,
-    /// Says what would run and how long that would take, and runs nothing.
-    #[arg(long)]
-    dry_run: bool,
     /// Sets a key of the experiment for all runs: background.0.rate=0.1.
     #[arg(long = "set", value_name = "a.b=c")]
     sets: Vec<String>,
     /// Seeds instead of the file's: 1..5 with both ends, or 1,2,7.
     #[arg(long, value_name = "SEEDS")]
     seeds: Option<String>,
+}
+
+impl Source {
+    fn file(&self) -> &Path {
+        self.study.as_deref().unwrap_or(Path::new(""))
+    }
+
+    fn load(&self) -> Result<Study, CliError> {
+        let bad = |e| bad_config(Some(self.file()), &e);
+        let mut study = Study::load(self.file()).map_err(bad)?;
+        for set in &self.sets {
+            study.set(set);
+        }
+        if let Some(seeds) = &self.seeds {
+            study.set_seeds(seeds).map_err(|e| bad_config(None, &e))?;
+        }
+        Ok(study)
+    }
+
+    fn out(&self, study: &Study) -> PathBuf {
+        let default = || PathBuf::from(format!("{}.study", study.name));
+        self.out.clone().unwrap_or_else(default)
+    }
+
+    /// The command that does tasks of this study in `out`, `jobs` at a time.
+    fn task_command(&self, out: &Path, jobs: u16) -> std::io::Result<Vec<String>> {
+        let absolute = |path: &Path| -> std::io::Result<String> {
+            Ok(std::path::absolute(path)?.display().to_string())
+        };
+        let mut words = vec![
+            absolute(&std::env::current_exe()?)?,
+            "study".to_owned(),
+            "task".to_owned(),
+            absolute(self.file())?,
+            format!("--out={}", absolute(out)?),
+            format!("--jobs={jobs}"),
+        ];
+        words.extend(self.sets.iter().map(|set| format!("--set={set}")));
+        Ok(words)
+    }
+}
+
+/// Arguments of a study that runs.
+#[derive(Debug, Args)]
+pub struct StudyRunArgs {
+    #[command(flatten)]
+    source: Source,
+    /// Where tasks are done: by threads here, or by a Slurm cluster.
+    #[arg(long, value_enum, default_value_t)]
+    engine: EngineKind,
+    #[command(flatten)]
+    slurm: SlurmArgs,
+    /// Runs side by side [default: the processors there are]. Results do not depend on it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// Says what would run and how long that would take, and runs nothing.
+    #[arg(long)]
+    dry_run: bool,
     /// Adds seeds to a point until the 95 % interval of its execution time is within this part of the
     /// mean on both sides, such as 2%.
     #[arg(long, value_name = "PART")]
@@ -102,6 +184,8 @@ pub(super) struct Options {
     pub json: bool,
     pub quiet: bool,
     pub stop_when_saturated: bool,
+    /// The command of an element, and what it asks of a cluster; none: this process does the tasks.
+    pub cluster: Option<(SlurmArgs, Vec<String>)>,
 }
 
 pub(super) fn run(args: &StudyArgs) -> Result<(), CliError> {
@@ -115,29 +199,25 @@ pub(super) fn run(args: &StudyArgs) -> Result<(), CliError> {
             let text = compare(dir, other).map_err(|e| CliError::BadInput(format!("{e:#}")))?;
             print(&text)
         }
+        Some(StudyCommand::Tasks(args)) => tasks::list(args),
+        Some(StudyCommand::Task(args)) => tasks::execute(args),
+        Some(StudyCommand::Cancel { dir }) => print(&slurm::cancel(dir)?),
         None => run_file(&args.run),
     }
 }
 
 fn run_file(args: &StudyRunArgs) -> Result<(), CliError> {
-    let file = args.study.as_deref().unwrap_or(Path::new(""));
-    let bad = |e| bad_config(Some(file), &e);
-    let mut study = Study::load(file).map_err(bad)?;
-    for set in &args.sets {
-        study.set(set);
-    }
-    if let Some(seeds) = &args.seeds {
-        study.set_seeds(seeds).map_err(|e| bad_config(None, &e))?;
-    }
+    let mut study = args.source.load()?;
     if let Some(part) = &args.until_ci {
         let most = args.max_seeds.unwrap_or(MAX_SEEDS);
         study
             .set_until_ci(part, most.into())
             .map_err(|e| bad_config(None, &e))?;
     }
-    let default = || PathBuf::from(format!("{}.study", study.name));
+    let out = args.source.out(&study);
     let options = Options {
-        out: Some(args.out.clone().unwrap_or_else(default)),
+        cluster: cluster_of(args, &out)?,
+        out: Some(out),
         records: None,
         jobs: args.jobs,
         dry_run: args.dry_run,
@@ -148,11 +228,32 @@ fn run_file(args: &StudyRunArgs) -> Result<(), CliError> {
     execute(study, &options)
 }
 
+/// What a cluster needs, if one does the tasks.
+fn cluster_of(
+    args: &StudyRunArgs,
+    out: &Path,
+) -> Result<Option<(SlurmArgs, Vec<String>)>, CliError> {
+    match (args.engine, args.slurm.given()) {
+        (EngineKind::Local, None) => Ok(None),
+        (EngineKind::Local, Some(option)) => Err(CliError::BadInput(format!(
+            "{option} is for a cluster; add --engine slurm"
+        ))),
+        (EngineKind::Slurm, _) => {
+            let command = args.source.task_command(out, args.slurm.cpus());
+            let bad = |e| CliError::Failed(format!("cannot tell where this is: {e}"));
+            Ok(Some((args.slurm.clone(), command.map_err(bad)?)))
+        }
+    }
+}
+
+fn grid_of(study: Study) -> Result<Grid, CliError> {
+    Grid::of(study).map_err(|e| bad_config(None, &e))
+}
+
 /// Runs a study, and prints and writes its tables.
 pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
-    let bad = |e| bad_config(None, &e);
     let name = study.name.clone();
-    let grid = Grid::of(study).map_err(bad)?;
+    let grid = grid_of(study)?;
     let stop = signal::stop_on_signal();
     let mut control = Control::default().stopped_by(stop);
     if options.stop_when_saturated {
@@ -174,9 +275,25 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     if options.dry_run {
         return print(&plan_text(&grid, &estimate(&prepared, &session), threads));
     }
+    let cluster = match (&options.cluster, &out) {
+        (Some((args, command)), Some(out)) => {
+            let slurm = Slurm::new(args, out.path(), &name, command.clone())?;
+            Some(Following::new(slurm))
+        }
+        _ => None,
+    };
+    let engine: &dyn Engine = cluster.as_ref().map_or(&Here, |following| following);
     let shown = (!options.quiet).then(Shown::new);
     let progress: &dyn StudyProgress = shown.as_ref().map_or(&Unwatched, |shown| shown);
-    let studied = Studied::run(grid, prepared, &mut session, &control, progress, threads);
+    let studied = Studied::run(
+        grid,
+        prepared,
+        &mut session,
+        engine,
+        &control,
+        progress,
+        threads,
+    );
     if let Some(shown) = &shown {
         shown.finish();
     }
@@ -194,6 +311,12 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
         let path = out.path().display();
         tell(format_args!(
             "wrote {path}: runs, jobs, points, differences, tables"
+        ));
+    }
+    if let (Some(_), Some(out), Some(_)) = (&cluster, &out, signal::first()) {
+        tell(format_args!(
+            "the cluster goes on without this command; `flitwise study cancel {}` ends that",
+            out.path().display()
         ));
     }
     outcome_of(&studied).and(printed)

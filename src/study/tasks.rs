@@ -1,0 +1,184 @@
+//! The tasks of a study one by one, for processes on other machines (`docs/cluster.md`).
+
+use super::execute::Prepared;
+use super::grid::Grid;
+use crate::run::{Control, PlanTask, RunError, Session, Status, TaskId};
+use hashbrown::HashSet;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// A task and a run that needs it. As text it is a word, `ID.POINT.SEED`: enough for another process to
+/// find the task in the study, and to notice if the study has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct StudyTask {
+    /// The task.
+    pub id: TaskId,
+    /// Index of the point of the run.
+    pub point: usize,
+    /// Seed of the run.
+    pub seed: u64,
+}
+
+impl fmt::Display for StudyTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.id, self.point + 1, self.seed)
+    }
+}
+
+impl FromStr for StudyTask {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let parts = || {
+            let (id, run) = word.split_once('.')?;
+            let (point, seed) = run.split_once('.')?;
+            Some(Self {
+                id: TaskId::parse(id)?,
+                point: point.parse::<usize>().ok()?.checked_sub(1)?,
+                seed: seed.parse().ok()?,
+            })
+        };
+        parts().ok_or_else(|| "no task; `flitwise study tasks` prints them".to_owned())
+    }
+}
+
+/// The tasks of some runs, each once, in the order of the runs.
+#[must_use]
+pub fn distinct_tasks(runs: &[Prepared]) -> Vec<StudyTask> {
+    let mut seen = HashSet::new();
+    let all = runs.iter().flat_map(|run| {
+        run.tasks.iter().map(|task| StudyTask {
+            id: task.id,
+            point: run.point,
+            seed: run.seed,
+        })
+    });
+    all.filter(|task| seen.insert(task.id)).collect()
+}
+
+/// What came of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TaskEnd {
+    /// It had a record.
+    WasRecorded,
+    /// It has a record now.
+    Recorded,
+    /// It failed for this reason, which is noted beside the records.
+    Failed(String),
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// Does tasks of a study on up to `threads` threads: each that has no record is simulated, and what came of it is in the
+/// records as a whole. To do a task again, or on two machines at once, changes nothing.
+///
+/// # Errors
+/// If a task is not one of the study, a run of it cannot be resolved, or a trace is broken: nothing was
+/// simulated then.
+pub fn run_tasks(
+    grid: &Grid,
+    session: &mut Session,
+    tasks: &[StudyTask],
+    control: &Control<'_>,
+    threads: usize,
+) -> Result<Vec<TaskEnd>, RunError> {
+    let mut found = Vec::with_capacity(tasks.len());
+    let mut prepared: Option<Prepared> = None;
+    for task in tasks {
+        let same = |run: &Prepared| (run.point, run.seed) == (task.point, task.seed);
+        let run = match prepared.take().filter(same) {
+            Some(run) => run,
+            None if task.point < grid.points.len() => {
+                Prepared::new(grid, session, (task.point, task.seed), control)?
+            }
+            None => return Err(foreign(*task)),
+        };
+        let own = run.tasks.iter().find(|own| own.id == task.id);
+        let own = own.ok_or_else(|| foreign(*task))?;
+        found.push((run.plan.clone(), *own));
+        prepared = Some(run);
+    }
+    let session = &*session;
+    let ends = Mutex::new(vec![TaskEnd::Interrupted; found.len()]);
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        while !control.stopped() {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some((plan, task)) = found.get(at) else {
+                return;
+            };
+            let end = end_of(session, plan, *task, control);
+            ends.lock().unwrap_or_else(PoisonError::into_inner)[at] = end;
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.min(found.len()) {
+            scope.spawn(worker);
+        }
+        worker();
+    });
+    Ok(ends.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn end_of(
+    session: &Session,
+    plan: &crate::config::Plan,
+    task: PlanTask,
+    control: &Control<'_>,
+) -> TaskEnd {
+    if session.recorded(task.id).is_some() {
+        return TaskEnd::WasRecorded;
+    }
+    match session.simulate_task(plan, task, control) {
+        Ok(simulation) if simulation.status == Status::Interrupted => TaskEnd::Interrupted,
+        Ok(_) => TaskEnd::Recorded,
+        Err(RunError::Interrupted(_)) => TaskEnd::Interrupted,
+        Err(e) => {
+            let reason = reason(&e);
+            // Without the note the task counts as lost, and is tried again.
+            let _ = session.note_failure(task.id, &reason);
+            TaskEnd::Failed(reason)
+        }
+    }
+}
+
+/// Why a task has no result, in a line.
+pub(super) fn reason(e: &RunError) -> String {
+    e.to_string().replace('\n', "; ")
+}
+
+fn foreign(task: StudyTask) -> RunError {
+    RunError::Failed(anyhow::anyhow!(
+        "{task} is no task of this study: the study, a trace or the version of Flitwise has changed since \
+         the tasks were listed; list them again"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_a_word() {
+        let word = "0123456789abcdef0123456789abcdef.7.42";
+        let task: StudyTask = word.parse().unwrap();
+        assert_eq!((task.point, task.seed), (6, 42));
+        assert_eq!(task.to_string(), word);
+        for broken in [
+            "",
+            "7.42",
+            "0123456789abcdef0123456789abcdef",
+            "0123456789abcdef0123456789abcdef.0.1",
+            "0123456789abcdef0123456789abcdef.1.x",
+            "0123456789abcdef0123456789abcdeg.1.1",
+            "+123456789abcdef0123456789abcdef.1.1",
+            "123.1.1",
+        ] {
+            assert!(broken.parse::<StudyTask>().is_err(), "{broken}");
+        }
+    }
+}
