@@ -2,6 +2,7 @@
 //! (`docs/reliability.md`).
 #![cfg(unix)]
 
+mod clusters;
 mod exit_codes;
 mod kills;
 mod out;

@@ -57,8 +57,8 @@ pub(in crate::cli) struct SlurmArgs {
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     sbatch: Vec<String>,
     /// Seconds from one look at the queue to the next [default: 1, growing to 15].
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(1..))]
-    poll: Option<u16>,
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    poll: Option<Duration>,
 }
 
 impl SlurmArgs {
@@ -198,7 +198,7 @@ impl Follow<'_> {
 
     /// The open tasks that no element has and that are to be submitted. Those that were often enough get a
     /// reason, from their note or from `log`.
-    fn to_submit(
+    fn without_element(
         &mut self,
         in_flight: &HashSet<TaskId>,
         log: impl Fn(TaskId) -> String,
@@ -296,11 +296,7 @@ impl Slurm<'_> {
                 }
             }
             first = false;
-            pause(
-                self.args
-                    .poll
-                    .map_or(wait, |s| Duration::from_secs(s.into())),
-            );
+            pause(self.args.poll.unwrap_or(wait));
             wait = wait.mul_f64(1.5).min(POLL[1]);
         }
     }
@@ -312,7 +308,7 @@ impl Slurm<'_> {
         follow.collect();
         let in_flight = self.rounds.tasks_of(&live);
         let rounds = &self.rounds;
-        let submit = follow.to_submit(&in_flight, |id| rounds.last_words(id));
+        let submit = follow.without_element(&in_flight, |id| rounds.last_words(id));
         if submit.is_empty() {
             return Ok(());
         }
@@ -326,6 +322,13 @@ impl Slurm<'_> {
         }
         submitted
     }
+}
+
+/// From 10 ms to an hour.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let time = text.parse().ok().filter(|s| (0.01..=3600.0).contains(s));
+    let time = time.map(Duration::from_secs_f64);
+    time.ok_or_else(|| "give seconds, from 0.01 to 3600".to_owned())
 }
 
 /// Waits, unless a signal comes.
