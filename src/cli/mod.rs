@@ -1,6 +1,7 @@
 //! The command line.
 
 mod bare_trace;
+mod command_line;
 mod explain;
 mod fabric;
 mod out;

@@ -5,13 +5,14 @@ use super::out::{Part, Target};
 use super::progress::{Shown, estimate};
 use super::timeline::TimelineArgs;
 use super::{
-    CliError, bad_config, bare_trace, fabric, no_result, print, signal, tell, threads, timeline,
+    CliError, bad_config, bare_trace, command_line, fabric, no_result, print, signal, tell,
+    threads, timeline,
 };
 use clap::Args;
 use flitwise::config::{self, Base, Study};
 use flitwise::results::{
-    MissingFeature, SeriesFiles, curve_csv, curve_svg, is_series_file, result_json, summary,
-    write_link_files,
+    COMMAND_FILE, MissingFeature, SeriesFiles, curve_csv, curve_svg, is_series_file, result_json,
+    summary, write_distributions, write_link_files,
 };
 use flitwise::run::{Control, Progress, RunError, RunResult, Session, Silent, Status};
 use serde_json::Value;
@@ -160,7 +161,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     // Opens the files before the run: a long run must not fail at its end.
     let part = target.map(Target::begin).transpose()?;
     let series = series_files(&plan, part.as_ref().map(Part::path))?;
-    let timeline = args.timeline.begin(&plan)?;
+    let timeline = args.timeline.begin(&plan, part.as_ref().map(Part::path))?;
     let shown = (!args.quiet).then(Shown::new);
     let progress: &dyn Progress = shown.as_ref().map_or(&Silent, |shown| shown);
     let mut control = Control::default().stopped_by(stop).reporting_to(progress);
@@ -182,8 +183,9 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let text = summary(&plan, &result, args.explain);
     let json = result_json(&plan, &result);
     let write = |part| write(part, series, &plan, &result, &json, &text);
-    let written = part.map(write).transpose();
+    // Its overview is one of the files of the result.
     let drawn = timeline.map_or(Ok(()), timeline::finish);
+    let written = part.map(write).transpose();
     // Printed as well if the files could not be written: a long run is not for nothing.
     let printed = match (args.json, args.quiet) {
         (true, _) => print(&for_output(&json)),
@@ -226,6 +228,9 @@ fn write(
     }
     let links = write_link_files(part.path(), plan, &result.main.stats);
     links.map_err(|e| part.failed(format_args!("{e:#}")))?;
+    let distributions = write_distributions(part.path(), plan, &result.main);
+    distributions.map_err(|e| part.failed(format_args!("{e:#}")))?;
+    part.write(COMMAND_FILE, &command_line::typed())?;
     let series = series.map_or(Ok(()), |series| series.finish(result));
     series.map_err(|e| part.failed(format_args!("{e:#}")))?;
     part.commit()

@@ -7,8 +7,8 @@ use super::tables::{latex, markdown, summary_text};
 use super::until::Studied;
 use crate::config::StudyFormat;
 use crate::config::experiment::SeriesFormat;
-use crate::results::MissingFeature;
 use crate::results::data_table::{self, Cell, Column, ColumnKind, Table};
+use crate::results::{COMMAND_FILE, MissingFeature};
 use anyhow::Context;
 use flitwise_formats::sink::Sink;
 use serde_json::{Map, Value as Json, json};
@@ -19,7 +19,7 @@ use std::path::Path;
 const SCHEMA: &str = "flitwise-study-1";
 
 /// The files of a study, beside its records.
-pub const TABLE_FILES: [&str; 13] = [
+pub const TABLE_FILES: [&str; 14] = [
     "study.json",
     "runs.csv",
     "runs.parquet",
@@ -33,6 +33,7 @@ pub const TABLE_FILES: [&str; 13] = [
     "summary.txt",
     "tables.md",
     "tables.tex",
+    COMMAND_FILE,
 ];
 
 /// Writes all tables into `dir`, which exists.

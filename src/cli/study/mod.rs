@@ -3,10 +3,11 @@
 mod dir;
 
 use super::progress::Shown;
-use super::{CliError, bad_config, no_result, print, signal, tell, threads};
+use super::{CliError, bad_config, command_line, no_result, print, signal, tell, threads};
 use clap::{Args, Subcommand};
 use dir::StudyDir;
 use flitwise::config::Study;
+use flitwise::results::COMMAND_FILE;
 use flitwise::run::{Control, RunError, Session};
 use flitwise::study::{
     Estimate, Grid, Studied, StudyProgress, Unwatched, compare, estimate, json_lines, summary_text,
@@ -182,7 +183,10 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     }
     let studied = studied.map_err(bad_run)?;
     let written = out.as_ref().map_or(Ok(()), |out| {
-        write_tables(out.path(), &studied).map_err(|e| CliError::Failed(format!("{e:#}")))
+        write_tables(out.path(), &studied).map_err(|e| CliError::Failed(format!("{e:#}")))?;
+        let command = out.path().join(COMMAND_FILE);
+        std::fs::write(&command, command_line::typed())
+            .map_err(|e| CliError::Failed(format!("cannot write `{}`: {e}", command.display())))
     });
     let printed = match (options.json, options.quiet) {
         (true, _) => print(&json_lines(&studied)),

@@ -1,0 +1,34 @@
+//! The command as it was typed, for people who want to repeat it.
+
+use std::fmt::Write;
+
+/// The command, quoted for a shell, with a line break behind it.
+pub(super) fn typed() -> String {
+    let mut text = String::from("flitwise");
+    for argument in std::env::args_os().skip(1) {
+        let _ = write!(text, " {}", quoted(&argument.to_string_lossy()));
+    }
+    text + "\n"
+}
+
+/// An argument as a shell takes it.
+pub(super) fn quoted(argument: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=,:+@%".contains(c);
+    match !argument.is_empty() && argument.chars().all(plain) {
+        true => argument.to_owned(),
+        false => format!("'{}'", argument.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn arguments_are_quoted_where_they_must_be() {
+        assert_eq!(quoted("qos.scheduler=rr,sbt"), "qos.scheduler=rr,sbt");
+        assert_eq!(quoted("measure.loads=[1, 2]"), "'measure.loads=[1, 2]'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}
