@@ -119,9 +119,12 @@
 pub mod config;
 pub mod explain;
 pub mod fabric;
+pub mod figure;
 pub mod generate;
 pub mod random;
 pub mod replay;
+#[cfg(feature = "report")]
+pub mod report;
 pub mod results;
 pub mod run;
 pub mod study;

@@ -8,6 +8,7 @@ use super::{
     CliError, bad_config, bare_trace, command_line, fabric, no_result, print, signal, tell,
     threads, timeline,
 };
+use anyhow::Context;
 use clap::Args;
 use flitwise::config::{self, Base, Study};
 use flitwise::results::{
@@ -218,22 +219,36 @@ fn write(
     json: &Value,
     summary: &str,
 ) -> Result<Vec<String>, CliError> {
-    part.write("result.json", &format!("{json:#}\n"))?;
-    part.write("summary.txt", summary)?;
-    if plan.experiment.measure.is_some() {
-        part.write("curve.csv", &curve_csv(plan, result))?;
-        if let Some(svg) = curve_figure(plan, result)? {
-            part.write("curve.svg", &svg)?;
-        }
-    }
-    let links = write_link_files(part.path(), plan, &result.main.stats);
-    links.map_err(|e| part.failed(format_args!("{e:#}")))?;
-    let distributions = write_distributions(part.path(), plan, &result.main);
-    distributions.map_err(|e| part.failed(format_args!("{e:#}")))?;
+    let failed = |e: anyhow::Error| part.failed(format_args!("{e:#}"));
+    write_result(part.path(), plan, result, json, summary).map_err(failed)?;
     part.write(COMMAND_FILE, &command_line::typed())?;
     let series = series.map_or(Ok(()), |series| series.finish(result));
-    series.map_err(|e| part.failed(format_args!("{e:#}")))?;
+    series.map_err(failed)?;
     part.commit()
+}
+
+/// Writes the files that every result has into `dir`.
+pub(super) fn write_result(
+    dir: &Path,
+    plan: &config::Plan,
+    result: &RunResult,
+    json: &Value,
+    summary: &str,
+) -> anyhow::Result<()> {
+    let write = |name: &str, text: &str| {
+        let written = std::fs::write(dir.join(name), text);
+        written.with_context(|| format!("cannot write `{name}`"))
+    };
+    write("result.json", &format!("{json:#}\n"))?;
+    write("summary.txt", summary)?;
+    if plan.experiment.measure.is_some() {
+        write("curve.csv", &curve_csv(plan, result))?;
+        if let Some(svg) = curve_figure(plan, result)? {
+            write("curve.svg", &svg)?;
+        }
+    }
+    write_link_files(dir, plan, &result.main.stats)?;
+    write_distributions(dir, plan, &result.main)
 }
 
 /// `result.json` as it goes to standard output: for people with indentation, for programs on one
@@ -276,14 +291,14 @@ pub(super) fn outcome_of(status: &Status) -> Result<(), CliError> {
 }
 
 /// The figure of a curve. A build without figures says so, and has no file for it.
-fn curve_figure(plan: &config::Plan, result: &RunResult) -> Result<Option<String>, CliError> {
+fn curve_figure(plan: &config::Plan, result: &RunResult) -> anyhow::Result<Option<String>> {
     match curve_svg(plan, result) {
         Ok(svg) => Ok(Some(svg)),
         Err(e) if e.is::<MissingFeature>() => {
             tell(format_args!("warning: {e}"));
             Ok(None)
         }
-        Err(e) => Err(CliError::Failed(format!("{e:#}"))),
+        Err(e) => Err(e),
     }
 }
 

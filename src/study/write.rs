@@ -16,7 +16,10 @@ use std::io::Write;
 use std::path::Path;
 
 /// Version of the layout of `study.json`.
-const SCHEMA: &str = "flitwise-study-1";
+pub const SCHEMA: &str = "flitwise-study-1";
+
+/// The directory within that of a study with the files of its slowest run, those of `flitwise run --out`.
+pub const SLOWEST_RUN: &str = "slowest-run";
 
 /// The files of a study, beside its records.
 pub const TABLE_FILES: [&str; 14] = [

@@ -1,7 +1,7 @@
 //! The directory of a study.
 
 use crate::cli::CliError;
-use flitwise::study::TABLE_FILES;
+use flitwise::study::{SLOWEST_RUN, TABLE_FILES};
 use flitwise_formats::quote::cut;
 use flitwise_formats::temporary;
 use std::fmt::Display;
@@ -59,7 +59,10 @@ fn check(path: &Path, name: &str) -> Result<(), CliError> {
     names.sort();
     let own = |name: &&String| {
         let name = name.as_str();
-        TABLE_FILES.contains(&name) || name == "records" || temporary::is_temporary(name)
+        TABLE_FILES.contains(&name)
+            || name == "records"
+            || name == SLOWEST_RUN
+            || temporary::is_temporary(name)
     };
     if let Some(foreign) = names.iter().find(|name| !own(name)) {
         return Err(refuse(format_args!(

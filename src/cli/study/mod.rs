@@ -3,15 +3,16 @@
 mod dir;
 
 use super::progress::Shown;
+use super::run::write_result;
 use super::{CliError, bad_config, command_line, no_result, print, signal, tell, threads};
 use clap::{Args, Subcommand};
 use dir::StudyDir;
 use flitwise::config::Study;
-use flitwise::results::COMMAND_FILE;
+use flitwise::results::{COMMAND_FILE, result_json, summary};
 use flitwise::run::{Control, RunError, Session};
 use flitwise::study::{
-    Estimate, Grid, Studied, StudyProgress, Unwatched, compare, estimate, json_lines, summary_text,
-    write_tables,
+    Estimate, Grid, SLOWEST_RUN, Studied, StudyProgress, Unwatched, compare, estimate, json_lines,
+    summary_text, write_tables,
 };
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -194,6 +195,9 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
         (false, true) => Ok(()),
     };
     written?;
+    if let Some(out) = &out {
+        write_slowest(out.path(), &studied, &mut session)?;
+    }
     if let (Some(out), false, false) = (&out, options.quiet, options.json) {
         let path = out.path().display();
         tell(format_args!(
@@ -201,6 +205,32 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
         ));
     }
     outcome_of(&studied).and(printed)
+}
+
+/// Writes the results of the slowest run, which reports show closely, beside the tables. Its tasks are recorded,
+/// so nothing is simulated.
+fn write_slowest(dir: &Path, studied: &Studied, session: &mut Session) -> Result<(), CliError> {
+    let Some((point, seed)) = studied.slowest() else {
+        return Ok(());
+    };
+    let grid = &studied.grid;
+    let mut plan = grid
+        .plan(point, Some(seed))
+        .map_err(|e| bad_config(None, &e))?;
+    let varies = Some(grid.name(point)).filter(|name| !name.is_empty());
+    let name = varies.map_or_else(
+        || grid.study.name.clone(),
+        |point| format!("{}, {point}", grid.study.name),
+    );
+    plan.about.name = Some(format!("{name}, seed {seed}"));
+    let result = session.run(&plan, &Control::default()).map_err(bad_run)?;
+    let (json, text) = (result_json(&plan, &result), summary(&plan, &result, false));
+    let dir = dir.join(SLOWEST_RUN);
+    let write = || -> anyhow::Result<()> {
+        std::fs::create_dir_all(&dir)?;
+        write_result(&dir, &plan, &result, &json, &text)
+    };
+    write().map_err(|e| CliError::Failed(format!("cannot write `{}`: {e:#}", dir.display())))
 }
 
 /// The session with the records of the study.
