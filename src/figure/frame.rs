@@ -22,6 +22,8 @@ pub(super) struct Frame {
 /// How the legend shows a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Swatch {
+    /// A colour alone.
+    Plain,
     Fill,
     Line,
     LineWithMark,
@@ -77,6 +79,10 @@ impl Frame {
             }
             let y = self.y + TEXT / 2.0;
             match swatch {
+                Swatch::Plain => {
+                    self.svg
+                        .rect([x + 4.0, y - 6.0, 16.0, 12.0], Paint::Series(at), None);
+                }
                 Swatch::Fill => self.fill(at, [x + 4.0, y - 6.0, 16.0, 12.0], None),
                 Swatch::Line | Swatch::LineWithMark => {
                     self.svg.line([x, y], [x + 22.0, y], series_stroke(at));

@@ -30,6 +30,9 @@ pub struct Cell {
     pub value: f64,
 }
 
+/// Most cells that have tooltips: a page with more would be large.
+const MOST_TOOLTIPS: usize = 600;
+
 impl Matrix {
     pub(super) fn draw(&self, frame: &mut Frame) {
         let values = || self.cells.iter().map(|cell| cell.value);
@@ -43,13 +46,21 @@ impl Matrix {
         let side = (room / count).min(28.0);
         let (x, y) = (MARGIN + left, frame.y + 34.0);
         let end = side * count;
+        let mut shades: [Vec<[f64; 4]>; STEPS] = Default::default();
         for cell in &self.cells {
             let part = shade(cell.value, least, most);
             let at = [x + side * cell.column as f64, y + side * cell.row as f64];
             let gap = if side > 6.0 { 1.0 } else { 0.0 };
-            let says = self.says(cell);
             let box_ = [at[0], at[1], side - gap, side - gap];
-            frame.svg.rect(box_, Paint::Shade(part), Some(&says));
+            match self.cells.len() <= MOST_TOOLTIPS {
+                true => frame
+                    .svg
+                    .rect(box_, Paint::Shade(part), Some(&self.says(cell))),
+                false => shades[part].push(box_),
+            }
+        }
+        for (part, boxes) in shades.iter().enumerate() {
+            frame.svg.rects(boxes, Paint::Shade(part));
         }
         frame
             .svg

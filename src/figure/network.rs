@@ -46,12 +46,16 @@ pub struct Link {
     pub tags: [Option<usize>; 2],
 }
 
+/// Lines above this number are thin.
+const MANY: usize = 350;
 /// Most links that have tooltips: a page with more would be large.
 const MOST_TOOLTIPS: usize = 1500;
 
 impl Network {
     pub(super) fn draw(&self, frame: &mut Frame) {
-        frame.shades(&self.measure, ["0 %", "100 %"]);
+        let full = self.full();
+        let end = format!("{:.0} %", 100.0 * full);
+        frame.shades(&self.measure, ["0 %", &end]);
         let left = MARGIN + if self.rows.is_empty() { 14.0 } else { 62.0 };
         let w = frame.width - left - MARGIN - 14.0;
         let h = (w * self.aspect).clamp(90.0, 900.0);
@@ -69,9 +73,14 @@ impl Network {
         // The most used on top.
         directions.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
         let say = directions.len() <= MOST_TOOLTIPS;
+        // Many lines are thin ones.
+        let thin = if directions.len() > MANY { 0.4 } else { 1.0 };
         for &(used, link, side) in &directions {
             let path = path_of(at(link.ends[side]), at(link.ends[1 - side]), link, side, w);
-            let stroke = Stroke::new(Paint::Shade(shade(used)), 0.8 + 3.4 * used);
+            let stroke = Stroke::new(
+                Paint::Shade(shade(used / full)),
+                (0.8 + 3.2 * used / full) * thin,
+            );
             let says = link.says[side].as_str();
             frame.svg.bend(path, stroke, Some(says).filter(|_| say));
         }
@@ -97,6 +106,14 @@ impl Network {
             frame.svg.text([MARGIN, y + h * height + 4.0], style, &name);
         }
         frame.y = y + h + 22.0;
+    }
+
+    /// The use that has the darkest shade: links that are little used shall differ, too.
+    fn full(&self) -> f64 {
+        let used = self.links.iter().flat_map(|link| link.used).flatten();
+        let most = used.fold(0.0, f64::max);
+        let round = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8];
+        round.into_iter().find(|end| *end >= most).unwrap_or(1.0)
     }
 
     fn nodes(&self, frame: &mut Frame, at: impl Fn(usize) -> [f64; 2]) {

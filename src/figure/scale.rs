@@ -15,10 +15,11 @@ impl Scale {
     /// An axis that reaches from `low` to `high` at least.
     pub(super) fn linear([low, high]: [f64; 2], [from, to]: [f64; 2]) -> Self {
         let (low, high) = sound(low, high);
-        let step = step(low, high, from, to);
+        // No more than a quarter of a step is left free at the ends.
+        let part = step(low, high, from, to) / 4.0;
         Self {
-            low: (low / step + 1e-9).floor() * step,
-            high: (high / step - 1e-9).ceil() * step,
+            low: (low / part + 1e-9).floor() * part,
+            high: (high / part - 1e-9).ceil() * part,
             log: false,
             from,
             to,
@@ -109,7 +110,7 @@ fn sound(low: f64, high: f64) -> (f64, f64) {
 
 /// 1, 2 or 5 times a power of ten, so that numbers have room.
 fn step(low: f64, high: f64, from: f64, to: f64) -> f64 {
-    let most = ((to - from).abs() / 48.0).clamp(2.0, 9.0);
+    let most = ((to - from).abs() / 40.0).clamp(2.0, 9.0);
     let least = (high - low) / most;
     let power = 10_f64.powf(least.log10().floor());
     let steps = [1.0, 2.0, 5.0].map(|of| of * power);

@@ -42,7 +42,7 @@ pub struct Span {
 
 impl Spans {
     pub(super) fn draw(&self, frame: &mut Frame) {
-        frame.legend(&self.names, Swatch::Fill);
+        frame.legend(&self.names, Swatch::Plain);
         let names = self.rows.iter().map(|row| width_of(&row.name, TEXT - 1.0));
         let left = names.fold(10.0, f64::max).min(frame.width * 0.3) + 24.0;
         let (x, y) = (MARGIN + left, frame.y + 2.0);
@@ -51,6 +51,7 @@ impl Spans {
         let h = pitch * self.rows.len() as f64;
         let scale = Scale::exact([0.0, self.end], [x, x + w]);
         let every = (13.0 / pitch).ceil().max(1.0) as usize;
+        let mut boxes: Vec<Vec<[f64; 4]>> = vec![Vec::new(); self.names.len()];
         for (at, row) in self.rows.iter().enumerate() {
             let top = y + pitch * at as f64;
             if at % every == 0 {
@@ -63,10 +64,14 @@ impl Spans {
             for span in &row.spans {
                 let (from, to) = (scale.at(span.from), scale.at(span.to));
                 let gap = if pitch > 7.0 { 1.5 } else { 0.4 };
-                let box_ = [from, top, (to - from).max(0.1), pitch - gap];
-                // A colour is enough: stripes would hide the pattern of the rows.
-                frame.svg.rect(box_, Paint::Series(span.does), None);
+                if let Some(boxes) = boxes.get_mut(span.does) {
+                    boxes.push([from, top, (to - from).max(0.1), pitch - gap]);
+                }
             }
+        }
+        for (does, boxes) in boxes.iter().enumerate() {
+            // A colour is enough: stripes would hide the pattern of the rows.
+            frame.svg.rects(boxes, Paint::Series(does));
         }
         let style = Style::new(TEXT, Paint::Muted)
             .anchored(Anchor::Middle)

@@ -32,7 +32,7 @@ impl Stacks {
     pub(super) fn draw(&self, frame: &mut Frame) {
         frame.legend(&self.parts, Swatch::Fill);
         let names = self.stacks.iter().map(|stack| width_of(&stack.name, TEXT));
-        let left = names.fold(0.0, f64::max).min(frame.width * 0.4) + 10.0;
+        let left = names.fold(0.0, f64::max).min(frame.width * 0.47) + 10.0;
         let x = MARGIN + left;
         let w = frame.width - x - MARGIN - 14.0;
         let h = PITCH * self.stacks.len() as f64;

@@ -204,6 +204,20 @@ impl Svg {
         }
     }
 
+    /// Many rectangles of one colour in one element.
+    pub(super) fn rects(&mut self, boxes: &[[f64; 4]], paint: Paint) {
+        if boxes.is_empty() {
+            return;
+        }
+        let mut d = String::new();
+        for [x, y, w, h] in boxes {
+            let (x, y, w, h) = (short(*x), short(*y), short(*w), short(*h));
+            let _ = write!(d, "M{x} {y}h{w}v{h}h-{w}z");
+        }
+        let fill = paint.css(self.theme);
+        self.push(format_args!("<path d=\"{d}\" fill=\"{fill}\"/>"));
+    }
+
     /// The outline of a rectangle over the surface.
     pub(super) fn frame(&mut self, [x, y, w, h]: [f64; 4], stroke: Stroke) {
         let stroke = self.stroke(stroke);

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy)]
 struct Measure {
     title: &'static str,
+    axis: &'static str,
     /// Column of a study's runs, and field of a run and its jobs.
     column: &'static str,
     field: &'static str,
@@ -18,12 +19,14 @@ struct Measure {
 
 const SLOWDOWN: Measure = Measure {
     title: "Slowdown against the baseline",
+    axis: "slowdown",
     column: "slowdown_ratio",
     field: "slowdown",
     base: 1.0,
 };
 const TIME: Measure = Measure {
     title: "Execution time",
+    axis: "execution time",
     column: "execution_time_ps",
     field: "execution_time_ps",
     base: 0.0,
@@ -236,7 +239,7 @@ fn figure(grid: &Grid, measure: Measure) -> Figure {
     let name = |axis: Option<usize>| axis.map_or_else(String::new, |at| grid.axes[at].0.clone());
     let series = labels(roles.series);
     let bars = Bars {
-        axis: Axis::new(&measure.title.to_lowercase(), unit),
+        axis: Axis::new(measure.axis, unit),
         base: measure.base,
         groups: name(roles.groups),
         series: series.into_iter().map(Option::unwrap_or_default).collect(),

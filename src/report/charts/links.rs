@@ -11,7 +11,7 @@ const TAGGED: usize = 10;
 /// Most NICs that are drawn one by one.
 const MOST_NICS: usize = 96;
 /// Most lines: of a larger fabric the most used ones are drawn.
-const MOST_LINES: usize = 1200;
+const MOST_LINES: usize = 600;
 
 /// The links that are used most, at most `n`; of equal ones the first.
 pub(crate) fn hottest(run: &RunSource, n: usize) -> Vec<&LinkUse> {

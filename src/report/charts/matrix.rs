@@ -30,18 +30,18 @@ fn of_job(run: &RunSource, job: &str, pairs: &[&Pair], measure: Measure) -> Figu
     let group = group.max().unwrap_or(1).max(1);
     let names = (0..ranks.div_ceil(group)).map(|at| (at * group).to_string());
     let (what, unit) = match measure {
-        Measure::Bytes => ("Bytes", "bytes"),
+        Measure::Bytes => ("Bytes", "KiB"),
         Measure::Messages => ("Messages", "messages"),
     };
     let cell = |pair: &&Pair| Cell {
         row: (pair.from[0] / group) as usize,
         column: (pair.to[0] / group) as usize,
         value: match measure {
-            Measure::Bytes => pair.bytes as f64,
+            Measure::Bytes => pair.bytes as f64 / 1024.0,
             Measure::Messages => pair.messages as f64,
         },
     };
-    let mut note = "Logarithmic shades; pairs without messages are left white. Steps of collective operations count.".to_owned();
+    let mut note = "Logarithmic shades; pairs without messages are left blank. Steps of collective operations count.".to_owned();
     if group > 1 {
         note += &format!(" Each row and column is {group} ranks.");
     }

@@ -60,6 +60,9 @@ pub fn page(sources: &[Source], title: Option<&str>) -> Result<String, ReportErr
     for (id, title, kinds) in SECTIONS {
         match of_kind(id, title, kinds, sources) {
             Some(section) => sections.push(section),
+            None if kinds
+                .iter()
+                .any(|kind| !charts::figures(*kind, sources).is_empty()) => {}
             None => {
                 let (what, command) = charts::needs(kinds[0], sources);
                 missing.push(Missing {

@@ -7,7 +7,7 @@ use crate::report::source::Source;
 use serde::Serialize;
 
 /// Width of figures on a wide screen and on paper, in pixels.
-const WIDE: u32 = 860;
+const WIDE: u32 = 920;
 /// Width on a phone.
 const NARROW: u32 = 350;
 /// A drawing beyond this size is there once only; on a phone it scrolls.
@@ -61,10 +61,9 @@ pub(super) fn of_kind(
     kinds: &[Kind],
     sources: &[Source],
 ) -> Option<Section> {
-    let found: Vec<Figure> = kinds
-        .iter()
-        .flat_map(|kind| figures(*kind, sources))
-        .collect();
+    let found = kinds.iter().flat_map(|kind| figures(*kind, sources));
+    // A single bar says no more than the overview.
+    let found: Vec<Figure> = found.filter(|figure| !is_single_bar(figure)).collect();
     if found.is_empty() {
         return None;
     }
@@ -97,6 +96,16 @@ pub(super) fn of_kind(
         }
     }
     Some(section)
+}
+
+fn is_single_bar(figure: &Figure) -> bool {
+    match &figure.chart {
+        Chart::Bars(bars) => {
+            let groups = bars.panels.iter().flat_map(|panel| &panel.groups);
+            groups.flat_map(|group| &group.bars).flatten().count() < 2
+        }
+        _ => false,
+    }
 }
 
 fn shown(figure: &Figure) -> Shown {

@@ -163,7 +163,8 @@ pub(super) fn explanation(run: &RunSource) -> Vec<Table> {
     let mut tables = Vec::new();
     for job in jobs {
         let total = job["total_ps"].as_f64().unwrap_or(0.0).max(1.0);
-        let time = |ps: f64| crate::units::human_time(ps as u64);
+        // All in one unit, so that they can be sorted.
+        let time = |ps: f64| format!("{:.3}", ps * 1e-6);
         let name = job["job"].as_str().unwrap_or_default();
         let list = |key: &str| job[key].as_array().map_or(&[][..], Vec::as_slice);
         let text = |of: &Value, key: &str| of[key].as_str().unwrap_or_default().to_owned();
@@ -178,7 +179,7 @@ pub(super) fn explanation(run: &RunSource) -> Vec<Table> {
         });
         tables.push(Table {
             caption: format!("Whose packets {name} waited behind: {}", run.label),
-            head: texts(&["packets of", "time", "part of the whole"]),
+            head: texts(&["packets of", "time (µs)", "part of the whole"]),
             rows: culprits.collect(),
         });
         let links = list("links").iter().take(ROWS).map(|link| {
@@ -195,7 +196,12 @@ pub(super) fn explanation(run: &RunSource) -> Vec<Table> {
                 "Where messages of the critical path of {name} waited: {}",
                 run.label
             ),
-            head: texts(&["link", "queueing", "credit stalls", "throttling"]),
+            head: texts(&[
+                "link",
+                "queueing (µs)",
+                "credit stalls (µs)",
+                "throttling (µs)",
+            ]),
             rows: links.collect(),
         });
     }
