@@ -23,7 +23,7 @@ pub use network::{Link, Network, Node};
 pub use scale::number;
 pub use spans::{Row, Span, Spans};
 pub use stacks::{Stack, Stacks};
-pub use svg::{PALETTE_CSS, Theme, escaped};
+pub use svg::{PALETTE_CSS, Theme};
 
 use frame::Frame;
 

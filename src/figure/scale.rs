@@ -156,7 +156,7 @@ mod tests {
         );
         assert_eq!(
             labels(Scale::linear([1.0, 1.31], pixels)),
-            "1.0 1.1 1.2 1.3 1.4"
+            "1.00 1.05 1.10 1.15 1.20 1.25 1.30"
         );
         assert_eq!(
             labels(Scale::linear([0.0, 0.0], pixels)),

@@ -314,8 +314,7 @@ impl Svg {
 }
 
 /// A text as content or attribute of an element. Characters that XML does not have are left out.
-#[must_use]
-pub fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -33,3 +33,6 @@ pub fn figures(kind: Kind, sources: &[Source]) -> Result<Vec<Figure>, ReportErro
         false => Ok(figures),
     }
 }
+
+#[cfg(test)]
+mod tests;
