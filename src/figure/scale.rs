@@ -70,7 +70,7 @@ impl Scale {
                 let first = (self.low / step - 1e-9).ceil() as i64;
                 let last = (self.high / step + 1e-9).floor() as i64;
                 let decimals = (-(step.log10() + 1e-9).floor()).clamp(0.0, 9.0) as usize;
-                let label = |value: f64| match step >= 1e7 || step < 1e-6 {
+                let label = |value: f64| match !(1e-6..1e7).contains(&step) {
                     true => number(value),
                     false => format!("{value:.decimals$}"),
                 };

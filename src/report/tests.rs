@@ -76,7 +76,11 @@ fn assert_well_formed(page: &str) {
         let end = rest.find('>').expect("a tag ends");
         let tag = &rest[..end];
         rest = &rest[end + 1..];
-        let name = tag.trim_start_matches('/').split([' ', '\n']).next().unwrap();
+        let name = tag
+            .trim_start_matches('/')
+            .split([' ', '\n'])
+            .next()
+            .unwrap();
         if tag.starts_with('/') {
             assert_eq!(open.pop(), Some(name));
         } else if !tag.starts_with('!') && !tag.ends_with('/') && !VOID.contains(&name) {
@@ -100,7 +104,12 @@ fn the_page_is_whole_and_loads_nothing() {
     assert!(page.contains("<title>a &amp; &lt;b&gt; &quot;c&quot;</title>"));
     assert!(!page.contains("b</script>"));
     assert!(page.contains("flitwise run x.toml --out there"));
-    for head in ["Slowdown", "Who sends to whom", "Links", "What the ranks do"] {
+    for head in [
+        "Slowdown",
+        "Who sends to whom",
+        "Links",
+        "What the ranks do",
+    ] {
         assert!(page.contains(&format!("-title\">{head}</h2>")), "{head}");
     }
 }
@@ -116,7 +125,10 @@ fn what_is_missing_has_its_command() {
     assert!(page.contains("<code>flitwise run x.toml --explain --out DIR</code>"));
     let error = figures(Kind::Latency, &sources()).unwrap_err().to_string();
     assert!(error.starts_with("`there` has no curves"), "{error}");
-    assert!(error.contains("; there is --kind slowdown, time, split,"), "{error}");
+    assert!(
+        error.contains("; there is --kind slowdown, time, split,"),
+        "{error}"
+    );
 }
 
 #[test]

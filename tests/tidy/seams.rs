@@ -106,7 +106,13 @@ fn the_fabric_knows_no_workload_and_no_configuration() {
 fn figures_know_no_run() {
     forbid(
         "src/figure",
-        &["crate::fabric", "crate::replay", "crate::config", "crate::run", "crate::report"],
+        &[
+            "crate::fabric",
+            "crate::replay",
+            "crate::config",
+            "crate::run",
+            "crate::report",
+        ],
         "src/figure draws data: what a run means as a figure belongs into src/report/charts",
     );
 }

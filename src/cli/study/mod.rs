@@ -228,9 +228,29 @@ fn write_slowest(dir: &Path, studied: &Studied, session: &mut Session) -> Result
     let dir = dir.join(SLOWEST_RUN);
     let write = || -> anyhow::Result<()> {
         std::fs::create_dir_all(&dir)?;
-        write_result(&dir, &plan, &result, &json, &text)
+        write_result(&dir, &plan, &result, &json, &text)?;
+        match run_command(&grid.study, &grid.points[point].choice, seed) {
+            Some(command) => Ok(std::fs::write(dir.join(COMMAND_FILE), command)?),
+            None => Ok(()),
+        }
     };
     write().map_err(|e| CliError::Failed(format!("cannot write `{}`: {e:#}", dir.display())))
+}
+
+/// The command that repeats a run alone; `None` if its experiment has no file of its own.
+fn run_command(study: &Study, choice: &[usize], seed: u64) -> Option<String> {
+    if study.base.key.is_some() {
+        return None;
+    }
+    let axes = study.axes.iter().zip(choice);
+    let chosen = axes.flat_map(|(axis, &setting)| &axis.settings[setting].overrides);
+    let mut command = format!("flitwise run {}", command_line::quoted(&study.base.name));
+    for set in study.sets.iter().chain(chosen) {
+        command += &format!(" --set {}", command_line::quoted(&set.text));
+    }
+    Some(format!(
+        "{command} --seed {seed} --explain --timeline ranks.pftrace --out DIR\n"
+    ))
 }
 
 /// The session with the records of the study.

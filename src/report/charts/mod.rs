@@ -153,9 +153,9 @@ fn each(sources: &[Source], of: impl Fn(&RunSource) -> Vec<Figure>) -> Vec<Figur
 }
 
 /// The runs that can be looked at closely: those given, and the slowest of each study.
-pub(super) fn details(sources: &[Source]) -> Vec<&RunSource> {
-    let one = |source| match source {
-        &Source::Run(ref run) => Some(&**run),
+pub(super) fn details<'a>(sources: &'a [Source]) -> Vec<&'a RunSource> {
+    let one = |source: &'a Source| match source {
+        Source::Run(run) => Some(&**run),
         Source::Study(study) => study.detail.as_ref(),
     };
     sources.iter().filter_map(one).collect()

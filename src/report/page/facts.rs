@@ -161,16 +161,25 @@ pub(super) fn configuration(sources: &[Source]) -> Section {
 
 pub(super) fn commands(sources: &[Source]) -> Section {
     let one = |source: &Source| {
-        let command = match source {
-            Source::Run(run) => &run.command,
-            Source::Study(study) => &study.command,
-        };
-        Text {
-            title: format!("{} ({})", source.label(), source.dir().display()),
-            text: command.clone().unwrap_or_else(|| {
-                "not known: the directory is from a version that kept no command.txt".to_owned()
-            }),
+        let title = format!("{} ({})", source.label(), source.dir().display());
+        let unknown = "not known: the directory is from a version that kept no command.txt";
+        let text = |title, command: Option<&String>| Text {
+            title,
+            text: command.map_or_else(|| unknown.to_owned(), String::clone),
             closed: false,
+        };
+        match source {
+            Source::Run(run) => vec![text(title, run.command.as_ref())],
+            Source::Study(study) => {
+                let mut texts = vec![text(title, study.command.as_ref())];
+                let detail = study.detail.as_ref();
+                if let Some(command) = detail.and_then(|run| run.command.as_ref()) {
+                    let what =
+                        "its slowest run alone, with the critical path and what the ranks do";
+                    texts.push(text(format!("{}: {what}", source.label()), Some(command)));
+                }
+                texts
+            }
         }
     };
     Section {
@@ -180,7 +189,7 @@ pub(super) fn commands(sources: &[Source]) -> Section {
             "The same command gives the same numbers, on any machine and any number of threads."
                 .to_owned(),
         ],
-        texts: sources.iter().map(one).collect(),
+        texts: sources.iter().flat_map(one).collect(),
         ..Section::default()
     }
 }
