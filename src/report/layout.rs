@@ -130,11 +130,10 @@ fn circle(wires: &Wires) -> Layout {
     found
 }
 
-/// Switches by their distance from those with NICs, which are at the bottom. With `sort`, those above are put near
-/// their neighbours below.
-fn levels(wires: &Wires, sort: bool) -> Layout {
-    let mut level: BTreeMap<u32, usize> = BTreeMap::new();
-    let mut next: Vec<u32> = match wires.with_nics.is_empty() {
+/// How far switches are from the nearest one with NICs.
+fn distances(wires: &Wires) -> BTreeMap<u32, usize> {
+    let mut found: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut next: BTreeSet<u32> = match wires.with_nics.is_empty() {
         true => wires
             .neighbours
             .keys()
@@ -142,35 +141,39 @@ fn levels(wires: &Wires, sort: bool) -> Layout {
             .copied()
             .into_iter()
             .collect(),
-        false => wires.with_nics.iter().copied().collect(),
+        false => wires.with_nics.clone(),
     };
     let mut distance = 0;
     while !next.is_empty() {
-        next.retain(|switch| !level.contains_key(switch));
-        level.extend(next.iter().map(|&switch| (switch, distance)));
+        next.retain(|switch| !found.contains_key(switch));
+        found.extend(next.iter().map(|&switch| (switch, distance)));
         let beyond = next
             .iter()
             .filter_map(|switch| wires.neighbours.get(switch));
-        next = beyond
-            .flatten()
-            .copied()
-            .collect::<BTreeSet<u32>>()
-            .into_iter()
-            .collect();
+        next = beyond.flatten().copied().collect();
         distance += 1;
     }
-    let count = level.values().max().map_or(1, |last| last + 1);
-    let among = wires
+    found
+}
+
+/// True if the switches with NICs are connected to one another more than singly.
+fn is_flat(wires: &Wires) -> bool {
+    let of = wires
         .with_nics
         .iter()
-        .filter_map(|switch| wires.neighbours.get(switch))
-        .flatten();
-    let flat = among
-        .filter(|other| wires.with_nics.contains(other))
-        .count();
-    if sort && flat > wires.with_nics.len() && wires.neighbours.len() > 3 {
+        .filter_map(|switch| wires.neighbours.get(switch));
+    let among = of.flatten().filter(|other| wires.with_nics.contains(other));
+    among.count() > wires.with_nics.len() && wires.neighbours.len() > 3
+}
+
+/// Switches by their distance from those with NICs, which are at the bottom. With `sort`, those above are put near
+/// their neighbours below.
+fn levels(wires: &Wires, sort: bool) -> Layout {
+    if sort && is_flat(wires) {
         return circle(wires);
     }
+    let level = distances(wires);
+    let count = level.values().max().map_or(1, |last| last + 1);
     let mut found = Layout {
         aspect: (0.19 * (count + 1) as f64).clamp(0.3, 0.8),
         ..Layout::default()

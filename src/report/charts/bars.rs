@@ -179,6 +179,71 @@ impl Grid {
     }
 }
 
+/// A grid as it is cut into panels, groups and series.
+struct Cut<'a> {
+    grid: &'a Grid,
+    roles: Roles,
+    /// Unit of the figure over that of the values.
+    factor: f64,
+}
+
+/// The setting of an axis.
+type Setting = (usize, String);
+
+impl Cut<'_> {
+    /// The settings of an axis; without one a single place.
+    fn settings(&self, axis: Option<usize>) -> Vec<Option<Setting>> {
+        let Some(axis) = axis else {
+            return vec![None];
+        };
+        let labels = self.grid.axes[axis].1.iter();
+        labels.map(|label| Some((axis, label.clone()))).collect()
+    }
+
+    /// Every combination of the settings of the axes that make panels.
+    fn panels(&self) -> Vec<Vec<Setting>> {
+        let mut panels: Vec<Vec<Setting>> = vec![Vec::new()];
+        for &axis in &self.roles.panels {
+            let further = panels.iter().flat_map(|panel| {
+                let settings = self.settings(Some(axis)).into_iter().flatten();
+                settings.map(|setting| [&panel[..], &[setting]].concat())
+            });
+            panels = further.collect();
+        }
+        panels
+    }
+
+    /// The mean where these settings are, and axes with a single label.
+    fn bar<'s>(&self, settings: impl Iterator<Item = &'s Setting>) -> Option<Estimate> {
+        let axes = self.grid.axes.iter();
+        let mut key: Vec<String> = axes
+            .map(|(_, labels)| labels.first().cloned().unwrap_or_default())
+            .collect();
+        for (axis, label) in settings {
+            key[*axis].clone_from(label);
+        }
+        self.grid.estimate(&key, self.factor)
+    }
+
+    fn panel(&self, panel: &[Setting]) -> BarPanel {
+        let name =
+            |group: &Option<Setting>| group.as_ref().map_or("", |(_, label)| label).to_owned();
+        let series = self.settings(self.roles.series);
+        let group = |group: &Option<Setting>| BarGroup {
+            name: name(group),
+            bars: series
+                .iter()
+                .map(|one| self.bar(panel.iter().chain(group).chain(one)))
+                .collect(),
+        };
+        let labels: Vec<&str> = panel.iter().map(|(_, label)| label.as_str()).collect();
+        BarPanel {
+            name: labels.join(", "),
+            groups: self.settings(self.roles.groups).iter().map(group).collect(),
+        }
+    }
+}
+
 fn figure(grid: &Grid, measure: Measure) -> Figure {
     let most = grid
         .values
@@ -189,79 +254,35 @@ fn figure(grid: &Grid, measure: Measure) -> Figure {
         true => time_unit(most),
         false => (1.0, "factor"),
     };
-    let roles = grid.roles();
-    let labels = |axis: Option<usize>| axis.map_or_else(|| vec![None], |at| all(grid, at));
-    let mut panels: Vec<Vec<(usize, String)>> = vec![Vec::new()];
-    for &axis in &roles.panels {
-        let further = panels.iter().flat_map(|panel| {
-            grid.axes[axis].1.iter().map(move |label| {
-                let mut panel = panel.clone();
-                panel.push((axis, label.clone()));
-                panel
-            })
-        });
-        panels = further.collect();
-    }
-    let base: Vec<String> = grid
-        .axes
-        .iter()
-        .map(|(_, l)| l.first().cloned().unwrap_or_default())
-        .collect();
-    let at = |panel: &[(usize, String)], group: &Option<String>, series: &Option<String>| {
-        let mut key = base.clone();
-        for (axis, label) in panel {
-            key[*axis].clone_from(label);
-        }
-        for (axis, label) in [(roles.groups, group), (roles.series, series)] {
-            if let (Some(axis), Some(label)) = (axis, label) {
-                key[axis].clone_from(label);
-            }
-        }
-        grid.estimate(&key, factor)
+    let cut = Cut {
+        grid,
+        roles: grid.roles(),
+        factor,
     };
-    let panel = |panel: &Vec<(usize, String)>| BarPanel {
-        name: panel
-            .iter()
-            .map(|(_, label)| label.as_str())
-            .collect::<Vec<_>>()
-            .join(", "),
-        groups: labels(roles.groups)
-            .iter()
-            .map(|group| BarGroup {
-                name: group.clone().unwrap_or_default(),
-                bars: labels(roles.series)
-                    .iter()
-                    .map(|s| at(panel, group, s))
-                    .collect(),
-            })
-            .collect(),
-    };
-    let name = |axis: Option<usize>| axis.map_or_else(String::new, |at| grid.axes[at].0.clone());
-    let series = labels(roles.series);
+    let groups = cut.roles.groups.map(|at| grid.axes[at].0.clone());
+    let series = cut.settings(cut.roles.series).into_iter();
+    let panels = cut.panels();
+    let panels = panels.iter().map(|panel| cut.panel(panel));
     let bars = Bars {
         axis: Axis::new(measure.axis, unit),
         base: measure.base,
-        groups: name(roles.groups),
-        series: series.into_iter().map(Option::unwrap_or_default).collect(),
+        groups: groups.unwrap_or_default(),
+        series: series
+            .map(|one| one.map_or_else(String::new, |(_, label)| label))
+            .collect(),
         panels: panels
-            .iter()
-            .map(panel)
-            .filter(|p| p.groups.iter().any(known))
+            .filter(|panel| panel.groups.iter().any(known))
             .collect(),
     };
     Figure {
         title: titled(measure.title, &grid.label),
-        note: note(grid, &roles),
+        note: note(grid, &cut.roles),
         chart: Chart::Bars(bars),
     }
 }
 
 fn known(group: &BarGroup) -> bool {
     group.bars.iter().any(Option::is_some)
-}
-
-fn all(grid: &Grid, axis: usize) -> Vec<Option<String>> {
-    grid.axes[axis].1.iter().cloned().map(Some).collect()
 }
 
 fn note(grid: &Grid, roles: &Roles) -> String {

@@ -271,10 +271,10 @@ fn slices(path: &Path) -> Result<Vec<Slice>, ReportError> {
     Ok(slices)
 }
 
-/// The series of the experiment; of several loads the last.
-fn series(path: &Path, kind: SeriesKind) -> Result<Series, ReportError> {
-    let columns: &[&str] = match kind {
-        SeriesKind::Flows => &[
+/// The columns of a series that are read: what of, when, how much, and three that name what the sample is of.
+fn series_columns(kind: SeriesKind) -> [&'static str; 7] {
+    match kind {
+        SeriesKind::Flows => [
             "run",
             "load",
             "time_ps",
@@ -283,7 +283,7 @@ fn series(path: &Path, kind: SeriesKind) -> Result<Series, ReportError> {
             "to_nic",
             "sl",
         ],
-        SeriesKind::PortVls => &[
+        SeriesKind::PortVls => [
             "run",
             "load",
             "time_ps",
@@ -292,7 +292,7 @@ fn series(path: &Path, kind: SeriesKind) -> Result<Series, ReportError> {
             "port",
             "vl",
         ],
-        SeriesKind::Sources => &[
+        SeriesKind::Sources => [
             "run",
             "load",
             "time_ps",
@@ -301,15 +301,21 @@ fn series(path: &Path, kind: SeriesKind) -> Result<Series, ReportError> {
             "to_nic",
             "sl",
         ],
-    };
-    let name = |row: &Row<'_>| {
-        let [a, b, c] = [4, 5, 6].map(|at| row.text(at));
-        match kind {
-            SeriesKind::PortVls => format!("switch {a} port {b} VL {c}"),
-            _ if b.is_empty() => format!("NIC {a}, SL {c}"),
-            _ => format!("NIC {a} → {b}, SL {c}"),
-        }
-    };
+    }
+}
+
+/// What a sample is of.
+fn sample_name(kind: SeriesKind, row: &Row<'_>) -> String {
+    let [a, b, c] = [4, 5, 6].map(|at| row.text(at));
+    match kind {
+        SeriesKind::PortVls => format!("switch {a} port {b} VL {c}"),
+        _ if b.is_empty() => format!("NIC {a}, SL {c}"),
+        _ => format!("NIC {a} → {b}, SL {c}"),
+    }
+}
+
+/// The series of the experiment; of several loads the last.
+fn series(path: &Path, kind: SeriesKind) -> Result<Series, ReportError> {
     let mut found = Series {
         kind,
         samples: BTreeMap::new(),
@@ -317,7 +323,7 @@ fn series(path: &Path, kind: SeriesKind) -> Result<Series, ReportError> {
         interval_ps: u64::MAX,
     };
     let mut load = String::new();
-    rows(path, columns, |row| {
+    rows(path, &series_columns(kind), |row| {
         if row.text(0).starts_with("baseline") {
             return;
         }
@@ -334,7 +340,7 @@ fn series(path: &Path, kind: SeriesKind) -> Result<Series, ReportError> {
         let value = row.real(3);
         found
             .samples
-            .entry(name(row))
+            .entry(sample_name(kind, row))
             .or_default()
             .push(Sample { ps, value });
     })?;
