@@ -271,46 +271,36 @@ fn slices(path: &Path) -> Result<Vec<Slice>, ReportError> {
     Ok(slices)
 }
 
-/// The columns of a series that are read: what of, when, how much, and three that name what the sample is of.
-fn series_columns(kind: SeriesKind) -> [&'static str; 7] {
-    match kind {
-        SeriesKind::Flows => [
-            "run",
-            "load",
-            "time_ps",
+/// The columns of a series that are read: what of, when, how much, three that say what the sample is of, and two with
+/// the names that operators have for it.
+fn series_columns(kind: SeriesKind) -> [&'static str; 9] {
+    let (value, of) = match kind {
+        SeriesKind::Flows => (
             "gbit_per_s",
-            "from_nic",
-            "to_nic",
-            "sl",
-        ],
-        SeriesKind::PortVls => [
-            "run",
-            "load",
-            "time_ps",
-            "waiting_bytes",
-            "switch",
-            "port",
-            "vl",
-        ],
-        SeriesKind::Sources => [
-            "run",
-            "load",
-            "time_ps",
-            "control_level",
-            "nic",
-            "to_nic",
-            "sl",
-        ],
-    }
+            ["from_nic", "to_nic", "sl", "from_name", "to_name"],
+        ),
+        SeriesKind::PortVls => ("waiting_bytes", ["switch", "port", "vl", "port_name", ""]),
+        SeriesKind::Sources => ("control_level", ["nic", "to_nic", "sl", "nic_name", ""]),
+    };
+    let [a, b, c, d, e] = of;
+    ["run", "load", "time_ps", value, a, b, c, d, e]
 }
 
 /// What a sample is of.
 fn sample_name(kind: SeriesKind, row: &Row<'_>) -> String {
     let [a, b, c] = [4, 5, 6].map(|at| row.text(at));
+    let named = |at: usize, otherwise: String| match row.text(at) {
+        "" => otherwise,
+        name => name.to_owned(),
+    };
     match kind {
-        SeriesKind::PortVls => format!("switch {a} port {b} VL {c}"),
-        _ if b.is_empty() => format!("NIC {a}, SL {c}"),
-        _ => format!("NIC {a} → {b}, SL {c}"),
+        SeriesKind::PortVls => format!("{} VL {c}", named(7, format!("switch {a} port {b}"))),
+        _ if b.is_empty() => format!("{}, SL {c}", named(7, format!("NIC {a}"))),
+        _ => format!(
+            "{} → {}, SL {c}",
+            named(7, format!("NIC {a}")),
+            named(8, b.to_owned())
+        ),
     }
 }
 
