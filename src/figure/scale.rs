@@ -85,7 +85,7 @@ impl Scale {
         let decades = (self.high / self.low).log10();
         let pixels = (self.to - self.from).abs();
         let steps: &[f64] = match decades {
-            d if d * 75.0 < pixels => &[1.0, 2.0, 5.0],
+            d if d * 110.0 < pixels => &[1.0, 2.0, 5.0],
             _ => &[1.0],
         };
         let every = ((decades * 28.0 / pixels).ceil() as usize).max(1);
