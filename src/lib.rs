@@ -86,6 +86,8 @@
 //! |---|---|
 //! | [`config`] | turns experiment files into plain data; errors name file, line, key, cause and cure |
 //! | [`run`] | runs a plan: experiment, baselines and loads, side by side, with progress, records and time series |
+//! | [`figure`] | figures as data, drawn as SVG, PDF and PNG |
+//! | `report` | pages and figures from the directories of runs and studies (feature `report`) |
 //! | [`results`] | evaluates a run: times, slowdowns, latencies, links; writes `result.json`, tables and figures |
 //! | [`fabric::topology`] | switches, NICs and links: trees, tori, dragonflies, any graph |
 //! | [`fabric::parameters`] | presets, and fabrics in bytes, rates and times |
@@ -103,7 +105,8 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `cli` | the `flitwise` program |
-//! | `plots` | curves and time series as figures (SVG) |
+//! | `report` | pages and figures from the directories of runs and studies; `cli` needs it |
+//! | `plots` | curves and time series as figures (SVG), figures of reports as PDF and PNG |
 //! | `parquet` | time series as Parquet files |
 //! | `perfetto` | timelines as Perfetto traces |
 //!
@@ -119,9 +122,12 @@
 pub mod config;
 pub mod explain;
 pub mod fabric;
+pub mod figure;
 pub mod generate;
 pub mod random;
 pub mod replay;
+#[cfg(feature = "report")]
+pub mod report;
 pub mod results;
 pub mod run;
 pub mod study;

@@ -1,5 +1,16 @@
 //! Command lines, as a shell takes them.
 
+use std::fmt::Write;
+
+/// The command, quoted for a shell, with a line break behind it.
+pub(super) fn typed() -> String {
+    let mut text = String::from("flitwise");
+    for argument in std::env::args_os().skip(1) {
+        let _ = write!(text, " {}", quoted(&argument.to_string_lossy()));
+    }
+    text + "\n"
+}
+
 /// An argument as a shell takes it.
 pub(super) fn quoted(argument: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=,:+@%".contains(c);

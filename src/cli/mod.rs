@@ -7,6 +7,7 @@ mod fabric;
 mod out;
 mod progress;
 mod qos;
+mod report;
 mod run;
 mod shell;
 mod signal;
@@ -44,6 +45,10 @@ enum Command {
     /// Runs a study: one experiment many times, with other seeds and other values, and tables of what came
     /// of it. Goes on where it was stopped.
     Study(study::StudyArgs),
+    /// Makes one HTML page of the directories of runs and studies: figures, tables, configuration, commands.
+    Report(report::ReportArgs),
+    /// Draws one figure of the directories of runs and studies, for a paper.
+    Plot(report::PlotArgs),
     /// Says why the jobs of an experiment take as long as they do.
     Explain(explain::ExplainArgs),
     /// Looks into a fabric.
@@ -119,6 +124,8 @@ pub fn execute(cli: Cli) -> Result<(), CliError> {
     match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Study(args) => study::run(&args),
+        Command::Report(args) => report::report(&args),
+        Command::Plot(args) => report::plot(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Fabric(command) => fabric::run(&command),
         Command::Trace(command) => trace::run(&command),

@@ -5,13 +5,15 @@ use super::out::{Part, Target};
 use super::progress::{Shown, estimate};
 use super::timeline::TimelineArgs;
 use super::{
-    CliError, bad_config, bare_trace, fabric, no_result, print, signal, tell, threads, timeline,
+    CliError, bad_config, bare_trace, command_line, fabric, no_result, print, signal, tell,
+    threads, timeline,
 };
+use anyhow::Context;
 use clap::Args;
 use flitwise::config::{self, Base, Study};
 use flitwise::results::{
-    MissingFeature, SeriesFiles, curve_csv, curve_svg, is_series_file, result_json, summary,
-    write_link_files,
+    COMMAND_FILE, MissingFeature, SeriesFiles, curve_csv, curve_svg, is_series_file, result_json,
+    summary, write_distributions, write_link_files,
 };
 use flitwise::run::{Control, Progress, RunError, RunResult, Session, Silent, Status};
 use serde_json::Value;
@@ -161,7 +163,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     // Opens the files before the run: a long run must not fail at its end.
     let part = target.map(Target::begin).transpose()?;
     let series = series_files(&plan, part.as_ref().map(Part::path))?;
-    let timeline = args.timeline.begin(&plan)?;
+    let timeline = args.timeline.begin(&plan, part.as_ref().map(Part::path))?;
     let shown = (!args.quiet).then(Shown::new);
     let progress: &dyn Progress = shown.as_ref().map_or(&Silent, |shown| shown);
     let mut control = Control::default().stopped_by(stop).reporting_to(progress);
@@ -183,8 +185,9 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let text = summary(&plan, &result, args.explain);
     let json = result_json(&plan, &result);
     let write = |part| write(part, series, &plan, &result, &json, &text);
-    let written = part.map(write).transpose();
+    // Its overview is one of the files of the result.
     let drawn = timeline.map_or(Ok(()), timeline::finish);
+    let written = part.map(write).transpose();
     // Printed as well if the files could not be written: a long run is not for nothing.
     let printed = match (args.json, args.quiet) {
         (true, _) => print(&for_output(&json)),
@@ -217,19 +220,36 @@ fn write(
     json: &Value,
     summary: &str,
 ) -> Result<Vec<String>, CliError> {
-    part.write("result.json", &format!("{json:#}\n"))?;
-    part.write("summary.txt", summary)?;
+    let failed = |e: anyhow::Error| part.failed(format_args!("{e:#}"));
+    write_result(part.path(), plan, result, json, summary).map_err(failed)?;
+    part.write(COMMAND_FILE, &command_line::typed())?;
+    let series = series.map_or(Ok(()), |series| series.finish(result));
+    series.map_err(failed)?;
+    part.commit()
+}
+
+/// Writes the files that every result has into `dir`.
+pub(super) fn write_result(
+    dir: &Path,
+    plan: &config::Plan,
+    result: &RunResult,
+    json: &Value,
+    summary: &str,
+) -> anyhow::Result<()> {
+    let write = |name: &str, text: &str| {
+        let written = std::fs::write(dir.join(name), text);
+        written.with_context(|| format!("cannot write `{name}`"))
+    };
+    write("result.json", &format!("{json:#}\n"))?;
+    write("summary.txt", summary)?;
     if plan.experiment.measure.is_some() {
-        part.write("curve.csv", &curve_csv(plan, result))?;
+        write("curve.csv", &curve_csv(plan, result))?;
         if let Some(svg) = curve_figure(plan, result)? {
-            part.write("curve.svg", &svg)?;
+            write("curve.svg", &svg)?;
         }
     }
-    let links = write_link_files(part.path(), plan, &result.main.stats);
-    links.map_err(|e| part.failed(format_args!("{e:#}")))?;
-    let series = series.map_or(Ok(()), |series| series.finish(result));
-    series.map_err(|e| part.failed(format_args!("{e:#}")))?;
-    part.commit()
+    write_link_files(dir, plan, &result.main.stats)?;
+    write_distributions(dir, plan, &result.main)
 }
 
 /// `result.json` as it goes to standard output: for people with indentation, for programs on one
@@ -272,14 +292,14 @@ pub(super) fn outcome_of(status: &Status) -> Result<(), CliError> {
 }
 
 /// The figure of a curve. A build without figures says so, and has no file for it.
-fn curve_figure(plan: &config::Plan, result: &RunResult) -> Result<Option<String>, CliError> {
+fn curve_figure(plan: &config::Plan, result: &RunResult) -> anyhow::Result<Option<String>> {
     match curve_svg(plan, result) {
         Ok(svg) => Ok(Some(svg)),
         Err(e) if e.is::<MissingFeature>() => {
             tell(format_args!("warning: {e}"));
             Ok(None)
         }
-        Err(e) => Err(CliError::Failed(format!("{e:#}"))),
+        Err(e) => Err(e),
     }
 }
 

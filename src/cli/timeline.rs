@@ -3,9 +3,9 @@
 use super::{CliError, tell};
 use clap::Args;
 use flitwise::config::Plan;
-use flitwise::results::{MissingFeature, TimelineFile, TimelineFormat};
+use flitwise::results::{MissingFeature, OVERVIEW_FILE, TimelineFile, TimelineFormat};
 use flitwise::units::Picoseconds;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Arguments about a timeline.
 #[derive(Debug, Args)]
@@ -27,7 +27,12 @@ pub(super) struct TimelineArgs {
 
 impl TimelineArgs {
     /// Opens the file of the timeline of `plan`, if one is asked for.
-    pub(super) fn begin<'a>(&self, plan: &'a Plan) -> Result<Option<TimelineFile<'a>>, CliError> {
+    /// With an overview in `out`, the directory of the results, if there is one.
+    pub(super) fn begin<'a>(
+        &self,
+        plan: &'a Plan,
+        out: Option<&Path>,
+    ) -> Result<Option<TimelineFile<'a>>, CliError> {
         let Some(path) = &self.timeline else {
             return Ok(None);
         };
@@ -58,7 +63,11 @@ impl TimelineArgs {
             ps => Some(tick.ticks(ps)),
         };
         let file = TimelineFile::create(path, format, &plan.experiment, interval);
-        file.map(Some).map_err(|e| {
+        let with_overview = |file: TimelineFile<'a>| match out {
+            Some(dir) => file.with_overview(&dir.join(OVERVIEW_FILE)),
+            None => Ok(file),
+        };
+        file.and_then(with_overview).map(Some).map_err(|e| {
             CliError::BadInput(match e.downcast_ref::<MissingFeature>() {
                 Some(missing) => missing.to_string(),
                 None => format!("--timeline: cannot write {e:#}"),

@@ -246,6 +246,21 @@ impl Latency {
     pub fn max(&self) -> Tick {
         self.max
     }
+
+    /// Observations by ticks, in ascending order: all below 4096 ticks on their own, the others to three
+    /// significant digits.
+    pub fn counts(&self) -> impl Iterator<Item = (Tick, u64)> + '_ {
+        let mut all: Vec<(Tick, u64)> = (0..)
+            .zip(&self.small)
+            .filter(|&(_, &count)| count > 0)
+            .map(|(ticks, &count)| (ticks, count.into()))
+            .collect();
+        let buckets = self.histogram.iter_recorded();
+        all.extend(buckets.map(|b| (b.value_iterated_to().min(self.max), b.count_at_value())));
+        // A tick whose count was exceeded is in both.
+        all.sort_unstable();
+        all.into_iter()
+    }
 }
 
 /// A [`Latency`] as data.

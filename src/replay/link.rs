@@ -5,6 +5,7 @@ use super::critical_path::OnTheWay;
 use super::job::{IntraNode, SendCompletion};
 use super::messages::{Messages, Purpose, RankPair, Release};
 use super::observer::{Doing, Observer, Sent, StreamOf};
+use super::pairs::PairCounts;
 use super::program::StreamId;
 use super::queue::{Act, Queue, What};
 use crate::fabric::ids::NicId;
@@ -49,6 +50,7 @@ pub(super) struct Link {
     pub sent: u64,
     pub bytes: u64,
     pub intra_node_sent: u64,
+    pub pairs: PairCounts,
 }
 
 impl Link {
@@ -135,6 +137,7 @@ impl Link {
         }
         self.sent += 1;
         self.bytes = self.bytes.saturating_add(bytes);
+        self.pairs.count(ranks, bytes);
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! The results of the replay, per job.
 
+use super::pairs::PairCounts;
 use crate::fabric::ids::NicId;
 use crate::fabric::stats::Latency;
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,8 @@ pub struct JobOutcome {
     pub intra_node_messages: u64,
     /// Ticks from creation to delivery of the messages that the fabric carried.
     pub latency: Latency,
+    /// Who sent how much to whom, messages inside nodes included.
+    pub pairs: PairCounts,
 }
 
 impl JobOutcome {

@@ -5,6 +5,7 @@ use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::stats::{
     CctStats, CongestionStats, FabricStats, Latency, LinkEnd, LinkStats, SlStats,
 };
+use crate::replay::PairCounts;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
 use crate::results::{SCHEMA, execution_time_ps, result_json, summary};
@@ -91,6 +92,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
             bytes: 2048,
             intra_node_messages: 0,
             latency: latency.clone(),
+            pairs: PairCounts::new(2),
         })],
         background: vec![BackgroundOutcome {
             sl: 0,

@@ -313,6 +313,8 @@ fn job_json(
         intra_node_messages,
         // In nanoseconds with that of the baseline.
         latency: _,
+        // In `matrix.csv`.
+        pairs: _,
     } = outcome;
     let baseline_ps = baseline.map(|baseline| baseline.execution_ps);
     json!({

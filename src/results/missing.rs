@@ -52,6 +52,17 @@ pub(super) const CURVE: MissingFeature = MissingFeature {
     ..FIGURES
 };
 
+/// The error of a figure that is to be PDF or PNG.
+#[cfg(not(feature = "plots"))]
+impl MissingFeature {
+    pub(crate) const PICTURES: Self = Self {
+        key: "-o",
+        output: "PDF and PNG",
+        instead: "name a file that ends in .svg",
+        ..FIGURES
+    };
+}
+
 /// The error of a timeline that is to be a Perfetto trace.
 #[cfg(not(feature = "perfetto"))]
 pub(super) const PERFETTO: MissingFeature = MissingFeature {

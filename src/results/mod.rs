@@ -2,6 +2,7 @@
 
 mod curve;
 pub(crate) mod data_table;
+pub(crate) mod distribution;
 mod dtable;
 mod explain;
 #[cfg(feature = "plots")]
@@ -22,6 +23,7 @@ mod table;
 mod timeline;
 
 pub use curve::curve_csv;
+pub use distribution::write_distributions;
 pub use dtable::{DTABLE_SCHEMA, DTableReport};
 pub use explain::explanation_page;
 pub use interval::{Interval, interval_95};
@@ -45,6 +47,11 @@ use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
 use crate::run::{RunResult, Simulation, Status};
 
+/// The file beside the results that says what the ranks did, slice by slice.
+pub const OVERVIEW_FILE: &str = "ranks.csv";
+/// The file beside the results that holds the command that made them.
+pub const COMMAND_FILE: &str = "command.txt";
+
 /// True if a run may write a file of this name into the directory of its results.
 #[must_use]
 pub fn is_result_file(name: &str) -> bool {
@@ -55,6 +62,10 @@ pub fn is_result_file(name: &str) -> bool {
         "curve.svg",
         "links.csv",
         "links.parquet",
+        "latencies.csv",
+        "matrix.csv",
+        OVERVIEW_FILE,
+        COMMAND_FILE,
     ];
     own.contains(&name) || is_series_file(name)
 }

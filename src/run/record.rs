@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Version of the layout.
-pub(super) const RECORD_SCHEMA: &str = "flitwise-record-1";
+pub(super) const RECORD_SCHEMA: &str = "flitwise-record-2";
 
 /// No record takes this long to write: the process that wrote a temporary file of this age is gone.
 const LEFT_OVER: Duration = Duration::from_secs(24 * 3600);

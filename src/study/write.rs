@@ -7,8 +7,8 @@ use super::tables::{latex, markdown, summary_text};
 use super::until::Studied;
 use crate::config::StudyFormat;
 use crate::config::experiment::SeriesFormat;
-use crate::results::MissingFeature;
 use crate::results::data_table::{self, Cell, Column, ColumnKind, Table};
+use crate::results::{COMMAND_FILE, MissingFeature};
 use anyhow::Context;
 use flitwise_formats::sink::Sink;
 use serde_json::{Map, Value as Json, json};
@@ -16,10 +16,13 @@ use std::io::Write;
 use std::path::Path;
 
 /// Version of the layout of `study.json`.
-const SCHEMA: &str = "flitwise-study-1";
+pub const SCHEMA: &str = "flitwise-study-1";
+
+/// The directory within that of a study with the files of its slowest run, those of `flitwise run --out`.
+pub const SLOWEST_RUN: &str = "slowest-run";
 
 /// The files of a study, beside its records.
-pub const TABLE_FILES: [&str; 13] = [
+pub const TABLE_FILES: [&str; 14] = [
     "study.json",
     "runs.csv",
     "runs.parquet",
@@ -33,6 +36,7 @@ pub const TABLE_FILES: [&str; 13] = [
     "summary.txt",
     "tables.md",
     "tables.tex",
+    COMMAND_FILE,
 ];
 
 /// Writes all tables into `dir`, which exists.

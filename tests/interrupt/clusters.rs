@@ -111,23 +111,24 @@ impl Cluster {
         self.study(&[&self.file, "--out", &out]).0
     }
 
-    /// The tables, and the names of the records.
-    fn content(&self, out: &str) -> BTreeMap<String, Vec<u8>> {
+    /// The tables, the slowest run, and the names of the records; without commands, which say where they wrote.
+    fn content(&self, out: &str) -> BTreeMap<PathBuf, Vec<u8>> {
         let dir = self.path(out);
-        let read = |name: &String| std::fs::read(dir.join(name)).unwrap();
-        let records = |name: &&String| name.ends_with(".json");
-        let mut content: BTreeMap<String, Vec<u8>> = names(&dir)
-            .iter()
-            .filter(|name| !["records", "cluster"].contains(&name.as_str()))
-            .map(|name| (name.clone(), read(name)))
-            .collect();
-        let all = names(&dir.join("records"));
-        content.extend(
-            all.iter()
-                .filter(records)
-                .map(|name| (name.clone(), Vec::new())),
-        );
-        content
+        let mut files: Vec<PathBuf> = names(&dir).into_iter().map(PathBuf::from).collect();
+        for inner in ["records", "slowest-run"].map(Path::new) {
+            files.extend(names(&dir.join(inner)).iter().map(|name| inner.join(name)));
+        }
+        files.retain(|file| !file.ends_with("command.txt"));
+        files.retain(|file| {
+            file.extension()
+                .is_none_or(|extension| extension != "failed")
+        });
+        let bytes = |file: &PathBuf| match file.starts_with("records") || dir.join(file).is_dir() {
+            true => Vec::new(),
+            false => std::fs::read(dir.join(file)).unwrap(),
+        };
+        let all = files.iter().map(|file| (file.clone(), bytes(file)));
+        all.filter(|(file, _)| !file.ends_with("cluster")).collect()
     }
 
     fn submitted(&self) -> Vec<String> {

@@ -46,10 +46,13 @@ impl Case {
     }
 }
 
-const ALL: [&str; 6] = [
+const ALL: [&str; 9] = [
+    "command.txt",
     "flows.csv",
     "flows.svg",
+    "latencies.csv",
     "links.csv",
+    "matrix.csv",
     "result.json",
     "shares.svg",
     "summary.txt",
@@ -60,14 +63,24 @@ fn another_experiment_is_replaced_only_by_force() {
     let case = Case::new();
     let message = case.accepted("out", &[]);
     assert!(
-        message.ends_with("out: links.csv, result.json, summary.txt, 3 series files\n"),
+        message.ends_with(
+            "out: command.txt, latencies.csv, links.csv, matrix.csv, result.json, summary.txt, 3 series files\n"
+        ),
         "{message}"
     );
     // The same one again, without its series.
     case.accepted("out", &["--set", "series.figure_lines=0"]);
     assert_eq!(
         names(&case.at("out")),
-        ["flows.csv", "links.csv", "result.json", "summary.txt"]
+        [
+            "command.txt",
+            "flows.csv",
+            "latencies.csv",
+            "links.csv",
+            "matrix.csv",
+            "result.json",
+            "summary.txt",
+        ]
     );
     let old = std::fs::read(case.at("out/result.json")).unwrap();
     let hash = serde_json::from_slice::<serde_json::Value>(&old).unwrap();

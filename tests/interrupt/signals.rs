@@ -10,6 +10,15 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 const HPL: &str = "configs/hpl-16-tree.toml";
+/// What a run with a job leaves.
+const FILES: [&str; 6] = [
+    "command.txt",
+    "latencies.csv",
+    "links.csv",
+    "matrix.csv",
+    "result.json",
+    "summary.txt",
+];
 /// The job starts after 28 hours of background traffic.
 const ENDLESS: &str = "job.0.start=100000s";
 
@@ -60,7 +69,7 @@ fn an_interrupted_run_gives_partial_results() {
             "{summary}"
         );
         assert!(!summary.contains("execution time"), "{summary}");
-        assert_eq!(names(&out), ["links.csv", "result.json", "summary.txt"]);
+        assert_eq!(names(&out), FILES);
         assert_eq!(names(dir.path()), ["out"]);
     }
 }
@@ -82,7 +91,7 @@ fn a_run_that_is_stopped_half_way_says_of_what() {
     let (how, summary, message) = end(child);
     assert_eq!(how, End::Signal(SIGINT), "{message}");
     assert!(
-        message.contains("wrote ") && message.contains(": links.csv, result.json, summary.txt\n"),
+        message.contains("wrote ") && message.contains(&format!(": {}\n", FILES.join(", "))),
         "{message}"
     );
     // 100,000 times 1.4 ms.
@@ -159,7 +168,7 @@ fn signals_at_once_are_one() {
         "{how:?} {message}"
     );
     assert!(text.contains("\"interrupted\""), "{text}");
-    assert_eq!(names(&out), ["links.csv", "result.json", "summary.txt"]);
+    assert_eq!(names(&out), FILES);
     assert_eq!(names(dir.path()), ["out"]);
 }
 

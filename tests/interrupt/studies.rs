@@ -35,14 +35,18 @@ fn start(file: &str, out: &Path) -> Child {
     command.spawn().unwrap()
 }
 
-/// The tables, and the names of the records: what a record holds of time differs from run to run.
+/// The tables, the slowest run, and the names of the records: what a record holds of time differs from run to run. The
+/// command differs in its directory.
 fn content(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut content = BTreeMap::new();
-    for name in names(dir) {
+    let read = |path: PathBuf| (path.clone(), std::fs::read(&path).unwrap());
+    for name in names(dir).into_iter().filter(|name| name != "command.txt") {
         let path = dir.join(&name);
+        let inside = || names(&path).into_iter().map(|n| path.join(n));
         match path.is_dir() {
-            true => content.extend(names(&path).into_iter().map(|n| (path.join(n), Vec::new()))),
-            false => drop(content.insert(path.clone(), std::fs::read(&path).unwrap())),
+            true if name == "records" => content.extend(inside().map(|path| (path, Vec::new()))),
+            true => content.extend(inside().map(read)),
+            false => content.extend([read(path)]),
         }
     }
     let inside =

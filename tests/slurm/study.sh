@@ -81,7 +81,7 @@ wait "$command" || status=$?
 [ "$status" = 0 ] || fail "ended with $status: $(cat "$work/2.err")"
 say "$(records) records in the end"
 
-diff -r --exclude=records --exclude=cluster "$work/local" "$work/slurm" || fail "the tables differ"
+diff -r --exclude=records --exclude=cluster --exclude=command.txt "$work/local" "$work/slurm" || fail "the tables differ"
 diff <(ls "$work/local/records") <(ls "$work/slurm/records") || fail "the records differ"
 [ "$(find "$work/slurm" -name '.*.part' | wc -l)" = 0 ] || say "temporary files of killed tasks are left"
 say "the same bytes as the local engine"

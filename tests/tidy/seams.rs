@@ -103,6 +103,21 @@ fn the_fabric_knows_no_workload_and_no_configuration() {
 }
 
 #[test]
+fn figures_know_no_run() {
+    forbid(
+        "src/figure",
+        &[
+            "crate::fabric",
+            "crate::replay",
+            "crate::config",
+            "crate::run",
+            "crate::report",
+        ],
+        "src/figure draws data: what a run means as a figure belongs into src/report/charts",
+    );
+}
+
+#[test]
 fn simulations_see_no_clock_and_no_map_order() {
     for dir in ["src/fabric", "src/replay"] {
         forbid(
@@ -132,6 +147,8 @@ fn only_the_command_line_prints() {
         "src/replay",
         "src/config",
         "src/results",
+        "src/figure",
+        "src/report",
         "src/run",
         "src/generate",
         "src/units",

@@ -1,7 +1,7 @@
 //! The directory of a study.
 
 use crate::cli::CliError;
-use flitwise::study::TABLE_FILES;
+use flitwise::study::{SLOWEST_RUN, TABLE_FILES};
 use flitwise_formats::quote::cut;
 use flitwise_formats::temporary;
 use std::fmt::Display;
@@ -61,7 +61,7 @@ fn check(path: &Path, name: &str) -> Result<(), CliError> {
     names.sort();
     let own = |name: &&String| {
         let name = name.as_str();
-        let folder = ["records", "cluster"].contains(&name);
+        let folder = ["records", "cluster", SLOWEST_RUN].contains(&name);
         TABLE_FILES.contains(&name) || folder || temporary::is_temporary(name)
     };
     if let Some(foreign) = names.iter().find(|name| !own(name)) {

@@ -1,14 +1,16 @@
 //! `flitwise study`: many runs and their tables. `flitwise run --vary` is the same without a file.
 
 mod dir;
+mod slowest;
 mod slurm;
 mod tasks;
 
 use super::progress::Shown;
-use super::{CliError, bad_config, no_result, print, signal, tell, threads};
+use super::{CliError, bad_config, command_line, no_result, print, signal, tell, threads};
 use clap::{Args, Subcommand, ValueEnum};
 use dir::StudyDir;
 use flitwise::config::Study;
+use flitwise::results::COMMAND_FILE;
 use flitwise::run::{Control, RunError, Session};
 use flitwise::study::{
     Engine, Estimate, Grid, Here, Studied, StudyProgress, Unwatched, compare, estimate, json_lines,
@@ -298,21 +300,7 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
         shown.finish();
     }
     let studied = studied.map_err(bad_run)?;
-    let written = out.as_ref().map_or(Ok(()), |out| {
-        write_tables(out.path(), &studied).map_err(|e| CliError::Failed(format!("{e:#}")))
-    });
-    let printed = match (options.json, options.quiet) {
-        (true, _) => print(&json_lines(&studied)),
-        (false, false) => print(&summary_text(&studied)),
-        (false, true) => Ok(()),
-    };
-    written?;
-    if let (Some(out), false, false) = (&out, options.quiet, options.json) {
-        let path = out.path().display();
-        tell(format_args!(
-            "wrote {path}: runs, jobs, points, differences, tables"
-        ));
-    }
+    let printed = deliver(&studied, out.as_ref(), &mut session, options)?;
     if let (Some(_), Some(out), Some(_)) = (&cluster, &out, signal::first()) {
         tell(format_args!(
             "the cluster goes on without this command; `flitwise study cancel {}` ends that",
@@ -320,6 +308,38 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
         ));
     }
     outcome_of(&studied).and(printed)
+}
+
+/// Prints the tables, and writes them if they have a directory. Returns what came of printing.
+fn deliver(
+    studied: &Studied,
+    out: Option<&StudyDir>,
+    session: &mut Session,
+    options: &Options,
+) -> Result<Result<(), CliError>, CliError> {
+    let written = out.map_or(Ok(()), |out| {
+        write_tables(out.path(), studied).map_err(|e| CliError::Failed(format!("{e:#}")))?;
+        let command = out.path().join(COMMAND_FILE);
+        std::fs::write(&command, command_line::typed())
+            .map_err(|e| CliError::Failed(format!("cannot write `{}`: {e}", command.display())))
+    });
+    let printed = match (options.json, options.quiet) {
+        (true, _) => print(&json_lines(studied)),
+        (false, false) => print(&summary_text(studied)),
+        (false, true) => Ok(()),
+    };
+    written?;
+    let Some(out) = out else {
+        return Ok(printed);
+    };
+    slowest::write(out.path(), studied, session)?;
+    if !options.quiet && !options.json {
+        let path = out.path().display();
+        tell(format_args!(
+            "wrote {path}: runs, jobs, points, differences, tables"
+        ));
+    }
+    Ok(printed)
 }
 
 /// The session with the records of the study.

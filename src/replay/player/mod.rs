@@ -21,6 +21,7 @@ use super::link::{Link, Shared};
 use super::members::Carrier;
 use super::mpi::Protocol;
 use super::observer::StreamOf;
+use super::pairs::PairCounts;
 use super::plans::Plans;
 use super::program::{Place, Program, RankId, StreamId};
 use super::queue::{Act, Actor};
@@ -89,6 +90,7 @@ impl<'a> Player<'a> {
                 sent: 0,
                 bytes: 0,
                 intra_node_sent: 0,
+                pairs: PairCounts::new(count),
             },
             plans: Plans::new(count, spec.collectives),
             steps: Vec::new(),

@@ -54,6 +54,7 @@ impl Player<'_> {
             bytes: self.link.bytes,
             intra_node_messages: self.link.intra_node_sent,
             latency: latency.clone(),
+            pairs: self.link.pairs.clone(),
         }
     }
 }

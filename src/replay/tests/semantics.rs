@@ -201,6 +201,13 @@ fn ranks_of_one_node_do_not_use_the_fabric() {
         play(&mut replay, false);
         assert_eq!(replay.outcomes()[0].intra_node_messages, 1);
         assert_eq!(replay.outcomes()[0].messages, 2);
+        // By pairs of ranks, those inside a node included.
+        let outcomes = replay.outcomes();
+        let pairs = outcomes[0].pairs.iter();
+        let pairs: Vec<_> = pairs
+            .map(|p| (p.from[0], p.to[0], p.messages, p.bytes))
+            .collect();
+        assert_eq!(pairs, [(0, 1, 1, 80), (0, 2, 1, 80)]);
         log[0].0
     };
     // The second send starts at 0, at 80 ps (copied) and at 580 ps (arrived).

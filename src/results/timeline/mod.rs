@@ -2,8 +2,10 @@
 //! are used.
 //!
 //! `tracker` turns what is seen of a run into events in the order of time. `perfetto`, `paje` and
-//! `slices` write them, each at once: memory is bounded by what is going on at a time.
+//! `slices` write them, each at once: memory is bounded by what is going on at a time. `overview` keeps a bounded
+//! summary of what the ranks do, for reports.
 
+mod overview;
 mod paje;
 #[cfg(feature = "perfetto")]
 mod perfetto;
@@ -173,6 +175,20 @@ impl<'a> TimelineFile<'a> {
                 since: 0,
             }),
         })
+    }
+
+    /// Also writes what the ranks do for most of the time, in a bounded number of rows, into `path`.
+    ///
+    /// # Errors
+    /// If the file cannot be created.
+    pub fn with_overview(self, path: &Path) -> anyhow::Result<Self> {
+        let second = Box::new(overview::Overview::new(Sink::create(path)?)?);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(first) = seen.output.take() {
+            seen.output = Some(Box::new(overview::Both { first, second }));
+        }
+        drop(seen);
+        Ok(self)
     }
 
     /// Completes the file of a run that has ended.

@@ -1,0 +1,150 @@
+//! `flitwise report` and `flitwise plot`: a page and figures from the directories of runs and studies.
+
+use super::{CliError, tell};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use flitwise::figure::{Figure, FileFormat, MAX_WIDTH, MIN_WIDTH, encoded};
+use flitwise::report::{Kind, ReportError, Source, figures, open, page};
+use flitwise::results::MissingFeature;
+use flitwise_formats::sink::Sink;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// What is reported on.
+#[derive(Debug, Args)]
+struct Subjects {
+    /// Directories of runs (`flitwise run --out DIR`) and of studies; curves and bars of several are overlaid.
+    #[arg(required = true, value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+    /// What figures call the directories, once for each in their order, instead of the names of experiments and studies.
+    #[arg(long, value_name = "NAME")]
+    label: Vec<String>,
+    /// Title, instead of these names.
+    #[arg(long)]
+    title: Option<String>,
+    /// Says nothing.
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Arguments of `flitwise report`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  flitwise report results/hpl\n  \
+                  flitwise report results/tree results/torus -o report.html\n\n\
+                  docs/report.md says what the page shows, and which command leaves it.")]
+pub struct ReportArgs {
+    #[command(flatten)]
+    subjects: Subjects,
+    /// The page.
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    output: PathBuf,
+}
+
+/// Arguments of `flitwise plot`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  flitwise plot scheduler.study --kind slowdown -o slowdown.pdf\n  \
+                  flitwise plot results/tree results/torus --kind latency -o latency.svg --label tree --label torus"
+)]
+pub struct PlotArgs {
+    #[command(flatten)]
+    subjects: Subjects,
+    /// What is drawn.
+    #[arg(long, value_parser = PossibleValuesParser::new(Kind::ALL.map(Kind::name)))]
+    kind: String,
+    /// The figure; .svg, .pdf or .png says its format. Where there are several, the others have -2, -3 and so on
+    /// behind the name.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Width in pixels, of which a PNG has two each.
+    #[arg(long, default_value_t = 720, value_parser = clap::value_parser!(u32).range(i64::from(MIN_WIDTH)..=i64::from(MAX_WIDTH)))]
+    width: u32,
+}
+
+impl Subjects {
+    fn open(&self) -> Result<Vec<Source>, CliError> {
+        open(&self.dirs, &self.label).map_err(bad)
+    }
+
+    fn wrote(&self, path: &Path) {
+        if !self.quiet {
+            tell(format_args!("wrote {}", path.display()));
+        }
+    }
+}
+
+fn bad(e: ReportError) -> CliError {
+    CliError::BadInput(e.to_string())
+}
+
+pub(super) fn report(args: &ReportArgs) -> Result<(), CliError> {
+    let is_page =
+        |e: &std::ffi::OsStr| e.eq_ignore_ascii_case("html") || e.eq_ignore_ascii_case("htm");
+    if !args.output.extension().is_some_and(is_page) {
+        return Err(CliError::BadInput(format!(
+            "-o: a report is an HTML page, and `{}` is not called so; let it end in .html, or draw one figure with \
+             `flitwise plot`",
+            args.output.display()
+        )));
+    }
+    let sources = args.subjects.open()?;
+    let page = page(&sources, args.subjects.title.as_deref()).map_err(bad)?;
+    write(&args.output, page.as_bytes())?;
+    args.subjects.wrote(&args.output);
+    Ok(())
+}
+
+pub(super) fn plot(args: &PlotArgs) -> Result<(), CliError> {
+    let Some(format) = FileFormat::of_name(&args.output) else {
+        return Err(CliError::BadInput(format!(
+            "-o: the name of `{}` says no format; let it end in .svg, .pdf or .png",
+            args.output.display()
+        )));
+    };
+    let sources = args.subjects.open()?;
+    let asked = Kind::ALL.into_iter().find(|kind| kind.name() == args.kind);
+    let kind =
+        asked.ok_or_else(|| CliError::BadInput(format!("--kind: unknown `{}`", args.kind)))?;
+    for (number, mut figure) in (1..).zip(figures(kind, &sources).map_err(bad)?) {
+        if let Some(title) = &args.subjects.title {
+            figure.title.clone_from(title);
+        }
+        let path = numbered(&args.output, number);
+        write(&path, &bytes(&figure, args.width, format)?)?;
+        args.subjects.wrote(&path);
+    }
+    Ok(())
+}
+
+fn bytes(figure: &Figure, width: u32, format: FileFormat) -> Result<Vec<u8>, CliError> {
+    encoded(figure, width, format).map_err(|e| match e.downcast_ref::<MissingFeature>() {
+        Some(missing) => CliError::BadInput(missing.to_string()),
+        None => CliError::Failed(format!("{e:#}")),
+    })
+}
+
+/// `fig.svg`, `fig-2.svg`, …
+fn numbered(path: &Path, number: usize) -> PathBuf {
+    if number == 1 {
+        return path.to_owned();
+    }
+    let text =
+        |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    let (stem, extension) = (text(path.file_stem()), text(path.extension()));
+    path.with_file_name(format!("{stem}-{number}.{extension}"))
+}
+
+/// Writes a file, which appears whole.
+fn write(path: &Path, content: &[u8]) -> Result<(), CliError> {
+    let all = || -> anyhow::Result<()> {
+        let mut sink = Sink::create(path)?;
+        sink.write_all(content)?;
+        Ok(sink.finish()?)
+    };
+    all().map_err(|e| {
+        CliError::BadInput(format!(
+            "-o: cannot write `{}`: {e:#}; name a file in a directory that can be written",
+            path.display()
+        ))
+    })
+}

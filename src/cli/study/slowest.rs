@@ -1,0 +1,60 @@
+//! The slowest run of a study, which reports show closely.
+
+use super::bad_run;
+use crate::cli::run::write_result;
+use crate::cli::{CliError, bad_config, command_line};
+use flitwise::config::Study;
+use flitwise::results::{COMMAND_FILE, result_json, summary};
+use flitwise::run::{Control, Session};
+use flitwise::study::{SLOWEST_RUN, Studied};
+use std::path::Path;
+
+/// Writes the results of the slowest run beside the tables. Its tasks are recorded,
+/// so nothing is simulated.
+pub(super) fn write(dir: &Path, studied: &Studied, session: &mut Session) -> Result<(), CliError> {
+    let Some((point, seed)) = studied.slowest() else {
+        return Ok(());
+    };
+    let grid = &studied.grid;
+    let mut plan = grid
+        .plan(point, Some(seed))
+        .map_err(|e| bad_config(None, &e))?;
+    let varies = Some(grid.name(point)).filter(|name| !name.is_empty());
+    let name = varies.map_or_else(
+        || grid.study.name.clone(),
+        |point| format!("{}, {point}", grid.study.name),
+    );
+    plan.about.name = Some(format!("{name}, seed {seed}"));
+    let result = session.run(&plan, &Control::default()).map_err(bad_run)?;
+    let (mut json, text) = (result_json(&plan, &result), summary(&plan, &result, false));
+    // How fast it was differs from time to time, and nothing else in the directory of a study does.
+    if let Some(engine) = json["engine"].as_object_mut() {
+        engine.retain(|field, _| field == "version" || field == "events");
+    }
+    let dir = dir.join(SLOWEST_RUN);
+    let write_all = || -> anyhow::Result<()> {
+        std::fs::create_dir_all(&dir)?;
+        write_result(&dir, &plan, &result, &json, &text)?;
+        match run_command(&grid.study, &grid.points[point].choice, seed) {
+            Some(command) => Ok(std::fs::write(dir.join(COMMAND_FILE), command)?),
+            None => Ok(()),
+        }
+    };
+    write_all().map_err(|e| CliError::Failed(format!("cannot write `{}`: {e:#}", dir.display())))
+}
+
+/// The command that repeats a run alone; `None` if its experiment has no file of its own.
+fn run_command(study: &Study, choice: &[usize], seed: u64) -> Option<String> {
+    if study.base.key.is_some() {
+        return None;
+    }
+    let axes = study.axes.iter().zip(choice);
+    let chosen = axes.flat_map(|(axis, &setting)| &axis.settings[setting].overrides);
+    let mut command = format!("flitwise run {}", command_line::quoted(&study.base.name));
+    for set in study.sets.iter().chain(chosen) {
+        command += &format!(" --set {}", command_line::quoted(&set.text));
+    }
+    Some(format!(
+        "{command} --seed {seed} --explain --timeline ranks.pftrace --out DIR\n"
+    ))
+}

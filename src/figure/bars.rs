@@ -1,0 +1,148 @@
+//! Upright bars with intervals: panels of groups, in each group a bar for each series.
+
+use super::frame::{Frame, Swatch, TEXT, room_for};
+use super::scale::Scale;
+use super::svg::{Anchor, Paint, Stroke, Style, fitted};
+use super::{Axis, Estimate, number};
+
+/// Bars.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Bars {
+    /// What they measure.
+    pub axis: Axis,
+    /// Where bars begin: 1 for slowdowns, 0 for most else.
+    pub base: f64,
+    /// What the groups differ in; may be empty.
+    pub groups: String,
+    /// Names of the series.
+    pub series: Vec<String>,
+    /// The panels, which share their axis.
+    pub panels: Vec<BarPanel>,
+}
+
+/// A panel of bars.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BarPanel {
+    /// Its name; may be empty.
+    pub name: String,
+    /// Its groups from left to right.
+    pub groups: Vec<BarGroup>,
+}
+
+/// Bars side by side.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BarGroup {
+    /// Its name.
+    pub name: String,
+    /// A bar for each series; `None`: not known.
+    pub bars: Vec<Option<Estimate>>,
+}
+
+const HEIGHT: f64 = 190.0;
+/// Least width of a bar, and so of a panel.
+const BAR: f64 = 7.0;
+
+impl Bars {
+    pub(super) fn draw(&self, frame: &mut Frame) {
+        if self.series.len() > 1 {
+            frame.legend(&self.series, Swatch::Fill);
+        }
+        let range = self.range();
+        let left = room_for(&Scale::linear(range, [HEIGHT, 0.0]));
+        let most = self.panels.iter().map(|panel| panel.groups.len()).max();
+        let group = (BAR * self.series.len() as f64 + 10.0).max(34.0);
+        let least = group * most.unwrap_or(1) as f64;
+        let names: Vec<String> = self.panels.iter().map(|panel| panel.name.clone()).collect();
+        let below = if self.groups.is_empty() { 26.0 } else { 44.0 };
+        let panels = frame.panels(&names, [least.max(120.0), HEIGHT], [left, below]);
+        for (at, (panel, area)) in self.panels.iter().zip(&panels.areas).enumerate() {
+            let [_, y, _, h] = *area;
+            let scale = Scale::linear(range, [y + h, y]);
+            let first = at % panels.columns == 0;
+            frame.level_lines(*area, &scale, first);
+            if first {
+                frame.side(*area, &self.axis.label());
+            }
+            self.panel(frame, panel, *area, &scale);
+        }
+    }
+
+    fn range(&self) -> [f64; 2] {
+        let panels = self.panels.iter().flat_map(|panel| &panel.groups);
+        let bars = || panels.clone().flat_map(|group| group.bars.iter().flatten());
+        let low = bars().map(|bar| bar.low()).fold(self.base, f64::min);
+        let high = bars().map(|bar| bar.high()).fold(self.base, f64::max);
+        [low, high]
+    }
+
+    fn panel(&self, frame: &mut Frame, panel: &BarPanel, area: [f64; 4], scale: &Scale) {
+        let [x, y, w, h] = area;
+        let group_width = w / panel.groups.len().max(1) as f64;
+        let bars = self.series.len().max(1) as f64;
+        let bar_width = ((group_width - 8.0) / bars).clamp(2.0, 44.0);
+        let base = scale.at(self.base);
+        for (at, group) in panel.groups.iter().enumerate() {
+            let middle = x + group_width * (at as f64 + 0.5);
+            let start = middle - bar_width * bars / 2.0;
+            for (series, bar) in group.bars.iter().enumerate() {
+                if let Some(bar) = bar {
+                    let left = start + bar_width * series as f64;
+                    let says = self.says(panel, group, series, *bar);
+                    bar_of(frame, series, *bar, [left, bar_width], (scale, base), &says);
+                }
+            }
+            let style = Style::new(TEXT - 0.5, Paint::Ink).anchored(Anchor::Middle);
+            let name = fitted(&group.name, TEXT - 0.5, group_width - 2.0);
+            frame.svg.text([middle, y + h + 15.0], style, &name);
+        }
+        frame
+            .svg
+            .line([x, base], [x + w, base], Stroke::new(Paint::Ink, 1.0));
+        if !self.groups.is_empty() {
+            let style = Style::new(TEXT, Paint::Muted).anchored(Anchor::Middle);
+            let name = fitted(&self.groups, TEXT, w);
+            frame.svg.text([x + w / 2.0, y + h + 31.0], style, &name);
+        }
+    }
+
+    fn says(&self, panel: &BarPanel, group: &BarGroup, series: usize, bar: Estimate) -> String {
+        let series = self.series.get(series).map_or("", String::as_str);
+        let names = [panel.name.as_str(), series, &group.name];
+        let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        let half = bar
+            .half
+            .map_or_else(String::new, |half| format!(" ± {}", number(half)));
+        format!("{}: {}{half}", names.join(", "), number(bar.mean))
+    }
+}
+
+fn bar_of(
+    frame: &mut Frame,
+    series: usize,
+    bar: Estimate,
+    [left, width]: [f64; 2],
+    (scale, base): (&Scale, f64),
+    says: &str,
+) {
+    let top = scale.at(bar.mean);
+    let (y, h) = (top.min(base), (top - base).abs());
+    frame.fill(series, [left + 0.5, y, width - 1.0, h], Some(says));
+    let Some(half) = bar.half.filter(|half| *half > 0.0) else {
+        return;
+    };
+    let ends = [bar.mean - half, bar.mean + half].map(|value| scale.at(value));
+    let middle = left + width / 2.0;
+    let cap = (width * 0.3).min(5.0);
+    // A pale line beneath keeps the interval visible on its bar.
+    for stroke in [
+        Stroke::new(Paint::Surface, 3.2),
+        Stroke::new(Paint::Ink, 1.2),
+    ] {
+        frame.svg.line([middle, ends[0]], [middle, ends[1]], stroke);
+        for end in ends {
+            frame
+                .svg
+                .line([middle - cap, end], [middle + cap, end], stroke);
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! What surrounds a chart: title, note, legend, and the axes of a panel.
+
+use super::scale::Scale;
+use super::svg::{Anchor, COLOURS, DASHES, Paint, Stroke, Style, Svg, broken, fitted, width_of};
+use super::{Axis, Figure, Theme};
+
+/// Size of most text.
+pub(super) const TEXT: f64 = 12.0;
+/// Free space at the sides.
+pub(super) const MARGIN: f64 = 8.0;
+/// Space between panels.
+const GAP: f64 = 14.0;
+
+/// A figure that is being drawn from top to bottom.
+pub(super) struct Frame {
+    pub svg: Svg,
+    pub width: f64,
+    /// Where the next part begins.
+    pub y: f64,
+}
+
+/// How the legend shows a series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Swatch {
+    /// A colour alone.
+    Plain,
+    Fill,
+    Line,
+    LineWithMark,
+}
+
+/// The plotting areas of panels that share their axes.
+pub(super) struct Panels {
+    /// Left, top, width, height of each.
+    pub areas: Vec<[f64; 4]>,
+    pub columns: usize,
+}
+
+impl Frame {
+    pub(super) fn begin(figure: &Figure, width: f64, theme: Theme) -> Self {
+        let mut frame = Self {
+            svg: Svg::new(theme),
+            width,
+            y: MARGIN,
+        };
+        if theme == Theme::File {
+            frame.lines(&figure.title, Style::new(15.0, Paint::Ink).bold());
+            frame.lines(&figure.note, Style::new(TEXT, Paint::Muted));
+        }
+        frame
+    }
+
+    /// Lines of text over the whole width.
+    pub(super) fn lines(&mut self, text: &str, style: Style) {
+        for line in broken(text, style.size, self.width - 2.0 * MARGIN) {
+            self.y += style.size + 3.0;
+            self.svg.text([MARGIN, self.y - 2.0], style, &line);
+        }
+        if !text.is_empty() {
+            self.y += 3.0;
+        }
+    }
+
+    /// The names of the series, from left to right in as many lines as that takes.
+    pub(super) fn legend(&mut self, names: &[String], swatch: Swatch) {
+        if names.is_empty() {
+            return;
+        }
+        let room = self.width - 2.0 * MARGIN;
+        let (key, gap) = (26.0, 16.0);
+        let mut x = MARGIN;
+        self.y += 4.0;
+        for (at, name) in names.iter().enumerate() {
+            let name = fitted(name, TEXT, room - key);
+            let wide = key + width_of(&name, TEXT);
+            if x > MARGIN && x + wide > MARGIN + room {
+                x = MARGIN;
+                self.y += TEXT + 6.0;
+            }
+            let y = self.y + TEXT / 2.0;
+            match swatch {
+                Swatch::Plain => {
+                    self.svg
+                        .rect([x + 4.0, y - 6.0, 16.0, 12.0], Paint::Series(at), None);
+                }
+                Swatch::Fill => self.fill(at, [x + 4.0, y - 6.0, 16.0, 12.0], None),
+                Swatch::Line | Swatch::LineWithMark => {
+                    self.svg.line([x, y], [x + 22.0, y], series_stroke(at));
+                    if swatch == Swatch::LineWithMark {
+                        self.mark(at, [x + 11.0, y], false);
+                    }
+                }
+            }
+            let style = Style::new(TEXT, Paint::Ink);
+            self.svg.text([x + key, self.y + TEXT - 1.5], style, &name);
+            x += wide + gap;
+        }
+        self.y += TEXT + 10.0;
+    }
+
+    /// A surface in the colour and pattern of a series.
+    pub(super) fn fill(&mut self, series: usize, [x, y, w, h]: [f64; 4], says: Option<&str>) {
+        self.svg.rect([x, y, w, h], Paint::Series(series), says);
+        let light = Stroke::new(Paint::Surface, 1.2);
+        // Series that have the same colour differ in stripes, and so do neighbours without colours.
+        let steep = series % 3 == 1;
+        let flat = series % 3 == 2 || series >= COLOURS;
+        if w < 5.0 || h < 3.0 {
+            return;
+        }
+        if flat {
+            let mut at = 4.0;
+            while at < h - 1.0 {
+                self.svg.line([x, y + at], [x + w, y + at], light);
+                at += 5.0;
+            }
+        }
+        if steep {
+            let mut at = 4.0;
+            while at < w + h - 1.0 {
+                let from = [x + (at - h).max(0.0), y + at.min(h)];
+                let to = [x + at.min(w), y + (at - w).max(0.0)];
+                self.svg.line(from, to, light);
+                at += 7.0;
+            }
+        }
+    }
+
+    /// The mark of a series at a point.
+    pub(super) fn mark(&mut self, series: usize, [x, y]: [f64; 2], hollow: bool) {
+        let paint = Paint::Series(series);
+        let r = 3.6;
+        let of = |points: &[[f64; 2]]| -> Vec<[f64; 2]> {
+            points
+                .iter()
+                .map(|[dx, dy]| [x + r * dx, y + r * dy])
+                .collect()
+        };
+        match series % 5 {
+            0 => self.svg.circle([x, y], r - 0.4, paint, hollow),
+            1 => {
+                let square = of(&[[-0.9, -0.9], [0.9, -0.9], [0.9, 0.9], [-0.9, 0.9]]);
+                self.svg.shape(&square, paint, hollow);
+            }
+            2 => {
+                let triangle = of(&[[0.0, -1.2], [1.1, 0.8], [-1.1, 0.8]]);
+                self.svg.shape(&triangle, paint, hollow);
+            }
+            3 => {
+                let diamond = of(&[[0.0, -1.3], [1.2, 0.0], [0.0, 1.3], [-1.2, 0.0]]);
+                self.svg.shape(&diamond, paint, hollow);
+            }
+            _ => {
+                let triangle = of(&[[0.0, 1.2], [1.1, -0.8], [-1.1, -0.8]]);
+                self.svg.shape(&triangle, paint, hollow);
+            }
+        }
+    }
+
+    /// Areas for `names.len()` panels, `height` high, with room for numbers on the left, and their names. `below`:
+    /// room below each.
+    pub(super) fn panels(
+        &mut self,
+        names: &[String],
+        [least, height]: [f64; 2],
+        [left, below]: [f64; 2],
+    ) -> Panels {
+        let count = names.len().max(1);
+        let room = self.width - 2.0 * MARGIN - left;
+        let fit = ((room + GAP) / (least + GAP)).floor().clamp(1.0, 4.0) as usize;
+        let rows = count.div_ceil(fit);
+        let columns = count.div_ceil(rows);
+        let wide = (room - GAP * (columns as f64 - 1.0)) / columns as f64;
+        let head = if names.iter().any(|name| !name.is_empty()) {
+            20.0
+        } else {
+            6.0
+        };
+        let mut areas = Vec::new();
+        for (at, name) in names.iter().enumerate() {
+            let (row, column) = (at / columns, at % columns);
+            let x = MARGIN + left + column as f64 * (wide + GAP);
+            let y = self.y + row as f64 * (head + height + below) + head;
+            let style = Style::new(TEXT + 0.5, Paint::Ink)
+                .bold()
+                .anchored(Anchor::Middle);
+            let name = fitted(name, TEXT + 0.5, wide);
+            if !name.is_empty() {
+                self.svg.text([x + wide / 2.0, y - 7.0], style, &name);
+            }
+            areas.push([x, y, wide, height]);
+        }
+        self.y += rows as f64 * (head + height + below);
+        Panels { areas, columns }
+    }
+
+    /// The horizontal lines of a panel; with numbers if `numbers`.
+    pub(super) fn level_lines(&mut self, area: [f64; 4], scale: &Scale, numbers: bool) {
+        let [x, _, w, _] = area;
+        for (value, label) in scale.ticks() {
+            let y = scale.at(value);
+            self.svg
+                .line([x, y], [x + w, y], Stroke::new(Paint::Grid, 1.0));
+            if numbers {
+                let style = Style::new(TEXT - 0.5, Paint::Ink).anchored(Anchor::End);
+                self.svg.text([x - 6.0, y + 4.0], style, &label);
+            }
+        }
+    }
+
+    /// The axis below a panel, with its numbers.
+    pub(super) fn foot(&mut self, area: [f64; 4], scale: &Scale, axis: &Axis) {
+        let [x, y, w, h] = area;
+        let bottom = y + h;
+        self.svg
+            .line([x, bottom], [x + w, bottom], Stroke::new(Paint::Ink, 1.0));
+        let mut free = f64::NEG_INFINITY;
+        for (value, label) in scale.ticks() {
+            let at = scale.at(value);
+            self.svg.line(
+                [at, bottom],
+                [at, bottom + 4.0],
+                Stroke::new(Paint::Ink, 1.0),
+            );
+            let half = width_of(&label, TEXT - 0.5) / 2.0;
+            if at - half < free {
+                continue;
+            }
+            free = at + half + 4.0;
+            let style = Style::new(TEXT - 0.5, Paint::Ink).anchored(Anchor::Middle);
+            self.svg.text([at, bottom + 17.0], style, &label);
+        }
+        let style = Style::new(TEXT, Paint::Muted).anchored(Anchor::Middle);
+        let label = fitted(&axis.label(), TEXT, w);
+        self.svg.text([x + w / 2.0, bottom + 34.0], style, &label);
+    }
+
+    /// What the vertical axis of the panels in a row counts, at the far left.
+    pub(super) fn side(&mut self, area: [f64; 4], label: &str) {
+        let [_, y, _, h] = area;
+        let style = Style::new(TEXT, Paint::Muted)
+            .anchored(Anchor::Middle)
+            .upright();
+        let label = fitted(label, TEXT, h + 30.0);
+        self.svg.text([MARGIN + 9.0, y + h / 2.0], style, &label);
+    }
+
+    /// The scale of shades, with numbers at its ends.
+    pub(super) fn shades(&mut self, name: &str, ends: [&str; 2]) {
+        let style = Style::new(TEXT, Paint::Ink);
+        self.y += 4.0;
+        let base = self.y + TEXT - 1.5;
+        let mut x = MARGIN;
+        for text in [name, ends[0]] {
+            let text = fitted(text, TEXT, (self.width - 2.0 * MARGIN) * 0.6);
+            self.svg.text([x, base], style, &text);
+            x += width_of(&text, TEXT) + 8.0;
+        }
+        for at in 0..super::svg::STEPS {
+            let step = [x + 11.0 * at as f64, self.y, 11.0, 12.0];
+            self.svg.rect(step, Paint::Shade(at), None);
+        }
+        x += 11.0 * super::svg::STEPS as f64 + 8.0;
+        self.svg.text([x, base], style, ends[1]);
+        self.y += TEXT + 12.0;
+    }
+
+    pub(super) fn finish(self, figure: &Figure) -> String {
+        self.svg.finish(self.width, self.y + MARGIN, &figure.title)
+    }
+}
+
+/// The line of a series.
+pub(super) fn series_stroke(series: usize) -> Stroke {
+    Stroke {
+        paint: Paint::Series(series),
+        width: 1.8,
+        dashes: DASHES[series % DASHES.len()],
+    }
+}
+
+/// Room that the numbers of a vertical axis take, with the axis's name left of them.
+pub(super) fn room_for(scale: &Scale) -> f64 {
+    let labels = scale
+        .ticks()
+        .into_iter()
+        .map(|(_, label)| width_of(&label, TEXT));
+    24.0 + labels.fold(12.0, f64::max)
+}

@@ -1,0 +1,157 @@
+//! Nodes and links, each direction of a link as a line of its own, shaded and thick by how much it is used.
+
+use super::frame::{Frame, MARGIN, TEXT};
+use super::svg::{Anchor, Paint, STEPS, Stroke, Style, fitted};
+
+/// A network.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Network {
+    /// What shades and widths measure, from 0 to 1.
+    pub measure: String,
+    /// Height over width of the space in which the nodes are.
+    pub aspect: f64,
+    /// The nodes.
+    pub nodes: Vec<Node>,
+    /// The links.
+    pub links: Vec<Link>,
+    /// Names of parts, each at the left of a height from 0 to 1.
+    pub rows: Vec<(f64, String)>,
+}
+
+/// A node.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Node {
+    /// From the left, 0 to 1.
+    pub x: f64,
+    /// From the top, 0 to 1.
+    pub y: f64,
+    /// Its name.
+    pub name: String,
+    /// A small one, without its name.
+    pub small: bool,
+}
+
+/// A link, or several ones side by side.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Link {
+    /// Its nodes.
+    pub ends: [usize; 2],
+    /// How much it is used from the first to the second, and back; `None`: not known, or not in that direction.
+    pub used: [Option<f64>; 2],
+    /// How far it bends, in parts of its length.
+    pub bend: f64,
+    /// What tooltips say.
+    pub says: [String; 2],
+    /// A number at the link, per direction.
+    pub tags: [Option<usize>; 2],
+}
+
+/// Lines above this number are thin.
+const MANY: usize = 350;
+/// Most links that have tooltips: a page with more would be large.
+const MOST_TOOLTIPS: usize = 1500;
+
+impl Network {
+    pub(super) fn draw(&self, frame: &mut Frame) {
+        let full = self.full();
+        let end = format!("{:.0} %", 100.0 * full);
+        frame.shades(&self.measure, ["0 %", &end]);
+        let left = MARGIN + if self.rows.is_empty() { 14.0 } else { 62.0 };
+        let w = frame.width - left - MARGIN - 14.0;
+        let h = (w * self.aspect).clamp(90.0, 900.0);
+        let y = frame.y + 16.0;
+        let at = |node: usize| {
+            let node = self.nodes.get(node);
+            node.map_or([left, y], |node| [left + w * node.x, y + h * node.y])
+        };
+        let mut directions: Vec<(f64, &Link, usize)> = Vec::new();
+        for link in &self.links {
+            for side in 0..2 {
+                directions.extend(link.used[side].map(|used| (used, link, side)));
+            }
+        }
+        // The most used on top.
+        directions.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
+        let say = directions.len() <= MOST_TOOLTIPS;
+        // Many lines are thin ones.
+        let thin = if directions.len() > MANY { 0.4 } else { 1.0 };
+        for &(used, link, side) in &directions {
+            let path = path_of(at(link.ends[side]), at(link.ends[1 - side]), link, side, w);
+            let stroke = Stroke::new(
+                Paint::Shade(shade(used / full)),
+                (0.8 + 3.2 * used / full) * thin,
+            );
+            let says = link.says[side].as_str();
+            frame.svg.bend(path, stroke, Some(says).filter(|_| say));
+        }
+        self.nodes(frame, at);
+        for &(_, link, side) in &directions {
+            let Some(tag) = link.tags[side] else { continue };
+            let [from, by, to] =
+                path_of(at(link.ends[side]), at(link.ends[1 - side]), link, side, w);
+            // Nearer to its sender, so that both directions have room.
+            let middle = |axis: usize| 0.42 * from[axis] + 0.4 * by[axis] + 0.18 * to[axis];
+            let spot = [middle(0), middle(1)];
+            frame.svg.circle(spot, 7.5, Paint::Ink, true);
+            let style = Style::new(TEXT - 2.0, Paint::Ink)
+                .bold()
+                .anchored(Anchor::Middle);
+            frame
+                .svg
+                .text([spot[0], spot[1] + 3.6], style, &tag.to_string());
+        }
+        for (height, name) in &self.rows {
+            let style = Style::new(TEXT, Paint::Muted);
+            let name = fitted(name, TEXT, left - MARGIN - 4.0);
+            frame.svg.text([MARGIN, y + h * height + 4.0], style, &name);
+        }
+        frame.y = y + h + 22.0;
+    }
+
+    /// The use that has the darkest shade: links that are little used shall differ, too.
+    fn full(&self) -> f64 {
+        let used = self.links.iter().flat_map(|link| link.used).flatten();
+        let most = used.fold(0.0, f64::max);
+        let round = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8];
+        round.into_iter().find(|end| *end >= most).unwrap_or(1.0)
+    }
+
+    fn nodes(&self, frame: &mut Frame, at: impl Fn(usize) -> [f64; 2]) {
+        let wide = self.nodes.iter().filter(|node| !node.small);
+        let roomy = wide.clone().count() <= 60;
+        for (index, node) in self.nodes.iter().enumerate() {
+            let [x, y] = at(index);
+            let size = match (node.small, roomy) {
+                (true, _) => 2.2,
+                (false, true) => 6.0,
+                (false, false) => 3.4,
+            };
+            let box_ = [x - size, y - size, 2.0 * size, 2.0 * size];
+            let says = Some(node.name.as_str()).filter(|_| self.nodes.len() <= MOST_TOOLTIPS);
+            let paint = if node.small { Paint::Muted } else { Paint::Ink };
+            frame.svg.rect(box_, paint, says);
+        }
+    }
+}
+
+fn shade(used: f64) -> usize {
+    ((used * STEPS as f64) as usize).min(STEPS - 1)
+}
+
+/// The line of one direction, beside that of the other.
+fn path_of(from: [f64; 2], to: [f64; 2], link: &Link, side: usize, width: f64) -> [[f64; 2]; 3] {
+    let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
+    let length = dx.hypot(dy).max(1e-6);
+    // To the right of its way.
+    let apart = 2.2_f64.min(width / 200.0);
+    let right = [-dy / length * apart, dx / length * apart];
+    let bend = if side == 0 { link.bend } else { -link.bend } * length;
+    let shift = [-dy / length * bend, dx / length * bend];
+    let moved = |point: [f64; 2]| [point[0] + right[0], point[1] + right[1]];
+    let (a, b) = (moved(from), moved(to));
+    let by = [
+        (a[0] + b[0]) / 2.0 + shift[0],
+        (a[1] + b[1]) / 2.0 + shift[1],
+    ];
+    [a, by, b]
+}

@@ -1,0 +1,83 @@
+//! What rows of something do over time.
+
+use super::Axis;
+use super::frame::{Frame, MARGIN, Swatch, TEXT};
+use super::scale::Scale;
+use super::svg::{Anchor, Paint, Style, fitted, width_of};
+
+/// What rows of something do over time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Spans {
+    /// The time.
+    pub x: Axis,
+    /// What the rows are.
+    pub of: String,
+    /// What is done.
+    pub names: Vec<String>,
+    /// The rows from top to bottom.
+    pub rows: Vec<Row>,
+    /// The end of the time.
+    pub end: f64,
+}
+
+/// A row.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// What it does, in the order of time.
+    pub spans: Vec<Span>,
+}
+
+/// What is done for a while.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Span {
+    /// Begin.
+    pub from: f64,
+    /// End.
+    pub to: f64,
+    /// Index of what is done.
+    pub does: usize,
+}
+
+impl Spans {
+    pub(super) fn draw(&self, frame: &mut Frame) {
+        frame.legend(&self.names, Swatch::Plain);
+        let names = self.rows.iter().map(|row| width_of(&row.name, TEXT - 1.0));
+        let left = names.fold(10.0, f64::max).min(frame.width * 0.3) + 24.0;
+        let (x, y) = (MARGIN + left, frame.y + 2.0);
+        let w = frame.width - x - MARGIN - 12.0;
+        let pitch = (560.0 / self.rows.len().max(1) as f64).clamp(5.0, 18.0);
+        let h = pitch * self.rows.len() as f64;
+        let scale = Scale::exact([0.0, self.end], [x, x + w]);
+        let every = (13.0 / pitch).ceil().max(1.0) as usize;
+        let mut boxes: Vec<Vec<[f64; 4]>> = vec![Vec::new(); self.names.len()];
+        for (at, row) in self.rows.iter().enumerate() {
+            let top = y + pitch * at as f64;
+            if at % every == 0 {
+                let style = Style::new(TEXT - 1.0, Paint::Ink).anchored(Anchor::End);
+                let name = fitted(&row.name, TEXT - 1.0, left - 22.0);
+                frame
+                    .svg
+                    .text([x - 5.0, top + pitch / 2.0 + 4.0], style, &name);
+            }
+            for span in &row.spans {
+                let (from, to) = (scale.at(span.from), scale.at(span.to));
+                let gap = if pitch > 7.0 { 1.5 } else { 0.4 };
+                if let Some(boxes) = boxes.get_mut(span.does) {
+                    boxes.push([from, top, (to - from).max(0.1), pitch - gap]);
+                }
+            }
+        }
+        for (does, boxes) in boxes.iter().enumerate() {
+            // A colour is enough: stripes would hide the pattern of the rows.
+            frame.svg.rects(boxes, Paint::Series(does));
+        }
+        let style = Style::new(TEXT, Paint::Muted)
+            .anchored(Anchor::Middle)
+            .upright();
+        frame.svg.text([MARGIN + 9.0, y + h / 2.0], style, &self.of);
+        frame.foot([x, y, w, h], &scale, &self.x);
+        frame.y = y + h + 42.0;
+    }
+}

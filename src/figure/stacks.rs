@@ -1,0 +1,81 @@
+//! Lying bars made of parts: where something goes.
+
+use super::frame::{Frame, MARGIN, Swatch, TEXT};
+use super::scale::Scale;
+use super::svg::{Anchor, Paint, Stroke, Style, fitted, width_of};
+use super::{Axis, number};
+
+/// Bars made of parts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Stacks {
+    /// What they measure.
+    pub axis: Axis,
+    /// Names of the parts.
+    pub parts: Vec<String>,
+    /// From top to bottom.
+    pub stacks: Vec<Stack>,
+}
+
+/// A bar.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Stack {
+    /// Its name.
+    pub name: String,
+    /// The size of each part.
+    pub parts: Vec<f64>,
+}
+
+const BAR: f64 = 20.0;
+const PITCH: f64 = 28.0;
+
+impl Stacks {
+    pub(super) fn draw(&self, frame: &mut Frame) {
+        frame.legend(&self.parts, Swatch::Fill);
+        let names = self.stacks.iter().map(|stack| width_of(&stack.name, TEXT));
+        let left = names.fold(0.0, f64::max).min(frame.width * 0.47) + 10.0;
+        let x = MARGIN + left;
+        let w = frame.width - x - MARGIN - 14.0;
+        let h = PITCH * self.stacks.len() as f64;
+        let y = frame.y + 2.0;
+        let longest = self
+            .stacks
+            .iter()
+            .map(|stack| stack.parts.iter().sum::<f64>());
+        let scale = Scale::linear([0.0, longest.fold(0.0, f64::max)], [x, x + w]);
+        for (value, _) in scale.ticks() {
+            let at = scale.at(value);
+            frame
+                .svg
+                .line([at, y], [at, y + h], Stroke::new(Paint::Grid, 1.0));
+        }
+        for (at, stack) in self.stacks.iter().enumerate() {
+            let top = y + PITCH * at as f64 + (PITCH - BAR) / 2.0;
+            let style = Style::new(TEXT, Paint::Ink).anchored(Anchor::End);
+            let name = fitted(&stack.name, TEXT, left - 8.0);
+            frame
+                .svg
+                .text([x - 6.0, top + BAR / 2.0 + 4.0], style, &name);
+            let mut sum = 0.0;
+            for (part, size) in stack.parts.iter().enumerate() {
+                let (from, to) = (scale.at(sum), scale.at(sum + size));
+                sum += size;
+                if to - from > 0.05 {
+                    let says = self.says(stack, part, *size);
+                    frame.fill(part, [from, top, to - from, BAR], Some(&says));
+                }
+            }
+        }
+        frame.foot([x, y, w, h], &scale, &self.axis);
+        frame.y = y + h + 42.0;
+    }
+
+    fn says(&self, stack: &Stack, part: usize, size: f64) -> String {
+        let part = self.parts.get(part).map_or("", String::as_str);
+        format!(
+            "{}, {part}: {} {}",
+            stack.name,
+            number(size),
+            self.axis.unit
+        )
+    }
+}

@@ -1,0 +1,112 @@
+//! What every figure has.
+
+use super::*;
+
+fn estimate(mean: f64, half: f64) -> Option<Estimate> {
+    Some(Estimate {
+        mean,
+        half: Some(half),
+    })
+}
+
+fn figures() -> Vec<Figure> {
+    let names = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let bars = Chart::Bars(Bars {
+        axis: Axis::new("slowdown", "factor"),
+        base: 1.0,
+        groups: "rate".into(),
+        series: names(&["rr", "<dtable> & \"co\""]),
+        panels: vec![BarPanel {
+            name: "HPL".into(),
+            groups: vec![BarGroup {
+                name: "0.1".into(),
+                bars: vec![estimate(1.2, 0.05), None],
+            }],
+        }],
+    });
+    let line = |series, ys: &[f64]| Line {
+        series,
+        points: (1..)
+            .zip(ys)
+            .map(|(x, y)| CurvePoint {
+                x: f64::from(x),
+                y: *y,
+                half: Some(0.1),
+                hollow: x == 2,
+            })
+            .collect(),
+    };
+    let curves = |log_y| {
+        Chart::Curves(Curves {
+            x: Axis::new("offered", "Gb/s"),
+            y: Axis::new("latency", "ns"),
+            log_y,
+            marks: true,
+            series: names(&["tree", "torus"]),
+            panels: vec![CurvePanel {
+                name: String::new(),
+                lines: vec![line(0, &[1.0, 20.0]), line(1, &[0.0, f64::NAN])],
+            }],
+            ..Curves::default()
+        })
+    };
+    let stacks = Chart::Stacks(Stacks {
+        axis: Axis::new("time", "us"),
+        parts: names(&["computing", "network"]),
+        stacks: vec![Stack {
+            name: "HPL".into(),
+            parts: vec![1.0, 2.0],
+        }],
+    });
+    let charts = [bars, curves(false), curves(true), stacks];
+    let figure = |chart| Figure {
+        title: "A title".into(),
+        note: "A note.".into(),
+        chart,
+    };
+    charts.into_iter().map(figure).collect()
+}
+
+#[test]
+fn figures_have_title_units_and_legend() {
+    for figure in figures() {
+        let svg = figure.draw(600, Theme::File);
+        let (legend, unit) = match &figure.chart {
+            Chart::Bars(_) => ("&lt;dtable&gt; &amp; &quot;co&quot;", "slowdown (factor)"),
+            Chart::Curves(_) => ("torus", "offered (Gb/s)"),
+            _ => ("computing", "time (us)"),
+        };
+        for part in ["A title", "A note.", legend, unit] {
+            assert!(svg.contains(&format!(">{part}</text>")), "{part} in {svg}");
+        }
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    }
+}
+
+#[test]
+fn figures_are_the_same_each_time_and_at_any_width() {
+    for figure in figures() {
+        for width in [0, 320, 900, u32::MAX] {
+            let svg = figure.draw(width, Theme::Page);
+            assert_eq!(svg, figure.draw(width, Theme::Page));
+            assert!(svg.contains("var(--ink)") && !svg.contains("A title</text>"));
+        }
+    }
+}
+
+#[cfg(feature = "plots")]
+#[test]
+fn figures_become_pdf_and_png() {
+    for figure in figures() {
+        let pdf = encoded(&figure, 600, FileFormat::Pdf).unwrap();
+        assert!(pdf.starts_with(b"%PDF-"));
+        assert_eq!(pdf, encoded(&figure, 600, FileFormat::Pdf).unwrap());
+        let png = encoded(&figure, 600, FileFormat::Png).unwrap();
+        assert!(png.starts_with(b"\x89PNG"));
+    }
+}

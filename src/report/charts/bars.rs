@@ -1,0 +1,301 @@
+//! Slowdowns and execution times: a bar for each point of a study, or for each job of a run.
+
+use super::{time_unit, titled};
+use crate::figure::{Axis, BarGroup, BarPanel, Bars, Chart, Estimate, Figure};
+use crate::report::source::{RunSource, Source, StudySource};
+use crate::results::interval_95;
+use std::collections::BTreeMap;
+
+/// What bars measure.
+#[derive(Clone, Copy)]
+struct Measure {
+    title: &'static str,
+    axis: &'static str,
+    /// Column of a study's runs, and field of a run and its jobs.
+    column: &'static str,
+    field: &'static str,
+    base: f64,
+}
+
+const SLOWDOWN: Measure = Measure {
+    title: "Slowdown against the baseline",
+    axis: "slowdown",
+    column: "slowdown_ratio",
+    field: "slowdown",
+    base: 1.0,
+};
+const TIME: Measure = Measure {
+    title: "Execution time",
+    axis: "execution time",
+    column: "execution_time_ps",
+    field: "execution_time_ps",
+    base: 0.0,
+};
+
+pub(super) fn slowdowns(sources: &[Source]) -> Vec<Figure> {
+    figures(sources, SLOWDOWN)
+}
+
+pub(super) fn times(sources: &[Source]) -> Vec<Figure> {
+    figures(sources, TIME)
+}
+
+/// Values by the labels on the axes.
+struct Grid {
+    label: String,
+    /// Names of the axes, and their labels in the order of appearance.
+    axes: Vec<(String, Vec<String>)>,
+    values: BTreeMap<Vec<String>, Vec<f64>>,
+}
+
+fn figures(sources: &[Source], measure: Measure) -> Vec<Figure> {
+    let studies: Vec<&StudySource> = sources
+        .iter()
+        .filter_map(|source| match source {
+            Source::Study(study) => Some(&**study),
+            Source::Run(_) => None,
+        })
+        .collect();
+    let same_axes = studies.windows(2).all(|pair| pair[0].axes == pair[1].axes);
+    let mut grids: Vec<Grid> = match same_axes && studies.len() > 1 {
+        // Overlaid: the study is one more axis.
+        true => vec![grid(&studies, measure, true)],
+        false => studies
+            .iter()
+            .map(|study| grid(&[study], measure, false))
+            .collect(),
+    };
+    let runs: Vec<&RunSource> = sources
+        .iter()
+        .filter_map(|source| match source {
+            Source::Run(run) => Some(&**run),
+            Source::Study(_) => None,
+        })
+        .collect();
+    grids.push(of_runs(&runs, measure));
+    let filled = grids.into_iter().filter(|grid| !grid.values.is_empty());
+    filled.map(|grid| figure(&grid, measure)).collect()
+}
+
+fn grid(studies: &[&StudySource], measure: Measure, overlaid: bool) -> Grid {
+    let mut names: Vec<String> = studies
+        .first()
+        .map_or_else(Vec::new, |study| study.axes.clone());
+    if overlaid {
+        names.push("study".to_owned());
+    }
+    let mut grid = Grid {
+        label: if overlaid {
+            String::new()
+        } else {
+            studies[0].label.clone()
+        },
+        axes: names.into_iter().map(|name| (name, Vec::new())).collect(),
+        values: BTreeMap::new(),
+    };
+    for study in studies {
+        for row in &study.rows {
+            let mut labels = row.labels.clone();
+            if overlaid {
+                labels.push(study.label.clone());
+            }
+            // A run that did not complete keeps its place.
+            grid.know(&labels);
+            if let Some(value) = row.number(measure.column) {
+                grid.values.entry(labels).or_default().push(value);
+            }
+        }
+    }
+    grid
+}
+
+fn of_runs(runs: &[&RunSource], measure: Measure) -> Grid {
+    let axes = ["run", "job"].map(|name| (name.to_owned(), Vec::new()));
+    let mut grid = Grid {
+        label: String::new(),
+        axes: axes.to_vec(),
+        values: BTreeMap::new(),
+    };
+    for run in runs {
+        for job in run.result["jobs"].as_array().into_iter().flatten() {
+            if let (Some(value), Some(name)) = (job[measure.field].as_f64(), job["name"].as_str()) {
+                let labels = vec![run.label.clone(), name.to_owned()];
+                grid.know(&labels);
+                grid.values.insert(labels, vec![value]);
+            }
+        }
+    }
+    grid
+}
+
+/// Which axis is what in the figure.
+struct Roles {
+    groups: Option<usize>,
+    series: Option<usize>,
+    panels: Vec<usize>,
+}
+
+impl Grid {
+    fn know(&mut self, labels: &[String]) {
+        for ((_, known), label) in self.axes.iter_mut().zip(labels) {
+            if !known.contains(label) {
+                known.push(label.clone());
+            }
+        }
+    }
+
+    /// The last axis of numbers, or the last one, goes from left to right; the last of the others has a colour
+    /// for each label; what is left makes panels. Axes with one label are no axes.
+    fn roles(&self) -> Roles {
+        let varies = |at: &usize| self.axes[*at].1.len() > 1;
+        let mut left: Vec<usize> = (0..self.axes.len()).filter(varies).collect();
+        let numbers = |at: &usize| self.axes[*at].1.iter().all(|l| l.parse::<f64>().is_ok());
+        let groups = left
+            .iter()
+            .rposition(numbers)
+            .or_else(|| left.len().checked_sub(1));
+        let groups = groups.map(|at| left.remove(at));
+        let series = left.pop();
+        Roles {
+            groups,
+            series,
+            panels: left,
+        }
+    }
+
+    fn estimate(&self, labels: &[String], factor: f64) -> Option<Estimate> {
+        let values: Vec<f64> = self
+            .values
+            .get(labels)?
+            .iter()
+            .map(|v| v * factor)
+            .collect();
+        let interval = interval_95(&values);
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        Some(Estimate {
+            mean,
+            half: interval.map(|interval| interval.half_width),
+        })
+    }
+}
+
+/// A grid as it is cut into panels, groups and series.
+struct Cut<'a> {
+    grid: &'a Grid,
+    roles: Roles,
+    /// Unit of the figure over that of the values.
+    factor: f64,
+}
+
+/// The setting of an axis.
+type Setting = (usize, String);
+
+impl Cut<'_> {
+    /// The settings of an axis; without one a single place.
+    fn settings(&self, axis: Option<usize>) -> Vec<Option<Setting>> {
+        let Some(axis) = axis else {
+            return vec![None];
+        };
+        let labels = self.grid.axes[axis].1.iter();
+        labels.map(|label| Some((axis, label.clone()))).collect()
+    }
+
+    /// Every combination of the settings of the axes that make panels.
+    fn panels(&self) -> Vec<Vec<Setting>> {
+        let mut panels: Vec<Vec<Setting>> = vec![Vec::new()];
+        for &axis in &self.roles.panels {
+            let further = panels.iter().flat_map(|panel| {
+                let settings = self.settings(Some(axis)).into_iter().flatten();
+                settings.map(|setting| [&panel[..], &[setting]].concat())
+            });
+            panels = further.collect();
+        }
+        panels
+    }
+
+    /// The mean where these settings are, and axes with a single label.
+    fn bar<'s>(&self, settings: impl Iterator<Item = &'s Setting>) -> Option<Estimate> {
+        let axes = self.grid.axes.iter();
+        let mut key: Vec<String> = axes
+            .map(|(_, labels)| labels.first().cloned().unwrap_or_default())
+            .collect();
+        for (axis, label) in settings {
+            key[*axis].clone_from(label);
+        }
+        self.grid.estimate(&key, self.factor)
+    }
+
+    fn panel(&self, panel: &[Setting]) -> BarPanel {
+        let name =
+            |group: &Option<Setting>| group.as_ref().map_or("", |(_, label)| label).to_owned();
+        let series = self.settings(self.roles.series);
+        let group = |group: &Option<Setting>| BarGroup {
+            name: name(group),
+            bars: series
+                .iter()
+                .map(|one| self.bar(panel.iter().chain(group).chain(one)))
+                .collect(),
+        };
+        let labels: Vec<&str> = panel.iter().map(|(_, label)| label.as_str()).collect();
+        BarPanel {
+            name: labels.join(", "),
+            groups: self.settings(self.roles.groups).iter().map(group).collect(),
+        }
+    }
+}
+
+fn figure(grid: &Grid, measure: Measure) -> Figure {
+    let most = grid
+        .values
+        .values()
+        .flatten()
+        .fold(0.0, |a: f64, b| a.max(*b));
+    let (factor, unit) = match measure.base == 0.0 {
+        true => time_unit(most),
+        false => (1.0, "factor"),
+    };
+    let cut = Cut {
+        grid,
+        roles: grid.roles(),
+        factor,
+    };
+    let groups = cut.roles.groups.map(|at| grid.axes[at].0.clone());
+    let series = cut.settings(cut.roles.series).into_iter();
+    let panels = cut.panels();
+    let panels = panels.iter().map(|panel| cut.panel(panel));
+    let bars = Bars {
+        axis: Axis::new(measure.axis, unit),
+        base: measure.base,
+        groups: groups.unwrap_or_default(),
+        series: series
+            .map(|one| one.map_or_else(String::new, |(_, label)| label))
+            .collect(),
+        panels: panels
+            .filter(|panel| panel.groups.iter().any(known))
+            .collect(),
+    };
+    Figure {
+        title: titled(measure.title, &grid.label),
+        note: note(grid, &cut.roles),
+        chart: Chart::Bars(bars),
+    }
+}
+
+fn known(group: &BarGroup) -> bool {
+    group.bars.iter().any(Option::is_some)
+}
+
+fn note(grid: &Grid, roles: &Roles) -> String {
+    let fewest = grid.values.values().map(Vec::len).min().unwrap_or(0);
+    let most = grid.values.values().map(Vec::len).max().unwrap_or(0);
+    let mut note = match (fewest, most) {
+        (_, 0 | 1) => String::new(),
+        (a, b) if a == b => format!("Means of {a} seeds with 95 % intervals."),
+        (a, b) => format!("Means of {a} to {b} seeds with 95 % intervals."),
+    };
+    if let Some(series) = roles.series {
+        let name = &grid.axes[series].0;
+        note += &format!(" Colours: {name}.");
+    }
+    note.trim().to_owned()
+}

@@ -1,0 +1,216 @@
+//! What is drawn of runs and studies, a file per kind.
+
+mod bars;
+mod curves;
+mod distribution;
+mod explanation;
+mod links;
+mod matrix;
+mod ranks;
+mod series;
+mod time;
+
+pub(super) use links::hottest;
+
+use super::source::{RunSource, Source};
+use crate::figure::Figure;
+
+/// What a figure shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Slowdowns against the baseline, as bars with intervals.
+    Slowdown,
+    /// Execution times, as bars with intervals.
+    Time,
+    /// Where the time goes.
+    Split,
+    /// Accepted load over offered load.
+    Throughput,
+    /// Latency over offered load.
+    Latency,
+    /// Distributions of latencies.
+    Distribution,
+    /// What ranks do over time.
+    Timeline,
+    /// Which ranks send how much to which, in bytes.
+    Matrix,
+    /// The same in messages.
+    Messages,
+    /// How much links are used, on the topology.
+    Links,
+    /// Time series of flows and of congestion control.
+    Series,
+    /// What the time on the critical path was for.
+    Explanation,
+}
+
+impl Kind {
+    /// All kinds, in the order of a report.
+    pub const ALL: [Self; 12] = [
+        Self::Slowdown,
+        Self::Time,
+        Self::Split,
+        Self::Throughput,
+        Self::Latency,
+        Self::Explanation,
+        Self::Timeline,
+        Self::Matrix,
+        Self::Messages,
+        Self::Links,
+        Self::Distribution,
+        Self::Series,
+    ];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Slowdown => "slowdown",
+            Self::Time => "time",
+            Self::Split => "split",
+            Self::Throughput => "throughput",
+            Self::Latency => "latency",
+            Self::Distribution => "distribution",
+            Self::Timeline => "timeline",
+            Self::Matrix => "matrix",
+            Self::Messages => "messages",
+            Self::Links => "links",
+            Self::Series => "cc-series",
+            Self::Explanation => "explanation",
+        }
+    }
+
+    /// What it needs: words, and the part of a command that leaves it.
+    pub(super) fn needs(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Slowdown => (
+                "slowdowns: no run has a job and a [baseline]",
+                "flitwise run EXP.toml --out DIR",
+            ),
+            Self::Time => (
+                "execution times: no run has a job",
+                "flitwise run EXP.toml --out DIR",
+            ),
+            Self::Split => (
+                "parts of the time: no run has a job, or all were made with --no-split",
+                "flitwise run EXP.toml --out DIR",
+            ),
+            Self::Throughput | Self::Latency => (
+                "curves: no run has loads",
+                "flitwise run EXP.toml --set 'measure.loads=[0.2, 0.5, 0.8]' --out DIR",
+            ),
+            Self::Distribution => (
+                "distributions of latencies (latencies.csv)",
+                "flitwise run EXP.toml --out DIR",
+            ),
+            Self::Timeline => (
+                "timelines of ranks (ranks.csv), which need --timeline",
+                "flitwise run EXP.toml --timeline FILE.pftrace --out DIR",
+            ),
+            Self::Matrix | Self::Messages => (
+                "messages between ranks (matrix.csv): no run has a job",
+                "flitwise run EXP.toml --out DIR",
+            ),
+            Self::Links => (
+                "links (links.csv; with series.format = \"parquet\" set it to \"both\")",
+                "flitwise run EXP.toml --out DIR",
+            ),
+            Self::Series => (
+                "time series in CSV, which need [series]",
+                "flitwise run EXP.toml --set series.interval=10us --out DIR",
+            ),
+            Self::Explanation => (
+                "explanations, which need --explain",
+                "flitwise run EXP.toml --explain --out DIR",
+            ),
+        }
+    }
+}
+
+/// The figures of a kind, in the order of the sources.
+pub(super) fn figures(kind: Kind, sources: &[Source]) -> Vec<Figure> {
+    match kind {
+        Kind::Slowdown => bars::slowdowns(sources),
+        Kind::Time => bars::times(sources),
+        Kind::Split => time::splits(sources),
+        Kind::Throughput => curves::throughput(sources),
+        Kind::Latency => curves::latency(sources),
+        Kind::Distribution => distribution::figures(&details(sources)),
+        Kind::Timeline => each(sources, ranks::figure),
+        Kind::Matrix => each(sources, |run| matrix::figures(run, matrix::Measure::Bytes)),
+        Kind::Messages => each(sources, |run| {
+            matrix::figures(run, matrix::Measure::Messages)
+        }),
+        Kind::Links => each(sources, |run| links::figure(run).into_iter().collect()),
+        Kind::Series => each(sources, series::figures),
+        Kind::Explanation => each(sources, explanation::figures),
+    }
+}
+
+fn each(sources: &[Source], of: impl Fn(&RunSource) -> Vec<Figure>) -> Vec<Figure> {
+    details(sources).into_iter().flat_map(of).collect()
+}
+
+/// The runs that can be looked at closely: those given, and the slowest of each study.
+pub(super) fn details<'a>(sources: &'a [Source]) -> Vec<&'a RunSource> {
+    let one = |source: &'a Source| match source {
+        Source::Run(run) => Some(&**run),
+        Source::Study(study) => study.detail.as_ref(),
+    };
+    sources.iter().filter_map(one).collect()
+}
+
+/// What a kind needs, and the command that leaves it, with the experiment where it is known.
+pub(super) fn needs(kind: Kind, sources: &[Source]) -> (&'static str, String) {
+    let (what, command) = kind.needs();
+    let commands = sources.iter().filter_map(|source| match source {
+        Source::Run(run) => run.command.as_deref(),
+        Source::Study(_) => None,
+    });
+    let file = commands
+        .filter_map(|typed| typed.split(' ').nth(2))
+        .find(|word| word.ends_with(".toml"));
+    (
+        what,
+        command.replace("EXP.toml", file.unwrap_or("EXP.toml")),
+    )
+}
+
+/// Why there is no figure of a kind.
+pub(super) fn missing(kind: Kind, sources: &[Source]) -> String {
+    let dirs: Vec<String> = sources
+        .iter()
+        .map(|s| format!("`{}`", s.dir().display()))
+        .collect();
+    let has = if dirs.len() == 1 { "has" } else { "have" };
+    let (what, command) = kind.needs();
+    let others: Vec<&str> = Kind::ALL
+        .into_iter()
+        .filter(|other| *other != kind && !figures(*other, sources).is_empty())
+        .map(Kind::name)
+        .collect();
+    let there = match others.is_empty() {
+        true => String::new(),
+        false => format!("; there is --kind {}", others.join(", ")),
+    };
+    format!("{} {has} no {what}: `{command}`{there}", dirs.join(", "))
+}
+
+/// A factor from picoseconds, and the unit, in which `ps` has few digits.
+pub(super) fn time_unit(ps: f64) -> (f64, &'static str) {
+    match ps {
+        ps if ps >= 10e12 => (1e-12, "s"),
+        ps if ps >= 10e9 => (1e-9, "ms"),
+        ps if ps >= 10e6 => (1e-6, "µs"),
+        _ => (1e-3, "ns"),
+    }
+}
+
+/// `TITLE: LABEL`, or the title alone where there is one run.
+pub(super) fn titled(what: &str, label: &str) -> String {
+    match label.is_empty() {
+        true => what.to_owned(),
+        false => format!("{what}: {label}"),
+    }
+}

@@ -1,0 +1,61 @@
+//! What ranks do over time.
+
+use super::{time_unit, titled};
+use crate::figure::{Axis, Chart, Figure, Row, Span, Spans};
+use crate::report::source::{RunSource, Slice};
+
+/// What comes first in the legend, so that it has the same colour in all figures.
+const FIRST: [&str; 4] = ["compute", "receive", "send", "wait"];
+
+pub(super) fn figure(run: &RunSource) -> Vec<Figure> {
+    let mut jobs: Vec<&str> = run.slices.iter().map(|slice| slice.job.as_str()).collect();
+    jobs.dedup();
+    let one = |job: &str| {
+        let slices: Vec<&Slice> = run.slices.iter().filter(|slice| slice.job == job).collect();
+        of_job(run, job, &slices)
+    };
+    jobs.into_iter().map(one).collect()
+}
+
+fn of_job(run: &RunSource, job: &str, slices: &[&Slice]) -> Figure {
+    let end = slices.iter().map(|slice| slice.ps[1]).max().unwrap_or(0);
+    let (factor, unit) = time_unit(end as f64);
+    let mut names: Vec<String> = FIRST.map(str::to_owned).to_vec();
+    let mut rows: Vec<Row> = Vec::new();
+    let mut last = None;
+    for slice in slices {
+        let known = names.iter().position(|name| *name == slice.doing);
+        let does = known.unwrap_or_else(|| {
+            names.push(slice.doing.clone());
+            names.len() - 1
+        });
+        if last != Some(slice.ranks) {
+            last = Some(slice.ranks);
+            let [first, last] = slice.ranks;
+            let name = if first == last {
+                first.to_string()
+            } else {
+                format!("{first}–{last}")
+            };
+            let spans = Vec::new();
+            rows.push(Row { name, spans });
+        }
+        let [from, to] = slice.ps.map(|ps| ps as f64 * factor);
+        let Some(row) = rows.last_mut() else { continue };
+        match row.spans.last_mut() {
+            Some(span) if span.does == does && (span.to - from).abs() < 1e-9 * to => span.to = to,
+            _ => row.spans.push(Span { from, to, does }),
+        }
+    }
+    Figure {
+        title: titled(&format!("What the ranks of {job} do"), &run.label),
+        note: "What a rank did for most of each slice of time.".to_owned(),
+        chart: Chart::Spans(Spans {
+            x: Axis::new("time", unit),
+            of: "rank".to_owned(),
+            names,
+            rows,
+            end: end as f64 * factor,
+        }),
+    }
+}

@@ -1,0 +1,99 @@
+//! Where the time goes.
+
+use super::{time_unit, titled};
+use crate::figure::{Axis, Chart, Figure, Stack, Stacks};
+use crate::report::source::{RunSource, Source, StudySource};
+use serde_json::Value;
+
+/// The parts of the time, as fields and as people call them.
+const PARTS: [(&str, &str); 5] = [
+    ("computing_ps", "computing"),
+    ("partners_ps", "waiting for partners"),
+    ("latency_and_serialisation_ps", "latency and serialisation"),
+    ("queueing_ps", "queueing"),
+    ("credit_stalls_ps", "credit stalls"),
+];
+/// Most bars of a figure.
+const MOST: usize = 60;
+
+/// A name and its parts in picoseconds.
+type Bar = (String, Vec<f64>);
+
+pub(super) fn splits(sources: &[Source]) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let mut jobs: Vec<Bar> = Vec::new();
+    for source in sources {
+        match source {
+            Source::Run(run) => jobs.extend(of_run(run)),
+            Source::Study(study) => {
+                figures.extend(figure(
+                    &study.label,
+                    "Means over the seeds.",
+                    of_study(study),
+                ));
+            }
+        }
+    }
+    figures.extend(figure("", "", jobs));
+    figures
+}
+
+fn of_run(run: &RunSource) -> Vec<Bar> {
+    let jobs = run.result["jobs"].as_array().into_iter().flatten();
+    let one = |job: &Value| {
+        let parts = parts(&job["time_split"])?;
+        let name = job["name"].as_str().unwrap_or_default();
+        Some((format!("{}, {name}", run.label), parts))
+    };
+    jobs.filter_map(one).collect()
+}
+
+fn of_study(study: &StudySource) -> Vec<Bar> {
+    let mut bars: Vec<(u64, String, Vec<f64>, f64)> = Vec::new();
+    for row in &study.rows {
+        let Some(parts) = parts(&row.cells) else {
+            continue;
+        };
+        match bars.last_mut() {
+            Some((point, _, sum, count)) if *point == row.point => {
+                sum.iter_mut()
+                    .zip(parts)
+                    .for_each(|(sum, part)| *sum += part);
+                *count += 1.0;
+            }
+            _ => bars.push((row.point, study.point_name(row), parts, 1.0)),
+        }
+    }
+    let mean = |(_, name, sum, count): (u64, String, Vec<f64>, f64)| {
+        (name, sum.into_iter().map(|part| part / count).collect())
+    };
+    bars.into_iter().map(mean).collect()
+}
+
+fn parts(of: &Value) -> Option<Vec<f64>> {
+    PARTS.iter().map(|(field, _)| of[*field].as_f64()).collect()
+}
+
+fn figure(label: &str, note: &str, mut bars: Vec<Bar>) -> Option<Figure> {
+    let all = bars.len();
+    bars.truncate(MOST);
+    let longest = bars.iter().map(|(_, parts)| parts.iter().sum::<f64>());
+    let (factor, unit) = time_unit(longest.fold(0.0, f64::max));
+    let stack = |(name, parts): Bar| Stack {
+        name,
+        parts: parts.into_iter().map(|part| part * factor).collect(),
+    };
+    let mut note = note.to_owned();
+    if all > MOST {
+        note += &format!(" The first {MOST} of {all} points.");
+    }
+    (!bars.is_empty()).then(|| Figure {
+        title: titled("Where the time goes", label),
+        note: note.trim().to_owned(),
+        chart: Chart::Stacks(Stacks {
+            axis: Axis::new("execution time", unit),
+            parts: PARTS.map(|(_, name)| name.to_owned()).to_vec(),
+            stacks: bars.into_iter().map(stack).collect(),
+        }),
+    })
+}

@@ -1,0 +1,93 @@
+//! The page: figures, tables, configuration and commands in one HTML document that loads nothing.
+
+mod facts;
+mod section;
+mod tables;
+
+use super::charts::Kind;
+use super::source::Source;
+use super::{ReportError, charts};
+use crate::figure::PALETTE_CSS;
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, context};
+use section::{Section, of_kind};
+use serde::Serialize;
+
+/// The sections that show figures: their heads, what they are about, and the kinds in them.
+const SECTIONS: [(&str, &str, &[Kind]); 9] = [
+    ("slowdown", "Slowdown", &[Kind::Slowdown]),
+    ("time", "Execution time", &[Kind::Time, Kind::Split]),
+    (
+        "curves",
+        "Throughput and latency over load",
+        &[Kind::Throughput, Kind::Latency],
+    ),
+    ("why", "Why it takes so long", &[Kind::Explanation]),
+    ("ranks", "What the ranks do", &[Kind::Timeline]),
+    (
+        "communication",
+        "Who sends to whom",
+        &[Kind::Matrix, Kind::Messages],
+    ),
+    ("links", "Links", &[Kind::Links]),
+    (
+        "latencies",
+        "How latencies are distributed",
+        &[Kind::Distribution],
+    ),
+    (
+        "series",
+        "Over time: flows and congestion control",
+        &[Kind::Series],
+    ),
+];
+
+/// What is missing, and how to get it.
+#[derive(Serialize)]
+struct Missing {
+    title: &'static str,
+    what: &'static str,
+    command: String,
+}
+
+/// The page about `sources`, called `title`, or by their names.
+///
+/// # Errors
+/// If the template is broken, which tests exclude.
+pub fn page(sources: &[Source], title: Option<&str>) -> Result<String, ReportError> {
+    let mut sections: Vec<Section> = vec![facts::overview(sources)];
+    let mut missing = Vec::new();
+    for (id, title, kinds) in SECTIONS {
+        match of_kind(id, title, kinds, sources) {
+            Some(section) => sections.push(section),
+            None if kinds
+                .iter()
+                .any(|kind| !charts::figures(*kind, sources).is_empty()) => {}
+            None => {
+                let (what, command) = charts::needs(kinds[0], sources);
+                missing.push(Missing {
+                    title,
+                    what,
+                    command,
+                });
+            }
+        }
+    }
+    sections.push(facts::configuration(sources));
+    sections.push(facts::commands(sources));
+    let names: Vec<&str> = sources.iter().map(Source::label).collect();
+    let title = title.map_or_else(|| names.join(", "), str::to_owned);
+    let page = context! {
+        title,
+        sections => Serde(&sections),
+        missing => Serde(&missing),
+        palette => PALETTE_CSS,
+        style => include_str!("page.css"),
+        script => include_str!("page.js"),
+        version => env!("CARGO_PKG_VERSION"),
+    };
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    let drawn = environment.render_str(include_str!("page.html"), page);
+    drawn.map_err(|e| ReportError(format!("cannot make the page: {e:#}")))
+}

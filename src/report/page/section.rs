@@ -1,0 +1,124 @@
+//! Sections of the page, as its template takes them.
+
+use super::tables;
+use crate::figure::{Chart, Figure, Theme};
+use crate::report::charts::{Kind, details, figures};
+use crate::report::source::Source;
+use serde::Serialize;
+
+/// Width of figures on a wide screen and on paper, in pixels.
+const WIDE: u32 = 920;
+/// Width on a phone.
+const NARROW: u32 = 350;
+/// A drawing beyond this size is there once only; on a phone it scrolls.
+const LARGE: usize = 150_000;
+
+/// A section.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Section {
+    pub id: String,
+    pub title: String,
+    /// Paragraphs.
+    pub lead: Vec<String>,
+    pub figures: Vec<Shown>,
+    pub tables: Vec<Table>,
+    /// Text to be copied: commands, files.
+    pub texts: Vec<Text>,
+}
+
+/// A figure.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Shown {
+    pub title: String,
+    pub note: String,
+    pub wide: String,
+    /// For narrow screens; empty: the wide one scrolls.
+    pub narrow: String,
+    pub table: Option<Table>,
+}
+
+/// A table; the first column names its rows.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Table {
+    pub caption: String,
+    pub head: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A text to be copied.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Text {
+    pub title: String,
+    pub text: String,
+    /// Closed until it is asked for.
+    pub closed: bool,
+}
+
+/// The section of some kinds; `None` if there is nothing to show.
+pub(super) fn of_kind(
+    id: &str,
+    title: &str,
+    kinds: &[Kind],
+    sources: &[Source],
+) -> Option<Section> {
+    let found = kinds.iter().flat_map(|kind| figures(*kind, sources));
+    // A single bar says no more than the overview.
+    let found: Vec<Figure> = found.filter(|figure| !is_single_bar(figure)).collect();
+    if found.is_empty() {
+        return None;
+    }
+    let mut section = Section {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        figures: found.iter().map(shown).collect(),
+        ..Section::default()
+    };
+    let studied = sources
+        .iter()
+        .any(|source| matches!(source, Source::Study(_)));
+    let of_runs = matches!(
+        kinds[0],
+        Kind::Links | Kind::Distribution | Kind::Matrix | Kind::Timeline | Kind::Explanation
+    );
+    if studied && of_runs {
+        section.lead.push(
+            "Of a study its slowest run is shown: the one with the largest slowdown, or without a \
+                           baseline the longest."
+                .to_owned(),
+        );
+    }
+    for run in details(sources) {
+        match kinds[0] {
+            Kind::Links => section.tables.extend(tables::links(run)),
+            Kind::Explanation => section.tables.extend(tables::explanation(run)),
+            Kind::Distribution => section.tables.extend(tables::latencies(run)),
+            _ => {}
+        }
+    }
+    Some(section)
+}
+
+fn is_single_bar(figure: &Figure) -> bool {
+    match &figure.chart {
+        Chart::Bars(bars) => {
+            let groups = bars.panels.iter().flat_map(|panel| &panel.groups);
+            groups.flat_map(|group| &group.bars).flatten().count() < 2
+        }
+        _ => false,
+    }
+}
+
+fn shown(figure: &Figure) -> Shown {
+    let wide = figure.draw(WIDE, Theme::Page);
+    let folds = !matches!(figure.chart, Chart::Network(_)) && wide.len() <= LARGE;
+    Shown {
+        title: figure.title.clone(),
+        note: figure.note.clone(),
+        narrow: match folds {
+            true => figure.draw(NARROW, Theme::Page),
+            false => String::new(),
+        },
+        wide,
+        table: tables::of_figure(figure),
+    }
+}

@@ -1,0 +1,338 @@
+//! What a run left in its directory.
+
+use super::table::{Row, rows};
+use super::{ReportError, command, document, name_of};
+use crate::config::experiment::SeriesKind;
+use crate::results::{OVERVIEW_FILE, SCHEMA};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A run: its documents and tables.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct RunSource {
+    /// What figures call it.
+    pub label: String,
+    /// Its directory.
+    pub dir: PathBuf,
+    /// `result.json`; of a run of a study null.
+    pub result: Value,
+    /// `experiment.fabric.topology` of `result.json`.
+    pub topology: Value,
+    /// The command that made it.
+    pub command: Option<String>,
+    /// All directed links.
+    pub links: Vec<LinkUse>,
+    /// Its links are in a table that reports do not read.
+    pub links_elsewhere: bool,
+    /// Latencies in buckets.
+    pub latencies: Vec<Distribution>,
+    /// Who sent to whom.
+    pub pairs: Vec<Pair>,
+    /// What ranks did, by job and rank.
+    pub slices: Vec<Slice>,
+    /// Time series.
+    pub series: Vec<Series>,
+}
+
+/// An end of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Held {
+    /// A NIC.
+    Nic(u32),
+    /// A port of a switch.
+    Switch(u32, u32),
+}
+
+impl Held {
+    /// The switch, if it is one.
+    #[must_use]
+    pub fn switch(self) -> Option<u32> {
+        match self {
+            Self::Nic(_) => None,
+            Self::Switch(switch, _) => Some(switch),
+        }
+    }
+
+    /// `nic 3` or `switch 2 port 7`.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            Self::Nic(nic) => format!("nic {nic}"),
+            Self::Switch(switch, port) => format!("switch {switch} port {port}"),
+        }
+    }
+}
+
+/// A directed link.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkUse {
+    /// Sending end.
+    pub from: Held,
+    /// Receiving end.
+    pub to: Held,
+    /// What people call the ends.
+    pub names: [String; 2],
+    /// Part of the time in use.
+    pub used: f64,
+    /// Part of all waits that is attributed to it.
+    pub held_up: f64,
+    /// Time without credits, in nanoseconds.
+    pub credit_wait_ns: f64,
+}
+
+/// A distribution of latencies.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Distribution {
+    /// `job NAME` or `SL NAME`.
+    pub of: String,
+    /// `end_to_end` or `network`.
+    pub kind: String,
+    /// Begin and end in nanoseconds, and the observations between.
+    pub buckets: Vec<(f64, f64, u64)>,
+}
+
+/// What one group of ranks sent to another.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Pair {
+    /// The job.
+    pub job: String,
+    /// First and last sending rank.
+    pub from: [u64; 2],
+    /// First and last receiving rank.
+    pub to: [u64; 2],
+    /// Messages.
+    pub messages: u64,
+    /// Payload.
+    pub bytes: u64,
+}
+
+/// What ranks did for most of a slice of time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Slice {
+    /// The job.
+    pub job: String,
+    /// First and last rank.
+    pub ranks: [u64; 2],
+    /// Begin and end.
+    pub ps: [u64; 2],
+    /// What they did.
+    pub doing: String,
+}
+
+/// A time series of a result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Its kind.
+    pub kind: SeriesKind,
+    /// Its samples, by what they are of.
+    pub samples: BTreeMap<String, Vec<Sample>>,
+    /// Time of the last sample.
+    pub end_ps: u64,
+    /// Time between samples.
+    pub interval_ps: u64,
+}
+
+/// A sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sample {
+    /// When.
+    pub ps: u64,
+    /// How much.
+    pub value: f64,
+}
+
+impl RunSource {
+    /// Reads a directory.
+    ///
+    /// # Errors
+    /// If a file is damaged or of another version.
+    pub(super) fn read(dir: &Path) -> Result<Self, ReportError> {
+        let result = document(&dir.join("result.json"), SCHEMA)?;
+        let name = result["about"]["name"].as_str();
+        let mut run = Self {
+            label: name.map_or_else(|| name_of(dir), str::to_owned),
+            dir: dir.to_owned(),
+            topology: result["experiment"]["fabric"]["topology"].clone(),
+            command: command(dir),
+            links: links(&dir.join("links.csv"))?,
+            links_elsewhere: dir.join("links.parquet").is_file(),
+            latencies: latencies(&dir.join("latencies.csv"))?,
+            pairs: pairs(&dir.join("matrix.csv"))?,
+            slices: slices(&dir.join(OVERVIEW_FILE))?,
+            result,
+            series: Vec::new(),
+        };
+        for kind in SeriesKind::ALL {
+            let path = dir.join(format!("{}.csv", kind.name()));
+            if path.is_file() {
+                run.series.push(series(&path, kind)?);
+            }
+        }
+        Ok(run)
+    }
+}
+
+fn links(path: &Path) -> Result<Vec<LinkUse>, ReportError> {
+    let columns = [
+        "from_nic",
+        "from_switch",
+        "from_port",
+        "to_nic",
+        "to_switch",
+        "to_port",
+        "utilisation",
+        "held_up_share",
+        "credit_wait_ns",
+        "from_name",
+        "to_name",
+    ];
+    let mut links = Vec::new();
+    rows(path, &columns, |row| {
+        let end = |at: usize| {
+            let number = |at| row.integer(at).and_then(|n| u32::try_from(n).ok());
+            let nic = number(at).map(Held::Nic);
+            nic.or_else(|| Some(Held::Switch(number(at + 1)?, number(at + 2)?)))
+        };
+        let (Some(from), Some(to)) = (end(0), end(3)) else {
+            return;
+        };
+        let name = |end: Held, at: usize| match row.text(at) {
+            "" => end.name(),
+            name => name.to_owned(),
+        };
+        links.push(LinkUse {
+            from,
+            to,
+            names: [name(from, 9), name(to, 10)],
+            used: row.real(6).clamp(0.0, 1.0),
+            held_up: row.real(7),
+            credit_wait_ns: row.real(8),
+        });
+    })?;
+    Ok(links)
+}
+
+fn latencies(path: &Path) -> Result<Vec<Distribution>, ReportError> {
+    let mut found: Vec<Distribution> = Vec::new();
+    let columns = ["of", "kind", "from_ns", "to_ns", "count"];
+    rows(path, &columns, |row| {
+        let (of, kind) = (row.text(0), row.text(1));
+        let bucket = (row.real(2), row.real(3), row.integer(4).unwrap_or(0));
+        match found.last_mut() {
+            Some(last) if last.of == of && last.kind == kind => last.buckets.push(bucket),
+            _ => found.push(Distribution {
+                of: of.to_owned(),
+                kind: kind.to_owned(),
+                buckets: vec![bucket],
+            }),
+        }
+    })?;
+    Ok(found)
+}
+
+fn pairs(path: &Path) -> Result<Vec<Pair>, ReportError> {
+    let columns = [
+        "job",
+        "from_rank",
+        "from_last_rank",
+        "to_rank",
+        "to_last_rank",
+        "messages",
+        "bytes",
+    ];
+    let mut pairs = Vec::new();
+    rows(path, &columns, |row| {
+        let number = |at| row.integer(at).unwrap_or(0);
+        pairs.push(Pair {
+            job: row.text(0).to_owned(),
+            from: [number(1), number(2)],
+            to: [number(3), number(4)],
+            messages: number(5),
+            bytes: number(6),
+        });
+    })?;
+    Ok(pairs)
+}
+
+fn slices(path: &Path) -> Result<Vec<Slice>, ReportError> {
+    let columns = ["job", "rank", "last_rank", "from_ps", "to_ps", "doing"];
+    let mut slices = Vec::new();
+    rows(path, &columns, |row| {
+        let number = |at| row.integer(at).unwrap_or(0);
+        slices.push(Slice {
+            job: row.text(0).to_owned(),
+            ranks: [number(1), number(2)],
+            ps: [number(3), number(4)],
+            doing: row.text(5).to_owned(),
+        });
+    })?;
+    Ok(slices)
+}
+
+/// The columns of a series that are read: what of, when, how much, three that say what the sample is of, and two with
+/// the names that operators have for it.
+fn series_columns(kind: SeriesKind) -> [&'static str; 9] {
+    let (value, of) = match kind {
+        SeriesKind::Flows => (
+            "gbit_per_s",
+            ["from_nic", "to_nic", "sl", "from_name", "to_name"],
+        ),
+        SeriesKind::PortVls => ("waiting_bytes", ["switch", "port", "vl", "port_name", ""]),
+        SeriesKind::Sources => ("control_level", ["nic", "to_nic", "sl", "nic_name", ""]),
+    };
+    let [a, b, c, d, e] = of;
+    ["run", "load", "time_ps", value, a, b, c, d, e]
+}
+
+/// What a sample is of.
+fn sample_name(kind: SeriesKind, row: &Row<'_>) -> String {
+    let [a, b, c] = [4, 5, 6].map(|at| row.text(at));
+    let named = |at: usize, otherwise: String| match row.text(at) {
+        "" => otherwise,
+        name => name.to_owned(),
+    };
+    match kind {
+        SeriesKind::PortVls => format!("{} VL {c}", named(7, format!("switch {a} port {b}"))),
+        _ if b.is_empty() => format!("{}, SL {c}", named(7, format!("NIC {a}"))),
+        _ => format!(
+            "{} → {}, SL {c}",
+            named(7, format!("NIC {a}")),
+            named(8, b.to_owned())
+        ),
+    }
+}
+
+/// The series of the experiment; of several loads the last.
+fn series(path: &Path, kind: SeriesKind) -> Result<Series, ReportError> {
+    let mut found = Series {
+        kind,
+        samples: BTreeMap::new(),
+        end_ps: 0,
+        interval_ps: u64::MAX,
+    };
+    let mut load = String::new();
+    rows(path, &series_columns(kind), |row| {
+        if row.text(0).starts_with("baseline") {
+            return;
+        }
+        if row.text(1) != load {
+            load = row.text(1).to_owned();
+            found.samples.clear();
+            found.end_ps = 0;
+        }
+        let ps = row.integer(2).unwrap_or(0);
+        if ps > found.end_ps {
+            found.interval_ps = found.interval_ps.min(ps - found.end_ps);
+            found.end_ps = ps;
+        }
+        let value = row.real(3);
+        found
+            .samples
+            .entry(sample_name(kind, row))
+            .or_default()
+            .push(Sample { ps, value });
+    })?;
+    Ok(found)
+}

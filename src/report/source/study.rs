@@ -1,0 +1,114 @@
+//! What a study left in its directory.
+
+use super::run::RunSource;
+use super::{ReportError, command, document};
+use crate::study::SLOWEST_RUN;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// A study: its axes and rows.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct StudySource {
+    /// What figures call it.
+    pub label: String,
+    /// Its directory.
+    pub dir: PathBuf,
+    /// `study.json`.
+    pub study: Value,
+    /// The command that made it.
+    pub command: Option<String>,
+    /// Names of the axes.
+    pub axes: Vec<String>,
+    /// A row for each run, or for each of its loads.
+    pub rows: Vec<StudyRow>,
+    /// Its slowest run, whose links, latencies and messages are there.
+    pub detail: Option<RunSource>,
+}
+
+/// A run, or one of its loads.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct StudyRow {
+    /// Number of the run.
+    pub run: u64,
+    /// Number of the point.
+    pub point: u64,
+    /// Its settings, by axis.
+    pub labels: Vec<String>,
+    /// Its load, without a job.
+    pub load: Option<String>,
+    /// All its cells.
+    pub cells: Value,
+}
+
+impl StudyRow {
+    /// The number in a column, if there is one.
+    #[must_use]
+    pub fn number(&self, column: &str) -> Option<f64> {
+        self.cells[column].as_f64()
+    }
+}
+
+impl StudySource {
+    /// Reads a directory.
+    ///
+    /// # Errors
+    /// If a file is damaged or of another version.
+    pub(super) fn read(dir: &Path) -> Result<Self, ReportError> {
+        let study = document(&dir.join("study.json"), crate::study::SCHEMA)?;
+        let axes = study["axes"].as_array().map_or(&[][..], Vec::as_slice);
+        let text = |axis: &Value, key: &str| axis[key].as_str().unwrap_or_default().to_owned();
+        let names = axes.iter().map(|axis| text(axis, "name")).collect();
+        let columns: Vec<String> = axes.iter().map(|axis| text(axis, "column")).collect();
+        let rows = rows(&dir.join("runs.jsonl"), &columns)?;
+        let slowest = dir.join(SLOWEST_RUN);
+        let detail = match slowest.join("result.json").is_file() {
+            true => Some(RunSource::read(&slowest)?),
+            false => None,
+        };
+        Ok(Self {
+            label: text(&study, "name"),
+            dir: dir.to_owned(),
+            command: command(dir),
+            axes: names,
+            rows,
+            detail,
+            study,
+        })
+    }
+
+    /// `HPL, rr, 0.1`, or the name of the study if nothing varies.
+    #[must_use]
+    pub fn point_name(&self, row: &StudyRow) -> String {
+        match row.labels.is_empty() {
+            true => self.label.clone(),
+            false => row.labels.join(", "),
+        }
+    }
+}
+
+fn rows(path: &Path, columns: &[String]) -> Result<Vec<StudyRow>, ReportError> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        ReportError(format!(
+            "cannot read `{shown}`: {e}; the same `flitwise study` command writes it again"
+        ))
+    })?;
+    let one = |(line, text): (usize, &str)| {
+        let cells: Value = serde_json::from_str(text).map_err(|e| {
+            ReportError(format!(
+                "{shown}:{line}: damaged ({e}); the same `flitwise study` command writes it again"
+            ))
+        })?;
+        let label = |column: &String| cells[column].as_str().unwrap_or_default().to_owned();
+        Ok(StudyRow {
+            run: cells["run"].as_u64().unwrap_or(0),
+            point: cells["point"].as_u64().unwrap_or(0),
+            labels: columns.iter().map(label).collect(),
+            load: cells["load"].as_str().map(str::to_owned),
+            cells,
+        })
+    };
+    (1..).zip(text.lines()).map(one).collect()
+}

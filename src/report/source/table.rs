@@ -1,0 +1,57 @@
+//! Tables of results, row by row.
+
+use super::ReportError;
+use std::fs::File;
+use std::path::Path;
+
+/// A row: its cells by the place of the column that was asked for.
+pub(super) struct Row<'a> {
+    record: &'a csv::StringRecord,
+    places: &'a [Option<usize>],
+}
+
+impl Row<'_> {
+    /// The cell in the column of this index; empty if there is none.
+    pub(super) fn text(&self, column: usize) -> &str {
+        let place = self.places.get(column).copied().flatten();
+        place.and_then(|place| self.record.get(place)).unwrap_or("")
+    }
+
+    pub(super) fn integer(&self, column: usize) -> Option<u64> {
+        self.text(column).parse().ok()
+    }
+
+    pub(super) fn real(&self, column: usize) -> f64 {
+        let value: f64 = self.text(column).parse().unwrap_or(0.0);
+        if value.is_finite() { value } else { 0.0 }
+    }
+}
+
+/// Hands every row of a CSV file to `see`, with the columns of these names. A file that is not there has no rows.
+pub(super) fn rows(
+    path: &Path,
+    columns: &[&str],
+    mut see: impl FnMut(&Row<'_>),
+) -> Result<(), ReportError> {
+    let Ok(file) = File::open(path) else {
+        return Ok(());
+    };
+    let damaged = |e: csv::Error| {
+        let shown = path.display();
+        ReportError(format!(
+            "`{shown}` is damaged ({e}); run it again into this directory"
+        ))
+    };
+    let mut reader = csv::Reader::from_reader(file);
+    let header = reader.headers().map_err(damaged)?.clone();
+    let place = |name: &&str| header.iter().position(|column| column == *name);
+    let places: Vec<Option<usize>> = columns.iter().map(place).collect();
+    let mut record = csv::StringRecord::new();
+    while reader.read_record(&mut record).map_err(damaged)? {
+        see(&Row {
+            record: &record,
+            places: &places,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! The page, from sources made by hand.
+
+use super::source::{Distribution, Held, LinkUse, Pair, RunSource, Slice};
+use super::{Kind, Source, figures, page};
+use serde_json::json;
+use std::path::PathBuf;
+
+fn link(from: Held, to: Held, used: f64) -> LinkUse {
+    LinkUse {
+        from,
+        to,
+        names: [from.name(), to.name()],
+        used,
+        held_up: used / 2.0,
+        credit_wait_ns: 0.0,
+    }
+}
+
+fn run() -> RunSource {
+    let result = json!({
+        "status": "complete",
+        "seed": 1,
+        "slowdown": 1.5,
+        "execution_time_ps": 2_000_000,
+        "experiment": { "fabric": { "topology": { "kind": "single", "nics": 2 }, "routing": "direct" } },
+        "jobs": [
+            { "name": "a", "ranks": 2, "slowdown": 1.5, "execution_time_ps": 2_000_000, "time_split": {
+                "computing_ps": 1, "partners_ps": 2, "latency_and_serialisation_ps": 3, "queueing_ps": 4,
+                "credit_stalls_ps": 0 } },
+            { "name": "b</script>", "ranks": 2, "slowdown": 1.1, "execution_time_ps": 1_000_000 },
+        ],
+    });
+    let (nic, port) = (Held::Nic(0), Held::Switch(0, 0));
+    RunSource {
+        label: "a & <b> \"c\"".into(),
+        dir: PathBuf::from("there"),
+        topology: result["experiment"]["fabric"]["topology"].clone(),
+        result,
+        command: Some("flitwise run x.toml --out there".into()),
+        links: vec![link(nic, port, 0.5), link(port, nic, 0.2)],
+        latencies: vec![Distribution {
+            of: "job a".into(),
+            kind: "end_to_end".into(),
+            buckets: vec![(100.0, 110.0, 3), (200.0, 220.0, 1)],
+        }],
+        pairs: vec![Pair {
+            job: "a".into(),
+            from: [0, 0],
+            to: [1, 1],
+            messages: 3,
+            bytes: 4096,
+        }],
+        slices: vec![Slice {
+            job: "a".into(),
+            ranks: [0, 0],
+            ps: [0, 1000],
+            doing: "compute".into(),
+        }],
+        ..RunSource::default()
+    }
+}
+
+fn sources() -> Vec<Source> {
+    vec![Source::Run(Box::new(run()))]
+}
+
+/// Elements that have no end.
+const VOID: [&str; 2] = ["meta", "br"];
+
+/// Checks that each element ends where it should.
+fn assert_well_formed(page: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page;
+    while let Some(at) = rest.find('<') {
+        rest = &rest[at + 1..];
+        let end = rest.find('>').expect("a tag ends");
+        let tag = &rest[..end];
+        rest = &rest[end + 1..];
+        let name = tag
+            .trim_start_matches('/')
+            .split([' ', '\n'])
+            .next()
+            .unwrap();
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name));
+        } else if !tag.starts_with('!') && !tag.ends_with('/') && !VOID.contains(&name) {
+            open.push(name);
+            if name == "script" || name == "style" {
+                rest = &rest[rest.find("</").unwrap()..];
+            }
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn the_page_is_whole_and_loads_nothing() {
+    let page = page(&sources(), None).unwrap();
+    assert_well_formed(&page);
+    let loads = page.replace("http://www.w3.org/2000/svg", "");
+    for forbidden in ["http:", "https:", "src=", "<link", "@import", "url("] {
+        assert!(!loads.contains(forbidden), "{forbidden}");
+    }
+    assert!(page.contains("<title>a &amp; &lt;b&gt; &quot;c&quot;</title>"));
+    assert!(!page.contains("b</script>"));
+    assert!(page.contains("flitwise run x.toml --out there"));
+    for head in [
+        "Slowdown",
+        "Who sends to whom",
+        "Links",
+        "What the ranks do",
+    ] {
+        assert!(page.contains(&format!("-title\">{head}</h2>")), "{head}");
+    }
+}
+
+#[test]
+fn the_page_is_the_same_each_time() {
+    assert_eq!(page(&sources(), Some("t")), page(&sources(), Some("t")));
+}
+
+#[test]
+fn what_is_missing_has_its_command() {
+    let page = page(&sources(), None).unwrap();
+    assert!(page.contains("<code>flitwise run x.toml --explain --out DIR</code>"));
+    let error = figures(Kind::Latency, &sources()).unwrap_err().to_string();
+    assert!(error.starts_with("`there` has no curves"), "{error}");
+    assert!(
+        error.contains("; there is --kind slowdown, time, split,"),
+        "{error}"
+    );
+}
+
+#[test]
+fn every_figure_of_an_empty_run_is_missing() {
+    let empty = vec![Source::Run(Box::default())];
+    for kind in Kind::ALL {
+        assert!(figures(kind, &empty).is_err(), "{kind:?}");
+    }
+    assert_well_formed(&page(&empty, None).unwrap());
+}

@@ -1,0 +1,191 @@
+//! How latencies and messages are distributed, as tables: `latencies.csv` and `matrix.csv`. Both have a bounded
+//! number of rows, whatever the run.
+
+use super::data_table::{self, Cell, Column, ColumnKind, Table};
+use crate::config::Plan;
+use crate::config::experiment::SeriesFormat;
+use crate::fabric::spec::Tick;
+use crate::fabric::stats;
+use crate::run::Simulation;
+use crate::units::TickLength;
+use std::path::Path;
+
+/// Buckets between a power of two and the next.
+const PER_OCTAVE: u32 = 8;
+
+/// A range of latencies, and how many observations are in it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Bucket {
+    /// Its begin in nanoseconds.
+    pub from_ns: f64,
+    /// Its end, which belongs to the next.
+    pub to_ns: f64,
+    pub count: u64,
+}
+
+/// First tick of the bucket of `ticks`, and of the next one.
+fn bounds(ticks: Tick) -> [Tick; 2] {
+    let octave = ticks.max(1).ilog2();
+    let width = 1 << octave.saturating_sub(PER_OCTAVE.ilog2());
+    let from = ticks - ticks % width;
+    [from, from.saturating_add(width)]
+}
+
+/// The observations in buckets, an eighth of a power of two wide and a tick at least, in ascending order; those
+/// without observations are left out.
+pub(crate) fn buckets(latency: &stats::Latency, tick: TickLength) -> Vec<Bucket> {
+    let mut buckets: Vec<([Tick; 2], u64)> = Vec::new();
+    for (ticks, count) in latency.counts() {
+        let range = bounds(ticks);
+        match buckets.last_mut() {
+            Some((last, sum)) if *last == range => *sum = sum.saturating_add(count),
+            _ => buckets.push((range, count)),
+        }
+    }
+    let ns = |ticks: Tick| tick.ns(ticks.into());
+    let one = |([from, to], count): ([Tick; 2], u64)| Bucket {
+        from_ns: ns(from),
+        to_ns: ns(to),
+        count,
+    };
+    buckets.into_iter().map(one).collect()
+}
+
+/// A distribution of latencies and its name.
+pub(crate) struct Distribution<'a> {
+    /// `job NAME` or `SL NAME`.
+    pub of: String,
+    /// `end_to_end` or `network`.
+    pub kind: &'static str,
+    pub latency: &'a stats::Latency,
+}
+
+/// The distributions of a run that have observations: those of its jobs, then those of its service levels.
+pub(crate) fn distributions<'a>(plan: &Plan, run: &'a Simulation) -> Vec<Distribution<'a>> {
+    let jobs = run.jobs.iter().flatten().map(|job| Distribution {
+        of: format!("job {}", job.name),
+        kind: "end_to_end",
+        latency: &job.latency,
+    });
+    let names = plan.experiment.fabric.qos.service_levels.iter();
+    let levels = names.zip(&run.stats.service_levels).flat_map(|(name, sl)| {
+        let one = |kind, latency| Distribution {
+            of: format!("SL {}", name.name),
+            kind,
+            latency,
+        };
+        [
+            one("end_to_end", &sl.end_to_end),
+            one("network", &sl.network),
+        ]
+    });
+    let all = jobs.chain(levels);
+    all.filter(|one| one.latency.count() > 0).collect()
+}
+
+const fn column(name: &'static str, kind: ColumnKind) -> Column<'static> {
+    Column {
+        name,
+        kind,
+        optional: false,
+    }
+}
+
+const LATENCIES: [Column<'static>; 5] = [
+    column("of", ColumnKind::Text),
+    column("kind", ColumnKind::Text),
+    column("from_ns", ColumnKind::Real),
+    column("to_ns", ColumnKind::Real),
+    column("count", ColumnKind::Integer),
+];
+
+const MATRIX: [Column<'static>; 7] = [
+    column("job", ColumnKind::Text),
+    column("from_rank", ColumnKind::Integer),
+    column("from_last_rank", ColumnKind::Integer),
+    column("to_rank", ColumnKind::Integer),
+    column("to_last_rank", ColumnKind::Integer),
+    column("messages", ColumnKind::Integer),
+    column("bytes", ColumnKind::Integer),
+];
+
+/// Writes `latencies.csv` and, with a job, `matrix.csv` into `dir` (`docs/result.md`).
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn write_distributions(dir: &Path, plan: &Plan, run: &Simulation) -> anyhow::Result<()> {
+    let mut tables = data_table::open(dir, "latencies", SeriesFormat::Csv, &LATENCIES)?;
+    let tick = plan.experiment.fabric.units.tick;
+    for one in distributions(plan, run) {
+        for bucket in buckets(one.latency, tick) {
+            let cells = [
+                Cell::Text(&one.of),
+                Cell::Text(one.kind),
+                Cell::Real(bucket.from_ns),
+                Cell::Real(bucket.to_ns),
+                Cell::Integer(bucket.count),
+            ];
+            tables.iter_mut().try_for_each(|table| table.row(&cells))?;
+        }
+    }
+    tables.into_iter().try_for_each(Table::finish)?;
+    match run.jobs.is_empty() {
+        true => Ok(()),
+        false => write_matrix(dir, run),
+    }
+}
+
+fn write_matrix(dir: &Path, run: &Simulation) -> anyhow::Result<()> {
+    let mut tables = data_table::open(dir, "matrix", SeriesFormat::Csv, &MATRIX)?;
+    for job in run.jobs.iter().flatten() {
+        for pair in job.pairs.iter() {
+            let rank = |rank: u32| Cell::Integer(rank.into());
+            let cells = [
+                Cell::Text(&job.name),
+                rank(pair.from[0]),
+                rank(pair.from[1]),
+                rank(pair.to[0]),
+                rank(pair.to[1]),
+                Cell::Integer(pair.messages),
+                Cell::Integer(pair.bytes),
+            ];
+            tables.iter_mut().try_for_each(|table| table.row(&cells))?;
+        }
+    }
+    tables.into_iter().try_for_each(Table::finish)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_hold_all_observations() {
+        let mut latency = stats::Latency::default();
+        for ticks in [0, 1, 15, 16, 17, 1000, 1001, 1023, 5000, 70_000] {
+            latency.record(ticks);
+        }
+        let buckets = buckets(&latency, TickLength::whole(1000));
+        let found: Vec<_> = buckets
+            .iter()
+            .map(|b| (b.from_ns, b.to_ns, b.count))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (0.0, 1.0, 1),
+                (1.0, 2.0, 1),
+                (15.0, 16.0, 1),
+                (16.0, 18.0, 2),
+                (960.0, 1024.0, 3),
+                (4608.0, 5120.0, 1),
+                (65536.0, 73728.0, 1),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_last_bucket_ends() {
+        assert_eq!(bounds(Tick::MAX)[1], Tick::MAX);
+    }
+}
