@@ -94,14 +94,14 @@ if grep -q submitted "$work/3.err"; then fail "done tasks were submitted again";
 "$flitwise" study "$work/study.toml" --engine slurm --out "$work/later" --seeds 4..9 --poll 1 > "$work/4.out" 2> "$work/4.err" &
 command=$!
 for _ in $(seq 100); do
-    squeue -h --me | grep -q . && break
+    grep -q submitted "$work/4.err" && break
     sleep 0.1
 done
 kill -INT "$command" 2> /dev/null || true
 status=0
 wait "$command" || status=$?
 [ "$status" = 130 ] || fail "interrupted, it ended with $status"
-grep -q "study cancel" "$work/4.err" || fail "nobody was told how to cancel: $(cat "$work/4.err")"
+grep -q "study cancel" "$work/4.err" || fail "it does not say how to cancel: $(cat "$work/4.err")"
 "$flitwise" study cancel "$work/later"
 for _ in $(seq 100); do
     squeue -h --me | grep -q . || break
