@@ -18,7 +18,7 @@ pub use compare::compare;
 pub use estimate::{Estimate, estimate};
 pub use execute::{Prepared, StudyProgress, StudySnapshot, Unwatched};
 pub use grid::{Grid, Point};
-pub use row::{JobRow, RowStatus, RunRow, Value};
+pub use row::{BackgroundRow, JobRow, RowStatus, RunRow, Value};
 pub use tables::summary_text;
 pub use until::Studied;
 pub use write::{TABLE_FILES, json_lines, write_tables};
