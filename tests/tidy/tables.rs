@@ -29,12 +29,15 @@ fn cell(row: &Row, column: &str, form: fn(f64, f64) -> String) -> String {
     form(number("mean"), number("ci95"))
 }
 
+/// Columns of numbers of each table.
+const RATES: usize = 4;
+
 /// Lines of a Markdown table: the cells of each line in the order of the file, in which the rate varies fastest.
 fn lines(rows: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
     let mut lines: Vec<(String, Vec<String>)> = Vec::new();
     for (line, cell) in rows {
         match lines.last_mut() {
-            Some((last, cells)) if *last == line => cells.push(cell),
+            Some((last, cells)) if *last == line && cells.len() < RATES => cells.push(cell),
             _ => lines.push((line, vec![cell])),
         }
     }
