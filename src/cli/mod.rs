@@ -9,6 +9,7 @@ mod progress;
 mod qos;
 mod report;
 mod run;
+mod schema;
 mod shell;
 mod signal;
 mod study;
@@ -69,6 +70,9 @@ enum Command {
         after_help = "Example:\n  flitwise qos dtable configs/dtable-example.toml"
     )]
     Qos(qos::QosCommand),
+    /// Prints the JSON Schema (2020-12) of a document: every key with its type, meaning and unit.
+    #[command(after_help = "Example:\n  flitwise schema result > result.schema.json")]
+    Schema(schema::SchemaArgs),
     /// Prints the completions of a shell.
     #[command(
         after_help = "Example:\n  flitwise completions bash > ~/.local/share/bash-completion/completions/flitwise"
@@ -130,6 +134,7 @@ pub fn execute(cli: Cli) -> Result<(), CliError> {
         Command::Fabric(command) => fabric::run(&command),
         Command::Trace(command) => trace::run(&command),
         Command::Qos(command) => qos::run(&command),
+        Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => shell::completions(&args),
         Command::Man(args) => shell::man(&args),
     }

@@ -8,6 +8,7 @@ use flitwise_formats::quote::{cut, quoted};
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::ops::Range;
+use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -90,6 +91,11 @@ impl<'t> Document<'t> {
     /// The value at `path` (`job.0.sl`).
     pub fn get(&self, path: &str) -> Option<&DeValue<'t>> {
         value_at(&self.root, path)
+    }
+
+    /// The directory of the study file in which the value at `path` was written, if one holds it.
+    pub fn dir_of(&self, path: &str) -> Option<&'t Path> {
+        self.texts.dir(&self.span_of(path)?)
     }
 
     fn span_of(&self, path: &str) -> Option<Range<usize>> {

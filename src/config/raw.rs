@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, Unexpected, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -137,6 +138,9 @@ pub(super) struct RawVfabric {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawJob {
     pub trace: String,
+    /// Where `trace` is looked for first, if not beside the experiment.
+    #[serde(skip)]
+    pub trace_dir: Option<PathBuf>,
     pub name: Option<String>,
     pub enabled: Option<bool>,
     pub sl: Option<String>,

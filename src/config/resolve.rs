@@ -86,7 +86,10 @@ pub fn resolve_with(base: &Base, overrides: &[&Override]) -> Result<Plan, Config
     let main = (text, base.key.as_deref());
     let set_texts: Vec<usize> = overrides
         .iter()
-        .map(|set| texts.add_from(set.place.clone(), SET, set.text.as_str()))
+        .map(|set| {
+            let origin = (set.place.clone(), set.dir.clone());
+            texts.add_from(origin, SET, set.text.as_str())
+        })
         .collect();
     let default = texts.add("[baseline] default", BASELINE_DEFAULT);
     // The file named by the baseline is one more text, so it must be known before
@@ -97,7 +100,7 @@ pub fn resolve_with(base: &Base, overrides: &[&Override]) -> Result<Plan, Config
     let said = document(&texts, main, &set_texts)?;
     let mut document = said.clone();
     imply(&mut document, implied)?;
-    let raw: RawExperiment = document.read()?;
+    let raw = read_experiment(&document)?;
     let experiment = experiment(&raw, dir).map_err(|e| document.locate(e))?;
     let about = resolve_about::about(&raw).map_err(|e| document.locate(e))?;
     let series = series(&raw, &experiment).map_err(|e| document.locate(e))?;
@@ -121,6 +124,17 @@ pub fn resolve_with(base: &Base, overrides: &[&Override]) -> Result<Plan, Config
         about,
         series,
     })
+}
+
+/// The keys of a document, with the directories of the study files that name its traces.
+fn read_experiment(document: &Document<'_>) -> Result<RawExperiment, ConfigError> {
+    let mut raw: RawExperiment = document.read()?;
+    for (at, job) in raw.job.iter_mut().enumerate() {
+        job.trace_dir = document
+            .dir_of(&format!("job.{at}.trace"))
+            .map(Path::to_owned);
+    }
+    Ok(raw)
 }
 
 /// A text, or the table in it that the key names, with the texts `sets` applied in their order.
@@ -216,7 +230,7 @@ fn baselines(
     alone: bool,
     dir: &Path,
 ) -> Result<Vec<Baseline>, ConfigError> {
-    let raw: RawExperiment = base.read()?;
+    let raw = read_experiment(base)?;
     let experiment = experiment(&raw, dir).map_err(|e| base.locate(e))?;
     if raw.series != *series {
         let e = ConfigError::new(

@@ -74,6 +74,18 @@ pub(super) fn jobs(
         job.collectives = collectives;
         // Of a trace that exists.
         check_name(&job.name, || format!("job.{i}.name"))?;
+        let same = jobs.iter().find(|other| other.trace == job.trace);
+        if let Some(other) = same.filter(|other| other.trace_path != job.trace_path) {
+            return Err(ConfigError::new(
+                format!("job.{i}.trace"),
+                format!(
+                    "names `{}`, and the trace of that name in job {} is `{}`; write one of them with its whole path",
+                    job.trace_path.display(),
+                    quoted(&other.name),
+                    other.trace_path.display()
+                ),
+            ));
+        }
         jobs.push(job);
     }
     Ok(jobs)
@@ -117,7 +129,7 @@ fn one_job(
     }
     Ok(Job {
         enabled: job.enabled.unwrap_or(true),
-        trace_path: find_trace(&job.trace, dir, &key("trace"))?,
+        trace_path: find_trace(job, dir, &key("trace"))?,
         trace: job.trace.clone(),
         sl,
         vfabric: job.vfabric.clone(),
@@ -401,13 +413,17 @@ fn check_vfabrics(
     Ok(())
 }
 
-/// Relative to the experiment file, else to the current directory; or standard input. A pipe will do.
-fn find_trace(trace: &str, dir: &Path, key: &str) -> Result<PathBuf, ConfigError> {
+/// Relative to the study file that names it, else to the experiment file, else to the current directory; or
+/// standard input. A pipe will do.
+fn find_trace(job: &RawJob, dir: &Path, key: &str) -> Result<PathBuf, ConfigError> {
+    let trace = job.trace.as_str();
     let here = PathBuf::from(trace);
     if trace == STDIN {
         return Ok(here);
     }
-    let places = [dir.join(trace), here];
+    let of_study = job.trace_dir.as_ref().map(|dir| dir.join(trace));
+    let mut places: Vec<PathBuf> = of_study.into_iter().collect();
+    places.extend([dir.join(trace), here]);
     let readable = |path: &&PathBuf| path.metadata().is_ok_and(|meta| !meta.is_dir());
     if let Some(found) = places.iter().find(readable) {
         return Ok(found.clone());
@@ -416,13 +432,15 @@ fn find_trace(trace: &str, dir: &Path, key: &str) -> Result<PathBuf, ConfigError
         let problem = format!("`{}` {}", found.display(), directory(found));
         return Err(ConfigError::new(key, problem));
     }
-    Err(ConfigError::new(
-        key,
-        format!(
-            "no trace {}, neither beside the experiment file nor in the current directory",
-            quoted(trace)
-        ),
-    ))
+    let beside = match job.trace_dir {
+        Some(_) => "beside the study file nor beside the experiment file",
+        None => "beside the experiment file",
+    };
+    let problem = format!(
+        "no trace {}, neither {beside} nor in the current directory",
+        quoted(trace)
+    );
+    Err(ConfigError::new(key, problem))
 }
 
 /// `hpl-16` of `traces/hpl-16.vef.gz`, `stdin` of standard input.

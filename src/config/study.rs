@@ -60,6 +60,8 @@ pub struct Override {
     pub text: String,
     /// Where the value was written; `None`: as `--set` on the command line.
     pub(super) place: Option<Box<Location>>,
+    /// Where traces that it names are looked for first; `None`: where those of the experiment are.
+    pub(super) dir: Option<PathBuf>,
 }
 
 impl Override {
@@ -69,6 +71,7 @@ impl Override {
         Self {
             text: text.to_owned(),
             place: None,
+            dir: None,
         }
     }
 
@@ -236,6 +239,7 @@ impl Study {
             overrides: vec![Override {
                 text: format!("{key}={value}"),
                 place: place(start + span.start, start + span.end),
+                dir: None,
             }],
         });
         let axis = Axis {

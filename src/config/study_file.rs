@@ -76,6 +76,7 @@ pub(super) fn parse(shown: &str, name: &str, text: &str, dir: &Path) -> Result<S
     let raw: RawStudy = document.read()?;
     let file = File {
         document: &document,
+        dir,
     };
     let base = match &raw.experiment {
         RawBase::File(path) => {
@@ -119,6 +120,8 @@ pub(super) fn parse(shown: &str, name: &str, text: &str, dir: &Path) -> Result<S
 /// A study file.
 struct File<'a, 't> {
     document: &'a Document<'t>,
+    /// Its directory.
+    dir: &'a Path,
 }
 
 impl<'t> File<'_, 't> {
@@ -135,6 +138,7 @@ impl<'t> File<'_, 't> {
             Ok(_) => Ok(Override {
                 text: format!("{key}={written}"),
                 place,
+                dir: Some(self.dir.to_owned()),
             }),
             Err(_) => {
                 let problem = "must be written as one value: a list in [ ], tables in { }";
@@ -245,6 +249,7 @@ impl<'t> File<'_, 't> {
                     overrides: vec![Override {
                         text: format!("{key}={text}"),
                         place: place.clone(),
+                        dir: None,
                     }],
                     label: text,
                 };

@@ -2,6 +2,7 @@
 
 use super::error::Location;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 /// The texts that a document is made of. Byte positions count through all of
 /// them, in order.
@@ -17,18 +18,21 @@ struct Source {
     base: usize,
     /// Where it was taken from, if that is what messages show.
     place: Option<Box<Location>>,
+    /// Directory of the study file that it was taken from.
+    dir: Option<PathBuf>,
 }
 
 impl Texts {
     /// Adds a text and returns its index.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
-        self.add_from(None, name, text)
+        self.add_from((None, None), name, text)
     }
 
-    /// As [`add`](Self::add); messages about the text show `place` instead.
+    /// As [`add`](Self::add); messages about the text show `place` instead, and traces that it names are
+    /// looked for in `dir` first.
     pub fn add_from(
         &mut self,
-        place: Option<Box<Location>>,
+        (place, dir): (Option<Box<Location>>, Option<PathBuf>),
         name: impl Into<String>,
         text: impl Into<String>,
     ) -> usize {
@@ -39,6 +43,7 @@ impl Texts {
             text: text.into(),
             base,
             place,
+            dir,
         });
         self.sources.len() - 1
     }
@@ -61,6 +66,12 @@ impl Texts {
                 .get(span.start - s.base..span.end.max(s.base) - s.base)
         });
         text.unwrap_or_default()
+    }
+
+    /// The directory of the study file that `span` was taken from.
+    pub fn dir(&self, span: &Range<usize>) -> Option<&Path> {
+        let source = self.sources.iter().rev().find(|s| s.base <= span.start)?;
+        source.dir.as_deref()
     }
 
     /// The place of `span`, with its line.

@@ -20,7 +20,7 @@ pub use compare::compare;
 pub use estimate::{Estimate, estimate};
 pub use execute::{Engine, Here, Prepared, StudyProgress, StudySnapshot, Unwatched};
 pub use grid::{Grid, Point};
-pub use row::{JobRow, RowStatus, RunRow, Value};
+pub use row::{BackgroundRow, JobRow, RowStatus, RunRow, Value};
 pub use tables::summary_text;
 pub use tasks::{StudyTask, TaskEnd, distinct_tasks, run_tasks};
 pub use until::Studied;

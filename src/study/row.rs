@@ -2,6 +2,7 @@
 
 use crate::config::Plan;
 use crate::fabric::stats::Latency;
+use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
 use crate::results::nic_rate::NicRate;
 use crate::results::split::{last_job, reference_ps};
@@ -109,6 +110,14 @@ pub(super) const JOB_COLUMNS: [(&str, bool); 9] = [
     ("latency_p99_ns", false),
 ];
 
+/// Columns of [`BackgroundRow::values`].
+pub(super) const BACKGROUND_COLUMNS: [(&str, bool); 4] = [
+    ("created_messages_count", true),
+    ("delivered_messages_count", true),
+    ("offered_gbit_per_s", false),
+    ("accepted_gbit_per_s", false),
+];
+
 /// A run, or one of its loads.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -129,6 +138,18 @@ pub struct RunRow {
     pub record: String,
     /// Its jobs.
     pub jobs: Vec<JobRow>,
+    /// Its background flows, in the order of the experiment.
+    pub background: Vec<BackgroundRow>,
+}
+
+/// A background flow of a run.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct BackgroundRow {
+    /// Its service level.
+    pub sl: String,
+    /// A number per column.
+    pub values: Vec<Value>,
 }
 
 /// A job of a run.
@@ -154,6 +175,7 @@ impl RunRow {
             values: vec![Value::Empty; RUN_COLUMNS.len()],
             record,
             jobs: Vec::new(),
+            background: Vec::new(),
         }
     }
 
@@ -189,6 +211,7 @@ pub(super) fn rows(
                 reason,
                 record: record(Run::Load(at)),
                 jobs: Vec::new(),
+                background: background_rows(plan, run, status),
             }
         };
         return loads.map(one).collect();
@@ -206,6 +229,7 @@ pub(super) fn rows(
             RowStatus::Complete => job_rows(plan, result),
             _ => Vec::new(),
         },
+        background: background_rows(plan, &result.main, status),
     }]
 }
 
@@ -314,4 +338,28 @@ fn job_rows(plan: &Plan, result: &RunResult) -> Vec<JobRow> {
     };
     jobs.filter_map(|(at, outcome)| Some(one((at, outcome.as_ref()?))))
         .collect()
+}
+
+/// In the order of the experiment; rates are of all NICs together.
+fn background_rows(plan: &Plan, run: &Simulation, status: RowStatus) -> Vec<BackgroundRow> {
+    if status != RowStatus::Complete {
+        return Vec::new();
+    }
+    let experiment = &plan.experiment;
+    let fabric = &experiment.fabric;
+    let nics = f64::from(fabric.topology.nics());
+    let rate = |units| {
+        let load = per_slot(experiment, &run.stats, units);
+        Value::Real(NicRate::of(experiment).gbit_per_s(load) * nics)
+    };
+    let one = |flow: &BackgroundOutcome| BackgroundRow {
+        sl: fabric.qos.service_levels[usize::from(flow.sl)].name.clone(),
+        values: vec![
+            Value::Integer(flow.messages),
+            Value::Integer(flow.messages_delivered),
+            rate(flow.units),
+            rate(flow.units_delivered),
+        ],
+    };
+    run.background.iter().map(one).collect()
 }

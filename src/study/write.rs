@@ -2,7 +2,7 @@
 
 use super::aggregate::{Group, MEASURES, Mean, differences, groups};
 use super::grid::Grid;
-use super::row::{JOB_COLUMNS, RUN_COLUMNS, RunRow, Value};
+use super::row::{BACKGROUND_COLUMNS, JOB_COLUMNS, RUN_COLUMNS, RunRow, Value};
 use super::tables::{latex, markdown, summary_text};
 use super::until::Studied;
 use crate::config::StudyFormat;
@@ -22,13 +22,15 @@ pub const SCHEMA: &str = "flitwise-study-1";
 pub const SLOWEST_RUN: &str = "slowest-run";
 
 /// The files of a study, beside its records.
-pub const TABLE_FILES: [&str; 14] = [
+pub const TABLE_FILES: [&str; 16] = [
     "study.json",
     "runs.csv",
     "runs.parquet",
     "runs.jsonl",
     "jobs.csv",
     "jobs.parquet",
+    "background.csv",
+    "background.parquet",
     "points.csv",
     "points.parquet",
     "differences.csv",
@@ -57,6 +59,7 @@ pub fn write_tables(dir: &Path, studied: &Studied) -> anyhow::Result<()> {
     for sheet in [
         runs(studied),
         jobs(studied),
+        background(studied),
         points(&studied.grid, &groups),
         paired(&studied.grid, &groups),
     ] {
@@ -256,6 +259,31 @@ fn jobs(studied: &Studied) -> Sheet {
             cells.push(Kept::Number(Value::Integer(row.seed)));
             cells.push(Kept::Text(job.job.clone()));
             cells.extend(job.values.iter().map(|&value| Kept::Number(value)));
+            sheet.rows.push(cells);
+        }
+    }
+    sheet
+}
+
+fn background(studied: &Studied) -> Sheet {
+    let mut more = vec![
+        ("seed", ColumnKind::Integer),
+        ("load", ColumnKind::Text),
+        ("background", ColumnKind::Integer),
+        ("sl", ColumnKind::Text),
+    ];
+    more.extend(BACKGROUND_COLUMNS.map(|(name, integer)| (name, kind(integer))));
+    let grid = &studied.grid;
+    let mut sheet = Sheet::new("background", &["run", "point"], grid, &more);
+    for (row, number) in studied.rows.iter().zip(numbers(&studied.rows)) {
+        for (at, flow) in row.background.iter().enumerate() {
+            let mut cells = vec![Kept::integer(number), Kept::integer(row.point + 1)];
+            cells.extend(labels(grid, row.point));
+            cells.push(Kept::Number(Value::Integer(row.seed)));
+            cells.push(text_or_empty(row.load.as_deref()));
+            cells.push(Kept::integer(at));
+            cells.push(Kept::Text(flow.sl.clone()));
+            cells.extend(flow.values.iter().map(|&value| Kept::Number(value)));
             sheet.rows.push(cells);
         }
     }

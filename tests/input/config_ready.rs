@@ -1,15 +1,15 @@
-//! The experiments and DTable specifications under `configs/` can be loaded as they are.
+//! The experiments, studies and DTable specifications under `configs/` can be loaded as they are.
 
-use flitwise::config::{load, load_dtable};
+use flitwise::config::{Study, load, load_dtable};
 use flitwise::results::DTableReport;
+use flitwise::study::Grid;
 use std::path::Path;
 
 #[test]
 fn ready_experiments_load() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
     let mut count = 0;
-    let dirs = [dir.clone(), dir.join("interference")];
-    for entry in dirs.iter().flat_map(|dir| std::fs::read_dir(dir).unwrap()) {
+    for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|e| e != "toml") {
             continue;
@@ -46,4 +46,34 @@ fn ready_experiments_load() {
         load(&path, &sets).unwrap_or_else(|e| panic!("{e}"));
     }
     assert!(count >= 16, "{count}");
+}
+
+/// Every point of every shipped study resolves.
+#[test]
+fn ready_studies_load() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut count = 0;
+    for entry in std::fs::read_dir(root.join("configs/studies")).unwrap() {
+        let path = entry.unwrap().path();
+        let study = Study::load(&path).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(study.name, path.file_stem().unwrap().to_string_lossy());
+        assert!(
+            study.description.is_some() && !study.tags.is_empty(),
+            "{}",
+            path.display()
+        );
+        let name = study.name.clone();
+        let grid = Grid::of(study).unwrap();
+        for point in 0..grid.points.len() {
+            match grid.plan(point, Some(1)) {
+                Ok(_) => count += 1,
+                // Traces that its head says how to generate; nothing else may be wrong.
+                Err(e) => assert!(
+                    e.to_string().contains("no trace `") && name == "background-512",
+                    "{e}"
+                ),
+            }
+        }
+    }
+    assert!(count > 300, "{count}");
 }

@@ -9,7 +9,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::common::data::data;
-use flitwise::config::{Plan, load, resolve_text};
+use flitwise::config::{Plan, resolve_text};
 use flitwise::replay::outcome::JobOutcome;
 use flitwise::run::{Control, Simulation, Status, run_plan};
 use flitwise_formats::vef::{Reader, Record, write};
@@ -295,23 +295,41 @@ fn the_large_third_party_trace_replays_whole() {
     check_alone(&LARGE_COUNTS, &run(&trace, TREE, "", ""), &compute, LARGE);
 }
 
-/// Time of a job in `job` against background in `background`, with packets of one
-/// size everywhere, so that only the scheduler tells the levels apart.
+/// A job beside background traffic, with packets of one size everywhere, so that only the scheduler tells the
+/// levels apart.
+const EQUAL_PACKETS: &str = r#"
+    fabric = { preset = "opa-gen1", topology = { kind = "k-ary-n-tree", k = 8, n = 2 } }
+    baseline.enabled = false
+    [qos]
+    service_levels = [
+      { name = "VO", tc = 0, scs = [0, 1], mtu = "128B", share = 0.1 },
+      { name = "VI", tc = 1, scs = [2, 3], mtu = "256B", share = 0.3 },
+      { name = "CL", tc = 2, scs = [4, 5], mtu = "512B", share = 0.5 },
+      # BE shares its VLs with BK and would have more space reserved there.
+      { name = "BE", tc = 3, scs = [6, 7], mtu = "512B", share = 0.05 },
+      { name = "BK", tc = 4, scs = [8, 9], mtu = "512B", share = 0.05 },
+    ]
+    sc2vl = [0, 1, 2, 3, 4, 5, 6, 7, 6, 7]
+    dtable = { entries = 128, gmtu = "1KiB", w = 8, k = 2, distances = { VO = 2, VI = 4, CL = 8, BE = 16, BK = 16 } }
+    [[job]]
+    trace = "traces/hpl-16.vef.gz"
+    placement = "random"
+    compute_scale = 0
+    [[background]]
+    rate = 0.2
+    message = "512B"
+"#;
+
 fn time_of(trace: &str, job: &str, background: &str, scheduler: &str) -> u64 {
-    let base =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/interference/tree-equal-packets.toml");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let sets = [
-        format!("job.0.trace=\"../../traces/{trace}\""),
+        format!("job.0.trace=\"traces/{trace}\""),
         format!("job.0.sl={job}"),
         format!("background.0.sl={background}"),
-        "background.0.rate=0.2".to_owned(),
         format!("qos.scheduler={scheduler}"),
-        // BE shares its VLs with BK and would have more space reserved there.
-        "qos.service_levels.3.mtu=\"512B\"".to_owned(),
-        "baseline.enabled=false".to_owned(),
     ];
-    let plan = load(&base, &sets).unwrap_or_else(|e| panic!("{e}"));
-    let run = simulate(&plan, trace);
+    let plan = resolve_text("equal.toml", EQUAL_PACKETS, root, &sets);
+    let run = simulate(&plan.unwrap_or_else(|e| panic!("{e}")), trace);
     assert_eq!(run.status, Status::Complete, "{trace}");
     run.jobs[0].as_ref().unwrap().execution_ps
 }

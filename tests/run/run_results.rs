@@ -1,9 +1,7 @@
-//! What `flitwise run` leaves behind: the same bytes every time, every key documented,
-//! and results of a frozen fabric that say so.
+//! What `flitwise run` leaves behind: the same bytes every time, and results of a frozen fabric that
+//! say so.
 
 use serde_json::Value;
-use std::collections::BTreeSet;
-use std::path::Path;
 use std::process::{Command, Output};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -114,77 +112,6 @@ fn a_flow_of_rate_0_changes_nothing() {
             ]))
         };
         assert_eq!(with(&[one]), with(&[one, silent]), "{config}");
-    }
-}
-
-#[test]
-fn every_key_of_a_result_is_documented() {
-    let document = std::fs::read_to_string(Path::new(ROOT).join("docs/result.md")).unwrap();
-    let json = result(&[
-        "run",
-        "configs/hpl-16-tree.toml",
-        "--set",
-        TRACE,
-        "--set",
-        "job.0.compute_scale=0.1",
-        "--explain",
-        "--json",
-    ]);
-    let curve = result(&[
-        "run",
-        "configs/validation-004-neighbour.toml",
-        "--set",
-        "measure.loads=[0.1]",
-        "--json",
-    ]);
-    let mut keys = BTreeSet::new();
-    collect(&json, "", &mut keys);
-    collect(&curve, "", &mut keys);
-    assert!(keys.len() > 80, "only {} keys", keys.len());
-    let missing: Vec<_> = keys
-        .iter()
-        .filter(|key| !document.contains(&format!("`{key}`")))
-        .collect();
-    assert!(missing.is_empty(), "docs/result.md lacks {missing:#?}");
-}
-
-/// Paths of all keys: lists are `[]`, service levels by name `<SL>`.
-fn collect(value: &Value, path: &str, keys: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(map) => {
-            for (key, value) in map {
-                // The experiment of a baseline has the form of the run's experiment.
-                if path == "baselines[]" && key == "experiment" {
-                    keys.insert("baselines[].experiment".into());
-                    continue;
-                }
-                // One row names the parts of all.
-                if path.starts_with("explanation[]") && key == "parts" {
-                    keys.insert(format!("{path}.parts"));
-                    let parts = value.as_object().unwrap().keys();
-                    keys.extend(parts.cloned());
-                    continue;
-                }
-                let by_level = ["latency_ns", "curve[].service_levels"];
-                let name = if by_level.contains(&path) {
-                    "<SL>"
-                } else {
-                    key
-                };
-                let path = match path {
-                    "" => name.to_owned(),
-                    _ => format!("{path}.{name}"),
-                };
-                collect(value, &path, keys);
-                keys.insert(path);
-            }
-        }
-        Value::Array(list) => {
-            for value in list {
-                collect(value, &format!("{path}[]"), keys);
-            }
-        }
-        _ => {}
     }
 }
 

@@ -201,3 +201,99 @@ fn jobs_beside_one_another_share_their_baselines() {
     assert_eq!(baselines[0], baselines[1]);
     assert_ne!(baselines[1], baselines[2]);
 }
+
+/// Copies of one trace, so that a path tells which of them was found.
+fn files_of_a_study(dir: &Path) {
+    const TWO_JOBS: &str = "fabric.topology = { kind = \"k-ary-n-tree\", k = 4, n = 2 }\n\
+                            [[job]]\ntrace = \"both.vef\"\n[[job]]\nname = \"other\"\ntrace = \"far.vef\"\nshare_nics = true\n";
+    const STUDY: &str = "experiment = \"experiment/e.toml\"\n[[axis]]\nname = \"trace\"\n[axis.variants]\n\
+                         near = { \"job.0.trace\" = \"near.vef\" }\nfar = { \"job.0.trace\" = \"far.vef\" }\n\
+                         both = { \"job.0.trace\" = \"both.vef\" }\nas-it-is = {}\n";
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/experiments/tiny.vef");
+    std::fs::create_dir(dir.join("experiment")).unwrap();
+    for name in [
+        "near.vef",
+        "both.vef",
+        "experiment/far.vef",
+        "experiment/both.vef",
+    ] {
+        std::fs::copy(&trace, dir.join(name)).unwrap();
+    }
+    std::fs::write(dir.join("experiment/e.toml"), TWO_JOBS).unwrap();
+    std::fs::write(dir.join("s.toml"), STUDY).unwrap();
+}
+
+#[test]
+fn a_trace_is_looked_for_beside_the_file_that_names_it() {
+    let dir = tempfile::tempdir().unwrap();
+    files_of_a_study(dir.path());
+    let grid = Grid::of(Study::load(&dir.path().join("s.toml")).unwrap()).unwrap();
+    let found = [
+        "near.vef",
+        "experiment/far.vef",
+        "both.vef",
+        "experiment/both.vef",
+    ];
+    for (point, found) in found.iter().enumerate() {
+        let plan = grid.plan(point, None).unwrap();
+        assert_eq!(plan.experiment.jobs[0].trace_path, dir.path().join(found));
+        // Baselines replay the same traces.
+        assert_eq!(
+            plan.baselines[0].experiment.jobs[0].trace_path,
+            dir.path().join(found)
+        );
+    }
+    // Of two traces with one name, results could not tell which is which.
+    let mut study = Study::load(&dir.path().join("s.toml")).unwrap();
+    study.set("job.1.trace=both.vef");
+    let grid = Grid::of(study).unwrap();
+    let wrong = grid.plan(2, None).unwrap_err().to_string();
+    assert!(
+        wrong.contains("job.1.trace: names `") && wrong.contains("whole path"),
+        "{wrong}"
+    );
+    std::fs::remove_file(dir.path().join("near.vef")).unwrap();
+    let wrong = grid.plan(0, None).unwrap_err().to_string();
+    assert!(
+        wrong.contains(
+            "no trace `near.vef`, neither beside the study file nor beside the experiment"
+        ),
+        "{wrong}"
+    );
+}
+
+/// Flows of a run: together they carry what the run says that the fabric carried.
+#[test]
+fn background_flows_have_rows_of_their_own() {
+    let curve = r#"
+        fabric.topology = { kind = "single", nics = 8 }
+        background = [{ rate = 0.4 }, { rate = 0.2, pattern = "neighbour" }]
+        measure = { loads = [0.5, 1], warm_up = "1us", max_warm_up = "1us", batch = "100ns", window = "5us" }
+    "#;
+    let mut study = study(curve);
+    study.vary("background.1.rate=0,0.2").unwrap();
+    let studied = run(study, &mut Session::new(1), 1, &Unwatched);
+    assert_eq!(studied.rows.len(), 4);
+    for row in &studied.rows {
+        let flows: Vec<f64> = (row.background.iter())
+            .map(|flow| flow.values[3].real().unwrap())
+            .collect();
+        let all = row.value("throughput_gbit_per_s_per_nic").unwrap() * 8.0;
+        let sum: f64 = flows.iter().sum();
+        assert!(
+            flows.len() == 2 && (sum - all).abs() < 1e-3 * all,
+            "{flows:?} {all}"
+        );
+        assert_eq!(flows[1] > 0.0, row.point == 1);
+    }
+    let written = tables(&studied);
+    let csv = String::from_utf8(written["background.csv"].clone()).unwrap();
+    assert_eq!(csv.lines().count(), 9, "{csv}");
+    assert!(
+        csv.lines()
+            .nth(2)
+            .unwrap()
+            .starts_with("1,1,0,1,0.5,1,default,"),
+        "{csv}"
+    );
+}

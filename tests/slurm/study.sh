@@ -103,11 +103,13 @@ wait "$command" || status=$?
 [ "$status" = 130 ] || fail "interrupted, it ended with $status"
 grep -q "study cancel" "$work/4.err" || fail "it does not say how to cancel: $(cat "$work/4.err")"
 "$flitwise" study cancel "$work/later"
+# Elements that the killed daemons had may stay in the queue for longer.
+queued() { squeue -h --me -o %j | grep -q "^$(cat "$work/later/cluster/name")"; }
 for _ in $(seq 100); do
-    squeue -h --me | grep -q . || break
+    queued || break
     sleep 0.1
 done
-if squeue -h --me | grep -q .; then fail "elements are left: $(squeue -h --me)"; fi
+if queued; then fail "elements are left: $(squeue -h --me)"; fi
 "$flitwise" study cancel "$work/later" | grep -q "no element" || fail "cancelled twice"
 say "cancelled"
 

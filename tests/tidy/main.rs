@@ -6,3 +6,4 @@ mod bless;
 
 mod docs;
 mod seams;
+mod tables;

@@ -1,0 +1,49 @@
+"""Reads what Flitwise writes: results of runs, studies, time series and timelines.
+
+    import flitwise
+
+    study = flitwise.load("background.study")
+    for pair in study.pairs("scheduler", "slowdown_ratio"):
+        print(pair.labels, pair.difference)
+
+Everything is plain Python. ``Table.to_pandas()`` needs pandas, Parquet files need pyarrow.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Union
+
+from .errors import FlitwiseError
+from .result import Result
+from .statistics import Mean, mean_ci95
+from .study import Axis, Pair, Study
+from .table import Row, Table, Value, read_table, unit
+
+__all__ = [
+    "Axis",
+    "FlitwiseError",
+    "Mean",
+    "Pair",
+    "Result",
+    "Row",
+    "Study",
+    "Table",
+    "Value",
+    "load",
+    "mean_ci95",
+    "read_table",
+    "unit",
+]
+
+
+def load(path: "Union[str, os.PathLike[str]]") -> Union[Result, Study]:
+    """Reads a study directory, a result directory or a ``result.json``.
+
+    Returns a :class:`Study` or a :class:`Result`, by what is there.
+    """
+    place = Path(path)
+    if place.name == "study.json" or (place / "study.json").is_file():
+        return Study(place)
+    return Result(place)

@@ -1,0 +1,121 @@
+"""The result of a run: ``result.json`` and the tables beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Union
+
+from .errors import FlitwiseError
+from .table import Table, find_table
+
+if TYPE_CHECKING:
+    import os
+
+#: The layout that this package reads.
+SCHEMA = "flitwise-result-1"
+
+
+def read_json(place: Path, schema: str, what: str) -> Dict[str, Any]:
+    """An object whose ``schema`` is this one."""
+    try:
+        document = json.loads(place.read_text(encoding="utf-8"))
+    except OSError as e:
+        raise FlitwiseError(f"{place} cannot be read: {e.strerror or e}; {what}") from e
+    except ValueError as e:
+        raise FlitwiseError(f"{place} is no JSON: {e}; it was cut or edited") from e
+    found = document.get("schema") if isinstance(document, dict) else None
+    if found != schema:
+        raise FlitwiseError(f"{place} has the schema {found!r}, and this package reads {schema!r}; take the one of that version")
+    return document
+
+
+class Result(Mapping[str, Any]):
+    """``result.json``, with the keys of docs/result.md: ``result["slowdown"]``, ``result["jobs"][0]["name"]``."""
+
+    def __init__(self, path: "Union[str, os.PathLike[str]]"):
+        place = Path(path)
+        if place.is_dir():
+            place = place / "result.json"
+        what = "give a file that `flitwise run --json` printed, or a directory that `flitwise run --out` wrote"
+        #: The file.
+        self.path = place
+        #: The document.
+        self.data = read_json(place, SCHEMA, what)
+
+    def __getitem__(self, key: str) -> Any:
+        return self.data[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.data)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __repr__(self) -> str:
+        return f"<Result {self.path}: {self.status}>"
+
+    @property
+    def status(self) -> str:
+        """``complete``, ``interrupted``, ``stalled`` or ``saturated``."""
+        return str(self.data["status"])
+
+    @property
+    def name(self) -> Optional[str]:
+        """What the experiment is called."""
+        return (self.data.get("about") or {}).get("name")
+
+    def job(self, name: Optional[str] = None) -> Dict[str, Any]:
+        """The job of this name; the only one if none is given."""
+        return _named(self.data["jobs"], "name", name, self.path, "job")
+
+    def explanation(self, job: Optional[str] = None) -> Dict[str, Any]:
+        """Why a job takes as long as it does: only of a run with ``--explain``."""
+        found = self.data.get("explanation")
+        if not found:
+            raise FlitwiseError(f"{self.path} has no explanation; run the experiment with --explain, to its end")
+        return _named(found, "job", job, self.path, "explanation")
+
+    def parts(self, job: Optional[str] = None) -> Dict[str, int]:
+        """What the time of a job was for, in ps, as its explanation says; the parts add up to its total."""
+        return dict(self.explanation(job)["parts"])
+
+    def table(self, name: str) -> Table:
+        """A table beside the result: ``links``, ``curve``, or a time series: ``flows``, ``port_vls``, ``sources``."""
+        return find_table(self.path.parent, name)
+
+    @property
+    def curve(self) -> Table:
+        """Loads with their throughput and latency, a row per load and service level."""
+        rows = []
+        for point in self.data["curve"]:
+            flat = {key: value for key, value in point.items() if not isinstance(value, dict)}
+            for sl, level in point["service_levels"].items():
+                row = dict(flat, sl=sl)
+                for key, value in level.items():
+                    if isinstance(value, dict):
+                        row.update({f"{_stem(key)}_{inner}{_end(key)}": cell for inner, cell in value.items()})
+                    elif not key.endswith(("_ns", "_interval")):
+                        row[f"sl_{key}"] = value
+                rows.append(row)
+        columns = list(dict.fromkeys(column for row in rows for column in row))
+        return Table(f"the curve of {self.path}", columns, [{c: row.get(c) for c in columns} for row in rows])
+
+
+def _stem(key: str) -> str:
+    return key[:-3] if key.endswith("_ns") else key
+
+
+def _end(key: str) -> str:
+    return "_ns" if key.endswith("_ns") else ""
+
+
+def _named(entries: List[Dict[str, Any]], key: str, name: Optional[str], path: Path, what: str) -> Dict[str, Any]:
+    names = [entry[key] for entry in entries]
+    if name is None and len(entries) == 1:
+        return entries[0]
+    if name is None:
+        raise FlitwiseError(f"{path} has {len(entries)} jobs; name one of {', '.join(names) or 'none'}")
+    if name not in names:
+        raise FlitwiseError(f"{path} has no {what} of a job {name!r}; there are {', '.join(names) or 'none'}")
+    return entries[names.index(name)]

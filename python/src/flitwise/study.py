@@ -1,0 +1,175 @@
+"""A study: its axes and its tables, and differences that are paired by seed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple, Union
+
+from .errors import FlitwiseError
+from .result import read_json
+from .statistics import Mean, mean_ci95
+from .table import Row, Table, Value, find_table
+
+if TYPE_CHECKING:
+    import os
+
+#: The layout that this package reads.
+SCHEMA = "flitwise-study-1"
+
+
+class Axis(NamedTuple):
+    """What varies."""
+
+    name: str
+    #: Its column in the tables.
+    column: str
+    #: The labels of its settings.
+    labels: List[str]
+    #: The label that the others are compared with.
+    reference: str
+
+
+class Pair(NamedTuple):
+    """Runs that differ in one axis alone, with the same seeds."""
+
+    #: The labels on all axes, by column; the one that differs has the compared setting.
+    labels: Dict[str, Value]
+    #: The load, of a study without jobs.
+    load: Value
+    #: The setting compared with.
+    reference: Value
+    #: ``(seed, value, value of the reference)``
+    seeds: List[Tuple[int, float, float]]
+
+    @property
+    def difference(self) -> Mean:
+        """Value less reference, seed by seed."""
+        return mean_ci95(value - other for _, value, other in self.seeds)
+
+    @property
+    def percent(self) -> Mean:
+        """The difference in per cent of the reference, seed by seed."""
+        return mean_ci95(100 * (value - other) / other for _, value, other in self.seeds)
+
+
+class Study:
+    """A directory that ``flitwise study`` wrote."""
+
+    def __init__(self, path: "Union[str, os.PathLike[str]]"):
+        place = Path(path)
+        #: The directory.
+        self.path = place.parent if place.name == "study.json" else place
+        what = "give a directory that `flitwise study` wrote (NAME.study)"
+        #: ``study.json``.
+        self.data: Dict[str, Any] = read_json(self.path / "study.json", SCHEMA, what)
+        self._tables: Dict[str, Table] = {}
+
+    def __repr__(self) -> str:
+        return f"<Study {self.name}: {self.data['points']} points, {self.data['runs']} runs>"
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.data["name"])
+
+    @property
+    def axes(self) -> List[Axis]:
+        """What varies."""
+        return [
+            Axis(axis["name"], axis["column"], [setting["label"] for setting in axis["settings"]], axis["reference"])
+            for axis in self.data["axes"]
+        ]
+
+    def axis(self, name: str) -> Axis:
+        """The axis of this name or column."""
+        for axis in self.axes:
+            if name in (axis.name, axis.column):
+                return axis
+        names = ", ".join(axis.name for axis in self.axes) or "none"
+        raise FlitwiseError(f"{self.path} has no axis {name!r}; there are {names}")
+
+    def table(self, name: str) -> Table:
+        """A table: ``runs``, ``jobs``, ``background``, ``points`` or ``differences``."""
+        if name not in self._tables:
+            self._tables[name] = find_table(self.path, name)
+        return self._tables[name]
+
+    @property
+    def runs(self) -> Table:
+        """A row for each run; of a study without jobs for each run and load."""
+        return self.table("runs")
+
+    @property
+    def jobs(self) -> Table:
+        """A row for each run and job."""
+        return self.table("jobs")
+
+    @property
+    def background(self) -> Table:
+        """A row for each run and background flow."""
+        return self.table("background")
+
+    @property
+    def points(self) -> Table:
+        """A row for each point: means over the seeds, and half their 95 % intervals."""
+        return self.table("points")
+
+    @property
+    def differences(self) -> Table:
+        """A row for each point that differs in one axis from its reference: means of paired differences."""
+        return self.table("differences")
+
+    def mean(self, column: str, **labels: Value) -> Mean:
+        """The mean of a column of ``runs`` over the seeds of the complete runs with these labels."""
+        found = [row[column] for row in self.runs.where(None, **labels) if row.get(column) is not None]
+        if not found:
+            raise FlitwiseError(f"no complete run of {self.path} has {labels} and a value of `{column}`")
+        return mean_ci95(_number(value, column) for value in found)
+
+    def pairs(self, axis: str, column: str, reference: Optional[str] = None) -> List[Pair]:
+        """Pairs the runs that differ in one axis alone, by their seeds, and compares a column of ``runs``.
+
+        The reference is that of the axis, unless another label is given. Runs without a value are left out.
+        """
+        of = self.axis(axis)
+        against = of.reference if reference is None else reference
+        if against not in of.labels:
+            raise FlitwiseError(f"axis {of.name} has no {against!r}; there are {', '.join(of.labels)}")
+        columns = [other.column for other in self.axes]
+        runs = self.runs.where(lambda row: row.get(column) is not None)
+        runs._known([column])
+        values = {_key(row, columns): _number(row[column], column) for row in runs}
+        # Labels are texts in study.json, and may be numbers in a table.
+        label = next((row[of.column] for row in self.runs if _same(row[of.column], against)), against)
+        found: Dict[Tuple[Value, ...], Pair] = {}
+        for row in runs:
+            if _same(row[of.column], against):
+                continue
+            other = values.get(_key({**row, of.column: label}, columns))
+            if other is None:
+                continue
+            labels = {name: row[name] for name in columns}
+            point = (*labels.values(), row.get("load"))
+            pair = found.setdefault(point, Pair(labels, row.get("load"), label, []))
+            pair.seeds.append((int(_number(row["seed"], "seed")), _number(row[column], column), other))
+        return list(found.values())
+
+
+def _key(row: Row, columns: List[str]) -> Tuple[Value, ...]:
+    return (*(row[column] for column in columns), row.get("load"), row["seed"])
+
+
+def _same(cell: Value, label: str) -> bool:
+    """True if a cell has this label."""
+    if isinstance(cell, (int, float)):
+        try:
+            return float(label) == float(cell)
+        except ValueError:
+            return False
+    return cell == label
+
+
+def _number(value: Value, column: str) -> float:
+    if isinstance(value, (int, float)):
+        return float(value)
+    raise FlitwiseError(f"`{column}` has no numbers but {value!r}")

@@ -1,0 +1,144 @@
+//! The tables of two pages are what the files beside them say, which studies wrote.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs");
+
+type Row = BTreeMap<String, String>;
+
+fn csv(path: &str) -> Vec<Row> {
+    let mut reader = csv::Reader::from_path(Path::new(DOCS).join(path)).unwrap();
+    reader.deserialize().map(|row| row.unwrap()).collect()
+}
+
+/// The rows of the tables of a page whose header begins so, sorted.
+fn tables(page: &str, header: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(Path::new(DOCS).join(page)).unwrap();
+    let tables = text.split("\n\n").filter(|part| part.starts_with(header));
+    let mut rows: Vec<String> = tables
+        .flat_map(|table| table.lines().skip(2).map(str::to_owned))
+        .collect();
+    rows.sort();
+    rows
+}
+
+/// Mean and half interval of a column.
+fn cell(row: &Row, column: &str, form: fn(f64, f64) -> String) -> String {
+    let number = |end: &str| row[&format!("{column}_{end}")].parse().unwrap();
+    form(number("mean"), number("ci95"))
+}
+
+/// Columns of numbers of each table.
+const RATES: usize = 4;
+
+/// Lines of a Markdown table: the cells of each line in the order of the file, in which the rate varies fastest.
+fn lines(rows: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
+    let mut lines: Vec<(String, Vec<String>)> = Vec::new();
+    for (line, cell) in rows {
+        match lines.last_mut() {
+            Some((last, cells)) if *last == line && cells.len() < RATES => cells.push(cell),
+            _ => lines.push((line, vec![cell])),
+        }
+    }
+    let text = |(line, cells): (String, Vec<String>)| format!("| {line} | {} |", cells.join(" | "));
+    lines.into_iter().map(text).collect()
+}
+
+/// The page has a table for each study and fabric, so equal lines of two fabrics are there twice.
+#[test]
+fn interference_shows_what_its_studies_found() {
+    let studies = ["background", "background-512", "background-recorded"];
+    let slowdown = |row: Row| {
+        let scheduler = if row["scheduler"] == "dtable" {
+            "DTable"
+        } else {
+            "RR"
+        };
+        let line = format!("{} | {} | {scheduler}", row["application"], row["job_in"]);
+        (
+            line,
+            cell(&row, "slowdown_ratio", |mean, half| {
+                format!("{mean:.4} ± {half:.4}")
+            }),
+        )
+    };
+    let files = studies.map(|study| csv(&format!("interference/{study}/points.csv")));
+    let mut wanted: Vec<String> = files
+        .into_iter()
+        .flat_map(|rows| lines(rows.into_iter().map(slowdown)))
+        .collect();
+    wanted.sort();
+    assert_eq!(
+        tables("interference.md", "| application | job in | scheduler |"),
+        wanted
+    );
+}
+
+#[test]
+fn interference_shows_the_paired_differences() {
+    let difference = |row: Row| {
+        let line = match (&*row["axis"], &*row["job_in"], &*row["scheduler"]) {
+            ("job in", "BK", "dtable") => "BK − CL, DTable",
+            ("scheduler", "CL", "rr") => "RR − DTable, job in CL",
+            ("scheduler", "BK", "rr") => "RR − DTable, job in BK",
+            _ => return None,
+        };
+        let form = |mean: f64, half: f64| format!("{:+.2} ± {:.2}", mean, half);
+        let cell = cell(&row, "slowdown_percentage_points", form);
+        Some((format!("{} | {line}", row["application"]), cell))
+    };
+    let files = ["background", "background-512"]
+        .map(|study| csv(&format!("interference/{study}/differences.csv")));
+    let mut wanted: Vec<String> = files
+        .into_iter()
+        .flat_map(|rows| lines(rows.into_iter().filter_map(difference)))
+        .collect();
+    wanted.sort();
+    assert_eq!(
+        tables(
+            "interference.md",
+            "| application | difference in percentage points |"
+        ),
+        wanted
+    );
+}
+
+/// Payload of a packet over its length with headers, and what a NIC of the test bed takes in Gb/s.
+const PAYLOAD: f64 = 2048.0 / 2074.0;
+const NIC: f64 = 13.1;
+
+#[test]
+fn congestion_control_shows_what_its_study_found() {
+    // Per setting and seed the rates of the flows: the victim's, then the contributors'.
+    let mut runs: BTreeMap<(Vec<i64>, String), Vec<f64>> = BTreeMap::new();
+    for row in csv("congestion-control/settings.csv") {
+        let setting =
+            ["Threshold", "CCTI_Timer", "Marking_Rate"].map(|axis| row[axis].parse().unwrap());
+        let rate: f64 = row["accepted_gbit_per_s"].parse().unwrap();
+        let key = (setting.to_vec(), row["seed"].clone());
+        runs.entry(key).or_default().push(rate * PAYLOAD);
+    }
+    let mut cells: BTreeMap<Vec<i64>, Vec<[f64; 3]>> = BTreeMap::new();
+    for ((setting, _), rates) in runs {
+        let (sum, squares) = (
+            rates[1..].iter().sum::<f64>(),
+            rates[1..].iter().map(|r| r * r).sum::<f64>(),
+        );
+        let jain = sum * sum / (rates[1..].len() as f64 * squares);
+        cells
+            .entry(setting)
+            .or_default()
+            .push([rates[0], jain, sum / NIC]);
+    }
+    let shown = |seeds: &Vec<[f64; 3]>| {
+        let mean = |at: usize| seeds.iter().map(|seed| seed[at]).sum::<f64>() / seeds.len() as f64;
+        format!("{:.1} / {:.3} / {:.2}", mean(0), mean(1), mean(2))
+    };
+    let rows = cells
+        .iter()
+        .map(|(setting, seeds)| (format!("{} | {}", setting[0], setting[1]), shown(seeds)));
+    let wanted: BTreeSet<String> = lines(rows).into_iter().collect();
+    let page = tables("congestion-control.md", "| Threshold | CCTI_Timer |");
+    assert_eq!(page.into_iter().collect::<BTreeSet<_>>(), wanted);
+}
