@@ -8,6 +8,7 @@ use jsonschema::Validator;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -306,4 +307,31 @@ fn a_wrong_document_is_refused() {
         document.pointer_mut(parent).unwrap()[key] = value;
         assert!(!validator.is_valid(&document), "{pointer}");
     }
+}
+
+#[test]
+fn studies_have_the_keys_of_their_schema() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("schemas.toml");
+    let text = format!(
+        "name = \"schemas\"\nseeds = [1, 2]\ntags = [\"a\"]\n\
+         experiment = \"{ROOT}/tests/corpus/results/single.toml\"\n\
+         [set]\n\"baseline.enabled\" = false\n\
+         [[axis]]\nname = \"case\"\n[axis.variants]\none = {{ seed = 1 }}\ntwo = {{ seed = 2 }}\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    let out = dir.path().join("out");
+    let study = Command::new(env!("CARGO_BIN_EXE_flitwise"))
+        .args(["study", "--quiet", "--out"])
+        .args([&out, &file])
+        .output()
+        .unwrap();
+    assert!(study.status.success(), "{study:?}");
+    let document = std::fs::read_to_string(out.join("study.json")).unwrap();
+    let mut document: Value = serde_json::from_str(&document).unwrap();
+    let validator = validator(&schema("study"));
+    let wrong = errors(&validator, &document);
+    assert!(wrong.is_empty(), "study.json:\n{wrong}");
+    document["axes"][0]["more"] = Value::from(1);
+    assert!(!errors(&validator, &document).is_empty());
 }
