@@ -139,3 +139,53 @@ fn every_figure_of_an_empty_run_is_missing() {
     }
     assert_well_formed(&page(&empty, None).unwrap());
 }
+
+/// A path of 10 us, by parts in ps.
+fn parts(computing: u64, queueing: i64) -> serde_json::Value {
+    json!({ "computing_ps": computing, "queueing_ps": queueing })
+}
+
+#[test]
+fn an_explanation_has_tables_of_all_that_it_says() {
+    let mut run = run();
+    run.result["explanation"] = json!([{
+        "job": "a",
+        "total_ps": 10_000_000,
+        "parts": parts(7_500_000, 2_500_000),
+        "late_partners_ps": 500_000,
+        "culprits": [{ "from": "background 0", "sl": "BK", "ps": 2_500_000 }],
+        "links": [{ "from": "nic 0", "to": "switch 0 port 0", "queueing_ps": 2_500_000,
+                    "credit_stalls_ps": 0, "throttling_ps": 0 }],
+        "ranks": [
+            { "rank": 0, "parts": parts(2_000_000, 0) },
+            { "rank": 1, "parts": parts(5_500_000, 2_500_000) },
+        ],
+        "collectives": [{ "name": "collective 3 (bcast)", "parts": parts(0, 1_250_000) }],
+        "phases": [],
+        "against_baseline": { "total_ps": 2_000_000, "parts": parts(0, 2_000_000) },
+    }]);
+    let page = page(&[Source::Run(Box::new(run))], None).unwrap();
+    assert_well_formed(&page);
+    // Cells in the order of their rows; ranks by their time.
+    let cells = |row: &[&str]| -> String {
+        let rest = row[1..].iter().map(|cell| format!("<td>{cell}</td>"));
+        format!(
+            "<th scope=\"row\">{}</th>{}",
+            row[0],
+            rest.collect::<String>()
+        )
+    };
+    let plain: String = page.lines().map(str::trim).collect();
+    for row in [
+        &["queueing", "2.500", "25.0 %", "2.000"][..],
+        &["in all", "10.000", "100.0 %", "2.000"],
+        &["of it waiting for late partners", "0.500", "5.0 %", ""],
+        &["1", "8.000", "80.0 %", "5.500", "2.500"],
+        &["collective 3 (bcast)", "1.250", "12.5 %", "0.000", "1.250"],
+        &["background 0, BK", "2.500", "25.0 %"],
+    ] {
+        assert!(plain.contains(&cells(row)), "{row:?}: {plain}");
+    }
+    let at = |text: &str| plain.find(text).unwrap();
+    assert!(at(&cells(&["1", "8.000"])) < at(&cells(&["0", "2.000"])));
+}

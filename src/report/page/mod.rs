@@ -1,5 +1,6 @@
 //! The page: figures, tables, configuration and commands in one HTML document that loads nothing.
 
+mod explanation;
 mod facts;
 mod section;
 mod tables;

@@ -1,6 +1,6 @@
 //! Sections of the page, as its template takes them.
 
-use super::tables;
+use super::{explanation, tables};
 use crate::figure::{Chart, Figure, Theme};
 use crate::report::charts::{Kind, details, figures};
 use crate::report::source::Source;
@@ -90,7 +90,7 @@ pub(super) fn of_kind(
     for run in details(sources) {
         match kinds[0] {
             Kind::Links => section.tables.extend(tables::links(run)),
-            Kind::Explanation => section.tables.extend(tables::explanation(run)),
+            Kind::Explanation => section.tables.extend(explanation::tables(run)),
             Kind::Distribution => section.tables.extend(tables::latencies(run)),
             _ => {}
         }

@@ -4,10 +4,9 @@ use super::section::Table;
 use crate::figure::{Bars, Chart, Curves, Figure, Matrix, Spans, Stacks, number};
 use crate::report::charts::hottest;
 use crate::report::source::{Distribution, LinkUse, RunSource};
-use serde_json::Value;
 
 /// Most rows of a table of links, culprits or pairs.
-const ROWS: usize = 10;
+pub(super) const ROWS: usize = 10;
 
 /// The numbers of a figure.
 pub(super) fn of_figure(figure: &Figure) -> Option<Table> {
@@ -28,7 +27,7 @@ pub(super) fn of_figure(figure: &Figure) -> Option<Table> {
 
 type Content = (Vec<String>, Vec<Vec<String>>);
 
-fn texts(texts: &[&str]) -> Vec<String> {
+pub(super) fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
@@ -155,58 +154,6 @@ pub(super) fn links(run: &RunSource) -> Vec<Table> {
     let holding = format!("Links that hold up packets: {label}");
     let holding = (!waits.is_empty()).then(|| table(holding, &waits));
     busy.into_iter().chain(holding).collect()
-}
-
-/// Whose packets were in the way, and where.
-pub(super) fn explanation(run: &RunSource) -> Vec<Table> {
-    let jobs = run.result["explanation"].as_array().into_iter().flatten();
-    let mut tables = Vec::new();
-    for job in jobs {
-        let total = job["total_ps"].as_f64().unwrap_or(0.0).max(1.0);
-        // All in one unit, so that they can be sorted.
-        let time = |ps: f64| format!("{:.3}", ps * 1e-6);
-        let name = job["job"].as_str().unwrap_or_default();
-        let list = |key: &str| job[key].as_array().map_or(&[][..], Vec::as_slice);
-        let text = |of: &Value, key: &str| of[key].as_str().unwrap_or_default().to_owned();
-        let share = |ps: f64| format!("{:.1} %", 100.0 * ps / total);
-        let culprits = list("culprits").iter().take(ROWS).map(|culprit| {
-            let ps = culprit["ps"].as_f64().unwrap_or(0.0);
-            vec![
-                format!("{}, {}", text(culprit, "from"), text(culprit, "sl")),
-                time(ps),
-                share(ps),
-            ]
-        });
-        tables.push(Table {
-            caption: format!("Whose packets {name} waited behind: {}", run.label),
-            head: texts(&["packets of", "time (µs)", "part of the whole"]),
-            rows: culprits.collect(),
-        });
-        let links = list("links").iter().take(ROWS).map(|link| {
-            let ps = |key: &str| link[key].as_f64().unwrap_or(0.0);
-            vec![
-                format!("{} → {}", text(link, "from"), text(link, "to")),
-                time(ps("queueing_ps")),
-                time(ps("credit_stalls_ps")),
-                time(ps("throttling_ps")),
-            ]
-        });
-        tables.push(Table {
-            caption: format!(
-                "Where messages of the critical path of {name} waited: {}",
-                run.label
-            ),
-            head: texts(&[
-                "link",
-                "queueing (µs)",
-                "credit stalls (µs)",
-                "throttling (µs)",
-            ]),
-            rows: links.collect(),
-        });
-    }
-    tables.retain(|table| !table.rows.is_empty());
-    tables
 }
 
 /// Counts and quantiles, to the end of a bucket.
