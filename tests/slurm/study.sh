@@ -15,6 +15,7 @@ work=$(mktemp -d)
 . tests/slurm/cluster.sh
 ended() {
     status=$?
+    pkill -KILL -f "study $work/" || true
     cluster_stop
     [ "$status" = 0 ] || tail -n 10 "$work"/*.err "$work"/cluster/*.log >&2 || true
     rm -rf "$work"
