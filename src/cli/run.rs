@@ -93,6 +93,17 @@ const MAX_SEEDS: u64 = 30;
 
 /// Runs the experiment many times.
 fn run_many(args: &RunArgs) -> Result<(), CliError> {
+    let of_one_run = [
+        ("--explain", args.explain),
+        ("--timeline", args.timeline.is_given()),
+        ("--estimate", args.estimate),
+    ];
+    if let Some((option, _)) = of_one_run.iter().find(|(_, given)| *given) {
+        return Err(CliError::BadInput(format!(
+            "{option} is for one run; leave out --seeds, --vary and --until-ci, or give the option to one of the \
+             runs: with --out the study keeps the command of the slowest in slowest-run/command.txt"
+        )));
+    }
     let file = args.experiment.as_path();
     let typed = |e| bad_config(None, &e);
     let name = file.file_stem().unwrap_or_default().to_string_lossy();

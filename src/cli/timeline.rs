@@ -26,6 +26,11 @@ pub(super) struct TimelineArgs {
 }
 
 impl TimelineArgs {
+    /// True if a timeline is asked for.
+    pub(super) fn is_given(&self) -> bool {
+        self.timeline.is_some()
+    }
+
     /// Opens the file of the timeline of `plan`, if one is asked for.
     /// With an overview in `out`, the directory of the results, if there is one.
     pub(super) fn begin<'a>(

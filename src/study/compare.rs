@@ -6,6 +6,7 @@ use crate::results::write_table;
 use anyhow::{Context, bail};
 use hashbrown::HashMap;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A study that was read back.
@@ -43,6 +44,19 @@ fn read(dir: &Path) -> anyhow::Result<Read> {
     })
 }
 
+/// An axis with several values in the runs of `one` that `another` does not have, and these values: a run
+/// of `another` would be paired with several of `one`.
+fn unshared(one: &Read, another: &Read) -> Option<(String, String)> {
+    let own = one.axes.iter().filter(|axis| !another.axes.contains(axis));
+    own.filter_map(|axis| {
+        let values = one.rows.iter().filter_map(|row| row[axis].as_str());
+        let values: BTreeSet<&str> = values.collect();
+        let all: Vec<&str> = values.into_iter().collect();
+        (all.len() > 1).then(|| (axis.clone(), all.join(", ")))
+    })
+    .next()
+}
+
 /// The runs of two studies with equal values on the axes that both have.
 struct Group {
     labels: Vec<String>,
@@ -53,9 +67,21 @@ struct Group {
 /// same values on all axes that both studies have.
 ///
 /// # Errors
-/// If a directory has no study, or nothing can be paired.
+/// If a directory has no study, one study varies what the other has no axis for, or nothing can be paired.
 pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
     let (before, after) = (read(dir)?, read(other)?);
+    for (one, its_dir, another, that_dir) in
+        [(&before, dir, &after, other), (&after, other, &before, dir)]
+    {
+        if let Some((axis, values)) = unshared(one, another) {
+            bail!(
+                "`{}` has runs with {axis} = {values}, and `{}` has no axis of that name; compare studies with \
+                 the same axes",
+                its_dir.display(),
+                that_dir.display()
+            );
+        }
+    }
     let shared = before.axes.iter().filter(|axis| after.axes.contains(axis));
     let shared: Vec<&str> = shared.map(String::as_str).collect();
     let groups = paired(&before.rows, &after.rows, &shared);

@@ -153,8 +153,8 @@ pub(super) fn reason(e: &RunError) -> String {
 
 fn foreign(task: StudyTask) -> RunError {
     RunError::Failed(anyhow::anyhow!(
-        "{task} is no task of this study: the study, a trace or the version of Flitwise has changed since \
-         the tasks were listed; list them again"
+        "{task} is no task of this study; if the study, a trace or Flitwise has changed since the tasks were \
+         listed, list them again"
     ))
 }
 

@@ -248,6 +248,25 @@ fn what_is_in_the_queue_is_not_submitted_again_and_can_be_cancelled() {
     );
     let (_, text, _) = cluster.study(&["cancel", &out]);
     assert!(text.contains("no element of this study"), "{text}");
+    // Cancelled while a command follows, it stays cancelled.
+    std::fs::write(
+        cluster.fake("queue").join("7.0"),
+        format!("7 0 {}.1\n", name.trim()),
+    )
+    .unwrap();
+    let mut following = command(&["study", &cluster.file, "--engine=slurm", "--poll=0.05"]);
+    following
+        .args(["--out", &out, "--quiet"])
+        .env("FAKE", cluster.path("fake"));
+    following.env("PATH", format!("{}:{path}", cluster.path("fake").display()));
+    let following = following.spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(cluster.study(&["cancel", &out]).0, End::Exit(0));
+    let (how, _, err) = end(following);
+    assert!(
+        how != End::Exit(0) && err.contains("the study was cancelled"),
+        "{how:?} {err}"
+    );
     let (how, _, err) = cluster.slurm("out", &[]);
     assert_eq!(how, End::Exit(0), "{err}");
     assert!(!cluster.submitted().is_empty());

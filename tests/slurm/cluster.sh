@@ -65,6 +65,8 @@ cluster_kill() {
 }
 
 cluster_stop() {
+    # Without a cluster of its own it would be that of the machine.
+    [ -n "${CLUSTER:-}" ] || return 0
     scancel --me 2>/dev/null || true
     for daemon in slurmd slurmctld munge/munged; do
         if [ -f "$CLUSTER/$daemon.pid" ]; then

@@ -117,5 +117,5 @@ def _named(entries: List[Dict[str, Any]], key: str, name: Optional[str], path: P
     if name is None:
         raise FlitwiseError(f"{path} has {len(entries)} jobs; name one of {', '.join(names) or 'none'}")
     if name not in names:
-        raise FlitwiseError(f"{path} has no {what} of a job {name!r}; there are {', '.join(names) or 'none'}")
+        raise FlitwiseError(f"{path} has no {what} of {name!r}; there is {', '.join(names) or 'none'}")
     return entries[names.index(name)]

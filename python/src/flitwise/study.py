@@ -126,13 +126,13 @@ class Study:
             raise FlitwiseError(f"no complete run of {self.path} has {labels} and a value of `{column}`")
         return mean_ci95(_number(value, column) for value in found)
 
-    def pairs(self, axis: str, column: str, reference: Optional[str] = None) -> List[Pair]:
+    def pairs(self, axis: str, column: str, reference: Union[str, float, None] = None) -> List[Pair]:
         """Pairs the runs that differ in one axis alone, by their seeds, and compares a column of ``runs``.
 
         The reference is that of the axis, unless another label is given. Runs without a value are left out.
         """
         of = self.axis(axis)
-        against = of.reference if reference is None else reference
+        against = of.reference if reference is None else str(reference)
         if against not in of.labels:
             raise FlitwiseError(f"axis {of.name} has no {against!r}; there are {', '.join(of.labels)}")
         columns = [other.column for other in self.axes]

@@ -106,6 +106,12 @@ fn lock(_: &Path) -> Result<Option<File>, CliError> {
 
 /// The tables in `dir`.
 pub(super) fn shown(dir: &Path) -> Result<String, CliError> {
+    if dir.is_dir() && !dir.join("study.json").is_file() {
+        return Err(CliError::BadInput(format!(
+            "`{}` has no study.json; name the directory of a study that has run",
+            dir.display()
+        )));
+    }
     let path = dir.join("summary.txt");
     std::fs::read_to_string(&path).map_err(|e| {
         CliError::BadInput(format!(

@@ -80,8 +80,11 @@ pub(super) fn execute(args: &DoArgs) -> Result<(), CliError> {
     let count = |is: fn(&TaskEnd) -> bool| ends.iter().filter(|end| is(end)).count();
     let interrupted = count(|end| *end == TaskEnd::Interrupted);
     tell(format_args!(
-        "{} tasks: {} done, {} recorded before, {} failed, {interrupted} stopped",
-        tasks.len(),
+        "{}: {} done, {} recorded before, {} failed, {interrupted} stopped",
+        match tasks.len() {
+            1 => "1 task".to_owned(),
+            n => format!("{n} tasks"),
+        },
         count(|end| *end == TaskEnd::Recorded),
         count(|end| *end == TaskEnd::WasRecorded),
         count(|end| matches!(end, TaskEnd::Failed(_))),

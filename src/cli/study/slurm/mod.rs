@@ -156,6 +156,7 @@ impl<'a> Slurm<'a> {
 pub(super) fn cancel(dir: &Path) -> Result<String, CliError> {
     let failed = |e: anyhow::Error| CliError::Failed(format!("{e:#}"));
     let rounds = Rounds::existing(dir)?;
+    rounds.cancel().map_err(failed)?;
     let mut live = Client.live(&rounds.prefix()).map_err(failed)?;
     live.sort_unstable();
     let jobs: HashSet<&str> = live.iter().map(|element| element.job.as_str()).collect();
@@ -278,6 +279,10 @@ impl Slurm<'_> {
             follow.collect();
             progress.update(&follow.snapshot());
             if follow.open.is_empty() || signal::first().is_some() {
+                return Ok(());
+            }
+            if self.rounds.is_cancelled() {
+                tell(format_args!("the study was cancelled"));
                 return Ok(());
             }
             match self.step(follow) {

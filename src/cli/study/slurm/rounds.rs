@@ -56,6 +56,8 @@ impl Rounds {
             let random = random.rsplit('-').next().unwrap_or_default();
             write(&file, &format!("{name}.{random}\n")).map_err(bad)?;
         }
+        // Who runs it again wants it again; mostly there is none.
+        let _ = std::fs::remove_file(dir.join("cancelled"));
         Self::read(dir)
     }
 
@@ -88,6 +90,16 @@ impl Rounds {
         let all = numbers.iter().map(|&number| Round::read(&dir, &id, number));
         let all = all.collect();
         Ok(Self { dir, id, all })
+    }
+
+    /// Makes whoever follows the study end.
+    pub(super) fn cancel(&self) -> anyhow::Result<()> {
+        write(&self.dir.join("cancelled"), "")
+    }
+
+    /// True if the study was cancelled since this command began.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.dir.join("cancelled").exists()
     }
 
     /// How the names of all arrays of the study begin.
