@@ -94,6 +94,7 @@
 //! | [`fabric::spec`] | a fabric in ticks, flits and credits, with its service levels, routing and congestion control |
 //! | [`fabric::engine`] | simulates a fabric; a [`Probe`](fabric::engine::probe::Probe) sees each step of each packet |
 //! | [`fabric::analysis`] | routes, loads of links, bisection and possible deadlocks, without a simulation |
+//! | [`oblivious`] | static congestion of routes: what patterns of traffic share, without a simulation |
 //! | [`replay`] | jobs and synthetic flows as messages; collectives as their algorithms |
 //! | [`generate`] | writes traces of common kernels |
 //! | [`formats`] | reads, checks and writes trace files (the crate `flitwise-formats`) |
@@ -124,6 +125,7 @@ pub mod explain;
 pub mod fabric;
 pub mod figure;
 pub mod generate;
+pub mod oblivious;
 pub mod random;
 pub mod replay;
 #[cfg(feature = "report")]

@@ -1,0 +1,155 @@
+//! A graph with its forwarding tables, and the routes that follow from both.
+
+use super::graph::{EdgeId, Graph, GraphBuilder, HostId, NetworkError, Node, NodeId, NodeKind};
+use super::tables::Tables;
+use crate::fabric::analysis::Routes;
+use crate::fabric::ids::{NicId, PortId, SwitchId};
+use crate::fabric::spec::FabricSpec;
+use crate::fabric::topology::Peer;
+
+/// A graph with forwarding tables.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Network {
+    /// Hosts, switches, cables.
+    pub graph: Graph,
+    /// Where packets go.
+    pub tables: Tables,
+}
+
+/// Why a pair has no route.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Lost {
+    /// The switch has no entry for the destination.
+    NoEntry(NodeId),
+    /// The route ends at a host that is not the destination.
+    WrongHost(NodeId),
+    /// The route comes back to this switch.
+    Loop(NodeId),
+}
+
+impl Network {
+    /// Appends the edges of the route from `src` to address `path` of `dst`, host links included. A host reaches
+    /// itself by no edge at all.
+    ///
+    /// # Errors
+    /// If there is no route; then `route` is as before.
+    #[inline]
+    pub fn route(
+        &self,
+        src: HostId,
+        dst: HostId,
+        path: u32,
+        route: &mut Vec<EdgeId>,
+    ) -> Result<(), Lost> {
+        if src == dst {
+            return Ok(());
+        }
+        let graph = &self.graph;
+        let begin = route.len();
+        let (column, goal) = (self.tables.column(dst, path), graph.node_of(dst));
+        let mut edge = graph.injection(src);
+        loop {
+            route.push(edge);
+            let node = graph.edge(edge).to;
+            if node == goal {
+                return Ok(());
+            }
+            let next = self.tables.next(graph, node, column);
+            let too_long = route.len() - begin > graph.nodes().len();
+            match next {
+                Some(next) if !too_long => edge = next,
+                _ => {
+                    route.truncate(begin);
+                    return Err(match (too_long, graph.host_at(node)) {
+                        (true, _) => Lost::Loop(node),
+                        (_, Some(_)) => Lost::WrongHost(node),
+                        _ => Lost::NoEntry(node),
+                    });
+                }
+            }
+        }
+    }
+
+    /// The network of a fabric: hosts are its NICs, in their order, and come before the switches. Where a routing
+    /// leaves packets a choice, they take the first of the links.
+    ///
+    /// # Errors
+    /// If the fabric is too large.
+    pub fn of_fabric(spec: &FabricSpec) -> Result<Self, NetworkError> {
+        let topology = &spec.topology;
+        let nics = topology.nics();
+        let mut builder = GraphBuilder::default();
+        for nic in topology.nic_ids() {
+            builder.node(Node {
+                name: host_name(spec, nic),
+                kind: NodeKind::Host,
+                line: 0,
+            });
+        }
+        for switch in topology.switch_ids() {
+            builder.node(Node {
+                name: switch_name(spec, switch),
+                kind: NodeKind::Switch,
+                line: 0,
+            });
+        }
+        let node = |switch: SwitchId| NodeId::new(nics + switch.get());
+        // Operators count ports from 1, numbers of fabrics from 0.
+        let counted_from = u32::from(topology.names().is_some());
+        let number = |port: PortId| port.get() + counted_from;
+        for switch in topology.switch_ids() {
+            for port in topology.port_ids() {
+                let own = (node(switch), number(port));
+                let rate = || spec.link_rate(switch, port).to_f64();
+                match topology.peer(switch, port) {
+                    Peer::Nic(nic) => {
+                        builder.cable([own, (NodeId::new(nic.get()), 1)], rate(), 0);
+                    }
+                    Peer::Switch {
+                        switch: far,
+                        port: far_port,
+                    } if (switch, port) < (far, far_port) => {
+                        builder.cable([own, (node(far), number(far_port))], rate(), 0);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let graph = builder.build()?;
+        let mut tables = Tables::empty(&graph, 1)?;
+        // The edge of every port of a switch.
+        let mut edges = vec![None; topology.radix() as usize];
+        for switch in topology.switch_ids() {
+            edges.fill(None);
+            for edge in graph.edges_of(node(switch)) {
+                let port = graph.edge(edge).port - counted_from;
+                if let Some(place) = edges.get_mut(port as usize) {
+                    *place = Some(edge);
+                }
+            }
+            for nic in topology.nic_ids() {
+                let port = Routes::preferred(spec, switch, nic);
+                let edge = port.and_then(|port| edges.get(port.index()).copied().flatten());
+                if let Some(edge) = edge {
+                    tables.set(&graph, edge, nic.index());
+                }
+            }
+        }
+        Ok(Self { graph, tables })
+    }
+}
+
+fn host_name(spec: &FabricSpec, nic: NicId) -> String {
+    match spec.topology.names() {
+        Some(names) => names.nic_label(nic).to_owned(),
+        None => format!("n{nic}"),
+    }
+}
+
+fn switch_name(spec: &FabricSpec, switch: SwitchId) -> String {
+    match spec.topology.names() {
+        Some(names) => names.switch_label(switch).to_owned(),
+        None => format!("s{switch}"),
+    }
+}
