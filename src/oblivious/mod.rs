@@ -6,8 +6,10 @@
 
 mod graph;
 mod network;
+mod pattern;
 mod tables;
 
 pub use graph::{Edge, EdgeId, Graph, GraphBuilder, HostId, NetworkError, Node, NodeId, NodeKind};
 pub use network::{Lost, Network};
+pub use pattern::{Given, GivenError, Level, Pair, Pattern, Versus};
 pub use tables::Tables;
