@@ -7,9 +7,11 @@
 mod from_dot;
 mod graph;
 mod network;
+mod survey;
 mod tables;
 
 pub use from_dot::{FromDot, Note};
 pub use graph::{Edge, EdgeId, Graph, GraphBuilder, HostId, NetworkError, Node, NodeId, NodeKind};
 pub use network::{Lost, Network};
+pub use survey::{LostPair, RoutingLoop, Survey};
 pub use tables::Tables;

@@ -3,7 +3,7 @@
 
 use crate::common::data::data;
 use flitwise::config::{LoadedNetwork, NetworkSource, load_network};
-use flitwise::oblivious::{HostId, Lost, Network};
+use flitwise::oblivious::{Graph, HostId, Lost, Network, NodeId};
 use std::path::{Path, PathBuf};
 
 /// Listing 1 of the ORCS report, to the character.
@@ -326,4 +326,76 @@ fn real_dumps_give_the_network_of_their_fabric() {
     let experiment = load_network(None, None, &sets).unwrap();
     assert_eq!(loaded.network, experiment.network);
     assert!(loaded.notes.is_empty());
+}
+
+/// Every column of CHECK.tsv that follows from the routes alone; `import_infiniband` looks at the others.
+#[test]
+fn surveys_of_real_tables_are_what_others_found() {
+    let Some(dir) = data("ib") else { return };
+    let check = std::fs::read_to_string(dir.join("CHECK.tsv")).unwrap();
+    let mut lines = check.lines();
+    let names: Vec<&str> = lines.next().unwrap().split('\t').collect();
+    let mut sets = 0;
+    for line in lines {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let text = |name: &str| fields[names.iter().position(|n| *n == name).unwrap()];
+        let number = |name: &str| text(name).parse::<u64>().unwrap();
+        let set = dir.join(text("set"));
+        let load = |tables: &str| {
+            let cables = set.join("ibnetdiscover.txt.gz");
+            load_network(Some(&cables), Some(&set.join(tables)), &[]).unwrap()
+        };
+        let loaded = load("opensm-lfts.dump.gz");
+        let network = &loaded.network;
+        let graph = &network.graph;
+        assert_eq!(u64::from(graph.host_count()), number("hosts"), "{line}");
+        let switches = graph.nodes().len() as u64 - number("hosts");
+        assert_eq!(switches, number("switches"), "{line}");
+        let between = graph.edges().len() as u64 - 2 * number("hosts");
+        assert_eq!(between, number("dir_isl"), "{line}");
+        let survey = network.survey();
+        assert_eq!(survey.connected(), number("pairs_ok"), "{line}");
+        assert_eq!(
+            survey.pairs - survey.connected(),
+            number("pairs_bad"),
+            "{line}"
+        );
+        let hops: Vec<String> = (survey.by_edges.iter().enumerate())
+            .filter(|(_, pairs)| **pairs > 0)
+            .map(|(edges, pairs)| format!("'{edges}': {pairs}"))
+            .collect();
+        assert_eq!(
+            format!("{{{}}}", hops.join(", ")),
+            text("hops_histogram"),
+            "{line}"
+        );
+        let (min, max, used) = survey.between_switches(network).unwrap();
+        assert_eq!(min, number("min_isl_paths"), "{line}");
+        assert_eq!(max, number("max_isl_paths"), "{line}");
+        assert_eq!(used as u64, number("isl_used"), "{line}");
+        // As another program read the tables back, which leaves out the last LID if it is a multiple of 64.
+        let again = load("dump_fts.txt.gz");
+        let counts = std::fs::read_to_string(set.join("check.json")).unwrap();
+        let whole = counts.contains("\"lids_missing_in_dump_fts\": 0");
+        assert_eq!(again.notes.is_empty(), whole, "{line}");
+        let edges = |loaded: &LoadedNetwork, host, node| {
+            let tables = &loaded.network.tables;
+            tables.next(graph, node, tables.column(host, 0))
+        };
+        let mut agrees = true;
+        for (node, host) in every(graph) {
+            let (one, two) = (edges(&loaded, host, node), edges(&again, host, node));
+            agrees &= one == two || (two.is_none() && !whole);
+        }
+        assert_eq!(agrees, text("dump_fts_agrees") == "True", "{line}");
+        sets += 1;
+    }
+    assert!(sets >= 4, "only {sets} sets of dumps");
+}
+
+/// Every node with every host.
+fn every(graph: &Graph) -> impl Iterator<Item = (NodeId, HostId)> {
+    let hosts = graph.host_count();
+    let nodes = NodeId::all(graph.nodes().len() as u32);
+    nodes.flat_map(move |node| HostId::all(hosts).map(move |host| (node, host)))
 }
