@@ -4,6 +4,7 @@
 //! Nothing here has a time: a [`Network`] is a graph with a next edge for every (switch, destination), a pattern
 //! is pairs of ranks in levels, and the congestion of a cable is the number of pairs of a level that cross it.
 
+mod export;
 mod from_dot;
 mod graph;
 mod network;

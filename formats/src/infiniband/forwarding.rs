@@ -1,4 +1,5 @@
-//! Reads forwarding tables: `opensm-lfts.dump`, the output of `dump_fts` (`dump_lfts`), `ibdiagnet.fdbs`.
+//! Reads forwarding tables: `opensm-lfts.dump`, the output of `dump_fts` (`dump_lfts`), `ibdiagnet.fdbs` and
+//! `opensm.fdbs`.
 
 use super::{after, hex};
 use crate::line_error::{LineError, error};
@@ -107,12 +108,14 @@ impl Forwarding {
 }
 
 /// The GUID of the switch whose table follows, if `line` is a heading: of opensm and `dump_fts`
-/// `Unicast lids [0-22] of switch … guid 0x20 …`, of ibdiagnet `osm_ucast_mgr_dump_ucast_routes: Switch 0x20`.
+/// `Unicast lids [0-22] of switch … guid 0x20 …`, of ibdiagnet `osm_ucast_mgr_dump_ucast_routes: Switch 0x20`, in
+/// `opensm.fdbs` without `osm_ucast_mgr_`.
 fn heading(line: &str) -> Option<Option<u64>> {
     if line.starts_with("Unicast") {
         return Some(after(line, "guid").and_then(hex));
     }
-    let of_ibdiagnet = line.starts_with("osm_ucast_mgr_dump_ucast_routes:");
+    let line = line.strip_prefix("osm_ucast_mgr_").unwrap_or(line);
+    let of_ibdiagnet = line.starts_with("dump_ucast_routes:");
     of_ibdiagnet.then(|| after(line, "Switch").and_then(hex))
 }
 
@@ -155,7 +158,8 @@ mod tests {
         let ibdiagnet = "osm_ucast_mgr_dump_ucast_routes: Switch 0x0000000000000020\n\
             LID    : Port : Hops : Optimal\n0x0001 : 001  : 00   : yes\n0x0002 : 000  : 00   : yes\n\
             0x0003 : UNREACHABLE\n\n";
-        for text in [opensm, dump_fts, ibdiagnet] {
+        let fdbs = ibdiagnet.replace("osm_ucast_mgr_", "");
+        for text in [opensm, dump_fts, ibdiagnet, &fdbs] {
             assert_eq!(ports(text), [(0x20, 1, 1), (0x20, 2, 0)], "{text}");
         }
         let found = Forwarding::parse(opensm).unwrap();

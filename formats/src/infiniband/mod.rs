@@ -4,6 +4,7 @@
 
 mod forwarding;
 mod vl_tables;
+mod write;
 
 pub use crate::line_error::LineError;
 pub use forwarding::{Entry, Forwarding, SwitchTable};
