@@ -4,11 +4,13 @@
 //! ([`vef::Parser`]). A [`Source`] gives the bytes of a plain, gzip or zstd file. A reader
 //! joins both. A separate module, the check, verifies the records.
 
+pub mod dot;
 pub mod error;
 pub mod foreign;
 pub mod idset;
 pub mod infiniband;
 pub mod limits;
+mod line_error;
 pub mod quote;
 pub mod sink;
 pub mod source;
@@ -18,5 +20,6 @@ pub mod vef;
 pub use error::Error;
 pub use foreign::Foreign;
 pub use idset::IdSet;
+pub use line_error::LineError;
 pub use sink::Sink;
 pub use source::Source;

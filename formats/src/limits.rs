@@ -59,3 +59,9 @@ pub const MAP_WINDOW: usize = 32 << 20;
 
 /// Most characters of input that a message quotes.
 pub const MAX_QUOTE: usize = 200;
+
+/// Most nodes of a graph in the DOT language: far beyond any machine, and their index stays below 1 GB.
+pub const MAX_DOT_NODES: usize = 1 << 24;
+
+/// Most edges of a graph in the DOT language, one for each direction of a cable.
+pub const MAX_DOT_EDGES: usize = 1 << 24;

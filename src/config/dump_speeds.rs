@@ -93,6 +93,12 @@ impl DumpSpeeds {
         })
     }
 
+    /// The speeds that are told and known, in bit/s, by the port of a switch; of a link between two, the lower one.
+    pub(super) fn known(&self) -> BTreeMap<SwitchPort, f64> {
+        let rate = |told: &Told| Some((told.at, told.rate()?.to_f64()));
+        self.links.iter().filter_map(rate).collect()
+    }
+
     fn unknown(&self, told: &Told) -> ConfigError {
         let key = match told.host {
             true => "fabric.host_link_speed",

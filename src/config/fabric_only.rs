@@ -39,10 +39,20 @@ pub struct Tables {
 /// # Errors
 /// The first problem found, with its place and a cure.
 pub fn load_fabric(path: Option<&Path>, sets: &[String]) -> Result<FabricOnly, ConfigError> {
+    let text = path.map_or(Ok(String::new()), read)?;
+    fabric_of_text(path, text, sets)
+}
+
+/// As [`load_fabric`], of the content of `path`.
+pub(super) fn fabric_of_text(
+    path: Option<&Path>,
+    text: String,
+    sets: &[String],
+) -> Result<FabricOnly, ConfigError> {
     let mut texts = Texts::default();
     let main = match path {
-        Some(path) => texts.add(path.display().to_string(), read(path)?),
-        None => texts.add("no experiment file", ""),
+        Some(path) => texts.add(path.display().to_string(), text),
+        None => texts.add("no experiment file", text),
     };
     let sets: Vec<usize> = sets
         .iter()

@@ -9,8 +9,9 @@ use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{ForwardingTables, Hop, SlToVl};
 use crate::fabric::topology::{Names, NicName, Peer, SwitchName, Topology};
 use flitwise_formats::Source;
-use flitwise_formats::infiniband::{Discovery, LineError, Port, VlTables, forwarding};
+use flitwise_formats::infiniband::{Discovery, Forwarding, LineError, Port, VlTables};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 
 /// Most bytes of a file, unpacked: some ten times the tables of the largest fabrics.
@@ -20,9 +21,11 @@ const MAX_FILE: usize = 1 << 28;
 pub(super) struct Imported {
     pub topology: Topology,
     /// Index by GUID.
-    switches: BTreeMap<u64, SwitchId>,
+    pub switches: BTreeMap<u64, SwitchId>,
     /// NIC by LID.
     nics: BTreeMap<u16, NicId>,
+    /// LIDs of each NIC: 2^LMC.
+    pub lids: Vec<Range<u32>>,
     /// What the file says of the speeds of links.
     pub speeds: DumpSpeeds,
 }
@@ -30,8 +33,13 @@ pub(super) struct Imported {
 impl Imported {
     pub(super) fn read(path: &Path) -> Result<Self, ConfigError> {
         const KEY: &str = "fabric.topology.file";
-        let found = Discovery::parse(&text(path, KEY)?).map_err(|e| wrong(KEY, path, &e))?;
-        let broken = |line, problem: String| wrong(KEY, path, &LineError { line, problem });
+        Self::of_text(&text(path, KEY)?, path, KEY)
+    }
+
+    /// The fabric that `text`, the content of `path`, describes; `key` names the file.
+    pub(super) fn of_text(text: &str, path: &Path, key: &str) -> Result<Self, ConfigError> {
+        let found = Discovery::parse(text).map_err(|e| wrong(key, path, &e))?;
+        let broken = |line, problem: String| wrong(key, path, &LineError { line, problem });
         let guids = found.switches.keys().copied();
         let index: BTreeMap<u64, SwitchId> = guids.zip((0..).map(SwitchId::new)).collect();
         let place = |port: Port| {
@@ -42,6 +50,7 @@ impl Imported {
         let mut nics = BTreeMap::new();
         let mut links = Vec::new();
         let mut names = Vec::new();
+        let mut lids = Vec::new();
         for (&own, cable) in &found.cables {
             if found
                 .cables
@@ -67,6 +76,8 @@ impl Imported {
                         port: own.port,
                         lid,
                     });
+                    let lmc = found.lmcs.get(&own).copied().unwrap_or(0);
+                    lids.push(u32::from(lid)..u32::from(lid) + (1 << lmc));
                     attached.push(at);
                 }
                 (Some(a), Some(b)) if own < cable.to => links.push([a, b]),
@@ -89,17 +100,19 @@ impl Imported {
             topology: topology.named(names),
             switches: index,
             nics,
+            lids,
         })
     }
 
     /// Forwarding tables of this fabric.
     pub(super) fn forwarding(&self, path: &Path) -> Result<ForwardingTables, ConfigError> {
         const KEY: &str = "fabric.forwarding";
-        let entries = forwarding(&text(path, KEY)?).map_err(|e| wrong(KEY, path, &e))?;
+        let entries = read_forwarding(path, KEY)?;
         let misfit = Misfit {
             topology: &self.topology,
             switches: &self.switches,
             entries: &entries,
+            otherwise: "; or leave out fabric.forwarding, and minimal routes are computed",
         };
         let refused = |problem| ConfigError::new(KEY, format!("{}: {problem}", path.display()));
         misfit.check_switches().map_err(refused)?;
@@ -110,8 +123,10 @@ impl Imported {
             all.into_iter().map(|(_, lid)| lid).collect()
         };
         for (&guid, &switch) in &self.switches {
+            let table = entries.tables.get(&guid);
             let port = |(&lid, nic): (&u16, NicId)| {
-                let port = entries.get(&(guid, lid)).copied();
+                let entry = table.and_then(|table| table.entry(lid));
+                let port = entry.map(|entry| entry.port);
                 misfit.port(switch, nic, lid, port).map_err(refused)
             };
             let row = lids.iter().zip(self.topology.nic_ids()).map(port);
@@ -179,13 +194,18 @@ impl Imported {
     }
 }
 
-fn wrong(key: &str, path: &Path, error: &LineError) -> ConfigError {
+pub(super) fn wrong(key: &str, path: &Path, error: &LineError) -> ConfigError {
     let LineError { line, problem } = error;
     ConfigError::new(key, format!("{}:{line}: {problem}", path.display()))
 }
 
+/// Forwarding tables of any fabric.
+pub(super) fn read_forwarding(path: &Path, key: &str) -> Result<Forwarding, ConfigError> {
+    Forwarding::parse(&text(path, key)?).map_err(|e| wrong(key, path, &e))
+}
+
 /// The text of a file, plain or packed.
-fn text(path: &Path, key: &str) -> Result<String, ConfigError> {
+pub(super) fn text(path: &Path, key: &str) -> Result<String, ConfigError> {
     let failed = |e: flitwise_formats::Error| ConfigError::new(key, e.to_string());
     let mut source = Source::open(path).map_err(failed)?;
     let mut bytes = Vec::new();
@@ -205,5 +225,6 @@ fn text(path: &Path, key: &str) -> Result<String, ConfigError> {
         source.more().map_err(failed)?;
     }
     // Names of nodes may be in any encoding; nothing else is beyond ASCII.
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
 }

@@ -3,7 +3,7 @@
 use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::topology::{Peer, Topology};
 use flitwise_formats::infiniband::Forwarding;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Tables, and the cables that they should fit.
 pub(super) struct Misfit<'a> {
@@ -11,26 +11,27 @@ pub(super) struct Misfit<'a> {
     /// Switch by GUID.
     pub switches: &'a BTreeMap<u64, SwitchId>,
     pub entries: &'a Forwarding,
+    /// What else can be done; may be empty.
+    pub otherwise: &'static str,
 }
 
 /// What to do about files of different times.
 const DUMP_AGAIN: &str = "write both at the same time: `ibnetdiscover` and `dump_fts` one after the other, \
-                          or opensm-lfts.dump right after a sweep; or leave out fabric.forwarding, and \
-                          minimal routes are computed";
+                          or opensm-lfts.dump right after a sweep";
 
 impl Misfit<'_> {
     /// Refuses tables of which a switch has none.
     pub(super) fn check_switches(&self) -> Result<(), String> {
-        let with: BTreeSet<u64> = self.entries.keys().map(|&(guid, _)| guid).collect();
+        let with = &self.entries.tables;
         let without: Vec<u64> = {
             let guids = self.switches.keys().copied();
-            guids.filter(|guid| !with.contains(guid)).collect()
+            guids.filter(|guid| !with.contains_key(guid)).collect()
         };
         let Some(&first) = without.first() else {
             return Ok(());
         };
         if without.len() == self.switches.len() {
-            let other = with.first().copied().unwrap_or(0);
+            let other = with.keys().next().copied().unwrap_or(0);
             return Err(format!(
                 "the tables are of another fabric: they are of {} switches, such as {other:#x}, and none of \
                  them is among the {} switches of the cables, such as {first:#x}; take the files of one fabric",
@@ -39,12 +40,13 @@ impl Misfit<'_> {
             ));
         }
         Err(format!(
-            "there is no table of {}{}, to which cables lead; {DUMP_AGAIN}",
+            "there is no table of {}{}, to which cables lead; {DUMP_AGAIN}{}",
             self.switch_name(self.switches[&first]),
             match without.len() {
                 1 => String::new(),
                 n => format!(" and {} more switches", n - 1),
-            }
+            },
+            self.otherwise
         ))
     }
 
@@ -75,7 +77,8 @@ impl Misfit<'_> {
                 _ => "",
             };
             return Err(format!(
-                "{here} {says} for LID {lid} ({host}){top}; {DUMP_AGAIN}"
+                "{here} {says} for LID {lid} ({host}){top}; {DUMP_AGAIN}{}",
+                self.otherwise
             ));
         };
         let at = PortId::new(u32::from(port) - 1);
@@ -99,7 +102,8 @@ impl Misfit<'_> {
         };
         Err(format!(
             "{here} sends LID {lid} ({host}) out of port {port}, {leads}: a cable was moved, or the files \
-             are of different times; {DUMP_AGAIN}"
+             are of different times; {DUMP_AGAIN}{}",
+            self.otherwise
         ))
     }
 

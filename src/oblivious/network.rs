@@ -5,7 +5,7 @@ use super::tables::Tables;
 use crate::fabric::analysis::Routes;
 use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::spec::FabricSpec;
-use crate::fabric::topology::Peer;
+use crate::fabric::topology::{Peer, Topology};
 
 /// A graph with forwarding tables.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,52 +78,16 @@ impl Network {
     /// If the fabric is too large.
     pub fn of_fabric(spec: &FabricSpec) -> Result<Self, NetworkError> {
         let topology = &spec.topology;
-        let nics = topology.nics();
-        let mut builder = GraphBuilder::default();
-        for nic in topology.nic_ids() {
-            builder.node(Node {
-                name: host_name(spec, nic),
-                kind: NodeKind::Host,
-                line: 0,
-            });
-        }
-        for switch in topology.switch_ids() {
-            builder.node(Node {
-                name: switch_name(spec, switch),
-                kind: NodeKind::Switch,
-                line: 0,
-            });
-        }
-        let node = |switch: SwitchId| NodeId::new(nics + switch.get());
-        // Operators count ports from 1, numbers of fabrics from 0.
-        let counted_from = u32::from(topology.names().is_some());
-        let number = |port: PortId| port.get() + counted_from;
-        for switch in topology.switch_ids() {
-            for port in topology.port_ids() {
-                let own = (node(switch), number(port));
-                let rate = || spec.link_rate(switch, port).to_f64();
-                match topology.peer(switch, port) {
-                    Peer::Nic(nic) => {
-                        builder.cable([own, (NodeId::new(nic.get()), 1)], rate(), 0);
-                    }
-                    Peer::Switch {
-                        switch: far,
-                        port: far_port,
-                    } if (switch, port) < (far, far_port) => {
-                        builder.cable([own, (node(far), number(far_port))], rate(), 0);
-                    }
-                    _ => {}
-                }
-            }
-        }
-        let graph = builder.build()?;
+        let rate = |switch, port| spec.link_rate(switch, port).to_f64();
+        let graph = Graph::of_topology(topology, rate)?;
         let mut tables = Tables::empty(&graph, 1)?;
         // The edge of every port of a switch.
         let mut edges = vec![None; topology.radix() as usize];
         for switch in topology.switch_ids() {
             edges.fill(None);
-            for edge in graph.edges_of(node(switch)) {
-                let port = graph.edge(edge).port - counted_from;
+            let node = graph.switch_node(switch);
+            for edge in graph.edges_of(node) {
+                let port = graph.edge(edge).port - counted_from(topology);
                 if let Some(place) = edges.get_mut(port as usize) {
                     *place = Some(edge);
                 }
@@ -140,15 +104,75 @@ impl Network {
     }
 }
 
-fn host_name(spec: &FabricSpec, nic: NicId) -> String {
-    match spec.topology.names() {
+impl Graph {
+    /// The graph of a topology: hosts are its NICs, in their order, and come before the switches. `rate`: of the
+    /// cable at a port of a switch, relative to other cables.
+    ///
+    /// # Errors
+    /// If the topology is too large.
+    pub(crate) fn of_topology(
+        topology: &Topology,
+        rate: impl Fn(SwitchId, PortId) -> f64,
+    ) -> Result<Self, NetworkError> {
+        let nics = topology.nics();
+        let mut builder = GraphBuilder::default();
+        for nic in topology.nic_ids() {
+            builder.node(Node {
+                name: host_name(topology, nic),
+                kind: NodeKind::Host,
+                line: 0,
+            });
+        }
+        for switch in topology.switch_ids() {
+            builder.node(Node {
+                name: switch_name(topology, switch),
+                kind: NodeKind::Switch,
+                line: 0,
+            });
+        }
+        let node = |switch: SwitchId| NodeId::new(nics + switch.get());
+        let number = |port: PortId| port.get() + counted_from(topology);
+        for switch in topology.switch_ids() {
+            for port in topology.port_ids() {
+                let own = (node(switch), number(port));
+                let rate = || rate(switch, port);
+                match topology.peer(switch, port) {
+                    Peer::Nic(nic) => {
+                        builder.cable([own, (NodeId::new(nic.get()), 1)], rate(), 0);
+                    }
+                    Peer::Switch {
+                        switch: far,
+                        port: far_port,
+                    } if (switch, port) < (far, far_port) => {
+                        builder.cable([own, (node(far), number(far_port))], rate(), 0);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        builder.build()
+    }
+
+    /// The node of a switch of the topology that this is the graph of.
+    pub(crate) fn switch_node(&self, switch: SwitchId) -> NodeId {
+        NodeId::new(self.host_count() + switch.get())
+    }
+}
+
+/// Operators count ports from 1, numbers of fabrics from 0.
+fn counted_from(topology: &Topology) -> u32 {
+    u32::from(topology.names().is_some())
+}
+
+fn host_name(topology: &Topology, nic: NicId) -> String {
+    match topology.names() {
         Some(names) => names.nic_label(nic).to_owned(),
         None => format!("n{nic}"),
     }
 }
 
-fn switch_name(spec: &FabricSpec, switch: SwitchId) -> String {
-    match spec.topology.names() {
+fn switch_name(topology: &Topology, switch: SwitchId) -> String {
+    match topology.names() {
         Some(names) => names.switch_label(switch).to_owned(),
         None => format!("s{switch}"),
     }

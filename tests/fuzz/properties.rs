@@ -12,7 +12,7 @@ use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::results::DTableReport;
 use flitwise::run::{Control, Status, run_plan};
 use flitwise::units::{BufferPart, Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio};
-use flitwise_formats::infiniband::{Discovery, LineError, VlTables, forwarding};
+use flitwise_formats::infiniband::{Discovery, Forwarding, LineError, VlTables};
 use flitwise_formats::vef::{
     Check, Info, ParseError, Parser, Reader, Record, Step, check_file, write,
 };
@@ -243,7 +243,12 @@ pub fn infiniband_dumps(data: &[u8]) {
     let found = below_an_empty_line(cables, Discovery::parse, |found| {
         found.cables.values_mut().for_each(|cable| cable.line += 1);
     });
-    let tables_read = below_an_empty_line(tables, forwarding, |_| ());
+    let tables_read = below_an_empty_line(tables, Forwarding::parse, |found| {
+        for table in found.tables.values_mut() {
+            table.line += 1;
+            table.entries.iter_mut().for_each(|entry| entry.line += 1);
+        }
+    });
     let vls_read = below_an_empty_line(vls, VlTables::parse, |_| ());
 
     let dir = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
 //! `flitwise fabric export`. It writes piece by piece, because forwarding tables are large.
 
-use super::{CliError, ExportArgs, Format};
-use flitwise::config::{FabricOnly, fabric_json};
+use super::{CliError, ExportArgs, Format, bad_config, tell};
+use flitwise::config::{self, FabricOnly, LoadedNetwork, fabric_json};
 use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
 use flitwise::fabric::topology::{Drawing, Link, Peer, Place, Topology};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -12,21 +12,84 @@ const SCHEMA: &str = "flitwise-fabric-export-1";
 
 pub(super) fn run(args: &ExportArgs) -> Result<(), CliError> {
     let misplaced = match args.format {
-        Format::Dot if args.lft => Some("--lft belongs to --format json"),
-        Format::Json if args.ports => Some("--ports belongs to --format dot"),
-        Format::Json if args.no_nics => Some("--no-nics belongs to --format dot"),
+        Format::Json => None,
+        _ if args.lft => Some("--lft belongs to --format json"),
         _ => None,
     };
+    let misplaced = misplaced.or(match args.format {
+        Format::Dot => None,
+        _ if args.ports => Some("--ports belongs to --format dot"),
+        _ if args.no_nics => Some("--no-nics belongs to --format dot"),
+        _ => None,
+    });
+    let misplaced = misplaced.or(match args.format {
+        Format::Orcs => None,
+        _ if args.tables.is_some() => Some("--tables belongs to --format orcs"),
+        _ => None,
+    });
     if let Some(problem) = misplaced {
         return Err(CliError::BadInput(problem.into()));
     }
-    let loaded = args.source.load()?;
-    let mut out = BufWriter::new(io::stdout().lock());
-    let written = match args.format {
-        Format::Dot => dot(&mut out, &loaded.fabric.topology, args.ports, !args.no_nics),
-        Format::Json => json(&mut out, &loaded, args.lft),
-    };
-    match written.and_then(|()| out.flush()) {
+    let out = || BufWriter::new(io::stdout().lock());
+    match args.format {
+        Format::Dot => {
+            let (loaded, mut out) = (fabric(args)?, out());
+            let written = dot(&mut out, &loaded.fabric.topology, args.ports, !args.no_nics);
+            ended(written.and_then(|()| out.flush()))
+        }
+        Format::Json => {
+            let (loaded, mut out) = (fabric(args)?, out());
+            ended(json(&mut out, &loaded, args.lft).and_then(|()| out.flush()))
+        }
+        Format::Orcs => {
+            let loaded = network(args)?;
+            if loaded.network.tables.paths() > 1 {
+                tell(format_args!(
+                    "note: hosts have several addresses; the graph has the routes to the first of each"
+                ));
+            }
+            ended(loaded.network.write_orcs(out(), loaded.routed))
+        }
+        Format::Ibsim => {
+            let found = network(args)?.network.graph.to_discovery();
+            let found = found.map_err(|e| CliError::BadInput(e.to_string()))?;
+            ended(found.write(out()))
+        }
+    }
+}
+
+/// The fabric of an experiment.
+fn fabric(args: &ExportArgs) -> Result<FabricOnly, CliError> {
+    let path = args.file.as_deref();
+    config::load_fabric(path, &args.sets).map_err(|e| {
+        let network = path.and_then(|path| config::load_network(Some(path), None, &[]).ok());
+        match network.filter(|network| network.fabric().is_none()) {
+            None => bad_config(path, &e),
+            Some(_) => CliError::BadInput(
+                "--format dot and json need an experiment file; other networks go out as orcs or ibsim"
+                    .into(),
+            ),
+        }
+    })
+}
+
+/// The network of any file, whose oddities go to the standard error output.
+fn network(args: &ExportArgs) -> Result<LoadedNetwork, CliError> {
+    let path = args.file.as_deref();
+    let loaded = config::load_network(path, args.tables.as_deref(), &args.sets)
+        .map_err(|e| bad_config(path, &e))?;
+    for note in &loaded.notes {
+        let line = note
+            .line
+            .map_or(String::new(), |line| format!("line {line}: "));
+        tell(format_args!("note: {line}{}", note.text));
+    }
+    Ok(loaded)
+}
+
+/// The end of an output, which whoever reads it may cut short.
+fn ended(written: io::Result<()>) -> Result<(), CliError> {
+    match written {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
             Err(CliError::Failed(format!("cannot write the graph: {e}")))
         }

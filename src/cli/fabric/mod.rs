@@ -9,7 +9,7 @@ mod route;
 
 pub(super) use check::warning;
 
-use super::{CliError, bad_config, print};
+use super::{CliError, bad_config, print, tell};
 use clap::{Args, Subcommand, ValueEnum};
 use flitwise::config::{self, FabricOnly};
 use flitwise::units::Bytes;
@@ -30,7 +30,7 @@ pub enum FabricCommand {
     Check(CheckArgs),
     /// The graph for other programs.
     #[command(
-        after_help = "Example:\n  flitwise fabric export configs/hpl-16-tree.toml --format dot | dot -Tsvg > tree.svg"
+        after_help = "Examples:\n  flitwise fabric export configs/hpl-16-tree.toml --format dot | dot -Tsvg > tree.svg\n  flitwise fabric export ibnetdiscover.txt --tables opensm-lfts.dump --format orcs > network.dot\n  flitwise fabric export drawing.dot --format ibsim > network.net"
     )]
     Export(ExportArgs),
 }
@@ -82,8 +82,16 @@ pub struct CheckArgs {
 /// Arguments of `flitwise fabric export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    #[command(flatten)]
-    source: Source,
+    /// Experiment file, of which [fabric] and [qos] count; without it all defaults. For orcs and ibsim
+    /// also a graph of ORCS, or the output of ibnetdiscover.
+    file: Option<PathBuf>,
+    /// Overrides a value of the experiment file: fabric.central_queues=per-vl.
+    #[arg(long = "set", value_name = "a.b=c")]
+    sets: Vec<String>,
+    /// orcs: forwarding tables of what ibnetdiscover found: opensm-lfts.dump, the output of dump_fts, or
+    /// ibdiagnet.fdbs.
+    #[arg(long, value_name = "FILE")]
+    tables: Option<PathBuf>,
     /// What to write.
     #[arg(long, value_enum)]
     format: Format,
@@ -104,6 +112,10 @@ enum Format {
     Dot,
     /// Switches, NICs, links and, with --lft, routes.
     Json,
+    /// The directed graph with routes that ORCS reads.
+    Orcs,
+    /// Switches and adapters as ibnetdiscover prints them, for ibsim, in which opensm can route them.
+    Ibsim,
 }
 
 fn parse_bytes(text: &str) -> Result<Bytes, String> {

@@ -1,29 +1,20 @@
 //! Reads the files in which InfiniBand tools describe a fabric: `ibnetdiscover` (the cables),
-//! `opensm-lfts.dump` or `dump_fts` (the forwarding tables), `opensm-sl2vl.dump` (the
+//! `opensm-lfts.dump`, `dump_fts` or `ibdiagnet.fdbs` (the forwarding tables), `opensm-sl2vl.dump` (the
 //! SL-to-VL tables). GUIDs identify nodes, LIDs identify destinations.
 
+mod forwarding;
+mod vl_tables;
+mod write;
+
+pub use crate::line_error::LineError;
+pub use forwarding::{Entry, Forwarding, SwitchTable};
+pub use vl_tables::VlTables;
+
+use crate::line_error::error;
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// Entries of an SL-to-VL table: one per service level.
 pub const SERVICE_LEVELS: usize = 16;
-
-/// A line that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LineError {
-    /// Line, from 1.
-    pub line: usize,
-    /// What is wrong, and what is expected.
-    pub problem: String,
-}
-
-impl fmt::Display for LineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.problem)
-    }
-}
-
-impl std::error::Error for LineError {}
 
 /// A port of a node, numbered from 1 as on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,27 +45,12 @@ pub struct Discovery {
     pub cables: BTreeMap<Port, Cable>,
     /// LIDs of the ports of channel adapters.
     pub lids: BTreeMap<Port, u16>,
+    /// LMC of the ports of channel adapters, where it is not 0: such a port has 2^LMC LIDs, from its LID on.
+    pub lmcs: BTreeMap<Port, u8>,
     /// LIDs of switches, of those that name one.
     pub switch_lids: BTreeMap<u64, u16>,
     /// What ports say of the speed of their link, such as `4xQDR`; left out if they do not.
     pub speeds: BTreeMap<Port, String>,
-}
-
-/// Forwarding tables: port by (switch, LID); 0 is the switch itself.
-pub type Forwarding = BTreeMap<(u64, u16), u8>;
-
-/// SL-to-VL tables, a VL per service level.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct VlTables {
-    /// By switch, input and output port.
-    pub switches: BTreeMap<(u64, u8, u8), [u8; SERVICE_LEVELS]>,
-    /// By LID of the port of a channel adapter.
-    pub adapters: BTreeMap<u16, [u8; SERVICE_LEVELS]>,
-}
-
-fn error<T>(line: usize, problem: impl Into<String>) -> Result<T, LineError> {
-    let problem = problem.into();
-    Err(LineError { line, problem })
 }
 
 fn hex(text: &str) -> Option<u64> {
@@ -256,113 +232,23 @@ impl Discovery {
                 return error(line, "the port of an adapter without its LID (`# lid 22`)");
             };
             self.lids.insert(own, lid);
+            if let Some(lmc) = words.and_then(|words| after(words, "lmc")) {
+                let last = |lmc: u8| lid.checked_add((1 << lmc) - 1);
+                match lmc.parse().ok().filter(|&lmc: &u8| lmc <= 7) {
+                    Some(0) => {}
+                    Some(lmc) if last(lmc).is_some() => {
+                        self.lmcs.insert(own, lmc);
+                    }
+                    _ => {
+                        return error(
+                            line,
+                            "an LMC is 0 to 7, and the last of its 2^LMC LIDs at most 65535",
+                        );
+                    }
+                }
+            }
         }
         Ok(())
-    }
-}
-
-/// Reads forwarding tables, `opensm-lfts.dump` or the output of `dump_fts`.
-///
-/// # Errors
-/// The first line that cannot be right.
-pub fn forwarding(text: &str) -> Result<Forwarding, LineError> {
-    let mut tables = Forwarding::new();
-    let mut current = None;
-    for (number, line) in (1..).zip(text.lines()) {
-        if line.starts_with("Unicast") {
-            current = after(line, "guid").and_then(hex);
-            if current.is_none() {
-                return error(number, "a table without the GUID of its switch");
-            }
-        } else if line.starts_with("0x") {
-            let mut words = line.split_whitespace();
-            let lid = words.next().and_then(hex);
-            let lid = lid.and_then(|lid| u16::try_from(lid).ok());
-            let port = words.next().and_then(|port| port.parse().ok());
-            let (Some(lid), Some(port), Some(switch)) = (lid, port, current) else {
-                return error(
-                    number,
-                    "no entry of a table: write `0x0001 005`, LID and port",
-                );
-            };
-            if tables.insert((switch, lid), port).is_some() {
-                return error(
-                    number,
-                    format!("a second entry for LID {lid} of this switch"),
-                );
-            }
-        }
-    }
-    match tables.is_empty() {
-        true => error(
-            1,
-            "no forwarding table; this is not the output of opensm or dump_fts",
-        ),
-        false => Ok(tables),
-    }
-}
-
-impl VlTables {
-    /// Reads `opensm-sl2vl.dump`.
-    ///
-    /// # Errors
-    /// The first line that cannot be right.
-    pub fn parse(text: &str) -> Result<Self, LineError> {
-        #[derive(Clone, Copy)]
-        enum Owner {
-            Switch(u64),
-            Adapter(u16),
-        }
-        let mut tables = Self::default();
-        let mut current = None;
-        for (number, line) in (1..).zip(text.lines()) {
-            let head = line.strip_prefix("Switch ");
-            if let Some(head) = head.or_else(|| line.strip_prefix("Channel Adapter ")) {
-                let guid = head.split(',').next().and_then(hex);
-                let lid = after(head, "LID").map(|lid| lid.trim_end_matches(','));
-                let lid = lid.and_then(|lid| lid.parse().ok());
-                current = match line.starts_with("Switch") {
-                    true => guid.map(Owner::Switch),
-                    false => lid.map(Owner::Adapter),
-                };
-                if current.is_none() {
-                    return error(number, "a node without its GUID and base LID");
-                }
-            } else if let Some((ports, vls)) = line.split_once(':') {
-                if line.starts_with('#') {
-                    continue;
-                }
-                let ports: Option<Vec<u8>> = ports
-                    .split_whitespace()
-                    .map(|port| port.parse().ok())
-                    .collect();
-                let vls: Option<Vec<u8>> =
-                    vls.split_whitespace().map(|vl| vl.parse().ok()).collect();
-                let table = vls.and_then(|vls| <[u8; SERVICE_LEVELS]>::try_from(vls).ok());
-                let (Some(&[input, output]), Some(table), Some(owner)) =
-                    (ports.as_deref(), table, current)
-                else {
-                    return error(
-                        number,
-                        format!("no table: there must be `in out : ` and {SERVICE_LEVELS} VLs"),
-                    );
-                };
-                let twice = match owner {
-                    Owner::Switch(guid) => {
-                        let at = (guid, input, output);
-                        tables.switches.insert(at, table).is_some()
-                    }
-                    Owner::Adapter(lid) => tables.adapters.insert(lid, table).is_some(),
-                };
-                if twice {
-                    return error(number, "a second table for these ports");
-                }
-            }
-        }
-        match tables.switches.is_empty() && tables.adapters.is_empty() {
-            true => error(1, "no table; this is not an opensm-sl2vl.dump"),
-            false => Ok(tables),
-        }
     }
 }
 
@@ -422,49 +308,5 @@ Ca	1 "H-0000000000000010"		# "host"
         }
         assert!(Discovery::parse("").is_err());
         assert!(Discovery::parse("[1] \"S-1\"[2]").is_err());
-    }
-
-    #[test]
-    fn forwarding_tables_of_both_tools_are_read() {
-        let opensm = "Unicast lids [0-22] of switch Lid 2 guid 0x20 ('leaf'):\n\
-            0x0001 001 # Channel Adapter portguid 0x11: 'host'\n0x0002 000 # Switch\n22 lids dumped\n";
-        let other = "Unicast lids [0x0-0x16] of switch DR path slid 0; dlid 0; 0,1 guid 0x20 (leaf):\n\
-            \x20 Lid  Out   Destination\n       Port     Info \n0x0001 001 : (Channel)\n0x0002 000 : (S)\n";
-        let tables = forwarding(opensm).unwrap();
-        assert_eq!(tables[&(0x20, 1)], 1);
-        assert_eq!(forwarding(other).unwrap(), tables);
-        for (text, line) in [
-            ("", 1),
-            ("0x0001 001", 1),
-            ("Unicast lids of switch Lid 2", 1),
-            ("Unicast guid 0x20\n0x0001 256", 2),
-            ("Unicast guid 0x20\n0x10001 1", 2),
-            ("Unicast guid 0x20\n0x01 1\n0x0001 1", 3),
-        ] {
-            assert_eq!(forwarding(text).unwrap_err().line, line, "{text}");
-        }
-    }
-
-    #[test]
-    fn sl_to_vl_tables_are_read() {
-        let row = "0 1 2 3 4 5 6 7 0 1 2 3 4 5 6 7";
-        let text = format!(
-            "Switch 0x20, base LID 2, \"leaf\"\n#in out : 0 1\n#----\n1   5   : {row} \n\n\
-             Channel Adapter 0x11, base LID 22, \"host\"\n0   0   : {row} \n"
-        );
-        let tables = VlTables::parse(&text).unwrap();
-        assert_eq!(tables.switches[&(0x20, 1, 5)][7], 7);
-        assert_eq!(tables.adapters[&22][15], 7);
-        for (from, to, line) in [
-            (" 7 \n\n", " \n\n", 4),
-            ("1   5   :", "1 :", 4),
-            ("LID 22", "LID x", 6),
-            ("Switch 0x20", "Switch y", 1),
-        ] {
-            assert!(text.contains(from));
-            let e = VlTables::parse(&text.replacen(from, to, 1)).unwrap_err();
-            assert_eq!(e.line, line, "{to}: {e}");
-        }
-        assert!(VlTables::parse("").is_err());
     }
 }

@@ -1,0 +1,170 @@
+//! Graphs as the ORCS report prints them, odd ones, and broken ones.
+
+use super::*;
+use proptest::prelude::*;
+
+/// Listing 1 of the report.
+const LISTING_1: &str = r#"digraph network {
+    "S1" -> "H1" [ comment = "H1" ];
+    "S1" -> "H2" [ comment = "H2" ];
+    "H1" -> "S1" [ comment = "*" ];
+
+    "S1" -> "S11" [ comment = "H5" ];
+    "S1" -> "S11" [ comment = "H6" ];
+    "S11" -> "S1" [ comment = "H1,H2" ];
+}
+"#;
+
+/// Edges as texts: `S1>H1=H1`.
+fn edges(text: &str) -> Vec<String> {
+    let dot = Dot::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let name = |node: u32| &dot.nodes[node as usize].name;
+    (dot.edges.iter())
+        .map(|edge| {
+            let comment = edge.comment.as_ref().map(|c| format!("={c}"));
+            let comment = comment.unwrap_or_default();
+            format!("{}>{}{comment}", name(edge.from), name(edge.to))
+        })
+        .collect()
+}
+
+#[test]
+fn the_listing_of_the_report_is_read() {
+    let dot = Dot::parse(LISTING_1).unwrap();
+    assert_eq!(dot.name, "network");
+    let names: Vec<_> = dot.nodes.iter().map(|node| &*node.name).collect();
+    assert_eq!(names, ["S1", "H1", "H2", "S11"]);
+    let lines: Vec<_> = dot.edges.iter().map(|edge| edge.line).collect();
+    assert_eq!(lines, [2, 3, 4, 6, 7, 8]);
+    assert_eq!(edges(LISTING_1)[5], "S11>S1=H1,H2");
+    let found: Vec<_> = destinations(" H1,H2\tH3\r\nH4,, *").collect();
+    assert_eq!(found, ["H1", "H2", "H3", "H4", "*"]);
+    assert!(matches!(dot.edges[5].comment, Some(Cow::Borrowed(_))));
+}
+
+#[test]
+fn everything_of_the_language_that_can_be_read_is() {
+    for (text, expected) in [
+        ("digraph{}", ""),
+        ("DiGraph \"a b\" {;;}", ""),
+        (
+            "digraph g { a -> b -> c [comment=x] [color=red]; c->a }",
+            "a>b=x b>c=x c>a",
+        ),
+        (
+            "digraph g { a->b[comment=\"H1\nH2\",label=<a<b>c>;weight=-1.5]b->a }",
+            "a>b=H1\nH2 b>a",
+        ),
+        (
+            "# 1\ndigraph g { // a -> x\n/* b\n-> */ a -> b # c\n}",
+            "a>b",
+        ),
+        (
+            "digraph g { graph [a=b]; node[shape=box] edge [comment=\"*\"] size=\"7,7\"; a -> b }",
+            "a>b",
+        ),
+        (
+            "digraph g { subgraph cluster_1 { label=x; a -> b; { b -> c } } subgraph { d } d -> a }",
+            "a>b b>c d>a",
+        ),
+        ("digraph g { a:p1:n -> b:s; \"b\" -> 1.5 }", "a>b b>1.5"),
+        (
+            "digraph g { \"node\" -> \"a\\\"b\\\\\" [comment=\"x\\\ny\\n\"] }",
+            "node>a\"b\\=xy\\n",
+        ),
+        ("digraph g { é -> b_2 [comment=a comment=b] }", "é>b_2=b"),
+    ] {
+        assert_eq!(edges(text).join(" "), expected, "{text}");
+    }
+    let dot = Dot::parse("digraph g { \"a\nb\" \n-> c -> d }").unwrap();
+    let lines: Vec<_> = dot.edges.iter().map(|edge| edge.line).collect();
+    assert_eq!(lines, [1, 3]);
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_with_line_and_cure() {
+    for (text, line, part) in [
+        ("", 1, "expected `digraph`, found the end of the file"),
+        ("\n[fabric]", 2, "expected `digraph`, found `[`"),
+        ("strict digraph {}", 1, "remove the word"),
+        ("graph { a -- b }", 1, "write `digraph`"),
+        ("digraph {\n a -- b }", 2, "write `->`"),
+        (
+            "digraph {\n a -> \n}",
+            3,
+            "expected the name of a node behind `->`, found `}`",
+        ),
+        ("digraph {\n a -> node }", 2, "found `node`, a keyword"),
+        ("digraph {\n a -> {b c} }", 2, "a subgraph as the end"),
+        ("digraph { {b c}\n -> a }", 2, "a subgraph as the end"),
+        (
+            "digraph {\n a -> b [comment=\"H1 ]\n}",
+            2,
+            "closing quotation mark",
+        ),
+        (
+            "digraph {\n a -> b [comment \"H1\"]\n}",
+            2,
+            "expected `=` behind",
+        ),
+        ("digraph {\n a -> b [comment=H1\n", 2, "`[` without its `]`"),
+        (
+            "digraph {\n a -> b [comment=\"a\" + \"b\"]\n}",
+            2,
+            "joined by `+`",
+        ),
+        ("digraph { /* a\n", 1, "without its `*/`"),
+        ("digraph { a [label=<b>", 1, "`[` without its `]`"),
+        ("digraph { a [label=<b ]", 1, "without its closing `>`"),
+        (
+            "digraph { a -> b",
+            1,
+            "expected a statement or `}`, found the end",
+        ),
+        ("digraph { a } \n b", 2, "expected the end of the file"),
+        (
+            "digraph { sw-1 }",
+            1,
+            "put names with signs into quotation marks",
+        ),
+        ("digraph { a \u{1} }", 1, "`\\u{1}` is no part"),
+        ("digraph { node }", 1, "needs quotation marks"),
+        ("digraph { a = ; }", 1, "expected a value"),
+        ("digraph { \"a\\", 1, "closing quotation mark"),
+    ] {
+        let e = Dot::parse(text).unwrap_err();
+        assert!(e.problem.contains(part), "{text}: {e}");
+        assert_eq!(e.line, line, "{text}: {e}");
+    }
+}
+
+proptest! {
+    /// What is written is read again, whatever the names.
+    #[test]
+    fn a_graph_that_is_written_and_read_is_the_same(
+        name in ".*",
+        names in proptest::collection::hash_set("(?s).{0,4}", 1..8),
+        edges in proptest::collection::vec((0u32..8, 0u32..8, proptest::option::of("(?s).*")), 0..16),
+    ) {
+        let nodes: Vec<_> = (2..).zip(&names)
+            .map(|(line, name)| Node { name: Cow::Borrowed(name.as_str()), line })
+            .collect();
+        let count = nodes.len() as u32;
+        let edges = edges.iter().map(|(from, to, comment)| Edge {
+            from: from % count,
+            to: to % count,
+            comment: comment.as_deref().map(Cow::Borrowed),
+            line: 0,
+        });
+        let mut dot = Dot { name: Cow::Borrowed(&name), nodes, edges: edges.collect() };
+        let mut text = Vec::new();
+        dot.write(&mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let mut again = Dot::parse(&text).unwrap();
+        for dot in [&mut dot, &mut again] {
+            dot.nodes.iter_mut().for_each(|node| node.line = 0);
+            dot.edges.iter_mut().for_each(|edge| edge.line = 0);
+        }
+        prop_assert_eq!(dot, again);
+    }
+}

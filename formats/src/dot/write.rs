@@ -1,0 +1,69 @@
+//! Writes graphs in the DOT language, a statement per line, without keeping them.
+
+use super::parser::is_keyword;
+use std::io::{self, Write};
+
+/// A graph that is being written.
+#[derive(Debug)]
+pub struct Writer<W> {
+    out: W,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a directed graph; an empty `name` is left out.
+    ///
+    /// # Errors
+    /// What `out` returns, as of the other functions.
+    pub fn begin(mut out: W, name: &str) -> io::Result<Self> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        out.write_all(b"digraph ")?;
+        if name.bytes().all(plain) && !is_keyword(name) {
+            out.write_all(name.as_bytes())?;
+        } else {
+            text(&mut out, name)?;
+        }
+        out.write_all(if name.is_empty() { b"{\n" } else { b" {\n" })?;
+        Ok(Self { out })
+    }
+
+    /// A node.
+    pub fn node(&mut self, name: &str) -> io::Result<()> {
+        self.out.write_all(b"    ")?;
+        text(&mut self.out, name)?;
+        self.out.write_all(b";\n")
+    }
+
+    /// An edge, with its attribute `comment`.
+    pub fn edge(&mut self, from: &str, to: &str, comment: Option<&str>) -> io::Result<()> {
+        self.out.write_all(b"    ")?;
+        text(&mut self.out, from)?;
+        self.out.write_all(b" -> ")?;
+        text(&mut self.out, to)?;
+        if let Some(comment) = comment {
+            self.out.write_all(b" [ comment = ")?;
+            text(&mut self.out, comment)?;
+            self.out.write_all(b" ]")?;
+        }
+        self.out.write_all(b";\n")
+    }
+
+    /// Ends the graph.
+    pub fn end(mut self) -> io::Result<()> {
+        self.out.write_all(b"}\n")?;
+        self.out.flush()
+    }
+}
+
+/// A quoted text.
+fn text(out: &mut impl Write, text: &str) -> io::Result<()> {
+    out.write_all(b"\"")?;
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', '\\']) {
+        out.write_all(&rest.as_bytes()[..at])?;
+        out.write_all(b"\\")?;
+        out.write_all(&rest.as_bytes()[at..=at])?;
+        rest = &rest[at + 1..];
+    }
+    out.write_all(rest.as_bytes())?;
+    out.write_all(b"\"")
+}

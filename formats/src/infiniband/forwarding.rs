@@ -1,0 +1,195 @@
+//! Reads forwarding tables: `opensm-lfts.dump`, the output of `dump_fts` (`dump_lfts`), `ibdiagnet.fdbs` and
+//! `opensm.fdbs`.
+
+use super::{after, hex};
+use crate::line_error::{LineError, error};
+use std::collections::BTreeMap;
+
+/// Forwarding tables of switches, by GUID.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Forwarding {
+    /// The table of each switch.
+    pub tables: BTreeMap<u64, SwitchTable>,
+}
+
+/// The forwarding table of a switch.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SwitchTable {
+    /// Line of its heading.
+    pub line: u32,
+    /// Its entries, by LID.
+    pub entries: Vec<Entry>,
+}
+
+/// An entry of a forwarding table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// The destination.
+    pub lid: u16,
+    /// Port by which packets leave; 0 is the switch itself, 255 stands for no route.
+    pub port: u8,
+    /// Line of the file.
+    pub line: u32,
+}
+
+impl SwitchTable {
+    /// The entry for `lid`.
+    #[must_use]
+    pub fn entry(&self, lid: u16) -> Option<&Entry> {
+        let at = self.entries.binary_search_by_key(&lid, |entry| entry.lid);
+        self.entries.get(at.ok()?)
+    }
+}
+
+impl Forwarding {
+    /// Reads the tables of one of the tools, which it tells by the headings. An unreachable LID has no entry.
+    ///
+    /// # Errors
+    /// The first line that cannot be right.
+    pub fn parse(text: &str) -> Result<Self, LineError> {
+        let mut found = Self::default();
+        let mut current: Option<&mut SwitchTable> = None;
+        let mut entries = false;
+        for (number, line) in (1..).zip(text.lines()) {
+            if let Some(guid) = heading(line) {
+                let Some(guid) = guid else {
+                    return error(number, "a table without the GUID of its switch");
+                };
+                let table = found.tables.entry(guid).or_default();
+                if table.line == 0 {
+                    table.line = number as u32;
+                }
+                current = Some(table);
+            } else if line.starts_with("0x") {
+                let (Some((lid, port)), Some(table)) = (row(line), current.as_deref_mut()) else {
+                    return error(
+                        number,
+                        "no entry of a table: write `0x0001 005`, LID and port, below the heading of a switch",
+                    );
+                };
+                entries = true;
+                if let Some(port) = port {
+                    let line = number as u32;
+                    table.entries.push(Entry { lid, port, line });
+                }
+            }
+        }
+        if !entries {
+            return error(
+                1,
+                "no forwarding table; this is not the output of opensm, dump_fts or ibdiagnet",
+            );
+        }
+        found.sort()?;
+        Ok(found)
+    }
+
+    /// Puts entries in the order of their LIDs.
+    fn sort(&mut self) -> Result<(), LineError> {
+        let mut second: Option<Entry> = None;
+        for table in self.tables.values_mut() {
+            let entries = &mut table.entries;
+            if !entries.is_sorted_by(|a, b| a.lid < b.lid) {
+                entries.sort_by_key(|entry| (entry.lid, entry.line));
+                let twice = entries.windows(2).filter(|two| two[0].lid == two[1].lid);
+                let first = twice.map(|two| two[1]).min_by_key(|entry| entry.line);
+                second = second.into_iter().chain(first).min_by_key(|e| e.line);
+            }
+            entries.shrink_to_fit();
+        }
+        match second {
+            None => Ok(()),
+            Some(Entry { lid, line, .. }) => error(
+                line as usize,
+                format!("a second entry for LID {lid} of this switch"),
+            ),
+        }
+    }
+}
+
+/// The GUID of the switch whose table follows, if `line` is a heading: of opensm and `dump_fts`
+/// `Unicast lids [0-22] of switch … guid 0x20 …`, of ibdiagnet `osm_ucast_mgr_dump_ucast_routes: Switch 0x20`, in
+/// `opensm.fdbs` without `osm_ucast_mgr_`.
+fn heading(line: &str) -> Option<Option<u64>> {
+    if line.starts_with("Unicast") {
+        return Some(after(line, "guid").and_then(hex));
+    }
+    let line = line.strip_prefix("osm_ucast_mgr_").unwrap_or(line);
+    let of_ibdiagnet = line.starts_with("dump_ucast_routes:");
+    of_ibdiagnet.then(|| after(line, "Switch").and_then(hex))
+}
+
+/// An entry, of which ibdiagnet separates the columns by colons; `None` as the port of an LID that ibdiagnet calls
+/// unreachable.
+fn row(line: &str) -> Option<(u16, Option<u8>)> {
+    let mut words = line.split_whitespace();
+    let lid = u16::try_from(hex(words.next()?)?).ok()?;
+    match words.next()? {
+        ":" => match words.next()? {
+            "UNREACHABLE" => Some((lid, None)),
+            port => Some((lid, Some(port.parse().ok()?))),
+        },
+        port => Some((lid, Some(port.parse().ok()?))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Switch, LID and port of all entries.
+    fn ports(text: &str) -> Vec<(u64, u16, u8)> {
+        let found = Forwarding::parse(text).unwrap();
+        let of_switch = |(&guid, table): (&u64, &SwitchTable)| {
+            let all: Vec<_> = (table.entries.iter())
+                .map(|entry| (guid, entry.lid, entry.port))
+                .collect();
+            all
+        };
+        found.tables.iter().flat_map(of_switch).collect()
+    }
+
+    #[test]
+    fn tables_of_all_tools_are_read() {
+        let opensm = "Unicast lids [0-22] of switch Lid 2 guid 0x20 ('leaf'):\n\
+            0x0001 001 # Channel Adapter portguid 0x11: 'host'\n0x0002 000 # Switch\n22 lids dumped\n";
+        let dump_fts = "Unicast lids [0x0-0x16] of switch DR path slid 0; dlid 0; 0,1 guid 0x20 (leaf):\n\
+            \x20 Lid  Out   Destination\n       Port     Info \n0x0001 001 : (Channel)\n0x0002 000 : (S)\n";
+        let ibdiagnet = "osm_ucast_mgr_dump_ucast_routes: Switch 0x0000000000000020\n\
+            LID    : Port : Hops : Optimal\n0x0001 : 001  : 00   : yes\n0x0002 : 000  : 00   : yes\n\
+            0x0003 : UNREACHABLE\n\n";
+        let fdbs = ibdiagnet.replace("osm_ucast_mgr_", "");
+        for text in [opensm, dump_fts, ibdiagnet, &fdbs] {
+            assert_eq!(ports(text), [(0x20, 1, 1), (0x20, 2, 0)], "{text}");
+        }
+        let found = Forwarding::parse(opensm).unwrap();
+        assert_eq!(found.tables[&0x20].line, 1);
+        assert_eq!(
+            found.tables[&0x20].entry(2).map(|entry| entry.line),
+            Some(3)
+        );
+        assert_eq!(found.tables[&0x20].entry(3), None);
+        // In any order, and in pieces.
+        let pieces =
+            "Unicast guid 0x20\n0x02 1\nUnicast guid 0x21\n0x01 2\nUnicast guid 0x20\n0x01 3\n";
+        assert_eq!(ports(pieces), [(0x20, 1, 3), (0x20, 2, 1), (0x21, 1, 2)]);
+    }
+
+    #[test]
+    fn what_is_no_table_is_refused_with_its_line() {
+        for (text, line) in [
+            ("", 1),
+            ("0x0001 001", 1),
+            ("Unicast lids of switch Lid 2", 1),
+            ("osm_ucast_mgr_dump_ucast_routes: Switch", 1),
+            ("Unicast guid 0x20\n0x0001 256", 2),
+            ("Unicast guid 0x20\n0x0001 : 256 : 00 : yes", 2),
+            ("Unicast guid 0x20\n0x0001 :", 2),
+            ("Unicast guid 0x20\n0x10001 1", 2),
+            ("Unicast guid 0x20\n0x01 1\n0x0001 1", 3),
+            ("Unicast guid 0x20\n0x02 1\n0x01 1\n0x0001 1\n0x02 1", 4),
+        ] {
+            assert_eq!(Forwarding::parse(text).unwrap_err().line, line, "{text}");
+        }
+    }
+}

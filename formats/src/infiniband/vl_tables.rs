@@ -1,0 +1,106 @@
+//! Reads SL-to-VL tables, `opensm-sl2vl.dump`.
+
+use super::{SERVICE_LEVELS, after, hex};
+use crate::line_error::{LineError, error};
+use std::collections::BTreeMap;
+
+/// SL-to-VL tables, a VL per service level.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct VlTables {
+    /// By switch, input and output port.
+    pub switches: BTreeMap<(u64, u8, u8), [u8; SERVICE_LEVELS]>,
+    /// By LID of the port of a channel adapter.
+    pub adapters: BTreeMap<u16, [u8; SERVICE_LEVELS]>,
+}
+
+impl VlTables {
+    /// Reads `opensm-sl2vl.dump`.
+    ///
+    /// # Errors
+    /// The first line that cannot be right.
+    pub fn parse(text: &str) -> Result<Self, LineError> {
+        #[derive(Clone, Copy)]
+        enum Owner {
+            Switch(u64),
+            Adapter(u16),
+        }
+        let mut tables = Self::default();
+        let mut current = None;
+        for (number, line) in (1..).zip(text.lines()) {
+            let head = line.strip_prefix("Switch ");
+            if let Some(head) = head.or_else(|| line.strip_prefix("Channel Adapter ")) {
+                let guid = head.split(',').next().and_then(hex);
+                let lid = after(head, "LID").map(|lid| lid.trim_end_matches(','));
+                let lid = lid.and_then(|lid| lid.parse().ok());
+                current = match line.starts_with("Switch") {
+                    true => guid.map(Owner::Switch),
+                    false => lid.map(Owner::Adapter),
+                };
+                if current.is_none() {
+                    return error(number, "a node without its GUID and base LID");
+                }
+            } else if let Some((ports, vls)) = line.split_once(':') {
+                if line.starts_with('#') {
+                    continue;
+                }
+                let ports: Option<Vec<u8>> = ports
+                    .split_whitespace()
+                    .map(|port| port.parse().ok())
+                    .collect();
+                let vls: Option<Vec<u8>> =
+                    vls.split_whitespace().map(|vl| vl.parse().ok()).collect();
+                let table = vls.and_then(|vls| <[u8; SERVICE_LEVELS]>::try_from(vls).ok());
+                let (Some(&[input, output]), Some(table), Some(owner)) =
+                    (ports.as_deref(), table, current)
+                else {
+                    return error(
+                        number,
+                        format!("no table: there must be `in out : ` and {SERVICE_LEVELS} VLs"),
+                    );
+                };
+                let twice = match owner {
+                    Owner::Switch(guid) => {
+                        let at = (guid, input, output);
+                        tables.switches.insert(at, table).is_some()
+                    }
+                    Owner::Adapter(lid) => tables.adapters.insert(lid, table).is_some(),
+                };
+                if twice {
+                    return error(number, "a second table for these ports");
+                }
+            }
+        }
+        match tables.switches.is_empty() && tables.adapters.is_empty() {
+            true => error(1, "no table; this is not an opensm-sl2vl.dump"),
+            false => Ok(tables),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sl_to_vl_tables_are_read() {
+        let row = "0 1 2 3 4 5 6 7 0 1 2 3 4 5 6 7";
+        let text = format!(
+            "Switch 0x20, base LID 2, \"leaf\"\n#in out : 0 1\n#----\n1   5   : {row} \n\n\
+             Channel Adapter 0x11, base LID 22, \"host\"\n0   0   : {row} \n"
+        );
+        let tables = VlTables::parse(&text).unwrap();
+        assert_eq!(tables.switches[&(0x20, 1, 5)][7], 7);
+        assert_eq!(tables.adapters[&22][15], 7);
+        for (from, to, line) in [
+            (" 7 \n\n", " \n\n", 4),
+            ("1   5   :", "1 :", 4),
+            ("LID 22", "LID x", 6),
+            ("Switch 0x20", "Switch y", 1),
+        ] {
+            assert!(text.contains(from));
+            let e = VlTables::parse(&text.replacen(from, to, 1)).unwrap_err();
+            assert_eq!(e.line, line, "{to}: {e}");
+        }
+        assert!(VlTables::parse("").is_err());
+    }
+}

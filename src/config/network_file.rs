@@ -1,0 +1,374 @@
+//! Reads networks for static analysis: an experiment file, a graph in the DOT language, or the output of
+//! `ibnetdiscover` with forwarding tables (`docs/congestion-input.md`). The content tells which one it is.
+
+use super::error::ConfigError;
+use super::fabric_only::{FabricOnly, fabric_of_text, load_fabric};
+use super::import::{Imported, read_forwarding, text};
+use super::misfit::Misfit;
+use super::resolve::read;
+use crate::fabric::ids::{NicId, SwitchId, SwitchPort};
+use crate::fabric::spec::FabricSpec;
+use crate::fabric::topology::{Peer, Topology};
+use crate::oblivious::{EdgeId, Graph, HostId, Network, NetworkError, NodeId, Note, Tables};
+use flitwise_formats::infiniband::{Entry, Forwarding};
+use flitwise_formats::source::{shown, stream_id};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// A network from a file.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct LoadedNetwork {
+    /// The network.
+    pub network: Network,
+    /// What the file is.
+    pub source: NetworkSource,
+    /// False if the input has no routes, so that the tables are empty.
+    pub routed: bool,
+    /// What is odd about the input and yet no error.
+    pub notes: Vec<Note>,
+    file: PathBuf,
+    dumped: Option<Dumped>,
+}
+
+/// Kind of file that a network is from.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum NetworkSource {
+    /// An experiment, or its defaults.
+    Experiment(Box<FabricOnly>),
+    /// A graph in the DOT language.
+    Dot,
+    /// The output of `ibnetdiscover`.
+    Discovery,
+}
+
+/// Forwarding tables as they were written.
+#[derive(Debug, Clone, PartialEq)]
+struct Dumped {
+    file: PathBuf,
+    tables: Forwarding,
+    /// GUID by switch, LIDs by host.
+    guids: Vec<u64>,
+    lids: Vec<Range<u32>>,
+}
+
+impl LoadedNetwork {
+    /// The fabric, if the network is from an experiment.
+    #[must_use]
+    pub fn fabric(&self) -> Option<&FabricSpec> {
+        match &self.source {
+            NetworkSource::Experiment(only) => Some(&only.fabric),
+            NetworkSource::Dot | NetworkSource::Discovery => None,
+        }
+    }
+
+    /// `FILE:LINE` of the entry by which `node` sends what is for path `path` of `host`. Without such an entry, of
+    /// the heading of its table, or of the node. `None` if no file has the tables.
+    #[must_use]
+    pub fn entry_place(&self, node: NodeId, host: HostId, path: u32) -> Option<String> {
+        let graph = &self.network.graph;
+        let (file, line) = match (&self.source, &self.dumped) {
+            (NetworkSource::Experiment(_), _) | (NetworkSource::Discovery, None) => return None,
+            (NetworkSource::Discovery, Some(dumped)) => {
+                let switch = node.get().checked_sub(graph.host_count())?;
+                let table = dumped
+                    .tables
+                    .tables
+                    .get(dumped.guids.get(switch as usize)?)?;
+                let lid = lid(dumped.lids.get(host.index())?, path);
+                let entry = table.entry(lid);
+                (&dumped.file, entry.map_or(table.line, |entry| entry.line))
+            }
+            (NetworkSource::Dot, _) => {
+                let column = self.network.tables.column(host, path);
+                let edge = match graph.host_at(node) {
+                    Some(host) => Some(graph.injection(host)),
+                    None => self.network.tables.next(graph, node, column),
+                };
+                let line = edge.map_or(graph.node(node).line, |edge| graph.edge(edge).line);
+                (&self.file, line)
+            }
+        };
+        Some(format!("{}:{line}", shown(file).display()))
+    }
+}
+
+/// Reads the network of a file: an experiment, of which `[fabric]` counts, with the overrides `sets`; without a file
+/// its defaults; a graph in the DOT language; the output of `ibnetdiscover`, with the forwarding tables in the file
+/// `tables`. The files may be packed.
+///
+/// # Errors
+/// The first problem found, with its place and a cure.
+pub fn load_network(
+    path: Option<&Path>,
+    tables: Option<&Path>,
+    sets: &[String],
+) -> Result<LoadedNetwork, ConfigError> {
+    let Some(path) = path else {
+        refuse_tables(tables)?;
+        return experiment(load_fabric(None, sets)?, None);
+    };
+    let content = text(path, "")?;
+    let kind = Kind::of(&content);
+    if let (Kind::Dot | Kind::Discovery, Some(set)) = (kind, sets.first()) {
+        let problem = format!(
+            "`{set}` changes a key of an experiment, and {} is {}; leave it out",
+            shown(path).display(),
+            kind.name()
+        );
+        return Err(ConfigError::new("--set", problem));
+    }
+    if kind != Kind::Discovery {
+        refuse_tables(tables)?;
+    }
+    match kind {
+        Kind::Experiment => {
+            // A stream can be read once; other files are read again for messages about their encoding.
+            let content = match stream_id(path) {
+                Some(_) => content,
+                None => read(path)?,
+            };
+            experiment(fabric_of_text(Some(path), content, sets)?, Some(path))
+        }
+        Kind::Dot => {
+            let read = Network::from_dot(&content).map_err(|e| in_file(path, e))?;
+            Ok(LoadedNetwork {
+                network: read.network,
+                source: NetworkSource::Dot,
+                routed: read.routed,
+                notes: read.notes,
+                file: path.to_owned(),
+                dumped: None,
+            })
+        }
+        Kind::Discovery => discovery(&content, path, tables),
+    }
+}
+
+/// What a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Experiment,
+    Dot,
+    Discovery,
+}
+
+impl Kind {
+    /// Tells by the first words that are no comment.
+    fn of(text: &str) -> Self {
+        let mut rest = text.trim_start_matches('\u{feff}').trim_start();
+        loop {
+            let end = match (rest.starts_with(['#']), rest.starts_with("//")) {
+                (true, _) | (_, true) => rest.find('\n').map(|at| at + 1),
+                _ if rest.starts_with("/*") => rest.find("*/").map(|at| at + 2),
+                _ => break,
+            };
+            rest = rest[end.unwrap_or(rest.len())..].trim_start();
+        }
+        let word = rest
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .next()
+            .unwrap_or("");
+        let next = rest[word.len()..].trim_start().chars().next();
+        let in_dot = ["digraph", "graph", "strict"];
+        let in_discovery = ["vendid", "devid", "sysimgguid", "switchguid", "caguid"];
+        if in_dot.iter().any(|known| word.eq_ignore_ascii_case(known))
+            && !matches!(next, Some('=' | '.'))
+        {
+            return Self::Dot;
+        }
+        let node = ["Switch", "Ca", "Rt", "DR"].contains(&word) && next != Some('=');
+        match node || in_discovery.contains(&word) {
+            true => Self::Discovery,
+            false => Self::Experiment,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Experiment => "an experiment file",
+            Self::Dot => "a graph in the DOT language",
+            Self::Discovery => "the output of ibnetdiscover",
+        }
+    }
+}
+
+fn refuse_tables(tables: Option<&Path>) -> Result<(), ConfigError> {
+    let Some(tables) = tables else { return Ok(()) };
+    let problem = format!(
+        "{}: forwarding tables name switches by GUID, which only the output of ibnetdiscover has; an experiment names \
+         its tables in fabric.forwarding, and a graph has its routes in the comments of edges",
+        shown(tables).display()
+    );
+    Err(ConfigError::new("--tables", problem))
+}
+
+/// An error in the file `path`.
+fn in_file(path: &Path, error: NetworkError) -> ConfigError {
+    let NetworkError { line, problem } = error;
+    let line = line.map_or(String::new(), |line| format!("{line}:"));
+    ConfigError::new("", format!("{}:{line} {problem}", shown(path).display()))
+}
+
+fn experiment(only: FabricOnly, path: Option<&Path>) -> Result<LoadedNetwork, ConfigError> {
+    let network = Network::of_fabric(&only.fabric);
+    Ok(LoadedNetwork {
+        network: network.map_err(|e| ConfigError::new("fabric", e.problem))?,
+        source: NetworkSource::Experiment(Box::new(only)),
+        routed: true,
+        notes: Vec::new(),
+        file: path.map(Path::to_owned).unwrap_or_default(),
+        dumped: None,
+    })
+}
+
+fn discovery(
+    content: &str,
+    path: &Path,
+    tables: Option<&Path>,
+) -> Result<LoadedNetwork, ConfigError> {
+    let imported = Imported::of_text(content, path, "")?;
+    let graph = graph(&imported).map_err(|e| in_file(path, e))?;
+    let mut notes = Vec::new();
+    let mut loaded = LoadedNetwork {
+        network: Network {
+            tables: Tables::empty(&graph, 1).map_err(|e| in_file(path, e))?,
+            graph,
+        },
+        source: NetworkSource::Discovery,
+        routed: false,
+        notes: Vec::new(),
+        file: path.to_owned(),
+        dumped: None,
+    };
+    if let Some(file) = tables {
+        let forwarding = read_forwarding(file, "")?;
+        check_lids(&imported, path)?;
+        let graph = &loaded.network.graph;
+        loaded.network.tables = fill(graph, &imported, &forwarding, file, &mut notes)?;
+        loaded.routed = true;
+        loaded.dumped = Some(Dumped {
+            file: file.to_owned(),
+            tables: forwarding,
+            guids: imported.switches.keys().copied().collect(),
+            lids: imported.lids,
+        });
+    }
+    loaded.notes = notes;
+    Ok(loaded)
+}
+
+/// The graph; a cable whose speed is not told counts as the fastest.
+fn graph(imported: &Imported) -> Result<Graph, NetworkError> {
+    let topology = &imported.topology;
+    let known: BTreeMap<SwitchPort, f64> = imported.speeds.known();
+    let fastest = known.values().copied().fold(1.0, f64::max);
+    Graph::of_topology(topology, |switch, port| {
+        let own = SwitchPort::new(switch, port);
+        let far = match topology.peer(switch, port) {
+            Peer::Switch { switch, port } => SwitchPort::new(switch, port),
+            Peer::Nic(_) | Peer::None => own,
+        };
+        let rate = known.get(&own).or(known.get(&far));
+        rate.copied().unwrap_or(fastest)
+    })
+}
+
+/// Refuses two ports that own the same LID.
+fn check_lids(imported: &Imported, path: &Path) -> Result<(), ConfigError> {
+    let mut all: Vec<(&Range<u32>, NicId)> =
+        (imported.lids.iter()).zip((0..).map(NicId::new)).collect();
+    all.sort_unstable_by_key(|(lids, nic)| (lids.start, *nic));
+    let both = all.windows(2).find(|two| two[0].0.end > two[1].0.start);
+    let Some([(lids, one), (other, two)]) = both else {
+        return Ok(());
+    };
+    let [one, two] = [one, two].map(|nic| host_name(&imported.topology, *nic));
+    let problem = format!(
+        "LID {} is of {one}, whose LIDs are {} to {}, and of {two}; the file was edited, or is of two sweeps",
+        other.start,
+        lids.start,
+        lids.end - 1
+    );
+    Err(in_file(path, NetworkError::at(0, problem)))
+}
+
+/// The LID of path `path` of a host; one with fewer LIDs than other hosts repeats its own.
+fn lid(lids: &Range<u32>, path: u32) -> u16 {
+    (lids.start + path % lids.len().max(1) as u32) as u16
+}
+
+fn host_name(topology: &Topology, nic: NicId) -> String {
+    let names = topology.names();
+    names.map_or_else(String::new, |names| names.nic_label(nic).to_owned())
+}
+
+/// Forwarding tables of this graph. Entries that are missing are noted, once.
+fn fill(
+    graph: &Graph,
+    imported: &Imported,
+    forwarding: &Forwarding,
+    file: &Path,
+    notes: &mut Vec<Note>,
+) -> Result<Tables, ConfigError> {
+    let refused = |line, problem| in_file(file, NetworkError::at(line, problem));
+    let misfit = Misfit {
+        topology: &imported.topology,
+        switches: &imported.switches,
+        entries: forwarding,
+        otherwise: "",
+    };
+    misfit.check_switches().map_err(|e| refused(0, e))?;
+    let paths = imported.lids.iter().map(ExactSizeIterator::len).max();
+    let paths = paths.unwrap_or(1) as u32;
+    let mut tables = Tables::empty(graph, paths).map_err(|e| in_file(file, e))?;
+    let mut missing = 0u64;
+    let mut first = None;
+    for (guid, &switch) in &imported.switches {
+        let Some(table) = forwarding.tables.get(guid) else {
+            continue;
+        };
+        let by_port = edges_by_port(graph, switch);
+        for (host, lids) in (0..).map(HostId::new).zip(&imported.lids) {
+            for path in 0..paths {
+                let lid = lid(lids, path);
+                let entry = table.entry(lid);
+                let port = entry.map(|entry| entry.port);
+                let line = entry.map_or(table.line, |entry| entry.line);
+                let port = || misfit.port(switch, NicId::new(host.get()), lid, port);
+                if absent(entry) {
+                    missing += 1;
+                    if first.is_none() {
+                        first = port().err().map(|says| (line, says));
+                    }
+                    continue;
+                }
+                let port = port().map_err(|says| refused(line, says))?;
+                if let Some(&edge) = by_port.get(&(port.get() + 1)) {
+                    tables.set(graph, edge, tables.column(host, path));
+                }
+            }
+        }
+    }
+    if let Some((line, says)) = first {
+        let more = match missing - 1 {
+            0 => String::new(),
+            more => format!(" ({more} more entries are missing)"),
+        };
+        notes.push(Note::at(line, says + &more));
+    }
+    Ok(tables)
+}
+
+/// True for an entry by which nothing can be sent.
+fn absent(entry: Option<&Entry>) -> bool {
+    entry.is_none_or(|entry| matches!(entry.port, 0 | 255))
+}
+
+/// The edges of a switch by their numbers on the device.
+fn edges_by_port(graph: &Graph, switch: SwitchId) -> BTreeMap<u32, EdgeId> {
+    let edges = graph.edges_of(graph.switch_node(switch));
+    edges.map(|edge| (graph.edge(edge).port, edge)).collect()
+}

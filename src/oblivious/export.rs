@@ -1,0 +1,152 @@
+//! Networks for other programs: ORCS's graph with routes, and the subnet that `ibsim` simulates
+//! (`docs/congestion-input.md`).
+
+use super::graph::{Edge, Graph, HostId, NetworkError, Node, NodeId, NodeKind};
+use super::network::Network;
+use flitwise_formats::dot::{Writer, is_destination};
+use flitwise_formats::infiniband::{Cable, Discovery, Port};
+use hashbrown::HashSet;
+use std::io::{self, Write};
+
+/// The last address of InfiniBand that is not of a multicast group.
+const LAST_LID: u32 = 0xbfff;
+/// The first GUIDs of adapters and switches. The port of an adapter has the GUID behind its own.
+const ADAPTERS: u64 = 0x10_0000_0000;
+const SWITCHES: u64 = 0x20_0000_0000;
+
+impl Network {
+    /// Writes the graph as ORCS reads it: nodes, then the edges of each node in their order, with the hosts that take
+    /// each edge in its comment, along the first path of each host. `routed` false: cables only.
+    ///
+    /// # Errors
+    /// What `out` returns.
+    pub fn write_orcs<W: Write>(&self, out: W, routed: bool) -> io::Result<()> {
+        let Self { graph, tables } = self;
+        let names = orcs_names(graph);
+        let mut writer = Writer::begin(out, "network")?;
+        for name in &names {
+            writer.node(name)?;
+        }
+        let mut lists: Vec<String> = Vec::new();
+        for node in NodeId::all(graph.nodes().len() as u32) {
+            let edges = graph.edges_of(node);
+            lists.iter_mut().for_each(String::clear);
+            lists.resize(lists.len().max(edges.len()), String::new());
+            if graph.host_at(node).is_some() && routed {
+                lists[0].push('*');
+            }
+            for host in HostId::all(if routed { graph.host_count() } else { 0 }) {
+                if let Some(edge) = tables.next(graph, node, tables.column(host, 0)) {
+                    let list = &mut lists[(edge.get() - graph.first_edge(node)) as usize];
+                    if !list.is_empty() {
+                        list.push(',');
+                    }
+                    list.push_str(&names[graph.node_of(host).index()]);
+                }
+            }
+            for (edge, list) in edges.zip(&lists) {
+                let to = &names[graph.edge(edge).to.index()];
+                let comment = (!list.is_empty()).then_some(list.as_str());
+                writer.edge(&names[node.index()], to, comment)?;
+            }
+        }
+        writer.end()
+    }
+}
+
+/// The names by which ORCS tells hosts, which begin with `H`, from switches, which do not. Names that do so and can
+/// stand in a list stay as they are.
+fn orcs_names(graph: &Graph) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let name = |node: &Node| {
+        let odd = |c: char| {
+            let alone = is_destination(c.encode_utf8(&mut [0; 4]));
+            !alone || c.is_control() || matches!(c, '"' | '\\')
+        };
+        let plain = node.name.replace(odd, "_");
+        let plain = match (node.kind, plain.starts_with('H')) {
+            (NodeKind::Host, false) => format!("H{plain}"),
+            (NodeKind::Switch, true) => format!("S{plain}"),
+            _ if plain.is_empty() => "S".to_owned(),
+            _ => plain,
+        };
+        let mut unique = plain.clone();
+        let mut number = 1;
+        while !taken.insert(unique.clone()) {
+            number += 1;
+            unique = format!("{plain}_{number}");
+        }
+        unique
+    };
+    graph.nodes().iter().map(name).collect()
+}
+
+impl Graph {
+    /// The graph as a subnet of InfiniBand: every host is an adapter with one port. GUIDs and LIDs are made up; ports
+    /// keep their numbers, plus 1 where they count from 0.
+    ///
+    /// # Errors
+    /// If a switch has a port above 254, or there are more nodes than LIDs.
+    pub fn to_discovery(&self) -> Result<Discovery, NetworkError> {
+        if self.nodes().len() > LAST_LID as usize {
+            let problem = format!(
+                "{} hosts and switches; InfiniBand has {LAST_LID} addresses",
+                self.nodes().len()
+            );
+            return Err(NetworkError::at(0, problem));
+        }
+        let from_switch = |edge: &&Edge| self.host_at(edge.from).is_none();
+        let ports = self
+            .edges()
+            .iter()
+            .filter(from_switch)
+            .map(|edge| edge.port);
+        let shift = u32::from(ports.min() == Some(0));
+        let port = |edge: &Edge| -> Result<Port, NetworkError> {
+            let number = match self.host_at(edge.from) {
+                Some(_) => 1,
+                None => edge.port.saturating_add(shift),
+            };
+            let Some(port) = u8::try_from(number).ok().filter(|&port| port < u8::MAX) else {
+                let name = &self.node(edge.from).name;
+                let problem =
+                    format!("{name} has a port {number}; a switch of InfiniBand has at most 254");
+                return Err(NetworkError::at(edge.line, problem));
+            };
+            let node = self.guid(edge.from);
+            Ok(Port { node, port })
+        };
+        let mut found = Discovery::default();
+        for (node, lid) in NodeId::all(self.nodes().len() as u32).zip(1..) {
+            let (guid, name) = (self.guid(node), self.node(node).name.clone());
+            match self.host_at(node) {
+                Some(_) => {
+                    found.adapters.insert(guid, name);
+                    found.lids.insert(
+                        Port {
+                            node: guid,
+                            port: 1,
+                        },
+                        lid,
+                    );
+                }
+                None => {
+                    found.switches.insert(guid, name);
+                    found.switch_lids.insert(guid, lid);
+                }
+            }
+        }
+        for edge in self.edges() {
+            let to = port(self.edge(edge.reverse))?;
+            found.cables.insert(port(edge)?, Cable { to, line: 0 });
+        }
+        Ok(found)
+    }
+
+    fn guid(&self, node: NodeId) -> u64 {
+        match self.host_at(node) {
+            Some(host) => ADAPTERS + 2 * u64::from(host.get()),
+            None => SWITCHES + u64::from(node.get()),
+        }
+    }
+}

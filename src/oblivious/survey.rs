@@ -1,0 +1,369 @@
+//! All routes of a network at once: how long they are, which pairs have none and why, and how many cross each edge.
+
+use super::graph::{EdgeId, HostId, NodeId};
+use super::network::{Lost, Network};
+
+/// What follows from the routes of all ordered pairs of different hosts, to each address of the destination.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Survey {
+    /// Ordered pairs of different hosts, times the addresses of a host.
+    pub pairs: u64,
+    /// Pairs by the number of edges of their route, both host links included: two hosts of a switch have 2.
+    pub by_edges: Vec<u64>,
+    /// Pairs whose route ends at a switch without an entry for the destination.
+    pub no_entry: u64,
+    /// Pairs whose route ends at another host.
+    pub wrong_host: u64,
+    /// Pairs whose route never ends.
+    pub looping: u64,
+    /// The first pair of each of these three kinds, by destination.
+    pub examples: Vec<LostPair>,
+    /// The first routing loop.
+    pub routing_loop: Option<RoutingLoop>,
+    /// Routes across each edge.
+    pub routes_on: Vec<u64>,
+}
+
+/// A pair without a route.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LostPair {
+    /// Who sends.
+    pub src: HostId,
+    /// To whom.
+    pub dst: HostId,
+    /// To which of its addresses.
+    pub path: u32,
+    /// Where the route ends.
+    pub why: Lost,
+}
+
+/// Switches that send what is for a destination in a circle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RoutingLoop {
+    /// The destination.
+    pub dst: HostId,
+    /// Its address.
+    pub path: u32,
+    /// The switches, each of which sends to the next and the last to the first.
+    pub switches: Vec<NodeId>,
+}
+
+impl Survey {
+    /// Pairs with a route.
+    #[must_use]
+    pub fn connected(&self) -> u64 {
+        self.by_edges.iter().sum()
+    }
+
+    /// The least and the most routes on an edge between two switches, and how many such edges carry any; `None`
+    /// without such edges.
+    #[must_use]
+    pub fn between_switches(&self, network: &Network) -> Option<(u64, u64, usize)> {
+        let graph = &network.graph;
+        let inner = (graph.edges().iter().zip(&self.routes_on)).filter(|(edge, _)| {
+            graph
+                .host_at(edge.from)
+                .or(graph.host_at(edge.to))
+                .is_none()
+        });
+        let routes = inner.map(|(_, &routes)| routes);
+        let used = routes.clone().filter(|&routes| routes > 0).count();
+        Some((routes.clone().min()?, routes.max()?, used))
+    }
+}
+
+impl Network {
+    /// Follows the routes of all pairs. Takes one step per switch and destination.
+    #[must_use]
+    pub fn survey(&self) -> Survey {
+        let graph = &self.graph;
+        let hosts = u64::from(graph.host_count());
+        let paths = u64::from(self.tables.paths());
+        let mut walk = Walk::new(self);
+        for dst in HostId::all(graph.host_count()) {
+            for path in 0..self.tables.paths() {
+                walk.to(dst, path);
+            }
+        }
+        let Walk {
+            mut found,
+            reached,
+            own,
+            ..
+        } = walk;
+        for (host, own) in HostId::all(graph.host_count()).zip(own) {
+            let injected = reached[graph.switch_of(host).index()] - own;
+            found.routes_on[graph.injection(host).index()] = injected;
+        }
+        found.pairs = hosts * (hosts - 1) * paths;
+        found
+    }
+}
+
+/// What is known of the route from a switch to the destination.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    Unknown,
+    /// On the walk that is going on.
+    Walking,
+    /// Edges to the destination.
+    Edges(u32),
+    Lost(Lost),
+}
+
+/// Routes to one destination after the other.
+struct Walk<'a> {
+    network: &'a Network,
+    /// Switches with hosts, with their hosts.
+    leaves: Vec<(NodeId, Vec<HostId>)>,
+    state: Vec<State>,
+    /// Routes that pass each switch.
+    passing: Vec<u64>,
+    /// Switches with a route, each behind the one it sends to; with the edge by which it sends.
+    done: Vec<(NodeId, EdgeId)>,
+    stack: Vec<(NodeId, EdgeId)>,
+    /// Destinations that each switch reaches.
+    reached: Vec<u64>,
+    /// Addresses of each host that its own switch reaches.
+    own: Vec<u64>,
+    found: Survey,
+}
+
+impl<'a> Walk<'a> {
+    fn new(network: &'a Network) -> Self {
+        let graph = &network.graph;
+        let nodes = graph.nodes().len();
+        let mut hosts_of: Vec<Vec<HostId>> = vec![Vec::new(); nodes];
+        for host in HostId::all(graph.host_count()) {
+            hosts_of[graph.switch_of(host).index()].push(host);
+        }
+        let leaves = NodeId::all(nodes as u32).zip(hosts_of);
+        Self {
+            network,
+            leaves: leaves.filter(|(_, hosts)| !hosts.is_empty()).collect(),
+            state: vec![State::Unknown; nodes],
+            passing: vec![0; nodes],
+            done: Vec::with_capacity(nodes),
+            stack: Vec::new(),
+            reached: vec![0; nodes],
+            own: vec![0; graph.hosts().len()],
+            found: Survey {
+                pairs: 0,
+                by_edges: Vec::new(),
+                no_entry: 0,
+                wrong_host: 0,
+                looping: 0,
+                examples: Vec::new(),
+                routing_loop: None,
+                routes_on: vec![0; graph.edges().len()],
+            },
+        }
+    }
+
+    /// Adds the routes to an address of a host.
+    fn to(&mut self, dst: HostId, path: u32) {
+        self.state.fill(State::Unknown);
+        self.passing.fill(0);
+        self.done.clear();
+        let leaves = std::mem::take(&mut self.leaves);
+        for (leaf, hosts) in &leaves {
+            if self.state[leaf.index()] == State::Unknown {
+                self.follow(*leaf, dst, path);
+            }
+            let others = hosts.iter().copied().filter(|&host| host != dst);
+            let at_home = self.network.graph.switch_of(dst) == *leaf;
+            let sources = hosts.len() as u64 - u64::from(at_home);
+            match self.state[leaf.index()].clone() {
+                State::Edges(edges) => {
+                    self.reached[leaf.index()] += 1;
+                    self.own[dst.index()] += u64::from(at_home);
+                    self.passing[leaf.index()] += sources;
+                    let length = edges as usize + 1;
+                    let by_edges = &mut self.found.by_edges;
+                    by_edges.resize(by_edges.len().max(length + 1), 0);
+                    by_edges[length] += sources;
+                }
+                State::Lost(why) => {
+                    if let Some(src) = { others }.next() {
+                        self.lose(
+                            sources,
+                            LostPair {
+                                src,
+                                dst,
+                                path,
+                                why,
+                            },
+                        );
+                    }
+                }
+                State::Unknown | State::Walking => {}
+            }
+        }
+        self.leaves = leaves;
+        for &(node, edge) in self.done.iter().rev() {
+            let passing = self.passing[node.index()];
+            self.found.routes_on[edge.index()] += passing;
+            self.passing[self.network.graph.edge(edge).to.index()] += passing;
+        }
+    }
+
+    fn lose(&mut self, pairs: u64, pair: LostPair) {
+        let found = &mut self.found;
+        let count = match pair.why {
+            Lost::NoEntry(_) => &mut found.no_entry,
+            Lost::WrongHost(_) => &mut found.wrong_host,
+            Lost::Loop(_) => &mut found.looping,
+        };
+        if *count == 0 {
+            found.examples.push(pair);
+        }
+        *count += pairs;
+    }
+
+    /// Finds out about the route from `from`, and from all switches on it.
+    fn follow(&mut self, from: NodeId, dst: HostId, path: u32) {
+        let Self { network, .. } = *self;
+        let (graph, tables) = (&network.graph, &network.tables);
+        let (goal, column) = (graph.node_of(dst), tables.column(dst, path));
+        let mut node = from;
+        let mut end = loop {
+            if node == goal {
+                break State::Edges(0);
+            }
+            match &self.state[node.index()] {
+                State::Unknown => {}
+                State::Walking => {
+                    self.note_loop(node, dst, path);
+                    break State::Lost(Lost::Loop(node));
+                }
+                known => break known.clone(),
+            }
+            if graph.host_at(node).is_some() {
+                break State::Lost(Lost::WrongHost(node));
+            }
+            let Some(edge) = tables.next(graph, node, column) else {
+                break State::Lost(Lost::NoEntry(node));
+            };
+            self.state[node.index()] = State::Walking;
+            self.stack.push((node, edge));
+            node = graph.edge(edge).to;
+        };
+        if self.stack.is_empty() {
+            self.state[node.index()] = end;
+            return;
+        }
+        while let Some((node, edge)) = self.stack.pop() {
+            if let State::Edges(edges) = &mut end {
+                *edges += 1;
+                self.done.push((node, edge));
+            }
+            self.state[node.index()] = end.clone();
+        }
+    }
+
+    /// Keeps the first loop: the part of the walk from `node` on.
+    #[cold]
+    fn note_loop(&mut self, node: NodeId, dst: HostId, path: u32) {
+        let switches = self.stack.iter().map(|&(node, _)| node);
+        let switches = switches.skip_while(|&other| other != node).collect();
+        self.found.routing_loop.get_or_insert(RoutingLoop {
+            dst,
+            path,
+            switches,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(text: &str) -> Network {
+        Network::from_dot(text).unwrap().network
+    }
+
+    /// Two hosts at `a`, one each at `b` and `c`; a ring of three switches.
+    fn ring(a: [&str; 2], b: [&str; 2], c: [&str; 2]) -> Network {
+        let mut text = String::from("digraph {\n");
+        for (host, switch) in [("H1", "a"), ("H2", "a"), ("H3", "b"), ("H4", "c")] {
+            text += &format!("{host} -> {switch}; {switch} -> {host} [comment={host}]\n");
+        }
+        for (from, routes, [first, second]) in [
+            ("a", a, ["b", "c"]),
+            ("b", b, ["c", "a"]),
+            ("c", c, ["a", "b"]),
+        ] {
+            let [one, two] = routes;
+            text += &format!(
+                "{from} -> {first} [comment=\"{one}\"]; {from} -> {second} [comment=\"{two}\"]\n"
+            );
+        }
+        network(&(text + "}"))
+    }
+
+    #[test]
+    fn routes_are_counted_on_every_edge() {
+        // a sends to c by b.
+        let network = ring(["H3 H4", ""], ["H4", "H1 H2"], ["H1 H2", "H3"]);
+        let survey = network.survey();
+        assert_eq!((survey.pairs, survey.connected()), (12, 12));
+        assert_eq!(survey.by_edges, [0, 0, 2, 8, 2]);
+        assert_eq!(
+            (survey.routing_loop.clone(), survey.examples.len()),
+            (None, 0)
+        );
+        assert_eq!(survey.between_switches(&network), Some((0, 4, 5)));
+        let graph = &network.graph;
+        for host in HostId::all(4) {
+            let injection = graph.injection(host);
+            assert_eq!(survey.routes_on[injection.index()], 3);
+            let back = graph.edge(injection).reverse;
+            assert_eq!(survey.routes_on[back.index()], 3);
+        }
+    }
+
+    #[test]
+    fn pairs_without_a_route_are_counted_by_reason() {
+        // To H4: a -> b -> a for ever. To H3: c has no entry. c hands what is for H1 on to a, which is fine.
+        let mut network = ring(["H3 H4", ""], ["", "H1 H2 H4"], ["H1 H2", ""]);
+        let survey = network.survey();
+        assert_eq!(
+            (survey.connected(), survey.looping, survey.no_entry),
+            (8, 3, 1)
+        );
+        let graph = &network.graph;
+        let [a, b, c] =
+            [HostId::new(0), HostId::new(2), HostId::new(3)].map(|h| graph.switch_of(h));
+        let found = survey.routing_loop.clone().unwrap();
+        assert_eq!((found.dst, found.switches), (HostId::new(3), vec![a, b]));
+        assert_eq!(survey.examples[0].why, Lost::NoEntry(c));
+        assert_eq!(survey.examples[1].why, Lost::Loop(a));
+        // Host H2 gets what is for H4.
+        let to_h2 = graph.edge(graph.injection(HostId::new(1))).reverse;
+        let column = network.tables.column(HostId::new(3), 0);
+        network.tables.set(&network.graph, to_h2, column);
+        let survey = network.survey();
+        assert_eq!((survey.looping, survey.wrong_host), (0, 3));
+        assert_eq!(survey.pairs, survey.connected() + 4);
+    }
+
+    #[test]
+    fn a_survey_says_what_the_routes_of_the_pairs_say() {
+        let network = ring(["H3", "H4"], ["H1 H4", "H2"], ["H1 H2", ""]);
+        let survey = network.survey();
+        let mut routes_on = vec![0; network.graph.edges().len()];
+        let mut lost = 0;
+        for src in HostId::all(4) {
+            for dst in HostId::all(4).filter(|&dst| dst != src) {
+                let mut route = Vec::new();
+                lost += u64::from(network.route(src, dst, 0, &mut route).is_err());
+                route.iter().for_each(|edge| routes_on[edge.index()] += 1);
+            }
+        }
+        assert_eq!(survey.routes_on, routes_on);
+        assert_eq!(survey.pairs - survey.connected(), lost);
+    }
+}

@@ -1,0 +1,515 @@
+//! Networks for static analysis: ORCS's graphs, experiments, and dumps of subnets, and that broken ones are
+//! refused with file and line.
+
+use crate::common::data::data;
+use flitwise::config::{LoadedNetwork, NetworkSource, load_network};
+use flitwise::oblivious::{EdgeId, Graph, HostId, Lost, Network, NodeId};
+use std::path::{Path, PathBuf};
+
+/// Listing 1 of the ORCS report, to the character.
+const LISTING_1: &str = r#"digraph network {
+    "S1" -> "H1" [ comment = "H1" ];
+    "S1" -> "H2" [ comment = "H2" ];
+    "S1" -> "H3" [ comment = "H3" ];
+    "S1" -> "H4" [ comment = "H4" ];
+
+    "H1" -> "S1" [ comment = "*" ];
+    "H2" -> "S1" [ comment = "*" ];
+    "H3" -> "S1" [ comment = "*" ];
+    "H4" -> "S1" [ comment = "*" ];
+
+    "S1" -> "S11" [ comment = "H5" ];
+    "S1" -> "S11" [ comment = "H6" ];
+    "S1" -> "S12" [ comment = "H7" ];
+    "S1" -> "S12" [ comment = "H8" ];
+
+    "S11" -> "S1" [ comment = "H1,H2" ];
+    "S11" -> "S1" [ comment = "H3,H4" ];
+    "S12" -> "S1" [ comment = "H1,H2" ];
+    "S12" -> "S1" [ comment = "H3,H4" ];
+}
+"#;
+
+fn written(dir: &Path, name: &str, text: &str) -> PathBuf {
+    let path = dir.join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+/// Names along the route of a pair.
+fn route(network: &Network, src: u32, dst: u32, path: u32) -> Result<Vec<String>, Lost> {
+    let mut route = Vec::new();
+    network.route(HostId::new(src), HostId::new(dst), path, &mut route)?;
+    let graph = &network.graph;
+    Ok(route.iter().map(|&edge| graph.edge_text(edge)).collect())
+}
+
+#[test]
+fn the_listing_of_the_orcs_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let loaded = load_network(Some(&written(dir.path(), "listing", LISTING_1)), None, &[]).unwrap();
+    assert!(loaded.routed && loaded.source == NetworkSource::Dot && loaded.fabric().is_none());
+    let graph = &loaded.network.graph;
+    assert_eq!((graph.host_count(), graph.nodes().len()), (4, 7));
+    assert_eq!(
+        route(&loaded.network, 0, 3, 0).unwrap(),
+        ["H1 -> S1 port 1", "S1 port 4 -> H4"]
+    );
+    let [note] = &loaded.notes[..] else {
+        panic!("{:?}", loaded.notes);
+    };
+    assert_eq!(note.line, Some(12));
+    assert_eq!(
+        note.text,
+        "`H5` and 3 more destinations of comments are in no edge, so nothing is sent there"
+    );
+    // The second cable from S11 to S1 has the line of its route.
+    let s11 = graph.edges()[graph.edges_as_given()[12].index()].from;
+    let place = loaded.entry_place(s11, HostId::new(3), 0).unwrap();
+    assert!(place.ends_with("listing:18"), "{place}");
+}
+
+#[test]
+fn the_first_edge_of_the_file_takes_a_packet() {
+    let text = "digraph { H1 -> s; H2 -> s; s -> H1 [comment=\"*\"]; s -> H2 [comment=H2] }";
+    let read = Network::from_dot(text).unwrap();
+    assert_eq!(
+        route(&read.network, 0, 1, 0),
+        Err(Lost::WrongHost(read.network.graph.node_of(HostId::new(0))))
+    );
+    let text = "digraph { H1 -> s; H2 -> s; s -> H2 [comment=\"s,H2\"]; s -> H1 [comment=\"*\"] }";
+    let read = Network::from_dot(text).unwrap();
+    assert!(read.routed && read.notes.is_empty());
+    for (src, dst) in [(0, 1), (1, 0)] {
+        assert_eq!(route(&read.network, src, dst, 0).unwrap().len(), 2);
+    }
+    // A drawing has no routes.
+    let read = Network::from_dot("digraph { H1 -> s -> H1; H2 -> s -> H2 }").unwrap();
+    assert!(!read.routed);
+    assert!(matches!(
+        route(&read.network, 0, 1, 0),
+        Err(Lost::NoEntry(_))
+    ));
+}
+
+#[test]
+fn graphs_that_are_no_network_are_refused_with_line_and_cure() {
+    for (text, line, part) in [
+        ("graph { H1 -- s }", Some(1), "write `digraph`"),
+        (
+            "digraph {\nH1 -> s -> H1\ns -> t\n}",
+            Some(3),
+            "has no direction back; add \"t\" -> \"s\"",
+        ),
+        (
+            "digraph {\nH1 -> s -> H1\nH1 -> t -> H1\n}",
+            Some(3),
+            "a second edge leaves `H1`, whose name begins with `H`",
+        ),
+        (
+            "digraph {\nH1 -> s -> H1\nH2\n}",
+            Some(3),
+            "host H2 has no cable",
+        ),
+        (
+            "digraph {\nH1 -> H2 -> H1\n}",
+            Some(2),
+            "connected to each other",
+        ),
+        (
+            "digraph {\nH1 -> s -> H1\ns -> s\n}",
+            Some(3),
+            "leads back to it",
+        ),
+        ("digraph { a -> b -> a }", None, "has no host"),
+        (
+            "digraph {\nH1 -> s -> H1\n",
+            Some(3),
+            "found the end of the file",
+        ),
+    ] {
+        let e = Network::from_dot(text).unwrap_err();
+        assert!(e.problem.contains(part), "{text}: {e}");
+        assert_eq!(e.line, line, "{text}: {e}");
+    }
+}
+
+const CABLES: &str = r#"# Topology file
+vendid=0x0
+Switch	8 "S-20"	# "leaf" base port 0 lid 6 lmc 0
+[1]	"H-10"[1](11) 		# "a" lid 1 4xSDR
+[4]	"S-21"[5]		# "spine" lid 7 4xQDR
+[5]	"S-21"[4]		# "spine" lid 7 4xQDR
+
+Switch	8 "S-21"	# "spine" base port 0 lid 7 lmc 0
+[1]	"H-11"[2](13) 		# "b" lid 8 4xSDR
+[4]	"S-20"[5]		# "leaf" lid 6 4xQDR
+[5]	"S-20"[4]		# "leaf" lid 6 4xQDR
+
+Ca	2 "H-11"		# "b"
+[2](13) 	"S-21"[1]		# lid 8 lmc 1 "spine" lid 7 4xSDR
+
+Ca	1 "H-10"		# "a"
+[1](11) 	"S-20"[1]		# lid 1 lmc 0 "leaf" lid 6 4xSDR
+"#;
+const TABLES: &str = "Unicast lids [0-9] of switch Lid 6 guid 0x20 ('leaf'):\n\
+    0x0001 001 # a\n0x0006 000\n0x0008 004 # b\n0x0009 005 # b\n\
+    Unicast lids [0-9] of switch Lid 7 guid 0x21 ('spine'):\n0x0001 004\n0x0007 000\n0x0008 001\n0x0009 001\n";
+
+fn dumped(dir: &Path, cables: &str, tables: &str) -> Result<LoadedNetwork, String> {
+    let cables = written(dir, "cables", cables);
+    let tables = written(dir, "tables", tables);
+    load_network(Some(&cables), Some(&tables), &[]).map_err(|e| e.to_string())
+}
+
+#[test]
+fn each_address_of_a_host_is_a_path() {
+    let dir = tempfile::tempdir().unwrap();
+    let loaded = dumped(dir.path(), CABLES, TABLES).unwrap();
+    assert!(loaded.routed && loaded.source == NetworkSource::Discovery);
+    assert_eq!(loaded.network.tables.paths(), 2);
+    let to_b = |path| route(&loaded.network, 0, 1, path).unwrap();
+    assert_eq!(
+        to_b(0),
+        [
+            "a -> leaf port 1",
+            "leaf port 4 -> spine port 5",
+            "spine port 1 -> b"
+        ]
+    );
+    assert_eq!(to_b(1)[1], "leaf port 5 -> spine port 4");
+    // Host a has one address, which serves as both.
+    assert_eq!(
+        route(&loaded.network, 1, 0, 0),
+        route(&loaded.network, 1, 0, 1)
+    );
+    let graph = &loaded.network.graph;
+    let rates: Vec<f64> = ["a -> leaf port 1", "leaf port 4 -> spine port 5"]
+        .iter()
+        .map(|text| {
+            graph
+                .edges()
+                .iter()
+                .find(|e| graph.edge_text(graph.edge(e.reverse).reverse) == **text)
+                .unwrap()
+                .rate
+        })
+        .collect();
+    assert_eq!(rates, [0.25, 1.0]);
+    let leaf = graph.switch_of(HostId::new(0));
+    let place = loaded.entry_place(leaf, HostId::new(1), 1).unwrap();
+    assert!(place.ends_with("tables:5"), "{place}");
+    // Without tables: cables only.
+    let loaded = load_network(Some(&dir.path().join("cables")), None, &[]).unwrap();
+    assert!(!loaded.routed);
+}
+
+#[test]
+fn missing_entries_are_noted_and_wrong_ones_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let without = TABLES
+        .replace("0x0009 005 # b\n", "")
+        .replace("0x0009 001", "0x0009 255");
+    let loaded = dumped(dir.path(), CABLES, &without).unwrap();
+    let [note] = &loaded.notes[..] else {
+        panic!("{:?}", loaded.notes);
+    };
+    assert_eq!(note.line, Some(1));
+    assert!(
+        note.text
+            .contains("switch leaf (0x20) has no entry for LID 9 (b)"),
+        "{note:?}"
+    );
+    assert!(
+        note.text.ends_with("(1 more entries are missing)"),
+        "{note:?}"
+    );
+    assert!(matches!(
+        route(&loaded.network, 0, 1, 1),
+        Err(Lost::NoEntry(_))
+    ));
+    for (cables, tables, part) in [
+        (
+            ("", ""),
+            ("0x0008 004", "0x0008 001"),
+            "tables:4: switch leaf (0x20) sends LID 8 (b) out of port 1, which leads to a",
+        ),
+        (
+            ("", ""),
+            ("0x0008 004", "0x0008 007"),
+            "tables:4: switch leaf (0x20) sends LID 8 (b) out of port 7, to which nothing",
+        ),
+        (
+            ("", ""),
+            ("guid 0x21", "guid 0x22"),
+            "tables: there is no table of switch spine (0x21)",
+        ),
+        (
+            ("", ""),
+            ("0x0001 001", "0x0001 1x"),
+            "tables:2: no entry of a table",
+        ),
+        (
+            ("lid 1 lmc 0", "lid 8 lmc 0"),
+            ("", ""),
+            "cables:14: a second port with LID 8",
+        ),
+        (
+            ("lid 1 lmc 0", "lid 9 lmc 0"),
+            ("", ""),
+            "cables: LID 9 is of b, whose LIDs are 8 to 9, and of a",
+        ),
+        (("lmc 1", "lmc 8"), ("", ""), "cables:14: an LMC is 0 to 7"),
+        (
+            ("[4]	\"S-20\"[5]", "[4]	\"S-20\"[6]"),
+            ("", ""),
+            "does not lead back",
+        ),
+    ] {
+        let cables = CABLES.replace(cables.0, cables.1);
+        let tables = TABLES.replace(tables.0, tables.1);
+        let message = dumped(dir.path(), &cables, &tables).unwrap_err();
+        assert!(message.contains(part), "{message}\nnot\n{part}");
+    }
+}
+
+#[test]
+fn the_content_tells_what_a_file_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let load = |text: &str, sets: &[String]| {
+        load_network(Some(&written(dir.path(), "some.txt", text)), None, sets)
+    };
+    for text in [
+        "# a\n[fabric]\n",
+        "",
+        "fabric.topology = { kind = \"single\", nics = 4 }\n",
+    ] {
+        assert!(load(text, &[]).unwrap().fabric().is_some(), "{text}");
+    }
+    let dot = "// a\n# b\n/* c */ Digraph { H1 -> s -> H1 }";
+    assert_eq!(load(dot, &[]).unwrap().source, NetworkSource::Dot);
+    let set = ["fabric.kind=voq".to_owned()];
+    let message = load(dot, &set).unwrap_err().to_string();
+    assert!(
+        message.contains("is a graph in the DOT language; leave it out"),
+        "{message}"
+    );
+    let message = load("graph = 1\n", &[]).unwrap_err().to_string();
+    assert!(message.contains("unknown key `graph`"), "{message}");
+    let tables = Some(Path::new("lfts"));
+    let message = load_network(None, tables, &[]).unwrap_err().to_string();
+    assert!(
+        message.contains("--tables: lfts: forwarding tables name switches by GUID"),
+        "{message}"
+    );
+}
+
+#[test]
+fn real_dumps_give_the_network_of_their_fabric() {
+    let Some(dir) = data("ib") else { return };
+    let set = dir.join("ft2-324h-ftree");
+    let file = |name: &str| set.join(name);
+    let loaded = load_network(
+        Some(&file("ibnetdiscover.txt.gz")),
+        Some(&file("opensm-lfts.dump.gz")),
+        &[],
+    )
+    .unwrap();
+    let sets = [
+        "fabric.kind=voq".to_owned(),
+        format!(
+            "fabric.topology={{kind=\"ibnetdiscover\",file={:?}}}",
+            file("ibnetdiscover.txt.gz")
+        ),
+        format!("fabric.forwarding={:?}", file("opensm-lfts.dump.gz")),
+    ];
+    let experiment = load_network(None, None, &sets).unwrap();
+    assert_eq!(loaded.network, experiment.network);
+    assert!(loaded.notes.is_empty());
+}
+
+/// Every column of CHECK.tsv that follows from the routes alone; `import_infiniband` looks at the others.
+#[test]
+fn surveys_of_real_tables_are_what_others_found() {
+    let Some(dir) = data("ib") else { return };
+    let check = std::fs::read_to_string(dir.join("CHECK.tsv")).unwrap();
+    let mut lines = check.lines();
+    let names: Vec<&str> = lines.next().unwrap().split('\t').collect();
+    let mut sets = 0;
+    for line in lines {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let text = |name: &str| fields[names.iter().position(|n| *n == name).unwrap()];
+        let number = |name: &str| text(name).parse::<u64>().unwrap();
+        let set = dir.join(text("set"));
+        let load = |tables: &str| {
+            let cables = set.join("ibnetdiscover.txt.gz");
+            load_network(Some(&cables), Some(&set.join(tables)), &[]).unwrap()
+        };
+        let loaded = load("opensm-lfts.dump.gz");
+        let network = &loaded.network;
+        let graph = &network.graph;
+        assert_eq!(u64::from(graph.host_count()), number("hosts"), "{line}");
+        let switches = graph.nodes().len() as u64 - number("hosts");
+        assert_eq!(switches, number("switches"), "{line}");
+        let between = graph.edges().len() as u64 - 2 * number("hosts");
+        assert_eq!(between, number("dir_isl"), "{line}");
+        let survey = network.survey();
+        assert_eq!(survey.connected(), number("pairs_ok"), "{line}");
+        assert_eq!(
+            survey.pairs - survey.connected(),
+            number("pairs_bad"),
+            "{line}"
+        );
+        let hops: Vec<String> = (survey.by_edges.iter().enumerate())
+            .filter(|(_, pairs)| **pairs > 0)
+            .map(|(edges, pairs)| format!("'{edges}': {pairs}"))
+            .collect();
+        assert_eq!(
+            format!("{{{}}}", hops.join(", ")),
+            text("hops_histogram"),
+            "{line}"
+        );
+        let (min, max, used) = survey.between_switches(network).unwrap();
+        assert_eq!(min, number("min_isl_paths"), "{line}");
+        assert_eq!(max, number("max_isl_paths"), "{line}");
+        assert_eq!(used as u64, number("isl_used"), "{line}");
+        // As another program read the tables back, which leaves out the last LID if it is a multiple of 64.
+        let again = load("dump_fts.txt.gz");
+        let counts = std::fs::read_to_string(set.join("check.json")).unwrap();
+        let whole = counts.contains("\"lids_missing_in_dump_fts\": 0");
+        assert_eq!(again.notes.is_empty(), whole, "{line}");
+        let edges = |loaded: &LoadedNetwork, host, node| {
+            let tables = &loaded.network.tables;
+            tables.next(graph, node, tables.column(host, 0))
+        };
+        let mut agrees = true;
+        for (node, host) in every(graph) {
+            let (one, two) = (edges(&loaded, host, node), edges(&again, host, node));
+            agrees &= one == two || (two.is_none() && !whole);
+        }
+        assert_eq!(agrees, text("dump_fts_agrees") == "True", "{line}");
+        sets += 1;
+    }
+    assert!(sets >= 4, "only {sets} sets of dumps");
+}
+
+/// Every node with every host.
+fn every(graph: &Graph) -> impl Iterator<Item = (NodeId, HostId)> {
+    let hosts = graph.host_count();
+    let nodes = NodeId::all(graph.nodes().len() as u32);
+    nodes.flat_map(move |node| HostId::all(hosts).map(move |host| (node, host)))
+}
+
+/// What `opensm -l 1` made of 16 hosts on 6 switches in ibsim: two addresses per host, by all three tools.
+#[test]
+fn real_tables_with_two_addresses_per_host() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/networks/lmc1");
+    let load = |tables: &str| {
+        let cables = dir.join("ibnetdiscover.txt");
+        load_network(Some(&cables), Some(&dir.join(tables)), &[]).unwrap()
+    };
+    let loaded = load("opensm-lfts.dump");
+    for other in ["opensm.fdbs", "dump_fts.txt"] {
+        assert_eq!(load(other).network, loaded.network, "{other}");
+    }
+    let survey = loaded.network.survey();
+    assert_eq!((survey.pairs, survey.connected()), (480, 480));
+    assert_eq!(survey.by_edges, [0, 0, 96, 0, 384]);
+    let both = |dst| [0, 1].map(|path| route(&loaded.network, 0, dst, path).unwrap());
+    let differ = (1..16).map(both).filter(|[one, two]| one != two).count();
+    assert_eq!(differ, 12, "each pair of different leaves has two routes");
+}
+
+/// The network as ORCS reads it, read again.
+fn through_orcs(network: &Network) -> Network {
+    let mut text = Vec::new();
+    network.write_orcs(&mut text, true).unwrap();
+    let read = Network::from_dot(std::str::from_utf8(&text).unwrap()).unwrap();
+    assert!(read.routed && read.notes.is_empty());
+    read.network
+}
+
+/// The edges of all routes, along the first path of each host.
+fn routes(network: &Network) -> Vec<Option<Vec<EdgeId>>> {
+    let hosts = || HostId::all(network.graph.host_count());
+    let pairs = hosts().flat_map(|src| hosts().map(move |dst| (src, dst)));
+    pairs
+        .map(|(src, dst)| {
+            let mut route = Vec::new();
+            network.route(src, dst, 0, &mut route).ok().map(|()| route)
+        })
+        .collect()
+}
+
+#[test]
+fn a_network_that_is_written_for_orcs_has_the_same_routes() {
+    let lmc = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/networks/lmc1");
+    let (cables, tables) = (lmc.join("ibnetdiscover.txt"), lmc.join("opensm-lfts.dump"));
+    let mut networks = vec![
+        load_network(Some(&cables), Some(&tables), &[])
+            .unwrap()
+            .network,
+        Network::from_dot(LISTING_1).unwrap().network,
+    ];
+    for topology in [
+        "{kind=\"torus\",dimensions=[3,3],concentration=2}",
+        "{kind=\"xgft\",down=[4,4],up=[1,4]}",
+        "{kind=\"dragonfly\",p=2,a=4,h=2}",
+    ] {
+        let set = format!("fabric.topology={topology}");
+        networks.push(
+            load_network(None, None, &[set])
+                .unwrap_or_else(|e| panic!("{e}"))
+                .network,
+        );
+    }
+    for network in networks {
+        let again = through_orcs(&network);
+        assert_eq!(routes(&again), routes(&network));
+        let ends = |network: &Network| -> Vec<_> {
+            let edges = network.graph.edges().iter();
+            edges
+                .map(|edge| (edge.from, edge.to, edge.reverse))
+                .collect()
+        };
+        assert_eq!(ends(&again), ends(&network));
+        // The names that ORCS needs stay as they are.
+        assert_eq!(through_orcs(&again), again);
+    }
+}
+
+#[test]
+fn a_network_that_is_written_for_ibsim_has_the_same_cables() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = "fabric.topology={kind=\"torus\",dimensions=[3,3],concentration=2}".to_owned();
+    for network in [
+        load_network(None, None, &[set]).unwrap().network,
+        Network::from_dot(LISTING_1).unwrap().network,
+    ] {
+        let mut text = Vec::new();
+        network
+            .graph
+            .to_discovery()
+            .unwrap()
+            .write(&mut text)
+            .unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let again = load_network(Some(&written(dir.path(), "net", &text)), None, &[]).unwrap();
+        let ends = |graph: &Graph| {
+            let name = |node| graph.node(node).name.clone();
+            let mut all: Vec<_> = (graph.edges().iter())
+                .map(|edge| (name(edge.from), name(edge.to)))
+                .collect();
+            all.sort();
+            all
+        };
+        assert_eq!(ends(&again.network.graph), ends(&network.graph));
+    }
+    // A switch has 254 ports at most.
+    let hosts: String = (0..255).map(|h| format!("H{h} -> s -> H{h}\n")).collect();
+    let network = Network::from_dot(&format!("digraph {{ {hosts} }}"))
+        .unwrap()
+        .network;
+    let e = network.graph.to_discovery().unwrap_err();
+    assert!(e.problem.contains("s has a port 255"), "{e}");
+}
