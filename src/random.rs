@@ -23,6 +23,10 @@ pub enum Purpose {
     Marking = 4,
     /// The intermediate switches of packets; components: source NIC, 0.
     Paths = 5,
+    /// Which hosts take part in a static analysis, and in which order; components: run, 0 (1 for the order).
+    Hosts = 6,
+    /// Pairs of random patterns of a static analysis; components: run, level.
+    StaticPattern = 7,
     /// How long a rank of a generated trace computes; component: rank.
     Imbalance = 10,
     /// Destinations of a rank of a generated trace; component: rank.

@@ -4,17 +4,31 @@
 //! Nothing here has a time: a [`Network`] is a graph with a next edge for every (switch, destination), a pattern
 //! is pairs of ranks in levels, and the congestion of a cable is the number of pairs of a level that cross it.
 
+mod analysis;
+mod cables;
+mod delay;
 mod export;
+mod fair;
 mod from_dot;
 mod graph;
+mod histogram;
+mod mapping;
 mod network;
 mod pattern;
 mod survey;
 mod tables;
+mod walker;
 
+pub use analysis::{Analysis, Fair, RunFigures, Settings};
+pub use cables::{CableCounts, CableLoad, Cables};
+pub use delay::Delays;
+pub use fair::FairShares;
 pub use from_dot::{FromDot, Note};
 pub use graph::{Edge, EdgeId, Graph, GraphBuilder, HostId, NetworkError, Node, NodeId, NodeKind};
+pub use histogram::Histogram;
+pub use mapping::{Mapping, Subset};
 pub use network::{Lost, Network};
 pub use pattern::{Given, GivenError, Level, Pair, Pattern, Versus};
 pub use survey::{LostPair, RoutingLoop, Survey};
 pub use tables::Tables;
+pub use walker::{Experience, PathChoice, Walker};

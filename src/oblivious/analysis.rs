@@ -1,0 +1,425 @@
+//! Many runs of a pattern, each with hosts of its own: the Monte Carlo of ORCS, on any number of threads.
+
+use super::cables::{CableCounts, Cables};
+use super::delay::Delays;
+use super::fair::FairShares;
+use super::graph::{EdgeId, HostId};
+use super::histogram::Histogram;
+use super::mapping::Mapping;
+use super::network::Network;
+use super::pattern::{Level, Pattern};
+use super::walker::{PathChoice, Walker};
+use crate::random::{Purpose, Stream};
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Levels of a run that one thread counts at a time. Part of the results, as sums of fractions depend on it.
+const LEVELS_AT_A_TIME: u32 = 64;
+
+/// What is analysed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Who sends to whom.
+    pub pattern: Pattern,
+    /// Which rank is where.
+    pub mapping: Mapping,
+    /// Seed of all draws.
+    pub seed: u64,
+    /// Only this level.
+    pub level: Option<u32>,
+    /// Which addresses are used where hosts have several.
+    pub path: PathChoice,
+    /// Computes fair bandwidths too.
+    pub fair: bool,
+    /// Computes the longest path through the levels too.
+    pub delay: bool,
+    /// Counts what every cable carries.
+    pub cables: CableCounts,
+}
+
+/// What one run came to.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct RunFigures {
+    /// Sum over levels of the largest congestion of a pair (`sum_max_cong`): pairs, or bytes.
+    pub sum_max_cong: u64,
+    /// Sum over levels of the largest load of a host link, in the same unit: what no routing can avoid.
+    pub sum_max_hosts: u64,
+    /// Congestions of the pairs (`hist_max_cong`); empty for patterns with bytes.
+    pub histogram: Histogram,
+    /// Mean share of the bandwidth, 1/congestion (`hist_acc_band`); of patterns with bytes own bytes over those on the
+    /// fullest edge.
+    pub bandwidth: f64,
+    /// Mean and smallest max-min fair bandwidth, as a share of the fastest edge, if asked for.
+    pub fair: Option<Fair>,
+    /// Longest path through the levels of the examined pairs, if asked for (`dep_max_delay`).
+    pub delay: Option<u64>,
+    /// Connections: pairs of different ranks that have a route.
+    pub connections: u64,
+    /// Pairs without a route.
+    pub lost: u64,
+}
+
+/// Max-min fair bandwidths of a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fair {
+    /// Mean over connections.
+    pub mean: f64,
+    /// Smallest.
+    pub least: f64,
+}
+
+/// All runs so far.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Analysis {
+    /// By run.
+    pub runs: Vec<RunFigures>,
+    /// What cables carried, over all runs.
+    pub cables: Cables,
+}
+
+/// Part of a run: some of its levels.
+#[derive(Debug, Clone, Default)]
+struct Part {
+    figures: RunFigures,
+    /// Sums of shares over connections.
+    shares: f64,
+    fair_sum: f64,
+}
+
+/// A piece of work.
+#[derive(Debug, Clone)]
+struct Unit {
+    run: u64,
+    levels: Range<u32>,
+}
+
+impl Settings {
+    /// Whether the pattern and the mapping fit the network.
+    ///
+    /// # Errors
+    /// If there are fewer hosts than ranks, the pattern does not work with so many, or it has no such level.
+    pub fn check(&self, network: &Network) -> Result<(), String> {
+        self.mapping.check(&network.graph)?;
+        self.pattern.check(self.mapping.ranks)?;
+        let levels = self.pattern.levels(self.mapping.ranks);
+        match self.level {
+            Some(level) if level >= levels => Err(format!(
+                "there is no level {level}: {} with {} ranks has {levels}, counted from 0",
+                self.pattern, self.mapping.ranks
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn levels(&self) -> Range<u32> {
+        match self.level {
+            Some(level) => level..level + 1,
+            None => 0..self.pattern.levels(self.mapping.ranks),
+        }
+    }
+
+    /// Writes the pairs of a level in a run to `level`.
+    pub fn fill(&self, run: u64, number: u32, level: &mut Level) {
+        let component = [run, u64::from(number)];
+        let mut stream = Stream::new(self.seed, Purpose::StaticPattern, component);
+        self.pattern
+            .fill(number, self.mapping.ranks, &mut stream, level);
+    }
+}
+
+impl Analysis {
+    /// Adds runs up to number `runs` on `threads` threads, and tells `progress` after every part of a run; it returns
+    /// false to stop, which leaves the runs that are complete from the first on.
+    pub fn extend(
+        &mut self,
+        network: &Network,
+        settings: &Settings,
+        runs: u64,
+        threads: usize,
+        progress: &(dyn Fn() -> bool + Sync),
+    ) {
+        let done = self.runs.len() as u64;
+        let units = units(settings, done..runs);
+        let pool = settings.mapping.pool(&network.graph, settings.seed);
+        let next = AtomicUsize::new(0);
+        let parts = Mutex::new(vec![None; units.len()]);
+        let cables = Mutex::new(std::mem::take(&mut self.cables));
+        let work = || {
+            let mut worker = Worker::new(network, settings, &pool);
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(unit) = units.get(at) else { break };
+                let part = worker.part(unit);
+                if let Ok(mut parts) = parts.lock() {
+                    parts[at] = Some(part);
+                }
+                if !progress() {
+                    next.store(units.len(), Ordering::Relaxed);
+                }
+            }
+            if let Ok(mut cables) = cables.lock() {
+                cables.merge(&worker.cables);
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads.min(units.len()) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        self.cables = cables.into_inner().unwrap_or_default();
+        let parts = parts.into_inner().unwrap_or_default();
+        let mut last: Option<(u64, Part)> = None;
+        for (unit, part) in units.iter().zip(parts) {
+            let Some(part) = part else { return };
+            match &mut last {
+                Some((run, sum)) if *run == unit.run => sum.add(part),
+                _ => {
+                    let before = last.replace((unit.run, part));
+                    self.runs.extend(before.map(|(_, part)| part.figures()));
+                }
+            }
+        }
+        self.runs.extend(last.map(|(_, part)| part.figures()));
+    }
+
+    /// Congestions of all pairs of all runs.
+    #[must_use]
+    pub fn histogram(&self) -> Histogram {
+        let mut all = Histogram::default();
+        for run in &self.runs {
+            all.merge(&run.histogram);
+        }
+        all
+    }
+
+    /// Pairs without a route, over all runs.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.runs.iter().map(|run| run.lost).sum()
+    }
+}
+
+/// The parts of runs, in the order of runs and levels.
+fn units(settings: &Settings, runs: Range<u64>) -> Vec<Unit> {
+    let levels = settings.levels();
+    // The longest path needs all levels, one after the other.
+    let step = match settings.delay {
+        true => u32::MAX,
+        false => LEVELS_AT_A_TIME,
+    };
+    let of_run = |run| {
+        let levels = levels.clone();
+        let begins = levels.clone().step_by(step as usize);
+        let blocks = begins.map(move |begin| {
+            let end = begin.saturating_add(step).min(levels.end);
+            Unit {
+                run,
+                levels: begin..end,
+            }
+        });
+        // A pattern without a level has a run nonetheless.
+        let empty = levels_are_none(settings).then_some(Unit { run, levels: 0..0 });
+        blocks.chain(empty)
+    };
+    runs.flat_map(of_run).collect()
+}
+
+fn levels_are_none(settings: &Settings) -> bool {
+    settings.levels().is_empty()
+}
+
+impl Part {
+    fn add(&mut self, other: Self) {
+        let (own, more) = (&mut self.figures, &other.figures);
+        own.sum_max_cong = own.sum_max_cong.saturating_add(more.sum_max_cong);
+        own.sum_max_hosts = own.sum_max_hosts.saturating_add(more.sum_max_hosts);
+        own.histogram.merge(&more.histogram);
+        own.connections += more.connections;
+        own.lost += more.lost;
+        if let (Some(own), Some(more)) = (&mut own.fair, more.fair) {
+            own.least = own.least.min(more.least);
+        }
+        self.shares += other.shares;
+        self.fair_sum += other.fair_sum;
+    }
+
+    fn figures(self) -> RunFigures {
+        let Self {
+            mut figures,
+            shares,
+            fair_sum,
+        } = self;
+        let connections = figures.connections.max(1) as f64;
+        // Levels with bytes are in no histogram.
+        figures.bandwidth = match figures.histogram.connections() {
+            0 => shares / connections,
+            _ => figures.histogram.bandwidth(),
+        };
+        if let Some(fair) = &mut figures.fair {
+            fair.mean = fair_sum / connections;
+            if figures.connections == 0 {
+                fair.least = 0.0;
+            }
+        }
+        figures
+    }
+}
+
+/// What a thread works with.
+struct Worker<'a> {
+    network: &'a Network,
+    settings: &'a Settings,
+    pool: &'a [HostId],
+    walker: Walker<'a>,
+    fair: Option<FairShares>,
+    shares: Vec<f64>,
+    delays: Delays,
+    level: Level,
+    hosts: Vec<HostId>,
+    /// The run that `hosts` are of.
+    drawn: Option<u64>,
+    cables: Cables,
+}
+
+impl<'a> Worker<'a> {
+    fn new(network: &'a Network, settings: &'a Settings, pool: &'a [HostId]) -> Self {
+        let counted = settings.cables != CableCounts::None;
+        let edges = if counted {
+            network.graph.edges().len()
+        } else {
+            0
+        };
+        Self {
+            network,
+            settings,
+            pool,
+            walker: Walker::new(network, settings.path),
+            fair: settings.fair.then(|| FairShares::new(network)),
+            shares: Vec::new(),
+            delays: Delays::default(),
+            level: Level::default(),
+            hosts: Vec::new(),
+            drawn: None,
+            cables: Cables {
+                loads: vec![Default::default(); edges],
+            },
+        }
+    }
+
+    fn part(&mut self, unit: &Unit) -> Part {
+        if self.drawn != Some(unit.run) {
+            let mapping = &self.settings.mapping;
+            mapping.draw(self.pool, self.settings.seed, unit.run, &mut self.hosts);
+            self.drawn = Some(unit.run);
+        }
+        let mut part = Part::default();
+        part.figures.fair = self.settings.fair.then_some(Fair {
+            mean: 0.0,
+            least: f64::INFINITY,
+        });
+        self.delays.restart(if self.settings.delay {
+            self.settings.mapping.ranks
+        } else {
+            0
+        });
+        let lost_before = self.walker.lost();
+        for number in unit.levels.clone() {
+            let mut level = std::mem::take(&mut self.level);
+            self.settings.fill(unit.run, number, &mut level);
+            self.walker.count(&level, &self.hosts);
+            self.count_cables(&level, (unit.run, number));
+            self.see(&level, &mut part);
+            self.count_fair(&level, &mut part);
+            self.level = level;
+        }
+        part.figures.lost = self.walker.lost() - lost_before;
+        part.figures.delay = self.settings.delay.then(|| self.delays.longest());
+        part
+    }
+
+    /// Adds what the pairs of a level experience.
+    fn see(&mut self, level: &Level, part: &mut Part) {
+        let mut most = 0;
+        let most_hosts = self.busiest_host();
+        let (figures, delays) = (&mut part.figures, &mut self.delays);
+        let (shares, delay) = (&mut part.shares, self.settings.delay);
+        self.walker.each(level, &self.hosts, |seen| {
+            most = most.max(seen.congestion);
+            figures.connections += u64::from(seen.congestion > 0);
+            match level.weights.get(seen.at) {
+                Some(&bytes) if seen.congestion > 0 => {
+                    *shares += bytes as f64 / seen.congestion as f64
+                }
+                Some(_) => {}
+                None => figures.histogram.add(seen.congestion),
+            }
+            if delay && seen.at < level.counted {
+                let pair = level.pairs[seen.at];
+                delays.message(pair.from, pair.to, seen.congestion);
+            }
+        });
+        self.delays.end_level();
+        figures.sum_max_cong = figures.sum_max_cong.saturating_add(most);
+        figures.sum_max_hosts = figures.sum_max_hosts.saturating_add(most_hosts);
+    }
+
+    /// Largest load of a host link, either direction.
+    fn busiest_host(&self) -> u64 {
+        let (graph, load) = (&self.network.graph, self.walker.load());
+        let of = |&host: &HostId| {
+            let out = graph.injection(host);
+            load[out.index()].max(load[graph.edge(out).reverse.index()])
+        };
+        self.hosts.iter().map(of).max().unwrap_or(0)
+    }
+
+    fn count_cables(&mut self, level: &Level, at: (u64, u32)) {
+        if self.settings.cables == CableCounts::None {
+            return;
+        }
+        let load = self.walker.load();
+        for (cable, &load) in self.cables.loads.iter_mut().zip(load) {
+            if load > 0 {
+                cable.add(load, at);
+                if self.settings.cables == CableCounts::PerLevel {
+                    cable.sum = cable.sum.saturating_add(load);
+                }
+            }
+        }
+        if self.settings.cables == CableCounts::AsOrcs {
+            let (pairs, loads) = (level.pairs.len(), &mut self.cables.loads);
+            self.walker.each(level, &self.hosts, |seen| {
+                for edge in seen.route {
+                    loads[edge.index()].sum += (pairs - seen.at) as u64;
+                }
+            });
+        }
+    }
+
+    fn count_fair(&mut self, level: &Level, part: &mut Part) {
+        let Some(fair) = &mut self.fair else { return };
+        let mut routes: Vec<EdgeId> = Vec::new();
+        let mut ends = Vec::with_capacity(level.pairs.len());
+        self.walker.each(level, &self.hosts, |seen| {
+            routes.extend_from_slice(seen.route);
+            ends.push(routes.len());
+        });
+        let mut begin = 0;
+        let routes: Vec<&[EdgeId]> = ends
+            .into_iter()
+            .map(|end| &routes[std::mem::replace(&mut begin, end)..end])
+            .collect();
+        fair.of(self.network, &routes, &mut self.shares);
+        for (share, route) in self.shares.iter().zip(&routes) {
+            if !route.is_empty() {
+                part.fair_sum += share;
+                if let Some(fair) = &mut part.figures.fair {
+                    fair.least = fair.least.min(*share);
+                }
+            }
+        }
+    }
+}

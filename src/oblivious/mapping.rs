@@ -1,0 +1,160 @@
+//! Which hosts take part, and which rank runs where (ORCS, section 4).
+
+use super::graph::{Graph, HostId, NodeId};
+use crate::random::{Purpose, Stream};
+use std::collections::VecDeque;
+
+/// Which hosts of the network take part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Subset {
+    /// Drawn at random, once for all runs, as ORCS does.
+    Random,
+    /// Drawn at random before every run.
+    RandomEachRun,
+    /// The first in a breadth-first search from the first node: few leaf switches.
+    LinearBfs,
+    /// The first of the network.
+    First,
+    /// These, in this order.
+    Listed(Vec<HostId>),
+}
+
+/// How ranks get their hosts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mapping {
+    /// Which hosts take part.
+    pub subset: Subset,
+    /// Number of ranks.
+    pub ranks: u32,
+    /// The hosts are put in a random order before every run; otherwise rank r is on the r-th host.
+    pub shuffle: bool,
+}
+
+impl Mapping {
+    /// Whether `graph` has the hosts.
+    ///
+    /// # Errors
+    /// If it has fewer, or a list does.
+    pub fn check(&self, graph: &Graph) -> Result<(), String> {
+        let (have, what) = match &self.subset {
+            Subset::Listed(hosts) => (hosts.len(), "the list names"),
+            _ => (graph.hosts().len(), "the network has"),
+        };
+        match self.ranks as usize {
+            0 => Err("a pattern needs at least one rank".into()),
+            ranks if ranks > have => Err(format!("{ranks} ranks, but {what} {have} hosts")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The hosts that all runs draw from.
+    #[must_use]
+    pub fn pool(&self, graph: &Graph, seed: u64) -> Vec<HostId> {
+        let all = || HostId::all(graph.host_count());
+        let mut pool: Vec<HostId> = match &self.subset {
+            Subset::Random => {
+                let mut pool: Vec<_> = all().collect();
+                Stream::new(seed, Purpose::Hosts, [u64::MAX, 0]).shuffle(&mut pool);
+                pool
+            }
+            Subset::RandomEachRun => return all().collect(),
+            Subset::LinearBfs => breadth_first(graph),
+            Subset::First => all().collect(),
+            Subset::Listed(hosts) => hosts.clone(),
+        };
+        pool.truncate(self.ranks as usize);
+        pool
+    }
+
+    /// Writes the host of every rank in `run` to `hosts`. `pool` is what [`Mapping::pool`] gave for the seed.
+    pub fn draw(&self, pool: &[HostId], seed: u64, run: u64, hosts: &mut Vec<HostId>) {
+        hosts.clear();
+        hosts.extend_from_slice(pool);
+        if self.shuffle || self.subset == Subset::RandomEachRun {
+            Stream::new(seed, Purpose::Hosts, [run, 1]).shuffle(hosts);
+        }
+        hosts.truncate(self.ranks as usize);
+    }
+}
+
+/// All hosts as a breadth-first search finds them from the first node; of parts that are not connected to it, from the
+/// first node of each.
+fn breadth_first(graph: &Graph) -> Vec<HostId> {
+    let mut found = Vec::with_capacity(graph.hosts().len());
+    let mut seen = vec![false; graph.nodes().len()];
+    let mut queue = VecDeque::new();
+    for begin in NodeId::all(graph.nodes().len() as u32) {
+        if std::mem::replace(&mut seen[begin.index()], true) {
+            continue;
+        }
+        queue.push_back(begin);
+        while let Some(node) = queue.pop_front() {
+            found.extend(graph.host_at(node));
+            for edge in graph.edges_of(node) {
+                let to = graph.edge(edge).to;
+                if !std::mem::replace(&mut seen[to.index()], true) {
+                    queue.push_back(to);
+                }
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::spec::FabricSpec;
+    use crate::fabric::topology::Topology;
+    use crate::oblivious::Network;
+
+    fn graph() -> Graph {
+        let tree = Topology::k_ary_n_tree(4, 2, None).unwrap();
+        Network::of_fabric(&FabricSpec::opa_gen1(tree).unwrap())
+            .unwrap()
+            .graph
+    }
+
+    #[test]
+    fn draws_repeat_and_differ_by_run() {
+        let graph = graph();
+        let mapping = |subset| Mapping {
+            subset,
+            ranks: 10,
+            shuffle: true,
+        };
+        for subset in [Subset::Random, Subset::RandomEachRun, Subset::LinearBfs] {
+            let mapping = mapping(subset);
+            let pool = mapping.pool(&graph, 3);
+            let draw = |run| {
+                let mut hosts = Vec::new();
+                mapping.draw(&pool, 3, run, &mut hosts);
+                hosts
+            };
+            assert_eq!(draw(5), draw(5));
+            assert_ne!(draw(5), draw(6));
+            let (mut a, mut b) = (draw(5), draw(6));
+            (a.sort_unstable(), b.sort_unstable());
+            assert_eq!(a == b, mapping.subset != Subset::RandomEachRun);
+            assert_eq!(a.len(), 10);
+        }
+        assert!(mapping(Subset::First).check(&graph).is_ok());
+        assert!(
+            mapping(Subset::Listed(vec![]))
+                .check(&graph)
+                .unwrap_err()
+                .contains("list")
+        );
+    }
+
+    #[test]
+    fn a_search_from_a_host_fills_its_leaf_first() {
+        let first: Vec<u32> = breadth_first(&graph())
+            .iter()
+            .map(|host| host.get())
+            .collect();
+        assert_eq!(first[..4], [0, 1, 2, 3]);
+        assert_eq!(first.len(), 16);
+    }
+}
