@@ -2,6 +2,7 @@
 
 mod bare_trace;
 mod command_line;
+mod congestion;
 mod explain;
 mod fabric;
 mod out;
@@ -58,6 +59,9 @@ enum Command {
         after_help = "Example:\n  flitwise fabric info configs/hpl-16-torus.toml"
     )]
     Fabric(fabric::FabricCommand),
+    /// Says which cables the routes of a fabric make hot under a pattern of traffic, and what bandwidth is left, without a
+    /// simulation.
+    Congestion(congestion::CongestionArgs),
     /// Looks into traces.
     #[command(
         subcommand,
@@ -132,6 +136,7 @@ pub fn execute(cli: Cli) -> Result<(), CliError> {
         Command::Plot(args) => report::plot(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Fabric(command) => fabric::run(&command),
+        Command::Congestion(args) => congestion::run(&args),
         Command::Trace(command) => trace::run(&command),
         Command::Qos(command) => qos::run(&command),
         Command::Schema(args) => schema::run(&args),

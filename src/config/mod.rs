@@ -51,6 +51,6 @@ pub use fabric_only::{FabricOnly, Tables, load_fabric};
 pub(crate) use json::experiment_hash_with;
 pub use json::{experiment_hash, experiment_json, fabric_json};
 pub use network_file::{LoadedNetwork, NetworkSource, load_network};
-pub use resolve::{load, resolve_text, resolve_with};
+pub use resolve::{load, read as read_text, resolve_text, resolve_with};
 pub use resolve_dtable::{DTableForm, DTableInput, dtable_preset, dtable_text, load_dtable};
 pub use study::{Axis, Base, Override, Setting, Study, StudyFormat, UntilCi};

@@ -413,7 +413,11 @@ pub(super) fn fabric(
     Ok((fabric, routing_name, dtable))
 }
 
-pub(super) fn read(path: &Path) -> Result<String, ConfigError> {
+/// Reads a text file.
+///
+/// # Errors
+/// If it cannot be read or is no UTF-8.
+pub fn read(path: &Path) -> Result<String, ConfigError> {
     let name = path.display();
     let failed = |e: std::io::Error| ConfigError::new("", format!("cannot read `{name}`: {e}"));
     let mut bytes = Vec::new();

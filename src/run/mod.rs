@@ -20,6 +20,7 @@ use thiserror::Error;
 
 mod explain;
 mod many;
+mod matrix;
 mod measure;
 mod record;
 mod recorder;
@@ -33,6 +34,7 @@ mod traces;
 mod workload;
 
 pub use many::PlanTask;
+pub use matrix::{communication_matrix, job_nics};
 pub use measure::{LevelBatch, Measured, WINDOW_BATCHES, WindowBatch};
 pub use record::Record;
 pub use recorder::{Recorder, Recording, Run};

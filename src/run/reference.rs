@@ -25,6 +25,9 @@ enum Report {
     Delivered,
 }
 
+/// Sees every message that is sent.
+type OnMessage<'a> = &'a mut dyn FnMut(&Message);
+
 /// A replay and the messages that are on their way.
 struct Run<'a> {
     replay: Replay<'a>,
@@ -59,7 +62,7 @@ pub(super) fn run_reference(
         now: 0,
         stats: FabricStats::none(fabric.qos.service_levels.len()),
     };
-    let status = run.go_on(stopped);
+    let status = run.go_on(stopped, &mut |_| {});
     let Run {
         mut replay,
         mut stats,
@@ -87,9 +90,28 @@ pub(super) fn run_reference(
     })
 }
 
+/// Replays the jobs of an experiment on an ideal network for the sake of their messages.
+pub(super) fn replay_on_ideal_network(
+    experiment: &Experiment,
+    traces: &Traces,
+    stopped: Stopped<'_>,
+    on_message: OnMessage<'_>,
+) -> Result<Status, RunError> {
+    let network = Network::Ideal;
+    let mut run = Run {
+        replay: replay_of(experiment, traces, None, network, stopped)?.0,
+        fabric: None,
+        reports: BinaryHeap::new(),
+        now: 0,
+        stats: FabricStats::none(experiment.fabric.qos.service_levels.len()),
+    };
+    let status = run.go_on(stopped, on_message);
+    Ok(stopped_by_error(&mut run.replay)?.unwrap_or(status))
+}
+
 impl Run<'_> {
     /// Goes on until the jobs have ended, nothing is left to do, or the user stops the run.
-    fn go_on(&mut self, stopped: Stopped<'_>) -> Status {
+    fn go_on(&mut self, stopped: Stopped<'_>, on_message: OnMessage<'_>) -> Status {
         let (mut messages, mut until_look) = (Vec::new(), STEPS);
         loop {
             if self.replay.finished() {
@@ -106,6 +128,7 @@ impl Run<'_> {
                 self.replay.act(self.now, &mut messages);
             }
             for message in messages.drain(..) {
+                on_message(&message);
                 self.send(&message);
             }
             until_look -= 1;

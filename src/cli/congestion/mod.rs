@@ -1,0 +1,171 @@
+//! `flitwise congestion`: what the routes of a fabric do to traffic, without a simulation (`docs/congestion.md`).
+
+mod candidates;
+mod document;
+mod files;
+mod options;
+mod text;
+
+use super::{CliError, print, signal, tell, threads};
+use candidates::Candidate;
+use clap::Args;
+use flitwise::oblivious::{Analysis, Settings, Spreads, WorstCase};
+use options::Options;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+/// Runs of the first batch where `--until-ci` asks for an interval, and the most of all batches.
+const FIRST_BATCH: u64 = 32;
+const MOST_RUNS: u64 = 1 << 20;
+
+/// Arguments of `flitwise congestion`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  flitwise congestion fabric.dot --pattern bisect --runs 1000\n  \
+                  flitwise congestion ibnetdiscover.txt --tables opensm-lfts.dump --pattern shift --cables 10\n  \
+                  flitwise congestion configs/hpl-16-tree.toml --trace traces/hpl-16.vef.gz --runs 100\n\n\
+                  docs/congestion.md explains every option and every row; `flitwise orcs` has the options and the output of ORCS."
+)]
+pub struct CongestionArgs {
+    /// The network: an experiment file, of which [fabric] counts; a graph in ORCS's form of DOT; the output of
+    /// ibnetdiscover, with --tables. Without it the usual fabric; - is standard input.
+    fabric: Option<PathBuf>,
+    /// Overrides a value of an experiment: fabric.routing=destro.
+    #[arg(long = "set", value_name = "a.b=c")]
+    sets: Vec<String>,
+    /// Forwarding tables of the network: opensm-lfts.dump, the output of dump_fts, ibdiagnet.fdbs. Given several
+    /// times, the tables are compared.
+    #[arg(long, value_name = "FILE")]
+    tables: Vec<PathBuf>,
+    #[command(flatten)]
+    options: Options,
+    /// Number of runs, each with other hosts.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST_RUNS))]
+    runs: u64,
+    /// Adds runs until the 95 % interval of the mean bandwidth is this narrow: 1% of the mean on either side.
+    #[arg(long, value_name = "P%", value_parser = percent)]
+    until_ci: Option<f64>,
+    /// Lists the N cables that carry most, with the connections that cross them.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    cables: usize,
+    /// Computes for every cable the most connections of one permutation that can cross it.
+    #[arg(long)]
+    worst: bool,
+    /// Goes on although pairs have no route: they are counted and left out.
+    #[arg(long)]
+    skip_lost: bool,
+    /// Threads [default: one per processor].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+    /// Writes congestion.json, runs.csv, cables.csv and flows.csv into this directory.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text
+        .strip_suffix('%')
+        .and_then(|n| n.trim().parse::<f64>().ok());
+    let number = number.filter(|p| *p > 0.0 && *p < 100.0);
+    number
+        .map(|p| p / 100.0)
+        .ok_or_else(|| "write a share above 0 %, as in 1%".to_owned())
+}
+
+/// What came of one candidate.
+struct Analysed {
+    candidate: Candidate,
+    settings: Settings,
+    analysis: Analysis,
+    spreads: Spreads,
+    worst: Option<WorstCase>,
+}
+
+pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
+    let stop = signal::stop_on_signal();
+    let candidates = candidates::load(args)?;
+    let mut results = Vec::new();
+    for candidate in candidates {
+        results.push(analyse(args, candidate, &|| stop.load(Ordering::Relaxed))?);
+    }
+    if let Some(dir) = &args.out {
+        files::write(dir, args, &results)?;
+    }
+    match args.json {
+        true => print(&format!("{:#}\n", document::of(args, &results))),
+        false => print(&text::of(args, &results)),
+    }?;
+    match signal::first() {
+        Some(_) => Err(CliError::Interrupted(format!(
+            "stopped after {} of {} runs",
+            results
+                .iter()
+                .map(|r| r.analysis.runs.len())
+                .min()
+                .unwrap_or(0),
+            args.runs
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn analyse(
+    args: &CongestionArgs,
+    candidate: Candidate,
+    stopped: &(dyn Fn() -> bool + Sync),
+) -> Result<Analysed, CliError> {
+    let bad = |problem: String| CliError::BadInput(format!("{}: {problem}", candidate.label));
+    candidate.refuse_lost(args.skip_lost)?;
+    let network = &candidate.network;
+    let counted = args.cables > 0 || args.out.is_some();
+    let settings = args.options.settings(
+        args.fabric.as_deref(),
+        &args.sets,
+        network,
+        counted,
+        stopped,
+    )?;
+    settings.check(network).map_err(bad)?;
+    let mut analysis = Analysis::default();
+    let mut runs = match args.until_ci {
+        Some(_) => args.runs.max(FIRST_BATCH),
+        None => args.runs,
+    };
+    let threads = threads(args.threads);
+    let spreads = loop {
+        analysis.extend(network, &settings, runs, threads, &|| !stopped());
+        let Some(spreads) = analysis.spreads() else {
+            return Err(CliError::Interrupted(
+                "stopped before the first run ended".into(),
+            ));
+        };
+        let Some(wanted) = args.until_ci else {
+            break spreads;
+        };
+        let wide = spreads
+            .bandwidth
+            .relative_half_width()
+            .is_some_and(|width| width > wanted);
+        if !wide || stopped() {
+            break spreads;
+        }
+        if runs >= MOST_RUNS {
+            tell(format_args!(
+                "note: the interval is still wider than asked for after {runs} runs, the most there can be"
+            ));
+            break spreads;
+        }
+        runs = (runs * 2).min(MOST_RUNS);
+    };
+    let worst = args.worst.then(|| WorstCase::of(network, settings.path));
+    Ok(Analysed {
+        candidate,
+        settings,
+        analysis,
+        spreads,
+        worst,
+    })
+}

@@ -1,0 +1,234 @@
+//! What is sent, and between which hosts.
+
+use crate::cli::{CliError, bad_config, no_result};
+use clap::{Args, ValueEnum};
+use flitwise::config;
+use flitwise::oblivious::{
+    CableCounts, Given, HostId, HostNames, Mapping, Network, PathChoice, Pattern, Settings, Subset,
+    Versus,
+};
+use flitwise::run::{communication_matrix, job_nics};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Pattern and mapping.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// Who sends to whom: rand, null, bisect, bisect_fb_sym, tree, bruck, gather, scatter, ring, recdbl, Nneighbor,
+    /// shift, shift:N, alltoall, transpose, uniform.
+    #[arg(short, long, default_value = "bisect", value_parser = Pattern::parse)]
+    pattern: Pattern,
+    /// Pairs from a file: FROM TO or FROM TO BYTES on every line, an empty line between levels.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pattern", "trace", "job"])]
+    pairs: Option<PathBuf>,
+    /// Pairs with the bytes that the ranks of a trace send to each other.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pattern", "job"])]
+    trace: Option<PathBuf>,
+    /// The trace and the placement of this job of the experiment, counted from 0.
+    #[arg(long, value_name = "N", conflicts_with_all = ["pattern", "ranks", "hosts", "nodes", "subset"])]
+    job: Option<usize>,
+    /// A second pattern on the other ranks at the same time; --part ranks are those of the first.
+    #[arg(long, value_name = "PATTERN", value_parser = Pattern::parse, requires = "part")]
+    against: Option<Pattern>,
+    /// Ranks of the first of two patterns.
+    #[arg(long, value_name = "N", requires = "against")]
+    part: Option<u32>,
+    /// Only this level of the pattern, counted from 0.
+    #[arg(long, value_name = "N")]
+    level: Option<u32>,
+    /// Number of ranks, each on a host of its own [default: one per host; as many as the trace or file has].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    ranks: Option<u32>,
+    /// Which hosts take part where there are more than ranks.
+    #[arg(long, value_enum, default_value_t = SubsetName::Random)]
+    subset: SubsetName,
+    /// Hosts that take part: a file with a name on every line.
+    #[arg(long, value_name = "FILE", conflicts_with = "subset")]
+    hosts: Option<PathBuf>,
+    /// Hosts that take part, as Slurm lists them: node[001-016,020].
+    #[arg(long, value_name = "LIST", conflicts_with_all = ["subset", "hosts"])]
+    nodes: Option<String>,
+    /// Keeps the order of the hosts: rank r is on the r-th. Otherwise every run puts them in a random order.
+    #[arg(long)]
+    in_order: bool,
+    /// Which address is used where hosts have several (LMC).
+    #[arg(long, value_enum, default_value_t = PathName::First)]
+    path: PathName,
+    /// Computes max-min fair bandwidths too.
+    #[arg(long)]
+    fair: bool,
+    /// Computes the longest path through the levels too, each message weighed by its congestion.
+    #[arg(long)]
+    delay: bool,
+    /// Seed of all draws.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SubsetName {
+    /// Drawn at random once for all runs.
+    Random,
+    /// Drawn at random before every run.
+    RandomEachRun,
+    /// The first in a breadth-first search: few switches.
+    LinearBfs,
+    /// The first of the network.
+    First,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PathName {
+    /// Always the first.
+    First,
+    /// By the source.
+    BySource,
+    /// By source and destination.
+    ByPair,
+}
+
+impl Options {
+    /// The settings for a network.
+    pub(super) fn settings(
+        &self,
+        fabric: Option<&Path>,
+        sets: &[String],
+        network: &Network,
+        count_cables: bool,
+        stopped: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Settings, CliError> {
+        let (given, job_hosts) = self.given(fabric, sets, stopped)?;
+        let hosts = match job_hosts {
+            Some(hosts) => Some(hosts),
+            None => self.listed(network)?,
+        };
+        let have = hosts
+            .as_ref()
+            .map_or(network.graph.host_count(), |hosts| hosts.len() as u32);
+        let ranks = match (self.ranks, &given) {
+            (Some(ranks), _) => ranks,
+            (None, Some(given)) => given.ranks.max(self.part.unwrap_or(0)),
+            (None, None) => have,
+        };
+        // A second pattern needs ranks of its own.
+        let ranks = match (self.ranks, &self.against) {
+            (None, Some(_)) => have,
+            _ => ranks,
+        };
+        let pattern = match given {
+            Some(given) => Pattern::Given(Arc::new(given)),
+            None => self.pattern.clone(),
+        };
+        let pattern = match (&self.against, self.part) {
+            (Some(second), Some(ranks)) => Pattern::Versus(Box::new(Versus {
+                first: pattern,
+                second: second.clone(),
+                ranks,
+            })),
+            _ => pattern,
+        };
+        let subset = match (hosts, self.subset) {
+            (Some(hosts), _) => Subset::Listed(hosts),
+            (None, SubsetName::Random) => Subset::Random,
+            (None, SubsetName::RandomEachRun) => Subset::RandomEachRun,
+            (None, SubsetName::LinearBfs) => Subset::LinearBfs,
+            (None, SubsetName::First) => Subset::First,
+        };
+        Ok(Settings {
+            pattern,
+            mapping: Mapping {
+                subset,
+                ranks,
+                shuffle: !self.in_order && self.job.is_none(),
+            },
+            seed: self.seed,
+            level: self.level,
+            path: match self.path {
+                PathName::First => PathChoice::First,
+                PathName::BySource => PathChoice::BySource,
+                PathName::ByPair => PathChoice::ByPair,
+            },
+            fair: self.fair,
+            delay: self.delay,
+            cables: match count_cables {
+                true => CableCounts::PerLevel,
+                false => CableCounts::None,
+            },
+        })
+    }
+
+    /// The pairs of a file, trace or job, and the hosts of a job.
+    fn given(
+        &self,
+        fabric: Option<&Path>,
+        sets: &[String],
+        stopped: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(Option<Given>, Option<Vec<HostId>>), CliError> {
+        let failed = |e| no_result(&e, |e| bad_config(None, e));
+        if let Some(path) = &self.pairs {
+            let text = config::read_text(path).map_err(|e| bad_config(None, &e))?;
+            let shown = path.display().to_string();
+            let given = Given::parse(&shown, &text);
+            let given = given
+                .map_err(|e| CliError::BadInput(format!("{shown}:{}: {}", e.line, e.problem)))?;
+            return Ok((Some(given), None));
+        }
+        if let Some(trace) = &self.trace {
+            return Ok((
+                Some(communication_matrix(trace, stopped).map_err(failed)?),
+                None,
+            ));
+        }
+        let Some(job) = self.job else {
+            return Ok((None, None));
+        };
+        let Some(file) = fabric else {
+            return Err(CliError::BadInput(
+                "--job: name the experiment file that has the job".into(),
+            ));
+        };
+        let plan = config::load(file, sets).map_err(|e| bad_config(Some(file), &e))?;
+        let nics = job_nics(&plan, job, stopped).map_err(failed)?;
+        let trace = plan
+            .experiment
+            .jobs
+            .get(job)
+            .map(|job| job.trace_path.clone());
+        let given = communication_matrix(&trace.unwrap_or_default(), stopped).map_err(failed)?;
+        // Hosts of a fabric's network are its NICs.
+        let hosts = nics.into_iter().map(|nic| HostId::new(nic.get())).collect();
+        Ok((Some(given), Some(hosts)))
+    }
+
+    /// The hosts that are listed.
+    fn listed(&self, network: &Network) -> Result<Option<Vec<HostId>>, CliError> {
+        let names = || HostNames::new(&network.graph);
+        if let Some(list) = &self.nodes {
+            let hosts = names().list(list);
+            return hosts
+                .map(Some)
+                .map_err(|e| CliError::BadInput(format!("--nodes: {e}")));
+        }
+        let Some(path) = &self.hosts else {
+            return Ok(None);
+        };
+        let text = config::read_text(path).map_err(|e| bad_config(None, &e))?;
+        let (names, mut hosts) = (names(), Vec::new());
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.split('#').next().unwrap_or("").trim();
+            if !line.is_empty() {
+                let of_line = names.list(line);
+                hosts.extend(of_line.map_err(|e| {
+                    CliError::BadInput(format!("{}:{number}: {e}", path.display()))
+                })?);
+            }
+        }
+        match hosts.is_empty() {
+            true => Err(CliError::BadInput(format!(
+                "{}: names no host",
+                path.display()
+            ))),
+            false => Ok(Some(hosts)),
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! The summary of `flitwise congestion`.
+
+use super::{Analysed, CongestionArgs};
+use flitwise::oblivious::{Network, NodeKind, Spread};
+use flitwise::results::write_table;
+use flitwise::units::human_count;
+use std::fmt::Write;
+
+/// Connections that a line of the table of cables names.
+const MOST_FLOWS: usize = 4;
+
+pub(super) fn of(args: &CongestionArgs, results: &[Analysed]) -> String {
+    let mut out = String::new();
+    // Writing to a String does not fail.
+    match results {
+        [one] => {
+            head(&mut out, one);
+            figures(&mut out, one);
+            congestions(&mut out, one);
+        }
+        _ => compare(&mut out, results),
+    }
+    for one in results {
+        cables(&mut out, one, args.cables, results.len() > 1);
+    }
+    out
+}
+
+/// `324 hosts, 27 switches, 972 cables`.
+fn size(network: &Network) -> String {
+    let graph = &network.graph;
+    let switches = graph
+        .nodes()
+        .iter()
+        .filter(|node| node.kind == NodeKind::Switch)
+        .count();
+    format!(
+        "{} hosts, {} switches, {} cables",
+        human_count(graph.host_count().into()),
+        human_count(switches as u64),
+        human_count(graph.edges().len() as u64 / 2)
+    )
+}
+
+/// `bisect, 16 ranks, 1 level`.
+fn pattern(one: &Analysed) -> String {
+    let settings = &one.settings;
+    let ranks = settings.mapping.ranks;
+    let levels = match (settings.level, settings.pattern.levels(ranks)) {
+        (Some(level), levels) => format!("level {level} of {levels}"),
+        (None, 1) => "1 level".to_owned(),
+        (None, levels) => format!("{} levels", human_count(levels.into())),
+    };
+    format!(
+        "{}, {} ranks, {levels}",
+        settings.pattern,
+        human_count(ranks.into())
+    )
+}
+
+/// `1,000 runs, seed 1`.
+fn runs(one: &Analysed) -> String {
+    match one.analysis.runs.len() {
+        1 => format!("1 run, seed {}", one.settings.seed),
+        runs => format!(
+            "{} runs, seed {}",
+            human_count(runs as u64),
+            one.settings.seed
+        ),
+    }
+}
+
+fn head(out: &mut String, one: &Analysed) {
+    let row = |out: &mut String, name: &str, text: &str| {
+        let _ = writeln!(out, "{name:<11} {text}");
+    };
+    row(
+        out,
+        "network",
+        &format!("{}: {}", one.candidate.label, size(&one.candidate.network)),
+    );
+    let survey = &one.candidate.survey;
+    let mut routes = format!("{} pairs", human_count(survey.pairs));
+    let lost = survey.pairs - survey.connected();
+    if lost > 0 {
+        let _ = write!(routes, ", {} without a route", human_count(lost));
+    }
+    if let Some((least, most, _)) = survey.between_switches(&one.candidate.network) {
+        let _ = write!(
+            routes,
+            ", {} to {} over each direction of a cable between switches",
+            human_count(least),
+            human_count(most)
+        );
+    }
+    row(out, "routes", &routes);
+    row(out, "pattern", &pattern(one));
+    row(out, "runs", &runs(one));
+    if let Some(worst) = &one.worst {
+        let graph = &one.candidate.network.graph;
+        let at = worst.edge.map_or(String::new(), |edge| {
+            format!(", at {}", graph.edge_text(edge))
+        });
+        let text = match worst.exact() {
+            true => format!(
+                "a permutation of hosts has congestion {}{at}; none has more",
+                worst.congestion
+            ),
+            false => format!(
+                "no permutation of hosts has a congestion above {}; one has {}{at}",
+                worst.bound, worst.congestion
+            ),
+        };
+        row(out, "worst case", &text);
+    }
+    let lost = one.analysis.lost();
+    if lost > 0 {
+        row(
+            out,
+            "left out",
+            &format!("{} pairs of the pattern without a route", human_count(lost)),
+        );
+    }
+}
+
+/// The figures that there are, with their names and their scale.
+pub(super) fn rows(one: &Analysed) -> Vec<(&'static str, Spread, f64, usize)> {
+    let s = &one.spreads;
+    let weighted = one
+        .analysis
+        .runs
+        .first()
+        .is_some_and(|run| run.histogram.connections() == 0);
+    let sum = if weighted {
+        "sum of largest loads, bytes"
+    } else {
+        "sum of largest congestions"
+    };
+    let some = [
+        Some(("bandwidth of a connection, %", s.bandwidth, 100.0, 2)),
+        s.fair_bandwidth
+            .map(|s| ("max-min fair bandwidth, %", s, 100.0, 2)),
+        s.slowest_fair_bandwidth
+            .map(|s| ("fair bandwidth of the slowest, %", s, 100.0, 2)),
+        Some((sum, s.sum_max_congestion, 1.0, if weighted { 0 } else { 2 })),
+        s.over_host_links
+            .map(|s| ("that over the host links' own", s, 1.0, 3)),
+        s.delay
+            .map(|s| ("longest path through the levels", s, 1.0, 2)),
+    ];
+    some.into_iter().flatten().collect()
+}
+
+fn figures(out: &mut String, one: &Analysed) {
+    let header = [
+        "", "mean", "± 95 %", "least", "5 %", "median", "95 %", "most",
+    ];
+    let mut table = vec![header.map(String::from).to_vec()];
+    let single = one.analysis.runs.len() == 1;
+    if single {
+        table[0].truncate(2);
+        table[0][1] = "value".to_owned();
+    }
+    for (name, s, scale, digits) in rows(one) {
+        let cell = |value: f64| format!("{:.digits$}", value * scale);
+        let mut row = vec![name.to_owned(), cell(s.mean)];
+        if !single {
+            row.push(s.half_width.map_or(String::new(), cell));
+            row.extend([s.least, s.p05, s.median, s.p95, s.most].map(cell));
+        }
+        table.push(row);
+    }
+    let _ = write_table(out, &table);
+}
+
+/// Connections by congestion.
+fn congestions(out: &mut String, one: &Analysed) {
+    let histogram = one.analysis.histogram();
+    let all = histogram.connections();
+    let header = ["congestion", "connections", "share"]
+        .map(String::from)
+        .to_vec();
+    let mut table = vec![header];
+    // Many values share a line: 1, 2, … 8, then up to the next power of two.
+    let mut lines: Vec<(u64, u64, u64)> = Vec::new();
+    for (value, count) in histogram.iter().filter(|&(value, _)| value > 0) {
+        match lines.last_mut() {
+            Some((first, last, sum))
+                if value > 8 && *first > 8 && value < first.next_power_of_two() * 2 =>
+            {
+                *last = value;
+                *sum += count;
+            }
+            _ => lines.push((value, value, count)),
+        }
+    }
+    for (first, last, count) in lines {
+        let range = if first == last {
+            first.to_string()
+        } else {
+            format!("{first} to {last}")
+        };
+        let share = 100.0 * count as f64 / all.max(1) as f64;
+        table.push(vec![range, human_count(count), format!("{share:.2} %")]);
+    }
+    let _ = write_table(out, &table);
+}
+
+/// Candidates side by side.
+fn compare(out: &mut String, results: &[Analysed]) {
+    let Some(first) = results.first() else { return };
+    let _ = writeln!(out, "{:<11} {}", "pattern", pattern(first));
+    let _ = writeln!(out, "{:<11} {}", "runs", runs(first));
+    let mut header = vec![
+        String::new(),
+        "pairs lost".into(),
+        "routes on a cable".into(),
+    ];
+    header.extend(rows(first).iter().map(|row| row.0.to_owned()));
+    if first.worst.is_some() {
+        header.push("worst permutation".into());
+    }
+    let mut table = vec![header];
+    for one in results {
+        let survey = &one.candidate.survey;
+        let between = survey.between_switches(&one.candidate.network);
+        let mut row = vec![
+            one.candidate.label.clone(),
+            human_count(survey.pairs - survey.connected()),
+            between.map_or("-".into(), |(least, most, _)| {
+                format!("{} to {}", human_count(least), human_count(most))
+            }),
+        ];
+        row.extend(rows(one).into_iter().map(|(_, s, scale, digits)| {
+            let mean = format!("{:.digits$}", s.mean * scale);
+            match s.half_width {
+                Some(half) => format!("{mean} ± {:.digits$}", half * scale),
+                None => mean,
+            }
+        }));
+        row.extend(one.worst.as_ref().map(|worst| match worst.exact() {
+            true => worst.congestion.to_string(),
+            false => format!("{} to {}", worst.congestion, worst.bound),
+        }));
+        table.push(row);
+    }
+    let _ = write_table(out, &table);
+}
+
+/// The cables that carry most.
+fn cables(out: &mut String, one: &Analysed, most: usize, named: bool) {
+    let ranked = one.analysis.cables.ranked();
+    if most == 0 || ranked.is_empty() {
+        return;
+    }
+    if named {
+        let _ = writeln!(out, "\n{}", one.candidate.label);
+    }
+    let levels = levels_in_all(one);
+    let graph = &one.candidate.network.graph;
+    let header = ["cable", "mean", "most", "then crossed by"]
+        .map(String::from)
+        .to_vec();
+    let mut table = vec![header];
+    for (edge, load) in ranked.into_iter().take(most) {
+        let flows = one
+            .settings
+            .flows(&one.candidate.network, edge, load.peak_at);
+        let name = |host| graph.node(graph.node_of(host)).name.as_str();
+        let mut text: Vec<String> = (flows.iter().take(MOST_FLOWS))
+            .map(|[src, dst]| format!("{} -> {}", name(*src), name(*dst)))
+            .collect();
+        if flows.len() > MOST_FLOWS {
+            text.push(format!(
+                "{} more",
+                human_count((flows.len() - MOST_FLOWS) as u64)
+            ));
+        }
+        table.push(vec![
+            graph.edge_text(edge),
+            format!("{:.2}", load.sum as f64 / levels),
+            human_count(load.peak),
+            text.join(", "),
+        ]);
+    }
+    let _ = write_table(out, &table);
+}
+
+/// Levels of all runs together.
+pub(super) fn levels_in_all(one: &Analysed) -> f64 {
+    let levels = match one.settings.level {
+        Some(_) => 1,
+        None => one.settings.pattern.levels(one.settings.mapping.ranks),
+    };
+    f64::from(levels.max(1)) * one.analysis.runs.len().max(1) as f64
+}
