@@ -170,12 +170,15 @@ impl<'a> Walk<'a> {
         self.done.clear();
         let leaves = std::mem::take(&mut self.leaves);
         for (leaf, hosts) in &leaves {
+            let at_home = self.network.graph.switch_of(dst) == *leaf;
+            let sources = hosts.len() as u64 - u64::from(at_home);
+            if sources == 0 {
+                continue;
+            }
             if self.state[leaf.index()] == State::Unknown {
                 self.follow(*leaf, dst, path);
             }
-            let others = hosts.iter().copied().filter(|&host| host != dst);
-            let at_home = self.network.graph.switch_of(dst) == *leaf;
-            let sources = hosts.len() as u64 - u64::from(at_home);
+            let mut others = hosts.iter().copied().filter(|&host| host != dst);
             match self.state[leaf.index()].clone() {
                 State::Edges(edges) => {
                     self.reached[leaf.index()] += 1;
@@ -187,7 +190,7 @@ impl<'a> Walk<'a> {
                     by_edges[length] += sources;
                 }
                 State::Lost(why) => {
-                    if let Some(src) = { others }.next() {
+                    if let Some(src) = others.next() {
                         self.lose(
                             sources,
                             LostPair {

@@ -90,3 +90,8 @@ fn infiniband_dumps() {
         &["fuzz/corpus/infiniband_dumps"],
     );
 }
+
+#[test]
+fn dot_graph() {
+    replay(properties::dot_graph, &["fuzz/corpus/dot_graph"]);
+}

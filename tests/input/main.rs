@@ -15,6 +15,7 @@ mod config_ready;
 mod fuzz_corpus;
 mod import_infiniband;
 mod limits;
+mod network_export;
 mod network_files;
 mod operators;
 mod placements;

@@ -3,11 +3,11 @@
 
 use crate::common::data::data;
 use flitwise::config::{LoadedNetwork, NetworkSource, load_network};
-use flitwise::oblivious::{EdgeId, Graph, HostId, Lost, Network, NodeId};
+use flitwise::oblivious::{Graph, HostId, Lost, Network, NodeId};
 use std::path::{Path, PathBuf};
 
 /// Listing 1 of the ORCS report, to the character.
-const LISTING_1: &str = r#"digraph network {
+pub const LISTING_1: &str = r#"digraph network {
     "S1" -> "H1" [ comment = "H1" ];
     "S1" -> "H2" [ comment = "H2" ];
     "S1" -> "H3" [ comment = "H3" ];
@@ -30,7 +30,7 @@ const LISTING_1: &str = r#"digraph network {
 }
 "#;
 
-fn written(dir: &Path, name: &str, text: &str) -> PathBuf {
+pub fn written(dir: &Path, name: &str, text: &str) -> PathBuf {
     let path = dir.join(name);
     std::fs::write(&path, text).unwrap();
     path
@@ -418,98 +418,4 @@ fn real_tables_with_two_addresses_per_host() {
     let both = |dst| [0, 1].map(|path| route(&loaded.network, 0, dst, path).unwrap());
     let differ = (1..16).map(both).filter(|[one, two]| one != two).count();
     assert_eq!(differ, 12, "each pair of different leaves has two routes");
-}
-
-/// The network as ORCS reads it, read again.
-fn through_orcs(network: &Network) -> Network {
-    let mut text = Vec::new();
-    network.write_orcs(&mut text, true).unwrap();
-    let read = Network::from_dot(std::str::from_utf8(&text).unwrap()).unwrap();
-    assert!(read.routed && read.notes.is_empty());
-    read.network
-}
-
-/// The edges of all routes, along the first path of each host.
-fn routes(network: &Network) -> Vec<Option<Vec<EdgeId>>> {
-    let hosts = || HostId::all(network.graph.host_count());
-    let pairs = hosts().flat_map(|src| hosts().map(move |dst| (src, dst)));
-    pairs
-        .map(|(src, dst)| {
-            let mut route = Vec::new();
-            network.route(src, dst, 0, &mut route).ok().map(|()| route)
-        })
-        .collect()
-}
-
-#[test]
-fn a_network_that_is_written_for_orcs_has_the_same_routes() {
-    let lmc = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/networks/lmc1");
-    let (cables, tables) = (lmc.join("ibnetdiscover.txt"), lmc.join("opensm-lfts.dump"));
-    let mut networks = vec![
-        load_network(Some(&cables), Some(&tables), &[])
-            .unwrap()
-            .network,
-        Network::from_dot(LISTING_1).unwrap().network,
-    ];
-    for topology in [
-        "{kind=\"torus\",dimensions=[3,3],concentration=2}",
-        "{kind=\"xgft\",down=[4,4],up=[1,4]}",
-        "{kind=\"dragonfly\",p=2,a=4,h=2}",
-    ] {
-        let set = format!("fabric.topology={topology}");
-        networks.push(
-            load_network(None, None, &[set])
-                .unwrap_or_else(|e| panic!("{e}"))
-                .network,
-        );
-    }
-    for network in networks {
-        let again = through_orcs(&network);
-        assert_eq!(routes(&again), routes(&network));
-        let ends = |network: &Network| -> Vec<_> {
-            let edges = network.graph.edges().iter();
-            edges
-                .map(|edge| (edge.from, edge.to, edge.reverse))
-                .collect()
-        };
-        assert_eq!(ends(&again), ends(&network));
-        // The names that ORCS needs stay as they are.
-        assert_eq!(through_orcs(&again), again);
-    }
-}
-
-#[test]
-fn a_network_that_is_written_for_ibsim_has_the_same_cables() {
-    let dir = tempfile::tempdir().unwrap();
-    let set = "fabric.topology={kind=\"torus\",dimensions=[3,3],concentration=2}".to_owned();
-    for network in [
-        load_network(None, None, &[set]).unwrap().network,
-        Network::from_dot(LISTING_1).unwrap().network,
-    ] {
-        let mut text = Vec::new();
-        network
-            .graph
-            .to_discovery()
-            .unwrap()
-            .write(&mut text)
-            .unwrap();
-        let text = String::from_utf8(text).unwrap();
-        let again = load_network(Some(&written(dir.path(), "net", &text)), None, &[]).unwrap();
-        let ends = |graph: &Graph| {
-            let name = |node| graph.node(node).name.clone();
-            let mut all: Vec<_> = (graph.edges().iter())
-                .map(|edge| (name(edge.from), name(edge.to)))
-                .collect();
-            all.sort();
-            all
-        };
-        assert_eq!(ends(&again.network.graph), ends(&network.graph));
-    }
-    // A switch has 254 ports at most.
-    let hosts: String = (0..255).map(|h| format!("H{h} -> s -> H{h}\n")).collect();
-    let network = Network::from_dot(&format!("digraph {{ {hosts} }}"))
-        .unwrap()
-        .network;
-    let e = network.graph.to_discovery().unwrap_err();
-    assert!(e.problem.contains("s has a port 255"), "{e}");
 }
