@@ -65,3 +65,6 @@ pub const MAX_DOT_NODES: usize = 1 << 24;
 
 /// Most edges of a graph in the DOT language, one for each direction of a cable.
 pub const MAX_DOT_EDGES: usize = 1 << 24;
+
+/// Most entries of forwarding tables, of 8 bytes each: all 49,151 LIDs at 2,700 switches.
+pub const MAX_FORWARDING_ENTRIES: usize = 1 << 27;

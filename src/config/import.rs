@@ -9,13 +9,17 @@ use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{ForwardingTables, Hop, SlToVl};
 use crate::fabric::topology::{Names, NicName, Peer, SwitchName, Topology};
 use flitwise_formats::Source;
-use flitwise_formats::infiniband::{Discovery, Forwarding, LineError, Port, VlTables};
+use flitwise_formats::infiniband::{
+    Discovery, Forwarding, ForwardingReader, LineError, Port, VlTables,
+};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
 /// Most bytes of a file, unpacked: some ten times the tables of the largest fabrics.
 const MAX_FILE: usize = 1 << 28;
+/// Bytes of forwarding tables that are read at a time; a line is shorter.
+const PIECE: usize = 1 << 20;
 
 /// A fabric found by `ibnetdiscover`.
 pub(super) struct Imported {
@@ -199,9 +203,38 @@ pub(super) fn wrong(key: &str, path: &Path, error: &LineError) -> ConfigError {
     ConfigError::new(key, format!("{}:{line}: {problem}", path.display()))
 }
 
-/// Forwarding tables of any fabric.
+/// Forwarding tables of any fabric, read piece by piece.
 pub(super) fn read_forwarding(path: &Path, key: &str) -> Result<Forwarding, ConfigError> {
-    Forwarding::parse(&text(path, key)?).map_err(|e| wrong(key, path, &e))
+    let failed = |e: flitwise_formats::Error| ConfigError::new(key, e.to_string());
+    let refused = |e: LineError| wrong(key, path, &e);
+    let mut source = Source::open(path).map_err(failed)?;
+    let mut reader = ForwardingReader::default();
+    loop {
+        let (buffer, end) = source.buffer();
+        let piece = &buffer[..buffer.len().min(PIECE)];
+        let last = end && piece.len() == buffer.len();
+        let whole = match piece.iter().rposition(|&byte| byte == b'\n') {
+            _ if last => piece.len(),
+            Some(at) => at + 1,
+            None if piece.len() == PIECE => {
+                let name = path.display();
+                let problem =
+                    format!("{name}: a line of more than {PIECE} bytes; this is no table");
+                return Err(ConfigError::new(key, problem));
+            }
+            None => {
+                source.more().map_err(failed)?;
+                continue;
+            }
+        };
+        let lines = String::from_utf8_lossy(&piece[..whole]);
+        let read = lines.lines().try_for_each(|line| reader.line(line));
+        read.map_err(refused)?;
+        source.consume(whole);
+        if last {
+            return reader.end().map_err(refused);
+        }
+    }
 }
 
 /// The text of a file, plain or packed.

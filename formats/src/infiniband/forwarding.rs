@@ -2,6 +2,7 @@
 //! `opensm.fdbs`.
 
 use super::{after, hex};
+use crate::limits::MAX_FORWARDING_ENTRIES;
 use crate::line_error::{LineError, error};
 use std::collections::BTreeMap;
 
@@ -47,41 +48,9 @@ impl Forwarding {
     /// # Errors
     /// The first line that cannot be right.
     pub fn parse(text: &str) -> Result<Self, LineError> {
-        let mut found = Self::default();
-        let mut current: Option<&mut SwitchTable> = None;
-        let mut entries = false;
-        for (number, line) in (1..).zip(text.lines()) {
-            if let Some(guid) = heading(line) {
-                let Some(guid) = guid else {
-                    return error(number, "a table without the GUID of its switch");
-                };
-                let table = found.tables.entry(guid).or_default();
-                if table.line == 0 {
-                    table.line = number as u32;
-                }
-                current = Some(table);
-            } else if line.starts_with("0x") {
-                let (Some((lid, port)), Some(table)) = (row(line), current.as_deref_mut()) else {
-                    return error(
-                        number,
-                        "no entry of a table: write `0x0001 005`, LID and port, below the heading of a switch",
-                    );
-                };
-                entries = true;
-                if let Some(port) = port {
-                    let line = number as u32;
-                    table.entries.push(Entry { lid, port, line });
-                }
-            }
-        }
-        if !entries {
-            return error(
-                1,
-                "no forwarding table; this is not the output of opensm, dump_fts or ibdiagnet",
-            );
-        }
-        found.sort()?;
-        Ok(found)
+        let mut reader = ForwardingReader::default();
+        text.lines().try_for_each(|line| reader.line(line))?;
+        reader.end()
     }
 
     /// Puts entries in the order of their LIDs.
@@ -95,7 +64,6 @@ impl Forwarding {
                 let first = twice.map(|two| two[1]).min_by_key(|entry| entry.line);
                 second = second.into_iter().chain(first).min_by_key(|e| e.line);
             }
-            entries.shrink_to_fit();
         }
         match second {
             None => Ok(()),
@@ -103,6 +71,79 @@ impl Forwarding {
                 line as usize,
                 format!("a second entry for LID {lid} of this switch"),
             ),
+        }
+    }
+}
+
+/// Forwarding tables that are read line by line: dumps of large subnets have gigabytes.
+#[derive(Debug, Default)]
+pub struct ForwardingReader {
+    found: Forwarding,
+    /// The table that goes on.
+    current: Option<(u64, SwitchTable)>,
+    /// Lines, and entries, until now.
+    lines: usize,
+    entries: usize,
+}
+
+impl ForwardingReader {
+    /// Reads the next line.
+    ///
+    /// # Errors
+    /// If it cannot be right.
+    pub fn line(&mut self, line: &str) -> Result<(), LineError> {
+        self.lines += 1;
+        let number = u32::try_from(self.lines).unwrap_or(u32::MAX);
+        if line.starts_with("0x") {
+            let (Some((lid, port)), Some((_, table))) = (row(line), &mut self.current) else {
+                return error(
+                    self.lines,
+                    "no entry of a table: write `0x0001 005`, LID and port, below the heading of a switch",
+                );
+            };
+            self.entries += 1;
+            if self.entries > MAX_FORWARDING_ENTRIES {
+                let problem = format!("more than {MAX_FORWARDING_ENTRIES} entries");
+                return error(self.lines, problem);
+            }
+            if let Some(port) = port {
+                let line = number;
+                table.entries.push(Entry { lid, port, line });
+            }
+        } else if let Some(guid) = heading(line) {
+            let Some(guid) = guid else {
+                return error(self.lines, "a table without the GUID of its switch");
+            };
+            self.put_back();
+            let mut table = self.found.tables.remove(&guid).unwrap_or_default();
+            if table.line == 0 {
+                table.line = number;
+            }
+            self.current = Some((guid, table));
+        }
+        Ok(())
+    }
+
+    /// The tables, after the last line.
+    ///
+    /// # Errors
+    /// If there are none, or a switch has two entries for a LID.
+    pub fn end(mut self) -> Result<Forwarding, LineError> {
+        self.put_back();
+        if self.entries == 0 {
+            return error(
+                1,
+                "no forwarding table; this is not the output of opensm, dump_fts or ibdiagnet",
+            );
+        }
+        self.found.sort()?;
+        Ok(self.found)
+    }
+
+    fn put_back(&mut self) {
+        if let Some((guid, mut table)) = self.current.take() {
+            table.entries.shrink_to_fit();
+            self.found.tables.insert(guid, table);
         }
     }
 }

@@ -7,7 +7,7 @@ mod vl_tables;
 mod write;
 
 pub use crate::line_error::LineError;
-pub use forwarding::{Entry, Forwarding, SwitchTable};
+pub use forwarding::{Entry, Forwarding, ForwardingReader, SwitchTable};
 pub use vl_tables::VlTables;
 
 use crate::line_error::error;
