@@ -40,7 +40,16 @@ pub struct Tables {
 /// The first problem found, with its place and a cure.
 pub fn load_fabric(path: Option<&Path>, sets: &[String]) -> Result<FabricOnly, ConfigError> {
     let text = path.map_or(Ok(String::new()), read)?;
-    fabric_of_text(path, text, sets)
+    fabric_of_text(path, text, sets, Needed::Buffers)
+}
+
+/// How much of a fabric has to be right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needed {
+    /// All but the datelines of rings.
+    Buffers,
+    /// Graph and routes: nothing will be in a buffer.
+    Routes,
 }
 
 /// As [`load_fabric`], of the content of `path`.
@@ -48,6 +57,7 @@ pub(super) fn fabric_of_text(
     path: Option<&Path>,
     text: String,
     sets: &[String],
+    needed: Needed,
 ) -> Result<FabricOnly, ConfigError> {
     let mut texts = Texts::default();
     let main = match path {
@@ -68,7 +78,9 @@ pub(super) fn fabric_of_text(
     let resolve = || -> Result<FabricOnly, ConfigError> {
         let dir = path.and_then(Path::parent).unwrap_or(Path::new(""));
         let (fabric, routing, _) = fabric(&raw, dir)?;
-        fabric.validate_but_datelines()?;
+        if needed == Needed::Buffers {
+            fabric.validate_but_datelines()?;
+        }
         let tables = Tables {
             forwarding: raw.fabric.forwarding.as_ref().map(RawForwarding::source),
             sl2vl: raw.fabric.sl2vl.as_ref().map(RawSl2Vl::source),

@@ -2,7 +2,7 @@
 //! `ibnetdiscover` with forwarding tables (`docs/congestion-input.md`). The content tells which one it is.
 
 use super::error::ConfigError;
-use super::fabric_only::{FabricOnly, fabric_of_text, load_fabric};
+use super::fabric_only::{FabricOnly, Needed, fabric_of_text};
 use super::import::{Imported, read_forwarding, text};
 use super::misfit::Misfit;
 use super::resolve::read;
@@ -108,7 +108,8 @@ pub fn load_network(
 ) -> Result<LoadedNetwork, ConfigError> {
     let Some(path) = path else {
         refuse_tables(tables)?;
-        return experiment(load_fabric(None, sets)?, None);
+        let fabric = fabric_of_text(None, String::new(), sets, Needed::Routes)?;
+        return experiment(fabric, None);
     };
     let content = text(path, "")?;
     let kind = Kind::of(&content);
@@ -130,7 +131,8 @@ pub fn load_network(
                 Some(_) => content,
                 None => read(path)?,
             };
-            experiment(fabric_of_text(Some(path), content, sets)?, Some(path))
+            let fabric = fabric_of_text(Some(path), content, sets, Needed::Routes)?;
+            experiment(fabric, Some(path))
         }
         Kind::Dot => {
             let read = Network::from_dot(&content).map_err(|e| in_file(path, e))?;

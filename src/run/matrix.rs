@@ -32,8 +32,8 @@ pub fn communication_matrix(trace: &Path, stopped: Stopped<'_>) -> Result<Given,
         return Err(ConfigError::new("--trace", problem).into());
     }
     // Only the number of NICs matters: the network is ideal.
-    let levels = (2..4).find(|&levels| 16u32.pow(levels) >= ranks);
-    let plan = plan(&shown, levels.unwrap_or(4))?;
+    let levels = (2..5).find(|&levels| 8u32.pow(levels) >= ranks);
+    let plan = plan(&shown, levels.unwrap_or(6))?;
     let mut sent: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     let status = replay_on_ideal_network(&plan.experiment, &traces, stopped, &mut |message| {
         let pair = (message.src.get(), message.dst.get());
@@ -78,11 +78,11 @@ pub fn job_nics(plan: &Plan, job: usize, stopped: Stopped<'_>) -> Result<Vec<Nic
     })
 }
 
-/// The trace on a fabric of 16^`levels` NICs.
+/// The trace on a fabric of 8^`levels` NICs.
 fn plan(trace: &str, levels: u32) -> Result<Plan, RunError> {
     let trace = serde_json::Value::from(trace);
     let text = format!(
-        "[fabric]\ntopology = {{ kind = \"k-ary-n-tree\", k = 16, n = {levels} }}\n[[job]]\ntrace = {trace}\n"
+        "[fabric]\ntopology = {{ kind = \"k-ary-n-tree\", k = 8, n = {levels} }}\n[[job]]\ntrace = {trace}\n"
     );
     Ok(resolve_text("the trace", &text, Path::new(""), &[])?)
 }

@@ -4,6 +4,7 @@ use super::CongestionArgs;
 use crate::cli::{CliError, bad_config, tell};
 use flitwise::config::{LoadedNetwork, NetworkSource, load_network};
 use flitwise::oblivious::{Lost, Network, Survey};
+use std::path::PathBuf;
 
 /// A network with the name that tables give it.
 pub(super) struct Candidate {
@@ -34,9 +35,12 @@ pub(super) fn load(args: &CongestionArgs) -> Result<Vec<Candidate>, CliError> {
             .unwrap_or_default();
         tell(format_args!("note: {line}{}", note.text));
     }
+    let labels = short(&args.tables);
     found
         .into_iter()
-        .map(|(label, loaded)| {
+        .enumerate()
+        .map(|(at, (whole, loaded))| {
+            let label = labels.get(at).cloned().unwrap_or(whole);
             if !loaded.routed {
                 let cure = match loaded.source {
                     NetworkSource::Discovery => "name its forwarding tables with --tables",
@@ -56,6 +60,42 @@ pub(super) fn load(args: &CongestionArgs) -> Result<Vec<Candidate>, CliError> {
             })
         })
         .collect()
+}
+
+/// What tells paths apart: without the directories that all begin with, and without the names that all end with.
+fn short(paths: &[PathBuf]) -> Vec<String> {
+    let parts: Vec<Vec<_>> = paths
+        .iter()
+        .map(|path| path.components().collect())
+        .collect();
+    let Some(first) = parts.first().filter(|_| parts.len() > 1) else {
+        return paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+    };
+    let shortest = parts.iter().map(Vec::len).min().unwrap_or(0);
+    let same = |at: &dyn Fn(&Vec<std::path::Component<'_>>) -> usize| {
+        parts.iter().all(|path| path[at(path)] == first[at(first)])
+    };
+    let head = (0..shortest).take_while(|&i| same(&|_| i)).count();
+    let tail = (1..shortest - head.min(shortest - 1))
+        .take_while(|&i| same(&|path| path.len() - i))
+        .count();
+    let label = |path: &Vec<std::path::Component<'_>>| {
+        let middle: PathBuf = path[head.min(path.len() - 1)..path.len() - tail]
+            .iter()
+            .collect();
+        middle.display().to_string()
+    };
+    let labels: Vec<String> = parts.iter().map(label).collect();
+    match labels.iter().all(|label| !label.is_empty()) {
+        true => labels,
+        false => paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect(),
+    }
 }
 
 impl Candidate {
@@ -99,5 +139,20 @@ impl Candidate {
             name(node),
             round.unwrap_or_default(),
         )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_what_differs() {
+        let labels = |paths: &[&str]| short(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(labels(&["/a/x/lft", "/a/y/lft"]), ["x", "y"]);
+        assert_eq!(labels(&["a.dump", "b.dump"]), ["a.dump", "b.dump"]);
+        assert_eq!(labels(&["d/a.dump"]), ["d/a.dump"]);
+        assert_eq!(labels(&["a", "a"]), ["a", "a"]);
+        assert_eq!(labels(&["x/a", "x/b/a"]), ["a", "b/a"]);
     }
 }

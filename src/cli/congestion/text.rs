@@ -144,7 +144,7 @@ pub(super) fn rows(one: &Analysed) -> Vec<(&'static str, Spread, f64, usize)> {
             .map(|s| ("fair bandwidth of the slowest, %", s, 100.0, 2)),
         Some((sum, s.sum_max_congestion, 1.0, if weighted { 0 } else { 2 })),
         s.over_host_links
-            .map(|s| ("that over the host links' own", s, 1.0, 3)),
+            .map(|s| ("relative to host links alone", s, 1.0, 3)),
         s.delay
             .map(|s| ("longest path through the levels", s, 1.0, 2)),
     ];
@@ -211,38 +211,44 @@ fn compare(out: &mut String, results: &[Analysed]) {
     let Some(first) = results.first() else { return };
     let _ = writeln!(out, "{:<11} {}", "pattern", pattern(first));
     let _ = writeln!(out, "{:<11} {}", "runs", runs(first));
-    let mut header = vec![
-        String::new(),
-        "pairs lost".into(),
-        "routes on a cable".into(),
-    ];
-    header.extend(rows(first).iter().map(|row| row.0.to_owned()));
-    if first.worst.is_some() {
-        header.push("worst permutation".into());
-    }
-    let mut table = vec![header];
-    for one in results {
-        let survey = &one.candidate.survey;
-        let between = survey.between_switches(&one.candidate.network);
-        let mut row = vec![
-            one.candidate.label.clone(),
-            human_count(survey.pairs - survey.connected()),
-            between.map_or("-".into(), |(least, most, _)| {
-                format!("{} to {}", human_count(least), human_count(most))
-            }),
-        ];
-        row.extend(rows(one).into_iter().map(|(_, s, scale, digits)| {
-            let mean = format!("{:.digits$}", s.mean * scale);
-            match s.half_width {
-                Some(half) => format!("{mean} ± {:.digits$}", half * scale),
-                None => mean,
+    let mut table = vec![vec![String::new()]];
+    table[0].extend(results.iter().map(|one| one.candidate.label.clone()));
+    let mut row = |name: &str, cell: &dyn Fn(&Analysed) -> String| {
+        let cells = std::iter::once(name.to_owned()).chain(results.iter().map(cell));
+        table.push(cells.collect());
+    };
+    row("pairs without a route", &|one| {
+        human_count(one.candidate.survey.pairs - one.candidate.survey.connected())
+    });
+    row("routes on a cable between switches", &|one| match one
+        .candidate
+        .survey
+        .between_switches(&one.candidate.network)
+    {
+        Some((least, most, _)) if least < most => {
+            format!("{} to {}", human_count(least), human_count(most))
+        }
+        Some((least, ..)) => human_count(least),
+        None => "-".into(),
+    });
+    for (at, (name, ..)) in rows(first).into_iter().enumerate() {
+        row(name, &|one| match rows(one).get(at) {
+            Some((_, s, scale, digits)) => {
+                let cell = |value: f64| format!("{:.digits$}", value * scale);
+                let half = s
+                    .half_width
+                    .map_or(String::new(), |half| format!(" ± {}", cell(half)));
+                format!("{}{half}", cell(s.mean))
             }
-        }));
-        row.extend(one.worst.as_ref().map(|worst| match worst.exact() {
-            true => worst.congestion.to_string(),
-            false => format!("{} to {}", worst.congestion, worst.bound),
-        }));
-        table.push(row);
+            None => "-".into(),
+        });
+    }
+    if first.worst.is_some() {
+        row("worst permutation", &|one| match &one.worst {
+            Some(worst) if worst.exact() => worst.congestion.to_string(),
+            Some(worst) => format!("{} to {}", worst.congestion, worst.bound),
+            None => "-".into(),
+        });
     }
     let _ = write_table(out, &table);
 }
