@@ -27,6 +27,8 @@ pub enum Purpose {
     Hosts = 6,
     /// Pairs of random patterns of a static analysis; components: run, level.
     StaticPattern = 7,
+    /// Cables and switches that fail; components: 0, 0.
+    Failures = 8,
     /// How long a rank of a generated trace computes; component: rank.
     Imbalance = 10,
     /// Destinations of a rank of a generated trace; component: rank.

@@ -6,8 +6,10 @@
 
 mod analysis;
 mod cables;
+mod deadlock;
 mod delay;
 mod export;
+mod failure;
 mod fair;
 mod flows;
 mod from_dot;
@@ -17,6 +19,7 @@ mod hosts;
 mod mapping;
 mod network;
 mod pattern;
+mod routing;
 mod spread;
 mod survey;
 mod tables;
@@ -25,7 +28,9 @@ mod worst;
 
 pub use analysis::{Analysis, Fair, RunFigures, Settings};
 pub use cables::{CableCounts, CableLoad, Cables};
+pub use deadlock::{Dependencies, Layers};
 pub use delay::Delays;
+pub use failure::{Damaged, Failure};
 pub use fair::FairShares;
 pub use from_dot::{FromDot, Note};
 pub use graph::{Edge, EdgeId, Graph, GraphBuilder, HostId, NetworkError, Node, NodeId, NodeKind};
@@ -34,6 +39,7 @@ pub use hosts::HostNames;
 pub use mapping::{Mapping, Subset};
 pub use network::{Lost, Network};
 pub use pattern::{Given, GivenError, Level, Pair, Pattern, Versus};
+pub use routing::RoutingEngine;
 pub use spread::{Spread, Spreads};
 pub use survey::{LostPair, RoutingLoop, Survey};
 pub use tables::Tables;

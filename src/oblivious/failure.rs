@@ -1,0 +1,316 @@
+//! Failed cables and switches.
+
+use super::graph::{EdgeId, Graph, GraphBuilder, HostId, NetworkError, NodeId, NodeKind};
+use super::network::Network;
+use super::tables::Tables;
+use crate::random::{Purpose, Stream};
+use std::collections::BTreeSet;
+
+/// What fails.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Failure {
+    /// A switch, by its name, with all its cables and hosts.
+    Switch(String),
+    /// The cable at a port: switch and port number.
+    Port(String, u32),
+    /// Cables between two nodes: all, or one of them, counted from 1.
+    Between(String, String, Option<usize>),
+    /// That many cables between switches, drawn at random.
+    RandomLinks(u32),
+    /// That many switches, drawn at random among those without hosts, or among all if all have hosts.
+    RandomSwitches(u32),
+}
+
+impl Failure {
+    /// Reads `L003` (a switch), `L003 port 5`, `L003 - S001` (all cables between them), `L003 - S001 #2` (the second),
+    /// `random:3 links` or `random:1 switches`.
+    ///
+    /// # Errors
+    /// If the text is none of these.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        const FORMS: &str = "write `L003` (a switch), `L003 port 5`, `L003 - S001`, `L003 - S001 #2`, `random:3 links` or `random:1 switches`";
+        let text = text.trim();
+        let wrong = || format!("`{text}` names no failure; {FORMS}");
+        if let Some(rest) = text.strip_prefix("random:") {
+            let (count, what) = rest.trim().split_once(' ').ok_or_else(wrong)?;
+            let count = count
+                .parse::<u32>()
+                .ok()
+                .filter(|&n| n > 0)
+                .ok_or_else(wrong)?;
+            return match what.trim() {
+                "link" | "links" | "cable" | "cables" => Ok(Self::RandomLinks(count)),
+                "switch" | "switches" => Ok(Self::RandomSwitches(count)),
+                _ => Err(wrong()),
+            };
+        }
+        if let Some((a, b)) = text.split_once(" - ") {
+            let (b, number) = match b.rsplit_once('#') {
+                Some((b, number)) => {
+                    let number = number.trim().parse::<usize>().ok().filter(|&n| n > 0);
+                    (b, Some(number.ok_or_else(wrong)?))
+                }
+                None => (b, None),
+            };
+            return Ok(Self::Between(
+                a.trim().to_owned(),
+                b.trim().to_owned(),
+                number,
+            ));
+        }
+        if let Some((switch, port)) = text.rsplit_once(" port ") {
+            let port = port.trim().parse().map_err(|_| wrong())?;
+            return Ok(Self::Port(switch.trim().to_owned(), port));
+        }
+        match text.is_empty() {
+            true => Err(wrong()),
+            false => Ok(Self::Switch(text.to_owned())),
+        }
+    }
+}
+
+/// A graph after failures.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Damaged {
+    /// What is left. Names and port numbers stay.
+    pub graph: Graph,
+    /// Every edge of it as it was before.
+    pub edges_before: Vec<EdgeId>,
+    /// Every host of it as it was before.
+    pub hosts_before: Vec<HostId>,
+    /// Hosts that are gone.
+    pub lost_hosts: Vec<HostId>,
+    /// One direction of every cable that is gone.
+    pub lost_cables: Vec<EdgeId>,
+}
+
+impl Damaged {
+    /// What is left of `graph` after `failures`; `seed` decides about random ones.
+    ///
+    /// # Errors
+    /// If there is no such node or cable, there are not so many, or no host is left.
+    pub fn of(graph: &Graph, failures: &[Failure], seed: u64) -> Result<Self, String> {
+        let mut gone = Gone::default();
+        let mut stream = Stream::new(seed, Purpose::Failures, [0, 0]);
+        for failure in failures {
+            gone.add(graph, failure, &mut stream)?;
+        }
+        let has_cable = |node: NodeId| graph.edges_of(node).any(|edge| gone.leaves(graph, edge));
+        let stays = |node: NodeId| {
+            let is_host = graph.host_at(node).is_some();
+            !gone.nodes.contains(&node) && (!is_host || has_cable(node))
+        };
+        let mut builder = GraphBuilder::default();
+        let mut new = vec![None; graph.nodes().len()];
+        for node in NodeId::all(graph.nodes().len() as u32).filter(|&node| stays(node)) {
+            new[node.index()] = Some(builder.node(graph.node(node).clone()));
+        }
+        let mut added = Vec::new();
+        for &id in graph.edges_as_given() {
+            let edge = graph.edge(id);
+            let back = graph.edge(edge.reverse);
+            if id > edge.reverse || !gone.leaves(graph, id) {
+                continue;
+            }
+            if let (Some(from), Some(to)) = (new[edge.from.index()], new[edge.to.index()]) {
+                builder.cable([(from, edge.port), (to, back.port)], edge.rate, edge.line);
+                added.extend([id, edge.reverse]);
+            }
+        }
+        let left = builder
+            .build()
+            .map_err(|e: NetworkError| format!("after the failures, {e}"))?;
+        let mut edges_before = vec![EdgeId::default(); left.edges().len()];
+        for (new, old) in left.edges_as_given().iter().zip(added) {
+            edges_before[new.index()] = old;
+        }
+        let all = || HostId::all(graph.host_count());
+        let (kept, lost): (Vec<_>, Vec<_>) =
+            all().partition(|&h| new[graph.node_of(h).index()].is_some());
+        let dead = |id: &EdgeId| *id < graph.edge(*id).reverse && !gone.leaves(graph, *id);
+        Ok(Self {
+            graph: left,
+            edges_before,
+            hosts_before: kept,
+            lost_hosts: lost,
+            lost_cables: EdgeId::all(graph.edges().len() as u32)
+                .filter(dead)
+                .collect(),
+        })
+    }
+
+    /// The tables as they were, without the entries that lead over what is gone.
+    ///
+    /// # Errors
+    /// If tables are too large.
+    pub fn tables_before(&self, before: &Network) -> Result<Tables, NetworkError> {
+        let paths = before.tables.paths();
+        let mut tables = Tables::empty(&self.graph, paths)?;
+        for (new, &old) in (0..).map(EdgeId::new).zip(&self.edges_before) {
+            let node = before.graph.edge(old).from;
+            for (host, &host_before) in (0..).map(HostId::new).zip(&self.hosts_before) {
+                for path in 0..paths {
+                    let column = before.tables.column(host_before, path);
+                    if before.tables.next(&before.graph, node, column) == Some(old) {
+                        let column = tables.column(host, path);
+                        tables.set(&self.graph, new, column);
+                    }
+                }
+            }
+        }
+        Ok(tables)
+    }
+
+    /// Pairs of hosts whose route in `now` is another one than in `before`, or that have only one of both.
+    #[must_use]
+    pub fn routes_changed(&self, before: &Network, now: &Network) -> u64 {
+        let (mut old, mut new, mut changed) = (Vec::new(), Vec::new(), 0);
+        for (src, &src_before) in (0..).map(HostId::new).zip(&self.hosts_before) {
+            for (dst, &dst_before) in (0..).map(HostId::new).zip(&self.hosts_before) {
+                old.clear();
+                new.clear();
+                let had = before.route(src_before, dst_before, 0, &mut old).is_ok();
+                let has = now.route(src, dst, 0, &mut new).is_ok();
+                let as_before = new.iter().map(|edge| self.edges_before[edge.index()]);
+                changed += u64::from(had != has || !as_before.eq(old.iter().copied()));
+            }
+        }
+        changed
+    }
+}
+
+/// Nodes and cables that fail.
+#[derive(Debug, Default)]
+struct Gone {
+    nodes: BTreeSet<NodeId>,
+    /// Both directions.
+    edges: BTreeSet<EdgeId>,
+}
+
+impl Gone {
+    fn leaves(&self, graph: &Graph, edge: EdgeId) -> bool {
+        let ends = graph.edge(edge);
+        !self.edges.contains(&edge)
+            && ![ends.from, ends.to]
+                .iter()
+                .any(|node| self.nodes.contains(node))
+    }
+
+    fn cut(&mut self, graph: &Graph, edge: EdgeId) {
+        self.edges.extend([edge, graph.edge(edge).reverse]);
+    }
+
+    fn add(&mut self, graph: &Graph, failure: &Failure, stream: &mut Stream) -> Result<(), String> {
+        match failure {
+            Failure::Switch(name) => {
+                let node = find(graph, name)?;
+                if graph.host_at(node).is_some() {
+                    return Err(format!("`{name}` is a host; only switches and cables fail"));
+                }
+                self.nodes.insert(node);
+            }
+            Failure::Port(name, port) => {
+                let node = find(graph, name)?;
+                let edge = graph
+                    .edges_of(node)
+                    .find(|&edge| graph.edge(edge).port == *port);
+                let edge = edge.ok_or_else(|| format!("port {port} of {name} has no cable"))?;
+                self.cut(graph, edge);
+            }
+            Failure::Between(a, b, number) => {
+                let [from, to] = [find(graph, a)?, find(graph, b)?];
+                let between: Vec<EdgeId> = graph
+                    .edges_of(from)
+                    .filter(|&e| graph.edge(e).to == to)
+                    .collect();
+                let chosen = match number {
+                    None => &between[..],
+                    Some(number) => between.get(number - 1..*number).unwrap_or_default(),
+                };
+                if chosen.is_empty() {
+                    return Err(format!(
+                        "there are {} cables between {a} and {b}",
+                        between.len()
+                    ));
+                }
+                for &edge in chosen {
+                    self.cut(graph, edge);
+                }
+            }
+            Failure::RandomLinks(count) => {
+                let between = |&id: &EdgeId| {
+                    let edge = graph.edge(id);
+                    let switches = [edge.from, edge.to]
+                        .iter()
+                        .all(|&node| graph.host_at(node).is_none());
+                    switches && id < edge.reverse && self.leaves(graph, id)
+                };
+                let links: Vec<EdgeId> = EdgeId::all(graph.edges().len() as u32)
+                    .filter(between)
+                    .collect();
+                for edge in draw(links, *count, "cables between switches", stream)? {
+                    self.cut(graph, edge);
+                }
+            }
+            Failure::RandomSwitches(count) => {
+                let all = NodeId::all(graph.nodes().len() as u32);
+                let alive = |&node: &NodeId| {
+                    graph.node(node).kind == NodeKind::Switch && !self.nodes.contains(&node)
+                };
+                let switches: Vec<NodeId> = all.filter(alive).collect();
+                let has_host = |&node: &NodeId| {
+                    graph
+                        .edges_of(node)
+                        .any(|e| graph.host_at(graph.edge(e).to).is_some())
+                };
+                let without: Vec<NodeId> = switches
+                    .iter()
+                    .copied()
+                    .filter(|node| !has_host(node))
+                    .collect();
+                let pool = if without.is_empty() {
+                    switches
+                } else {
+                    without
+                };
+                self.nodes.extend(draw(pool, *count, "switches", stream)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn draw<T>(
+    mut pool: Vec<T>,
+    count: u32,
+    what: &str,
+    stream: &mut Stream,
+) -> Result<Vec<T>, String> {
+    if count as usize > pool.len() {
+        return Err(format!(
+            "{count} {what} shall fail, but there are {}",
+            pool.len()
+        ));
+    }
+    stream.shuffle(&mut pool);
+    pool.truncate(count as usize);
+    Ok(pool)
+}
+
+fn find(graph: &Graph, name: &str) -> Result<NodeId, String> {
+    let all = NodeId::all(graph.nodes().len() as u32);
+    let mut named = all.clone().filter(|&node| graph.node(node).name == name);
+    if let Some(node) = named.next() {
+        return Ok(node);
+    }
+    let first = all.into_iter().find(|&node| graph.host_at(node).is_none());
+    let example = first.map_or(String::new(), |node| {
+        format!("; a switch is called `{}`", graph.node(node).name)
+    });
+    Err(format!("the network has no `{name}`{example}"))
+}
+
+#[cfg(test)]
+mod tests;

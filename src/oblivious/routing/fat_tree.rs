@@ -1,0 +1,163 @@
+//! Fat trees: all routes to a destination come down from the same switch, and destinations spread evenly over the
+//! switches of every level (d-mod-k: Gómez et al., Deterministic versus adaptive routing in fat-trees, 2007; Zahavi,
+//! D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees, 2010).
+//!
+//! Hosts are numbered leaf by leaf, d. Switches of level l have up to w(l) parents; a switch of level l sends what is not
+//! below it to parent ⌊d / (w(0) … w(l − 1))⌋ modulo the number of its parents, and takes of parallel links number
+//! ⌊d / (w(0) … w(l))⌋ modulo their number, up and down.
+
+use super::hops::{FAR, Hops, ejection, leaves};
+use crate::oblivious::graph::{EdgeId, Graph, HostId, NetworkError, NodeId};
+use crate::oblivious::tables::Tables;
+
+pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
+    let levels = levels(graph)?;
+    let mut tables = Tables::empty(graph, 1)?;
+    let level = |node: NodeId| levels[node.index()];
+    let above = |node: NodeId| groups(graph, node, |to| level(to) > level(node));
+    let below = |node: NodeId| groups(graph, node, |to| level(to) < level(node));
+    let switches: Vec<NodeId> = switches(graph).filter(|&node| level(node) != FAR).collect();
+    let parents: Vec<Vec<Vec<EdgeId>>> = by_node(graph, &switches, above);
+    let children: Vec<Vec<Vec<EdgeId>>> = by_node(graph, &switches, below);
+    let divisors = divisors(&switches, &levels, &parents);
+    let mut from_top = switches.clone();
+    from_top.sort_by_key(|&node| (std::cmp::Reverse(level(node)), node));
+
+    let mut hosts: Vec<HostId> = HostId::all(graph.host_count()).collect();
+    hosts.sort_by_key(|&host| (graph.switch_of(host), ejection(graph, host)));
+    let (mut down, mut home) = (Hops::default(), None);
+    let mut reaches = vec![false; graph.nodes().len()];
+    for (d, &host) in (0u64..).zip(&hosts) {
+        let switch = graph.switch_of(host);
+        if home.replace(switch) != Some(switch) {
+            let descends = |edge: EdgeId| {
+                let edge = graph.edge(edge);
+                level(edge.to) < level(edge.from)
+            };
+            down.find(graph, [switch], descends);
+            for &node in &from_top {
+                let up = |group: &Vec<EdgeId>| reaches_over(graph, group, &reaches);
+                reaches[node.index()] =
+                    down.hops[node.index()] != FAR || parents[node.index()].iter().any(up);
+            }
+        }
+        tables.set(graph, ejection(graph, host), host.index());
+        for &node in switches.iter().filter(|&&node| node != switch) {
+            let [by_switch, by_link] = {
+                let at = level(node) as usize;
+                [at, at + 1].map(|at| d / divisors.get(at).copied().unwrap_or(1))
+            };
+            let edge = match down.hops[node.index()] {
+                FAR => {
+                    let usable = parents[node.index()].iter();
+                    let usable = usable.filter(|group| reaches_over(graph, group, &reaches));
+                    pick(usable, by_switch).and_then(|group| pick(group.iter(), by_link))
+                }
+                own => {
+                    let nearer = |group: &&Vec<EdgeId>| {
+                        group.first().is_some_and(|edge| {
+                            let hops = down.hops[graph.edge(*edge).to.index()];
+                            hops != FAR && hops < own
+                        })
+                    };
+                    // The child is one level lower: its links up are those that lead down here.
+                    let group = pick(children[node.index()].iter().filter(nearer), by_switch);
+                    group.and_then(|group| pick(group.iter(), by_switch))
+                }
+            };
+            if let Some(&edge) = edge {
+                tables.set(graph, edge, host.index());
+            }
+        }
+    }
+    Ok(tables)
+}
+
+fn switches(graph: &Graph) -> impl Iterator<Item = NodeId> + '_ {
+    NodeId::all(graph.nodes().len() as u32).filter(|&node| graph.host_at(node).is_none())
+}
+
+/// True if the switch that a group of parallel links leads to reaches the destination.
+fn reaches_over(graph: &Graph, group: &[EdgeId], reaches: &[bool]) -> bool {
+    group
+        .first()
+        .is_some_and(|edge| reaches[graph.edge(*edge).to.index()])
+}
+
+/// Item number `digit` modulo the number of items.
+fn pick<'a, T: ?Sized>(items: impl Iterator<Item = &'a T> + Clone, digit: u64) -> Option<&'a T> {
+    let count = items.clone().count() as u64;
+    match count {
+        0 => None,
+        _ => items.clone().nth((digit % count) as usize),
+    }
+}
+
+/// The edges to switches that `takes` allows, a group for each switch, by its number.
+fn groups(graph: &Graph, node: NodeId, takes: impl Fn(NodeId) -> bool) -> Vec<Vec<EdgeId>> {
+    let to = |edge: &EdgeId| graph.edge(*edge).to;
+    let allowed = |edge: &EdgeId| graph.host_at(to(edge)).is_none() && takes(to(edge));
+    let mut edges: Vec<EdgeId> = graph.edges_of(node).filter(allowed).collect();
+    // The order in which the other end has them, so that both ends number parallel links alike.
+    edges.sort_by_key(|edge| {
+        let reverse = graph.edge(*edge).reverse;
+        (to(edge), if to(edge) < node { reverse } else { *edge })
+    });
+    edges
+        .chunk_by(|a, b| to(a) == to(b))
+        .map(<[EdgeId]>::to_vec)
+        .collect()
+}
+
+fn by_node(
+    graph: &Graph,
+    switches: &[NodeId],
+    of: impl Fn(NodeId) -> Vec<Vec<EdgeId>>,
+) -> Vec<Vec<Vec<EdgeId>>> {
+    let mut all = vec![Vec::new(); graph.nodes().len()];
+    for &node in switches {
+        all[node.index()] = of(node);
+    }
+    all
+}
+
+/// w(0) … w(l − 1) by level l, w being the most parents of a switch of a level.
+fn divisors(switches: &[NodeId], levels: &[u32], parents: &[Vec<Vec<EdgeId>>]) -> Vec<u64> {
+    let top = switches
+        .iter()
+        .map(|node| levels[node.index()])
+        .max()
+        .unwrap_or(0);
+    let mut most = vec![1u64; top as usize + 1];
+    for node in switches {
+        let own = &mut most[levels[node.index()] as usize];
+        *own = (*own).max(parents[node.index()].len() as u64);
+    }
+    let mut product = 1u64;
+    let mut divisors = Vec::with_capacity(most.len() + 1);
+    for w in most {
+        divisors.push(product);
+        product = product.saturating_mul(w);
+    }
+    divisors.push(product);
+    divisors
+}
+
+/// The level of every switch, 0 for those with hosts; [`FAR`] for switches that no host reaches.
+fn levels(graph: &Graph) -> Result<Vec<u32>, NetworkError> {
+    let mut hops = Hops::default();
+    hops.find(graph, leaves(graph), |_| true);
+    for edge in graph.edges() {
+        let [from, to] = [edge.from, edge.to];
+        let [a, b] = [from, to].map(|node| hops.hops[node.index()]);
+        if a != FAR && a == b {
+            let [from, to] = [from, to].map(|node| &graph.node(node).name);
+            let problem = format!(
+                "ftree: {from} and {to} are linked and both {a} links above the nearest switch with hosts, so this is no fat tree; \
+                 take updn, min-hop or dfsssp"
+            );
+            return Err(NetworkError::at(edge.line, problem));
+        }
+    }
+    Ok(hops.hops)
+}

@@ -1,0 +1,64 @@
+use super::*;
+use crate::fabric::spec::FabricSpec;
+use crate::fabric::topology::Topology;
+use crate::oblivious::{Dependencies, Network};
+
+fn routed(topology: Topology, engine: RoutingEngine) -> Network {
+    let spec = FabricSpec::opa_gen1(Topology::single(2).unwrap()).unwrap();
+    let graph = Network::of_fabric(&FabricSpec { topology, ..spec })
+        .unwrap()
+        .graph;
+    let tables = engine.route(&graph).unwrap();
+    Network { graph, tables }
+}
+
+/// Every level of a full tree carries the same on all its links.
+#[test]
+fn fat_trees_are_balanced() {
+    for topology in [
+        Topology::k_ary_n_tree(4, 3, None).unwrap(),
+        Topology::xgft(&[4, 4, 8], &[1, 4, 4], &[1, 1, 1], None).unwrap(),
+        Topology::xgft(&[18, 18], &[1, 9], &[1, 2], None).unwrap(),
+    ] {
+        let network = routed(topology, RoutingEngine::FatTree);
+        let survey = network.survey();
+        assert_eq!(survey.connected(), survey.pairs);
+        let mut by_ends = std::collections::BTreeMap::new();
+        let levels = super::hops::leaves(&network.graph);
+        for (edge, &routes) in network.graph.edges().iter().zip(&survey.routes_on) {
+            let hosts = [edge.from, edge.to].map(|node| network.graph.host_at(node).is_some());
+            if hosts == [false, false] {
+                // A leaf at the lower end or not, and the direction.
+                let ends = [edge.from, edge.to].map(|node| levels.contains(&node));
+                by_ends
+                    .entry((ends, edge.from < edge.to))
+                    .or_insert_with(Vec::new)
+                    .push(routes);
+            }
+        }
+        for (ends, routes) in by_ends {
+            let (least, most) = (routes.iter().min(), routes.iter().max());
+            assert_eq!(least, most, "{ends:?}");
+        }
+    }
+}
+
+#[test]
+fn engines_are_as_short_as_they_say_and_trees_are_told_apart() {
+    let torus = || Topology::cube(&[4, 4], true, 1, 1, None).unwrap();
+    let min_hop = routed(torus(), RoutingEngine::MinHop).survey();
+    let dfsssp = routed(torus(), RoutingEngine::Dfsssp);
+    assert_eq!(min_hop.by_edges, dfsssp.survey().by_edges);
+    assert!(Dependencies::of(&dfsssp).cycle().is_some());
+    let updn = routed(torus(), RoutingEngine::UpDown);
+    assert_eq!(updn.survey().connected(), 240);
+    assert_eq!(Dependencies::of(&updn).cycle(), None);
+    let error = RoutingEngine::FatTree.route(&updn.graph).unwrap_err();
+    assert!(error.problem.contains("no fat tree"), "{error}");
+    assert!(
+        "lash"
+            .parse::<RoutingEngine>()
+            .unwrap_err()
+            .contains("updn")
+    );
+}

@@ -1,0 +1,108 @@
+//! Up*/down* (Schroeder et al., Autonet, 1991): every cable has an upper end, and no route goes up after it went down.
+//!
+//! The roots are the switches farthest from any switch with hosts: the top of a tree. Where every switch has hosts, the
+//! root is the first of those whose farthest switch is nearest. A switch is above another one if it is nearer to a root,
+//! or equally near with a smaller number.
+
+use super::hops::{FAR, Hops, ejection, leaves};
+use crate::oblivious::graph::{EdgeId, Graph, HostId, NetworkError, NodeId};
+use crate::oblivious::tables::Tables;
+
+pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
+    let mut tables = Tables::empty(graph, 1)?;
+    let ranks = ranks(graph);
+    let place = |node: NodeId| (ranks[node.index()], node);
+    let goes_up = |edge: EdgeId| {
+        let edge = graph.edge(edge);
+        place(edge.to) < place(edge.from)
+    };
+    let mut from_top: Vec<NodeId> = NodeId::all(graph.nodes().len() as u32)
+        .filter(|&node| graph.host_at(node).is_none())
+        .collect();
+    from_top.sort_by_key(|&node| place(node));
+    let mut load = vec![0u32; graph.edges().len()];
+    let (mut down, mut home) = (Hops::default(), None);
+    // Hops to the destination; by only going down where that is possible, so that a route which has gone down goes on so.
+    let mut length = vec![FAR; graph.nodes().len()];
+    for host in HostId::all(graph.host_count()) {
+        let switch = graph.switch_of(host);
+        if home.replace(switch) != Some(switch) {
+            down.find(graph, [switch], |edge| !goes_up(edge));
+            length.clone_from(&down.hops);
+            for &node in &from_top {
+                if length[node.index()] == FAR {
+                    let above = graph.edges_of(node).filter(|&edge| goes_up(edge));
+                    let best = above.map(|edge| length[graph.edge(edge).to.index()]).min();
+                    length[node.index()] = best.unwrap_or(FAR).saturating_add(1);
+                }
+            }
+        }
+        tables.set(graph, ejection(graph, host), host.index());
+        for &node in from_top.iter().filter(|&&node| node != switch) {
+            let own = length[node.index()];
+            if own == FAR {
+                continue;
+            }
+            let by_down = down.hops[node.index()] != FAR;
+            let leads = |edge: &EdgeId| {
+                let to = graph.edge(*edge).to;
+                graph.host_at(to).is_none()
+                    && goes_up(*edge) != by_down
+                    && (!by_down || down.hops[to.index()] != FAR)
+                    && length[to.index()].saturating_add(1) == own
+            };
+            let best = graph
+                .edges_of(node)
+                .filter(leads)
+                .min_by_key(|edge| load[edge.index()]);
+            if let Some(edge) = best {
+                load[edge.index()] += 1;
+                tables.set(graph, edge, host.index());
+            }
+        }
+    }
+    Ok(tables)
+}
+
+/// Distance of every switch from a root; parts of the graph without a root have one of their own.
+pub(super) fn ranks(graph: &Graph) -> Vec<u32> {
+    let mut hops = Hops::default();
+    hops.find(graph, leaves(graph), |_| true);
+    let top = hops.order.last().map_or(0, |node| hops.hops[node.index()]);
+    let roots: Vec<NodeId> = match top {
+        0 => centre(graph, &hops.order).into_iter().collect(),
+        _ => {
+            let is_top = |node: &NodeId| hops.hops[node.index()] == top;
+            hops.order.iter().copied().filter(is_top).collect()
+        }
+    };
+    hops.find(graph, roots, |_| true);
+    let mut ranks = hops.hops;
+    let mut part = Hops::default();
+    for node in NodeId::all(graph.nodes().len() as u32) {
+        if ranks[node.index()] == FAR && graph.host_at(node).is_none() {
+            part.find(graph, [node], |_| true);
+            for &node in &part.order {
+                ranks[node.index()] = part.hops[node.index()];
+            }
+        }
+    }
+    ranks
+}
+
+/// The first of the switches whose farthest switch is nearest.
+fn centre(graph: &Graph, switches: &[NodeId]) -> Option<NodeId> {
+    let mut hops = Hops::default();
+    let mut farthest = |from: NodeId| {
+        hops.find(graph, [from], |_| true);
+        // A part that is cut off must not look near.
+        let reached = hops.order.len();
+        let last = hops.order.last().map_or(0, |node| hops.hops[node.index()]);
+        (std::cmp::Reverse(reached), last, from)
+    };
+    switches
+        .iter()
+        .map(|&node| farthest(node))
+        .min()
+        .map(|best| best.2)
+}
