@@ -1,17 +1,38 @@
 //! The networks that are analysed side by side.
 
-use super::CongestionArgs;
+use super::{CongestionArgs, Routing};
 use crate::cli::{CliError, bad_config, tell};
 use flitwise::config::{LoadedNetwork, NetworkSource, load_network};
-use flitwise::oblivious::{Lost, Network, Survey};
+use flitwise::oblivious::{Damaged, Dependencies, EdgeId, HostId, Layers, Lost, Network, Survey};
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// A network with the name that tables give it.
 pub(super) struct Candidate {
     pub label: String,
     pub network: Network,
     pub survey: Survey,
-    loaded: LoadedNetwork,
+    /// What failures did, if there are any.
+    pub damage: Option<Damage>,
+    pub deadlock: Option<Deadlock>,
+    loaded: Rc<LoadedNetwork>,
+}
+
+/// What failures did to the network.
+pub(super) struct Damage {
+    pub lost_hosts: usize,
+    pub lost_cables: usize,
+    /// Pairs with another route than before, or only one before or now.
+    pub routes_changed: Option<u64>,
+    hosts_before: Vec<HostId>,
+}
+
+/// Whether routes can deadlock.
+pub(super) struct Deadlock {
+    /// Edges that wait for each other on one VL.
+    pub cycle: Option<Vec<EdgeId>>,
+    /// Routes by VL, so that none has a cycle; or why this is not known.
+    pub layers: Result<Layers, String>,
 }
 
 /// All candidates that the arguments name.
@@ -36,30 +57,88 @@ pub(super) fn load(args: &CongestionArgs) -> Result<Vec<Candidate>, CliError> {
         tell(format_args!("note: {line}{}", note.text));
     }
     let labels = short(&args.tables);
-    found
-        .into_iter()
-        .enumerate()
-        .map(|(at, (whole, loaded))| {
-            let label = labels.get(at).cloned().unwrap_or(whole);
-            if !loaded.routed {
-                let cure = match loaded.source {
-                    NetworkSource::Discovery => "name its forwarding tables with --tables",
-                    _ => "write destinations into the comments of its edges",
-                };
-                return Err(CliError::BadInput(format!(
-                    "{label}: the network has no routes; {cure}"
-                )));
-            }
-            let network = loaded.network.clone();
-            let survey = network.survey();
-            Ok(Candidate {
-                label,
-                network,
-                survey,
-                loaded,
-            })
-        })
-        .collect()
+    let mut candidates = Vec::new();
+    for (at, (whole, loaded)) in found.into_iter().enumerate() {
+        let loaded = Rc::new(loaded);
+        let label = labels.get(at).cloned().unwrap_or(whole);
+        let routings = match (&args.routing[..], at) {
+            ([], _) => vec![Routing::Given],
+            // Our routings do not depend on the tables.
+            (asked, 0) => asked.to_vec(),
+            (asked, _) => asked
+                .iter()
+                .copied()
+                .filter(|&r| r == Routing::Given)
+                .collect(),
+        };
+        for routing in routings {
+            candidates.push(candidate(args, &label, &loaded, routing)?);
+        }
+    }
+    Ok(candidates)
+}
+
+/// The network with one routing.
+fn candidate(
+    args: &CongestionArgs,
+    input: &str,
+    loaded: &Rc<LoadedNetwork>,
+    routing: Routing,
+) -> Result<Candidate, CliError> {
+    let bad = |problem: String| CliError::BadInput(format!("{input}: {problem}"));
+    let before = &loaded.network;
+    let left = match args.fail.is_empty() {
+        true => None,
+        false => Some(Damaged::of(&before.graph, &args.fail, args.fail_seed).map_err(bad)?),
+    };
+    let graph = left.as_ref().map_or(&before.graph, |left| &left.graph);
+    let tables = match (routing, &left) {
+        (Routing::Engine(engine), _) => engine.route(graph),
+        (Routing::Given, _) if !loaded.routed => {
+            let cure = match loaded.source {
+                NetworkSource::Discovery => {
+                    "name its forwarding tables with --tables, or route it with --routing"
+                }
+                _ => {
+                    "write destinations into the comments of its edges, or route it with --routing"
+                }
+            };
+            return Err(bad(format!("the network has no routes; {cure}")));
+        }
+        (Routing::Given, Some(left)) => left.tables_before(before),
+        (Routing::Given, None) => Ok(before.tables.clone()),
+    };
+    let tables = tables.map_err(|e| bad(e.to_string()))?;
+    let network = Network {
+        graph: graph.clone(),
+        tables,
+    };
+    let damage = left.map(|left| Damage {
+        lost_hosts: left.lost_hosts.len(),
+        lost_cables: left.lost_cables.len(),
+        routes_changed: loaded.routed.then(|| left.routes_changed(before, &network)),
+        hosts_before: left.hosts_before,
+    });
+    let label = match routing {
+        Routing::Given => input.to_owned(),
+        Routing::Engine(engine) if args.routing.len() > 1 || args.tables.len() > 1 => {
+            engine.to_string()
+        }
+        Routing::Engine(engine) => format!("{input}, routed by {engine}"),
+    };
+    let survey = network.survey();
+    let deadlock = args.vls.then(|| Deadlock {
+        cycle: Dependencies::of(&network).cycle(),
+        layers: Layers::of(&network),
+    });
+    Ok(Candidate {
+        label,
+        network,
+        survey,
+        damage,
+        deadlock,
+        loaded: loaded.clone(),
+    })
 }
 
 /// What tells paths apart: without the directories that all begin with, and without the names that all end with.
@@ -99,6 +178,17 @@ fn short(paths: &[PathBuf]) -> Vec<String> {
 }
 
 impl Candidate {
+    /// The host that was this one before the failures; `None` if it is gone.
+    pub(super) fn host_now(&self, before: HostId) -> Option<HostId> {
+        match &self.damage {
+            None => Some(before),
+            Some(damage) => {
+                let at = damage.hosts_before.binary_search(&before).ok()?;
+                Some(HostId::new(at as u32))
+            }
+        }
+    }
+
     /// An error if pairs have no route, unless they are to be skipped.
     pub(super) fn refuse_lost(&self, skip: bool) -> Result<(), CliError> {
         let lost = self.survey.pairs - self.survey.connected();
@@ -119,6 +209,16 @@ impl Candidate {
                 )));
             }
         };
+        if self.damage.is_some() {
+            return Err(CliError::Failed(format!(
+                "{}: after the failures {lost} of {} pairs have no route, such as that from {} to {}; leave them out with \
+                 --skip-lost, or route the rest with --routing",
+                self.label,
+                self.survey.pairs,
+                host(example.src),
+                host(example.dst),
+            )));
+        }
         let place = self.loaded.entry_place(node, example.dst, example.path);
         let place = place.unwrap_or_else(|| self.label.clone());
         let round = self

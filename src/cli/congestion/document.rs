@@ -2,6 +2,7 @@
 
 use super::text::levels_in_all;
 use super::{Analysed, CongestionArgs};
+use flitwise::oblivious::Layers;
 use serde_json::{Value, json};
 
 /// Version of the JSON.
@@ -53,6 +54,19 @@ fn network(args: &CongestionArgs, one: &Analysed) -> Value {
         "pairs_without_route": survey.pairs - survey.connected(),
         "least_routes_between_switches": between.map(|b| b.0),
         "most_routes_between_switches": between.map(|b| b.1),
+        "longest_route_cables": survey.by_edges.len().saturating_sub(1),
+        "failed": one.candidate.damage.as_ref().map(|damage| json!({
+            "cables": damage.lost_cables,
+            "hosts": damage.lost_hosts,
+            "routes_changed": damage.routes_changed,
+        })),
+        "vls": one.candidate.deadlock.as_ref().map(|deadlock| json!({
+            "cycle_on_one": deadlock.cycle.as_ref().map(|cycle| {
+                cycle.iter().map(|&edge| graph.edge_text(edge)).collect::<Vec<_>>()
+            }),
+            "enough": deadlock.layers.as_ref().ok().map(Layers::count),
+            "routes_by_vl": deadlock.layers.as_ref().ok().map(|layers| &layers.routes),
+        })),
         "figures": one.spreads,
         "lost": one.analysis.lost(),
         "connections": histogram,

@@ -9,7 +9,7 @@ mod text;
 use super::{CliError, print, signal, tell, threads};
 use candidates::Candidate;
 use clap::Args;
-use flitwise::oblivious::{Analysis, Settings, Spreads, WorstCase};
+use flitwise::oblivious::{Analysis, Failure, RoutingEngine, Settings, Spreads, WorstCase};
 use options::Options;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -37,6 +37,20 @@ pub struct CongestionArgs {
     /// times, the tables are compared.
     #[arg(long, value_name = "FILE")]
     tables: Vec<PathBuf>,
+    /// Routes the network anew: min-hop, updn, ftree, dfsssp; `given` stands for the tables of the input. Given several
+    /// times, the routings are compared.
+    #[arg(long, value_name = "NAME", value_parser = Routing::parse)]
+    routing: Vec<Routing>,
+    /// What has failed: `L003` (a switch), `L003 port 5`, `L003 - S001` (all cables between them), `L003 - S001 #2`,
+    /// `random:3 links`, `random:1 switches`. Without --routing the tables stay as they were.
+    #[arg(long, value_name = "WHAT", value_parser = Failure::parse)]
+    fail: Vec<Failure>,
+    /// Seed of random failures.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    fail_seed: u64,
+    /// Says whether the routes can deadlock on one VL, and how many VLs keep them from it.
+    #[arg(long)]
+    vls: bool,
     #[command(flatten)]
     options: Options,
     /// Number of runs, each with other hosts.
@@ -63,6 +77,25 @@ pub struct CongestionArgs {
     /// Writes congestion.json, runs.csv, cables.csv and flows.csv into this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+}
+
+/// Tables of the input, or of a routing of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Routing {
+    Given,
+    Engine(RoutingEngine),
+}
+
+impl Routing {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "given" => Ok(Self::Given),
+            name => name
+                .parse()
+                .map(Self::Engine)
+                .map_err(|e: String| format!("{e}, and given")),
+        }
+    }
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -121,13 +154,7 @@ fn analyse(
     candidate.refuse_lost(args.skip_lost)?;
     let network = &candidate.network;
     let counted = args.cables > 0 || args.out.is_some();
-    let settings = args.options.settings(
-        args.fabric.as_deref(),
-        &args.sets,
-        network,
-        counted,
-        stopped,
-    )?;
+    let settings = args.options.settings(args, &candidate, counted, stopped)?;
     settings.check(network).map_err(bad)?;
     let mut analysis = Analysis::default();
     let mut runs = match args.until_ci {

@@ -1,8 +1,11 @@
 //! What is sent, and between which hosts.
 
+use super::CongestionArgs;
+use super::candidates::Candidate;
 use crate::cli::{CliError, bad_config, no_result};
 use clap::{Args, ValueEnum};
 use flitwise::config;
+use flitwise::fabric::ids::NicId;
 use flitwise::oblivious::{
     CableCounts, Given, HostId, HostNames, Mapping, Network, PathChoice, Pattern, Settings, Subset,
     Versus,
@@ -91,13 +94,14 @@ impl Options {
     /// The settings for a network.
     pub(super) fn settings(
         &self,
-        fabric: Option<&Path>,
-        sets: &[String],
-        network: &Network,
+        args: &CongestionArgs,
+        candidate: &Candidate,
         count_cables: bool,
         stopped: &(dyn Fn() -> bool + Sync),
     ) -> Result<Settings, CliError> {
-        let (given, job_hosts) = self.given(fabric, sets, stopped)?;
+        let network = &candidate.network;
+        let (given, job_hosts) =
+            self.given(args.fabric.as_deref(), &args.sets, candidate, stopped)?;
         let hosts = match job_hosts {
             Some(hosts) => Some(hosts),
             None => self.listed(network)?,
@@ -162,6 +166,7 @@ impl Options {
         &self,
         fabric: Option<&Path>,
         sets: &[String],
+        candidate: &Candidate,
         stopped: &(dyn Fn() -> bool + Sync),
     ) -> Result<(Option<Given>, Option<Vec<HostId>>), CliError> {
         let failed = |e| no_result(&e, |e| bad_config(None, e));
@@ -196,7 +201,13 @@ impl Options {
             .map(|job| job.trace_path.clone());
         let given = communication_matrix(&trace.unwrap_or_default(), stopped).map_err(failed)?;
         // Hosts of a fabric's network are its NICs.
-        let hosts = nics.into_iter().map(|nic| HostId::new(nic.get())).collect();
+        let host = |nic: NicId| {
+            let host = candidate.host_now(HostId::new(nic.get()));
+            host.ok_or_else(|| {
+                CliError::BadInput(format!("--job: the host of NIC {nic} has failed"))
+            })
+        };
+        let hosts = nics.into_iter().map(host).collect::<Result<_, _>>()?;
         Ok((Some(given), Some(hosts)))
     }
 

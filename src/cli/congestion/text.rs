@@ -1,5 +1,6 @@
 //! The summary of `flitwise congestion`.
 
+use super::candidates::{Damage, Deadlock};
 use super::{Analysed, CongestionArgs};
 use flitwise::oblivious::{Network, NodeKind, Spread};
 use flitwise::results::write_table;
@@ -94,6 +95,12 @@ fn head(out: &mut String, one: &Analysed) {
         );
     }
     row(out, "routes", &routes);
+    if let Some(damage) = &one.candidate.damage {
+        row(out, "failed", &failed(damage));
+    }
+    if let Some(deadlock) = &one.candidate.deadlock {
+        row(out, "VLs", &vls(deadlock, &one.candidate.network));
+    }
     row(out, "pattern", &pattern(one));
     row(out, "runs", &runs(one));
     if let Some(worst) = &one.worst {
@@ -121,6 +128,37 @@ fn head(out: &mut String, one: &Analysed) {
             &format!("{} pairs of the pattern without a route", human_count(lost)),
         );
     }
+}
+
+/// `2 cables, 4 hosts; 96 routes changed`.
+fn failed(damage: &Damage) -> String {
+    let mut text = format!("{} cables", human_count(damage.lost_cables as u64));
+    if damage.lost_hosts > 0 {
+        let _ = write!(text, ", {} hosts", human_count(damage.lost_hosts as u64));
+    }
+    if let Some(changed) = damage.routes_changed {
+        let _ = write!(text, "; {} routes changed or lost", human_count(changed));
+    }
+    text
+}
+
+/// Whether one VL can deadlock, the cycle, and how many VLs do not.
+fn vls(deadlock: &Deadlock, network: &Network) -> String {
+    let Some(cycle) = &deadlock.cycle else {
+        return "1 is enough: no cable waits for itself".into();
+    };
+    let names: Vec<String> = cycle
+        .iter()
+        .map(|&edge| network.graph.edge_text(edge))
+        .collect();
+    let enough = match &deadlock.layers {
+        Ok(layers) => format!("{} are enough", layers.count()),
+        Err(why) => why.clone(),
+    };
+    format!(
+        "{enough}; on one these wait for each other: {}",
+        names.join("; ")
+    )
 }
 
 /// The figures that there are, with their names and their scale.
@@ -231,6 +269,34 @@ fn compare(out: &mut String, results: &[Analysed]) {
         Some((least, ..)) => human_count(least),
         None => "-".into(),
     });
+    row("longest route, cables", &|one| {
+        one.candidate
+            .survey
+            .by_edges
+            .len()
+            .saturating_sub(1)
+            .to_string()
+    });
+    if first.candidate.damage.is_some() {
+        row("routes changed or lost", &|one| {
+            let damage = one.candidate.damage.as_ref();
+            damage
+                .and_then(|d| d.routes_changed)
+                .map_or("-".into(), human_count)
+        });
+    }
+    if first.candidate.deadlock.is_some() {
+        row(
+            "VLs without a deadlock",
+            &|one| match &one.candidate.deadlock {
+                Some(Deadlock { cycle: None, .. }) => "1".into(),
+                Some(Deadlock {
+                    layers: Ok(layers), ..
+                }) => layers.count().to_string(),
+                _ => "-".into(),
+            },
+        );
+    }
     for (at, (name, ..)) in rows(first).into_iter().enumerate() {
         row(name, &|one| match rows(one).get(at) {
             Some((_, s, scale, digits)) => {
