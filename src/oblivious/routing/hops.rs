@@ -80,3 +80,44 @@ pub(super) fn leaves(graph: &Graph) -> Vec<NodeId> {
 pub(super) fn ejection(graph: &Graph, host: crate::oblivious::graph::HostId) -> EdgeId {
     graph.edge(graph.injection(host)).reverse
 }
+
+/// Chooses edges so that each carries as many destinations as others that could.
+#[derive(Debug)]
+pub(super) struct Balance {
+    /// Destinations by edge.
+    load: Vec<u32>,
+    choices: Vec<EdgeId>,
+    /// Switches with hosts so far.
+    turn: usize,
+}
+
+impl Balance {
+    pub fn new(graph: &Graph) -> Self {
+        Self {
+            load: vec![0; graph.edges().len()],
+            choices: Vec::new(),
+            turn: 0,
+        }
+    }
+
+    /// The destinations of the next switch begin.
+    pub fn next_switch(&mut self) {
+        self.turn += 1;
+    }
+
+    /// The edge with the fewest destinations, at a switch that is `hops` away from the destination. Equal ones take turns:
+    /// another one is first for every switch of destinations, and another one at every distance. If the same were
+    /// first, a switch of the second level would use one up-port for all destinations that reach it, because the level
+    /// below sorts them by the same rule.
+    pub fn choose(&mut self, hops: u32, edges: impl Iterator<Item = EdgeId>) -> Option<EdgeId> {
+        self.choices.clear();
+        self.choices.extend(edges);
+        let count = self.choices.len();
+        let first = self.turn * hops as usize % count.max(1);
+        let place = |at: usize| (at + count - first) % count;
+        let best = (0..count).min_by_key(|&at| (self.load[self.choices[at].index()], place(at)))?;
+        let edge = self.choices[best];
+        self.load[edge.index()] += 1;
+        Some(edge)
+    }
+}

@@ -62,3 +62,14 @@ fn engines_are_as_short_as_they_say_and_trees_are_told_apart() {
             .contains("updn")
     );
 }
+
+/// Three levels: where destinations reach few switches of the second level, its up-ports carry the same nonetheless.
+#[test]
+fn trees_of_three_levels_are_balanced_by_all() {
+    for engine in RoutingEngine::ALL {
+        let tree = Topology::xgft(&[6, 6, 12], &[1, 6, 6], &[1, 1, 1], None).unwrap();
+        let network = routed(tree, engine);
+        let (least, most, _) = network.survey().between_switches(&network).unwrap();
+        assert!(most <= 2 * least, "{engine}: {least} to {most}");
+    }
+}

@@ -4,7 +4,7 @@
 //! root is the first of those whose farthest switch is nearest. A switch is above another one if it is nearer to a root,
 //! or equally near with a smaller number.
 
-use super::hops::{FAR, Hops, ejection, leaves};
+use super::hops::{Balance, FAR, Hops, ejection, leaves};
 use crate::oblivious::graph::{EdgeId, Graph, HostId, NetworkError, NodeId};
 use crate::oblivious::tables::Tables;
 
@@ -20,13 +20,14 @@ pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
         .filter(|&node| graph.host_at(node).is_none())
         .collect();
     from_top.sort_by_key(|&node| place(node));
-    let mut load = vec![0u32; graph.edges().len()];
+    let mut balance = Balance::new(graph);
     let (mut down, mut home) = (Hops::default(), None);
     // Hops to the destination; by only going down where that is possible, so that a route which has gone down goes on so.
     let mut length = vec![FAR; graph.nodes().len()];
     for host in HostId::all(graph.host_count()) {
         let switch = graph.switch_of(host);
         if home.replace(switch) != Some(switch) {
+            balance.next_switch();
             down.find(graph, [switch], |edge| !goes_up(edge));
             length.clone_from(&down.hops);
             for &node in &from_top {
@@ -51,12 +52,7 @@ pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
                     && (!by_down || down.hops[to.index()] != FAR)
                     && length[to.index()].saturating_add(1) == own
             };
-            let best = graph
-                .edges_of(node)
-                .filter(leads)
-                .min_by_key(|edge| load[edge.index()]);
-            if let Some(edge) = best {
-                load[edge.index()] += 1;
+            if let Some(edge) = balance.choose(own, graph.edges_of(node).filter(leads)) {
                 tables.set(graph, edge, host.index());
             }
         }
