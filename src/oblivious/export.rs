@@ -1,7 +1,8 @@
 //! Networks for other programs: ORCS's graph with routes, and the subnet that `ibsim` simulates
 //! (`docs/congestion-input.md`).
 
-use super::graph::{Edge, Graph, HostId, NetworkError, Node, NodeId, NodeKind};
+use super::cables::Cables;
+use super::graph::{Edge, EdgeId, Graph, HostId, NetworkError, Node, NodeId, NodeKind};
 use super::network::Network;
 use flitwise_formats::dot::{Writer, is_destination};
 use flitwise_formats::infiniband::{Cable, Discovery, Port};
@@ -21,6 +22,34 @@ impl Network {
     /// # Errors
     /// What `out` returns.
     pub fn write_orcs<W: Write>(&self, out: W, routed: bool) -> io::Result<()> {
+        self.write_orcs_with(out, routed, None)
+    }
+
+    /// The same with what cables carry: `congestion`, the sum of an edge as a share of the largest, and `color`, from
+    /// green (hue 0.4) for none to red (0) for the largest (ORCS, section 2.5, `get_cong_map`).
+    ///
+    /// # Errors
+    /// What `out` returns.
+    pub fn write_coloured<W: Write>(&self, out: W, cables: &Cables) -> io::Result<()> {
+        self.write_orcs_with(out, true, Some(cables))
+    }
+
+    fn write_orcs_with<W: Write>(
+        &self,
+        out: W,
+        routed: bool,
+        cables: Option<&Cables>,
+    ) -> io::Result<()> {
+        let most = cables.map_or(0, Cables::largest_sum).max(1) as f64;
+        let coloured = |edge: EdgeId| {
+            let load = cables.and_then(|cables| cables.loads.get(edge.index()))?;
+            let congestion = load.sum as f64 / most;
+            let hue = 0.4 * (1.0 - congestion);
+            Some([
+                format!("{congestion:.6}"),
+                format!("{hue:.6} 0.900000 0.900000"),
+            ])
+        };
         let Self { graph, tables } = self;
         let names = orcs_names(graph);
         let mut writer = Writer::begin(out, "network")?;
@@ -46,8 +75,15 @@ impl Network {
             }
             for (edge, list) in edges.zip(&lists) {
                 let to = &names[graph.edge(edge).to.index()];
-                let comment = (!list.is_empty()).then_some(list.as_str());
-                writer.edge(&names[node.index()], to, comment)?;
+                let comment = (!list.is_empty()).then_some(("comment", list.as_str()));
+                let colour = coloured(edge);
+                let colour = colour.iter().flat_map(|[congestion, color]| {
+                    [
+                        ("congestion", congestion.as_str()),
+                        ("color", color.as_str()),
+                    ]
+                });
+                writer.edge_with(&names[node.index()], to, comment.into_iter().chain(colour))?;
             }
         }
         writer.end()

@@ -4,8 +4,8 @@ use crate::common::random_topology;
 use flitwise::fabric::spec::FabricSpec;
 use flitwise::fabric::topology::Topology;
 use flitwise::oblivious::{
-    Analysis, CableCounts, EdgeId, HostId, Level, Mapping, Network, PathChoice, Pattern, Settings,
-    Subset, Versus, WorstCase,
+    Analysis, CableCounts, DelayRule, EdgeId, HostId, Level, Mapping, Network, PathChoice, Pattern,
+    Settings, Subset, Versus, WorstCase,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ fn settings(pattern: Pattern, ranks: u32, seed: u64) -> Settings {
         level: None,
         path: PathChoice::First,
         fair: true,
-        delay: true,
+        delay: DelayRule::Report,
         cables: CableCounts::PerLevel,
     }
 }
@@ -190,7 +190,7 @@ proptest! {
     fn threads_and_batches_change_nothing(topology in random_topology::topology(), pattern in pattern(), seed in 0..99u64) {
         let network = network(topology);
         let mut settings = settings(pattern, network.graph.host_count().min(40), seed);
-        settings.delay = false;
+        settings.delay = DelayRule::None;
         if settings.check(&network).is_err() {
             return Ok(());
         }

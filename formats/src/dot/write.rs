@@ -35,16 +35,29 @@ impl<W: Write> Writer<W> {
 
     /// An edge, with its attribute `comment`.
     pub fn edge(&mut self, from: &str, to: &str, comment: Option<&str>) -> io::Result<()> {
+        self.edge_with(from, to, comment.map(|comment| ("comment", comment)))
+    }
+
+    /// An edge with attributes, whose names need no quotation marks.
+    pub fn edge_with<'t>(
+        &mut self,
+        from: &str,
+        to: &str,
+        attributes: impl IntoIterator<Item = (&'static str, &'t str)>,
+    ) -> io::Result<()> {
         self.out.write_all(b"    ")?;
         text(&mut self.out, from)?;
         self.out.write_all(b" -> ")?;
         text(&mut self.out, to)?;
-        if let Some(comment) = comment {
-            self.out.write_all(b" [ comment = ")?;
-            text(&mut self.out, comment)?;
-            self.out.write_all(b" ]")?;
+        let mut any = false;
+        for (name, value) in attributes {
+            self.out.write_all(if any { b", " } else { b" [ " })?;
+            self.out.write_all(name.as_bytes())?;
+            self.out.write_all(b" = ")?;
+            text(&mut self.out, value)?;
+            any = true;
         }
-        self.out.write_all(b";\n")
+        self.out.write_all(if any { b" ];\n" } else { b";\n" })
     }
 
     /// Ends the graph.
