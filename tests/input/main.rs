@@ -17,6 +17,7 @@ mod import_infiniband;
 mod limits;
 mod network_export;
 mod network_files;
+mod network_routing;
 mod operators;
 mod placements;
 mod quotes;

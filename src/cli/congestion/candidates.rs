@@ -178,6 +178,11 @@ fn short(paths: &[PathBuf]) -> Vec<String> {
 }
 
 impl Candidate {
+    /// True if the network is that of an experiment.
+    pub(super) fn is_experiment(&self) -> bool {
+        self.loaded.fabric().is_some()
+    }
+
     /// The host that was this one before the failures; `None` if it is gone.
     pub(super) fn host_now(&self, before: HostId) -> Option<HostId> {
         match &self.damage {

@@ -190,9 +190,9 @@ impl Options {
         let Some(job) = self.job else {
             return Ok((None, None));
         };
-        let Some(file) = fabric else {
+        let Some(file) = fabric.filter(|_| candidate.is_experiment()) else {
             return Err(CliError::BadInput(
-                "--job: name the experiment file that has the job".into(),
+                "--job: only an experiment file has jobs; name one, or take --trace".into(),
             ));
         };
         let plan = config::load(file, sets).map_err(|e| bad_config(Some(file), &e))?;

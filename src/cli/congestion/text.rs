@@ -27,6 +27,15 @@ pub(super) fn of(args: &CongestionArgs, results: &[Analysed]) -> String {
     out
 }
 
+/// `1 switch`, `27 switches`.
+fn counted(number: u64, one: &str, several: &str) -> String {
+    format!(
+        "{} {}",
+        human_count(number),
+        if number == 1 { one } else { several }
+    )
+}
+
 /// `324 hosts, 27 switches, 972 cables`.
 fn size(network: &Network) -> String {
     let graph = &network.graph;
@@ -36,10 +45,10 @@ fn size(network: &Network) -> String {
         .filter(|node| node.kind == NodeKind::Switch)
         .count();
     format!(
-        "{} hosts, {} switches, {} cables",
-        human_count(graph.host_count().into()),
-        human_count(switches as u64),
-        human_count(graph.edges().len() as u64 / 2)
+        "{}, {}, {}",
+        counted(graph.host_count().into(), "host", "hosts"),
+        counted(switches as u64, "switch", "switches"),
+        counted(graph.edges().len() as u64 / 2, "cable", "cables")
     )
 }
 
@@ -132,12 +141,20 @@ fn head(out: &mut String, one: &Analysed) {
 
 /// `2 cables, 4 hosts; 96 routes changed`.
 fn failed(damage: &Damage) -> String {
-    let mut text = format!("{} cables", human_count(damage.lost_cables as u64));
+    let mut text = counted(damage.lost_cables as u64, "cable", "cables");
     if damage.lost_hosts > 0 {
-        let _ = write!(text, ", {} hosts", human_count(damage.lost_hosts as u64));
+        let _ = write!(
+            text,
+            ", {}",
+            counted(damage.lost_hosts as u64, "host", "hosts")
+        );
     }
     if let Some(changed) = damage.routes_changed {
-        let _ = write!(text, "; {} routes changed or lost", human_count(changed));
+        let _ = write!(
+            text,
+            "; {} changed or lost",
+            counted(changed, "route", "routes")
+        );
     }
     text
 }
@@ -164,11 +181,7 @@ fn vls(deadlock: &Deadlock, network: &Network) -> String {
 /// The figures that there are, with their names and their scale.
 pub(super) fn rows(one: &Analysed) -> Vec<(&'static str, Spread, f64, usize)> {
     let s = &one.spreads;
-    let weighted = one
-        .analysis
-        .runs
-        .first()
-        .is_some_and(|run| run.histogram.connections() == 0);
+    let weighted = one.settings.pattern.has_bytes();
     let sum = if weighted {
         "sum of largest loads, bytes"
     } else {

@@ -9,6 +9,8 @@ use std::fmt::Write;
 
 /// Bins of `hist_acc_band`.
 const BINS: usize = 20;
+/// End of the last bin: a value on the border of two bins is in the lower one, and 1 in the last.
+const BINS_END: f64 = 1.000_000_000_000_001;
 /// Pairs without a route that are named.
 const LOST_NAMED: usize = 20;
 
@@ -53,7 +55,12 @@ pub(super) fn congestions(histogram: &Histogram) -> String {
         // Writing to a String does not fail.
         let _ = writeln!(out, "weight {weight}: {count} of the {all} connections");
     }
-    let _ = writeln!(out, "BW: {:.6}", histogram.bandwidth());
+    // As the program says that there was none.
+    let bandwidth = match histogram.connections() {
+        0 => -1.0,
+        _ => histogram.bandwidth(),
+    };
+    let _ = writeln!(out, "BW: {bandwidth:.6}");
     out
 }
 
@@ -100,7 +107,8 @@ pub(super) fn statistics(analysis: &Analysis, of: Statistic) -> String {
 pub(super) fn bandwidths(analysis: &Analysis) -> String {
     let mut bins = [0u64; BINS];
     for run in &analysis.runs {
-        bins[((run.bandwidth * BINS as f64) as usize).min(BINS - 1)] += 1;
+        let bin = run.bandwidth / (BINS_END / BINS as f64);
+        bins[(bin as usize).min(BINS - 1)] += 1;
     }
     let width = 1.0 / BINS as f64;
     let mut out = format!(

@@ -130,6 +130,16 @@ impl Pattern {
         }
     }
 
+    /// True if pairs have bytes, which cables add up, instead of counting alike.
+    #[must_use]
+    pub fn has_bytes(&self) -> bool {
+        match self {
+            Self::Given(given) => given.levels.iter().any(|level| !level.weights.is_empty()),
+            Self::Versus(both) => both.first.has_bytes() || both.second.has_bytes(),
+            _ => false,
+        }
+    }
+
     /// True if each rank sends at most one message, and gets at most one, in a level.
     #[must_use]
     pub fn is_matching(&self) -> bool {
