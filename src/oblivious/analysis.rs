@@ -113,7 +113,9 @@ impl Settings {
         }
     }
 
-    fn levels(&self) -> Range<u32> {
+    /// Numbers of the levels that are analysed.
+    #[must_use]
+    pub fn levels(&self) -> Range<u32> {
         match self.level {
             Some(level) => level..level + 1,
             None => 0..self.pattern.levels(self.mapping.ranks),

@@ -28,6 +28,7 @@ mod reference;
 mod saturation;
 mod session;
 mod simulate;
+mod static_check;
 mod task;
 mod timeline;
 mod traces;
@@ -40,6 +41,10 @@ pub use record::Record;
 pub use recorder::{Recorder, Recording, Run};
 pub use saturation::{SaturatedRun, Saturation};
 pub use session::Session;
+pub use static_check::{
+    CHECK_SCHEMA, Check, CheckError, Completion, ConnectionCheck, Errors, Lengths, LevelCheck,
+    Prediction, static_check,
+};
 pub use task::{Network, TaskId};
 pub use timeline::Timeline;
 pub use traces::TraceDigest;

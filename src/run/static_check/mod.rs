@@ -1,0 +1,316 @@
+//! Static analysis held against the flit level: the connections of a level send on a simulated fabric, and what each
+//! gets stands beside what its congestion and its max-min fair share predict (`docs/congestion-check.md`).
+
+mod connections;
+mod summary;
+mod workload;
+
+#[cfg(test)]
+mod tests;
+
+pub use summary::{Errors, Prediction};
+
+use crate::fabric::engine::{Deadlock, Engine, RunEnd};
+use crate::fabric::spec::{FabricSpec, SpecError, Tick};
+use crate::fabric::workload::Workload;
+use crate::oblivious::{Level, Network, Settings};
+use connections::connections_of;
+use serde::Serialize;
+use std::ops::ControlFlow;
+use thiserror::Error;
+use workload::{Once, Steady};
+
+/// Version of the form in which a [`Check`] serialises.
+pub const CHECK_SCHEMA: &str = "flitwise-congestion-check-1";
+
+/// Service level of all messages.
+const SL: u8 = 0;
+
+/// How long connections send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Lengths {
+    /// Payload of a message in bytes, above 0. A host with several destinations sends them a message in turn.
+    pub message_bytes: u64,
+    /// Messages that the most congested connection sends by its prediction before the window, and in it; above 0.
+    pub warm_up_messages: u32,
+    /// As before, in the window.
+    pub window_messages: u32,
+}
+
+impl Default for Lengths {
+    /// Messages of 64 KiB, 4 of them before the window and 16 in it.
+    fn default() -> Self {
+        Self {
+            message_bytes: 64 << 10,
+            warm_up_messages: 4,
+            window_messages: 16,
+        }
+    }
+}
+
+/// Levels of a run, predicted and simulated.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Check {
+    /// [`CHECK_SCHEMA`].
+    pub schema: &'static str,
+    /// Number of the run, which decides on hosts and random patterns.
+    pub run: u64,
+    /// How long connections sent.
+    pub lengths: Lengths,
+    /// Part of the bytes on a link that are payload, in full packets. All bandwidths count headers, so that a
+    /// connection alone gets 1.
+    pub payload_efficiency: f64,
+    /// The levels that have connections.
+    pub levels: Vec<LevelCheck>,
+    /// Predictions of all levels together.
+    pub by_congestion: Prediction,
+    /// As before, by max-min fair shares.
+    pub by_fair_share: Prediction,
+}
+
+/// One level.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct LevelCheck {
+    /// Its number.
+    pub level: u32,
+    /// Pairs that have no route.
+    pub lost: u64,
+    /// Its connections, in the order of the pattern.
+    pub connections: Vec<ConnectionCheck>,
+    /// How 1/congestion agrees with the simulation.
+    pub by_congestion: Prediction,
+    /// How max-min fair shares agree with the simulation.
+    pub by_fair_share: Prediction,
+    /// How long one message for each connection took.
+    pub completion: Completion,
+}
+
+/// A connection. Bandwidths are shares of the fastest link.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ConnectionCheck {
+    /// Sending host.
+    pub from: String,
+    /// Receiving host.
+    pub to: String,
+    /// Most connections on an edge of its route.
+    pub congestion: u64,
+    /// Predicted by congestion: 1/congestion.
+    pub share: f64,
+    /// Predicted by max-min fairness.
+    pub fair_share: f64,
+    /// Received in the window of the simulation.
+    pub simulated: f64,
+}
+
+/// All connections send one message at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Completion {
+    /// When the last one has arrived, in picoseconds.
+    pub simulated_ps: u64,
+    /// Time that the message takes on the fastest link, times the largest congestion.
+    pub by_congestion_ps: u64,
+    /// That time over the smallest fair share.
+    pub by_fair_share_ps: u64,
+    /// Simulated over predicted by congestion.
+    pub ratio: f64,
+}
+
+/// Why there is no comparison.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// The settings do not fit, or have nothing to compare.
+    #[error("{0}")]
+    Settings(String),
+    /// The fabric cannot be built.
+    #[error(transparent)]
+    Fabric(#[from] SpecError),
+    /// The simulated fabric has a deadlock.
+    #[error(
+        "level {level}: packets wait for each other in a cycle, so that there is no bandwidth to compare: {deadlock:?}"
+    )]
+    Deadlock {
+        /// Number of the level.
+        level: u32,
+        /// The cycle.
+        deadlock: Box<Deadlock>,
+    },
+    /// The caller asked to stop.
+    #[error("stopped before the simulation ended")]
+    Interrupted,
+}
+
+/// Predicts and simulates the levels of run `run`. `network` must be [`Network::of_fabric`] of `spec`; `stopped` is asked
+/// several times a second.
+///
+/// # Errors
+/// If the settings do not fit the network, the pattern has bytes or no connection, a length is 0, the fabric cannot be
+/// built or comes to a deadlock, or `stopped` says so.
+pub fn static_check(
+    spec: &FabricSpec,
+    network: &Network,
+    settings: &Settings,
+    run: u64,
+    lengths: Lengths,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Check, CheckError> {
+    let refuse = |problem: &str| Err(CheckError::Settings(problem.to_owned()));
+    settings.check(network).map_err(CheckError::Settings)?;
+    if network.graph.host_count() != spec.topology.nics() {
+        return refuse("the network is not that of the simulated fabric");
+    }
+    if lengths.message_bytes == 0 || lengths.window_messages == 0 {
+        return refuse("messages and windows must have a length above 0");
+    }
+    let pool = settings.mapping.pool(&network.graph, settings.seed);
+    let mut hosts = Vec::new();
+    settings.mapping.draw(&pool, settings.seed, run, &mut hosts);
+    let mut level = Level::default();
+    let mut levels = Vec::new();
+    for number in settings.levels() {
+        settings.fill(run, number, &mut level);
+        if !level.weights.is_empty() {
+            return refuse("patterns with bytes are not simulated: give pairs without bytes");
+        }
+        let (connections, lost) = connections_of(network, settings, &level, &hosts);
+        if !connections.is_empty() {
+            let simulation = Simulated {
+                spec,
+                lengths,
+                stopped,
+                level: number,
+            };
+            levels.push(simulation.level(network, connections, lost)?);
+        }
+    }
+    if levels.is_empty() {
+        return refuse("no rank sends to another one: there is nothing to simulate");
+    }
+    let all = || levels.iter().flat_map(|level| &level.connections);
+    Ok(Check {
+        schema: CHECK_SCHEMA,
+        run,
+        lengths,
+        payload_efficiency: payload_efficiency(spec),
+        by_congestion: Prediction::of(all().map(|c| [c.share, c.simulated])),
+        by_fair_share: Prediction::of(all().map(|c| [c.fair_share, c.simulated])),
+        levels,
+    })
+}
+
+/// Part of the bytes on a link that are payload, in full packets.
+fn payload_efficiency(spec: &FabricSpec) -> f64 {
+    let mtu = spec.qos.service_levels[usize::from(SL)].mtu_bytes;
+    let bytes_per_unit = f64::from(spec.units.flit_bytes) / f64::from(spec.link_units_per_flit());
+    f64::from(mtu) / (f64::from(spec.link_units(mtu)) * bytes_per_unit)
+}
+
+/// Units of link time that a message takes, all packets together.
+fn message_units(spec: &FabricSpec, bytes: u64) -> u64 {
+    let mtu = u64::from(spec.qos.service_levels[usize::from(SL)].mtu_bytes);
+    let full = (bytes / mtu).saturating_mul(spec.link_units(mtu as u32).into());
+    match bytes % mtu {
+        0 => full,
+        rest => full.saturating_add(spec.link_units(rest as u32).into()),
+    }
+}
+
+/// One level on the flit level.
+struct Simulated<'a> {
+    spec: &'a FabricSpec,
+    lengths: Lengths,
+    stopped: &'a dyn Fn() -> bool,
+    level: u32,
+}
+
+impl Simulated<'_> {
+    fn level(
+        &self,
+        network: &Network,
+        mut connections: Vec<connections::Connection>,
+        lost: u64,
+    ) -> Result<LevelCheck, CheckError> {
+        let spec = self.spec;
+        let message = spec.least_ticks(message_units(spec, self.lengths.message_bytes));
+        let slowest = connections.iter().map(|c| c.fair_share);
+        let slowest = slowest.fold(f64::INFINITY, f64::min).max(1e-9);
+        let over = |ticks: Tick, share: f64| (ticks as f64 / share).ceil() as Tick;
+        let messages = |count: u32| over(message.saturating_mul(count.into()), slowest);
+        let begin = messages(self.lengths.warm_up_messages);
+        let window = messages(self.lengths.window_messages).max(1);
+        let mut steady = Steady::new(spec, &connections, self.lengths.message_bytes);
+        steady.window = begin..begin + window;
+        self.simulate(&mut steady)?;
+        let received = steady.received;
+        let full = window as f64 * units_per_tick(spec);
+        for (connection, units) in connections.iter_mut().zip(&received) {
+            connection.simulated = *units as f64 / full;
+        }
+        let mut once = Once::new(&connections, self.lengths.message_bytes);
+        self.simulate(&mut once)?;
+        let most = connections.iter().map(|c| c.congestion).max().unwrap_or(1);
+        let ps = |ticks: Tick| spec.units.tick.ps(ticks);
+        let predicted = message.saturating_mul(most);
+        let completion = Completion {
+            simulated_ps: ps(once.last),
+            by_congestion_ps: ps(predicted),
+            by_fair_share_ps: ps(over(message, slowest)),
+            ratio: once.last as f64 / predicted.max(1) as f64,
+        };
+        let name = |host| network.graph.node(network.graph.node_of(host)).name.clone();
+        let checks: Vec<ConnectionCheck> = (connections.iter())
+            .map(|c| ConnectionCheck {
+                from: name(c.from),
+                to: name(c.to),
+                congestion: c.congestion,
+                share: c.share(),
+                fair_share: c.fair_share,
+                simulated: c.simulated,
+            })
+            .collect();
+        Ok(LevelCheck {
+            level: self.level,
+            lost,
+            by_congestion: Prediction::of(checks.iter().map(|c| [c.share, c.simulated])),
+            by_fair_share: Prediction::of(checks.iter().map(|c| [c.fair_share, c.simulated])),
+            connections: checks,
+            completion,
+        })
+    }
+
+    /// Runs `workload` to its end on an idle fabric.
+    fn simulate(&self, workload: &mut impl Workload) -> Result<(), CheckError> {
+        let mut engine = Engine::new(self.spec)?;
+        let mut control = |_: &_, _: &_| match (self.stopped)() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        };
+        match engine.run_controlled(workload, &mut control) {
+            RunEnd::Finished => match engine.find_deadlock() {
+                Some(deadlock) => Err(self.deadlock(deadlock)),
+                None => Ok(()),
+            },
+            RunEnd::Deadlock(deadlock) => Err(self.deadlock(deadlock)),
+            RunEnd::Interrupted => Err(CheckError::Interrupted),
+            RunEnd::Drained | RunEnd::Exhausted => Err(CheckError::Settings(
+                "the simulation holds too many messages at a time: take fewer ranks".to_owned(),
+            )),
+        }
+    }
+
+    fn deadlock(&self, deadlock: Deadlock) -> CheckError {
+        CheckError::Deadlock {
+            level: self.level,
+            deadlock: Box::new(deadlock),
+        }
+    }
+}
+
+/// Units of link time that the fastest link carries in a tick.
+fn units_per_tick(spec: &FabricSpec) -> f64 {
+    spec.fastest_link().to_f64() * f64::from(spec.link_units_per_flit())
+}

@@ -1,0 +1,92 @@
+use super::*;
+use crate::config::load_network;
+use crate::oblivious::{CableCounts, Given, Mapping, PathChoice, Pattern, Subset};
+use std::sync::Arc;
+
+/// A mesh of three switches in a row with two NICs each, or another topology.
+fn check(sets: &[&str], pairs: &str) -> Result<Check, CheckError> {
+    let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
+    let loaded = load_network(None, None, &sets).unwrap();
+    let given: Given = Given::parse("test", pairs).unwrap();
+    let settings = Settings {
+        mapping: Mapping {
+            subset: Subset::First,
+            ranks: loaded.network.graph.host_count(),
+            shuffle: false,
+        },
+        pattern: Pattern::Given(Arc::new(given)),
+        seed: 1,
+        level: None,
+        path: PathChoice::First,
+        fair: false,
+        delay: false,
+        cables: CableCounts::None,
+    };
+    let spec = loaded.fabric().unwrap();
+    static_check(
+        spec,
+        &loaded.network,
+        &settings,
+        0,
+        Lengths::default(),
+        &|| false,
+    )
+}
+
+const ROW: &str = "fabric.topology={kind=\"mesh\", dimensions=[3], concentration=2}";
+const KINDS: [&str; 2] = ["fabric.kind=hierarchical", "fabric.kind=voq"];
+
+fn simulated(check: &Check) -> Vec<f64> {
+    let level = check.levels.first().unwrap();
+    level.connections.iter().map(|c| c.simulated).collect()
+}
+
+#[test]
+fn a_connection_alone_has_the_link() {
+    for kind in KINDS {
+        let check = check(&[ROW, kind], "0 5\n").unwrap();
+        let [share] = simulated(&check)[..] else {
+            panic!()
+        };
+        assert!((share - 1.0).abs() < 0.01, "{kind}: {share}");
+        assert!((0.8..1.0).contains(&check.payload_efficiency));
+        let ratio = check.levels[0].completion.ratio;
+        assert!((1.0..1.1).contains(&ratio), "{kind}: {ratio}");
+    }
+}
+
+#[test]
+fn two_connections_share_a_cable() {
+    for kind in KINDS {
+        let check = check(&[ROW, kind], "0 2\n1 3\n").unwrap();
+        for share in simulated(&check) {
+            assert!((share - 0.5).abs() < 0.02, "{kind}: {share}");
+        }
+        assert!(check.by_congestion.errors.largest_absolute < 0.04);
+        assert!(check.levels[0].completion.ratio < 1.1);
+    }
+}
+
+/// Three senders in a row to the same NIC: the last switch takes turns between its inputs, so that the two that come over
+/// one cable share a turn. Max-min fairness would give each a third.
+#[test]
+fn a_parking_lot_is_not_fair() {
+    for kind in KINDS {
+        let check = check(&[ROW, kind], "0 4\n2 4\n5 4\n").unwrap();
+        let shares = simulated(&check);
+        let sum: f64 = shares.iter().sum();
+        assert!((sum - 1.0).abs() < 0.02, "{kind}: {shares:?}");
+        for (share, expected) in shares.iter().zip([0.25, 0.25, 0.5]) {
+            assert!((share - expected).abs() < 0.03, "{kind}: {shares:?}");
+        }
+        let errors = check.by_fair_share.errors;
+        assert!((errors.largest_absolute - 0.5).abs() < 0.1, "{errors:?}");
+        assert_eq!(check.levels[0].connections[0].congestion, 3);
+    }
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let problem = |pairs| check(&[ROW], pairs).unwrap_err().to_string();
+    assert!(problem("0 1 100\n").contains("bytes"));
+}
