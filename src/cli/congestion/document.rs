@@ -76,5 +76,6 @@ fn network(args: &CongestionArgs, one: &Analysed) -> Value {
             "at": worst.edge.map(|edge| graph.edge_text(edge)),
         })),
         "cables_ranked": cables,
+        "check": one.check,
     })
 }

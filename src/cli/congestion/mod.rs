@@ -1,6 +1,7 @@
 //! `flitwise congestion`: what the routes of a fabric do to traffic, without a simulation (`docs/congestion.md`).
 
 mod candidates;
+mod check;
 mod document;
 mod files;
 mod options;
@@ -10,6 +11,8 @@ use super::{CliError, print, signal, tell, threads};
 use candidates::Candidate;
 use clap::Args;
 use flitwise::oblivious::{Analysis, Failure, RoutingEngine, Settings, Spreads, WorstCase};
+use flitwise::run::Check;
+use flitwise::units::Bytes;
 use options::Options;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -65,6 +68,13 @@ pub struct CongestionArgs {
     /// Computes for every cable the most connections of one permutation that can cross it.
     #[arg(long)]
     worst: bool,
+    /// Simulates the connections of the first run at the flit level as well, on the fabric of the experiment, and says how
+    /// well 1/congestion and fair shares predict their bandwidths.
+    #[arg(long, conflicts_with_all = ["tables", "routing", "fail"])]
+    check: bool,
+    /// Payload of the messages of --check.
+    #[arg(long, value_name = "SIZE", requires = "check", value_parser = |text: &str| text.parse::<Bytes>().map_err(|e| e.to_string()))]
+    message: Option<Bytes>,
     /// Goes on although pairs have no route: they are counted and left out.
     #[arg(long)]
     skip_lost: bool,
@@ -115,6 +125,7 @@ struct Analysed {
     analysis: Analysis,
     spreads: Spreads,
     worst: Option<WorstCase>,
+    check: Option<Check>,
 }
 
 pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
@@ -188,11 +199,16 @@ fn analyse(
         runs = (runs * 2).min(MOST_RUNS);
     };
     let worst = args.worst.then(|| WorstCase::of(network, settings.path));
+    let check = match args.check {
+        true => Some(check::of(args, &candidate, &settings, stopped)?),
+        false => None,
+    };
     Ok(Analysed {
         candidate,
         settings,
         analysis,
         spreads,
         worst,
+        check,
     })
 }

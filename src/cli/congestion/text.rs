@@ -21,6 +21,9 @@ pub(super) fn of(args: &CongestionArgs, results: &[Analysed]) -> String {
         }
         _ => compare(&mut out, results),
     }
+    for check in results.iter().filter_map(|one| one.check.as_ref()) {
+        super::check::write(&mut out, check);
+    }
     for one in results {
         cables(&mut out, one, args.cables, results.len() > 1);
     }
