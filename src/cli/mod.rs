@@ -5,6 +5,7 @@ mod command_line;
 mod congestion;
 mod explain;
 mod fabric;
+mod orcs;
 mod out;
 mod progress;
 mod qos;
@@ -62,6 +63,8 @@ enum Command {
     /// Says which cables the routes of a fabric make hot under a pattern of traffic, and what bandwidth is left, without a
     /// simulation.
     Congestion(congestion::CongestionArgs),
+    /// Does what ORCS 2.0 does, with its options and its output.
+    Orcs(orcs::OrcsArgs),
     /// Looks into traces.
     #[command(
         subcommand,
@@ -137,6 +140,7 @@ pub fn execute(cli: Cli) -> Result<(), CliError> {
         Command::Explain(args) => explain::run(&args),
         Command::Fabric(command) => fabric::run(&command),
         Command::Congestion(args) => congestion::run(&args),
+        Command::Orcs(args) => orcs::run(&args),
         Command::Trace(command) => trace::run(&command),
         Command::Qos(command) => qos::run(&command),
         Command::Schema(args) => schema::run(&args),

@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum};
 use flitwise::config;
 use flitwise::fabric::ids::NicId;
 use flitwise::oblivious::{
-    CableCounts, Given, HostId, HostNames, Mapping, Network, PathChoice, Pattern, Settings, Subset,
-    Versus,
+    CableCounts, DelayPaths, Given, HostId, HostNames, Mapping, Network, PathChoice, Pattern,
+    Settings, Subset, Versus,
 };
 use flitwise::run::{communication_matrix, job_nics};
 use std::path::{Path, PathBuf};
@@ -153,7 +153,10 @@ impl Options {
                 PathName::ByPair => PathChoice::ByPair,
             },
             fair: self.fair,
-            delay: self.delay,
+            delay: match self.delay {
+                true => DelayPaths::All,
+                false => DelayPaths::None,
+            },
             cables: match count_cables {
                 true => CableCounts::PerLevel,
                 false => CableCounts::None,
