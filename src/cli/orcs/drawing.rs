@@ -1,13 +1,11 @@
 //! The graph of the input with a colour for what every cable carries (`get_cable_cong`).
 
-use crate::cli::CliError;
 use flitwise::oblivious::{Cables, Network};
 use flitwise_formats::dot::{Dot, is_keyword};
 use std::fmt::Write;
 
 /// The graph as Graphviz writes it, with `color`, `congestion` and `edge_id` at every edge.
-pub(super) fn of(text: &str, network: &Network, cables: &Cables) -> Result<String, CliError> {
-    let dot = Dot::parse(text).map_err(|e| CliError::BadInput(e.problem))?;
+pub(super) fn of(dot: &Dot<'_>, network: &Network, cables: &Cables) -> String {
     let graph = &network.graph;
     let mut comments = vec![None; dot.edges.len()];
     for (given, edge) in dot.edges.iter().zip(graph.edges_as_given()) {
@@ -38,7 +36,7 @@ pub(super) fn of(text: &str, network: &Network, cables: &Cables) -> Result<Strin
         }
         let _ = write!(out, "\t\tcongestion={share:.6},\n\t\tedge_id={at}];\n");
     }
-    Ok(out + "}\n")
+    out + "}\n"
 }
 
 /// A text as Graphviz writes it: without quotation marks if it is a name or a number.

@@ -29,7 +29,8 @@ pub(super) fn run(args: &OrcsArgs) -> Result<(), CliError> {
     let traffic = Traffic::of(args)?;
     let text =
         config::network_text(Path::new(&args.input_file)).map_err(|e| bad_config(None, &e))?;
-    let network = read(&args.input_file, &text)?;
+    let dot = parse(&args.input_file, &text)?;
+    let network = network(&args.input_file, &dot)?;
     let ranks = ranks(args, &network)?;
     let pattern = traffic.pattern(args.part_commsize);
     if args.getnumlevels {
@@ -38,6 +39,8 @@ pub(super) fn run(args: &OrcsArgs) -> Result<(), CliError> {
             "The given input configuration would result in a {levels}-level simulation.\n"
         ));
     }
+    let settings = settings(args, pattern, ranks, &network);
+    settings.check(&network).map_err(CliError::BadInput)?;
     let head = results::head(args, &traffic, ranks);
     let counts = results::counts(&network);
     if args.checkinputfile {
@@ -52,8 +55,7 @@ pub(super) fn run(args: &OrcsArgs) -> Result<(), CliError> {
     if args.routequal {
         return print(&checks::quality(&network));
     }
-    let settings = settings(args, pattern, ranks, &network);
-    settings.check(&network).map_err(CliError::BadInput)?;
+    print(&traffic.corrections(ranks, args.part_commsize))?;
     let analysis = simulate(args, &settings, &network, &|| stop.load(Ordering::Relaxed))?;
     let lost = analysis.lost();
     if lost > 0 {
@@ -65,23 +67,31 @@ pub(super) fn run(args: &OrcsArgs) -> Result<(), CliError> {
             .map_err(|e| CliError::Failed(format!("cannot write `{file}`: {e}")));
     }
     print(&match args.metric {
-        Metric::GetCableCong => drawing::of(&text, &network, &analysis.cables)?,
+        Metric::GetCableCong => drawing::of(&dot, &network, &analysis.cables),
         _ => results,
     })
 }
 
+/// The graph of a text. Graphviz, by which ORCS reads it, has the edges of a node in the order of their targets.
+fn parse<'a>(file: &str, text: &'a str) -> Result<Dot<'a>, CliError> {
+    let mut dot = Dot::parse(text).map_err(|e| {
+        CliError::BadInput(format!(
+            "{}:{}: {}; orcs reads graphs in the DOT language, and `flitwise fabric export` makes one of an experiment or \
+             of dumps",
+            shown(Path::new(file)).display(),
+            e.line,
+            e.problem
+        ))
+    })?;
+    dot.edges.sort_by_key(|edge| edge.to);
+    Ok(dot)
+}
+
 /// The network of a graph with routes.
-fn read(file: &str, text: &str) -> Result<Network, CliError> {
+fn network(file: &str, dot: &Dot<'_>) -> Result<Network, CliError> {
     let shown = shown(Path::new(file)).display();
     let bad = |problem: String| CliError::BadInput(format!("{shown}:{problem}"));
-    if let Err(e) = Dot::parse(text) {
-        return Err(bad(format!(
-            "{}: {}; orcs reads graphs in the DOT language, and `flitwise fabric export` makes one of an experiment or of \
-             dumps",
-            e.line, e.problem
-        )));
-    }
-    let read = Network::from_dot(text).map_err(|e| {
+    let read = Network::of_dot(dot).map_err(|e| {
         let place = e.line.map_or(String::new(), |line| format!("{line}:"));
         bad(format!("{place} {}", e.problem))
     })?;

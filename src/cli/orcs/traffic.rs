@@ -76,6 +76,21 @@ impl Traffic {
         ))
     }
 
+    /// What ORCS says where there are fewer ranks than a pattern of neighbours needs.
+    pub(super) fn corrections(&self, ranks: u32, part: u32) -> String {
+        let of = |one: &Part, ranks: u32| match one.pattern {
+            Pattern::Neighbor(most) if most >= ranks => format!(
+                "#*** correcting neighbor number to {} (commsize: {ranks})\n",
+                ranks - 1
+            ),
+            _ => String::new(),
+        };
+        match self {
+            Self::One(one) => of(one, ranks),
+            Self::Two(first, second) => of(first, part) + &of(second, ranks - part),
+        }
+    }
+
     /// The pattern; of two the first has `part` ranks.
     pub(super) fn pattern(&self, part: u32) -> Pattern {
         match self {
