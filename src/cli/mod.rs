@@ -63,7 +63,7 @@ enum Command {
     /// Says which cables the routes of a fabric make hot under a pattern of traffic, and what bandwidth is left, without a
     /// simulation.
     Congestion(congestion::CongestionArgs),
-    /// The same with the options and the output of ORCS, the Oblivious Routing Congestion Simulator.
+    /// Does what ORCS 2.0 does, with its options and its output.
     Orcs(orcs::OrcsArgs),
     /// Looks into traces.
     #[command(

@@ -50,7 +50,7 @@ pub use experiment::{About, Baseline, Experiment, Plan};
 pub use fabric_only::{FabricOnly, Tables, load_fabric};
 pub(crate) use json::experiment_hash_with;
 pub use json::{experiment_hash, experiment_json, fabric_json};
-pub use network_file::{LoadedNetwork, NetworkSource, load_network};
+pub use network_file::{LoadedNetwork, NetworkSource, load_network, network_text};
 pub use resolve::{load, read as read_text, resolve_text, resolve_with};
 pub use resolve_dtable::{DTableForm, DTableInput, dtable_preset, dtable_text, load_dtable};
 pub use study::{Axis, Base, Override, Setting, Study, StudyFormat, UntilCi};

@@ -149,6 +149,14 @@ pub fn load_network(
     }
 }
 
+/// The text of the file of a network, which may be packed; `-` is standard input.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn network_text(path: &Path) -> Result<String, ConfigError> {
+    text(path, "")
+}
+
 /// What a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {

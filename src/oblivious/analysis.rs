@@ -1,7 +1,7 @@
 //! Many runs of a pattern, each with hosts of its own: the Monte Carlo of ORCS, on any number of threads.
 
 use super::cables::{CableCounts, Cables};
-use super::delay::{DelayRule, Delays};
+use super::delay::{DelayPaths, Delays};
 use super::fair::FairShares;
 use super::graph::{EdgeId, HostId};
 use super::histogram::Histogram;
@@ -32,8 +32,8 @@ pub struct Settings {
     pub path: PathChoice,
     /// Computes fair bandwidths too.
     pub fair: bool,
-    /// Computes the longest path through the levels too.
-    pub delay: DelayRule,
+    /// Computes the longest path through the levels too, unless `None`.
+    pub delay: DelayPaths,
     /// Counts what every cable carries.
     pub cables: CableCounts,
 }
@@ -209,8 +209,8 @@ fn units(settings: &Settings, runs: Range<u64>) -> Vec<Unit> {
     let levels = settings.levels();
     // The longest path needs all levels, one after the other.
     let step = match settings.delay {
-        DelayRule::None => LEVELS_AT_A_TIME,
-        _ => u32::MAX,
+        DelayPaths::None => LEVELS_AT_A_TIME,
+        DelayPaths::All | DelayPaths::AsOrcs(_) => u32::MAX,
     };
     let of_run = |run| {
         let levels = levels.clone();
@@ -322,13 +322,12 @@ impl<'a> Worker<'a> {
             mean: 0.0,
             least: f64::INFINITY,
         });
-        let delay = self.settings.delay;
-        let ranks = if delay == DelayRule::None {
-            0
-        } else {
-            self.settings.mapping.ranks
+        let paths = self.settings.delay;
+        let ranks = match paths {
+            DelayPaths::None => 0,
+            _ => self.settings.mapping.ranks,
         };
-        self.delays.restart(ranks, delay);
+        self.delays.restart(paths, ranks);
         let lost_before = self.walker.lost();
         for number in unit.levels.clone() {
             let mut level = std::mem::take(&mut self.level);
@@ -340,7 +339,7 @@ impl<'a> Worker<'a> {
             self.level = level;
         }
         part.figures.lost = self.walker.lost() - lost_before;
-        part.figures.delay = (delay != DelayRule::None).then(|| self.delays.longest());
+        part.figures.delay = (paths != DelayPaths::None).then(|| self.delays.longest());
         part
     }
 
@@ -349,7 +348,7 @@ impl<'a> Worker<'a> {
         let mut most = 0;
         let most_hosts = self.busiest_host();
         let (figures, delays) = (&mut part.figures, &mut self.delays);
-        let (shares, delay) = (&mut part.shares, self.settings.delay != DelayRule::None);
+        let shares = &mut part.shares;
         self.walker.each(level, &self.hosts, |seen| {
             most = most.max(seen.congestion);
             figures.connections += u64::from(seen.congestion > 0);
@@ -360,8 +359,8 @@ impl<'a> Worker<'a> {
                 Some(_) => {}
                 None => figures.histogram.add(seen.congestion),
             }
-            if delay && seen.at < level.counted {
-                let pair = level.pairs[seen.at];
+            let pair = level.pairs[seen.at];
+            if delays.examines(pair.from, pair.to, seen.at < level.counted) {
                 delays.message(pair.from, pair.to, seen.congestion);
             }
         });

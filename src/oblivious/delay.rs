@@ -1,76 +1,85 @@
 //! The longest path through the levels of a pattern, weighed by congestion (ORCS, section 2.5, `dep_max_delay`).
 
-/// Which messages wait for which.
+/// Which paths through the levels count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum DelayRule {
-    /// Delays are not computed.
+pub enum DelayPaths {
+    /// None.
     #[default]
     None,
-    /// As the report says: a message waits for those of all earlier levels that its sender or receiver took part in.
-    Report,
-    /// As the program computes: a message waits for the first one of the level just before whose receiver is its sender;
-    /// messages of ranks from this number on are load only.
-    Orcs(u32),
+    /// Those of the report: a message waits for all messages of earlier levels that its sender or receiver took part
+    /// in. Of two patterns the first is examined.
+    All,
+    /// Those of the program: the first message that a rank sends in a level waits for the first one that it got in the
+    /// level before, and for nothing else. Messages between ranks below this number are examined.
+    AsOrcs(u32),
 }
 
-/// Delays of ranks: a message begins when both of its ends have had all their earlier messages.
-///
-/// A rank takes part in a level as sender, receiver or both. A message waits for the messages of earlier levels that
-/// its sender or receiver took part in: the longest such path is what the report measures.
+/// Delays of ranks, level after level.
 #[derive(Debug, Clone, Default)]
 pub struct Delays {
-    /// By rank, after the levels so far.
+    paths: DelayPaths,
+    /// By rank, after the levels so far; as ORCS has it, when its first message of the last level came.
     done: Vec<u64>,
     next: Vec<(u32, u64)>,
-    rule: DelayRule,
-    /// Longest path that ended before the present level, where `done` has the last level only.
+    /// Ranks that have sent in the present level.
+    sent: Vec<bool>,
     longest: u64,
 }
 
 impl Delays {
     /// Before the first level.
-    pub fn restart(&mut self, ranks: u32, rule: DelayRule) {
+    pub fn restart(&mut self, paths: DelayPaths, ranks: u32) {
+        self.paths = paths;
         self.done.clear();
         self.done.resize(ranks as usize, 0);
+        self.sent.clear();
+        self.sent.resize(ranks as usize, false);
         self.next.clear();
-        (self.rule, self.longest) = (rule, 0);
+        self.longest = 0;
+    }
+
+    /// Whether a message counts; `counted`: it is of the examined pattern.
+    #[must_use]
+    pub fn examines(&self, from: u32, to: u32, counted: bool) -> bool {
+        match self.paths {
+            DelayPaths::None => false,
+            DelayPaths::All => counted,
+            DelayPaths::AsOrcs(below) => from.max(to) < below,
+        }
     }
 
     /// A message of the present level takes `delay`.
     pub fn message(&mut self, from: u32, to: u32, delay: u64) {
-        let [a, b] = [from, to].map(|rank| self.done.get(rank as usize).copied().unwrap_or(0));
-        match self.rule {
-            DelayRule::None => {}
-            DelayRule::Report => {
-                let end = a.max(b).saturating_add(delay);
-                self.next.extend([(from, end), (to, end)]);
-            }
-            DelayRule::Orcs(ranks) if from.max(to) < ranks => {
-                self.next.push((to, a.saturating_add(delay)));
-            }
-            DelayRule::Orcs(_) => {}
+        let [sender, receiver] = [from, to].map(|rank| self.done[rank as usize]);
+        let as_orcs = matches!(self.paths, DelayPaths::AsOrcs(_));
+        let first = !std::mem::replace(&mut self.sent[from as usize], true);
+        let begin = match (as_orcs, first) {
+            (false, _) => sender.max(receiver),
+            (true, true) => sender,
+            (true, false) => 0,
+        };
+        let end = begin.saturating_add(delay);
+        self.longest = self.longest.max(end);
+        if !as_orcs {
+            self.next.push((from, end));
         }
+        self.next.push((to, end));
     }
 
     /// The present level ends.
     pub fn end_level(&mut self) {
-        match self.rule {
-            DelayRule::None => {}
-            DelayRule::Report => {
-                for (rank, end) in self.next.drain(..) {
-                    let done = &mut self.done[rank as usize];
-                    *done = (*done).max(end);
-                    self.longest = self.longest.max(end);
-                }
+        self.sent.fill(false);
+        if matches!(self.paths, DelayPaths::AsOrcs(_)) {
+            self.done.fill(0);
+            // Of several messages to a rank the first remains.
+            for (rank, end) in self.next.drain(..).rev() {
+                self.done[rank as usize] = end;
             }
-            DelayRule::Orcs(_) => {
-                self.done.fill(0);
-                // The first message of a receiver is the one that counts.
-                for (rank, end) in self.next.drain(..).rev() {
-                    self.done[rank as usize] = end;
-                    self.longest = self.longest.max(end);
-                }
-            }
+            return;
+        }
+        for (rank, end) in self.next.drain(..) {
+            let done = &mut self.done[rank as usize];
+            *done = (*done).max(end);
         }
     }
 
@@ -88,7 +97,7 @@ mod tests {
     #[test]
     fn a_binomial_tree_takes_its_longest_path() {
         let mut delays = Delays::default();
-        delays.restart(4, DelayRule::Report);
+        delays.restart(DelayPaths::All, 4);
         delays.message(0, 1, 5);
         delays.end_level();
         delays.message(0, 2, 1);
@@ -96,28 +105,32 @@ mod tests {
         delays.end_level();
         assert_eq!(delays.longest(), 7);
         // Within a level nothing waits for another message.
-        delays.restart(3, DelayRule::Report);
+        delays.restart(DelayPaths::All, 3);
         delays.message(0, 1, 1);
         delays.message(1, 2, 1);
         delays.end_level();
         assert_eq!(delays.longest(), 1);
     }
-
-    /// Rank 0 sends in both levels: by the report the second message waits for the first, by the program it does not.
     #[test]
-    fn the_program_forgets_senders() {
-        let longest = |rule| {
+    fn the_program_forgets_what_is_older_than_a_level() {
+        let longest = |paths| {
             let mut delays = Delays::default();
-            delays.restart(4, rule);
-            delays.message(0, 1, 5);
+            delays.restart(paths, 4);
+            // The first message to 1 counts, not the longest.
+            delays.message(0, 1, 1);
+            delays.message(2, 1, 5);
             delays.end_level();
-            delays.message(0, 2, 3);
-            delays.message(1, 3, 1);
+            delays.message(1, 2, 2);
+            delays.message(1, 3, 2);
+            delays.end_level();
+            delays.message(1, 0, 1);
             delays.end_level();
             delays.longest()
         };
-        assert_eq!(longest(DelayRule::Report), 8);
-        assert_eq!(longest(DelayRule::Orcs(4)), 6);
-        assert_eq!(longest(DelayRule::Orcs(2)), 5);
+        assert_eq!(longest(DelayPaths::AsOrcs(4)), 5);
+        assert_eq!(longest(DelayPaths::All), 8);
+        let mut few = Delays::default();
+        few.restart(DelayPaths::AsOrcs(2), 4);
+        assert!(few.examines(0, 1, false) && !few.examines(1, 2, true));
     }
 }

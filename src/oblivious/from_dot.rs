@@ -50,11 +50,19 @@ impl Network {
             let line = u32::try_from(e.line).unwrap_or(u32::MAX);
             NetworkError::at(line, e.problem)
         })?;
-        let graph = graph(&dot)?;
+        Self::of_dot(&dot)
+    }
+
+    /// The network of a directed graph that was read; its edges are in the order of `dot.edges`.
+    ///
+    /// # Errors
+    /// What [`GraphBuilder::build`] refuses.
+    pub fn of_dot(dot: &Dot<'_>) -> Result<FromDot, NetworkError> {
+        let graph = graph(dot)?;
         let tables = Tables::empty(&graph, 1)?;
         let mut network = Self { graph, tables };
         let routed = dot.edges.iter().any(|edge| edge.comment.is_some());
-        let notes = network.take_routes(&dot);
+        let notes = network.take_routes(dot);
         Ok(FromDot {
             network,
             routed,

@@ -29,7 +29,7 @@ mod worst;
 pub use analysis::{Analysis, Fair, RunFigures, Settings};
 pub use cables::{CableCounts, CableLoad, Cables};
 pub use deadlock::{Dependencies, Layers};
-pub use delay::{DelayRule, Delays};
+pub use delay::{DelayPaths, Delays};
 pub use failure::{Damaged, Failure};
 pub use fair::FairShares;
 pub use from_dot::{FromDot, Note};

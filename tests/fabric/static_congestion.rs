@@ -4,8 +4,8 @@ use crate::common::random_topology;
 use flitwise::fabric::spec::FabricSpec;
 use flitwise::fabric::topology::Topology;
 use flitwise::oblivious::{
-    Analysis, CableCounts, DelayRule, EdgeId, HostId, Level, Mapping, Network, PathChoice, Pattern,
-    Settings, Subset, Versus, WorstCase,
+    Analysis, CableCounts, DelayPaths, EdgeId, HostId, Level, Mapping, Network, PathChoice,
+    Pattern, Settings, Subset, Versus, WorstCase,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ fn settings(pattern: Pattern, ranks: u32, seed: u64) -> Settings {
         level: None,
         path: PathChoice::First,
         fair: true,
-        delay: DelayRule::Report,
+        delay: DelayPaths::All,
         cables: CableCounts::PerLevel,
     }
 }

@@ -10,6 +10,7 @@ mod lexer;
 mod parser;
 mod write;
 
+pub use parser::is_keyword;
 pub use write::Writer;
 
 use std::borrow::Cow;

@@ -65,7 +65,8 @@ fn keyword(token: &Token<'_>) -> Option<Keyword> {
 }
 
 /// True for a word that means something by itself, so that a name like it needs quotation marks.
-pub(super) fn is_keyword(word: &str) -> bool {
+#[must_use]
+pub fn is_keyword(word: &str) -> bool {
     keyword(&Token::Word(word)).is_some()
 }
 

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use flitwise::config;
 use flitwise::fabric::ids::NicId;
 use flitwise::oblivious::{
-    CableCounts, DelayRule, Given, HostId, HostNames, Mapping, Network, PathChoice, Pattern,
+    CableCounts, DelayPaths, Given, HostId, HostNames, Mapping, Network, PathChoice, Pattern,
     Settings, Subset, Versus,
 };
 use flitwise::run::{communication_matrix, job_nics};
@@ -154,8 +154,8 @@ impl Options {
             },
             fair: self.fair,
             delay: match self.delay {
-                true => DelayRule::Report,
-                false => DelayRule::None,
+                true => DelayPaths::All,
+                false => DelayPaths::None,
             },
             cables: match count_cables {
                 true => CableCounts::PerLevel,

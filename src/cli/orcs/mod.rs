@@ -1,245 +1,287 @@
-//! `flitwise orcs`: the options and the output of ORCS (`docs/orcs.md`).
+//! `flitwise orcs`: the options and the output of ORCS 2.0, on our analysis (`docs/orcs.md`).
 
-mod print;
+mod checks;
+mod drawing;
+mod options;
+mod results;
+mod traffic;
 
-use super::{CliError, bad_config, print as to_stdout, tell, threads};
-use clap::{ArgAction, Args};
-use flitwise::config::load_network;
+use super::{CliError, bad_config, print, signal, tell, threads};
+use flitwise::config;
 use flitwise::oblivious::{
-    Analysis, CableCounts, DelayRule, Mapping, Network, PathChoice, Pattern, Settings, Subset,
-    Versus,
+    Analysis, CableCounts, DelayPaths, HostId, Level, Mapping, Network, PathChoice, Pattern,
+    Settings, Subset,
 };
-use flitwise_formats::sink::Sink;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use flitwise_formats::dot::Dot;
+use flitwise_formats::source::shown;
+pub use options::OrcsArgs;
+use options::{Metric, SubsetName};
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use traffic::Traffic;
 
-/// Arguments of `flitwise orcs`, as ORCS has them.
-#[derive(Debug, Args)]
-#[command(
-    version,
-    disable_version_flag = true,
-    after_help = "Example:\n  flitwise orcs -i fabric.dot -p bisect_fb_sym -n 10000 --metric hist_acc_band\n\n\
-                  docs/orcs.md says what is printed, and where ORCS's report and program differ."
-)]
-pub struct OrcsArgs {
-    /// Prints the version.
-    #[arg(short = 'V', long, action = ArgAction::Version)]
-    version: (),
-    /// Tells the settings and the size of the network on standard error.
-    #[arg(short, long)]
-    verbose: bool,
-    /// Prints the pairs of every level.
-    #[arg(long)]
-    printptrn: bool,
-    /// Prints the hosts that take part.
-    #[arg(long)]
-    printnamelist: bool,
-    /// Assesses the tables: routes of all pairs of hosts over each cable between switches.
-    #[arg(long)]
-    routequal: bool,
-    /// Number of ranks; 0 stands for all hosts, without the last of an odd number.
-    #[arg(short = 's', long, value_name = "INT", default_value_t = 0)]
-    commsize: u32,
-    /// Ranks of the first pattern of ptrnvsptrn, whose delay dep_max_delay measures.
-    #[arg(
-        short = 'z',
-        long = "part_commsize",
-        value_name = "INT",
-        default_value_t = 2
-    )]
-    part_commsize: u32,
-    /// Number of runs.
-    #[arg(short = 'n', long = "num_runs", value_name = "INT", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
-    num_runs: u64,
-    /// rand, null, bisect, bisect_fb_sym, tree, bruck, gather, scatter, ring, recdbl, 2neighbor, 4neighbor, 6neighbor,
-    /// neighbor (with -a), ptrnvsptrn (with -f and -c, or -a).
-    #[arg(short, long, value_name = "STRING", default_value = "bisect")]
-    ptrn: String,
-    /// Argument of the pattern: the number of neighbours, or first::second.
-    #[arg(short = 'a', long, value_name = "STRING")]
-    ptrnarg: Option<String>,
-    /// First pattern of ptrnvsptrn.
-    #[arg(short = 'f', long, alias = "frstptrn", value_name = "STRING")]
-    ptrnfst: Option<String>,
-    /// Second pattern of ptrnvsptrn.
-    #[arg(short = 'c', long, alias = "secptrn", value_name = "STRING")]
-    ptrnsec: Option<String>,
-    /// Which hosts take part: rand or linear_bfs.
-    #[arg(long, value_name = "STRING", default_value = "rand", value_parser = ["rand", "linear_bfs"])]
-    subset: String,
-    /// sum_max_cong, hist_max_cong, hist_acc_band, dep_max_delay or get_cable_cong (get_cong_map).
-    #[arg(long, value_name = "STRING", default_value = "hist_max_cong", value_parser = ["sum_max_cong", "hist_max_cong", "hist_acc_band", "dep_max_delay", "get_cable_cong", "get_cong_map"])]
-    metric: String,
-    /// Only this level of the pattern; -1 stands for all.
-    #[arg(short = 'l', long = "ptrn_level", value_name = "INT", default_value_t = -1, allow_negative_numbers = true, value_parser = clap::value_parser!(i64).range(-1..=i64::from(u32::MAX)))]
-    ptrn_level: i64,
-    /// Does not put the hosts in a random order before every run.
-    #[arg(short = 'd', long = "do_not_shuffle")]
-    do_not_shuffle: bool,
-    /// The network; - is standard input.
-    #[arg(short, long = "input_file", value_name = "STRING", default_value = "-")]
-    input_file: PathBuf,
-    /// Where results go; - is standard output.
-    #[arg(
-        short,
-        long = "output_file",
-        value_name = "STRING",
-        default_value = "-"
-    )]
-    output_file: PathBuf,
-    /// Seed of all draws.
-    #[arg(long, value_name = "INT", default_value_t = 1)]
-    seed: u64,
-    /// Threads [default: one per processor].
-    #[arg(long, value_name = "INT", value_parser = clap::value_parser!(u16).range(1..))]
-    threads: Option<u16>,
-}
+/// Fewest hosts and ranks that ORCS accepts.
+const FEWEST: u32 = 4;
 
 pub(super) fn run(args: &OrcsArgs) -> Result<(), CliError> {
-    let bad = CliError::BadInput;
-    let loaded = load_network(Some(&args.input_file), None, &[]);
-    let loaded = loaded.map_err(|e| bad_config(Some(&args.input_file), &e))?;
-    let network = &loaded.network;
-    if !loaded.routed {
-        return Err(bad(format!(
-            "{}: no edge has destinations in its comment",
-            args.input_file.display()
-        )));
-    }
-    let settings = settings(args, network)?;
-    settings.check(network).map_err(bad)?;
-    if args.verbose {
-        tell(format_args!("{}", print::head(args, network, &settings)));
-    }
-    let mut text = String::new();
-    if args.routequal {
-        return to_stdout(&print::routequal(network));
-    }
-    if args.printnamelist {
-        text.push_str(&print::names(network, &settings));
-    }
-    if args.printptrn {
-        text.push_str(&print::pattern(network, &settings));
-    }
-    let mut analysis = Analysis::default();
-    analysis.extend(
-        network,
-        &settings,
-        args.num_runs,
-        threads(args.threads),
-        &|| true,
-    );
-    if analysis.lost() > 0 {
-        for line in print::lost(network, &settings) {
-            tell(format_args!("{line}"));
-        }
-        tell(format_args!(
-            "{} pairs had no route; they count with a congestion of 0",
-            analysis.lost()
+    let stop = signal::stop_on_signal();
+    let traffic = Traffic::of(args)?;
+    let text =
+        config::network_text(Path::new(&args.input_file)).map_err(|e| bad_config(None, &e))?;
+    let dot = parse(&args.input_file, &text)?;
+    let network = network(&args.input_file, &dot)?;
+    let ranks = ranks(args, &network)?;
+    let pattern = traffic.pattern(args.part_commsize);
+    if args.getnumlevels {
+        let levels = pattern.levels(ranks);
+        return print(&format!(
+            "The given input configuration would result in a {levels}-level simulation.\n"
         ));
     }
-    let to_file = args.output_file != Path::new("-");
-    let results = match args.metric.as_str() {
-        "sum_max_cong" => print::statistics(&analysis, print::Statistic::Congestion),
-        "dep_max_delay" => print::statistics(&analysis, print::Statistic::Delay),
-        "hist_acc_band" => print::bandwidths(&analysis),
-        "hist_max_cong" => print::congestions(&analysis.histogram()),
-        _ if to_file => print::cable_list(network, &analysis),
-        _ => print::coloured(network, &analysis).map_err(CliError::Failed)?,
-    };
-    match to_file {
-        true => {
-            to_stdout(&text)?;
-            let failed = |e: &dyn std::fmt::Display| {
-                CliError::Failed(format!("{}: {e}", args.output_file.display()))
-            };
-            let mut sink = Sink::create(&args.output_file).map_err(|e| failed(&e))?;
-            sink.write_all(results.as_bytes()).map_err(|e| failed(&e))?;
-            sink.finish().map_err(|e| failed(&e))
-        }
-        false => to_stdout(&(text + &results)),
+    let settings = settings(args, pattern, ranks, &network);
+    settings.check(&network).map_err(CliError::BadInput)?;
+    let head = results::head(args, &traffic, ranks);
+    let counts = results::counts(&network);
+    if args.checkinputfile {
+        print(&(head + &counts))?;
+        return checks::input_file(&network);
+    }
+    let all = network.graph.host_count();
+    let used = if args.routequal { all } else { ranks };
+    print(&format!(
+        "{head}      Number of hosts in the subset: {used}\n{counts}"
+    ))?;
+    if args.routequal {
+        return print(&checks::quality(&network));
+    }
+    print(&traffic.corrections(ranks, args.part_commsize))?;
+    let analysis = simulate(args, &settings, &network, &|| stop.load(Ordering::Relaxed))?;
+    let lost = analysis.lost();
+    if lost > 0 {
+        checks::tell_lost(&network);
+    }
+    let results = results::of(args, &analysis, lost)?;
+    if let Some(file) = args.output() {
+        return std::fs::write(file, head + &results)
+            .map_err(|e| CliError::Failed(format!("cannot write `{file}`: {e}")));
+    }
+    print(&match args.metric {
+        Metric::GetCableCong => drawing::of(&dot, &network, &analysis.cables),
+        _ => results,
+    })
+}
+
+/// The graph of a text. Graphviz, by which ORCS reads it, has the edges of a node in the order of their targets.
+fn parse<'a>(file: &str, text: &'a str) -> Result<Dot<'a>, CliError> {
+    let mut dot = Dot::parse(text).map_err(|e| {
+        CliError::BadInput(format!(
+            "{}:{}: {}; orcs reads graphs in the DOT language, and `flitwise fabric export` makes one of an experiment or \
+             of dumps",
+            shown(Path::new(file)).display(),
+            e.line,
+            e.problem
+        ))
+    })?;
+    dot.edges.sort_by_key(|edge| edge.to);
+    Ok(dot)
+}
+
+/// The network of a graph with routes.
+fn network(file: &str, dot: &Dot<'_>) -> Result<Network, CliError> {
+    let shown = shown(Path::new(file)).display();
+    let bad = |problem: String| CliError::BadInput(format!("{shown}:{problem}"));
+    let read = Network::of_dot(dot).map_err(|e| {
+        let place = e.line.map_or(String::new(), |line| format!("{line}:"));
+        bad(format!("{place} {}", e.problem))
+    })?;
+    for note in &read.notes {
+        let place = note
+            .line
+            .map_or(String::new(), |line| format!("line {line}: "));
+        tell(format_args!("note: {place}{}", note.text));
+    }
+    match read.routed {
+        true => Ok(read.network),
+        false => Err(bad(
+            " no edge has a comment, so there are no routes; `flitwise fabric export --format ibsim` \
+             makes of it what opensm can route"
+                .into(),
+        )),
     }
 }
 
-fn settings(args: &OrcsArgs, network: &Network) -> Result<Settings, CliError> {
+/// Number of ranks: as asked for, or all hosts but one if their number is odd.
+fn ranks(args: &OrcsArgs, network: &Network) -> Result<u32, CliError> {
     let hosts = network.graph.host_count();
-    let ranks = match args.commsize {
-        0 => hosts - hosts % 2,
-        given => given,
-    };
-    let delay = args.metric == "dep_max_delay";
-    let part = args.part_commsize;
-    let parts = args.ptrn == "ptrnvsptrn" || delay;
-    if parts && !(2..ranks.max(3)).contains(&part) {
+    if hosts < FEWEST {
         return Err(CliError::BadInput(format!(
-            "--part_commsize: {part} ranks of {ranks}; the first pattern has 2 to {}",
-            ranks.saturating_sub(1).max(2)
+            "{} has {hosts} hosts; orcs needs at least {FEWEST}",
+            args.input_file
         )));
     }
-    Ok(Settings {
-        pattern: pattern(args)?,
+    let ranks = match args.commsize {
+        0 => hosts - hosts % 2,
+        ranks if (FEWEST..=hosts).contains(&ranks) => ranks,
+        ranks => {
+            return Err(CliError::BadInput(format!(
+                "--commsize: {ranks} is not between {FEWEST} and the {hosts} hosts of the network, nor 0 for all"
+            )));
+        }
+    };
+    match (2..ranks).contains(&args.part_commsize) {
+        true => Ok(ranks),
+        false => Err(CliError::BadInput(format!(
+            "--part_commsize: {} is not between 2 and {}, one less than --commsize",
+            args.part_commsize,
+            ranks - 1
+        ))),
+    }
+}
+
+fn settings(args: &OrcsArgs, pattern: Pattern, ranks: u32, network: &Network) -> Settings {
+    let delay = args.metric == Metric::DepMaxDelay;
+    Settings {
+        pattern,
         mapping: Mapping {
-            subset: match args.subset.as_str() {
-                "linear_bfs" => Subset::LinearBfs,
-                _ => Subset::Random,
-            },
+            subset: subset(args.subset, network),
             ranks,
             shuffle: !args.do_not_shuffle,
         },
         seed: args.seed,
-        level: u32::try_from(args.ptrn_level).ok(),
+        // The program takes all levels for this metric, whatever it is told.
+        level: u32::try_from(args.ptrn_level).ok().filter(|_| !delay),
         path: PathChoice::First,
         fair: false,
-        delay: if delay {
-            DelayRule::Orcs(part)
-        } else {
-            DelayRule::None
+        delay: match delay {
+            true => DelayPaths::AsOrcs(args.part_commsize),
+            false => DelayPaths::None,
         },
-        cables: match args.metric.as_str() {
-            "get_cable_cong" => CableCounts::AsOrcs,
-            "get_cong_map" => CableCounts::PerLevel,
+        cables: match args.metric {
+            Metric::GetCableCong => CableCounts::AsOrcs,
             _ => CableCounts::None,
         },
+    }
+}
+
+fn subset(name: SubsetName, network: &Network) -> Subset {
+    let graph = &network.graph;
+    let by_guid = || {
+        let mut hosts: Vec<(u64, HostId)> = HostId::all(graph.host_count())
+            .map(|host| (guid(&graph.node(graph.node_of(host)).name), host))
+            .collect();
+        hosts.sort_unstable();
+        hosts
+    };
+    let listed = |hosts: Vec<(u64, HostId)>| {
+        Subset::Listed(hosts.into_iter().map(|(_, host)| host).collect())
+    };
+    match name {
+        SubsetName::Rand => Subset::Random,
+        SubsetName::LinearBfs => Subset::LinearBfs,
+        SubsetName::GuidOrderAsc => listed(by_guid()),
+        SubsetName::GuidOrderDesc => {
+            let mut hosts = by_guid();
+            hosts.sort_by_key(|&(guid, _)| std::cmp::Reverse(guid));
+            listed(hosts)
+        }
+    }
+}
+
+/// The hexadecimal number behind the `H` of a name; 0 if there is none.
+fn guid(name: &str) -> u64 {
+    let digits = name.get(1..).unwrap_or("");
+    let digits = digits.strip_prefix("0x").unwrap_or(digits);
+    let end = digits.find(|c: char| !c.is_ascii_hexdigit());
+    let digits = &digits[..end.unwrap_or(digits.len())];
+    u64::from_str_radix(digits, 16).unwrap_or(match digits.len() {
+        0 => 0,
+        _ => u64::MAX,
     })
 }
 
-fn pattern(args: &OrcsArgs) -> Result<Pattern, CliError> {
-    let bad = CliError::BadInput;
-    let simple = |name: &str, argument: Option<&str>| match (name, argument) {
-        ("neighbor", Some(n)) => Pattern::parse(&format!("{n}neighbor")),
-        ("neighbor", None) => Err("-p neighbor needs the number of neighbours: -a 4".to_owned()),
-        (name, None) => Pattern::parse(name),
-        (name, Some(argument)) => Err(format!(
-            "-p {name} takes no argument, and -a gives `{argument}`"
-        )),
-    };
-    if args.ptrn != "ptrnvsptrn" {
-        if args.ptrnfst.is_some() || args.ptrnsec.is_some() {
-            return Err(bad(format!(
-                "--ptrnfst and --ptrnsec are for -p ptrnvsptrn, and the pattern is {}",
-                args.ptrn
+/// All runs; with an option that prints while it runs, one after the other.
+fn simulate(
+    args: &OrcsArgs,
+    settings: &Settings,
+    network: &Network,
+    stopped: &(dyn Fn() -> bool + Sync),
+) -> Result<Analysis, CliError> {
+    let mut analysis = Analysis::default();
+    let pool = settings.mapping.pool(&network.graph, settings.seed);
+    if args.verbose {
+        print(&results::names(network, &pool, "NAMELIST"))?;
+    }
+    let talks = args.verbose || args.printptrn || args.printnamelist;
+    let mut done = 0;
+    while done < args.num_runs {
+        let until = if talks { done + 1 } else { args.num_runs };
+        analysis.extend(network, settings, until, threads(args.threads), &|| {
+            !stopped()
+        });
+        if stopped() {
+            return Err(CliError::Interrupted(format!(
+                "stopped after {} of {} runs",
+                analysis.runs.len(),
+                args.num_runs
             )));
         }
-        return simple(&args.ptrn, args.ptrnarg.as_deref())
-            .map_err(|e| bad(format!("{e}, ptrnvsptrn")));
+        if talks {
+            print(&told(args, settings, network, &pool, done))?;
+        }
+        done = until;
     }
-    let both = match (&args.ptrnfst, &args.ptrnsec, &args.ptrnarg) {
-        (Some(first), Some(second), None) => Some((first.as_str(), second.as_str())),
-        (None, None, Some(both)) => both.split_once("::"),
-        _ => None,
+    Ok(analysis)
+}
+
+/// What is printed about a run.
+fn told(
+    args: &OrcsArgs,
+    settings: &Settings,
+    network: &Network,
+    pool: &[HostId],
+    run: u64,
+) -> String {
+    let mut hosts = Vec::new();
+    settings.mapping.draw(pool, settings.seed, run, &mut hosts);
+    let mut text = String::new();
+    if args.printnamelist {
+        text += &results::names(network, &hosts, "Namelist in node with rank 0");
+    }
+    let levels = match settings.level {
+        Some(level) => level..level + 1,
+        None => 0..settings.pattern.levels(settings.mapping.ranks),
     };
-    let Some((first, second)) = both else {
-        return Err(bad(
-            "-p ptrnvsptrn needs two patterns: -f tree -c bisect, or -a tree::bisect".into(),
-        ));
-    };
-    let part = |text: &str| match text.split_once(':') {
-        Some((name, argument)) => simple(name, Some(argument)),
-        None => simple(text, None),
-    };
-    Ok(Pattern::Versus(Box::new(Versus {
-        first: part(first).map_err(bad)?,
-        second: part(second).map_err(bad)?,
-        ranks: args.part_commsize,
-    })))
+    let (number, delay) = (run + 1, args.metric == Metric::DepMaxDelay);
+    for at in levels {
+        if args.printptrn {
+            let mut level = Level::default();
+            settings.fill(run, at, &mut level);
+            text += &results::pairs(network, &hosts, &level);
+        }
+        if args.verbose && !delay {
+            let _ = writeln!(
+                text,
+                "Process 0: Simulation run number {number}, level {at} finished."
+            );
+        }
+    }
+    if args.verbose && delay {
+        let _ = writeln!(text, "Process 0: Simulation run number {number} finished.");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::guid;
+
+    #[test]
+    fn guids_are_hexadecimal_numbers_behind_the_h() {
+        assert_eq!(guid("H0002c90300001a2b"), 0x0002_c903_0000_1a2b);
+        assert_eq!(
+            (guid("H0x1f"), guid("H12-1"), guid("Hz"), guid("Hü")),
+            (31, 18, 0, 0)
+        );
+    }
 }

@@ -21,6 +21,8 @@ const MOST_PAIRS: u64 = 1 << 27;
 pub enum Pattern {
     /// A random permutation, drawn anew in every run. A rank may draw itself; it then sends nothing.
     Random,
+    /// A random permutation in which no rank draws itself, as ORCS 2.0 draws it; drawn anew in every run.
+    Derangement,
     /// Nothing, as a companion of another pattern.
     Null,
     /// 2i + 1 sends to 2i. Of an odd number of ranks the last is idle.
@@ -74,6 +76,7 @@ pub struct Versus {
 /// Names of the patterns that need no more than a name, with what they are.
 const NAMED: &[(&str, Pattern)] = &[
     ("rand", Pattern::Random),
+    ("derangement", Pattern::Derangement),
     ("null", Pattern::Null),
     ("bisect", Pattern::Bisect),
     ("bisect_fb_sym", Pattern::BisectBothWays),
@@ -124,7 +127,7 @@ impl Pattern {
     #[must_use]
     pub fn is_random(&self) -> bool {
         match self {
-            Self::Random | Self::Uniform => true,
+            Self::Random | Self::Derangement | Self::Uniform => true,
             Self::Versus(both) => both.first.is_random() || both.second.is_random(),
             _ => false,
         }
@@ -145,7 +148,12 @@ impl Pattern {
     pub fn is_matching(&self) -> bool {
         matches!(
             self,
-            Self::Bisect | Self::BisectBothWays | Self::Random | Self::Transpose | Self::ShiftBy(_)
+            Self::Bisect
+                | Self::BisectBothWays
+                | Self::Random
+                | Self::Derangement
+                | Self::Transpose
+                | Self::ShiftBy(_)
         )
     }
 
@@ -165,6 +173,7 @@ impl Pattern {
             Self::Shift => ranks.saturating_sub(1),
             Self::Bisect
             | Self::BisectBothWays
+            | Self::Derangement
             | Self::Gather
             | Self::Scatter
             | Self::Neighbor(_)
@@ -200,6 +209,7 @@ impl Pattern {
                 stream.shuffle(&mut to);
                 out.extend((0..n).zip(to));
             }
+            Self::Derangement => out.extend((0..).zip(derangement(n, stream))),
             Self::Bisect => out.extend((0..n / 2).map(|i| (2 * i + 1, 2 * i))),
             Self::BisectBothWays => {
                 out.extend((0..n / 2).flat_map(|i| [(2 * i, 2 * i + 1), (2 * i + 1, 2 * i)]));
@@ -351,6 +361,29 @@ fn ceil_log2(n: u32) -> u32 {
         0 | 1 => 0,
         _ => (n - 1).ilog2() + 1,
     }
+}
+
+/// Targets of `n` > 1 ranks: each takes one at random of those that are left and not itself. A last rank that finds only
+/// itself trades with another one.
+fn derangement(n: u32, stream: &mut Stream) -> Vec<u32> {
+    let mut left: Vec<u32> = (0..n).collect();
+    let mut targets: Vec<u32> = Vec::with_capacity(left.len());
+    for rank in 0..n {
+        if left[..] == [rank] {
+            let other = stream.below(u64::from(rank)) as usize;
+            let target = std::mem::replace(&mut targets[other], rank);
+            targets.push(target);
+            break;
+        }
+        let at = loop {
+            let at = stream.below(left.len() as u64) as usize;
+            if left[at] != rank {
+                break at;
+            }
+        };
+        targets.push(left.swap_remove(at));
+    }
+    targets
 }
 
 fn recursive_doubling(level: u32, n: u32, out: &mut Level) {

@@ -1,0 +1,149 @@
+//! What ORCS says about the routes themselves: `--checkinputfile`, `--routequal`, and pairs without a route.
+
+use crate::cli::{CliError, print, tell};
+use flitwise::oblivious::{EdgeId, HostId, Lost, Network};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// What ORCS says of a loop.
+const LOOP: &str = "I tried to visit a node I already visited on the same route. This means we have a routing loop!";
+/// `gmin` without a route between switches.
+const NO_MINIMUM: u64 = 0xffff_fffe;
+/// Pairs without a route that are listed.
+const MOST_LISTED: usize = 100;
+
+fn name(network: &Network, host: HostId) -> &str {
+    &network.graph.node(network.graph.node_of(host)).name
+}
+
+/// What ORCS says of a pair without a route. A route that ends at a wrong host comes back from there to its switch.
+fn says(network: &Network, [src, dst]: [HostId; 2], why: &Lost) -> String {
+    match why {
+        Lost::NoEntry(_) => format!(
+            "There seems to be no route from {} to {}.",
+            name(network, src),
+            name(network, dst)
+        ),
+        _ => LOOP.to_owned(),
+    }
+}
+
+/// Calls `see` with every ordered pair of hosts, those with themselves included, and its route; the pair counts from 1.
+fn each_pair(
+    network: &Network,
+    mut see: impl FnMut(u64, [HostId; 2], Result<&[EdgeId], Lost>) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let hosts = network.graph.host_count();
+    let (mut route, mut number) = (Vec::new(), 0);
+    for src in HostId::all(hosts) {
+        for dst in HostId::all(hosts) {
+            number += 1;
+            route.clear();
+            let found = network.route(src, dst, 0, &mut route);
+            see(number, [src, dst], found.map(|()| &route[..]))?;
+        }
+    }
+    Ok(())
+}
+
+/// Follows every route; pairs without one are listed on standard error.
+pub(super) fn input_file(network: &Network) -> Result<(), CliError> {
+    let hosts = u64::from(network.graph.host_count());
+    let mut text = String::new();
+    each_pair(network, |number, pair, found| {
+        let _ = writeln!(text, "Testing pair number {number} of {}", hosts * hosts);
+        if let Err(why) = found {
+            text += &says(network, pair, &why);
+            text.push('\n');
+        }
+        if text.len() > 1 << 16 {
+            print(&text)?;
+            text.clear();
+        }
+        Ok(())
+    })?;
+    print(&(text + "Completed\n"))?;
+    list(network);
+    Ok(())
+}
+
+/// Tells why pairs have no route, and lists them.
+pub(super) fn tell_lost(network: &Network) {
+    let mut said = [false; 2];
+    let _ = each_pair(network, |_, pair, found| {
+        if let Err(why) = found {
+            let kind = usize::from(matches!(why, Lost::NoEntry(_)));
+            if !std::mem::replace(&mut said[kind], true) {
+                tell(format_args!("{}", says(network, pair, &why)));
+            }
+        }
+        Ok(())
+    });
+    list(network);
+}
+
+/// Lists the pairs without a route on standard error.
+fn list(network: &Network) {
+    let mut lost = Vec::new();
+    let mut more = 0u64;
+    let _ = each_pair(network, |_, pair, found| {
+        match found {
+            Err(_) if lost.len() < MOST_LISTED => lost.push(pair),
+            Err(_) => more += 1,
+            Ok(_) => {}
+        }
+        Ok(())
+    });
+    for [src, dst] in lost {
+        tell(format_args!(
+            "{} -> {}",
+            name(network, src),
+            name(network, dst)
+        ));
+    }
+    if more > 0 {
+        tell(format_args!("and {more} more pairs without a route"));
+    }
+}
+
+/// How many routes between all hosts share the fullest cable of each route, host links left out: least, most, mean and
+/// standard deviation.
+pub(super) fn quality(network: &Network) -> String {
+    let mut load = vec![0u64; network.graph.edges().len()];
+    let _ = each_pair(network, |_, _, found| {
+        for edge in found.unwrap_or_default() {
+            load[edge.index()] += 1;
+        }
+        Ok(())
+    });
+    let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
+    let _ = each_pair(network, |_, _, found| {
+        let route = found.unwrap_or_default();
+        let inner = route
+            .get(1..route.len().saturating_sub(1))
+            .unwrap_or_default();
+        if let Some(most) = inner.iter().map(|edge| load[edge.index()]).max() {
+            *counts.entry(most).or_default() += 1;
+        }
+        Ok(())
+    });
+    let least = counts.keys().next().copied().unwrap_or(NO_MINIMUM);
+    let most = counts.keys().last().copied().unwrap_or(0);
+    let mut text = format!("gmin: {least}, gmax: {most}\n");
+    let all: u64 = counts.values().sum();
+    let mean_of = |value: &dyn Fn(f64) -> f64| -> f64 {
+        let values = counts.iter();
+        let sum: f64 = values
+            .map(|(&load, &count)| value(load as f64) * count as f64)
+            .sum();
+        sum / all as f64
+    };
+    if all == 0 {
+        text += "E: -nan, sigma: -nan\n";
+    } else {
+        let mean = mean_of(&|load| load);
+        let sigma = mean_of(&|load| (load - mean).powi(2)).sqrt();
+        let _ = writeln!(text, "E: {mean:.2}, sigma: {sigma:.2}");
+    }
+    text + "Completed\n"
+}
