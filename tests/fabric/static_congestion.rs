@@ -190,7 +190,7 @@ proptest! {
     fn threads_and_batches_change_nothing(topology in random_topology::topology(), pattern in pattern(), seed in 0..99u64) {
         let network = network(topology);
         let mut settings = settings(pattern, network.graph.host_count().min(40), seed);
-        settings.delay = DelayRule::None;
+        settings.delay = DelayPaths::None;
         if settings.check(&network).is_err() {
             return Ok(());
         }

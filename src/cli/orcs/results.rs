@@ -123,22 +123,18 @@ pub(super) fn of(args: &OrcsArgs, analysis: &Analysis, lost: u64) -> Result<Stri
     })
 }
 
-/// Listing 3, with the share of each line, as ORCS 2.0 prints it.
+/// Listing 3. ORCS 2.0 adds the share of each line, and an empty line.
 fn weights(histogram: &Histogram) -> String {
     let all: u64 = histogram.iter().map(|(_, count)| count).sum();
     let mut text = String::new();
     for (weight, count) in histogram.iter() {
-        let share = count as f64 / all as f64 * 100.0;
-        let _ = writeln!(
-            text,
-            "weight {weight}: {count} of the {all} connections ({share:.2}%)"
-        );
+        let _ = writeln!(text, "weight {weight}: {count} of the {all} connections");
     }
     let bandwidth = match all {
         0 => -1.0,
         _ => histogram.bandwidth(),
     };
-    let _ = writeln!(text, "\nBW: {bandwidth:.6}");
+    let _ = writeln!(text, "BW: {bandwidth:.6}");
     text
 }
 
@@ -185,17 +181,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn listing_3_is_printed_with_shares() {
+    fn listing_3_is_printed_to_the_character() {
         let mut histogram = Histogram::default();
         for (weight, count) in [(1, 14), (2, 44), (3, 6)] {
             histogram.add_many(weight, count);
         }
         assert_eq!(
             weights(&histogram),
-            "weight 1: 14 of the 64 connections (21.88%)\nweight 2: 44 of the 64 connections (68.75%)\n\
-             weight 3: 6 of the 64 connections (9.38%)\n\nBW: 0.593750\n"
+            "weight 1: 14 of the 64 connections\nweight 2: 44 of the 64 connections\n\
+             weight 3: 6 of the 64 connections\nBW: 0.593750\n"
         );
-        assert_eq!(weights(&Histogram::default()), "\nBW: -1.000000\n");
+        assert_eq!(weights(&Histogram::default()), "BW: -1.000000\n");
     }
 
     /// Multiples of 0.05 are in the bin that they end, as the bins are a little wider.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::config::load_network;
-use crate::oblivious::{CableCounts, Given, Mapping, PathChoice, Pattern, Subset};
+use crate::oblivious::{CableCounts, DelayPaths, Given, Mapping, PathChoice, Pattern, Subset};
 use std::sync::Arc;
 
 /// A mesh of three switches in a row with two NICs each, or another topology.
@@ -19,7 +19,7 @@ fn check(sets: &[&str], pairs: &str) -> Result<Check, CheckError> {
         level: None,
         path: PathChoice::First,
         fair: false,
-        delay: false,
+        delay: DelayPaths::None,
         cables: CableCounts::None,
     };
     let spec = loaded.fabric().unwrap();
