@@ -135,7 +135,8 @@ mod tests {
             assert_eq!(draw(5), draw(5));
             assert_ne!(draw(5), draw(6));
             let (mut a, mut b) = (draw(5), draw(6));
-            (a.sort_unstable(), b.sort_unstable());
+            a.sort_unstable();
+            b.sort_unstable();
             assert_eq!(a == b, mapping.subset != Subset::RandomEachRun);
             assert_eq!(a.len(), 10);
         }

@@ -20,12 +20,25 @@ pub(super) fn write(
     };
     std::fs::create_dir_all(dir).map_err(|e| failed(dir, &e))?;
     let document = format!("{:#}\n", document::of(args, results));
-    let files: [(&str, Vec<u8>); 4] = [
-        ("congestion.json", document.into_bytes()),
-        ("runs.csv", runs(results)?),
-        ("cables.csv", cables(results)?),
-        ("flows.csv", flows(results)?),
+    let mut files: Vec<(String, Vec<u8>)> = vec![
+        ("congestion.json".into(), document.into_bytes()),
+        ("runs.csv".into(), runs(results)?),
+        ("cables.csv".into(), cables(results)?),
+        ("flows.csv".into(), flows(results)?),
     ];
+    for (number, one) in (1..).zip(results) {
+        let name = match results.len() {
+            1 => "cables.dot".to_owned(),
+            _ => format!("cables-{number}.dot"),
+        };
+        let mut drawing = Vec::new();
+        let written = one
+            .candidate
+            .network
+            .write_coloured(&mut drawing, &one.analysis.cables);
+        written.map_err(|e| failed(&dir.join(&name), &e))?;
+        files.push((name, drawing));
+    }
     for (name, content) in files {
         let path = dir.join(name);
         let mut sink = Sink::create(&path).map_err(|e| failed(&path, &e))?;

@@ -84,7 +84,7 @@ pub struct CongestionArgs {
     /// Prints JSON.
     #[arg(long)]
     json: bool,
-    /// Writes congestion.json, runs.csv, cables.csv and flows.csv into this directory.
+    /// Writes congestion.json, runs.csv, cables.csv, flows.csv and cables.dot, coloured by load, into this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

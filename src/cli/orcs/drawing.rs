@@ -27,14 +27,14 @@ pub(super) fn of(dot: &Dot<'_>, network: &Network, cables: &Cables) -> String {
         };
         let hue = f64::from(1.0 - share) * 0.4;
         let [from, to] = [edge.from, edge.to].map(|node| quoted(&graph.node(node).name));
-        let _ = write!(
+        let _ = writeln!(
             out,
-            "\t{from} -> {to}\t[color=\"{hue:.6} 0.900000 0.900000\",\n"
+            "\t{from} -> {to}\t[color=\"{hue:.6} 0.900000 0.900000\","
         );
         if let Some(comment) = comment {
             let _ = writeln!(out, "\t\tcomment={},", quoted(comment));
         }
-        let _ = write!(out, "\t\tcongestion={share:.6},\n\t\tedge_id={at}];\n");
+        let _ = writeln!(out, "\t\tcongestion={share:.6},\n\t\tedge_id={at}];");
     }
     out + "}\n"
 }
