@@ -6,6 +6,7 @@
 
 mod analysis;
 mod cables;
+mod charts;
 mod deadlock;
 mod delay;
 mod export;
@@ -28,6 +29,7 @@ mod worst;
 
 pub use analysis::{Analysis, Fair, RunFigures, Settings};
 pub use cables::{CableCounts, CableLoad, Cables};
+pub use charts::{Named, bandwidth_figure, congestion_figure, delay_figure};
 pub use deadlock::{Dependencies, Layers};
 pub use delay::{DelayPaths, Delays};
 pub use failure::{Damaged, Failure};

@@ -46,7 +46,7 @@ fn network(args: &CongestionArgs, one: &Analysed) -> Value {
         })
         .collect();
     json!({
-        "label": one.candidate.label,
+        "label": one.label,
         "hosts": graph.host_count(),
         "switches": graph.nodes().len() as u64 - u64::from(graph.host_count()),
         "cables": graph.edges().len() / 2,

@@ -3,10 +3,16 @@
 use super::text::levels_in_all;
 use super::{Analysed, CongestionArgs, document};
 use crate::cli::CliError;
+use flitwise::figure::Theme;
+use flitwise::oblivious::{Analysis, bandwidth_figure, congestion_figure, delay_figure};
 use flitwise_formats::sink::Sink;
 use std::io::Write;
 use std::path::Path;
 
+/// Bins of the figure of bandwidths, as ORCS has them.
+const BINS: u32 = 20;
+/// Width of figures in pixels.
+const WIDTH: u32 = 720;
 /// Cables whose connections are written.
 const CABLES_WITH_FLOWS: usize = 20;
 
@@ -38,6 +44,19 @@ pub(super) fn write(
             .write_coloured(&mut drawing, &one.analysis.cables);
         written.map_err(|e| failed(&dir.join(&name), &e))?;
         files.push((name, drawing));
+    }
+    let named: Vec<(&str, &Analysis)> = results
+        .iter()
+        .map(|one| (one.label.as_str(), &one.analysis))
+        .collect();
+    let figures = [
+        ("bandwidth.svg", bandwidth_figure(&named, BINS)),
+        ("congestion.svg", congestion_figure(&named)),
+        ("delay.svg", delay_figure(&named)),
+    ];
+    for (name, figure) in figures {
+        let drawn = figure.map(|figure| figure.draw(WIDTH, Theme::File).into_bytes());
+        files.extend(drawn.map(|drawn| (name.to_owned(), drawn)));
     }
     for (name, content) in files {
         let path = dir.join(name);
@@ -80,7 +99,7 @@ fn runs(results: &[Analysed]) -> Result<Vec<u8>, CliError> {
     let rows = results.iter().flat_map(|one| {
         one.analysis.runs.iter().enumerate().map(move |(at, run)| {
             vec![
-                one.candidate.label.clone(),
+                one.label.clone(),
                 at.to_string(),
                 run.bandwidth.to_string(),
                 number(run.fair.map(|fair| fair.mean)),
@@ -120,7 +139,7 @@ fn cables(results: &[Analysed]) -> Result<Vec<u8>, CliError> {
                 let edge = graph.edge(id);
                 let back = graph.edge(edge.reverse);
                 vec![
-                    one.candidate.label.clone(),
+                    one.label.clone(),
                     graph.node(edge.from).name.clone(),
                     edge.port.to_string(),
                     graph.node(edge.to).name.clone(),
@@ -160,7 +179,7 @@ fn flows(results: &[Analysed]) -> Result<Vec<u8>, CliError> {
             for pair in one.settings.flows(&one.candidate.network, id, load.peak_at) {
                 let [src, dst] = pair.map(|host| graph.node(graph.node_of(host)).name.clone());
                 rows.push(vec![
-                    one.candidate.label.clone(),
+                    one.label.clone(),
                     graph.node(edge.from).name.clone(),
                     edge.port.to_string(),
                     load.peak_at.0.to_string(),

@@ -10,11 +10,14 @@ mod text;
 use super::{CliError, print, signal, tell, threads};
 use candidates::Candidate;
 use clap::Args;
-use flitwise::oblivious::{Analysis, Failure, RoutingEngine, Settings, Spreads, WorstCase};
+use flitwise::oblivious::{
+    Analysis, Failure, Pattern, RoutingEngine, Settings, Spreads, WorstCase,
+};
 use flitwise::run::Check;
 use flitwise::units::Bytes;
 use options::Options;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 /// Runs of the first batch where `--until-ci` asks for an interval, and the most of all batches.
@@ -120,7 +123,9 @@ fn percent(text: &str) -> Result<f64, String> {
 
 /// What came of one candidate.
 struct Analysed {
-    candidate: Candidate,
+    /// What tables and figures call it.
+    label: String,
+    candidate: Rc<Candidate>,
     settings: Settings,
     analysis: Analysis,
     spreads: Spreads,
@@ -132,8 +137,12 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
     let stop = signal::stop_on_signal();
     let candidates = candidates::load(args)?;
     let mut results = Vec::new();
-    for candidate in candidates {
-        results.push(analyse(args, candidate, &|| stop.load(Ordering::Relaxed))?);
+    let several = candidates.len() > 1;
+    for candidate in candidates.into_iter().map(Rc::new) {
+        for (label, against) in args.options.companions(&candidate.label, several) {
+            let stopped = || stop.load(Ordering::Relaxed);
+            results.push(analyse(args, &candidate, label, against, &stopped)?);
+        }
     }
     if let Some(dir) = &args.out {
         files::write(dir, args, &results)?;
@@ -158,14 +167,18 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
 
 fn analyse(
     args: &CongestionArgs,
-    candidate: Candidate,
+    candidate: &Rc<Candidate>,
+    label: String,
+    against: Option<&Pattern>,
     stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<Analysed, CliError> {
     let bad = |problem: String| CliError::BadInput(format!("{}: {problem}", candidate.label));
     candidate.refuse_lost(args.skip_lost)?;
     let network = &candidate.network;
     let counted = args.cables > 0 || args.out.is_some();
-    let settings = args.options.settings(args, &candidate, counted, stopped)?;
+    let settings = args
+        .options
+        .settings(args, candidate, against, counted, stopped)?;
     settings.check(network).map_err(bad)?;
     let mut analysis = Analysis::default();
     let mut runs = match args.until_ci {
@@ -200,11 +213,12 @@ fn analyse(
     };
     let worst = args.worst.then(|| WorstCase::of(network, settings.path));
     let check = match args.check {
-        true => Some(check::of(args, &candidate, &settings, stopped)?),
+        true => Some(check::of(args, candidate, &settings, stopped)?),
         false => None,
     };
     Ok(Analysed {
-        candidate,
+        label,
+        candidate: candidate.clone(),
         settings,
         analysis,
         spreads,

@@ -30,9 +30,10 @@ pub(super) struct Options {
     /// The trace and the placement of this job of the experiment, counted from 0.
     #[arg(long, value_name = "N", conflicts_with_all = ["pattern", "ranks", "hosts", "nodes", "subset"])]
     job: Option<usize>,
-    /// A second pattern on the other ranks at the same time; --part ranks are those of the first.
+    /// A second pattern on the other ranks at the same time; --part ranks are those of the first. Given several times,
+    /// the patterns are compared.
     #[arg(long, value_name = "PATTERN", value_parser = Pattern::parse, requires = "part")]
-    against: Option<Pattern>,
+    against: Vec<Pattern>,
     /// Ranks of the first of two patterns.
     #[arg(long, value_name = "N", requires = "against")]
     part: Option<u32>,
@@ -91,11 +92,33 @@ enum PathName {
 }
 
 impl Options {
+    /// The second patterns that a network is analysed with, and what the results are called.
+    pub(super) fn companions(
+        &self,
+        network: &str,
+        several: bool,
+    ) -> Vec<(String, Option<&Pattern>)> {
+        let label = |against: &Pattern| match (self.against.len(), several) {
+            (1, _) => network.to_owned(),
+            (_, false) => format!("against {against}"),
+            (_, true) => format!("{network}, against {against}"),
+        };
+        match self.against.is_empty() {
+            true => vec![(network.to_owned(), None)],
+            false => self
+                .against
+                .iter()
+                .map(|against| (label(against), Some(against)))
+                .collect(),
+        }
+    }
+
     /// The settings for a network.
     pub(super) fn settings(
         &self,
         args: &CongestionArgs,
         candidate: &Candidate,
+        against: Option<&Pattern>,
         count_cables: bool,
         stopped: &(dyn Fn() -> bool + Sync),
     ) -> Result<Settings, CliError> {
@@ -115,7 +138,7 @@ impl Options {
             (None, None) => have,
         };
         // A second pattern needs ranks of its own.
-        let ranks = match (self.ranks, &self.against) {
+        let ranks = match (self.ranks, against) {
             (None, Some(_)) => have,
             _ => ranks,
         };
@@ -123,7 +146,7 @@ impl Options {
             Some(given) => Pattern::Given(Arc::new(given)),
             None => self.pattern.clone(),
         };
-        let pattern = match (&self.against, self.part) {
+        let pattern = match (against, self.part) {
             (Some(second), Some(ranks)) => Pattern::Versus(Box::new(Versus {
                 first: pattern,
                 second: second.clone(),

@@ -2,7 +2,7 @@
 
 use super::candidates::{Damage, Deadlock};
 use super::{Analysed, CongestionArgs};
-use flitwise::oblivious::{Network, NodeKind, Spread};
+use flitwise::oblivious::{Network, NodeKind, Pattern, Spread};
 use flitwise::results::write_table;
 use flitwise::units::human_count;
 use std::fmt::Write;
@@ -90,7 +90,7 @@ fn head(out: &mut String, one: &Analysed) {
     row(
         out,
         "network",
-        &format!("{}: {}", one.candidate.label, size(&one.candidate.network)),
+        &format!("{}: {}", one.label, size(&one.candidate.network)),
     );
     let survey = &one.candidate.survey;
     let mut routes = format!("{} pairs", human_count(survey.pairs));
@@ -263,10 +263,26 @@ fn congestions(out: &mut String, one: &Analysed) {
 /// Candidates side by side.
 fn compare(out: &mut String, results: &[Analysed]) {
     let Some(first) = results.first() else { return };
-    let _ = writeln!(out, "{:<11} {}", "pattern", pattern(first));
+    let differ = results
+        .iter()
+        .any(|one| one.settings.pattern != first.settings.pattern);
+    match &first.settings.pattern {
+        Pattern::Versus(both) if differ => {
+            let _ = writeln!(
+                out,
+                "{:<11} {} on {} ranks",
+                "pattern",
+                both.first,
+                human_count(both.ranks.into())
+            );
+        }
+        _ => {
+            let _ = writeln!(out, "{:<11} {}", "pattern", pattern(first));
+        }
+    }
     let _ = writeln!(out, "{:<11} {}", "runs", runs(first));
     let mut table = vec![vec![String::new()]];
-    table[0].extend(results.iter().map(|one| one.candidate.label.clone()));
+    table[0].extend(results.iter().map(|one| one.label.clone()));
     let mut row = |name: &str, cell: &dyn Fn(&Analysed) -> String| {
         let cells = std::iter::once(name.to_owned()).chain(results.iter().map(cell));
         table.push(cells.collect());
@@ -342,7 +358,7 @@ fn cables(out: &mut String, one: &Analysed, most: usize, named: bool) {
         return;
     }
     if named {
-        let _ = writeln!(out, "\n{}", one.candidate.label);
+        let _ = writeln!(out, "\n{}", one.label);
     }
     let levels = levels_in_all(one);
     let graph = &one.candidate.network.graph;
