@@ -10,7 +10,7 @@ use super::{
 };
 use anyhow::Context;
 use clap::Args;
-use flitwise::config::{self, Base, Study};
+use flitwise::config::{self, Base, Plan, Study};
 use flitwise::results::{
     COMMAND_FILE, MissingFeature, SeriesFiles, curve_csv, curve_svg, is_series_file, result_json,
     summary, write_distributions, write_link_files,
@@ -138,14 +138,10 @@ fn run_many(args: &RunArgs) -> Result<(), CliError> {
     super::study::execute(study, &options)
 }
 
-pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
-    if args.seeds.is_some() || !args.vary.is_empty() || args.until_ci.is_some() {
-        return run_many(args);
-    }
+/// The plan of the experiment with these `sets`.
+fn plan(args: &RunArgs, sets: &[String]) -> Result<Plan, CliError> {
     let file = args.experiment.as_path();
-    let mut sets = args.sets.clone();
-    sets.extend(args.seed.map(|seed| format!("seed={seed}")));
-    let mut plan = config::load(file, &sets).map_err(|e| {
+    let mut plan = config::load(file, sets).map_err(|e| {
         let trace = bare_trace::instead_of_experiment(file);
         trace.unwrap_or_else(|| bad_config(Some(file), &e))
     })?;
@@ -159,6 +155,17 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
                 .into(),
         ));
     }
+    Ok(plan)
+}
+
+pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
+    if args.seeds.is_some() || !args.vary.is_empty() || args.until_ci.is_some() {
+        return run_many(args);
+    }
+    let file = args.experiment.as_path();
+    let mut sets = args.sets.clone();
+    sets.extend(args.seed.map(|seed| format!("seed={seed}")));
+    let plan = plan(args, &sets)?;
     let target = |dir| Target::new(dir, &plan, file, args.force);
     let target = args.out.as_deref().map(target).transpose()?;
     if let Some(warning) = fabric::warning(&plan.experiment.fabric, file, &args.sets) {
@@ -205,14 +212,12 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
         (false, false) => print(&text),
         (false, true) => Ok(()),
     };
-    if let (Some(names), Some(dir)) = (written?, &args.out)
-        && !args.quiet
-        && !args.json
-    {
+    let quiet = args.quiet || args.json;
+    if let (Some(names), Some(dir), false) = (written?, &args.out, quiet) {
         tell(format_args!("wrote {}: {}", dir.display(), listed(&names)));
     }
     drawn?;
-    args.timeline.say_written(args.quiet || args.json);
+    args.timeline.say_written(quiet);
     // A terminal that was closed takes no results.
     outcome_of(&result.status(&plan)).and(printed)
 }
@@ -226,7 +231,7 @@ pub(super) fn failed(e: &RunError, file: &Path, sets: &[String]) -> CliError {
 fn write(
     part: Part,
     series: Option<SeriesFiles<'_>>,
-    plan: &config::Plan,
+    plan: &Plan,
     result: &RunResult,
     json: &Value,
     summary: &str,
@@ -242,7 +247,7 @@ fn write(
 /// Writes the files that every result has into `dir`.
 pub(super) fn write_result(
     dir: &Path,
-    plan: &config::Plan,
+    plan: &Plan,
     result: &RunResult,
     json: &Value,
     summary: &str,
@@ -303,7 +308,7 @@ pub(super) fn outcome_of(status: &Status) -> Result<(), CliError> {
 }
 
 /// The figure of a curve. A build without figures says so, and has no file for it.
-fn curve_figure(plan: &config::Plan, result: &RunResult) -> anyhow::Result<Option<String>> {
+fn curve_figure(plan: &Plan, result: &RunResult) -> anyhow::Result<Option<String>> {
     match curve_svg(plan, result) {
         Ok(svg) => Ok(Some(svg)),
         Err(e) if e.is::<MissingFeature>() => {
@@ -316,7 +321,7 @@ fn curve_figure(plan: &config::Plan, result: &RunResult) -> anyhow::Result<Optio
 
 /// The files of the time series, if there are any and `--out` says where to.
 fn series_files<'a>(
-    plan: &'a config::Plan,
+    plan: &'a Plan,
     out: Option<&Path>,
 ) -> Result<Option<SeriesFiles<'a>>, CliError> {
     match (&plan.series, out) {

@@ -20,7 +20,7 @@ const LEVELS_AT_A_TIME: u32 = 64;
 /// What is analysed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Who sends to whom.
+    /// The pairs.
     pub pattern: Pattern,
     /// Which rank is where.
     pub mapping: Mapping,
@@ -99,7 +99,7 @@ impl Settings {
     /// Whether the pattern and the mapping fit the network.
     ///
     /// # Errors
-    /// If there are fewer hosts than ranks, the pattern does not work with so many, or it has no such level.
+    /// If there are fewer hosts than ranks, the pattern does not take this number of ranks, or it has no such level.
     pub fn check(&self, network: &Network) -> Result<(), String> {
         self.mapping.check(&network.graph)?;
         self.pattern.check(self.mapping.ranks)?;
@@ -223,14 +223,10 @@ fn units(settings: &Settings, runs: Range<u64>) -> Vec<Unit> {
             }
         });
         // A pattern without a level has a run nonetheless.
-        let empty = levels_are_none(settings).then_some(Unit { run, levels: 0..0 });
+        let empty = levels.is_empty().then_some(Unit { run, levels: 0..0 });
         blocks.chain(empty)
     };
     runs.flat_map(of_run).collect()
-}
-
-fn levels_are_none(settings: &Settings) -> bool {
-    settings.levels().is_empty()
 }
 
 impl Part {

@@ -7,16 +7,17 @@
 
 use super::graph::{EdgeId, HostId, NodeId};
 use super::network::Network;
+use crate::fabric::analysis::graph as digraph;
 use std::collections::BTreeMap;
 
 /// Most edges of all routes together for which layers are computed.
 const MOST_STEPS: usize = 1 << 27;
 
 /// Waits between edges on one VL.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Dependencies {
-    /// By edge, the edges that a packet on it can wait for, ascending.
-    next: Vec<Vec<EdgeId>>,
+    /// From every edge to those that a packet on it can wait for.
+    waits: digraph::Graph,
 }
 
 impl Dependencies {
@@ -24,6 +25,7 @@ impl Dependencies {
     #[must_use]
     pub fn of(network: &Network) -> Self {
         let graph = &network.graph;
+        // By edge, the edges that a packet on it can wait for, ascending.
         let mut next: Vec<Vec<EdgeId>> = vec![Vec::new(); graph.edges().len()];
         let mut seen = vec![usize::MAX; graph.nodes().len()];
         for dst in HostId::all(graph.host_count()) {
@@ -48,24 +50,28 @@ impl Dependencies {
                 }
             }
         }
-        Self { next }
+        let waits = (0..).zip(&next);
+        let waits = waits.flat_map(|(edge, next)| next.iter().map(move |to| (edge, to.get())));
+        Self {
+            waits: digraph::Graph::new(next.len(), waits.collect()),
+        }
     }
 
     /// Number of waits.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.next.iter().map(Vec::len).sum()
+        self.waits.edges()
     }
 
-    /// A cycle: edges of which each waits for the next, and the last for the first. `None` if there is none.
+    /// A short cycle: edges of which each waits for the next, and the last for the first. `None` if there is none.
     #[must_use]
     pub fn cycle(&self) -> Option<Vec<EdgeId>> {
-        let mut search = Search::new(self.next.len());
-        search.cycle(|edge, at| self.next[edge.index()].get(at).copied())
+        let cycle = self.waits.cycle()?;
+        Some(cycle.into_iter().map(EdgeId::new).collect())
     }
 }
 
-/// A depth-first search for a cycle.
+/// A depth-first search for one cycle after the other, while waits are taken away.
 struct Search {
     /// 0: not seen, 1: on the present path, 2: on no cycle.
     state: Vec<u8>,

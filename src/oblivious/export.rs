@@ -131,7 +131,7 @@ impl Graph {
             );
             return Err(NetworkError::at(0, problem));
         }
-        let from_switch = |edge: &&Edge| self.host_at(edge.from).is_none();
+        let from_switch = |edge: &&Edge| self.is_switch(edge.from);
         let ports = self
             .edges()
             .iter()

@@ -1,6 +1,6 @@
 //! Failed cables and switches.
 
-use super::graph::{EdgeId, Graph, GraphBuilder, HostId, NetworkError, NodeId, NodeKind};
+use super::graph::{EdgeId, Graph, GraphBuilder, HostId, NetworkError, NodeId};
 use super::network::Network;
 use super::tables::Tables;
 use crate::random::{Purpose, Stream};
@@ -16,9 +16,9 @@ pub enum Failure {
     Port(String, u32),
     /// Cables between two nodes: all, or one of them, counted from 1.
     Between(String, String, Option<usize>),
-    /// That many cables between switches, drawn at random.
+    /// A number of cables between switches, drawn at random.
     RandomLinks(u32),
-    /// That many switches, drawn at random among those without hosts, or among all if all have hosts.
+    /// A number of switches, drawn at random among the switches without hosts, or among all if all have hosts.
     RandomSwitches(u32),
 }
 
@@ -90,7 +90,7 @@ impl Damaged {
     /// What is left of `graph` after `failures`; `seed` decides about random ones.
     ///
     /// # Errors
-    /// If there is no such node or cable, there are not so many, or no host is left.
+    /// If there is no such node or cable, there are fewer than asked for, or no host is left.
     pub fn of(graph: &Graph, failures: &[Failure], seed: u64) -> Result<Self, String> {
         let mut gone = Gone::default();
         let mut stream = Stream::new(seed, Purpose::Failures, [0, 0]);
@@ -204,81 +204,67 @@ impl Gone {
 
     fn add(&mut self, graph: &Graph, failure: &Failure, stream: &mut Stream) -> Result<(), String> {
         match failure {
-            Failure::Switch(name) => {
-                let node = find(graph, name)?;
-                if graph.host_at(node).is_some() {
-                    return Err(format!("`{name}` is a host; only switches and cables fail"));
-                }
-                self.nodes.insert(node);
-            }
+            Failure::Switch(name) => self.nodes.extend([switch(graph, name)?]),
             Failure::Port(name, port) => {
-                let node = find(graph, name)?;
-                let edge = graph
-                    .edges_of(node)
-                    .find(|&edge| graph.edge(edge).port == *port);
+                let mut edges = graph.edges_of(find(graph, name)?);
+                let edge = edges.find(|&edge| graph.edge(edge).port == *port);
                 let edge = edge.ok_or_else(|| format!("port {port} of {name} has no cable"))?;
                 self.cut(graph, edge);
             }
             Failure::Between(a, b, number) => {
-                let [from, to] = [find(graph, a)?, find(graph, b)?];
-                let between: Vec<EdgeId> = graph
-                    .edges_of(from)
-                    .filter(|&e| graph.edge(e).to == to)
-                    .collect();
-                let chosen = match number {
-                    None => &between[..],
-                    Some(number) => between.get(number - 1..*number).unwrap_or_default(),
-                };
-                if chosen.is_empty() {
-                    return Err(format!(
-                        "there are {} cables between {a} and {b}",
-                        between.len()
-                    ));
-                }
-                for &edge in chosen {
+                for edge in between(graph, [a, b], *number)? {
                     self.cut(graph, edge);
                 }
             }
             Failure::RandomLinks(count) => {
-                let between = |&id: &EdgeId| {
-                    let edge = graph.edge(id);
-                    let switches = [edge.from, edge.to]
-                        .iter()
-                        .all(|&node| graph.host_at(node).is_none());
-                    switches && id < edge.reverse && self.leaves(graph, id)
+                let stays = |&id: &EdgeId| {
+                    graph.is_between_switches(id)
+                        && id < graph.edge(id).reverse
+                        && self.leaves(graph, id)
                 };
-                let links: Vec<EdgeId> = EdgeId::all(graph.edges().len() as u32)
-                    .filter(between)
-                    .collect();
-                for edge in draw(links, *count, "cables between switches", stream)? {
+                let links = EdgeId::all(graph.edges().len() as u32).filter(stays);
+                for edge in draw(links.collect(), *count, "cables between switches", stream)? {
                     self.cut(graph, edge);
                 }
             }
             Failure::RandomSwitches(count) => {
-                let all = NodeId::all(graph.nodes().len() as u32);
-                let alive = |&node: &NodeId| {
-                    graph.node(node).kind == NodeKind::Switch && !self.nodes.contains(&node)
+                let alive = graph.switches().filter(|node| !self.nodes.contains(node));
+                let has_host = |node: &NodeId| {
+                    let mut edges = graph.edges_of(*node);
+                    edges.any(|edge| !graph.is_switch(graph.edge(edge).to))
                 };
-                let switches: Vec<NodeId> = all.filter(alive).collect();
-                let has_host = |&node: &NodeId| {
-                    graph
-                        .edges_of(node)
-                        .any(|e| graph.host_at(graph.edge(e).to).is_some())
-                };
-                let without: Vec<NodeId> = switches
-                    .iter()
-                    .copied()
-                    .filter(|node| !has_host(node))
-                    .collect();
-                let pool = if without.is_empty() {
-                    switches
-                } else {
-                    without
-                };
+                let (with, without): (Vec<_>, Vec<_>) = alive.partition(has_host);
+                let pool = if without.is_empty() { with } else { without };
                 self.nodes.extend(draw(pool, *count, "switches", stream)?);
             }
         }
         Ok(())
+    }
+}
+
+fn switch(graph: &Graph, name: &str) -> Result<NodeId, String> {
+    let node = find(graph, name)?;
+    match graph.is_switch(node) {
+        true => Ok(node),
+        false => Err(format!("`{name}` is a host; only switches and cables fail")),
+    }
+}
+
+/// The cables between two nodes: all, or the one with this number, from 1.
+fn between(graph: &Graph, [a, b]: [&str; 2], number: Option<usize>) -> Result<Vec<EdgeId>, String> {
+    let [from, to] = [find(graph, a)?, find(graph, b)?];
+    let edges = graph.edges_of(from);
+    let all: Vec<EdgeId> = edges.filter(|&e| graph.edge(e).to == to).collect();
+    let chosen = match number {
+        None => &all[..],
+        Some(number) => all.get(number - 1..number).unwrap_or_default(),
+    };
+    match chosen.is_empty() {
+        true => Err(format!(
+            "there are {} cables between {a} and {b}",
+            all.len()
+        )),
+        false => Ok(chosen.to_vec()),
     }
 }
 
@@ -300,13 +286,12 @@ fn draw<T>(
 }
 
 fn find(graph: &Graph, name: &str) -> Result<NodeId, String> {
-    let all = NodeId::all(graph.nodes().len() as u32);
-    let mut named = all.clone().filter(|&node| graph.node(node).name == name);
+    let mut named =
+        NodeId::all(graph.nodes().len() as u32).filter(|&node| graph.node(node).name == name);
     if let Some(node) = named.next() {
         return Ok(node);
     }
-    let first = all.into_iter().find(|&node| graph.host_at(node).is_none());
-    let example = first.map_or(String::new(), |node| {
+    let example = graph.switches().next().map_or(String::new(), |node| {
         format!("; a switch is called `{}`", graph.node(node).name)
     });
     Err(format!("the network has no `{name}`{example}"))

@@ -179,6 +179,32 @@ impl Graph {
         EdgeId::within(first..end)
     }
 
+    /// The name of `host`.
+    #[must_use]
+    pub fn host_name(&self, host: HostId) -> &str {
+        &self.node(self.node_of(host)).name
+    }
+
+    /// True for a switch.
+    #[inline]
+    #[must_use]
+    pub fn is_switch(&self, node: NodeId) -> bool {
+        self.host_of[node.index()] == u32::MAX
+    }
+
+    /// All switches, by id.
+    pub fn switches(&self) -> impl DoubleEndedIterator<Item = NodeId> + Clone + '_ {
+        NodeId::all(self.nodes.len() as u32).filter(|&node| self.is_switch(node))
+    }
+
+    /// True for an edge from a switch to a switch.
+    #[inline]
+    #[must_use]
+    pub fn is_between_switches(&self, edge: EdgeId) -> bool {
+        let Edge { from, to, .. } = *self.edge(edge);
+        self.is_switch(from) && self.is_switch(to)
+    }
+
     /// The only edge that leaves `host`.
     #[inline]
     #[must_use]

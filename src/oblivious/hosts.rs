@@ -20,7 +20,7 @@ impl<'a> HostNames<'a> {
     pub fn new(graph: &'a Graph) -> Self {
         let mut by_name = BTreeMap::new();
         let hosts = || HostId::all(graph.host_count());
-        let name = |host| graph.node(graph.node_of(host)).name.as_str();
+        let name = |host| graph.host_name(host);
         for host in hosts() {
             let first = name(host).split_whitespace().next().unwrap_or("");
             let entry = by_name.entry(first).or_insert(Some(host));

@@ -63,13 +63,9 @@ impl Survey {
     #[must_use]
     pub fn between_switches(&self, network: &Network) -> Option<(u64, u64, usize)> {
         let graph = &network.graph;
-        let inner = (graph.edges().iter().zip(&self.routes_on)).filter(|(edge, _)| {
-            graph
-                .host_at(edge.from)
-                .or(graph.host_at(edge.to))
-                .is_none()
-        });
-        let routes = inner.map(|(_, &routes)| routes);
+        let inner =
+            EdgeId::all(graph.edges().len() as u32).filter(|&edge| graph.is_between_switches(edge));
+        let routes = inner.map(|edge| self.routes_on[edge.index()]);
         let used = routes.clone().filter(|&routes| routes > 0).count();
         Some((routes.clone().min()?, routes.max()?, used))
     }

@@ -41,10 +41,9 @@ pub struct Walker<'a> {
     routes: Vec<EdgeId>,
     /// End of the route of every pair in `routes`.
     ends: Vec<u32>,
+    /// Whether the level that was counted last has its routes in `routes`.
     kept: bool,
     load: Vec<u64>,
-    /// Edges with a load, if routes are not kept.
-    clear_all: bool,
     lost: u64,
 }
 
@@ -71,7 +70,6 @@ impl<'a> Walker<'a> {
             ends: Vec::new(),
             kept: true,
             load: vec![0; network.graph.edges().len()],
-            clear_all: false,
             lost: 0,
         }
     }
@@ -80,7 +78,6 @@ impl<'a> Walker<'a> {
     pub fn count(&mut self, level: &Level, hosts: &[HostId]) {
         self.forget();
         self.kept = level.pairs.len() <= MOST_KEPT;
-        self.clear_all = !self.kept;
         for (at, &pair) in level.pairs.iter().enumerate() {
             let begin = match self.kept {
                 true => self.routes.len(),
@@ -138,20 +135,14 @@ impl<'a> Walker<'a> {
         self.lost
     }
 
-    /// Edges of kept routes, with repetitions; `None` if the last level was too large to keep them.
-    #[must_use]
-    pub fn touched(&self) -> Option<&[EdgeId]> {
-        self.kept.then_some(&self.routes)
-    }
-
     fn forget(&mut self) {
-        match self.clear_all {
-            true => self.load.fill(0),
-            false => {
+        match self.kept {
+            true => {
                 for edge in &self.routes {
                     self.load[edge.index()] = 0;
                 }
             }
+            false => self.load.fill(0),
         }
         self.routes.clear();
         self.ends.clear();

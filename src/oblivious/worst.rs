@@ -24,8 +24,6 @@ pub struct WorstCase {
     pub congestion: u32,
     /// No permutation has a larger congestion than this.
     pub bound: u32,
-    /// By edge: at most that many connections of a permutation cross it.
-    pub bounds: Vec<u32>,
 }
 
 impl WorstCase {
@@ -40,7 +38,7 @@ impl WorstCase {
     pub fn of(network: &Network, path: PathChoice) -> Self {
         let bounds = bounds(network, path);
         let mut order: Vec<EdgeId> = EdgeId::all(bounds.len() as u32)
-            .filter(|&edge| between_switches(network, edge))
+            .filter(|&edge| network.graph.is_between_switches(edge))
             .collect();
         order.sort_by_key(|edge| (std::cmp::Reverse(bounds[edge.index()]), *edge));
         let bound = order.first().map_or(0, |edge| bounds[edge.index()]);
@@ -70,15 +68,8 @@ impl WorstCase {
             edge,
             congestion,
             bound: congestion.max(unknown).min(bound),
-            bounds,
         }
     }
-}
-
-fn between_switches(network: &Network, edge: EdgeId) -> bool {
-    let graph = &network.graph;
-    let edge = graph.edge(edge);
-    graph.host_at(edge.from).is_none() && graph.host_at(edge.to).is_none()
 }
 
 /// min(sources, destinations) of every edge.

@@ -1,4 +1,4 @@
-//! Who sends how many bytes to whom in a trace: its communication matrix, collectives included.
+//! The communication matrix of a trace: the bytes that each rank sends to each other one, collectives included.
 
 use super::reference::replay_on_ideal_network;
 use super::simulate::Stopped;

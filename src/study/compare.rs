@@ -70,18 +70,7 @@ struct Group {
 /// If a directory has no study, one study varies what the other has no axis for, or nothing can be paired.
 pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
     let (before, after) = (read(dir)?, read(other)?);
-    for (one, its_dir, another, that_dir) in
-        [(&before, dir, &after, other), (&after, other, &before, dir)]
-    {
-        if let Some((axis, values)) = unshared(one, another) {
-            bail!(
-                "`{}` has runs with {axis} = {values}, and `{}` has no axis of that name; compare studies with \
-                 the same axes",
-                its_dir.display(),
-                that_dir.display()
-            );
-        }
-    }
+    refuse_unshared([(&before, dir), (&after, other)])?;
     let shared = before.axes.iter().filter(|axis| after.axes.contains(axis));
     let shared: Vec<&str> = shared.map(String::as_str).collect();
     let groups = paired(&before.rows, &after.rows, &shared);
@@ -107,29 +96,11 @@ pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
     header.extend([format!("{title}, first"), format!("{title}, second")]);
     header.extend(["difference (%)", "slowdown (percentage points)"].map(String::from));
     let mut rows = vec![header];
-    for group in &groups {
-        let of = |column: &str, value: &dyn Fn(f64, f64) -> f64| {
-            let pairs = group.pairs.iter();
-            let values =
-                pairs.filter_map(|(a, b)| Some(value(a[column].as_f64()?, b[column].as_f64()?)));
-            Mean::of(&values.filter(|value| value.is_finite()).collect::<Vec<_>>())
-        };
-        let mut row = group.labels.clone();
-        if row.len() + 5 < rows[0].len() {
-            let load = group
-                .pairs
-                .first()
-                .and_then(|(row, _)| row["load"].as_str());
-            row.push(load.unwrap_or("-").to_owned());
-        }
-        row.push(group.pairs.len().to_string());
-        row.push(with_interval(of(column, &|a, _| a * factor), 3));
-        row.push(with_interval(of(column, &|_, b| b * factor), 3));
-        row.push(difference_text(of(column, &|a, b| 100.0 * (b - a) / a)));
-        let points = |a: f64, b: f64| 100.0 * (b - a);
-        row.push(difference_text(of(MEASURES[SLOWDOWN].0, &points)));
-        rows.push(row);
-    }
+    rows.extend(
+        groups
+            .iter()
+            .map(|group| group.row(loads || shared.is_empty(), (column, factor))),
+    );
     let mut text = format!(
         "{} (second) against {} (first), paired by seed\n",
         other.display(),
@@ -138,6 +109,45 @@ pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
     // Writing to a String succeeds.
     let _ = write_table(&mut text, &rows);
     Ok(text)
+}
+
+/// Refuses studies of which one has runs that the other has no axis for.
+fn refuse_unshared([one, other]: [(&Read, &Path); 2]) -> anyhow::Result<()> {
+    for ((study, dir), (another, that_dir)) in [(one, other), (other, one)] {
+        if let Some((axis, values)) = unshared(study, another) {
+            bail!(
+                "`{}` has runs with {axis} = {values}, and `{}` has no axis of that name; compare studies with \
+                 the same axes",
+                dir.display(),
+                that_dir.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+impl Group {
+    /// A row of the table, with the load if the table has one; `column`, times `factor`, is what is compared.
+    fn row(&self, with_load: bool, (column, factor): (&str, f64)) -> Vec<String> {
+        let of = |column: &str, value: &dyn Fn(f64, f64) -> f64| {
+            let pairs = self.pairs.iter();
+            let values =
+                pairs.filter_map(|(a, b)| Some(value(a[column].as_f64()?, b[column].as_f64()?)));
+            Mean::of(&values.filter(|value| value.is_finite()).collect::<Vec<_>>())
+        };
+        let mut row = self.labels.clone();
+        if with_load {
+            let load = (self.pairs.first()).and_then(|(row, _)| row["load"].as_str());
+            row.push(load.unwrap_or("-").to_owned());
+        }
+        row.push(self.pairs.len().to_string());
+        row.push(with_interval(of(column, &|a, _| a * factor), 3));
+        row.push(with_interval(of(column, &|_, b| b * factor), 3));
+        row.push(difference_text(of(column, &|a, b| 100.0 * (b - a) / a)));
+        let points = |a: f64, b: f64| 100.0 * (b - a);
+        row.push(difference_text(of(MEASURES[SLOWDOWN].0, &points)));
+        row
+    }
 }
 
 /// Pairs in the order of the first study.

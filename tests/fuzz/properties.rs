@@ -254,25 +254,7 @@ pub fn infiniband_dumps(data: &[u8]) {
     let vls_read = below_an_empty_line(vls, VlTables::parse, |_| ());
 
     let dir = tempfile::tempdir().unwrap();
-    // SL-to-VL tables give every level its VLs; without them one level is enough.
-    let levels = match vls.is_empty() {
-        true => "background = [{ rate = 0.1 }]\n",
-        false => {
-            "background = [{ rate = 0.1, sl = \"A\" }]\n\
-             [qos]\nservice_levels = [{ name = \"A\" }, { name = \"B\" }]\n"
-        }
-    };
-    let mut experiment = format!(
-        "{levels}[fabric]\nkind = \"voq\"\nnic_sink = \"128KiB\"\ninput_buffer = \"128KiB\"\n\
-         topology = {{ kind = \"ibnetdiscover\", file = \"cables\" }}\n"
-    );
-    std::fs::write(dir.path().join("cables"), cables).unwrap();
-    for (key, part) in [("forwarding", tables), ("sl2vl", vls)] {
-        if !part.is_empty() {
-            std::fs::write(dir.path().join(key), part).unwrap();
-            experiment += &format!("{key} = \"{key}\"\n");
-        }
-    }
+    let experiment = experiment_of_dumps(dir.path(), [cables, tables, vls]);
     let resolve = || resolve_text("fuzz.toml", &experiment, dir.path(), &[]);
     let (first, again) = (resolve(), resolve());
     let plan = match (first, again) {
@@ -307,6 +289,30 @@ pub fn infiniband_dumps(data: &[u8]) {
     assert_eq!(routes.connected(), routes.pairs);
     let cycle = ChannelGraph::new(spec, &routes).unwrap().cycle();
     assert!(cycle.is_none_or(|channels| !channels.is_empty()));
+}
+
+/// An experiment on the subnet of these dumps, which become files in `dir`.
+fn experiment_of_dumps(dir: &Path, [cables, tables, vls]: [&str; 3]) -> String {
+    // SL-to-VL tables give every level its VLs; without them one level is enough.
+    let levels = match vls.is_empty() {
+        true => "background = [{ rate = 0.1 }]\n",
+        false => {
+            "background = [{ rate = 0.1, sl = \"A\" }]\n\
+             [qos]\nservice_levels = [{ name = \"A\" }, { name = \"B\" }]\n"
+        }
+    };
+    let mut experiment = format!(
+        "{levels}[fabric]\nkind = \"voq\"\nnic_sink = \"128KiB\"\ninput_buffer = \"128KiB\"\n\
+         topology = {{ kind = \"ibnetdiscover\", file = \"cables\" }}\n"
+    );
+    std::fs::write(dir.join("cables"), cables).unwrap();
+    for (key, part) in [("forwarding", tables), ("sl2vl", vls)] {
+        if !part.is_empty() {
+            std::fs::write(dir.join(key), part).unwrap();
+            experiment += &format!("{key} = \"{key}\"\n");
+        }
+    }
+    experiment
 }
 
 /// What `parse` says of `text`, compared with what it says below an empty line; `moved` gives

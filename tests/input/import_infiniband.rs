@@ -1,6 +1,7 @@
 //! Fabrics described by `ibnetdiscover`, forwarding and SL-to-VL tables of `opensm`: real
 //! ones, where they are installed, against values found independently, and small broken ones.
 
+use super::subnet::{End, Host, Subnet, Switch};
 use crate::common::data::data;
 use crate::common::ids::{hop, port_of};
 use crate::common::resolved::{fabric, refused};
@@ -164,20 +165,43 @@ fn real_tori_on_hierarchical_switches() {
     assert_eq!(cycle.map(|cycle| cycle.len()), Some(8));
 }
 
-const CABLES: &str = r#"Switch	8 "S-20"	# "leaf" base port 0 lid 6 lmc 0
-[1]	"H-10"[1](11) 		# "a" lid 1 4xSDR
-[5]	"S-21"[4]		# "spine" lid 7 4xSDR
+fn cables() -> String {
+    Subnet {
+        switches: &[
+            Switch {
+                name: "leaf",
+                lid: 6,
+            },
+            Switch {
+                name: "spine",
+                lid: 7,
+            },
+        ],
+        hosts: &[
+            Host {
+                name: "a",
+                port_guid: 0x11,
+                ports: 1,
+                lid: 1,
+                lmc: 0,
+            },
+            Host {
+                name: "b",
+                port_guid: 0x13,
+                ports: 2,
+                lid: 2,
+                lmc: 0,
+            },
+        ],
+        cables: &[
+            ([End::Switch(0, 1), End::Host(0, 1)], "4xSDR"),
+            ([End::Switch(0, 5), End::Switch(1, 4)], "4xSDR"),
+            ([End::Switch(1, 1), End::Host(1, 2)], "4xSDR"),
+        ],
+    }
+    .text()
+}
 
-Switch	8 "S-21"	# "spine" base port 0 lid 7 lmc 0
-[1]	"H-11"[2](13) 		# "b" lid 2 4xSDR
-[4]	"S-20"[5]		# "leaf" lid 6 4xSDR
-
-Ca	2 "H-11"		# "b"
-[2](13) 	"S-21"[1]		# lid 2 lmc 0 "spine" lid 7 4xSDR
-
-Ca	1 "H-10"		# "a"
-[1](11) 	"S-20"[1]		# lid 1 lmc 0 "leaf" lid 6 4xSDR
-"#;
 const TABLES: &str = "Unicast lids [0-7] of switch Lid 6 guid 0x20 ('leaf'):\n\
     0x0001 001 # a\n0x0002 005 # b\n0x0006 000 # leaf\n3 lids dumped\n\
     Unicast lids [0-7] of switch Lid 7 guid 0x21 ('spine'):\n0x0001 004\n0x0002 001\n0x0007 000\n";
@@ -216,7 +240,7 @@ fn small(dir: &Path, cables: &str, tables: &str, vls: &str) -> String {
 #[test]
 fn nodes_are_numbered_by_guid_and_ports_from_zero() {
     let dir = tempfile::tempdir().unwrap();
-    let spec = fabric(&small(dir.path(), CABLES, TABLES, &vl_tables()));
+    let spec = fabric(&small(dir.path(), &cables(), TABLES, &vl_tables()));
     let t = &spec.topology;
     assert_eq!((t.nics(), t.switches()), (2, 2));
     let attachments: Vec<_> = t.nic_ids().map(|nic| t.attachment(nic)).collect();
@@ -250,7 +274,7 @@ fn nodes_are_numbered_by_guid_and_ports_from_zero() {
 fn a_switch_without_cables_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("cables");
-    std::fs::write(&file, format!("{CABLES}\nSwitch	8 \"S-22\"\n")).unwrap();
+    std::fs::write(&file, format!("{}\nSwitch	8 \"S-22\"\n", cables())).unwrap();
     let message = refused(&format!(
         "[fabric]\nkind = \"voq\"\ntopology = {{ kind = \"ibnetdiscover\", file = {:?} }}\n",
         file.display().to_string()
@@ -349,13 +373,13 @@ fn broken_files_are_refused_with_their_line() {
         ),
         (2, "0 0 : 0", "0 0 : ", "no table: there must be"),
     ] {
-        let mut texts = [CABLES.to_owned(), TABLES.to_owned(), vls.clone()];
+        let mut texts = [cables(), TABLES.to_owned(), vls.clone()];
         assert!(texts[file].contains(from), "{from}");
         texts[file] = texts[file].replacen(from, to, 1);
         let message = refused(&small(dir.path(), &texts[0], &texts[1], &texts[2]));
         assert!(message.contains(part), "{to}: {message}");
     }
-    let text = small(dir.path(), CABLES, TABLES, &vls);
+    let text = small(dir.path(), &cables(), TABLES, &vls);
     let gone = text.replace("cables", "nowhere");
     assert!(refused(&gone).contains("nowhere"), "{}", refused(&gone));
     // Tables name nodes by GUID, so they need the fabric.

@@ -1,6 +1,7 @@
 //! Networks for static analysis: ORCS's graphs, experiments, and dumps of subnets, and that broken ones are
 //! refused with file and line.
 
+use super::subnet::{End, Host, Subnet, Switch};
 use crate::common::data::data;
 use flitwise::config::{LoadedNetwork, NetworkSource, load_network};
 use flitwise::oblivious::{Graph, HostId, Lost, Network, NodeId};
@@ -134,24 +135,44 @@ fn graphs_that_are_no_network_are_refused_with_line_and_cure() {
     }
 }
 
-const CABLES: &str = r#"# Topology file
-vendid=0x0
-Switch	8 "S-20"	# "leaf" base port 0 lid 6 lmc 0
-[1]	"H-10"[1](11) 		# "a" lid 1 4xSDR
-[4]	"S-21"[5]		# "spine" lid 7 4xQDR
-[5]	"S-21"[4]		# "spine" lid 7 4xQDR
+fn cables() -> String {
+    let subnet = Subnet {
+        switches: &[
+            Switch {
+                name: "leaf",
+                lid: 6,
+            },
+            Switch {
+                name: "spine",
+                lid: 7,
+            },
+        ],
+        hosts: &[
+            Host {
+                name: "a",
+                port_guid: 0x11,
+                ports: 1,
+                lid: 1,
+                lmc: 0,
+            },
+            Host {
+                name: "b",
+                port_guid: 0x13,
+                ports: 2,
+                lid: 8,
+                lmc: 1,
+            },
+        ],
+        cables: &[
+            ([End::Switch(0, 1), End::Host(0, 1)], "4xSDR"),
+            ([End::Switch(0, 4), End::Switch(1, 5)], "4xQDR"),
+            ([End::Switch(0, 5), End::Switch(1, 4)], "4xQDR"),
+            ([End::Switch(1, 1), End::Host(1, 2)], "4xSDR"),
+        ],
+    };
+    format!("# Topology file\nvendid=0x0\n{}", subnet.text())
+}
 
-Switch	8 "S-21"	# "spine" base port 0 lid 7 lmc 0
-[1]	"H-11"[2](13) 		# "b" lid 8 4xSDR
-[4]	"S-20"[5]		# "leaf" lid 6 4xQDR
-[5]	"S-20"[4]		# "leaf" lid 6 4xQDR
-
-Ca	2 "H-11"		# "b"
-[2](13) 	"S-21"[1]		# lid 8 lmc 1 "spine" lid 7 4xSDR
-
-Ca	1 "H-10"		# "a"
-[1](11) 	"S-20"[1]		# lid 1 lmc 0 "leaf" lid 6 4xSDR
-"#;
 const TABLES: &str = "Unicast lids [0-9] of switch Lid 6 guid 0x20 ('leaf'):\n\
     0x0001 001 # a\n0x0006 000\n0x0008 004 # b\n0x0009 005 # b\n\
     Unicast lids [0-9] of switch Lid 7 guid 0x21 ('spine'):\n0x0001 004\n0x0007 000\n0x0008 001\n0x0009 001\n";
@@ -165,7 +186,7 @@ fn dumped(dir: &Path, cables: &str, tables: &str) -> Result<LoadedNetwork, Strin
 #[test]
 fn each_address_of_a_host_is_a_path() {
     let dir = tempfile::tempdir().unwrap();
-    let loaded = dumped(dir.path(), CABLES, TABLES).unwrap();
+    let loaded = dumped(dir.path(), &cables(), TABLES).unwrap();
     assert!(loaded.routed && loaded.source == NetworkSource::Discovery);
     assert_eq!(loaded.network.tables.paths(), 2);
     let to_b = |path| route(&loaded.network, 0, 1, path).unwrap();
@@ -210,7 +231,7 @@ fn missing_entries_are_noted_and_wrong_ones_refused() {
     let without = TABLES
         .replace("0x0009 005 # b\n", "")
         .replace("0x0009 001", "0x0009 255");
-    let loaded = dumped(dir.path(), CABLES, &without).unwrap();
+    let loaded = dumped(dir.path(), &cables(), &without).unwrap();
     let [note] = &loaded.notes[..] else {
         panic!("{:?}", loaded.notes);
     };
@@ -266,7 +287,7 @@ fn missing_entries_are_noted_and_wrong_ones_refused() {
             "does not lead back",
         ),
     ] {
-        let cables = CABLES.replace(cables.0, cables.1);
+        let cables = self::cables().replace(cables.0, cables.1);
         let tables = TABLES.replace(tables.0, tables.1);
         let message = dumped(dir.path(), &cables, &tables).unwrap_err();
         assert!(message.contains(part), "{message}\nnot\n{part}");

@@ -1,6 +1,7 @@
 //! What operators call the parts of their fabric: names, GUIDs and LIDs as input, speeds of links from a
 //! dump, and what a file says about itself.
 
+use super::subnet::{End, Host, Subnet, Switch};
 use flitwise::config::{experiment_hash, resolve_text};
 use flitwise::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use flitwise::fabric::stats::LinkEnd;
@@ -8,32 +9,37 @@ use flitwise::units::Ratio;
 use std::path::Path;
 
 /// Four hosts at two switches; the last host has a slower link, and one cable between the switches.
-const CABLES: &str = r#"Switch	8 "S-20"	# "leaf one" base port 0 lid 6 lmc 0
-[1]	"H-10"[1](11) 		# "n1 HCA-1" lid 1 4xEDR
-[2]	"H-11"[1](12) 		# "n2 HCA-1" lid 2 4xEDR
-[5]	"S-21"[4]		# "spine" lid 7 4xHDR
-[6]	"S-21"[5]		# "spine" lid 7 4xHDR
-[7]	"S-21"[6]		# "spine" lid 7 2xHDR
-
-Switch	8 "S-21"	# "spine" base port 0 lid 7 lmc 0
-[1]	"H-12"[1](13) 		# "n3 HCA-1" lid 3 4xEDR
-[2]	"H-13"[1](14) 		# "n4 HCA-1" lid 4 4xQDR
-[4]	"S-20"[5]		# "leaf one" lid 6 4xHDR
-[5]	"S-20"[6]		# "leaf one" lid 6 4xHDR
-[6]	"S-20"[7]		# "leaf one" lid 6 2xHDR
-
-Ca	1 "H-10"		# "n1 HCA-1"
-[1](11) 	"S-20"[1]		# lid 1 lmc 0 "leaf one" lid 6 4xEDR
-
-Ca	1 "H-11"		# "n2 HCA-1"
-[1](12) 	"S-20"[2]		# lid 2 lmc 0 "leaf one" lid 6 4xEDR
-
-Ca	1 "H-12"		# "n3 HCA-1"
-[1](13) 	"S-21"[1]		# lid 3 lmc 0 "spine" lid 7 4xEDR
-
-Ca	1 "H-13"		# "n4 HCA-1"
-[1](14) 	"S-21"[2]		# lid 4 lmc 0 "spine" lid 7 4xQDR
-"#;
+fn cables() -> String {
+    Subnet {
+        switches: &[
+            Switch {
+                name: "leaf one",
+                lid: 6,
+            },
+            Switch {
+                name: "spine",
+                lid: 7,
+            },
+        ],
+        hosts: &[1, 2, 3, 4].map(|n| Host {
+            name: ["n1 HCA-1", "n2 HCA-1", "n3 HCA-1", "n4 HCA-1"][n - 1],
+            port_guid: 0x10 + n as u64,
+            ports: 1,
+            lid: n as u16,
+            lmc: 0,
+        }),
+        cables: &[
+            ([End::Switch(0, 1), End::Host(0, 1)], "4xEDR"),
+            ([End::Switch(0, 2), End::Host(1, 1)], "4xEDR"),
+            ([End::Switch(1, 1), End::Host(2, 1)], "4xEDR"),
+            ([End::Switch(1, 2), End::Host(3, 1)], "4xQDR"),
+            ([End::Switch(0, 5), End::Switch(1, 4)], "4xHDR"),
+            ([End::Switch(0, 6), End::Switch(1, 5)], "4xHDR"),
+            ([End::Switch(0, 7), End::Switch(1, 6)], "2xHDR"),
+        ],
+    }
+    .text()
+}
 
 /// A trace of four ranks.
 const TRACE: &str = "VEF3 4 1 0 0 0 0 1000\n0 0 3 100 0 0 -1\n";
@@ -56,7 +62,7 @@ fn resolve(cables: &str, more: &str) -> Result<flitwise::config::Plan, String> {
 
 fn placed(placement: &str) -> Result<Vec<u32>, String> {
     let job = format!("[[job]]\ntrace = \"four.vef\"\n{placement}\n");
-    let plan = resolve(CABLES, &job)?;
+    let plan = resolve(&cables(), &job)?;
     let nics = plan.experiment.place(&[4]).map_err(|e| e.to_string())?;
     Ok(nics[0].iter().map(|nic| nic.get()).collect())
 }
@@ -110,14 +116,14 @@ fn a_topology_without_names_has_none() {
 #[test]
 fn parts_have_the_names_of_the_dump() {
     let flow = "[[background]]\nrate = 0.1\n";
-    let plan = resolve(CABLES, flow).unwrap();
+    let plan = resolve(&cables(), flow).unwrap();
     let names = plan.experiment.fabric.topology.names().unwrap();
     let at = SwitchPort::new(SwitchId::new(0), PortId::new(4));
     assert_eq!(names.end_label(at.into()), "leaf one port 5");
     assert_eq!(names.end_label(LinkEnd::Nic(NicId::new(3))), "n4 HCA-1");
     assert_eq!(names.switch(SwitchId::new(1)).unwrap().lid, Some(7));
     // Names decide nothing.
-    let renamed = resolve(&CABLES.replace("HCA-1", "mlx5_0"), flow).unwrap();
+    let renamed = resolve(&cables().replace("HCA-1", "mlx5_0"), flow).unwrap();
     assert_ne!(renamed.experiment.fabric.topology.names(), Some(names));
     let hash = |plan: &flitwise::config::Plan| experiment_hash(&plan.experiment);
     assert_eq!(hash(&renamed), hash(&plan));
@@ -166,11 +172,11 @@ const NAMED_KEYS: [[&str; 3]; 7] = [
 fn every_key_for_nics_switches_and_ports_takes_names() {
     for [named, numbered, mistaken] in NAMED_KEYS {
         let [named, numbered] = [named, numbered].map(|text| {
-            let plan = resolve(CABLES, text).unwrap_or_else(|e| panic!("{text}: {e}"));
+            let plan = resolve(&cables(), text).unwrap_or_else(|e| panic!("{text}: {e}"));
             experiment_hash(&plan.experiment)
         });
         assert_eq!(named, numbered, "{numbered}");
-        let message = resolve(CABLES, mistaken).unwrap_err();
+        let message = resolve(&cables(), mistaken).unwrap_err();
         let about =
             message.contains("no host is called") || message.contains("no switch is called");
         assert!(about && message.contains("test.toml:"), "{message}");
@@ -193,7 +199,8 @@ fn a_port_is_named_once() {
         (", device_port = 9", "there is no port 8 at a switch 1"),
     ] {
         let key = format!("link_speeds = [{{ switch = \"spine\"{port}, speed = \"SDR x4\" }}]");
-        let message = resolve(CABLES, &format!("{key}\n[[background]]\nrate = 0.1")).unwrap_err();
+        let message =
+            resolve(&cables(), &format!("{key}\n[[background]]\nrate = 0.1")).unwrap_err();
         assert!(message.contains(part), "{message}");
     }
     let single = "fabric.kind = \"voq\"\nfabric.topology = { kind = \"single\", nics = 4 }\n\
@@ -224,16 +231,16 @@ fn speeds(cables: &str, keys: &str) -> Result<[u64; 5], String> {
 
 #[test]
 fn links_have_the_speeds_of_the_dump_unless_keys_set_them() {
-    assert_eq!(speeds(CABLES, "").unwrap(), [100, 32, 200, 100, 100]);
+    assert_eq!(speeds(&cables(), "").unwrap(), [100, 32, 200, 100, 100]);
     let host = "host_link_speed = \"HDR\"";
-    assert_eq!(speeds(CABLES, host).unwrap(), [200, 200, 200, 100, 100]);
+    assert_eq!(speeds(&cables(), host).unwrap(), [200, 200, 200, 100, 100]);
     let link = "link_speed = \"NDR\"";
-    assert_eq!(speeds(CABLES, link).unwrap(), [100, 32, 400, 400, 400]);
+    assert_eq!(speeds(&cables(), link).unwrap(), [100, 32, 400, 400, 400]);
     // Of a link that is listed, at either end, the list decides.
     let listed = "link_speeds = [{ switch = 1, port = 5, speed = \"EDR x1\" }]";
-    assert_eq!(speeds(CABLES, listed).unwrap(), [100, 32, 200, 25, 25]);
+    assert_eq!(speeds(&cables(), listed).unwrap(), [100, 32, 200, 25, 25]);
     // Old tools print no speed: then the preset decides, here 40 Gb/s less the encoding.
-    let without: String = CABLES
+    let without: String = cables()
         .lines()
         .map(|line| match line.rsplit_once(' ') {
             Some((rest, word)) if word.contains("DR") => format!("{rest}\n"),
@@ -242,7 +249,7 @@ fn links_have_the_speeds_of_the_dump_unless_keys_set_them() {
         .collect();
     let usual = speeds(&without, "").unwrap();
     assert!(usual.iter().all(|&speed| speed == usual[0]), "{usual:?}");
-    let unknown = CABLES.replace("2xHDR", "4xXYZ");
+    let unknown = cables().replace("2xHDR", "4xXYZ");
     let message = speeds(&unknown, "").unwrap_err();
     assert!(message.contains("a link speed of `4xXYZ`"), "{message}");
     assert!(message.contains("set fabric.link_speed"), "{message}");

@@ -83,58 +83,42 @@ fn everything_of_the_language_that_can_be_read_is() {
 
 #[test]
 fn what_cannot_be_read_is_refused_with_line_and_cure() {
-    for (text, line, part) in [
-        ("", 1, "expected `digraph`, found the end of the file"),
-        ("\n[fabric]", 2, "expected `digraph`, found `[`"),
-        ("strict digraph {}", 1, "remove the word"),
-        ("graph { a -- b }", 1, "write `digraph`"),
-        ("digraph {\n a -- b }", 2, "write `->`"),
-        (
-            "digraph {\n a -> \n}",
-            3,
-            "expected the name of a node behind `->`, found `}`",
-        ),
-        ("digraph {\n a -> node }", 2, "found `node`, a keyword"),
-        ("digraph {\n a -> {b c} }", 2, "a subgraph as the end"),
-        ("digraph { {b c}\n -> a }", 2, "a subgraph as the end"),
-        (
-            "digraph {\n a -> b [comment=\"H1 ]\n}",
-            2,
-            "closing quotation mark",
-        ),
-        (
-            "digraph {\n a -> b [comment \"H1\"]\n}",
-            2,
-            "expected `=` behind",
-        ),
-        ("digraph {\n a -> b [comment=H1\n", 2, "`[` without its `]`"),
-        (
-            "digraph {\n a -> b [comment=\"a\" + \"b\"]\n}",
-            2,
-            "joined by `+`",
-        ),
-        ("digraph { /* a\n", 1, "without its `*/`"),
-        ("digraph { a [label=<b>", 1, "`[` without its `]`"),
-        ("digraph { a [label=<b ]", 1, "without its closing `>`"),
-        (
-            "digraph { a -> b",
-            1,
-            "expected a statement or `}`, found the end",
-        ),
-        ("digraph { a } \n b", 2, "expected the end of the file"),
-        (
-            "digraph { sw-1 }",
-            1,
-            "put names with signs into quotation marks",
-        ),
-        ("digraph { a \u{1} }", 1, "`\\u{1}` is no part"),
-        ("digraph { node }", 1, "needs quotation marks"),
-        ("digraph { a = ; }", 1, "expected a value"),
-        ("digraph { \"a\\", 1, "closing quotation mark"),
-    ] {
-        let e = Dot::parse(text).unwrap_err();
+    // Line | text | part of the message.
+    let cases = r#"
+1 |  | expected `digraph`, found the end of the file
+2 | \n[fabric] | expected `digraph`, found `[`
+1 | strict digraph {} | remove the word
+1 | graph { a -- b } | write `digraph`
+2 | digraph {\n a -- b } | write `->`
+3 | digraph {\n a -> \n} | expected the name of a node behind `->`, found `}`
+2 | digraph {\n a -> node } | found `node`, a keyword
+2 | digraph {\n a -> {b c} } | a subgraph as the end
+2 | digraph { {b c}\n -> a } | a subgraph as the end
+2 | digraph {\n a -> b [comment="H1 ]\n} | closing quotation mark
+2 | digraph {\n a -> b [comment "H1"]\n} | expected `=` behind
+2 | digraph {\n a -> b [comment=H1\n | `[` without its `]`
+2 | digraph {\n a -> b [comment="a" + "b"]\n} | joined by `+`
+1 | digraph { /* a\n | without its `*/`
+1 | digraph { a [label=<b> | `[` without its `]`
+1 | digraph { a [label=<b ] | without its closing `>`
+1 | digraph { a -> b | expected a statement or `}`, found the end
+2 | digraph { a } \n b | expected the end of the file
+1 | digraph { sw-1 } | put names with signs into quotation marks
+1 | digraph { a \u{1} } | `\u{1}` is no part
+1 | digraph { node } | needs quotation marks
+1 | digraph { a = ; } | expected a value
+1 | digraph { "a\ | closing quotation mark
+"#;
+    for case in cases.trim().lines() {
+        let (line, rest) = case.split_once(" | ").unwrap();
+        let (text, part) = rest.rsplit_once("| ").unwrap();
+        let text = text
+            .trim_end_matches(' ')
+            .replace("\\n", "\n")
+            .replace("\\u{1}", "\u{1}");
+        let e = Dot::parse(&text).unwrap_err();
         assert!(e.problem.contains(part), "{text}: {e}");
-        assert_eq!(e.line, line, "{text}: {e}");
+        assert_eq!(e.line.to_string(), line, "{text}: {e}");
     }
 }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Pattern and mapping.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// Who sends to whom: rand, null, bisect, bisect_fb_sym, tree, bruck, gather, scatter, ring, recdbl, Nneighbor,
+    /// Traffic pattern: rand, null, bisect, bisect_fb_sym, tree, bruck, gather, scatter, ring, recdbl, Nneighbor,
     /// shift, shift:N, alltoall, transpose, uniform.
     #[arg(short, long, default_value = "bisect", value_parser = Pattern::parse)]
     pattern: Pattern,
@@ -30,11 +30,11 @@ pub(super) struct Options {
     /// The trace and the placement of this job of the experiment, counted from 0.
     #[arg(long, value_name = "N", conflicts_with_all = ["pattern", "ranks", "hosts", "nodes", "subset"])]
     job: Option<usize>,
-    /// A second pattern on the other ranks at the same time; --part ranks are those of the first. Given several times,
-    /// the patterns are compared.
+    /// A second pattern at the same time: the first pattern has the first --part ranks, the second one all others. Given
+    /// several times, the second patterns are compared.
     #[arg(long, value_name = "PATTERN", value_parser = Pattern::parse, requires = "part")]
     against: Vec<Pattern>,
-    /// Ranks of the first of two patterns.
+    /// Number of ranks of the first of two patterns.
     #[arg(long, value_name = "N", requires = "against")]
     part: Option<u32>,
     /// Only this level of the pattern, counted from 0.
@@ -91,6 +91,27 @@ enum PathName {
     ByPair,
 }
 
+impl From<SubsetName> for Subset {
+    fn from(name: SubsetName) -> Self {
+        match name {
+            SubsetName::Random => Self::Random,
+            SubsetName::RandomEachRun => Self::RandomEachRun,
+            SubsetName::LinearBfs => Self::LinearBfs,
+            SubsetName::First => Self::First,
+        }
+    }
+}
+
+impl From<PathName> for PathChoice {
+    fn from(name: PathName) -> Self {
+        match name {
+            PathName::First => Self::First,
+            PathName::BySource => Self::BySource,
+            PathName::ByPair => Self::ByPair,
+        }
+    }
+}
+
 impl Options {
     /// The second patterns that a network is analysed with, and what the results are called.
     pub(super) fn companions(
@@ -142,10 +163,10 @@ impl Options {
             (None, Some(_)) => have,
             _ => ranks,
         };
-        let pattern = match given {
-            Some(given) => Pattern::Given(Arc::new(given)),
-            None => self.pattern.clone(),
-        };
+        let pattern = given.map_or_else(
+            || self.pattern.clone(),
+            |given| Pattern::Given(Arc::new(given)),
+        );
         let pattern = match (against, self.part) {
             (Some(second), Some(ranks)) => Pattern::Versus(Box::new(Versus {
                 first: pattern,
@@ -154,27 +175,16 @@ impl Options {
             })),
             _ => pattern,
         };
-        let subset = match (hosts, self.subset) {
-            (Some(hosts), _) => Subset::Listed(hosts),
-            (None, SubsetName::Random) => Subset::Random,
-            (None, SubsetName::RandomEachRun) => Subset::RandomEachRun,
-            (None, SubsetName::LinearBfs) => Subset::LinearBfs,
-            (None, SubsetName::First) => Subset::First,
-        };
         Ok(Settings {
             pattern,
             mapping: Mapping {
-                subset,
+                subset: hosts.map_or_else(|| self.subset.into(), Subset::Listed),
                 ranks,
                 shuffle: !self.in_order && self.job.is_none(),
             },
             seed: self.seed,
             level: self.level,
-            path: match self.path {
-                PathName::First => PathChoice::First,
-                PathName::BySource => PathChoice::BySource,
-                PathName::ByPair => PathChoice::ByPair,
-            },
+            path: self.path.into(),
             fair: self.fair,
             delay: match self.delay {
                 true => DelayPaths::All,

@@ -263,23 +263,14 @@ fn congestions(out: &mut String, one: &Analysed) {
 /// Candidates side by side.
 fn compare(out: &mut String, results: &[Analysed]) {
     let Some(first) = results.first() else { return };
-    let differ = results
-        .iter()
-        .any(|one| one.settings.pattern != first.settings.pattern);
-    match &first.settings.pattern {
+    let differ = (results.iter()).any(|one| one.settings.pattern != first.settings.pattern);
+    let sent = match &first.settings.pattern {
         Pattern::Versus(both) if differ => {
-            let _ = writeln!(
-                out,
-                "{:<11} {} on {} ranks",
-                "pattern",
-                both.first,
-                human_count(both.ranks.into())
-            );
+            format!("{} on {} ranks", both.first, human_count(both.ranks.into()))
         }
-        _ => {
-            let _ = writeln!(out, "{:<11} {}", "pattern", pattern(first));
-        }
-    }
+        _ => pattern(first),
+    };
+    let _ = writeln!(out, "{:<11} {sent}", "pattern");
     let _ = writeln!(out, "{:<11} {}", "runs", runs(first));
     let mut table = vec![vec![String::new()]];
     table[0].extend(results.iter().map(|one| one.label.clone()));
@@ -290,65 +281,76 @@ fn compare(out: &mut String, results: &[Analysed]) {
     row("pairs without a route", &|one| {
         human_count(one.candidate.survey.pairs - one.candidate.survey.connected())
     });
-    row("routes on a cable between switches", &|one| match one
-        .candidate
-        .survey
-        .between_switches(&one.candidate.network)
-    {
+    row("routes on a cable between switches", &routes_on_cables);
+    row("longest route, cables", &|one| {
+        let lengths = one.candidate.survey.by_edges.len();
+        lengths.saturating_sub(1).to_string()
+    });
+    if first.candidate.damage.is_some() {
+        row("routes changed or lost", &routes_changed);
+    }
+    if first.candidate.deadlock.is_some() {
+        row("VLs without a deadlock", &vls_without_deadlock);
+    }
+    for (at, (name, ..)) in rows(first).into_iter().enumerate() {
+        row(name, &|one| metric(one, at));
+    }
+    if first.worst.is_some() {
+        row("worst permutation", &worst);
+    }
+    let _ = write_table(out, &table);
+}
+
+/// What a table shows where there is no value.
+const NONE: &str = "-";
+
+fn routes_on_cables(one: &Analysed) -> String {
+    let survey = &one.candidate.survey;
+    match survey.between_switches(&one.candidate.network) {
         Some((least, most, _)) if least < most => {
             format!("{} to {}", human_count(least), human_count(most))
         }
         Some((least, ..)) => human_count(least),
-        None => "-".into(),
-    });
-    row("longest route, cables", &|one| {
-        one.candidate
-            .survey
-            .by_edges
-            .len()
-            .saturating_sub(1)
-            .to_string()
-    });
-    if first.candidate.damage.is_some() {
-        row("routes changed or lost", &|one| {
-            let damage = one.candidate.damage.as_ref();
-            damage
-                .and_then(|d| d.routes_changed)
-                .map_or("-".into(), human_count)
-        });
+        None => NONE.into(),
     }
-    if first.candidate.deadlock.is_some() {
-        row(
-            "VLs without a deadlock",
-            &|one| match &one.candidate.deadlock {
-                Some(Deadlock { cycle: None, .. }) => "1".into(),
-                Some(Deadlock {
-                    layers: Ok(layers), ..
-                }) => layers.count().to_string(),
-                _ => "-".into(),
-            },
-        );
+}
+
+fn routes_changed(one: &Analysed) -> String {
+    let damage = one.candidate.damage.as_ref();
+    let changed = damage.and_then(|damage| damage.routes_changed);
+    changed.map_or(NONE.into(), human_count)
+}
+
+/// Number of VLs with which the routes cannot deadlock.
+fn vls_without_deadlock(one: &Analysed) -> String {
+    match &one.candidate.deadlock {
+        Some(Deadlock { cycle: None, .. }) => "1".into(),
+        Some(Deadlock {
+            layers: Ok(layers), ..
+        }) => layers.count().to_string(),
+        _ => NONE.into(),
     }
-    for (at, (name, ..)) in rows(first).into_iter().enumerate() {
-        row(name, &|one| match rows(one).get(at) {
-            Some((_, s, scale, digits)) => {
-                let cell = |value: f64| format!("{:.digits$}", value * scale);
-                let half = s
-                    .half_width
-                    .map_or(String::new(), |half| format!(" ± {}", cell(half)));
-                format!("{}{half}", cell(s.mean))
-            }
-            None => "-".into(),
-        });
+}
+
+/// Mean and interval of the metric in row `at`.
+fn metric(one: &Analysed, at: usize) -> String {
+    let rows = rows(one);
+    let Some((_, s, scale, digits)) = rows.get(at) else {
+        return NONE.into();
+    };
+    let cell = |value: f64| format!("{:.*}", *digits, value * scale);
+    match s.half_width {
+        Some(half) => format!("{} ± {}", cell(s.mean), cell(half)),
+        None => cell(s.mean),
     }
-    if first.worst.is_some() {
-        row("worst permutation", &|one| match &one.worst {
-            Some(worst) if worst.exact() => worst.congestion.to_string(),
-            Some(worst) => format!("{} to {}", worst.congestion, worst.bound),
-            None => "-".into(),
-        });
+}
+
+fn worst(one: &Analysed) -> String {
+    match &one.worst {
+        Some(worst) if worst.exact() => worst.congestion.to_string(),
+        Some(worst) => format!("{} to {}", worst.congestion, worst.bound),
+        None => NONE.into(),
     }
-    let _ = write_table(out, &table);
 }
 
 /// The cables that carry most.
@@ -370,7 +372,7 @@ fn cables(out: &mut String, one: &Analysed, most: usize, named: bool) {
         let flows = one
             .settings
             .flows(&one.candidate.network, edge, load.peak_at);
-        let name = |host| graph.node(graph.node_of(host)).name.as_str();
+        let name = |host| graph.host_name(host);
         let mut text: Vec<String> = (flows.iter().take(MOST_FLOWS))
             .map(|[src, dst]| format!("{} -> {}", name(*src), name(*dst)))
             .collect();
@@ -392,9 +394,5 @@ fn cables(out: &mut String, one: &Analysed, most: usize, named: bool) {
 
 /// Levels of all runs together.
 pub(super) fn levels_in_all(one: &Analysed) -> f64 {
-    let levels = match one.settings.level {
-        Some(_) => 1,
-        None => one.settings.pattern.levels(one.settings.mapping.ranks),
-    };
-    f64::from(levels.max(1)) * one.analysis.runs.len().max(1) as f64
+    f64::from((one.settings.levels().len() as u32).max(1)) * one.analysis.runs.len().max(1) as f64
 }

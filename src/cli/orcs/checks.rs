@@ -12,17 +12,13 @@ const NO_MINIMUM: u64 = 0xffff_fffe;
 /// Pairs without a route that are listed.
 const MOST_LISTED: usize = 100;
 
-fn name(network: &Network, host: HostId) -> &str {
-    &network.graph.node(network.graph.node_of(host)).name
-}
-
 /// What ORCS says of a pair without a route. A route that ends at a wrong host comes back from there to its switch.
 fn says(network: &Network, [src, dst]: [HostId; 2], why: &Lost) -> String {
     match why {
         Lost::NoEntry(_) => format!(
             "There seems to be no route from {} to {}.",
-            name(network, src),
-            name(network, dst)
+            network.graph.host_name(src),
+            network.graph.host_name(dst)
         ),
         _ => LOOP.to_owned(),
     }
@@ -50,11 +46,13 @@ fn each_pair(
 pub(super) fn input_file(network: &Network) -> Result<(), CliError> {
     let hosts = u64::from(network.graph.host_count());
     let mut text = String::new();
+    let mut list = List::default();
     each_pair(network, |number, pair, found| {
         let _ = writeln!(text, "Testing pair number {number} of {}", hosts * hosts);
         if let Err(why) = found {
             text += &says(network, pair, &why);
             text.push('\n');
+            list.add(pair);
         }
         if text.len() > 1 << 16 {
             print(&text)?;
@@ -63,15 +61,17 @@ pub(super) fn input_file(network: &Network) -> Result<(), CliError> {
         Ok(())
     })?;
     print(&(text + "Completed\n"))?;
-    list(network);
+    list.tell(network);
     Ok(())
 }
 
 /// Tells why pairs have no route, and lists them.
 pub(super) fn tell_lost(network: &Network) {
     let mut said = [false; 2];
+    let mut list = List::default();
     let _ = each_pair(network, |_, pair, found| {
         if let Err(why) = found {
+            list.add(pair);
             let kind = usize::from(matches!(why, Lost::NoEntry(_)));
             if !std::mem::replace(&mut said[kind], true) {
                 tell(format_args!("{}", says(network, pair, &why)));
@@ -79,30 +79,33 @@ pub(super) fn tell_lost(network: &Network) {
         }
         Ok(())
     });
-    list(network);
+    list.tell(network);
 }
 
-/// Lists the pairs without a route on standard error.
-fn list(network: &Network) {
-    let mut lost = Vec::new();
-    let mut more = 0u64;
-    let _ = each_pair(network, |_, pair, found| {
-        match found {
-            Err(_) if lost.len() < MOST_LISTED => lost.push(pair),
-            Err(_) => more += 1,
-            Ok(_) => {}
+/// Pairs without a route.
+#[derive(Default)]
+struct List {
+    first: Vec<[HostId; 2]>,
+    more: u64,
+}
+
+impl List {
+    fn add(&mut self, pair: [HostId; 2]) {
+        match self.first.len() < MOST_LISTED {
+            true => self.first.push(pair),
+            false => self.more += 1,
         }
-        Ok(())
-    });
-    for [src, dst] in lost {
-        tell(format_args!(
-            "{} -> {}",
-            name(network, src),
-            name(network, dst)
-        ));
     }
-    if more > 0 {
-        tell(format_args!("and {more} more pairs without a route"));
+
+    /// Lists them on standard error.
+    fn tell(&self, network: &Network) {
+        for pair in &self.first {
+            let [src, dst] = pair.map(|host| network.graph.host_name(host));
+            tell(format_args!("{src} -> {dst}"));
+        }
+        if self.more > 0 {
+            tell(format_args!("and {} more pairs without a route", self.more));
+        }
     }
 }
 

@@ -168,7 +168,7 @@ fn subset(name: SubsetName, network: &Network) -> Subset {
     let graph = &network.graph;
     let by_guid = || {
         let mut hosts: Vec<(u64, HostId)> = HostId::all(graph.host_count())
-            .map(|host| (guid(&graph.node(graph.node_of(host)).name), host))
+            .map(|host| (guid(graph.host_name(host)), host))
             .collect();
         hosts.sort_unstable();
         hosts
@@ -248,12 +248,8 @@ fn told(
     if args.printnamelist {
         text += &results::names(network, &hosts, "Namelist in node with rank 0");
     }
-    let levels = match settings.level {
-        Some(level) => level..level + 1,
-        None => 0..settings.pattern.levels(settings.mapping.ranks),
-    };
     let (number, delay) = (run + 1, args.metric == Metric::DepMaxDelay);
-    for at in levels {
+    for at in settings.levels() {
         if args.printptrn {
             let mut level = Level::default();
             settings.fill(run, at, &mut level);

@@ -1,4 +1,4 @@
-//! The options of ORCS 2.0, and those of the report.
+//! Options of `flitwise orcs`: all that ORCS 2.0 has, and what the report of 2009 calls them.
 
 use clap::{Args, ValueEnum};
 use std::fmt;
@@ -57,7 +57,7 @@ pub struct OrcsArgs {
     #[arg(short, long = "num_runs", value_name = "INT", default_value_t = 1,
           value_parser = clap::value_parser!(u64).range(1..=MOST_RUNS))]
     pub num_runs: u64,
-    /// Who sends to whom: rand, null, bisect, bisect_fb_sym, tree, bruck, gather, scatter, ring, recdbl, 2neighbor, 4neighbor,
+    /// Traffic pattern: rand, null, bisect, bisect_fb_sym, tree, bruck, gather, scatter, ring, recdbl, 2neighbor, 4neighbor,
     /// 6neighbor, neighbor (with --ptrnarg), ptrnvsptrn.
     #[arg(short, long, value_name = "STRING", default_value = "bisect")]
     pub ptrn: String,

@@ -50,15 +50,11 @@ pub(super) fn counts(network: &Network) -> String {
     )
 }
 
-fn name(network: &Network, host: HostId) -> &str {
-    &network.graph.node(network.graph.node_of(host)).name
-}
-
 /// A list of hosts.
 pub(super) fn names(network: &Network, hosts: &[HostId], title: &str) -> String {
     let mut text = format!("\n\n{title}: \n=================\n");
     for &host in hosts {
-        let _ = writeln!(text, "{}", name(network, host));
+        let _ = writeln!(text, "{}", network.graph.host_name(host));
     }
     text + "===============\n\n"
 }
@@ -70,7 +66,8 @@ pub(super) fn pairs(network: &Network, hosts: &[HostId], level: &Level) -> Strin
     }
     let mut text = String::from("\nUsed Pattern:\n=================\n");
     for pair in &level.pairs {
-        let [from, to] = [pair.from, pair.to].map(|rank| name(network, hosts[rank as usize]));
+        let [from, to] =
+            [pair.from, pair.to].map(|rank| network.graph.host_name(hosts[rank as usize]));
         // There is a blank before a number of any length.
         let sender = format!(" {}", pair.from);
         let _ = writeln!(text, "{sender:>5} -> {:<5}   |   {from} -> {to}", pair.to);

@@ -5,7 +5,7 @@
 pub mod bisection;
 pub mod channels;
 pub mod distance;
-mod graph;
+pub(crate) mod graph;
 mod legs;
 pub mod path;
 pub mod routes;

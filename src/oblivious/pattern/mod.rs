@@ -123,16 +123,6 @@ impl Pattern {
         ))
     }
 
-    /// True if the pairs differ from run to run.
-    #[must_use]
-    pub fn is_random(&self) -> bool {
-        match self {
-            Self::Random | Self::Derangement | Self::Uniform => true,
-            Self::Versus(both) => both.first.is_random() || both.second.is_random(),
-            _ => false,
-        }
-    }
-
     /// True if pairs have bytes, which cables add up, instead of counting alike.
     #[must_use]
     pub fn has_bytes(&self) -> bool {
@@ -141,20 +131,6 @@ impl Pattern {
             Self::Versus(both) => both.first.has_bytes() || both.second.has_bytes(),
             _ => false,
         }
-    }
-
-    /// True if each rank sends at most one message, and gets at most one, in a level.
-    #[must_use]
-    pub fn is_matching(&self) -> bool {
-        matches!(
-            self,
-            Self::Bisect
-                | Self::BisectBothWays
-                | Self::Random
-                | Self::Derangement
-                | Self::Transpose
-                | Self::ShiftBy(_)
-        )
     }
 
     /// Number of levels with `ranks` ranks.

@@ -74,7 +74,7 @@ pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
 }
 
 fn switches(graph: &Graph) -> impl Iterator<Item = NodeId> + '_ {
-    NodeId::all(graph.nodes().len() as u32).filter(|&node| graph.host_at(node).is_none())
+    NodeId::all(graph.nodes().len() as u32).filter(|&node| graph.is_switch(node))
 }
 
 /// True if the switch that a group of parallel links leads to reaches the destination.
@@ -96,7 +96,7 @@ fn pick<'a, T: ?Sized>(items: impl Iterator<Item = &'a T> + Clone, digit: u64) -
 /// The edges to switches that `takes` allows, a group for each switch, by its number.
 fn groups(graph: &Graph, node: NodeId, takes: impl Fn(NodeId) -> bool) -> Vec<Vec<EdgeId>> {
     let to = |edge: &EdgeId| graph.edge(*edge).to;
-    let allowed = |edge: &EdgeId| graph.host_at(to(edge)).is_none() && takes(to(edge));
+    let allowed = |edge: &EdgeId| graph.is_switch(to(edge)) && takes(to(edge));
     let mut edges: Vec<EdgeId> = graph.edges_of(node).filter(allowed).collect();
     // The order in which the other end has them, so that both ends number parallel links alike.
     edges.sort_by_key(|edge| {

@@ -37,10 +37,7 @@ impl Hops {
             for away in graph.edges_of(node) {
                 let edge = graph.edge(away);
                 let next = edge.to;
-                if self.hops[next.index()] == FAR
-                    && graph.host_at(next).is_none()
-                    && takes(edge.reverse)
-                {
+                if self.hops[next.index()] == FAR && graph.is_switch(next) && takes(edge.reverse) {
                     self.hops[next.index()] = self.hops[node.index()] + 1;
                     self.order.push(next);
                 }

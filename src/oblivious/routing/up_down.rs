@@ -17,7 +17,7 @@ pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
         place(edge.to) < place(edge.from)
     };
     let mut from_top: Vec<NodeId> = NodeId::all(graph.nodes().len() as u32)
-        .filter(|&node| graph.host_at(node).is_none())
+        .filter(|&node| graph.is_switch(node))
         .collect();
     from_top.sort_by_key(|&node| place(node));
     let mut balance = Balance::new(graph);
@@ -47,7 +47,7 @@ pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
             let by_down = down.hops[node.index()] != FAR;
             let leads = |edge: &EdgeId| {
                 let to = graph.edge(*edge).to;
-                graph.host_at(to).is_none()
+                graph.is_switch(to)
                     && goes_up(*edge) != by_down
                     && (!by_down || down.hops[to.index()] != FAR)
                     && length[to.index()].saturating_add(1) == own
@@ -76,7 +76,7 @@ pub(super) fn ranks(graph: &Graph) -> Vec<u32> {
     let mut ranks = hops.hops;
     let mut part = Hops::default();
     for node in NodeId::all(graph.nodes().len() as u32) {
-        if ranks[node.index()] == FAR && graph.host_at(node).is_none() {
+        if ranks[node.index()] == FAR && graph.is_switch(node) {
             part.find(graph, [node], |_| true);
             for &node in &part.order {
                 ranks[node.index()] = part.hops[node.index()];

@@ -261,7 +261,7 @@ impl Simulated<'_> {
             by_fair_share_ps: ps(over(message, slowest)),
             ratio: once.last as f64 / predicted.max(1) as f64,
         };
-        let name = |host| network.graph.node(network.graph.node_of(host)).name.clone();
+        let name = |host| network.graph.host_name(host).to_owned();
         let checks: Vec<ConnectionCheck> = (connections.iter())
             .map(|c| ConnectionCheck {
                 from: name(c.from),
