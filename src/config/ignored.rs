@@ -68,6 +68,20 @@ fn fabric(raw: &RawFabric) -> Result<(), ConfigError> {
             return refused(format!("fabric.{key}"), problem);
         }
     }
+    if raw
+        .routing
+        .is_some_and(|routing| routing.engine().is_some())
+    {
+        let decided = [
+            ("ring_tie", raw.ring_tie.is_some()),
+            ("trunk_selection", raw.trunk_selection.is_some()),
+        ];
+        if let Some((key, _)) = decided.iter().find(|(_, given)| *given) {
+            let problem =
+                "this routing (fabric.routing) names every port and wins; remove one of the two";
+            return refused(format!("fabric.{key}"), problem);
+        }
+    }
     match switch::ignored(raw)? {
         Some((key, problem)) => refused(key, problem),
         None => Ok(()),

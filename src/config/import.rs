@@ -136,7 +136,10 @@ impl Imported {
             let row = lids.iter().zip(self.topology.nic_ids()).map(port);
             ports.push(row.collect::<Result<_, _>>()?);
         }
-        Ok(ForwardingTables { ports })
+        Ok(ForwardingTables {
+            ports,
+            engine: None,
+        })
     }
 
     /// SL-to-VL tables of this fabric. Those that equal the default, which is the table of the

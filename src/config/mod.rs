@@ -30,6 +30,7 @@ mod resolve_cct;
 mod resolve_congestion;
 mod resolve_dtable;
 mod resolve_fabric;
+mod resolve_failure;
 mod resolve_jobs;
 mod resolve_qos;
 mod resolve_routing;

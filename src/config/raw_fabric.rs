@@ -11,6 +11,8 @@ macro_rules! with_common_keys {
                 preset: $crate::config::switch::FabricPreset,
                 topology: $crate::config::raw_topology::RawTopology,
                 routing: $crate::config::resolve_routing::RawRouting,
+                failure: Vec<$crate::config::resolve_failure::RawFailure>,
+                failure_seed: u64,
                 ring_tie: $crate::fabric::spec::RingTie,
                 trunk_selection: $crate::fabric::spec::TrunkSelection,
                 up_ports: $crate::fabric::spec::UpPorts,

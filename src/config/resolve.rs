@@ -11,8 +11,8 @@ use super::study::{Base, Override};
 use super::tagged::fabric_kind;
 use super::texts::Texts;
 use super::{
-    ignored, resolve_about, resolve_congestion, resolve_fabric, resolve_jobs, resolve_qos,
-    resolve_routing, resolve_series, resolve_tables, resolve_traffic, switch,
+    ignored, resolve_about, resolve_congestion, resolve_fabric, resolve_failure, resolve_jobs,
+    resolve_qos, resolve_routing, resolve_series, resolve_tables, resolve_traffic, switch,
 };
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::{FabricSpec, VlPolicy};
@@ -378,8 +378,10 @@ pub(super) fn fabric(
     let (topology, imported) = graph.resolve(dir)?;
     let imported = imported.as_ref();
     let seed = raw.seed.unwrap_or(DEFAULT_SEED);
-    let (routing_name, mut routing) = resolve_routing::routing(&raw.fabric, graph, seed)?;
+    let chosen = resolve_routing::routing(&raw.fabric, graph, seed)?;
+    let (routing_name, mut routing) = (chosen.name, chosen.routing);
     routing.forwarding = resolve_tables::forwarding(&raw.fabric, imported, dir)?;
+    resolve_failure::reroute(&raw.fabric, chosen.engine, &topology, seed, &mut routing)?;
     let mut parameters = resolve_fabric::parameters(&raw.fabric, &defaults, &topology)?;
     if let Some(imported) = imported {
         switch::speeds_of_dump(&raw.fabric, &mut parameters.switch, imported)?;
@@ -388,6 +390,7 @@ pub(super) fn fabric(
     let tables = resolve_tables::sl2vl(&raw.fabric, &topology, imported, dir)?;
     let classes = match &tables {
         Some(_) => 1,
+        None if routing.forwarding.is_some() => 1,
         None => topology.vl_classes() * routing.paths.legs(),
     };
     let switch = &mut parameters.switch;

@@ -153,6 +153,7 @@ pub(super) fn forwarding(
             let table = |row: &Vec<u16>| row.iter().map(|&p| PortId::new(p.into())).collect();
             Ok(Some(ForwardingTables {
                 ports: ports.iter().map(table).collect(),
+                engine: None,
             }))
         }
         Some(RawForwarding::File(file)) => {

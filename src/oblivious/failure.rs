@@ -23,6 +23,12 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// True if draws decide what fails.
+    #[must_use]
+    pub fn is_random(&self) -> bool {
+        matches!(self, Self::RandomLinks(_) | Self::RandomSwitches(_))
+    }
+
     /// Reads `L003` (a switch), `L003 port 5`, `L003 - S001` (all cables between them), `L003 - S001 #2` (the second),
     /// `random:3 links` or `random:1 switches`.
     ///

@@ -110,7 +110,7 @@ impl Graph {
     ///
     /// # Errors
     /// If the topology is too large.
-    pub(crate) fn of_topology(
+    pub fn of_topology(
         topology: &Topology,
         rate: impl Fn(SwitchId, PortId) -> f64,
     ) -> Result<Self, NetworkError> {
@@ -160,7 +160,7 @@ impl Graph {
 }
 
 /// Operators count ports from 1, numbers of fabrics from 0.
-fn counted_from(topology: &Topology) -> u32 {
+pub(super) fn counted_from(topology: &Topology) -> u32 {
     u32::from(topology.names().is_some())
 }
 

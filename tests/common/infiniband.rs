@@ -100,6 +100,7 @@ pub fn ring_with_tables() -> FabricSpec {
         ports: [[0, 2, 2], [2, 0, 2], [2, 2, 0]]
             .map(|row| row.map(PortId::new).to_vec())
             .to_vec(),
+        engine: None,
     });
     spec
 }

@@ -335,15 +335,21 @@ prop_compose! {
         // Two legs on a ring take four SCs of each level.
         let fits = tables.is_none() && 4 * levels.0.len() <= SCS;
         let paths = if fits { paths } else { Paths::Minimal };
-        let vl_classes = usize::from(topology.vl_classes() * paths.legs());
+        let mut routing = Routing { ring_tie: tie, trunk, up_ports, paths, ..Routing::default() };
+        tables.put_forwarding(kind, &topology, &mut routing);
+        let vl_classes = match routing.forwarding {
+            Some(_) => 1,
+            None => usize::from(topology.vl_classes() * paths.legs()),
+        };
+        if routing.forwarding.is_some() {
+            routing.up_ports = UpPorts::Destination;
+        }
         let mut qos = service_levels(kind, &levels, flit_bytes, vl_classes, queues);
         tables.put_sl2vl(kind, &topology, levels.1, &mut qos);
-        let forwarding = tables.forwarding(kind, &topology, &qos);
-        let up_ports = if forwarding.is_some() { UpPorts::Destination } else { up_ports };
         let empty = Pool { total: 0, per_vl: Vec::new() };
         let mut spec = FabricSpec {
             topology,
-            routing: Routing { ring_tie: tie, trunk, up_ports, paths, forwarding },
+            routing,
             units: Units {
                 tick: TickLength::whole(640),
                 flit_bytes,

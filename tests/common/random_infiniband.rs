@@ -288,9 +288,12 @@ pub fn fabric() -> impl Strategy<Value = FabricSpec> {
     fabric_on(topology())
 }
 
-/// The same on a tree.
+/// The same on a tree, with its own routing.
 pub fn tree_fabric() -> impl Strategy<Value = FabricSpec> {
-    fabric_on(random_topology::tree())
+    fabric_on(random_topology::tree()).prop_map(|mut spec| {
+        (spec.routing.forwarding, spec.routing.failed) = (None, Vec::new());
+        spec
+    })
 }
 
 fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value = FabricSpec> {
@@ -315,7 +318,7 @@ fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value =
             option::of(congestion(sls)),
         )
             .prop_map(
-                |((mut spec, queues), links, hca, arbiters, tables, sizes, congestion)| {
+                move |((mut spec, queues), links, hca, arbiters, tables, sizes, congestion)| {
                     let (fineness, host, switch, differing) = links;
                     let fine = |rate: Ratio| rate.checked_mul(fineness).unwrap();
                     let differing: Vec<_> = differing.into_iter().map(fine).collect();
@@ -355,17 +358,15 @@ fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value =
                         output: least + c,
                         nic_queue: least + d,
                     };
-                    let forwarding = RawTables::only_forwarding(forwarding);
-                    let forwarding = match spec.routing.paths {
-                        Paths::Minimal => {
-                            forwarding.forwarding(Kind::Sound, &spec.topology, &spec.qos)
-                        }
-                        Paths::Valiant { .. } => None,
-                    };
-                    if forwarding.is_some() {
+                    // DBBM has queues of every VL class, which tables do not follow.
+                    let by_queue = by_class && matches!(spec.qos.vl_policy, VlPolicy::Dbbm { .. });
+                    if spec.routing.paths == Paths::Minimal && !by_queue {
+                        let tables = RawTables::only_forwarding(forwarding);
+                        tables.put_forwarding(Kind::Sound, &spec.topology, &mut spec.routing);
+                    }
+                    if spec.routing.forwarding.is_some() {
                         spec.routing.up_ports = UpPorts::Destination;
                     }
-                    spec.routing.forwarding = forwarding;
                     spec.congestion_control = congestion.map(|mut control| {
                         let by_ack = !matches!(control.notification, Notification::Cnp { .. });
                         if by_ack && !reliable {

@@ -2,8 +2,9 @@
 
 use super::random::Kind;
 use flitwise::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
-use flitwise::fabric::spec::{ForwardingTables, Hop, Qos, SlToVl, VlPolicy};
+use flitwise::fabric::spec::{ForwardingTables, Hop, Qos, Routing, SlToVl, VlPolicy};
 use flitwise::fabric::topology::{Peer, Shape, Topology};
+use flitwise::oblivious::{Failure, RoutingEngine};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -113,27 +114,45 @@ impl RawTables {
         qos.vl_policy = VlPolicy::SlToVl(tables);
     }
 
-    /// Forwarding tables for a fabric with `qos`; not where VL classes follow the routing, and on sound fabrics only
-    /// where no routes form a ring.
-    pub fn forwarding(
-        &self,
-        kind: Kind,
-        topology: &Topology,
-        qos: &Qos,
-    ) -> Option<ForwardingTables> {
-        let seed = self.forwarding?;
-        let classes = topology.vl_classes() > 1 && qos.vl_policy.tables().is_none();
+    /// Gives `routing` forwarding tables: random ones, on sound fabrics only where no routes form a ring, or those of a
+    /// routing around failed links, on sound fabrics up*/down*.
+    pub fn put_forwarding(&self, kind: Kind, topology: &Topology, routing: &mut Routing) {
+        let Some(seed) = self.forwarding else { return };
         let no_rings = matches!(topology.shape(), Shape::Single(_) | Shape::Graph(_));
-        if classes || kind == Kind::Sound && !no_rings {
-            return None;
+        if seed % 2 == 0 && (kind == Kind::Any || no_rings) {
+            routing.forwarding = Some(random_forwarding(topology, seed));
+            return;
         }
-        let mut ports = vec![Vec::new(); topology.switches() as usize];
-        for nic in topology.nic_ids() {
-            for (row, port) in ports.iter_mut().zip(random_tree(topology, nic, seed)) {
-                row.push(port);
-            }
+        let engines = [
+            RoutingEngine::UpDown,
+            RoutingEngine::MinHop,
+            RoutingEngine::Dfsssp,
+        ];
+        let engine = match kind {
+            Kind::Sound => RoutingEngine::UpDown,
+            Kind::Any => engines[(seed / 2 % 3) as usize],
+        };
+        // As many failures as leave every pair a route.
+        let routed = (0..=(seed / 8 % 4) as u32).rev().find_map(|links| {
+            let failure = (links > 0).then_some(Failure::RandomLinks(links));
+            engine.tables_of(topology, failure.as_slice(), seed).ok()
+        });
+        let routed = routed.unwrap();
+        (routing.forwarding, routing.failed) = (Some(routed.tables), routed.failed);
+    }
+}
+
+/// All packets for a NIC go along a random tree.
+fn random_forwarding(topology: &Topology, seed: u64) -> ForwardingTables {
+    let mut ports = vec![Vec::new(); topology.switches() as usize];
+    for nic in topology.nic_ids() {
+        for (row, port) in ports.iter_mut().zip(random_tree(topology, nic, seed)) {
+            row.push(port);
         }
-        Some(ForwardingTables { ports })
+    }
+    ForwardingTables {
+        ports,
+        engine: None,
     }
 }
 

@@ -198,6 +198,7 @@ fn forwarding() {
             .into_iter()
             .map(|row| row.into_iter().map(PortId::new).collect())
             .collect(),
+        engine: None,
     };
     let with = |change: fn(&mut Vec<Vec<u32>>)| {
         let mut ports = good.clone();
@@ -220,8 +221,23 @@ fn forwarding() {
     }
     ring.qos.sc2vl = crate::common::specs::sc2vl(&[0, 1, 0, 1]);
     ring.validate().unwrap();
-    ring.routing.forwarding = Some(tables(good));
-    assert!(ring.validate().unwrap_err().problem.contains("VL classes"));
+    assert_eq!(ring.classes(), 2);
+    // Tables have no VL classes.
+    let around = vec![vec![0, 2, 2], vec![2, 0, 2], vec![2, 2, 0]];
+    ring.routing.forwarding = Some(tables(around));
+    ring.validate().unwrap();
+    assert_eq!(ring.classes(), 1);
+    // No route crosses a failed link; the fabric's own routing does not know of any.
+    ring.routing.failed = vec![[port_of(0, 2), port_of(2, 1)]];
+    let error = ring.validate().unwrap_err();
+    assert!(
+        error
+            .problem
+            .contains("switch 0 (0) sends packets for NIC 1 by port 2, whose link has failed"),
+        "{error}"
+    );
+    ring.routing.forwarding = None;
+    assert_eq!(ring.validate().unwrap_err().key, "fabric.failure");
 }
 
 #[test]

@@ -29,6 +29,7 @@ mod oracle_random;
 mod oracle_scripts;
 mod probe;
 mod static_congestion;
+mod static_routing;
 mod synthetic;
 mod tables;
 mod unloaded;

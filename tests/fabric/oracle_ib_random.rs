@@ -103,7 +103,7 @@ proptest! {
         spec.routing.trunk = TrunkSelection::Destination;
         spec.routing.up_ports = UpPorts::Destination;
         spec.routing.paths = Paths::Minimal;
-        spec.routing.forwarding = None;
+        (spec.routing.forwarding, spec.routing.failed) = (None, Vec::new());
         for level in &mut spec.qos.service_levels {
             level.scs.truncate(1);
         }
@@ -125,7 +125,7 @@ proptest! {
             hcas: BTreeMap::new(),
             ports: BTreeMap::new(),
         });
-        given.routing.forwarding = Some(ForwardingTables { ports });
+        given.routing.forwarding = Some(ForwardingTables { ports, engine: None });
         given.validate().unwrap();
         let (own, given) =
             (run(&own, script(&own, &traffic)), run(&given, script(&given, &traffic)));

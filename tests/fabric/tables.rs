@@ -173,6 +173,7 @@ fn tables_are_resolved_and_written() {
     let torus = "[fabric]\ntopology = { kind = \"torus\", dimensions = [3] }\n\
                  forwarding = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]\n";
     fabric(&format!("{torus}sl2vl = [0]"));
+    assert_eq!(fabric(torus).classes(), 1);
     for (text, part) in [
         (
             VLS.replacen("[4, 0]", "[32, 0]", 1),
@@ -183,7 +184,6 @@ fn tables_are_resolved_and_written() {
             "1 entries for 2 service levels",
         ),
         (VLS.replacen("hca = 1", "hca = 4", 1), "there is no NIC 4"),
-        (torus.to_owned(), "give SL-to-VL tables with the forwarding"),
         (
             UPWARDS.replacen("[0, 1, 1, 1, 1]", "[0, 2, 1, 1, 1]", 1),
             "go round in a loop",

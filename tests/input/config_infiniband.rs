@@ -436,8 +436,8 @@ fn trees_and_graphs() {
         ),
         (
             "{ kind = \"xgft\", down = [4], up = [1] }",
-            "min-hop",
-            "\"min-hop\" routes graphs",
+            "dor",
+            "\"dor\" routes tori and meshes",
         ),
     ] {
         let message = refused(&format!(

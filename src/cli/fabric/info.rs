@@ -223,6 +223,9 @@ impl Info<'_> {
             row("", format!("{kind}: {nic} NIC, {link} link, {free} free"))?;
         }
         row("links", self.links_text())?;
+        for (at, text) in self.failed_text().into_iter().enumerate() {
+            row(if at == 0 { "failed" } else { "" }, text)?;
+        }
         row("hops", self.hops_text())?;
         row("minimal", self.minimal_text())?;
         row("bisection", self.bisection_text())?;
@@ -251,18 +254,38 @@ impl Info<'_> {
         let Tables {
             forwarding, sl2vl, ..
         } = &self.loaded.tables;
-        if forwarding.is_none() && sl2vl.is_none() && self.spec().topology.names().is_none() {
+        let computed = self.spec().routing.forwarding.is_some();
+        if !computed && sl2vl.is_none() && self.spec().topology.names().is_none() {
             return None;
         }
         let routing = self.loaded.routing;
         let ports = match forwarding {
             Some(from) => format!("forwarding tables of {from} decide the ports, not {routing}"),
+            None if self.spec().routing.forwarding.is_some() => {
+                format!("forwarding tables that {routing} computes decide the ports")
+            }
             None => format!("no forwarding tables: {routing} decides the ports"),
         };
         Some(match sl2vl {
             Some(from) => format!("{ports}; SL-to-VL tables of {from} decide the VLs"),
             None => format!("{ports}; no SL-to-VL tables: service channels decide the VLs"),
         })
+    }
+
+    /// The links that have failed, a line each.
+    fn failed_text(&self) -> Vec<String> {
+        let topology = &self.spec().topology;
+        let end = |end: SwitchPort| {
+            format!(
+                "{} {}",
+                topology.switch_text(end.switch),
+                topology.port_text(end)
+            )
+        };
+        let failed = self.spec().routing.failed.iter();
+        failed
+            .map(|&[a, b]| format!("{} - {}", end(a), end(b)))
+            .collect()
     }
 
     fn links_text(&self) -> String {

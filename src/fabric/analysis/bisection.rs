@@ -25,7 +25,10 @@ impl Bisection {
     #[must_use]
     pub fn new(spec: &FabricSpec) -> Option<Self> {
         let topology = &spec.topology;
-        let closed = topology.family().bisection(topology);
+        let closed = match spec.routing.failed.is_empty() {
+            true => topology.family().bisection(topology),
+            false => None,
+        };
         let closed = closed.map(|closed| Self {
             links: closed.links,
             exact: true,
@@ -124,12 +127,10 @@ impl Cut {
 
 impl Cuts {
     fn new(spec: &FabricSpec) -> Self {
-        let topology = &spec.topology;
-        let of = |switch| topology.linked_switches(switch).collect();
         Self {
             nics_at: nics_at(spec),
-            nics: topology.nics().into(),
-            links: topology.switch_ids().map(of).collect(),
+            nics: spec.topology.nics().into(),
+            links: spec.working_links(),
         }
     }
 

@@ -71,12 +71,10 @@ impl Distances {
 
 /// The different neighbours of each switch, ascending.
 pub(super) fn neighbours(spec: &FabricSpec) -> Vec<Vec<SwitchId>> {
-    let topology = &spec.topology;
-    let of = |switch| {
-        let mut list: Vec<SwitchId> = topology.linked_switches(switch).collect();
+    let mut neighbours = spec.working_links();
+    for list in &mut neighbours {
         list.sort_unstable();
         list.dedup();
-        list
-    };
-    topology.switch_ids().map(of).collect()
+    }
+    neighbours
 }

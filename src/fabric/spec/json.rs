@@ -2,8 +2,9 @@
 //! `docs/result.md` describes it. Ids and ports are keys, lists of thousands of numbers one text each.
 
 use super::congestion::{CctEntry, PortCongestion};
-use super::{Hop, Notification, Paths, SlToVl, VlPolicy};
-use crate::fabric::ids::{PortId, SwitchPort};
+use super::{ForwardingTables, Hop, Notification, Paths, SlToVl, VlPolicy};
+use crate::fabric::ids::SwitchPort;
+use crate::fabric::topology::Link;
 use crate::units::{Ratio, TickLength};
 use serde::Serialize;
 use serde::ser::Serializer;
@@ -29,8 +30,23 @@ pub(super) fn line<T: Display, S: Serializer>(list: &[T], s: S) -> Result<S::Ok,
     s.serialize_str(&joined(list))
 }
 
-pub(super) fn lines<S: Serializer>(ports: &[Vec<PortId>], s: S) -> Result<S::Ok, S::Error> {
-    s.collect_seq(ports.iter().map(|row| joined(row)))
+impl Serialize for ForwardingTables {
+    /// A text per switch, or the name of the routing that they follow from.
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self.engine {
+            Some(engine) => s.serialize_str(engine),
+            None => s.collect_seq(self.ports.iter().map(|row| joined(row))),
+        }
+    }
+}
+
+/// `3.5 7.0`: switch and port of both ends.
+pub(super) fn failed_links<S: Serializer>(links: &[Link], s: S) -> Result<S::Ok, S::Error> {
+    s.collect_seq(
+        links
+            .iter()
+            .map(|[a, b]| format!("{}.{} {}.{}", a.switch, a.port, b.switch, b.port)),
+    )
 }
 
 pub(super) fn lines_by_key<K: Serialize, S: Serializer>(

@@ -9,9 +9,10 @@
 //! `src/config/raw_fabric.rs`, if the key is new.
 
 use super::{FabricSpec, json};
-use crate::fabric::ids::{NicId, PortId, SwitchId};
-use crate::fabric::topology::{Peer, Ports, Topology};
+use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
+use crate::fabric::topology::{Link, Peer, Ports, Topology};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Which of the parallel links of a trunk a packet takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +85,13 @@ pub struct Routing {
     pub trunk: TrunkSelection,
     /// Linear forwarding tables; `None`: the topology's own routing.
     pub forwarding: Option<ForwardingTables>,
+    /// Links that have failed: no packet crosses them. Only forwarding tables lead around them.
+    #[serde(
+        rename = "failed_links",
+        skip_serializing_if = "Vec::is_empty",
+        serialize_with = "json::failed_links"
+    )]
+    pub failed: Vec<Link>,
     /// Selection of up-ports on trees.
     // This and `paths` are left out where they are the usual ones: the JSON is older than they are.
     #[serde(skip_serializing_if = "json::is_default")]
@@ -106,17 +114,18 @@ impl Default for Routing {
             up_ports: UpPorts::Destination,
             paths: Paths::Minimal,
             forwarding: None,
+            failed: Vec::new(),
         }
     }
 }
 
 /// Linear forwarding tables: the output port for every destination, at every switch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForwardingTables {
     /// `[switch][destination NIC]`.
-    #[serde(serialize_with = "json::lines")]
     pub ports: Vec<Vec<PortId>>,
+    /// The routing that computed them, which follow from the topology and the failed links; `None`: they were given.
+    pub engine: Option<&'static str>,
 }
 
 impl Routing {
@@ -143,6 +152,23 @@ impl Routing {
 }
 
 impl FabricSpec {
+    /// The switches behind the links of each switch that have not failed, once for each link, in the order of the ports.
+    #[must_use]
+    pub fn working_links(&self) -> Vec<Vec<SwitchId>> {
+        let failed: BTreeSet<SwitchPort> = self.routing.failed.iter().flatten().copied().collect();
+        let topology = &self.topology;
+        let of = |switch: SwitchId| {
+            let far = |port: PortId| match topology.peer(switch, port) {
+                Peer::Switch { switch: far, .. } => {
+                    (!failed.contains(&SwitchPort::new(switch, port))).then_some(far)
+                }
+                Peer::Nic(_) | Peer::None => None,
+            };
+            topology.port_ids().filter_map(far).collect()
+        };
+        topology.switch_ids().map(of).collect()
+    }
+
     /// What the topology itself would have packets for NIC `dst` take at `switch`.
     fn own_candidates(&self, switch: SwitchId, dst: NicId) -> Ports {
         let tie = self.routing.ring_tie;

@@ -132,11 +132,14 @@ impl FabricSpec {
         }
     }
 
-    /// Number of VL classes of each leg of a path, which the topology decides. The first leg has the
-    /// lowest classes, the second leg the next ones.
+    /// Number of VL classes of each leg of a path, which the topology decides; 1 if forwarding tables take the place of
+    /// its routing, for the classes follow that. The first leg has the lowest classes, the second leg the next ones.
     #[must_use]
     pub(crate) fn classes_of_leg(&self) -> u8 {
-        self.topology.vl_classes()
+        match self.routing.forwarding {
+            Some(_) => 1,
+            None => self.topology.vl_classes(),
+        }
     }
 
     /// Service channel of a packet of `sl` for NIC `dst` in VL class `class`, and its VL. `None` if

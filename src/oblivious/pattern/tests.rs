@@ -141,3 +141,23 @@ fn wrong_lines_are_named() {
         assert!(error.problem.contains(part), "{error}");
     }
 }
+
+#[test]
+fn a_derangement_is_a_permutation_without_fixed_points() {
+    let pattern = Pattern::Derangement;
+    let mut stream = stream();
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..200 {
+        let mut level = Level::default();
+        pattern.fill(0, 5, &mut stream, &mut level);
+        let mut targets: Vec<u32> = level.pairs.iter().map(|pair| pair.to).collect();
+        assert!(level.pairs.iter().all(|pair| pair.from != pair.to));
+        assert!((0..).zip(&level.pairs).all(|(at, pair)| pair.from == at));
+        seen.insert(targets.clone());
+        targets.sort_unstable();
+        assert_eq!(targets, [0, 1, 2, 3, 4]);
+    }
+    // All 44 of five ranks come up.
+    assert_eq!(seen.len(), 44);
+    assert_eq!(levels(&pattern, 2), [[(0, 1), (1, 0)]]);
+}

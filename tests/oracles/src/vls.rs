@@ -35,7 +35,9 @@ pub fn vl_behind(
 /// VL of a packet of `sl` to NIC `dst` in VL class `class` of `leg`, by service channel.
 fn vl_of_class(spec: &FabricSpec, sl: u8, dst: u32, class: usize, leg: Leg) -> usize {
     let scs = &spec.qos.service_levels[usize::from(sl)].scs;
+    // Classes follow the fabric's own routing; forwarding tables have none.
     let changes = match spec.topology.shape() {
+        _ if spec.routing.forwarding.is_some() => false,
         Shape::Cube(cube) => cube.wraps(),
         Shape::Dragonfly(fly) => dragonfly::has_classes(fly),
         _ => false,

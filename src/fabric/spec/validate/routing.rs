@@ -4,6 +4,7 @@ use super::error;
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::{FabricSpec, ForwardingTables, SpecError, UpPorts};
 use crate::fabric::topology::{Peer, Topology};
+use std::collections::BTreeSet;
 
 impl FabricSpec {
     /// Checks the forwarding tables, if there are any, and that nothing else wants to decide in
@@ -16,23 +17,60 @@ impl FabricSpec {
             return error("fabric.paths", problem.into());
         }
         let Some(tables) = &self.routing.forwarding else {
-            return Ok(());
+            return match self.routing.failed.is_empty() {
+                true => Ok(()),
+                false => error(
+                    "fabric.failure",
+                    "the fabric's own routing does not lead around failed links".into(),
+                ),
+            };
         };
         if two_legs {
             let problem = "forwarding tables name the whole path; remove one of the two";
             return error("fabric.paths", problem.into());
         }
-        if self.needs_classes() {
-            let problem = "on a ring or dragonfly the VL classes follow the fabric's own routing; give \
-                           SL-to-VL tables with the forwarding tables";
-            return error("fabric.forwarding", problem.into());
-        }
         if self.routing.up_ports != UpPorts::Destination {
             let problem = "the forwarding tables name the up-port; remove one of the two";
             return error("fabric.up_ports", problem.into());
         }
-        leads_everywhere(&self.topology, tables)
+        leads_everywhere(&self.topology, tables)?;
+        avoids_failed(self, tables)
     }
+}
+
+/// No packet is sent over a failed link.
+fn avoids_failed(spec: &FabricSpec, tables: &ForwardingTables) -> Result<(), SpecError> {
+    let topology = &spec.topology;
+    let failed: BTreeSet<SwitchPort> = spec.routing.failed.iter().flatten().copied().collect();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    let sources: BTreeSet<_> = (topology.nic_ids())
+        .map(|nic| topology.attachment(nic).switch)
+        .collect();
+    let mut passed = vec![None; topology.switches() as usize];
+    for nic in topology.nic_ids() {
+        for &source in &sources {
+            let mut at = source;
+            while passed[at.index()].replace(nic) != Some(nic) {
+                let port = SwitchPort::new(at, tables.ports[at.index()][nic.index()]);
+                if failed.contains(&port) {
+                    let problem = format!(
+                        "{} sends packets for {} by {}, whose link has failed",
+                        topology.switch_text(at),
+                        topology.nic_text(nic),
+                        topology.port_text(port)
+                    );
+                    return error("fabric.forwarding", problem);
+                }
+                match topology.peer(at, port.port) {
+                    Peer::Switch { switch, .. } => at = switch,
+                    Peer::Nic(_) | Peer::None => break,
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Every entry leads somewhere, and every destination is reached.
