@@ -19,6 +19,7 @@ mod histogram;
 mod hosts;
 mod mapping;
 mod network;
+mod outcome;
 mod pattern;
 mod routing;
 mod spread;
@@ -26,10 +27,13 @@ mod survey;
 mod tables;
 mod walker;
 mod worst;
+mod write_tables;
 
 pub use analysis::{Analysis, Fair, RunFigures, Settings};
 pub use cables::{CableCounts, CableLoad, Cables};
-pub use charts::{Named, bandwidth_figure, congestion_figure, delay_figure};
+pub use charts::{
+    BANDWIDTH_BINS, Distributions, bandwidth_figure, congestion_figure, delay_figure,
+};
 pub use deadlock::{Dependencies, Layers};
 pub use delay::{DelayPaths, Delays};
 pub use failure::{Damaged, Failure};
@@ -40,6 +44,7 @@ pub use histogram::Histogram;
 pub use hosts::HostNames;
 pub use mapping::{Mapping, Subset};
 pub use network::{Lost, Network};
+pub use outcome::{CONGESTION_SCHEMA, HotCable, Outcome};
 pub use pattern::{Given, GivenError, Level, Pair, Pattern, Versus};
 pub use routing::RoutingEngine;
 pub use spread::{Spread, Spreads};
@@ -47,3 +52,4 @@ pub use survey::{LostPair, RoutingLoop, Survey};
 pub use tables::Tables;
 pub use walker::{Experience, PathChoice, Walker};
 pub use worst::WorstCase;
+pub use write_tables::{TABLES, check_format, write_tables};

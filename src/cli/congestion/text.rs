@@ -353,23 +353,20 @@ fn compare(out: &mut String, results: &[Analysed]) {
 
 /// The cables that carry most.
 fn cables(out: &mut String, one: &Analysed, most: usize, named: bool) {
-    let ranked = one.analysis.cables.ranked();
-    if most == 0 || ranked.is_empty() {
+    let hottest = &one.hottest[..most.min(one.hottest.len())];
+    if hottest.is_empty() {
         return;
     }
     if named {
         let _ = writeln!(out, "\n{}", one.label);
     }
-    let levels = levels_in_all(one);
     let graph = &one.candidate.network.graph;
     let header = ["cable", "mean", "most", "then crossed by"]
         .map(String::from)
         .to_vec();
     let mut table = vec![header];
-    for (edge, load) in ranked.into_iter().take(most) {
-        let flows = one
-            .settings
-            .flows(&one.candidate.network, edge, load.peak_at);
+    for hot in hottest {
+        let flows = &hot.flows;
         let name = |host| graph.node(graph.node_of(host)).name.as_str();
         let mut text: Vec<String> = (flows.iter().take(MOST_FLOWS))
             .map(|[src, dst]| format!("{} -> {}", name(*src), name(*dst)))
@@ -381,20 +378,11 @@ fn cables(out: &mut String, one: &Analysed, most: usize, named: bool) {
             ));
         }
         table.push(vec![
-            graph.edge_text(edge),
-            format!("{:.2}", load.sum as f64 / levels),
-            human_count(load.peak),
+            graph.edge_text(hot.edge),
+            format!("{:.2}", one.outcome().mean(&hot.load)),
+            human_count(hot.load.peak),
             text.join(", "),
         ]);
     }
     let _ = write_table(out, &table);
-}
-
-/// Levels of all runs together.
-pub(super) fn levels_in_all(one: &Analysed) -> f64 {
-    let levels = match one.settings.level {
-        Some(_) => 1,
-        None => one.settings.pattern.levels(one.settings.mapping.ranks),
-    };
-    f64::from(levels.max(1)) * one.analysis.runs.len().max(1) as f64
 }
