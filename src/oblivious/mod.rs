@@ -9,6 +9,7 @@ mod cables;
 mod charts;
 mod deadlock;
 mod delay;
+mod drawing;
 mod export;
 mod failure;
 mod fair;
@@ -36,6 +37,9 @@ pub use charts::{
 };
 pub use deadlock::{Dependencies, Layers};
 pub use delay::{DelayPaths, Delays};
+pub use drawing::cables_figure;
+#[cfg(feature = "report")]
+pub(crate) use drawing::drawn_cables;
 pub use failure::{Damaged, Failure};
 pub use fair::FairShares;
 pub use from_dot::{FromDot, Note};

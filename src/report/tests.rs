@@ -1,11 +1,12 @@
 //! The page, from sources made by hand.
 
-use super::source::{Distribution, Held, LinkUse, Pair, RunSource, Slice};
+use super::source::{Distribution, LinkUse, Pair, RunSource, Slice};
 use super::{Kind, Source, figures, page};
+use crate::wiring::End;
 use serde_json::json;
 use std::path::PathBuf;
 
-fn link(from: Held, to: Held, used: f64) -> LinkUse {
+fn link(from: End, to: End, used: f64) -> LinkUse {
     LinkUse {
         from,
         to,
@@ -30,7 +31,7 @@ fn run() -> RunSource {
             { "name": "b</script>", "ranks": 2, "slowdown": 1.1, "execution_time_ps": 1_000_000 },
         ],
     });
-    let (nic, port) = (Held::Nic(0), Held::Switch(0, 0));
+    let (nic, port) = (End::Nic(0), End::Switch(0, 0));
     RunSource {
         label: "a & <b> \"c\"".into(),
         dir: PathBuf::from("there"),

@@ -2,9 +2,10 @@
 
 use super::{Analysed, CongestionArgs, document};
 use crate::cli::{CliError, command_line};
-use flitwise::figure::Theme;
+use flitwise::figure::{Figure, Theme};
 use flitwise::oblivious::{
-    Distributions, Outcome, bandwidth_figure, congestion_figure, delay_figure, write_tables,
+    Distributions, Outcome, bandwidth_figure, cables_figure, congestion_figure, delay_figure,
+    write_tables,
 };
 use flitwise::results::COMMAND_FILE;
 use flitwise_formats::sink::Sink;
@@ -33,18 +34,18 @@ pub(super) fn write(
     let outcomes: Vec<Outcome<'_>> = results.iter().map(Analysed::outcome).collect();
     write_tables(dir, &outcomes, args.format.into())
         .map_err(|e| CliError::Failed(format!("{e:#}")))?;
-    for (number, one) in (1..).zip(results) {
-        let name = match results.len() {
-            1 => "cables.dot".to_owned(),
-            _ => format!("cables-{number}.dot"),
+    for (number, (one, outcome)) in (1..).zip(results.iter().zip(&outcomes)) {
+        let name = |extension: &str| match results.len() {
+            1 => format!("cables.{extension}"),
+            _ => format!("cables-{number}.{extension}"),
         };
-        let mut drawing = Vec::new();
-        let written = one
-            .candidate
-            .network
-            .write_coloured(&mut drawing, &one.analysis.cables);
-        written.map_err(|e| failed(&dir.join(&name), &e))?;
-        files.push((name, drawing));
+        let mut coloured = Vec::new();
+        let cables = &one.analysis.cables;
+        let written = one.candidate.network.write_coloured(&mut coloured, cables);
+        written.map_err(|e| failed(&dir.join(name("dot")), &e))?;
+        files.push((name("dot"), coloured));
+        let figure = cables_figure(outcome, one.candidate.topology());
+        files.extend(figure.map(|figure| (name("svg"), drawn(&figure))));
     }
     let spreads: Vec<Distributions<'_>> = outcomes.iter().map(Outcome::distributions).collect();
     let figures = [
@@ -53,8 +54,7 @@ pub(super) fn write(
         ("delay.svg", delay_figure(&spreads)),
     ];
     for (name, figure) in figures {
-        let drawn = figure.map(|figure| figure.draw(WIDTH, Theme::File).into_bytes());
-        files.extend(drawn.map(|drawn| (name.to_owned(), drawn)));
+        files.extend(figure.map(|figure| (name.to_owned(), drawn(&figure))));
     }
     for (name, content) in files {
         let path = dir.join(name);
@@ -63,4 +63,8 @@ pub(super) fn write(
         sink.finish().map_err(|e| failed(&path, &e))?;
     }
     Ok(())
+}
+
+fn drawn(figure: &Figure) -> Vec<u8> {
+    figure.draw(WIDTH, Theme::File).into_bytes()
 }

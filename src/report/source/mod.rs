@@ -4,7 +4,7 @@ mod run;
 mod study;
 mod table;
 
-pub use run::{Distribution, Held, LinkUse, Pair, RunSource, Sample, Series, Slice};
+pub use run::{Distribution, LinkUse, Pair, RunSource, Sample, Series, Slice};
 pub use study::{StudyRow, StudySource};
 
 use super::ReportError;
