@@ -51,7 +51,7 @@ pub use network::{Lost, Network};
 pub use outcome::{CONGESTION_SCHEMA, HotCable, Outcome};
 pub use pattern::{Given, GivenError, Level, Pair, Pattern, Versus};
 pub use routing::RoutingEngine;
-pub use spread::{Spread, Spreads};
+pub use spread::{Spread, SpreadRow, Spreads};
 pub use survey::{LostPair, RoutingLoop, Survey};
 pub use tables::Tables;
 pub use walker::{Experience, PathChoice, Walker};

@@ -302,3 +302,51 @@ fn says(line: &Line, measure: Measure<'_>) -> String {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOADS: Measure<'static> = Measure {
+        name: "connections",
+        percent: false,
+        nics: "hosts",
+    };
+
+    fn between(from: u32, to: u32, value: f64) -> WiredLink<'static> {
+        WiredLink {
+            from: End::Switch(from, to),
+            to: End::Switch(to, from),
+            names: ["a port 1", "b port 2"],
+            value,
+        }
+    }
+
+    fn directions(drawing: &Drawing) -> usize {
+        let links = drawing.network.links.iter();
+        links.flat_map(|link| link.used).flatten().count()
+    }
+
+    #[test]
+    fn of_equal_lines_the_first_are_drawn() {
+        let links: Vec<_> = (0..1000).map(|n| between(n, n + 1, 1.0)).collect();
+        let drawing = draw(&Value::Null, &links, &[], LOADS).unwrap();
+        assert_eq!(directions(&drawing), MOST_LINES);
+        assert!(drawing.note.ends_with("400 others are left out."));
+    }
+
+    #[test]
+    fn numbers_and_parallel_links_are_told() {
+        let links = [between(0, 1, 3.0), between(0, 1, 1.0), between(1, 0, 0.0)];
+        let drawing = draw(&Value::Null, &links, &links[..1], LOADS).unwrap();
+        let link = &drawing.network.links[0];
+        assert_eq!(link.used, [Some(3.0), Some(0.0)]);
+        assert_eq!(link.tags, [Some(1), None]);
+        assert_eq!(
+            link.says[0],
+            "2 links, 2 in the mean, most a port 1 → b port 2: 3"
+        );
+        assert!(drawing.note.contains("Parallel links"));
+        assert_eq!(draw(&Value::Null, &[], &[], LOADS), None);
+    }
+}

@@ -89,7 +89,8 @@ pub struct CongestionArgs {
     /// Prints JSON.
     #[arg(long)]
     json: bool,
-    /// Writes congestion.json, runs.csv, cables.csv, flows.csv and cables.dot, coloured by load, into this directory.
+    /// Writes congestion.json, the tables runs, cables and flows, and figures into this directory, of which `flitwise report`
+    /// makes a page; also cables.dot, coloured by load.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// What the tables of --out are written as.

@@ -2,7 +2,7 @@
 
 use super::candidates::{Damage, Deadlock};
 use super::{Analysed, CongestionArgs};
-use flitwise::oblivious::{Network, NodeKind, Pattern, Spread};
+use flitwise::oblivious::{Network, NodeKind, Pattern, SpreadRow};
 use flitwise::results::write_table;
 use flitwise::units::human_count;
 use std::fmt::Write;
@@ -181,28 +181,9 @@ fn vls(deadlock: &Deadlock, network: &Network) -> String {
     )
 }
 
-/// The figures that there are, with their names and their scale.
-pub(super) fn rows(one: &Analysed) -> Vec<(&'static str, Spread, f64, usize)> {
-    let s = &one.spreads;
-    let weighted = one.settings.pattern.has_bytes();
-    let sum = if weighted {
-        "sum of largest loads, bytes"
-    } else {
-        "sum of largest congestions"
-    };
-    let some = [
-        Some(("bandwidth of a connection, %", s.bandwidth, 100.0, 2)),
-        s.fair_bandwidth
-            .map(|s| ("max-min fair bandwidth, %", s, 100.0, 2)),
-        s.slowest_fair_bandwidth
-            .map(|s| ("fair bandwidth of the slowest, %", s, 100.0, 2)),
-        Some((sum, s.sum_max_congestion, 1.0, if weighted { 0 } else { 2 })),
-        s.over_host_links
-            .map(|s| ("relative to host links alone", s, 1.0, 3)),
-        s.delay
-            .map(|s| ("longest path through the levels", s, 1.0, 2)),
-    ];
-    some.into_iter().flatten().collect()
+/// The figures that there are.
+fn rows(one: &Analysed) -> Vec<SpreadRow> {
+    one.spreads.rows(one.settings.pattern.has_bytes())
 }
 
 fn figures(out: &mut String, one: &Analysed) {
@@ -215,9 +196,9 @@ fn figures(out: &mut String, one: &Analysed) {
         table[0].truncate(2);
         table[0][1] = "value".to_owned();
     }
-    for (name, s, scale, digits) in rows(one) {
-        let cell = |value: f64| format!("{:.digits$}", value * scale);
-        let mut row = vec![name.to_owned(), cell(s.mean)];
+    for figure in rows(one) {
+        let (s, cell) = (figure.spread, |value: f64| figure.text(value));
+        let mut row = vec![figure.name.to_owned(), cell(s.mean)];
         if !single {
             row.push(s.half_width.map_or(String::new(), cell));
             row.extend([s.least, s.p05, s.median, s.p95, s.most].map(cell));
@@ -329,16 +310,11 @@ fn compare(out: &mut String, results: &[Analysed]) {
             },
         );
     }
-    for (at, (name, ..)) in rows(first).into_iter().enumerate() {
-        row(name, &|one| match rows(one).get(at) {
-            Some((_, s, scale, digits)) => {
-                let cell = |value: f64| format!("{:.digits$}", value * scale);
-                let half = s
-                    .half_width
-                    .map_or(String::new(), |half| format!(" ± {}", cell(half)));
-                format!("{}{half}", cell(s.mean))
-            }
-            None => "-".into(),
+    for figure in rows(first) {
+        row(figure.name, &|one| {
+            let own = rows(one);
+            let own = own.iter().find(|own| own.name == figure.name);
+            own.map_or("-".into(), SpreadRow::mean_text)
         });
     }
     if first.worst.is_some() {
