@@ -87,7 +87,8 @@
 //! | [`config`] | turns experiment files into plain data; errors name file, line, key, cause and cure |
 //! | [`run`] | runs a plan: experiment, baselines and loads, side by side, with progress, records and time series |
 //! | [`figure`] | figures as data, drawn as SVG, PDF and PNG |
-//! | `report` | pages and figures from the directories of runs and studies (feature `report`) |
+//! | [`wiring`] | links drawn on their topology |
+//! | `report` | pages and figures from the directories of runs, studies and analyses (feature `report`) |
 //! | [`results`] | evaluates a run: times, slowdowns, latencies, links; writes `result.json`, tables and figures |
 //! | [`fabric::topology`] | switches, NICs and links: trees, tori, dragonflies, any graph |
 //! | [`fabric::parameters`] | presets, and fabrics in bytes, rates and times |
@@ -134,5 +135,6 @@ pub mod results;
 pub mod run;
 pub mod study;
 pub mod units;
+pub mod wiring;
 
 pub use flitwise_formats as formats;

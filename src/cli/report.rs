@@ -1,4 +1,4 @@
-//! `flitwise report` and `flitwise plot`: a page and figures from the directories of runs and studies.
+//! `flitwise report` and `flitwise plot`: a page and figures from the directories of runs, studies and static analyses.
 
 use super::{CliError, tell};
 use clap::Args;
@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 /// What is reported on.
 #[derive(Debug, Args)]
 struct Subjects {
-    /// Directories of runs (`flitwise run --out DIR`) and of studies; curves and bars of several are overlaid.
+    /// Directories of runs (`flitwise run --out DIR`), of studies and of static analyses (`flitwise congestion --out DIR`);
+    /// curves and bars of several are overlaid.
     #[arg(required = true, value_name = "DIR")]
     dirs: Vec<PathBuf>,
     /// What figures call the directories, once for each in their order, instead of the names of experiments and studies.

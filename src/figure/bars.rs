@@ -54,7 +54,7 @@ impl Bars {
         let least = group * most.unwrap_or(1) as f64;
         let names: Vec<String> = self.panels.iter().map(|panel| panel.name.clone()).collect();
         let below = if self.groups.is_empty() { 26.0 } else { 44.0 };
-        let panels = frame.panels(&names, [least.max(120.0), HEIGHT], [left, below]);
+        let panels = frame.panels(&names, [least.max(120.0), HEIGHT], [left, 0.0, below]);
         for (at, (panel, area)) in self.panels.iter().zip(&panels.areas).enumerate() {
             let [_, y, _, h] = *area;
             let scale = Scale::linear(range, [y + h, y]);

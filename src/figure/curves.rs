@@ -1,7 +1,7 @@
 //! Curves: measures over loads, distributions, time series.
 
 use super::Axis;
-use super::frame::{Frame, Swatch, room_for, series_stroke};
+use super::frame::{Frame, Swatch, room_beyond, room_for, series_stroke};
 use super::scale::Scale;
 use super::svg::{Paint, Stroke};
 
@@ -71,14 +71,16 @@ impl Curves {
             false => Scale::linear(y_range, pixels),
         };
         let left = room_for(&upright([HEIGHT, 0.0]));
+        let lying = |pixels| match self.log_x {
+            true => Scale::logarithmic(x_range, pixels),
+            false => Scale::exact(x_range, pixels),
+        };
+        let right = room_beyond(&lying([0.0, frame.width - left]));
         let names: Vec<String> = self.panels.iter().map(|panel| panel.name.clone()).collect();
-        let panels = frame.panels(&names, [210.0, HEIGHT], [left, 44.0]);
+        let panels = frame.panels(&names, [210.0, HEIGHT], [left, right, 44.0]);
         for (at, (panel, area)) in self.panels.iter().zip(&panels.areas).enumerate() {
             let [x, y, w, h] = *area;
-            let lying = match self.log_x {
-                true => Scale::logarithmic(x_range, [x, x + w]),
-                false => Scale::exact(x_range, [x, x + w]),
-            };
+            let lying = lying([x, x + w]);
             let scale = upright([y + h, y]);
             let first = at % panels.columns == 0;
             frame.level_lines(*area, &scale, first);

@@ -157,16 +157,16 @@ impl Frame {
         }
     }
 
-    /// Areas for `names.len()` panels, `height` high, with room for numbers on the left, and their names. `below`:
-    /// room below each.
+    /// Areas for `names.len()` panels, `height` high, with room for numbers on the left and beyond the margin on the
+    /// right, and their names. `below`: room below each.
     pub(super) fn panels(
         &mut self,
         names: &[String],
         [least, height]: [f64; 2],
-        [left, below]: [f64; 2],
+        [left, right, below]: [f64; 3],
     ) -> Panels {
         let count = names.len().max(1);
-        let room = self.width - 2.0 * MARGIN - left;
+        let room = self.width - 2.0 * MARGIN - left - right;
         let fit = ((room + GAP) / (least + GAP)).floor().clamp(1.0, 4.0) as usize;
         let rows = count.div_ceil(fit);
         let columns = count.div_ceil(rows);
@@ -277,6 +277,13 @@ pub(super) fn series_stroke(series: usize) -> Stroke {
         width: 1.8,
         dashes: DASHES[series % DASHES.len()],
     }
+}
+
+/// Room that the numbers of a horizontal axis take beyond the margin: half of the last one may be right of its end.
+pub(super) fn room_beyond(scale: &Scale) -> f64 {
+    let labels = scale.ticks().into_iter();
+    let halves = labels.map(|(_, label)| width_of(&label, TEXT - 0.5) / 2.0 + 2.0 - MARGIN);
+    halves.fold(0.0, f64::max).ceil()
 }
 
 /// Room that the numbers of a vertical axis take, with the axis's name left of them.

@@ -1,13 +1,16 @@
 //! Nodes and links, each direction of a link as a line of its own, shaded and thick by how much it is used.
 
 use super::frame::{Frame, MARGIN, TEXT};
+use super::number;
 use super::svg::{Anchor, Paint, STEPS, Stroke, Style, fitted};
 
 /// A network.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Network {
-    /// What shades and widths measure, from 0 to 1.
+    /// What shades and widths measure.
     pub measure: String,
+    /// Uses are parts from 0 to 1, shown in percent; otherwise numbers from 0.
+    pub percent: bool,
     /// Height over width of the space in which the nodes are.
     pub aspect: f64,
     /// The nodes.
@@ -54,8 +57,11 @@ const MOST_TOOLTIPS: usize = 1500;
 impl Network {
     pub(super) fn draw(&self, frame: &mut Frame) {
         let full = self.full();
-        let end = format!("{:.0} %", 100.0 * full);
-        frame.shades(&self.measure, ["0 %", &end]);
+        let ends = match self.percent {
+            true => ["0 %".to_owned(), format!("{:.0} %", 100.0 * full)],
+            false => ["0".to_owned(), number(full)],
+        };
+        frame.shades(&self.measure, [&ends[0], &ends[1]]);
         let left = MARGIN + if self.rows.is_empty() { 14.0 } else { 62.0 };
         let w = frame.width - left - MARGIN - 14.0;
         let h = (w * self.aspect).clamp(90.0, 900.0);
@@ -112,6 +118,9 @@ impl Network {
     fn full(&self) -> f64 {
         let used = self.links.iter().flat_map(|link| link.used).flatten();
         let most = used.fold(0.0, f64::max);
+        if !self.percent {
+            return round_above(most);
+        }
         let round = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8];
         round.into_iter().find(|end| *end >= most).unwrap_or(1.0)
     }
@@ -132,6 +141,17 @@ impl Network {
             frame.svg.rect(box_, paint, says);
         }
     }
+}
+
+/// 1, 2 or 5 times a power of ten, at least `most`.
+fn round_above(most: f64) -> f64 {
+    if !(most > 0.0 && most.is_finite()) {
+        return 1.0;
+    }
+    let power = 10_f64.powf(most.log10().floor());
+    let steps = [1.0, 2.0, 5.0].map(|of| of * power);
+    let fits = steps.into_iter().find(|end| *end >= most * 0.999_999);
+    fits.unwrap_or(10.0 * power)
 }
 
 fn shade(used: f64) -> usize {

@@ -110,3 +110,64 @@ fn figures_become_pdf_and_png() {
         assert!(png.starts_with(b"\x89PNG"));
     }
 }
+
+#[test]
+fn the_last_number_of_an_axis_is_inside_the_figure() {
+    let points = [0.0, 100.0].map(|x| CurvePoint {
+        x,
+        y: x,
+        ..CurvePoint::default()
+    });
+    let figure = Figure {
+        title: "t".into(),
+        note: String::new(),
+        chart: Chart::Curves(Curves {
+            panels: vec![CurvePanel {
+                name: String::new(),
+                lines: vec![Line {
+                    series: 0,
+                    points: points.to_vec(),
+                }],
+            }],
+            ..Curves::default()
+        }),
+    };
+    let svg = figure.draw(350, Theme::File);
+    // `<text x="AT" … text-anchor="middle" …>100</text>`
+    let before = svg
+        .find("middle")
+        .and_then(|from| Some(from + svg[from..].find(">100<")?));
+    let label = &svg[..before.unwrap()];
+    let at = &label[label.rfind("x=\"").unwrap() + 3..];
+    let at: f64 = at[..at.find('"').unwrap()].parse().unwrap();
+    let half = super::svg::width_of("100", 11.5) / 2.0;
+    assert!(at + half < 350.0, "{at}");
+}
+
+#[test]
+fn loads_of_networks_end_at_a_round_number() {
+    let network = |used: [f64; 2]| Network {
+        measure: "connections".into(),
+        aspect: 0.5,
+        nodes: vec![Node::default(), Node::default()],
+        links: vec![Link {
+            ends: [0, 1],
+            used: used.map(Some),
+            ..Link::default()
+        }],
+        ..Network::default()
+    };
+    for (used, end) in [
+        ([0.0, 0.0], "1"),
+        ([3.0, 1.0], "5"),
+        ([0.2, 1234.0], "2000"),
+    ] {
+        let figure = Figure {
+            title: "t".into(),
+            note: String::new(),
+            chart: Chart::Network(network(used)),
+        };
+        let svg = figure.draw(400, Theme::File);
+        assert!(svg.contains(&format!(">{end}</text>")), "{used:?}: {svg}");
+    }
+}

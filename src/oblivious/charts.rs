@@ -2,73 +2,124 @@
 //! drawn as outlines, so that those of several analyses can be compared in one figure (ORCS, Figures 3 and 4).
 
 use super::analysis::Analysis;
+use super::outcome::Outcome;
 use crate::figure::{Axis, Chart, CurvePanel, CurvePoint, Curves, Figure, Line};
+use std::collections::BTreeMap;
 
-/// An analysis and what legends call it.
-pub type Named<'a> = (&'a str, &'a Analysis);
+/// Bins of bandwidths, as many as ORCS has.
+pub const BANDWIDTH_BINS: usize = 20;
 
-/// Distribution over runs of the mean bandwidth of a connection, in `bins` equal bins from 0 to 100 % (Figure 3;
-/// ORCS has 20). `None` without a run.
+/// How the figures of an analysis are distributed.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Distributions<'a> {
+    /// What legends call it.
+    pub label: &'a str,
+    /// Runs whose mean bandwidth of a connection is in each of [`BANDWIDTH_BINS`] equal bins from 0 to the whole link; the
+    /// last bin includes its end.
+    pub bandwidth_bins: Vec<u64>,
+    /// Connections by congestion.
+    pub congestions: Vec<(u64, u64)>,
+    /// Runs by the longest path through the levels.
+    pub delays: Vec<(u64, u64)>,
+}
+
+impl Outcome<'_> {
+    /// What its figures show.
+    #[must_use]
+    pub fn distributions(&self) -> Distributions<'_> {
+        Distributions {
+            label: self.label,
+            bandwidth_bins: self.analysis.bandwidth_bins(),
+            congestions: self.analysis.histogram().iter().collect(),
+            delays: self.analysis.delays(),
+        }
+    }
+}
+
+impl Analysis {
+    /// [`Distributions::bandwidth_bins`].
+    #[must_use]
+    pub fn bandwidth_bins(&self) -> Vec<u64> {
+        let mut bins = vec![0; BANDWIDTH_BINS];
+        for run in &self.runs {
+            let bin = (run.bandwidth * BANDWIDTH_BINS as f64).max(0.0) as usize;
+            bins[bin.min(BANDWIDTH_BINS - 1)] += 1;
+        }
+        bins
+    }
+
+    /// [`Distributions::delays`]; empty if they were not computed.
+    #[must_use]
+    pub fn delays(&self) -> Vec<(u64, u64)> {
+        let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
+        for delay in self.runs.iter().filter_map(|run| run.delay) {
+            *counts.entry(delay).or_default() += 1;
+        }
+        counts.into_iter().collect()
+    }
+}
+
+/// Distribution over runs of the mean bandwidth of a connection (Figure 3). `None` without a run.
 #[must_use]
-pub fn bandwidth_figure(analyses: &[Named<'_>], bins: u32) -> Option<Figure> {
-    let values = |analysis: &Analysis| -> Vec<f64> {
-        let runs = analysis.runs.iter();
-        runs.map(|run| 100.0 * run.bandwidth).collect()
+pub fn bandwidth_figure(of: &[Distributions<'_>]) -> Option<Figure> {
+    let outline = |one: &Distributions<'_>| {
+        let bins = Bins {
+            first: 0.0,
+            width: 100.0 / one.bandwidth_bins.len().max(1) as f64,
+            count: one.bandwidth_bins.len(),
+        };
+        let middle = |bin: usize| bins.width * (bin as f64 + 0.5);
+        let counts = one.bandwidth_bins.iter().enumerate();
+        bins.outline(counts.map(|(bin, &runs)| (middle(bin), runs)))
     };
-    let width = 100.0 / f64::from(bins.max(1));
-    let bins = Bins {
-        first: 0.0,
-        width,
-        count: bins.max(1) as usize,
-    };
-    let lines = |analysis: &Analysis| bins.outline(&values(analysis));
+    let width = 100.0 / BANDWIDTH_BINS as f64;
     figure(
         "Bandwidth of connections over runs",
         format!("Mean of 1/congestion in each run, in bins of {width:.3} %."),
         Axis::new("mean bandwidth of a connection", "% of the link"),
         "runs",
-        analyses,
-        lines,
+        of,
+        outline,
     )
 }
 
 /// Distribution over runs of the longest path through the levels (Figure 4). `None` if no analysis has such paths.
 #[must_use]
-pub fn delay_figure(analyses: &[Named<'_>]) -> Option<Figure> {
-    let values = |analysis: &Analysis| -> Vec<f64> {
-        let delays = analysis.runs.iter().filter_map(|run| run.delay);
-        delays.map(|delay| delay as f64).collect()
-    };
-    let all = analyses.iter().flat_map(|(_, analysis)| values(analysis));
-    let bins = Bins::of_whole_numbers(all.fold(0.0, f64::max));
+pub fn delay_figure(of: &[Distributions<'_>]) -> Option<Figure> {
+    let delays = |one: &Distributions<'_>| real(&one.delays);
     figure(
         "Longest path through the levels over runs",
         "Each message counts as many times as its congestion.".to_owned(),
         Axis::new("delay", "messages"),
         "runs",
-        analyses,
-        |analysis| bins.outline(&values(analysis)),
+        of,
+        |one| Bins::of_whole_numbers(of.iter().flat_map(delays)).outline(delays(one)),
     )
 }
 
 /// Distribution of congestions over connections. `None` without a connection.
 #[must_use]
-pub fn congestion_figure(analyses: &[Named<'_>]) -> Option<Figure> {
-    let counts = |analysis: &Analysis| -> Vec<(f64, u64)> {
-        let histogram = analysis.histogram();
-        let used = histogram.iter().filter(|&(value, _)| value > 0);
-        used.map(|(value, count)| (value as f64, count)).collect()
+pub fn congestion_figure(of: &[Distributions<'_>]) -> Option<Figure> {
+    let counts = |one: &Distributions<'_>| {
+        let mut counts = real(&one.congestions);
+        counts.retain(|&(value, _)| value > 0.0);
+        counts
     };
-    let all = analyses.iter().flat_map(|(_, analysis)| counts(analysis));
-    let bins = Bins::of_whole_numbers(all.map(|(value, _)| value).fold(0.0, f64::max));
     figure(
         "Congestion of connections",
         "Most connections on a cable of the route, over all levels and runs.".to_owned(),
         Axis::new("congestion", "connections"),
         "connections",
-        analyses,
-        |analysis| bins.outline_of(counts(analysis)),
+        of,
+        |one| Bins::of_whole_numbers(of.iter().flat_map(counts)).outline(counts(one)),
     )
+}
+
+fn real(counts: &[(u64, u64)]) -> Vec<(f64, u64)> {
+    let counts = counts.iter();
+    counts
+        .map(|&(value, count)| (value as f64, count))
+        .collect()
 }
 
 fn figure(
@@ -76,13 +127,13 @@ fn figure(
     note: String,
     x: Axis,
     counted: &str,
-    analyses: &[Named<'_>],
-    outline: impl Fn(&Analysis) -> Vec<CurvePoint>,
+    of: &[Distributions<'_>],
+    outline: impl Fn(&Distributions<'_>) -> Vec<CurvePoint>,
 ) -> Option<Figure> {
-    let lines: Vec<Line> = (analyses.iter().enumerate())
-        .map(|(series, (_, analysis))| Line {
+    let lines: Vec<Line> = (of.iter().enumerate())
+        .map(|(series, one)| Line {
             series,
-            points: outline(analysis),
+            points: outline(one),
         })
         .collect();
     if lines.iter().all(|line| line.points.is_empty()) {
@@ -94,10 +145,7 @@ fn figure(
         chart: Chart::Curves(Curves {
             x,
             y: Axis::new(&format!("part of the {counted}"), "%"),
-            series: analyses
-                .iter()
-                .map(|(name, _)| (*name).to_owned())
-                .collect(),
+            series: of.iter().map(|one| one.label.to_owned()).collect(),
             panels: vec![CurvePanel {
                 name: String::new(),
                 lines,
@@ -119,8 +167,11 @@ struct Bins {
 }
 
 impl Bins {
-    /// One for every whole number up to `most`, or for several in a row; the number is in the middle.
-    fn of_whole_numbers(most: f64) -> Self {
+    /// One for every whole number up to the largest value, or for several in a row; the number is in the middle.
+    fn of_whole_numbers(values: impl IntoIterator<Item = (f64, u64)>) -> Self {
+        let most = values
+            .into_iter()
+            .fold(0.0, |most: f64, (value, _)| most.max(value));
         let width = ((most + 1.0) / MOST_BINS).ceil().max(1.0);
         Self {
             first: -0.5,
@@ -129,20 +180,18 @@ impl Bins {
         }
     }
 
-    fn outline(&self, values: &[f64]) -> Vec<CurvePoint> {
-        self.outline_of(values.iter().map(|&value| (value, 1)))
-    }
-
     /// The outline of the bins, as a part of all values; the last bin includes its end. Empty without a value.
-    fn outline_of(&self, values: impl IntoIterator<Item = (f64, u64)>) -> Vec<CurvePoint> {
+    fn outline(&self, values: impl IntoIterator<Item = (f64, u64)>) -> Vec<CurvePoint> {
         let mut counts = vec![0_u64; self.count];
         for (value, count) in values {
             let bin = ((value - self.first) / self.width).max(0.0) as usize;
             if let Some(own) = counts.get_mut(bin.min(self.count.saturating_sub(1))) {
-                *own += count;
+                *own = own.saturating_add(count);
             }
         }
-        let all: u64 = counts.iter().sum();
+        let all: u64 = counts
+            .iter()
+            .fold(0, |sum, count| sum.saturating_add(*count));
         if all == 0 {
             return Vec::new();
         }
@@ -184,6 +233,15 @@ mod tests {
         }
     }
 
+    fn distributions(analysis: &Analysis) -> Distributions<'_> {
+        Distributions {
+            label: "a",
+            bandwidth_bins: analysis.bandwidth_bins(),
+            congestions: analysis.histogram().iter().collect(),
+            delays: analysis.delays(),
+        }
+    }
+
     fn points(figure: &Figure) -> Vec<(f64, f64)> {
         let Chart::Curves(curves) = &figure.chart else {
             panic!("no curves")
@@ -195,23 +253,20 @@ mod tests {
     #[test]
     fn runs_are_in_the_bin_of_their_bandwidth() {
         let runs = analysis(&[0.1, 0.5, 0.6, 1.0], Some(7));
-        let points = points(&bandwidth_figure(&[("a", &runs)], 2).unwrap());
-        let expected = [
-            (0.0, 0.0),
-            (0.0, 25.0),
-            (50.0, 25.0),
-            (50.0, 75.0),
-            (100.0, 75.0),
-        ];
-        assert_eq!(points[..5], expected);
+        let bins = runs.bandwidth_bins();
+        let used: Vec<usize> = (0..bins.len()).filter(|&bin| bins[bin] > 0).collect();
+        assert_eq!(used, [2, 10, 12, 19]);
+        let points = points(&bandwidth_figure(&[distributions(&runs)]).unwrap());
+        let expected = [(5.0, 0.0), (10.0, 0.0), (10.0, 25.0), (15.0, 25.0)];
+        assert_eq!(points[3..7], expected);
     }
 
     #[test]
     fn whole_numbers_are_in_the_middle_of_their_bins() {
         let runs = analysis(&[0.5, 0.5], Some(7));
         for (figure, at) in [
-            (delay_figure(&[("a", &runs)]), 7.0),
-            (congestion_figure(&[("a", &runs)]), 3.0),
+            (delay_figure(&[distributions(&runs)]), 7.0),
+            (congestion_figure(&[distributions(&runs)]), 3.0),
         ] {
             let full: Vec<f64> = (points(&figure.unwrap()).iter())
                 .filter(|point| point.1 == 100.0)
@@ -219,16 +274,16 @@ mod tests {
                 .collect();
             assert_eq!(full, [at - 0.5, at + 0.5]);
         }
-        let wide = Bins::of_whole_numbers(12_000.0);
+        let wide = Bins::of_whole_numbers([(12_000.0, 1)]);
         assert!(wide.count <= 100 && wide.width * wide.count as f64 >= 12_000.0);
     }
 
     #[test]
     fn nothing_is_no_figure() {
         let none = Analysis::default();
-        assert_eq!(bandwidth_figure(&[("a", &none)], 20), None);
+        assert_eq!(bandwidth_figure(&[distributions(&none)]), None);
         assert_eq!(congestion_figure(&[]), None);
         let runs = analysis(&[0.5], None);
-        assert_eq!(delay_figure(&[("a", &runs)]), None);
+        assert_eq!(delay_figure(&[distributions(&runs)]), None);
     }
 }

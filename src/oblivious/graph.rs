@@ -148,6 +148,19 @@ impl Graph {
         (host != u32::MAX).then_some(HostId::new(host))
     }
 
+    /// By node: its number among the switches, from 0, in the order of the nodes. Hosts have the number of the next
+    /// switch.
+    #[must_use]
+    pub fn switch_numbers(&self) -> Vec<u32> {
+        let mut next = 0;
+        let number = |node: &Node| {
+            let own = next;
+            next += u32::from(node.kind == NodeKind::Switch);
+            own
+        };
+        self.nodes.iter().map(number).collect()
+    }
+
     /// The node.
     #[inline]
     #[must_use]

@@ -2,10 +2,10 @@
 
 use super::analysis::{Analysis, RunFigures};
 use crate::results::interval_95;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How a figure spreads over runs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Spread {
     /// Mean.
@@ -55,7 +55,7 @@ impl Spread {
 }
 
 /// The figures of all runs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Spreads {
     /// Mean share of the bandwidth of a connection, 1/congestion.
@@ -71,6 +71,74 @@ pub struct Spreads {
     pub over_host_links: Option<Spread>,
     /// Longest path through the levels.
     pub delay: Option<Spread>,
+}
+
+/// A figure as tables show it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct SpreadRow {
+    /// Its name, with its unit.
+    pub name: &'static str,
+    /// How it spreads.
+    pub spread: Spread,
+    /// Factor to the unit.
+    pub scale: f64,
+    /// Digits behind the point.
+    pub digits: usize,
+}
+
+impl SpreadRow {
+    /// A value in the unit.
+    #[must_use]
+    pub fn text(&self, value: f64) -> String {
+        let Self { scale, digits, .. } = *self;
+        format!("{:.digits$}", value * scale)
+    }
+
+    /// `82.31 ± 0.22`.
+    #[must_use]
+    pub fn mean_text(&self) -> String {
+        let half = self.spread.half_width;
+        let half = half.map_or(String::new(), |half| format!(" ± {}", self.text(half)));
+        format!("{}{half}", self.text(self.spread.mean))
+    }
+}
+
+impl Spreads {
+    /// The figures that there are; `bytes`: the loads of cables are bytes.
+    #[must_use]
+    pub fn rows(&self, bytes: bool) -> Vec<SpreadRow> {
+        let sum = match bytes {
+            true => "sum of largest loads, bytes",
+            false => "sum of largest congestions",
+        };
+        let row = |name, scale, digits, spread: Option<Spread>| {
+            spread.map(|spread| SpreadRow {
+                name,
+                spread,
+                scale,
+                digits,
+            })
+        };
+        let percent = |name, spread| row(name, 100.0, 2, spread);
+        let rows = [
+            percent("bandwidth of a connection, %", Some(self.bandwidth)),
+            percent("max-min fair bandwidth, %", self.fair_bandwidth),
+            percent(
+                "fair bandwidth of the slowest, %",
+                self.slowest_fair_bandwidth,
+            ),
+            row(
+                sum,
+                1.0,
+                if bytes { 0 } else { 2 },
+                Some(self.sum_max_congestion),
+            ),
+            row("relative to host links alone", 1.0, 3, self.over_host_links),
+            row("longest path through the levels", 1.0, 2, self.delay),
+        ];
+        rows.into_iter().flatten().collect()
+    }
 }
 
 impl Analysis {

@@ -1,11 +1,10 @@
 //! Reports: figures and a page from the directories of runs and studies (`docs/report.md`).
 //!
 //! `source` reads what a run or a study left in its directory, and nothing else: no simulation happens here. `charts` makes
-//! [figures](crate::figure) of it, one file per kind; `layout` places the switches of a topology. `page` puts all
+//! [figures](crate::figure) of it, one file per kind. `page` puts all
 //! into one HTML document.
 
 mod charts;
-mod layout;
 mod page;
 mod source;
 

@@ -1,11 +1,12 @@
 //! The page, from sources made by hand.
 
-use super::source::{Distribution, Held, LinkUse, Pair, RunSource, Slice};
+use super::source::{CongestionSource, Distribution, LinkUse, Pair, RunSource, Slice};
 use super::{Kind, Source, figures, page};
+use crate::wiring::End;
 use serde_json::json;
 use std::path::PathBuf;
 
-fn link(from: Held, to: Held, used: f64) -> LinkUse {
+fn link(from: End, to: End, used: f64) -> LinkUse {
     LinkUse {
         from,
         to,
@@ -30,7 +31,7 @@ fn run() -> RunSource {
             { "name": "b</script>", "ranks": 2, "slowdown": 1.1, "execution_time_ps": 1_000_000 },
         ],
     });
-    let (nic, port) = (Held::Nic(0), Held::Switch(0, 0));
+    let (nic, port) = (End::Nic(0), End::Switch(0, 0));
     RunSource {
         label: "a & <b> \"c\"".into(),
         dir: PathBuf::from("there"),
@@ -188,4 +189,67 @@ fn an_explanation_has_tables_of_all_that_it_says() {
     }
     let at = |text: &str| plain.find(text).unwrap();
     assert!(at(&cells(&["1", "8.000"])) < at(&cells(&["0", "2.000"])));
+}
+
+/// Two candidates, the second without much.
+fn analysis() -> CongestionSource {
+    let spread = json!({ "mean": 0.8, "half_width": 0.01, "least": 0.5, "p05": 0.6, "median": 0.8, "p95": 0.9, "most": 1.0 });
+    let network = |label: &str| {
+        json!({
+            "label": label, "pattern": "bisect", "topology": null, "hosts": 2, "switches": 1, "cables": 2, "pairs": 2,
+            "pairs_without_route": 0, "least_routes_between_switches": null, "most_routes_between_switches": null,
+            "longest_route_cables": 2, "failed": null, "vls": null,
+            "figures": { "bandwidth": spread, "fair_bandwidth": null, "slowest_fair_bandwidth": null,
+                         "sum_max_congestion": spread, "over_host_links": null, "delay": null },
+            "lost": 0, "loads_in_bytes": false, "connections": [{ "congestion": 2, "connections": 7 }],
+            "bandwidth_bins": [0, 3], "delays": [], "worst_permutation": null,
+            "cables_ranked": [{ "from": "<a>", "to": "s port 1", "mean": 1.5, "most": 2, "most_in_run": 0,
+                "most_in_level": 0, "crossed_by": 101, "flows": [{ "from": "<a>", "to": "b" }] }],
+            "check": null,
+        })
+    };
+    let mut analysis = CongestionSource::default();
+    analysis.label = "here".into();
+    analysis.document = serde_json::from_value(json!({
+        "schema": "flitwise-congestion-1", "pattern": "bisect", "ranks": 2, "levels": 1, "level": null, "runs": 3,
+        "seed": 1, "networks": [network("x & y"), network("z")],
+    }))
+    .unwrap();
+    analysis
+}
+
+#[test]
+fn an_analysis_has_candidates_side_by_side_and_its_hot_cables() {
+    let sources = vec![Source::Congestion(Box::new(analysis()))];
+    let page = page(&sources, None).unwrap();
+    assert_well_formed(&page);
+    for part in [
+        "here: pattern bisect, 2 ranks, 1 level, 3 runs, seed 1.",
+        "<th scope=\"col\">x &amp; y</th><th scope=\"col\">z</th>",
+        "<th scope=\"row\">bandwidth of a connection, %</th><td>80.00 ± 1.00</td><td>80.00 ± 1.00</td>",
+        "<th scope=\"row\">1: &lt;a&gt; → s port 1</th><td>1.5</td><td>2</td><td>0, 0</td><td>&lt;a&gt; → b, 100 more</td>",
+        "There is no drawing without cables.csv",
+        "No longest paths, which need --delay.",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("-title\">Slowdown</h2>"));
+    assert!(!page.contains("No slowdowns"));
+    assert_eq!(figures(Kind::Bandwidth, &sources).unwrap().len(), 1);
+    let error = figures(Kind::Cables, &sources).unwrap_err().to_string();
+    assert!(
+        error.contains("; there is --kind bandwidth, congestion"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_analysis_beside_a_run_leaves_out_neither() {
+    let mut both = sources();
+    both.push(Source::Congestion(Box::new(analysis())));
+    let page = page(&both, None).unwrap();
+    assert_well_formed(&page);
+    for head in ["Slowdown", "Hot cables", "Configuration"] {
+        assert!(page.contains(&format!("-title\">{head}</h2>")), "{head}");
+    }
 }

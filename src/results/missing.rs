@@ -35,6 +35,13 @@ impl MissingFeature {
         instead: "set format = \"csv\"",
         ..PARQUET
     };
+
+    /// The error of a static analysis whose tables are to be Parquet files.
+    pub(crate) const CONGESTION_PARQUET: Self = Self {
+        key: "--format",
+        instead: "take --format csv",
+        ..PARQUET
+    };
 }
 
 const FIGURES: MissingFeature = MissingFeature {

@@ -3,6 +3,7 @@
 use super::{CongestionArgs, Routing};
 use crate::cli::{CliError, bad_config, tell};
 use flitwise::config::{LoadedNetwork, NetworkSource, load_network};
+use flitwise::fabric::topology::Topology;
 use flitwise::oblivious::{Damaged, Dependencies, EdgeId, HostId, Layers, Lost, Network, Survey};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -178,6 +179,15 @@ fn short(paths: &[PathBuf]) -> Vec<String> {
 }
 
 impl Candidate {
+    /// The topology as an experiment describes it; `None` for a graph, a dump, or if switches have failed, so that the
+    /// others have new numbers.
+    pub(super) fn topology(&self) -> Option<&Topology> {
+        let topology = &self.loaded.fabric()?.topology;
+        let graph = &self.network.graph;
+        let switches = graph.nodes().len() - graph.hosts().len();
+        (topology.switches() as usize == switches).then_some(topology)
+    }
+
     /// True if the network is that of an experiment.
     pub(super) fn is_experiment(&self) -> bool {
         self.loaded.fabric().is_some()

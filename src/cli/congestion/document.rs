@@ -1,19 +1,18 @@
 //! The JSON of `flitwise congestion` (`docs/congestion.md`).
 
-use super::text::levels_in_all;
-use super::{Analysed, CongestionArgs};
-use flitwise::oblivious::Layers;
+use super::Analysed;
+use flitwise::oblivious::{CONGESTION_SCHEMA, HotCable, Layers};
 use serde_json::{Value, json};
 
-/// Version of the JSON.
-const SCHEMA: &str = "flitwise-congestion-1";
+/// Connections that are named of a cable; `flows.csv` has all.
+const MOST_FLOWS: usize = 100;
 
-pub(super) fn of(args: &CongestionArgs, results: &[Analysed]) -> Value {
-    let networks: Vec<Value> = results.iter().map(|one| network(args, one)).collect();
+pub(super) fn of(results: &[Analysed]) -> Value {
+    let networks: Vec<Value> = results.iter().map(network).collect();
     let first = results.first();
     let settings = first.map(|one| &one.settings);
     json!({
-        "schema": SCHEMA,
+        "schema": CONGESTION_SCHEMA,
         "pattern": settings.map(|s| s.pattern.to_string()),
         "ranks": settings.map(|s| s.mapping.ranks),
         "levels": settings.map(|s| s.pattern.levels(s.mapping.ranks)),
@@ -24,29 +23,22 @@ pub(super) fn of(args: &CongestionArgs, results: &[Analysed]) -> Value {
     })
 }
 
-fn network(args: &CongestionArgs, one: &Analysed) -> Value {
+fn network(one: &Analysed) -> Value {
     let graph = &one.candidate.network.graph;
     let survey = &one.candidate.survey;
     let between = survey.between_switches(&one.candidate.network);
     let histogram: Vec<Value> = (one.analysis.histogram().iter())
         .map(|(congestion, connections)| json!({ "congestion": congestion, "connections": connections }))
         .collect();
-    let levels = levels_in_all(one);
-    let cables: Vec<Value> = (one.analysis.cables.ranked().into_iter().take(args.cables))
-        .map(|(edge, load)| {
-            let (run, level) = load.peak_at;
-            json!({
-                "from": graph.port_text(edge),
-                "to": graph.port_text(graph.edge(edge).reverse),
-                "mean": load.sum as f64 / levels,
-                "most": load.peak,
-                "most_in_run": run,
-                "most_in_level": level,
-            })
-        })
+    let delays: Vec<Value> = (one.analysis.delays().into_iter())
+        .map(|(delay, runs)| json!({ "delay": delay, "runs": runs }))
         .collect();
+    let topology = one.candidate.topology();
+    let cables: Vec<Value> = one.hottest.iter().map(|hot| cable(one, hot)).collect();
     json!({
         "label": one.label,
+        "pattern": one.settings.pattern.to_string(),
+        "topology": topology,
         "hosts": graph.host_count(),
         "switches": graph.nodes().len() as u64 - u64::from(graph.host_count()),
         "cables": graph.edges().len() / 2,
@@ -69,7 +61,10 @@ fn network(args: &CongestionArgs, one: &Analysed) -> Value {
         })),
         "figures": one.spreads,
         "lost": one.analysis.lost(),
+        "loads_in_bytes": one.settings.pattern.has_bytes(),
         "connections": histogram,
+        "bandwidth_bins": one.analysis.bandwidth_bins(),
+        "delays": delays,
         "worst_permutation": one.worst.as_ref().map(|worst| json!({
             "congestion": worst.congestion,
             "bound": worst.bound,
@@ -77,5 +72,25 @@ fn network(args: &CongestionArgs, one: &Analysed) -> Value {
         })),
         "cables_ranked": cables,
         "check": one.check,
+    })
+}
+
+/// A cable with those who cross it in the level of its largest load.
+fn cable(one: &Analysed, hot: &HotCable) -> Value {
+    let graph = &one.candidate.network.graph;
+    let (run, level) = hot.load.peak_at;
+    let name = |host| &graph.node(graph.node_of(host)).name;
+    let flows: Vec<Value> = (hot.flows.iter().take(MOST_FLOWS))
+        .map(|&[from, to]| json!({ "from": name(from), "to": name(to) }))
+        .collect();
+    json!({
+        "from": graph.port_text(hot.edge),
+        "to": graph.port_text(graph.edge(hot.edge).reverse),
+        "mean": one.outcome().mean(&hot.load),
+        "most": hot.load.peak,
+        "most_in_run": run,
+        "most_in_level": level,
+        "crossed_by": hot.flows.len(),
+        "flows": flows,
     })
 }

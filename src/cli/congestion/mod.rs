@@ -9,9 +9,11 @@ mod text;
 
 use super::{CliError, print, signal, tell, threads};
 use candidates::Candidate;
-use clap::Args;
+use clap::{Args, ValueEnum};
+use flitwise::config::experiment::SeriesFormat;
 use flitwise::oblivious::{
-    Analysis, Failure, Pattern, RoutingEngine, Settings, Spreads, WorstCase,
+    Analysis, Failure, HotCable, Outcome, Pattern, RoutingEngine, Settings, Spreads, WorstCase,
+    check_format,
 };
 use flitwise::run::Check;
 use flitwise::units::Bytes;
@@ -87,9 +89,34 @@ pub struct CongestionArgs {
     /// Prints JSON.
     #[arg(long)]
     json: bool,
-    /// Writes congestion.json, runs.csv, cables.csv, flows.csv and cables.dot, coloured by load, into this directory.
+    /// Writes congestion.json, the tables runs, cables and flows, and figures into this directory, of which `flitwise report`
+    /// makes a page; also cables.dot, coloured by load.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// What the tables of --out are written as.
+    #[arg(long, value_enum, default_value_t = Format::Csv, requires = "out")]
+    format: Format,
+}
+
+/// Format of tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Comma-separated values.
+    Csv,
+    /// Apache Parquet.
+    Parquet,
+    /// Both.
+    Both,
+}
+
+impl From<Format> for SeriesFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Csv => Self::Csv,
+            Format::Parquet => Self::Parquet,
+            Format::Both => Self::Both,
+        }
+    }
 }
 
 /// Tables of the input, or of a routing of ours.
@@ -128,13 +155,29 @@ struct Analysed {
     candidate: Rc<Candidate>,
     settings: Settings,
     analysis: Analysis,
+    /// The cables that the text, the JSON and the tables list, at least as many as each asks for.
+    hottest: Vec<HotCable>,
     spreads: Spreads,
     worst: Option<WorstCase>,
     check: Option<Check>,
 }
 
+impl Analysed {
+    fn outcome(&self) -> Outcome<'_> {
+        Outcome {
+            label: &self.label,
+            network: &self.candidate.network,
+            survey: &self.candidate.survey,
+            settings: &self.settings,
+            analysis: &self.analysis,
+            hottest: &self.hottest,
+        }
+    }
+}
+
 pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
     let stop = signal::stop_on_signal();
+    check_format(args.format.into()).map_err(|e| CliError::BadInput(e.to_string()))?;
     let candidates = candidates::load(args)?;
     let mut results = Vec::new();
     let several = candidates.len() > 1;
@@ -148,7 +191,7 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
         files::write(dir, args, &results)?;
     }
     match args.json {
-        true => print(&format!("{:#}\n", document::of(args, &results))),
+        true => print(&format!("{:#}\n", document::of(&results))),
         false => print(&text::of(args, &results)),
     }?;
     match signal::first() {
@@ -211,6 +254,11 @@ fn analyse(
         }
         runs = (runs * 2).min(MOST_RUNS);
     };
+    let listed = match args.out {
+        Some(_) => args.cables.max(files::CABLES_WITH_FLOWS),
+        None => args.cables,
+    };
+    let hottest = analysis.hottest(network, &settings, listed);
     let worst = args.worst.then(|| WorstCase::of(network, settings.path));
     let check = match args.check {
         true => Some(check::of(args, candidate, &settings, stopped)?),
@@ -221,6 +269,7 @@ fn analyse(
         candidate: candidate.clone(),
         settings,
         analysis,
+        hottest,
         spreads,
         worst,
         check,

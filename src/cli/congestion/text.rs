@@ -2,7 +2,7 @@
 
 use super::candidates::{Damage, Deadlock};
 use super::{Analysed, CongestionArgs};
-use flitwise::oblivious::{Network, NodeKind, Pattern, Spread};
+use flitwise::oblivious::{Network, NodeKind, Pattern, SpreadRow};
 use flitwise::results::write_table;
 use flitwise::units::human_count;
 use std::fmt::Write;
@@ -181,28 +181,9 @@ fn vls(deadlock: &Deadlock, network: &Network) -> String {
     )
 }
 
-/// The figures that there are, with their names and their scale.
-pub(super) fn rows(one: &Analysed) -> Vec<(&'static str, Spread, f64, usize)> {
-    let s = &one.spreads;
-    let weighted = one.settings.pattern.has_bytes();
-    let sum = if weighted {
-        "sum of largest loads, bytes"
-    } else {
-        "sum of largest congestions"
-    };
-    let some = [
-        Some(("bandwidth of a connection, %", s.bandwidth, 100.0, 2)),
-        s.fair_bandwidth
-            .map(|s| ("max-min fair bandwidth, %", s, 100.0, 2)),
-        s.slowest_fair_bandwidth
-            .map(|s| ("fair bandwidth of the slowest, %", s, 100.0, 2)),
-        Some((sum, s.sum_max_congestion, 1.0, if weighted { 0 } else { 2 })),
-        s.over_host_links
-            .map(|s| ("relative to host links alone", s, 1.0, 3)),
-        s.delay
-            .map(|s| ("longest path through the levels", s, 1.0, 2)),
-    ];
-    some.into_iter().flatten().collect()
+/// The figures that there are.
+fn rows(one: &Analysed) -> Vec<SpreadRow> {
+    one.spreads.rows(one.settings.pattern.has_bytes())
 }
 
 fn figures(out: &mut String, one: &Analysed) {
@@ -215,9 +196,9 @@ fn figures(out: &mut String, one: &Analysed) {
         table[0].truncate(2);
         table[0][1] = "value".to_owned();
     }
-    for (name, s, scale, digits) in rows(one) {
-        let cell = |value: f64| format!("{:.digits$}", value * scale);
-        let mut row = vec![name.to_owned(), cell(s.mean)];
+    for figure in rows(one) {
+        let (s, cell) = (figure.spread, |value: f64| figure.text(value));
+        let mut row = vec![figure.name.to_owned(), cell(s.mean)];
         if !single {
             row.push(s.half_width.map_or(String::new(), cell));
             row.extend([s.least, s.p05, s.median, s.p95, s.most].map(cell));
@@ -292,8 +273,8 @@ fn compare(out: &mut String, results: &[Analysed]) {
     if first.candidate.deadlock.is_some() {
         row("VLs without a deadlock", &vls_without_deadlock);
     }
-    for (at, (name, ..)) in rows(first).into_iter().enumerate() {
-        row(name, &|one| metric(one, at));
+    for figure in rows(first) {
+        row(figure.name, &|one| metric(one, figure.name));
     }
     if first.worst.is_some() {
         row("worst permutation", &worst);
@@ -332,17 +313,11 @@ fn vls_without_deadlock(one: &Analysed) -> String {
     }
 }
 
-/// Mean and interval of the metric in row `at`.
-fn metric(one: &Analysed, at: usize) -> String {
-    let rows = rows(one);
-    let Some((_, s, scale, digits)) = rows.get(at) else {
-        return NONE.into();
-    };
-    let cell = |value: f64| format!("{:.*}", *digits, value * scale);
-    match s.half_width {
-        Some(half) => format!("{} ± {}", cell(s.mean), cell(half)),
-        None => cell(s.mean),
-    }
+/// Mean and interval of a figure.
+fn metric(one: &Analysed, name: &str) -> String {
+    let own = rows(one);
+    let own = own.iter().find(|own| own.name == name);
+    own.map_or(NONE.into(), SpreadRow::mean_text)
 }
 
 fn worst(one: &Analysed) -> String {
@@ -355,23 +330,20 @@ fn worst(one: &Analysed) -> String {
 
 /// The cables that carry most.
 fn cables(out: &mut String, one: &Analysed, most: usize, named: bool) {
-    let ranked = one.analysis.cables.ranked();
-    if most == 0 || ranked.is_empty() {
+    let hottest = &one.hottest[..most.min(one.hottest.len())];
+    if hottest.is_empty() {
         return;
     }
     if named {
         let _ = writeln!(out, "\n{}", one.label);
     }
-    let levels = levels_in_all(one);
     let graph = &one.candidate.network.graph;
     let header = ["cable", "mean", "most", "then crossed by"]
         .map(String::from)
         .to_vec();
     let mut table = vec![header];
-    for (edge, load) in ranked.into_iter().take(most) {
-        let flows = one
-            .settings
-            .flows(&one.candidate.network, edge, load.peak_at);
+    for hot in hottest {
+        let flows = &hot.flows;
         let name = |host| graph.host_name(host);
         let mut text: Vec<String> = (flows.iter().take(MOST_FLOWS))
             .map(|[src, dst]| format!("{} -> {}", name(*src), name(*dst)))
@@ -383,16 +355,11 @@ fn cables(out: &mut String, one: &Analysed, most: usize, named: bool) {
             ));
         }
         table.push(vec![
-            graph.edge_text(edge),
-            format!("{:.2}", load.sum as f64 / levels),
-            human_count(load.peak),
+            graph.edge_text(hot.edge),
+            format!("{:.2}", one.outcome().mean(&hot.load)),
+            human_count(hot.load.peak),
             text.join(", "),
         ]);
     }
     let _ = write_table(out, &table);
-}
-
-/// Levels of all runs together.
-pub(super) fn levels_in_all(one: &Analysed) -> f64 {
-    f64::from((one.settings.levels().len() as u32).max(1)) * one.analysis.runs.len().max(1) as f64
 }

@@ -53,7 +53,7 @@ fn figures(sources: &[Source], measure: Measure) -> Vec<Figure> {
         .iter()
         .filter_map(|source| match source {
             Source::Study(study) => Some(&**study),
-            Source::Run(_) => None,
+            Source::Run(_) | Source::Congestion(_) => None,
         })
         .collect();
     let same_axes = studies.windows(2).all(|pair| pair[0].axes == pair[1].axes);
@@ -69,7 +69,7 @@ fn figures(sources: &[Source], measure: Measure) -> Vec<Figure> {
         .iter()
         .filter_map(|source| match source {
             Source::Run(run) => Some(&**run),
-            Source::Study(_) => None,
+            Source::Study(_) | Source::Congestion(_) => None,
         })
         .collect();
     grids.push(of_runs(&runs, measure));

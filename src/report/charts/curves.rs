@@ -34,6 +34,7 @@ fn figure(sources: &[Source], measure: Measure) -> Vec<Figure> {
     let curves = sources.iter().flat_map(|source| match source {
         Source::Run(run) => of_run(run, measure),
         Source::Study(study) => of_study(study, sources.len() > 1, measure),
+        Source::Congestion(_) => Vec::new(),
     });
     let curves: Vec<Curve> = curves.filter(|curve| !curve.points.is_empty()).collect();
     if curves.is_empty() {

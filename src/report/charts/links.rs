@@ -1,17 +1,9 @@
 //! How much links are used, drawn on the topology.
 
 use super::titled;
-use crate::figure::{Chart, Figure, Link, Network, Node, number};
-use crate::report::layout::{Layout, Nics, Wires, layout};
-use crate::report::source::{Held, LinkUse, RunSource};
-use std::collections::BTreeMap;
-
-/// Links that have a number in the drawing.
-const TAGGED: usize = 10;
-/// Most NICs that are drawn one by one.
-const MOST_NICS: usize = 96;
-/// Most lines: of a larger fabric the most used ones are drawn.
-const MOST_LINES: usize = 600;
+use crate::figure::{Chart, Figure};
+use crate::report::source::{LinkUse, RunSource};
+use crate::wiring::{Measure, TAGGED, WiredLink, draw};
 
 /// The links that are used most, at most `n`; of equal ones the first.
 pub(crate) fn hottest(run: &RunSource, n: usize) -> Vec<&LinkUse> {
@@ -22,262 +14,26 @@ pub(crate) fn hottest(run: &RunSource, n: usize) -> Vec<&LinkUse> {
 }
 
 pub(super) fn figure(run: &RunSource) -> Option<Figure> {
-    if run.links.is_empty() {
-        return None;
-    }
-    let wires = wires(&run.links);
-    let mut drawn = Drawn::new(run, layout(&run.topology, &wires));
-    for link in &run.links {
-        drawn.add(link);
-    }
-    for (tag, link) in (1..).zip(hottest(run, TAGGED)) {
-        drawn.tag(link, tag);
-    }
-    let together = !drawn.each_nic;
-    let (network, left_out, trunks) = drawn.network();
-    let mut note = String::from(
-        "Each direction of a link is a line, on the right of its way; numbers: the most used ones.",
-    );
-    if together {
-        note += " The NICs of a switch are one line: its most used.";
-    }
-    if trunks {
-        note += " Parallel links are one line: the most used of them.";
-    }
-    if left_out > 0 {
-        note += &format!(" The {MOST_LINES} most used lines; {left_out} others are left out.");
-    }
+    let links: Vec<WiredLink<'_>> = run.links.iter().map(wired).collect();
+    let tagged: Vec<WiredLink<'_>> = hottest(run, TAGGED).into_iter().map(wired).collect();
+    let measure = Measure {
+        name: "in use",
+        percent: true,
+        nics: "NICs",
+    };
+    let drawing = draw(&run.topology, &links, &tagged, measure)?;
     Some(Figure {
         title: titled("Use of the links", &run.label),
-        note,
-        chart: Chart::Network(network),
+        note: drawing.note,
+        chart: Chart::Network(drawing.network),
     })
 }
 
-fn wires(links: &[LinkUse]) -> Wires {
-    let mut wires = Wires::default();
-    for link in links {
-        match (link.from.switch(), link.to.switch()) {
-            (Some(from), Some(to)) => {
-                wires.neighbours.entry(from).or_default().insert(to);
-                wires.neighbours.entry(to).or_default().insert(from);
-            }
-            (Some(switch), None) | (None, Some(switch)) => {
-                wires.neighbours.entry(switch).or_default();
-                wires.with_nics.insert(switch);
-            }
-            (None, None) => {}
-        }
-    }
-    wires
-}
-
-/// What is drawn as one node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Thing {
-    Switch(u32),
-    Nic(u32),
-    /// All NICs of a switch.
-    Nics(u32),
-}
-
-/// A line: the links between two nodes in one direction.
-#[derive(Debug, Clone, Default)]
-struct Line {
-    most: f64,
-    sum: f64,
-    count: u64,
-    name: String,
-    tag: Option<usize>,
-}
-
-struct Drawn {
-    layout: Layout,
-    each_nic: bool,
-    /// Switches of NICs.
-    homes: BTreeMap<u32, u32>,
-    names: BTreeMap<Thing, String>,
-    lines: BTreeMap<(Thing, Thing), Line>,
-}
-
-impl Drawn {
-    fn new(run: &RunSource, layout: Layout) -> Self {
-        let mut homes = BTreeMap::new();
-        for link in &run.links {
-            if let (Held::Nic(nic), Some(switch)) = (link.from, link.to.switch()) {
-                homes.insert(nic, switch);
-            }
-        }
-        let each_nic = layout.nics == Nics::Below && homes.len() <= MOST_NICS;
-        Self {
-            layout,
-            each_nic,
-            homes,
-            names: BTreeMap::new(),
-            lines: BTreeMap::new(),
-        }
-    }
-
-    /// The node of an end of a link whose other end is `other`.
-    fn thing(&self, end: Held, other: Held) -> Thing {
-        match (end, other) {
-            (Held::Switch(switch, _), _) => Thing::Switch(switch),
-            (Held::Nic(nic), _) if self.each_nic => Thing::Nic(nic),
-            (Held::Nic(_), Held::Switch(switch, _)) => Thing::Nics(switch),
-            (Held::Nic(nic), Held::Nic(_)) => Thing::Nic(nic),
-        }
-    }
-
-    fn ends(&self, link: &LinkUse) -> (Thing, Thing) {
-        (
-            self.thing(link.from, link.to),
-            self.thing(link.to, link.from),
-        )
-    }
-
-    fn add(&mut self, link: &LinkUse) {
-        let (from, to) = self.ends(link);
-        for (thing, name) in [(from, &link.names[0]), (to, &link.names[1])] {
-            self.names.entry(thing).or_insert_with(|| match thing {
-                // Without the port.
-                Thing::Switch(_) => name
-                    .rsplit_once(" port ")
-                    .map_or(name.as_str(), |(s, _)| s)
-                    .to_owned(),
-                Thing::Nic(_) => name.clone(),
-                Thing::Nics(switch) => format!("NICs of switch {switch}"),
-            });
-        }
-        let line = self.lines.entry((from, to)).or_default();
-        line.sum += link.used;
-        line.count += 1;
-        if link.used > line.most || line.name.is_empty() {
-            line.most = link.used;
-            line.name = format!("{} → {}", link.names[0], link.names[1]);
-        }
-    }
-
-    fn tag(&mut self, link: &LinkUse, tag: usize) {
-        let ends = self.ends(link);
-        if let Some(line) = self.lines.get_mut(&ends) {
-            line.tag.get_or_insert(tag);
-        }
-    }
-
-    fn place(&self, thing: Thing, nics: &BTreeMap<u32, f64>) -> [f64; 2] {
-        let switch = |switch: u32| {
-            self.layout
-                .switches
-                .get(&switch)
-                .copied()
-                .unwrap_or([0.5, 0.5])
-        };
-        match thing {
-            Thing::Switch(id) => switch(id),
-            Thing::Nic(nic) => [nics.get(&nic).copied().unwrap_or(0.5), 1.0],
-            Thing::Nics(id) => {
-                let [x, y] = switch(id);
-                match self.layout.nics {
-                    Nics::Below => [x, 1.0],
-                    Nics::Beside([dx, dy]) => [x + dx, y + dy],
-                    Nics::Outside(by) => {
-                        let [dx, dy] = [x - 0.5, y - 0.5];
-                        let length = dx.hypot(dy).max(1e-6);
-                        [x + dx / length * by, y + dy / length * by]
-                    }
-                }
-            }
-        }
-    }
-
-    /// The places of NICs in their row: in the order of their switches.
-    fn row_of_nics(&self) -> BTreeMap<u32, f64> {
-        let mut nics: Vec<(u32, u32)> = self
-            .homes
-            .iter()
-            .map(|(&nic, &switch)| (nic, switch))
-            .collect();
-        let x = |switch: u32| self.layout.switches.get(&switch).map_or(0.5, |at| at[0]);
-        nics.sort_by(|a, b| x(a.1).total_cmp(&x(b.1)).then(a.cmp(b)));
-        let count = nics.len().max(1) as f64;
-        let place = |(at, (nic, _)): (usize, &(u32, u32))| (*nic, (at as f64 + 0.5) / count);
-        nics.iter().enumerate().map(place).collect()
-    }
-
-    /// The drawing, lines that it leaves out, and whether it puts parallel links together.
-    fn network(&self) -> (Network, usize, bool) {
-        let row = self.row_of_nics();
-        let things: Vec<Thing> = self.names.keys().copied().collect();
-        let index: BTreeMap<Thing, usize> = things.iter().copied().zip(0..).collect();
-        let node = |thing: &Thing| {
-            let [x, y] = self.place(*thing, &row);
-            let name = self.names.get(thing).cloned().unwrap_or_default();
-            let small = !matches!(thing, Thing::Switch(_));
-            Node { x, y, name, small }
-        };
-        let mut used: Vec<f64> = self.lines.values().map(|line| line.most).collect();
-        used.sort_by(|a, b| b.total_cmp(a));
-        let least = used.get(MOST_LINES).copied().unwrap_or(-1.0);
-        let mut links: BTreeMap<(usize, usize), Link> = BTreeMap::new();
-        let (mut left_out, mut trunks) = (0, false);
-        for ((from, to), line) in &self.lines {
-            let (Some(&a), Some(&b)) = (index.get(from), index.get(to)) else {
-                continue;
-            };
-            if line.most <= least {
-                left_out += 1;
-                continue;
-            }
-            let between = matches!((from, to), (Thing::Switch(_), Thing::Switch(_)));
-            trunks |= between && line.count > 1;
-            let (key, side) = if a <= b { ((a, b), 0) } else { ((b, a), 1) };
-            let link = links.entry(key).or_insert_with(|| Link {
-                ends: [key.0, key.1],
-                bend: self.bend(*from, *to),
-                ..Link::default()
-            });
-            link.used[side] = Some(line.most);
-            link.tags[side] = line.tag;
-            link.says[side] = says(line);
-        }
-        let network = Network {
-            measure: "in use".to_owned(),
-            aspect: self.layout.aspect,
-            nodes: things.iter().map(node).collect(),
-            links: links.into_values().collect(),
-            rows: self.layout.rows.clone(),
-        };
-        (network, left_out, trunks)
-    }
-
-    /// Links that close a ring go round the switches between.
-    fn bend(&self, from: Thing, to: Thing) -> f64 {
-        let (Thing::Switch(a), Thing::Switch(b)) = (from, to) else {
-            return 0.0;
-        };
-        let at = |switch| self.layout.coordinates.get(&switch);
-        let (Some(a), Some(b)) = (at(a), at(b)) else {
-            return 0.0;
-        };
-        let apart = a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)).max();
-        let slices = a.iter().zip(b).skip(2).any(|(a, b)| a != b);
-        match (apart, slices) {
-            (_, true) => 0.06,
-            (Some(2..), false) => 0.16,
-            _ => 0.0,
-        }
-    }
-}
-
-fn says(line: &Line) -> String {
-    let percent = |part: f64| number(100.0 * part);
-    match line.count {
-        1 => format!("{}: {} %", line.name, percent(line.most)),
-        count => format!(
-            "{count} links, {} % in the mean, most {}: {} %",
-            percent(line.sum / count as f64),
-            line.name,
-            percent(line.most)
-        ),
+fn wired(link: &LinkUse) -> WiredLink<'_> {
+    WiredLink {
+        from: link.from,
+        to: link.to,
+        names: [&link.names[0], &link.names[1]],
+        value: link.used,
     }
 }

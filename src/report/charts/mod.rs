@@ -1,6 +1,7 @@
-//! What is drawn of runs and studies, a file per kind.
+//! What is drawn of runs, studies and static analyses, a file per kind.
 
 mod bars;
+mod congestion;
 mod curves;
 mod distribution;
 mod explanation;
@@ -10,6 +11,7 @@ mod ranks;
 mod series;
 mod time;
 
+pub(super) use congestion::analyses;
 pub(super) use links::hottest;
 
 use super::source::{RunSource, Source};
@@ -43,11 +45,19 @@ pub enum Kind {
     Series,
     /// What the time on the critical path was for.
     Explanation,
+    /// Distribution over runs of the bandwidth of connections, by static analysis.
+    Bandwidth,
+    /// Distribution of congestions over connections.
+    Congestion,
+    /// Distribution over runs of the longest path through the levels of a pattern.
+    Delay,
+    /// What a pattern puts on cables, on the topology.
+    Cables,
 }
 
 impl Kind {
     /// All kinds, in the order of a report.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 16] = [
         Self::Slowdown,
         Self::Time,
         Self::Split,
@@ -60,6 +70,10 @@ impl Kind {
         Self::Links,
         Self::Distribution,
         Self::Series,
+        Self::Bandwidth,
+        Self::Congestion,
+        Self::Delay,
+        Self::Cables,
     ];
 
     /// Its name on the command line.
@@ -78,6 +92,10 @@ impl Kind {
             Self::Links => "links",
             Self::Series => "cc-series",
             Self::Explanation => "explanation",
+            Self::Bandwidth => "bandwidth",
+            Self::Congestion => "congestion",
+            Self::Delay => "delay",
+            Self::Cables => "cables",
         }
     }
 
@@ -124,6 +142,18 @@ impl Kind {
                 "explanations, which need --explain",
                 "flitwise run EXP.toml --explain --out DIR",
             ),
+            Self::Bandwidth | Self::Congestion => (
+                "static analyses (congestion.json)",
+                "flitwise congestion EXP.toml --runs 1000 --out DIR",
+            ),
+            Self::Delay => (
+                "longest paths, which need --delay",
+                "flitwise congestion EXP.toml --pattern tree --delay --runs 1000 --out DIR",
+            ),
+            Self::Cables => (
+                "loads of cables (cables.csv; with --format parquet take both)",
+                "flitwise congestion EXP.toml --runs 1000 --out DIR",
+            ),
         }
     }
 }
@@ -145,6 +175,10 @@ pub(super) fn figures(kind: Kind, sources: &[Source]) -> Vec<Figure> {
         Kind::Links => each(sources, |run| links::figure(run).into_iter().collect()),
         Kind::Series => each(sources, series::figures),
         Kind::Explanation => each(sources, explanation::figures),
+        Kind::Bandwidth => congestion::bandwidths(sources),
+        Kind::Congestion => congestion::congestions(sources),
+        Kind::Delay => congestion::delays(sources),
+        Kind::Cables => congestion::cables(sources),
     }
 }
 
@@ -157,6 +191,7 @@ pub(super) fn details<'a>(sources: &'a [Source]) -> Vec<&'a RunSource> {
     let one = |source: &'a Source| match source {
         Source::Run(run) => Some(&**run),
         Source::Study(study) => study.detail.as_ref(),
+        Source::Congestion(_) => None,
     };
     sources.iter().filter_map(one).collect()
 }
@@ -166,6 +201,7 @@ pub(super) fn needs(kind: Kind, sources: &[Source]) -> (&'static str, String) {
     let (what, command) = kind.needs();
     let commands = sources.iter().filter_map(|source| match source {
         Source::Run(run) => run.command.as_deref(),
+        Source::Congestion(analysis) => analysis.command.as_deref(),
         Source::Study(_) => None,
     });
     let file = commands

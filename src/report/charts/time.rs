@@ -32,6 +32,7 @@ pub(super) fn splits(sources: &[Source]) -> Vec<Figure> {
                     of_study(study),
                 ));
             }
+            Source::Congestion(_) => {}
         }
     }
     figures.extend(figure("", "", jobs));

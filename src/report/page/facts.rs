@@ -1,5 +1,6 @@
 //! What is not a figure: the overview, the configuration, the commands.
 
+use super::congestion;
 use super::section::{Section, Table, Text};
 use crate::figure::number;
 use crate::report::charts::details;
@@ -29,6 +30,7 @@ pub(super) fn overview(sources: &[Source]) -> Section {
                 section.lead.extend(study_words(study));
                 section.tables.push(axes(study));
             }
+            Source::Congestion(analysis) => congestion::overview(analysis, &mut section),
         }
     }
     if !runs.is_empty() {
@@ -170,6 +172,7 @@ pub(super) fn commands(sources: &[Source]) -> Section {
         };
         match source {
             Source::Run(run) => vec![text(title, run.command.as_ref())],
+            Source::Congestion(analysis) => vec![text(title, analysis.command.as_ref())],
             Source::Study(study) => {
                 let mut texts = vec![text(title, study.command.as_ref())];
                 let detail = study.detail.as_ref();

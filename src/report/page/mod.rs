@@ -1,5 +1,6 @@
 //! The page: figures, tables, configuration and commands in one HTML document that loads nothing.
 
+mod congestion;
 mod explanation;
 mod facts;
 mod section;
@@ -14,8 +15,11 @@ use minijinja::{AutoEscape, Environment, context};
 use section::{Section, of_kind};
 use serde::Serialize;
 
-/// The sections that show figures: their heads, what they are about, and the kinds in them.
-const SECTIONS: [(&str, &str, &[Kind]); 9] = [
+/// A section that shows figures: its anchor, its head, and the kinds in it.
+type Figures = (&'static str, &'static str, &'static [Kind]);
+
+/// The sections of runs and studies.
+const SECTIONS: [Figures; 9] = [
     ("slowdown", "Slowdown", &[Kind::Slowdown]),
     ("time", "Execution time", &[Kind::Time, Kind::Split]),
     (
@@ -43,6 +47,17 @@ const SECTIONS: [(&str, &str, &[Kind]); 9] = [
     ),
 ];
 
+/// The sections of static analyses.
+const STATIC_SECTIONS: [Figures; 3] = [
+    (
+        "congestion",
+        "Bandwidth and congestion of connections",
+        &[Kind::Bandwidth, Kind::Congestion],
+    ),
+    ("delay", "Longest path through the levels", &[Kind::Delay]),
+    ("cables", "Hot cables", &[Kind::Cables]),
+];
+
 /// What is missing, and how to get it.
 #[derive(Serialize)]
 struct Missing {
@@ -58,7 +73,10 @@ struct Missing {
 pub fn page(sources: &[Source], title: Option<&str>) -> Result<String, ReportError> {
     let mut sections: Vec<Section> = vec![facts::overview(sources)];
     let mut missing = Vec::new();
-    for (id, title, kinds) in SECTIONS {
+    let analyses = charts::analyses(sources).len();
+    let of_runs = SECTIONS.iter().filter(|_| analyses < sources.len());
+    let of_analyses = STATIC_SECTIONS.iter().filter(|_| analyses > 0);
+    for &(id, title, kinds) in of_runs.chain(of_analyses) {
         match of_kind(id, title, kinds, sources) {
             Some(section) => sections.push(section),
             None if kinds
@@ -74,7 +92,10 @@ pub fn page(sources: &[Source], title: Option<&str>) -> Result<String, ReportErr
             }
         }
     }
-    sections.push(facts::configuration(sources));
+    sections.extend(congestion::check(sources));
+    if analyses < sources.len() {
+        sections.push(facts::configuration(sources));
+    }
     sections.push(facts::commands(sources));
     let names: Vec<&str> = sources.iter().map(Source::label).collect();
     let title = title.map_or_else(|| names.join(", "), str::to_owned);

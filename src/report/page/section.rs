@@ -1,6 +1,6 @@
 //! Sections of the page, as its template takes them.
 
-use super::{explanation, tables};
+use super::{congestion, explanation, tables};
 use crate::figure::{Chart, Figure, Theme};
 use crate::report::charts::{Kind, details, figures};
 use crate::report::source::Source;
@@ -64,15 +64,26 @@ pub(super) fn of_kind(
     let found = kinds.iter().flat_map(|kind| figures(*kind, sources));
     // A single bar says no more than the overview.
     let found: Vec<Figure> = found.filter(|figure| !is_single_bar(figure)).collect();
-    if found.is_empty() {
+    let tables = match kinds[0] {
+        Kind::Bandwidth => congestion::figures(sources),
+        Kind::Cables => congestion::hot_cables(sources),
+        _ => Vec::new(),
+    };
+    if found.is_empty() && tables.is_empty() {
         return None;
     }
     let mut section = Section {
         id: id.to_owned(),
         title: title.to_owned(),
         figures: found.iter().map(shown).collect(),
+        tables,
         ..Section::default()
     };
+    if kinds[0] == Kind::Cables && found.is_empty() {
+        let why =
+            "There is no drawing without cables.csv: `--format both` writes it beside Parquet.";
+        section.lead.push(why.to_owned());
+    }
     let studied = sources
         .iter()
         .any(|source| matches!(source, Source::Study(_)));

@@ -1,18 +1,21 @@
-//! What runs and studies left in their directories.
+//! What runs, studies and static analyses left in their directories.
 
+mod congestion;
 mod run;
 mod study;
 mod table;
 
-pub use run::{Distribution, Held, LinkUse, Pair, RunSource, Sample, Series, Slice};
+pub use congestion::{AnalysedNetwork, CheckSummary, CongestionSource, RankedCable};
+pub use run::{Distribution, LinkUse, Pair, RunSource, Sample, Series, Slice};
 pub use study::{StudyRow, StudySource};
 
 use super::ReportError;
 use flitwise_formats::quote::cut;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The directory of a run or of a study.
+/// The directory of a run, a study or a static analysis.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Source {
@@ -20,6 +23,8 @@ pub enum Source {
     Run(Box<RunSource>),
     /// Of a study.
     Study(Box<StudySource>),
+    /// Of a static analysis.
+    Congestion(Box<CongestionSource>),
 }
 
 impl Source {
@@ -29,6 +34,7 @@ impl Source {
         match self {
             Self::Run(run) => &run.label,
             Self::Study(study) => &study.label,
+            Self::Congestion(analysis) => &analysis.label,
         }
     }
 
@@ -36,6 +42,7 @@ impl Source {
         match self {
             Self::Run(run) => run.label = label,
             Self::Study(study) => study.label = label,
+            Self::Congestion(analysis) => analysis.label = label,
         }
     }
 
@@ -45,6 +52,7 @@ impl Source {
         match self {
             Self::Run(run) => &run.dir,
             Self::Study(study) => &study.dir,
+            Self::Congestion(analysis) => &analysis.dir,
         }
     }
 }
@@ -116,19 +124,25 @@ fn one(dir: &Path) -> Result<Source, ReportError> {
     if dir.join("study.json").is_file() {
         return Ok(Source::Study(Box::new(StudySource::read(dir)?)));
     }
+    if dir.join("congestion.json").is_file() {
+        let analysis = CongestionSource::read(dir)?;
+        return Ok(Source::Congestion(Box::new(analysis)));
+    }
     let inside = |name: &str| {
         let found = std::fs::read_dir(dir).into_iter().flatten().flatten();
         let mut paths: Vec<PathBuf> = found.map(|entry| entry.path()).collect();
         paths.sort();
         paths.into_iter().find(|path| path.join(name).is_file())
     };
-    let hint = match inside("result.json").or_else(|| inside("study.json")) {
+    let documents = ["result.json", "study.json", "congestion.json"];
+    let hint = match documents.into_iter().find_map(inside) {
         Some(path) => format!("; did you mean `{}`?", path.display()),
-        None => "; `flitwise run EXP.toml --out DIR` and `flitwise study STUDY.toml` write one"
+        None => "; `flitwise run EXP.toml --out DIR`, `flitwise study STUDY.toml` and `flitwise congestion … --out DIR` \
+                 write one"
             .to_owned(),
     };
     Err(ReportError(format!(
-        "`{shown}` holds no result: it has neither result.json nor study.json{hint}"
+        "`{shown}` holds no result: it has no result.json, study.json or congestion.json{hint}"
     )))
 }
 
@@ -141,16 +155,32 @@ fn name_of(dir: &Path) -> String {
     name.unwrap_or_else(|| dir.display().to_string())
 }
 
-/// A document of a directory, of the form `schema`.
-fn document(path: &Path, schema: &str) -> Result<Value, ReportError> {
+fn read(path: &Path) -> Result<Vec<u8>, ReportError> {
     let shown = path.display();
-    let text = std::fs::read(path)
-        .map_err(|e| ReportError(format!("cannot read `{shown}`: {e}; run it again")))?;
-    let value: Value = serde_json::from_slice(&text).map_err(|e| {
+    std::fs::read(path)
+        .map_err(|e| ReportError(format!("cannot read `{shown}`: {e}; run it again")))
+}
+
+fn parsed<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, ReportError> {
+    serde_json::from_slice(text).map_err(|e| {
+        let shown = path.display();
         ReportError(format!(
             "`{shown}` is damaged ({e}); run it again into this directory"
         ))
-    })?;
+    })
+}
+
+/// The same as a type, so that an error names the line where something else stands.
+fn typed_document<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<T, ReportError> {
+    document(path, schema)?;
+    parsed(path, &read(path)?)
+}
+
+/// A document of a directory, of the form `schema`.
+fn document(path: &Path, schema: &str) -> Result<Value, ReportError> {
+    let shown = path.display();
+    let text = read(path)?;
+    let value: Value = parsed(path, &text)?;
     match value["schema"].as_str() {
         Some(found) if found == schema => Ok(value),
         found => Err(ReportError(format!(

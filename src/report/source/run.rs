@@ -4,6 +4,7 @@ use super::table::{Row, rows};
 use super::{ReportError, command, document, name_of};
 use crate::config::experiment::SeriesKind;
 use crate::results::{OVERVIEW_FILE, SCHEMA};
+use crate::wiring::End;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -36,42 +37,13 @@ pub struct RunSource {
     pub series: Vec<Series>,
 }
 
-/// An end of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Held {
-    /// A NIC.
-    Nic(u32),
-    /// A port of a switch.
-    Switch(u32, u32),
-}
-
-impl Held {
-    /// The switch, if it is one.
-    #[must_use]
-    pub fn switch(self) -> Option<u32> {
-        match self {
-            Self::Nic(_) => None,
-            Self::Switch(switch, _) => Some(switch),
-        }
-    }
-
-    /// `nic 3` or `switch 2 port 7`.
-    #[must_use]
-    pub fn name(self) -> String {
-        match self {
-            Self::Nic(nic) => format!("nic {nic}"),
-            Self::Switch(switch, port) => format!("switch {switch} port {port}"),
-        }
-    }
-}
-
 /// A directed link.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkUse {
     /// Sending end.
-    pub from: Held,
+    pub from: End,
     /// Receiving end.
-    pub to: Held,
+    pub to: End,
     /// What people call the ends.
     pub names: [String; 2],
     /// Part of the time in use.
@@ -192,13 +164,13 @@ fn links(path: &Path) -> Result<Vec<LinkUse>, ReportError> {
     rows(path, &columns, |row| {
         let end = |at: usize| {
             let number = |at| row.integer(at).and_then(|n| u32::try_from(n).ok());
-            let nic = number(at).map(Held::Nic);
-            nic.or_else(|| Some(Held::Switch(number(at + 1)?, number(at + 2)?)))
+            let nic = number(at).map(End::Nic);
+            nic.or_else(|| Some(End::Switch(number(at + 1)?, number(at + 2)?)))
         };
         let (Some(from), Some(to)) = (end(0), end(3)) else {
             return;
         };
-        let name = |end: Held, at: usize| match row.text(at) {
+        let name = |end: End, at: usize| match row.text(at) {
             "" => end.name(),
             name => name.to_owned(),
         };

@@ -15,7 +15,7 @@ use crate::fabric::spec::{FabricSpec, SpecError, Tick};
 use crate::fabric::workload::Workload;
 use crate::oblivious::{Level, Network, Settings};
 use connections::connections_of;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use thiserror::Error;
 use workload::{Once, Steady};
@@ -106,7 +106,7 @@ pub struct ConnectionCheck {
 }
 
 /// All connections send one message at the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Completion {
     /// When the last one has arrived, in picoseconds.

@@ -1,9 +1,9 @@
 //! How well predictions of bandwidths agree with the simulation.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One kind of prediction over connections.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Prediction {
     /// Mean predicted bandwidth, as a share of the fastest link.
@@ -17,7 +17,7 @@ pub struct Prediction {
 }
 
 /// Relative errors: simulated over predicted, less 1. Below 0, the prediction promises too much.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Errors {
     /// Mean.

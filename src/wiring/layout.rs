@@ -12,7 +12,7 @@ pub(super) struct Layout {
     pub switches: BTreeMap<u32, [f64; 2]>,
     /// Height over width.
     pub aspect: f64,
-    /// Names of levels and their heights.
+    /// Names of levels of switches and their heights; empty if there are none.
     pub rows: Vec<(f64, String)>,
     /// Where the NICs of a switch are, from the switch.
     pub nics: Nics,
@@ -203,7 +203,6 @@ fn levels(wires: &Wires, sort: bool) -> Layout {
         }
         found.rows.push((height, format!("level {at}")));
     }
-    found.rows.push((1.0, "NICs".to_owned()));
     found
 }
 
@@ -228,7 +227,7 @@ mod tests {
         let found = layout(&json!({ "kind": "k-ary-n-tree" }), &tree);
         assert_eq!(found.switches[&0], [0.25, 0.5]);
         assert_eq!(found.switches[&3], [0.75, 0.0]);
-        assert_eq!(found.rows.len(), 3);
+        assert_eq!(found.rows.len(), 2);
     }
 
     #[test]

@@ -1,0 +1,70 @@
+//! What cables carry, drawn on the network.
+
+use super::graph::NodeId;
+use super::outcome::Outcome;
+use crate::fabric::topology::Topology;
+use crate::figure::{Chart, Figure};
+use crate::wiring::{End, Measure, TAGGED, WiredLink, draw};
+use serde_json::{Value, json};
+
+/// The mean load of every direction of a cable. `topology` says where switches are; without it they are drawn by levels
+/// from the switches with hosts. `None` if cables were not counted.
+#[must_use]
+pub fn cables_figure(of: &Outcome<'_>, topology: Option<&Topology>) -> Option<Figure> {
+    if of.analysis.cables.loads.is_empty() {
+        return None;
+    }
+    let graph = &of.network.graph;
+    let switches = graph.switch_numbers();
+    let end = |node: NodeId, port: u32| match graph.host_at(node) {
+        Some(host) => End::Nic(host.get()),
+        None => End::Switch(switches[node.index()], port),
+    };
+    let all = of.all_cables();
+    let names: Vec<[String; 2]> = (all.iter())
+        .map(|&(id, _)| [id, graph.edge(id).reverse].map(|edge| graph.port_text(edge)))
+        .collect();
+    let links: Vec<WiredLink<'_>> = (all.iter().zip(&names))
+        .map(|((id, load), names)| {
+            let edge = graph.edge(*id);
+            WiredLink {
+                from: end(edge.from, edge.port),
+                to: end(edge.to, graph.edge(edge.reverse).port),
+                names: [&names[0], &names[1]],
+                value: of.mean(load),
+            }
+        })
+        .collect();
+    let topology = topology.map_or(Value::Null, |topology| json!(topology));
+    drawn_cables(&topology, &links, of.settings.pattern.has_bytes(), of.label)
+}
+
+/// The same from links, the fullest first, and a topology as `congestion.json` has it.
+pub(crate) fn drawn_cables(
+    topology: &Value,
+    links: &[WiredLink<'_>],
+    bytes: bool,
+    label: &str,
+) -> Option<Figure> {
+    let loaded = links.iter().filter(|link| link.value > 0.0);
+    let tagged: Vec<WiredLink<'_>> = loaded.take(TAGGED).copied().collect();
+    let measure = Measure {
+        name: match bytes {
+            true => "bytes of a level, mean",
+            false => "connections of a level, mean",
+        },
+        percent: false,
+        nics: "hosts",
+    };
+    let graph = json!({ "kind": "graph" });
+    let topology = if topology.is_null() { &graph } else { topology };
+    let drawing = draw(topology, links, &tagged, measure)?;
+    Some(Figure {
+        title: match label.is_empty() {
+            true => "Load of the cables".to_owned(),
+            false => format!("Load of the cables: {label}"),
+        },
+        note: drawing.note,
+        chart: Chart::Network(drawing.network),
+    })
+}

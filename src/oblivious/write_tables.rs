@@ -1,0 +1,272 @@
+//! Runs, cables and connections as tables: `runs`, `cables` and `flows`, in CSV and Parquet (`docs/congestion.md`).
+
+use super::cables::CableLoad;
+use super::graph::{EdgeId, NodeId};
+use super::outcome::Outcome;
+use crate::config::experiment::SeriesFormat;
+use crate::results::MissingFeature;
+use crate::results::data_table::{self, Cell, Column, ColumnKind, Table};
+use anyhow::Context;
+use std::path::Path;
+
+/// Names of the tables.
+pub const TABLES: [&str; 3] = ["runs", "cables", "flows"];
+
+const fn column(name: &'static str, kind: ColumnKind) -> Column<'static> {
+    Column {
+        name,
+        kind,
+        optional: false,
+    }
+}
+
+const fn optional(name: &'static str, kind: ColumnKind) -> Column<'static> {
+    Column {
+        name,
+        kind,
+        optional: true,
+    }
+}
+
+const RUNS: [Column<'static>; 10] = [
+    column("network", ColumnKind::Text),
+    column("run", ColumnKind::Integer),
+    column("bandwidth", ColumnKind::Real),
+    optional("fair_bandwidth", ColumnKind::Real),
+    optional("slowest_fair_bandwidth", ColumnKind::Real),
+    column("sum_max_congestion", ColumnKind::Integer),
+    column("sum_max_host_links", ColumnKind::Integer),
+    optional("delay", ColumnKind::Integer),
+    column("connections", ColumnKind::Integer),
+    column("lost", ColumnKind::Integer),
+];
+
+/// A direction of a cable, and the first level of its largest load: where `cables` and `flows` begin.
+const CABLE: [Column<'static>; 7] = [
+    column("network", ColumnKind::Text),
+    column("from", ColumnKind::Text),
+    column("from_port", ColumnKind::Integer),
+    column("to", ColumnKind::Text),
+    column("to_port", ColumnKind::Integer),
+    optional("run", ColumnKind::Integer),
+    optional("level", ColumnKind::Integer),
+];
+
+/// What `cables` adds. Hosts and switches are numbered from 0, each in the order of the network; an end is one of both.
+const CABLE_LOADS: [Column<'static>; 7] = [
+    column("mean", ColumnKind::Real),
+    column("most", ColumnKind::Integer),
+    column("routes", ColumnKind::Integer),
+    optional("from_host", ColumnKind::Integer),
+    optional("from_switch", ColumnKind::Integer),
+    optional("to_host", ColumnKind::Integer),
+    optional("to_switch", ColumnKind::Integer),
+];
+
+/// What `flows` adds.
+const FLOWS: [Column<'static>; 2] = [
+    column("source", ColumnKind::Text),
+    column("destination", ColumnKind::Text),
+];
+
+/// Whether this build can write tables of the format.
+///
+/// # Errors
+/// If it lacks the feature that writes Parquet files.
+pub fn check_format(format: SeriesFormat) -> Result<(), MissingFeature> {
+    match !cfg!(feature = "parquet") && format != SeriesFormat::Csv {
+        true => Err(MissingFeature::CONGESTION_PARQUET),
+        false => Ok(()),
+    }
+}
+
+/// Writes `runs`, `cables` (all of them) and `flows` (who crosses the hottest) into `dir`, which exists. A table of
+/// this name that an earlier analysis left there in the other format is removed.
+///
+/// # Errors
+/// If a file cannot be written; a [`MissingFeature`] if this build does not write the format.
+pub fn write_tables(
+    dir: &Path,
+    outcomes: &[Outcome<'_>],
+    format: SeriesFormat,
+) -> anyhow::Result<()> {
+    check_format(format)?;
+    write(dir, "runs", &RUNS, format, outcomes, runs)?;
+    let columns = [&CABLE[..], &CABLE_LOADS].concat();
+    write(dir, "cables", &columns, format, outcomes, cables)?;
+    let columns = [&CABLE[..], &FLOWS].concat();
+    write(dir, "flows", &columns, format, outcomes, flows)?;
+    let stale = match format {
+        SeriesFormat::Csv => "parquet",
+        SeriesFormat::Parquet => "csv",
+        SeriesFormat::Both => return Ok(()),
+    };
+    for name in TABLES {
+        let path = dir.join(format!("{name}.{stale}"));
+        match std::fs::remove_file(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                return Err(e).with_context(|| format!("cannot remove `{}`", path.display()));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Takes the cells of a row.
+type TakeRow<'a> = dyn FnMut(&[Cell<'_>]) -> anyhow::Result<()> + 'a;
+
+fn write(
+    dir: &Path,
+    name: &str,
+    columns: &[Column<'_>],
+    format: SeriesFormat,
+    outcomes: &[Outcome<'_>],
+    rows: fn(&Outcome<'_>, &mut TakeRow<'_>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let all = || -> anyhow::Result<()> {
+        let mut tables = data_table::open(dir, name, format, columns)?;
+        for outcome in outcomes {
+            let mut take = |cells: &[Cell<'_>]| -> anyhow::Result<()> {
+                debug_assert_eq!(cells.len(), columns.len(), "{name}");
+                tables.iter_mut().try_for_each(|table| table.row(cells))
+            };
+            rows(outcome, &mut take)?;
+        }
+        tables.into_iter().try_for_each(Table::finish)
+    };
+    all().with_context(|| format!("cannot write the table `{name}` in `{}`", dir.display()))
+}
+
+fn runs(of: &Outcome<'_>, take: &mut TakeRow<'_>) -> anyhow::Result<()> {
+    let real = |value: Option<f64>| value.map_or(Cell::Empty, Cell::Real);
+    for (number, run) in (0..).zip(&of.analysis.runs) {
+        take(&[
+            Cell::Text(of.label),
+            Cell::Integer(number),
+            Cell::Real(run.bandwidth),
+            real(run.fair.map(|fair| fair.mean)),
+            real(run.fair.map(|fair| fair.least)),
+            Cell::Integer(run.sum_max_cong),
+            Cell::Integer(run.sum_max_hosts),
+            run.delay.map_or(Cell::Empty, Cell::Integer),
+            Cell::Integer(run.connections),
+            Cell::Integer(run.lost),
+        ])?;
+    }
+    Ok(())
+}
+
+/// The cells of [`CABLE`].
+fn cable<'a>(of: &Outcome<'a>, id: EdgeId, load: &CableLoad) -> [Cell<'a>; 7] {
+    let graph = &of.network.graph;
+    let edge = graph.edge(id);
+    let (run, level) = load.peak_at;
+    let used = |number: u64| match load.peak {
+        0 => Cell::Empty,
+        _ => Cell::Integer(number),
+    };
+    [
+        Cell::Text(of.label),
+        Cell::Text(&graph.node(edge.from).name),
+        Cell::Integer(edge.port.into()),
+        Cell::Text(&graph.node(edge.to).name),
+        Cell::Integer(graph.edge(edge.reverse).port.into()),
+        used(run),
+        used(level.into()),
+    ]
+}
+
+fn cables(of: &Outcome<'_>, take: &mut TakeRow<'_>) -> anyhow::Result<()> {
+    let graph = &of.network.graph;
+    let switches = graph.switch_numbers();
+    let end = |node: NodeId| match graph.host_at(node) {
+        Some(host) => [Cell::Integer(host.get().into()), Cell::Empty],
+        None => [Cell::Empty, Cell::Integer(switches[node.index()].into())],
+    };
+    for (id, load) in of.all_cables() {
+        let edge = graph.edge(id);
+        let loads = [
+            Cell::Real(of.mean(&load)),
+            Cell::Integer(load.peak),
+            Cell::Integer(of.survey.routes_on[id.index()]),
+        ];
+        let ends = [end(edge.from), end(edge.to)].concat();
+        take(&[&cable(of, id, &load)[..], &loads, &ends].concat())?;
+    }
+    Ok(())
+}
+
+fn flows(of: &Outcome<'_>, take: &mut TakeRow<'_>) -> anyhow::Result<()> {
+    let graph = &of.network.graph;
+    for hot in of.hottest {
+        let begin = cable(of, hot.edge, &hot.load);
+        for pair in &hot.flows {
+            let ends = pair.map(|host| Cell::Text(&graph.node(graph.node_of(host)).name));
+            take(&[&begin[..], &ends].concat())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::load_network;
+    use crate::oblivious::{
+        Analysis, CableCounts, DelayPaths, Mapping, PathChoice, Pattern, Settings, Subset,
+    };
+
+    #[test]
+    fn cables_are_all_there_and_flows_those_of_the_hottest() {
+        let sets = ["fabric.topology={kind=\"k-ary-n-tree\",k=2,n=2}".to_owned()];
+        let network = load_network(None, None, &sets).unwrap().network;
+        let settings = Settings {
+            pattern: Pattern::parse("gather").unwrap(),
+            mapping: Mapping {
+                ranks: 4,
+                subset: Subset::First,
+                shuffle: false,
+            },
+            seed: 1,
+            level: None,
+            path: PathChoice::default(),
+            fair: false,
+            delay: DelayPaths::default(),
+            cables: CableCounts::PerLevel,
+        };
+        let mut analysis = Analysis::default();
+        analysis.extend(&network, &settings, 2, 1, &|| true);
+        let hottest = analysis.hottest(&network, &settings, 1);
+        let outcome = Outcome {
+            label: "a, \"b\"",
+            network: &network,
+            survey: &network.survey(),
+            settings: &settings,
+            analysis: &analysis,
+            hottest: &hottest,
+        };
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("flows.parquet"), "old").unwrap();
+        write_tables(dir.path(), &[outcome], SeriesFormat::Csv).unwrap();
+        let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+        let cables = read("cables.csv");
+        // 4 host links and 4 cables between switches, each in two directions.
+        assert_eq!(cables.lines().count(), 1 + 16);
+        assert!(
+            cables
+                .lines()
+                .nth(1)
+                .unwrap()
+                .starts_with("\"a, \"\"b\"\"\",s"),
+            "{cables}"
+        );
+        assert!(
+            cables.lines().last().unwrap().contains(",,,0,0,"),
+            "{cables}"
+        );
+        assert_eq!(read("flows.csv").lines().count(), 1 + 3);
+        assert_eq!(read("runs.csv").lines().count(), 1 + 2);
+        assert!(!dir.path().join("flows.parquet").exists());
+    }
+}
