@@ -32,6 +32,7 @@ mod resolve_dtable;
 mod resolve_fabric;
 mod resolve_jobs;
 mod resolve_qos;
+mod resolve_request;
 mod resolve_routing;
 mod resolve_series;
 mod resolve_tables;

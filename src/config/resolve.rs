@@ -12,7 +12,7 @@ use super::tagged::fabric_kind;
 use super::texts::Texts;
 use super::{
     ignored, resolve_about, resolve_congestion, resolve_fabric, resolve_jobs, resolve_qos,
-    resolve_routing, resolve_series, resolve_tables, resolve_traffic, switch,
+    resolve_request, resolve_routing, resolve_series, resolve_tables, resolve_traffic, switch,
 };
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::{FabricSpec, VlPolicy};
@@ -28,7 +28,7 @@ const BASELINE_DEFAULT: &str =
     "background = []\n[qos]\nscheduler = \"rr\"\n[congestion_control]\nkind = \"none\"\n";
 
 /// Seed of an experiment that has none.
-const DEFAULT_SEED: u64 = 1;
+pub(super) const DEFAULT_SEED: u64 = 1;
 
 /// Most bytes read from one file: experiments fit on a screen.
 const MAX_FILE: u64 = 16 << 20;
@@ -71,15 +71,28 @@ pub fn resolve_text(
 ) -> Result<Plan, ConfigError> {
     let base = Base::of_text(name, text, dir);
     let sets: Vec<Override> = sets.iter().map(|set| Override::typed(set)).collect();
-    resolve_with(&base, &sets.iter().collect::<Vec<_>>())
+    resolve(&base, &sets.iter().collect::<Vec<_>>(), Done::Simulated)
 }
 
 /// Resolves an experiment with these overrides applied in order. A message about an override shows the
-/// place that it was taken from.
+/// place that it was taken from. Unlike [`load`], it takes an experiment that asks for a static analysis.
 ///
 /// # Errors
 /// As [`load`].
 pub fn resolve_with(base: &Base, overrides: &[&Override]) -> Result<Plan, ConfigError> {
+    resolve(base, overrides, Done::Either)
+}
+
+/// What is done with an experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Done {
+    /// It is simulated.
+    Simulated,
+    /// It is simulated or analysed, as it asks.
+    Either,
+}
+
+fn resolve(base: &Base, overrides: &[&Override], done: Done) -> Result<Plan, ConfigError> {
     let dir = base.dir.as_path();
     let mut texts = Texts::default();
     let text = texts.add(base.name.as_str(), base.text.as_str());
@@ -103,6 +116,13 @@ pub fn resolve_with(base: &Base, overrides: &[&Override]) -> Result<Plan, Config
     let raw = read_experiment(&document)?;
     let experiment = experiment(&raw, dir).map_err(|e| document.locate(e))?;
     let about = resolve_about::about(&raw).map_err(|e| document.locate(e))?;
+    if experiment.congestion.is_some() {
+        analysed(&raw, done).map_err(|e| document.locate(e))?;
+        return Ok(Plan {
+            about,
+            ..Plan::of(experiment)
+        });
+    }
     let series = series(&raw, &experiment).map_err(|e| document.locate(e))?;
     something_to_do(&document, &experiment).map_err(|e| document.locate(e))?;
     ignored::check(&raw, &document, &experiment).map_err(|e| document.locate(e))?;
@@ -124,6 +144,19 @@ pub fn resolve_with(base: &Base, overrides: &[&Override]) -> Result<Plan, Config
         about,
         series,
     })
+}
+
+/// Checks that an experiment that asks for a static analysis gets one, and asks for nothing else.
+fn analysed(raw: &RawExperiment, done: Done) -> Result<(), ConfigError> {
+    resolve_request::stands_alone(raw)?;
+    match done {
+        Done::Either => Ok(()),
+        Done::Simulated => Err(ConfigError::new(
+            "congestion",
+            "asks for a static analysis, which simulates nothing: run `flitwise congestion` on this file, or a study of it; \
+             or remove it",
+        )),
+    }
 }
 
 /// The keys of a document, with the directories of the study files that name its traces.
@@ -333,12 +366,18 @@ pub(super) fn imply(document: &mut Document<'_>, preset: &'static str) -> Result
 
 fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError> {
     let (fabric, routing_name, dtable) = fabric(raw, dir)?;
-    fabric.validate()?;
-    if fabric.needs_classes() {
+    let seed = raw.seed.unwrap_or(DEFAULT_SEED);
+    let congestion = match &raw.congestion {
+        Some(asked) => Some(Box::new(resolve_request::on(asked, &fabric, seed, dir)?)),
+        None => {
+            fabric.validate()?;
+            None
+        }
+    };
+    if congestion.is_none() && fabric.needs_classes() {
         resolve_qos::classes_apart(&fabric.qos, fabric.classes())?;
     }
     let jobs = resolve_jobs::jobs(raw, &fabric, dir)?;
-    let seed = raw.seed.unwrap_or(DEFAULT_SEED);
     let background = resolve_traffic::background(&raw.background, &fabric, seed)?;
     let measure = match (jobs.is_empty() && !background.is_empty(), &raw.measure) {
         (true, given) => {
@@ -364,6 +403,7 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
         background,
         background_gap_skip_ps: raw.background_gap_skip.map(|time| time.0),
         measure,
+        congestion,
     })
 }
 

@@ -3,6 +3,7 @@
 use super::aggregate::widest_interval;
 use super::execute::{Batch, Engine, Prepared, StudyProgress};
 use super::grid::Grid;
+use super::metrics::{Metrics, SIMULATED};
 use super::row::RunRow;
 use crate::config::UntilCi;
 use crate::run::{Control, RunError, Session};
@@ -19,6 +20,8 @@ pub struct Studied {
     pub runs: usize,
     /// Runs that were not done when the user stopped the study.
     pub missing: usize,
+    /// What its rows say.
+    pub(super) metrics: &'static Metrics,
 }
 
 impl Studied {
@@ -58,11 +61,15 @@ impl Studied {
         progress: &dyn StudyProgress,
         threads: usize,
     ) -> Result<Self, RunError> {
+        let metrics = prepared
+            .first()
+            .map_or(&SIMULATED, |run| Metrics::of(&run.plan));
         let mut studied = Self {
             grid,
             rows: Vec::new(),
             runs: 0,
             missing: 0,
+            metrics,
         };
         let mut next = prepared;
         while !next.is_empty() {
@@ -98,7 +105,8 @@ impl Studied {
             seeds.sort_unstable();
             seeds.dedup();
             let count = seeds.len() as u64;
-            let wide = widest_interval(&rows).is_none_or(|part| part > until.part);
+            let wide = widest_interval(&rows, self.metrics);
+            let wide = wide.is_none_or(|part| part > until.part);
             let Some(&last) = seeds.last().filter(|_| wide && count < until.max_seeds) else {
                 continue;
             };

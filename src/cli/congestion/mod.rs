@@ -179,7 +179,7 @@ fn analyse(
     let settings = args
         .options
         .settings(args, candidate, against, counted, stopped)?;
-    settings.check(network).map_err(bad)?;
+    settings.check(&network.graph).map_err(bad)?;
     let mut analysis = Analysis::default();
     let mut runs = match args.until_ci {
         Some(_) => args.runs.max(FIRST_BATCH),
