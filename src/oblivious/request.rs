@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 /// A static analysis of any network.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub struct Request {
     /// The pattern, or the first of two.
     pub pattern: Pattern,

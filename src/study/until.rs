@@ -5,7 +5,7 @@ use super::execute::{Batch, Engine, Prepared, StudyProgress};
 use super::grid::Grid;
 use super::metrics::{Metrics, SIMULATED};
 use super::row::RunRow;
-use crate::config::UntilCi;
+use crate::config::{ConfigError, UntilCi};
 use crate::run::{Control, RunError, Session};
 
 /// A study that was run.
@@ -45,7 +45,15 @@ impl Studied {
     ) -> Result<Vec<Prepared>, RunError> {
         let seeds = grid.seeds()?;
         let pairs = (0..grid.points.len()).flat_map(|point| seeds.iter().map(move |&s| (point, s)));
-        prepare(grid, session, pairs, control)
+        let prepared = prepare(grid, session, pairs, control)?;
+        let mut kinds = prepared.iter().map(|run| Metrics::of(&run.plan));
+        let first = kinds.next();
+        if kinds.any(|kind| Some(kind) != first) {
+            let problem = "some points of the study have it and others do not, so their rows cannot be compared; make two \
+                           studies";
+            return Err(ConfigError::new("congestion", problem).into());
+        }
+        Ok(prepared)
     }
 
     /// Runs what is prepared, by `engine` or on up to `threads` threads, and the seeds that `until_ci` adds.

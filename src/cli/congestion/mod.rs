@@ -11,18 +11,17 @@ use super::{CliError, print, signal, tell, threads};
 use candidates::Candidate;
 use clap::Args;
 use flitwise::oblivious::{
-    Analysis, Failure, Pattern, RoutingEngine, Settings, Spreads, WorstCase,
+    Analysis, Failure, Request, RoutingEngine, Settings, Spreads, WorstCase,
 };
 use flitwise::run::Check;
 use flitwise::units::Bytes;
-use options::Options;
+use options::{Options, companions};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
-/// Runs of the first batch where `--until-ci` asks for an interval, and the most of all batches.
+/// Runs of the first batch where `--until-ci` asks for an interval.
 const FIRST_BATCH: u64 = 32;
-const MOST_RUNS: u64 = 1 << 20;
 
 /// Arguments of `flitwise congestion`.
 #[derive(Debug, Args)]
@@ -59,18 +58,12 @@ pub struct CongestionArgs {
     vls: bool,
     #[command(flatten)]
     options: Options,
-    /// Number of runs, each with other hosts.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST_RUNS))]
-    runs: u64,
     /// Adds runs until the 95 % interval of the mean bandwidth is this narrow: 1% of the mean on either side.
     #[arg(long, value_name = "P%", value_parser = percent)]
     until_ci: Option<f64>,
     /// Lists the N cables that carry most, with the connections that cross them.
     #[arg(long, value_name = "N", default_value_t = 0)]
     cables: usize,
-    /// Computes for every cable the most connections of one permutation that can cross it.
-    #[arg(long)]
-    worst: bool,
     /// Simulates the connections of the first run at the flit level as well, on the fabric of the experiment, and says how
     /// well 1/congestion and fair shares predict their bandwidths.
     #[arg(long, conflicts_with_all = ["tables", "routing", "fail"])]
@@ -78,9 +71,6 @@ pub struct CongestionArgs {
     /// Payload of the messages of --check.
     #[arg(long, value_name = "SIZE", requires = "check", value_parser = |text: &str| text.parse::<Bytes>().map_err(|e| e.to_string()))]
     message: Option<Bytes>,
-    /// Goes on although pairs have no route: they are counted and left out.
-    #[arg(long)]
-    skip_lost: bool,
     /// Threads [default: one per processor].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
@@ -138,10 +128,12 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
     let candidates = candidates::load(args)?;
     let mut results = Vec::new();
     let several = candidates.len() > 1;
+    let file = candidates.first().and_then(Candidate::request);
+    let requests = args.options.requests(file.unwrap_or_default())?;
     for candidate in candidates.into_iter().map(Rc::new) {
-        for (label, against) in args.options.companions(&candidate.label, several) {
+        for (label, request) in companions(&requests, &candidate.label, several) {
             let stopped = || stop.load(Ordering::Relaxed);
-            results.push(analyse(args, &candidate, label, against, &stopped)?);
+            results.push(analyse(args, &candidate, label, &request, &stopped)?);
         }
     }
     if let Some(dir) = &args.out {
@@ -159,7 +151,7 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
                 .map(|r| r.analysis.runs.len())
                 .min()
                 .unwrap_or(0),
-            args.runs
+            requests.first().map_or(0, |request| request.runs)
         ))),
         None => Ok(()),
     }
@@ -169,21 +161,21 @@ fn analyse(
     args: &CongestionArgs,
     candidate: &Rc<Candidate>,
     label: String,
-    against: Option<&Pattern>,
+    request: &Request,
     stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<Analysed, CliError> {
-    let bad = |problem: String| CliError::BadInput(format!("{}: {problem}", candidate.label));
-    candidate.refuse_lost(args.skip_lost)?;
+    candidate.refuse_lost(request.skip_lost)?;
     let network = &candidate.network;
     let counted = args.cables > 0 || args.out.is_some();
     let settings = args
         .options
-        .settings(args, candidate, against, counted, stopped)?;
-    settings.check(&network.graph).map_err(bad)?;
+        .settings(args, candidate, request.clone(), counted, stopped)?;
+    let fits = settings.check(&network.graph);
+    fits.map_err(|problem| candidate.bad(problem))?;
     let mut analysis = Analysis::default();
     let mut runs = match args.until_ci {
-        Some(_) => args.runs.max(FIRST_BATCH),
-        None => args.runs,
+        Some(_) => request.runs.max(FIRST_BATCH),
+        None => request.runs,
     };
     let threads = threads(args.threads);
     let spreads = loop {
@@ -203,15 +195,15 @@ fn analyse(
         if !wide || stopped() {
             break spreads;
         }
-        if runs >= MOST_RUNS {
+        if runs >= Request::MOST_RUNS {
             tell(format_args!(
                 "note: the interval is still wider than asked for after {runs} runs, the most there can be"
             ));
             break spreads;
         }
-        runs = (runs * 2).min(MOST_RUNS);
+        runs = (runs * 2).min(Request::MOST_RUNS);
     };
-    let worst = args.worst.then(|| WorstCase::of(network, settings.path));
+    let worst = network.worst_of(request);
     let check = match args.check {
         true => Some(check::of(args, candidate, &settings, stopped)?),
         false => None,
