@@ -5,6 +5,7 @@ mod check;
 mod document;
 mod files;
 mod options;
+mod study;
 mod text;
 
 use super::{CliError, print, signal, tell, threads};
@@ -28,7 +29,8 @@ const FIRST_BATCH: u64 = 32;
 #[command(
     after_help = "Examples:\n  flitwise congestion fabric.dot --pattern bisect --runs 1000\n  \
                   flitwise congestion ibnetdiscover.txt --tables opensm-lfts.dump --pattern shift --cables 10\n  \
-                  flitwise congestion configs/hpl-16-tree.toml --trace traces/hpl-16.vef.gz --runs 100\n\n\
+                  flitwise congestion configs/hpl-16-tree.toml --trace traces/hpl-16.vef.gz --runs 100\n  \
+                  flitwise congestion configs/hpl-16-tree.toml --runs 100 --seeds 1..5 --vary congestion.pattern=bisect,shift\n\n\
                   docs/congestion.md explains every option and every row; `flitwise orcs` has the options and the output of ORCS."
 )]
 pub struct CongestionArgs {
@@ -61,6 +63,14 @@ pub struct CongestionArgs {
     /// Adds runs until the 95 % interval of the mean bandwidth is this narrow: 1% of the mean on either side.
     #[arg(long, value_name = "P%", value_parser = percent)]
     until_ci: Option<f64>,
+    /// Makes the analysis with each of these seeds, 1..5 with both ends or 1,2,7, and prints a table: a study without
+    /// a file (docs/study.md). --out then names its directory.
+    #[arg(long, value_name = "SEEDS", conflicts_with = "seed")]
+    seeds: Option<String>,
+    /// Makes it with each of these values of a key: congestion.pattern=bisect,shift; several of them give every
+    /// combination.
+    #[arg(long, value_name = "KEY=v1,v2")]
+    vary: Vec<String>,
     /// Lists the N cables that carry most, with the connections that cross them.
     #[arg(long, value_name = "N", default_value_t = 0)]
     cables: usize,
@@ -124,6 +134,9 @@ struct Analysed {
 }
 
 pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
+    if study::is_asked(args) {
+        return study::run(args);
+    }
     let stop = signal::stop_on_signal();
     let candidates = candidates::load(args)?;
     let mut results = Vec::new();

@@ -184,6 +184,60 @@ impl Options {
         }
     }
 
+    /// An option that is given and has no key that a study could set.
+    pub(super) fn without_key(&self) -> Option<&'static str> {
+        let options = [
+            ("--pairs", self.pairs.is_some()),
+            ("--trace", self.trace.is_some()),
+            ("--job", self.job.is_some()),
+            ("--hosts", self.hosts.is_some()),
+        ];
+        let given = options.iter().find(|(_, given)| *given);
+        given.map(|(option, _)| *option)
+    }
+
+    /// The options as keys of an experiment, with their values.
+    pub(super) fn sets(&self) -> Vec<String> {
+        let text = |value: &dyn std::fmt::Display| Some(quoted(&value.to_string()));
+        let number = |value: Option<u64>| value.map(|value| value.to_string());
+        let flag = |given: bool| given.then(|| "true".to_owned());
+        let against = match &self.against[..] {
+            [one] => text(one),
+            _ => None,
+        };
+        let keys = [
+            ("pattern", self.pattern.as_ref().and_then(|p| text(p))),
+            ("against", against),
+            ("part", number(self.part.map(u64::from))),
+            ("level", number(self.level.map(u64::from))),
+            ("ranks", number(self.ranks.map(u64::from))),
+            ("subset", self.subset.and_then(name_of)),
+            ("nodes", self.nodes.as_ref().and_then(|list| text(list))),
+            ("in_order", flag(self.in_order)),
+            ("path", self.path.and_then(name_of)),
+            ("fair", flag(self.fair)),
+            ("delay", flag(self.delay)),
+            ("worst", flag(self.worst)),
+            ("skip_lost", flag(self.skip_lost)),
+            ("runs", number(self.runs)),
+        ];
+        let given = keys
+            .into_iter()
+            .filter_map(|(key, value)| Some((key, value?)));
+        let sets = given.map(|(key, value)| format!("congestion.{key}={value}"));
+        sets.chain(self.seed.map(|seed| format!("seed={seed}")))
+            .collect()
+    }
+
+    /// The options that compare, as axes.
+    pub(super) fn axes(&self) -> Vec<String> {
+        let values: Vec<String> = self.against.iter().map(ToString::to_string).collect();
+        match values.len() {
+            0 | 1 => Vec::new(),
+            _ => vec![format!("congestion.against={}", values.join(","))],
+        }
+    }
+
     /// Seed of all draws.
     pub(super) fn seed(&self, candidate: &Candidate) -> u64 {
         self.seed.unwrap_or(candidate.seed())
@@ -268,6 +322,18 @@ impl Options {
         let list = HostList::of_text(&path.display().to_string(), &text);
         list.map(Some).map_err(CliError::BadInput)
     }
+}
+
+/// A text of TOML.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// The name of a choice, as a text of TOML.
+fn name_of(choice: impl ValueEnum) -> Option<String> {
+    choice
+        .to_possible_value()
+        .map(|value| quoted(value.get_name()))
 }
 
 /// The pairs of a file.
