@@ -96,7 +96,6 @@ fn resolve(base: &Base, overrides: &[&Override], done: Done) -> Result<Plan, Con
     let dir = base.dir.as_path();
     let mut texts = Texts::default();
     let text = texts.add(base.name.as_str(), base.text.as_str());
-    let main = (text, base.key.as_deref());
     let set_texts: Vec<usize> = overrides
         .iter()
         .map(|set| {
@@ -107,10 +106,10 @@ fn resolve(base: &Base, overrides: &[&Override], done: Done) -> Result<Plan, Con
     let default = texts.add("[baseline] default", BASELINE_DEFAULT);
     // The file named by the baseline is one more text, so it must be known before
     // any document borrows from them.
-    let file = baseline_file(&document(&texts, main, &set_texts)?, dir)?;
+    let file = baseline_file(&document(&texts, text, base, &set_texts)?, dir)?;
     let file = file.map(|(name, text)| texts.add(name, text));
-    let implied = implied_preset(&document(&texts, main, &[])?);
-    let said = document(&texts, main, &set_texts)?;
+    let implied = implied_preset(&document(&texts, text, base, &[])?);
+    let said = document(&texts, text, base, &set_texts)?;
     let mut document = said.clone();
     imply(&mut document, implied)?;
     let raw = read_experiment(&document)?;
@@ -170,16 +169,21 @@ fn read_experiment(document: &Document<'_>) -> Result<RawExperiment, ConfigError
     Ok(raw)
 }
 
-/// A text, or the table in it that the key names, with the texts `sets` applied in their order.
+/// The text of `base`, or the table in it that the key names, with the texts `sets` applied in their order.
 fn document<'t>(
     texts: &'t Texts,
-    (text, key): (usize, Option<&str>),
+    text: usize,
+    base: &Base,
     sets: &[usize],
 ) -> Result<Document<'t>, ConfigError> {
     let mut document = Document::parse(texts, text)?;
-    if let Some(key) = key {
+    if let Some(key) = &base.key {
         let missing = || ConfigError::new(key, "is no table with the keys of an experiment");
         document = document.inside(key).ok_or_else(missing)?;
+    }
+    if base.for_analyses {
+        let keys = resolve_request::FOR_SIMULATIONS;
+        keys.iter().for_each(|key| document.remove(key));
     }
     for &set in sets {
         document.set_from_text(set)?;

@@ -166,6 +166,17 @@ fn hosts(raw: &RawRequest, dir: &Path) -> Result<Option<HostList>, ConfigError> 
     }
 }
 
+/// What an experiment has for simulations alone.
+pub(super) const FOR_SIMULATIONS: [&str; 7] = [
+    "job",
+    "background",
+    "background_gap_skip",
+    "measure",
+    "series",
+    "baseline",
+    "vfabric",
+];
+
 /// Refuses the first key of an experiment with `[congestion]` that only a simulation uses.
 pub(super) fn stands_alone(raw: &RawExperiment) -> Result<(), ConfigError> {
     let baseline = &raw.baseline;
@@ -175,16 +186,17 @@ pub(super) fn stands_alone(raw: &RawExperiment) -> Result<(), ConfigError> {
         baseline._file.is_some(),
         baseline._overrides.is_some(),
     ];
-    let simulated = [
-        ("job", !raw.job.is_empty()),
-        ("background", !raw.background.is_empty()),
-        ("background_gap_skip", raw.background_gap_skip.is_some()),
-        ("measure", raw.measure.is_some()),
-        ("series", raw.series.is_some()),
-        ("baseline", compared.contains(&true)),
-        ("vfabric", !raw.vfabric.is_empty()),
+    let given = [
+        !raw.job.is_empty(),
+        !raw.background.is_empty(),
+        raw.background_gap_skip.is_some(),
+        raw.measure.is_some(),
+        raw.series.is_some(),
+        compared.contains(&true),
+        !raw.vfabric.is_empty(),
     ];
-    match simulated.iter().find(|(_, given)| *given) {
+    let simulated = FOR_SIMULATIONS.iter().zip(given);
+    match simulated.into_iter().find(|(_, given)| *given) {
         None => Ok(()),
         Some((key, _)) => Err(ConfigError::new(
             *key,

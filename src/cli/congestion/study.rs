@@ -45,18 +45,15 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
     };
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     let typed = |e| bad_config(None, &e);
-    let mut study = Study::of(&name, Base::of_file(file).map_err(wrong)?);
-    // Of the file only the fabric and [congestion] count, as without these options.
-    let fixed = match only.congestion {
-        Some(_) => &["job=[]", "background=[]"][..],
-        None => &["job=[]", "background=[]", "congestion={}"],
-    };
-    let fixed = fixed.iter().map(|set| (*set).to_owned());
-    for set in fixed
-        .chain(args.options.sets())
-        .chain(args.sets.iter().cloned())
-    {
-        study.set(&set);
+    let mut base = Base::of_file(file).map_err(wrong)?;
+    // As without these options.
+    base.for_analyses = true;
+    let mut study = Study::of(&name, base);
+    if only.congestion.is_none() {
+        study.set("congestion={}");
+    }
+    for set in args.options.sets().iter().chain(&args.sets) {
+        study.set(set);
     }
     if let Some(seeds) = &args.seeds {
         study.set_seeds(seeds).map_err(typed)?;
