@@ -127,6 +127,7 @@ fn run_many(args: &RunArgs) -> Result<(), CliError> {
     study.split = !args.no_split;
     let options = super::study::Options {
         cluster: None,
+        simulates: true,
         out: args.out.clone(),
         records: args.records.clone(),
         jobs: args.threads,

@@ -56,6 +56,11 @@ impl<'t> Document<'t> {
         }
     }
 
+    /// Takes the key of this name out.
+    pub fn remove(&mut self, key: &str) {
+        self.root.remove(key);
+    }
+
     /// The texts that it is made of.
     pub fn texts(&self) -> &'t Texts {
         self.texts

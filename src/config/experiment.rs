@@ -5,6 +5,7 @@ use super::{ConfigError, json};
 use crate::fabric::ids::NicId;
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::{FabricSpec, Tick};
+use crate::oblivious::Request;
 use crate::replay::Repeat;
 use crate::replay::background::{Injection, NicQueueing, Pattern, message_units};
 use crate::replay::collectives::Choices;
@@ -20,7 +21,7 @@ use std::path::PathBuf;
 pub struct Experiment {
     /// Seed of every random stream.
     pub seed: u64,
-    /// The fabric, already validated.
+    /// The fabric, already validated; for a static analysis only as far as routes go.
     pub fabric: FabricSpec,
     /// In what order jobs and synthetic flows that share a queue of a NIC are served.
     pub nic_queueing: NicQueueing,
@@ -37,6 +38,8 @@ pub struct Experiment {
     pub background_gap_skip_ps: Option<u64>,
     /// How the synthetic flows are measured where there is no job.
     pub measure: Option<Measure>,
+    /// The static analysis that takes the place of a simulation; then there is neither a job nor a flow.
+    pub congestion: Option<Box<Request>>,
 }
 
 /// One application. It serialises as an entry of `experiment.jobs` in `docs/result.md`, but for the

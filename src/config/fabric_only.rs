@@ -3,10 +3,12 @@
 use super::document::Document;
 use super::error::{ConfigError, SET};
 use super::raw::RawExperiment;
-use super::resolve::{fabric, implied_preset, imply, read};
+use super::resolve::{DEFAULT_SEED, fabric, implied_preset, imply, read};
+use super::resolve_request;
 use super::resolve_tables::{RawForwarding, RawSl2Vl};
 use super::texts::Texts;
 use crate::fabric::spec::FabricSpec;
+use crate::oblivious::Request;
 use std::path::Path;
 
 /// A fabric that can be analysed.
@@ -20,6 +22,10 @@ pub struct FabricOnly {
     pub routing: &'static str,
     /// Tables that decide in its place.
     pub tables: Tables,
+    /// Seed of the experiment.
+    pub seed: u64,
+    /// What a static analysis is asked, unless only the fabric was read.
+    pub congestion: Option<Request>,
 }
 
 /// Where tables of a fabric are from: a file as written, or "the experiment".
@@ -85,10 +91,14 @@ pub(super) fn fabric_of_text(
             forwarding: raw.fabric.forwarding.as_ref().map(RawForwarding::source),
             sl2vl: raw.fabric.sl2vl.as_ref().map(RawSl2Vl::source),
         };
+        let analysed = raw.congestion.as_ref().filter(|_| needed == Needed::Routes);
+        let congestion = analysed.map(|raw| resolve_request::request(raw, dir));
         Ok(FabricOnly {
             fabric,
             routing,
             tables,
+            seed: raw.seed.unwrap_or(DEFAULT_SEED),
+            congestion: congestion.transpose()?,
         })
     };
     resolve().map_err(|e| document.locate(e))

@@ -8,6 +8,7 @@
 use super::experiment::{Background, Experiment, Job, SendCompletion};
 use super::switch::{scheduler_json, switch_json};
 use crate::fabric::spec::{CongestionControl, FabricSpec, Qos};
+use crate::oblivious::{self, PathChoice, Request, Subset};
 use crate::replay::Repeat;
 use crate::replay::background::{Injection, Pattern};
 use crate::replay::collectives::Choices;
@@ -31,6 +32,7 @@ pub fn experiment_json(e: &Experiment) -> Value {
         background,
         background_gap_skip_ps,
         measure,
+        congestion: request,
     } = e;
     let levels = &fabric.qos;
     let job = |job: &Job| with_name(json!(job), job.sl, levels);
@@ -54,7 +56,62 @@ pub fn experiment_json(e: &Experiment) -> Value {
             &mut value,
         );
     }
+    if let Some(request) = request {
+        insert_behind("measure", "congestion", analysis(request), &mut value);
+    }
     value
+}
+
+/// `[congestion]`.
+fn analysis(request: &Request) -> Value {
+    let Request {
+        pattern,
+        against,
+        part,
+        level,
+        ranks,
+        subset,
+        // The loader has found them: `subset` lists them.
+        hosts: _,
+        in_order,
+        path,
+        fair,
+        delay,
+        worst,
+        skip_lost,
+        runs,
+    } = request;
+    // Pairs of a file by their content.
+    let pairs = match pattern {
+        oblivious::Pattern::Given(given) => Some(format!("{:032x}", given.digest())),
+        _ => None,
+    };
+    json!({
+        "pattern": pattern.to_string(),
+        "pairs": pairs,
+        "against": against.as_ref().map(ToString::to_string),
+        "part": part,
+        "level": level,
+        "ranks": ranks,
+        "subset": match subset {
+            Subset::Random => json!("random"),
+            Subset::RandomEachRun => json!("random-each-run"),
+            Subset::LinearBfs => json!("linear-bfs"),
+            Subset::First => json!("first"),
+            Subset::Listed(hosts) => hosts.iter().map(|host| host.get()).collect(),
+        },
+        "in_order": in_order,
+        "path": match path {
+            PathChoice::First => "first",
+            PathChoice::BySource => "by-source",
+            PathChoice::ByPair => "by-pair",
+        },
+        "fair": fair,
+        "delay": delay,
+        "worst": worst,
+        "skip_lost": skip_lost,
+        "runs": runs,
+    })
 }
 
 /// XXH3, 128 bits, of the compact form of [`experiment_json`] and of the version of this

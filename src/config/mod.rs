@@ -33,6 +33,7 @@ mod resolve_fabric;
 mod resolve_failure;
 mod resolve_jobs;
 mod resolve_qos;
+mod resolve_request;
 mod resolve_routing;
 mod resolve_series;
 mod resolve_tables;

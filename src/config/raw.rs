@@ -6,6 +6,7 @@ use super::raw_congestion::RawCongestionControl;
 use super::raw_fabric::RawFabric;
 use super::raw_place::RawPlace;
 use super::raw_traffic::{RawBackground, RawMeasure};
+use super::resolve_request::RawRequest;
 use super::resolve_series::RawSeries;
 use super::resolve_vls::RawVlPolicy;
 use super::switch::RawVlArb;
@@ -41,6 +42,7 @@ pub(super) struct RawExperiment {
     pub background: Vec<RawBackground>,
     pub background_gap_skip: Option<Picoseconds>,
     pub measure: Option<RawMeasure>,
+    pub congestion: Option<RawRequest>,
     pub series: Option<RawSeries>,
     #[serde(default)]
     pub baseline: RawBaseline,

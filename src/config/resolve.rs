@@ -12,7 +12,8 @@ use super::tagged::fabric_kind;
 use super::texts::Texts;
 use super::{
     ignored, resolve_about, resolve_congestion, resolve_fabric, resolve_failure, resolve_jobs,
-    resolve_qos, resolve_routing, resolve_series, resolve_tables, resolve_traffic, switch,
+    resolve_qos, resolve_request, resolve_routing, resolve_series, resolve_tables, resolve_traffic,
+    switch,
 };
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::{FabricSpec, VlPolicy};
@@ -28,7 +29,7 @@ const BASELINE_DEFAULT: &str =
     "background = []\n[qos]\nscheduler = \"rr\"\n[congestion_control]\nkind = \"none\"\n";
 
 /// Seed of an experiment that has none.
-const DEFAULT_SEED: u64 = 1;
+pub(super) const DEFAULT_SEED: u64 = 1;
 
 /// Most bytes read from one file: experiments fit on a screen.
 const MAX_FILE: u64 = 16 << 20;
@@ -71,19 +72,31 @@ pub fn resolve_text(
 ) -> Result<Plan, ConfigError> {
     let base = Base::of_text(name, text, dir);
     let sets: Vec<Override> = sets.iter().map(|set| Override::typed(set)).collect();
-    resolve_with(&base, &sets.iter().collect::<Vec<_>>())
+    resolve(&base, &sets.iter().collect::<Vec<_>>(), Done::Simulated)
 }
 
 /// Resolves an experiment with these overrides applied in order. A message about an override shows the
-/// place that it was taken from.
+/// place that it was taken from. Unlike [`load`], it takes an experiment that asks for a static analysis.
 ///
 /// # Errors
 /// As [`load`].
 pub fn resolve_with(base: &Base, overrides: &[&Override]) -> Result<Plan, ConfigError> {
+    resolve(base, overrides, Done::Either)
+}
+
+/// What is done with an experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Done {
+    /// It is simulated.
+    Simulated,
+    /// It is simulated or analysed, as it asks.
+    Either,
+}
+
+fn resolve(base: &Base, overrides: &[&Override], done: Done) -> Result<Plan, ConfigError> {
     let dir = base.dir.as_path();
     let mut texts = Texts::default();
     let text = texts.add(base.name.as_str(), base.text.as_str());
-    let main = (text, base.key.as_deref());
     let set_texts: Vec<usize> = overrides
         .iter()
         .map(|set| {
@@ -94,15 +107,22 @@ pub fn resolve_with(base: &Base, overrides: &[&Override]) -> Result<Plan, Config
     let default = texts.add("[baseline] default", BASELINE_DEFAULT);
     // The file named by the baseline is one more text, so it must be known before
     // any document borrows from them.
-    let file = baseline_file(&document(&texts, main, &set_texts)?, dir)?;
+    let file = baseline_file(&document(&texts, text, base, &set_texts)?, dir)?;
     let file = file.map(|(name, text)| texts.add(name, text));
-    let implied = implied_preset(&document(&texts, main, &[])?);
-    let said = document(&texts, main, &set_texts)?;
+    let implied = implied_preset(&document(&texts, text, base, &[])?);
+    let said = document(&texts, text, base, &set_texts)?;
     let mut document = said.clone();
     imply(&mut document, implied)?;
     let raw = read_experiment(&document)?;
     let experiment = experiment(&raw, dir).map_err(|e| document.locate(e))?;
     let about = resolve_about::about(&raw).map_err(|e| document.locate(e))?;
+    if experiment.congestion.is_some() {
+        analysed(&raw, done).map_err(|e| document.locate(e))?;
+        return Ok(Plan {
+            about,
+            ..Plan::of(experiment)
+        });
+    }
     let series = series(&raw, &experiment).map_err(|e| document.locate(e))?;
     something_to_do(&document, &experiment).map_err(|e| document.locate(e))?;
     ignored::check(&raw, &document, &experiment).map_err(|e| document.locate(e))?;
@@ -126,6 +146,19 @@ pub fn resolve_with(base: &Base, overrides: &[&Override]) -> Result<Plan, Config
     })
 }
 
+/// Checks that an experiment that asks for a static analysis gets one, and asks for nothing else.
+fn analysed(raw: &RawExperiment, done: Done) -> Result<(), ConfigError> {
+    resolve_request::stands_alone(raw)?;
+    match done {
+        Done::Either => Ok(()),
+        Done::Simulated => Err(ConfigError::new(
+            "congestion",
+            "asks for a static analysis, which simulates nothing: run `flitwise congestion` on this file, or a study of it; \
+             or remove it",
+        )),
+    }
+}
+
 /// The keys of a document, with the directories of the study files that name its traces.
 fn read_experiment(document: &Document<'_>) -> Result<RawExperiment, ConfigError> {
     let mut raw: RawExperiment = document.read()?;
@@ -137,16 +170,21 @@ fn read_experiment(document: &Document<'_>) -> Result<RawExperiment, ConfigError
     Ok(raw)
 }
 
-/// A text, or the table in it that the key names, with the texts `sets` applied in their order.
+/// The text of `base`, or the table in it that the key names, with the texts `sets` applied in their order.
 fn document<'t>(
     texts: &'t Texts,
-    (text, key): (usize, Option<&str>),
+    text: usize,
+    base: &Base,
     sets: &[usize],
 ) -> Result<Document<'t>, ConfigError> {
     let mut document = Document::parse(texts, text)?;
-    if let Some(key) = key {
+    if let Some(key) = &base.key {
         let missing = || ConfigError::new(key, "is no table with the keys of an experiment");
         document = document.inside(key).ok_or_else(missing)?;
+    }
+    if base.for_analyses {
+        let keys = resolve_request::FOR_SIMULATIONS;
+        keys.iter().for_each(|key| document.remove(key));
     }
     for &set in sets {
         document.set_from_text(set)?;
@@ -333,12 +371,18 @@ pub(super) fn imply(document: &mut Document<'_>, preset: &'static str) -> Result
 
 fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError> {
     let (fabric, routing_name, dtable) = fabric(raw, dir)?;
-    fabric.validate()?;
-    if fabric.needs_classes() {
+    let seed = raw.seed.unwrap_or(DEFAULT_SEED);
+    let congestion = match &raw.congestion {
+        Some(asked) => Some(Box::new(resolve_request::on(asked, &fabric, seed, dir)?)),
+        None => {
+            fabric.validate()?;
+            None
+        }
+    };
+    if congestion.is_none() && fabric.needs_classes() {
         resolve_qos::classes_apart(&fabric.qos, fabric.classes())?;
     }
     let jobs = resolve_jobs::jobs(raw, &fabric, dir)?;
-    let seed = raw.seed.unwrap_or(DEFAULT_SEED);
     let background = resolve_traffic::background(&raw.background, &fabric, seed)?;
     let measure = match (jobs.is_empty() && !background.is_empty(), &raw.measure) {
         (true, given) => {
@@ -364,6 +408,7 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
         background,
         background_gap_skip_ps: raw.background_gap_skip.map(|time| time.0),
         measure,
+        congestion,
     })
 }
 

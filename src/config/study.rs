@@ -27,6 +27,8 @@ pub struct Base {
     pub key: Option<String>,
     /// Where traces and baseline files are looked for first.
     pub dir: PathBuf,
+    /// True: what it has for simulations alone, such as jobs, does not count.
+    pub for_analyses: bool,
 }
 
 impl Base {
@@ -38,6 +40,7 @@ impl Base {
             text: text.to_owned(),
             key: None,
             dir: dir.to_owned(),
+            for_analyses: false,
         }
     }
 

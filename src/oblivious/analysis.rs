@@ -3,7 +3,7 @@
 use super::cables::{CableCounts, Cables};
 use super::delay::{DelayPaths, Delays};
 use super::fair::FairShares;
-use super::graph::{EdgeId, HostId};
+use super::graph::{EdgeId, Graph, HostId};
 use super::histogram::Histogram;
 use super::mapping::Mapping;
 use super::network::Network;
@@ -96,12 +96,12 @@ struct Unit {
 }
 
 impl Settings {
-    /// Whether the pattern and the mapping fit the network.
+    /// Whether the pattern and the mapping fit the graph of a network.
     ///
     /// # Errors
     /// If there are fewer hosts than ranks, the pattern does not take this number of ranks, or it has no such level.
-    pub fn check(&self, network: &Network) -> Result<(), String> {
-        self.mapping.check(&network.graph)?;
+    pub fn check(&self, graph: &Graph) -> Result<(), String> {
+        self.mapping.check(graph)?;
         self.pattern.check(self.mapping.ranks)?;
         let levels = self.pattern.levels(self.mapping.ranks);
         match self.level {

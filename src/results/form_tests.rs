@@ -104,6 +104,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         messages: 2,
         backlog: 0,
         measured: None,
+        congestion: None,
         saturation: None,
         skipped: None,
         reached: None,

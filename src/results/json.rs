@@ -154,6 +154,8 @@ fn traffic(run: &Simulation) -> Value {
         jobs: _,
         background: _,
         measured: _,
+        // No result has it: only studies do.
+        congestion: _,
         saturation: _,
         skipped: _,
         reached: _,

@@ -312,6 +312,7 @@ pub(super) fn measure_load(
             steady,
             batches,
         }),
+        congestion: None,
         saturation: None,
         skipped: None,
         reached: None,

@@ -9,6 +9,7 @@ use crate::config::{ConfigError, Plan};
 use crate::explain::Explanation;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::FabricStats;
+use crate::oblivious::MeanFigures;
 use crate::replay::GapsSkipped;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
@@ -18,6 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use thiserror::Error;
 
+mod analyse;
 mod explain;
 mod many;
 mod matrix;
@@ -258,7 +260,7 @@ pub enum Status {
     Stalled(String),
 }
 
-/// One simulation.
+/// One simulation, or the static analysis in its place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Simulation {
@@ -277,6 +279,9 @@ pub struct Simulation {
     pub backlog: u64,
     /// How the measurement went, in an experiment without a job.
     pub measured: Option<Measured>,
+    /// What the static analysis came to that takes the place of a simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<MeanFigures>,
     /// The first background flow seen to fall ever further behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturation: Option<Saturation>,

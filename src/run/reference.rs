@@ -81,6 +81,7 @@ pub(super) fn run_reference(
         messages: stats.messages,
         backlog: stats.messages - stats.messages_delivered,
         measured: None,
+        congestion: None,
         saturation: None,
         skipped: None,
         reached: None,

@@ -1,5 +1,6 @@
 //! Runs the tasks of plans: side by side, each once, and not again if its record is there.
 
+use super::analyse::analyse;
 use super::record::{Record, Records};
 use super::simulate::{Watched, run_experiment};
 use super::task::{Network, Task, TaskId, tasks};
@@ -151,14 +152,17 @@ impl Session {
             network,
         } = task;
         let (traces, stopped) = (&self.traces, watched.stopped);
-        let simulation = match (network, &experiment.measure) {
-            (Network::Unloaded | Network::Ideal, _) => {
+        let simulation = match (network, &experiment.congestion, &experiment.measure) {
+            (Network::Fabric, Some(request), _) => analyse(experiment, request, stopped),
+            (Network::Unloaded | Network::Ideal, ..) => {
                 reference::run_reference(experiment, *network, traces, stopped)
             }
-            (Network::Fabric, Some(measure)) => {
+            (Network::Fabric, None, Some(measure)) => {
                 measure::measure_load(experiment, measure, stopped, report, recording)
             }
-            (Network::Fabric, None) => run_experiment(experiment, run, traces, watched, recording),
+            (Network::Fabric, None, None) => {
+                run_experiment(experiment, run, traces, watched, recording)
+            }
         }?;
         if let Some(records) = &self.records {
             let digests = traces.digests_in([experiment]);

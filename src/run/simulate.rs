@@ -152,6 +152,7 @@ pub(super) fn run_experiment(
         messages,
         backlog: messages - stats.messages_delivered,
         measured: None,
+        congestion: None,
         saturation: lookout.watch.found(),
         skipped: replay.gaps_skipped(),
         reached: early.then(|| Reached {

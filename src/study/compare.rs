@@ -1,6 +1,7 @@
 //! Compares two studies, run by run.
 
-use super::aggregate::{MEASURES, Mean, SLOWDOWN, THROUGHPUT, TIME};
+use super::aggregate::Mean;
+use super::metrics::{Measure, Metrics};
 use super::tables::{difference_text, with_interval};
 use crate::results::write_table;
 use anyhow::{Context, bail};
@@ -89,18 +90,51 @@ pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
         header.push("load".to_owned());
     }
     header.push("pairs".to_owned());
-    let ((column, _, factor), title) = match loads {
-        true => (MEASURES[THROUGHPUT], "throughput (Gb/s/NIC)"),
-        false => (MEASURES[TIME], "time (us)"),
-    };
-    header.extend([format!("{title}, first"), format!("{title}, second")]);
-    header.extend(["difference (%)", "slowdown (percentage points)"].map(String::from));
-    let mut rows = vec![header];
-    rows.extend(
-        groups
+    let metrics = metrics_of(&before, &after, dir, other)?;
+    let shown = metrics.shown(loads);
+    let main = &metrics.measures[shown.precise];
+    header.extend([
+        format!("{}, first", main.title),
+        format!("{}, second", main.title),
+    ]);
+    // Of loads as well: a slowdown that is not there is `-`.
+    let others: Vec<&Measure> = (metrics.shown.differences.iter())
+        .filter(|&&at| at != metrics.shown.precise)
+        .map(|&at| &metrics.measures[at])
+        .filter(|measure| !measure.optional || has(&before, measure.column))
+        .collect();
+    header.push("difference (%)".to_owned());
+    header.extend(
+        others
             .iter()
-            .map(|group| group.row(loads || shared.is_empty(), (column, factor))),
+            .map(|measure| measure.difference.title.to_owned()),
     );
+    let mut rows = vec![header];
+    for group in &groups {
+        let of = |column: &str, value: &dyn Fn(f64, f64) -> f64| {
+            let pairs = group.pairs.iter();
+            let values =
+                pairs.filter_map(|(a, b)| Some(value(a[column].as_f64()?, b[column].as_f64()?)));
+            Mean::of(&values.filter(|value| value.is_finite()).collect::<Vec<_>>())
+        };
+        let mut row = group.labels.clone();
+        if row.len() < rows[0].len() - others.len() - 4 {
+            let load = group
+                .pairs
+                .first()
+                .and_then(|(row, _)| row["load"].as_str());
+            row.push(load.unwrap_or("-").to_owned());
+        }
+        row.push(group.pairs.len().to_string());
+        let (column, factor, decimals) = (main.column, main.factor, main.decimals);
+        row.push(with_interval(of(column, &|a, _| a * factor), decimals));
+        row.push(with_interval(of(column, &|_, b| b * factor), decimals));
+        for measure in std::iter::once(main).chain(others.iter().copied()) {
+            let difference = |a: f64, b: f64| measure.difference.of(b, a);
+            row.push(difference_text(of(measure.column, &difference)));
+        }
+        rows.push(row);
+    }
     let mut text = format!(
         "{} (second) against {} (first), paired by seed\n",
         other.display(),
@@ -126,28 +160,27 @@ fn refuse_unshared([one, other]: [(&Read, &Path); 2]) -> anyhow::Result<()> {
     Ok(())
 }
 
-impl Group {
-    /// A row of the table, with the load if the table has one; `column`, times `factor`, is what is compared.
-    fn row(&self, with_load: bool, (column, factor): (&str, f64)) -> Vec<String> {
-        let of = |column: &str, value: &dyn Fn(f64, f64) -> f64| {
-            let pairs = self.pairs.iter();
-            let values =
-                pairs.filter_map(|(a, b)| Some(value(a[column].as_f64()?, b[column].as_f64()?)));
-            Mean::of(&values.filter(|value| value.is_finite()).collect::<Vec<_>>())
-        };
-        let mut row = self.labels.clone();
-        if with_load {
-            let load = (self.pairs.first()).and_then(|(row, _)| row["load"].as_str());
-            row.push(load.unwrap_or("-").to_owned());
-        }
-        row.push(self.pairs.len().to_string());
-        row.push(with_interval(of(column, &|a, _| a * factor), 3));
-        row.push(with_interval(of(column, &|_, b| b * factor), 3));
-        row.push(difference_text(of(column, &|a, b| 100.0 * (b - a) / a)));
-        let points = |a: f64, b: f64| 100.0 * (b - a);
-        row.push(difference_text(of(MEASURES[SLOWDOWN].0, &points)));
-        row
+/// True if a run has a number in this column.
+fn has(study: &Read, column: &str) -> bool {
+    study.rows.iter().any(|row| row[column].is_number())
+}
+
+/// What the rows of both studies say.
+fn metrics_of(
+    before: &Read,
+    after: &Read,
+    dir: &Path,
+    other: &Path,
+) -> anyhow::Result<&'static Metrics> {
+    let metrics = Metrics::of_columns(|column| has(before, column));
+    if metrics != Metrics::of_columns(|column| has(after, column)) {
+        bail!(
+            "one of `{}` and `{}` has simulated runs and the other one static analyses; compare studies of the same kind",
+            dir.display(),
+            other.display()
+        );
     }
+    Ok(metrics)
 }
 
 /// Pairs in the order of the first study.

@@ -1,6 +1,7 @@
 //! Runs the tasks of many runs side by side, each task once.
 
 use super::grid::Grid;
+use super::metrics::Metrics;
 use super::row::{RunRow, rows};
 use super::tasks::reason;
 use crate::config::Plan;
@@ -279,7 +280,11 @@ impl<'a> Batch<'a> {
             .tasks
             .first()
             .map_or_else(String::new, |task| task.id.to_string());
-        let failed = |reason: String| vec![RunRow::failed(run.point, run.seed, record, reason)];
+        let metrics = Metrics::of(&run.plan);
+        let failed = |reason: String| {
+            let of_run = (run.point, run.seed);
+            vec![RunRow::failed(of_run, metrics, record, reason)]
+        };
         let results: Result<Vec<(Run, Simulation)>, Arc<str>> = (run.tasks.iter().zip(outcomes))
             .map(|(task, outcome)| Ok((task.run, Simulation::clone(&*outcome?))))
             .collect();

@@ -103,7 +103,7 @@ impl Grid {
             }
             e
         })?;
-        plan.split = study.split;
+        plan.split = study.split && plan.experiment.congestion.is_none();
         plan.series = None;
         if study.without_endless_baselines {
             let jobs = plan.experiment.jobs.clone();

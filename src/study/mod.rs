@@ -9,6 +9,7 @@ mod compare;
 mod estimate;
 mod execute;
 mod grid;
+mod metrics;
 mod row;
 mod slowest;
 mod tables;

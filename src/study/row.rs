@@ -1,7 +1,9 @@
 //! Rows: what tables say of a run.
 
+use super::metrics::Metrics;
 use crate::config::Plan;
 use crate::fabric::stats::Latency;
+use crate::oblivious::MeanFigures;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
 use crate::results::nic_rate::NicRate;
@@ -75,28 +77,6 @@ impl RowStatus {
     }
 }
 
-/// Columns of [`RunRow::values`], and whether they are integers.
-pub(super) const RUN_COLUMNS: [(&str, bool); 18] = [
-    ("execution_time_ps", true),
-    ("baseline_time_ps", true),
-    ("slowdown_ratio", false),
-    ("unloaded_time_ps", true),
-    ("ideal_time_ps", true),
-    ("computing_ps", true),
-    ("partners_ps", true),
-    ("latency_and_serialisation_ps", true),
-    ("queueing_ps", true),
-    ("credit_stalls_ps", true),
-    ("messages_count", true),
-    ("flit_hops_count", true),
-    ("offered_gbit_per_s_per_nic", false),
-    ("throughput_gbit_per_s_per_nic", false),
-    ("latency_mean_ns", false),
-    ("latency_p99_ns", false),
-    ("latency_max_ns", false),
-    ("saturated", true),
-];
-
 /// Columns of [`JobRow::values`].
 pub(super) const JOB_COLUMNS: [(&str, bool); 9] = [
     ("ranks_count", true),
@@ -134,6 +114,8 @@ pub struct RunRow {
     pub reason: String,
     /// A number per column.
     pub values: Vec<Value>,
+    /// What the columns are.
+    pub(super) metrics: &'static Metrics,
     /// Id of the record of the experiment.
     pub record: String,
     /// Its jobs.
@@ -164,15 +146,20 @@ pub struct JobRow {
 
 impl RunRow {
     /// A run without a result.
-    #[must_use]
-    pub fn failed(point: usize, seed: u64, record: String, reason: String) -> Self {
+    pub(super) fn failed(
+        (point, seed): (usize, u64),
+        metrics: &'static Metrics,
+        record: String,
+        reason: String,
+    ) -> Self {
         Self {
             point,
             seed,
             load: None,
             status: RowStatus::Failed,
             reason,
-            values: vec![Value::Empty; RUN_COLUMNS.len()],
+            values: vec![Value::Empty; metrics.columns.len()],
+            metrics,
             record,
             jobs: Vec::new(),
             background: Vec::new(),
@@ -182,8 +169,7 @@ impl RunRow {
     /// The number in the column of this name.
     #[must_use]
     pub fn value(&self, column: &str) -> Option<f64> {
-        let at = RUN_COLUMNS.iter().position(|(name, _)| *name == column)?;
-        self.values[at].real()
+        self.values.get(self.metrics.column(column)?)?.real()
     }
 }
 
@@ -198,6 +184,7 @@ pub(super) fn rows(
         let found = records.iter().find(|(other, _)| *other == run);
         found.map_or_else(String::new, |(_, id)| id.clone())
     };
+    let metrics = Metrics::of(plan);
     if let Some(measure) = &plan.experiment.measure {
         let loads = measure.loads.iter().zip(&result.curve).enumerate();
         let one = |(at, (load, run)): (usize, (&Ratio, &Simulation))| {
@@ -206,7 +193,8 @@ pub(super) fn rows(
                 point,
                 seed,
                 load: Some(load.to_string()),
-                values: numbers(status, || load_values(plan, run)),
+                values: numbers(status, metrics, || load_values(plan, run)),
+                metrics,
                 status,
                 reason,
                 record: record(Run::Load(at)),
@@ -221,7 +209,11 @@ pub(super) fn rows(
         point,
         seed,
         load: None,
-        values: numbers(status, || job_values(plan, result)),
+        values: numbers(status, metrics, || match &result.main.congestion {
+            Some(figures) => static_values(figures),
+            None => job_values(plan, result),
+        }),
+        metrics,
         status,
         reason,
         record: record(Run::Experiment),
@@ -246,14 +238,36 @@ fn ended(status: &Status) -> (RowStatus, String) {
 }
 
 /// Nothing of a run that is not complete can be compared.
-fn numbers(status: RowStatus, values: impl FnOnce() -> Vec<Value>) -> Vec<Value> {
+fn numbers(
+    status: RowStatus,
+    metrics: &Metrics,
+    values: impl FnOnce() -> Vec<Value>,
+) -> Vec<Value> {
     match status {
         RowStatus::Complete => values(),
-        _ => vec![Value::Empty; RUN_COLUMNS.len()],
+        _ => vec![Value::Empty; metrics.columns.len()],
     }
 }
 
-/// In the order of [`RUN_COLUMNS`].
+/// In the order of [`STATIC`](super::metrics::STATIC).
+fn static_values(figures: &MeanFigures) -> Vec<Value> {
+    let whole = |value: Option<u32>| Value::from(value.map(u64::from));
+    vec![
+        Value::Real(figures.bandwidth),
+        figures.fair_bandwidth.into(),
+        figures.slowest_fair_bandwidth.into(),
+        Value::Real(figures.sum_max_congestion),
+        Value::Real(figures.sum_max_host_links),
+        figures.delay.into(),
+        Value::Real(figures.connections),
+        Value::Real(figures.lost),
+        whole(figures.worst_congestion),
+        whole(figures.worst_bound),
+        Value::Integer(figures.runs),
+    ]
+}
+
+/// In the order of [`SIMULATED`](super::metrics::SIMULATED).
 fn job_values(plan: &Plan, result: &RunResult) -> Vec<Value> {
     let (experiment, run) = (&plan.experiment, &result.main);
     let split = last_job(plan, run).and_then(|job| time_split(plan, result, job));
@@ -277,7 +291,7 @@ fn job_values(plan: &Plan, result: &RunResult) -> Vec<Value> {
     values
 }
 
-/// In the order of [`RUN_COLUMNS`].
+/// In the order of [`SIMULATED`](super::metrics::SIMULATED).
 fn load_values(plan: &Plan, run: &Simulation) -> Vec<Value> {
     let experiment = &plan.experiment;
     let offered = run.background.iter().map(|flow| flow.units).sum();

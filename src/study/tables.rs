@@ -1,9 +1,8 @@
 //! The tables of a study for people: as text, Markdown and LaTeX.
 
-use super::aggregate::{
-    Difference, Group, LATENCY, Mean, SLOWDOWN, THROUGHPUT, TIME, differences, groups,
-};
+use super::aggregate::{Difference, Group, Mean, differences, groups};
 use super::grid::Grid;
+use super::metrics::{Measure, Metrics};
 use super::until::Studied;
 use crate::results::write_table;
 use std::fmt::Write;
@@ -19,35 +18,6 @@ struct Sheet {
     /// Columns of words, from the left; the others hold numbers.
     words: usize,
 }
-
-/// What the tables show of a point.
-#[derive(Clone, Copy)]
-struct Shown {
-    measure: usize,
-    title: &'static str,
-    decimals: usize,
-}
-
-const SHOWN_TIME: Shown = Shown {
-    measure: TIME,
-    title: "time (us)",
-    decimals: 3,
-};
-const SHOWN_SLOWDOWN: Shown = Shown {
-    measure: SLOWDOWN,
-    title: "slowdown",
-    decimals: 4,
-};
-const SHOWN_LATENCY: Shown = Shown {
-    measure: LATENCY,
-    title: "latency (ns)",
-    decimals: 1,
-};
-const SHOWN_THROUGHPUT: Shown = Shown {
-    measure: THROUGHPUT,
-    title: "throughput (Gb/s/NIC)",
-    decimals: 3,
-};
 
 /// `1.0624 ± 0.0012`.
 pub(super) fn with_interval(mean: Option<Mean>, decimals: usize) -> String {
@@ -81,19 +51,34 @@ fn varying(grid: &Grid) -> Vec<usize> {
 }
 
 fn sheets(studied: &Studied) -> Vec<Sheet> {
-    let groups = groups(&studied.rows);
+    let (grid, metrics) = (&studied.grid, studied.metrics);
+    let groups = groups(&studied.rows, metrics);
     let loads = groups.iter().any(|group| group.load.is_some());
-    let mut sheets = vec![all_points(&studied.grid, &groups, loads)];
-    let main = match loads {
-        true => SHOWN_THROUGHPUT,
-        // Without a baseline there is no slowdown.
-        false if groups.iter().all(|group| group.means[SLOWDOWN].is_none()) => SHOWN_TIME,
-        false => SHOWN_SLOWDOWN,
+    let shown = metrics.shown(loads);
+    let there = |&&measure: &&usize| groups.iter().any(|group| group.means[measure].is_some());
+    let main = shown.matrix.iter().find(there).or(shown.matrix.last());
+    let told = |measures: &[usize]| -> Vec<usize> {
+        let told = |measure: &&usize| !metrics.measures[**measure].optional || there(measure);
+        measures.iter().filter(told).copied().collect()
     };
-    sheets.extend(matrix(&studied.grid, &groups, main));
-    let differences = differences(&studied.grid, &groups);
-    for axis in varying(&studied.grid) {
-        sheets.extend(of_axis(&studied.grid, &differences, axis, loads));
+    let mut sheets = vec![all_points(
+        grid,
+        &groups,
+        metrics,
+        &told(shown.points),
+        loads,
+    )];
+    sheets.extend(main.and_then(|&main| matrix(grid, &groups, metrics, main)));
+    let all = differences(grid, &groups, metrics);
+    for axis in varying(grid) {
+        let of_axis = all.iter().filter(|difference| difference.axis == axis);
+        let of_axis: Vec<&Difference<'_>> = of_axis.collect();
+        if !of_axis.is_empty() {
+            let measures = told(shown.differences);
+            sheets.push(self::of_axis(
+                grid, &of_axis, axis, metrics, &measures, loads,
+            ));
+        }
     }
     sheets
 }
@@ -110,17 +95,23 @@ fn axis_names(grid: &Grid, axes: &[usize]) -> Vec<String> {
 }
 
 /// A row for each point.
-fn all_points(grid: &Grid, groups: &[Group<'_>], loads: bool) -> Sheet {
+fn all_points(
+    grid: &Grid,
+    groups: &[Group<'_>],
+    metrics: &Metrics,
+    shown: &[usize],
+    loads: bool,
+) -> Sheet {
     let axes = varying(grid);
-    let shown: &[Shown] = match loads {
-        true => &[SHOWN_THROUGHPUT, SHOWN_LATENCY],
-        false => &[SHOWN_TIME, SHOWN_SLOWDOWN, SHOWN_LATENCY],
-    };
     let mut header = axis_names(grid, &axes);
     header.extend(loads.then(|| "load".to_owned()));
     let words = header.len();
     header.push("runs".to_owned());
-    header.extend(shown.iter().map(|shown| shown.title.to_owned()));
+    header.extend(
+        shown
+            .iter()
+            .map(|&measure| metrics.measures[measure].title.to_owned()),
+    );
     let mut rows = vec![header];
     for group in groups {
         let mut row = labels(grid, group.point, &axes);
@@ -129,8 +120,11 @@ fn all_points(grid: &Grid, groups: &[Group<'_>], loads: bool) -> Sheet {
             0 => group.rows.len().to_string(),
             failed => format!("{} ({failed} failed)", group.rows.len()),
         });
-        let mean = |shown: &Shown| with_interval(group.means[shown.measure], shown.decimals);
-        row.extend(shown.iter().map(mean));
+        row.extend(
+            shown
+                .iter()
+                .map(|&measure| mean_text(group, metrics, measure)),
+        );
         rows.push(row);
     }
     Sheet {
@@ -140,15 +134,17 @@ fn all_points(grid: &Grid, groups: &[Group<'_>], loads: bool) -> Sheet {
     }
 }
 
-/// Rows of all axes but the last one, which has the columns. `None` with fewer than two axes, or with
-/// loads.
-fn matrix(grid: &Grid, groups: &[Group<'_>], shown: Shown) -> Option<Sheet> {
+/// The mean of a group with its interval.
+fn mean_text(group: &Group<'_>, metrics: &Metrics, measure: usize) -> String {
+    with_interval(group.means[measure], metrics.measures[measure].decimals)
+}
+
+/// Rows of all axes but the last one, which has the columns. `None` with fewer than two axes.
+fn matrix(grid: &Grid, groups: &[Group<'_>], metrics: &Metrics, measure: usize) -> Option<Sheet> {
     let axes = varying(grid);
     let (&last, others) = axes.split_last().filter(|(_, others)| !others.is_empty())?;
-    if groups.iter().any(|group| group.load.is_some()) {
-        return None;
-    }
     let across = &grid.study.axes[last];
+    let title = metrics.measures[measure].title;
     let mut rows = vec![axis_names(grid, others)];
     let heads = across.settings.iter().map(|setting| setting.label.clone());
     rows[0].extend(heads);
@@ -156,7 +152,7 @@ fn matrix(grid: &Grid, groups: &[Group<'_>], shown: Shown) -> Option<Sheet> {
     for group in groups {
         let choice = &grid.points[group.point].choice;
         let key: Vec<usize> = others.iter().map(|&axis| choice[axis]).collect();
-        let cell = with_interval(group.means[shown.measure], shown.decimals);
+        let cell = mean_text(group, metrics, measure);
         if of_row.last().is_none_or(|(other, _)| *other != key) {
             of_row.push((key, vec!["-".to_owned(); across.settings.len()]));
             rows.push(labels(grid, group.point, others));
@@ -169,7 +165,7 @@ fn matrix(grid: &Grid, groups: &[Group<'_>], shown: Shown) -> Option<Sheet> {
         row.extend(cells);
     }
     Some(Sheet {
-        title: format!("{}, by {}", capital(shown.title), across.name),
+        title: format!("{}, by {}", capital(title), across.name),
         rows,
         words: others.len(),
     })
@@ -181,45 +177,44 @@ fn capital(text: &str) -> String {
     first.unwrap_or_default() + chars.as_str()
 }
 
-/// The paired differences of an axis; `None` if there are none.
-fn of_axis(grid: &Grid, all: &[Difference<'_>], axis: usize, loads: bool) -> Option<Sheet> {
+/// The paired differences of an axis.
+fn of_axis(
+    grid: &Grid,
+    differences: &[&Difference<'_>],
+    axis: usize,
+    metrics: &Metrics,
+    measures: &[usize],
+    loads: bool,
+) -> Sheet {
     let axes = varying(grid);
-    let of_axis = all.iter().filter(|difference| difference.axis == axis);
-    let of_axis: Vec<&Difference<'_>> = of_axis.collect();
-    if of_axis.is_empty() {
-        return None;
-    }
     let mut header = axis_names(grid, &axes);
     header.extend(loads.then(|| "load".to_owned()));
     let words = header.len();
     header.push("pairs".to_owned());
-    header.extend(match loads {
-        true => ["throughput (%)", "latency (%)"].map(String::from),
-        false => ["time (%)", "slowdown (percentage points)"].map(String::from),
-    });
+    let title = |measure: &Measure| measure.difference.title.to_owned();
+    header.extend(measures.iter().map(|&at| title(&metrics.measures[at])));
     let mut rows = vec![header];
-    for difference in of_axis {
+    for difference in differences {
         let mut row = labels(grid, difference.group.point, &axes);
         row.extend(difference.group.load.map(str::to_owned));
         row.push(difference.pairs.to_string());
-        row.extend(match loads {
-            true => {
-                [difference.throughput_percent, difference.latency_percent].map(difference_text)
-            }
-            false => [difference.time_percent, difference.slowdown_points].map(difference_text),
-        });
+        row.extend(
+            measures
+                .iter()
+                .map(|&at| difference_text(difference.means[at])),
+        );
         rows.push(row);
     }
     let study = &grid.study.axes[axis];
     let reference = &study.settings[study.reference].label;
-    Some(Sheet {
+    Sheet {
         title: format!(
             "Differences from {} = {reference}, paired by seed",
             study.name
         ),
         rows,
         words,
-    })
+    }
 }
 
 /// The lines above the tables.

@@ -3,8 +3,9 @@
 use super::aggregate::widest_interval;
 use super::execute::{Batch, Engine, Prepared, StudyProgress};
 use super::grid::Grid;
+use super::metrics::{Metrics, SIMULATED};
 use super::row::RunRow;
-use crate::config::UntilCi;
+use crate::config::{ConfigError, UntilCi};
 use crate::run::{Control, RunError, Session};
 
 /// A study that was run.
@@ -19,6 +20,8 @@ pub struct Studied {
     pub runs: usize,
     /// Runs that were not done when the user stopped the study.
     pub missing: usize,
+    /// What its rows say.
+    pub(super) metrics: &'static Metrics,
 }
 
 impl Studied {
@@ -42,7 +45,15 @@ impl Studied {
     ) -> Result<Vec<Prepared>, RunError> {
         let seeds = grid.seeds()?;
         let pairs = (0..grid.points.len()).flat_map(|point| seeds.iter().map(move |&s| (point, s)));
-        prepare(grid, session, pairs, control)
+        let prepared = prepare(grid, session, pairs, control)?;
+        let mut kinds = prepared.iter().map(|run| Metrics::of(&run.plan));
+        let first = kinds.next();
+        if kinds.any(|kind| Some(kind) != first) {
+            let problem = "some points of the study have it and others do not, so their rows cannot be compared; make two \
+                           studies";
+            return Err(ConfigError::new("congestion", problem).into());
+        }
+        Ok(prepared)
     }
 
     /// Runs what is prepared, by `engine` or on up to `threads` threads, and the seeds that `until_ci` adds.
@@ -58,11 +69,15 @@ impl Studied {
         progress: &dyn StudyProgress,
         threads: usize,
     ) -> Result<Self, RunError> {
+        let metrics = prepared
+            .first()
+            .map_or(&SIMULATED, |run| Metrics::of(&run.plan));
         let mut studied = Self {
             grid,
             rows: Vec::new(),
             runs: 0,
             missing: 0,
+            metrics,
         };
         let mut next = prepared;
         while !next.is_empty() {
@@ -98,7 +113,8 @@ impl Studied {
             seeds.sort_unstable();
             seeds.dedup();
             let count = seeds.len() as u64;
-            let wide = widest_interval(&rows).is_none_or(|part| part > until.part);
+            let wide = widest_interval(&rows, self.metrics);
+            let wide = wide.is_none_or(|part| part > until.part);
             let Some(&last) = seeds.last().filter(|_| wide && count < until.max_seeds) else {
                 continue;
             };

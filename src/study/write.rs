@@ -1,8 +1,9 @@
 //! Writes the files of a study: each appears whole.
 
-use super::aggregate::{Group, MEASURES, Mean, differences, groups};
+use super::aggregate::{Group, Mean, differences, groups};
 use super::grid::Grid;
-use super::row::{BACKGROUND_COLUMNS, JOB_COLUMNS, RUN_COLUMNS, RunRow, Value};
+use super::metrics::Metrics;
+use super::row::{BACKGROUND_COLUMNS, JOB_COLUMNS, RunRow, Value};
 use super::tables::{latex, markdown, summary_text};
 use super::until::Studied;
 use crate::config::StudyFormat;
@@ -55,13 +56,14 @@ pub fn write_tables(dir: &Path, studied: &Studied) -> anyhow::Result<()> {
     if !cfg!(feature = "parquet") && format != SeriesFormat::Csv {
         return Err(MissingFeature::STUDY_PARQUET.into());
     }
-    let groups = groups(&studied.rows);
+    let (grid, metrics) = (&studied.grid, studied.metrics);
+    let groups = groups(&studied.rows, metrics);
     for sheet in [
         runs(studied),
         jobs(studied),
         background(studied),
-        points(&studied.grid, &groups),
-        paired(&studied.grid, &groups),
+        points(grid, &groups, metrics),
+        paired(grid, &groups, metrics),
     ] {
         sheet.write(dir, format)?;
     }
@@ -204,7 +206,8 @@ fn runs(studied: &Studied) -> Sheet {
         ("status", ColumnKind::Text),
         ("reason", ColumnKind::Text),
     ];
-    more.extend(RUN_COLUMNS.map(|(name, integer)| (name, kind(integer))));
+    let columns = studied.metrics.columns.iter();
+    more.extend(columns.map(|&(name, integer)| (name, kind(integer))));
     more.push(("record", ColumnKind::Text));
     let grid = &studied.grid;
     let mut sheet = Sheet::new("runs", &["run", "point"], grid, &more);
@@ -299,16 +302,22 @@ fn mean_cells(mean: Option<Mean>) -> [Kept; 2] {
     [Kept::Number(mean), Kept::Number(ci95)]
 }
 
-fn points(grid: &Grid, groups: &[Group<'_>]) -> Sheet {
-    let names = MEASURES.map(|(_, name, _)| (format!("{name}_mean"), format!("{name}_ci95")));
+/// The columns of a mean and its interval.
+fn mean_names(column: &str) -> [String; 2] {
+    [format!("{column}_mean"), format!("{column}_ci95")]
+}
+
+fn points(grid: &Grid, groups: &[Group<'_>], metrics: &Metrics) -> Sheet {
+    let measures = metrics.measures.iter();
+    let names: Vec<String> = measures
+        .flat_map(|measure| mean_names(measure.of_points))
+        .collect();
     let mut more = vec![
         ("load", ColumnKind::Text),
         ("runs_count", ColumnKind::Integer),
         ("failed_count", ColumnKind::Integer),
     ];
-    for (mean, ci95) in &names {
-        more.extend([(mean.as_str(), ColumnKind::Real), (ci95, ColumnKind::Real)]);
-    }
+    more.extend(names.iter().map(|name| (name.as_str(), ColumnKind::Real)));
     let mut sheet = Sheet::new("points", &["point"], grid, &more);
     for group in groups {
         let mut cells = vec![Kept::integer(group.point + 1)];
@@ -322,7 +331,11 @@ fn points(grid: &Grid, groups: &[Group<'_>]) -> Sheet {
     sheet
 }
 
-fn paired(grid: &Grid, groups: &[Group<'_>]) -> Sheet {
+fn paired(grid: &Grid, groups: &[Group<'_>], metrics: &Metrics) -> Sheet {
+    let compared = metrics.compared.iter();
+    let names: Vec<String> = compared
+        .flat_map(|&at| mean_names(metrics.measures[at].difference.column))
+        .collect();
     let mut more = vec![
         ("load", ColumnKind::Text),
         ("axis", ColumnKind::Text),
@@ -330,20 +343,9 @@ fn paired(grid: &Grid, groups: &[Group<'_>]) -> Sheet {
         ("reference_point", ColumnKind::Integer),
         ("pairs_count", ColumnKind::Integer),
     ];
-    for name in [
-        "execution_time_percent_mean",
-        "execution_time_percent_ci95",
-        "slowdown_percentage_points_mean",
-        "slowdown_percentage_points_ci95",
-        "throughput_percent_mean",
-        "throughput_percent_ci95",
-        "latency_percent_mean",
-        "latency_percent_ci95",
-    ] {
-        more.push((name, ColumnKind::Real));
-    }
+    more.extend(names.iter().map(|name| (name.as_str(), ColumnKind::Real)));
     let mut sheet = Sheet::new("differences", &["point"], grid, &more);
-    for difference in differences(grid, groups) {
+    for difference in differences(grid, groups, metrics) {
         let point = difference.group.point;
         let axis = &grid.study.axes[difference.axis];
         let mut cells = vec![Kept::integer(point + 1)];
@@ -353,14 +355,8 @@ fn paired(grid: &Grid, groups: &[Group<'_>]) -> Sheet {
         cells.push(Kept::Text(axis.settings[axis.reference].label.clone()));
         cells.push(Kept::integer(difference.reference.point + 1));
         cells.push(Kept::integer(difference.pairs));
-        for mean in [
-            difference.time_percent,
-            difference.slowdown_points,
-            difference.throughput_percent,
-            difference.latency_percent,
-        ] {
-            cells.extend(mean_cells(mean));
-        }
+        let means = metrics.compared.iter().map(|&at| difference.means[at]);
+        cells.extend(means.flat_map(mean_cells));
         sheet.rows.push(cells);
     }
     sheet

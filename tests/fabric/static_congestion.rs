@@ -163,7 +163,7 @@ proptest! {
         let hosts = network.graph.host_count();
         let ranks = ((f64::from(hosts) * share) as u32).clamp(1, 24);
         let settings = settings(pattern, ranks, seed);
-        if settings.check(&network).is_err() {
+        if settings.check(&network.graph).is_err() {
             return Ok(());
         }
         let mut analysis = Analysis::default();
@@ -191,7 +191,7 @@ proptest! {
         let network = network(topology);
         let mut settings = settings(pattern, network.graph.host_count().min(40), seed);
         settings.delay = DelayPaths::None;
-        if settings.check(&network).is_err() {
+        if settings.check(&network.graph).is_err() {
             return Ok(());
         }
         let mut one = Analysis::default();

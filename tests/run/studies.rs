@@ -110,6 +110,68 @@ fn tables_depend_neither_on_threads_nor_on_records() {
     }
 }
 
+/// A tree that is analysed in place of a simulation.
+const ANALYSED: &str = r#"
+    fabric.topology = { kind = "k-ary-n-tree", k = 4, n = 2 }
+    [congestion]
+    runs = 7
+    fair = true
+    delay = true
+"#;
+
+fn static_patterns() -> Study {
+    let mut study = study(ANALYSED);
+    study.set_seeds("1..3").unwrap();
+    study.vary("congestion.pattern=bisect,tree,shift").unwrap();
+    study.vary("congestion.ranks=9,16").unwrap();
+    study
+}
+
+#[test]
+fn tables_of_analyses_depend_neither_on_threads_nor_on_records() {
+    let alone = run(static_patterns(), &mut Session::new(1), 1, &Unwatched);
+    assert_eq!((alone.runs, alone.failed()), (18, 0));
+    let alone = tables(&alone);
+    let dir = tempfile::tempdir().unwrap();
+    for _ in ["fresh", "read back"] {
+        let mut session = Session::new(1).with_records(dir.path()).unwrap();
+        let others = tables(&run(static_patterns(), &mut session, 2, &Unwatched));
+        assert!(alone == others);
+    }
+    let header = String::from_utf8(alone["runs.csv"].clone()).unwrap();
+    assert!(header.starts_with(
+        "run,point,congestion_pattern,congestion_ranks,seed,load,status,reason,bandwidth,fair_bandwidth,"
+    ));
+}
+
+/// A row has the means of the analysis of its settings: a seed draws the same mappings at all points.
+#[test]
+fn rows_of_analyses_are_what_the_analysis_says() {
+    use flitwise::oblivious::{Analysis, Network, Pattern, Request};
+    let studied = run(static_patterns(), &mut Session::new(1), 2, &Unwatched);
+    let row = studied.rows.last().unwrap();
+    assert_eq!((row.point, row.seed), (5, 3));
+    let request = Request {
+        pattern: Pattern::Shift,
+        ranks: Some(16),
+        fair: true,
+        delay: true,
+        runs: 7,
+        ..Request::default()
+    };
+    let plan = studied.grid.plan(row.point, Some(row.seed)).unwrap();
+    assert_eq!(plan.experiment.congestion.as_deref(), Some(&request));
+    let network = Network::of_fabric(&plan.experiment.fabric).unwrap();
+    let settings = request.settings(&network.graph, 3, None).unwrap();
+    let mut analysis = Analysis::default();
+    analysis.extend(&network, &settings, request.runs, 2, &|| true);
+    let spreads = analysis.spreads().unwrap();
+    assert_eq!(row.value("bandwidth"), Some(spreads.bandwidth.mean));
+    assert_eq!(row.value("delay"), Some(spreads.delay.unwrap().mean));
+    assert_eq!(row.value("connections"), Some(16.0 * 15.0));
+    assert_eq!(row.value("execution_time_ps"), None);
+}
+
 /// A row says what `flitwise run` says of the same experiment.
 #[test]
 fn rows_are_what_single_runs_say() {

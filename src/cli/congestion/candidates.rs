@@ -4,9 +4,14 @@ use super::{CongestionArgs, Routing};
 use crate::cli::{CliError, bad_config, tell};
 use flitwise::config::{LoadedNetwork, NetworkSource, load_network};
 use flitwise::fabric::topology::Topology;
-use flitwise::oblivious::{Damaged, Dependencies, EdgeId, HostId, Layers, Lost, Network, Survey};
+use flitwise::oblivious::{
+    Damaged, Dependencies, EdgeId, HostId, Layers, Lost, Network, Request, Survey,
+};
 use std::path::PathBuf;
 use std::rc::Rc;
+
+/// Seed of the draws on a network that is no experiment.
+const USUAL_SEED: u64 = 1;
 
 /// A network with the name that tables give it.
 pub(super) struct Candidate {
@@ -186,6 +191,27 @@ impl Candidate {
         let graph = &self.network.graph;
         let switches = graph.nodes().len() - graph.hosts().len();
         (topology.switches() as usize == switches).then_some(topology)
+    }
+
+    /// What the experiment asks of an analysis, if there is one and it does.
+    pub(super) fn request(&self) -> Option<Request> {
+        match &self.loaded.source {
+            NetworkSource::Experiment(only) => only.congestion.clone(),
+            _ => None,
+        }
+    }
+
+    /// The seed of the experiment, or the usual one.
+    pub(super) fn seed(&self) -> u64 {
+        match &self.loaded.source {
+            NetworkSource::Experiment(only) => only.seed,
+            _ => USUAL_SEED,
+        }
+    }
+
+    /// An error of the input that is no error of a file.
+    pub(super) fn bad(&self, problem: String) -> CliError {
+        CliError::BadInput(format!("{}: {problem}", self.label))
     }
 
     /// True if the network is that of an experiment.

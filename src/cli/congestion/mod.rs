@@ -5,6 +5,7 @@ mod check;
 mod document;
 mod files;
 mod options;
+mod study;
 mod text;
 
 use super::{CliError, print, signal, tell, threads};
@@ -12,26 +13,26 @@ use candidates::Candidate;
 use clap::{Args, ValueEnum};
 use flitwise::config::experiment::SeriesFormat;
 use flitwise::oblivious::{
-    Analysis, Failure, HotCable, Outcome, Pattern, RoutingEngine, Settings, Spreads, WorstCase,
+    Analysis, Failure, HotCable, Outcome, Request, RoutingEngine, Settings, Spreads, WorstCase,
     check_format,
 };
 use flitwise::run::Check;
 use flitwise::units::Bytes;
-use options::Options;
+use options::{Options, companions};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
-/// Runs of the first batch where `--until-ci` asks for an interval, and the most of all batches.
+/// Runs of the first batch where `--until-ci` asks for an interval.
 const FIRST_BATCH: u64 = 32;
-const MOST_RUNS: u64 = 1 << 20;
 
 /// Arguments of `flitwise congestion`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  flitwise congestion fabric.dot --pattern bisect --runs 1000\n  \
                   flitwise congestion ibnetdiscover.txt --tables opensm-lfts.dump --pattern shift --cables 10\n  \
-                  flitwise congestion configs/hpl-16-tree.toml --trace traces/hpl-16.vef.gz --runs 100\n\n\
+                  flitwise congestion configs/hpl-16-tree.toml --trace traces/hpl-16.vef.gz --runs 100\n  \
+                  flitwise congestion configs/hpl-16-tree.toml --runs 100 --seeds 1..5 --vary congestion.pattern=bisect,shift\n\n\
                   docs/congestion.md explains every option and every row; `flitwise orcs` has the options and the output of ORCS."
 )]
 pub struct CongestionArgs {
@@ -61,18 +62,20 @@ pub struct CongestionArgs {
     vls: bool,
     #[command(flatten)]
     options: Options,
-    /// Number of runs, each with other hosts.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST_RUNS))]
-    runs: u64,
     /// Adds runs until the 95 % interval of the mean bandwidth is this narrow: 1% of the mean on either side.
     #[arg(long, value_name = "P%", value_parser = percent)]
     until_ci: Option<f64>,
+    /// Makes the analysis with each of these seeds, 1..5 with both ends or 1,2,7, and prints a table: a study without
+    /// a file (docs/study.md). --out then names its directory.
+    #[arg(long, value_name = "SEEDS", conflicts_with = "seed")]
+    seeds: Option<String>,
+    /// Makes it with each of these values of a key: congestion.pattern=bisect,shift; several of them give every
+    /// combination.
+    #[arg(long, value_name = "KEY=v1,v2")]
+    vary: Vec<String>,
     /// Lists the N cables that carry most, with the connections that cross them.
     #[arg(long, value_name = "N", default_value_t = 0)]
     cables: usize,
-    /// Computes for every cable the most connections of one permutation that can cross it.
-    #[arg(long)]
-    worst: bool,
     /// Simulates the connections of the first run at the flit level as well, on the fabric of the experiment, and says how
     /// well 1/congestion and fair shares predict their bandwidths.
     #[arg(long, conflicts_with_all = ["tables", "routing", "fail"])]
@@ -80,9 +83,6 @@ pub struct CongestionArgs {
     /// Payload of the messages of --check.
     #[arg(long, value_name = "SIZE", requires = "check", value_parser = |text: &str| text.parse::<Bytes>().map_err(|e| e.to_string()))]
     message: Option<Bytes>,
-    /// Goes on although pairs have no route: they are counted and left out.
-    #[arg(long)]
-    skip_lost: bool,
     /// Threads [default: one per processor].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
@@ -176,15 +176,20 @@ impl Analysed {
 }
 
 pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
+    if study::is_asked(args) {
+        return study::run(args);
+    }
     let stop = signal::stop_on_signal();
     check_format(args.format.into()).map_err(|e| CliError::BadInput(e.to_string()))?;
     let candidates = candidates::load(args)?;
     let mut results = Vec::new();
     let several = candidates.len() > 1;
+    let file = candidates.first().and_then(Candidate::request);
+    let requests = args.options.requests(file.unwrap_or_default())?;
     for candidate in candidates.into_iter().map(Rc::new) {
-        for (label, against) in args.options.companions(&candidate.label, several) {
+        for (label, request) in companions(&requests, &candidate.label, several) {
             let stopped = || stop.load(Ordering::Relaxed);
-            results.push(analyse(args, &candidate, label, against, &stopped)?);
+            results.push(analyse(args, &candidate, label, &request, &stopped)?);
         }
     }
     if let Some(dir) = &args.out {
@@ -202,7 +207,7 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
                 .map(|r| r.analysis.runs.len())
                 .min()
                 .unwrap_or(0),
-            args.runs
+            requests.first().map_or(0, |request| request.runs)
         ))),
         None => Ok(()),
     }
@@ -212,21 +217,21 @@ fn analyse(
     args: &CongestionArgs,
     candidate: &Rc<Candidate>,
     label: String,
-    against: Option<&Pattern>,
+    request: &Request,
     stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<Analysed, CliError> {
-    let bad = |problem: String| CliError::BadInput(format!("{}: {problem}", candidate.label));
-    candidate.refuse_lost(args.skip_lost)?;
+    candidate.refuse_lost(request.skip_lost)?;
     let network = &candidate.network;
     let counted = args.cables > 0 || args.out.is_some();
     let settings = args
         .options
-        .settings(args, candidate, against, counted, stopped)?;
-    settings.check(network).map_err(bad)?;
+        .settings(args, candidate, request.clone(), counted, stopped)?;
+    let fits = settings.check(&network.graph);
+    fits.map_err(|problem| candidate.bad(problem))?;
     let mut analysis = Analysis::default();
     let mut runs = match args.until_ci {
-        Some(_) => args.runs.max(FIRST_BATCH),
-        None => args.runs,
+        Some(_) => request.runs.max(FIRST_BATCH),
+        None => request.runs,
     };
     let threads = threads(args.threads);
     let spreads = loop {
@@ -246,20 +251,20 @@ fn analyse(
         if !wide || stopped() {
             break spreads;
         }
-        if runs >= MOST_RUNS {
+        if runs >= Request::MOST_RUNS {
             tell(format_args!(
                 "note: the interval is still wider than asked for after {runs} runs, the most there can be"
             ));
             break spreads;
         }
-        runs = (runs * 2).min(MOST_RUNS);
+        runs = (runs * 2).min(Request::MOST_RUNS);
     };
     let listed = match args.out {
         Some(_) => args.cables.max(files::CABLES_WITH_FLOWS),
         None => args.cables,
     };
     let hottest = analysis.hottest(network, &settings, listed);
-    let worst = args.worst.then(|| WorstCase::of(network, settings.path));
+    let worst = network.worst_of(request);
     let check = match args.check {
         true => Some(check::of(args, candidate, &settings, stopped)?),
         false => None,

@@ -7,8 +7,7 @@ use clap::{Args, ValueEnum};
 use flitwise::config;
 use flitwise::fabric::ids::NicId;
 use flitwise::oblivious::{
-    CableCounts, DelayPaths, Given, HostId, HostNames, Mapping, Network, PathChoice, Pattern,
-    Settings, Subset, Versus,
+    CableCounts, Given, HostId, HostList, PathChoice, Pattern, Request, Settings, Subset,
 };
 use flitwise::run::{communication_matrix, job_nics};
 use std::path::{Path, PathBuf};
@@ -18,9 +17,9 @@ use std::sync::Arc;
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Traffic pattern: rand, null, bisect, bisect_fb_sym, tree, bruck, gather, scatter, ring, recdbl, Nneighbor,
-    /// shift, shift:N, alltoall, transpose, uniform.
-    #[arg(short, long, default_value = "bisect", value_parser = Pattern::parse)]
-    pattern: Pattern,
+    /// shift, shift:N, alltoall, transpose, uniform [default: bisect].
+    #[arg(short, long, value_parser = Pattern::parse)]
+    pattern: Option<Pattern>,
     /// Pairs from a file: FROM TO or FROM TO BYTES on every line, an empty line between levels.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pattern", "trace", "job"])]
     pairs: Option<PathBuf>,
@@ -32,10 +31,10 @@ pub(super) struct Options {
     job: Option<usize>,
     /// A second pattern at the same time: the first pattern has the first --part ranks, the second one all others. Given
     /// several times, the second patterns are compared.
-    #[arg(long, value_name = "PATTERN", value_parser = Pattern::parse, requires = "part")]
+    #[arg(long, value_name = "PATTERN", value_parser = Pattern::parse)]
     against: Vec<Pattern>,
     /// Number of ranks of the first of two patterns.
-    #[arg(long, value_name = "N", requires = "against")]
+    #[arg(long, value_name = "N")]
     part: Option<u32>,
     /// Only this level of the pattern, counted from 0.
     #[arg(long, value_name = "N")]
@@ -43,9 +42,9 @@ pub(super) struct Options {
     /// Number of ranks, each on a host of its own [default: one per host; as many as the trace or file has].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks: Option<u32>,
-    /// Which hosts take part where there are more than ranks.
-    #[arg(long, value_enum, default_value_t = SubsetName::Random)]
-    subset: SubsetName,
+    /// Which hosts take part where there are more than ranks [default: random].
+    #[arg(long, value_enum)]
+    subset: Option<SubsetName>,
     /// Hosts that take part: a file with a name on every line.
     #[arg(long, value_name = "FILE", conflicts_with = "subset")]
     hosts: Option<PathBuf>,
@@ -55,18 +54,27 @@ pub(super) struct Options {
     /// Keeps the order of the hosts: rank r is on the r-th. Otherwise every run puts them in a random order.
     #[arg(long)]
     in_order: bool,
-    /// Which address is used where hosts have several (LMC).
-    #[arg(long, value_enum, default_value_t = PathName::First)]
-    path: PathName,
+    /// Which address is used where hosts have several (LMC) [default: first].
+    #[arg(long, value_enum)]
+    path: Option<PathName>,
     /// Computes max-min fair bandwidths too.
     #[arg(long)]
     fair: bool,
     /// Computes the longest path through the levels too, each message weighed by its congestion.
     #[arg(long)]
     delay: bool,
-    /// Seed of all draws.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    /// Computes for every cable the most connections of one permutation that can cross it.
+    #[arg(long)]
+    worst: bool,
+    /// Goes on although pairs have no route: they are counted and left out.
+    #[arg(long)]
+    skip_lost: bool,
+    /// Number of runs, each with other hosts [default: 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=Request::MOST_RUNS))]
+    runs: Option<u64>,
+    /// Seed of all draws [default: the experiment's, or 1].
+    #[arg(long)]
+    seed: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -112,92 +120,155 @@ impl From<PathName> for PathChoice {
     }
 }
 
+/// The second patterns that a network is analysed with, and what the results are called.
+pub(super) fn companions(
+    requests: &[Request],
+    network: &str,
+    several: bool,
+) -> Vec<(String, Request)> {
+    let label = |request: &Request| match (&request.against, requests.len(), several) {
+        (Some(against), 2.., true) => format!("{network}, against {against}"),
+        (Some(against), 2.., false) => format!("against {against}"),
+        _ => network.to_owned(),
+    };
+    let labelled = requests.iter().map(|one| (label(one), one.clone()));
+    labelled.collect()
+}
+
 impl Options {
-    /// The second patterns that a network is analysed with, and what the results are called.
-    pub(super) fn companions(
-        &self,
-        network: &str,
-        several: bool,
-    ) -> Vec<(String, Option<&Pattern>)> {
-        let label = |against: &Pattern| match (self.against.len(), several) {
-            (1, _) => network.to_owned(),
-            (_, false) => format!("against {against}"),
-            (_, true) => format!("{network}, against {against}"),
-        };
-        match self.against.is_empty() {
-            true => vec![(network.to_owned(), None)],
-            false => self
-                .against
-                .iter()
-                .map(|against| (label(against), Some(against)))
-                .collect(),
+    /// What is asked: these options over `file`, the table `[congestion]`; a request for each second pattern.
+    pub(super) fn requests(&self, file: Request) -> Result<Vec<Request>, CliError> {
+        let mut one = file;
+        if let Some(pattern) = &self.pattern {
+            one.pattern = pattern.clone();
+        }
+        if let Some(path) = &self.pairs {
+            one.pattern = pairs(path)?;
+        }
+        if let Some(subset) = self.subset {
+            (one.subset, one.hosts) = (subset.into(), None);
+        }
+        if let Some(hosts) = self.listed()? {
+            one.hosts = Some(hosts);
+        }
+        one.part = self.part.or(one.part);
+        one.level = self.level.or(one.level);
+        one.ranks = self.ranks.or(one.ranks);
+        one.in_order |= self.in_order || self.job.is_some();
+        one.path = self.path.map_or(one.path, PathChoice::from);
+        one.fair |= self.fair;
+        one.delay |= self.delay;
+        one.worst |= self.worst;
+        one.skip_lost |= self.skip_lost;
+        one.runs = self.runs.unwrap_or(one.runs);
+        let mut requests = vec![one.clone()];
+        if !self.against.is_empty() {
+            let against = self.against.iter().cloned().map(|against| Request {
+                against: Some(against),
+                ..one.clone()
+            });
+            requests = against.collect();
+        }
+        let bad = |problem: &str| Err(CliError::BadInput(problem.to_owned()));
+        match requests
+            .iter()
+            .find(|one| one.against.is_some() != one.part.is_some())
+        {
+            None => Ok(requests),
+            Some(Request { part: None, .. }) => bad(
+                "--against: a second pattern needs ranks of its own; say with --part how many ranks the first one has",
+            ),
+            Some(_) => {
+                bad("--part: only two patterns share the ranks; name the second one with --against")
+            }
         }
     }
 
-    /// The settings for a network.
+    /// An option that is given and has no key that a study could set.
+    pub(super) fn without_key(&self) -> Option<&'static str> {
+        let options = [
+            ("--pairs", self.pairs.is_some()),
+            ("--trace", self.trace.is_some()),
+            ("--job", self.job.is_some()),
+            ("--hosts", self.hosts.is_some()),
+        ];
+        let given = options.iter().find(|(_, given)| *given);
+        given.map(|(option, _)| *option)
+    }
+
+    /// The options as keys of an experiment, with their values.
+    pub(super) fn sets(&self) -> Vec<String> {
+        let text = |value: &dyn std::fmt::Display| Some(quoted(&value.to_string()));
+        let number = |value: Option<u64>| value.map(|value| value.to_string());
+        let flag = |given: bool| given.then(|| "true".to_owned());
+        let against = match &self.against[..] {
+            [one] => text(one),
+            _ => None,
+        };
+        let keys = [
+            ("pattern", self.pattern.as_ref().and_then(|p| text(p))),
+            ("against", against),
+            ("part", number(self.part.map(u64::from))),
+            ("level", number(self.level.map(u64::from))),
+            ("ranks", number(self.ranks.map(u64::from))),
+            ("subset", self.subset.and_then(name_of)),
+            ("nodes", self.nodes.as_ref().and_then(|list| text(list))),
+            ("in_order", flag(self.in_order)),
+            ("path", self.path.and_then(name_of)),
+            ("fair", flag(self.fair)),
+            ("delay", flag(self.delay)),
+            ("worst", flag(self.worst)),
+            ("skip_lost", flag(self.skip_lost)),
+            ("runs", number(self.runs)),
+        ];
+        let given = keys
+            .into_iter()
+            .filter_map(|(key, value)| Some((key, value?)));
+        let sets = given.map(|(key, value)| format!("congestion.{key}={value}"));
+        sets.chain(self.seed.map(|seed| format!("seed={seed}")))
+            .collect()
+    }
+
+    /// The options that compare, as axes.
+    pub(super) fn axes(&self) -> Vec<String> {
+        let values: Vec<String> = self.against.iter().map(ToString::to_string).collect();
+        match values.len() {
+            0 | 1 => Vec::new(),
+            _ => vec![format!("congestion.against={}", values.join(","))],
+        }
+    }
+
+    /// Seed of all draws.
+    pub(super) fn seed(&self, candidate: &Candidate) -> u64 {
+        self.seed.unwrap_or(candidate.seed())
+    }
+
+    /// The settings of a request for a network.
     pub(super) fn settings(
         &self,
         args: &CongestionArgs,
         candidate: &Candidate,
-        against: Option<&Pattern>,
+        mut request: Request,
         count_cables: bool,
         stopped: &(dyn Fn() -> bool + Sync),
     ) -> Result<Settings, CliError> {
-        let network = &candidate.network;
         let (given, job_hosts) =
             self.given(args.fabric.as_deref(), &args.sets, candidate, stopped)?;
-        let hosts = match job_hosts {
-            Some(hosts) => Some(hosts),
-            None => self.listed(network)?,
-        };
-        let have = hosts
-            .as_ref()
-            .map_or(network.graph.host_count(), |hosts| hosts.len() as u32);
-        let ranks = match (self.ranks, &given) {
-            (Some(ranks), _) => ranks,
-            (None, Some(given)) => given.ranks.max(self.part.unwrap_or(0)),
-            (None, None) => have,
-        };
-        // A second pattern needs ranks of its own.
-        let ranks = match (self.ranks, against) {
-            (None, Some(_)) => have,
-            _ => ranks,
-        };
-        let pattern = given.map_or_else(
-            || self.pattern.clone(),
-            |given| Pattern::Given(Arc::new(given)),
-        );
-        let pattern = match (against, self.part) {
-            (Some(second), Some(ranks)) => Pattern::Versus(Box::new(Versus {
-                first: pattern,
-                second: second.clone(),
-                ranks,
-            })),
-            _ => pattern,
-        };
+        if let Some(given) = given {
+            request.pattern = Pattern::Given(Arc::new(given));
+        }
+        let graph = &candidate.network.graph;
+        let settings = request.settings(graph, self.seed(candidate), job_hosts);
         Ok(Settings {
-            pattern,
-            mapping: Mapping {
-                subset: hosts.map_or_else(|| self.subset.into(), Subset::Listed),
-                ranks,
-                shuffle: !self.in_order && self.job.is_none(),
-            },
-            seed: self.seed,
-            level: self.level,
-            path: self.path.into(),
-            fair: self.fair,
-            delay: match self.delay {
-                true => DelayPaths::All,
-                false => DelayPaths::None,
-            },
             cables: match count_cables {
                 true => CableCounts::PerLevel,
                 false => CableCounts::None,
             },
+            ..settings.map_err(CliError::BadInput)?
         })
     }
 
-    /// The pairs of a file, trace or job, and the hosts of a job.
+    /// The pairs of a trace or job, and the hosts of a job.
     fn given(
         &self,
         fabric: Option<&Path>,
@@ -206,14 +277,6 @@ impl Options {
         stopped: &(dyn Fn() -> bool + Sync),
     ) -> Result<(Option<Given>, Option<Vec<HostId>>), CliError> {
         let failed = |e| no_result(&e, |e| bad_config(None, e));
-        if let Some(path) = &self.pairs {
-            let text = config::read_text(path).map_err(|e| bad_config(None, &e))?;
-            let shown = path.display().to_string();
-            let given = Given::parse(&shown, &text);
-            let given = given
-                .map_err(|e| CliError::BadInput(format!("{shown}:{}: {}", e.line, e.problem)))?;
-            return Ok((Some(given), None));
-        }
         if let Some(trace) = &self.trace {
             return Ok((
                 Some(communication_matrix(trace, stopped).map_err(failed)?),
@@ -248,34 +311,40 @@ impl Options {
     }
 
     /// The hosts that are listed.
-    fn listed(&self, network: &Network) -> Result<Option<Vec<HostId>>, CliError> {
-        let names = || HostNames::new(&network.graph);
+    fn listed(&self) -> Result<Option<HostList>, CliError> {
         if let Some(list) = &self.nodes {
-            let hosts = names().list(list);
-            return hosts
-                .map(Some)
-                .map_err(|e| CliError::BadInput(format!("--nodes: {e}")));
+            return Ok(Some(HostList::of_entry("--nodes", list)));
         }
         let Some(path) = &self.hosts else {
             return Ok(None);
         };
         let text = config::read_text(path).map_err(|e| bad_config(None, &e))?;
-        let (names, mut hosts) = (names(), Vec::new());
-        for (number, line) in (1..).zip(text.lines()) {
-            let line = line.split('#').next().unwrap_or("").trim();
-            if !line.is_empty() {
-                let of_line = names.list(line);
-                hosts.extend(of_line.map_err(|e| {
-                    CliError::BadInput(format!("{}:{number}: {e}", path.display()))
-                })?);
-            }
-        }
-        match hosts.is_empty() {
-            true => Err(CliError::BadInput(format!(
-                "{}: names no host",
-                path.display()
-            ))),
-            false => Ok(Some(hosts)),
-        }
+        let list = HostList::of_text(&path.display().to_string(), &text);
+        list.map(Some).map_err(CliError::BadInput)
+    }
+}
+
+/// A text of TOML.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// The name of a choice, as a text of TOML.
+fn name_of(choice: impl ValueEnum) -> Option<String> {
+    choice
+        .to_possible_value()
+        .map(|value| quoted(value.get_name()))
+}
+
+/// The pairs of a file.
+fn pairs(path: &Path) -> Result<Pattern, CliError> {
+    let text = config::read_text(path).map_err(|e| bad_config(None, &e))?;
+    let shown = path.display().to_string();
+    match Given::parse(&shown, &text) {
+        Ok(given) => Ok(Pattern::Given(Arc::new(given))),
+        Err(e) => Err(CliError::BadInput(format!(
+            "{shown}:{}: {}",
+            e.line, e.problem
+        ))),
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn run(args: &OrcsArgs) -> Result<(), CliError> {
         ));
     }
     let settings = settings(args, pattern, ranks, &network);
-    settings.check(&network).map_err(CliError::BadInput)?;
+    settings.check(&network.graph).map_err(CliError::BadInput)?;
     let head = results::head(args, &traffic, ranks);
     let counts = results::counts(&network);
     if args.checkinputfile {

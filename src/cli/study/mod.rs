@@ -13,8 +13,8 @@ use flitwise::config::Study;
 use flitwise::results::COMMAND_FILE;
 use flitwise::run::{Control, RunError, Session};
 use flitwise::study::{
-    Engine, Estimate, Grid, Here, Studied, StudyProgress, Unwatched, compare, estimate, json_lines,
-    summary_text, write_tables,
+    Engine, Estimate, Grid, Here, Prepared, Studied, StudyProgress, Unwatched, compare, estimate,
+    json_lines, summary_text, write_tables,
 };
 use slurm::{Following, Slurm, SlurmArgs};
 use std::path::{Path, PathBuf};
@@ -186,6 +186,8 @@ pub(super) struct Options {
     pub json: bool,
     pub quiet: bool,
     pub stop_when_saturated: bool,
+    /// The command is for simulations alone.
+    pub simulates: bool,
     /// The command of an element, and what it asks of a cluster; none: this process does the tasks.
     pub cluster: Option<(SlurmArgs, Vec<String>)>,
 }
@@ -226,6 +228,7 @@ fn run_file(args: &StudyRunArgs) -> Result<(), CliError> {
         json: args.json,
         quiet: args.quiet,
         stop_when_saturated: false,
+        simulates: false,
     };
     execute(study, &options)
 }
@@ -264,6 +267,12 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     let threads = threads(options.jobs);
     let mut session = Session::new(threads);
     let prepared = Studied::prepare(&grid, &mut session, &control).map_err(bad_run)?;
+    let analysed = |run: &Prepared| run.plan.experiment.congestion.is_some();
+    if options.simulates && prepared.first().is_some_and(analysed) {
+        let problem = "the experiment asks for a static analysis ([congestion]), which simulates nothing; take `flitwise congestion` \
+                       in place of `flitwise run`, or remove the table";
+        return Err(CliError::BadInput(problem.to_owned()));
+    }
     if control.stopped() {
         let what = "interrupted while the runs were prepared: nothing was simulated";
         return Err(CliError::Interrupted(what.to_owned()));

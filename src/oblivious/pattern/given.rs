@@ -2,6 +2,7 @@
 
 use super::{Level, Pair};
 use std::fmt;
+use twox_hash::XxHash3_128;
 
 /// Most ranks that a file may name.
 const MOST_RANKS: u32 = 1 << 24;
@@ -35,6 +36,22 @@ impl fmt::Display for GivenError {
 impl std::error::Error for GivenError {}
 
 impl Given {
+    /// XXH3 of the pairs and their bytes, level by level, whatever the file is called.
+    #[must_use]
+    pub fn digest(&self) -> u128 {
+        let mut hasher = XxHash3_128::new();
+        let mut add = |number: u64| hasher.write(&number.to_le_bytes());
+        for level in &self.levels {
+            add(level.pairs.len() as u64);
+            for (at, pair) in level.pairs.iter().enumerate() {
+                add(pair.from.into());
+                add(pair.to.into());
+                add(level.weights.get(at).copied().unwrap_or(0));
+            }
+        }
+        hasher.finish_128()
+    }
+
     /// Reads pairs: `FROM TO` or `FROM TO BYTES` on every line; an empty line begins the next level, `#` a comment.
     /// Without bytes all messages are equally long. `source` is a name for the file.
     ///

@@ -45,7 +45,8 @@ pub enum Kind {
     Series,
     /// What the time on the critical path was for.
     Explanation,
-    /// Distribution over runs of the bandwidth of connections, by static analysis.
+    /// Bandwidths of connections by static analysis: of studies as bars with intervals, of analyses their distributions over
+    /// runs.
     Bandwidth,
     /// Distribution of congestions over connections.
     Congestion,
@@ -175,7 +176,7 @@ pub(super) fn figures(kind: Kind, sources: &[Source]) -> Vec<Figure> {
         Kind::Links => each(sources, |run| links::figure(run).into_iter().collect()),
         Kind::Series => each(sources, series::figures),
         Kind::Explanation => each(sources, explanation::figures),
-        Kind::Bandwidth => congestion::bandwidths(sources),
+        Kind::Bandwidth => [bars::bandwidths(sources), congestion::bandwidths(sources)].concat(),
         Kind::Congestion => congestion::congestions(sources),
         Kind::Delay => congestion::delays(sources),
         Kind::Cables => congestion::cables(sources),

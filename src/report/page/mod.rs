@@ -50,7 +50,7 @@ const SECTIONS: [Figures; 9] = [
 /// The sections of static analyses.
 const STATIC_SECTIONS: [Figures; 3] = [
     (
-        "congestion",
+        "bandwidth",
         "Bandwidth and congestion of connections",
         &[Kind::Bandwidth, Kind::Congestion],
     ),
@@ -75,7 +75,8 @@ pub fn page(sources: &[Source], title: Option<&str>) -> Result<String, ReportErr
     let mut missing = Vec::new();
     let analyses = charts::analyses(sources).len();
     let of_runs = SECTIONS.iter().filter(|_| analyses < sources.len());
-    let of_analyses = STATIC_SECTIONS.iter().filter(|_| analyses > 0);
+    let is_static = !charts::figures(Kind::Bandwidth, sources).is_empty();
+    let of_analyses = STATIC_SECTIONS.iter().filter(|_| is_static);
     for &(id, title, kinds) in of_runs.chain(of_analyses) {
         match of_kind(id, title, kinds, sources) {
             Some(section) => sections.push(section),

@@ -159,7 +159,9 @@ pub fn static_check(
     stopped: &dyn Fn() -> bool,
 ) -> Result<Check, CheckError> {
     let refuse = |problem: &str| Err(CheckError::Settings(problem.to_owned()));
-    settings.check(network).map_err(CheckError::Settings)?;
+    settings
+        .check(&network.graph)
+        .map_err(CheckError::Settings)?;
     if network.graph.host_count() != spec.topology.nics() {
         return refuse("the network is not that of the simulated fabric");
     }

@@ -1,0 +1,71 @@
+//! `--seeds` and `--vary`: many analyses and their tables, a study without a file (`docs/study.md`).
+
+use super::CongestionArgs;
+use crate::cli::{CliError, bad_config, study};
+use flitwise::config::{Base, NetworkSource, Study, load_network};
+
+/// True if the arguments ask for one.
+pub(super) fn is_asked(args: &CongestionArgs) -> bool {
+    args.seeds.is_some() || !args.vary.is_empty()
+}
+
+pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
+    let bad = |problem: String| Err(CliError::BadInput(problem));
+    let of_one = [
+        ("--tables", !args.tables.is_empty()),
+        ("--routing", !args.routing.is_empty()),
+        ("--fail", !args.fail.is_empty()),
+        ("--vls", args.vls),
+        ("--until-ci", args.until_ci.is_some()),
+        ("--cables", args.cables > 0),
+        ("--check", args.check),
+    ];
+    let given = of_one.iter().find(|(_, given)| *given);
+    let given = given.map(|(option, _)| *option);
+    if let Some(option) = given.or(args.options.without_key()) {
+        return bad(format!(
+            "{option} is for one analysis; leave out --seeds and --vary, or the option"
+        ));
+    }
+    let experiment = args
+        .fabric
+        .as_deref()
+        .filter(|file| file.as_os_str() != "-");
+    let Some(file) = experiment else {
+        return bad("--seeds and --vary vary the keys of an experiment; name its file".to_owned());
+    };
+    let wrong = |e| bad_config(Some(file), &e);
+    // Before anything is taken for an experiment that is none.
+    let loaded = load_network(Some(file), None, &[]).map_err(wrong)?;
+    let NetworkSource::Experiment(only) = &loaded.source else {
+        return bad(format!(
+            "{}: --seeds and --vary vary the keys of an experiment, and this is none; name it in one (docs/experiment.md)",
+            file.display()
+        ));
+    };
+    let name = file.file_stem().unwrap_or_default().to_string_lossy();
+    let typed = |e| bad_config(None, &e);
+    let mut base = Base::of_file(file).map_err(wrong)?;
+    // As without these options.
+    base.for_analyses = true;
+    let mut study = Study::of(&name, base);
+    if only.congestion.is_none() {
+        study.set("congestion={}");
+    }
+    for set in args.options.sets().iter().chain(&args.sets) {
+        study.set(set);
+    }
+    if let Some(seeds) = &args.seeds {
+        study.set_seeds(seeds).map_err(typed)?;
+    }
+    for vary in args.options.axes().iter().chain(&args.vary) {
+        study.vary(vary).map_err(typed)?;
+    }
+    let options = study::Options {
+        out: args.out.clone(),
+        jobs: args.threads,
+        json: args.json,
+        ..study::Options::default()
+    };
+    study::execute(study, &options)
+}
