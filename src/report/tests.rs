@@ -226,7 +226,7 @@ fn an_analysis_has_candidates_side_by_side_and_its_hot_cables() {
     for part in [
         "here: pattern bisect, 2 ranks, 1 level, 3 runs, seed 1.",
         "<th scope=\"col\">x &amp; y</th><th scope=\"col\">z</th>",
-        "<th scope=\"row\">bandwidth of a connection, %</th><td>80.00 ± 1.00</td><td>80.00 ± 1.00</td>",
+        "<th scope=\"row\">bandwidth of a connection, %</th><td>80.00\u{a0}±\u{a0}1.00</td><td>80.00\u{a0}±\u{a0}1.00</td>",
         "<th scope=\"row\">1: &lt;a&gt; → s port 1</th><td>1.5</td><td>2</td><td>0, 0</td><td>&lt;a&gt; → b, 100 more</td>",
         "There is no drawing without cables.csv",
         "No longest paths, which need --delay.",
