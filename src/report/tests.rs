@@ -208,14 +208,15 @@ fn analysis() -> CongestionSource {
             "check": null,
         })
     };
-    let mut analysis = CongestionSource::default();
-    analysis.label = "here".into();
-    analysis.document = serde_json::from_value(json!({
+    let document = json!({
         "schema": "flitwise-congestion-1", "pattern": "bisect", "ranks": 2, "levels": 1, "level": null, "runs": 3,
         "seed": 1, "networks": [network("x & y"), network("z")],
-    }))
-    .unwrap();
-    analysis
+    });
+    CongestionSource {
+        label: "here".into(),
+        document: serde_json::from_value(document).unwrap(),
+        ..CongestionSource::default()
+    }
 }
 
 #[test]

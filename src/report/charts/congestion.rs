@@ -8,11 +8,11 @@ use crate::report::source::{CongestionSource, Source};
 
 /// The analyses among the sources.
 pub(crate) fn analyses(sources: &[Source]) -> Vec<&CongestionSource> {
-    let one = |source| match source {
-        &Source::Congestion(ref analysis) => Some(&**analysis),
-        _ => None,
-    };
-    sources.iter().filter_map(one).collect()
+    let analyses = sources.iter().filter_map(|source| match source {
+        Source::Congestion(analysis) => Some(&**analysis),
+        Source::Run(_) | Source::Study(_) => None,
+    });
+    analyses.collect()
 }
 
 pub(super) fn bandwidths(sources: &[Source]) -> Vec<Figure> {
