@@ -208,14 +208,15 @@ fn analysis() -> CongestionSource {
             "check": null,
         })
     };
-    let mut analysis = CongestionSource::default();
-    analysis.label = "here".into();
-    analysis.document = serde_json::from_value(json!({
+    let document = json!({
         "schema": "flitwise-congestion-1", "pattern": "bisect", "ranks": 2, "levels": 1, "level": null, "runs": 3,
         "seed": 1, "networks": [network("x & y"), network("z")],
-    }))
-    .unwrap();
-    analysis
+    });
+    CongestionSource {
+        label: "here".into(),
+        document: serde_json::from_value(document).unwrap(),
+        ..CongestionSource::default()
+    }
 }
 
 #[test]
@@ -226,7 +227,7 @@ fn an_analysis_has_candidates_side_by_side_and_its_hot_cables() {
     for part in [
         "here: pattern bisect, 2 ranks, 1 level, 3 runs, seed 1.",
         "<th scope=\"col\">x &amp; y</th><th scope=\"col\">z</th>",
-        "<th scope=\"row\">bandwidth of a connection, %</th><td>80.00 ± 1.00</td><td>80.00 ± 1.00</td>",
+        "<th scope=\"row\">bandwidth of a connection, %</th><td>80.00\u{a0}±\u{a0}1.00</td><td>80.00\u{a0}±\u{a0}1.00</td>",
         "<th scope=\"row\">1: &lt;a&gt; → s port 1</th><td>1.5</td><td>2</td><td>0, 0</td><td>&lt;a&gt; → b, 100 more</td>",
         "There is no drawing without cables.csv",
         "No longest paths, which need --delay.",

@@ -47,17 +47,25 @@ pub(super) fn layout(topology: &Value, wires: &Wires) -> Layout {
             let sizes = topology["dimensions"].as_array().into_iter().flatten();
             let sizes: Option<Vec<u64>> = sizes.map(|d| d.as_u64().filter(|d| *d > 0)).collect();
             match sizes {
-                Some(sizes) if !sizes.is_empty() => grid(&sizes, wires),
+                Some(sizes) if !sizes.is_empty() && is_countable(&sizes) => grid(&sizes, wires),
                 _ => levels(wires, false),
             }
         }
-        Some("dragonfly") => match number("a") {
-            Some(a) => groups(a as u32, wires),
+        Some("dragonfly") => match number("a").and_then(|a| u32::try_from(a).ok()) {
+            Some(a) => groups(a, wires),
             None => circle(wires),
         },
         Some("graph") => levels(wires, true),
         _ => levels(wires, false),
     }
+}
+
+/// Whether the switches of a grid can have numbers: a file may say anything.
+fn is_countable(sizes: &[u64]) -> bool {
+    let product = sizes
+        .iter()
+        .try_fold(1_u64, |all, size| all.checked_mul(*size));
+    product.is_some_and(|product| product <= u32::MAX.into())
 }
 
 fn grid(sizes: &[u64], wires: &Wires) -> Layout {
@@ -254,11 +262,12 @@ mod tests {
     fn nonsense_has_a_layout() {
         for kind in ["torus", "dragonfly", "graph", "?"] {
             for wires in [wires(&[(0, 1)], &[]), Wires::default()] {
-                let found = layout(&json!({ "kind": kind, "dimensions": [0] }), &wires);
-                assert!(
-                    found.switches.values().flatten().all(|at| at.is_finite()),
-                    "{kind}"
-                );
+                for size in [0, 1 << 32, u64::MAX] {
+                    let topology = json!({ "kind": kind, "dimensions": [size, size], "a": size });
+                    let found = layout(&topology, &wires);
+                    let mut at = found.switches.values().flatten();
+                    assert!(at.all(|at| at.is_finite()), "{kind} {size}");
+                }
             }
         }
     }

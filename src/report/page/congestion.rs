@@ -28,9 +28,11 @@ pub(super) fn overview(analysis: &CongestionSource, section: &mut Section) {
         document.seed.map(|seed| format!("seed {seed}")),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    section
-        .lead
-        .push(format!("{}: {}.", analysis.label, parts.join(", ")));
+    section.lead.push(format!(
+        "{}: {}. Figures are means ± half of their 95 % intervals.",
+        analysis.label,
+        parts.join(", ")
+    ));
     section.tables.push(side_by_side(analysis));
 }
 
@@ -77,7 +79,9 @@ fn side_by_side(analysis: &CongestionSource) -> Table {
             let row = figure_rows(network)
                 .into_iter()
                 .find(|row| row.name == name);
-            row.map_or(NONE.to_owned(), |row| row.mean_text())
+            // On one line, on phones too.
+            let whole = |row: SpreadRow| row.mean_text().replace(' ', "\u{a0}");
+            row.map_or(NONE.to_owned(), whole)
         };
         let cells = networks.iter().map(cell);
         rows.push(std::iter::once(name.to_owned()).chain(cells).collect());
@@ -85,10 +89,7 @@ fn side_by_side(analysis: &CongestionSource) -> Table {
     let mut head = vec![String::new()];
     head.extend(networks.iter().map(|network| network.label.clone()));
     Table {
-        caption: format!(
-            "Networks: {}; figures as mean ± half of the 95 % interval",
-            analysis.label
-        ),
+        caption: format!("Networks: {}", analysis.label),
         head,
         rows,
     }

@@ -27,6 +27,7 @@ pub struct CongestionSource {
 
 /// `congestion.json`.
 #[derive(Debug, Clone, Default, Deserialize)]
+#[serde(expecting = "an analysis")]
 #[non_exhaustive]
 pub struct CongestionDocument {
     /// The pattern of the first network.
@@ -47,6 +48,7 @@ pub struct CongestionDocument {
 
 /// A candidate.
 #[derive(Debug, Clone, Deserialize)]
+#[serde(expecting = "a network")]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
 pub struct AnalysedNetwork {
@@ -76,6 +78,7 @@ pub struct AnalysedNetwork {
 
 /// What `--fail` did.
 #[derive(Debug, Clone, Deserialize)]
+#[serde(expecting = "what failed")]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
 pub struct Failed {
@@ -86,6 +89,7 @@ pub struct Failed {
 
 /// What `--vls` found.
 #[derive(Debug, Clone, Deserialize)]
+#[serde(expecting = "VLs")]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
 pub struct VirtualLanes {
@@ -95,6 +99,7 @@ pub struct VirtualLanes {
 
 /// Connections of a congestion.
 #[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(expecting = "a congestion with its connections")]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
 pub struct Congested {
@@ -104,6 +109,7 @@ pub struct Congested {
 
 /// Runs of a delay.
 #[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(expecting = "a delay with its runs")]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
 pub struct Delayed {
@@ -113,6 +119,7 @@ pub struct Delayed {
 
 /// What `--worst` found.
 #[derive(Debug, Clone, Deserialize)]
+#[serde(expecting = "a permutation")]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
 pub struct WorstPermutation {
@@ -123,6 +130,7 @@ pub struct WorstPermutation {
 
 /// A cable, and who crosses it.
 #[derive(Debug, Clone, Deserialize)]
+#[serde(expecting = "a cable")]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
 pub struct RankedCable {
@@ -138,6 +146,7 @@ pub struct RankedCable {
 
 /// A connection.
 #[derive(Debug, Clone, Deserialize)]
+#[serde(expecting = "a connection")]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
 pub struct Flow {
@@ -147,6 +156,7 @@ pub struct Flow {
 
 /// What `--check` found.
 #[derive(Debug, Clone, Deserialize)]
+#[serde(expecting = "a check")]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "docs/congestion-check.md describes the fields")]
 pub struct CheckSummary {
@@ -160,6 +170,7 @@ pub struct CheckSummary {
 
 /// Messages of `--check`.
 #[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(expecting = "lengths of messages")]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "docs/congestion-check.md describes the fields")]
 pub struct CheckLengths {
@@ -168,6 +179,7 @@ pub struct CheckLengths {
 
 /// A level of `--check`.
 #[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(expecting = "a level")]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "docs/congestion-check.md describes the fields")]
 pub struct CheckedLevel {
