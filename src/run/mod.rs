@@ -45,7 +45,7 @@ pub use saturation::{SaturatedRun, Saturation};
 pub use session::Session;
 pub use static_check::{
     CHECK_SCHEMA, Check, CheckError, Completion, ConnectionCheck, Errors, Lengths, LevelCheck,
-    Prediction, static_check,
+    OverRuns, Prediction, check_figure, static_check, write_check_table,
 };
 pub use task::{Network, TaskId};
 pub use timeline::Timeline;

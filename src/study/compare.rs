@@ -110,31 +110,12 @@ pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
             .map(|measure| measure.difference.title.to_owned()),
     );
     let mut rows = vec![header];
-    for group in &groups {
-        let of = |column: &str, value: &dyn Fn(f64, f64) -> f64| {
-            let pairs = group.pairs.iter();
-            let values =
-                pairs.filter_map(|(a, b)| Some(value(a[column].as_f64()?, b[column].as_f64()?)));
-            Mean::of(&values.filter(|value| value.is_finite()).collect::<Vec<_>>())
-        };
-        let mut row = group.labels.clone();
-        if row.len() < rows[0].len() - others.len() - 4 {
-            let load = group
-                .pairs
-                .first()
-                .and_then(|(row, _)| row["load"].as_str());
-            row.push(load.unwrap_or("-").to_owned());
-        }
-        row.push(group.pairs.len().to_string());
-        let (column, factor, decimals) = (main.column, main.factor, main.decimals);
-        row.push(with_interval(of(column, &|a, _| a * factor), decimals));
-        row.push(with_interval(of(column, &|_, b| b * factor), decimals));
-        for measure in std::iter::once(main).chain(others.iter().copied()) {
-            let difference = |a: f64, b: f64| measure.difference.of(b, a);
-            row.push(difference_text(of(measure.column, &difference)));
-        }
-        rows.push(row);
-    }
+    let with_load = loads || shared.is_empty();
+    rows.extend(
+        groups
+            .iter()
+            .map(|group| group.row(with_load, main, &others)),
+    );
     let mut text = format!(
         "{} (second) against {} (first), paired by seed\n",
         other.display(),
@@ -143,6 +124,33 @@ pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
     // Writing to a String succeeds.
     let _ = write_table(&mut text, &rows);
     Ok(text)
+}
+
+impl Group {
+    /// A row of the table, with the load if the table has one: of `main` both means and the difference, of the others the
+    /// differences.
+    fn row(&self, with_load: bool, main: &Measure, others: &[&Measure]) -> Vec<String> {
+        let of = |column: &str, value: &dyn Fn(f64, f64) -> f64| {
+            let pairs = self.pairs.iter();
+            let values =
+                pairs.filter_map(|(a, b)| Some(value(a[column].as_f64()?, b[column].as_f64()?)));
+            Mean::of(&values.filter(|value| value.is_finite()).collect::<Vec<_>>())
+        };
+        let mut row = self.labels.clone();
+        if with_load {
+            let load = (self.pairs.first()).and_then(|(row, _)| row["load"].as_str());
+            row.push(load.unwrap_or("-").to_owned());
+        }
+        row.push(self.pairs.len().to_string());
+        let (column, factor, decimals) = (main.column, main.factor, main.decimals);
+        row.push(with_interval(of(column, &|a, _| a * factor), decimals));
+        row.push(with_interval(of(column, &|_, b| b * factor), decimals));
+        for measure in std::iter::once(main).chain(others.iter().copied()) {
+            let difference = |a: f64, b: f64| measure.difference.of(b, a);
+            row.push(difference_text(of(measure.column, &difference)));
+        }
+        row
+    }
 }
 
 /// Refuses studies of which one has runs that the other has no axis for.

@@ -2,14 +2,14 @@
 
 use super::CongestionArgs;
 use super::candidates::Candidate;
-use crate::cli::CliError;
+use crate::cli::{CliError, threads};
 use flitwise::config::load_fabric;
-use flitwise::oblivious::Settings;
+use flitwise::oblivious::{Settings, Spread};
 use flitwise::results::write_table;
 use flitwise::run::{Check, CheckError, Lengths, Prediction, static_check};
 use std::fmt::Write;
 
-/// Predicts and simulates the first run.
+/// Predicts and simulates the first runs.
 pub(super) fn of(
     args: &CongestionArgs,
     candidate: &Candidate,
@@ -34,8 +34,8 @@ pub(super) fn of(
         &fabric.fabric,
         &candidate.network,
         settings,
-        0,
         lengths,
+        (args.check_runs, threads(args.threads)),
         &|| stopped(),
     );
     check.map_err(|e| match e {
@@ -45,12 +45,19 @@ pub(super) fn of(
     })
 }
 
+fn runs_text(runs: u64) -> String {
+    match runs {
+        1 => "1 run".to_owned(),
+        _ => format!("{runs} runs"),
+    }
+}
+
 /// The rows of a comparison.
 pub(super) fn write(out: &mut String, check: &Check) {
     let _ = writeln!(
         out,
-        "\nsimulated: run {}, messages of {} B, payload {:.1} % of a link",
-        check.run,
+        "\nsimulated: {}, messages of {} B, payload {:.1} % of a link",
+        runs_text(check.runs),
         check.lengths.message_bytes,
         100.0 * check.payload_efficiency
     );
@@ -83,6 +90,26 @@ pub(super) fn write(out: &mut String, check: &Check) {
         row("max-min fair share", &check.by_fair_share),
     ];
     let _ = write_table(out, &table);
+    if check.runs > 1 {
+        let of = |spread: &Spread| {
+            let percent = |value: f64| format!("{:+.2} %", 100.0 * value);
+            let half = spread
+                .half_width
+                .map_or(String::new(), |half| format!(" ± {:.2}", 100.0 * half));
+            format!(
+                "{}{half} ({} to {})",
+                percent(spread.mean),
+                percent(spread.least),
+                percent(spread.most)
+            )
+        };
+        let _ = writeln!(
+            out,
+            "\nerror of the mean, run by run: 1/congestion {}, max-min fair share {}",
+            of(&check.over_runs.by_congestion),
+            of(&check.over_runs.by_fair_share)
+        );
+    }
     let simulated: f64 = check
         .levels
         .iter()

@@ -8,6 +8,7 @@ use flitwise::oblivious::{
     write_tables,
 };
 use flitwise::results::COMMAND_FILE;
+use flitwise::run::{Check, check_figure, write_check_table};
 use flitwise_formats::sink::Sink;
 use std::io::Write;
 use std::path::Path;
@@ -47,11 +48,19 @@ pub(super) fn write(
         let figure = cables_figure(outcome, one.candidate.topology());
         files.extend(figure.map(|figure| (name("svg"), drawn(&figure))));
     }
+    let checks: Vec<(&str, &Check)> = (results.iter())
+        .filter_map(|one| Some((one.label.as_str(), one.check.as_ref()?)))
+        .collect();
+    if !checks.is_empty() {
+        write_check_table(dir, &checks, args.format.into())
+            .map_err(|e| CliError::Failed(format!("{e:#}")))?;
+    }
     let spreads: Vec<Distributions<'_>> = outcomes.iter().map(Outcome::distributions).collect();
     let figures = [
         ("bandwidth.svg", bandwidth_figure(&spreads)),
         ("congestion.svg", congestion_figure(&spreads)),
         ("delay.svg", delay_figure(&spreads)),
+        ("check.svg", check_figure(&checks)),
     ];
     for (name, figure) in figures {
         files.extend(figure.map(|figure| (name.to_owned(), drawn(&figure))));

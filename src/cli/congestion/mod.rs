@@ -76,10 +76,13 @@ pub struct CongestionArgs {
     /// Lists the N cables that carry most, with the connections that cross them.
     #[arg(long, value_name = "N", default_value_t = 0)]
     cables: usize,
-    /// Simulates the connections of the first run at the flit level as well, on the fabric of the experiment, and says how
+    /// Simulates the connections of the first runs at the flit level as well, on the fabric of the experiment, and says how
     /// well 1/congestion and fair shares predict their bandwidths.
     #[arg(long, conflicts_with_all = ["tables", "routing", "fail"])]
     check: bool,
+    /// Number of runs that --check simulates.
+    #[arg(long, value_name = "N", requires = "check", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    check_runs: u64,
     /// Payload of the messages of --check.
     #[arg(long, value_name = "SIZE", requires = "check", value_parser = |text: &str| text.parse::<Bytes>().map_err(|e| e.to_string()))]
     message: Option<Bytes>,

@@ -238,8 +238,9 @@ fn words(check: &CheckSummary) -> String {
     let simulated = sum(|c| c.simulated_ps);
     let predicted = sum(|c| c.by_congestion_ps);
     let mut words = format!(
-        "Simulated flit by flit: run {}, messages of {} B, payload {:.1} % of a link.",
-        check.run,
+        "Simulated flit by flit: {} {}, messages of {} B, payload {:.1} % of a link.",
+        check.runs,
+        if check.runs == 1 { "run" } else { "runs" },
         check.lengths.message_bytes,
         100.0 * check.payload_efficiency
     );

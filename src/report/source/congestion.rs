@@ -160,7 +160,7 @@ pub struct Flow {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "docs/congestion-check.md describes the fields")]
 pub struct CheckSummary {
-    pub run: u64,
+    pub runs: u64,
     pub lengths: CheckLengths,
     pub payload_efficiency: f64,
     pub levels: Vec<CheckedLevel>,

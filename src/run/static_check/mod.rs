@@ -2,21 +2,28 @@
 //! gets stands beside what its congestion and its max-min fair share predict (`docs/congestion-check.md`).
 
 mod connections;
+mod figure;
 mod summary;
+mod table;
 mod workload;
 
 #[cfg(test)]
 mod tests;
 
+pub use figure::check_figure;
 pub use summary::{Errors, Prediction};
+pub use table::write_check_table;
 
 use crate::fabric::engine::{Deadlock, Engine, RunEnd};
 use crate::fabric::spec::{FabricSpec, SpecError, Tick};
 use crate::fabric::workload::Workload;
-use crate::oblivious::{Level, Network, Settings};
+use crate::oblivious::{Level, Network, Settings, Spread};
 use connections::connections_of;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
 use workload::{Once, Steady};
 
@@ -54,25 +61,39 @@ impl Default for Lengths {
 pub struct Check {
     /// [`CHECK_SCHEMA`].
     pub schema: &'static str,
-    /// Number of the run, which decides on hosts and random patterns.
-    pub run: u64,
+    /// Number of runs, each with hosts and random patterns of its own.
+    pub runs: u64,
     /// How long connections sent.
     pub lengths: Lengths,
     /// Part of the bytes on a link that are payload, in full packets. All bandwidths count headers, so that a
     /// connection alone gets 1.
     pub payload_efficiency: f64,
-    /// The levels that have connections.
+    /// The levels that have connections, run by run.
     pub levels: Vec<LevelCheck>,
     /// Predictions of all levels together.
     pub by_congestion: Prediction,
     /// As before, by max-min fair shares.
     pub by_fair_share: Prediction,
+    /// How the errors of means differ from run to run.
+    pub over_runs: OverRuns,
+}
+
+/// Mean simulated bandwidth of a run over the mean that was predicted, less 1: how it spreads over runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct OverRuns {
+    /// Predicted by congestion.
+    pub by_congestion: Spread,
+    /// Predicted by max-min fairness.
+    pub by_fair_share: Spread,
 }
 
 /// One level.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LevelCheck {
+    /// Number of the run.
+    pub run: u64,
     /// Its number.
     pub level: u32,
     /// Pairs that have no route.
@@ -130,22 +151,20 @@ pub enum CheckError {
     #[error(transparent)]
     Fabric(#[from] SpecError),
     /// The simulated fabric has a deadlock.
-    #[error(
-        "level {level}: packets wait for each other in a cycle, so that there is no bandwidth to compare: {deadlock:?}"
-    )]
+    #[error("level {level}: there is no bandwidth to compare: {text}")]
     Deadlock {
         /// Number of the level.
         level: u32,
-        /// The cycle.
-        deadlock: Box<Deadlock>,
+        /// The cycle, a line for each packet.
+        text: String,
     },
     /// The caller asked to stop.
     #[error("stopped before the simulation ended")]
     Interrupted,
 }
 
-/// Predicts and simulates the levels of run `run`. `network` must be [`Network::of_fabric`] of `spec`; `stopped` is asked
-/// several times a second.
+/// Predicts and simulates the levels of the first `runs` runs on up to `threads` threads. `network` must be
+/// [`Network::of_fabric`] of `spec`; `stopped` is asked several times a second.
 ///
 /// # Errors
 /// If the settings do not fit the network, the pattern has bytes or no connection, a length is 0, the fabric cannot be
@@ -154,52 +173,57 @@ pub fn static_check(
     spec: &FabricSpec,
     network: &Network,
     settings: &Settings,
-    run: u64,
     lengths: Lengths,
-    stopped: &dyn Fn() -> bool,
+    (runs, threads): (u64, usize),
+    stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<Check, CheckError> {
     let refuse = |problem: &str| Err(CheckError::Settings(problem.to_owned()));
-    settings
-        .check(&network.graph)
-        .map_err(CheckError::Settings)?;
+    let fits = settings.check(&network.graph);
+    fits.map_err(CheckError::Settings)?;
     if network.graph.host_count() != spec.topology.nics() {
         return refuse("the network is not that of the simulated fabric");
     }
     if lengths.message_bytes == 0 || lengths.window_messages == 0 {
         return refuse("messages and windows must have a length above 0");
     }
-    let pool = settings.mapping.pool(&network.graph, settings.seed);
-    let mut hosts = Vec::new();
-    settings.mapping.draw(&pool, settings.seed, run, &mut hosts);
-    let mut level = Level::default();
-    let mut levels = Vec::new();
-    for number in settings.levels() {
-        settings.fill(run, number, &mut level);
-        if !level.weights.is_empty() {
-            return refuse("patterns with bytes are not simulated: give pairs without bytes");
-        }
-        let (connections, lost) = connections_of(network, settings, &level, &hosts);
-        if !connections.is_empty() {
-            let simulation = Simulated {
-                spec,
-                lengths,
-                stopped,
-                level: number,
-            };
-            levels.push(simulation.level(network, connections, lost)?);
-        }
-    }
-    if levels.is_empty() {
-        return refuse("no rank sends to another one: there is nothing to simulate");
-    }
+    let simulation = Simulated {
+        spec,
+        network,
+        settings,
+        lengths,
+        stopped,
+    };
+    let levels = simulation.runs(runs, threads)?;
     let all = || levels.iter().flat_map(|level| &level.connections);
+    let over_runs = |of: fn(&ConnectionCheck) -> f64| {
+        let of_run = |run: &[LevelCheck]| {
+            let sum = |of: &dyn Fn(&ConnectionCheck) -> f64| -> f64 {
+                run.iter()
+                    .flat_map(|level| &level.connections)
+                    .map(of)
+                    .sum()
+            };
+            sum(&|c| c.simulated) / sum(&of) - 1.0
+        };
+        let errors = levels.chunk_by(|a, b| a.run == b.run).map(of_run);
+        Spread::of(&errors.collect::<Vec<f64>>())
+    };
+    let (Some(by_congestion), Some(by_fair_share)) =
+        (over_runs(|c| c.share), over_runs(|c| c.fair_share))
+    else {
+        return refuse("no rank sends to another one: there is nothing to simulate");
+    };
     Ok(Check {
         schema: CHECK_SCHEMA,
-        run,
+        runs,
         lengths,
         payload_efficiency: payload_efficiency(spec),
         by_congestion: Prediction::of(all().map(|c| [c.share, c.simulated])),
         by_fair_share: Prediction::of(all().map(|c| [c.fair_share, c.simulated])),
+        over_runs: OverRuns {
+            by_congestion,
+            by_fair_share,
+        },
         levels,
     })
 }
@@ -221,18 +245,71 @@ fn message_units(spec: &FabricSpec, bytes: u64) -> u64 {
     }
 }
 
-/// One level on the flit level.
+/// Levels on the flit level.
 struct Simulated<'a> {
     spec: &'a FabricSpec,
+    network: &'a Network,
+    settings: &'a Settings,
     lengths: Lengths,
-    stopped: &'a dyn Fn() -> bool,
-    level: u32,
+    stopped: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl Simulated<'_> {
+    /// The levels of all runs, in their order.
+    fn runs(&self, runs: u64, threads: usize) -> Result<Vec<LevelCheck>, CheckError> {
+        let next = AtomicU64::new(0);
+        let done = Mutex::new(BTreeMap::new());
+        let work = || {
+            loop {
+                let run = next.fetch_add(1, Ordering::Relaxed);
+                if run >= runs {
+                    return;
+                }
+                let levels = self.run(run);
+                if levels.is_err() {
+                    next.store(runs, Ordering::Relaxed);
+                }
+                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                done.insert(run, levels);
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads.min(usize::try_from(runs).unwrap_or(usize::MAX)) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let levels: Result<Vec<_>, CheckError> = done.into_values().collect();
+        Ok(levels?.into_iter().flatten().collect())
+    }
+
+    /// The levels of a run that have connections.
+    fn run(&self, run: u64) -> Result<Vec<LevelCheck>, CheckError> {
+        let (network, settings) = (self.network, self.settings);
+        let pool = settings.mapping.pool(&network.graph, settings.seed);
+        let mut hosts = Vec::new();
+        settings.mapping.draw(&pool, settings.seed, run, &mut hosts);
+        let mut level = Level::default();
+        let mut levels = Vec::new();
+        for number in settings.levels() {
+            settings.fill(run, number, &mut level);
+            if !level.weights.is_empty() {
+                return Err(CheckError::Settings(
+                    "patterns with bytes are not simulated: give pairs without bytes".to_owned(),
+                ));
+            }
+            let (connections, lost) = connections_of(network, settings, &level, &hosts);
+            if !connections.is_empty() {
+                levels.push(self.level((run, number), connections, lost)?);
+            }
+        }
+        Ok(levels)
+    }
+
     fn level(
         &self,
-        network: &Network,
+        (run, number): (u64, u32),
         mut connections: Vec<connections::Connection>,
         lost: u64,
     ) -> Result<LevelCheck, CheckError> {
@@ -246,14 +323,14 @@ impl Simulated<'_> {
         let window = messages(self.lengths.window_messages).max(1);
         let mut steady = Steady::new(spec, &connections, self.lengths.message_bytes);
         steady.window = begin..begin + window;
-        self.simulate(&mut steady)?;
+        self.simulate(number, &mut steady)?;
         let received = steady.received;
         let full = window as f64 * units_per_tick(spec);
         for (connection, units) in connections.iter_mut().zip(&received) {
             connection.simulated = *units as f64 / full;
         }
         let mut once = Once::new(&connections, self.lengths.message_bytes);
-        self.simulate(&mut once)?;
+        self.simulate(number, &mut once)?;
         let most = connections.iter().map(|c| c.congestion).max().unwrap_or(1);
         let ps = |ticks: Tick| spec.units.tick.ps(ticks);
         let predicted = message.saturating_mul(most);
@@ -263,7 +340,7 @@ impl Simulated<'_> {
             by_fair_share_ps: ps(over(message, slowest)),
             ratio: once.last as f64 / predicted.max(1) as f64,
         };
-        let name = |host| network.graph.host_name(host).to_owned();
+        let name = |host| self.network.graph.host_name(host).to_owned();
         let checks: Vec<ConnectionCheck> = (connections.iter())
             .map(|c| ConnectionCheck {
                 from: name(c.from),
@@ -275,7 +352,8 @@ impl Simulated<'_> {
             })
             .collect();
         Ok(LevelCheck {
-            level: self.level,
+            run,
+            level: number,
             lost,
             by_congestion: Prediction::of(checks.iter().map(|c| [c.share, c.simulated])),
             by_fair_share: Prediction::of(checks.iter().map(|c| [c.fair_share, c.simulated])),
@@ -285,7 +363,7 @@ impl Simulated<'_> {
     }
 
     /// Runs `workload` to its end on an idle fabric.
-    fn simulate(&self, workload: &mut impl Workload) -> Result<(), CheckError> {
+    fn simulate(&self, level: u32, workload: &mut impl Workload) -> Result<(), CheckError> {
         let mut engine = Engine::new(self.spec)?;
         let mut control = |_: &_, _: &_| match (self.stopped)() {
             true => ControlFlow::Break(()),
@@ -293,10 +371,10 @@ impl Simulated<'_> {
         };
         match engine.run_controlled(workload, &mut control) {
             RunEnd::Finished => match engine.find_deadlock() {
-                Some(deadlock) => Err(self.deadlock(deadlock)),
+                Some(deadlock) => Err(self.deadlock(level, &deadlock)),
                 None => Ok(()),
             },
-            RunEnd::Deadlock(deadlock) => Err(self.deadlock(deadlock)),
+            RunEnd::Deadlock(deadlock) => Err(self.deadlock(level, &deadlock)),
             RunEnd::Interrupted => Err(CheckError::Interrupted),
             RunEnd::Drained | RunEnd::Exhausted => Err(CheckError::Settings(
                 "the simulation holds too many messages at a time: take fewer ranks".to_owned(),
@@ -304,10 +382,10 @@ impl Simulated<'_> {
         }
     }
 
-    fn deadlock(&self, deadlock: Deadlock) -> CheckError {
+    fn deadlock(&self, level: u32, deadlock: &Deadlock) -> CheckError {
         CheckError::Deadlock {
-            level: self.level,
-            deadlock: Box::new(deadlock),
+            level,
+            text: deadlock.text(&self.spec.topology),
         }
     }
 }

@@ -27,8 +27,8 @@ fn check(sets: &[&str], pairs: &str) -> Result<Check, CheckError> {
         spec,
         &loaded.network,
         &settings,
-        0,
         Lengths::default(),
+        (1, 1),
         &|| false,
     )
 }
