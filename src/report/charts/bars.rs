@@ -1,4 +1,4 @@
-//! Slowdowns, execution times and bandwidths: a bar for each point of a study, or for each job of a run.
+//! Slowdowns and execution times: a bar for each point of a study, or for each job of a run.
 
 use super::{time_unit, titled};
 use crate::figure::{Axis, BarGroup, BarPanel, Bars, Chart, Estimate, Figure};
@@ -15,16 +15,6 @@ struct Measure {
     column: &'static str,
     field: &'static str,
     base: f64,
-    unit: Unit,
-}
-
-/// What values are in, and figures.
-#[derive(Clone, Copy)]
-enum Unit {
-    Factor,
-    Picoseconds,
-    /// Shares of 1, which figures have in percent.
-    Share,
 }
 
 const SLOWDOWN: Measure = Measure {
@@ -33,7 +23,6 @@ const SLOWDOWN: Measure = Measure {
     column: "slowdown_ratio",
     field: "slowdown",
     base: 1.0,
-    unit: Unit::Factor,
 };
 const TIME: Measure = Measure {
     title: "Execution time",
@@ -41,16 +30,6 @@ const TIME: Measure = Measure {
     column: "execution_time_ps",
     field: "execution_time_ps",
     base: 0.0,
-    unit: Unit::Picoseconds,
-};
-const BANDWIDTH: Measure = Measure {
-    title: "Bandwidth of a connection by static analysis",
-    axis: "bandwidth",
-    column: "bandwidth",
-    // Jobs have none.
-    field: "bandwidth",
-    base: 0.0,
-    unit: Unit::Share,
 };
 
 pub(super) fn slowdowns(sources: &[Source]) -> Vec<Figure> {
@@ -59,10 +38,6 @@ pub(super) fn slowdowns(sources: &[Source]) -> Vec<Figure> {
 
 pub(super) fn times(sources: &[Source]) -> Vec<Figure> {
     figures(sources, TIME)
-}
-
-pub(super) fn bandwidths(sources: &[Source]) -> Vec<Figure> {
-    figures(sources, BANDWIDTH)
 }
 
 /// Values by the labels on the axes.
@@ -275,10 +250,9 @@ fn figure(grid: &Grid, measure: Measure) -> Figure {
         .values()
         .flatten()
         .fold(0.0, |a: f64, b| a.max(*b));
-    let (factor, unit) = match measure.unit {
-        Unit::Factor => (1.0, "factor"),
-        Unit::Picoseconds => time_unit(most),
-        Unit::Share => (100.0, "%"),
+    let (factor, unit) = match measure.base == 0.0 {
+        true => time_unit(most),
+        false => (1.0, "factor"),
     };
     let cut = Cut {
         grid,

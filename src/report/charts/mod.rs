@@ -23,8 +23,6 @@ pub enum Kind {
     Slowdown,
     /// Execution times, as bars with intervals.
     Time,
-    /// Bandwidths by static analysis, as bars with intervals.
-    Bandwidth,
     /// Where the time goes.
     Split,
     /// Accepted load over offered load.
@@ -49,7 +47,7 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order of a report.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 12] = [
         Self::Slowdown,
         Self::Time,
         Self::Split,
@@ -62,7 +60,6 @@ impl Kind {
         Self::Links,
         Self::Distribution,
         Self::Series,
-        Self::Bandwidth,
     ];
 
     /// Its name on the command line.
@@ -71,7 +68,6 @@ impl Kind {
         match self {
             Self::Slowdown => "slowdown",
             Self::Time => "time",
-            Self::Bandwidth => "bandwidth",
             Self::Split => "split",
             Self::Throughput => "throughput",
             Self::Latency => "latency",
@@ -95,10 +91,6 @@ impl Kind {
             Self::Time => (
                 "execution times: no run has a job",
                 "flitwise run EXP.toml --out DIR",
-            ),
-            Self::Bandwidth => (
-                "bandwidths of static analyses: no study has [congestion]",
-                "flitwise congestion EXP.toml --seeds 1..5 --out DIR",
             ),
             Self::Split => (
                 "parts of the time: no run has a job, or all were made with --no-split",
@@ -141,7 +133,6 @@ pub(super) fn figures(kind: Kind, sources: &[Source]) -> Vec<Figure> {
     match kind {
         Kind::Slowdown => bars::slowdowns(sources),
         Kind::Time => bars::times(sources),
-        Kind::Bandwidth => bars::bandwidths(sources),
         Kind::Split => time::splits(sources),
         Kind::Throughput => curves::throughput(sources),
         Kind::Latency => curves::latency(sources),

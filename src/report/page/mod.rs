@@ -15,7 +15,7 @@ use section::{Section, of_kind};
 use serde::Serialize;
 
 /// The sections that show figures: their heads, what they are about, and the kinds in them.
-const SECTIONS: [(&str, &str, &[Kind]); 10] = [
+const SECTIONS: [(&str, &str, &[Kind]); 9] = [
     ("slowdown", "Slowdown", &[Kind::Slowdown]),
     ("time", "Execution time", &[Kind::Time, Kind::Split]),
     (
@@ -40,11 +40,6 @@ const SECTIONS: [(&str, &str, &[Kind]); 10] = [
         "series",
         "Over time: flows and congestion control",
         &[Kind::Series],
-    ),
-    (
-        "bandwidth",
-        "What static routes leave of the bandwidth",
-        &[Kind::Bandwidth],
     ),
 ];
 
