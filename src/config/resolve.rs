@@ -114,10 +114,12 @@ fn resolve(base: &Base, overrides: &[&Override], done: Done) -> Result<Plan, Con
     let mut document = said.clone();
     imply(&mut document, implied)?;
     let raw = read_experiment(&document)?;
+    if raw.congestion.is_some() {
+        analysed(&raw, done).map_err(|e| document.locate(e))?;
+    }
     let experiment = experiment(&raw, dir).map_err(|e| document.locate(e))?;
     let about = resolve_about::about(&raw).map_err(|e| document.locate(e))?;
     if experiment.congestion.is_some() {
-        analysed(&raw, done).map_err(|e| document.locate(e))?;
         return Ok(Plan {
             about,
             ..Plan::of(experiment)
