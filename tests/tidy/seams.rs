@@ -115,6 +115,18 @@ fn figures_know_no_run() {
         ],
         "src/figure draws data: what a run means as a figure belongs into src/report/charts",
     );
+    forbid(
+        "src/wiring",
+        &[
+            "crate::fabric",
+            "crate::replay",
+            "crate::config",
+            "crate::run",
+            "crate::report",
+            "crate::oblivious",
+        ],
+        "src/wiring draws links: where their values come from belongs into src/report and src/oblivious",
+    );
 }
 
 #[test]
@@ -148,6 +160,8 @@ fn only_the_command_line_prints() {
         "src/config",
         "src/results",
         "src/figure",
+        "src/wiring",
+        "src/oblivious",
         "src/report",
         "src/run",
         "src/generate",
