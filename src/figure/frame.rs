@@ -167,10 +167,12 @@ impl Frame {
     ) -> Panels {
         let count = names.len().max(1);
         let room = self.width - 2.0 * MARGIN - left - right;
-        let fit = ((room + GAP) / (least + GAP)).floor().clamp(1.0, 4.0) as usize;
+        // The last number of a panel and the first one of the next stand beside each other.
+        let gap = GAP + right;
+        let fit = ((room + gap) / (least + gap)).floor().clamp(1.0, 4.0) as usize;
         let rows = count.div_ceil(fit);
         let columns = count.div_ceil(rows);
-        let wide = (room - GAP * (columns as f64 - 1.0)) / columns as f64;
+        let wide = (room - gap * (columns as f64 - 1.0)) / columns as f64;
         let head = if names.iter().any(|name| !name.is_empty()) {
             20.0
         } else {
@@ -179,7 +181,7 @@ impl Frame {
         let mut areas = Vec::new();
         for (at, name) in names.iter().enumerate() {
             let (row, column) = (at / columns, at % columns);
-            let x = MARGIN + left + column as f64 * (wide + GAP);
+            let x = MARGIN + left + column as f64 * (wide + gap);
             let y = self.y + row as f64 * (head + height + below) + head;
             let style = Style::new(TEXT + 0.5, Paint::Ink)
                 .bold()

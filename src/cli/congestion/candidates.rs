@@ -44,16 +44,21 @@ pub(super) struct Deadlock {
 /// All candidates that the arguments name.
 pub(super) fn load(args: &CongestionArgs) -> Result<Vec<Candidate>, CliError> {
     let path = args.fabric.as_deref();
-    let shown = path.map_or("the usual fabric".to_owned(), |path| {
-        path.display().to_string()
-    });
     let load = |tables| load_network(path, tables, &args.sets).map_err(|e| bad_config(path, &e));
     let mut found = Vec::new();
     for tables in &args.tables {
         found.push((tables.display().to_string(), load(Some(tables.as_path()))?));
     }
     if args.tables.is_empty() {
-        found.push((shown, load(None)?));
+        let loaded = load(None)?;
+        // Without a file there is a fabric.
+        let topology = || {
+            loaded
+                .fabric()
+                .map(|fabric| fabric.topology.family().name())
+        };
+        let shown = path.map(|path| path.display().to_string());
+        found.push((shown.or_else(topology).unwrap_or_default(), loaded));
     }
     for note in found.iter().flat_map(|(_, loaded)| &loaded.notes) {
         let line = note

@@ -51,10 +51,8 @@ pub(super) fn write(
     let checks: Vec<(&str, &Check)> = (results.iter())
         .filter_map(|one| Some((one.label.as_str(), one.check.as_ref()?)))
         .collect();
-    if !checks.is_empty() {
-        write_check_table(dir, &checks, args.format.into())
-            .map_err(|e| CliError::Failed(format!("{e:#}")))?;
-    }
+    write_check_table(dir, &checks, args.format.into())
+        .map_err(|e| CliError::Failed(format!("{e:#}")))?;
     let spreads: Vec<Distributions<'_>> = outcomes.iter().map(Outcome::distributions).collect();
     let figures = [
         ("bandwidth.svg", bandwidth_figure(&spreads)),
@@ -65,11 +63,30 @@ pub(super) fn write(
     for (name, figure) in figures {
         files.extend(figure.map(|figure| (name.to_owned(), drawn(&figure))));
     }
+    remove_stale(dir, &files).map_err(|e| failed(dir, &e))?;
     for (name, content) in files {
         let path = dir.join(name);
         let mut sink = Sink::create(&path).map_err(|e| failed(&path, &e))?;
         sink.write_all(&content).map_err(|e| failed(&path, &e))?;
         sink.finish().map_err(|e| failed(&path, &e))?;
+    }
+    Ok(())
+}
+
+/// Removes the drawings and checks that an earlier analysis left in `dir` and this one does not write.
+fn remove_stale(dir: &Path, files: &[(String, Vec<u8>)]) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
+        let name = entry?.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let Some((stem, "svg" | "dot")) = name.split_once('.') else {
+            continue;
+        };
+        let of_candidate = stem.strip_prefix("cables-");
+        let known = ["bandwidth", "cables", "check", "congestion", "delay"].contains(&stem)
+            || of_candidate.is_some_and(|number| number.parse::<usize>().is_ok());
+        if known && files.iter().all(|(written, _)| written != name) {
+            std::fs::remove_file(dir.join(name))?;
+        }
     }
     Ok(())
 }

@@ -251,6 +251,17 @@ fn words(check: &CheckSummary) -> String {
             simulated / predicted
         );
     }
+    if check.runs > 1 {
+        let percent = |spread: &Spread| {
+            let half = spread.half_width.unwrap_or_default();
+            format!("{:+.2} ± {:.2} %", 100.0 * spread.mean, 100.0 * half)
+        };
+        words += &format!(
+            " The error of the mean, run by run, is {} for 1/congestion and {} for the fair share.",
+            percent(&check.over_runs.by_congestion),
+            percent(&check.over_runs.by_fair_share)
+        );
+    }
     words
 }
 

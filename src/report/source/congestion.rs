@@ -3,7 +3,7 @@
 use super::table::{Row, rows};
 use super::{ReportError, command, name_of, typed_document};
 use crate::oblivious::{CONGESTION_SCHEMA, Distributions, Spreads};
-use crate::run::{Completion, Prediction};
+use crate::run::{Completion, OverRuns, Prediction};
 use crate::wiring::{End, WiredLink};
 use serde::Deserialize;
 use serde_json::Value;
@@ -166,6 +166,7 @@ pub struct CheckSummary {
     pub levels: Vec<CheckedLevel>,
     pub by_congestion: Prediction,
     pub by_fair_share: Prediction,
+    pub over_runs: OverRuns,
 }
 
 /// Messages of `--check`.

@@ -79,7 +79,7 @@ pub struct Check {
 }
 
 /// Mean simulated bandwidth of a run over the mean that was predicted, less 1: how it spreads over runs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct OverRuns {
     /// Predicted by congestion.

@@ -27,7 +27,8 @@ const COLUMNS: [Column<'static>; 9] = [
 ];
 
 /// Writes `check.csv`, `check.parquet` or both into `dir`: a row for each connection, with the fields of
-/// [`ConnectionCheck`](super::ConnectionCheck).
+/// [`ConnectionCheck`](super::ConnectionCheck). Removes a table of this name that `dir` has in another format, and without
+/// checks in either.
 ///
 /// # Errors
 /// If a file cannot be written, or this build does not write the format.
@@ -36,6 +37,24 @@ pub fn write_check_table(
     checks: &[(&str, &Check)],
     format: SeriesFormat,
 ) -> anyhow::Result<()> {
+    let stale = match (checks.is_empty(), format) {
+        (true, _) => &["csv", "parquet"][..],
+        (false, SeriesFormat::Csv) => &["parquet"],
+        (false, SeriesFormat::Parquet) => &["csv"],
+        (false, SeriesFormat::Both) => &[],
+    };
+    for extension in stale {
+        let path = dir.join(format!("check.{extension}"));
+        match std::fs::remove_file(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                return Err(e).with_context(|| format!("cannot remove `{}`", path.display()));
+            }
+            _ => {}
+        }
+    }
+    if checks.is_empty() {
+        return Ok(());
+    }
     let write = || -> anyhow::Result<()> {
         let mut tables = data_table::open(dir, "check", format, &COLUMNS)?;
         for &(label, check) in checks {
