@@ -3,8 +3,9 @@
 
 use super::subnet::{End, Host, Subnet, Switch};
 use crate::common::data::data;
-use flitwise::config::{LoadedNetwork, NetworkSource, load_network};
+use flitwise::config::{LoadedNetwork, NetworkSource, load_network, network_text};
 use flitwise::oblivious::{Graph, HostId, Lost, Network, NodeId};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Listing 1 of the ORCS report, to the character.
@@ -349,7 +350,7 @@ fn real_dumps_give_the_network_of_their_fabric() {
     assert!(loaded.notes.is_empty());
 }
 
-/// Every column of CHECK.tsv that follows from the routes alone; `import_infiniband` looks at the others.
+/// Every column of CHECK.tsv but the cycle on one VL, which `import_infiniband` and `network_routing` look at.
 #[test]
 fn surveys_of_real_tables_are_what_others_found() {
     let Some(dir) = data("ib") else { return };
@@ -409,9 +410,42 @@ fn surveys_of_real_tables_are_what_others_found() {
             agrees &= one == two || (two.is_none() && !whole);
         }
         assert_eq!(agrees, text("dump_fts_agrees") == "True", "{line}");
+        assert_eq!(
+            service_levels(&set, network),
+            text("sl_histogram"),
+            "{line}"
+        );
         sets += 1;
     }
     assert!(sets >= 4, "only {sets} sets of dumps");
+}
+
+/// The ordered pairs of hosts by the service level that the subnet administrator gave their paths, as CHECK.tsv has them, in
+/// the order of the file; nothing if it was not asked.
+fn service_levels(set: &Path, network: &Network) -> String {
+    let paths = set.join("path_sl.txt.gz");
+    if !paths.exists() {
+        return String::new();
+    }
+    let mut counts: Vec<(String, u64)> = Vec::new();
+    let mut pairs = BTreeSet::new();
+    for path in network_text(&paths).unwrap().lines() {
+        let [src, dst, sl] = path.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{path}");
+        };
+        assert!(pairs.insert((src.to_owned(), dst.to_owned())), "{path}");
+        match counts.iter_mut().find(|(level, _)| level == sl) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((sl.to_owned(), 1)),
+        }
+    }
+    let hosts = u64::from(network.graph.host_count());
+    assert_eq!(pairs.len() as u64, hosts * (hosts - 1));
+    let counts: Vec<String> = counts
+        .iter()
+        .map(|(sl, count)| format!("'{sl}': {count}"))
+        .collect();
+    format!("{{{}}}", counts.join(", "))
 }
 
 /// Every node with every host.

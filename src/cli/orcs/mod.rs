@@ -13,10 +13,12 @@ use flitwise::oblivious::{
     Settings, Subset,
 };
 use flitwise_formats::dot::Dot;
+use flitwise_formats::sink::Sink;
 use flitwise_formats::source::shown;
 pub use options::OrcsArgs;
 use options::{Metric, SubsetName};
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use traffic::Traffic;
@@ -63,8 +65,12 @@ pub(super) fn run(args: &OrcsArgs) -> Result<(), CliError> {
     }
     let results = results::of(args, &analysis, lost)?;
     if let Some(file) = args.output() {
-        return std::fs::write(file, head + &results)
-            .map_err(|e| CliError::Failed(format!("cannot write `{file}`: {e}")));
+        let write = || -> anyhow::Result<()> {
+            let mut sink = Sink::create(Path::new(file))?;
+            sink.write_all((head + &results).as_bytes())?;
+            Ok(sink.finish()?)
+        };
+        return write().map_err(|e| CliError::Failed(format!("cannot write `{file}`: {e}")));
     }
     print(&match args.metric {
         Metric::GetCableCong => drawing::of(&dot, &network, &analysis.cables),

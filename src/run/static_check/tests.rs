@@ -5,16 +5,24 @@ use std::sync::Arc;
 
 /// A mesh of three switches in a row with two NICs each, or another topology.
 fn check(sets: &[&str], pairs: &str) -> Result<Check, CheckError> {
+    let given: Given = Given::parse("test", pairs).unwrap();
+    check_runs(sets, Pattern::Given(Arc::new(given)), (1, 1))
+}
+
+fn check_runs(
+    sets: &[&str],
+    pattern: Pattern,
+    runs_and_threads: (u64, usize),
+) -> Result<Check, CheckError> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
     let loaded = load_network(None, None, &sets).unwrap();
-    let given: Given = Given::parse("test", pairs).unwrap();
     let settings = Settings {
         mapping: Mapping {
             subset: Subset::First,
             ranks: loaded.network.graph.host_count(),
             shuffle: false,
         },
-        pattern: Pattern::Given(Arc::new(given)),
+        pattern,
         seed: 1,
         level: None,
         path: PathChoice::First,
@@ -28,7 +36,7 @@ fn check(sets: &[&str], pairs: &str) -> Result<Check, CheckError> {
         &loaded.network,
         &settings,
         Lengths::default(),
-        (1, 1),
+        runs_and_threads,
         &|| false,
     )
 }
@@ -99,4 +107,66 @@ fn a_parking_lot_is_not_fair() {
 fn what_cannot_be_compared_is_refused() {
     let problem = |pairs| check(&[ROW], pairs).unwrap_err().to_string();
     assert!(problem("0 1 100\n").contains("bytes"));
+}
+
+#[test]
+fn runs_are_the_same_on_any_number_of_threads() {
+    let pattern = || Pattern::parse("rand").unwrap();
+    let [one, two] = [1, 2].map(|threads| check_runs(&[ROW], pattern(), (3, threads)).unwrap());
+    assert_eq!(one, two);
+    let runs: Vec<u64> = one.levels.iter().map(|level| level.run).collect();
+    assert_eq!((one.runs, &runs[..]), (3, &[0, 1, 2][..]));
+    let first = check_runs(&[ROW], pattern(), (1, 1)).unwrap();
+    assert_eq!(first.levels[..], one.levels[..1]);
+    // The error of a run is of its means.
+    let of_first = first.by_fair_share.simulated / first.by_fair_share.predicted - 1.0;
+    assert!((first.over_runs.by_fair_share.mean - of_first).abs() < 1e-12);
+    let spread = one.over_runs.by_fair_share;
+    assert!(spread.least <= of_first && of_first <= spread.most);
+    assert!(first.over_runs.by_congestion.half_width.is_none());
+    assert!(spread.half_width.is_some());
+}
+
+#[test]
+fn connections_are_rows_of_a_table_and_steps_of_a_figure() {
+    let one = check(&[ROW, "fabric.kind=voq"], "0 5\n1 4\n").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("check.parquet"), "old").unwrap();
+    write_check_table(
+        dir.path(),
+        &[("a", &one)],
+        crate::config::experiment::SeriesFormat::Csv,
+    )
+    .unwrap();
+    let text = std::fs::read_to_string(dir.path().join("check.csv")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[0],
+        "network,run,level,source,destination,congestion,share,fair_share,simulated"
+    );
+    assert!(lines[1].starts_with("a,0,0,n0,n5,2,0.5,0.5,0."), "{text}");
+    assert_eq!(lines.len(), 3);
+    assert!(!dir.path().join("check.parquet").exists());
+    write_check_table(
+        dir.path(),
+        &[],
+        crate::config::experiment::SeriesFormat::Csv,
+    )
+    .unwrap();
+    assert!(!dir.path().join("check.csv").exists());
+    let figure = check_figure(&[("a", &one)]).unwrap();
+    let crate::figure::Chart::Curves(curves) = figure.chart else {
+        panic!("no curves");
+    };
+    // Both have what is predicted.
+    let ends: Vec<[f64; 2]> = curves
+        .panels
+        .iter()
+        .map(|panel| {
+            let last = panel.lines[0].points.last().unwrap();
+            [last.x.round(), last.y]
+        })
+        .collect();
+    assert_eq!(ends, [[100.0, 100.0]; 2]);
+    assert_eq!(check_figure(&[]), None);
 }
