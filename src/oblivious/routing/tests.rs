@@ -43,6 +43,15 @@ fn fat_trees_are_balanced() {
     }
 }
 
+/// Switches 5, 6 and 7 of the mesh have no hosts and are the roots. From 6 there is no way down to switch 1.
+#[test]
+fn roots_that_do_not_reach_all_hosts_are_none() {
+    let mesh = Topology::cube(&[2, 2, 2], false, 2, 1, Some(10)).unwrap();
+    let network = routed(mesh, RoutingEngine::UpDown);
+    assert_eq!(network.survey().connected(), 10 * 9);
+    assert_eq!(Dependencies::of(&network).cycle(), None);
+}
+
 #[test]
 fn engines_are_as_short_as_they_say_and_trees_are_told_apart() {
     let torus = || Topology::cube(&[4, 4], true, 1, 1, None).unwrap();

@@ -2,23 +2,35 @@
 //!
 //! The roots are the switches farthest from any switch with hosts: the top of a tree. Where every switch has hosts, the
 //! root is the first of those whose farthest switch is nearest. A switch is above another one if it is nearer to a root,
-//! or equally near with a smaller number.
+//! or equally near with a smaller number. From one of several roots there may be no way down to a host that is below another one:
+//! then only the first root stays, from which there is a way down to every switch.
 
 use super::hops::{Balance, FAR, Hops, ejection, leaves};
 use crate::oblivious::graph::{EdgeId, Graph, HostId, NetworkError, NodeId};
 use crate::oblivious::tables::Tables;
 
 pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
+    let roots = roots(graph);
+    let (tables, complete) = with_roots(graph, &roots)?;
+    match complete {
+        true => Ok(tables),
+        false => with_roots(graph, &roots[..1]).map(|(tables, _)| tables),
+    }
+}
+
+/// The tables with these roots, and whether hosts have a route wherever there is a way.
+fn with_roots(graph: &Graph, roots: &[NodeId]) -> Result<(Tables, bool), NetworkError> {
     let mut tables = Tables::empty(graph, 1)?;
-    let ranks = ranks(graph);
+    let ranks = ranks(graph, roots);
+    let parts = parts(graph);
+    let leaves = leaves(graph);
+    let mut complete = true;
     let place = |node: NodeId| (ranks[node.index()], node);
     let goes_up = |edge: EdgeId| {
         let edge = graph.edge(edge);
         place(edge.to) < place(edge.from)
     };
-    let mut from_top: Vec<NodeId> = NodeId::all(graph.nodes().len() as u32)
-        .filter(|&node| graph.is_switch(node))
-        .collect();
+    let mut from_top: Vec<NodeId> = graph.switches().collect();
     from_top.sort_by_key(|&node| place(node));
     let mut balance = Balance::new(graph);
     let (mut down, mut home) = (Hops::default(), None);
@@ -37,6 +49,10 @@ pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
                     length[node.index()] = best.unwrap_or(FAR).saturating_add(1);
                 }
             }
+            let lost = |leaf: &NodeId| {
+                length[leaf.index()] == FAR && parts[leaf.index()] == parts[switch.index()]
+            };
+            complete &= !leaves.iter().any(lost);
         }
         tables.set(graph, ejection(graph, host), host.index());
         for &node in from_top.iter().filter(|&&node| node != switch) {
@@ -57,22 +73,27 @@ pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
             }
         }
     }
-    Ok(tables)
+    Ok((tables, complete))
 }
 
-/// Distance of every switch from a root; parts of the graph without a root have one of their own.
-pub(super) fn ranks(graph: &Graph) -> Vec<u32> {
+/// The switches farthest from switches with hosts, or one in the middle.
+fn roots(graph: &Graph) -> Vec<NodeId> {
     let mut hops = Hops::default();
     hops.find(graph, leaves(graph), |_| true);
     let top = hops.order.last().map_or(0, |node| hops.hops[node.index()]);
-    let roots: Vec<NodeId> = match top {
+    match top {
         0 => centre(graph, &hops.order).into_iter().collect(),
         _ => {
             let is_top = |node: &NodeId| hops.hops[node.index()] == top;
             hops.order.iter().copied().filter(is_top).collect()
         }
-    };
-    hops.find(graph, roots, |_| true);
+    }
+}
+
+/// Distance of every switch from a root; parts of the graph without a root have one of their own.
+fn ranks(graph: &Graph, roots: &[NodeId]) -> Vec<u32> {
+    let mut hops = Hops::default();
+    hops.find(graph, roots.iter().copied(), |_| true);
     let mut ranks = hops.hops;
     let mut part = Hops::default();
     for node in NodeId::all(graph.nodes().len() as u32) {
@@ -84,6 +105,21 @@ pub(super) fn ranks(graph: &Graph) -> Vec<u32> {
         }
     }
     ranks
+}
+
+/// By switch, the smallest switch that is connected to it.
+fn parts(graph: &Graph) -> Vec<NodeId> {
+    let mut parts = vec![None; graph.nodes().len()];
+    let mut part = Hops::default();
+    for node in graph.switches() {
+        if parts[node.index()].is_none() {
+            part.find(graph, [node], |_| true);
+            part.order
+                .iter()
+                .for_each(|other| parts[other.index()] = Some(node));
+        }
+    }
+    parts.into_iter().map(Option::unwrap_or_default).collect()
 }
 
 /// The first of the switches whose farthest switch is nearest.
