@@ -78,4 +78,8 @@ cluster_stop() {
         sleep 0.1
     done
     pkill -KILL -f "$CLUSTER" || true
+    for _ in $(seq 100); do
+        if ! pgrep -f "$CLUSTER" > /dev/null; then break; fi
+        sleep 0.1
+    done
 }

@@ -6,66 +6,24 @@
 //! below it to parent ⌊d / (w(0) … w(l − 1))⌋ modulo the number of its parents, and takes of parallel links number
 //! ⌊d / (w(0) … w(l))⌋ modulo their number, up and down.
 
-use super::hops::{FAR, Hops, ejection, leaves};
+use super::hops::{FAR, Hops, ejection, leaves, parts};
 use crate::oblivious::graph::{EdgeId, Graph, HostId, NetworkError, NodeId};
 use crate::oblivious::tables::Tables;
 
 pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
-    let levels = levels(graph)?;
+    let tree = Tree::of(graph)?;
     let mut tables = Tables::empty(graph, 1)?;
-    let level = |node: NodeId| levels[node.index()];
-    let above = |node: NodeId| groups(graph, node, |to| level(to) > level(node));
-    let below = |node: NodeId| groups(graph, node, |to| level(to) < level(node));
-    let switches: Vec<NodeId> = switches(graph).filter(|&node| level(node) != FAR).collect();
-    let parents: Vec<Vec<Vec<EdgeId>>> = by_node(graph, &switches, above);
-    let children: Vec<Vec<Vec<EdgeId>>> = by_node(graph, &switches, below);
-    let divisors = divisors(&switches, &levels, &parents);
-    let mut from_top = switches.clone();
-    from_top.sort_by_key(|&node| (std::cmp::Reverse(level(node)), node));
-
     let mut hosts: Vec<HostId> = HostId::all(graph.host_count()).collect();
     hosts.sort_by_key(|&host| (graph.switch_of(host), ejection(graph, host)));
-    let (mut down, mut home) = (Hops::default(), None);
-    let mut reaches = vec![false; graph.nodes().len()];
+    let (mut ways, mut home) = (Ways::default(), None);
     for (d, &host) in (0u64..).zip(&hosts) {
         let switch = graph.switch_of(host);
         if home.replace(switch) != Some(switch) {
-            let descends = |edge: EdgeId| {
-                let edge = graph.edge(edge);
-                level(edge.to) < level(edge.from)
-            };
-            down.find(graph, [switch], descends);
-            for &node in &from_top {
-                let up = |group: &Vec<EdgeId>| reaches_over(graph, group, &reaches);
-                reaches[node.index()] =
-                    down.hops[node.index()] != FAR || parents[node.index()].iter().any(up);
-            }
+            tree.find(switch, &mut ways)?;
         }
         tables.set(graph, ejection(graph, host), host.index());
-        for &node in switches.iter().filter(|&&node| node != switch) {
-            let [by_switch, by_link] = {
-                let at = level(node) as usize;
-                [at, at + 1].map(|at| d / divisors.get(at).copied().unwrap_or(1))
-            };
-            let edge = match down.hops[node.index()] {
-                FAR => {
-                    let usable = parents[node.index()].iter();
-                    let usable = usable.filter(|group| reaches_over(graph, group, &reaches));
-                    pick(usable, by_switch).and_then(|group| pick(group.iter(), by_link))
-                }
-                own => {
-                    let nearer = |group: &&Vec<EdgeId>| {
-                        group.first().is_some_and(|edge| {
-                            let hops = down.hops[graph.edge(*edge).to.index()];
-                            hops != FAR && hops < own
-                        })
-                    };
-                    // The child is one level lower: its links up are those that lead down here.
-                    let group = pick(children[node.index()].iter().filter(nearer), by_switch);
-                    group.and_then(|group| pick(group.iter(), by_switch))
-                }
-            };
-            if let Some(&edge) = edge {
+        for &node in tree.from_top.iter().filter(|&&node| node != switch) {
+            if let Some(edge) = tree.edge(node, d, &ways) {
                 tables.set(graph, edge, host.index());
             }
         }
@@ -73,8 +31,106 @@ pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
     Ok(tables)
 }
 
-fn switches(graph: &Graph) -> impl Iterator<Item = NodeId> + '_ {
-    NodeId::all(graph.nodes().len() as u32).filter(|&node| graph.is_switch(node))
+/// A graph as a tree.
+struct Tree<'a> {
+    graph: &'a Graph,
+    /// By node.
+    levels: Vec<u32>,
+    /// The switches that hosts reach, the highest first.
+    from_top: Vec<NodeId>,
+    /// Links up by node, a group for each parent.
+    parents: Vec<Vec<Vec<EdgeId>>>,
+    /// Links down by node, a group for each child.
+    children: Vec<Vec<Vec<EdgeId>>>,
+    divisors: Vec<u64>,
+    leaves: Vec<NodeId>,
+    /// By node, which part of the graph it is in.
+    parts: Vec<NodeId>,
+}
+
+/// Ways to a switch with hosts.
+#[derive(Default)]
+struct Ways {
+    /// By only going down.
+    down: Hops,
+    /// By node: by going up and then down.
+    reaches: Vec<bool>,
+}
+
+impl<'a> Tree<'a> {
+    fn of(graph: &'a Graph) -> Result<Self, NetworkError> {
+        let levels = levels(graph)?;
+        let level = |node: NodeId| levels[node.index()];
+        let above = |node: NodeId| groups(graph, node, |to| level(to) > level(node));
+        let below = |node: NodeId| groups(graph, node, |to| level(to) < level(node));
+        let reached = |node: &NodeId| level(*node) != FAR;
+        let switches: Vec<NodeId> = graph.switches().filter(reached).collect();
+        let parents = by_node(graph, &switches, above);
+        let children = by_node(graph, &switches, below);
+        let divisors = divisors(&switches, &levels, &parents);
+        let mut from_top = switches;
+        from_top.sort_by_key(|&node| (std::cmp::Reverse(level(node)), node));
+        Ok(Self {
+            graph,
+            from_top,
+            parents,
+            children,
+            divisors,
+            leaves: leaves(graph),
+            parts: parts(graph),
+            levels,
+        })
+    }
+
+    /// Finds the ways to `switch`.
+    fn find(&self, switch: NodeId, ways: &mut Ways) -> Result<(), NetworkError> {
+        let level = |node: NodeId| self.levels[node.index()];
+        let descends = |edge: EdgeId| {
+            let edge = self.graph.edge(edge);
+            level(edge.to) < level(edge.from)
+        };
+        ways.down.find(self.graph, [switch], descends);
+        ways.reaches.clear();
+        ways.reaches.resize(self.graph.nodes().len(), false);
+        for &node in &self.from_top {
+            let up = |group: &Vec<EdgeId>| reaches_over(self.graph, group, &ways.reaches);
+            ways.reaches[node.index()] =
+                ways.down.hops[node.index()] != FAR || self.parents[node.index()].iter().any(up);
+        }
+        let lost = |leaf: &&NodeId| {
+            !ways.reaches[leaf.index()] && self.parts[leaf.index()] == self.parts[switch.index()]
+        };
+        let Some(&leaf) = self.leaves.iter().find(lost) else {
+            return Ok(());
+        };
+        let [leaf, switch] = [leaf, switch].map(|node| &self.graph.node(node).name);
+        let problem = format!(
+            "ftree: no way from {leaf} leads up and then down to {switch}, so this is no fat tree; take updn, min-hop or dfsssp"
+        );
+        Err(NetworkError::at(0, problem))
+    }
+
+    /// The edge by which `node` sends to host number `d`.
+    fn edge(&self, node: NodeId, d: u64, ways: &Ways) -> Option<EdgeId> {
+        let at = self.levels[node.index()] as usize;
+        let [by_switch, by_link] =
+            [at, at + 1].map(|at| d / self.divisors.get(at).copied().unwrap_or(1));
+        let own = ways.down.hops[node.index()];
+        if own == FAR {
+            let parents = self.parents[node.index()].iter();
+            let usable = parents.filter(|group| reaches_over(self.graph, group, &ways.reaches));
+            return pick(pick(usable, by_switch)?.iter(), by_link).copied();
+        }
+        let nearer = |group: &&Vec<EdgeId>| {
+            group.first().is_some_and(|edge| {
+                let hops = ways.down.hops[self.graph.edge(*edge).to.index()];
+                hops != FAR && hops < own
+            })
+        };
+        // The child is one level lower: its links up are those that lead down here.
+        let group = pick(self.children[node.index()].iter().filter(nearer), by_switch)?;
+        pick(group.iter(), by_switch).copied()
+    }
 }
 
 /// True if the switch that a group of parallel links leads to reaches the destination.

@@ -60,6 +60,21 @@ impl Hops {
     }
 }
 
+/// By switch, the smallest switch that is connected to it.
+pub(super) fn parts(graph: &Graph) -> Vec<NodeId> {
+    let mut parts = vec![None; graph.nodes().len()];
+    let mut part = Hops::default();
+    for node in graph.switches() {
+        if parts[node.index()].is_none() {
+            part.find(graph, [node], |_| true);
+            part.order
+                .iter()
+                .for_each(|other| parts[other.index()] = Some(node));
+        }
+    }
+    parts.into_iter().map(Option::unwrap_or_default).collect()
+}
+
 /// Switches with a host, ascending.
 pub(super) fn leaves(graph: &Graph) -> Vec<NodeId> {
     let mut leaves: Vec<NodeId> = graph

@@ -1,4 +1,5 @@
 use super::*;
+use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::FabricSpec;
 use crate::fabric::topology::Topology;
 use crate::oblivious::{Dependencies, Network};
@@ -50,6 +51,24 @@ fn roots_that_do_not_reach_all_hosts_are_none() {
     let network = routed(mesh, RoutingEngine::UpDown);
     assert_eq!(network.survey().connected(), 10 * 9);
     assert_eq!(Dependencies::of(&network).cycle(), None);
+}
+
+/// Three leaves in a row, with a switch above every two neighbours: from the first to the last one has to go up twice.
+#[test]
+fn a_row_of_trees_is_no_fat_tree() {
+    let end = |switch, port| SwitchPort::new(SwitchId::new(switch), PortId::new(port));
+    let nics = [end(0, 0), end(1, 0), end(2, 0)];
+    let links = [(0, 1, 3, 0), (3, 1, 1, 1), (1, 2, 4, 0), (4, 1, 2, 1)];
+    let links = links.map(|(a, p, b, q)| [end(a, p), end(b, q)]);
+    let row = Topology::graph(5, &nics, &links).unwrap();
+    let graph = routed(row, RoutingEngine::MinHop).graph;
+    let error = RoutingEngine::FatTree.route(&graph).unwrap_err();
+    assert!(
+        error
+            .problem
+            .contains("no way from s2 leads up and then down to s0"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! or equally near with a smaller number. From one of several roots there may be no way down to a host that is below another one:
 //! then only the first root stays, from which there is a way down to every switch.
 
-use super::hops::{Balance, FAR, Hops, ejection, leaves};
+use super::hops::{Balance, FAR, Hops, ejection, leaves, parts};
 use crate::oblivious::graph::{EdgeId, Graph, HostId, NetworkError, NodeId};
 use crate::oblivious::tables::Tables;
 
@@ -105,21 +105,6 @@ fn ranks(graph: &Graph, roots: &[NodeId]) -> Vec<u32> {
         }
     }
     ranks
-}
-
-/// By switch, the smallest switch that is connected to it.
-fn parts(graph: &Graph) -> Vec<NodeId> {
-    let mut parts = vec![None; graph.nodes().len()];
-    let mut part = Hops::default();
-    for node in graph.switches() {
-        if parts[node.index()].is_none() {
-            part.find(graph, [node], |_| true);
-            part.order
-                .iter()
-                .for_each(|other| parts[other.index()] = Some(node));
-        }
-    }
-    parts.into_iter().map(Option::unwrap_or_default).collect()
 }
 
 /// The first of the switches whose farthest switch is nearest.
