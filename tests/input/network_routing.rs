@@ -31,6 +31,30 @@ fn our_fat_trees_are_as_balanced_as_those_of_opensm() {
     }
 }
 
+/// The numbers of docs/routing-engines.md: routes on a cable between switches, and VLs.
+#[test]
+fn a_torus_is_routed_as_the_pages_say() {
+    let Some(given) = set("torus-4x4x4-dor") else {
+        return;
+    };
+    let by = |engine: RoutingEngine| Network {
+        graph: given.graph.clone(),
+        tables: engine.route(&given.graph).unwrap(),
+    };
+    for (network, routes, vls) in [
+        (by(RoutingEngine::MinHop), [11, 65], 6),
+        (by(RoutingEngine::Dfsssp), [15, 62], 6),
+        (by(RoutingEngine::UpDown), [1, 180], 1),
+        (given.clone(), [16, 48], 4),
+    ] {
+        let survey = network.survey();
+        assert_eq!(survey.connected(), survey.pairs);
+        let (least, most, _) = survey.between_switches(&network).unwrap();
+        assert_eq!([least, most], routes);
+        assert_eq!(Layers::of(&network).unwrap().count(), vls);
+    }
+}
+
 /// `cdg_cycle_if_one_vl`. Layers have no cycle where one VL has.
 #[test]
 fn cycles_on_one_vl_are_those_of_the_independent_walk() {
