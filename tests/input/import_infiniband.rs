@@ -1,7 +1,7 @@
 //! Fabrics described by `ibnetdiscover`, forwarding and SL-to-VL tables of `opensm`: real
 //! ones, where they are installed, against values found independently, and small broken ones.
 
-use super::subnet::{End, Host, Subnet, Switch};
+use super::subnet::two_switches;
 use crate::common::data::data;
 use crate::common::ids::{hop, port_of};
 use crate::common::resolved::{fabric, refused};
@@ -166,40 +166,7 @@ fn real_tori_on_hierarchical_switches() {
 }
 
 fn cables() -> String {
-    Subnet {
-        switches: &[
-            Switch {
-                name: "leaf",
-                lid: 6,
-            },
-            Switch {
-                name: "spine",
-                lid: 7,
-            },
-        ],
-        hosts: &[
-            Host {
-                name: "a",
-                port_guid: 0x11,
-                ports: 1,
-                lid: 1,
-                lmc: 0,
-            },
-            Host {
-                name: "b",
-                port_guid: 0x13,
-                ports: 2,
-                lid: 2,
-                lmc: 0,
-            },
-        ],
-        cables: &[
-            ([End::Switch(0, 1), End::Host(0, 1)], "4xSDR"),
-            ([End::Switch(0, 5), End::Switch(1, 4)], "4xSDR"),
-            ([End::Switch(1, 1), End::Host(1, 2)], "4xSDR"),
-        ],
-    }
-    .text()
+    two_switches(&[([5, 4], "4xSDR")], 2, 0)
 }
 
 const TABLES: &str = "Unicast lids [0-7] of switch Lid 6 guid 0x20 ('leaf'):\n\

@@ -1,7 +1,7 @@
 //! Networks for static analysis: ORCS's graphs, experiments, and dumps of subnets, and that broken ones are
 //! refused with file and line.
 
-use super::subnet::{End, Host, Subnet, Switch};
+use super::subnet::two_switches;
 use crate::common::data::data;
 use flitwise::config::{LoadedNetwork, NetworkSource, load_network, network_text};
 use flitwise::oblivious::{Graph, HostId, Lost, Network, NodeId};
@@ -137,41 +137,8 @@ fn graphs_that_are_no_network_are_refused_with_line_and_cure() {
 }
 
 fn cables() -> String {
-    let subnet = Subnet {
-        switches: &[
-            Switch {
-                name: "leaf",
-                lid: 6,
-            },
-            Switch {
-                name: "spine",
-                lid: 7,
-            },
-        ],
-        hosts: &[
-            Host {
-                name: "a",
-                port_guid: 0x11,
-                ports: 1,
-                lid: 1,
-                lmc: 0,
-            },
-            Host {
-                name: "b",
-                port_guid: 0x13,
-                ports: 2,
-                lid: 8,
-                lmc: 1,
-            },
-        ],
-        cables: &[
-            ([End::Switch(0, 1), End::Host(0, 1)], "4xSDR"),
-            ([End::Switch(0, 4), End::Switch(1, 5)], "4xQDR"),
-            ([End::Switch(0, 5), End::Switch(1, 4)], "4xQDR"),
-            ([End::Switch(1, 1), End::Host(1, 2)], "4xSDR"),
-        ],
-    };
-    format!("# Topology file\nvendid=0x0\n{}", subnet.text())
+    let cables = two_switches(&[([4, 5], "4xQDR"), ([5, 4], "4xQDR")], 8, 1);
+    format!("# Topology file\nvendid=0x0\n{cables}")
 }
 
 const TABLES: &str = "Unicast lids [0-9] of switch Lid 6 guid 0x20 ('leaf'):\n\
@@ -395,20 +362,7 @@ fn surveys_of_real_tables_are_what_others_found() {
         assert_eq!(min, number("min_isl_paths"), "{line}");
         assert_eq!(max, number("max_isl_paths"), "{line}");
         assert_eq!(used as u64, number("isl_used"), "{line}");
-        // As another program read the tables back, which leaves out the last LID if it is a multiple of 64.
-        let again = load("dump_fts.txt.gz");
-        let counts = std::fs::read_to_string(set.join("check.json")).unwrap();
-        let whole = counts.contains("\"lids_missing_in_dump_fts\": 0");
-        assert_eq!(again.notes.is_empty(), whole, "{line}");
-        let edges = |loaded: &LoadedNetwork, host, node| {
-            let tables = &loaded.network.tables;
-            tables.next(graph, node, tables.column(host, 0))
-        };
-        let mut agrees = true;
-        for (node, host) in every(graph) {
-            let (one, two) = (edges(&loaded, host, node), edges(&again, host, node));
-            agrees &= one == two || (two.is_none() && !whole);
-        }
+        let agrees = agrees(&loaded, &load("dump_fts.txt.gz"), &set);
         assert_eq!(agrees, text("dump_fts_agrees") == "True", "{line}");
         assert_eq!(
             service_levels(&set, network),
@@ -418,6 +372,22 @@ fn surveys_of_real_tables_are_what_others_found() {
         sets += 1;
     }
     assert!(sets >= 4, "only {sets} sets of dumps");
+}
+
+/// Whether the tables are as another program read them back, which leaves out the last LID if it is a multiple of 64.
+fn agrees(one: &LoadedNetwork, again: &LoadedNetwork, set: &Path) -> bool {
+    let counts = std::fs::read_to_string(set.join("check.json")).unwrap();
+    let whole = counts.contains("\"lids_missing_in_dump_fts\": 0");
+    assert_eq!(again.notes.is_empty(), whole, "{}", set.display());
+    let graph = &one.network.graph;
+    let edge = |loaded: &LoadedNetwork, host, node| {
+        let tables = &loaded.network.tables;
+        tables.next(graph, node, tables.column(host, 0))
+    };
+    every(graph).all(|(node, host)| {
+        let (first, second) = (edge(one, host, node), edge(again, host, node));
+        first == second || (second.is_none() && !whole)
+    })
 }
 
 /// The ordered pairs of hosts by the service level that the subnet administrator gave their paths, as CHECK.tsv has them, in

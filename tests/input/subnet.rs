@@ -32,6 +32,40 @@ pub struct Subnet<'a> {
     pub cables: &'a [([End; 2], &'static str)],
 }
 
+/// A switch `leaf` with host `a` and a switch `spine` with host `b`, by these cables between ports of both switches; `b` has
+/// this LID and LMC.
+pub fn two_switches(cables: &[([u8; 2], &'static str)], lid: u16, lmc: u8) -> String {
+    let between = cables
+        .iter()
+        .map(|&([a, b], speed)| ([End::Switch(0, a), End::Switch(1, b)], speed));
+    let hosts = [
+        ([End::Switch(0, 1), End::Host(0, 1)], "4xSDR"),
+        ([End::Switch(1, 1), End::Host(1, 2)], "4xSDR"),
+    ];
+    let host = |name, port_guid, ports, lid, lmc| Host {
+        name,
+        port_guid,
+        ports,
+        lid,
+        lmc,
+    };
+    Subnet {
+        switches: &[
+            Switch {
+                name: "leaf",
+                lid: 6,
+            },
+            Switch {
+                name: "spine",
+                lid: 7,
+            },
+        ],
+        hosts: &[host("a", 0x11, 1, 1, 0), host("b", 0x13, 2, lid, lmc)],
+        cables: &between.chain(hosts).collect::<Vec<_>>(),
+    }
+    .text()
+}
+
 impl Subnet<'_> {
     /// The switches in their order, then the adapters from the last to the first.
     pub fn text(&self) -> String {

@@ -89,6 +89,16 @@ pub(super) fn load(args: &CongestionArgs) -> Result<Vec<Candidate>, CliError> {
     Ok(candidates)
 }
 
+fn no_routes(source: &NetworkSource) -> String {
+    let cure = match source {
+        NetworkSource::Discovery => {
+            "name its forwarding tables with --tables, or route it with --routing"
+        }
+        _ => "write destinations into the comments of its edges, or route it with --routing",
+    };
+    format!("the network has no routes; {cure}")
+}
+
 /// The network with one routing.
 fn candidate(
     args: &CongestionArgs,
@@ -105,17 +115,7 @@ fn candidate(
     let graph = left.as_ref().map_or(&before.graph, |left| &left.graph);
     let tables = match (routing, &left) {
         (Routing::Engine(engine), _) => engine.route(graph),
-        (Routing::Given, _) if !loaded.routed => {
-            let cure = match loaded.source {
-                NetworkSource::Discovery => {
-                    "name its forwarding tables with --tables, or route it with --routing"
-                }
-                _ => {
-                    "write destinations into the comments of its edges, or route it with --routing"
-                }
-            };
-            return Err(bad(format!("the network has no routes; {cure}")));
-        }
+        (Routing::Given, _) if !loaded.routed => return Err(bad(no_routes(&loaded.source))),
         (Routing::Given, Some(left)) => left.tables_before(before),
         (Routing::Given, None) => Ok(before.tables.clone()),
     };

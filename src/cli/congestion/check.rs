@@ -6,7 +6,7 @@ use crate::cli::{CliError, threads};
 use flitwise::config::load_fabric;
 use flitwise::oblivious::{Settings, Spread};
 use flitwise::results::write_table;
-use flitwise::run::{Check, CheckError, Lengths, Prediction, static_check};
+use flitwise::run::{Check, CheckError, Completion, Lengths, Prediction, static_check};
 use std::fmt::Write;
 
 /// Predicts and simulates the first runs.
@@ -61,65 +61,25 @@ pub(super) fn write(out: &mut String, check: &Check) {
         check.lengths.message_bytes,
         100.0 * check.payload_efficiency
     );
-    let header = [
-        "prediction",
-        "predicted",
-        "simulated",
-        "mean error",
-        "mean absolute",
-        "median",
-        "largest",
-        "correlation",
-    ];
-    let row = |name: &str, p: &Prediction| {
-        let percent = |value: f64| format!("{:.2} %", 100.0 * value);
-        vec![
-            name.to_owned(),
-            percent(p.predicted),
-            percent(p.simulated),
-            percent(p.errors.mean),
-            percent(p.errors.mean_absolute),
-            percent(p.errors.median_absolute),
-            percent(p.errors.largest_absolute),
-            p.correlation.map_or("-".into(), |c| format!("{c:.3}")),
-        ]
-    };
     let table = [
-        header.map(String::from).to_vec(),
-        row("1/congestion", &check.by_congestion),
-        row("max-min fair share", &check.by_fair_share),
+        Prediction::HEADER.map(String::from).to_vec(),
+        check.by_congestion.row("1/congestion", "-"),
+        check.by_fair_share.row("max-min fair share", "-"),
     ];
     let _ = write_table(out, &table);
     if check.runs > 1 {
-        let of = |spread: &Spread| {
-            let percent = |value: f64| format!("{:+.2} %", 100.0 * value);
-            let half = spread
-                .half_width
-                .map_or(String::new(), |half| format!(" ± {:.2}", 100.0 * half));
-            format!(
-                "{}{half} ({} to {})",
-                percent(spread.mean),
-                percent(spread.least),
-                percent(spread.most)
-            )
-        };
         let _ = writeln!(
             out,
             "\nerror of the mean, run by run: 1/congestion {}, max-min fair share {}",
-            of(&check.over_runs.by_congestion),
-            of(&check.over_runs.by_fair_share)
+            over_runs(&check.over_runs.by_congestion),
+            over_runs(&check.over_runs.by_fair_share)
         );
     }
-    let simulated: f64 = check
-        .levels
-        .iter()
-        .map(|level| level.completion.simulated_ps as f64)
-        .sum();
-    let predicted: f64 = check
-        .levels
-        .iter()
-        .map(|level| level.completion.by_congestion_ps as f64)
-        .sum();
+    let sum = |of: fn(&Completion) -> u64| -> f64 {
+        let levels = check.levels.iter();
+        levels.map(|level| of(&level.completion) as f64).sum()
+    };
+    let [simulated, predicted] = [sum(|c| c.simulated_ps), sum(|c| c.by_congestion_ps)];
     if predicted > 0.0 {
         let _ = writeln!(
             out,
@@ -128,4 +88,17 @@ pub(super) fn write(out: &mut String, check: &Check) {
             simulated / predicted
         );
     }
+}
+
+/// Mean with its interval, and extremes.
+fn over_runs(spread: &Spread) -> String {
+    let percent = |value: f64| format!("{:+.2} %", 100.0 * value);
+    let half = spread.half_width.unwrap_or_default();
+    format!(
+        "{} ± {:.2} ({} to {})",
+        percent(spread.mean),
+        100.0 * half,
+        percent(spread.least),
+        percent(spread.most)
+    )
 }

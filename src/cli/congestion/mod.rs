@@ -13,8 +13,8 @@ use candidates::Candidate;
 use clap::{Args, ValueEnum};
 use flitwise::config::experiment::SeriesFormat;
 use flitwise::oblivious::{
-    Analysis, Failure, HotCable, Outcome, Request, RoutingEngine, Settings, Spreads, WorstCase,
-    check_format,
+    Analysis, Failure, HotCable, Network, Outcome, Request, RoutingEngine, Settings, Spreads,
+    WorstCase, check_format,
 };
 use flitwise::run::Check;
 use flitwise::units::Bytes;
@@ -231,37 +231,7 @@ fn analyse(
         .settings(args, candidate, request.clone(), counted, stopped)?;
     let fits = settings.check(&network.graph);
     fits.map_err(|problem| candidate.bad(problem))?;
-    let mut analysis = Analysis::default();
-    let mut runs = match args.until_ci {
-        Some(_) => request.runs.max(FIRST_BATCH),
-        None => request.runs,
-    };
-    let threads = threads(args.threads);
-    let spreads = loop {
-        analysis.extend(network, &settings, runs, threads, &|| !stopped());
-        let Some(spreads) = analysis.spreads() else {
-            return Err(CliError::Interrupted(
-                "stopped before the first run ended".into(),
-            ));
-        };
-        let Some(wanted) = args.until_ci else {
-            break spreads;
-        };
-        let wide = spreads
-            .bandwidth
-            .relative_half_width()
-            .is_some_and(|width| width > wanted);
-        if !wide || stopped() {
-            break spreads;
-        }
-        if runs >= Request::MOST_RUNS {
-            tell(format_args!(
-                "note: the interval is still wider than asked for after {runs} runs, the most there can be"
-            ));
-            break spreads;
-        }
-        runs = (runs * 2).min(Request::MOST_RUNS);
-    };
+    let (analysis, spreads) = runs(args, network, &settings, request.runs, stopped)?;
     let listed = match args.out {
         Some(_) => args.cables.max(files::CABLES_WITH_FLOWS),
         None => args.cables,
@@ -282,4 +252,40 @@ fn analyse(
         worst,
         check,
     })
+}
+
+/// As many runs as are asked for, or as the interval needs.
+fn runs(
+    args: &CongestionArgs,
+    network: &Network,
+    settings: &Settings,
+    asked: u64,
+    stopped: &(dyn Fn() -> bool + Sync),
+) -> Result<(Analysis, Spreads), CliError> {
+    let mut analysis = Analysis::default();
+    let mut runs = match args.until_ci {
+        Some(_) => asked.max(FIRST_BATCH),
+        None => asked,
+    };
+    let threads = threads(args.threads);
+    loop {
+        analysis.extend(network, settings, runs, threads, &|| !stopped());
+        let Some(spreads) = analysis.spreads() else {
+            return Err(CliError::Interrupted(
+                "stopped before the first run ended".into(),
+            ));
+        };
+        let width = spreads.bandwidth.relative_half_width();
+        let wide = (args.until_ci).is_some_and(|wanted| width.is_some_and(|width| width > wanted));
+        if !wide || stopped() {
+            return Ok((analysis, spreads));
+        }
+        if runs >= Request::MOST_RUNS {
+            tell(format_args!(
+                "note: the interval is still wider than asked for after {runs} runs, the most there can be"
+            ));
+            return Ok((analysis, spreads));
+        }
+        runs = (runs * 2).min(Request::MOST_RUNS);
+    }
 }

@@ -266,37 +266,12 @@ fn words(check: &CheckSummary) -> String {
 }
 
 fn predictions(name: String, check: &CheckSummary) -> Table {
-    let row = |name: &str, p: &Prediction| {
-        let percent = |value: f64| format!("{:.2} %", 100.0 * value);
-        let values = [
-            p.predicted,
-            p.simulated,
-            p.errors.mean,
-            p.errors.mean_absolute,
-            p.errors.median_absolute,
-            p.errors.largest_absolute,
-        ];
-        let mut cells = vec![name.to_owned()];
-        cells.extend(values.map(percent));
-        cells.push(p.correlation.map_or(NONE.into(), |c| format!("{c:.3}")));
-        cells
-    };
-    let head = [
-        "prediction",
-        "predicted",
-        "simulated",
-        "mean error",
-        "mean absolute",
-        "median",
-        "largest",
-        "correlation",
-    ];
     Table {
         caption: format!("Bandwidth of connections, predicted and simulated: {name}"),
-        head: texts(&head),
+        head: texts(&Prediction::HEADER),
         rows: vec![
-            row("1/congestion", &check.by_congestion),
-            row("max-min fair share", &check.by_fair_share),
+            check.by_congestion.row("1/congestion", NONE),
+            check.by_fair_share.row("max-min fair share", NONE),
         ],
     }
 }

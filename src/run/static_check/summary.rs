@@ -31,6 +31,37 @@ pub struct Errors {
 }
 
 impl Prediction {
+    /// What the cells of a row are.
+    pub const HEADER: [&'static str; 8] = [
+        "prediction",
+        "predicted",
+        "simulated",
+        "mean error",
+        "mean absolute",
+        "median",
+        "largest",
+        "correlation",
+    ];
+
+    /// A row about it; `none` stands for a correlation that there is not.
+    #[must_use]
+    pub fn row(&self, name: &str, none: &str) -> Vec<String> {
+        let percent = |value: f64| format!("{:.2} %", 100.0 * value);
+        let values = [
+            self.predicted,
+            self.simulated,
+            self.errors.mean,
+            self.errors.mean_absolute,
+            self.errors.median_absolute,
+            self.errors.largest_absolute,
+        ];
+        let mut cells = vec![name.to_owned()];
+        cells.extend(values.map(percent));
+        let correlation = self.correlation.map(|c| format!("{c:.3}"));
+        cells.push(correlation.unwrap_or_else(|| none.to_owned()));
+        cells
+    }
+
     /// Of predicted, above 0, and simulated bandwidths.
     pub(super) fn of(pairs: impl Iterator<Item = [f64; 2]>) -> Self {
         let pairs: Vec<[f64; 2]> = pairs.collect();
