@@ -9,7 +9,7 @@ use serde::Deserialize;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The keys as written: those of the options of `flitwise congestion`.
+/// The keys as written, named after the options of `flitwise congestion`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawRequest {

@@ -1,5 +1,5 @@
 //! Figures of analyses: how a figure spreads over runs, and how congestions spread over connections. Histograms are
-//! drawn as outlines, so that those of several analyses can be compared in one figure (ORCS, Figures 3 and 4).
+//! drawn as outlines, so that one figure can compare several analyses (ORCS, Figures 3 and 4).
 
 use super::analysis::Analysis;
 use super::outcome::Outcome;

@@ -6,10 +6,10 @@ pub enum DelayPaths {
     /// None.
     #[default]
     None,
-    /// Those of the report: a message waits for all messages of earlier levels that its sender or receiver took part
+    /// The paths of the report: a message waits for all messages of earlier levels that its sender or receiver took part
     /// in. Of two patterns the first is examined.
     All,
-    /// Those of the program: the first message that a rank sends in a level waits for the first one that it got in the
+    /// The paths of the program: the first message that a rank sends in a level waits for the first one that it got in the
     /// level before, and for nothing else. Messages between ranks below this number are examined.
     AsOrcs(u32),
 }

@@ -12,61 +12,45 @@ use std::path::Path;
 /// Names of the tables.
 pub const TABLES: [&str; 3] = ["runs", "cables", "flows"];
 
-const fn column(name: &'static str, kind: ColumnKind) -> Column<'static> {
-    Column {
-        name,
-        kind,
-        optional: false,
-    }
-}
-
-const fn optional(name: &'static str, kind: ColumnKind) -> Column<'static> {
-    Column {
-        name,
-        kind,
-        optional: true,
-    }
-}
-
 const RUNS: [Column<'static>; 10] = [
-    column("network", ColumnKind::Text),
-    column("run", ColumnKind::Integer),
-    column("bandwidth", ColumnKind::Real),
-    optional("fair_bandwidth", ColumnKind::Real),
-    optional("slowest_fair_bandwidth", ColumnKind::Real),
-    column("sum_max_congestion", ColumnKind::Integer),
-    column("sum_max_host_links", ColumnKind::Integer),
-    optional("delay", ColumnKind::Integer),
-    column("connections", ColumnKind::Integer),
-    column("lost", ColumnKind::Integer),
+    Column::full("network", ColumnKind::Text),
+    Column::full("run", ColumnKind::Integer),
+    Column::full("bandwidth", ColumnKind::Real),
+    Column::optional("fair_bandwidth", ColumnKind::Real),
+    Column::optional("slowest_fair_bandwidth", ColumnKind::Real),
+    Column::full("sum_max_congestion", ColumnKind::Integer),
+    Column::full("sum_max_host_links", ColumnKind::Integer),
+    Column::optional("delay", ColumnKind::Integer),
+    Column::full("connections", ColumnKind::Integer),
+    Column::full("lost", ColumnKind::Integer),
 ];
 
 /// A direction of a cable, and the first level of its largest load: where `cables` and `flows` begin.
 const CABLE: [Column<'static>; 7] = [
-    column("network", ColumnKind::Text),
-    column("from", ColumnKind::Text),
-    column("from_port", ColumnKind::Integer),
-    column("to", ColumnKind::Text),
-    column("to_port", ColumnKind::Integer),
-    optional("run", ColumnKind::Integer),
-    optional("level", ColumnKind::Integer),
+    Column::full("network", ColumnKind::Text),
+    Column::full("from", ColumnKind::Text),
+    Column::full("from_port", ColumnKind::Integer),
+    Column::full("to", ColumnKind::Text),
+    Column::full("to_port", ColumnKind::Integer),
+    Column::optional("run", ColumnKind::Integer),
+    Column::optional("level", ColumnKind::Integer),
 ];
 
 /// What `cables` adds. Hosts and switches are numbered from 0, each in the order of the network; an end is one of both.
 const CABLE_LOADS: [Column<'static>; 7] = [
-    column("mean", ColumnKind::Real),
-    column("most", ColumnKind::Integer),
-    column("routes", ColumnKind::Integer),
-    optional("from_host", ColumnKind::Integer),
-    optional("from_switch", ColumnKind::Integer),
-    optional("to_host", ColumnKind::Integer),
-    optional("to_switch", ColumnKind::Integer),
+    Column::full("mean", ColumnKind::Real),
+    Column::full("most", ColumnKind::Integer),
+    Column::full("routes", ColumnKind::Integer),
+    Column::optional("from_host", ColumnKind::Integer),
+    Column::optional("from_switch", ColumnKind::Integer),
+    Column::optional("to_host", ColumnKind::Integer),
+    Column::optional("to_switch", ColumnKind::Integer),
 ];
 
 /// What `flows` adds.
 const FLOWS: [Column<'static>; 2] = [
-    column("source", ColumnKind::Text),
-    column("destination", ColumnKind::Text),
+    Column::full("source", ColumnKind::Text),
+    Column::full("destination", ColumnKind::Text),
 ];
 
 /// Whether this build can write tables of the format.
@@ -96,19 +80,8 @@ pub fn write_tables(
     write(dir, "cables", &columns, format, outcomes, cables)?;
     let columns = [&CABLE[..], &FLOWS].concat();
     write(dir, "flows", &columns, format, outcomes, flows)?;
-    let stale = match format {
-        SeriesFormat::Csv => "parquet",
-        SeriesFormat::Parquet => "csv",
-        SeriesFormat::Both => return Ok(()),
-    };
     for name in TABLES {
-        let path = dir.join(format!("{name}.{stale}"));
-        match std::fs::remove_file(&path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                return Err(e).with_context(|| format!("cannot remove `{}`", path.display()));
-            }
-            _ => {}
-        }
+        data_table::remove_stale(dir, name, Some(format))?;
     }
     Ok(())
 }

@@ -83,30 +83,22 @@ pub(crate) fn distributions<'a>(plan: &Plan, run: &'a Simulation) -> Vec<Distrib
     all.filter(|one| one.latency.count() > 0).collect()
 }
 
-const fn column(name: &'static str, kind: ColumnKind) -> Column<'static> {
-    Column {
-        name,
-        kind,
-        optional: false,
-    }
-}
-
 const LATENCIES: [Column<'static>; 5] = [
-    column("of", ColumnKind::Text),
-    column("kind", ColumnKind::Text),
-    column("from_ns", ColumnKind::Real),
-    column("to_ns", ColumnKind::Real),
-    column("count", ColumnKind::Integer),
+    Column::full("of", ColumnKind::Text),
+    Column::full("kind", ColumnKind::Text),
+    Column::full("from_ns", ColumnKind::Real),
+    Column::full("to_ns", ColumnKind::Real),
+    Column::full("count", ColumnKind::Integer),
 ];
 
 const MATRIX: [Column<'static>; 7] = [
-    column("job", ColumnKind::Text),
-    column("from_rank", ColumnKind::Integer),
-    column("from_last_rank", ColumnKind::Integer),
-    column("to_rank", ColumnKind::Integer),
-    column("to_last_rank", ColumnKind::Integer),
-    column("messages", ColumnKind::Integer),
-    column("bytes", ColumnKind::Integer),
+    Column::full("job", ColumnKind::Text),
+    Column::full("from_rank", ColumnKind::Integer),
+    Column::full("from_last_rank", ColumnKind::Integer),
+    Column::full("to_rank", ColumnKind::Integer),
+    Column::full("to_last_rank", ColumnKind::Integer),
+    Column::full("messages", ColumnKind::Integer),
+    Column::full("bytes", ColumnKind::Integer),
 ];
 
 /// Writes `latencies.csv` and, with a job, `matrix.csv` into `dir` (`docs/result.md`).

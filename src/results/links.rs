@@ -134,36 +134,28 @@ pub(super) fn links_json(plan: &Plan, stats: &FabricStats, links: &[&LinkStats])
     links.iter().map(one).collect()
 }
 
-const fn column(name: &'static str, kind: ColumnKind, optional: bool) -> Column<'static> {
-    Column {
-        name,
-        kind,
-        optional,
-    }
-}
-
 /// Columns of `links.csv` (`docs/result.md`).
 const COLUMNS: [Column<'static>; 14] = [
-    column("from_nic", ColumnKind::Integer, true),
-    column("from_switch", ColumnKind::Integer, true),
-    column("from_port", ColumnKind::Integer, true),
-    column("to_nic", ColumnKind::Integer, true),
-    column("to_switch", ColumnKind::Integer, true),
-    column("to_port", ColumnKind::Integer, true),
-    column("flits", ColumnKind::Integer, false),
-    column("packets", ColumnKind::Integer, false),
-    column("utilisation", ColumnKind::Real, false),
-    column("credit_wait_ns", ColumnKind::Real, false),
-    column("queue_wait_ns", ColumnKind::Real, false),
-    column("waited_ns", ColumnKind::Real, false),
-    column("held_up_ns", ColumnKind::Real, false),
-    column("held_up_share", ColumnKind::Real, false),
+    Column::optional("from_nic", ColumnKind::Integer),
+    Column::optional("from_switch", ColumnKind::Integer),
+    Column::optional("from_port", ColumnKind::Integer),
+    Column::optional("to_nic", ColumnKind::Integer),
+    Column::optional("to_switch", ColumnKind::Integer),
+    Column::optional("to_port", ColumnKind::Integer),
+    Column::full("flits", ColumnKind::Integer),
+    Column::full("packets", ColumnKind::Integer),
+    Column::full("utilisation", ColumnKind::Real),
+    Column::full("credit_wait_ns", ColumnKind::Real),
+    Column::full("queue_wait_ns", ColumnKind::Real),
+    Column::full("waited_ns", ColumnKind::Real),
+    Column::full("held_up_ns", ColumnKind::Real),
+    Column::full("held_up_share", ColumnKind::Real),
 ];
 
 /// Two more, where the operators of the fabric have names.
 const NAMES: [Column; 2] = [
-    column("from_name", ColumnKind::Text, false),
-    column("to_name", ColumnKind::Text, false),
+    Column::full("from_name", ColumnKind::Text),
+    Column::full("to_name", ColumnKind::Text),
 ];
 
 /// Writes all links of the experiment, NICs first, into `links.csv` in `dir`, or the format that the

@@ -129,6 +129,12 @@ pub struct ForwardingTables {
 }
 
 impl Routing {
+    /// Both ends of all failed links.
+    #[must_use]
+    pub fn failed_ports(&self) -> BTreeSet<SwitchPort> {
+        self.failed.iter().flatten().copied().collect()
+    }
+
     /// True if a packet's next hop depends on how full output buffers are.
     #[must_use]
     pub(crate) fn asks_for_buffers(&self) -> bool {
@@ -155,7 +161,7 @@ impl FabricSpec {
     /// The switches behind the links of each switch that have not failed, once for each link, in the order of the ports.
     #[must_use]
     pub fn working_links(&self) -> Vec<Vec<SwitchId>> {
-        let failed: BTreeSet<SwitchPort> = self.routing.failed.iter().flatten().copied().collect();
+        let failed = self.routing.failed_ports();
         let topology = &self.topology;
         let of = |switch: SwitchId| {
             let far = |port: PortId| match topology.peer(switch, port) {

@@ -4,6 +4,7 @@
 mod parquet;
 
 use crate::config::experiment::SeriesFormat;
+use anyhow::Context;
 use flitwise_formats::sink::Sink;
 use std::fmt::Write;
 use std::path::Path;
@@ -19,6 +20,26 @@ pub(crate) struct Column<'a> {
     pub kind: ColumnKind,
     /// True if a cell may be empty.
     pub optional: bool,
+}
+
+impl Column<'static> {
+    /// A column without empty cells.
+    pub const fn full(name: &'static str, kind: ColumnKind) -> Self {
+        Self {
+            name,
+            kind,
+            optional: false,
+        }
+    }
+
+    /// A column whose cells may be empty.
+    pub const fn optional(name: &'static str, kind: ColumnKind) -> Self {
+        Self {
+            name,
+            kind,
+            optional: true,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +64,31 @@ pub(crate) trait Table: Send + Sync {
     fn row(&mut self, cells: &[Cell<'_>]) -> anyhow::Result<()>;
     /// Completes the file.
     fn finish(self: Box<Self>) -> anyhow::Result<()>;
+}
+
+/// Removes from `dir` the files of the table NAME that an earlier table left and one in `format` does not replace; all of
+/// them without a format.
+pub(crate) fn remove_stale(
+    dir: &Path,
+    name: &str,
+    format: Option<SeriesFormat>,
+) -> anyhow::Result<()> {
+    let stale: &[&str] = match format {
+        None => &["csv", "parquet"],
+        Some(SeriesFormat::Csv) => &["parquet"],
+        Some(SeriesFormat::Parquet) => &["csv"],
+        Some(SeriesFormat::Both) => &[],
+    };
+    for extension in stale {
+        let path = dir.join(format!("{name}.{extension}"));
+        match std::fs::remove_file(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                return Err(e).with_context(|| format!("cannot remove `{}`", path.display()));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Opens the table NAME in `dir` in the files that `format` asks for: `NAME.csv`, `NAME.parquet`. A build

@@ -17,7 +17,7 @@ pub use table::write_check_table;
 use crate::fabric::engine::{Deadlock, Engine, RunEnd};
 use crate::fabric::spec::{FabricSpec, SpecError, Tick};
 use crate::fabric::workload::Workload;
-use crate::oblivious::{Level, Network, Settings, Spread};
+use crate::oblivious::{HostId, Level, Network, Settings, Spread};
 use connections::connections_of;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -181,7 +181,7 @@ pub fn static_check(
     let fits = settings.check(&network.graph);
     fits.map_err(CheckError::Settings)?;
     if network.graph.host_count() != spec.topology.nics() {
-        return refuse("the network is not that of the simulated fabric");
+        return refuse("the network has other hosts than the simulated fabric");
     }
     if lengths.message_bytes == 0 || lengths.window_messages == 0 {
         return refuse("messages and windows must have a length above 0");
@@ -190,6 +190,7 @@ pub fn static_check(
         spec,
         network,
         settings,
+        pool: settings.mapping.pool(&network.graph, settings.seed),
         lengths,
         stopped,
     };
@@ -250,6 +251,8 @@ struct Simulated<'a> {
     spec: &'a FabricSpec,
     network: &'a Network,
     settings: &'a Settings,
+    /// The hosts that ranks are drawn from.
+    pool: Vec<HostId>,
     lengths: Lengths,
     stopped: &'a (dyn Fn() -> bool + Sync),
 }
@@ -287,9 +290,9 @@ impl Simulated<'_> {
     /// The levels of a run that have connections.
     fn run(&self, run: u64) -> Result<Vec<LevelCheck>, CheckError> {
         let (network, settings) = (self.network, self.settings);
-        let pool = settings.mapping.pool(&network.graph, settings.seed);
         let mut hosts = Vec::new();
-        settings.mapping.draw(&pool, settings.seed, run, &mut hosts);
+        let mapping = &settings.mapping;
+        mapping.draw(&self.pool, settings.seed, run, &mut hosts);
         let mut level = Level::default();
         let mut levels = Vec::new();
         for number in settings.levels() {

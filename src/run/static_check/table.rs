@@ -6,24 +6,16 @@ use crate::results::data_table::{self, Cell, Column, ColumnKind, Table};
 use anyhow::Context;
 use std::path::Path;
 
-const fn column(name: &'static str, kind: ColumnKind) -> Column<'static> {
-    Column {
-        name,
-        kind,
-        optional: false,
-    }
-}
-
 const COLUMNS: [Column<'static>; 9] = [
-    column("network", ColumnKind::Text),
-    column("run", ColumnKind::Integer),
-    column("level", ColumnKind::Integer),
-    column("source", ColumnKind::Text),
-    column("destination", ColumnKind::Text),
-    column("congestion", ColumnKind::Integer),
-    column("share", ColumnKind::Real),
-    column("fair_share", ColumnKind::Real),
-    column("simulated", ColumnKind::Real),
+    Column::full("network", ColumnKind::Text),
+    Column::full("run", ColumnKind::Integer),
+    Column::full("level", ColumnKind::Integer),
+    Column::full("source", ColumnKind::Text),
+    Column::full("destination", ColumnKind::Text),
+    Column::full("congestion", ColumnKind::Integer),
+    Column::full("share", ColumnKind::Real),
+    Column::full("fair_share", ColumnKind::Real),
+    Column::full("simulated", ColumnKind::Real),
 ];
 
 /// Writes `check.csv`, `check.parquet` or both into `dir`: a row for each connection, with the fields of
@@ -37,21 +29,8 @@ pub fn write_check_table(
     checks: &[(&str, &Check)],
     format: SeriesFormat,
 ) -> anyhow::Result<()> {
-    let stale = match (checks.is_empty(), format) {
-        (true, _) => &["csv", "parquet"][..],
-        (false, SeriesFormat::Csv) => &["parquet"],
-        (false, SeriesFormat::Parquet) => &["csv"],
-        (false, SeriesFormat::Both) => &[],
-    };
-    for extension in stale {
-        let path = dir.join(format!("check.{extension}"));
-        match std::fs::remove_file(&path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                return Err(e).with_context(|| format!("cannot remove `{}`", path.display()));
-            }
-            _ => {}
-        }
-    }
+    let kept = (!checks.is_empty()).then_some(format);
+    data_table::remove_stale(dir, "check", kept)?;
     if checks.is_empty() {
         return Ok(());
     }

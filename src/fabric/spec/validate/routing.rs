@@ -41,7 +41,7 @@ impl FabricSpec {
 /// No packet is sent over a failed link.
 fn avoids_failed(spec: &FabricSpec, tables: &ForwardingTables) -> Result<(), SpecError> {
     let topology = &spec.topology;
-    let failed: BTreeSet<SwitchPort> = spec.routing.failed.iter().flatten().copied().collect();
+    let failed = spec.routing.failed_ports();
     if failed.is_empty() {
         return Ok(());
     }
