@@ -103,6 +103,12 @@ pub trait Family {
         Ports::NONE
     }
 
+    /// The dimension along which the link at `port` leads; `None` for ports to NICs, and in families
+    /// without dimensions.
+    fn dimension(&self, _port: PortId) -> Option<u8> {
+        None
+    }
+
     /// Number of VL classes without which packets can deadlock.
     fn vl_classes(&self) -> u8 {
         1
