@@ -8,7 +8,7 @@ use super::raw_place::RawPlace;
 use super::raw_traffic::{RawBackground, RawMeasure};
 use super::resolve_request::RawRequest;
 use super::resolve_series::RawSeries;
-use super::resolve_vls::RawVlPolicy;
+use super::resolve_vls::{RawQueueRule, RawVlPolicy};
 use super::switch::RawVlArb;
 use crate::replay::collectives::Choices;
 use crate::replay::job::MAX_REPEAT;
@@ -58,6 +58,8 @@ pub(super) struct RawQos {
     pub sc2vl: Option<Vec<u8>>,
     pub vl_policy: Option<RawVlPolicy>,
     pub queues: Option<u8>,
+    pub escape_queues: Option<u8>,
+    pub queue_rule: Option<RawQueueRule>,
     #[serde(default)]
     pub dtable: RawDTable,
     pub vlarb: Option<RawVlArb>,

@@ -7,6 +7,7 @@ use super::raw::RawExperiment;
 use super::raw_congestion::RawControlKind;
 use super::raw_traffic::RawMeasure;
 use super::resolve_series::RawSeries;
+use super::resolve_vls;
 use super::study::{Base, Override};
 use super::tagged::fabric_kind;
 use super::texts::Texts;
@@ -16,7 +17,7 @@ use super::{
     switch,
 };
 use crate::fabric::qos::dtable_table::DTableTable;
-use crate::fabric::spec::{FabricSpec, VlPolicy};
+use crate::fabric::spec::{FabricSpec, SchemeKind, VlPolicy};
 use crate::replay::Repeat;
 use std::io::Read;
 use std::path::Path;
@@ -435,9 +436,11 @@ pub(super) fn fabric(
     }
     let header = resolve_fabric::small(parameters.header_bytes, "fabric.header")?;
     let tables = resolve_tables::sl2vl(&raw.fabric, &topology, imported, dir)?;
+    let scheme = resolve_vls::scheme(&raw.qos, tables.as_ref(), &topology)?;
     let classes = match &tables {
         Some(_) => 1,
         None if routing.forwarding.is_some() => 1,
+        None if scheme.is_some_and(|scheme| matches!(scheme.kind, SchemeKind::H2lq(_))) => 2,
         None => topology.vl_classes() * routing.paths.legs(),
     };
     let switch = &mut parameters.switch;
@@ -447,7 +450,7 @@ pub(super) fn fabric(
         switch,
         classes,
         header,
-        tables.as_ref(),
+        (tables.as_ref(), scheme),
     )?;
     if let Some(tables) = tables {
         qos.vl_policy = VlPolicy::SlToVl(tables);

@@ -11,7 +11,7 @@ use crate::fabric::qos::dtable_table::{
 };
 use crate::fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, Scheduler};
 use crate::fabric::spec::validate::MAX_LEVELS;
-use crate::fabric::spec::{Qos, ServiceLevel, SlToVl, VlPolicy};
+use crate::fabric::spec::{Qos, QueueingScheme, ServiceLevel, SlToVl, VlPolicy};
 use crate::units::Ratio;
 use flitwise_formats::quote::quoted;
 
@@ -36,18 +36,18 @@ impl Scheduling<'_> {
 }
 
 /// The QoS of the fabric, still by service channels, and its DTable, if it has one; the scheduling
-/// goes into the parameters of `switch`. `classes`: VL classes of the routing. `header`: header bytes of a packet. SL-to-VL `tables` take
-/// the place of service channels.
+/// goes into the parameters of `switch`. `classes`: VL classes of the routing. `header`: header bytes of a packet. SL-to-VL tables or a queueing
+/// scheme take the place of service channels.
 pub(super) fn qos(
     raw: &RawQos,
     fabric: &FabricDefaults,
     switch: &mut SwitchParameters,
     classes: u8,
     header: u32,
-    tables: Option<&SlToVl>,
+    by: (Option<&SlToVl>, Option<QueueingScheme>),
 ) -> Result<(Qos, Option<DTableTable>), ConfigError> {
     let defaults = defaults(raw, classes)?;
-    let qos = with_vls(raw, &defaults, fabric, classes, tables)?;
+    let qos = with_vls(raw, &defaults, fabric, classes, by)?;
     let scheduling = Scheduling {
         raw,
         defaults: &defaults,
@@ -66,7 +66,7 @@ fn with_vls(
     defaults: &QosDefaults,
     fabric: &FabricDefaults,
     classes: u8,
-    tables: Option<&SlToVl>,
+    (tables, scheme): (Option<&SlToVl>, Option<QueueingScheme>),
 ) -> Result<Qos, ConfigError> {
     let levels = raw
         .service_levels
@@ -80,11 +80,11 @@ fn with_vls(
         .or(Some(&defaults.sc2vl).filter(|list| !list.is_empty()));
     let classes = usize::from(classes);
     let limits = fabric.parameters.switch.port_vls();
-    let qos = match (resolve_vls::queues(raw, tables)?, tables) {
-        (Some(queues), _) => {
+    let qos = match (scheme, tables) {
+        (Some(scheme), _) => {
             // Each VL has an SC, of which one is for management.
             let most_vls = usize::from(limits.most).min(MAX_LEVELS - 1);
-            resolve_vls::by_destination(raw, queues, classes, most_vls, service_levels)?
+            resolve_vls::by_scheme(raw, scheme, classes, most_vls, service_levels)?
         }
         (None, None) => {
             let sc2vl = sc2vl(given, &service_levels)?;

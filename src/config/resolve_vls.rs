@@ -1,11 +1,14 @@
-//! Resolves `[qos]` for the VL policies that need no service channels in the file: DBBM, and
+//! Resolves `[qos]` for the VL policies that need no service channels in the file: queueing schemes, and
 //! SL-to-VL tables.
 
 use super::error::ConfigError;
 use super::raw::RawQos;
 use crate::fabric::spec::validate::{MANAGEMENT_SC, MAX_LEVELS};
-use crate::fabric::spec::{Qos, ServiceLevel, SlToVl, VlPolicy};
+use crate::fabric::spec::{
+    Detail, Mix, Qos, QueueingScheme, SchemeKind, ServiceLevel, SlToVl, VlPolicy,
+};
 use crate::fabric::switch::PortVls;
+use crate::fabric::topology::Topology;
 use serde::Deserialize;
 
 /// `qos.vl_policy`.
@@ -13,54 +16,144 @@ use serde::Deserialize;
 #[serde(rename_all = "kebab-case")]
 pub(super) enum RawVlPolicy {
     ServiceChannels,
+    OneQueue,
     Dbbm,
+    Voqnet,
+    Bbq,
+    Flow2sl,
+    Vftree,
+    Voqsw,
+    Obqa,
+    Iodet,
+    H2lq,
+    Sf2lq,
 }
 
-/// Queues of DBBM where the file names no number.
-const DEFAULT_QUEUES: u8 = 4;
-
-/// Queues per VL class, with DBBM.
-pub(super) fn queues(raw: &RawQos, tables: Option<&SlToVl>) -> Result<Option<u8>, ConfigError> {
-    let problem = match (raw.vl_policy, raw.queues, tables) {
-        (Some(RawVlPolicy::Dbbm), _, Some(_)) => {
-            "SL-to-VL tables (fabric.sl2vl) decide the VLs; remove one of the two"
-        }
-        (Some(RawVlPolicy::Dbbm), queues, None) => {
-            return Ok(Some(queues.unwrap_or(DEFAULT_QUEUES)));
-        }
-        (_, Some(_), _) => "belongs to DBBM; add vl_policy = \"dbbm\" or remove it",
-        (_, None, _) => return Ok(None),
-    };
-    let key = match raw.vl_policy {
-        Some(RawVlPolicy::Dbbm) => "qos.vl_policy",
-        _ => "qos.queues",
-    };
-    Err(ConfigError::new(key, problem))
+/// `qos.queue_rule`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawQueueRule {
+    Sum,
+    Difference,
+    Hierarchical,
+    Plain,
 }
 
-/// Service levels of DBBM: each has `queues` SCs in each of `classes` VL classes, all of them on
-/// VLs of their own, of which there are at most `most_vls`.
-pub(super) fn by_destination(
+impl RawVlPolicy {
+    /// The scheme that it names, by `rule` if that belongs to it.
+    fn kind(self, rule: Option<RawQueueRule>) -> Option<SchemeKind> {
+        Some(match (self, rule) {
+            (Self::Flow2sl, None | Some(RawQueueRule::Sum)) => SchemeKind::Flow2sl(Mix::Sum),
+            (Self::Flow2sl, Some(RawQueueRule::Difference)) => SchemeKind::Flow2sl(Mix::Difference),
+            (Self::H2lq, None | Some(RawQueueRule::Hierarchical)) => {
+                SchemeKind::H2lq(Detail::Hierarchical)
+            }
+            (Self::H2lq, Some(RawQueueRule::Plain)) => SchemeKind::H2lq(Detail::Plain),
+            (_, Some(_)) | (Self::ServiceChannels, None) => return None,
+            (Self::OneQueue, None) => SchemeKind::OneQueue,
+            (Self::Dbbm, None) => SchemeKind::Dbbm,
+            (Self::Voqnet, None) => SchemeKind::Voqnet,
+            (Self::Bbq, None) => SchemeKind::Bbq,
+            (Self::Vftree, None) => SchemeKind::Vftree,
+            (Self::Voqsw, None) => SchemeKind::Voqsw,
+            (Self::Obqa, None) => SchemeKind::Obqa,
+            (Self::Iodet, None) => SchemeKind::Iodet,
+            (Self::Sf2lq, None) => SchemeKind::Sf2lq,
+        })
+    }
+}
+
+/// Queues of a scheme, and of its escape network, where the file names no number.
+fn usual_queues(kind: SchemeKind, topology: &Topology) -> (u32, u8) {
+    match kind {
+        SchemeKind::OneQueue => (1, 0),
+        SchemeKind::Dbbm
+        | SchemeKind::Bbq
+        | SchemeKind::Flow2sl(_)
+        | SchemeKind::Vftree
+        | SchemeKind::Obqa => (4, 0),
+        SchemeKind::Voqnet => (topology.nics(), 0),
+        SchemeKind::Voqsw => (topology.used_ports(), 0),
+        SchemeKind::Iodet => (topology.dimensions() + 1, 0),
+        SchemeKind::H2lq(_) => (6, 2),
+        SchemeKind::Sf2lq => (4, 4),
+    }
+}
+
+/// The queueing scheme of a file, if it names one. SL-to-VL `tables` leave no room for it.
+pub(super) fn scheme(
     raw: &RawQos,
-    queues: u8,
+    tables: Option<&SlToVl>,
+    topology: &Topology,
+) -> Result<Option<QueueingScheme>, ConfigError> {
+    let error = |key: &str, problem: String| Err(ConfigError::new(key, problem));
+    let policy = raw.vl_policy.unwrap_or(RawVlPolicy::ServiceChannels);
+    if policy == RawVlPolicy::ServiceChannels {
+        let given = [
+            ("qos.queues", raw.queues.is_some()),
+            ("qos.escape_queues", raw.escape_queues.is_some()),
+            ("qos.queue_rule", raw.queue_rule.is_some()),
+        ];
+        let given = given.iter().find(|(_, given)| *given);
+        return given.map_or(Ok(None), |(key, _)| {
+            let problem =
+                "belongs to a queueing scheme; name one, as in vl_policy = \"dbbm\", or remove it";
+            error(key, problem.to_owned())
+        });
+    }
+    if tables.is_some() {
+        let problem = "SL-to-VL tables (fabric.sl2vl) decide the VLs; remove one of the two";
+        return error("qos.vl_policy", problem.to_owned());
+    }
+    let Some(kind) = policy.kind(raw.queue_rule) else {
+        let problem = "no rule of this scheme; \"flow2sl\" has \"sum\" and \"difference\", \"h2lq\" has \
+                       \"hierarchical\" and \"plain\", other schemes have none";
+        return error("qos.queue_rule", problem.to_owned());
+    };
+    let (queues, escape_queues) = usual_queues(kind, topology);
+    let Ok(queues) = raw.queues.map_or_else(|| u8::try_from(queues), Ok) else {
+        let problem = format!(
+            "{} needs {queues} queues on this topology; there are at most {MAX_LEVELS}: take a \
+             scheme with fewer, such as dbbm",
+            kind.name()
+        );
+        return error("qos.vl_policy", problem);
+    };
+    Ok(Some(QueueingScheme {
+        kind,
+        queues,
+        escape_queues: raw.escape_queues.unwrap_or(escape_queues),
+    }))
+}
+
+/// Service levels of a queueing scheme: each has an SC for each queue of `classes` VL classes, all of
+/// them on VLs of their own, of which there are at most `most_vls`.
+pub(super) fn by_scheme(
+    raw: &RawQos,
+    scheme: QueueingScheme,
     classes: usize,
     most_vls: usize,
     mut service_levels: Vec<ServiceLevel>,
 ) -> Result<Qos, ConfigError> {
     no_channels(
         raw,
-        "DBBM (qos.vl_policy) gives every service level its SCs and VLs; remove one of the two",
+        "a queueing scheme (qos.vl_policy) gives every service level its SCs and VLs; remove one \
+         of the two",
     )?;
-    if queues == 0 {
+    if scheme.queues == 0 {
         let problem = "is 0; a packet needs at least 1";
         return Err(ConfigError::new("qos.queues", problem));
     }
-    let scs = classes * usize::from(queues);
+    let scs = scheme.total(classes as u8);
     let vls = scs * service_levels.len();
     if vls > most_vls {
-        let levels = service_levels.len();
+        let (levels, queues) = (service_levels.len(), scheme.queues);
+        let escape = match scheme.escape_queues {
+            0 => String::new(),
+            escape => format!(" ({escape} in the escape network)"),
+        };
         let problem = format!(
-            "{levels} service levels with {classes} VL classes of {queues} queues take {vls} VLs; there are \
+            "{levels} service levels with {classes} VL classes of {queues} queues{escape} take {vls} VLs; there are \
              at most {most_vls}"
         );
         return Err(ConfigError::new("qos.queues", problem));
@@ -78,7 +171,7 @@ pub(super) fn by_destination(
         vls: vls as u8,
         service_levels,
         sc2vl,
-        vl_policy: VlPolicy::Dbbm { queues },
+        vl_policy: VlPolicy::Queueing(scheme),
     })
 }
 

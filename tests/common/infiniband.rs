@@ -9,7 +9,9 @@ use flitwise::fabric::spec::congestion::{
 use flitwise::fabric::spec::hierarchical::{
     self, CentralQueues, Hierarchical, Pool, Scheduler, VirtualAllocation,
 };
-use flitwise::fabric::spec::voq::{Acks, Buffers, Hca, InputQueues, LinkRates, StaticPool, VlArb};
+use flitwise::fabric::spec::voq::{
+    Acks, Allocator, Buffers, Hca, InputQueues, LinkRates, PortStandard, StaticPool, VlArb,
+};
 use flitwise::fabric::spec::{
     CongestionControl, FabricSpec, ForwardingTables, LinkLatency, Notification, Qos, Routing,
     ServiceLevel, SlToVl, Stages, Switch, Tick, Units, VlPolicy, Voq,
@@ -73,6 +75,8 @@ pub fn voq_fabric(topology: Topology) -> FabricSpec {
                 exceptions: BTreeMap::new(),
             },
             crossbar_speedup: 1,
+            port_standard: PortStandard::InfiniBand,
+            allocator: Allocator::default(),
             input_queues: InputQueues::VirtualOutput,
             vlarb: VlArb::RoundRobin,
             hca: Hca {

@@ -4,6 +4,7 @@
 //! that a failing case shrinks to a small one.
 
 use super::random_infiniband;
+use super::random_queueing::{choose_up_ports, raw_scheme};
 use super::random_tables::{RawTables, tables};
 use super::random_topology;
 use super::random_topology::topology;
@@ -16,8 +17,9 @@ use flitwise::fabric::spec::hierarchical::{
 };
 use flitwise::fabric::spec::validate::MAX_CLASS_TURNS;
 use flitwise::fabric::spec::{
-    CongestionControl, FabricSpec, Hierarchical, LinkLatency, Notification, Paths, Qos, RingTie,
-    Routing, ServiceLevel, Stages, Switch, TrunkSelection, Units, UpPorts, VlPolicy,
+    CongestionControl, FabricSpec, Hierarchical, LinkLatency, Notification, Paths, Qos,
+    QueueingScheme, RingTie, Routing, SchemeKind, ServiceLevel, Stages, Switch, TrunkSelection,
+    Units, UpPorts, VlPolicy,
 };
 use flitwise::fabric::topology::{Peer, Topology};
 use flitwise::units::TickLength;
@@ -157,8 +159,8 @@ fn service_levels(
         vls: vl_of_sc.iter().flatten().max().unwrap() + 1,
         service_levels: levels,
         sc2vl: vl_of_sc,
-        vl_policy: queues.map_or(VlPolicy::ServiceChannels, |queues| VlPolicy::Dbbm {
-            queues,
+        vl_policy: queues.map_or(VlPolicy::ServiceChannels, |queues| {
+            VlPolicy::Queueing(QueueingScheme::new(SchemeKind::Dbbm, queues))
         }),
     }
 }
@@ -284,7 +286,7 @@ pub fn choosing_tree(kind: Kind) -> impl Strategy<Value = FabricSpec> {
     let control = proptest::option::of(random_infiniband::congestion(MAX_LEVELS));
     let tables = Just(RawTables::NONE);
     fabric_with(kind, control, random_topology::tree(), tables).prop_map(|mut spec| {
-        spec.routing.up_ports = UpPorts::LeastQueued;
+        choose_up_ports(&mut spec);
         spec
     })
 }
@@ -328,6 +330,7 @@ prop_compose! {
         raw_scheduler in (0u8..3, vec((any::<u8>(), 0u32..=8), 5..=12)),
         control in control,
         (blind, queues) in (any::<bool>(), prop_oneof![3 => Just(None), 1 => (1u8..=5).prop_map(Some)]),
+        scheme in raw_scheme(),
     ) -> FabricSpec {
         // A central buffer taken literally couples the directions of a mesh.
         let per_vl = per_vl && (kind == Kind::Any || topology.switches() == 1);
@@ -390,6 +393,9 @@ prop_compose! {
             }
             Box::new(control)
         });
+        if let Some(scheme) = scheme.filter(|_| tables.is_none()) {
+            scheme.put(&mut spec, 32);
+        }
         let largest: Vec<u32> = (0..spec.qos.vls).map(|vl| spec.max_credits_on_vl(vl)).collect();
         let scheduler = scheduler(&raw_scheduler, &spec);
         let switch = hierarchical_of(&mut spec);

@@ -2,6 +2,7 @@
 
 use super::infiniband::{ratio, static_pool, voq_fabric, voq_of};
 use super::random::{Kind, paths};
+use super::random_queueing::raw_scheme;
 use super::random_tables::RawTables;
 use super::random_topology;
 use super::script::{Cue, Script, message};
@@ -11,10 +12,12 @@ use flitwise::fabric::spec::congestion::{
     CctControl, CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marker, Marking,
     PortCongestion, PortVlMarker, SlCongestion, SlScope, SourceControl, TimerRestart, TimerScope,
 };
-use flitwise::fabric::spec::voq::{Acks, Buffers, InputQueues, LinkRates, VlArb, VlWeight};
+use flitwise::fabric::spec::voq::{
+    Acks, AllocationRule, Allocator, Buffers, InputQueues, LinkRates, VlArb, VlWeight,
+};
 use flitwise::fabric::spec::{
-    CongestionControl, FabricSpec, Hop, LinkLatency, Notification, Paths, RingTie, ServiceLevel,
-    SlToVl, TrunkSelection, UpPorts, VlPolicy,
+    CongestionControl, FabricSpec, Hop, LinkLatency, Notification, Paths, QueueingScheme, RingTie,
+    SchemeKind, ServiceLevel, SlToVl, TrunkSelection, UpPorts, VlPolicy,
 };
 use flitwise::fabric::topology::{Peer, Topology};
 use flitwise::units::Ratio;
@@ -223,7 +226,7 @@ fn levels(spec: &mut FabricSpec, mtus: &[u32], pairs: u8, queues: Option<u8>) {
     spec.qos.sc2vl = sc2vl(&vl_of_sc);
     spec.qos.service_levels = levels;
     if let Some(queues) = queues {
-        spec.qos.vl_policy = VlPolicy::Dbbm { queues };
+        spec.qos.vl_policy = VlPolicy::Queueing(QueueingScheme::new(SchemeKind::Dbbm, queues));
     }
 }
 
@@ -243,7 +246,7 @@ prop_compose! {
             Just(TrunkSelection::LeastQueued),
         ],
         up_ports in prop_oneof![Just(UpPorts::Destination), Just(UpPorts::LeastQueued)],
-        paths in paths(),
+        (paths, scheme) in (paths(), raw_scheme()),
     ) -> FabricSpec {
         let mut spec = voq_fabric(topology);
         let t = &mut voq_of(&mut spec).stages;
@@ -257,6 +260,9 @@ prop_compose! {
         spec.routing.paths = paths;
         spec.routing.ring_tie = if parity { RingTie::SourceParity } else { RingTie::Positive };
         levels(&mut spec, &mtus, pairs, queues);
+        if let Some(scheme) = scheme {
+            scheme.put(&mut spec, 15);
+        }
         spec
     }
 }
@@ -281,6 +287,16 @@ fn exceptions(topology: &Topology, rates: &[Ratio]) -> BTreeMap<SwitchPort, Rati
         }
     }
     found
+}
+
+/// One iteration of iSLIP, or something else.
+fn allocator() -> impl Strategy<Value = Allocator> {
+    let rule = prop_oneof![
+        Just(AllocationRule::Islip),
+        Just(AllocationRule::RoundRobin)
+    ];
+    let other = (rule, 1u32..=3).prop_map(|(rule, iterations)| Allocator { rule, iterations });
+    prop_oneof![1 => Just(Allocator::default()), 1 => other]
 }
 
 /// A random sound `voq` fabric.
@@ -309,7 +325,7 @@ fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value =
         let sizes = (0u32..8, 0u32..8, 0u32..6, 0u32..6);
         let queues = prop_oneof![Just(InputQueues::VirtualOutput), Just(InputQueues::Fifo)];
         (
-            (Just(spec), queues),
+            (Just(spec), queues, allocator()),
             (fineness(), rate(), rate(), vec(rate(), 0..4)),
             (option::of(rate()), option::of(rate()), acks),
             (arbiter(vls), arbiter(vls), 1u32..4),
@@ -318,7 +334,15 @@ fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value =
             option::of(congestion(sls)),
         )
             .prop_map(
-                move |((mut spec, queues), links, hca, arbiters, tables, sizes, congestion)| {
+                move |(
+                    (mut spec, queues, allocator),
+                    links,
+                    hca,
+                    arbiters,
+                    tables,
+                    sizes,
+                    congestion,
+                )| {
                     let (fineness, host, switch, differing) = links;
                     let fine = |rate: Ratio| rate.checked_mul(fineness).unwrap();
                     let differing: Vec<_> = differing.into_iter().map(fine).collect();
@@ -330,6 +354,7 @@ fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value =
                     let nics = spec.topology.nics();
                     let voq = voq_of(&mut spec);
                     (voq.links, voq.input_queues) = (rates, queues);
+                    voq.allocator = allocator;
                     let (send, sink, acks) = hca;
                     (voq.hca.send_rate, voq.hca.sink_rate) = (send.map(fine), sink.map(fine));
                     voq.hca.acks = acks;
@@ -358,8 +383,8 @@ fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value =
                         output: least + c,
                         nic_queue: least + d,
                     };
-                    // DBBM has queues of every VL class, which tables do not follow.
-                    let by_queue = by_class && matches!(spec.qos.vl_policy, VlPolicy::Dbbm { .. });
+                    // Queueing schemes have queues of every VL class, which tables do not follow.
+                    let by_queue = by_class && spec.qos.vl_policy.queueing().is_some();
                     if spec.routing.paths == Paths::Minimal && !by_queue {
                         let tables = RawTables::only_forwarding(forwarding);
                         tables.put_forwarding(Kind::Sound, &spec.topology, &mut spec.routing);

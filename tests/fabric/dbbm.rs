@@ -8,9 +8,13 @@ use flitwise::fabric::analysis::channels::ChannelGraph;
 use flitwise::fabric::analysis::path::path;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::fabric::engine::Engine;
-use flitwise::fabric::spec::{FabricSpec, VlPolicy};
+use flitwise::fabric::spec::{FabricSpec, QueueingScheme, SchemeKind, VlPolicy};
 
 const PRESETS: [&str; 2] = ["opa-gen1", "ib-qdr"];
+
+fn dbbm(queues: u8) -> VlPolicy {
+    VlPolicy::Queueing(QueueingScheme::new(SchemeKind::Dbbm, queues))
+}
 
 /// The fabric of a preset with these settings.
 fn fabric(preset: &str, topology: &str, qos: &[&str]) -> Result<FabricSpec, String> {
@@ -47,7 +51,7 @@ fn cycle(spec: &FabricSpec) -> bool {
 fn the_queue_is_the_destination_modulo_queues() {
     for preset in PRESETS {
         let spec = with_queues(preset, "kind=\"k-ary-n-tree\",k=4,n=2", 3);
-        assert_eq!(spec.qos.vl_policy, VlPolicy::Dbbm { queues: 3 });
+        assert_eq!(spec.qos.vl_policy, dbbm(3));
         assert_eq!(spec.qos.vls, 3);
         assert_eq!(vls(&spec, 0, 5, 0), [2, 2, 2, 2]);
         assert_eq!(vls(&spec, 9, 15, 0), [0, 0, 0, 0]);
@@ -57,7 +61,7 @@ fn the_queue_is_the_destination_modulo_queues() {
         let levels = "service_levels=[{name=\"a\",mtu=\"1KiB\"},{name=\"b\",mtu=\"1KiB\"}]";
         let tree = "kind=\"k-ary-n-tree\",k=4,n=2";
         let spec = fabric(preset, tree, &[levels, "vl_policy=dbbm"]).unwrap();
-        assert_eq!(spec.qos.vl_policy, VlPolicy::Dbbm { queues: 4 });
+        assert_eq!(spec.qos.vl_policy, dbbm(4));
         assert_eq!((vls(&spec, 0, 6, 0)[0], vls(&spec, 0, 6, 1)[0]), (2, 6));
     }
 }

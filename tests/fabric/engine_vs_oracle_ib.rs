@@ -5,12 +5,13 @@
 use crate::common::infiniband::{control, marker_of, ratio, static_pool, voq_fabric, voq_of};
 use crate::common::random::config;
 use crate::common::random_infiniband::{fabric, script, traffic, tree_fabric};
+use crate::common::random_queueing::choose_up_ports;
 use crate::common::script::{Cue, Script, message};
 use crate::compare::{as_stats, expected_sample, link_end, turns_of};
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::series::{Sample, Sampling};
 use flitwise::fabric::spec::congestion::CctEntry;
-use flitwise::fabric::spec::{FabricSpec, Tick, UpPorts};
+use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::stats::{FabricStats, LinkEnd};
 use flitwise::fabric::topology::Topology;
 use flitwise::units::Ratio;
@@ -172,7 +173,7 @@ proptest! {
     #[test]
     fn packets_that_choose_their_up_ports_agree(spec in tree_fabric(), traffic in traffic()) {
         let mut spec = spec;
-        spec.routing.up_ports = UpPorts::LeastQueued;
+        choose_up_ports(&mut spec);
         compare(&spec, &script(&spec, &traffic), None)?;
     }
 

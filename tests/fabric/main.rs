@@ -28,6 +28,7 @@ mod oracle_ib_testbed;
 mod oracle_random;
 mod oracle_scripts;
 mod probe;
+mod queueing;
 mod static_congestion;
 mod static_routing;
 mod synthetic;

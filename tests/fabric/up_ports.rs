@@ -4,13 +4,14 @@
 use crate::common::ids::pair;
 use crate::common::random::config;
 use crate::common::random_infiniband;
+use crate::common::random_queueing::choose_up_ports;
 use crate::common::script::{Cue, Script, accepted_load, message};
 use flitwise::config::load_fabric;
 use flitwise::fabric::analysis::channels::ChannelGraph;
 use flitwise::fabric::analysis::path::path;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
-use flitwise::fabric::spec::{FabricSpec, Hop, Paths, UpPorts};
+use flitwise::fabric::spec::{Channel, FabricSpec, Hop, Paths, UpPorts};
 use flitwise::fabric::topology::{Peer, Ports, Topology};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,7 +117,7 @@ struct AllRoutes {
 struct OnTheWay {
     switch: SwitchId,
     in_port: PortId,
-    vl: u8,
+    channel: Channel,
     class: u8,
     from_switch: bool,
     share: f64,
@@ -135,11 +136,11 @@ impl AllRoutes {
                     switch,
                     port: in_port,
                 } = spec.topology.attachment(src);
-                let vl = spec.channel_at_nic(src, dst, sl).unwrap().vl;
+                let channel = spec.channel_at_nic(src, dst, sl).unwrap();
                 let packet = OnTheWay {
                     switch,
                     in_port,
-                    vl,
+                    channel,
                     class: 0,
                     from_switch: false,
                     share: 1.0 / sls as f64,
@@ -159,20 +160,21 @@ impl AllRoutes {
                 in_port: at.in_port,
                 out_port,
             };
-            let (channel, class) = spec.channel_behind(hop, sl, dst, at.class).unwrap();
+            let before = (at.channel, at.class);
+            let (channel, class) = spec.channel_behind(hop, sl, dst, before).unwrap();
             let Peer::Switch { switch, port } = spec.topology.peer(at.switch, out_port) else {
                 continue;
             };
             let link = SwitchPort::new(at.switch, out_port);
             *self.links.entry(link).or_default() += share;
             if at.from_switch {
-                let here = (at.switch, at.in_port, at.vl);
+                let here = (at.switch, at.in_port, at.channel.vl);
                 self.edges.insert([here, (switch, port, channel.vl)]);
             }
             let next = OnTheWay {
                 switch,
                 in_port: port,
-                vl: channel.vl,
+                channel,
                 class,
                 from_switch: true,
                 share,
@@ -190,7 +192,7 @@ proptest! {
     fn the_analysis_sees_all_candidates(mut spec in random_infiniband::tree_fabric()) {
         // Paths with two legs: see `tests/fabric/fabric_analysis.rs`.
         prop_assume!(spec.routing.paths == Paths::Minimal);
-        spec.routing.up_ports = UpPorts::LeastQueued;
+        choose_up_ports(&mut spec);
         let routes = RouteAnalysis::new(&spec, &spec).unwrap();
         let all = AllRoutes::of(&spec);
         prop_assert_eq!(routes.connected(), routes.pairs);

@@ -5,7 +5,7 @@ use flitwise::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Credit
 use flitwise::fabric::analysis::routes::{RouteAnalysis, RoutingLoop};
 use flitwise::fabric::analysis::{QUICK_STEPS, TooLarge, steps};
 use flitwise::fabric::ids::{NicId, NicPair, PortId, SwitchId};
-use flitwise::fabric::spec::FabricSpec;
+use flitwise::fabric::spec::{FabricSpec, SchemeKind};
 use flitwise::fabric::switch::Waits;
 use flitwise::fabric::switch::hierarchical::CentralQueues;
 use flitwise::units::human_count;
@@ -127,6 +127,11 @@ impl<'a> Verdict<'a> {
     /// A VL serves both VL classes.
     fn classes_meet(&self) -> bool {
         let qos = &self.spec.qos;
+        let scheme = self.spec.queueing_scheme();
+        if scheme.is_some_and(|scheme| scheme.kind != SchemeKind::Dbbm) {
+            // Every queue of every class has a VL of its own.
+            return false;
+        }
         let mut classes = [0u8; 32];
         for sl in 0..qos.service_levels.len() {
             for class in 0..self.spec.classes() {

@@ -18,6 +18,7 @@ use super::resolve_qos::Scheduling;
 use crate::fabric::parameters::{Parameters, SwitchParameters};
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::switch::Switch;
+use crate::fabric::switch::voq::PortStandard;
 use crate::fabric::topology::Topology;
 use serde::Deserialize;
 use serde::de::Deserializer;
@@ -28,6 +29,8 @@ use serde_json::{Value, json};
 pub(super) enum RawKind {
     Hierarchical(RawHierarchical),
     Voq(RawVoq),
+    /// The keys of `voq` switches, with other defaults.
+    InputQueued(RawVoq),
 }
 
 /// `tagged` has turned the `kind` into the name of a variant.
@@ -36,6 +39,7 @@ pub(super) enum RawKind {
 enum Tagged {
     Hierarchical(HierarchicalKeys),
     Voq(VoqKeys),
+    InputQueued(VoqKeys),
 }
 
 impl<'de> Deserialize<'de> for RawFabric {
@@ -43,7 +47,19 @@ impl<'de> Deserialize<'de> for RawFabric {
         Ok(match Tagged::deserialize(deserializer)? {
             Tagged::Hierarchical(all) => all.into(),
             Tagged::Voq(all) => all.into(),
+            Tagged::InputQueued(all) => Self::from(all).input_queued(),
         })
+    }
+}
+
+impl RawFabric {
+    /// The same keys of an input-queued switch.
+    fn input_queued(self) -> Self {
+        let kind = match self.kind {
+            RawKind::Voq(raw) => RawKind::InputQueued(raw),
+            other => other,
+        };
+        Self { kind, ..self }
     }
 }
 
@@ -70,19 +86,21 @@ pub(super) enum FabricPreset {
     IbEdr,
     IbHdr,
     IbNdr,
+    Sauron,
 }
 
 /// The kind of switch of a `[fabric]` that names none: the preset's, or the hierarchical one.
 pub(super) fn default_kind(preset: Option<&str>) -> &'static str {
     match preset {
         Some(preset) if preset.starts_with("ib-") => "voq",
+        Some("sauron") => "input-queued",
         _ => "hierarchical",
     }
 }
 
 /// The QoS preset of fabrics of a kind where neither the file nor its tables imply one.
 pub(super) fn qos_preset(kind: &str) -> Option<&'static str> {
-    (kind == "voq").then_some("ib")
+    matches!(kind, "voq" | "input-queued").then_some("ib")
 }
 
 /// Every fabric default that a preset decides.
@@ -113,6 +131,7 @@ pub(super) fn defaults(raw: &RawFabric) -> Result<FabricDefaults, ConfigError> {
     let preset = raw.preset.unwrap_or(match raw.kind {
         RawKind::Hierarchical(_) => FabricPreset::OpaGen1,
         RawKind::Voq(_) => FabricPreset::IbQdr648,
+        RawKind::InputQueued(_) => FabricPreset::Sauron,
     });
     let (rr, rr_vl, vlarb) = (RawScheduler::Rr, RawScheduler::RrVl, RawScheduler::IbVlarb);
     let single = FabricDefaults::single;
@@ -126,6 +145,7 @@ pub(super) fn defaults(raw: &RawFabric) -> Result<FabricDefaults, ConfigError> {
         FabricPreset::IbEdr => single(Parameters::ib_edr(), 36, vlarb),
         FabricPreset::IbHdr => single(Parameters::ib_hdr(), 40, vlarb),
         FabricPreset::IbNdr => single(Parameters::ib_ndr(), 64, vlarb),
+        FabricPreset::Sauron => single(Parameters::sauron(), 8, vlarb),
         FabricPreset::IbQdr648 => FabricDefaults {
             topology: voq::clos_of_648(),
             ..single(Parameters::ib_qdr_648(), 1, vlarb)
@@ -135,16 +155,19 @@ pub(super) fn defaults(raw: &RawFabric) -> Result<FabricDefaults, ConfigError> {
             ..single(Parameters::ib_ddr_testbed(), 1, vlarb)
         },
     };
-    let fits = matches!(
-        (&raw.kind, &defaults.parameters.switch),
-        (RawKind::Hierarchical(_), SwitchParameters::Hierarchical(_))
-            | (RawKind::Voq(_), SwitchParameters::Voq(_))
-    );
+    let fits = match (&raw.kind, &defaults.parameters.switch) {
+        (RawKind::Hierarchical(_), SwitchParameters::Hierarchical(_)) => true,
+        (RawKind::Voq(_), SwitchParameters::Voq(p)) => p.port_standard == PortStandard::InfiniBand,
+        (RawKind::InputQueued(_), SwitchParameters::Voq(p)) => {
+            p.port_standard == PortStandard::None
+        }
+        _ => false,
+    };
     if !fits {
         return Err(ConfigError::new(
             "fabric.kind",
-            "the preset has switches of the other kind; \"opa-gen1\", \"opa-400\" and \"opasim\" are \
-             \"hierarchical\", those that begin with \"ib-\" are \"voq\"",
+            "the preset has switches of another kind; \"opa-gen1\", \"opa-400\" and \"opasim\" are \
+             \"hierarchical\", those that begin with \"ib-\" are \"voq\", \"sauron\" is \"input-queued\"",
         ));
     }
     Ok(defaults)
@@ -158,7 +181,9 @@ pub(super) fn resolve(
 ) -> Result<(), ConfigError> {
     match (raw, p) {
         (RawKind::Hierarchical(raw), SwitchParameters::Hierarchical(p)) => raw.resolve(p),
-        (RawKind::Voq(raw), SwitchParameters::Voq(p)) => raw.resolve(p, topology)?,
+        (RawKind::Voq(raw) | RawKind::InputQueued(raw), SwitchParameters::Voq(p)) => {
+            raw.resolve(p, topology)?;
+        }
         // `defaults` has checked that the preset has the kind of switch that the file names.
         _ => {}
     }
@@ -173,7 +198,9 @@ pub(super) fn speeds_of_dump(
     imported: &Imported,
 ) -> Result<(), ConfigError> {
     match (&raw.kind, p) {
-        (RawKind::Voq(raw), SwitchParameters::Voq(p)) => raw.speeds_of_dump(p, imported),
+        (RawKind::Voq(raw) | RawKind::InputQueued(raw), SwitchParameters::Voq(p)) => {
+            raw.speeds_of_dump(p, imported)
+        }
         _ => Ok(()),
     }
 }
@@ -187,7 +214,7 @@ pub(super) fn usual_scheduler(
     Ok(match raw.kind {
         RawKind::Hierarchical(_) => of_preset.unwrap_or(usual),
         // QoS presets have schedulers of hierarchical switches.
-        RawKind::Voq(_) => usual,
+        RawKind::Voq(_) | RawKind::InputQueued(_) => usual,
     })
 }
 
@@ -196,7 +223,9 @@ pub(super) fn ignored(
     raw: &RawFabric,
 ) -> Result<Option<(&'static str, &'static str)>, ConfigError> {
     Ok(match (&raw.kind, defaults(raw)?.parameters.switch) {
-        (RawKind::Voq(raw), SwitchParameters::Voq(p)) => raw.ignored(&p),
+        (RawKind::Voq(raw) | RawKind::InputQueued(raw), SwitchParameters::Voq(p)) => {
+            raw.ignored(&p)
+        }
         _ => None,
     })
 }

@@ -11,8 +11,8 @@ use crate::config::resolve_qos::Scheduling;
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::parameters::{AdapterRate, VoqParameters};
 use crate::fabric::spec::LinkSpeed;
-use crate::fabric::switch::voq::InputQueues;
 use crate::fabric::switch::voq::{Acks, VlArb, VlWeight};
+use crate::fabric::switch::voq::{AllocationRule, InputQueues};
 use crate::fabric::topology::Peer;
 use crate::fabric::topology::Topology;
 use crate::units::{BufferPart, Bytes, Picoseconds, Rate, Ratio};
@@ -57,6 +57,8 @@ with_common_keys! {
         link_speeds: Vec<RawLinkSpeed>,
         tick: Picoseconds,
         crossbar_speedup: u32,
+        allocator: AllocationRule,
+        allocator_iterations: u32,
         input_queues: InputQueues,
         input_buffer_vls: Vec<BufferPart>,
         nic_sink_vls: Vec<BufferPart>,
@@ -149,6 +151,8 @@ impl RawVoq {
             link_speeds,
             tick,
             crossbar_speedup,
+            allocator,
+            allocator_iterations,
             input_queues,
             input_buffer_vls,
             nic_sink_vls,
@@ -164,6 +168,8 @@ impl RawVoq {
         }
         p.tick = tick.or(p.tick);
         replace(&mut p.crossbar_speedup, *crossbar_speedup);
+        replace(&mut p.allocator.rule, *allocator);
+        replace(&mut p.allocator.iterations, *allocator_iterations);
         replace(&mut p.input_queues, *input_queues);
         p.input_vls = input_buffer_vls.clone().or(p.input_vls.take());
         p.sink_vls = nic_sink_vls.clone().or(p.sink_vls.take());

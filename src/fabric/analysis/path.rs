@@ -3,7 +3,7 @@
 
 use super::Routes;
 use crate::fabric::ids::{NicId, NicPair, PortId, SwitchId, SwitchPort};
-use crate::fabric::spec::{FabricSpec, Hop, Tick};
+use crate::fabric::spec::{Channel, FabricSpec, Hop, Tick};
 use crate::fabric::switch::{Passage, ZeroLoad};
 use crate::fabric::topology::{Peer, Ports};
 use thiserror::Error;
@@ -93,7 +93,7 @@ pub fn path_via(
 ) -> Result<Path, NoRoute> {
     let NicPair { src, dst } = pair;
     let injection = spec.channel_at_nic(src, dst, sl).ok_or(NoRoute::NoVl)?;
-    let mut walk = Walk::new(spec, routes, pair, sl, payload);
+    let mut walk = Walk::new(spec, routes, pair, (sl, injection), payload);
     let mut at = spec.topology.attachment(src);
     let mut steps: Vec<Step> = Vec::new();
     let mut leg_begins = 0;
@@ -138,11 +138,19 @@ struct Walk<'a, R> {
     sl: usize,
     /// When it arrives at the present switch.
     packet: Box<dyn ZeroLoad + 'a>,
+    /// The channel on which it came, and its VL class.
+    channel: Channel,
     class: u8,
 }
 
 impl<'a, R: Routes> Walk<'a, R> {
-    fn new(spec: &'a FabricSpec, routes: &'a R, pair: NicPair, sl: usize, payload: u32) -> Self {
+    fn new(
+        spec: &'a FabricSpec,
+        routes: &'a R,
+        pair: NicPair,
+        (sl, channel): (usize, Channel),
+        payload: u32,
+    ) -> Self {
         let NicPair { src, dst } = pair;
         Self {
             spec,
@@ -151,6 +159,7 @@ impl<'a, R: Routes> Walk<'a, R> {
             target: dst,
             sl,
             packet: spec.switch.kind().at_zero_load(spec, src, payload),
+            channel,
             class: 0,
         }
     }
@@ -170,9 +179,9 @@ impl<'a, R: Routes> Walk<'a, R> {
             in_port: port_in,
             out_port: port_out,
         };
-        let behind = spec.channel_behind(hop, self.sl, dst, self.class);
+        let behind = spec.channel_behind(hop, self.sl, dst, (self.channel, self.class));
         let (channel, class) = behind.ok_or(NoRoute::NoVl)?;
-        self.class = class;
+        (self.channel, self.class) = (channel, class);
         let latency = match spec.topology.peer(switch, port_out) {
             Peer::Switch { .. } => spec.link_latency.switch,
             _ => spec.link_latency.host,

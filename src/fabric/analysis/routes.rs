@@ -383,7 +383,7 @@ impl<'a> Walk<'a> {
             self.pass_on(switch, own > 0, dst, vls);
             let hop = self.hop[at];
             if let Some(tables) = &mut self.tables {
-                tables.pass(switch, hop.ports);
+                tables.pass(switch, dst, hop.ports);
             }
         }
     }
@@ -455,6 +455,13 @@ impl<'a> Walk<'a> {
 
     /// VLs of packets for `dst`, a bit each, where VLs do not change.
     fn vls_for(&self, dst: NicId) -> u32 {
+        if self.spec.queueing_by_more().is_some() {
+            // The source counts, too.
+            let used = self.spec.qos.vls_used();
+            return (0..)
+                .zip(used)
+                .fold(0, |vls, (vl, used)| vls | u32::from(used) << (vl & 31));
+        }
         let levels = 0..self.spec.qos.service_levels.len();
         let channels = levels.filter_map(|sl| self.spec.channel(sl, 0, dst));
         channels.fold(0, |vls, channel| vls | 1 << (channel.vl & 31))

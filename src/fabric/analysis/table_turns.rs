@@ -1,9 +1,9 @@
-//! The turns from VL to VL at every switch of a fabric in which SL-to-VL tables decide the VLs.
-//! [`routes`](super::routes) walks the routes and calls this for each switch.
+//! The turns from VL to VL at every switch of a fabric in which SL-to-VL tables or a queueing scheme
+//! decide the VLs. [`routes`](super::routes) walks the routes and calls this for each switch.
 
 use super::turns::VlPair;
-use crate::fabric::ids::{PortId, SwitchId};
-use crate::fabric::spec::{FabricSpec, Hop, SlToVl};
+use crate::fabric::ids::{NicId, PortId, SwitchId};
+use crate::fabric::spec::{Channel, FabricSpec, Hop, QueueingScheme, SlToVl};
 use crate::fabric::topology::{Peer, Ports, Topology};
 use std::collections::BTreeMap;
 
@@ -31,29 +31,84 @@ impl TableTurns {
     }
 }
 
+/// What decides the VLs.
+enum Rule<'a> {
+    Tables(&'a SlToVl),
+    /// A queueing scheme on minimal paths: the VL also tells the VL class.
+    Scheme(Box<SchemeRule<'a>>),
+}
+
+/// The VLs of a queueing scheme.
+struct SchemeRule<'a> {
+    spec: &'a FabricSpec,
+    /// By SL and VL: the channel, and its VL class.
+    channels: Vec<Option<(Channel, u8)>>,
+}
+
+impl<'a> SchemeRule<'a> {
+    fn new(spec: &'a FabricSpec, scheme: &'a QueueingScheme) -> Self {
+        let levels = spec.qos.service_levels.len();
+        let mut channels = vec![None; levels * usize::from(VLS)];
+        for sl in 0..levels {
+            for position in 0..scheme.total(spec.classes()) {
+                if let Some(channel) = spec.channel_at(sl, position) {
+                    let at = sl * usize::from(VLS) + usize::from(known(Some(channel.vl)));
+                    channels[at] = Some((channel, scheme.at(position).0));
+                }
+            }
+        }
+        Self { spec, channels }
+    }
+}
+
+impl Rule<'_> {
+    /// VL of a packet of `sl` for `dst` behind `hop`, if it was on VL `before`.
+    fn behind(&self, hop: Hop, sl: usize, dst: NicId, before: usize) -> u8 {
+        known(match self {
+            Self::Tables(tables) => tables.at_switch(hop, sl as u8),
+            Self::Scheme(rule) => {
+                let known = rule.channels[sl * usize::from(VLS) + before];
+                let behind = known.and_then(|known| rule.spec.channel_behind(hop, sl, dst, known));
+                behind.map(|(channel, _)| channel.vl)
+            }
+        })
+    }
+}
+
 /// Follows the packets of all SLs, one destination after the other.
 pub(super) struct TableWalk<'a> {
     topology: &'a Topology,
-    tables: &'a SlToVl,
+    rule: Rule<'a>,
     levels: usize,
     vls: usize,
     /// In-ports of each switch by which packets for the present destination arrive, with their
     /// VLs by SL.
     arriving: Vec<Vec<(PortId, VlSets)>>,
-    /// Ports of each switch with NICs, and on which VLs these send, by SL.
+    /// Ports of each switch with NICs, and on which VLs these send, by SL. With a scheme the VLs follow from the
+    /// destination, too, and are not kept here.
     injected: Vec<Vec<(PortId, VlSets)>>,
     pub found: TableTurns,
 }
 
 impl<'a> TableWalk<'a> {
     pub fn new(spec: &'a FabricSpec) -> Option<Self> {
-        let (topology, tables) = (&spec.topology, spec.qos.vl_policy.tables()?);
+        let topology = &spec.topology;
+        let minimal = spec.routing.paths.legs() == 1;
+        let scheme = spec.queueing_by_more().filter(|_| minimal);
+        let rule = match (spec.qos.vl_policy.tables(), scheme) {
+            (Some(tables), _) => Rule::Tables(tables),
+            (None, Some(scheme)) => Rule::Scheme(Box::new(SchemeRule::new(spec, scheme))),
+            (None, None) => return None,
+        };
         let levels = spec.qos.service_levels.len();
         let injected = |switch: SwitchId| {
             let of_port = |port| match topology.peer(switch, port) {
                 Peer::Nic(nic) => {
-                    let vls = (0..levels).map(|sl| 1 << known(tables.at_hca(nic, sl as u8)));
-                    Some((port, vls.collect()))
+                    let vl = |sl| match &rule {
+                        Rule::Tables(tables) => 1 << known(tables.at_hca(nic, sl as u8)),
+                        Rule::Scheme(_) => 0,
+                    };
+                    Some((port, (0..levels).map(vl).collect()))
                 }
                 Peer::Switch { .. } | Peer::None => None,
             };
@@ -61,19 +116,20 @@ impl<'a> TableWalk<'a> {
         };
         Some(Self {
             topology,
-            tables,
             levels,
             vls: spec.qos.vls.into(),
             arriving: vec![Vec::new(); topology.switches() as usize],
             injected: topology.switch_ids().map(injected).collect(),
+            rule,
             found: TableTurns::default(),
         })
     }
 
-    /// Passes the packets for the present destination that arrive at `switch`, or start at its
+    /// Passes the packets for NIC `dst`, the present destination, that arrive at `switch`, or start at its
     /// NICs, on to `ports_out`. Must be called for the farthest switch first.
-    pub fn pass(&mut self, switch: SwitchId, ports_out: Ports) {
+    pub fn pass(&mut self, switch: SwitchId, dst: NicId, ports_out: Ports) {
         let arrived = std::mem::take(&mut self.arriving[switch.index()]);
+        self.inject(switch, dst);
         for port_out in ports_out.iter() {
             let mut leaving: VlSets = vec![0; self.levels].into();
             // A NIC sends nothing to itself.
@@ -87,18 +143,32 @@ impl<'a> TableWalk<'a> {
                 let none = || vec![0; self.vls].into();
                 let turns = self.found.turns.entry(hop).or_insert_with(none);
                 for (sl, (set, leaving)) in sets.iter().zip(&mut leaving).enumerate() {
-                    let vl = self.tables.at_switch(hop, sl as u8);
-                    let after = 1 << known(vl);
-                    *leaving |= after;
-                    for (before, turns) in turns.iter_mut().enumerate() {
-                        if set >> before & 1 == 1 {
-                            *turns |= after;
-                        }
+                    let set_before = (0..self.vls).filter(|before| set >> before & 1 == 1);
+                    for before in set_before {
+                        let after = 1 << self.rule.behind(hop, sl, dst, before);
+                        *leaving |= after;
+                        turns[before] |= after;
                     }
                 }
             }
             if let Peer::Switch { switch: next, port } = self.topology.peer(switch, port_out) {
                 self.arriving[next.index()].push((port, leaving));
+            }
+        }
+    }
+
+    /// With a scheme: puts down the VLs on which the NICs of `switch` send to `dst`.
+    fn inject(&mut self, switch: SwitchId, dst: NicId) {
+        let Rule::Scheme(rule) = &self.rule else {
+            return;
+        };
+        for (port, sets) in &mut self.injected[switch.index()] {
+            let Peer::Nic(nic) = self.topology.peer(switch, *port) else {
+                continue;
+            };
+            for (sl, set) in sets.iter_mut().enumerate() {
+                let channel = rule.spec.channel_at_nic(nic, dst, sl);
+                *set = 1 << known(channel.map(|channel| channel.vl));
             }
         }
     }

@@ -4,7 +4,7 @@ use super::routes::RouteAnalysis;
 use super::table_turns::TableTurns;
 use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::spec::validate::MAX_CLASS_TURNS;
-use crate::fabric::spec::{FabricSpec, Hop};
+use crate::fabric::spec::{FabricSpec, Hop, QueueingScheme};
 use crate::fabric::topology::{Peer, Topology};
 
 /// Number of bits of a turn.
@@ -23,7 +23,11 @@ impl TurnBits {
     pub fn new(spec: &FabricSpec) -> Self {
         let classes = spec.classes();
         let levels = 0..spec.qos.service_levels.len();
-        let queues = levels.map(|sl| spec.qos.queues(sl, classes) as u32).max();
+        let queues = match spec.queueing_by_more() {
+            // Each queue has the same turns: a path-constant scheme copies them.
+            Some(_) => None,
+            None => levels.map(|sl| spec.qos.queues(sl, classes) as u32).max(),
+        };
         Self {
             classes: classes.into(),
             queues: queues.unwrap_or(1),
@@ -90,7 +94,7 @@ pub struct Turns {
     pub(super) through: Vec<u32>,
     /// Turns of packets from NICs of the switch, by `switch * radix + out-port`.
     pub(super) injected: Vec<u32>,
-    /// The turns by VL, if SL-to-VL tables decide the VLs. The bits above say nothing then.
+    /// The turns by VL, if SL-to-VL tables or a queueing scheme decide the VLs. The bits above say nothing then.
     pub(super) by_tables: Option<TableTurns>,
 }
 
@@ -102,7 +106,8 @@ impl Turns {
         self.through[row * self.radix + port_out.index()]
     }
 
-    /// VLs before and after `hop`, also of packets from NICs, where SL-to-VL tables decide the VLs.
+    /// VLs before and after `hop`, also of packets from NICs, where SL-to-VL tables or a queueing
+    /// scheme decide the VLs.
     pub(super) fn by_tables(&self, hop: Hop) -> Option<impl Iterator<Item = VlPair> + '_> {
         Some(self.by_tables.as_ref()?.pairs(hop))
     }
@@ -118,6 +123,26 @@ impl Turns {
 pub(super) struct VlPairs<'a> {
     topology: &'a Topology,
     of_bits: [Vec<VlPair>; TURN_BITS as usize],
+}
+
+/// The pairs of a turn of service level `sl` in each queue of a path-constant scheme.
+fn copies(
+    spec: &FabricSpec,
+    scheme: &QueueingScheme,
+    sl: usize,
+    turn: Turn,
+) -> impl Iterator<Item = VlPair> {
+    let vl = move |class, queue| {
+        Some(
+            spec.channel_at(sl, scheme.position(class, queue))?
+                .vl
+                .into(),
+        )
+    };
+    (0..scheme.queues).filter_map(move |queue| {
+        let (before, after) = (vl(turn.before, queue)?, vl(turn.after, queue)?);
+        Some(VlPair { before, after })
+    })
 }
 
 impl<'a> VlPairs<'a> {
@@ -137,6 +162,10 @@ impl<'a> VlPairs<'a> {
                     continue;
                 }
                 for sl in 0..spec.qos.service_levels.len() {
+                    if let Some(scheme) = spec.queueing_by_more() {
+                        pairs.extend(copies(spec, scheme, sl, turn));
+                        continue;
+                    }
                     // Among the destinations that pick this queue is the one with its number.
                     let dst = NicId::new(turn.queue);
                     let vl = |class| Some(spec.channel(sl, class, dst)?.vl.into());

@@ -30,6 +30,7 @@ mod nic;
 mod observers;
 mod pool;
 pub mod probe;
+mod queueing;
 mod recorder;
 mod run;
 mod turns;

@@ -2,6 +2,7 @@
 //! [`spec::vls`](crate::fabric::spec::vls), for both kinds of switch.
 
 use super::ids::{InputId, OutputId};
+use super::queueing::Queues;
 use crate::fabric::ids::{NicId, PortId};
 use crate::fabric::spec::{FabricSpec, SlToVl, SpecError, VlPolicy};
 use crate::fabric::topology::VlClasses;
@@ -36,19 +37,28 @@ enum Changes {
     Legs(Legs),
     /// SL-to-VL tables, which also decide the first VL.
     Tables(PortTables),
+    /// A queueing scheme, which also decides the first VL.
+    Queues(Box<Queues>),
 }
 
 /// VL classes of paths with several legs.
 #[derive(Debug)]
-struct Legs {
+pub(super) struct Legs {
     of_leg: VlClasses,
     /// Classes of each leg.
     count: u8,
 }
 
 impl Legs {
+    pub(super) fn new(spec: &FabricSpec) -> Self {
+        Self {
+            of_leg: VlClasses::new(&spec.topology),
+            count: spec.classes_of_leg(),
+        }
+    }
+
     /// VL class behind `hop` of a packet of VL class `class`.
-    fn behind(&self, hop: Hop, class: u8) -> u8 {
+    pub(super) fn behind(&self, hop: Hop, class: u8) -> u8 {
         let (leg, class) = (class / self.count, class % self.count);
         let behind = self
             .of_leg
@@ -93,15 +103,14 @@ impl Vls {
         }
         let changes = match &spec.qos.vl_policy {
             VlPolicy::SlToVl(tables) => Changes::Tables(PortTables::new(spec, tables)?),
-            VlPolicy::ServiceChannels | VlPolicy::Dbbm { .. } => {
-                let of_leg = VlClasses::new(&spec.topology);
+            VlPolicy::Queueing(scheme) if spec.queueing_by_more().is_some() => {
+                Changes::Queues(Box::new(Queues::new(spec, scheme)))
+            }
+            VlPolicy::ServiceChannels | VlPolicy::Queueing(_) => {
                 match (classes, spec.routing.paths.legs()) {
                     (1, _) => Changes::Never,
-                    (_, 1) => Changes::Classes(of_leg),
-                    _ => Changes::Legs(Legs {
-                        of_leg,
-                        count: spec.classes_of_leg(),
-                    }),
+                    (_, 1) => Changes::Classes(VlClasses::new(&spec.topology)),
+                    _ => Changes::Legs(Legs::new(spec)),
                 }
             }
         };
@@ -117,6 +126,7 @@ impl Vls {
     pub(super) fn at_nic(&self, nic: NicId, dst: NicId, sl: u8) -> u8 {
         match &self.changes {
             Changes::Tables(tables) => tables.at_nic(nic, sl),
+            Changes::Queues(queues) => queues.at_nic(nic, dst, sl),
             Changes::Classes(_) | Changes::Legs(_) | Changes::Never => self.of_class(sl, 0, dst),
         }
     }
@@ -156,6 +166,7 @@ impl Vls {
                     class: before.class,
                 }
             }
+            Changes::Queues(queues) => queues.behind(hop(), sl, dst, before),
         }
     }
 

@@ -2,7 +2,10 @@
 //! `docs/result.md` describes it. Ids and ports are keys, lists of thousands of numbers one text each.
 
 use super::congestion::{CctEntry, PortCongestion};
-use super::{ForwardingTables, Hop, Notification, Paths, SlToVl, VlPolicy};
+use super::{
+    Detail, ForwardingTables, Hop, Mix, Notification, Paths, QueueingScheme, SchemeKind, SlToVl,
+    VlPolicy,
+};
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::topology::Link;
 use crate::units::{Ratio, TickLength};
@@ -85,22 +88,54 @@ impl Serialize for VlPolicy {
     /// own: the JSON is older than this key.
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        #[serde(tag = "kind", rename_all = "kebab-case")]
-        enum Kind {
-            Dbbm { queues: u8 },
-        }
-        #[derive(Serialize)]
         struct Keys<'a> {
             sl2vl: Option<&'a SlToVl>,
             #[serde(skip_serializing_if = "Option::is_none")]
-            vl_policy: Option<Kind>,
+            vl_policy: Option<&'a QueueingScheme>,
         }
         let (sl2vl, vl_policy) = match self {
             Self::ServiceChannels => (None, None),
             Self::SlToVl(tables) => (Some(tables), None),
-            &Self::Dbbm { queues } => (None, Some(Kind::Dbbm { queues })),
+            Self::Queueing(scheme) => (None, Some(scheme)),
         };
         Keys { sl2vl, vl_policy }.serialize(s)
+    }
+}
+
+impl Serialize for QueueingScheme {
+    /// With its rule beside its kind, where it has a choice of rules.
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(untagged)]
+        enum Rule {
+            Mix(Mix),
+            Detail(Detail),
+        }
+        #[derive(Serialize)]
+        struct Keys {
+            kind: &'static str,
+            queues: u8,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            escape_queues: Option<u8>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            queue_rule: Option<Rule>,
+        }
+        let Self {
+            kind,
+            queues,
+            escape_queues,
+        } = *self;
+        Keys {
+            kind: kind.name(),
+            queues,
+            escape_queues: self.has_escape().then_some(escape_queues),
+            queue_rule: match kind {
+                SchemeKind::Flow2sl(mix) => Some(Rule::Mix(mix)),
+                SchemeKind::H2lq(detail) => Some(Rule::Detail(detail)),
+                _ => None,
+            },
+        }
+        .serialize(s)
     }
 }
 

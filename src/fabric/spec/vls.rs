@@ -7,8 +7,9 @@
 //! for a new key; and `tests/oracles/src/vls.rs`, which implements the rule independently. It touches
 //! `src/fabric/analysis/turns.rs` only if packets change their VL for a new reason.
 
-use super::{FabricSpec, Qos, json};
+use super::{FabricSpec, Qos, QueueingScheme, SchemeKind, json};
 use crate::fabric::ids::{NicId, PortId, SwitchId};
+use crate::fabric::topology::{Peer, Shape};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -17,15 +18,9 @@ use std::collections::BTreeMap;
 pub enum VlPolicy {
     /// By service channel, as in `docs/model.md` section 7.
     ServiceChannels,
-    /// Destination-based buffer management: by service channel, and every service level has
-    /// `queues` SCs in each VL class (Nachiondo, Flich, Duato, "Buffer management strategies to
-    /// reduce HoL blocking", IEEE TPDS 2010). Of the mappings of destinations to queues it is the
-    /// modulo one, which Nachiondo, Flich, Duato, Gusat evaluate for 4 and 8 queues (Euro-Par 2005,
-    /// LNCS 3648, p. 1024; abstract).
-    Dbbm {
-        /// Queues per VL class, at least 1.
-        queues: u8,
-    },
+    /// By a queueing scheme: by service channel, and every service level has an SC for each queue of
+    /// each VL class.
+    Queueing(QueueingScheme),
     /// By InfiniBand's SL-to-VL tables.
     SlToVl(SlToVl),
 }
@@ -36,7 +31,16 @@ impl VlPolicy {
     pub fn tables(&self) -> Option<&SlToVl> {
         match self {
             Self::SlToVl(tables) => Some(tables),
-            Self::ServiceChannels | Self::Dbbm { .. } => None,
+            Self::ServiceChannels | Self::Queueing(_) => None,
+        }
+    }
+
+    /// The queueing scheme, if one decides.
+    #[must_use]
+    pub fn queueing(&self) -> Option<&QueueingScheme> {
+        match self {
+            Self::Queueing(queueing) => Some(queueing),
+            Self::ServiceChannels | Self::SlToVl(_) => None,
         }
     }
 }
@@ -138,61 +142,122 @@ impl FabricSpec {
     pub(crate) fn classes_of_leg(&self) -> u8 {
         match self.routing.forwarding {
             Some(_) => 1,
+            None if self.has_escape_behind_global() => 2,
             None => self.topology.vl_classes(),
         }
     }
 
-    /// Service channel of a packet of `sl` for NIC `dst` in VL class `class`, and its VL. `None` if
-    /// the service level has no SC, or the SC no VL. A service level with too few SCs uses the last
-    /// for several classes.
+    /// Service channel of a packet of `sl` for NIC `dst` in VL class `class`, and its VL, if the
+    /// destination decides the queue. `None` if the service level has no SC, or the SC no VL. A service
+    /// level with too few SCs uses the last for several classes.
     #[must_use]
     pub fn channel(&self, sl: usize, class: u8, dst: NicId) -> Option<Channel> {
-        let scs = &self.qos.service_levels[sl].scs;
         let queues = self.qos.queues(sl, self.classes());
-        let &sc = scs
-            .get(Qos::position(class, queues, dst))
-            .or_else(|| scs.last())?;
+        self.channel_at(sl, Qos::position(class, queues, dst))
+    }
+
+    /// The SC at a position in the list of service level `sl`, or the last one, and its VL.
+    #[must_use]
+    pub fn channel_at(&self, sl: usize, position: usize) -> Option<Channel> {
+        let scs = &self.qos.service_levels[sl].scs;
+        let &sc = scs.get(position).or_else(|| scs.last())?;
         let vl = self.qos.sc2vl.get(usize::from(sc)).copied().flatten()?;
         Some(Channel { sc, vl })
+    }
+
+    /// The queueing scheme, if one other than DBBM decides: DBBM's queue follows from the
+    /// destination alone, as where a service level has several SCs in a class.
+    #[must_use]
+    pub(crate) fn queueing_by_more(&self) -> Option<&QueueingScheme> {
+        self.queueing_scheme()
+            .filter(|queueing| queueing.kind != SchemeKind::Dbbm)
     }
 
     /// Channel on which a packet of `sl` for NIC `dst` leaves NIC `nic`; `None` if it has none.
     #[must_use]
     pub fn channel_at_nic(&self, nic: NicId, dst: NicId, sl: usize) -> Option<Channel> {
+        if let Some(queueing) = self.queueing_by_more() {
+            let switch = self.topology.attachment(nic).switch;
+            let queue = match queueing.is_local() {
+                true => self.queue_at(queueing, switch, dst, 0),
+                false => self.queue_of_pair(queueing, nic, dst),
+            };
+            return self.channel_at(sl, queueing.position(0, queue));
+        }
         match &self.qos.vl_policy {
             VlPolicy::SlToVl(tables) => of_table(sl, tables.at_hca(nic, sl as u8)),
-            VlPolicy::ServiceChannels | VlPolicy::Dbbm { .. } => self.channel(sl, 0, dst),
+            VlPolicy::ServiceChannels | VlPolicy::Queueing(_) => self.channel(sl, 0, dst),
         }
     }
 
-    /// Channel behind `hop`, and VL class there, of a packet of `sl` for NIC `dst` whose VL class
-    /// was `class`; `None` if it has no channel.
+    /// Channel behind `hop`, and VL class there, of a packet of `sl` for NIC `dst` that had the
+    /// channel `before` and whose VL class was `class`; `None` if it has no channel.
     #[must_use]
     pub fn channel_behind(
         &self,
         hop: Hop,
         sl: usize,
         dst: NicId,
-        class: u8,
+        (before, class): (Channel, u8),
     ) -> Option<(Channel, u8)> {
+        let class = self.class_behind(hop, class);
+        if let Some(queueing) = self.queueing_by_more() {
+            let queue = self.queue_behind(queueing, hop, (sl, dst), before, class)?;
+            let channel = self.channel_at(sl, queueing.position(class, queue));
+            return Some((channel?, class));
+        }
+        let channel = match &self.qos.vl_policy {
+            VlPolicy::SlToVl(tables) => of_table(sl, tables.at_switch(hop, sl as u8)),
+            VlPolicy::ServiceChannels | VlPolicy::Queueing(_) => self.channel(sl, class, dst),
+        };
+        Some((channel?, class))
+    }
+
+    /// VL class behind `hop` of a packet whose VL class was `class`.
+    fn class_behind(&self, hop: Hop, class: u8) -> u8 {
         let Hop {
             switch,
             in_port,
             out_port,
         } = hop;
-        let class = match self.classes() {
-            1 => 0,
-            _ => {
-                let of_leg = self.classes_of_leg();
-                let (leg, class) = (class / of_leg, class % of_leg);
-                leg * of_leg + self.topology.class_behind(switch, in_port, out_port, class)
-            }
+        if self.classes() == 1 {
+            return 0;
+        }
+        if self.has_escape_behind_global() {
+            return match self.topology.peer(switch, out_port) {
+                Peer::Nic(_) => class,
+                _ => u8::from(self.is_global(in_port) && !self.is_global(out_port)),
+            };
+        }
+        let of_leg = self.classes_of_leg();
+        let (leg, class) = (class / of_leg, class % of_leg);
+        leg * of_leg + self.topology.class_behind(switch, in_port, out_port, class)
+    }
+
+    /// True if `port` is a global port of a dragonfly.
+    pub(crate) fn is_global(&self, port: PortId) -> bool {
+        matches!(self.topology.shape(), Shape::Dragonfly(fly) if fly.is_global(port))
+    }
+
+    /// Queue in VL class `class` of a packet of `sl` for `dst` behind `hop`, if it had the channel `before`.
+    fn queue_behind(
+        &self,
+        queueing: &QueueingScheme,
+        hop: Hop,
+        (sl, dst): (usize, NicId),
+        before: Channel,
+        class: u8,
+    ) -> Option<u8> {
+        let next = match self.topology.peer(hop.switch, hop.out_port) {
+            Peer::Switch { switch, .. } if queueing.is_local() => Some(switch),
+            Peer::Switch { .. } | Peer::Nic(_) | Peer::None => None,
         };
-        let channel = match &self.qos.vl_policy {
-            VlPolicy::SlToVl(tables) => of_table(sl, tables.at_switch(hop, sl as u8)),
-            VlPolicy::ServiceChannels | VlPolicy::Dbbm { .. } => self.channel(sl, class, dst),
-        };
-        Some((channel?, class))
+        if let Some(next) = next {
+            return Some(self.queue_at(queueing, next, dst, class));
+        }
+        let mut scs = self.qos.service_levels[sl].scs.iter();
+        let (_, queue) = queueing.at(scs.position(|&sc| sc == before.sc)?);
+        Some(queue % queueing.queues_of(class).max(1))
     }
 }
 

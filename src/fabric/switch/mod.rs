@@ -75,7 +75,7 @@ impl SwitchParameters {
     pub fn port_vls(&self) -> PortVls {
         match self {
             Self::Hierarchical(_) => hierarchical::PORT_VLS,
-            Self::Voq(_) => voq::PORT_VLS,
+            Self::Voq(switch) => voq::port_vls(switch.port_standard),
         }
     }
 }

@@ -323,6 +323,26 @@ impl Topology {
         self.family().vl_classes()
     }
 
+    /// One more than the number of the last port that is connected at any switch.
+    #[must_use]
+    pub fn used_ports(&self) -> u32 {
+        let mut ports = self.port_ids().rev();
+        let connected = |&port: &PortId| {
+            let mut switches = self.switch_ids();
+            switches.any(|switch| self.peer(switch, port) != Peer::None)
+        };
+        ports.find(connected).map_or(0, |port| port.get() + 1)
+    }
+
+    /// Number of dimensions; 0 if the family has none.
+    #[must_use]
+    pub fn dimensions(&self) -> u32 {
+        let dimensions = self
+            .port_ids()
+            .filter_map(|port| self.family().dimension(port));
+        dimensions.max().map_or(0, |last| u32::from(last) + 1)
+    }
+
     /// Directed switch-to-switch links.
     #[must_use]
     pub fn directed_switch_links(&self) -> u64 {

@@ -26,6 +26,7 @@ mod delay_line;
 mod families;
 pub mod hierarchical;
 mod messages;
+mod queueing;
 mod report;
 mod routing;
 mod run;

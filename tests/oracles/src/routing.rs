@@ -10,12 +10,15 @@ use flitwise::random::{Purpose, Stream};
 /// What routing knows of a packet.
 #[derive(Debug, Clone, Copy)]
 pub struct Header {
+    pub src: u32,
     pub dst: u32,
     pub sl: u8,
     /// VL class within its leg, 0 or 1; only means something on rings and dragonflies.
     pub class: usize,
     /// The leg of its path decided last.
     pub leg: Leg,
+    /// VL on which it came.
+    pub vl: usize,
 }
 
 /// Where a switch sends a packet, and the state that it has from there on.
@@ -166,7 +169,8 @@ impl<'s> Router<'s> {
 
     /// VL on which a packet that came in by port `input` goes on to `next`.
     pub fn vl(&self, input: usize, header: Header, next: NextHop) -> usize {
-        vls::vl_behind(self.spec, (self.switch, input), header, next)
+        let at = (self.switch, input);
+        vls::vl_behind(self.spec, self.wiring, at, header, next)
     }
 
     /// The link of the trunk in dimension order, and the class there. `home`: switch and NIC that

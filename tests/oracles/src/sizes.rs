@@ -60,7 +60,7 @@ pub fn may_use(spec: &FabricSpec, sl: usize) -> BTreeSet<u8> {
             let all = own.chain([&tables.default]);
             all.map(|table| table[sl]).collect()
         }
-        VlPolicy::ServiceChannels | VlPolicy::Dbbm { .. } => {
+        VlPolicy::ServiceChannels | VlPolicy::Queueing(_) => {
             let scs = spec.qos.service_levels[sl].scs.iter();
             scs.filter_map(|&sc| spec.qos.sc2vl[usize::from(sc)])
                 .collect()

@@ -1,63 +1,101 @@
 //! VLs of packets (`docs/model.md` §7).
 
 use super::families::dragonfly;
+use super::queueing;
 use super::routing::{Header, Leg, NextHop};
+use super::wiring::Wiring;
 use flitwise::fabric::ids::{NicId, PortId, SwitchId};
-use flitwise::fabric::spec::{FabricSpec, Hop, Paths, SlToVl, VlPolicy};
+use flitwise::fabric::spec::{FabricSpec, Hop, Paths, SchemeKind, SlToVl, VlPolicy};
 use flitwise::fabric::topology::Shape;
 
 /// VL on which a packet of `sl` leaves NIC `src` for NIC `dst`.
 pub fn vl_at_nic(spec: &FabricSpec, src: u32, dst: u32, sl: u8) -> usize {
-    let VlPolicy::SlToVl(SlToVl { default, hcas, .. }) = &spec.qos.vl_policy else {
-        return vl_of_class(spec, sl, dst, 0, Leg::Only);
-    };
-    usize::from(hcas.get(&NicId::new(src)).unwrap_or(default)[usize::from(sl)])
+    match &spec.qos.vl_policy {
+        VlPolicy::SlToVl(SlToVl { default, hcas, .. }) => {
+            usize::from(hcas.get(&NicId::new(src)).unwrap_or(default)[usize::from(sl)])
+        }
+        VlPolicy::Queueing(scheme) => {
+            vl_at(spec, sl, queueing::at_nic(spec, scheme, (src, dst, sl)))
+        }
+        VlPolicy::ServiceChannels => vl_of_class(spec, sl, dst, (0, Leg::Only)),
+    }
 }
 
 /// VL on which a packet that came to `switch` by port `input` goes on to `next`.
 pub fn vl_behind(
     spec: &FabricSpec,
+    wiring: &Wiring,
     (switch, input): (u32, usize),
     header: Header,
     next: NextHop,
 ) -> usize {
-    let VlPolicy::SlToVl(SlToVl { default, ports, .. }) = &spec.qos.vl_policy else {
-        return vl_of_class(spec, header.sl, header.dst, next.class, next.leg);
-    };
-    let own = ports.get(&Hop {
-        switch: SwitchId::new(switch),
-        in_port: PortId::new(input as u32),
-        out_port: PortId::new(next.output as u32),
-    });
-    usize::from(own.unwrap_or(default)[usize::from(header.sl)])
+    match &spec.qos.vl_policy {
+        VlPolicy::SlToVl(SlToVl { default, ports, .. }) => {
+            let own = ports.get(&Hop {
+                switch: SwitchId::new(switch),
+                in_port: PortId::new(input as u32),
+                out_port: PortId::new(next.output as u32),
+            });
+            usize::from(own.unwrap_or(default)[usize::from(header.sl)])
+        }
+        VlPolicy::Queueing(scheme) if scheme.kind == SchemeKind::Dbbm => {
+            // Its queues may share VLs: the one before does not tell.
+            let class = class_of_legs(spec, (next.class, next.leg));
+            let queue = header.dst as usize % usize::from(scheme.queues);
+            vl_at(spec, header.sl, class * usize::from(scheme.queues) + queue)
+        }
+        VlPolicy::Queueing(scheme) => {
+            let scs = &spec.qos.service_levels[usize::from(header.sl)].scs;
+            let vl = |&sc: &u8| spec.qos.sc2vl[usize::from(sc)].map(usize::from);
+            let came_in = scs.iter().position(|sc| vl(sc) == Some(header.vl));
+            let came_in = came_in.expect("it came on a VL of its service level");
+            let class = class_of_legs(spec, (next.class, next.leg));
+            let at = (switch, input);
+            let queue = queueing::behind(spec, scheme, wiring, at, header, next, (came_in, class));
+            vl_at(spec, header.sl, queue)
+        }
+        VlPolicy::ServiceChannels => {
+            vl_of_class(spec, header.sl, header.dst, (next.class, next.leg))
+        }
+    }
 }
 
-/// VL of a packet of `sl` to NIC `dst` in VL class `class` of `leg`, by service channel.
-fn vl_of_class(spec: &FabricSpec, sl: u8, dst: u32, class: usize, leg: Leg) -> usize {
-    let scs = &spec.qos.service_levels[usize::from(sl)].scs;
-    // Classes follow the fabric's own routing; forwarding tables have none.
-    let changes = match spec.topology.shape() {
+/// VL of the SC at `position` in the list of a service level.
+fn vl_at(spec: &FabricSpec, sl: u8, position: usize) -> usize {
+    let sc = spec.qos.service_levels[usize::from(sl)].scs[position];
+    let vl = spec.qos.sc2vl[usize::from(sc)].expect("every SC of an SL has a VL");
+    usize::from(vl)
+}
+
+/// True if packets change their VL class within a leg. Classes follow the fabric's own routing; forwarding
+/// tables have none.
+fn changes_class(spec: &FabricSpec) -> bool {
+    match spec.topology.shape() {
         _ if spec.routing.forwarding.is_some() => false,
         Shape::Cube(cube) => cube.wraps(),
         Shape::Dragonfly(fly) => dragonfly::has_classes(fly),
         _ => false,
-    };
-    // One queue after the other, class after class, leg after leg.
-    let class = match leg {
+    }
+}
+
+/// VL class among those of all legs of a packet in `class` of `leg`: leg after leg.
+fn class_of_legs(spec: &FabricSpec, (class, leg): (usize, Leg)) -> usize {
+    let changes = changes_class(spec);
+    match leg {
         Leg::Second if changes => 2 + class,
         Leg::Second => 1,
         _ if changes => class,
         _ => 0,
+    }
+}
+
+/// VL of a packet of `sl` to NIC `dst` in VL class `class` of `leg`, by service channel.
+fn vl_of_class(spec: &FabricSpec, sl: u8, dst: u32, at: (usize, Leg)) -> usize {
+    let count = spec.qos.service_levels[usize::from(sl)].scs.len();
+    let by_class = changes_class(spec) || spec.routing.paths != Paths::Minimal;
+    let position = match by_class {
+        true => class_of_legs(spec, at),
+        false => dst as usize % count,
     };
-    let by_class = changes || spec.routing.paths != Paths::Minimal;
-    let sc = match spec.qos.vl_policy {
-        VlPolicy::Dbbm { queues } => {
-            let queue = dst % u32::from(queues);
-            scs[class * usize::from(queues) + queue as usize]
-        }
-        _ if by_class => scs[class],
-        _ => scs[dst as usize % scs.len()],
-    };
-    let vl = spec.qos.sc2vl[usize::from(sc)].expect("every SC of an SL has a VL");
-    usize::from(vl)
+    vl_at(spec, sl, position)
 }

@@ -11,14 +11,21 @@ use super::ports::{InPort, OutPort, Ports};
 use crate::fabric::engine::ids::{InputId, OutputId};
 use crate::fabric::engine::probe::{Obstacle, Probe};
 use crate::fabric::spec::Tick;
-use crate::fabric::spec::validate::MAX_DATA_VLS;
+use crate::fabric::spec::validate::MAX_LEVELS;
+
+/// Whether an in-port may accept while outputs still grant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shortcut {
+    Allowed,
+    Forbidden,
+}
 
 /// What an output finds when it looks at the VoQs that request it.
 struct Requests {
     /// Bit set of the VLs with an eligible VoQ.
     candidates: u32,
     /// For each candidate VL: the in-port of the first eligible VoQ at or after the pointer.
-    in_ports: [InPort; MAX_DATA_VLS as usize],
+    in_ports: [InPort; MAX_LEVELS],
     /// Some head has credits.
     any_credits: bool,
     /// First tick in which a head that lacks credits gets them, as far as known.
@@ -32,7 +39,15 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline]
     pub(super) fn grant(&mut self) {
         for i in 0..self.dirty_outputs.len() {
-            self.grant_from(self.dirty_outputs[i]);
+            self.grant_from(self.dirty_outputs[i], Shortcut::Allowed);
+        }
+        self.dirty_outputs.clear();
+    }
+
+    /// Phase 5 in an iteration but the first: pointers must not move, as a shortcut would.
+    pub(super) fn grant_again(&mut self) {
+        for i in 0..self.dirty_outputs.len() {
+            self.grant_from(self.dirty_outputs[i], Shortcut::Forbidden);
         }
         self.dirty_outputs.clear();
     }
@@ -67,7 +82,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// `output` grants to one in-port, if it is idle and some VoQ is eligible. Else it is woken
     /// when that may have changed.
     #[inline(always)]
-    fn grant_from(&mut self, output: OutputId) {
+    fn grant_from(&mut self, output: OutputId, shortcut: Shortcut) {
         let (now, at) = (self.kernel.now, output.index());
         let port = &self.outputs[at];
         let start = now + self.stages.allocation;
@@ -82,7 +97,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             return;
         }
         let waiting_vls = port.waiting_vls;
-        if waiting_vls.is_power_of_two() && self.grant_sole_request(output) {
+        let is_sole = shortcut == Shortcut::Allowed && waiting_vls.is_power_of_two();
+        if is_sole && self.grant_sole_request(output) {
             return;
         }
         let mut requests = self.requests(output, waiting_vls);
@@ -135,7 +151,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         };
         let mut requests = Requests {
             candidates: 0,
-            in_ports: [InPort::NONE; MAX_DATA_VLS as usize],
+            in_ports: [InPort::NONE; MAX_LEVELS],
             any_credits: false,
             credits_at: Tick::MAX,
             retry_at: Tick::MAX,

@@ -14,7 +14,7 @@
 //! | 2 | injection reports | `nic` |
 //! | 3 | messages | `messages` |
 //! | 4 | routing | `route`, `fifos` |
-//! | 5, 6 | grant, accept | `crossbar`, `arbiter` |
+//! | 5, 6 | grant, accept | `crossbar`, `arbiter`, `iterations` |
 //! | 7, 8 of switches | decided with the grant | `crossing` |
 //! | 7, 8 of NICs | send engine and link | `nic` |
 //!
@@ -28,6 +28,7 @@ mod crossbar;
 mod crossing;
 mod deadlock;
 mod fifos;
+mod iterations;
 pub(super) mod layout;
 mod link;
 mod messages;
@@ -60,7 +61,7 @@ use super::probe::Probe;
 use crate::fabric::ids::NicId;
 use crate::fabric::series::PortVlSample;
 use crate::fabric::spec::Stages;
-use crate::fabric::spec::voq::InputQueues;
+use crate::fabric::spec::voq::{Allocator, InputQueues};
 use crate::fabric::spec::{FabricSpec, SpecError, Tick, Units, Voq};
 use crate::fabric::stats::{FabricStats, LinkStats};
 use crate::fabric::workload::{Message, Workload};
@@ -100,6 +101,8 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     queues: Vec<OutputQueue>,
     /// FIFOs, if input buffers have them; the VoQs then hold their heads.
     fifos: Option<Box<Fifos>>,
+    /// `None`: one iteration of iSLIP.
+    allocator: Option<Allocator>,
     switch_arbiters: Arbiters,
     nic_arbiters: Arbiters,
 
@@ -208,6 +211,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             queues: vec![OutputQueue::default(); queues],
             fifos: (voq.input_queues == InputQueues::Fifo)
                 .then(|| Box::new(Fifos::new(ports, vls))),
+            allocator: Some(voq.allocator).filter(|&a| a != Allocator::default()),
             switch_arbiters: Arbiters::new(&voq.vlarb, ports),
             nic_arbiters: Arbiters::new(&voq.hca.vlarb, nics as usize),
             links: Links::new(&outputs, buffers, voq.hca.sink_rate.is_some()),
@@ -359,9 +363,14 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
         if !self.joining.is_empty() {
             self.complete_routing();
         }
-        self.grant();
-        if !self.granted_inputs.is_empty() {
-            self.accept();
+        match self.allocator.filter(|_| !Self::PLAIN) {
+            Some(allocator) => self.allocate(allocator),
+            None => {
+                self.grant();
+                if !self.granted_inputs.is_empty() {
+                    self.accept();
+                }
+            }
         }
         if !Self::PLAIN && self.fifos.is_some() {
             self.join_behind_heads();

@@ -19,7 +19,7 @@ use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
-use crate::fabric::spec::validate::MAX_DATA_VLS;
+use crate::fabric::spec::validate::MAX_LEVELS;
 use crate::fabric::workload::{AppQueue, Workload};
 
 /// What keeps the packets of a NIC from being fetched.
@@ -27,7 +27,7 @@ struct Obstacles {
     /// First tick in which congestion control may stop holding a packet.
     held_until: Tick,
     /// Per VL: size in credits of the smallest packet that lacks credits; `u16::MAX` if none does.
-    credits: [u16; MAX_DATA_VLS as usize],
+    credits: [u16; MAX_LEVELS],
     /// Size in credits of the smallest packet that does not fit into the output buffer;
     /// `u16::MAX` if all fit.
     room: u16,
@@ -175,11 +175,11 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let room = self.room(output, self.largest);
         let mut obstacles = Obstacles {
             held_until: Tick::MAX,
-            credits: [u16::MAX; MAX_DATA_VLS as usize],
+            credits: [u16::MAX; MAX_LEVELS],
             room: u16::MAX,
             any_credits: false,
         };
-        let (mut candidates, mut positions) = (0u32, [0u32; MAX_DATA_VLS as usize]);
+        let (mut candidates, mut positions) = (0u32, [0u32; MAX_LEVELS]);
         let mut rest = waiting_vls;
         while rest != 0 {
             let vl = rest.trailing_zeros() as usize;

@@ -2,6 +2,7 @@
 //! for every kind of switch; each kind has its own in its folder of `src/fabric/switch/`.
 
 mod qos;
+mod queueing;
 mod routing;
 mod vls;
 

@@ -10,7 +10,8 @@ impl FabricSpec {
         let classes = self.needs_classes();
         self.qos.validate_levels(self.most_scs())?;
         self.validate_vl_policy()?;
-        if datelines && classes {
+        // Queueing schemes but DBBM have a VL for each queue of each class.
+        if datelines && classes && self.queueing_by_more().is_none() {
             self.validate_datelines()?;
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Checks that the VL policy fits the service levels and the fabric.
 
 use super::{MAX_CLASS_TURNS, error};
-use crate::fabric::spec::{FabricSpec, Hop, SlToVl, SpecError, VlPolicy};
+use crate::fabric::spec::{FabricSpec, Hop, SchemeKind, SlToVl, SpecError, VlPolicy};
 
 impl FabricSpec {
     /// Most SCs of a service level.
@@ -16,7 +16,10 @@ impl FabricSpec {
     pub(super) fn validate_vl_policy(&self) -> Result<(), SpecError> {
         match &self.qos.vl_policy {
             VlPolicy::ServiceChannels => Ok(()),
-            VlPolicy::Dbbm { queues } => self.validate_queues(*queues),
+            VlPolicy::Queueing(scheme) if scheme.kind == SchemeKind::Dbbm => {
+                self.validate_queues(scheme.queues)
+            }
+            VlPolicy::Queueing(scheme) => self.validate_queueing(scheme),
             VlPolicy::SlToVl(tables) => self.validate_sl2vl(tables),
         }
     }

@@ -13,6 +13,7 @@ pub use crate::fabric::spec::LinkRates;
 use self::zero_load::FlitSchedule;
 use super::{BufferCredits, PortVls, Switch, SwitchKind, Waits, ZeroLoad};
 use crate::fabric::ids::NicId;
+use crate::fabric::spec::validate::MAX_LEVELS;
 use crate::fabric::spec::{FabricSpec, SpecError, Stages};
 use crate::fabric::stats::LinkStats;
 use crate::fabric::topology::Topology;
@@ -21,10 +22,64 @@ use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
 /// The data VLs of a port.
-pub(super) const PORT_VLS: PortVls = PortVls {
-    port: "an InfiniBand port",
-    most: MAX_DATA_VLS,
-};
+pub(super) const fn port_vls(standard: PortStandard) -> PortVls {
+    match standard {
+        PortStandard::InfiniBand => PortVls {
+            port: "an InfiniBand port",
+            most: MAX_DATA_VLS,
+        },
+        PortStandard::None => PortVls {
+            port: "a port of an input-queued switch",
+            most: MAX_LEVELS as u8 - 1,
+        },
+    }
+}
+
+fn is_default<T: Default + PartialEq>(setting: &T) -> bool {
+    *setting == T::default()
+}
+
+/// The standard of the ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PortStandard {
+    /// InfiniBand: at most 15 VLs and 16 service levels.
+    #[default]
+    InfiniBand,
+    /// None: the `input-queued` switch, with as many VLs as there are service channels.
+    None,
+}
+
+/// How outputs and in-ports of a crossbar agree on packets (`docs/model-infiniband.md` §6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Allocator {
+    /// Which pointers move.
+    pub rule: AllocationRule,
+    /// Rounds of grants and acceptances in a tick, at least 1.
+    pub iterations: u32,
+}
+
+impl Default for Allocator {
+    /// One iteration of iSLIP.
+    fn default() -> Self {
+        Self {
+            rule: AllocationRule::Islip,
+            iterations: 1,
+        }
+    }
+}
+
+/// When the pointer of an output to its in-ports moves, in the first iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AllocationRule {
+    /// With a grant that is accepted (McKeown, "The iSLIP scheduling algorithm for input-queued
+    /// switches", IEEE/ACM Transactions on Networking 7 (2), 1999).
+    #[default]
+    Islip,
+    /// With every grant: round-robin matching, from which that paper starts.
+    RoundRobin,
+}
 
 /// The InfiniBand switch, and its NICs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -35,6 +90,12 @@ pub struct Voq {
     pub stages: Stages,
     /// Rate of the crossbar over the rate of the fastest link, at least 1.
     pub crossbar_speedup: u32,
+    /// What allows a port its VLs.
+    #[serde(skip_serializing_if = "is_default")]
+    pub port_standard: PortStandard,
+    /// How outputs and in-ports agree on packets.
+    #[serde(skip_serializing_if = "is_default")]
+    pub allocator: Allocator,
     /// How input buffers of switches organise the packets of a VL.
     pub input_queues: InputQueues,
     /// Rates of the links.

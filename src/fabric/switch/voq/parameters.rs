@@ -1,7 +1,9 @@
 //! The InfiniBand switch and its NICs in bytes, rates and times, and how their plain data follow
 //! from these.
 
-use super::{Acks, Buffers, Hca, InputQueues, LinkRates, StaticPool, VlArb, Voq};
+use super::{
+    Acks, Allocator, Buffers, Hca, InputQueues, LinkRates, PortStandard, StaticPool, VlArb, Voq,
+};
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::parameters::{Parameters, Sizes, small};
 use crate::fabric::spec::validate::error;
@@ -23,6 +25,10 @@ pub struct VoqParameters {
     pub tick: Option<Picoseconds>,
     /// Rate of the crossbar over the rate of the fastest link.
     pub crossbar_speedup: u32,
+    /// What allows a port its VLs.
+    pub port_standard: PortStandard,
+    /// How outputs and in-ports agree on packets.
+    pub allocator: Allocator,
     /// How input buffers of switches organise the packets of a VL.
     pub input_queues: InputQueues,
     /// Size of each VL of an input buffer; `None`: the VLs in use have equal shares.
@@ -101,6 +107,8 @@ impl VoqParameters {
         Ok(Voq {
             stages: all.stages.ticks(units.tick),
             crossbar_speedup: self.crossbar_speedup,
+            port_standard: self.port_standard,
+            allocator: self.allocator,
             input_queues: self.input_queues,
             buffers: self.buffers(all, units, qos)?,
             vlarb: self.vlarb.clone(),
@@ -139,9 +147,24 @@ impl VoqParameters {
             nic_queue: sizes.total(bytes.nic_queue, "fabric.nic_queue")?,
             nic_sink: sizes.divided(bytes.nic_sink, self.sink_vls.as_deref(), &used, sink)?,
             input: sizes.divided(bytes.input, self.input_vls.as_deref(), &used, input)?,
-            output: sizes.total(bytes.output, "fabric.output_buffer")?,
+            output: match bytes.output {
+                0 => on_the_way(all, units, qos)?,
+                bytes => sizes.total(bytes, "fabric.output_buffer")?,
+            },
         })
     }
+}
+
+/// Credits of an output without a buffer: what can be on its way between grant and link while the link
+/// takes flits as fast as the crossbar. These are two packets, of which one leaves and one follows, and a flit for
+/// every tick in between.
+fn on_the_way(all: &Parameters, units: Units, qos: &Qos) -> Result<u32, SpecError> {
+    let stages = all.stages.ticks(units.tick);
+    let ticks = stages.allocation + stages.crossbar + stages.output_store;
+    let mtus = qos.service_levels.iter().map(|level| level.mtu_bytes);
+    let largest = mtus.map(|mtu| units.credits(units.data_flits(mtu))).max();
+    let credits = 2 * u64::from(largest.unwrap_or(1)) + ticks + 3;
+    small(credits, "fabric.output_buffer")
 }
 
 impl Sizes {

@@ -1,7 +1,7 @@
 //! Presets: parameters of InfiniBand switches, from publications and of commercial devices, each
 //! with its source.
 
-use super::{Acks, AdapterRate, VlArb, VoqParameters};
+use super::{Acks, AdapterRate, Allocator, PortStandard, VlArb, VoqParameters};
 use crate::fabric::parameters::{BufferBytes, CABLE_PS, Parameters, Stages, SwitchParameters};
 use crate::fabric::spec::{FabricSpec, SpecError};
 use crate::fabric::switch::voq::InputQueues;
@@ -89,6 +89,31 @@ impl Parameters {
         }
     }
 
+    /// *Effects of Congestion Management on Energy Saving Techniques in Interconnection Networks* (Zahn et
+    /// al.), Table I: links of 96 Gb/s. The publication names neither packets nor buffers nor
+    /// latencies: packets of 1 KiB, 64 KiB per input port, so that also VOQsw's queues on a dragonfly hold
+    /// one, no output buffers, a crossbar without speed-up and the latency of [`Parameters::ib_qdr`] are ours.
+    #[must_use]
+    pub fn sauron() -> Self {
+        let base = Self::infiniband(gigabits(960), 100);
+        Self {
+            mtu_bytes: 1024,
+            buffers: BufferBytes {
+                input: 65_536,
+                output: 0,
+                nic_queue: 8192,
+                nic_sink: 65_536,
+            },
+            switch: SwitchParameters::Voq(VoqParameters {
+                port_standard: PortStandard::None,
+                crossbar_speedup: 1,
+                input_queues: InputQueues::Fifo,
+                ..ib_switch(gigabits(960))
+            }),
+            ..base
+        }
+    }
+
     /// Switches whose ports are `latency_ns` apart, links of `speed` bit/s, and cables of 5 m.
     fn infiniband(speed: Ratio, latency_ns: u64) -> Self {
         let latency_ps = 1000 * latency_ns;
@@ -131,6 +156,8 @@ fn ib_switch(speed: Ratio) -> VoqParameters {
         link_speeds: BTreeMap::new(),
         tick: None,
         crossbar_speedup: 2,
+        port_standard: PortStandard::InfiniBand,
+        allocator: Allocator::default(),
         input_queues: InputQueues::VirtualOutput,
         input_vls: None,
         sink_vls: None,

@@ -1,9 +1,10 @@
 //! Checks that an InfiniBand fabric can be built and can move every packet.
 
-use super::{StaticPool, VlArb, Voq};
+use super::{PortStandard, StaticPool, VlArb, Voq, port_vls};
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::validate::{MAX_LATENCY_TICKS, error};
 use crate::fabric::spec::{FabricSpec, SpecError};
+use crate::fabric::switch::PortVls;
 use crate::fabric::topology::Peer;
 use crate::units::Ratio;
 
@@ -25,15 +26,20 @@ impl FabricSpec {
                 "is 0; it must be at least 1".into(),
             );
         }
-        if self.qos.vls > MAX_DATA_VLS {
+        if voq.allocator.iterations == 0 {
+            let problem = "is 0; it must be at least 1".into();
+            return error("fabric.allocator_iterations", problem);
+        }
+        let PortVls { port, most } = port_vls(voq.port_standard);
+        if self.qos.vls > most {
             let vls = self.qos.vls;
             return error(
                 "qos.sc2vl",
-                format!("{vls} VLs; an InfiniBand port has at most {MAX_DATA_VLS} for data"),
+                format!("{vls} VLs; {port} has at most {most} for data"),
             );
         }
         let levels = self.qos.service_levels.len();
-        if levels > MAX_SERVICE_LEVELS {
+        if voq.port_standard == PortStandard::InfiniBand && levels > MAX_SERVICE_LEVELS {
             return error(
                 "qos.service_levels",
                 format!("{levels} service levels; InfiniBand has {MAX_SERVICE_LEVELS}"),

@@ -4,7 +4,7 @@ use super::hca::Hca;
 use super::link::Link;
 use super::packet::{Packet, PacketId, PacketKind};
 use super::rates::link_rate;
-use super::switch::{Grant, Switch};
+use super::switch::Switch;
 use super::{Departure, IbRun, patience};
 use crate::messages::{Messages, create};
 use crate::routing::Leg;
@@ -26,8 +26,6 @@ pub struct Fabric<'s> {
     pub(super) links: Vec<Link>,
     pub(super) packets: Vec<Packet>,
     pub(super) messages: Messages,
-    /// Grants of each switch, between phases 5 and 6.
-    grants: Vec<Vec<Grant>>,
     /// Flits that left and reached a NIC.
     flits_sent: u64,
     pub(super) flits_received: u64,
@@ -50,7 +48,6 @@ impl<'s> Fabric<'s> {
             spec,
             voq,
             hcas: nics.map(|id| Hca::new(spec, voq, wiring, id)).collect(),
-            grants: vec![Vec::new(); switches.len()],
             switches: switches
                 .map(|id| Switch::new(spec, voq, wiring, id))
                 .collect(),
@@ -114,17 +111,15 @@ impl<'s> Fabric<'s> {
         }
     }
 
-    /// Phase 5: outputs grant.
-    fn grant(&mut self, now: Tick) {
-        for (switch, grants) in self.switches.iter().zip(&mut self.grants) {
-            *grants = switch.grants(now, &self.packets, &mut self.links);
-        }
-    }
-
-    /// Phase 6: inputs accept, Port VLs change their state.
-    fn accept(&mut self, now: Tick) {
-        for (switch, grants) in self.switches.iter_mut().zip(&self.grants) {
-            self.moved += switch.accept(now, grants, &mut self.packets, &mut self.links);
+    /// Phases 5 and 6: outputs grant and inputs accept, once per iteration; then Port VLs change their state.
+    fn allocate(&mut self, now: Tick) {
+        for switch in &mut self.switches {
+            for iteration in 0..self.voq.allocator.iterations {
+                let grants = switch.grants(now, iteration == 0, &self.packets, &mut self.links);
+                let (packets, links) = (&mut self.packets, &mut self.links);
+                self.moved += switch.accept(now, iteration == 0, &grants, packets, links);
+            }
+            switch.end_of_allocation(&self.packets, &self.links);
         }
     }
 
@@ -240,8 +235,7 @@ impl run::Fabric for Fabric<'_> {
         self.release(now, workload);
         self.create(now, workload);
         self.route(now);
-        self.grant(now);
-        self.accept(now);
+        self.allocate(now);
         self.start(now, workload);
         self.leave(now);
         if now.is_multiple_of(64) {

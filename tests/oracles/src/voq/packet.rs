@@ -69,10 +69,12 @@ impl Packet {
     /// What routing looks at.
     pub fn header(&self) -> Header {
         Header {
+            src: self.src,
             dst: self.dst,
             sl: self.sl,
             class: self.class,
             leg: self.leg,
+            vl: self.vl,
         }
     }
 }

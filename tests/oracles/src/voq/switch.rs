@@ -13,6 +13,7 @@ use crate::sizes::{completes_credit, largest_credits};
 use crate::turns::SwitchTurns;
 use crate::wiring::Wiring;
 use flitwise::fabric::spec::congestion::Marker;
+use flitwise::fabric::spec::voq::AllocationRule;
 use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
 use std::collections::VecDeque;
 
@@ -171,8 +172,14 @@ impl<'s> Switch<'s> {
         }
     }
 
-    /// Phase 5: what each output grants.
-    pub fn grants(&self, now: Tick, packets: &[Packet], links: &mut [Link]) -> Vec<Grant> {
+    /// Phase 5: what each output grants in an iteration.
+    pub fn grants(
+        &self,
+        now: Tick,
+        is_first: bool,
+        packets: &[Packet],
+        links: &mut [Link],
+    ) -> Vec<Grant> {
         let radix = self.inputs.len();
         let mut grants = Vec::new();
         for (at, output) in self.outputs.iter().enumerate() {
@@ -210,17 +217,18 @@ impl<'s> Switch<'s> {
             }
             let all = (0..radix).flat_map(|input| (0..self.vls).map(move |vl| (input, vl)));
             let heads: Vec<_> = all.filter_map(|(input, vl)| head(input, vl)).collect();
-            if !heads.is_empty() && !heads.iter().any(|&id| has_credits(id)) {
+            if is_first && !heads.is_empty() && !heads.iter().any(|&id| has_credits(id)) {
                 links[link].counts.credit_wait += 1;
             }
         }
         grants
     }
 
-    /// Phase 6: inputs accept; then Port VLs change their state.
+    /// Phase 6: inputs accept grants of an iteration.
     pub fn accept(
         &mut self,
         now: Tick,
+        is_first: bool,
         grants: &[Grant],
         packets: &mut [Packet],
         links: &mut [Link],
@@ -236,13 +244,35 @@ impl<'s> Switch<'s> {
             if let Some(&grant) = best {
                 self.start_crossing(now, grant, packets, links);
                 granted += 1;
+                if is_first {
+                    self.inputs[input].pointer = (grant.output + 1) % radix;
+                }
             }
         }
+        if is_first {
+            self.move_pointers(grants, packets);
+        }
+        granted
+    }
+
+    /// The pointers of the outputs in the first iteration: with iSLIP those whose grants were accepted.
+    fn move_pointers(&mut self, grants: &[Grant], packets: &[Packet]) {
+        let radix = self.inputs.len();
+        for grant in grants {
+            let accepted = (self.crossings.iter()).any(|c| c.packet == grant.packet);
+            if accepted || self.voq.allocator.rule == AllocationRule::RoundRobin {
+                let vl = packets[grant.packet].vl;
+                self.outputs[grant.output].pointers[vl] = (grant.input + 1) % radix;
+            }
+        }
+    }
+
+    /// End of phase 6: packets wait on, and Port VLs change their state.
+    pub fn end_of_allocation(&mut self, packets: &[Packet], links: &[Link]) {
         for id in self.inputs.iter().flat_map(Input::waiting) {
             self.turns.waits(id);
         }
         self.update_port_vls(packets, links);
-        granted
     }
 
     /// Phase 6: a grant is accepted, and its packet is granted the crossbar.
@@ -253,7 +283,6 @@ impl<'s> Switch<'s> {
         packets: &mut [Packet],
         links: &mut [Link],
     ) {
-        let radix = self.inputs.len();
         let stages = &self.voq.stages;
         let input = &mut self.inputs[grant.input];
         let output = &mut self.outputs[grant.output];
@@ -262,8 +291,6 @@ impl<'s> Switch<'s> {
         input.leave(grant.packet, grant.output * self.vls + vl);
         let turn = (grant.input, grant.output);
         self.turns.granted(grant.packet, packet.flits, turn);
-        input.pointer = (grant.output + 1) % radix;
-        output.pointers[vl] = (grant.input + 1) % radix;
         output
             .arbiter
             .grant(grant.pick, self.vls, packet.bytes.into());
