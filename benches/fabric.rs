@@ -65,6 +65,11 @@ fabric = { preset = "ib-qdr-648", topology = { kind = "torus", dimensions = [8, 
 qos = { mtu = "1024B" }
 "#;
 
+/// The case of 1a on input-queued switches.
+const INPUT_QUEUED_TORUS: &str = r#"
+fabric = { kind = "input-queued", topology = { kind = "torus", dimensions = [8, 8] }, header = "0B" }
+"#;
+
 /// Budget 3a: the 648-port Clos network with congestion control, a hundredth of its time: 1 GB.
 const CLOS: &str = r#"
 fabric = { preset = "ib-qdr-648" }
@@ -115,6 +120,7 @@ fn cases() -> Vec<Case> {
             ("3b", BIG_TREE, "0.5", 1_250),
             ("3c 0.4", VOQ_TORUS, "0.4", 400_000),
             ("3c 0.1", VOQ_TORUS, "0.1", 1_600_000),
+            ("iq 0.4", INPUT_QUEUED_TORUS, "0.4", 400_000),
         ]
         .map(|(name, fabric, load, cycles)| Case {
             name,
