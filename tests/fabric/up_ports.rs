@@ -159,7 +159,7 @@ impl AllRoutes {
                 in_port: at.in_port,
                 out_port,
             };
-            let (channel, class) = spec.channel_behind(hop, sl, dst, at.class).unwrap();
+            let (channel, class) = spec.channel_behind(hop, sl, dst, 0, at.class).unwrap();
             let Peer::Switch { switch, port } = spec.topology.peer(at.switch, out_port) else {
                 continue;
             };

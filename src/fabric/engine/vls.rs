@@ -33,28 +33,9 @@ enum Changes {
     /// Its VL class.
     Classes(VlClasses),
     /// Its VL class, which counts on from leg to leg of its path.
-    Legs(Legs),
+    Legs(VlClasses),
     /// SL-to-VL tables, which also decide the first VL.
     Tables(PortTables),
-}
-
-/// VL classes of paths with several legs.
-#[derive(Debug)]
-struct Legs {
-    of_leg: VlClasses,
-    /// Classes of each leg.
-    count: u8,
-}
-
-impl Legs {
-    /// VL class behind `hop` of a packet of VL class `class`.
-    fn behind(&self, hop: Hop, class: u8) -> u8 {
-        let (leg, class) = (class / self.count, class % self.count);
-        let behind = self
-            .of_leg
-            .behind(hop.in_port, hop.out_port, hop.output.get(), class);
-        leg * self.count + behind
-    }
 }
 
 /// The ports of a packet at a switch.
@@ -65,6 +46,8 @@ pub(super) struct Hop {
     /// The same ports, numbered within the switch.
     pub in_port: PortId,
     pub out_port: PortId,
+    /// The first VL class of the leg of its path that the packet is on.
+    pub first_class: u8,
 }
 
 /// VL and VL class of a packet.
@@ -98,10 +81,7 @@ impl Vls {
                 match (classes, spec.routing.paths.legs()) {
                     (1, _) => Changes::Never,
                     (_, 1) => Changes::Classes(of_leg),
-                    _ => Changes::Legs(Legs {
-                        of_leg,
-                        count: spec.classes_of_leg(),
-                    }),
+                    _ => Changes::Legs(of_leg),
                 }
             }
         };
@@ -142,8 +122,12 @@ impl Vls {
                     class,
                 }
             }
-            Changes::Legs(legs) => {
-                let class = legs.behind(hop(), before.class);
+            Changes::Legs(of_leg) => {
+                let hop = hop();
+                let (in_port, out_port) = (hop.in_port, hop.out_port);
+                let class = before.class - hop.first_class;
+                let class = of_leg.behind(in_port, out_port, hop.output.get(), class);
+                let class = hop.first_class + class;
                 VlAndClass {
                     vl: self.of_class(sl, class, dst),
                     class,

@@ -2,7 +2,7 @@
 //! `docs/result.md` describes it. Ids and ports are keys, lists of thousands of numbers one text each.
 
 use super::congestion::{CctEntry, PortCongestion};
-use super::{ForwardingTables, Hop, Notification, Paths, SlToVl, VlPolicy};
+use super::{ForwardingTables, Hop, Notification, SlToVl, VlPolicy};
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::topology::Link;
 use crate::units::{Ratio, TickLength};
@@ -70,14 +70,6 @@ impl Serialize for Hop {
 
 pub(super) fn is_default<T: Default + PartialEq>(setting: &T) -> bool {
     *setting == T::default()
-}
-
-/// By name: the seed follows from the seed of the experiment.
-pub(super) fn paths<S: Serializer>(paths: &Paths, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(match paths {
-        Paths::Minimal => "minimal",
-        Paths::Valiant { seed: _ } => "valiant",
-    })
 }
 
 impl Serialize for VlPolicy {

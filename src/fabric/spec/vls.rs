@@ -122,24 +122,33 @@ impl FabricSpec {
         self.classes() > 1
     }
 
-    /// Number of VL classes: 1 if SL-to-VL tables decide the VLs. Otherwise each leg of a path has
-    /// its own classes, as many as the topology needs.
+    /// Number of VL classes: 1 if SL-to-VL tables decide the VLs. Otherwise those of all legs of a path, each of which has as
+    /// many as the topology needs.
     #[must_use]
     pub fn classes(&self) -> u8 {
         match self.qos.vl_policy.tables() {
             Some(_) => 1,
-            None => self.classes_of_leg() * self.routing.paths.legs(),
+            None => self.routing.paths.classes(self.classes_of_leg()),
         }
     }
 
     /// Number of VL classes of each leg of a path, which the topology decides; 1 if forwarding tables take the place of
-    /// its routing, for the classes follow that. The first leg has the lowest classes, the second leg the next ones.
+    /// its routing, for the classes follow that. The first leg has the lowest classes: see [`Paths::first_class`](super::Paths::first_class).
     #[must_use]
     pub(crate) fn classes_of_leg(&self) -> u8 {
         match self.routing.forwarding {
             Some(_) => 1,
             None => self.topology.vl_classes(),
         }
+    }
+
+    /// The VL classes before and after a switch that a packet can have: on later legs of its path it has no class of an
+    /// earlier one.
+    pub(crate) fn class_turns(&self) -> impl Iterator<Item = (u8, u8)> {
+        let (classes, of_leg) = (self.classes(), self.classes_of_leg().max(1));
+        let pairs =
+            (0..classes).flat_map(move |before| (0..classes).map(move |after| (before, after)));
+        pairs.filter(move |(before, after)| before / of_leg <= after / of_leg)
     }
 
     /// Service channel of a packet of `sl` for NIC `dst` in VL class `class`, and its VL. `None` if
@@ -165,14 +174,15 @@ impl FabricSpec {
         }
     }
 
-    /// Channel behind `hop`, and VL class there, of a packet of `sl` for NIC `dst` whose VL class
-    /// was `class`; `None` if it has no channel.
+    /// Channel behind `hop`, and VL class there, of a packet of `sl` for NIC `dst` on leg `leg` of its path whose VL class
+    /// was `class`, a class of that leg; `None` if it has no channel.
     #[must_use]
     pub fn channel_behind(
         &self,
         hop: Hop,
         sl: usize,
         dst: NicId,
+        leg: u8,
         class: u8,
     ) -> Option<(Channel, u8)> {
         let Hop {
@@ -183,9 +193,9 @@ impl FabricSpec {
         let class = match self.classes() {
             1 => 0,
             _ => {
-                let of_leg = self.classes_of_leg();
-                let (leg, class) = (class / of_leg, class % of_leg);
-                leg * of_leg + self.topology.class_behind(switch, in_port, out_port, class)
+                let first = self.first_class(leg);
+                let class = class.saturating_sub(first);
+                first + self.topology.class_behind(switch, in_port, out_port, class)
             }
         };
         let channel = match &self.qos.vl_policy {

@@ -1,5 +1,6 @@
 //! VLs of packets (`docs/model.md` §7).
 
+use super::detours;
 use super::families::dragonfly;
 use super::routing::{Header, Leg, NextHop};
 use flitwise::fabric::ids::{NicId, PortId, SwitchId};
@@ -43,11 +44,9 @@ fn vl_of_class(spec: &FabricSpec, sl: u8, dst: u32, class: usize, leg: Leg) -> u
         _ => false,
     };
     // One queue after the other, class after class, leg after leg.
-    let class = match leg {
-        Leg::Second if changes => 2 + class,
-        Leg::Second => 1,
-        _ if changes => class,
-        _ => 0,
+    let class = match changes {
+        true => detours::class_of(spec, leg, 2, class),
+        false => detours::class_of(spec, leg, 1, 0),
     };
     let by_class = changes || spec.routing.paths != Paths::Minimal;
     let sc = match spec.qos.vl_policy {
