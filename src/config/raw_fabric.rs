@@ -17,6 +17,8 @@ macro_rules! with_common_keys {
                 trunk_selection: $crate::fabric::spec::TrunkSelection,
                 up_ports: $crate::fabric::spec::UpPorts,
                 paths: $crate::config::resolve_routing::RawPaths,
+                paths_intermediate: $crate::fabric::spec::Intermediate,
+                paths_bias: $crate::units::Bytes,
                 forwarding: $crate::config::resolve_tables::RawForwarding,
                 sl2vl: $crate::config::resolve_tables::RawSl2Vl,
                 flit: $crate::units::Bytes,

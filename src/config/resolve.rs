@@ -441,7 +441,7 @@ pub(super) fn fabric(
         Some(_) => 1,
         None if routing.forwarding.is_some() => 1,
         None if scheme.is_some_and(|scheme| matches!(scheme.kind, SchemeKind::H2lq(_))) => 2,
-        None => topology.vl_classes() * routing.paths.legs(),
+        None => routing.paths.classes(topology.vl_classes()),
     };
     let switch = &mut parameters.switch;
     let (mut qos, dtable) = resolve_qos::qos(
@@ -455,6 +455,7 @@ pub(super) fn fabric(
     if let Some(tables) = tables {
         qos.vl_policy = VlPolicy::SlToVl(tables);
     }
+    resolve_routing::bias(&raw.fabric, parameters.credit_bytes, &mut routing.paths)?;
     let mut fabric = parameters.spec(topology, routing, qos)?;
     let control = &raw.congestion_control;
     let d = &defaults.congestion;

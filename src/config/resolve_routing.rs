@@ -3,7 +3,7 @@
 use super::error::ConfigError;
 use super::raw_fabric::RawFabric;
 use super::raw_topology::RawTopology;
-use crate::fabric::spec::{Paths, Routing, UpPorts};
+use crate::fabric::spec::{DetourRule, Detours, Intermediate, Paths, Routing, UpPorts};
 use crate::oblivious::RoutingEngine;
 use serde::Deserialize;
 
@@ -26,6 +26,22 @@ pub(super) enum RawRouting {
 pub(super) enum RawPaths {
     Minimal,
     Valiant,
+    UgalL,
+    UgalG,
+    Par,
+}
+
+impl RawPaths {
+    /// Which packets take a detour; `None`: none does.
+    fn rule(self) -> Option<DetourRule> {
+        match self {
+            Self::Minimal => None,
+            Self::Valiant => Some(DetourRule::Valiant),
+            Self::UgalL => Some(DetourRule::UgalL),
+            Self::UgalG => Some(DetourRule::UgalG),
+            Self::Par => Some(DetourRule::Par),
+        }
+    }
 }
 
 /// What decides the routes.
@@ -89,12 +105,62 @@ fn settings(raw: &RawFabric, topology: &RawTopology, seed: u64) -> Result<Routin
         ring_tie: raw.ring_tie.unwrap_or(own.ring_tie),
         trunk: raw.trunk_selection.unwrap_or(own.trunk),
         up_ports,
-        paths: match raw.paths {
-            None | Some(RawPaths::Minimal) => Paths::Minimal,
-            Some(RawPaths::Valiant) => Paths::Valiant { seed },
-        },
+        paths: paths(raw, topology, seed)?,
         ..own
     })
+}
+
+/// Which detours packets may take, as yet without the bias.
+fn paths(raw: &RawFabric, topology: &RawTopology, seed: u64) -> Result<Paths, ConfigError> {
+    let has_groups = matches!(topology, RawTopology::Dragonfly(_));
+    let Some(rule) = raw.paths.and_then(RawPaths::rule) else {
+        if raw.paths_intermediate.is_some() {
+            let problem =
+                "minimal paths lead over no other NIC or group; remove it, or set fabric.paths";
+            return Err(ConfigError::new("fabric.paths_intermediate", problem));
+        }
+        return Ok(Paths::Minimal);
+    };
+    let intermediate = raw.paths_intermediate.unwrap_or(match has_groups {
+        true if rule.is_adaptive() => Intermediate::Group,
+        _ => Intermediate::Nic,
+    });
+    if intermediate == Intermediate::Group && !has_groups {
+        let problem = "only a dragonfly has groups to lead packets over; take \"nic\" or remove it";
+        return Err(ConfigError::new("fabric.paths_intermediate", problem));
+    }
+    Ok(Paths::Detours(Detours {
+        rule,
+        intermediate,
+        bias: 0,
+        seed,
+    }))
+}
+
+/// Sets the bias of `paths`, which the file gives in bytes, in credits of `credit_bytes`.
+pub(super) fn bias(
+    raw: &RawFabric,
+    credit_bytes: u64,
+    paths: &mut Paths,
+) -> Result<(), ConfigError> {
+    const KEY: &str = "fabric.paths_bias";
+    let Some(bytes) = raw.paths_bias else {
+        return Ok(());
+    };
+    match paths {
+        Paths::Detours(detours) if detours.rule.is_adaptive() => {
+            // What is compared are whole credits, so the rest of a credit changes nothing.
+            let credits = bytes.0 / credit_bytes.max(1);
+            detours.bias = u32::try_from(credits).map_err(|_| {
+                ConfigError::new(KEY, "is beyond all queues; give a few packets at most")
+            })?;
+            Ok(())
+        }
+        _ => {
+            let problem = "only \"ugal-l\", \"ugal-g\" and \"par\" compare queues; remove it, or set fabric.paths";
+            Err(ConfigError::new(KEY, problem))
+        }
+    }
 }
 
 impl RawRouting {

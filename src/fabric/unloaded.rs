@@ -111,7 +111,7 @@ impl<'a> Unloaded<'a> {
     /// As [`Engine::run`].
     pub fn times(&mut self, message: &Message) -> Option<Times> {
         let routing = &self.spec.routing;
-        if routing.paths.legs() > 1 || routing.trunk == TrunkSelection::RoundRobin {
+        if routing.paths.detours().is_some() || routing.trunk == TrunkSelection::RoundRobin {
             return self.simulate(message);
         }
         let key = (self.kind(message)?, message.bytes);

@@ -3,9 +3,8 @@
 use super::ids::pair;
 use super::paths::first_via;
 use super::script::{Cue, Script, message};
-use flitwise::fabric::analysis::path::{Path, path_via};
+use flitwise::fabric::analysis::path::{Path, path, path_via};
 use flitwise::fabric::engine::{Engine, RunEnd};
-use flitwise::fabric::ids::NicId;
 use flitwise::fabric::spec::FabricSpec;
 use flitwise::fabric::workload::PacketReport;
 
@@ -20,8 +19,11 @@ pub fn lone_packet(spec: &FabricSpec, pick: [u32; 4]) -> Option<(Path, RunEnd, P
     let dst = (src + 1 + pick[1] % (nics - 1)) % nics;
     let sl = pick[2] as usize % spec.qos.service_levels.len();
     let payload = pick[3] % (spec.qos.service_levels[sl].mtu_bytes + 1);
-    let via = first_via(spec, NicId::new(src));
-    let route = path_via(spec, spec, pair(src, dst), via, sl, payload).unwrap();
+    let pair = pair(src, dst);
+    let route = match first_via(spec, pair) {
+        Some(via) => path_via(spec, spec, pair, via, sl, payload).unwrap(),
+        None => path(spec, spec, pair, sl, payload).unwrap(),
+    };
     let mut script = Script::new([(Cue::At(0), message(1, src, dst, sl as u8, payload.into()))]);
     let end = Engine::new(spec).unwrap().run(&mut script);
     Some((route, end, script.packets[0]))

@@ -17,11 +17,11 @@ use flitwise::fabric::spec::hierarchical::{
 };
 use flitwise::fabric::spec::validate::MAX_CLASS_TURNS;
 use flitwise::fabric::spec::{
-    CongestionControl, FabricSpec, Hierarchical, LinkLatency, Notification, Paths, Qos,
-    QueueingScheme, RingTie, Routing, SchemeKind, ServiceLevel, Stages, Switch, TrunkSelection,
-    Units, UpPorts, VlPolicy,
+    CongestionControl, DetourRule, Detours, FabricSpec, Hierarchical, Intermediate, LinkLatency,
+    Notification, Paths, Qos, QueueingScheme, RingTie, Routing, SchemeKind, ServiceLevel, Stages,
+    Switch, TrunkSelection, Units, UpPorts, VlPolicy,
 };
-use flitwise::fabric::topology::{Peer, Topology};
+use flitwise::fabric::topology::{Peer, Shape, Topology};
 use flitwise::units::TickLength;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -132,7 +132,8 @@ fn service_levels(
             Kind::Any if classes == 2 => vec![a, b],
             // Beyond two classes there may be VLs above `vls`.
             _ if classes > 1 => {
-                let (first, n) = (a / classes as u8, classes as u8);
+                let n = classes as u8;
+                let first = (a / n).min(32 / n - 1);
                 (first * n..(first + 1) * n).collect()
             }
             _ => raw_vls.iter().map(|vl| vl % vls).collect(),
@@ -171,7 +172,7 @@ fn dbbm_vls(raw: &[u8], vls: u8, classes: usize, queues: usize) -> Vec<u8> {
     let all = (0..classes).flat_map(|class| (0..queues).map(move |queue| (class, queue)));
     all.map(|(class, queue)| {
         let vl = (raw[queue % raw.len()] as usize + queue / raw.len()) % usize::from(vls);
-        (vl / classes * classes + class) as u8
+        ((vl / classes).min(32 / classes - 1) * classes + class) as u8
     })
     .collect()
 }
@@ -270,10 +271,40 @@ fn scheduler(raw: &RawScheduler, spec: &FabricSpec) -> Scheduler {
     }
 }
 
-/// Minimal paths or, less often, paths of two legs.
+/// Minimal paths or, less often, detours.
 pub fn paths() -> impl Strategy<Value = Paths> {
-    let valiant = any::<u64>().prop_map(|seed| Paths::Valiant { seed });
-    prop_oneof![4 => Just(Paths::Minimal), 1 => valiant]
+    prop_oneof![2 => Just(Paths::Minimal), 1 => detours()]
+}
+
+/// Detours by any rule; over groups where [`fit_paths`] finds some.
+pub fn detours() -> impl Strategy<Value = Paths> {
+    let rule = prop_oneof![
+        Just(DetourRule::Valiant),
+        Just(DetourRule::UgalL),
+        Just(DetourRule::UgalG),
+        Just(DetourRule::Par),
+    ];
+    let bias = prop_oneof![2 => Just(0u32), 1 => 0u32..=40];
+    let intermediate = prop_oneof![Just(Intermediate::Nic), Just(Intermediate::Group)];
+    (rule, intermediate, bias, any::<u64>()).prop_map(|(rule, intermediate, bias, seed)| {
+        Paths::Detours(Detours {
+            rule,
+            intermediate,
+            bias,
+            seed,
+        })
+    })
+}
+
+/// The same paths, over NICs if `topology` has no groups.
+pub fn fit_paths(paths: Paths, topology: &Topology) -> Paths {
+    match (paths, topology.shape()) {
+        (Paths::Minimal, _) | (_, Shape::Dragonfly(_)) => paths,
+        (Paths::Detours(detours), _) => Paths::Detours(Detours {
+            intermediate: Intermediate::Nic,
+            ..detours
+        }),
+    }
 }
 
 /// A random small fabric.
@@ -335,14 +366,15 @@ prop_compose! {
         // A central buffer taken literally couples the directions of a mesh.
         let per_vl = per_vl && (kind == Kind::Any || topology.switches() == 1);
         let classes = if per_vl { 1 } else { classes(&topology) };
-        // Two legs on a ring take four SCs of each level.
-        let fits = tables.is_none() && 4 * levels.0.len() <= SCS;
-        let paths = if fits { paths } else { Paths::Minimal };
+        // Legs on a ring take two SCs of each level.
+        let paths = fit_paths(paths, &topology);
+        let scs = usize::from(2 * paths.legs()) * levels.0.len();
+        let paths = if tables.is_none() && scs <= SCS { paths } else { Paths::Minimal };
         let mut routing = Routing { ring_tie: tie, trunk, up_ports, paths, ..Routing::default() };
         tables.put_forwarding(kind, &topology, &mut routing);
         let vl_classes = match routing.forwarding {
             Some(_) => 1,
-            None => usize::from(topology.vl_classes() * paths.legs()),
+            None => usize::from(paths.classes(topology.vl_classes())),
         };
         if routing.forwarding.is_some() {
             routing.up_ports = UpPorts::Destination;

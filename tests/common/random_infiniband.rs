@@ -1,7 +1,7 @@
 //! Random InfiniBand fabrics and traffic, small enough for the oracle.
 
 use super::infiniband::{ratio, static_pool, voq_fabric, voq_of};
-use super::random::{Kind, paths};
+use super::random::{Kind, fit_paths, paths};
 use super::random_queueing::raw_scheme;
 use super::random_tables::RawTables;
 use super::random_topology;
@@ -193,16 +193,19 @@ fn complete(sls: usize) -> impl Strategy<Value = CongestionControl> {
 /// Service levels on VLs: a VL for each VL class, no two of which share one. With DBBM they have
 /// `queues` SCs in each class.
 fn levels(spec: &mut FabricSpec, mtus: &[u32], pairs: u8, queues: Option<u8>) {
-    let classes = spec.topology.vl_classes() * spec.routing.paths.legs();
+    let classes = spec.routing.paths.classes(spec.topology.vl_classes());
     // There are 15 SCs below the reserved one.
     let queues = queues.map(|queues| match classes {
         1 => queues,
         2 => queues.min(2),
         _ => 1,
     });
+    // Nor are there more data VLs.
+    let most = 15 / classes;
+    let pairs = pairs.min(most);
     let mut vl_of_sc = Vec::new();
     let mut levels = Vec::new();
-    for (sl, &mtu_bytes) in (0u8..).zip(mtus) {
+    for (sl, &mtu_bytes) in (0u8..most).zip(mtus) {
         let first = vl_of_sc.len() as u8;
         let vl = sl % pairs;
         if let Some(queues) = queues {
@@ -257,7 +260,7 @@ prop_compose! {
         spec.units.flits_per_credit = flits_per_credit;
         spec.routing.trunk = trunk;
         spec.routing.up_ports = up_ports;
-        spec.routing.paths = paths;
+        spec.routing.paths = fit_paths(paths, &spec.topology);
         spec.routing.ring_tie = if parity { RingTie::SourceParity } else { RingTie::Positive };
         levels(&mut spec, &mtus, pairs, queues);
         if let Some(scheme) = scheme {

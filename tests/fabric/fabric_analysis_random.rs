@@ -13,7 +13,9 @@ use flitwise::fabric::analysis::path::{path, path_via};
 use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::fabric::engine::RunEnd;
 use flitwise::fabric::ids::{NicId, SwitchId};
-use flitwise::fabric::spec::{FabricSpec, Paths, TrunkSelection, UpPorts};
+use flitwise::fabric::spec::{
+    DetourRule, FabricSpec, Intermediate, Paths, TrunkSelection, UpPorts,
+};
 use flitwise::fabric::topology::{Ports, Shape};
 use proptest::prelude::*;
 
@@ -67,15 +69,19 @@ proptest! {
         // Of paths with two legs the hops of one leg count, and the links of both.
         let mut one_leg = spec.clone();
         one_leg.routing.paths = Paths::Minimal;
-        let vias: Vec<NicId> = match spec.routing.paths {
-            Paths::Minimal => vec![NicId::new(0)],
-            Paths::Valiant { .. } => topology.nic_ids().collect(),
+        let over_nics = spec.routing.paths.detours().is_some_and(|detours| {
+            (detours.rule, detours.intermediate) == (DetourRule::Valiant, Intermediate::Nic)
+        });
+        // Elsewhere the loads are those of minimal paths.
+        let (vias, loaded): (Vec<NicId>, _) = match over_nics {
+            true => (topology.nic_ids().collect(), &spec),
+            false => (vec![NicId::new(0)], &one_leg),
         };
         for pair in analysis::all_pairs(&spec) {
             let route = path(&one_leg, &one_leg, pair, 0, 1).unwrap();
             by_hops[route.steps.len() - 1] += 1;
             for &via in &vias {
-                let route = path_via(&spec, &spec, pair, via, 0, 1).unwrap();
+                let route = path_via(loaded, loaded, pair, via, 0, 1).unwrap();
                 for step in &route.steps[..route.steps.len() - 1] {
                     let candidates = match spec.routing.trunk {
                         TrunkSelection::Destination => Ports::one(step.port_out),

@@ -161,7 +161,7 @@ impl AllRoutes {
                 out_port,
             };
             let before = (at.channel, at.class);
-            let (channel, class) = spec.channel_behind(hop, sl, dst, before).unwrap();
+            let (channel, class) = spec.channel_behind(hop, sl, dst, 0, before).unwrap();
             let Peer::Switch { switch, port } = spec.topology.peer(at.switch, out_port) else {
                 continue;
             };

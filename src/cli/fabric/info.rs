@@ -7,7 +7,7 @@ use flitwise::fabric::analysis::bisection::Bisection;
 use flitwise::fabric::analysis::distance::Distances;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::fabric::ids::SwitchPort;
-use flitwise::fabric::spec::FabricSpec;
+use flitwise::fabric::spec::{DetourRule, Detours, FabricSpec, Intermediate};
 use flitwise::fabric::switch::BufferCredits;
 use flitwise::fabric::switch::hierarchical::MPORT_PORTS;
 use flitwise::fabric::topology::Peer;
@@ -209,9 +209,8 @@ impl Info<'_> {
         if let Some(tables) = self.tables_text() {
             row("tables", tables)?;
         }
-        if spec.routing.paths.legs() > 1 {
-            let valiant = "valiant: two legs, the first to the switch of a NIC drawn at random";
-            row("paths", valiant.into())?;
+        if let Some(detours) = spec.routing.paths.detours() {
+            row("paths", paths_text(detours))?;
         }
         row("NICs", human_count(topology.nics().into()))?;
         row("switches", human_count(topology.switches().into()))?;
@@ -426,5 +425,22 @@ impl Info<'_> {
                 "nic": self.bytes(self.buffers.nic),
             },
         })
+    }
+}
+
+/// Which detours packets may take.
+fn paths_text(detours: &Detours) -> String {
+    let over = match detours.intermediate {
+        Intermediate::Nic => "to the switch of a NIC drawn at random",
+        Intermediate::Group => "to a group drawn at random",
+    };
+    let rule = detours.rule.name();
+    match detours.rule {
+        DetourRule::Valiant => format!("{rule}: two legs, the first {over}"),
+        DetourRule::UgalL | DetourRule::UgalG | DetourRule::Par => {
+            format!(
+                "{rule}: minimal, or a detour of two legs, the first {over}, as the queues decide"
+            )
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! `flitwise fabric info --route`: the route of one packet.
 
 use super::{CliError, InfoArgs, names};
-use flitwise::fabric::analysis::path::{Path, Step, path_via};
+use flitwise::fabric::analysis::path::{Path, Step, path, path_via};
 use flitwise::fabric::ids::{NicId, NicPair, PortId};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::switch::hierarchical;
@@ -63,6 +63,7 @@ impl<'a> Route<'a> {
         };
         let bad = |problem: String| Err(CliError::BadInput(problem));
         let nics = spec.topology.nics();
+        let switch_of = |nic| spec.topology.attachment(nic).switch;
         let [from, to] = [src, dst].map(|text| names::find(&spec.topology, "--route", text));
         let (from, to) = (from?, to?);
         if from == to {
@@ -72,21 +73,35 @@ impl<'a> Route<'a> {
                 cut(dst)
             ));
         }
-        let two_legs = spec.routing.paths.legs() > 1;
-        if args.via.is_some() && !two_legs {
+        let paths = &spec.routing.paths;
+        if args.via.is_some() && paths.detours().is_none() {
             return bad("--via: paths have one leg; take fabric.paths = \"valiant\"".into());
         }
         let via = args.via.as_deref();
         let via = via.map(|text| names::find(&spec.topology, "--via", text));
-        let via = via.transpose()?.unwrap_or(from);
+        let via = via.transpose()?;
+        if let Some(over) = via.filter(|&over| !spec.allows_detour(switch_of(from), to, over)) {
+            return bad(format!(
+                "--via {over}: no detour leads there from {from} to {to}; take a NIC of another group"
+            ));
+        }
+        // By default the path is minimal.
+        let via = match paths.detours() {
+            Some(detours) if !detours.rule.is_adaptive() => Some(via.unwrap_or(from)),
+            _ => via,
+        };
         let (sl, payload) = packet(spec, args)?;
         let (src, dst) = (from, to);
         let pair = NicPair { src, dst };
-        match path_via(spec, spec, pair, via, sl, payload) {
+        let found = match via {
+            Some(via) => path_via(spec, spec, pair, via, sl, payload),
+            None => path(spec, spec, pair, sl, payload),
+        };
+        match found {
             Ok(path) => Ok(Some(Self {
                 spec,
                 pair,
-                via: two_legs.then_some(via),
+                via,
                 sl,
                 payload,
                 path,

@@ -64,8 +64,7 @@ pub enum NoRoute {
 
 /// Follows a packet of service level `sl` with `payload` bytes between two NICs.
 /// The fabric must have these NICs and this SL. Where other packets decide which candidate it
-/// takes, it takes the one that it would take without them. Of paths with two legs the first one
-/// ends at the switch where it begins: see [`path_via`].
+/// takes, it takes the one that it would take without them. It takes no detour: see [`path_via`].
 ///
 /// # Errors
 /// If the routes do not lead to the receiving NIC.
@@ -76,10 +75,17 @@ pub fn path(
     sl: usize,
     payload: u32,
 ) -> Result<Path, NoRoute> {
-    path_via(spec, routes, pair, pair.src, sl, payload)
+    let adaptive = spec.routing.paths.are_adaptive();
+    follow(
+        spec,
+        routes,
+        pair,
+        (!adaptive).then_some(pair.src),
+        (sl, payload),
+    )
 }
 
-/// As [`path`], for a packet whose first leg ends at the switch of NIC `via`, if paths have two legs.
+/// As [`path`], for a packet that takes a detour over NIC `via` from its first switch on, if it may.
 ///
 /// # Errors
 /// If the routes do not lead there and to the receiving NIC.
@@ -91,21 +97,34 @@ pub fn path_via(
     sl: usize,
     payload: u32,
 ) -> Result<Path, NoRoute> {
+    follow(spec, routes, pair, Some(via), (sl, payload))
+}
+
+/// A packet of a service level with its payload, over `via` if it may take a detour there.
+fn follow(
+    spec: &FabricSpec,
+    routes: &impl Routes,
+    pair: NicPair,
+    via: Option<NicId>,
+    (sl, payload): (usize, u32),
+) -> Result<Path, NoRoute> {
     let NicPair { src, dst } = pair;
     let injection = spec.channel_at_nic(src, dst, sl).ok_or(NoRoute::NoVl)?;
     let mut walk = Walk::new(spec, routes, pair, (sl, injection), payload);
     let mut at = spec.topology.attachment(src);
     let mut steps: Vec<Step> = Vec::new();
     let mut leg_begins = 0;
-    let mut first_leg = spec.routing.paths.legs() > 1;
-    if first_leg {
+    let mut via = via.filter(|&via| spec.allows_detour(at.switch, dst, via));
+    if let (Some(via), Some(detours)) = (via, spec.routing.paths.detours()) {
         walk.target = via;
+        walk.begin(detours.first_leg());
     }
     loop {
         let switch = at.switch;
-        if first_leg && spec.topology.attachment(via).switch == switch {
-            (walk.target, walk.class) = (dst, spec.classes_of_leg());
-            (first_leg, leg_begins) = (false, steps.len());
+        if via.is_some_and(|via| spec.ends_detour(switch, via)) {
+            walk.target = dst;
+            walk.begin(walk.leg + 1);
+            (via, leg_begins) = (None, steps.len());
         }
         if steps[leg_begins..].iter().any(|step| step.switch == switch) {
             return Err(NoRoute::RoutingLoop(switch));
@@ -140,10 +159,17 @@ struct Walk<'a, R> {
     packet: Box<dyn ZeroLoad + 'a>,
     /// The channel on which it came, and its VL class.
     channel: Channel,
+    /// Number of the present leg.
+    leg: u8,
     class: u8,
 }
 
 impl<'a, R: Routes> Walk<'a, R> {
+    /// Leg `leg` begins.
+    fn begin(&mut self, leg: u8) {
+        (self.leg, self.class) = (leg, self.spec.first_class(leg));
+    }
+
     fn new(
         spec: &'a FabricSpec,
         routes: &'a R,
@@ -160,6 +186,7 @@ impl<'a, R: Routes> Walk<'a, R> {
             sl,
             packet: spec.switch.kind().at_zero_load(spec, src, payload),
             channel,
+            leg: 0,
             class: 0,
         }
     }
@@ -179,7 +206,8 @@ impl<'a, R: Routes> Walk<'a, R> {
             in_port: port_in,
             out_port: port_out,
         };
-        let behind = spec.channel_behind(hop, self.sl, dst, (self.channel, self.class));
+        let before = (self.channel, self.class);
+        let behind = spec.channel_behind(hop, self.sl, dst, self.leg, before);
         let (channel, class) = behind.ok_or(NoRoute::NoVl)?;
         (self.channel, self.class) = (channel, class);
         let latency = match spec.topology.peer(switch, port_out) {

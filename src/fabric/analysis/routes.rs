@@ -6,7 +6,7 @@
 //! each switch has only one next switch. This module walks the graph from the farthest switches on, which
 //! takes one step per (switch, destination) and out-port.
 
-use super::legs::add_second_leg;
+use super::legs::{add_detours, begin_anywhere};
 use super::table_turns::TableWalk;
 use super::turns::{TurnBits, Turns};
 use super::{MAX_STEPS, MAX_TURNS, Routes, TooLarge, nics_at, steps};
@@ -72,9 +72,7 @@ impl RouteAnalysis {
         }
         let mut result = walk.result;
         result.turns.by_tables = walk.tables.map(|tables| tables.found);
-        if spec.routing.paths.legs() > 1 {
-            add_second_leg(spec, &mut result);
-        }
+        add_detours(spec, &mut result);
         Ok(result)
     }
 
@@ -194,6 +192,8 @@ struct Walk<'a> {
     class_count: u8,
     /// Packets change their VL class on their path.
     changes_class: bool,
+    /// Legs of paths begin at all switches, also at those without NICs.
+    begin_anywhere: bool,
     turn_bits: TurnBits,
     vl_classes: VlClasses,
 
@@ -224,9 +224,10 @@ impl<'a> Walk<'a> {
         let (switches, radix) = (topology.switches() as usize, topology.radix() as usize);
         let nics = u64::from(topology.nics());
         let nics_at = nics_at(spec);
+        let begin_anywhere = begin_anywhere(spec);
         let sources = topology
             .switch_ids()
-            .filter(|s| nics_at[s.index()] > 0)
+            .filter(|s| nics_at[s.index()] > 0 || begin_anywhere)
             .collect();
         Self {
             spec,
@@ -236,6 +237,7 @@ impl<'a> Walk<'a> {
                 false => 1,
             },
             changes_class: spec.needs_classes(),
+            begin_anywhere,
             turn_bits: TurnBits::new(spec),
             vl_classes: VlClasses::new(topology),
             mark: vec![0; switches],
@@ -380,7 +382,8 @@ impl<'a> Walk<'a> {
                 }
                 by_hops[hops] += own;
             }
-            self.pass_on(switch, own > 0, dst, vls);
+            let send = own > 0 || self.begin_anywhere && switch != home;
+            self.pass_on(switch, send, dst, vls);
             let hop = self.hop[at];
             if let Some(tables) = &mut self.tables {
                 tables.pass(switch, dst, hop.ports);

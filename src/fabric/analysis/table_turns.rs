@@ -68,7 +68,8 @@ impl Rule<'_> {
             Self::Tables(tables) => tables.at_switch(hop, sl as u8),
             Self::Scheme(rule) => {
                 let known = rule.channels[sl * usize::from(VLS) + before];
-                let behind = known.and_then(|known| rule.spec.channel_behind(hop, sl, dst, known));
+                let behind =
+                    known.and_then(|known| rule.spec.channel_behind(hop, sl, dst, 0, known));
                 behind.map(|(channel, _)| channel.vl)
             }
         })

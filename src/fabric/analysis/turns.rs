@@ -11,12 +11,19 @@ use crate::fabric::topology::{Peer, Topology};
 const TURN_BITS: u32 = MAX_CLASS_TURNS;
 
 /// What the bits of a turn stand for where packets change their VL class: the class before the
-/// switch, the class after it, and the queue within the classes, which the destination decides.
+/// switch, the class after it, and the queue within the classes, which the destination decides. Only pairs of classes that
+/// [`FabricSpec::class_turns`] names have bits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TurnBits {
-    classes: u32,
+    /// The pairs, in order; the rest is unused.
+    pairs: [(u8, u8); TURN_BITS as usize],
+    /// Number of each pair.
+    numbers: [[u8; MAX_CLASSES]; MAX_CLASSES],
     queues: u32,
 }
+
+/// More VL classes than any fabric has: three legs of two.
+const MAX_CLASSES: usize = 8;
 
 impl TurnBits {
     /// The bits of a valid specification.
@@ -28,16 +35,25 @@ impl TurnBits {
             Some(_) => None,
             None => levels.map(|sl| spec.qos.queues(sl, classes) as u32).max(),
         };
+        let mut pairs = [(u8::MAX, u8::MAX); TURN_BITS as usize];
+        let mut numbers = [[0; MAX_CLASSES]; MAX_CLASSES];
+        for (number, (pair, at)) in spec.class_turns().zip(&mut pairs).enumerate() {
+            *at = pair;
+            numbers[usize::from(pair.0) % MAX_CLASSES][usize::from(pair.1) % MAX_CLASSES] =
+                number as u8;
+        }
         Self {
-            classes: classes.into(),
+            pairs,
+            numbers,
             queues: queues.unwrap_or(1),
         }
     }
 
     /// The turn of a packet for NIC `dst` from class `before` to class `after`.
     pub fn turn(self, before: u8, after: u8, dst: NicId) -> u32 {
-        let classes = u32::from(before) * self.classes + u32::from(after);
-        let bit = classes * self.queues + dst.get() % self.queues;
+        let row = &self.numbers[usize::from(before) % MAX_CLASSES];
+        let pair = u32::from(row[usize::from(after) % MAX_CLASSES]);
+        let bit = pair * self.queues + dst.get() % self.queues;
         1 << (bit % TURN_BITS)
     }
 
@@ -54,10 +70,11 @@ impl TurnBits {
 
     /// What a bit stands for.
     pub fn of(self, bit: u32) -> Turn {
-        let (classes, queue) = (bit / self.queues, bit % self.queues);
+        let (pair, queue) = (bit / self.queues, bit % self.queues);
+        let (before, after) = self.pairs[pair as usize % TURN_BITS as usize];
         Turn {
-            before: (classes / self.classes) as u8,
-            after: (classes % self.classes) as u8,
+            before,
+            after,
             queue,
         }
     }

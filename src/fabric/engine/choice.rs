@@ -62,12 +62,36 @@ impl Choice {
         switch: SwitchId,
         first: OutputId,
         dst: NicId,
-        occupancy: impl Occupancy,
+        mut occupancy: impl Occupancy,
+    ) -> OutputId {
+        let output = self.foresee(switch, first, dst, &mut occupancy);
+        if let Self::Trunk(trunks) = self {
+            trunks.advance(first);
+        }
+        output
+    }
+
+    /// The out-port that [`output`](Self::output) would choose.
+    #[inline(always)]
+    pub(super) fn foresee(
+        &self,
+        switch: SwitchId,
+        first: OutputId,
+        dst: NicId,
+        occupancy: &mut impl Occupancy,
     ) -> OutputId {
         match self {
             Self::Only => first,
             Self::Trunk(trunks) => trunks.choose(first, dst, occupancy),
             Self::UpPort(ranges) => ranges.choose(switch, first, occupancy),
+        }
+    }
+
+    /// The out-port that `dst` alone would choose. `first` is the router's candidate.
+    pub(super) fn of_destination(&self, first: OutputId, dst: NicId) -> OutputId {
+        match self {
+            Self::Trunk(trunks) if trunks.has(first) => first.plus(dst.get() % trunks.links),
+            Self::Only | Self::Trunk(_) | Self::UpPort(_) => first,
         }
     }
 }
@@ -103,20 +127,30 @@ impl Trunks {
         }
     }
 
+    /// True if a trunk begins at `first`.
+    #[inline]
+    fn has(&self, first: OutputId) -> bool {
+        self.is_link[(first.get() % self.radix) as usize]
+    }
+
+    /// A packet takes the trunk with first port `first`.
+    #[inline]
+    fn advance(&mut self, first: OutputId) {
+        if self.selection == TrunkSelection::RoundRobin && self.has(first) {
+            let next = &mut self.next[first.index()];
+            *next = (*next + 1) % self.links;
+        }
+    }
+
     /// The link that a packet for `dst` takes of the trunk with first port `first`.
     #[inline]
-    fn choose(&mut self, first: OutputId, dst: NicId, mut occupancy: impl Occupancy) -> OutputId {
-        if !self.is_link[(first.get() % self.radix) as usize] {
+    fn choose(&self, first: OutputId, dst: NicId, occupancy: &mut impl Occupancy) -> OutputId {
+        if !self.has(first) {
             return first;
         }
         let link = match self.selection {
             TrunkSelection::Destination => dst.get() % self.links,
-            TrunkSelection::RoundRobin => {
-                let next = &mut self.next[first.index()];
-                let link = *next;
-                *next = (link + 1) % self.links;
-                link
-            }
+            TrunkSelection::RoundRobin => self.next[first.index()],
             TrunkSelection::LeastQueued => {
                 let links =
                     (0..self.links).map(|link| (occupancy.in_buffer(first.plus(link)), link));
@@ -151,7 +185,7 @@ impl UpPortRanges {
     /// The least-queued up-port, if the destination's own port `own` is one; a tie goes to the
     /// first one from `own` on, once around.
     #[inline]
-    fn choose(&self, switch: SwitchId, own: OutputId, mut occupancy: impl Occupancy) -> OutputId {
+    fn choose(&self, switch: SwitchId, own: OutputId, occupancy: &mut impl Occupancy) -> OutputId {
         let (first, count) = self.of_switch[switch.index()];
         let start = own.get().wrapping_sub(first.get());
         if start >= count {

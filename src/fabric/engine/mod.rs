@@ -17,6 +17,7 @@ mod choice;
 mod congestion;
 mod counters;
 mod deadlock;
+mod detours;
 mod far_end;
 #[cfg(test)]
 mod full_tests;

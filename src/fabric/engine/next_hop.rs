@@ -1,16 +1,14 @@
-//! Routing, for both kinds of switch: which output a packet takes at a switch, and on which leg of
-//! its path it is (`docs/model.md` §7). The router's table has the candidate of each destination.
-//! [`choice`](super::choice) picks among several candidates. [`Detours`] keeps the NIC that ends
-//! the first leg of each packet's path.
+//! Routing, for both kinds of switch: which output a packet takes at a switch (`docs/model.md` §7). The router's table has
+//! the candidate of each destination. [`choice`](super::choice) picks among several candidates.
+//! [`detours`](super::detours) decides which packets leave the minimal path, and towards which NIC.
 
 use super::choice::{Choice, Occupancy};
+use super::detours::{Detours, Leg};
 use super::ids::{InputId, OutputId};
-use super::pool::{EntryId, PacketId};
+use super::pool::PacketId;
 use crate::fabric::ids::{NicId, SwitchId, SwitchPort};
 use crate::fabric::routing::Router;
-use crate::fabric::spec::{FabricSpec, Paths};
-use crate::fabric::topology::Peer;
-use crate::random::{Purpose, Stream};
+use crate::fabric::spec::FabricSpec;
 
 /// What routing knows: a packet at a switch, and how full the outputs are.
 #[derive(Debug, Clone, Copy)]
@@ -29,15 +27,43 @@ pub(super) struct Context<O> {
 pub(super) struct NextHop {
     /// Out-port.
     pub output: OutputId,
-    /// The VL class that the packet has when a new leg of its path begins here.
-    pub class: Option<u8>,
+    /// The first VL class of the leg of its path that the packet is on.
+    pub first_class: u8,
+    /// The leg begins here, and so the packet has that class in front of the switch.
+    pub leg_begins: bool,
+}
+
+impl NextHop {
+    /// VL class of a packet in front of the switch, if it came with `class`.
+    #[inline(always)]
+    pub(super) fn class_before(&self, class: u8) -> u8 {
+        match self.leg_begins {
+            true => self.first_class,
+            false => class,
+        }
+    }
+}
+
+/// The candidate of each destination at each switch.
+#[derive(Debug)]
+pub(super) struct Table {
+    radix: u32,
+    router: Router,
+}
+
+impl Table {
+    /// The table's out-port to `dst` at `switch`.
+    #[inline(always)]
+    pub(super) fn candidate(&self, switch: SwitchId, dst: NicId) -> OutputId {
+        let port = self.router.first_port(switch, dst);
+        OutputId::of(SwitchPort::new(switch, port), self.radix)
+    }
 }
 
 /// The routing of a fabric.
 #[derive(Debug)]
 pub(super) struct NextHops {
-    radix: u32,
-    router: Router,
+    table: Table,
     choice: Choice,
     detours: Option<Box<Detours>>,
     /// Nothing but the table decides.
@@ -48,8 +74,10 @@ impl NextHops {
     pub(super) fn new(spec: &FabricSpec) -> Self {
         let (choice, detours) = (Choice::new(spec), Detours::new(spec).map(Box::new));
         Self {
-            radix: spec.topology.radix(),
-            router: Router::new(spec),
+            table: Table {
+                radix: spec.topology.radix(),
+                router: Router::new(spec),
+            },
             by_table: matches!(choice, Choice::Only) && detours.is_none(),
             choice,
             detours,
@@ -60,13 +88,14 @@ impl NextHops {
     /// different in-ports are routed.
     #[inline]
     pub(super) fn by_others(&self) -> bool {
-        self.choice.by_others()
+        let by_queues = self.detours.as_ref().is_some_and(|d| d.by_queues());
+        by_queues || self.choice.by_others()
     }
 
     /// Prefetches what a packet for `dst` will need at `switch`.
     #[inline]
     pub(super) fn prefetch(&self, switch: SwitchId, dst: NicId) {
-        self.router.prefetch(switch, dst);
+        self.table.router.prefetch(switch, dst);
     }
 
     /// Where a packet goes next. Called once for each packet and switch.
@@ -74,8 +103,9 @@ impl NextHops {
     pub(super) fn decide(&mut self, at: Context<impl Occupancy>) -> NextHop {
         match self.by_table {
             true => NextHop {
-                output: self.candidate(at.switch, at.dst),
-                class: None,
+                output: self.table.candidate(at.switch, at.dst),
+                first_class: 0,
+                leg_begins: false,
             },
             false => self.choose(at),
         }
@@ -84,108 +114,25 @@ impl NextHops {
     /// As [`decide`](Self::decide), where more than the table decides. Out of the way of all other
     /// fabrics.
     #[inline(never)]
-    fn choose(&mut self, at: Context<impl Occupancy>) -> NextHop {
-        let leg = match &mut self.detours {
+    fn choose(&mut self, mut at: Context<impl Occupancy>) -> NextHop {
+        let Leg {
+            target,
+            first_class,
+            begins,
+        } = match &mut self.detours {
             None => Leg {
                 target: at.dst,
-                class: None,
+                first_class: 0,
+                begins: false,
             },
-            Some(detours) => detours.leg(&at),
+            Some(detours) => detours.leg(&mut at, &self.table, &self.choice),
         };
-        let first = self.candidate(at.switch, leg.target);
+        let first = self.table.candidate(at.switch, target);
         let choice = &mut self.choice;
         NextHop {
-            output: choice.output(at.switch, first, leg.target, at.occupancy),
-            class: leg.class,
-        }
-    }
-
-    /// The table's out-port to `dst` at `switch`.
-    #[inline(always)]
-    fn candidate(&self, switch: SwitchId, dst: NicId) -> OutputId {
-        let port = self.router.first_port(switch, dst);
-        OutputId::of(SwitchPort::new(switch, port), self.radix)
-    }
-}
-
-/// The leg of its path that a packet is on.
-#[derive(Debug, Clone, Copy)]
-struct Leg {
-    /// NIC that it is routed to.
-    target: NicId,
-    /// Its VL class, if the leg begins at this switch.
-    class: Option<u8>,
-}
-
-/// No NIC.
-const NO_NIC: NicId = NicId::new(u32::MAX);
-
-/// Paths over a switch drawn at random: the switch of a NIC, all NICs being equally likely.
-#[derive(Debug)]
-struct Detours {
-    /// A stream per source NIC.
-    streams: Vec<Stream>,
-    /// NIC at each in-port; [`NO_NIC`] at ports to switches.
-    nic_at: Vec<NicId>,
-    /// Switch of each NIC.
-    switch_of: Vec<SwitchId>,
-    /// By packet: the NIC whose switch ends its first leg; [`NO_NIC`] on the second one.
-    towards: Vec<NicId>,
-    /// The first VL class of the second leg.
-    second_leg: u8,
-}
-
-impl Detours {
-    /// `None` if all paths are minimal.
-    fn new(spec: &FabricSpec) -> Option<Self> {
-        let Paths::Valiant { seed } = spec.routing.paths else {
-            return None;
-        };
-        let topology = &spec.topology;
-        let ports = topology
-            .switch_ids()
-            .flat_map(|switch| topology.port_ids().map(move |port| (switch, port)));
-        let nics = topology.nic_ids();
-        Some(Self {
-            streams: nics
-                .clone()
-                .map(|nic| Stream::new(seed, Purpose::Paths, [nic.get().into(), 0]))
-                .collect(),
-            nic_at: ports
-                .map(|(switch, port)| match topology.peer(switch, port) {
-                    Peer::Nic(nic) => nic,
-                    Peer::Switch { .. } | Peer::None => NO_NIC,
-                })
-                .collect(),
-            switch_of: nics.map(|nic| topology.attachment(nic).switch).collect(),
-            towards: Vec::new(),
-            second_leg: spec.classes_of_leg(),
-        })
-    }
-
-    /// The leg of a packet at a switch.
-    fn leg<O>(&mut self, at: &Context<O>) -> Leg {
-        let number = at.packet.index();
-        if self.towards.len() <= number {
-            self.towards.resize(number + 1, NO_NIC);
-        }
-        let towards = &mut self.towards[number];
-        let nics = self.switch_of.len() as u64;
-        if let Some(stream) = self.streams.get_mut(self.nic_at[at.input.index()].index()) {
-            *towards = NicId::new(stream.below(nics) as u32);
-        }
-        match self.switch_of.get(towards.index()) {
-            Some(&switch) if switch != at.switch => Leg {
-                target: *towards,
-                class: None,
-            },
-            ends_here => {
-                *towards = NO_NIC;
-                Leg {
-                    target: at.dst,
-                    class: ends_here.map(|_| self.second_leg),
-                }
-            }
+            output: choice.output(at.switch, first, target, at.occupancy),
+            first_class,
+            leg_begins: begins,
         }
     }
 }

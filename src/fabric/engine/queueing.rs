@@ -2,7 +2,7 @@
 //! [`spec::queueing`](crate::fabric::spec::queueing), for every kind of switch. DBBM is in
 //! [`vls`](super::vls): its queue follows from the destination alone.
 
-use super::vls::{Hop, Legs, VlAndClass};
+use super::vls::{Hop, VlAndClass};
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, Mix, QueueingScheme, SchemeKind};
 use crate::fabric::topology::{Peer, VlClasses};
@@ -33,7 +33,7 @@ enum ClassRule {
     /// There is one class.
     One,
     Topology(VlClasses),
-    Legs(Legs),
+    Legs(VlClasses),
     /// Local links behind global links have class 1; all others have class 0.
     BehindGlobal {
         /// Per port, numbered within a switch.
@@ -149,7 +149,7 @@ impl ClassRule {
         match (spec.classes(), spec.routing.paths.legs()) {
             (1, _) => Self::One,
             (_, 1) => Self::Topology(VlClasses::new(topology)),
-            _ => Self::Legs(Legs::new(spec)),
+            _ => Self::Legs(VlClasses::new(topology)),
         }
     }
 
@@ -159,7 +159,11 @@ impl ClassRule {
             Self::Topology(classes) => {
                 classes.behind(hop.in_port, hop.out_port, hop.output.get(), class)
             }
-            Self::Legs(legs) => legs.behind(hop, class),
+            Self::Legs(of_leg) => {
+                let (in_port, out_port) = (hop.in_port, hop.out_port);
+                let class = class - hop.first_class;
+                hop.first_class + of_leg.behind(in_port, out_port, hop.output.get(), class)
+            }
             Self::BehindGlobal { to_nic, .. } if to_nic[hop.output.index()] => class,
             Self::BehindGlobal { is_global, .. } => {
                 let (from, to) = (hop.in_port.index(), hop.out_port.index());

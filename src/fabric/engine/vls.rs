@@ -34,37 +34,11 @@ enum Changes {
     /// Its VL class.
     Classes(VlClasses),
     /// Its VL class, which counts on from leg to leg of its path.
-    Legs(Legs),
+    Legs(VlClasses),
     /// SL-to-VL tables, which also decide the first VL.
     Tables(PortTables),
     /// A queueing scheme, which also decides the first VL.
     Queues(Box<Queues>),
-}
-
-/// VL classes of paths with several legs.
-#[derive(Debug)]
-pub(super) struct Legs {
-    of_leg: VlClasses,
-    /// Classes of each leg.
-    count: u8,
-}
-
-impl Legs {
-    pub(super) fn new(spec: &FabricSpec) -> Self {
-        Self {
-            of_leg: VlClasses::new(&spec.topology),
-            count: spec.classes_of_leg(),
-        }
-    }
-
-    /// VL class behind `hop` of a packet of VL class `class`.
-    pub(super) fn behind(&self, hop: Hop, class: u8) -> u8 {
-        let (leg, class) = (class / self.count, class % self.count);
-        let behind = self
-            .of_leg
-            .behind(hop.in_port, hop.out_port, hop.output.get(), class);
-        leg * self.count + behind
-    }
 }
 
 /// The ports of a packet at a switch.
@@ -75,6 +49,8 @@ pub(super) struct Hop {
     /// The same ports, numbered within the switch.
     pub in_port: PortId,
     pub out_port: PortId,
+    /// The first VL class of the leg of its path that the packet is on.
+    pub first_class: u8,
 }
 
 /// VL and VL class of a packet.
@@ -110,7 +86,7 @@ impl Vls {
                 match (classes, spec.routing.paths.legs()) {
                     (1, _) => Changes::Never,
                     (_, 1) => Changes::Classes(VlClasses::new(&spec.topology)),
-                    _ => Changes::Legs(Legs::new(spec)),
+                    _ => Changes::Legs(VlClasses::new(&spec.topology)),
                 }
             }
         };
@@ -152,8 +128,12 @@ impl Vls {
                     class,
                 }
             }
-            Changes::Legs(legs) => {
-                let class = legs.behind(hop(), before.class);
+            Changes::Legs(of_leg) => {
+                let hop = hop();
+                let (in_port, out_port) = (hop.in_port, hop.out_port);
+                let class = before.class - hop.first_class;
+                let class = of_leg.behind(in_port, out_port, hop.output.get(), class);
+                let class = hop.first_class + class;
                 VlAndClass {
                     vl: self.of_class(sl, class, dst),
                     class,

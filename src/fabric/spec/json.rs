@@ -3,8 +3,7 @@
 
 use super::congestion::{CctEntry, PortCongestion};
 use super::{
-    Detail, ForwardingTables, Hop, Mix, Notification, Paths, QueueingScheme, SchemeKind, SlToVl,
-    VlPolicy,
+    Detail, ForwardingTables, Hop, Mix, Notification, QueueingScheme, SchemeKind, SlToVl, VlPolicy,
 };
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::topology::Link;
@@ -73,14 +72,6 @@ impl Serialize for Hop {
 
 pub(super) fn is_default<T: Default + PartialEq>(setting: &T) -> bool {
     *setting == T::default()
-}
-
-/// By name: the seed follows from the seed of the experiment.
-pub(super) fn paths<S: Serializer>(paths: &Paths, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(match paths {
-        Paths::Minimal => "minimal",
-        Paths::Valiant { seed: _ } => "valiant",
-    })
 }
 
 impl Serialize for VlPolicy {

@@ -9,6 +9,7 @@
 pub mod congestion;
 mod json;
 mod links;
+pub mod paths;
 pub mod qos;
 pub mod queueing;
 pub mod routing;
@@ -19,9 +20,10 @@ pub mod vls;
 
 pub use self::congestion::{CongestionControl, Notification};
 pub use self::links::LinkRates;
+pub use self::paths::{DetourRule, Detours, Intermediate, Paths};
 pub use self::qos::{Qos, ServiceLevel};
 pub use self::queueing::{Detail, Mix, QueueingScheme, SchemeKind};
-pub use self::routing::{ForwardingTables, Paths, RingTie, Routing, TrunkSelection, UpPorts};
+pub use self::routing::{ForwardingTables, RingTie, Routing, TrunkSelection, UpPorts};
 pub use self::speed::{LinkSpeed, flits_per_tick};
 pub use self::units::{Stages, Units};
 pub use self::vls::{Channel, Hop, SlToVl, VlPolicy};

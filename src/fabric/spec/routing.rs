@@ -8,7 +8,7 @@
 //! `src/fabric/topology/`, if it does not say yet which ports are equal; and
 //! `src/config/raw_fabric.rs`, if the key is new.
 
-use super::{FabricSpec, json};
+use super::{FabricSpec, Paths, json};
 use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::fabric::topology::{Link, Peer, Ports, Topology};
 use serde::{Deserialize, Serialize};
@@ -49,31 +49,6 @@ pub enum UpPorts {
     LeastQueued,
 }
 
-/// Which paths packets take to their destinations.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Paths {
-    /// The routing of the topology, or the forwarding tables, straight to the destination.
-    #[default]
-    Minimal,
-    /// First to a switch drawn at random, then to the destination (Valiant, "A scheme for fast
-    /// parallel communication", SIAM J. Comput. 11, 1982): `docs/model.md` §7.
-    Valiant {
-        /// Seed of the random streams, one for each source NIC.
-        seed: u64,
-    },
-}
-
-impl Paths {
-    /// Legs of a path: each is routed as if the packet ended there, on VL classes of its own.
-    #[must_use]
-    pub fn legs(self) -> u8 {
-        match self {
-            Self::Minimal => 1,
-            Self::Valiant { .. } => 2,
-        }
-    }
-}
-
 /// Routing settings; the algorithm follows from the topology (dimension order
 /// on torus and mesh, DESTRO on trees).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -97,10 +72,7 @@ pub struct Routing {
     #[serde(skip_serializing_if = "json::is_default")]
     pub up_ports: UpPorts,
     /// Paths to the destinations.
-    #[serde(
-        skip_serializing_if = "json::is_default",
-        serialize_with = "json::paths"
-    )]
+    #[serde(flatten)]
     pub paths: Paths,
 }
 
@@ -144,7 +116,7 @@ impl Routing {
     /// True if it also depends on what waits for an output and has not been granted its buffer.
     #[must_use]
     pub(crate) fn asks_for_waiting(&self) -> bool {
-        self.up_ports == UpPorts::LeastQueued
+        self.up_ports == UpPorts::LeastQueued || self.paths.are_adaptive()
     }
 
     /// What several candidates of a next hop are, as a key of results.

@@ -126,18 +126,18 @@ impl FabricSpec {
         self.classes() > 1
     }
 
-    /// Number of VL classes: 1 if SL-to-VL tables decide the VLs. Otherwise each leg of a path has
-    /// its own classes, as many as the topology needs.
+    /// Number of VL classes: 1 if SL-to-VL tables decide the VLs. Otherwise those of all legs of a path, each of which has as
+    /// many as the topology needs.
     #[must_use]
     pub fn classes(&self) -> u8 {
         match self.qos.vl_policy.tables() {
             Some(_) => 1,
-            None => self.classes_of_leg() * self.routing.paths.legs(),
+            None => self.routing.paths.classes(self.classes_of_leg()),
         }
     }
 
     /// Number of VL classes of each leg of a path, which the topology decides; 1 if forwarding tables take the place of
-    /// its routing, for the classes follow that. The first leg has the lowest classes, the second leg the next ones.
+    /// its routing, for the classes follow that. The first leg has the lowest classes: see [`Paths::first_class`](super::Paths::first_class).
     #[must_use]
     pub(crate) fn classes_of_leg(&self) -> u8 {
         match self.routing.forwarding {
@@ -145,6 +145,15 @@ impl FabricSpec {
             None if self.has_escape_behind_global() => 2,
             None => self.topology.vl_classes(),
         }
+    }
+
+    /// The VL classes before and after a switch that a packet can have: on later legs of its path it has no class of an
+    /// earlier one.
+    pub(crate) fn class_turns(&self) -> impl Iterator<Item = (u8, u8)> {
+        let (classes, of_leg) = (self.classes(), self.classes_of_leg().max(1));
+        let pairs =
+            (0..classes).flat_map(move |before| (0..classes).map(move |after| (before, after)));
+        pairs.filter(move |(before, after)| before / of_leg <= after / of_leg)
     }
 
     /// Service channel of a packet of `sl` for NIC `dst` in VL class `class`, and its VL, if the
@@ -190,17 +199,18 @@ impl FabricSpec {
         }
     }
 
-    /// Channel behind `hop`, and VL class there, of a packet of `sl` for NIC `dst` that had the
-    /// channel `before` and whose VL class was `class`; `None` if it has no channel.
+    /// Channel behind `hop`, and VL class there, of a packet of `sl` for NIC `dst` on leg `leg` of its path that had the
+    /// channel `before` and whose VL class was `class`, a class of that leg; `None` if it has no channel.
     #[must_use]
     pub fn channel_behind(
         &self,
         hop: Hop,
         sl: usize,
         dst: NicId,
+        leg: u8,
         (before, class): (Channel, u8),
     ) -> Option<(Channel, u8)> {
-        let class = self.class_behind(hop, class);
+        let class = self.class_behind(hop, leg, class);
         if let Some(queueing) = self.queueing_by_more() {
             let queue = self.queue_behind(queueing, hop, (sl, dst), before, class)?;
             let channel = self.channel_at(sl, queueing.position(class, queue));
@@ -213,8 +223,8 @@ impl FabricSpec {
         Some((channel?, class))
     }
 
-    /// VL class behind `hop` of a packet whose VL class was `class`.
-    fn class_behind(&self, hop: Hop, class: u8) -> u8 {
+    /// VL class behind `hop` of a packet on leg `leg` whose VL class was `class`.
+    fn class_behind(&self, hop: Hop, leg: u8, class: u8) -> u8 {
         let Hop {
             switch,
             in_port,
@@ -229,9 +239,9 @@ impl FabricSpec {
                 _ => u8::from(self.is_global(in_port) && !self.is_global(out_port)),
             };
         }
-        let of_leg = self.classes_of_leg();
-        let (leg, class) = (class / of_leg, class % of_leg);
-        leg * of_leg + self.topology.class_behind(switch, in_port, out_port, class)
+        let first = self.first_class(leg);
+        let class = class.saturating_sub(first);
+        first + self.topology.class_behind(switch, in_port, out_port, class)
     }
 
     /// True if `port` is a global port of a dragonfly.

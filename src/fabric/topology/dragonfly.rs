@@ -213,6 +213,10 @@ impl Family for Dragonfly {
         Some(switch.get() / self.a)
     }
 
+    fn global_group(&self, switch: SwitchId) -> Option<u32> {
+        self.group(switch)
+    }
+
     fn name(&self) -> String {
         format!(
             "dragonfly, p {}, a {}, h {}, {} groups, {}",

@@ -87,6 +87,12 @@ pub trait Family {
         None
     }
 
+    /// The group of `switch`, which may have no NICs, in families whose minimal routes lead straight into the group of
+    /// their destination and stay there. Detours lead over other groups. `None` in other families.
+    fn global_group(&self, _switch: SwitchId) -> Option<u32> {
+        None
+    }
+
     /// How to draw the switches.
     fn drawing(&self) -> Drawing {
         Drawing::Plain

@@ -23,6 +23,7 @@
 mod congestion;
 mod credit_returns;
 mod delay_line;
+mod detours;
 mod families;
 pub mod hierarchical;
 mod messages;

@@ -1,7 +1,7 @@
 //! Queues of packets by queueing schemes (`docs/queueing.md`). A queue is the position of an SC in the list of
 //! the service level: class after class, queue after queue.
 
-use super::routing::{Header, NextHop, Router};
+use super::routing::{Header, Load, NextHop, Router};
 use super::wiring::{End, Wiring};
 use flitwise::fabric::spec::{Detail, FabricSpec, Mix, QueueingScheme, SchemeKind};
 use flitwise::fabric::topology::Shape;
@@ -69,7 +69,13 @@ fn of_pair(spec: &FabricSpec, scheme: &QueueingScheme, src: u32, dst: u32) -> Op
 /// Out-port at `switch` towards NIC `dst`.
 fn out_port(spec: &FabricSpec, wiring: &Wiring, switch: u32, header: Header) -> usize {
     let mut router = Router::new(spec, wiring, switch);
-    router.route(0, header, |_| 0, |_| 0).output
+    // The load plays no part in what local schemes are allowed.
+    let load = Load {
+        queued: &|_| 0,
+        waiting: &|_| 0,
+        elsewhere: &|_, _| 0,
+    };
+    router.route(0, header, &load).output
 }
 
 /// Queue of a local scheme in `class` at `switch`, which stores the packet.

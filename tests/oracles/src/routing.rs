@@ -1,11 +1,12 @@
 //! Next hops and VL classes (`docs/model.md` §7).
 
+use super::detours::{self, QueueOf};
 use super::families::{cube, dragonfly, graph, tree, xgft};
 use super::vls;
 use super::wiring::{End, Wiring};
-use flitwise::fabric::spec::{FabricSpec, Paths, TrunkSelection, UpPorts};
+use flitwise::fabric::spec::{DetourRule, FabricSpec, TrunkSelection, UpPorts};
 use flitwise::fabric::topology::{Cube, Shape};
-use flitwise::random::{Purpose, Stream};
+use flitwise::random::Stream;
 
 /// What routing knows of a packet.
 #[derive(Debug, Clone, Copy)]
@@ -33,13 +34,33 @@ pub struct NextHop {
 /// The leg of its path that a packet is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Leg {
-    /// The only one; also that of a packet on its way to the first switch.
+    /// The minimal path; also that of a packet on its way to the first switch.
     #[default]
     Only,
-    /// To the switch of this NIC.
+    /// Towards this NIC.
     First(u32),
     /// On to the destination.
     Second,
+}
+
+/// How full the outputs are, in credits.
+pub struct Load<'a> {
+    /// Credits in use in the output buffer of a port of the present switch.
+    pub queued: &'a dyn Fn(usize) -> u32,
+    /// Credits of the packets that were routed to a port of the present switch and have not been granted that buffer.
+    pub waiting: &'a dyn Fn(usize) -> u32,
+    /// Both together, at a port of another switch.
+    pub elsewhere: QueueOf<'a>,
+}
+
+impl Load<'_> {
+    /// The queue of a port of `switch`, seen from switch `present`.
+    fn of(&self, present: u32, switch: u32, port: usize) -> u32 {
+        match present == switch {
+            true => (self.queued)(port) + (self.waiting)(port),
+            false => (self.elsewhere)(switch, port),
+        }
+    }
 }
 
 /// The routing part of one switch.
@@ -52,7 +73,7 @@ pub struct Router<'s> {
     next_link: Vec<usize>,
     /// Port for every NIC, in explicit graphs.
     table: Vec<usize>,
-    /// What draws the switches at which first legs end, at ports with a NIC.
+    /// What the packets of each port draw from.
     streams: Vec<Option<Stream>>,
 }
 
@@ -66,45 +87,94 @@ impl<'s> Router<'s> {
             Shape::Graph(_) => graph::routes(wiring, switch),
             _ => Vec::new(),
         };
-        let stream = |far: &Option<End>| match (spec.routing.paths, far) {
-            (Paths::Valiant { seed }, &Some(End::Nic(nic))) => {
-                Some(Stream::new(seed, Purpose::Paths, [nic as u64, 0]))
-            }
-            _ => None,
-        };
-        let ports = &wiring.ports[switch as usize];
         Self {
             spec,
             wiring,
             switch,
             next_link: vec![0; directions],
             table,
-            streams: ports.iter().map(stream).collect(),
+            streams: detours::streams(spec, wiring, switch),
         }
     }
 
     /// Which leg a packet that came in by port `input` goes on with.
-    fn leg(&mut self, input: usize, header: Header) -> Leg {
-        let leg = match &mut self.streams[input] {
-            Some(stream) => Leg::First(stream.below(self.wiring.homes.len() as u64) as u32),
-            None => header.leg,
+    fn leg(&mut self, input: usize, header: Header, load: &Load<'_>) -> Leg {
+        let (spec, here) = (self.spec, (self.switch, header.dst));
+        let Some(rules) = spec.routing.paths.detours() else {
+            return Leg::Only;
         };
+        let from_nic = matches!(
+            self.wiring.ports[self.switch as usize][input],
+            Some(End::Nic(_))
+        );
+        let mut leg = header.leg;
+        if detours::is_asked(spec, leg, from_nic) {
+            let stream = self.streams[input].as_mut().expect("the port draws");
+            let via = detours::draw(spec, self.wiring, here, stream);
+            let port = |nic| self.port_now(nic, load);
+            let queue_of = |switch, port| load.of(self.switch, switch, port);
+            let cost = |via| detours::cost(spec, self.wiring, here, via, &port, &queue_of);
+            let takes = |via| {
+                rules.rule == DetourRule::Valiant
+                    || cost(None) > cost(Some(via)) + u64::from(rules.bias)
+            };
+            leg = via.filter(|&via| takes(via)).map_or(Leg::Only, Leg::First);
+        }
         match leg {
-            Leg::First(nic) if self.wiring.switch_of(nic) == self.switch => Leg::Second,
+            Leg::First(nic)
+                if detours::ends(spec, rules, self.switch, self.wiring.switch_of(nic)) =>
+            {
+                Leg::Second
+            }
             leg => leg,
         }
     }
 
-    /// Decides the next hop of a packet that came in by port `input`. `queued`
-    /// tells the credits in use in the output buffer of a port, `waiting` those of
-    /// packets that were routed to it here and have not been granted that buffer.
-    pub fn route(
-        &mut self,
-        input: usize,
-        header: Header,
-        queued: impl Fn(usize) -> u32,
-        waiting: impl Fn(usize) -> u32,
-    ) -> NextHop {
+    /// The port that a packet to NIC `dst` would take here now.
+    fn port_now(&self, dst: u32, load: &Load<'_>) -> usize {
+        let (spec, switch) = (self.spec, self.switch);
+        let home = self.wiring.switch_of(dst);
+        if home == switch {
+            return self.wiring.homes[dst as usize].1;
+        }
+        let upwards = |own: usize, first: usize, count: usize| {
+            if own < first || spec.routing.up_ports == UpPorts::Destination {
+                return own;
+            }
+            let around = (0..count).map(|step| first + (own - first + step) % count);
+            around
+                .min_by_key(|&port| load.of(switch, switch, port))
+                .expect("there is an up-port")
+        };
+        match spec.topology.shape() {
+            Shape::Dragonfly(fly) => dragonfly::route(fly, switch, home, dst),
+            Shape::Cube(cube) => {
+                let step = cube::route(cube, spec.routing.ring_tie, switch, home);
+                let trunk = cube.trunk() as usize;
+                let link = match spec.routing.trunk {
+                    TrunkSelection::Destination => dst as usize % trunk,
+                    TrunkSelection::RoundRobin => self.next_link[step.side],
+                    TrunkSelection::LeastQueued => (0..trunk)
+                        .min_by_key(|link| (load.queued)(step.first_port + link))
+                        .expect("a trunk has links"),
+                };
+                step.first_port + link
+            }
+            Shape::Tree(tree) => {
+                let k = tree.k() as usize;
+                upwards(tree::route(*tree, switch, dst), k, k)
+            }
+            Shape::Xgft(tree) => {
+                let (own, first, count) = xgft::route(tree, switch, dst);
+                upwards(own, first, count)
+            }
+            Shape::Graph(_) => self.table[dst as usize],
+            Shape::Single(_) => unreachable!("every NIC is at the only switch"),
+        }
+    }
+
+    /// Decides the next hop of a packet that came in by port `input`.
+    pub fn route(&mut self, input: usize, header: Header, load: &Load<'_>) -> NextHop {
         let spec = self.spec;
         if let Some(tables) = &spec.routing.forwarding {
             let row = &tables.ports[self.switch as usize];
@@ -114,57 +184,23 @@ impl<'s> Router<'s> {
                 leg: header.leg,
             };
         }
-        let leg = self.leg(input, header);
-        let begins = leg != header.leg && leg == Leg::Second;
-        let class = if begins { 0 } else { header.class };
+        let leg = self.leg(input, header, load);
+        let class = if leg == header.leg { header.class } else { 0 };
         let dst = match leg {
             Leg::First(nic) => nic,
             Leg::Only | Leg::Second => header.dst,
         };
         let home = self.wiring.switch_of(dst);
-        let upwards = |own: usize, first: usize, count: usize| {
-            if own < first || spec.routing.up_ports == UpPorts::Destination {
-                return own;
-            }
-            let around = (0..count).map(|step| first + (own - first + step) % count);
-            around
-                .min_by_key(|&port| waiting(port) + queued(port))
-                .expect("there is an up-port")
-        };
-        let without_classes = |output| NextHop {
-            output,
-            class: 0,
-            leg,
-        };
-        match spec.topology.shape() {
-            Shape::Dragonfly(fly) if home != self.switch => {
-                let output = dragonfly::route(fly, self.switch, home, dst);
+        let output = self.port_now(dst, load);
+        let class = match spec.topology.shape() {
+            Shape::Dragonfly(fly) => {
                 let global = output >= dragonfly::first_global(fly) as usize;
-                let class = if global { 1 } else { class };
-                NextHop { output, class, leg }
+                if global { 1 } else { class }
             }
-            Shape::Dragonfly(_) => {
-                let output = self.wiring.homes[dst as usize].1;
-                NextHop { output, class, leg }
-            }
-            _ if home == self.switch => without_classes(self.wiring.homes[dst as usize].1),
-            Shape::Cube(cube) => {
-                // The class lasts as long as the dimension.
-                let kept = if begins { 0 } else { class };
-                let (output, class) = self.route_on_cube(cube, (home, dst), input, kept, queued);
-                NextHop { output, class, leg }
-            }
-            Shape::Tree(tree) => {
-                let k = tree.k() as usize;
-                without_classes(upwards(tree::route(*tree, self.switch, dst), k, k))
-            }
-            Shape::Xgft(tree) => {
-                let (own, first, count) = xgft::route(tree, self.switch, dst);
-                without_classes(upwards(own, first, count))
-            }
-            Shape::Graph(_) => without_classes(self.table[dst as usize]),
-            Shape::Single(_) => unreachable!("every NIC is at the only switch"),
-        }
+            Shape::Cube(cube) if home != self.switch => self.cross_cube(cube, home, input, class),
+            _ => 0,
+        };
+        NextHop { output, class, leg }
     }
 
     /// VL on which a packet that came in by port `input` goes on to `next`.
@@ -173,35 +209,19 @@ impl<'s> Router<'s> {
         vls::vl_behind(self.spec, self.wiring, at, header, next)
     }
 
-    /// The link of the trunk in dimension order, and the class there. `home`: switch and NIC that
-    /// the packet goes to; `kept`: its class if it stays in the dimension.
-    fn route_on_cube(
-        &mut self,
-        cube: &Cube,
-        (home, dst): (u32, u32),
-        input: usize,
-        kept: usize,
-        queued: impl Fn(usize) -> u32,
-    ) -> (usize, usize) {
+    /// A packet takes a link towards the switch `home` in dimension order. Its class there, if it is `kept` as long as the
+    /// packet stays in the dimension.
+    fn cross_cube(&mut self, cube: &Cube, home: u32, input: usize, kept: usize) -> usize {
         let step = cube::route(cube, self.spec.routing.ring_tie, self.switch, home);
-        let trunk = cube.trunk() as usize;
-        let link = match self.spec.routing.trunk {
-            TrunkSelection::Destination => dst as usize % trunk,
-            TrunkSelection::RoundRobin => {
-                let link = self.next_link[step.side];
-                self.next_link[step.side] = (link + 1) % trunk;
-                link
-            }
-            TrunkSelection::LeastQueued => (0..trunk)
-                .min_by_key(|link| queued(step.first_port + link))
-                .expect("a trunk has links"),
-        };
+        if self.spec.routing.trunk == TrunkSelection::RoundRobin {
+            let next = &mut self.next_link[step.side];
+            *next = (*next + 1) % cube.trunk() as usize;
+        }
         let stays = cube::dimension_of(cube, input) == Some(step.dimension);
-        let class = match (step.closes_ring, stays) {
+        match (step.closes_ring, stays) {
             (true, _) => 1,
             (false, true) => kept,
             (false, false) => 0,
-        };
-        (step.first_port + link, class)
+        }
     }
 }

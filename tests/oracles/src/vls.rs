@@ -1,5 +1,6 @@
 //! VLs of packets (`docs/model.md` §7).
 
+use super::detours;
 use super::families::dragonfly;
 use super::queueing;
 use super::routing::{Header, Leg, NextHop};
@@ -80,12 +81,9 @@ fn changes_class(spec: &FabricSpec) -> bool {
 
 /// VL class among those of all legs of a packet in `class` of `leg`: leg after leg.
 fn class_of_legs(spec: &FabricSpec, (class, leg): (usize, Leg)) -> usize {
-    let changes = changes_class(spec);
-    match leg {
-        Leg::Second if changes => 2 + class,
-        Leg::Second => 1,
-        _ if changes => class,
-        _ => 0,
+    match changes_class(spec) {
+        true => detours::class_of(spec, leg, 2, class),
+        false => detours::class_of(spec, leg, 1, 0),
     }
 }
 

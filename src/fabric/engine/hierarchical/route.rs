@@ -111,8 +111,9 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             output: next.output,
             in_port: PortId::new(port.get() - first_port),
             out_port: PortId::new(next.output.get() - first_port),
+            first_class: next.first_class,
         };
-        let class = next.class.unwrap_or(class);
+        let class = next.class_before(class);
         let behind = self
             .vl_policy
             .behind(hop, sl, dst, VlAndClass { vl, class });

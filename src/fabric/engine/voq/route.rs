@@ -14,7 +14,7 @@ use crate::fabric::engine::bits::push_quickly;
 use crate::fabric::engine::choice::Occupancy;
 use crate::fabric::engine::congestion::MarkerQueue;
 use crate::fabric::engine::ids::OutputId;
-use crate::fabric::engine::next_hop::{Context, NextHop, NextHops};
+use crate::fabric::engine::next_hop::{Context, NextHops};
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::{Obstacle, Probe};
 use crate::fabric::engine::vls::{Hop, VlAndClass, Vls};
@@ -106,7 +106,7 @@ impl Routes {
     ) {
         let Packet { input, dst, sl, .. } = *packet;
         let (buffer, waiting) = (self.buffer, self.waiting.as_deref());
-        let NextHop { output, class } = self.next_hops.decide(Context {
+        let next = self.next_hops.decide(Context {
             switch,
             input,
             packet: id,
@@ -119,14 +119,16 @@ impl Routes {
         });
         let before = VlAndClass {
             vl: packet.vl,
-            class: class.unwrap_or(packet.class),
+            class: next.class_before(packet.class),
         };
+        let output = next.output;
         let first_port = switch.get() * self.radix;
         let hop = || Hop {
             input,
             output,
             in_port: PortId::new(input.get() - first_port),
             out_port: PortId::new(output.get() - first_port),
+            first_class: next.first_class,
         };
         let VlAndClass { vl, class } = self.vls.behind(hop, sl, dst, before);
         (packet.output, packet.vl, packet.class) = (output, vl, class);

@@ -2,7 +2,7 @@
 
 use super::error;
 use crate::fabric::ids::SwitchPort;
-use crate::fabric::spec::{FabricSpec, ForwardingTables, SpecError, UpPorts};
+use crate::fabric::spec::{FabricSpec, ForwardingTables, Intermediate, SpecError, UpPorts};
 use crate::fabric::topology::{Peer, Topology};
 use std::collections::BTreeSet;
 
@@ -10,11 +10,18 @@ impl FabricSpec {
     /// Checks the forwarding tables, if there are any, and that nothing else wants to decide in
     /// their place.
     pub(super) fn validate_forwarding(&self) -> Result<(), SpecError> {
-        let two_legs = self.routing.paths.legs() > 1;
-        if two_legs && self.qos.vl_policy.tables().is_some() {
-            let problem = "paths of two legs need VL classes, which SL-to-VL tables take the place of; \
+        let detours = self.routing.paths.detours();
+        if detours.is_some() && self.qos.vl_policy.tables().is_some() {
+            let problem = "paths of several legs need VL classes, which SL-to-VL tables take the place of; \
                            remove one of the two";
             return error("fabric.paths", problem.into());
+        }
+        let over_groups = detours.is_some_and(|d| d.intermediate == Intermediate::Group);
+        let family = self.topology.family();
+        let mut switches = self.topology.switch_ids();
+        if over_groups && switches.any(|s| family.global_group(s).is_none()) {
+            let problem = "the topology has no groups to lead packets over; take \"nic\"";
+            return error("fabric.paths_intermediate", problem.into());
         }
         let Some(tables) = &self.routing.forwarding else {
             return match self.routing.failed.is_empty() {
@@ -25,7 +32,7 @@ impl FabricSpec {
                 ),
             };
         };
-        if two_legs {
+        if detours.is_some() {
             let problem = "forwarding tables name the whole path; remove one of the two";
             return error("fabric.paths", problem.into());
         }

@@ -31,7 +31,7 @@ impl FabricSpec {
         if queues == 0 {
             return error(KEY, "is 0; a packet needs at least 1".into());
         }
-        let most = MAX_CLASS_TURNS / (classes * classes);
+        let most = MAX_CLASS_TURNS / self.class_turns().count() as u32;
         if classes > 1 && u32::from(queues) > most {
             let problem = format!(
                 "{queues} queues in each of {classes} VL classes; at most {most} are supported on \

@@ -253,8 +253,14 @@ impl<'s> Fabric<'s> {
 
     /// Phase 4: routing completes, headers become ready.
     fn route(&mut self, now: Tick) {
-        for switch in &mut self.switches {
-            switch.route(now, &mut self.packets);
+        for at in 0..self.switches.len() {
+            let (before, rest) = self.switches.split_at_mut(at);
+            let (switch, after) = rest.split_first_mut().expect("it is one of them");
+            let elsewhere = |other: u32, port: usize| match (other as usize).checked_sub(at + 1) {
+                Some(other) => after[other].queue(port),
+                None => before[other as usize].queue(port),
+            };
+            switch.route(now, &mut self.packets, &elsewhere);
         }
         for nic in &mut self.nics {
             nic.ready(now, &mut self.packets);

@@ -7,7 +7,8 @@ use super::packet::{Flit, Packet, PacketId};
 use super::sender::Sender;
 use super::switch_of;
 use crate::delay_line::DelayLine;
-use crate::routing::Router;
+use crate::detours::QueueOf;
+use crate::routing::{Load, Router};
 use crate::sizes::{completes_credit, may_use};
 use crate::turns::SwitchTurns;
 use crate::wiring::{End, Wiring};
@@ -246,21 +247,26 @@ impl<'s> Switch<'s> {
         }
     }
 
+    /// The queue of a port in credits.
+    pub fn queue(&self, port: usize) -> u32 {
+        self.outputs[port].sender.ledger.in_use() + waiting_for(&self.ungranted, port)
+    }
+
     /// Phase 4: headers become ready; those in input buffers are routed first.
-    pub fn route(&mut self, now: Tick, packets: &mut [Packet]) {
+    /// `elsewhere`: the queues of ports of other switches.
+    pub fn route(&mut self, now: Tick, packets: &mut [Packet], elsewhere: QueueOf<'_>) {
         for (port, input) in self.inputs.iter_mut().enumerate() {
             while let Some(id) = input.buffer.next_ready(now) {
                 let packet = &mut packets[id];
                 let queued = |port: usize| self.outputs[port].sender.ledger.in_use();
-                let waiting = |port: usize| {
-                    let here = self
-                        .ungranted
-                        .values()
-                        .filter(|(output, _)| *output == port);
-                    here.map(|&(_, credits)| credits).sum()
-                };
+                let waiting = |port: usize| waiting_for(&self.ungranted, port);
                 let header = packet.header();
-                let next = self.router.route(port, header, queued, waiting);
+                let load = Load {
+                    queued: &queued,
+                    waiting: &waiting,
+                    elsewhere,
+                };
+                let next = self.router.route(port, header, &load);
                 self.ungranted.insert(id, (next.output, packet.credits));
                 packet.output = next.output;
                 (packet.class, packet.leg) = (next.class, next.leg);
@@ -422,4 +428,10 @@ fn central_quotas(
         }
     }
     quotas
+}
+
+/// Credits of the packets that wait for the output buffer of `port`.
+fn waiting_for(ungranted: &BTreeMap<PacketId, (usize, u32)>, port: usize) -> u32 {
+    let here = ungranted.values().filter(|(output, _)| *output == port);
+    here.map(|&(_, credits)| credits).sum()
 }

@@ -106,8 +106,17 @@ impl<'s> Fabric<'s> {
 
     /// Phase 4: routing completes.
     fn route(&mut self, now: Tick) {
-        for switch in &mut self.switches {
-            switch.route(now, &mut self.packets, &self.links);
+        let links = &self.links;
+        for at in 0..self.switches.len() {
+            let (before, rest) = self.switches.split_at_mut(at);
+            let (switch, after) = rest.split_first_mut().expect("it is one of them");
+            let elsewhere = |packets: &[Packet], other: u32, port: usize| match (other as usize)
+                .checked_sub(at + 1)
+            {
+                Some(other) => after[other].queue(packets, links, port),
+                None => before[other as usize].queue(packets, links, port),
+            };
+            switch.route(now, &mut self.packets, links, &elsewhere);
         }
     }
 

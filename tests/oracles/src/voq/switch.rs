@@ -8,7 +8,7 @@ use super::rates::{crossbar_rate, link_rate};
 use super::vlarb::{Arbiter, Pick};
 use crate::congestion::PortVl;
 use crate::delay_line::DelayLine;
-use crate::routing::{NextHop, Router};
+use crate::routing::{Load, NextHop, Router};
 use crate::sizes::{completes_credit, largest_credits};
 use crate::turns::SwitchTurns;
 use crate::wiring::Wiring;
@@ -143,21 +143,37 @@ impl<'s> Switch<'s> {
         }
     }
 
+    /// The queue of a port in credits.
+    pub fn queue(&self, packets: &[Packet], links: &[Link], port: usize) -> u32 {
+        let buffered = self.outputs[port]
+            .link
+            .map_or(0, |link| links[link].in_use());
+        buffered + waiting_for(&self.inputs, self.vls, packets, port)
+    }
+
     /// Phase 4: headers are routed and join their queues.
-    pub fn route(&mut self, now: Tick, packets: &mut [Packet], links: &[Link]) {
+    /// `elsewhere`: the queues of ports of other switches.
+    pub fn route(
+        &mut self,
+        now: Tick,
+        packets: &mut [Packet],
+        links: &[Link],
+        elsewhere: &dyn Fn(&[Packet], u32, usize) -> u32,
+    ) {
         let outputs: Vec<_> = self.outputs.iter().map(|output| output.link).collect();
         for port in 0..self.inputs.len() {
             while let Some(id) = self.inputs[port].routing.pop_due(now) {
                 let packet = &packets[id];
                 let queued = |port: usize| outputs[port].map_or(0, |link| links[link].in_use());
-                let inputs = &self.inputs;
-                let waiting = |port: usize| {
-                    let voqs = port * self.vls..(port + 1) * self.vls;
-                    let queues = inputs.iter().flat_map(|i| &i.queues[voqs.clone()]);
-                    queues.flatten().map(|&id| packets[id].credits).sum()
-                };
+                let (inputs, vls) = (&self.inputs, self.vls);
+                let waiting = |port: usize| waiting_for(inputs, vls, packets, port);
                 let header = packet.header();
-                let next = self.router.route(port, header, queued, waiting);
+                let load = Load {
+                    queued: &queued,
+                    waiting: &waiting,
+                    elsewhere: &|switch, port| elsewhere(packets, switch, port),
+                };
+                let next = self.router.route(port, header, &load);
                 let vl = self.router.vl(port, header, next);
                 let NextHop { output, class, leg } = next;
                 let packet = &mut packets[id];
@@ -459,4 +475,12 @@ impl<'s> Switch<'s> {
 /// Flits that an input buffer has for a VL.
 fn size(spec: &FabricSpec, voq: &Voq, vl: usize) -> u64 {
     u64::from(voq.buffers.input.per_vl[vl]) * u64::from(spec.units.flits_per_credit)
+}
+
+/// Credits of the packets that wait for the output buffer of `port`.
+fn waiting_for(inputs: &[Input], vls: usize, packets: &[Packet], port: usize) -> u32 {
+    let queues = inputs
+        .iter()
+        .flat_map(|input| &input.queues[port * vls..(port + 1) * vls]);
+    queues.flatten().map(|&id| packets[id].credits).sum()
 }

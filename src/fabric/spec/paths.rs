@@ -1,0 +1,200 @@
+//! Paths with detours (`docs/model.md` §7): which packets leave the minimal path, and over which NICs.
+//!
+//! The engine's side is `src/fabric/engine/detours.rs`, the oracle's `tests/oracles/src/detours.rs`; the turns that
+//! follow are counted in `src/fabric/analysis/legs.rs`.
+
+use super::FabricSpec;
+use crate::fabric::ids::{NicId, SwitchId};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
+
+/// Which paths packets take to their destinations.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Paths {
+    /// The routing of the topology, or the forwarding tables, straight to the destination.
+    #[default]
+    Minimal,
+    /// Packets may go over a NIC drawn at random.
+    Detours(Detours),
+}
+
+/// Paths that lead over a NIC drawn at random.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Detours {
+    /// Which packets take a detour.
+    pub rule: DetourRule,
+    /// Where it leads.
+    pub intermediate: Intermediate,
+    /// How much longer the queue of the minimal path may be, times hops, in credits: 0 compares as published.
+    pub bias: u32,
+    /// Seed of the random streams, one for each port that draws.
+    pub seed: u64,
+}
+
+/// Which packets take a detour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DetourRule {
+    /// All (Valiant, "A scheme for fast parallel communication", SIAM J. Comput. 11, 1982).
+    Valiant,
+    /// Those whose first queue towards the detour, times its hops, is shorter than that of the minimal path (Singh,
+    /// "Load-balanced routing in interconnection networks", Ph.D. thesis, Stanford 2005).
+    UgalL,
+    /// The same by the queues of the links between groups, wherever they are (Kim, Dally, Scott, Abts, "Technology-driven,
+    /// highly-scalable dragonfly topology", ISCA 2008), or of the whole path.
+    UgalG,
+    /// As [`Self::UgalL`], asked again at every switch of the source's group (Jiang, Kim, Dally, "Indirect adaptive
+    /// routing on large scale interconnection networks", ISCA 2009).
+    Par,
+}
+
+impl DetourRule {
+    /// The name in experiments and results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Valiant => "valiant",
+            Self::UgalL => "ugal-l",
+            Self::UgalG => "ugal-g",
+            Self::Par => "par",
+        }
+    }
+
+    /// True if queues decide.
+    #[must_use]
+    pub fn is_adaptive(self) -> bool {
+        self != Self::Valiant
+    }
+}
+
+/// Where detours lead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Intermediate {
+    /// To the switch of any NIC.
+    Nic,
+    /// To the group of any NIC that is neither the source's nor the destination's: the detour goes on from the
+    /// first switch of that group.
+    Group,
+}
+
+impl Paths {
+    /// The detours that packets may take.
+    #[must_use]
+    pub fn detours(&self) -> Option<&Detours> {
+        match self {
+            Self::Minimal => None,
+            Self::Detours(detours) => Some(detours),
+        }
+    }
+
+    /// True if queues decide which packets take a detour.
+    #[must_use]
+    pub fn are_adaptive(&self) -> bool {
+        self.detours().is_some_and(|d| d.rule.is_adaptive())
+    }
+
+    /// Legs of a path: each is routed as if the packet ended there.
+    #[must_use]
+    pub fn legs(&self) -> u8 {
+        match self.detours() {
+            None => 1,
+            Some(detours) => detours.first_leg() + 2,
+        }
+    }
+
+    /// The first VL class of leg `leg`, if each takes `of_leg` classes.
+    #[must_use]
+    pub fn first_class(&self, leg: u8, of_leg: u8) -> u8 {
+        leg * match self.detours().map(|detours| detours.intermediate) {
+            // The leg to a group has no local link behind its global one, and the next leg begins where it ends.
+            Some(Intermediate::Group) => of_leg.saturating_sub(1).max(1),
+            None | Some(Intermediate::Nic) => of_leg,
+        }
+    }
+
+    /// VL classes of all legs together.
+    #[must_use]
+    pub fn classes(&self, of_leg: u8) -> u8 {
+        self.first_class(self.legs() - 1, of_leg) + of_leg
+    }
+}
+
+impl Detours {
+    /// The leg with which a detour begins.
+    #[must_use]
+    pub fn first_leg(&self) -> u8 {
+        // Packets of Par may have taken hops of their minimal path.
+        u8::from(self.rule == DetourRule::Par)
+    }
+}
+
+impl FabricSpec {
+    /// The first VL class of leg `leg` of a path.
+    #[must_use]
+    pub(crate) fn first_class(&self, leg: u8) -> u8 {
+        self.routing.paths.first_class(leg, self.classes_of_leg())
+    }
+
+    /// True if a packet at `switch` for NIC `dst` is near it, which leaves nothing to go round: in its group, or on
+    /// topologies without groups at its switch.
+    #[must_use]
+    pub(crate) fn is_near(&self, switch: SwitchId, dst: NicId) -> bool {
+        let home = self.topology.attachment(dst).switch;
+        let family = self.topology.family();
+        match (family.global_group(switch), family.global_group(home)) {
+            (Some(here), Some(there)) => here == there,
+            _ => switch == home,
+        }
+    }
+
+    /// True if the first leg of a detour over NIC `via` ends at `switch`.
+    #[must_use]
+    pub(crate) fn ends_detour(&self, switch: SwitchId, via: NicId) -> bool {
+        match self.routing.paths.detours().map(|d| d.intermediate) {
+            Some(Intermediate::Group) => self.is_near(switch, via),
+            None | Some(Intermediate::Nic) => self.topology.attachment(via).switch == switch,
+        }
+    }
+
+    /// True if packets at `switch` for NIC `dst` may take a detour over NIC `via`. They may be asked at other switches
+    /// than that of their source, too.
+    #[must_use]
+    pub fn allows_detour(&self, switch: SwitchId, dst: NicId, via: NicId) -> bool {
+        let Some(detours) = self.routing.paths.detours() else {
+            return false;
+        };
+        match detours.intermediate {
+            Intermediate::Nic => !detours.rule.is_adaptive() || !self.is_near(switch, dst),
+            Intermediate::Group => {
+                let home = self.topology.attachment(dst).switch;
+                !self.is_near(switch, dst) && !self.is_near(switch, via) && !self.is_near(home, via)
+            }
+        }
+    }
+}
+
+impl Serialize for Paths {
+    /// By names: the seed follows from the seed of the experiment. What the rule has no use for is left out.
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let mut map = s.serialize_map(None)?;
+        match self {
+            Self::Minimal => {}
+            Self::Detours(Detours {
+                rule,
+                intermediate,
+                bias,
+                seed: _,
+            }) => {
+                map.serialize_entry("paths", rule.name())?;
+                if *intermediate != Intermediate::Nic {
+                    map.serialize_entry("paths_intermediate", intermediate)?;
+                }
+                if rule.is_adaptive() {
+                    map.serialize_entry("paths_bias_credits", bias)?;
+                }
+            }
+        }
+        map.end()
+    }
+}
