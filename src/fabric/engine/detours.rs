@@ -325,7 +325,11 @@ impl Ways<'_> {
             }
             let target = via.unwrap_or(at.dst);
             let first = self.table.candidate(switch, target);
-            let behind = places.behind[first.index()];
+            let output: OutputId = match hops {
+                0 => (self.choice).foresee(switch, first, target, &mut at.occupancy),
+                _ => self.choice.of_destination(first, target),
+            };
+            let behind = places.behind[output.index()];
             if behind == NONE {
                 // Routes of a valid fabric lead on.
                 return u64::from(queue) * hops;
@@ -337,13 +341,6 @@ impl Ways<'_> {
                 (true, false) => !counted && places.group(next) != places.group(switch),
             };
             if counts {
-                let output: OutputId = match hops {
-                    0 => {
-                        let occupancy = &mut at.occupancy;
-                        self.choice.foresee(switch, first, target, occupancy)
-                    }
-                    _ => self.choice.of_destination(first, target),
-                };
                 queue = queue.max(at.occupancy.waiting(output) + at.occupancy.in_buffer(output));
                 counted = true;
             }
