@@ -113,7 +113,7 @@ fn what_names_the_path_itself_is_refused() {
     );
     let error = refused(&[VALIANT, "fabric.sl2vl=[0]"]);
     assert!(
-        error.contains("fabric.paths: paths of two legs need VL classes"),
+        error.contains("fabric.paths: paths of several legs need VL classes"),
         "{error}"
     );
     let error = refused(&["fabric.paths=longest"]);
