@@ -48,12 +48,16 @@ fn refused(key: impl Into<String>, problem: impl Into<String>) -> Result<(), Con
 fn fabric(raw: &RawFabric) -> Result<(), ConfigError> {
     let topology = raw.topology.as_ref();
     let ring = matches!(topology, Some(RawTopology::Torus(_)));
-    let trunks = ring || matches!(topology, Some(RawTopology::Mesh(_)));
+    let trunks = ring
+        || matches!(
+            topology,
+            Some(RawTopology::Mesh(_) | RawTopology::Hyperx(_))
+        );
     if raw.ring_tie.is_some() && !ring {
         return refused("fabric.ring_tie", "only a torus has rings; remove it");
     }
     if raw.trunk_selection.is_some() && !trunks {
-        let problem = "only a torus or mesh has trunks; remove it";
+        let problem = "only a torus, mesh or hyperx has trunks; remove it";
         return refused("fabric.trunk_selection", problem);
     }
     if raw.forwarding.is_some() {

@@ -13,6 +13,11 @@ pub(super) enum RawTopology {
     KAryNTree(RawTree),
     Xgft(RawXgft),
     Dragonfly(RawDragonfly),
+    Hyperx(RawCube),
+    SlimFly(RawSlimFly),
+    Megafly(RawMegafly),
+    FatTree(RawFatTree),
+    Kns(RawKns),
     Graph(RawGraph),
     Ibnetdiscover(RawDiscovery),
 }
@@ -60,10 +65,50 @@ pub(super) struct RawDragonfly {
     pub hosts: Option<u32>,
 }
 
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawSlimFly {
+    pub q: Option<u32>,
+    pub p: Option<u32>,
+    pub hosts: Option<u32>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawMegafly {
+    pub p: Option<u32>,
+    pub s: Option<u32>,
+    pub h: Option<u32>,
+    pub groups: Option<u32>,
+    pub arrangement: Option<RawArrangement>,
+    pub hosts: Option<u32>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawFatTree {
+    pub nodes: Option<u32>,
+    pub levels: Option<u32>,
+    pub radix: Option<u32>,
+    pub oversubscription: Option<u32>,
+    pub hosts: Option<u32>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawKns {
+    pub k: Option<u32>,
+    pub n: Option<u32>,
+    pub s: Option<u32>,
+    pub concentration: Option<u32>,
+    pub hosts: Option<u32>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum RawArrangement {
     PalmTree,
+    #[serde(alias = "absolute")]
     Consecutive,
     Relative,
 }

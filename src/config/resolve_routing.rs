@@ -60,12 +60,15 @@ pub(super) fn routing(
     topology: &RawTopology,
     seed: u64,
 ) -> Result<Chosen, ConfigError> {
-    use RawTopology::{Dragonfly, Graph, Ibnetdiscover, KAryNTree, Mesh, Single, Torus, Xgft};
+    use RawTopology::{
+        Dragonfly, FatTree, Graph, Hyperx, Ibnetdiscover, KAryNTree, Kns, Megafly, Mesh, Single,
+        SlimFly, Torus, Xgft,
+    };
     let default = match topology {
-        Torus(_) | Mesh(_) => RawRouting::Dor,
+        Torus(_) | Mesh(_) | Hyperx(_) | Kns(_) => RawRouting::Dor,
         Single(_) | KAryNTree(_) => RawRouting::Destro,
-        Xgft(_) => RawRouting::DModK,
-        Dragonfly(_) => RawRouting::Minimal,
+        Xgft(_) | FatTree(_) => RawRouting::DModK,
+        Dragonfly(_) | SlimFly(_) | Megafly(_) => RawRouting::Minimal,
         Graph(_) | Ibnetdiscover(_) => RawRouting::MinHop,
     };
     let routing = raw.routing.unwrap_or(default);
@@ -96,9 +99,12 @@ pub(super) fn routing(
 fn settings(raw: &RawFabric, topology: &RawTopology, seed: u64) -> Result<Routing, ConfigError> {
     let own = Routing::default();
     let up_ports = raw.up_ports.unwrap_or(own.up_ports);
-    let is_tree = matches!(topology, RawTopology::KAryNTree(_) | RawTopology::Xgft(_));
+    let is_tree = matches!(
+        topology,
+        RawTopology::KAryNTree(_) | RawTopology::Xgft(_) | RawTopology::FatTree(_)
+    );
     if up_ports == UpPorts::LeastQueued && !is_tree {
-        let problem = "only trees (kinds \"k-ary-n-tree\" and \"xgft\") have up-ports; remove it";
+        let problem = "only trees (kinds \"k-ary-n-tree\", \"xgft\" and \"fat-tree\") have up-ports; remove it";
         return Err(ConfigError::new("fabric.up_ports", problem));
     }
     Ok(Routing {
@@ -191,7 +197,10 @@ impl RawRouting {
 
 /// Why the topology does not take this routing.
 fn misfit(routing: RawRouting, topology: &RawTopology) -> Option<&'static str> {
-    use RawTopology::{Dragonfly, Graph, Ibnetdiscover, KAryNTree, Mesh, Single, Torus, Xgft};
+    use RawTopology::{
+        Dragonfly, FatTree, Graph, Hyperx, Ibnetdiscover, KAryNTree, Kns, Megafly, Mesh, Single,
+        SlimFly, Torus, Xgft,
+    };
     let trees = matches!(routing, RawRouting::Destro | RawRouting::DModK);
     match topology {
         // A tree of one switch, for whoever takes a tree down to it.
@@ -200,17 +209,27 @@ fn misfit(routing: RawRouting, topology: &RawTopology) -> Option<&'static str> {
         Torus(_) | Mesh(_) if trees => {
             Some("\"destro\" and \"d-mod-k\" route trees; a torus or mesh takes \"dor\"")
         }
-        KAryNTree(_) | Xgft(_) if routing == RawRouting::Dor => Some(
+        Hyperx(_) | Kns(_) if routing != RawRouting::Dor => {
+            Some("a hyperx or kns takes \"dor\", \"min-hop\", \"updn\" or \"dfsssp\"")
+        }
+        KAryNTree(_) | Xgft(_) | FatTree(_) if routing == RawRouting::Dor => Some(
             "\"dor\" routes tori and meshes; a tree takes \"destro\" (the same as \"d-mod-k\")",
         ),
         Dragonfly(_) if routing != RawRouting::Minimal => {
             Some("a dragonfly takes \"minimal\", \"min-hop\", \"updn\" or \"dfsssp\"")
         }
+        SlimFly(_) | Megafly(_) if routing != RawRouting::Minimal => {
+            Some("a slim fly or megafly takes \"minimal\", \"min-hop\", \"updn\" or \"dfsssp\"")
+        }
         Graph(_) | Ibnetdiscover(_) => Some(
             "a graph takes \"min-hop\", \"updn\", \"ftree\" or \"dfsssp\", or forwarding tables (fabric.forwarding)",
         ),
-        Torus(_) | Mesh(_) | KAryNTree(_) | Xgft(_) if routing == RawRouting::Minimal => {
-            Some("\"minimal\" routes dragonflies; remove it, the topology has a routing of its own")
+        Torus(_) | Mesh(_) | KAryNTree(_) | Xgft(_) | FatTree(_)
+            if routing == RawRouting::Minimal =>
+        {
+            Some(
+                "\"minimal\" routes dragonflies, slim flies and megaflies; remove it, the topology has a routing of its own",
+            )
         }
         _ => None,
     }

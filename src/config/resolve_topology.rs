@@ -3,11 +3,11 @@
 use super::error::ConfigError;
 use super::import::Imported;
 use super::raw_topology::{
-    RawArrangement, RawCube, RawDiscovery, RawDragonfly, RawGraph, RawNics, RawSingle, RawTopology,
-    RawTree, RawXgft,
+    RawArrangement, RawCube, RawDiscovery, RawDragonfly, RawFatTree, RawGraph, RawKns, RawMegafly,
+    RawNics, RawSingle, RawSlimFly, RawTopology, RawTree, RawXgft,
 };
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
-use crate::fabric::topology::{Arrangement, DragonflySize, Topology};
+use crate::fabric::topology::{Arrangement, DragonflySize, FatTreeSize, MegaflySize, Topology};
 use std::path::Path;
 
 const KEY: &str = "fabric.topology";
@@ -27,6 +27,11 @@ impl RawTopology {
             Self::KAryNTree(raw) => raw.resolve(),
             Self::Xgft(raw) => raw.resolve(),
             Self::Dragonfly(raw) => raw.resolve(),
+            Self::Hyperx(raw) => raw.resolve_hyperx(),
+            Self::SlimFly(raw) => raw.resolve(),
+            Self::Megafly(raw) => raw.resolve(),
+            Self::FatTree(raw) => raw.resolve(),
+            Self::Kns(raw) => raw.resolve(),
             Self::Graph(raw) => raw.resolve(),
             Self::Ibnetdiscover(raw) => {
                 let imported = raw.resolve(dir)?;
@@ -67,6 +72,18 @@ impl RawCube {
             self.hosts,
         )?)
     }
+
+    fn resolve_hyperx(&self) -> Result<Topology, ConfigError> {
+        let dimensions = self.dimensions.as_ref();
+        let dimensions = need(dimensions, "hyperx", "dimensions", ", e.g. [4, 4]")?;
+        let (concentration, trunk) = (self.concentration.unwrap_or(1), self.trunk.unwrap_or(1));
+        Ok(Topology::hyperx(
+            dimensions,
+            concentration,
+            trunk,
+            self.hosts,
+        )?)
+    }
 }
 
 impl RawTree {
@@ -96,12 +113,66 @@ impl RawDragonfly {
             h: need(self.h, "h", ", the global ports per switch")?,
             groups: self.groups,
         };
-        let arrangement = match self.arrangement {
-            None | Some(RawArrangement::PalmTree) => Arrangement::PalmTree,
-            Some(RawArrangement::Consecutive) => Arrangement::Consecutive,
-            Some(RawArrangement::Relative) => Arrangement::Relative,
-        };
+        let arrangement = RawArrangement::resolve(self.arrangement);
         Ok(Topology::dragonfly(size, arrangement, self.hosts)?)
+    }
+}
+
+impl RawArrangement {
+    fn resolve(raw: Option<Self>) -> Arrangement {
+        match raw {
+            None | Some(Self::PalmTree) => Arrangement::PalmTree,
+            Some(Self::Consecutive) => Arrangement::Consecutive,
+            Some(Self::Relative) => Arrangement::Relative,
+        }
+    }
+}
+
+impl RawMegafly {
+    fn resolve(&self) -> Result<Topology, ConfigError> {
+        let need = |value, name, meaning| need(value, "megafly", name, meaning);
+        let size = MegaflySize {
+            p: need(self.p, "p", ", the NICs per leaf switch")?,
+            s: need(self.s, "s", ", the leaf and the spine switches per group")?,
+            h: need(self.h, "h", ", the global ports per spine switch")?,
+            groups: self.groups,
+        };
+        let arrangement = RawArrangement::resolve(self.arrangement);
+        Ok(Topology::megafly(size, arrangement, self.hosts)?)
+    }
+}
+
+impl RawSlimFly {
+    fn resolve(&self) -> Result<Topology, ConfigError> {
+        let q = need(self.q, "slim-fly", "q", ", a power of a prime")?;
+        Ok(Topology::slim_fly(q, self.p, self.hosts)?)
+    }
+}
+
+impl RawFatTree {
+    fn resolve(&self) -> Result<Topology, ConfigError> {
+        let need = |value, name, meaning| need(value, "fat-tree", name, meaning);
+        let size = FatTreeSize {
+            nodes: self.nodes,
+            levels: need(self.levels, "levels", ", the levels of switches")?,
+            radix: need(self.radix, "radix", ", the ports of a switch")?,
+            oversubscription: self.oversubscription.unwrap_or(1),
+        };
+        Ok(Topology::fat_tree(size, self.hosts)?)
+    }
+}
+
+impl RawKns {
+    fn resolve(&self) -> Result<Topology, ConfigError> {
+        let k = need(self.k, "kns", "k", ", the routers on a line")?;
+        let n = need(self.n, "kns", "n", ", the dimensions")?;
+        if let Some(s) = self.s.filter(|&s| s != 1) {
+            let problem =
+                format!("{s}; the lines have one stage of switches: remove it, or write 1");
+            return Err(ConfigError::new("fabric.topology.s", problem));
+        }
+        let concentration = self.concentration.unwrap_or(1);
+        Ok(Topology::kns(k, n, concentration, self.hosts)?)
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) struct Wires {
 pub(super) fn layout(topology: &Value, wires: &Wires) -> Layout {
     let number = |key: &str| topology[key].as_u64().filter(|n| *n > 0);
     match topology["kind"].as_str() {
-        Some("torus" | "mesh") => {
+        Some("torus" | "mesh" | "hyperx") => {
             let sizes = topology["dimensions"].as_array().into_iter().flatten();
             let sizes: Option<Vec<u64>> = sizes.map(|d| d.as_u64().filter(|d| *d > 0)).collect();
             match sizes {
@@ -53,6 +53,14 @@ pub(super) fn layout(topology: &Value, wires: &Wires) -> Layout {
         }
         Some("dragonfly") => match number("a").and_then(|a| u32::try_from(a).ok()) {
             Some(a) => groups(a, wires),
+            None => circle(wires),
+        },
+        Some("slim-fly") => match number("q").and_then(|q| u32::try_from(q).ok()) {
+            Some(q) => groups(q, wires),
+            None => circle(wires),
+        },
+        Some("megafly") => match number("s").and_then(|s| u32::try_from(2 * s).ok()) {
+            Some(size) => groups(size, wires),
             None => circle(wires),
         },
         Some("graph") => levels(wires, true),

@@ -299,7 +299,9 @@ pub fn detours() -> impl Strategy<Value = Paths> {
 /// The same paths, over NICs if `topology` has no groups.
 pub fn fit_paths(paths: Paths, topology: &Topology) -> Paths {
     match (paths, topology.shape()) {
-        (Paths::Minimal, _) | (_, Shape::Dragonfly(_)) => paths,
+        // A slim fly has no detours.
+        (Paths::Minimal, _) | (_, Shape::SlimFly(_)) => Paths::Minimal,
+        (_, Shape::Dragonfly(_)) => paths,
         (Paths::Detours(detours), _) => Paths::Detours(Detours {
             intermediate: Intermediate::Nic,
             ..detours

@@ -106,7 +106,7 @@ fn fits(kind: SchemeKind, spec: &FabricSpec) -> bool {
     let own_routing = spec.routing.forwarding.is_none();
     match (kind, spec.topology.shape()) {
         (SchemeKind::Vftree, Shape::Tree(_) | Shape::Xgft(_)) => true,
-        (SchemeKind::Iodet, Shape::Cube(_)) => true,
+        (SchemeKind::Iodet, Shape::Cube(_) | Shape::HyperX(_) | Shape::Kns(_)) => true,
         (SchemeKind::H2lq(_), Shape::Dragonfly(_)) => own_routing,
         (SchemeKind::Sf2lq, _) => own_routing && spec.topology.vl_classes() == 2,
         (SchemeKind::Vftree | SchemeKind::Iodet | SchemeKind::H2lq(_), _) => false,

@@ -1,7 +1,7 @@
 //! Random small topologies.
 
 use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
-use flitwise::fabric::topology::{Arrangement, DragonflySize, Topology};
+use flitwise::fabric::topology::{Arrangement, DragonflySize, MegaflySize, Topology};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -24,7 +24,8 @@ pub fn topology() -> impl Strategy<Value = Topology> {
         let hosts = Some(slots - empty % slots);
         Topology::cube(&dimensions, wrap, concentration, trunk, hosts).unwrap()
     });
-    prop_oneof![3 => single, 5 => cube, 2 => k_ary_n_tree(), 1 => xgft(), 1 => graph(), 2 => dragonfly()]
+    prop_oneof![3 => single, 5 => cube, 2 => k_ary_n_tree(), 1 => xgft(), 1 => graph(), 2 => dragonfly(),
+        1 => hyperx(), 1 => slim_fly(), 1 => megafly(), 1 => kns()]
 }
 
 /// A tree of either family.
@@ -55,13 +56,8 @@ pub fn xgft() -> impl Strategy<Value = Topology> {
 
 /// A dragonfly of a few switches, also of a single group or with several links between groups.
 pub fn dragonfly() -> impl Strategy<Value = Topology> {
-    let arrangement = prop_oneof![
-        Just(Arrangement::PalmTree),
-        Just(Arrangement::Consecutive),
-        Just(Arrangement::Relative),
-    ];
     let size = (1u32..=2, 1u32..=4, 1u32..=3, 1u32..=6, 0u32..=3);
-    (size, arrangement).prop_map(|((p, a, h, groups, missing), arrangement)| {
+    (size, arrangement()).prop_map(|((p, a, h, groups, missing), arrangement)| {
         let groups = groups.min(a * h + 1);
         let nics = p * a * groups;
         let size = DragonflySize {
@@ -73,6 +69,58 @@ pub fn dragonfly() -> impl Strategy<Value = Topology> {
         let hosts = Some(nics - missing.min(nics - 1));
         Topology::dragonfly(size, arrangement, hosts).unwrap()
     })
+}
+
+/// A HyperX of up to three dimensions.
+pub fn hyperx() -> impl Strategy<Value = Topology> {
+    let sizes = prop_oneof![vec(2u32..=4, 1..=2), vec(2u32..=3, 3..=3)];
+    (sizes, 1u32..=2, 1u32..=2, 0u32..=2).prop_map(|(sizes, concentration, trunk, missing)| {
+        let nics = sizes.iter().product::<u32>() * concentration;
+        let hosts = Some(nics - missing.min(nics - 1));
+        Topology::hyperx(&sizes, concentration, trunk, hosts).unwrap()
+    })
+}
+
+/// A slim fly over a field of three or four elements.
+pub fn slim_fly() -> impl Strategy<Value = Topology> {
+    let q = prop_oneof![3 => Just(3u32), 1 => Just(4)];
+    (q, 1u32..=2, 0u32..=2).prop_map(|(q, p, missing)| {
+        let hosts = Some(2 * q * q * p - missing);
+        Topology::slim_fly(q, Some(p), hosts).unwrap()
+    })
+}
+
+/// A megafly of a few switches, also of a single group or with several links between groups.
+pub fn megafly() -> impl Strategy<Value = Topology> {
+    let size = (1u32..=2, 1u32..=3, 1u32..=2, 1u32..=5, 0u32..=2);
+    (size, arrangement()).prop_map(|((p, s, h, groups, missing), arrangement)| {
+        let groups = groups.min(s * h + 1);
+        let nics = p * s * groups;
+        let size = MegaflySize {
+            p,
+            s,
+            h,
+            groups: Some(groups),
+        };
+        let hosts = Some(nics - missing.min(nics - 1));
+        Topology::megafly(size, arrangement, hosts).unwrap()
+    })
+}
+
+/// A k-ary n-direct 1-indirect topology.
+pub fn kns() -> impl Strategy<Value = Topology> {
+    (2u32..=3, 1u32..=3, 1u32..=2, 0u32..=2).prop_map(|(k, n, concentration, missing)| {
+        let nics = k.pow(n) * concentration;
+        Topology::kns(k, n, concentration, Some(nics - missing.min(nics - 1))).unwrap()
+    })
+}
+
+fn arrangement() -> impl Strategy<Value = Arrangement> {
+    prop_oneof![
+        Just(Arrangement::PalmTree),
+        Just(Arrangement::Consecutive),
+        Just(Arrangement::Relative),
+    ]
 }
 
 /// A graph without loops: every switch hangs on one before it, by a link or two.

@@ -33,6 +33,7 @@ mod static_congestion;
 mod static_routing;
 mod synthetic;
 mod tables;
+mod topologies;
 mod unloaded;
 mod up_ports;
 mod valiant;

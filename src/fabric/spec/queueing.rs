@@ -249,7 +249,7 @@ impl FabricSpec {
     fn dimension_towards(&self, switch: SwitchId, port: PortId) -> u32 {
         let dimension = match self.topology.peer(switch, port) {
             Peer::Nic(_) => None,
-            Peer::Switch { .. } | Peer::None => self.topology.family().dimension(port),
+            Peer::Switch { .. } | Peer::None => self.topology.family().dimension(switch, port),
         };
         dimension.map_or_else(|| self.topology.dimensions(), u32::from)
     }

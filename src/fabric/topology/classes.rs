@@ -8,11 +8,19 @@ use crate::fabric::ids::PortId;
 pub struct VlClasses {
     /// Ports of a switch.
     radix: usize,
-    /// Per in-port · radix + out-port: all bits set if a packet keeps its class between the two, as
-    /// they belong to the same domain; else 0.
-    keeps: Vec<u8>,
+    /// Per in-port · radix + out-port.
+    turns: Vec<Turn>,
     /// Least class behind each output, numbered over all switches.
     least: Vec<u8>,
+}
+
+/// What a turn does to the class of a packet.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    /// All bits set if a packet keeps its class between the two ports, as they belong to the same domain; else 0.
+    keeps: u8,
+    /// Least class behind the turn.
+    least: u8,
 }
 
 impl VlClasses {
@@ -28,10 +36,13 @@ impl VlClasses {
             .flat_map(|from| ports.clone().map(move |to| (from, to)));
         Self {
             radix: topology.radix() as usize,
-            keeps: pairs
-                .map(|(from, to)| match family.class_domain(to) {
-                    Some(domain) if family.class_domain(from) == Some(domain) => u8::MAX,
-                    _ => 0,
+            turns: pairs
+                .map(|(from, to)| Turn {
+                    keeps: match family.class_domain(to) {
+                        Some(domain) if family.class_domain(from) == Some(domain) => u8::MAX,
+                        _ => 0,
+                    },
+                    least: family.least_class_between(from, to),
                 })
                 .collect(),
             least: outputs
@@ -45,7 +56,8 @@ impl VlClasses {
     #[inline(always)]
     #[must_use]
     pub fn behind(&self, in_port: PortId, out_port: PortId, output: u32, class: u8) -> u8 {
-        let kept = class & self.keeps[in_port.index() * self.radix + out_port.index()];
+        let turn = self.turns[in_port.index() * self.radix + out_port.index()];
+        let kept = (class & turn.keeps).max(turn.least);
         kept.max(self.least[output as usize])
     }
 

@@ -242,12 +242,12 @@ impl Family for Cube {
         1 + u8::from(self.wrap)
     }
 
-    fn dimension(&self, port: PortId) -> Option<u8> {
-        Some(self.link_of(port)?.dimension as u8)
+    fn dimension(&self, _: SwitchId, port: PortId) -> Option<u8> {
+        self.class_domain(port)
     }
 
     fn class_domain(&self, port: PortId) -> Option<u8> {
-        self.dimension(port)
+        Some(self.link_of(port)?.dimension as u8)
     }
 
     fn least_class(&self, switch: SwitchId, port: PortId) -> u8 {

@@ -37,6 +37,16 @@ impl Arrangement {
             Self::Relative => "relative",
         }
     }
+
+    /// The place of the group `to` in the order in which the global ports of `group` lead to the other groups, of
+    /// `groups` altogether.
+    pub(super) fn turn(self, group: u32, to: u32, groups: u32) -> u32 {
+        match self {
+            Self::PalmTree => (group + groups - to - 1) % groups,
+            Self::Consecutive => to - u32::from(to > group),
+            Self::Relative => (to + groups - group - 1) % groups,
+        }
+    }
 }
 
 /// Sizes of a dragonfly as written.
@@ -167,13 +177,8 @@ impl Dragonfly {
 
     /// The port of `group` at which its link number `link` to the group `to` begins.
     fn end(&self, group: u32, to: u32, link: u32) -> SwitchPort {
-        let groups = self.groups;
-        let turn = match self.arrangement {
-            Arrangement::PalmTree => (group + groups - to - 1) % groups,
-            Arrangement::Consecutive => to - u32::from(to > group),
-            Arrangement::Relative => (to + groups - group - 1) % groups,
-        };
-        let number = link * (groups - 1) + turn;
+        let turn = self.arrangement.turn(group, to, self.groups);
+        let number = link * (self.groups - 1) + turn;
         let (at, port) = (number / self.h, number % self.h);
         port_of(group * self.a + at, self.p + self.a - 1 + port)
     }

@@ -109,9 +109,9 @@ pub trait Family {
         Ports::NONE
     }
 
-    /// The dimension along which the link at `port` leads; `None` for ports to NICs, and in families
+    /// The dimension along which the link at `port` of `switch` leads; `None` for ports to NICs, and in families
     /// without dimensions.
-    fn dimension(&self, _port: PortId) -> Option<u8> {
+    fn dimension(&self, _switch: SwitchId, _port: PortId) -> Option<u8> {
         None
     }
 
@@ -129,6 +129,12 @@ pub trait Family {
     /// The least VL class of packets on the link that leaves `switch` by `port`: above 0 at
     /// datelines. Less than [`Self::vl_classes`].
     fn least_class(&self, _switch: SwitchId, _port: PortId) -> u8 {
+        0
+    }
+
+    /// The least VL class of packets that go from `in_port` to `out_port` of any switch: above 0 where classes count
+    /// hops. Less than [`Self::vl_classes`].
+    fn least_class_between(&self, _in_port: PortId, _out_port: PortId) -> u8 {
         0
     }
 

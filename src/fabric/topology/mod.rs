@@ -16,10 +16,16 @@ mod classes;
 mod cube;
 mod dragonfly;
 mod family;
+mod fat_tree;
+mod galois;
 mod graph;
+mod hyperx;
+mod kns;
+mod megafly;
 mod names;
 mod ports;
 mod single;
+mod slim_fly;
 mod text;
 mod tree;
 mod xgft;
@@ -28,10 +34,15 @@ pub use classes::VlClasses;
 pub use cube::{Cube, CubeLink, Direction};
 pub use dragonfly::{Arrangement, Dragonfly, DragonflySize};
 pub use family::{ClosedForm, Destination, Drawing, Family, Place, SwitchOrder};
+pub use fat_tree::FatTreeSize;
 pub use graph::{Graph, Link};
+pub use hyperx::HyperX;
+pub use kns::Kns;
+pub use megafly::{Megafly, MegaflySize};
 pub use names::{Names, NicName, SwitchName};
 pub use ports::Ports;
 pub use single::Single;
+pub use slim_fly::SlimFly;
 pub use tree::Tree;
 pub use xgft::Xgft;
 
@@ -69,6 +80,14 @@ pub enum Shape {
     Xgft(Xgft),
     /// Dragonfly.
     Dragonfly(Dragonfly),
+    /// Full meshes along the lines of a lattice; flattened butterfly.
+    HyperX(HyperX),
+    /// McKay-Miller-Širáň graph.
+    SlimFly(SlimFly),
+    /// Dragonfly whose groups are bipartite graphs; Dragonfly+.
+    Megafly(Megafly),
+    /// k-ary n-direct s-indirect.
+    Kns(Kns),
     /// Explicit graph.
     Graph(Graph),
 }
@@ -82,6 +101,10 @@ macro_rules! ask {
             Shape::Tree($family) => $answer,
             Shape::Xgft($family) => $answer,
             Shape::Dragonfly($family) => $answer,
+            Shape::HyperX($family) => $answer,
+            Shape::SlimFly($family) => $answer,
+            Shape::Megafly($family) => $answer,
+            Shape::Kns($family) => $answer,
             Shape::Graph($family) => $answer,
         }
     };
@@ -174,6 +197,62 @@ impl Topology {
         Dragonfly::build(size, arrangement, hosts)
     }
 
+    /// A HyperX: a lattice with a full mesh along every line, `trunk` parallel links between neighbours and
+    /// `concentration` NICs per switch. `hosts` limits the number of NICs (the first ones stay).
+    ///
+    /// # Errors
+    /// If a dimension is below 2, there is no dimension, concentration or trunk is 0, a switch has more than 120
+    /// ports, or the fabric more than 2^22.
+    pub fn hyperx(
+        dimensions: &[u32],
+        concentration: u32,
+        trunk: u32,
+        hosts: Option<u32>,
+    ) -> Result<Self, SpecError> {
+        HyperX::build(dimensions, concentration, trunk, hosts)
+    }
+
+    /// A slim fly over GF(`q`) with `p` NICs per switch, by default half of its links to switches, rounded up. `hosts`
+    /// limits the number of NICs (the first ones stay).
+    ///
+    /// # Errors
+    /// If `q` is no power of a prime from 3 to 49, `p` is 0, or a switch has more than 120 ports.
+    pub fn slim_fly(q: u32, p: Option<u32>, hosts: Option<u32>) -> Result<Self, SpecError> {
+        SlimFly::build(q, p, hosts)
+    }
+
+    /// A megafly (Dragonfly+) of `size` whose global links are arranged as `arrangement` says. `hosts`
+    /// limits the number of NICs (the first ones stay).
+    ///
+    /// # Errors
+    /// If a size is 0, there are more than `s h + 1` groups, a switch has more than 120 ports,
+    /// or the fabric more than 2^22.
+    pub fn megafly(
+        size: MegaflySize,
+        arrangement: Arrangement,
+        hosts: Option<u32>,
+    ) -> Result<Self, SpecError> {
+        Megafly::build(size, arrangement, hosts)
+    }
+
+    /// A k-ary n-direct 1-indirect topology with `concentration` NICs per router. `hosts` limits the number of NICs (the
+    /// first ones stay).
+    ///
+    /// # Errors
+    /// If `k` is below 2, `n` or `concentration` is 0, a switch has more than 120 ports, or the fabric more than 2^22.
+    pub fn kns(k: u32, n: u32, concentration: u32, hosts: Option<u32>) -> Result<Self, SpecError> {
+        Kns::build(k, n, concentration, hosts)
+    }
+
+    /// A fat tree of switches of one radix, as the [`Xgft`] that it is. `hosts` limits the number of NICs (the
+    /// first ones stay).
+    ///
+    /// # Errors
+    /// If the numbers do not divide, a switch has more than 120 ports, or the fabric more than 2^22.
+    pub fn fat_tree(size: FatTreeSize, hosts: Option<u32>) -> Result<Self, SpecError> {
+        fat_tree::build(size, hosts)
+    }
+
     /// An explicit graph: the port of every NIC, and both ends of every link.
     ///
     /// # Errors
@@ -239,7 +318,9 @@ impl Topology {
         let domain = family.class_domain(out_port);
         let stays = domain.is_some() && family.class_domain(in_port) == domain;
         let kept = if stays { class } else { 0 };
-        kept.max(family.least_class(switch, out_port))
+        let least = family.least_class(switch, out_port);
+        let between = family.least_class_between(in_port, out_port);
+        kept.max(least).max(between)
     }
 
     /// Number of NICs.
@@ -337,9 +418,9 @@ impl Topology {
     /// Number of dimensions; 0 if the family has none.
     #[must_use]
     pub fn dimensions(&self) -> u32 {
-        let dimensions = self
-            .port_ids()
-            .filter_map(|port| self.family().dimension(port));
+        // All dimensions meet at the first switch.
+        let at = |port| self.family().dimension(SwitchId::new(0), port);
+        let dimensions = self.port_ids().filter_map(at);
         dimensions.max().map_or(0, |last| u32::from(last) + 1)
     }
 

@@ -1,6 +1,6 @@
 //! Detours (`docs/model.md` §7): which leg of its path a packet goes on with, and what paths are compared by.
 
-use super::families::{cube, dragonfly, graph, tree, xgft};
+use super::families::{cube, dragonfly, graph, hyperx, kns, megafly, slim_fly, tree, xgft};
 use super::routing::Leg;
 use super::wiring::{End, Wiring};
 use flitwise::fabric::spec::{DetourRule, Detours, FabricSpec, Intermediate};
@@ -88,6 +88,12 @@ fn port_of_destination(spec: &FabricSpec, wiring: &Wiring, switch: u32, dst: u32
         Shape::Dragonfly(fly) => dragonfly::route(fly, switch, home, dst),
         Shape::Tree(of) => tree::route(*of, switch, dst),
         Shape::Xgft(of) => xgft::route(of, switch, dst).0,
+        Shape::HyperX(lattice) => {
+            hyperx::route(lattice, switch, home) + (dst % lattice.trunk()) as usize
+        }
+        Shape::SlimFly(fly) => slim_fly::route(fly, switch, home, dst),
+        Shape::Megafly(fly) => megafly::route(fly, switch, home, dst),
+        Shape::Kns(kns) => kns::route(kns, switch, home),
         Shape::Graph(_) => graph::routes(wiring, switch)[dst as usize],
         Shape::Single(_) => unreachable!("every NIC is at the only switch"),
     }

@@ -35,7 +35,12 @@ fn band(spec: &FabricSpec, x: u32, q: usize) -> usize {
 }
 
 /// Queue of a path-constant scheme; `None` of a local one.
-fn of_pair(spec: &FabricSpec, scheme: &QueueingScheme, src: u32, dst: u32) -> Option<usize> {
+fn of_pair(
+    spec: &FabricSpec,
+    scheme: &QueueingScheme,
+    wiring: &Wiring,
+    (src, dst): (u32, u32),
+) -> Option<usize> {
     let q = usize::from(scheme.queues);
     let group = |nic| band(spec, nic, q);
     Some(match scheme.kind {
@@ -47,7 +52,6 @@ fn of_pair(spec: &FabricSpec, scheme: &QueueingScheme, src: u32, dst: u32) -> Op
             (group(dst) as i64 - group(src) as i64).rem_euclid(q as i64) as usize
         }
         SchemeKind::Vftree => {
-            let wiring = Wiring::new(&spec.topology);
             let leaf = wiring.switch_of(src);
             if leaf == wiring.switch_of(dst) {
                 return Some(0);
@@ -92,11 +96,23 @@ fn at_switch(
     let queue = match scheme.kind {
         SchemeKind::Voqsw | SchemeKind::Obqa => port(),
         SchemeKind::Iodet => {
-            let Shape::Cube(cube) = spec.topology.shape() else {
-                unreachable!("a topology without dimensions")
+            use super::families::{cube, hyperx, kns};
+            let (along, dimensions) = match spec.topology.shape() {
+                Shape::Cube(cube) => {
+                    let along = cube::dimension_of(cube, port());
+                    (along, cube.dimensions().len())
+                }
+                Shape::HyperX(lattice) => {
+                    let along = hyperx::dimension_of(lattice, port());
+                    (along, lattice.dimensions().len())
+                }
+                Shape::Kns(kns) => {
+                    let along = kns::dimension_of(kns, switch, port());
+                    (along, kns.n() as usize)
+                }
+                _ => unreachable!("a topology without dimensions"),
             };
-            let dimensions = cube.dimensions().len();
-            super::families::cube::dimension_of(cube, port()).unwrap_or(dimensions)
+            along.unwrap_or(dimensions)
         }
         SchemeKind::Sf2lq => home as usize,
         SchemeKind::H2lq(Detail::Plain) => header.dst as usize,
@@ -115,8 +131,8 @@ fn at_switch(
 
 /// Position of the queue in which a packet waits behind the link from its NIC.
 pub fn at_nic(spec: &FabricSpec, scheme: &QueueingScheme, (src, dst, sl): (u32, u32, u8)) -> usize {
-    let queue = of_pair(spec, scheme, src, dst).unwrap_or_else(|| {
-        let wiring = Wiring::new(&spec.topology);
+    let wiring = Wiring::new(&spec.topology);
+    let queue = of_pair(spec, scheme, &wiring, (src, dst)).unwrap_or_else(|| {
         let header = Header {
             src,
             dst,
@@ -152,7 +168,7 @@ pub fn behind(
         }
         _ => class,
     };
-    let constant = of_pair(spec, scheme, header.src, header.dst);
+    let constant = of_pair(spec, scheme, wiring, (header.src, header.dst));
     let queue = match (constant, end) {
         (Some(queue), _) => queue,
         (None, End::Nic(_)) => old_queue % queues(scheme, class),

@@ -1,7 +1,7 @@
 //! Next hops and VL classes (`docs/model.md` §7).
 
 use super::detours::{self, QueueOf};
-use super::families::{cube, dragonfly, graph, tree, xgft};
+use super::families::{cube, dragonfly, graph, hyperx, kns, megafly, slim_fly, tree, xgft};
 use super::vls;
 use super::wiring::{End, Wiring};
 use flitwise::fabric::spec::{DetourRule, FabricSpec, TrunkSelection, UpPorts};
@@ -81,6 +81,8 @@ impl<'s> Router<'s> {
     pub fn new(spec: &'s FabricSpec, wiring: &'s Wiring, switch: u32) -> Self {
         let directions = match spec.topology.shape() {
             Shape::Cube(cube) => 2 * cube.dimensions().len(),
+            // A trunk by its first port.
+            Shape::HyperX(_) => wiring.radix(),
             _ => 0,
         };
         let table = match spec.topology.shape() {
@@ -150,15 +152,8 @@ impl<'s> Router<'s> {
             Shape::Dragonfly(fly) => dragonfly::route(fly, switch, home, dst),
             Shape::Cube(cube) => {
                 let step = cube::route(cube, spec.routing.ring_tie, switch, home);
-                let trunk = cube.trunk() as usize;
-                let link = match spec.routing.trunk {
-                    TrunkSelection::Destination => dst as usize % trunk,
-                    TrunkSelection::RoundRobin => self.next_link[step.side],
-                    TrunkSelection::LeastQueued => (0..trunk)
-                        .min_by_key(|link| (load.queued)(step.first_port + link))
-                        .expect("a trunk has links"),
-                };
-                step.first_port + link
+                let (trunk, first) = (cube.trunk() as usize, step.first_port);
+                first + self.link_of_trunk(step.side, trunk, first, dst, load)
             }
             Shape::Tree(tree) => {
                 let k = tree.k() as usize;
@@ -168,8 +163,33 @@ impl<'s> Router<'s> {
                 let (own, first, count) = xgft::route(tree, switch, dst);
                 upwards(own, first, count)
             }
+            Shape::HyperX(lattice) => {
+                let first = hyperx::route(lattice, switch, home);
+                first + self.link_of_trunk(first, lattice.trunk() as usize, first, dst, load)
+            }
+            Shape::SlimFly(fly) => slim_fly::route(fly, switch, home, dst),
+            Shape::Megafly(fly) => megafly::route(fly, switch, home, dst),
+            Shape::Kns(kns) => kns::route(kns, switch, home),
             Shape::Graph(_) => self.table[dst as usize],
             Shape::Single(_) => unreachable!("every NIC is at the only switch"),
+        }
+    }
+
+    /// Which of the `trunk` links from port `first` on a packet takes. `side`: the trunk's entry in `next_link`.
+    fn link_of_trunk(
+        &self,
+        side: usize,
+        trunk: usize,
+        first: usize,
+        dst: u32,
+        load: &Load<'_>,
+    ) -> usize {
+        match self.spec.routing.trunk {
+            TrunkSelection::Destination => dst as usize % trunk,
+            TrunkSelection::RoundRobin => self.next_link[side],
+            TrunkSelection::LeastQueued => (0..trunk)
+                .min_by_key(|link| (load.queued)(first + link))
+                .expect("a trunk has links"),
         }
     }
 
@@ -198,6 +218,19 @@ impl<'s> Router<'s> {
                 if global { 1 } else { class }
             }
             Shape::Cube(cube) if home != self.switch => self.cross_cube(cube, home, input, class),
+            Shape::HyperX(lattice) if home != self.switch => {
+                if spec.routing.trunk == TrunkSelection::RoundRobin {
+                    let next = &mut self.next_link[hyperx::route(lattice, self.switch, home)];
+                    *next = (*next + 1) % lattice.trunk() as usize;
+                }
+                0
+            }
+            // Classes number the hops.
+            Shape::SlimFly(_) if home != self.switch => {
+                let ports = &self.wiring.ports[self.switch as usize];
+                usize::from(matches!(ports[input], Some(End::Port { .. })))
+            }
+            Shape::SlimFly(_) => class,
             _ => 0,
         };
         NextHop { output, class, leg }

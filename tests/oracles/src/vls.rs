@@ -75,6 +75,7 @@ fn changes_class(spec: &FabricSpec) -> bool {
         _ if spec.routing.forwarding.is_some() => false,
         Shape::Cube(cube) => cube.wraps(),
         Shape::Dragonfly(fly) => dragonfly::has_classes(fly),
+        Shape::SlimFly(_) => true,
         _ => false,
     }
 }

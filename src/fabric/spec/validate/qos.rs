@@ -117,8 +117,8 @@ impl Qos {
 
 fn wrong_classes(name: &str, scs: usize, classes: usize) -> String {
     format!(
-        "{name} has {scs} SCs; it needs exactly {classes}, one for each VL class (2 on a torus or \
-         dragonfly; twice as many with fabric.paths = \"valiant\")"
+        "{name} has {scs} SCs; it needs exactly {classes}, one for each VL class (2 on a torus, \
+         dragonfly or slim fly; twice as many with fabric.paths = \"valiant\")"
     )
 }
 
@@ -140,7 +140,7 @@ fn validate_classes(qos: &Qos, name: &str, scs: &[u8], classes: usize) -> Result
                 "qos.sc2vl",
                 format!(
                     "SC {zero} and SC {one} of {name} share a VL; on a torus they need two, else it deadlocks, \
-                     and so does a dragonfly"
+                     and so does a dragonfly or slim fly"
                 ),
             );
         }

@@ -3,7 +3,7 @@
 use super::error;
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::{FabricSpec, ForwardingTables, Intermediate, SpecError, UpPorts};
-use crate::fabric::topology::{Peer, Topology};
+use crate::fabric::topology::{Peer, Shape, Topology};
 use std::collections::BTreeSet;
 
 impl FabricSpec {
@@ -22,6 +22,11 @@ impl FabricSpec {
         if over_groups && switches.any(|s| family.global_group(s).is_none()) {
             let problem = "the topology has no groups to lead packets over; take \"nic\"";
             return error("fabric.paths_intermediate", problem.into());
+        }
+        if detours.is_some() && matches!(self.topology.shape(), Shape::SlimFly(_)) {
+            let problem = "a slim fly counts the hops of a path from its source NIC, so paths have one leg there; \
+                           remove it";
+            return error("fabric.paths", problem.into());
         }
         let Some(tables) = &self.routing.forwarding else {
             return match self.routing.failed.is_empty() {

@@ -4,6 +4,10 @@
 pub mod cube;
 pub mod dragonfly;
 pub mod graph;
+pub mod hyperx;
+pub mod kns;
+pub mod megafly;
+pub mod slim_fly;
 pub mod tree;
 pub mod xgft;
 
@@ -37,6 +41,10 @@ pub fn plan(topology: &Topology) -> Plan {
         Shape::Tree(tree) => tree::plan(*tree, nics),
         Shape::Xgft(tree) => xgft::plan(tree, nics),
         Shape::Dragonfly(fly) => dragonfly::plan(fly, nics),
+        Shape::HyperX(lattice) => hyperx::plan(lattice, nics),
+        Shape::SlimFly(fly) => slim_fly::plan(fly, nics),
+        Shape::Megafly(fly) => megafly::plan(fly, nics),
+        Shape::Kns(kns) => kns::plan(kns, nics),
         Shape::Graph(_) => graph::plan(topology),
     }
 }

@@ -1,0 +1,101 @@
+//! Fat trees of switches with a given radix, described by what a buyer knows: the number of nodes, levels and ports, and how much the
+//! leaf switches are oversubscribed. They are generalised fat trees: see [`Xgft`](super::Xgft).
+
+use super::{Topology, Xgft};
+use crate::fabric::spec::SpecError;
+
+/// Sizes of a fat tree as written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FatTreeSize {
+    /// NICs; as many as fit if not given.
+    pub nodes: Option<u32>,
+    /// Levels of switches.
+    pub levels: u32,
+    /// Ports of a switch.
+    pub radix: u32,
+    /// Ports down for each port up of a leaf switch.
+    pub oversubscription: u32,
+}
+
+fn misfit<T>(key: &'static str, problem: String) -> Result<T, SpecError> {
+    Err(SpecError { key, problem })
+}
+
+/// Builds the generalised fat tree. All switches have `radix` ports. A leaf switch has `oversubscription` ports down for
+/// each one up, switches above half of their ports each, and the top only ports down. With fewer subtrees below the top than it
+/// has ports there are fewer top switches, with parallel links.
+pub(super) fn build(size: FatTreeSize, hosts: Option<u32>) -> Result<Topology, SpecError> {
+    let FatTreeSize {
+        nodes,
+        levels,
+        radix,
+        oversubscription: over,
+    } = size;
+    if !(1..=8).contains(&levels) {
+        return misfit(
+            "fabric.topology.levels",
+            format!("{levels}; a fat tree has 1 to 8 levels of switches"),
+        );
+    }
+    if radix < 2 || (levels > 2 && radix % 2 == 1) {
+        let problem = format!(
+            "{radix} ports; from three levels on it must be even, for a switch in between has half of its ports up"
+        );
+        return misfit("fabric.topology.radix", problem);
+    }
+    if levels == 1 {
+        let nodes = nodes.unwrap_or(radix);
+        if nodes == 0 || nodes > radix {
+            return misfit(
+                "fabric.topology.nodes",
+                format!("{nodes}; one switch of {radix} ports has 1 to {radix}: take more levels"),
+            );
+        }
+        return Xgft::build(&[nodes], &[1], &[1], hosts);
+    }
+    let parts = over
+        .checked_add(1)
+        .filter(|parts| over > 0 && radix.is_multiple_of(*parts));
+    let Some(parts) = parts else {
+        let problem = format!(
+            "{over}; the {radix} ports of a leaf switch do not divide into {over} down for each one up: \
+             oversubscription + 1 must divide the radix"
+        );
+        return misfit("fabric.topology.oversubscription", problem);
+    };
+    let (leaf_up, half) = (radix / parts, radix / 2);
+    let leaf_down = leaf_up * over;
+    let mut down = vec![leaf_down];
+    let mut up = vec![1, leaf_up];
+    down.extend((2..levels).map(|_| half));
+    up.extend((2..levels).map(|_| half));
+    let below = down.iter().try_fold(1u32, |all, &n| all.checked_mul(n));
+    let most = below.and_then(|below| below.checked_mul(radix));
+    let (Some(below), Some(most)) = (below, most) else {
+        return misfit(
+            "fabric.topology.levels",
+            format!("{levels}; these are 2^32 nodes or more: take fewer"),
+        );
+    };
+    let nodes = nodes.unwrap_or(most);
+    if nodes == 0 || nodes > most || !nodes.is_multiple_of(below) {
+        let fits = nodes.div_ceil(below).clamp(1, radix) * below;
+        let problem = format!(
+            "{nodes}; {levels} levels of switches with {radix} ports take a multiple of {below} (a whole subtree below \
+             the top) up to {most}: take {fits}, with `hosts` for fewer NICs"
+        );
+        return misfit("fabric.topology.nodes", problem);
+    }
+    let tops = nodes / below;
+    // As many links to each top switch as it has ports for, if they come out even.
+    let last = up.len() - 1;
+    let links = (1..=radix / tops)
+        .rev()
+        .find(|n| up[last].is_multiple_of(*n))
+        .unwrap_or(1);
+    let mut parallel = vec![1; up.len()];
+    up[last] /= links;
+    parallel[last] = links;
+    down.push(tops);
+    Xgft::build(&down, &up, &parallel, hosts)
+}
