@@ -146,7 +146,7 @@ fn links_and_adapters_have_rates_of_their_own() {
     }
     let message = refused("[fabric]\nlink_speed = \"QDR\"");
     assert!(
-        message.contains("fabric.link_speed: belongs to the \"voq\" kind"),
+        message.contains("fabric.link_speed: belongs to the \"voq\" and \"input-queued\" kinds"),
         "{message}"
     );
     let message = refused("[fabric]\ninput_queues = \"fifo\"");
