@@ -233,6 +233,7 @@ pub(super) fn pattern<S: Serializer>(pattern: &Pattern, s: S) -> Result<S::Ok, S
         Pattern::Tornado => json!("tornado"),
         Pattern::Permutation => json!("permutation"),
         Pattern::Neighbour { offset } => json!({ "neighbour": offset }),
+        Pattern::GroupShift { shift } => json!({ "group_shift": shift }),
         Pattern::Hotspot { node, fraction } => json!({ "hotspot": node, "fraction": fraction }),
         Pattern::List(list) => json!({ "permutation": list }),
         Pattern::Pair { from, to } => json!({ "from": from, "to": to }),

@@ -79,6 +79,7 @@ pub(super) enum RawPatternName {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawPatternTable {
     pub neighbour: Option<i64>,
+    pub group_shift: Option<i64>,
     pub hotspot: Option<RawPlace>,
     pub fraction: Option<Ratio>,
     pub permutation: Option<Vec<RawPlace>>,

@@ -273,47 +273,40 @@ fn pattern(
         }
         Some(RawPattern::With(table)) => table,
     };
-    match table {
-        RawPatternTable {
-            neighbour: Some(offset),
-            hotspot: None,
-            fraction: None,
-            permutation: None,
-            flows: None,
-        } => Ok(Pattern::Neighbour { offset: *offset }),
-        RawPatternTable {
-            neighbour: None,
-            hotspot: Some(node),
-            fraction: Some(fraction),
-            permutation: None,
-            flows: None,
-        } => Ok(Pattern::Hotspot {
+    let RawPatternTable {
+        neighbour,
+        group_shift,
+        hotspot,
+        fraction,
+        permutation,
+        flows,
+    } = table;
+    match (
+        neighbour,
+        group_shift,
+        hotspot,
+        fraction,
+        permutation,
+        flows,
+    ) {
+        (&Some(offset), None, None, None, None, None) => Ok(Pattern::Neighbour { offset }),
+        (None, &Some(shift), None, None, None, None) => Ok(Pattern::GroupShift { shift }),
+        (None, None, Some(node), &Some(fraction), None, None) => Ok(Pattern::Hotspot {
             node: node.nic_at(topology, &format!("{key}.pattern.hotspot"))?,
-            fraction: *fraction,
+            fraction,
         }),
-        RawPatternTable {
-            neighbour: None,
-            hotspot: None,
-            fraction: None,
-            permutation: Some(list),
-            flows: None,
-        } => {
+        (None, None, None, None, Some(list), None) => {
             let nic = |(i, nic): (usize, &RawPlace)| {
                 nic.nic_at(topology, &format!("{key}.pattern.permutation.{i}"))
             };
             let list = list.iter().enumerate().map(nic);
             Ok(Pattern::List(list.collect::<Result<_, _>>()?))
         }
-        RawPatternTable {
-            neighbour: None,
-            hotspot: None,
-            fraction: None,
-            permutation: None,
-            flows: Some(list),
-        } if !list.is_empty() => Ok(Pattern::Uniform), // each flow has its own
+        // Each flow has a pattern of its own.
+        (None, None, None, None, None, Some(list)) if !list.is_empty() => Ok(Pattern::Uniform),
         _ => Err(ConfigError::new(
             format!("{key}.pattern"),
-            "must be one of { neighbour = 1 }, { hotspot = 0, fraction = 0.1 }, \
+            "must be one of { neighbour = 1 }, { group_shift = 1 }, { hotspot = 0, fraction = 0.1 }, \
              { permutation = [1, 0, ...] } and { flows = [{ from = 0, to = 1 }, ...] }",
         )),
     }

@@ -146,17 +146,17 @@ fn links_and_adapters_have_rates_of_their_own() {
     }
     let message = refused("[fabric]\nlink_speed = \"QDR\"");
     assert!(
-        message.contains("fabric.link_speed: belongs to the \"voq\" kind"),
+        message.contains("fabric.link_speed: belongs to the \"voq\" and \"input-queued\" kinds"),
         "{message}"
     );
     let message = refused("[fabric]\ninput_queues = \"fifo\"");
     assert!(
-        message.contains("fabric.input_queues: belongs to the \"voq\" kind"),
+        message.contains("fabric.input_queues: belongs to the \"voq\" and \"input-queued\" kinds"),
         "{message}"
     );
     let message = refused("[fabric]\npreset = \"opasim\"\nkind = \"voq\"");
     assert!(
-        message.contains("fabric.kind: the preset has switches of the other kind"),
+        message.contains("fabric.kind: the preset has switches of another kind"),
         "{message}"
     );
 }

@@ -6,6 +6,7 @@ mod common;
 #[path = "../../formats/tests/support/mod.rs"]
 mod support;
 
+mod adaptive;
 mod culprits;
 mod explain;
 mod generate;

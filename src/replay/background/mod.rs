@@ -19,6 +19,7 @@ mod flow_tests;
 mod gap;
 #[cfg(test)]
 mod gap_tests;
+mod group_shift;
 mod hand_over;
 mod injection;
 mod pattern;

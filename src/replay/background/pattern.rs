@@ -3,6 +3,7 @@
 //! Principles and Practices of Interconnection Networks (2004), section 3.2, applied to the
 //! numbers of the NICs.
 
+use super::group_shift;
 use crate::fabric::ids::{NicId, SwitchId, SwitchPort};
 use crate::fabric::topology::Topology;
 use crate::random::{Purpose, Stream};
@@ -30,6 +31,13 @@ pub enum Pattern {
     Neighbour {
         /// Not a multiple of N.
         offset: i64,
+    },
+    /// Each NIC sends to the NIC at its place of the group `shift` groups further; topologies with groups. ADV+`shift`
+    /// of the literature on dragonflies: minimal paths share one global link for each group (Kim, Dally, Scott, Abts,
+    /// "Technology-driven, highly-scalable dragonfly topology", ISCA 2008, section 4.2).
+    GroupShift {
+        /// Not a multiple of the number of groups that have NICs.
+        shift: i64,
     },
     /// Some NICs, drawn from the seed, send every message to `node`; the others send uniformly.
     Hotspot {
@@ -145,6 +153,10 @@ impl Pattern {
                 let shift = shift(nics, *offset)?;
                 fixed(&|x| ((u64::from(x) + u64::from(shift)) % u64::from(nics)) as u32)
             }
+            &Self::GroupShift { shift } => {
+                let targets = group_shift::targets(topology, shift)?;
+                targets.into_iter().map(Target::Nic).collect()
+            }
             Self::Hotspot { node, fraction } => {
                 check_exists(*node, nics)?;
                 hotspot(nics, *node, *fraction, stream)?
@@ -183,7 +195,7 @@ fn shift(nics: u32, offset: i64) -> Result<u32, PatternError> {
     }
 }
 
-fn bad<T>(problem: String) -> Result<T, PatternError> {
+pub(super) fn bad<T>(problem: String) -> Result<T, PatternError> {
     Err(PatternError(problem))
 }
 

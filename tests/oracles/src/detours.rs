@@ -35,7 +35,9 @@ pub fn ends(spec: &FabricSpec, detours: &Detours, switch: u32, home: u32) -> boo
 }
 
 /// What the packets of each port of a switch draw from.
-pub fn streams(spec: &FabricSpec, wiring: &Wiring, switch: u32) -> Vec<Option<Stream>> {
+pub type Streams = Vec<Option<Stream>>;
+
+pub fn streams(spec: &FabricSpec, wiring: &Wiring, switch: u32) -> Streams {
     let radix = wiring.radix() as u64;
     let ports = wiring.ports[switch as usize].iter().zip(0u64..);
     let stream = |(far, port): (&Option<End>, u64)| {

@@ -1,12 +1,11 @@
 //! Next hops and VL classes (`docs/model.md` §7).
 
-use super::detours::{self, QueueOf};
+use super::detours::{self, QueueOf, Streams};
 use super::families::{cube, dragonfly, graph, hyperx, kns, megafly, slim_fly, tree, xgft};
 use super::vls;
 use super::wiring::{End, Wiring};
 use flitwise::fabric::spec::{DetourRule, FabricSpec, TrunkSelection, UpPorts};
 use flitwise::fabric::topology::{Cube, Shape};
-use flitwise::random::Stream;
 
 /// What routing knows of a packet.
 #[derive(Debug, Clone, Copy)]
@@ -74,7 +73,7 @@ pub struct Router<'s> {
     /// Port for every NIC, in explicit graphs.
     table: Vec<usize>,
     /// What the packets of each port draw from.
-    streams: Vec<Option<Stream>>,
+    streams: Streams,
 }
 
 impl<'s> Router<'s> {

@@ -118,7 +118,7 @@ impl Qos {
 fn wrong_classes(name: &str, scs: usize, classes: usize) -> String {
     format!(
         "{name} has {scs} SCs; it needs exactly {classes}, one for each VL class (2 on a torus, \
-         dragonfly or slim fly; twice as many with fabric.paths = \"valiant\")"
+         dragonfly or slim fly, else 1; more if fabric.paths is not \"minimal\")"
     )
 }
 
