@@ -302,8 +302,12 @@ pub fn fit_paths(paths: Paths, topology: &Topology) -> Paths {
         // A slim fly has no detours.
         (Paths::Minimal, _) | (_, Shape::SlimFly(_)) => Paths::Minimal,
         (_, Shape::Dragonfly(_)) => paths,
-        (Paths::Detours(detours), _) => Paths::Detours(Detours {
+        (Paths::Detours(detours), shape) => Paths::Detours(Detours {
             intermediate: Intermediate::Nic,
+            rule: match (detours.rule, shape) {
+                (DetourRule::Par, Shape::Megafly(_) | Shape::Kns(_)) => DetourRule::UgalL,
+                (rule, _) => rule,
+            },
             ..detours
         }),
     }

@@ -19,7 +19,7 @@ pub struct SlimFly {
     neighbours: Vec<Vec<u32>>,
 }
 
-/// The largest q: switches then have 74 ports to others, and the next one that is possible has more than 120 with NICs.
+/// The largest q: switches then have 73 links, and with as many NICs as usual 110 of at most 120 ports.
 const LARGEST: u32 = 49;
 
 impl SlimFly {

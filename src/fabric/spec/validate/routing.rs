@@ -2,7 +2,9 @@
 
 use super::error;
 use crate::fabric::ids::SwitchPort;
-use crate::fabric::spec::{FabricSpec, ForwardingTables, Intermediate, SpecError, UpPorts};
+use crate::fabric::spec::{
+    DetourRule, FabricSpec, ForwardingTables, Intermediate, SpecError, UpPorts,
+};
 use crate::fabric::topology::{Peer, Shape, Topology};
 use std::collections::BTreeSet;
 
@@ -22,6 +24,12 @@ impl FabricSpec {
         if over_groups && switches.any(|s| family.global_group(s).is_none()) {
             let problem = "the topology has no groups to lead packets over; take \"nic\"";
             return error("fabric.paths_intermediate", problem.into());
+        }
+        let asks_again = detours.is_some_and(|d| d.rule == DetourRule::Par);
+        if asks_again && matches!(self.topology.shape(), Shape::Megafly(_) | Shape::Kns(_)) {
+            let problem = "\"par\" also asks at switches without NICs, and a detour from there can turn back on \
+                           itself and deadlock; take \"ugal-l\"";
+            return error("fabric.paths", problem.into());
         }
         if detours.is_some() && matches!(self.topology.shape(), Shape::SlimFly(_)) {
             let problem = "a slim fly counts the hops of a path from its source NIC, so paths have one leg there; \

@@ -1,0 +1,140 @@
+//! The constructors of topologies, one for each family and front.
+
+use super::{
+    Arrangement, Cube, Dragonfly, DragonflySize, FatTreeSize, Graph, HyperX, Kns, Link, Megafly,
+    MegaflySize, Single, SlimFly, Topology, Tree, Xgft, fat_tree,
+};
+use crate::fabric::ids::SwitchPort;
+use crate::fabric::spec::SpecError;
+
+impl Topology {
+    /// One switch with `nics` NICs.
+    ///
+    /// # Errors
+    /// If there is no NIC, or more than 120.
+    pub fn single(nics: u32) -> Result<Self, SpecError> {
+        Single::build(nics)
+    }
+
+    /// A torus (`wrap`) or mesh with `concentration` NICs per switch and
+    /// `trunk` parallel links between neighbours. `hosts` limits the number of
+    /// NICs (the first ones stay).
+    ///
+    /// # Errors
+    /// If a dimension is below 2, there is no dimension, concentration or
+    /// trunk is 0, a switch has more than 120 ports, or the fabric more than 2^22.
+    pub fn cube(
+        dimensions: &[u32],
+        wrap: bool,
+        concentration: u32,
+        trunk: u32,
+        hosts: Option<u32>,
+    ) -> Result<Self, SpecError> {
+        Cube::build(dimensions, wrap, concentration, trunk, hosts)
+    }
+
+    /// A k-ary n-tree: `n` levels of `k^(n-1)` switches, `k^n` NICs.
+    ///
+    /// # Errors
+    /// If `k` is below 2, `n` is 0, a switch has more than 120 ports, or the
+    /// fabric more than 2^22.
+    pub fn k_ary_n_tree(k: u32, n: u32, hosts: Option<u32>) -> Result<Self, SpecError> {
+        Tree::build(k, n, hosts)
+    }
+
+    /// A generalised fat tree XGFT(h; m1 … mh; w1 … wh) with parallel links (PGFT): nodes
+    /// of level l have `down[l-1]` children and `up[l-1]` is the number of parents of
+    /// their children, `parallel[l-1]` links to each; hosts are level 0 and have one link.
+    ///
+    /// # Errors
+    /// If the lists are empty or of different lengths, a number is 0, hosts have more
+    /// than one link, a switch has more than 120 ports, or the fabric more than 2^22.
+    pub fn xgft(
+        down: &[u32],
+        up: &[u32],
+        parallel: &[u32],
+        hosts: Option<u32>,
+    ) -> Result<Self, SpecError> {
+        Xgft::build(down, up, parallel, hosts)
+    }
+
+    /// A dragonfly of `size` whose global links are arranged as `arrangement` says. `hosts`
+    /// limits the number of NICs (the first ones stay).
+    ///
+    /// # Errors
+    /// If a size is 0, there are more than `a h + 1` groups, a switch has more than 120 ports,
+    /// or the fabric more than 2^22.
+    pub fn dragonfly(
+        size: DragonflySize,
+        arrangement: Arrangement,
+        hosts: Option<u32>,
+    ) -> Result<Self, SpecError> {
+        Dragonfly::build(size, arrangement, hosts)
+    }
+
+    /// A HyperX: a lattice with a full mesh along every line, `trunk` parallel links between neighbours and
+    /// `concentration` NICs per switch. `hosts` limits the number of NICs (the first ones stay).
+    ///
+    /// # Errors
+    /// If a dimension is below 2, there is no dimension, concentration or trunk is 0, a switch has more than 120
+    /// ports, or the fabric more than 2^22.
+    pub fn hyperx(
+        dimensions: &[u32],
+        concentration: u32,
+        trunk: u32,
+        hosts: Option<u32>,
+    ) -> Result<Self, SpecError> {
+        HyperX::build(dimensions, concentration, trunk, hosts)
+    }
+
+    /// A slim fly over GF(`q`) with `p` NICs per switch, by default half of its links to switches, rounded up. `hosts`
+    /// limits the number of NICs (the first ones stay).
+    ///
+    /// # Errors
+    /// If `q` is no power of a prime from 3 to 49, `p` is 0, or a switch has more than 120 ports.
+    pub fn slim_fly(q: u32, p: Option<u32>, hosts: Option<u32>) -> Result<Self, SpecError> {
+        SlimFly::build(q, p, hosts)
+    }
+
+    /// A megafly (Dragonfly+) of `size` whose global links are arranged as `arrangement` says. `hosts`
+    /// limits the number of NICs (the first ones stay).
+    ///
+    /// # Errors
+    /// If a size is 0, there are more than `s h + 1` groups, a switch has more than 120 ports,
+    /// or the fabric more than 2^22.
+    pub fn megafly(
+        size: MegaflySize,
+        arrangement: Arrangement,
+        hosts: Option<u32>,
+    ) -> Result<Self, SpecError> {
+        Megafly::build(size, arrangement, hosts)
+    }
+
+    /// A k-ary n-direct 1-indirect topology with `concentration` NICs per router. `hosts` limits the number of NICs (the
+    /// first ones stay).
+    ///
+    /// # Errors
+    /// If `k` is below 2, `n` or `concentration` is 0, a switch has more than 120 ports, or the fabric more than 2^22.
+    pub fn kns(k: u32, n: u32, concentration: u32, hosts: Option<u32>) -> Result<Self, SpecError> {
+        Kns::build(k, n, concentration, hosts)
+    }
+
+    /// A fat tree of switches of one radix, as the [`Xgft`] that it is. `hosts` limits the number of NICs (the
+    /// first ones stay).
+    ///
+    /// # Errors
+    /// If the numbers do not divide, a switch has more than 120 ports, or the fabric more than 2^22.
+    pub fn fat_tree(size: FatTreeSize, hosts: Option<u32>) -> Result<Self, SpecError> {
+        fat_tree::build(size, hosts)
+    }
+
+    /// An explicit graph: the port of every NIC, and both ends of every link.
+    ///
+    /// # Errors
+    /// If a port is listed twice or a switch does not exist, a switch cannot reach a NIC, a
+    /// link leads back to its switch, a switch has more than 120 ports, or the fabric more
+    /// than 2^22.
+    pub fn graph(switches: u32, nics: &[SwitchPort], links: &[Link]) -> Result<Self, SpecError> {
+        Graph::build(switches, nics, links)
+    }
+}
