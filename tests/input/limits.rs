@@ -395,6 +395,11 @@ fn keys_that_messages_name_exist() {
         "k-ary-n-tree",
         "xgft",
         "dragonfly",
+        "hyperx",
+        "slim-fly",
+        "megafly",
+        "kns",
+        "fat-tree",
         "graph",
         "ibnetdiscover",
     ];

@@ -435,7 +435,10 @@ impl<'s> Switch<'s> {
                 crossing.next += 1;
                 moved += 1;
                 if crossing.next == crossing.flits {
-                    input.flits.remove(&crossing.packet);
+                    // A detour can bring the header back to this input before the tail has crossed.
+                    if stored.is_empty() {
+                        input.flits.remove(&crossing.packet);
+                    }
                     break;
                 }
             }
