@@ -110,6 +110,7 @@ pub(super) fn links_json(plan: &Plan, stats: &FabricStats, links: &[&LinkStats])
             queue_wait_ticks,
             waited_ticks,
             held_up_ticks,
+            states: _,
         } = **link;
         let mut value = json!({
             "from": link_end(from),

@@ -421,6 +421,7 @@ prop_compose! {
                 scheduler: Scheduler::RrVl,
             })),
             congestion_control: None,
+            link_power: None,
         };
         spec.congestion_control = control.map(|mut control| {
             if let SourceControl::Cct(cct) = &mut control.source {

@@ -3,7 +3,7 @@
 use crate::common::script::Script;
 use flitwise::fabric::engine::{Deadlock, Engine, Place, Progress, RunEnd, Waiting};
 use flitwise::fabric::ids::{NicId, PortId, SwitchId};
-use flitwise::fabric::series::{FlowSample, PortVlSample, Sample, Sampling, SourceSample};
+use flitwise::fabric::series::{PowerSample, FlowSample, PortVlSample, Sample, Sampling, SourceSample};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::stats::{
     CctStats, CongestionStats, FabricStats, Latency, LinkEnd, TurnStats,
@@ -186,6 +186,10 @@ pub fn expected_sample(sample: &oracle::Sample) -> Sample {
         flows: flows.filter(|flow| flow.bytes > 0).collect(),
         port_vls: sample.port_vls.iter().map(port_vl).collect(),
         sources: sample.flows.iter().map(source).collect(),
+        power: sample.power.map(|[switch_links, host_links]| PowerSample {
+            switch_links,
+            host_links,
+        }),
     }
 }
 

@@ -24,7 +24,7 @@ use std::ops::ControlFlow;
 const TICKS: u64 = 2_000_000;
 
 /// Runs both and compares all that they tell; returns what the oracle said.
-fn compare(
+pub fn compare(
     spec: &FabricSpec,
     script: &Script,
     interval: Option<Tick>,
@@ -123,6 +123,7 @@ fn compare_counts(
         let (queue, credit) = (expected.queue_wait, expected.credit_wait);
         prop_assert_eq!(link.queue_wait_ticks, queue, "queue wait of {:?}", from);
         prop_assert_eq!(link.credit_wait_ticks, credit, "credit wait of {:?}", from);
+        prop_assert_eq!(link.states, expected.states, "power states of {:?}", from);
         let to_host = [link.from, link.to]
             .iter()
             .any(|end| matches!(end, LinkEnd::Nic(_)));

@@ -20,6 +20,7 @@ mod gaps_naive;
 mod infiniband_analysis;
 mod infiniband_spec;
 mod input_queues;
+mod link_power;
 mod oracle_congestion;
 mod oracle_ib_congestion;
 mod oracle_ib_random;

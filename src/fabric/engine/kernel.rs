@@ -9,7 +9,7 @@ use super::nic::Messages;
 use super::observers::Observers;
 use super::pool::{PacketId, Pool};
 use super::probe::Probe;
-use crate::fabric::series::{PortVlSample, Sample};
+use crate::fabric::series::{PortVlSample, PowerSample, Sample};
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::fabric::stats::{FabricStats, LinkStats};
 use crate::fabric::workload::{Message, Workload};
@@ -87,6 +87,10 @@ pub(super) trait SwitchModel {
     fn links(&self) -> Vec<LinkStats>;
     /// Congestion control, if the fabric has it.
     fn congestion(&mut self) -> Option<&mut Congestion>;
+    /// How long links were in each power state since the last call, up to the end of `tick`.
+    fn power_sample(&mut self, _tick: Tick) -> Option<PowerSample> {
+        None
+    }
     /// The flits that wait per Port VL, where the marker does not count them.
     fn occupancy(&self) -> Vec<PortVlSample> {
         Vec::new()
@@ -185,5 +189,6 @@ pub(super) fn sample(model: &mut impl SwitchModel, tick: Tick) -> Sample {
         flows: model.kernel_mut().observers.counters.take_flows(),
         port_vls: port_vls.unwrap_or_else(|| model.occupancy()),
         sources,
+        power: model.power_sample(tick),
     }
 }

@@ -98,6 +98,11 @@ impl NextHops {
         self.table.router.prefetch(switch, dst);
     }
 
+    /// The table's output to `dst` at `switch`: where a packet goes if nothing else decides.
+    pub(super) fn table_output(&self, switch: SwitchId, dst: NicId) -> OutputId {
+        self.table.candidate(switch, dst)
+    }
+
     /// Where a packet goes next. Called once for each packet and switch.
     #[inline(always)]
     pub(super) fn decide(&mut self, at: Context<impl Occupancy>) -> NextHop {

@@ -10,6 +10,7 @@ pub mod congestion;
 mod json;
 mod links;
 pub mod paths;
+pub mod power;
 pub mod qos;
 pub mod queueing;
 pub mod routing;
@@ -21,6 +22,7 @@ pub mod vls;
 pub use self::congestion::{CongestionControl, Notification};
 pub use self::links::LinkRates;
 pub use self::paths::{DetourRule, Detours, Intermediate, Paths};
+pub use self::power::{DownState, LinkPower, LowState, ManagedLinks};
 pub use self::qos::{Qos, ServiceLevel};
 pub use self::queueing::{Detail, Mix, QueueingScheme, SchemeKind};
 pub use self::routing::{ForwardingTables, RingTie, Routing, TrunkSelection, UpPorts};
@@ -66,6 +68,9 @@ pub struct FabricSpec {
     /// Congestion control, which every kind may have.
     #[serde(skip)]
     pub congestion_control: Option<Box<CongestionControl>>,
+    /// Power states of links; `None`: links are always up.
+    #[serde(skip)]
+    pub link_power: Option<Box<LinkPower>>,
 }
 
 /// Latencies of links in ticks, each at least 1.

@@ -27,6 +27,7 @@ mod detours;
 mod families;
 pub mod hierarchical;
 mod messages;
+mod power;
 mod queueing;
 mod report;
 mod routing;

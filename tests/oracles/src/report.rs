@@ -2,6 +2,7 @@
 
 use super::congestion::FlowKey;
 use flitwise::fabric::spec::Tick;
+use flitwise::fabric::stats::LinkStateTicks;
 use std::collections::BTreeMap;
 
 /// Why a run ended.
@@ -67,6 +68,8 @@ pub struct Sample {
     pub port_vls: BTreeMap<(usize, usize, usize), (u64, u64)>,
     /// State of every flow that has sent, by NIC.
     pub flows: BTreeMap<(u32, FlowKey), FlowSample>,
+    /// Ticks in power states since the sample before: of links between switches, and of NICs.
+    pub power: Option<[LinkStateTicks; 2]>,
 }
 
 /// State of a flow.

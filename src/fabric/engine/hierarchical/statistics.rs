@@ -48,6 +48,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
                     queue_wait_ticks: sent.queue_wait,
                     waited_ticks: 0,
                     held_up_ticks: 0,
+                    states: None,
                 }
             })
             .collect()

@@ -18,6 +18,7 @@ use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::ids::{InputId, OutputId};
 use crate::fabric::engine::observers::{Observers, Transfer};
 use crate::fabric::engine::pool::PacketId;
+use crate::fabric::engine::power::Passage;
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Stages;
@@ -88,7 +89,13 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let wake_upstream = links.give_back(upstream, credit_return, &self.drain, now);
         let observers = &mut self.kernel.observers;
         observers.granted(now, output, || packet.seen(id));
-        let (leaves, end) = start_on_link(packet, port, &crossing, pace);
+        let power = Self::unless_plain(&mut self.power);
+        let probe = &mut observers.probe;
+        let passage = power.map(|power| power.leaves(output, packet.bytes, now, probe));
+        let (leaves, end) = start_on_link(packet, port, &crossing, passage, pace);
+        if let Some(power) = Self::unless_plain(&mut self.power) {
+            power.is_free_at(output, end);
+        }
         let transfer = transfer(packet, (output, port.to), end, now - joined_at);
         observers.started(&mut port.sent, transfer, || packet.seen(id));
         if room_binds {
@@ -252,6 +259,7 @@ fn cross<const L: usize, const W: usize>(
 }
 
 /// Decides when `packet` passes the output buffer and the link of `port`, and counts it there.
+/// `passage`: what the power state of the link makes of it.
 /// The packet's schedule then says when it arrives at the next buffer. Returns the schedule on
 /// which its flits leave, and the first tick in which the link is free again.
 #[inline(always)]
@@ -259,25 +267,36 @@ fn start_on_link<const L: usize>(
     packet: &mut Packet<L>,
     port: &mut Output,
     crossing: &Crossing<L>,
+    passage: Option<Passage>,
     pace: Pace<'_>,
 ) -> (Schedule<L>, Tick) {
     let length = packet.length();
     let inside = pace.stages.crossbar + pace.stages.output_store;
     let ready = crossing.start + inside;
-    let start = ready.max(port.link_free.tick);
+    let (not_before, slow) = passage.map_or((0, false), |passage| (passage.not_before, passage.slow));
+    let start = ready.max(port.link_free.tick).max(not_before);
     let tail = crossing.tail + inside;
     let available = crossing.available.later(inside).with_tail(tail);
     let drain = pace.drain;
     let (leaves, free) = match crossing.plain {
         // The crossbar has the rate of the links.
         Some(plain) => available.served_plainly(&drain.crossbar.rate, port.link_free, start, plain),
-        None => available.served(&drain.rates, port.rate, port.link_free, start, length),
+        None => {
+            let rate = port.rate_of(slow);
+            available.served(&drain.rates, rate, port.link_free, start, length)
+        }
     };
     port.link_free = free;
+    if slow {
+        // The next packet is granted when this one has started, and its header finds the link free.
+        let next = (start + 1 + pace.stages.allocation).max(free.tick.saturating_sub(inside));
+        port.free_at = port.free_at.max(SubTick::at(next));
+    }
     port.sent_bytes += u64::from(length.bytes);
     packet.waiting_since = ready;
     packet.starts = start;
-    packet.schedule = leaves.arriving(port.flight.into(), port.arrival_of_tail(free), length.flits);
+    let flight = port.flight_of(slow, &drain.rates);
+    packet.schedule = leaves.arriving(flight, port.arrival_of_tail(free), length.flits);
     (leaves, free.first_whole_tick())
 }
 

@@ -39,9 +39,23 @@ pub(in crate::fabric::engine) fn rates(spec: &FabricSpec, voq: &Voq) -> Vec<Rati
     .flatten()
     .collect();
     rates.extend(links.exceptions.values());
+    let of_links = [links.host, links.switch];
+    let of_links = of_links.iter().chain(links.exceptions.values());
+    rates.extend(of_links.map(|&rate| low_rate(spec, rate)).filter(|_| is_slowed(spec)));
     rates.sort_by(|a, b| b.cmp(a));
     rates.dedup();
     rates
+}
+
+/// Links that are down carry packets, more slowly.
+fn is_slowed(spec: &FabricSpec) -> bool {
+    spec.link_power.as_deref().is_some_and(|power| power.low().is_some())
+}
+
+/// The rate of a link of `rate` while it is down; `rate` itself if it then carries nothing.
+pub(super) fn low_rate(spec: &FabricSpec, rate: Ratio) -> Ratio {
+    let low = spec.link_power.as_deref().and_then(|power| power.low());
+    low.and_then(|low| low.rate(rate)).unwrap_or(rate)
 }
 
 /// Per NIC: the rate of its link in flits per tick.
@@ -112,6 +126,7 @@ pub(super) fn room_binds(spec: &FabricSpec, voq: &Voq) -> bool {
     let most = 2 * u64::from(most_credits(spec, voq)) + grant_to_link + 3;
     voq.crossbar_speedup > 1
         || rates(spec, voq) != [voq.crossbar_rate()]
+        || spec.link_power.is_some()
         || spec.routing.asks_for_buffers()
         || most > u64::from(voq.buffers.output)
 }
@@ -125,6 +140,7 @@ pub(in crate::fabric::engine) fn is_plain(spec: &FabricSpec, voq: &Voq) -> bool 
     !room_binds(spec, voq)
         && rates(spec, voq).iter().all(|link| rate(link).is_plain())
         && spec.congestion_control.is_none()
+        && spec.link_power.is_none()
         && voq.input_queues == InputQueues::VirtualOutput
         && voq.allocator == Allocator::default()
         && voq.hca.sink_rate.is_none()

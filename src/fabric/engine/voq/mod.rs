@@ -36,6 +36,7 @@ mod nic;
 mod packet;
 mod parts;
 mod ports;
+mod power;
 mod rate;
 mod route;
 mod schedule;
@@ -57,15 +58,17 @@ use super::ids::{InputId, OutputId};
 use super::kernel::{Kernel, SwitchModel};
 use super::nic::{Answering, PairId, QueuePairs};
 use super::pool::{EntryId, PacketId};
+use super::power::LinkPowers;
 use super::probe::Probe;
 use crate::fabric::ids::NicId;
-use crate::fabric::series::PortVlSample;
+use crate::fabric::series::{PortVlSample, PowerSample};
 use crate::fabric::spec::Stages;
 use crate::fabric::spec::voq::{Allocator, InputQueues};
 use crate::fabric::spec::{FabricSpec, SpecError, Tick, Units, Voq};
 use crate::fabric::stats::{FabricStats, LinkStats};
 use crate::fabric::workload::{Message, Workload};
 use crate::units::Ratio;
+use std::collections::BTreeSet;
 
 /// The state of a fabric at the end of a tick.
 #[derive(Debug)]
@@ -116,6 +119,9 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     origins: Origins,
 
     congestion: Option<Box<Congestion>>,
+    power: Option<Box<LinkPowers>>,
+    /// Announcements of packets that have not reached their outputs.
+    announcements: BTreeSet<(Tick, OutputId)>,
 
     // Work of the present tick; empty between ticks.
     /// Packets whose header becomes ready in phase 4, if the order in which they are routed matters.
@@ -142,6 +148,8 @@ mod event {
     pub(super) const DELIVERY: u32 = 3;
     /// The tail of a message has left this NIC.
     pub(super) const INJECTION: u32 = 4;
+    /// Packets may announce themselves; the number names nothing.
+    pub(super) const ANNOUNCEMENT: u32 = 5;
 }
 
 /// Ticks that the wheel looks ahead at most. A later event comes out early and is put back.
@@ -220,6 +228,12 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             routes: Routes::new(spec, voq)?,
             origins: Origins::default(),
             congestion: congestion.transpose()?,
+            power: LinkPowers::new(
+                spec,
+                (0..).zip(&outputs).map(|(at, output)| output.kind(at >= ports)),
+            )
+            .map(Box::new),
+            announcements: BTreeSet::new(),
             inputs,
             outputs,
             drain,
@@ -347,6 +361,7 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
                     self.arrive(packet, workload);
                 }
             }
+            event::ANNOUNCEMENT => self.take_announcements(),
             _ => self.report_injections(NicId::new(id), workload),
         }
     }
@@ -401,6 +416,10 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
 
     fn congestion(&mut self) -> Option<&mut Congestion> {
         self.congestion.as_deref_mut()
+    }
+
+    fn power_sample(&mut self, tick: Tick) -> Option<PowerSample> {
+        self.sample_power(tick)
     }
 
     fn occupancy(&self) -> Vec<PortVlSample> {

@@ -92,7 +92,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     fn send_from(&mut self, nic: NicId) {
         let (now, output) = (self.kernel.now, OutputId::of_nic(nic, self.ports));
         let mut retry_at = Tick::MAX;
-        let link_is_free = |fabric: &Self| fabric.outputs[output.index()].link_free.tick <= now;
+        let link_is_free = |fabric: &Self| fabric.link_starts_at(output) <= now;
         // (a) CNPs and ACKs.
         if !Self::PLAIN && link_is_free(self) {
             retry_at = self.start_answer(nic, output);
@@ -115,7 +115,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             && (state.buffer.head != PacketId::NONE
                 || answers.iter().any(|&id| id != PacketId::NONE))
         {
-            retry_at = retry_at.min(self.outputs[output.index()].link_free.tick);
+            retry_at = retry_at.min(self.link_starts_at(output));
         }
         if retry_at != Tick::MAX {
             self.wake_nic(nic, retry_at);
@@ -367,6 +367,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         });
         self.outputs[output.index()].room -= credits;
         self.links.vl_mut(output, pick.vl).credits -= credits;
+        self.waits_for_link(packet, output);
         if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
             let level = congestion.level(state.flow, now);
             let end = free.first_whole_tick();
@@ -398,10 +399,18 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let flits = length.flits;
         let port = &mut self.outputs[output.index()];
         let rates = &self.drain.rates;
+        let mut power = Self::unless_plain(&mut self.power);
+        let probe = &mut self.kernel.observers.probe;
+        let slow = power.as_deref_mut().is_some_and(|power| {
+            power.leaves(output, length.bytes, now, probe).slow
+        });
         let (leaves, free) = packet
             .schedule
-            .served(rates, port.rate, port.link_free, now, length);
+            .served(rates, port.rate_of(slow), port.link_free, now, length);
         port.link_free = free;
+        if let Some(power) = power {
+            power.is_free_at(output, free.first_whole_tick());
+        }
         port.sent_bytes += u64::from(length.bytes);
         let transfer = Transfer {
             output,
@@ -422,7 +431,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             Purpose::Answer => observers.answer_injected(now, nic, seen),
         }
         observers.started(&mut port.sent, transfer, seen);
-        packet.schedule = leaves.arriving(port.flight.into(), port.arrival_of_tail(free), flits);
+        let flight = port.flight_of(slow, rates);
+        packet.schedule = leaves.arriving(flight, port.arrival_of_tail(free), flits);
         packet.input = port.to.input();
         self.routes.route_ahead(packet, id, port.to_switch);
         if origin.purpose == Purpose::Data {

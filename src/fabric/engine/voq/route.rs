@@ -97,6 +97,11 @@ impl Routes {
     /// Decides output, VL and VL class of `packet`, which has number `id`, at `switch`.
     /// `room(output)`: credits free in the output buffer of `output`.
     #[inline(always)]
+    /// The out-port of `switch` towards `dst` by the table alone.
+    pub(super) fn table_output(&self, switch: SwitchId, dst: NicId) -> OutputId {
+        self.next_hops.table_output(switch, dst)
+    }
+
     fn route<const L: usize>(
         &mut self,
         packet: &mut Packet<L>,
@@ -214,6 +219,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
             congestion.joined(queue, flits.into());
         }
+        self.waits_for_link(id, output);
     }
 
     /// Appends packet `id` to the VoQ that `queue` names. Returns true if it is the head there.

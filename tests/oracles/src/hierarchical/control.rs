@@ -104,6 +104,7 @@ impl Fabric<'_> {
             payload: std::mem::take(&mut self.messages.payload),
             port_vls,
             flows,
+            power: None,
         });
     }
 }

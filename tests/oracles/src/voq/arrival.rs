@@ -143,6 +143,10 @@ impl Fabric<'_> {
             bytes,
             ..blank(self.spec, (src, dst, sl), flits, vl)
         });
-        self.packets.len() - 1
+        let id = self.packets.len() - 1;
+        let link = self.hcas[src as usize].leaving;
+        self.links[link].packet_waits(now, bytes);
+        self.announce(now, link, id);
+        id
     }
 }

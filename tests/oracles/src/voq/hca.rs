@@ -96,8 +96,8 @@ impl<'s> Hca<'s> {
     }
 
     /// Phase 7 (a): a CNP or an ACK that starts on the link now.
-    pub fn respond(&mut self, now: Tick, packets: &[Packet], link: &mut Link) -> Option<PacketId> {
-        if !link.is_free(now) {
+    pub fn respond(&mut self, now: Tick, packets: &[Packet], link: &mut Link<'_>) -> Option<PacketId> {
+        if !link.takes_answers(now) {
             return None;
         }
         for queue in [&mut self.cnps, &mut self.acks] {
@@ -113,9 +113,9 @@ impl<'s> Hca<'s> {
     }
 
     /// Phase 7 (b): the send engine takes a packet.
-    pub fn pick(&mut self, now: Tick, packets: &mut [Packet], link: &mut Link) -> usize {
+    pub fn pick(&mut self, now: Tick, packets: &mut [Packet], link: &mut Link<'_>) -> Option<PacketId> {
         if !self.engine.is_free(now) {
-            return 0;
+            return None;
         }
         let heads: BTreeMap<(u8, u32), PacketId> = self
             .send
@@ -123,7 +123,7 @@ impl<'s> Hca<'s> {
             .filter_map(|(&qp, queue)| Some((qp, *queue.front()?)))
             .collect();
         let has_credits =
-            |link: &Link, id: PacketId| link.has_credits(packets[id].vl, packets[id].credits);
+            |link: &Link<'_>, id: PacketId| link.has_credits(packets[id].vl, packets[id].credits);
         if !heads.is_empty() && !heads.values().any(|&id| has_credits(link, id)) {
             link.counts.credit_wait += 1;
         }
@@ -141,7 +141,7 @@ impl<'s> Hca<'s> {
             .map(|vl| eligible.values().any(|&id| packets[id].vl == vl))
             .collect();
         let Some(pick) = self.arbiter.pick(&candidates) else {
-            return 0;
+            return None;
         };
         let first = self.pointers[pick.vl];
         let after = eligible.range(first..).chain(eligible.range(..first));
@@ -165,6 +165,7 @@ impl<'s> Hca<'s> {
             .leaves;
         packet.waiting_since = now;
         link.grant(id, packet);
+        link.packet_waits(now, packet.bytes);
         for index in 0..packet.flits {
             let vl = packet.vl;
             let flit = Flit {
@@ -181,7 +182,7 @@ impl<'s> Hca<'s> {
         } else {
             self.ccti_of_sent.push(0);
         }
-        1
+        Some(id)
     }
 
     /// Queue pairs whose send queue has run empty since the last call.
@@ -211,7 +212,7 @@ impl<'s> Hca<'s> {
     }
 
     /// Phase 8: flits leave the receive buffer, and their credits go back.
-    pub fn read(&mut self, now: Tick, packets: &[Packet], arriving: &mut Link) -> usize {
+    pub fn read(&mut self, now: Tick, packets: &[Packet], arriving: &mut Link<'_>) -> usize {
         let per_credit = self.spec.units.flits_per_credit;
         let mut back = |flit: Flit| {
             if completes_credit(flit.index, packets[flit.packet].flits, per_credit) {

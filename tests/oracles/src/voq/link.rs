@@ -4,9 +4,11 @@ use super::packet::{Flit, Packet, PacketId, PacketKind};
 use super::server::Server;
 use crate::credit_returns::CreditReturns;
 use crate::delay_line::DelayLine;
+use crate::power::PowerState;
 use crate::sizes::completes_credit;
 use crate::wiring::End;
-use flitwise::fabric::spec::Tick;
+use flitwise::fabric::spec::{LinkPower, Tick};
+use flitwise::fabric::stats::LinkStateTicks;
 use flitwise::units::Ratio;
 use std::collections::VecDeque;
 
@@ -27,16 +29,25 @@ pub struct LinkCounts {
     pub queue_wait: Tick,
     /// Ticks in which heads waited and none had credits.
     pub credit_wait: Tick,
+    /// How long it was in each power state; `None` if it is always up.
+    pub states: Option<LinkStateTicks>,
 }
 
 /// An output buffer of one FIFO, the link behind it, and the count of the credits of
 /// the buffer at the far end.
 #[derive(Debug, Clone)]
-pub struct Link {
+pub struct Link<'s> {
     pub from: End,
     pub to: End,
     pub latency: Tick,
     pub server: Server,
+    /// The server that it is on its low lanes.
+    low_server: Server,
+    power: Option<PowerState<'s>>,
+    /// Packets in the output buffer that go on the low lanes.
+    slow: Vec<PacketId>,
+    /// The packet granted last, if it went on the low lanes.
+    last_slow: Option<PacketId>,
     pub counts: LinkCounts,
     /// Credits of the output buffer: all, and in use.
     total: u32,
@@ -72,7 +83,7 @@ struct Sending {
     direct: bool,
 }
 
-impl Link {
+impl<'s> Link<'s> {
     pub fn new(
         (from, to): (End, End),
         latency: Tick,
@@ -80,12 +91,19 @@ impl Link {
         own: u32,
         far: Vec<u32>,
         per_credit: u32,
+        power: Option<&'s LinkPower>,
     ) -> Self {
+        let low = power.and_then(LinkPower::low);
+        let low_rate = low.and_then(|low| low.rate(rate)).unwrap_or(rate);
         Self {
             from,
             to,
             latency,
             server: Server::new(rate, flit_bytes),
+            low_server: Server::new(low_rate, flit_bytes),
+            power: PowerState::new(power, (from, to)),
+            slow: Vec::new(),
+            last_slow: None,
             counts: LinkCounts {
                 from,
                 to,
@@ -94,6 +112,7 @@ impl Link {
                 packets: 0,
                 queue_wait: 0,
                 credit_wait: 0,
+                states: None,
             },
             total: own,
             used: 0,
@@ -133,6 +152,79 @@ impl Link {
         self.used += packet.credits;
         self.take_credits(packet.vl, packet.credits);
         self.queue.push_back(id);
+        if let (End::Port { .. }, Some(power)) = (self.from, &mut self.power) {
+            power.packet_leaves(packet.bytes);
+            self.last_slow = power.is_slow().then_some(id);
+            self.slow.extend(self.last_slow);
+        }
+    }
+
+    /// A packet begins to wait for the link.
+    pub fn packet_waits(&mut self, now: Tick, bytes: u32) {
+        let is_clear = self.is_clear(now);
+        if let Some(power) = &mut self.power {
+            power.packet_waits(bytes, is_clear);
+        }
+    }
+
+    /// Phase 2: a packet announces itself.
+    pub fn announced(&mut self, now: Tick) {
+        let is_clear = self.is_clear(now);
+        if let Some(power) = &mut self.power {
+            power.announced(is_clear);
+        }
+    }
+
+    /// No packet is on the link, nor on its way to the low lanes, at the beginning of tick `now`.
+    fn is_clear(&self, now: Tick) -> bool {
+        self.slow.is_empty() && self.server.end() <= now && self.low_server.end() <= now
+    }
+
+    /// The beginning of a tick.
+    pub fn begin_tick(&mut self, now: Tick) {
+        let is_clear = self.is_clear(now);
+        if let Some(power) = &mut self.power {
+            power.begin_tick(is_clear);
+        }
+    }
+
+    /// The end of a tick.
+    pub fn end_tick(&mut self, now: Tick) {
+        let of_switch = matches!(self.from, End::Port { .. });
+        let is_empty = self.is_clear(now) && !(of_switch && !self.queue.is_empty());
+        if let Some(power) = &mut self.power {
+            power.end_tick(is_empty);
+            self.counts.states = Some(power.counts);
+        }
+    }
+
+    /// How long it was in each power state since the sample before.
+    pub fn sample_power(&mut self) -> Option<LinkStateTicks> {
+        self.power.as_mut().map(PowerState::sample)
+    }
+
+    /// Its power state changes by time alone.
+    pub fn is_changing(&self) -> bool {
+        self.power.as_ref().is_some_and(PowerState::is_changing)
+    }
+
+    /// A packet that went on the low lanes keeps the port that writes the output buffer from being idle:
+    /// until it has started, and the link is free when the next header could be there, `ahead` ticks
+    /// later.
+    pub fn keeps_port(&self, now: Tick, ahead: Tick) -> bool {
+        let starts_later = |id: &PacketId| self.queue.contains(id);
+        let waits = |id: PacketId| starts_later(&id) || !self.low_server.is_free(now + ahead);
+        self.last_slow.is_some_and(waits)
+    }
+
+    /// Packet `id` may start, as far as the power state says.
+    fn is_powered(&self, id: PacketId) -> bool {
+        self.power.as_ref().is_none_or(|power| {
+            power.may_start(match self.from {
+                End::Nic(_) => power.is_slow(),
+                End::Port { .. } => self.slow.contains(&id),
+            })
+        })
     }
 
     /// A flit joins the output buffer, and may leave from `available` on.
@@ -148,7 +240,13 @@ impl Link {
     }
 
     pub fn is_free(&self, now: Tick) -> bool {
-        self.server.is_free(now)
+        self.server.is_free(now) && self.low_server.is_free(now)
+    }
+
+    /// A CNP or an ACK may start.
+    pub fn takes_answers(&self, now: Tick) -> bool {
+        let power = self.power.as_ref();
+        self.is_free(now) && power.is_none_or(|power| power.may_start(power.is_slow()))
     }
 
     /// Phase 7: the first packet of the output buffer, if it may start now. The tail of the
@@ -158,7 +256,7 @@ impl Link {
         let is_header = |flit: &Flit| flit.packet == first && flit.index == 0;
         let header = self.stored.iter().find(|(_, flit)| is_header(flit));
         let here = header.is_some_and(|&(available, _)| available <= now);
-        (here && self.is_free(now)).then_some(first)
+        (here && self.is_free(now) && self.is_powered(first)).then_some(first)
     }
 
     /// Phase 7: a packet starts. Its flits follow in [`Link::leave`].
@@ -168,11 +266,13 @@ impl Link {
             assert_eq!(self.queue.pop_front(), Some(id));
         }
         let available = (!direct).then_some(packet.available.as_slice());
-        let service = self
-            .server
-            .serve(now, (packet.bytes, packet.flits), available);
+        let server = match self.takes_slowly(id, packet.bytes) {
+            true => &mut self.low_server,
+            false => &mut self.server,
+        };
+        let service = server.serve(now, (packet.bytes, packet.flits), available);
         // All flits but the last are whole.
-        let flight = self.latency + self.server.flit_ticks() - 1;
+        let flight = self.latency + server.flit_ticks() - 1;
         packet.dated = service.leaves.iter().map(|tick| tick + flight).collect();
         *packet.dated.last_mut().expect("a packet has flits") = service.last + self.latency;
         self.sending.push_back(Sending {
@@ -188,6 +288,20 @@ impl Link {
         self.counts.packets += 1;
         self.counts.flits += u64::from(packet.flits);
         self.counts.queue_wait += now - packet.waiting_since;
+    }
+
+    /// Packet `id` starts: does it go on the low lanes?
+    fn takes_slowly(&mut self, id: PacketId, bytes: u32) -> bool {
+        let Some(power) = &mut self.power else {
+            return false;
+        };
+        if let End::Nic(_) = self.from {
+            power.packet_leaves(bytes);
+            return power.is_slow();
+        }
+        let before = self.slow.len();
+        self.slow.retain(|&other| other != id);
+        self.slow.len() < before
     }
 
     /// Phase 8: flits leave. Returns how many, and the packets whose tails were among them.
@@ -256,6 +370,11 @@ impl Link {
             seen += 1;
         }
         seen
+    }
+
+    /// Ticks of one flit at the slowest, rounded up.
+    pub fn flit_ticks(&self) -> Tick {
+        self.server.flit_ticks().max(self.low_server.flit_ticks())
     }
 
     /// Flits in the output buffer and on the link.

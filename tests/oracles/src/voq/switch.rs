@@ -134,7 +134,7 @@ impl<'s> Switch<'s> {
     }
 
     /// Phase 1: flits come out of the crossbar.
-    pub fn cross_over(&mut self, now: Tick, links: &mut [Link]) {
+    pub fn cross_over(&mut self, now: Tick, links: &mut [Link<'_>]) {
         for output in &mut self.outputs {
             while let Some(flit) = output.line.pop_due(now) {
                 let link = output.link.expect("packets go to connected ports");
@@ -144,7 +144,7 @@ impl<'s> Switch<'s> {
     }
 
     /// The queue of a port in credits.
-    pub fn queue(&self, packets: &[Packet], links: &[Link], port: usize) -> u32 {
+    pub fn queue(&self, packets: &[Packet], links: &[Link<'_>], port: usize) -> u32 {
         let buffered = self.outputs[port]
             .link
             .map_or(0, |link| links[link].in_use());
@@ -157,7 +157,7 @@ impl<'s> Switch<'s> {
         &mut self,
         now: Tick,
         packets: &mut [Packet],
-        links: &[Link],
+        links: &[Link<'_>],
         elsewhere: &dyn Fn(&[Packet], u32, usize) -> u32,
     ) {
         let outputs: Vec<_> = self.outputs.iter().map(|output| output.link).collect();
@@ -188,19 +188,29 @@ impl<'s> Switch<'s> {
         }
     }
 
+    /// The packets that joined a queue in this tick, each with the link that it waits for.
+    pub fn joined<'a>(&'a self, packets: &'a [Packet]) -> impl Iterator<Item = (PacketId, usize)> + 'a {
+        self.joined.iter().filter_map(|&id| {
+            let link = self.outputs[packets[id].output].link?;
+            Some((id, link))
+        })
+    }
+
     /// Phase 5: what each output grants in an iteration.
     pub fn grants(
         &self,
         now: Tick,
         is_first: bool,
         packets: &[Packet],
-        links: &mut [Link],
+        links: &mut [Link<'_>],
     ) -> Vec<Grant> {
         let radix = self.inputs.len();
         let mut grants = Vec::new();
         for (at, output) in self.outputs.iter().enumerate() {
             let Some(link) = output.link else { continue };
-            if !output.write.is_idle(now, self.voq) {
+            let stages = &self.voq.stages;
+            let ahead = stages.allocation + stages.crossbar + stages.output_store;
+            if !output.write.is_idle(now, self.voq) || links[link].keeps_port(now, ahead) {
                 continue;
             }
             let head = |input: usize, vl: usize| self.inputs[input].head(at * self.vls + vl);
@@ -247,7 +257,7 @@ impl<'s> Switch<'s> {
         is_first: bool,
         grants: &[Grant],
         packets: &mut [Packet],
-        links: &mut [Link],
+        links: &mut [Link<'_>],
     ) -> usize {
         let radix = self.inputs.len();
         let mut granted = 0;
@@ -284,7 +294,7 @@ impl<'s> Switch<'s> {
     }
 
     /// End of phase 6: packets wait on, and Port VLs change their state.
-    pub fn end_of_allocation(&mut self, packets: &[Packet], links: &[Link]) {
+    pub fn end_of_allocation(&mut self, packets: &[Packet], links: &[Link<'_>]) {
         for id in self.inputs.iter().flat_map(Input::waiting) {
             self.turns.waits(id);
         }
@@ -297,7 +307,7 @@ impl<'s> Switch<'s> {
         now: Tick,
         grant: Grant,
         packets: &mut [Packet],
-        links: &mut [Link],
+        links: &mut [Link<'_>],
     ) {
         let stages = &self.voq.stages;
         let input = &mut self.inputs[grant.input];
@@ -372,7 +382,7 @@ impl<'s> Switch<'s> {
     }
 
     /// End of phase 6: Port VLs whose fill changed enter or leave the congestion state.
-    fn update_port_vls(&mut self, packets: &[Packet], links: &[Link]) {
+    fn update_port_vls(&mut self, packets: &[Packet], links: &[Link<'_>]) {
         let changed = std::mem::take(&mut self.changed);
         let joined = std::mem::take(&mut self.joined);
         if self.outputs.iter().all(|output| output.port_vls.is_empty()) {
@@ -404,7 +414,7 @@ impl<'s> Switch<'s> {
     }
 
     /// Phase 8: flits cross.
-    pub fn cross(&mut self, now: Tick, links: &mut [Link]) -> usize {
+    pub fn cross(&mut self, now: Tick, links: &mut [Link<'_>]) -> usize {
         let stages = &self.voq.stages;
         let mut moved = 0;
         let mut crossings = std::mem::take(&mut self.crossings);

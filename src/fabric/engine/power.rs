@@ -1,0 +1,302 @@
+//! Power states of links (`docs/link-power.md`), for every kind of switch.
+//!
+//! Nothing happens in the tick in which a link goes down: whoever looks at a link next brings its
+//! state up to date, in closed form. So power states cost no events, but for announcements.
+
+use super::ids::OutputId;
+use super::probe::{LinkState, Probe};
+use crate::fabric::series::PowerSample;
+use crate::fabric::spec::{FabricSpec, LinkPower, ManagedLinks, Tick};
+use crate::fabric::stats::LinkStateTicks;
+
+/// The sending end of a link, as far as power matters.
+#[derive(Debug, Clone)]
+struct Link {
+    /// Bytes that wait for it: in a switch from joining to the grant, in a NIC from the pick, or
+    /// the creation, to the start.
+    waiting: u64,
+    /// More waiting bytes than this have it go up.
+    threshold: u64,
+    /// It is down, or goes down.
+    is_down: bool,
+    /// Tick from which it is down, after it went down last.
+    slept_at: Tick,
+    /// Tick in which it begins to go up, and from which it is up; `Tick::MAX` while it is down.
+    wakes_at: Tick,
+    up_at: Tick,
+    /// First tick that begins without a packet on it, after all packets that were granted; or the
+    /// tick of its last announcement.
+    idle_from: Tick,
+    /// All ticks before this one have been counted.
+    counted_to: Tick,
+    counted: LinkStateTicks,
+    /// What had been counted when counting began anew, and when the last sample was taken.
+    restarted: LinkStateTicks,
+    sampled: LinkStateTicks,
+}
+
+impl Link {
+    /// A link that is up.
+    fn new(threshold: u64) -> Self {
+        Self {
+            waiting: 0,
+            threshold,
+            is_down: false,
+            slept_at: 0,
+            wakes_at: 0,
+            up_at: 0,
+            idle_from: 0,
+            counted_to: 0,
+            counted: LinkStateTicks::default(),
+            restarted: LinkStateTicks::default(),
+            sampled: LinkStateTicks::default(),
+        }
+    }
+
+    /// Adds the ticks from `counted_to` until before `to` to the states that the link was in. It
+    /// has not gone down in them.
+    fn count(&mut self, to: Tick) {
+        let from = std::mem::replace(&mut self.counted_to, to);
+        // `slept_at` ≤ `wakes_at` ≤ `up_at`.
+        let until = |end: Tick| end.clamp(from, to);
+        let (slept, wakes) = (until(self.slept_at), until(self.wakes_at));
+        let up = until(self.up_at);
+        let counted = &mut self.counted;
+        counted.sleeping += slept - from;
+        counted.down += wakes - slept;
+        counted.waking += up - wakes;
+        counted.up += to - up;
+    }
+
+    /// The tick in which it goes down if nothing happens before; `None` if it does not.
+    fn goes_down_at(&self, power: &LinkPower) -> Option<Tick> {
+        let goes_down = !self.is_down && self.waiting == 0;
+        goes_down.then(|| self.idle_from.max(self.up_at) + power.down_after)
+    }
+
+    /// Brings it to the beginning of tick `now`. Returns the tick in which it went down, if it did.
+    fn advance(&mut self, power: &LinkPower, now: Tick) -> Option<Tick> {
+        let down_at = self.goes_down_at(power).filter(|&at| at <= now);
+        if let Some(at) = down_at {
+            self.count(at);
+            self.is_down = true;
+            self.slept_at = at + power.sleep;
+            (self.wakes_at, self.up_at) = (Tick::MAX, Tick::MAX);
+        }
+        self.count(now);
+        down_at
+    }
+
+    /// It is down, and has to go up from tick `now` on: as soon as it is down and has sent the
+    /// packets that were granted.
+    fn wake(&mut self, power: &LinkPower, now: Tick) {
+        self.is_down = false;
+        self.wakes_at = now.max(self.slept_at).max(self.idle_from);
+        self.up_at = self.wakes_at + power.wake;
+        self.counted.wakes += 1;
+    }
+}
+
+/// How a packet that is granted or started goes over its link.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Passage {
+    /// It does not start before this tick.
+    pub not_before: Tick,
+    /// It goes on the low lanes.
+    pub slow: bool,
+}
+
+/// The power states of all links that have some.
+#[derive(Debug)]
+pub(super) struct LinkPowers {
+    power: LinkPower,
+    /// Per output; `None`: always up.
+    links: Vec<Option<Link>>,
+}
+
+impl LinkPowers {
+    /// All links up at tick 0. `outputs`: whether each output is a NIC, and whether the other end
+    /// of its link is; `None` without a link.
+    pub(super) fn new(
+        spec: &FabricSpec,
+        outputs: impl Iterator<Item = Option<OutputKind>>,
+    ) -> Option<Self> {
+        let power = spec.link_power.as_deref()?.clone();
+        let link = |kind: OutputKind| kind.is_managed(&power).then(|| Link::new(kind.threshold(&power)));
+        Some(Self {
+            links: outputs.map(|kind| kind.and_then(link)).collect(),
+            power,
+        })
+    }
+
+    /// What the links do.
+    pub(super) fn settings(&self) -> &LinkPower {
+        &self.power
+    }
+
+    /// The link of `output`, brought to the beginning of tick `now`.
+    #[inline]
+    fn at<P: Probe>(&mut self, output: OutputId, now: Tick, probe: &mut P) -> Option<(&mut Link, &LinkPower)> {
+        let (link, power) = (self.links[output.index()].as_mut()?, &self.power);
+        if let Some(at) = link.advance(power, now)
+            && P::WATCHES
+        {
+            if power.sleep > 0 {
+                probe.link_state(at, output, LinkState::Sleeping);
+            }
+            probe.link_state(at + power.sleep, output, LinkState::Down);
+        }
+        Some((link, power))
+    }
+
+    /// A packet of `bytes` begins to wait for the link of `output` in tick `now`.
+    #[inline]
+    pub(super) fn waits<P: Probe>(&mut self, output: OutputId, bytes: u32, now: Tick, probe: &mut P) {
+        let Some((link, power)) = self.at(output, now, probe) else {
+            return;
+        };
+        link.waiting += u64::from(bytes);
+        if link.is_down && link.waiting > link.threshold {
+            link.wake(power, now);
+            report_wake(link, output, probe);
+        }
+    }
+
+    /// A packet announces itself to `output` in tick `now`: its link goes up, or stays up as if it
+    /// had been idle only from now on.
+    pub(super) fn announced<P: Probe>(&mut self, output: OutputId, now: Tick, probe: &mut P) {
+        let Some((link, power)) = self.at(output, now, probe) else {
+            return;
+        };
+        if link.is_down {
+            link.wake(power, now);
+            report_wake(link, output, probe);
+        } else {
+            link.idle_from = link.idle_from.max(now);
+        }
+    }
+
+    /// A packet of `bytes` that waits for the link of `output` is granted or started in tick `now`.
+    #[inline]
+    pub(super) fn leaves<P: Probe>(
+        &mut self,
+        output: OutputId,
+        bytes: u32,
+        now: Tick,
+        probe: &mut P,
+    ) -> Passage {
+        let Some((link, _)) = self.at(output, now, probe) else {
+            return Passage {
+                not_before: 0,
+                slow: false,
+            };
+        };
+        debug_assert!(link.waiting >= u64::from(bytes), "a packet waits once");
+        link.waiting -= u64::from(bytes);
+        Passage {
+            not_before: if link.is_down { link.slept_at } else { link.up_at },
+            slow: link.is_down,
+        }
+    }
+
+    /// The link of `output` is free again in tick `end`, after the packets that were granted.
+    #[inline]
+    pub(super) fn is_free_at(&mut self, output: OutputId, end: Tick) {
+        if let Some(link) = &mut self.links[output.index()] {
+            link.idle_from = link.idle_from.max(end);
+        }
+    }
+
+    /// First tick in which the link of `output`, for which packets wait, can start one.
+    #[inline]
+    pub(super) fn starts_at(&self, output: OutputId) -> Tick {
+        match &self.links[output.index()] {
+            Some(link) if link.is_down => link.slept_at,
+            Some(link) => link.up_at,
+            None => 0,
+        }
+    }
+
+    /// How long the link of `output` has been in each state, up to the end of tick `now`.
+    pub(super) fn ticks(&self, output: OutputId, now: Tick) -> Option<LinkStateTicks> {
+        let mut link = self.links[output.index()].clone()?;
+        link.advance(&self.power, now + 1);
+        Some(difference(link.counted, link.restarted))
+    }
+
+    /// Counts anew from the tick after `now` on.
+    pub(super) fn restart(&mut self, now: Tick) {
+        for link in self.links.iter_mut().flatten() {
+            // Reported when the link is looked at next, if it went down.
+            let mut counted = link.clone();
+            counted.advance(&self.power, now + 1);
+            link.restarted = counted.counted;
+        }
+    }
+
+    /// How long links between switches, and links of NICs, were in each state since the last call,
+    /// up to the end of tick `now`. `is_host`: whether an output is the end of a link of a NIC.
+    pub(super) fn sample(&mut self, now: Tick, is_host: impl Fn(OutputId) -> bool) -> PowerSample {
+        let mut sample = PowerSample::default();
+        for (at, link) in OutputId::all(self.links.len() as u32).zip(&mut self.links) {
+            let Some(link) = link else { continue };
+            let mut counted = link.clone();
+            counted.advance(&self.power, now + 1);
+            let before = std::mem::replace(&mut link.sampled, counted.counted);
+            let sum = match is_host(at) {
+                true => &mut sample.host_links,
+                false => &mut sample.switch_links,
+            };
+            *sum += difference(counted.counted, before);
+        }
+        sample
+    }
+
+    /// Tells the probe of the links that have gone down by the end of tick `now`.
+    pub(super) fn report<P: Probe>(&mut self, now: Tick, probe: &mut P) {
+        for at in OutputId::all(self.links.len() as u32) {
+            self.at(at, now + 1, probe);
+        }
+    }
+}
+
+/// The sending end of a link of some output.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OutputKind {
+    /// It is a NIC.
+    pub of_nic: bool,
+    /// The other end of its link is a NIC.
+    pub to_nic: bool,
+}
+
+impl OutputKind {
+    fn is_managed(self, power: &LinkPower) -> bool {
+        power.links == ManagedLinks::All || !self.of_nic && !self.to_nic
+    }
+
+    fn threshold(self, power: &LinkPower) -> u64 {
+        match power.low() {
+            None => 0,
+            Some(low) if self.of_nic => low.nic_threshold_bytes,
+            Some(low) => low.switch_threshold_bytes,
+        }
+    }
+}
+
+/// Tells the probe that the link of `output` goes up.
+fn report_wake<P: Probe>(link: &Link, output: OutputId, probe: &mut P) {
+    if P::WATCHES {
+        probe.link_state(link.wakes_at, output, LinkState::Waking);
+        probe.link_state(link.up_at, output, LinkState::Up);
+    }
+}
+
+fn difference(now: LinkStateTicks, before: LinkStateTicks) -> LinkStateTicks {
+    LinkStateTicks {
+        up: now.up - before.up,
+        down: now.down - before.down,
+        waking: now.waking - before.waking,
+        sleeping: now.sleeping - before.sleeping,
+        wakes: now.wakes - before.wakes,
+    }
+}
