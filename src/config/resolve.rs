@@ -13,8 +13,8 @@ use super::tagged::fabric_kind;
 use super::texts::Texts;
 use super::{
     ignored, resolve_about, resolve_congestion, resolve_fabric, resolve_failure, resolve_jobs,
-    resolve_qos, resolve_request, resolve_routing, resolve_series, resolve_tables, resolve_traffic,
-    switch,
+    resolve_power, resolve_qos, resolve_request, resolve_routing, resolve_series, resolve_tables,
+    resolve_traffic, switch,
 };
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::{FabricSpec, SchemeKind, VlPolicy};
@@ -28,6 +28,11 @@ use toml::de::DeValue;
 /// say otherwise: no background, round robin, congestion control off.
 const BASELINE_DEFAULT: &str =
     "background = []\n[qos]\nscheduler = \"rr\"\n[congestion_control]\nkind = \"none\"\n";
+/// The same for an experiment with a table `[power]`: links are always on, too.
+const BASELINE_DEFAULT_WITH_POWER: &str = concat!(
+    "background = []\n[qos]\nscheduler = \"rr\"\n[congestion_control]\nkind = \"none\"\n",
+    "[power]\npolicy = \"always-on\"\n"
+);
 
 /// Seed of an experiment that has none.
 pub(super) const DEFAULT_SEED: u64 = 1;
@@ -105,7 +110,11 @@ fn resolve(base: &Base, overrides: &[&Override], done: Done) -> Result<Plan, Con
             texts.add_from(origin, SET, set.text.as_str())
         })
         .collect();
-    let default = texts.add("[baseline] default", BASELINE_DEFAULT);
+    let default = match document(&texts, text, base, &set_texts)?.get("power") {
+        Some(_) => BASELINE_DEFAULT_WITH_POWER,
+        None => BASELINE_DEFAULT,
+    };
+    let default = texts.add("[baseline] default", default);
     // The file named by the baseline is one more text, so it must be known before
     // any document borrows from them.
     let file = baseline_file(&document(&texts, text, base, &set_texts)?, dir)?;
@@ -411,6 +420,7 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
         background,
         background_gap_skip_ps: raw.background_gap_skip.map(|time| time.0),
         measure,
+        power: resolve_power::watts(raw.power.as_ref())?,
         congestion,
     })
 }
@@ -464,6 +474,7 @@ pub(super) fn fabric(
         resolve_congestion::exceptions(control, &mut parameters, &fabric.topology)?;
         fabric.congestion_control = Some(Box::new(parameters));
     }
+    resolve_power::states(raw.power.as_ref(), &mut fabric)?;
     Ok((fabric, routing_name, dtable))
 }
 

@@ -3,7 +3,9 @@
 use crate::common::script::Script;
 use flitwise::fabric::engine::{Deadlock, Engine, Place, Progress, RunEnd, Waiting};
 use flitwise::fabric::ids::{NicId, PortId, SwitchId};
-use flitwise::fabric::series::{PowerSample, FlowSample, PortVlSample, Sample, Sampling, SourceSample};
+use flitwise::fabric::series::{
+    FlowSample, PortVlSample, PowerSample, Sample, Sampling, SourceSample,
+};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::stats::{
     CctStats, CongestionStats, FabricStats, Latency, LinkEnd, TurnStats,

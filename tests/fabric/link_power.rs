@@ -91,12 +91,24 @@ fn a_link_goes_down_after_its_idle_ticks() {
     let spec = pair(DownState::Off);
     let run = run(&spec, &[10_000]);
     let nic = states(&run, End::Nic(0));
-    // Up for 50 idle ticks, then down until the packet is created, then going up.
-    assert_eq!((nic.down, nic.waking, nic.wakes), (9_950, 100, 1));
+    // Up for 50 idle ticks, at first and behind the packet, which takes a tick for each flit.
+    let flits = run
+        .links
+        .iter()
+        .find(|link| link.from == End::Nic(0))
+        .unwrap()
+        .flits;
+    assert_eq!((nic.up, nic.waking, nic.wakes), (50 + flits + 50, 100, 1));
     let other = states(&run, End::Nic(1));
     assert_eq!((other.up, other.wakes), (50, 0));
     for link in &run.links {
-        let LinkStateTicks { up, down, waking, sleeping, .. } = link.states.unwrap();
+        let LinkStateTicks {
+            up,
+            down,
+            waking,
+            sleeping,
+            ..
+        } = link.states.unwrap();
         assert_eq!(up + down + waking + sleeping, run.end_tick + 1);
     }
 }

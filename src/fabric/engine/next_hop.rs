@@ -60,6 +60,19 @@ impl Table {
     }
 }
 
+/// Outputs that nothing waits for.
+struct Empty;
+
+impl Occupancy for Empty {
+    fn in_buffer(&mut self, _: OutputId) -> u32 {
+        0
+    }
+
+    fn waiting(&self, _: OutputId) -> u32 {
+        0
+    }
+}
+
 /// The routing of a fabric.
 #[derive(Debug)]
 pub(super) struct NextHops {
@@ -98,9 +111,10 @@ impl NextHops {
         self.table.router.prefetch(switch, dst);
     }
 
-    /// The table's output to `dst` at `switch`: where a packet goes if nothing else decides.
-    pub(super) fn table_output(&self, switch: SwitchId, dst: NicId) -> OutputId {
-        self.table.candidate(switch, dst)
+    /// Where a packet to `dst` goes next at `switch`, if the destination alone decides.
+    pub(super) fn by_destination(&self, switch: SwitchId, dst: NicId) -> OutputId {
+        let first = self.table.candidate(switch, dst);
+        self.choice.foresee(switch, first, dst, &mut Empty)
     }
 
     /// Where a packet goes next. Called once for each packet and switch.

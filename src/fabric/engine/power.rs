@@ -4,7 +4,6 @@
 //! state up to date, in closed form. So power states cost no events, but for announcements.
 
 use super::ids::OutputId;
-use super::probe::{LinkState, Probe};
 use crate::fabric::series::PowerSample;
 use crate::fabric::spec::{FabricSpec, LinkPower, ManagedLinks, Tick};
 use crate::fabric::stats::LinkStateTicks;
@@ -74,17 +73,15 @@ impl Link {
         goes_down.then(|| self.idle_from.max(self.up_at) + power.down_after)
     }
 
-    /// Brings it to the beginning of tick `now`. Returns the tick in which it went down, if it did.
-    fn advance(&mut self, power: &LinkPower, now: Tick) -> Option<Tick> {
-        let down_at = self.goes_down_at(power).filter(|&at| at <= now);
-        if let Some(at) = down_at {
+    /// Brings it to the beginning of tick `now`.
+    fn advance(&mut self, power: &LinkPower, now: Tick) {
+        if let Some(at) = self.goes_down_at(power).filter(|&at| at <= now) {
             self.count(at);
             self.is_down = true;
             self.slept_at = at + power.sleep;
             (self.wakes_at, self.up_at) = (Tick::MAX, Tick::MAX);
         }
         self.count(now);
-        down_at
     }
 
     /// It is down, and has to go up from tick `now` on: as soon as it is down and has sent the
@@ -122,7 +119,10 @@ impl LinkPowers {
         outputs: impl Iterator<Item = Option<OutputKind>>,
     ) -> Option<Self> {
         let power = spec.link_power.as_deref()?.clone();
-        let link = |kind: OutputKind| kind.is_managed(&power).then(|| Link::new(kind.threshold(&power)));
+        let link = |kind: OutputKind| {
+            kind.is_managed(&power)
+                .then(|| Link::new(kind.threshold(&power)))
+        };
         Some(Self {
             links: outputs.map(|kind| kind.and_then(link)).collect(),
             power,
@@ -136,41 +136,32 @@ impl LinkPowers {
 
     /// The link of `output`, brought to the beginning of tick `now`.
     #[inline]
-    fn at<P: Probe>(&mut self, output: OutputId, now: Tick, probe: &mut P) -> Option<(&mut Link, &LinkPower)> {
+    fn at(&mut self, output: OutputId, now: Tick) -> Option<(&mut Link, &LinkPower)> {
         let (link, power) = (self.links[output.index()].as_mut()?, &self.power);
-        if let Some(at) = link.advance(power, now)
-            && P::WATCHES
-        {
-            if power.sleep > 0 {
-                probe.link_state(at, output, LinkState::Sleeping);
-            }
-            probe.link_state(at + power.sleep, output, LinkState::Down);
-        }
+        link.advance(power, now);
         Some((link, power))
     }
 
     /// A packet of `bytes` begins to wait for the link of `output` in tick `now`.
     #[inline]
-    pub(super) fn waits<P: Probe>(&mut self, output: OutputId, bytes: u32, now: Tick, probe: &mut P) {
-        let Some((link, power)) = self.at(output, now, probe) else {
+    pub(super) fn waits(&mut self, output: OutputId, bytes: u32, now: Tick) {
+        let Some((link, power)) = self.at(output, now) else {
             return;
         };
         link.waiting += u64::from(bytes);
         if link.is_down && link.waiting > link.threshold {
             link.wake(power, now);
-            report_wake(link, output, probe);
         }
     }
 
     /// A packet announces itself to `output` in tick `now`: its link goes up, or stays up as if it
     /// had been idle only from now on.
-    pub(super) fn announced<P: Probe>(&mut self, output: OutputId, now: Tick, probe: &mut P) {
-        let Some((link, power)) = self.at(output, now, probe) else {
+    pub(super) fn announced(&mut self, output: OutputId, now: Tick) {
+        let Some((link, power)) = self.at(output, now) else {
             return;
         };
         if link.is_down {
             link.wake(power, now);
-            report_wake(link, output, probe);
         } else {
             link.idle_from = link.idle_from.max(now);
         }
@@ -178,14 +169,8 @@ impl LinkPowers {
 
     /// A packet of `bytes` that waits for the link of `output` is granted or started in tick `now`.
     #[inline]
-    pub(super) fn leaves<P: Probe>(
-        &mut self,
-        output: OutputId,
-        bytes: u32,
-        now: Tick,
-        probe: &mut P,
-    ) -> Passage {
-        let Some((link, _)) = self.at(output, now, probe) else {
+    pub(super) fn leaves(&mut self, output: OutputId, bytes: u32, now: Tick) -> Passage {
+        let Some((link, _)) = self.at(output, now) else {
             return Passage {
                 not_before: 0,
                 slow: false,
@@ -194,7 +179,11 @@ impl LinkPowers {
         debug_assert!(link.waiting >= u64::from(bytes), "a packet waits once");
         link.waiting -= u64::from(bytes);
         Passage {
-            not_before: if link.is_down { link.slept_at } else { link.up_at },
+            not_before: if link.is_down {
+                link.slept_at
+            } else {
+                link.up_at
+            },
             slow: link.is_down,
         }
     }
@@ -227,7 +216,6 @@ impl LinkPowers {
     /// Counts anew from the tick after `now` on.
     pub(super) fn restart(&mut self, now: Tick) {
         for link in self.links.iter_mut().flatten() {
-            // Reported when the link is looked at next, if it went down.
             let mut counted = link.clone();
             counted.advance(&self.power, now + 1);
             link.restarted = counted.counted;
@@ -251,13 +239,6 @@ impl LinkPowers {
         }
         sample
     }
-
-    /// Tells the probe of the links that have gone down by the end of tick `now`.
-    pub(super) fn report<P: Probe>(&mut self, now: Tick, probe: &mut P) {
-        for at in OutputId::all(self.links.len() as u32) {
-            self.at(at, now + 1, probe);
-        }
-    }
 }
 
 /// The sending end of a link of some output.
@@ -280,14 +261,6 @@ impl OutputKind {
             Some(low) if self.of_nic => low.nic_threshold_bytes,
             Some(low) => low.switch_threshold_bytes,
         }
-    }
-}
-
-/// Tells the probe that the link of `output` goes up.
-fn report_wake<P: Probe>(link: &Link, output: OutputId, probe: &mut P) {
-    if P::WATCHES {
-        probe.link_state(link.wakes_at, output, LinkState::Waking);
-        probe.link_state(link.up_at, output, LinkState::Up);
     }
 }
 

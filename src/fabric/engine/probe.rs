@@ -77,19 +77,6 @@ pub enum Obstacle {
     HeadOfLine,
 }
 
-/// A power state of a link (`docs/link-power.md`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LinkState {
-    /// All lanes.
-    Up,
-    /// Going down.
-    Sleeping,
-    /// The low lanes, or none.
-    Down,
-    /// Going up.
-    Waking,
-}
-
 /// Watches a fabric. All ticks are ticks of the model; a call may come before the tick that it
 /// names, once nothing can change it any more. Calls for one packet, and for one link, come in
 /// the order of their ticks.
@@ -138,12 +125,6 @@ pub trait Probe: Debug {
     /// link was free, and none had credits.
     fn credit_stall(&mut self, output: OutputId, from: Tick, until: Tick) {
         let _ = (output, from, until);
-    }
-
-    /// From tick `from` on, the link of `output` is in power state `state`. A link that goes down is
-    /// reported late, when the engine looks at it next, or at the end of the run.
-    fn link_state(&mut self, from: Tick, output: OutputId, state: LinkState) {
-        let _ = (from, output, state);
     }
 
     /// A switch has marked a packet that is granted to `output` in tick `now`.

@@ -131,6 +131,9 @@ pub trait SwitchKind {
     /// Credits that the packets of `vl` may take at most in an input buffer.
     fn input_credits(&self, vl: usize) -> u32;
 
+    /// Credits of the buffer of a NIC before its link.
+    fn nic_queue_credits(&self) -> u32;
+
     /// Credits of all buffers in a fabric of `topology`.
     fn buffer_credits(&self, topology: &Topology) -> BufferCredits;
 

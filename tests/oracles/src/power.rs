@@ -8,12 +8,18 @@ use flitwise::fabric::stats::LinkStateTicks;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Carries packets on all lanes; idle for so many ticks.
-    Up { idle: Tick },
+    Up {
+        idle: Tick,
+    },
     /// Goes down for so many more ticks.
-    Sleeping { left: Tick },
+    Sleeping {
+        left: Tick,
+    },
     Down,
     /// Goes up for so many more ticks.
-    Waking { left: Tick },
+    Waking {
+        left: Tick,
+    },
 }
 
 /// The power state of a link at its sender.

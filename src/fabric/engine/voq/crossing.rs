@@ -90,8 +90,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let observers = &mut self.kernel.observers;
         observers.granted(now, output, || packet.seen(id));
         let power = Self::unless_plain(&mut self.power);
-        let probe = &mut observers.probe;
-        let passage = power.map(|power| power.leaves(output, packet.bytes, now, probe));
+        let passage = power.map(|power| power.leaves(output, packet.bytes, now));
         let (leaves, end) = start_on_link(packet, port, &crossing, passage, pace);
         if let Some(power) = Self::unless_plain(&mut self.power) {
             power.is_free_at(output, end);
@@ -273,7 +272,8 @@ fn start_on_link<const L: usize>(
     let length = packet.length();
     let inside = pace.stages.crossbar + pace.stages.output_store;
     let ready = crossing.start + inside;
-    let (not_before, slow) = passage.map_or((0, false), |passage| (passage.not_before, passage.slow));
+    let (not_before, slow) =
+        passage.map_or((0, false), |passage| (passage.not_before, passage.slow));
     let start = ready.max(port.link_free.tick).max(not_before);
     let tail = crossing.tail + inside;
     let available = crossing.available.later(inside).with_tail(tail);

@@ -41,7 +41,11 @@ pub(in crate::fabric::engine) fn rates(spec: &FabricSpec, voq: &Voq) -> Vec<Rati
     rates.extend(links.exceptions.values());
     let of_links = [links.host, links.switch];
     let of_links = of_links.iter().chain(links.exceptions.values());
-    rates.extend(of_links.map(|&rate| low_rate(spec, rate)).filter(|_| is_slowed(spec)));
+    rates.extend(
+        of_links
+            .map(|&rate| low_rate(spec, rate))
+            .filter(|_| is_slowed(spec)),
+    );
     rates.sort_by(|a, b| b.cmp(a));
     rates.dedup();
     rates
@@ -49,7 +53,9 @@ pub(in crate::fabric::engine) fn rates(spec: &FabricSpec, voq: &Voq) -> Vec<Rati
 
 /// Links that are down carry packets, more slowly.
 fn is_slowed(spec: &FabricSpec) -> bool {
-    spec.link_power.as_deref().is_some_and(|power| power.low().is_some())
+    spec.link_power
+        .as_deref()
+        .is_some_and(|power| power.low().is_some())
 }
 
 /// The rate of a link of `rate` while it is down; `rate` itself if it then carries nothing.

@@ -230,7 +230,9 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             congestion: congestion.transpose()?,
             power: LinkPowers::new(
                 spec,
-                (0..).zip(&outputs).map(|(at, output)| output.kind(at >= ports)),
+                (0..)
+                    .zip(&outputs)
+                    .map(|(at, output)| output.kind(at >= ports)),
             )
             .map(Box::new),
             announcements: BTreeSet::new(),

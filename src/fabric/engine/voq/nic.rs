@@ -400,13 +400,13 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let port = &mut self.outputs[output.index()];
         let rates = &self.drain.rates;
         let mut power = Self::unless_plain(&mut self.power);
-        let probe = &mut self.kernel.observers.probe;
-        let slow = power.as_deref_mut().is_some_and(|power| {
-            power.leaves(output, length.bytes, now, probe).slow
-        });
-        let (leaves, free) = packet
-            .schedule
-            .served(rates, port.rate_of(slow), port.link_free, now, length);
+        let slow = power
+            .as_deref_mut()
+            .is_some_and(|power| power.leaves(output, length.bytes, now).slow);
+        let (leaves, free) =
+            packet
+                .schedule
+                .served(rates, port.rate_of(slow), port.link_free, now, length);
         port.link_free = free;
         if let Some(power) = power {
             power.is_free_at(output, free.first_whole_tick());

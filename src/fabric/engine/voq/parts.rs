@@ -161,7 +161,9 @@ impl Output {
     /// What the link is to power states; `None` without a link. `of_nic`: the output is a NIC.
     pub(super) fn kind(&self, of_nic: bool) -> Option<OutputKind> {
         let to_nic = self.to.is_nic();
-        self.to.is_connected().then_some(OutputKind { of_nic, to_nic })
+        self.to
+            .is_connected()
+            .then_some(OutputKind { of_nic, to_nic })
     }
 
     /// Index of its rate for a packet that takes it on the low lanes, or on all.

@@ -26,9 +26,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline(always)]
     pub(super) fn waits_for_link(&mut self, id: PacketId, output: OutputId) {
         if let Some(power) = Self::unless_plain(&mut self.power) {
-            let kernel = &mut self.kernel;
-            let bytes = kernel.packets[id].bytes;
-            power.waits(output, bytes, kernel.now, &mut kernel.observers.probe);
+            let kernel = &self.kernel;
+            power.waits(output, kernel.packets[id].bytes, kernel.now);
             let ahead = power.settings().wake_ahead;
             if ahead > 0 {
                 self.announce(ahead, id, output);
@@ -47,7 +46,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
                 break;
             }
             at += Tick::from(port.latency);
-            output = self.routes.table_output(port.to_switch, dst);
+            output = self.routes.by_destination(port.to_switch, dst);
             if self.announcements.insert((at, output)) {
                 self.kernel.push(at, event::ANNOUNCEMENT, 0);
             }
@@ -65,7 +64,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             }
             self.announcements.pop_first();
             if let Some(power) = &mut self.power {
-                power.announced(output, now, &mut self.kernel.observers.probe);
+                power.announced(output, now);
             }
         }
     }
@@ -78,9 +77,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// How long links were in each power state since the sample before, up to the end of `tick`.
     pub(super) fn sample_power(&mut self, tick: Tick) -> Option<PowerSample> {
         let (outputs, ports) = (&self.outputs, self.ports);
-        let is_host = |output: OutputId| {
-            output.index() >= ports || outputs[output.index()].to.is_nic()
-        };
+        let is_host =
+            |output: OutputId| output.index() >= ports || outputs[output.index()].to.is_nic();
         Some(self.power.as_deref_mut()?.sample(tick, is_host))
     }
 }

@@ -97,9 +97,9 @@ impl Routes {
     /// Decides output, VL and VL class of `packet`, which has number `id`, at `switch`.
     /// `room(output)`: credits free in the output buffer of `output`.
     #[inline(always)]
-    /// The out-port of `switch` towards `dst` by the table alone.
-    pub(super) fn table_output(&self, switch: SwitchId, dst: NicId) -> OutputId {
-        self.next_hops.table_output(switch, dst)
+    /// Where a packet to `dst` goes next at `switch`, if the destination alone decides.
+    pub(super) fn by_destination(&self, switch: SwitchId, dst: NicId) -> OutputId {
+        self.next_hops.by_destination(switch, dst)
     }
 
     fn route<const L: usize>(

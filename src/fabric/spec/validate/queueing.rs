@@ -1,9 +1,7 @@
 //! Checks that a queueing scheme fits the fabric (`docs/queueing.md`).
 
 use super::error;
-use crate::fabric::spec::{
-    FabricSpec, QueueingScheme, SchemeKind, SpecError,
-};
+use crate::fabric::spec::{FabricSpec, QueueingScheme, SchemeKind, SpecError};
 use crate::fabric::topology::Shape;
 
 impl FabricSpec {

@@ -261,6 +261,10 @@ impl SwitchKind for Voq {
         self.buffers.input.per_vl[vl]
     }
 
+    fn nic_queue_credits(&self) -> u32 {
+        self.buffers.nic_queue
+    }
+
     fn buffer_credits(&self, topology: &Topology) -> BufferCredits {
         let b = &self.buffers;
         let (ports, nics) = (topology.connected_ports(), u64::from(topology.nics()));

@@ -129,7 +129,10 @@ impl<'s> Fabric<'s> {
             };
             switch.route(now, &mut self.packets, links, &elsewhere);
         }
-        let joined = self.switches.iter().flat_map(|switch| switch.joined(&self.packets));
+        let joined = self
+            .switches
+            .iter()
+            .flat_map(|switch| switch.joined(&self.packets));
         for (id, link) in joined.collect::<Vec<_>>() {
             self.links[link].packet_waits(now, self.packets[id].bytes);
             self.announce(now, link, id);
@@ -138,7 +141,11 @@ impl<'s> Fabric<'s> {
 
     /// A packet that waits for a link announces itself to those that follow.
     pub(super) fn announce(&mut self, now: Tick, mut link: usize, id: PacketId) {
-        let ahead = self.spec.link_power.as_ref().map_or(0, |power| power.wake_ahead);
+        let ahead = self
+            .spec
+            .link_power
+            .as_ref()
+            .map_or(0, |power| power.wake_ahead);
         let mut at = now + 1;
         for _ in 0..ahead {
             let End::Port { switch, .. } = self.links[link].to else {
@@ -147,7 +154,9 @@ impl<'s> Fabric<'s> {
             at += self.links[link].latency;
             let header = self.packets[id].header();
             let port = out_port(self.spec, self.wiring, switch as u32, header);
-            link = self.wiring.switch_links[switch][port].leaving.expect("routes go on by links");
+            link = self.wiring.switch_links[switch][port]
+                .leaving
+                .expect("routes go on by links");
             self.announcements.push((at, link));
         }
     }
@@ -262,7 +271,9 @@ impl<'s> Fabric<'s> {
     fn sample_power(&mut self) -> [LinkStateTicks; 2] {
         let mut sums = [LinkStateTicks::default(); 2];
         for link in &mut self.links {
-            let of_nic = [link.from, link.to].iter().any(|end| matches!(end, End::Nic(_)));
+            let of_nic = [link.from, link.to]
+                .iter()
+                .any(|end| matches!(end, End::Nic(_)));
             sums[usize::from(of_nic)] += link.sample_power().unwrap_or_default();
         }
         sums

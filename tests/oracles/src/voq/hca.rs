@@ -96,7 +96,12 @@ impl<'s> Hca<'s> {
     }
 
     /// Phase 7 (a): a CNP or an ACK that starts on the link now.
-    pub fn respond(&mut self, now: Tick, packets: &[Packet], link: &mut Link<'_>) -> Option<PacketId> {
+    pub fn respond(
+        &mut self,
+        now: Tick,
+        packets: &[Packet],
+        link: &mut Link<'_>,
+    ) -> Option<PacketId> {
         if !link.takes_answers(now) {
             return None;
         }
@@ -113,7 +118,12 @@ impl<'s> Hca<'s> {
     }
 
     /// Phase 7 (b): the send engine takes a packet.
-    pub fn pick(&mut self, now: Tick, packets: &mut [Packet], link: &mut Link<'_>) -> Option<PacketId> {
+    pub fn pick(
+        &mut self,
+        now: Tick,
+        packets: &mut [Packet],
+        link: &mut Link<'_>,
+    ) -> Option<PacketId> {
         if !self.engine.is_free(now) {
             return None;
         }

@@ -189,7 +189,10 @@ impl<'s> Switch<'s> {
     }
 
     /// The packets that joined a queue in this tick, each with the link that it waits for.
-    pub fn joined<'a>(&'a self, packets: &'a [Packet]) -> impl Iterator<Item = (PacketId, usize)> + 'a {
+    pub fn joined<'a>(
+        &'a self,
+        packets: &'a [Packet],
+    ) -> impl Iterator<Item = (PacketId, usize)> + 'a {
         self.joined.iter().filter_map(|&id| {
             let link = self.outputs[packets[id].output].link?;
             Some((id, link))
