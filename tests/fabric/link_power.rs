@@ -2,10 +2,12 @@
 //! times that were worked out by hand.
 
 use crate::common::infiniband::{static_pool, voq_fabric, voq_of};
-use crate::common::random::config;
+use crate::common::random::{self, Kind, config};
 use crate::common::random_infiniband::{fabric, script, traffic};
 use crate::common::random_power::{link_power, set_link_power};
+use crate::common::random_traffic;
 use crate::common::script::{Cue, Script, message};
+use crate::compare::compare_sampled;
 use crate::engine_vs_oracle_ib::compare;
 use flitwise::fabric::spec::{DownState, FabricSpec, LinkPower, LowState, ManagedLinks, Tick};
 use flitwise::fabric::stats::LinkStateTicks;
@@ -26,6 +28,25 @@ proptest! {
         let mut spec = spec;
         set_link_power(&mut spec, power);
         compare(&spec, &script(&spec, &traffic), interval)?;
+    }
+
+    #[test]
+    fn random_power_states_of_hierarchical_switches_agree(
+        spec in prop_oneof![random::fabric(Kind::Sound), random::controlled_fabric(Kind::Any)],
+        power in link_power(),
+        traffic in random_traffic::traffic(),
+        interval in prop::option::of(1u64..200),
+    ) {
+        let power = LinkPower {
+            down: DownState::Off,
+            wake_ahead: 0,
+            ..power
+        };
+        let spec = FabricSpec {
+            link_power: Some(Box::new(power)),
+            ..spec
+        };
+        compare_sampled(&spec, &random_traffic::script(&spec, &traffic), interval)?;
     }
 }
 

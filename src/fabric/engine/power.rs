@@ -3,6 +3,7 @@
 //! Nothing happens in the tick in which a link goes down: whoever looks at a link next brings its
 //! state up to date, in closed form. So power states cost no events, but for announcements.
 
+use super::far_end::FarEnd;
 use super::ids::OutputId;
 use crate::fabric::series::PowerSample;
 use crate::fabric::spec::{FabricSpec, LinkPower, ManagedLinks, Tick};
@@ -16,6 +17,8 @@ struct Link {
     waiting: u64,
     /// More waiting bytes than this have it go up.
     threshold: u64,
+    /// A NIC is at one of its ends.
+    is_host: bool,
     /// It is down, or goes down.
     is_down: bool,
     /// Tick from which it is down, after it went down last.
@@ -36,10 +39,11 @@ struct Link {
 
 impl Link {
     /// A link that is up.
-    fn new(threshold: u64) -> Self {
+    fn new(threshold: u64, is_host: bool) -> Self {
         Self {
             waiting: 0,
             threshold,
+            is_host,
             is_down: false,
             slept_at: 0,
             wakes_at: 0,
@@ -120,8 +124,9 @@ impl LinkPowers {
     ) -> Option<Self> {
         let power = spec.link_power.as_deref()?.clone();
         let link = |kind: OutputKind| {
-            kind.is_managed(&power)
-                .then(|| Link::new(kind.threshold(&power)))
+            let is_host = kind.of_nic || kind.to_nic;
+            let is_managed = power.links == ManagedLinks::All || !is_host;
+            is_managed.then(|| Link::new(kind.threshold(&power), is_host))
         };
         Some(Self {
             links: outputs.map(|kind| kind.and_then(link)).collect(),
@@ -223,15 +228,14 @@ impl LinkPowers {
     }
 
     /// How long links between switches, and links of NICs, were in each state since the last call,
-    /// up to the end of tick `now`. `is_host`: whether an output is the end of a link of a NIC.
-    pub(super) fn sample(&mut self, now: Tick, is_host: impl Fn(OutputId) -> bool) -> PowerSample {
+    /// up to the end of tick `now`.
+    pub(super) fn sample(&mut self, now: Tick) -> PowerSample {
         let mut sample = PowerSample::default();
-        for (at, link) in OutputId::all(self.links.len() as u32).zip(&mut self.links) {
-            let Some(link) = link else { continue };
+        for link in self.links.iter_mut().flatten() {
             let mut counted = link.clone();
             counted.advance(&self.power, now + 1);
             let before = std::mem::replace(&mut link.sampled, counted.counted);
-            let sum = match is_host(at) {
+            let sum = match link.is_host {
                 true => &mut sample.host_links,
                 false => &mut sample.switch_links,
             };
@@ -251,8 +255,10 @@ pub(super) struct OutputKind {
 }
 
 impl OutputKind {
-    fn is_managed(self, power: &LinkPower) -> bool {
-        power.links == ManagedLinks::All || !self.of_nic && !self.to_nic
+    /// Of an output with a link to `to`; `None` without one.
+    pub(super) fn of(of_nic: bool, to: FarEnd) -> Option<Self> {
+        let to_nic = to.is_nic();
+        to.is_connected().then_some(Self { of_nic, to_nic })
     }
 
     fn threshold(self, power: &LinkPower) -> u64 {

@@ -104,6 +104,7 @@ impl LinkPower {
                 return error(key, problem);
             }
         }
+        self.validate_kind(spec)?;
         match &self.down {
             DownState::Off => self.validate_ahead(spec),
             DownState::Low(_) if self.wake_ahead > 0 => error(
@@ -113,6 +114,26 @@ impl LinkPower {
                     .into(),
             ),
             DownState::Low(low) => low.validate(spec),
+        }
+    }
+
+    /// Links of hierarchical switches move one flit per tick, on all lanes or not at all.
+    fn validate_kind(&self, spec: &FabricSpec) -> Result<(), SpecError> {
+        const CURE: &str = "take fabric.kind = \"voq\" or \"input-queued\"";
+        match spec.switch.kind().links() {
+            Some(_) => Ok(()),
+            None if self.low().is_some() => error(
+                "power.policy",
+                format!(
+                    "\"high-low\" needs links that can be slower, and those of hierarchical switches \
+                     move a flit in each tick; {CURE}, or policy = \"on-off\""
+                ),
+            ),
+            None if self.wake_ahead > 0 => error(
+                "power.wake_ahead",
+                format!("hierarchical switches have no announcements; remove it, or {CURE}"),
+            ),
+            None => Ok(()),
         }
     }
 

@@ -93,7 +93,12 @@ impl<'s> PowerState<'s> {
 
     /// A packet begins to wait for the link.
     pub fn packet_waits(&mut self, bytes: u32, is_clear: bool) {
-        self.waiting += u64::from(bytes);
+        self.observe(self.waiting + u64::from(bytes), is_clear);
+    }
+
+    /// So much waits for the link.
+    pub fn observe(&mut self, waiting: u64, is_clear: bool) {
+        self.waiting = waiting;
         if self.waiting > self.threshold {
             self.want(is_clear);
         }

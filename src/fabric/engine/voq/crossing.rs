@@ -89,10 +89,10 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let wake_upstream = links.give_back(upstream, credit_return, &self.drain, now);
         let observers = &mut self.kernel.observers;
         observers.granted(now, output, || packet.seen(id));
-        let power = Self::unless_plain(&mut self.power);
+        let power = Self::unless_plain(&mut self.kernel.power);
         let passage = power.map(|power| power.leaves(output, packet.bytes, now));
         let (leaves, end) = start_on_link(packet, port, &crossing, passage, pace);
-        if let Some(power) = Self::unless_plain(&mut self.power) {
+        if let Some(power) = Self::unless_plain(&mut self.kernel.power) {
             power.is_free_at(output, end);
         }
         let transfer = transfer(packet, (output, port.to), end, now - joined_at);

@@ -58,10 +58,10 @@ use super::ids::{InputId, OutputId};
 use super::kernel::{Kernel, SwitchModel};
 use super::nic::{Answering, PairId, QueuePairs};
 use super::pool::{EntryId, PacketId};
-use super::power::LinkPowers;
+use super::power::{LinkPowers, OutputKind};
 use super::probe::Probe;
 use crate::fabric::ids::NicId;
-use crate::fabric::series::{PortVlSample, PowerSample};
+use crate::fabric::series::PortVlSample;
 use crate::fabric::spec::Stages;
 use crate::fabric::spec::voq::{Allocator, InputQueues};
 use crate::fabric::spec::{FabricSpec, SpecError, Tick, Units, Voq};
@@ -119,7 +119,6 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     origins: Origins,
 
     congestion: Option<Box<Congestion>>,
-    power: Option<Box<LinkPowers>>,
     /// Announcements of packets that have not reached their outputs.
     announcements: BTreeSet<(Tick, OutputId)>,
 
@@ -202,8 +201,12 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let congestion = congestion.map(|control| {
             Congestion::new(spec, control, byte_rates(spec, voq, host_rates)).map(Box::new)
         });
+        let mut kernel = Kernel::new(spec, reach.min(MOST_BUCKETS), probe);
+        let kinds = (0..).zip(&outputs);
+        let kinds = kinds.map(|(at, output)| OutputKind::of(at >= ports, output.to));
+        kernel.power = LinkPowers::new(spec, kinds).map(Box::new);
         Ok(Self {
-            kernel: Kernel::new(spec, reach.min(MOST_BUCKETS), probe),
+            kernel,
             radix,
             vls,
             ports,
@@ -228,13 +231,6 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             routes: Routes::new(spec, voq)?,
             origins: Origins::default(),
             congestion: congestion.transpose()?,
-            power: LinkPowers::new(
-                spec,
-                (0..)
-                    .zip(&outputs)
-                    .map(|(at, output)| output.kind(at >= ports)),
-            )
-            .map(Box::new),
             announcements: BTreeSet::new(),
             inputs,
             outputs,
@@ -418,10 +414,6 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
 
     fn congestion(&mut self) -> Option<&mut Congestion> {
         self.congestion.as_deref_mut()
-    }
-
-    fn power_sample(&mut self, tick: Tick) -> Option<PowerSample> {
-        self.sample_power(tick)
     }
 
     fn occupancy(&self) -> Vec<PortVlSample> {

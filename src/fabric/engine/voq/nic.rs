@@ -399,7 +399,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let flits = length.flits;
         let port = &mut self.outputs[output.index()];
         let rates = &self.drain.rates;
-        let mut power = Self::unless_plain(&mut self.power);
+        let mut power = Self::unless_plain(&mut self.kernel.power);
         let slow = power
             .as_deref_mut()
             .is_some_and(|power| power.leaves(output, length.bytes, now).slow);

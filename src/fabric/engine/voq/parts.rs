@@ -12,7 +12,6 @@ use crate::fabric::engine::counters::LinkCounts;
 use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::ids::{InputId, OutputId};
 use crate::fabric::engine::pool::PacketId;
-use crate::fabric::engine::power::OutputKind;
 use crate::fabric::engine::turns::TurnCounts;
 use crate::fabric::ids::{SwitchId, SwitchPort};
 use crate::fabric::spec::{FabricSpec, Tick, Voq};
@@ -156,14 +155,6 @@ impl Output {
                 false => SwitchId::default(),
             },
         }
-    }
-
-    /// What the link is to power states; `None` without a link. `of_nic`: the output is a NIC.
-    pub(super) fn kind(&self, of_nic: bool) -> Option<OutputKind> {
-        let to_nic = self.to.is_nic();
-        self.to
-            .is_connected()
-            .then_some(OutputKind { of_nic, to_nic })
     }
 
     /// Index of its rate for a packet that takes it on the low lanes, or on all.

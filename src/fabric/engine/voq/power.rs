@@ -6,16 +6,14 @@ use super::{Fabric, event};
 use crate::fabric::engine::ids::OutputId;
 use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
-use crate::fabric::series::PowerSample;
 use crate::fabric::spec::Tick;
-use crate::fabric::stats::LinkStateTicks;
 
 impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// First tick in which the link of a NIC with `output`, for which packets wait, may start one.
     #[inline(always)]
     pub(super) fn link_starts_at(&self, output: OutputId) -> Tick {
         let free = self.outputs[output.index()].link_free.tick;
-        match self.power.as_deref().filter(|_| !Self::PLAIN) {
+        match self.kernel.power.as_deref().filter(|_| !Self::PLAIN) {
             Some(power) => free.max(power.starts_at(output)),
             None => free,
         }
@@ -25,8 +23,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// behind it.
     #[inline(always)]
     pub(super) fn waits_for_link(&mut self, id: PacketId, output: OutputId) {
-        if let Some(power) = Self::unless_plain(&mut self.power) {
-            let kernel = &self.kernel;
+        let kernel = &mut self.kernel;
+        if let Some(power) = Self::unless_plain(&mut kernel.power) {
             power.waits(output, kernel.packets[id].bytes, kernel.now);
             let ahead = power.settings().wake_ahead;
             if ahead > 0 {
@@ -63,22 +61,9 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
                 return;
             }
             self.announcements.pop_first();
-            if let Some(power) = &mut self.power {
+            if let Some(power) = &mut self.kernel.power {
                 power.announced(output, now);
             }
         }
-    }
-
-    /// How long the link of `output` has been in each power state.
-    pub(super) fn link_states(&self, output: OutputId) -> Option<LinkStateTicks> {
-        self.power.as_deref()?.ticks(output, self.kernel.now)
-    }
-
-    /// How long links were in each power state since the sample before, up to the end of `tick`.
-    pub(super) fn sample_power(&mut self, tick: Tick) -> Option<PowerSample> {
-        let (outputs, ports) = (&self.outputs, self.ports);
-        let is_host =
-            |output: OutputId| output.index() >= ports || outputs[output.index()].to.is_nic();
-        Some(self.power.as_deref_mut()?.sample(tick, is_host))
     }
 }

@@ -64,7 +64,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             }
         }
         self.kernel.observers.counters.restart(self.kernel.now);
-        if let Some(power) = &mut self.power {
+        if let Some(power) = &mut self.kernel.power {
             power.restart(self.kernel.now);
         }
         for queue in &mut self.queues {
@@ -120,7 +120,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
                     queue_wait_ticks: output.sent.queue_wait - counts.queue_wait,
                     waited_ticks: 0,
                     held_up_ticks: 0,
-                    states: self.link_states(at),
+                    states: self.kernel.link_states(at),
                 }
             })
             .collect()
