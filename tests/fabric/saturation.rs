@@ -1,17 +1,18 @@
 //! Random small fabrics whose queues hold one or two packets, and more traffic than they can carry: what `fabric check` finds
 //! free of deadlock must carry it all. More cases with `PROPTEST_CASES` (`docs/queueing.md`, "Deadlock").
 
-use crate::common::infiniband::{static_pool, voq_of};
+use crate::common::infiniband::{static_pool, voq_fabric, voq_of, with_hierarchical_switches};
 use crate::common::random::{Kind, classes, config, fabric};
 use crate::common::random_infiniband;
 use crate::common::random_queueing::{RawScheme, raw_scheme};
 use crate::common::script::{Cue, Script, message};
-use crate::common::specs::hierarchical_of;
+use crate::common::specs::{hierarchical_of, sc2vl};
 use crate::fabric_analysis::cycle_of;
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::hierarchical::{Pool, Quota};
 use flitwise::fabric::spec::voq::{InputQueues, PortStandard, VlArb};
 use flitwise::fabric::spec::{FabricSpec, Switch, VlPolicy};
+use flitwise::fabric::topology::Topology;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -156,29 +157,30 @@ proptest! {
     }
 }
 
-/// The control: the same traffic stops a ring whose two VL classes share a VL, of which every kind of switch has one.
+/// The control: the same traffic stops a ring on which VL classes of two service levels share their VLs crosswise, whatever the
+/// kind of switch.
 #[test]
 fn saturation_finds_a_ring_without_datelines() {
-    use crate::common::infiniband::{voq_fabric, with_hierarchical_switches};
-    use flitwise::fabric::topology::Topology;
     let ring = || voq_fabric(Topology::cube(&[6], true, 2, 1, None).unwrap());
     let mut input_queued = ring();
     voq_of(&mut input_queued).port_standard = PortStandard::None;
     voq_of(&mut input_queued).input_queues = InputQueues::Fifo;
-    let traffic: Vec<_> = (0..60).map(|i| (To::Shift(i % 2 + 3), 0, 3)).collect();
+    let traffic: Vec<_> = (0..60u8)
+        .map(|i| (To::Shift(u32::from(i % 4) + 3), i / 4 % 2, 3))
+        .collect();
     for mut spec in [ring(), with_hierarchical_switches(ring()), input_queued] {
-        spec.qos.service_levels.truncate(1);
-        spec.qos.service_levels[0].scs = vec![0, 1];
-        for shared in [false, true] {
-            spec.qos.sc2vl[1] = Some(u8::from(!shared));
-            let largest = largest(&spec);
+        for (sl, scs) in [[0, 1], [2, 3]].into_iter().enumerate() {
+            spec.qos.service_levels[sl].scs = scs.to_vec();
+        }
+        for crossed in [false, true] {
+            let second = if crossed { [1, 0] } else { [0, 1] };
+            spec.qos.sc2vl = sc2vl(&[0, 1, second[0], second[1]]);
             tighten(&mut spec, 1);
-            assert_eq!(cycle_of(&spec).is_some(), shared, "{largest:?}");
-            let end = Engine::new(&spec)
-                .unwrap()
-                .run(&mut script(&spec, &traffic, 0));
-            assert_eq!(matches!(end, RunEnd::Deadlock(_)), shared, "{end:?}");
-            assert_eq!(end == RunEnd::Drained, !shared);
+            assert_eq!(cycle_of(&spec).is_some(), crossed);
+            let mut script = script(&spec, &traffic, 0);
+            let end = Engine::new(&spec).unwrap().run(&mut script);
+            assert_eq!(matches!(end, RunEnd::Deadlock(_)), crossed, "{end:?}");
+            assert_eq!(end == RunEnd::Drained, !crossed);
         }
     }
 }
