@@ -8,6 +8,7 @@ mod analysis;
 mod compare;
 
 mod bytes_on_links;
+mod check_matrix;
 mod dbbm;
 mod deadlock;
 mod dragonfly;
@@ -30,6 +31,7 @@ mod oracle_random;
 mod oracle_scripts;
 mod probe;
 mod queueing;
+mod saturation;
 mod static_congestion;
 mod static_routing;
 mod synthetic;

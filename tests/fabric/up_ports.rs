@@ -11,7 +11,7 @@ use flitwise::fabric::analysis::channels::ChannelGraph;
 use flitwise::fabric::analysis::path::path;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
-use flitwise::fabric::spec::{Channel, FabricSpec, Hop, Paths, UpPorts};
+use flitwise::fabric::spec::{Channel, FabricSpec, Hop, LegAt, Paths, UpPorts};
 use flitwise::fabric::topology::{Peer, Ports, Topology};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -161,7 +161,9 @@ impl AllRoutes {
                 out_port,
             };
             let before = (at.channel, at.class);
-            let (channel, class) = spec.channel_behind(hop, sl, dst, 0, before).unwrap();
+            let (channel, class) = spec
+                .channel_behind(hop, sl, dst, LegAt::default(), before)
+                .unwrap();
             let Peer::Switch { switch, port } = spec.topology.peer(at.switch, out_port) else {
                 continue;
             };

@@ -28,7 +28,7 @@ pub use self::queueing::{Detail, Mix, QueueingScheme, SchemeKind};
 pub use self::routing::{ForwardingTables, RingTie, Routing, TrunkSelection, UpPorts};
 pub use self::speed::{LinkSpeed, flits_per_tick};
 pub use self::units::{Stages, Units};
-pub use self::vls::{Channel, Hop, SlToVl, VlPolicy};
+pub use self::vls::{Channel, Hop, LegAt, SlToVl, VlPolicy};
 pub(in crate::fabric) use super::switch::hierarchical::Classes;
 pub use super::switch::hierarchical::{self, Hierarchical};
 pub use super::switch::voq::{self, Voq};

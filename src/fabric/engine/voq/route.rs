@@ -134,6 +134,7 @@ impl Routes {
             in_port: PortId::new(input.get() - first_port),
             out_port: PortId::new(output.get() - first_port),
             first_class: next.first_class,
+            leg_begins: next.leg_begins,
         };
         let VlAndClass { vl, class } = self.vls.behind(hop, sl, dst, before);
         (packet.output, packet.vl, packet.class) = (output, vl, class);
