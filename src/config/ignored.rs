@@ -336,6 +336,9 @@ fn gap_skip(raw: &RawExperiment, experiment: &Experiment) -> Result<(), ConfigEr
             "does not know what the timers of congestion control do in a gap; remove it, or take \
              congestion_control.kind = \"none\""
         }
+        Some(_) if experiment.power.is_some() => {
+            "leaves out simulated time, whose energy [power] would not count; remove one of the two"
+        }
         Some(_) => return Ok(()),
     };
     refused(KEY, problem)

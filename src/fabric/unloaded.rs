@@ -94,10 +94,7 @@ impl<'a> Unloaded<'a> {
     /// As [`Engine::new`].
     pub fn new(spec: &'a FabricSpec) -> Result<Self, SpecError> {
         // Waiting for a link that is down is no latency: it depends on the traffic before.
-        let always_up = FabricSpec {
-            link_power: None,
-            ..spec.clone()
-        };
+        let always_up = spec.always_up();
         Ok(Self {
             spec,
             engine: Engine::new(&always_up)?,

@@ -180,6 +180,15 @@ impl LowState {
 }
 
 impl FabricSpec {
+    /// The same fabric with links that are always up.
+    #[must_use]
+    pub fn always_up(&self) -> Self {
+        Self {
+            link_power: None,
+            ..self.clone()
+        }
+    }
+
     /// Checks what belongs to the power states of links; every kind of switch has them.
     pub(super) fn validate_link_power(&self) -> Result<(), SpecError> {
         match &self.link_power {
