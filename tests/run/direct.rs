@@ -80,7 +80,14 @@ fn minimal_paths_of_a_transpose_accept_a_link_for_each_switch() {
         .collect();
     let pattern = format!("background.0.pattern={{permutation=[{}]}}", to.join(","));
     for kind in KINDS {
-        let sets = [kind, &pattern, "fabric.input_buffer=512B"];
+        let sets = [
+            kind,
+            &pattern,
+            "fabric.input_buffer=512B",
+            "measure.warm_up=2000 ticks",
+            "measure.max_warm_up=2000 ticks",
+            "measure.window=6000 ticks",
+        ];
         let accepted = accepted("flattened-butterfly", "1", &sets);
         let share = accepted * 64.0 / 12.0;
         assert!((0.98..=1.0001).contains(&share), "{kind}: {accepted}");
