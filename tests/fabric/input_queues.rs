@@ -6,7 +6,7 @@ use crate::common::script::{Cue, Script, message};
 use flitwise::fabric::engine::probe::{NoProbe, Obstacle, OutputId, Probe};
 use flitwise::fabric::engine::{Engine, Place, RunEnd};
 use flitwise::fabric::ids::PortId;
-use flitwise::fabric::spec::voq::InputQueues;
+use flitwise::fabric::spec::voq::{InputQueues, Isolation};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::stats::LinkEnd;
 use flitwise::fabric::topology::Topology;
@@ -211,6 +211,14 @@ fn virtual_output_queues_take_nearly_all_of_uniform_traffic() {
     }
 }
 
+/// Gives switches that isolate flows their congested-flow queues: two, which together leave half of the VL.
+fn isolate(spec: &mut FabricSpec) {
+    let voq = voq_of(spec);
+    let size = voq.buffers.input.per_vl[0];
+    voq.isolation = (voq.input_queues == InputQueues::Isolating)
+        .then(|| Isolation::even(2, 2, [size / 4, size / 4, size / 8]));
+}
+
 /// A ring whose packets all go the same way round, on one VL, two hops each.
 fn ring(queues: InputQueues) -> FabricSpec {
     let mut spec = ring_with_tables();
@@ -218,6 +226,7 @@ fn ring(queues: InputQueues) -> FabricSpec {
     voq.input_queues = queues;
     // Three packets: two wait behind the head.
     voq.buffers.input = static_pool(2, 12);
+    isolate(&mut spec);
     spec
 }
 
@@ -229,7 +238,15 @@ fn a_jammed_ring_of_fifos_is_reported_as_a_cycle() {
         (Cue::At(0), message(token, src, (src + 1) % 3, 0, 256))
     });
     let lines: Vec<_> = lines.collect();
-    for queues in [InputQueues::VirtualOutput, InputQueues::Fifo] {
+    let mut per_flow = Script::new(lines.clone());
+    let mut engine = Engine::<NoProbe>::new(&ring(InputQueues::PerFlow)).unwrap();
+    // Nobody waits for packets to another destination.
+    assert_eq!(engine.run(&mut per_flow), RunEnd::Drained);
+    for queues in [
+        InputQueues::VirtualOutput,
+        InputQueues::Fifo,
+        InputQueues::Isolating,
+    ] {
         let mut engine = Engine::<NoProbe>::new(&ring(queues)).unwrap();
         let RunEnd::Deadlock(deadlock) = engine.run(&mut Script::new(lines.clone())) else {
             panic!("{queues:?} do not jam");
@@ -242,4 +259,61 @@ fn a_jammed_ring_of_fifos_is_reported_as_a_cycle() {
         );
         assert!(deadlock.cycle.iter().all(|w| w.place == Place::Input));
     }
+}
+
+/// Flits of a packet.
+const PACKET: u64 = 4;
+
+/// NICs 0 to 3 are at switch 0, 4 to 7 at switch 1, with one link between the switches. NICs 0 to 2 send to NICs 4 to 6, a fifth of
+/// what a link carries each. With a hot spot, NICs 3, 5 and 6 send all they can to NIC 7, which takes a third of it from each.
+/// Returns which part of the packets for NICs 4 to 6 arrive in a window.
+fn cold_throughput(queues: InputQueues, hot: bool) -> f64 {
+    let mut spec = voq_fabric(Topology::cube(&[2], false, 4, 1, None).unwrap());
+    let voq = voq_of(&mut spec);
+    voq.input_queues = queues;
+    voq.buffers.input = static_pool(2, 128);
+    isolate(&mut spec);
+    let mut lines = Vec::new();
+    for turn in 0..WINDOW / (5 * PACKET) {
+        for src in 0..3 {
+            let at = 5 * PACKET * turn + PACKET * u64::from(src);
+            lines.push((at, src, 4 + src));
+        }
+    }
+    if hot {
+        let sources = [3, 5, 6];
+        let all = (0..WINDOW / PACKET).flat_map(|turn| sources.map(|src| (PACKET * turn, src, 7)));
+        lines.extend(all);
+        lines.sort_unstable();
+    }
+    let lines = lines.into_iter().zip(0u64..);
+    let cold = |token: u64, dst: u32| token << 1 | u64::from(dst != 7);
+    let script = lines.map(|((at, src, dst), number)| {
+        let message = message(cold(number, dst), src, dst, 0, PACKET * 64);
+        (Cue::At(at), message)
+    });
+    let mut script = Script::new(script);
+    let mut engine = Engine::<NoProbe>::new(&spec).unwrap();
+    assert_eq!(engine.run(&mut script), RunEnd::Drained);
+    let counted = (script.delivered.iter())
+        .filter(|(at, token)| token & 1 == 1 && (WINDOW / 2..WINDOW).contains(at));
+    (counted.count() as u64 * PACKET) as f64 / (0.6 * (WINDOW / 2) as f64)
+}
+
+const WINDOW: u64 = 24_000;
+
+/// The link carries what the cold flows send beside the third that NIC 7 takes from NIC 3. But they get no more than that third while they
+/// wait behind hot packets in a FIFO, or for credits that hot packets hold.
+#[test]
+fn hot_flows_take_nothing_from_cold_ones_where_they_are_kept_apart() {
+    let all = [
+        InputQueues::Fifo,
+        InputQueues::VirtualOutput,
+        InputQueues::Isolating,
+        InputQueues::PerFlow,
+    ];
+    let calm = all.map(|queues| cold_throughput(queues, false));
+    let [fifo, virtual_output, isolating, per_flow] = all.map(|queues| cold_throughput(queues, true));
+    println!("calm {calm:?}; hot {fifo} {virtual_output} {isolating} {per_flow}");
+    assert!(calm.iter().all(|&cold| cold > 0.99), "{calm:?}");
 }

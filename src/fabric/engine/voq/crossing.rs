@@ -12,6 +12,7 @@ use super::parts::{Input, Output, OutputQueue, OutputVl};
 use super::ports::{InPort, Pointer};
 use super::rate::{Length, PlainPacket, SubTick};
 use super::schedule::{Schedule, cross_plainly};
+use super::flows::{self, Flow};
 use super::{Fabric, event};
 use crate::fabric::engine::congestion::{Congestion, MarkerQueue, PacketLength};
 use crate::fabric::engine::far_end::FarEnd;
@@ -56,6 +57,10 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline(always)]
     pub(super) fn start_crossing(&mut self, input: InputId, output: OutputId) {
         let (now, room_binds) = (self.kernel.now, self.room_binds());
+        let of_flow = self.has_flows().then(|| {
+            let vl = self.outputs[output.index()].grant.vl;
+            self.bring_forward(input, output, vl)
+        });
         let pace = Pace::at(now, &self.stages, &self.drain);
         let port = &mut self.outputs[output.index()];
         let reader = &mut self.inputs[input.index()];
@@ -64,6 +69,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let id = queue.fifo.head;
         let packet = &mut self.kernel.packets[id];
         let output_vl = self.links.vl_mut(output, pick.vl);
+        output_vl.credits -= of_flow.unwrap_or(packet.credits);
         leave_queue(packet, queue, (reader, port), (output_vl, pick.vl));
         let arbiters = &mut self.switch_arbiters;
         arbiters.advance(output.index(), pick, packet.bytes.into());
@@ -84,8 +90,10 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 
         let crossing = cross(packet, reader, port, pace);
         let credit_return = crossing.credit_return(delay, packet);
-        let links = &mut self.links;
-        let wake_upstream = links.give_back(upstream, credit_return, &self.drain, now);
+        let to = (upstream, Flow::new(packet.buffer_vl, packet.dst));
+        let apart = Self::unless_plain(&mut self.flows);
+        let (links, drain) = (&mut self.links, &self.drain);
+        let wake_upstream = flows::give_back(apart, links, to, credit_return, drain, now);
         let observers = &mut self.kernel.observers;
         observers.granted(now, output, || packet.seen(id));
         let (leaves, end) = start_on_link(packet, port, &crossing, pace);
@@ -97,6 +105,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             take_room(port, returns, packet.credits, &leaves, now);
         }
         let came_on = std::mem::replace(&mut packet.buffer_vl, pick.vl);
+        let dst = packet.dst;
         let (to, waits, header) = (port.to, port.waiting_vls != 0, packet.schedule.header());
         let retry_at = port.free_at.tick - self.stages.allocation;
         if to.is_nic() {
@@ -113,8 +122,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         if let Some(at) = wake_upstream {
             self.wake_sender(upstream, at);
         }
-        if let Some(fifos) = Self::unless_plain(&mut self.fifos) {
-            fifos.head_granted(input, came_on, &mut self.kernel.packets);
+        if !Self::PLAIN {
+            self.head_granted(id, (input, came_on), dst);
         }
     }
 
@@ -176,7 +185,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 }
 
 /// `packet`, the head of `queue`, is granted: takes it out of its VoQ between `reader` and `port`,
-/// moves the pointers of both, and takes the credits at the far end.
+/// and moves the pointers of both.
 #[inline(always)]
 fn leave_queue<const L: usize, const W: usize>(
     packet: &Packet<L>,
@@ -185,7 +194,6 @@ fn leave_queue<const L: usize, const W: usize>(
     (output_vl, vl): (&mut OutputVl<W>, u8),
 ) {
     port.granted_to = InPort::NONE;
-    output_vl.credits -= packet.credits;
     reader.pointer = Pointer::behind(port.out_port);
     output_vl.pointer = Pointer::behind(reader.in_port);
     queue.fifo.head = packet.next;

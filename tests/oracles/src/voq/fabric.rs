@@ -13,6 +13,7 @@ use crate::vls::vl_at_nic;
 use crate::wiring::{End, Wiring};
 use crate::{CctCounts, CctiChange, CongestionCounts, FlowSample, RunEnd, Sample, run};
 use flitwise::fabric::ids::NicId;
+use flitwise::fabric::spec::voq::InputQueues;
 use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
 use flitwise::fabric::workload::{AppQueue, Message, Workload};
 use std::collections::BTreeMap;
@@ -118,6 +119,9 @@ impl<'s> Fabric<'s> {
             };
             switch.route(now, &mut self.packets, links, &elsewhere);
         }
+        for switch in &mut self.switches {
+            switch.sort_joined(now, &mut self.links);
+        }
     }
 
     /// Phases 5 and 6: outputs grant and inputs accept, once per iteration; then Port VLs change their state.
@@ -128,7 +132,7 @@ impl<'s> Fabric<'s> {
                 let (packets, links) = (&mut self.packets, &mut self.links);
                 self.moved += switch.accept(now, iteration == 0, &grants, packets, links);
             }
-            switch.end_of_allocation(&self.packets, &self.links);
+            switch.end_of_allocation(now, &self.packets, &mut self.links);
         }
     }
 
@@ -278,7 +282,7 @@ impl run::Fabric for Fabric<'_> {
     fn holds_for_now(&self, now: Tick) -> bool {
         let mut links = self.links.iter();
         let controlled = self.spec.congestion_control.is_some();
-        controlled && links.any(|link| link.credits.are_under_way())
+        controlled && links.any(Link::has_credits_under_way)
             || self.hcas.iter().any(|hca| hca.holds_something(now))
     }
 
@@ -346,12 +350,14 @@ fn new_link(spec: &FabricSpec, voq: &Voq, wiring: &Wiring, (from, to): (End, End
     };
     let rate = (link_rate(voq, wiring, at), spec.units.flit_bytes);
     let per_credit = spec.units.flits_per_credit;
+    let per_flow = voq.input_queues == InputQueues::PerFlow && matches!(to, End::Port { .. });
+    let flows = per_flow.then_some(wiring.homes.len() as u32);
     Link::new(
         (from, to),
         latency,
         rate,
         own,
-        far.per_vl.clone(),
+        (far.per_vl.clone(), flows),
         per_credit,
     )
 }

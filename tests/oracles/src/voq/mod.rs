@@ -3,6 +3,7 @@
 
 mod arrival;
 mod fabric;
+mod fifos;
 mod hca;
 mod input;
 mod link;

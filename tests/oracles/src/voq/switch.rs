@@ -1,6 +1,7 @@
 //! Switches: the crossbar, the arbiters of the outputs (sections 4 and 6), and their Port VLs
 //! (section 9). Input buffers are in `input`.
 
+use super::fifos::{Fifos, Waiting};
 use super::input::{CrossbarPort, Input};
 use super::link::Link;
 use super::packet::{Flit, Packet, PacketId};
@@ -13,7 +14,7 @@ use crate::sizes::{completes_credit, largest_credits};
 use crate::turns::SwitchTurns;
 use crate::wiring::Wiring;
 use flitwise::fabric::spec::congestion::Marker;
-use flitwise::fabric::spec::voq::AllocationRule;
+use flitwise::fabric::spec::voq::{AllocationRule, InputQueues};
 use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
 use std::collections::VecDeque;
 
@@ -122,11 +123,12 @@ impl<'s> Switch<'s> {
         }
         let flits = input.flits.entry(flit.packet).or_default();
         flits.push_back((now, flit));
+        let per_flow = self.voq.input_queues == InputQueues::PerFlow;
         let on_vl = input
             .flits
             .values()
             .flatten()
-            .filter(|(_, f)| f.vl == flit.vl);
+            .filter(|(_, f)| f.vl == flit.vl && (f.dst == flit.dst || !per_flow));
         assert!(
             on_vl.count() as u64 <= size(self.spec, self.voq, flit.vl),
             "a buffer over its size"
@@ -181,7 +183,13 @@ impl<'s> Switch<'s> {
                 (packet.output, packet.class, packet.vl) = (output, class, vl);
                 packet.leg = leg;
                 packet.waiting_since = now;
-                self.inputs[port].join(id, came_on, output * self.vls + vl);
+                let waiting = Waiting {
+                    packet: id,
+                    queue: output * self.vls + vl,
+                    dst: packet.dst,
+                    credits: packet.credits,
+                };
+                self.inputs[port].join(waiting, came_on);
                 self.joined.push(id);
                 self.changed.push((output, vl));
             }
@@ -203,13 +211,10 @@ impl<'s> Switch<'s> {
             if !output.write.is_idle(now, self.voq) {
                 continue;
             }
-            let head = |input: usize, vl: usize| self.inputs[input].head(at * self.vls + vl);
-            let has_credits = |id: PacketId| {
-                let packet = &packets[id];
-                links[link].has_credits(packet.vl, packet.credits)
-            };
+            let heads = |input: usize, vl: usize| self.inputs[input].heads(at * self.vls + vl);
+            let has_credits = |id: PacketId| links[link].has_credits(&packets[id]);
             let eligible = |input: usize, vl: usize| {
-                head(input, vl).filter(|&id| {
+                heads(input, vl).into_iter().find(|&id| {
                     self.inputs[input].read.is_idle(now, self.voq)
                         && links[link].has_room(packets[id].credits)
                         && has_credits(id)
@@ -232,7 +237,7 @@ impl<'s> Switch<'s> {
                 });
             }
             let all = (0..radix).flat_map(|input| (0..self.vls).map(move |vl| (input, vl)));
-            let heads: Vec<_> = all.filter_map(|(input, vl)| head(input, vl)).collect();
+            let heads: Vec<_> = all.flat_map(|(input, vl)| heads(input, vl)).collect();
             if is_first && !heads.is_empty() && !heads.iter().any(|&id| has_credits(id)) {
                 links[link].counts.credit_wait += 1;
             }
@@ -283,8 +288,33 @@ impl<'s> Switch<'s> {
         }
     }
 
+    /// Phase 4, when all headers have joined.
+    pub fn sort_joined(&mut self, now: Tick, links: &mut [Link]) {
+        self.sort(now, links, Fifos::sort_joined);
+    }
+
+    /// The FIFOs of each in-port are sorted, and the stops and goes of this tick are sent.
+    fn sort(
+        &mut self,
+        now: Tick,
+        links: &mut [Link],
+        sorting: impl Fn(&mut Fifos, &dyn Fn(usize, u32) -> bool),
+    ) {
+        for input in &mut self.inputs {
+            let Some(arriving) = input.link else { continue };
+            let stopped = |queue: usize, dst: u32| {
+                let link = self.outputs[queue / self.vls].link.expect("connected");
+                links[link].is_stopped(queue % self.vls, dst)
+            };
+            sorting(&mut input.fifos, &stopped);
+            let notices = std::mem::take(&mut input.fifos.notices);
+            links[arriving].tell(now, notices);
+        }
+    }
+
     /// End of phase 6: packets wait on, and Port VLs change their state.
-    pub fn end_of_allocation(&mut self, packets: &[Packet], links: &[Link]) {
+    pub fn end_of_allocation(&mut self, now: Tick, packets: &[Packet], links: &mut [Link]) {
+        self.sort(now, links, Fifos::sort_granted);
         for id in self.inputs.iter().flat_map(Input::waiting) {
             self.turns.waits(id);
         }
@@ -390,7 +420,7 @@ impl<'s> Switch<'s> {
             let rises = joined.iter().any(still_waits);
             let before = rises.then(|| self.waiting(at, vl, packets, &joined));
             let link = &links[self.outputs[at].link.expect("connected")];
-            let root = link.has_credits(vl, largest_credits(self.spec));
+            let root = link.vl_has_credits(vl, largest_credits(self.spec));
             let size = size(self.spec, self.voq, vl);
             let port_vl = &mut self.outputs[at].port_vls[vl];
             port_vl.update_state(&queues, before.as_deref(), size, root);
@@ -426,7 +456,7 @@ impl<'s> Switch<'s> {
                 assert_eq!((flit.packet, flit.index), (crossing.packet, index));
                 if completes_credit(index, crossing.flits, self.spec.units.flits_per_credit) {
                     let link = &mut links[input.link.expect("connected")];
-                    link.credits.push(now, flit.vl, crossing.held_back);
+                    link.give_back(now, flit, crossing.held_back);
                 }
                 flit.vl = crossing.vl;
                 self.outputs[crossing.output]
